@@ -1,0 +1,82 @@
+/** The directions of docs/architecture.md, as rules that fail the build. */
+const ours = '^(src|workflows|activities)/';
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+module.exports = {
+  forbidden: [
+    {
+      name: 'nothing imports in a circle',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'contract imports nothing of ours',
+      severity: 'error',
+      from: { path: '^src/contract/' },
+      to: { path: ours, pathNot: '^src/contract/' },
+    },
+    {
+      name: 'contract and controllers are pure: they import no package and nothing of Node',
+      severity: 'error',
+      from: { path: '^src/(contract|controllers)/' },
+      to: { dependencyTypes: ['npm', 'npm-dev', 'core'] },
+    },
+    {
+      name: 'controllers import only contract and each other',
+      severity: 'error',
+      from: { path: '^src/controllers/' },
+      to: { path: ours, pathNot: '^src/(contract|controllers)/' },
+    },
+    {
+      name: 'workflows import only contract, controllers, each other and the Temporal workflow package',
+      severity: 'error',
+      from: { path: '^workflows/' },
+      to: {
+        pathNot: '^(workflows/|src/contract/|src/controllers/|node_modules/@temporalio/(workflow|common)/)',
+      },
+    },
+    {
+      name: 'activities never see watcher, workflows, temporal or local',
+      severity: 'error',
+      from: { path: '^activities/' },
+      to: { path: '^(workflows|src/(watcher|temporal|local|main))' },
+    },
+    {
+      name: 'watcher never sees activities or workflows',
+      severity: 'error',
+      from: { path: '^src/watcher/' },
+      to: { path: '^(activities|workflows)/' },
+    },
+    {
+      name: 'kubernetes knows only contract',
+      severity: 'error',
+      from: { path: '^src/kubernetes/' },
+      to: { path: ours, pathNot: '^src/(contract|kubernetes)/' },
+    },
+    {
+      name: 'only the composition root sees main',
+      severity: 'error',
+      from: { pathNot: '^src/main' },
+      to: { path: '^src/main' },
+    },
+    {
+      name: 'nothing imports what package.json does not list',
+      severity: 'error',
+      from: {},
+      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown', 'unknown'] },
+    },
+    {
+      name: 'the product does not import development packages',
+      severity: 'error',
+      from: { path: ours },
+      to: { dependencyTypes: ['npm-dev'], pathNot: 'node_modules/@types/' },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'types', 'node'] },
+  },
+};

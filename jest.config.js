@@ -1,0 +1,25 @@
+const shared = {
+  testEnvironment: 'node',
+  extensionsToTreatAsEsm: ['.ts'],
+  transform: {
+    '^.+\\.ts$': [
+      '@swc/jest',
+      { jsc: { target: 'es2023', parser: { syntax: 'typescript' } }, module: { type: 'es6' } },
+    ],
+  },
+  modulePathIgnorePatterns: ['<rootDir>/dist/'],
+};
+
+/** Unit tests end in `.test.ts`; those that need the local stack in `.integration.ts`. */
+export default {
+  projects: [
+    { ...shared, displayName: 'unit', testMatch: ['<rootDir>/test/**/*.test.ts'] },
+    {
+      ...shared,
+      displayName: 'integration',
+      testMatch: ['<rootDir>/test/**/*.integration.ts'],
+      globalSetup: '<rootDir>/test/support/start-stack.js',
+      globalTeardown: '<rootDir>/test/support/stop-stack.js',
+    },
+  ],
+};
