@@ -2,7 +2,7 @@
 const ours = '^(src|workflows|activities)/';
 
 /** @type {import('dependency-cruiser').IConfiguration} */
-module.exports = {
+export default {
   forbidden: [
     {
       name: 'nothing imports in a circle',
