@@ -1,0 +1,215 @@
+import type { KubernetesObject } from '../src/contract/controller.ts';
+import type { Logger } from '../src/contract/logger.ts';
+import type { ResourceRef } from '../src/contract/resource.ts';
+import { converged, stalled, type Outcome } from '../src/contract/run.ts';
+import { unreachable } from '../src/contract/unreachable.ts';
+import type { RoleBindingActivities } from '../src/controllers/namespace-role-binding/activities.ts';
+import {
+  bindingNameFor,
+  bindingState,
+  decideRoleBinding,
+  MANAGED_BY_LABEL,
+  namespaceState,
+  RBAC_API_GROUP,
+  wantedRoleBinding,
+  type RoleBinding,
+  type RoleBindingOptions,
+  type RoleBindingStep,
+} from '../src/controllers/namespace-role-binding/decide.ts';
+import type { KubernetesClient } from '../src/kubernetes/client.ts';
+import { ApiError } from '../src/kubernetes/errors.ts';
+import { resourcePath } from '../src/kubernetes/paths.ts';
+import { atTheEdge } from './edge.ts';
+import type { Recorder } from './events.ts';
+import { rereadingOnConflict } from './reread.ts';
+
+const NAMESPACES = { group: '', version: 'v1', plural: 'namespaces' };
+const ROLE_BINDINGS = { group: RBAC_API_GROUP, version: 'v1', plural: 'rolebindings' };
+const NAMESPACE = { apiVersion: 'v1', kind: 'Namespace' };
+
+interface Dependencies {
+  readonly client: KubernetesClient;
+  readonly recorder: Recorder;
+  readonly options: RoleBindingOptions;
+  readonly log: Logger;
+}
+
+/** What was read, and what it calls for. `binding` is there for the steps that change one. */
+type Live =
+  | { readonly step: 'gone' | 'nothing' | 'create' | 'refuse' }
+  | { readonly step: 'correct-subjects' | 'replace' | 'release'; readonly binding: RoleBinding };
+
+export function roleBindingActivities({
+  client,
+  recorder,
+  options,
+  log,
+}: Dependencies): RoleBindingActivities {
+  return {
+    bindNamespace: ({ ref, seen }) =>
+      atTheEdge(log, ref, (runLog) =>
+        // Of all steps only the create can be made unread: it fails where a binding is there after all.
+        rereadingOnConflict<Live>(
+          seen?.step === 'create' ? { step: 'create' } : undefined,
+          () => read(ref),
+          (live) => act(ref, live, runLog),
+        ),
+      ),
+  };
+
+  async function read(ref: ResourceRef): Promise<Live> {
+    const [namespace, binding] = await Promise.all([
+      found(
+        client.request<KubernetesObject>({
+          method: 'GET',
+          path: resourcePath(NAMESPACES, { name: ref.name }),
+          metadataOnly: true,
+        }),
+      ),
+      found(client.request<RoleBinding>({ method: 'GET', path: bindingPath(ref) })),
+    ]);
+    if (namespace?.metadata.uid !== ref.uid) return { step: 'gone' };
+    const state = bindingState(binding, ref.name, options);
+    return liveStep(decideRoleBinding(namespaceState(namespace.metadata, options), state), binding);
+  }
+
+  async function act(ref: ResourceRef, live: Live, runLog: Logger): Promise<Outcome> {
+    switch (live.step) {
+      case 'gone':
+        return converged('the namespace is gone');
+      case 'nothing':
+        return converged('no update required');
+      case 'create':
+        return create(ref);
+      case 'correct-subjects':
+        return correctSubjects(ref, live.binding);
+      case 'replace':
+        return replace(ref, live.binding);
+      case 'release':
+        return release(ref, live.binding, runLog);
+      case 'refuse':
+        return refuse(ref, runLog);
+      default:
+        return unreachable(live);
+    }
+  }
+
+  async function create(ref: ResourceRef): Promise<Outcome> {
+    const name = bindingNameFor(ref.name, options);
+    try {
+      await post(ref, {});
+    } catch (error) {
+      if (isNamespaceGoing(error)) return converged('the namespace is being deleted');
+      throw error;
+    }
+    return converged(`created role binding ${name} to ClusterRole ${options.clusterRole}`);
+  }
+
+  async function correctSubjects(ref: ResourceRef, binding: RoleBinding): Promise<Outcome> {
+    const { subjects } = wantedRoleBinding(ref.name, options);
+    await patch(ref, { metadata: { resourceVersion: binding.metadata.resourceVersion }, subjects });
+    return converged(`put back the subjects of role binding ${binding.metadata.name}`);
+  }
+
+  /** `roleRef` is immutable (RBAC documentation, "Bindings cannot change the role"): delete and create. */
+  async function replace(ref: ResourceRef, binding: RoleBinding): Promise<Outcome> {
+    await proveAcceptable(ref);
+    const { uid, resourceVersion, name } = binding.metadata;
+    await client.request({
+      method: 'DELETE',
+      path: bindingPath(ref),
+      body: { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid, resourceVersion } },
+    });
+    const created = await create(ref);
+    if (created.result !== 'converged') return created;
+    return converged(
+      `replaced role binding ${name}: it referred to ${binding.roleRef.kind} ${binding.roleRef.name}`,
+    );
+  }
+
+  /**
+   * Admission and the escalation check come before the look whether the name is taken, so AlreadyExists
+   * means that all else would be accepted: apiserver, registry/generic/registry/store.go, `Create`.
+   */
+  async function proveAcceptable(ref: ResourceRef): Promise<void> {
+    try {
+      await post(ref, { dryRun: 'All' });
+    } catch (error) {
+      if (!(error instanceof ApiError && error.classification === 'already-exists')) throw error;
+    }
+  }
+
+  async function release(ref: ResourceRef, binding: RoleBinding, runLog: Logger): Promise<Outcome> {
+    const { name, resourceVersion } = binding.metadata;
+    await patch(ref, { metadata: { resourceVersion, labels: { [MANAGED_BY_LABEL]: null } } });
+    const note = `Namespace ${ref.name} is not selected any more: role binding ${name} stays, and is not ours now`;
+    await recorder.record(
+      ref,
+      NAMESPACE,
+      { type: 'Normal', reason: 'Released', action: 'Release', note },
+      runLog,
+    );
+    return converged(`released role binding ${name}: the namespace is not selected any more`);
+  }
+
+  async function refuse(ref: ResourceRef, runLog: Logger): Promise<Outcome> {
+    const note =
+      `RoleBinding ${ref.name}/${bindingNameFor(ref.name, options)} differs from what is wanted and is not ours, ` +
+      `so it is left alone: delete it, or label it ${MANAGED_BY_LABEL}=durable-operator to hand it over`;
+    await recorder.record(
+      ref,
+      NAMESPACE,
+      { type: 'Warning', reason: 'ForeignRoleBinding', action: 'Bind', note },
+      runLog,
+    );
+    return stalled(note);
+  }
+
+  function bindingPath(ref: ResourceRef): string {
+    return resourcePath(ROLE_BINDINGS, { namespace: ref.name, name: bindingNameFor(ref.name, options) });
+  }
+
+  async function post(ref: ResourceRef, query: { dryRun?: 'All' }): Promise<void> {
+    const path = resourcePath(ROLE_BINDINGS, { namespace: ref.name });
+    await client.request({ method: 'POST', path, query, body: wantedRoleBinding(ref.name, options) });
+  }
+
+  async function patch(ref: ResourceRef, body: object): Promise<void> {
+    const contentType = 'application/merge-patch+json';
+    await client.request({ method: 'PATCH', path: bindingPath(ref), body, contentType });
+  }
+}
+
+function liveStep(step: RoleBindingStep, binding: RoleBinding | undefined): Live {
+  switch (step) {
+    case 'nothing':
+    case 'create':
+    case 'refuse':
+      return { step };
+    case 'correct-subjects':
+    case 'replace':
+    case 'release':
+      if (binding === undefined) throw new Error(`decided to ${step} a role binding that is not there`);
+      return { step, binding };
+    default:
+      return unreachable(step);
+  }
+}
+
+/** The object, or undefined where the server says that this very object is not there. @throws ApiError */
+async function found<T>(request: Promise<T>): Promise<T | undefined> {
+  try {
+    return await request;
+  } catch (error) {
+    if (error instanceof ApiError && error.classification === 'not-found') return undefined;
+    throw error;
+  }
+}
+
+/** A create meets 404 where its namespace is gone, and a 403 of its own where it is going. */
+function isNamespaceGoing(error: unknown): boolean {
+  return (
+    error instanceof ApiError &&
+    (error.classification === 'not-found' || error.classification === 'namespace-terminating')
+  );
+}

@@ -1,0 +1,197 @@
+import { delimiter } from 'node:path';
+import type { ClientConnectConfig } from '@temporalio/envconfig';
+import { parseCommandLine, type CommandName } from './config/command-line.ts';
+import { readConfigFile, type FileContents } from './config/file.ts';
+import { Settings } from './config/settings.ts';
+import { LOCAL_TEMPORAL, temporalFrom, temporalIsGiven, whyNotReadable } from './config/temporal.ts';
+import {
+  bindingNamePrefix,
+  clusterRoleName,
+  duration,
+  flag,
+  labelSelector,
+  listenAddress,
+  listOf,
+  namespaceName,
+  oneOf,
+  taskQueueName,
+  text,
+} from './config/values.ts';
+
+export type { CommandName };
+
+/** Where to listen; an empty host is every interface. */
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Everything the program can be told, validated. The only place that reads argv and environment is this module. */
+export interface Config {
+  readonly command: CommandName;
+  readonly cluster: {
+    /** A path, or several as in `KUBECONFIG` (separated by the platform's path delimiter). */
+    readonly kubeconfig?: string;
+    /** Use the kubeconfig of the person running the program, not the pod's service account. */
+    readonly runOutsideCluster: boolean;
+  };
+  readonly temporal: {
+    /** What to give to `NativeConnection.connect` or `Connection.connect`. */
+    readonly connect: ClientConnectConfig;
+    /** `host:port`, for messages. */
+    readonly address: string;
+    readonly namespace: string;
+  };
+  readonly taskQueue: string;
+  readonly healthAddress: ListenAddress | 'off';
+  /** The names of the controllers to run: some of those given to `parseConfig`, in their order. */
+  readonly controllers: readonly string[];
+  /** The namespaces to watch; none means all. */
+  readonly namespaces: readonly string[];
+  readonly resyncMs: number;
+  readonly log: { readonly level: string; readonly format: 'auto' | 'json' | 'pretty' };
+  readonly roleBinding: {
+    readonly clusterRole: string;
+    /** Before the namespace, in the RoleBinding's and the group's name. */
+    readonly prefix: string;
+    /** A label selector that `parseLabelSelector` accepts; empty selects all. */
+    readonly namespaceSelector: string;
+    readonly excludeNamespaces: readonly string[];
+  };
+  readonly local: {
+    readonly exitWhenConverged: boolean;
+    /** Where the local stack keeps its files. */
+    readonly dir?: string;
+    /** Whether somebody named a cluster: then no Kubernetes servers are started. */
+    readonly kubernetesGiven: boolean;
+    /** Whether somebody named a Temporal server: then none is started. */
+    readonly temporalGiven: boolean;
+  };
+}
+
+export type Parsed =
+  | { readonly kind: 'config'; readonly config: Config }
+  /** Nothing is to be run: print `output` and exit (`--help`, `--version`, or what is wrong). */
+  | {
+      readonly kind: 'exit';
+      readonly code: number;
+      readonly output: string;
+      readonly to: 'stdout' | 'stderr';
+    };
+
+/** A timer of Node cannot be longer than 24.8 days. */
+const RESYNC_RANGE = { from: '100ms', to: '24d' };
+
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
+
+/**
+ * Reads what the program is to do: flags win over environment, environment over the file that `--config`
+ * names, and that over defaults. Everything that is wrong is reported at once, a line each, and never thrown.
+ *
+ * @param args what follows the program's name, `process.argv.slice(2)`
+ * @param controllerNames what `--controllers` may name
+ */
+export async function parseConfig(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  controllerNames: readonly string[],
+): Promise<Parsed> {
+  const line = parseCommandLine(args);
+  if (line.kind === 'help') return { kind: 'exit', code: 0, output: line.output, to: 'stdout' };
+  if (line.kind === 'wrong') return refusal([line.problem]);
+  const path = line.configFile ?? env[CONFIG_VARIABLE] ?? '';
+  const namedBy = line.configFile === undefined ? CONFIG_VARIABLE : '--config';
+  const file = path === '' ? NO_FILE : await readConfigFile(path, namedBy);
+  const settings = new Settings({ flags: line.flags, env, file: { path, entries: file.entries } });
+  settings.problems.push(...file.problems);
+  const config = configFrom({ command: line.command, settings, env, controllerNames });
+  return settings.problems.length > 0 ? refusal(settings.problems) : { kind: 'config', config };
+}
+
+const CONFIG_VARIABLE = 'DURABLE_OPERATOR_CONFIG';
+
+const NO_FILE: FileContents = { entries: new Map(), problems: [] };
+
+function refusal(problems: readonly string[]): Parsed {
+  const output = problems.map((problem) => `durable-operator: ${problem}\n`).join('');
+  return { kind: 'exit', code: 2, output, to: 'stderr' };
+}
+
+interface Situation {
+  readonly command: CommandName;
+  readonly settings: Settings;
+  readonly env: NodeJS.ProcessEnv;
+  readonly controllerNames: readonly string[];
+}
+
+function configFrom({ command, settings, env, controllerNames }: Situation): Config {
+  const cluster = clusterFrom(settings);
+  const chosen = settings.read('controllers', controllerList(controllerNames), controllerNames.join(','));
+  return {
+    command,
+    cluster,
+    temporal: temporalFor(command, settings, env),
+    taskQueue: settings.read('task-queue', taskQueueName),
+    healthAddress: settings.read(
+      'health-addr',
+      listenAddress,
+      command === 'local' ? LOCAL_HEALTH_ADDRESS : undefined,
+    ),
+    controllers: controllerNames.filter((name) => chosen.includes(name)),
+    namespaces: settings.read('namespaces', listOf(namespaceName)),
+    resyncMs: settings.read('resync', duration(RESYNC_RANGE)),
+    log: {
+      level: settings.read('log-level', oneOf(LOG_LEVELS)),
+      format: settings.read('log-format', oneOf(['auto', 'json', 'pretty'] as const)),
+    },
+    roleBinding: roleBindingFrom(settings),
+    local: localFrom(settings, cluster, env),
+  };
+}
+
+function controllerList(names: readonly string[]) {
+  const advice = `names no controller; write one or more of ${names.join(', ')}`;
+  return listOf(oneOf(names)).refine((chosen) => chosen.length > 0, advice);
+}
+
+/** What the local stack serves is for this machine alone. */
+const LOCAL_HEALTH_ADDRESS = '127.0.0.1:9098';
+
+function clusterFrom(settings: Settings): Config['cluster'] {
+  const kubeconfig = settings.readIfGiven('kubeconfig', text);
+  const runOutsideCluster = settings.read('run-outside-cluster', flag);
+  if (kubeconfig === undefined) return { runOutsideCluster };
+  // KUBECONFIG may name several files, of which kubectl, too, wants only one to be there.
+  const reasons = kubeconfig.split(delimiter).map(whyNotReadable);
+  const why = reasons.includes(undefined) ? undefined : reasons[0];
+  if (why !== undefined) {
+    const from = settings.sourceOf('kubeconfig') ?? '';
+    settings.problems.push(`${from} "${kubeconfig}": ${why}; name a readable kubeconfig`);
+  }
+  return { kubeconfig, runOutsideCluster };
+}
+
+/** A local stack that was given no Temporal starts its own, whatever this person's profiles say. */
+function temporalFor(command: CommandName, settings: Settings, env: NodeJS.ProcessEnv): Config['temporal'] {
+  if (command === 'local' && !temporalIsGiven(env)) return LOCAL_TEMPORAL;
+  return temporalFrom(env, (problem) => settings.problems.push(problem));
+}
+
+function roleBindingFrom(settings: Settings): Config['roleBinding'] {
+  return {
+    clusterRole: settings.read('role-binding-cluster-role', clusterRoleName),
+    prefix: settings.read('role-binding-prefix', bindingNamePrefix),
+    namespaceSelector: settings.read('namespace-selector', labelSelector),
+    excludeNamespaces: settings.read('exclude-namespaces', listOf(namespaceName)),
+  };
+}
+
+function localFrom(settings: Settings, cluster: Config['cluster'], env: NodeJS.ProcessEnv): Config['local'] {
+  const dir = settings.readIfGiven('dir', text);
+  return {
+    exitWhenConverged: settings.read('exit-when-converged', flag),
+    ...(dir === undefined ? {} : { dir }),
+    kubernetesGiven: cluster.kubeconfig !== undefined || cluster.runOutsideCluster,
+    temporalGiven: temporalIsGiven(env),
+  };
+}

@@ -1,0 +1,127 @@
+/** One option, under one name in all its sources: `--resync`, `DURABLE_OPERATOR_RESYNC`, `resync:` in a file. */
+export interface OptionDescription {
+  readonly group: string;
+  /** What follows the flag, for the help; a flag without it is true or false. */
+  readonly argument?: string;
+  readonly help: string;
+  /** Written as somebody would write it, and read the same way. */
+  readonly fallback?: string;
+  /** A variable besides our own that is read, because everybody has it set already. */
+  readonly knownAs?: string;
+  /** The only command that has it; every command has the others. */
+  readonly onlyFor?: 'local';
+}
+
+const CLUSTER = 'Cluster:';
+const WORK = 'What it works on:';
+const ROLE_BINDING = 'Controller namespace-role-binding:';
+const OPERATION = 'Operation:';
+const LOCAL = 'Local stack:';
+
+export const OPTIONS = {
+  kubeconfig: {
+    group: CLUSTER,
+    argument: 'file',
+    help: 'which cluster; without it, KUBECONFIG, and in a pod its own service account',
+    knownAs: 'KUBECONFIG',
+  },
+  'run-outside-cluster': {
+    group: CLUSTER,
+    help: 'use the kubeconfig of the person running it',
+    fallback: 'false',
+  },
+  controllers: {
+    group: WORK,
+    argument: 'names',
+    help: 'run only these controllers',
+  },
+  namespaces: {
+    group: WORK,
+    argument: 'names',
+    help: 'watch only these namespaces (default: all)',
+    fallback: '',
+  },
+  resync: {
+    group: WORK,
+    argument: 'duration',
+    help: 're-evaluate every known resource this often',
+    fallback: '3m',
+  },
+  'task-queue': {
+    group: WORK,
+    argument: 'name',
+    help: 'the Temporal task queue that watcher and workers share',
+    fallback: 'durable-operator',
+  },
+  'namespace-selector': {
+    group: ROLE_BINDING,
+    argument: 'selector',
+    help: 'bind only in namespaces with these labels, such as team=a,env in (dev,test) (default: all)',
+    fallback: '',
+  },
+  'exclude-namespaces': {
+    group: ROLE_BINDING,
+    argument: 'names',
+    help: 'never bind in these namespaces',
+    fallback: 'kube-system,kube-public,kube-node-lease',
+  },
+  'role-binding-cluster-role': {
+    group: ROLE_BINDING,
+    argument: 'name',
+    help: 'the ClusterRole to bind; the operator must be allowed to bind it',
+    fallback: 'edit',
+  },
+  'role-binding-prefix': {
+    group: ROLE_BINDING,
+    argument: 'text',
+    help: 'what the names of the RoleBinding and of the group have before the namespace',
+    fallback: 'ad-kubernetes-',
+  },
+  'health-addr': {
+    group: OPERATION,
+    argument: 'address',
+    help: 'serve /healthz and /readyz here; 0 for not at all',
+    fallback: ':9098',
+  },
+  'log-level': {
+    group: OPERATION,
+    argument: 'level',
+    help: 'trace, debug, info, warn, error, fatal or silent',
+    fallback: 'info',
+  },
+  'log-format': {
+    group: OPERATION,
+    argument: 'format',
+    help: 'json, pretty, or auto: pretty on a terminal',
+    fallback: 'auto',
+  },
+  dir: {
+    group: LOCAL,
+    argument: 'directory',
+    help: 'where the local servers keep their files',
+    onlyFor: 'local',
+  },
+  'exit-when-converged': {
+    group: LOCAL,
+    help: 'stop with status 0 as soon as the samples are as wanted',
+    fallback: 'false',
+    onlyFor: 'local',
+  },
+} as const satisfies Record<string, OptionDescription>;
+
+export type OptionName = keyof typeof OPTIONS;
+
+export const OPTION_NAMES: readonly OptionName[] = Object.keys(OPTIONS).filter(isOptionName);
+
+export function isOptionName(name: string): name is OptionName {
+  return Object.hasOwn(OPTIONS, name);
+}
+
+export function describe(name: OptionName): OptionDescription {
+  return OPTIONS[name];
+}
+
+/** `health-addr` → `DURABLE_OPERATOR_HEALTH_ADDR` */
+export function variableFor(name: string): string {
+  return `DURABLE_OPERATOR_${name.replaceAll('-', '_').toUpperCase()}`;
+}

@@ -1,0 +1,112 @@
+import { accessSync, constants } from 'node:fs';
+import { loadClientConfigProfile, toClientOptions, type ClientConnectConfig } from '@temporalio/envconfig';
+import { firstLineOf, whyUnreadable } from './file.ts';
+
+export interface TemporalTarget {
+  readonly connect: ClientConnectConfig;
+  /** `host:port`, for messages. */
+  readonly address: string;
+  readonly namespace: string;
+}
+
+export const LOCAL_TEMPORAL: TemporalTarget = {
+  address: 'localhost:7233',
+  namespace: 'default',
+  connect: { connectionOptions: { address: 'localhost:7233' }, namespace: 'default' },
+};
+
+/** Whether somebody named a Temporal server in the environment; a profile that merely exists is no choice. */
+export function temporalIsGiven(env: NodeJS.ProcessEnv): boolean {
+  return ['TEMPORAL_ADDRESS', 'TEMPORAL_PROFILE', 'TEMPORAL_CONFIG_FILE'].some((name) => Boolean(env[name]));
+}
+
+/**
+ * Temporal's own environment configuration, with its silent mistakes made loud.
+ *
+ * @param report is told each problem, a line each
+ * Source: https://docs.temporal.io/references/client-environment-configuration
+ */
+export function temporalFrom(env: NodeJS.ProcessEnv, report: (problem: string) => void): TemporalTarget {
+  const given = nonEmpty(env);
+  const before = problemsBeforeLoading(given);
+  if (before.length > 0) {
+    before.forEach(report);
+    return LOCAL_TEMPORAL;
+  }
+  try {
+    return targetFrom(given, report);
+  } catch (error) {
+    report(
+      `Temporal's configuration: ${whyNotLoaded(error)}; correct the TEMPORAL_ variables or the profile`,
+    );
+    return LOCAL_TEMPORAL;
+  }
+}
+
+function targetFrom(env: Record<string, string>, report: (problem: string) => void): TemporalTarget {
+  const profile = loadClientConfigProfile({ overrideEnvVars: env });
+  const address = profile.address ?? LOCAL_TEMPORAL.address;
+  const namespace = profile.namespace ?? LOCAL_TEMPORAL.namespace;
+  if (!/^(\[[0-9a-f:.]+\]|[^\s:/[\]]+)(:\d{1,5})?$/i.test(address)) {
+    report(
+      `Temporal address "${address}" is not HOST:PORT; correct TEMPORAL_ADDRESS or the profile's address`,
+    );
+  }
+  const { tls } = profile;
+  if (tls !== undefined && (tls.clientCert === undefined) !== (tls.clientKey === undefined)) {
+    // The library would leave out the half that is there, and the server refuse without a word why.
+    report(
+      'Temporal TLS has only one of client certificate and key; set both, by TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH',
+    );
+  }
+  return { connect: toClientOptions({ ...profile, address, namespace }), address, namespace };
+}
+
+const BOOLEAN_VARIABLES = ['TEMPORAL_TLS', 'TEMPORAL_TLS_DISABLE_HOST_VERIFICATION'];
+const FILE_VARIABLES = [
+  'TEMPORAL_CONFIG_FILE',
+  'TEMPORAL_TLS_CLIENT_CERT_PATH',
+  'TEMPORAL_TLS_CLIENT_KEY_PATH',
+  'TEMPORAL_TLS_SERVER_CA_CERT_PATH',
+];
+
+/** What the library would take for something else: TEMPORAL_TLS=yes is "no" to it, a missing file an empty one. */
+function problemsBeforeLoading(env: Record<string, string>): string[] {
+  const booleans = BOOLEAN_VARIABLES.flatMap((name) => {
+    const value = env[name];
+    if (value === undefined || ['true', 'false', '1', '0'].includes(value)) return [];
+    return [`${name} "${value}" is neither true nor false; write one of them`];
+  });
+  const files = FILE_VARIABLES.flatMap((name) => {
+    const path = env[name];
+    const why = path === undefined ? undefined : whyNotReadable(path);
+    return why === undefined ? [] : [`${name} "${path ?? ''}": ${why}; name a readable file`];
+  });
+  return [...booleans, ...files];
+}
+
+/** Why a file cannot be read, or undefined where it can. */
+export function whyNotReadable(path: string): string | undefined {
+  try {
+    accessSync(path, constants.R_OK);
+    return undefined;
+  } catch (error) {
+    return whyUnreadable(error);
+  }
+}
+
+/** An empty variable counts as unset, save where Temporal gives it a meaning: it removes a header. */
+function nonEmpty(env: NodeJS.ProcessEnv): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]) =>
+      value === undefined || (value === '' && !name.startsWith('TEMPORAL_GRPC_META_')) ? [] : [[name, value]],
+    ),
+  );
+}
+
+/** Only the first line: the next ones quote the file, which may hold an API key. */
+function whyNotLoaded(error: unknown): string {
+  const line: unknown = error instanceof Error && 'line' in error ? error.line : undefined;
+  const sentence = firstLineOf(error instanceof Error ? error.message : String(error));
+  return typeof line === 'number' ? `line ${line}: ${sentence}` : sentence;
+}

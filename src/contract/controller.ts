@@ -1,0 +1,80 @@
+import type { ResourceRef } from './resource.ts';
+
+/** One rule of a Role, as `rbac.authorization.k8s.io/v1` writes it. */
+export interface PolicyRule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+  readonly resourceNames?: readonly string[];
+}
+
+/** The part of an object's metadata that every kind has. */
+export interface ObjectMetadata {
+  readonly name: string;
+  readonly namespace?: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly deletionTimestamp?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
+/** An object as the API server sends it, before anything of it but its metadata is trusted. */
+export interface KubernetesObject {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly metadata: ObjectMetadata;
+  readonly [field: string]: unknown;
+}
+
+/** What a watch keeps of an object; the rest is dropped as it arrives. */
+export interface Projection {
+  /** The key of the resource that this object is, or that it belongs to: `<namespace>/<name>`. */
+  readonly key: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+}
+
+/** One kind of object that a controller watches. */
+export interface Watched<P extends Projection> {
+  readonly group: string;
+  readonly version: string;
+  readonly plural: string;
+  readonly namespaced: boolean;
+  /** Only `PartialObjectMetadata` is read. */
+  readonly metadataOnly: boolean;
+  readonly fieldSelector?: string;
+  /** The few fields to keep, or undefined where the object is of no interest. */
+  project(object: KubernetesObject): P | undefined;
+}
+
+/** Does the resource need a run, and if so, what is the run to know? */
+export type Verdict<Seen> =
+  { readonly needsWork: false } | { readonly needsWork: true; readonly reason: string; readonly seen: Seen };
+
+/**
+ * What the watcher needs to know of a controller. All of it is pure: the same objects give the same verdict.
+ *
+ * @typeParam Primary what is kept of the resource itself
+ * @typeParam Child what is kept of an object that the resource owns or governs
+ * @typeParam Seen what a run is told of them
+ */
+export interface Controller<
+  Primary extends Projection = Projection,
+  Child extends Projection = Projection,
+  Seen = unknown,
+> {
+  readonly name: string;
+  /** The exported name of its workflow in `workflows/`. */
+  readonly workflowType: string;
+  /** The sentence that the Temporal UI shows over a run. */
+  summary(ref: ResourceRef): string;
+  readonly primary: Watched<Primary>;
+  readonly child?: Watched<Child>;
+  /** Is there anything to do? Asked again whenever one of the projections changes, and at every resync. */
+  needsWork(primary: Primary, child: Child | undefined): Verdict<Seen>;
+  /** What the operator's service account must be allowed, all of it and nothing more. */
+  readonly permissions: readonly PolicyRule[];
+}
+
+export const NO_WORK: Verdict<never> = { needsWork: false };

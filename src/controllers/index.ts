@@ -1,0 +1,17 @@
+import type { Controller } from '../contract/controller.ts';
+import { namespaceRoleBinding } from './namespace-role-binding/controller.ts';
+import type { RoleBindingOptions } from './namespace-role-binding/decide.ts';
+import { podLabel } from './pod-label/controller.ts';
+
+/** The options of all controllers together. */
+export interface ControllerOptions {
+  readonly roleBinding: RoleBindingOptions;
+}
+
+export const CONTROLLER_NAMES = ['pod-label', 'namespace-role-binding'] as const;
+export type ControllerName = (typeof CONTROLLER_NAMES)[number];
+
+/** The one list of controllers. */
+export function controllersFor(options: ControllerOptions): readonly Controller[] {
+  return [podLabel, namespaceRoleBinding(options.roleBinding)];
+}

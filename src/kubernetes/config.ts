@@ -1,0 +1,149 @@
+import { KubeConfig } from '@kubernetes/client-node';
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { parse } from 'yaml';
+
+/** Which cluster cannot be told from flags and environment; the message is one line and says what to do. */
+export class ConfigurationError extends Error {
+  override readonly name = 'ConfigurationError';
+}
+
+export interface ClusterChoice {
+  /** `--run-outside-cluster`: never use a pod's own service account. */
+  readonly outsideCluster?: boolean | undefined;
+  /** `--kubeconfig FILE` */
+  readonly kubeconfig?: string | undefined;
+  /** KUBECONFIG, KUBERNETES_SERVICE_HOST and HOME are read. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+const SERVICE_ACCOUNT_TOKEN = '/var/run/secrets/kubernetes.io/serviceaccount/token';
+
+/**
+ * The cluster to work on: the flag's file, else those of KUBECONFIG, else the pod's own service account (unless
+ * told to run outside), else `~/.kube/config`.
+ * @throws ConfigurationError
+ */
+export function loadKubeConfig(choice: ClusterChoice): KubeConfig {
+  const { kubeconfig, env, outsideCluster } = choice;
+  if (kubeconfig) return loadFiles([kubeconfig], `--kubeconfig ${kubeconfig}`);
+  if (env['KUBECONFIG']) return loadFiles(filesOf(env['KUBECONFIG']), `KUBECONFIG=${env['KUBECONFIG']}`);
+  if (!outsideCluster && env['KUBERNETES_SERVICE_HOST']) return loadServiceAccount();
+  const file = env['HOME'] ? path.join(env['HOME'], '.kube', 'config') : undefined;
+  if (file && existsSync(file)) return loadFiles([file], file);
+  throw new ConfigurationError(
+    `no cluster to work on: not in a pod, KUBECONFIG is not set and ${file ?? '~/.kube/config'} does not exist; give --kubeconfig FILE`,
+  );
+}
+
+function filesOf(list: string): string[] {
+  return list.split(path.delimiter).filter((file) => file !== '');
+}
+
+function loadServiceAccount(): KubeConfig {
+  if (!existsSync(SERVICE_ACCOUNT_TOKEN)) {
+    throw new ConfigurationError(
+      `this pod has no service-account token (${SERVICE_ACCOUNT_TOKEN}): set automountServiceAccountToken: true, or give --kubeconfig FILE`,
+    );
+  }
+  const config = new KubeConfig();
+  config.loadFromCluster();
+  return checked(config, "the pod's service account");
+}
+
+/** As kubectl does, what an earlier file says wins, and of several files the missing ones are passed over. */
+function loadFiles(files: readonly string[], source: string): KubeConfig {
+  const present = files.length > 1 ? files.filter((file) => existsSync(file)) : files;
+  const [first, ...others] = present.map((file) => loadFile(file, source));
+  if (!first) throw new ConfigurationError(`${source}: none of these files exists`);
+  for (const other of others) addMissing(first, other);
+  return checked(first, source);
+}
+
+function addMissing(config: KubeConfig, other: KubeConfig): void {
+  config.clusters = withMissing(config.clusters, other.clusters);
+  config.users = withMissing(config.users, other.users);
+  config.contexts = withMissing(config.contexts, other.contexts);
+  config.currentContext ||= other.currentContext;
+}
+
+function withMissing<T extends { readonly name: string }>(known: readonly T[], others: readonly T[]): T[] {
+  return [...known, ...others.filter((other) => !known.some(({ name }) => name === other.name))];
+}
+
+function loadFile(file: string, source: string): KubeConfig {
+  const config = new KubeConfig();
+  try {
+    config.loadFromFile(file);
+    applyTokenFiles(config, file);
+  } catch (error) {
+    throw new ConfigurationError(`${source}: ${whyUnreadable(file, error)}`, { cause: error });
+  }
+  return config;
+}
+
+function whyUnreadable(file: string, error: unknown): string {
+  if (error instanceof Error && 'code' in error) {
+    if (error.code === 'ENOENT') return `${file} does not exist`;
+    return `${file} cannot be read (${String(error.code)})`;
+  }
+  const words = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
+  return `${file} is not a kubeconfig: ${words}`;
+}
+
+/** client-node drops `tokenFile` of a user; its own authenticator for token files is reached this way. */
+function applyTokenFiles(config: KubeConfig, file: string): void {
+  for (const { name, tokenFile } of tokenFilesIn(parse(readFileSync(file, 'utf8')))) {
+    const absolute = path.resolve(path.dirname(file), tokenFile);
+    config.users = config.users.map((user) =>
+      user.name === name
+        ? { ...user, authProvider: { name: 'tokenFile', config: { tokenFile: absolute } } }
+        : user,
+    );
+  }
+}
+
+function tokenFilesIn(raw: unknown): { name: string; tokenFile: string }[] {
+  const users = field(raw, 'users');
+  if (!Array.isArray(users)) return [];
+  return users.flatMap((entry: unknown) => {
+    const name = field(entry, 'name');
+    const tokenFile = field(field(entry, 'user'), 'tokenFile');
+    return typeof name === 'string' && typeof tokenFile === 'string' ? [{ name, tokenFile }] : [];
+  });
+}
+
+function field(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+}
+
+function checked(config: KubeConfig, source: string): KubeConfig {
+  const trouble = troubleWith(config);
+  if (trouble) throw new ConfigurationError(`${source}: ${trouble}`);
+  return config;
+}
+
+function troubleWith(config: KubeConfig): string | undefined {
+  const name = config.getCurrentContext();
+  if (!name) return 'it has no current-context; choose one with kubectl config use-context NAME';
+  const context = config.getContextObject(name);
+  if (!context) return `its current-context "${name}" is not among its contexts`;
+  const cluster = config.getCluster(context.cluster);
+  if (!cluster) return `the cluster "${context.cluster}" of context "${name}" is not among its clusters`;
+  if (context.user && !config.getUser(context.user)) {
+    return `the user "${context.user}" of context "${name}" is not among its users`;
+  }
+  return troubleWithServer(cluster.server, cluster.skipTLSVerify);
+}
+
+function troubleWithServer(server: string, skipTlsVerify: boolean | undefined): string | undefined {
+  if (!URL.canParse(server)) return `the server "${server}" is not a URL`;
+  const { protocol } = new URL(server);
+  if (protocol !== 'https:' && protocol !== 'http:')
+    return `the server "${server}" is neither https nor http`;
+  // client-node refuses it, so that no token is ever sent in the clear by mistake.
+  if (protocol === 'http:' && !skipTlsVerify) {
+    return `the server ${server} is not https: use https, or set insecure-skip-tls-verify: true on its cluster`;
+  }
+  return undefined;
+}

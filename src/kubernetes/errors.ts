@@ -1,0 +1,257 @@
+/** What an answer of the API server means for whoever asked; see the table in docs/architecture.md. */
+export type ApiErrorClass =
+  /** 404 whose Status names an object: the resource itself, or the namespace it was to be created in. */
+  | 'not-found'
+  /** Any other 404: the API group or the CRD is away. */
+  | 'api-missing'
+  | 'already-exists'
+  /** 409 otherwise, or 422 for a UID that differs: a failed precondition, or somebody wrote in between. */
+  | 'conflict'
+  /** 429 or 5xx with Retry-After: `retryAfterMs` says how long to wait. */
+  | 'retry-after'
+  /** 5xx or 429 without Retry-After, time-out, reset: nobody knows whether a write was made. */
+  | 'unavailable'
+  /** 401, or 403 by the authorizer. */
+  | 'access-denied'
+  | 'namespace-terminating'
+  /** Quota, PodSecurity, admission or schema refused the request: it stays refused until something changes. */
+  | 'refused'
+  /** 410: the resourceVersion or the continue token is too old. */
+  | 'expired';
+
+/** Source: apimachinery, `metav1.StatusCause`. */
+export interface StatusCause {
+  readonly reason?: string;
+  readonly message?: string;
+  readonly field?: string;
+}
+
+/** Source: apimachinery, `metav1.StatusDetails`; `kind` is the plural for most errors, the Kind for 422. */
+export interface StatusDetails {
+  readonly name?: string;
+  readonly group?: string;
+  readonly kind?: string;
+  readonly uid?: string;
+  readonly causes?: readonly StatusCause[];
+  readonly retryAfterSeconds?: number;
+}
+
+export interface ApiErrorFields {
+  /** Undefined where no answer came. */
+  readonly status?: number | undefined;
+  readonly reason?: string | undefined;
+  readonly details?: StatusDetails | undefined;
+  readonly retryAfterMs?: number | undefined;
+  readonly classification: ApiErrorClass;
+  readonly cause?: unknown;
+}
+
+/** The one error the client throws. Its message is one line: what was asked, and the server's words. */
+export class ApiError extends Error {
+  /** The HTTP status; undefined where no answer came. */
+  readonly status: number | undefined;
+  /** `reason` of the Status, such as `Forbidden`. */
+  readonly reason: string | undefined;
+  readonly details: StatusDetails | undefined;
+  /** How long the server asked to wait, in milliseconds. */
+  readonly retryAfterMs: number | undefined;
+  readonly classification: ApiErrorClass;
+
+  constructor(message: string, fields: ApiErrorFields) {
+    super(message, { cause: fields.cause });
+    this.name = 'ApiError';
+    this.status = fields.status;
+    this.reason = fields.reason;
+    this.details = fields.details;
+    this.retryAfterMs = fields.retryAfterMs;
+    this.classification = fields.classification;
+  }
+}
+
+/** A `metav1.Status` as far as we read it. */
+export interface Status {
+  readonly message?: string;
+  readonly reason?: string;
+  readonly code?: number;
+  readonly details?: StatusDetails;
+}
+
+export interface FailedAnswer {
+  readonly status: number;
+  /** Value of the Retry-After header, if any. */
+  readonly retryAfter?: string | undefined;
+  readonly body: string;
+}
+
+/** @param request What was asked, for people: `PATCH /api/v1/namespaces/default/pods/web`. */
+export function errorFromAnswer(request: string, answer: FailedAnswer): ApiError {
+  const status = parseStatus(answer.body);
+  const words = status?.message ?? answer.body;
+  return errorFromStatus(request, {
+    code: answer.status,
+    status: status ?? { message: words },
+    isStatus: status !== undefined,
+    retryAfter: answer.retryAfter,
+  });
+}
+
+/** The error behind an ERROR event of a watch, whose object is a Status. */
+export function errorFromWatchEvent(request: string, object: unknown): ApiError {
+  const status = asStatus(object);
+  return errorFromStatus(request, {
+    code: status?.code ?? 500,
+    status: status ?? { message: 'the watch ended with an error that is not a Status' },
+    isStatus: status !== undefined,
+  });
+}
+
+/** The error where no answer came, or only a part of one: reset, refused, time-out, bad TLS. */
+export function errorFromFailure(request: string, cause: unknown): ApiError {
+  return new ApiError(`${request}: ${oneLine(failureText(cause))}`, { classification: 'unavailable', cause });
+}
+
+/** The error where no credentials could be had: a missing token file, an exec plugin that fails. */
+export function errorFromCredentials(request: string, cause: unknown): ApiError {
+  const words = `no credentials: ${oneLine(failureText(cause))}; check the kubeconfig's user`;
+  return new ApiError(`${request}: ${words}`, { classification: 'access-denied', cause });
+}
+
+interface Judged {
+  readonly code: number;
+  readonly status: Status;
+  /** Whether the body was a Status; else a proxy, or the mux of the API server, has answered. */
+  readonly isStatus: boolean;
+  readonly retryAfter?: string | undefined;
+}
+
+function errorFromStatus(request: string, judged: Judged): ApiError {
+  const { code, status } = judged;
+  const retryAfterMs = parseRetryAfter(judged.retryAfter) ?? secondsToMs(status.details?.retryAfterSeconds);
+  const words = oneLine(status.message ?? '');
+  return new ApiError(`${request}: ${code}${words === '' ? '' : ` ${words}`}`, {
+    status: code,
+    reason: status.reason,
+    details: status.details,
+    retryAfterMs,
+    classification: classify(judged, retryAfterMs),
+  });
+}
+
+function classify(judged: Judged, retryAfterMs: number | undefined): ApiErrorClass {
+  const { code, status } = judged;
+  if (code === 429 || code >= 500) return retryAfterMs === undefined ? 'unavailable' : 'retry-after';
+  switch (code) {
+    case 401:
+    case 407:
+      return 'access-denied';
+    case 403:
+      return judged.isStatus ? classifyForbidden(status) : 'access-denied';
+    case 404:
+      return status.details?.name ? 'not-found' : 'api-missing';
+    case 409:
+      return status.reason === 'AlreadyExists' ? 'already-exists' : 'conflict';
+    case 412:
+      return 'conflict';
+    case 410:
+      return 'expired';
+    case 422:
+      return isUidMismatch(status) ? 'conflict' : 'refused';
+    default:
+      return code >= 400 && code !== 408 ? 'refused' : 'unavailable';
+  }
+}
+
+/**
+ * The authorizer and admission share code, reason and shape: only the words tell them apart. Sources: apiserver,
+ * `responsewriters.Forbidden`; RBAC's escalation check, `NewForbidden(... attempting to grant RBAC permissions)`;
+ * the OwnerReferencesPermissionEnforcement plugin.
+ */
+const AUTHORIZER_WORDS =
+  /\bforbidden: User "[^"]*" cannot |attempting to grant RBAC permissions|cannot set (?:blockOwnerDeletion|an ownerRef)/;
+const ADMISSION_WORDS = /admission webhook "[^"]*" denied|denied request: /;
+
+function classifyForbidden(status: Status): ApiErrorClass {
+  if (status.details?.causes?.some((cause) => cause.reason === 'NamespaceTerminating'))
+    return 'namespace-terminating';
+  const words = status.message ?? '';
+  if (ADMISSION_WORDS.test(words)) return 'refused';
+  return AUTHORIZER_WORDS.test(words) ? 'access-denied' : 'refused';
+}
+
+/** A UID in a patch is a precondition, but its failure is answered as an attempt to change the UID. */
+function isUidMismatch(status: Status): boolean {
+  return status.details?.causes?.some(({ field }) => field === 'metadata.uid') ?? false;
+}
+
+function parseStatus(body: string): Status | undefined {
+  if (!body.startsWith('{')) return undefined;
+  try {
+    return asStatus(JSON.parse(body));
+  } catch {
+    return undefined;
+  }
+}
+
+function asStatus(value: unknown): Status | undefined {
+  if (!isRecord(value) || value['kind'] !== 'Status') return undefined;
+  const { message, reason, code, details } = value;
+  return {
+    ...(typeof message === 'string' && { message }),
+    ...(typeof reason === 'string' && { reason }),
+    ...(typeof code === 'number' && { code }),
+    ...(isRecord(details) && { details: parseDetails(details) }),
+  };
+}
+
+function parseDetails(raw: Record<string, unknown>): StatusDetails {
+  const { name, group, kind, uid, causes, retryAfterSeconds } = raw;
+  return {
+    ...(typeof name === 'string' && { name }),
+    ...(typeof group === 'string' && { group }),
+    ...(typeof kind === 'string' && { kind }),
+    ...(typeof uid === 'string' && { uid }),
+    ...(Array.isArray(causes) && { causes: causes.filter(isRecord).map(parseCause) }),
+    ...(typeof retryAfterSeconds === 'number' && { retryAfterSeconds }),
+  };
+}
+
+function parseCause(raw: Record<string, unknown>): StatusCause {
+  const { reason, message, field } = raw;
+  return {
+    ...(typeof reason === 'string' && { reason }),
+    ...(typeof message === 'string' && { message }),
+    ...(typeof field === 'string' && { field }),
+  };
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Retry-After is a number of seconds or an HTTP date (RFC 9110, 10.2.3). */
+function parseRetryAfter(value: string | undefined): number | undefined {
+  if (value === undefined || value.trim() === '') return undefined;
+  const seconds = Number(value);
+  if (Number.isFinite(seconds)) return secondsToMs(seconds);
+  const date = Date.parse(value);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
+}
+
+function secondsToMs(seconds: number | undefined): number | undefined {
+  return seconds === undefined || seconds < 0 ? undefined : Math.round(seconds * 1000);
+}
+
+/** Node hides the reason of a failed connection to several addresses in an AggregateError without a message. */
+function failureText(cause: unknown): string {
+  if (cause instanceof AggregateError && cause.message === '')
+    return cause.errors.map(failureText).join('; ');
+  if (!(cause instanceof Error)) return String(cause);
+  return cause.message || cause.name;
+}
+
+const LONGEST_WORDS = 2000;
+
+function oneLine(words: string): string {
+  const flat = words.replace(/\s+/g, ' ').trim();
+  return flat.length > LONGEST_WORDS ? `${flat.slice(0, LONGEST_WORDS)}…` : flat;
+}

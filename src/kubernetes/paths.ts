@@ -1,0 +1,24 @@
+/** Names a resource type; `group` is empty for the core API. */
+export interface ResourceType {
+  readonly group: string;
+  readonly version: string;
+  readonly plural: string;
+}
+
+export interface ResourceLocation {
+  readonly namespace?: string | undefined;
+  readonly name?: string | undefined;
+  readonly subresource?: string | undefined;
+}
+
+/**
+ * The URL path of a resource: `/api/v1/namespaces/default/pods/web/status`; without a name, its collection;
+ * without a namespace, that of all namespaces. Source: the Kubernetes API concepts page, "Resource URIs".
+ */
+export function resourcePath(type: ResourceType, location: ResourceLocation = {}): string {
+  const root = type.group === '' ? `/api/${type.version}` : `/apis/${type.group}/${type.version}`;
+  const { namespace, name, subresource } = location;
+  const scope = namespace === undefined ? '' : `/namespaces/${encodeURIComponent(namespace)}`;
+  const object = name === undefined ? '' : `/${encodeURIComponent(name)}`;
+  return `${root}${scope}/${type.plural}${object}${subresource === undefined ? '' : `/${subresource}`}`;
+}

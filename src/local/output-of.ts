@@ -1,0 +1,24 @@
+import { execFile } from 'node:child_process';
+
+/** What a short command said (stdout and stderr), or that there is no such command. */
+export interface CommandOutput {
+  readonly outcome: 'succeeded' | 'failed' | 'missing';
+  readonly output: string;
+}
+
+const TIMEOUT_MS = 120_000; // `go env` may fetch a toolchain first
+
+export function outputOf(
+  command: string,
+  args: readonly string[],
+  options: { cwd?: string } = {},
+): Promise<CommandOutput> {
+  return new Promise((resolve) => {
+    const settings = { env: process.env, timeout: TIMEOUT_MS, ...options };
+    execFile(command, args, settings, (error, stdout, stderr) => {
+      if (error === null) resolve({ outcome: 'succeeded', output: stdout + stderr });
+      else if (error.code === 'ENOENT') resolve({ outcome: 'missing', output: '' });
+      else resolve({ outcome: 'failed', output: stdout + stderr });
+    });
+  });
+}

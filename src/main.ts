@@ -1,0 +1,44 @@
+#!/usr/bin/env node
+import { parseConfig, type Config } from './config.ts';
+import type { Logger } from './contract/logger.ts';
+import { CONTROLLER_NAMES } from './controllers/index.ts';
+import { createLogger } from './logging.ts';
+import { runOperator } from './operator.ts';
+
+/** What a person did not ask for is told in one line; only a bug of ours shows its stack. */
+async function main(): Promise<number> {
+  const parsed = await parseConfig(process.argv.slice(2), process.env, CONTROLLER_NAMES);
+  if (parsed.kind === 'exit') {
+    process[parsed.to].write(parsed.output);
+    return parsed.code;
+  }
+  const { config } = parsed;
+  const log = createLogger(config.log);
+  try {
+    await start(config, log, signalToEnd(log));
+    return 0;
+  } catch (error) {
+    if (error instanceof Error && error.name === 'AbortError') return 0;
+    log.error({ err: error }, 'ended by an error');
+    return 1;
+  }
+}
+
+async function start(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
+  await runOperator(config, log, signal);
+}
+
+/** The first SIGTERM or SIGINT ends the program in order, a second at once. */
+function signalToEnd(log: Logger): AbortSignal {
+  const controller = new AbortController();
+  for (const name of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(name, () => {
+      if (controller.signal.aborted) process.exit(130);
+      log.info({ signal: name }, 'asked to stop');
+      controller.abort();
+    });
+  }
+  return controller.signal;
+}
+
+process.exitCode = await main();

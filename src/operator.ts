@@ -1,0 +1,110 @@
+import type { NativeConnection, Worker } from '@temporalio/worker';
+import { activitiesFor } from '../activities/index.ts';
+import type { Config } from './config.ts';
+import type { Logger } from './contract/logger.ts';
+import { controllersFor, type ControllerOptions } from './controllers/index.ts';
+import { parseLabelSelector } from './controllers/label-selector.ts';
+import { startHealthServer, type HealthServer } from './health.ts';
+import { createKubernetesClient, type KubernetesClient } from './kubernetes/client.ts';
+import { loadKubeConfig } from './kubernetes/config.ts';
+import { connectToTemporal } from './temporal/connection.ts';
+import { temporalRuns } from './temporal/runs.ts';
+import { registerSearchAttributes } from './temporal/search-attributes.ts';
+import { createWorker, installRuntime, STARTS_UNDER_WAY } from './temporal/worker.ts';
+import { Watcher } from './watcher/watcher.ts';
+
+/** Runs watcher, worker or both, until the signal; then ends what is in hand and returns. */
+export async function runOperator(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
+  installRuntime(log);
+  const client = createKubernetesClient(kubeConfigOf(config));
+  const parts: Parts = { watcher: undefined, problems: ['Temporal: not connected yet'] };
+  const health = await openHealth(config, log, parts);
+  try {
+    const { connect, address } = config.temporal;
+    const connection = await connectToTemporal({ options: connect.connectionOptions, address, log, signal });
+    await serve({ config, log, signal, client, connection, parts });
+    await connection.close();
+  } finally {
+    await client.close();
+    await health?.close();
+  }
+}
+
+/** What `/readyz` asks; filled in as the parts come up. */
+interface Parts {
+  watcher: Watcher | undefined;
+  problems: readonly string[];
+}
+
+interface Serving {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+  readonly client: KubernetesClient;
+  readonly connection: NativeConnection;
+  readonly parts: Parts;
+}
+
+async function serve(serving: Serving): Promise<void> {
+  const { config, log, signal, connection, parts } = serving;
+  await registerSearchAttributes(connection, config.temporal.namespace);
+  const worker = config.command === 'watch' ? undefined : await workerOf(serving);
+  const working = worker?.run();
+  parts.watcher = config.command === 'work' ? undefined : watcherOf(serving);
+  parts.watcher?.start();
+  parts.problems = [];
+  log.info(
+    { command: config.command, taskQueue: config.taskQueue, temporal: config.temporal.address },
+    'started',
+  );
+  await Promise.race([aborted(signal), working ?? aborted(signal)]);
+  log.info({}, 'stopping: no new work is taken, what is in hand ends');
+  parts.problems = ['stopping'];
+  await parts.watcher?.stop();
+  if (worker?.getState() === 'RUNNING') worker.shutdown();
+  await working;
+  log.info({}, 'stopped');
+}
+
+async function workerOf({ config, log, client, connection }: Serving): Promise<Worker> {
+  const activities = activitiesFor({ client, log, options: controllerOptions(config) });
+  const { namespace } = config.temporal;
+  return createWorker({ connection, namespace, taskQueue: config.taskQueue, activities });
+}
+
+function watcherOf({ config, log, client, connection }: Serving): Watcher {
+  const { taskQueue, namespaces, resyncMs } = config;
+  const { namespace } = config.temporal;
+  return new Watcher({
+    controllers: controllersFor(controllerOptions(config)).filter(({ name }) =>
+      config.controllers.includes(name),
+    ),
+    client,
+    runs: temporalRuns({ connection, namespace, taskQueue, eager: config.command === 'run' }),
+    namespaces,
+    resyncMs,
+    concurrency: STARTS_UNDER_WAY,
+    log,
+  });
+}
+
+function controllerOptions(config: Config): ControllerOptions {
+  const { namespaceSelector, ...roleBinding } = config.roleBinding;
+  return { roleBinding: { ...roleBinding, namespaceSelector: parseLabelSelector(namespaceSelector) } };
+}
+
+async function openHealth(config: Config, log: Logger, parts: Parts): Promise<HealthServer | undefined> {
+  if (config.healthAddress === 'off') return undefined;
+  const checks = () => ({ live: [], ready: [...parts.problems, ...(parts.watcher?.problems ?? [])] });
+  return startHealthServer({ address: config.healthAddress, checks, log });
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}
+
+function kubeConfigOf({ cluster }: Config) {
+  const { kubeconfig, runOutsideCluster } = cluster;
+  return loadKubeConfig({ kubeconfig, outsideCluster: runOutsideCluster, env: process.env });
+}

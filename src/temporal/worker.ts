@@ -1,0 +1,70 @@
+import { Runtime, Worker, type NativeConnection } from '@temporalio/worker';
+import type { Logger } from '../contract/logger.ts';
+import { workflowBundle } from './bundle.ts';
+
+/**
+ * Workflow tasks at a time. The watcher keeps fewer starts under way than that, since an eager start is
+ * granted only while a slot is free.
+ */
+export const WORKFLOW_SLOTS = 48;
+export const STARTS_UNDER_WAY = 24;
+
+/** Rust's own logs and the SDK's come out of our logger; signals are the program's to handle. */
+export function installRuntime(log: Logger): void {
+  const at = (level: 'debug' | 'info' | 'warn' | 'error') => (message: string, fields?: object) =>
+    log[level](withoutBigInts(fields ?? {}), message);
+  Runtime.install({
+    shutdownSignals: [],
+    logger: {
+      log: (level, message, fields) => at(level === 'TRACE' ? 'debug' : lower(level))(message, fields),
+      trace: at('debug'),
+      debug: at('debug'),
+      info: at('debug'), // what the SDK finds worth telling is of no interest to an operator's reader
+      warn: at('warn'),
+      error: at('error'),
+    },
+  });
+}
+
+export interface WorkerRequest {
+  readonly connection: NativeConnection;
+  readonly namespace: string;
+  readonly taskQueue: string;
+  readonly activities: object;
+}
+
+/** A worker for all workflows and activities. Shut down, it lets what is in hand end first. */
+export async function createWorker(request: WorkerRequest): Promise<Worker> {
+  return Worker.create({
+    ...request,
+    workflowBundle: await workflowBundle(),
+    maxConcurrentWorkflowTaskExecutions: WORKFLOW_SLOTS,
+    maxConcurrentLocalActivityExecutions: 2 * WORKFLOW_SLOTS,
+    maxConcurrentActivityTaskExecutions: 100,
+    // The default grows with the heap; a run that ended is not asked for again.
+    maxCachedWorkflows: 100,
+    // Under the 10 s that a Pod is given; an activity's own requests are shorter.
+    shutdownGraceTime: '6s',
+    shutdownForceTime: '8s',
+  });
+}
+
+function lower(level: string): 'debug' | 'info' | 'warn' | 'error' {
+  switch (level) {
+    case 'WARN':
+      return 'warn';
+    case 'ERROR':
+      return 'error';
+    default:
+      return 'debug';
+  }
+}
+
+function withoutBigInts(fields: object): object {
+  return Object.fromEntries(
+    Object.entries(fields).map(([key, value]) => [
+      key,
+      typeof value === 'bigint' ? value.toString() : (value as unknown),
+    ]),
+  );
+}

@@ -1,0 +1,46 @@
+import type { ResourceRef } from '../contract/resource.ts';
+
+/** What the watcher knows of the open run of a resource; mostly nothing, for a run does not report back. */
+export type RunState = 'unknown' | 'open';
+
+/**
+ * A resource that may have an open run or is to get one. Converged resources have no entry, so an idle
+ * watcher remembers nothing but projections.
+ */
+export interface Pending {
+  readonly ref: ResourceRef;
+  run: RunState;
+  /** The run is to be started or told. */
+  dirty: boolean;
+  /** A start or signal is under way. */
+  busy: boolean;
+  /** What the run was last told of; undefined: it has to be told. */
+  told: string | undefined;
+  /** When it was last started or told, in milliseconds since the epoch. */
+  touchedAtMs: number;
+  /** Not to be started or told before; milliseconds since the epoch. */
+  notBeforeMs: number;
+  /** How often in a row it could not be started or told. */
+  failures: number;
+  /** How often in a row a run ended and left its resource as it was. */
+  fruitless: number;
+}
+
+export function pendingFor(ref: ResourceRef): Pending {
+  return {
+    ref,
+    run: 'unknown',
+    dirty: false,
+    busy: false,
+    told: undefined,
+    touchedAtMs: 0,
+    notBeforeMs: 0,
+    failures: 0,
+    fruitless: 0,
+  };
+}
+
+/** Exponential, without jitter: keys already spread, since each counts for itself. */
+export function backoffMs(failures: number, firstMs: number, mostMs: number): number {
+  return Math.min(firstMs * 2 ** Math.min(Math.max(failures - 1, 0), 20), mostMs);
+}

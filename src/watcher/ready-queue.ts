@@ -1,0 +1,86 @@
+/**
+ * Keys that are to be worked on, each at most once however often it is added, in the order in which they
+ * became due; at most `concurrency` at a time, and none while paused.
+ */
+export class ReadyQueue {
+  readonly #ready = new Set<string>();
+  readonly #timers = new Map<string, NodeJS.Timeout>();
+  readonly #work: (key: string) => Promise<void>;
+  readonly #concurrency: number;
+  #inFlight = 0;
+  #pausedUntilMs = 0;
+  #pauseTimer: NodeJS.Timeout | undefined;
+  #stopped = false;
+  #idle: (() => void) | undefined;
+
+  /** @param work must not reject */
+  constructor(work: (key: string) => Promise<void>, concurrency: number) {
+    this.#work = work;
+    this.#concurrency = concurrency;
+  }
+
+  /** Keys that are due, in hand, or waiting for their time. */
+  get depth(): number {
+    return this.#ready.size + this.#inFlight + this.#timers.size;
+  }
+
+  get isBusy(): boolean {
+    return this.#ready.size + this.#inFlight > 0;
+  }
+
+  /** @param dueMs milliseconds since the epoch; the earliest of several wins */
+  add(key: string, dueMs = 0): void {
+    if (this.#stopped || this.#ready.has(key)) return;
+    const delayMs = dueMs - Date.now();
+    if (delayMs > 0) return this.#addLater(key, delayMs);
+    clearTimeout(this.#timers.get(key));
+    this.#timers.delete(key);
+    this.#ready.add(key);
+    this.#pump();
+  }
+
+  get isPaused(): boolean {
+    return Date.now() < this.#pausedUntilMs;
+  }
+
+  /** Nothing is begun for that long. */
+  pause(ms: number): void {
+    this.#pausedUntilMs = Date.now() + ms;
+    clearTimeout(this.#pauseTimer);
+    this.#pauseTimer = setTimeout(() => this.#pump(), ms);
+  }
+
+  /** Begins nothing more, and resolves when nothing is in hand. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#pauseTimer);
+    for (const timer of this.#timers.values()) clearTimeout(timer);
+    this.#timers.clear();
+    this.#ready.clear();
+    if (this.#inFlight > 0) await new Promise<void>((resolve) => (this.#idle = resolve));
+  }
+
+  #addLater(key: string, delayMs: number): void {
+    if (this.#timers.has(key)) return;
+    const timer = setTimeout(() => {
+      this.#timers.delete(key);
+      this.add(key);
+    }, delayMs);
+    this.#timers.set(key, timer);
+  }
+
+  #pump(): void {
+    if (this.isPaused) return;
+    while (!this.#stopped && this.#inFlight < this.#concurrency) {
+      const [key] = this.#ready;
+      if (key === undefined) return;
+      this.#ready.delete(key);
+      this.#inFlight += 1;
+      void this.#work(key).finally(() => {
+        this.#inFlight -= 1;
+        if (this.#inFlight === 0) this.#idle?.();
+        this.#pump();
+      });
+    }
+  }
+}

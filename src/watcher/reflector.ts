@@ -1,0 +1,355 @@
+import type { Logger } from '../contract/logger.ts';
+import { unreachable } from '../contract/unreachable.ts';
+import type { KubernetesClient, WatchEvent } from '../kubernetes/client.ts';
+import { ApiError, errorFromWatchEvent } from '../kubernetes/errors.ts';
+import type { KubernetesList, KubernetesObject } from '../kubernetes/object.ts';
+import { Backoff } from './backoff.ts';
+import { BrokenWatch, MuteWatch, WatchAttempt } from './watch-attempt.ts';
+import { isOlder, KnownObjects, type Change, type Projection, type Sighting } from './known-objects.ts';
+
+export type { Change, Projection } from './known-objects.ts';
+
+export interface ReflectorOptions<P extends Projection> {
+  readonly client: KubernetesClient;
+  /** The collection's, such as `/api/v1/pods`. */
+  readonly path: string;
+  readonly fieldSelector?: string | undefined;
+  readonly labelSelector?: string | undefined;
+  /** Reads PartialObjectMetadata instead of whole objects. */
+  readonly metadataOnly?: boolean | undefined;
+  /** Undefined: not of interest, treated as absent. Its `key` must be `namespace/name`, or `name`. */
+  readonly project: (object: KubernetesObject) => P | undefined;
+  /** Called once a change, in order. A throw is logged, never fatal. */
+  readonly onChange: (change: Change<P>) => void;
+  readonly log: Logger;
+  /** Objects a page of a list. Default: 500, as client-go. */
+  readonly pageSize?: number;
+  /** How long a watch may say nothing. Default: 90,000: the API server sends a bookmark about once a minute. */
+  readonly silenceMs?: number;
+  /** Between failures. Default: from 250 to 30,000. */
+  readonly backoff?: { readonly firstMs: number; readonly maxMs: number };
+  readonly random?: () => number;
+}
+
+interface PagePosition {
+  readonly limit: number | undefined;
+  readonly continue: string | undefined;
+}
+
+/** What the reflector is doing, for readiness and for people. */
+export type ReflectorState = 'not started' | 'listing' | 'watching' | 'waiting' | 'stopped';
+
+const PAGE_SIZE = 500;
+const SILENCE_MS = 90_000;
+const BACKOFF = { firstMs: 250, maxMs: 30_000 };
+const LIST_TIMEOUT_MS = 60_000;
+
+/**
+ * Keeps a projection of every object of a collection, by list and watch, through every failure, and tells of
+ * each change. Model: client-go's Reflector.
+ */
+export class Reflector<P extends Projection> {
+  /** Resolves after the first whole list; never where the reflector is stopped before. */
+  readonly synced: Promise<void>;
+  readonly #options: ReflectorOptions<P>;
+  readonly #known: KnownObjects<P>;
+  readonly #backoff: Backoff;
+  readonly #stopping = new AbortController();
+  readonly #markSynced: () => void;
+  #hasSynced = false;
+  #running: Promise<void> | undefined;
+  #state: ReflectorState = 'not started';
+  #problem: string | undefined;
+  #lastActivityAt = Date.now();
+  /** The resourceVersion to watch from; undefined: list first. */
+  #resumeFrom: string | undefined;
+
+  constructor(options: ReflectorOptions<P>) {
+    this.#options = options;
+    this.#known = new KnownObjects<P>((change) => this.#tell(change));
+    this.#backoff = new Backoff({ ...(options.backoff ?? BACKOFF), random: this.#random });
+    const { promise, resolve } = promiseToResolve();
+    this.synced = promise;
+    this.#markSynced = resolve;
+  }
+
+  start(): void {
+    this.#running ??= this.#run();
+  }
+
+  /** Drops what is under way; resolves once nothing is. Safe to repeat. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+    this.#state = 'stopped';
+  }
+
+  hasSynced(): boolean {
+    return this.#hasSynced;
+  }
+
+  get items(): ReadonlyMap<string, P> {
+    return this.#known.items;
+  }
+
+  get state(): ReflectorState {
+    return this.#state;
+  }
+
+  /** Why the objects cannot be listed or watched just now, in one line; undefined where they can. */
+  get problem(): string | undefined {
+    return this.#problem;
+  }
+
+  /** When the API server was last heard of, in milliseconds since the epoch. */
+  get lastActivityAt(): number {
+    return this.#lastActivityAt;
+  }
+
+  /** `/api/v1/pods: watching, 12 known`. */
+  describe(): string {
+    return `${this.#options.path}: ${this.#state}, ${this.items.size} known`;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isStopped()) {
+      try {
+        this.#resumeFrom ??= await this.#list();
+        await this.#watch(this.#resumeFrom);
+      } catch (error) {
+        if (this.#isStopped()) return;
+        await this.#recoverFrom(error);
+      }
+    }
+  }
+
+  async #recoverFrom(error: unknown): Promise<void> {
+    const isEveryday = error instanceof BrokenWatch || (isExpired(error) && this.#state === 'watching');
+    if (isEveryday) this.#options.log.debug({ path: this.#options.path }, error.message);
+    else this.#noteProblem(error);
+    if (mustListAgain(error)) this.#resumeFrom = undefined;
+    const askedMs = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
+    await this.#wait(Math.max(askedMs, this.#backoff.next()));
+  }
+
+  async #list(): Promise<string> {
+    this.#state = 'listing';
+    try {
+      return await this.#listPages(this.#options.pageSize ?? PAGE_SIZE);
+    } catch (error) {
+      if (!isExpired(error)) throw error;
+      // The pages took longer than the server keeps a snapshot: in one piece, as client-go does.
+      return this.#listPages(undefined);
+    }
+  }
+
+  /** @param limit Objects a page; undefined: all in one. */
+  async #listPages(limit: number | undefined): Promise<string> {
+    const keys = new Set<string>();
+    let page: KubernetesList | undefined;
+    do {
+      page = await this.#readPage({ limit, continue: page?.metadata.continue });
+      this.#takePage(page, keys);
+    } while (page.metadata.continue);
+    this.#known.listEnded(keys);
+    this.#hasSynced = true;
+    this.#markSynced();
+    return page.metadata.resourceVersion ?? '';
+  }
+
+  /** Without a resourceVersion the server answers with the latest state, never from a stale cache. */
+  #readPage(position: PagePosition): Promise<KubernetesList> {
+    const { client, path, fieldSelector, labelSelector, metadataOnly = false } = this.#options;
+    return client.request<KubernetesList>({
+      method: 'GET',
+      path,
+      query: { limit: position.limit, continue: position.continue, fieldSelector, labelSelector },
+      metadataOnly: metadataOnly && 'list',
+      timeoutMs: LIST_TIMEOUT_MS,
+      signal: this.#stopping.signal,
+    });
+  }
+
+  #takePage(page: KubernetesList, keys: Set<string>): void {
+    this.#heard();
+    for (const object of page.items ?? []) {
+      const seen = this.#see(object);
+      keys.add(seen.key);
+      this.#known.listed(seen);
+    }
+  }
+
+  /** Watches until the server ends it. @throws BrokenWatch where it ends otherwise, once it was accepted */
+  async #watch(from: string): Promise<void> {
+    this.#state = 'watching';
+    const watch = new WatchAttempt(this.#options.silenceMs ?? SILENCE_MS, this.#stopping.signal);
+    try {
+      for await (const event of this.#openWatch(from, watch)) {
+        watch.heard();
+        this.#take(event);
+      }
+      watch.checkEnd();
+    } catch (error) {
+      throw watch.accepted && hasNoAnswer(error) ? new BrokenWatch(error.message) : error;
+    } finally {
+      this.#backoff.workedFor(watch.livedMs());
+      watch.over();
+    }
+  }
+
+  #openWatch(from: string, watch: WatchAttempt): AsyncIterable<WatchEvent> {
+    const { client, path, fieldSelector, labelSelector, metadataOnly = false } = this.#options;
+    // Between 5 and 10 minutes, as client-go, so that watches do not all end together.
+    const timeoutSeconds = Math.floor(300 * (1 + this.#random()));
+    return client.watch({
+      path,
+      query: {
+        resourceVersion: from,
+        allowWatchBookmarks: true,
+        timeoutSeconds,
+        fieldSelector,
+        labelSelector,
+      },
+      metadataOnly,
+      signal: watch.signal,
+      onOpen: () => {
+        watch.open();
+        this.#heard();
+        this.#noteRecovery();
+      },
+    });
+  }
+
+  #take(event: WatchEvent): void {
+    this.#heard();
+    switch (event.type) {
+      case 'ADDED':
+      case 'MODIFIED':
+        this.#known.changed(this.#see(event.object));
+        break;
+      case 'DELETED':
+        this.#known.vanished(identityOf(event.object));
+        break;
+      case 'BOOKMARK':
+        break;
+      case 'ERROR':
+        throw errorFromWatchEvent(`WATCH ${this.#options.path}`, event.object);
+      default:
+        return unreachable(event.type);
+    }
+    this.#resumeAfter(event.object.metadata.resourceVersion);
+  }
+
+  #resumeAfter(version: string): void {
+    // A late event must not turn the watch back to what was already seen.
+    if (this.#resumeFrom === undefined || !isOlder(version, this.#resumeFrom)) this.#resumeFrom = version;
+  }
+
+  #see(object: KubernetesObject): Sighting<P> {
+    return { ...identityOf(object), projection: this.#project(object) };
+  }
+
+  #project(object: KubernetesObject): P | undefined {
+    try {
+      return this.#options.project(object);
+    } catch (error) {
+      this.#options.log.error(
+        { object: keyOf(object), err: error },
+        'an object cannot be understood; it is passed over',
+      );
+      return undefined;
+    }
+  }
+
+  #tell(change: Change<P>): void {
+    try {
+      this.#options.onChange(change);
+    } catch (error) {
+      this.#options.log.error(
+        { object: change.object.key, err: error },
+        `handling of "${change.type}" has failed`,
+      );
+    }
+  }
+
+  #heard(): void {
+    this.#lastActivityAt = Date.now();
+  }
+
+  #noteProblem(error: unknown): void {
+    const problem = problemText(error, this.#options.path);
+    if (problem !== this.#problem) this.#options.log.warn({ path: this.#options.path }, problem);
+    this.#problem = problem;
+  }
+
+  #noteRecovery(): void {
+    if (this.#problem === undefined) return;
+    this.#options.log.info({ path: this.#options.path }, `${this.#options.path} is watched again`);
+    this.#problem = undefined;
+  }
+
+  async #wait(ms: number): Promise<void> {
+    this.#state = 'waiting';
+    await waitUnlessAborted(ms, this.#stopping.signal);
+  }
+
+  #isStopped(): boolean {
+    return this.#stopping.signal.aborted;
+  }
+
+  readonly #random = (): number => (this.#options.random ?? Math.random)();
+}
+
+function isExpired(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.classification === 'expired';
+}
+
+function hasNoAnswer(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.status === undefined;
+}
+
+/** Whether the version to resume from is of no use: too old, refused, or ahead of a restored database. */
+function mustListAgain(error: unknown): boolean {
+  if (error instanceof MuteWatch) return true;
+  if (!(error instanceof ApiError)) return false;
+  if (error.classification === 'expired' || error.classification === 'refused') return true;
+  return error.details?.causes?.some(({ reason }) => reason === 'ResourceVersionTooLarge') ?? false;
+}
+
+function problemText(error: unknown, path: string): string {
+  if (!(error instanceof ApiError)) return `${path} cannot be read: ${String(error)}`;
+  const { classification, message } = error;
+  if (classification === 'access-denied')
+    return `${message}; grant list and watch, this goes on by itself then`;
+  if (classification === 'api-missing') return `${message}; waiting for this API, install its CRD`;
+  return `${message}; trying again`;
+}
+
+function identityOf(object: KubernetesObject): Projection {
+  const { uid, resourceVersion } = object.metadata;
+  return { key: keyOf(object), uid, resourceVersion };
+}
+
+function keyOf({ metadata: { namespace, name } }: KubernetesObject): string {
+  return namespace === undefined ? name : `${namespace}/${name}`;
+}
+
+function waitUnlessAborted(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener('abort', end);
+    if (signal.aborted) end();
+  });
+}
+
+/** Promise.withResolvers, which Node 22 has but our TypeScript library target has not. */
+function promiseToResolve(): { promise: Promise<void>; resolve: () => void } {
+  let resolve: () => void = () => undefined;
+  const promise = new Promise<void>((settle) => (resolve = settle));
+  return { promise, resolve };
+}

@@ -1,0 +1,79 @@
+/** A watch that was accepted and then broke, fell silent or ended at once: an everyday event, to be resumed. */
+export class BrokenWatch extends Error {
+  override readonly name: string = 'BrokenWatch';
+}
+
+/**
+ * A watch that never said anything, not even a bookmark. Its resourceVersion may be one that the server has not
+ * reached, as after its database was restored: then it would say nothing for ever.
+ */
+export class MuteWatch extends BrokenWatch {
+  override readonly name = 'MuteWatch';
+}
+
+/** A watch that ends sooner than this is not let try again at once: a server may do nothing but end them. */
+const SHORT_MS = 1000;
+
+/** One connection of a watch: how long it lives, and whether it still speaks. */
+export class WatchAttempt {
+  readonly #silenceMs: number;
+  readonly #abort = new AbortController();
+  readonly #stopping: AbortSignal;
+  readonly #startedAt = performance.now();
+  #silence: NodeJS.Timeout | undefined;
+  #accepted = false;
+  #hasSpoken = false;
+  #fellSilent = false;
+
+  constructor(silenceMs: number, stopping: AbortSignal) {
+    this.#silenceMs = silenceMs;
+    this.#stopping = stopping;
+    stopping.addEventListener('abort', this.#drop);
+    if (stopping.aborted) this.#drop();
+  }
+
+  /** Ends the connection, on stop and after silence. */
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  get accepted(): boolean {
+    return this.#accepted;
+  }
+
+  livedMs(): number {
+    return this.#accepted ? performance.now() - this.#startedAt : 0;
+  }
+
+  open(): void {
+    this.#accepted = true;
+    this.#silence = setTimeout(() => {
+      this.#fellSilent = true;
+      this.#drop();
+    }, this.#silenceMs);
+  }
+
+  heard(): void {
+    this.#hasSpoken = true;
+    this.#silence?.refresh();
+  }
+
+  over(): void {
+    clearTimeout(this.#silence);
+    this.#stopping.removeEventListener('abort', this.#drop);
+  }
+
+  /** @throws BrokenWatch where the watch has not simply reached its end */
+  checkEnd(): void {
+    if (this.#stopping.aborted) return;
+    if (this.#fellSilent) throw this.#silenceError();
+    if (this.livedMs() < SHORT_MS) throw new BrokenWatch('the watch ended as soon as it had begun');
+  }
+
+  #silenceError(): BrokenWatch {
+    const message = `the watch said nothing for ${this.#silenceMs} ms; its connection is dropped`;
+    return this.#hasSpoken ? new BrokenWatch(message) : new MuteWatch(message);
+  }
+
+  readonly #drop = (): void => this.#abort.abort();
+}

@@ -1,0 +1,95 @@
+import { describe, expect, it } from '@jest/globals';
+import { matchesLabels, parseLabelSelector } from '../../src/controllers/label-selector.ts';
+
+const selects = (selector: string, labels: Record<string, string>) =>
+  matchesLabels(parseLabelSelector(selector), labels);
+
+describe('a label selector selects as Kubernetes does', () => {
+  it.each<[selector: string, labels: Record<string, string>, selected: boolean]>([
+    ['', {}, true],
+    ['  ', { any: 'thing' }, true],
+    ['team=a', { team: 'a' }, true],
+    ['team=a', { team: 'b' }, false],
+    ['team=a', {}, false],
+    ['team==a', { team: 'a' }, true],
+    ['team==a', { team: 'A' }, false],
+    ['team = a', { team: 'a' }, true],
+    ['team=', { team: '' }, true],
+    ['team=', { team: 'a' }, false],
+    ['team=', {}, false],
+    ['team!=a', { team: 'b' }, true],
+    ['team!=a', { team: 'a' }, false],
+    ['team!=a', {}, true],
+    ['team!=', { team: '' }, false],
+    ['team!=', {}, true],
+    ['team in (a, b)', { team: 'b' }, true],
+    ['team in (a, b)', { team: 'c' }, false],
+    ['team in (a, b)', {}, false],
+    ['team in (a,)', { team: '' }, true],
+    ['team in(a)', { team: 'a' }, true],
+    ['team notin (a, b)', { team: 'c' }, true],
+    ['team notin (a, b)', { team: 'a' }, false],
+    ['team notin (a, b)', {}, true],
+    ['team', { team: '' }, true],
+    ['team', { other: 'a' }, false],
+    ['!team', {}, true],
+    ['!team', { team: '' }, false],
+    ['! team', { team: '' }, false],
+    ['team=a,env in (dev,test),!legacy', { team: 'a', env: 'dev' }, true],
+    ['team=a,env in (dev,test),!legacy', { team: 'a', env: 'prod' }, false],
+    ['team=a,env in (dev,test),!legacy', { team: 'a', env: 'dev', legacy: '' }, false],
+    ['example.com/team=a', { 'example.com/team': 'a' }, true],
+    ['kubernetes.io/metadata.name notin (team-1)', { 'kubernetes.io/metadata.name': 'team-2' }, true],
+    // Only where an operator may stand are these two words operators.
+    ['in in (in, notin)', { in: 'notin' }, true],
+    ['notin=in', { notin: 'in' }, true],
+    // A name that every object inherits is not a label that it has.
+    ['constructor', {}, false],
+    ['!toString', {}, true],
+  ])('%j of %j: %s', (selector, labels, selected) => {
+    expect(selects(selector, labels)).toBe(selected);
+  });
+});
+
+describe('a label selector that is wrong is refused, with the position and what was expected', () => {
+  it.each([
+    [',', 'position 1: expected a label key, found ","'],
+    ['team=a,', 'position 8: expected a label key, found the end'],
+    ['team=a,,env', 'position 8: expected a label key, found ","'],
+    ['team=a env=b', 'position 8: expected "," or the end, found "env"'],
+    ['team=a=b', 'position 7: expected "," or the end, found "="'],
+    ['team a', 'position 6: expected =, ==, !=, in, notin or ",", found "a"'],
+    ['!', 'position 2: expected a label key, found the end'],
+    ['!!team', 'position 2: expected a label key, found "!"'],
+    ['!team=a', 'position 6: expected "," or the end, found "="'],
+    ['=a', 'position 1: expected a label key, found "="'],
+    ['team in a', 'position 9: expected "(", found "a"'],
+    ['team in', 'position 8: expected "(", found the end'],
+    ['team in ()', 'position 10: expected a label value, found ")"'],
+    ['team in (a', 'position 11: expected "," or ")", found the end'],
+    ['team in (a b)', 'position 12: expected "," or ")", found "b"'],
+    ['team=a)', 'position 7: expected "," or the end, found ")"'],
+    ['team>1', 'position 1: "team>1" is not a label key'],
+    ['-team=a', 'position 1: "-team" is not a label key'],
+    ['a/b/c', 'position 1: "a/b/c" is not a label key'],
+    ['/team', 'position 1: "/team" is not a label key'],
+    ['Example.com/team', 'position 1: "Example.com/team" is not a label key'],
+    ['example.com/', 'position 1: "example.com/" is not a label key'],
+    [`${'k'.repeat(64)}=a`, `is not a label key`],
+    ['team=-a', 'position 6: "-a" is not a label value'],
+    ['team=a b/c', 'position 8: expected "," or the end, found "b/c"'],
+    ['team=ä', 'position 6: "ä" is not a label value'],
+    [`team=${'v'.repeat(64)}`, 'is not a label value'],
+  ])('%j', (selector, message) => {
+    expect(() => parseLabelSelector(selector)).toThrow(message);
+  });
+
+  it('takes keys and values of 63 characters, and a prefix of 253', () => {
+    const name = 'n'.repeat(63);
+    const prefix = `${'p'.repeat(249)}.com`;
+    expect(parseLabelSelector(`${prefix}/${name}=${name}`)).toEqual([
+      { key: `${prefix}/${name}`, operator: 'in', values: [name] },
+    ]);
+    expect(() => parseLabelSelector(`p${prefix}/${name}`)).toThrow('is not a label key');
+  });
+});

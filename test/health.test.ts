@@ -1,0 +1,139 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createServer, type Server } from 'node:http';
+import { HealthAddressError, startHealthServer, type Health, type HealthServer } from '../src/health.ts';
+import type { Logger } from '../src/contract/logger.ts';
+
+const LOOPBACK = { host: '127.0.0.1', port: 0 };
+
+const silent: Logger = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+  child: () => silent,
+};
+
+describe('the health server', () => {
+  let health: Health;
+  let server: HealthServer;
+
+  beforeEach(async () => {
+    health = { live: [], ready: [] };
+    server = await startHealthServer({ address: LOOPBACK, checks: () => health, log: silent });
+  });
+
+  afterEach(() => server.close());
+
+  async function ask(path: string, method = 'GET') {
+    const response = await fetch(server.url + path, { method });
+    return { status: response.status, body: await response.text() };
+  }
+
+  it.each(['/healthz', '/readyz', '/readyz?verbose'])(
+    'answers GET %s with ok where there is no problem',
+    async (path) => {
+      expect(await ask(path)).toEqual({ status: 200, body: 'ok\n' });
+    },
+  );
+
+  it('answers /readyz with every problem of readiness, a line each', async () => {
+    health = {
+      live: ['the event loop hangs'],
+      ready: ['Temporal is unreachable', 'pods are not listed yet'],
+    };
+    expect(await ask('/readyz')).toEqual({
+      status: 503,
+      body: 'Temporal is unreachable\npods are not listed yet\n',
+    });
+  });
+
+  it('answers /healthz with problems of liveness only', async () => {
+    health = { live: [], ready: ['Temporal is unreachable'] };
+    expect(await ask('/healthz')).toEqual({ status: 200, body: 'ok\n' });
+    health = { live: ['the event loop hangs'], ready: [] };
+    expect(await ask('/healthz')).toEqual({ status: 503, body: 'the event loop hangs\n' });
+  });
+
+  it('asks anew at every request', async () => {
+    health = { live: [], ready: ['not yet'] };
+    expect((await ask('/readyz')).status).toBe(503);
+    health = { live: [], ready: [] };
+    expect((await ask('/readyz')).status).toBe(200);
+  });
+
+  it('keeps a problem of several lines on one', async () => {
+    health = { live: [], ready: ['first\r\n  second', 'third'] };
+    expect((await ask('/readyz')).body).toBe('first second\nthird\n');
+  });
+
+  it('answers HEAD with the same status and length, without a body', async () => {
+    health = { live: [], ready: ['not yet'] };
+    const response = await fetch(`${server.url}/readyz`, { method: 'HEAD' });
+    expect(response.status).toBe(503);
+    expect(response.headers.get('content-length')).toBe(String('not yet\n'.length));
+    expect(await response.text()).toBe('');
+  });
+
+  it.each(['/', '/metrics', '/healthz/', '/healthzz'])('answers %s with 404', async (path) => {
+    expect((await ask(path)).status).toBe(404);
+  });
+
+  it('refuses other methods, and names those it knows', async () => {
+    const response = await fetch(`${server.url}/healthz`, { method: 'POST' });
+    expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+  });
+
+  it('does not let anybody cache an answer', async () => {
+    const response = await fetch(`${server.url}/healthz`);
+    expect(response.headers.get('cache-control')).toBe('no-store');
+  });
+
+  it('counts a check that throws as a problem', async () => {
+    const throwing = await startHealthServer({
+      address: LOOPBACK,
+      log: silent,
+      checks: () => {
+        throw new Error('no such watch');
+      },
+    });
+    const response = await fetch(`${throwing.url}/healthz`);
+    expect([response.status, await response.text()]).toEqual([503, 'a health check threw: no such watch\n']);
+    await throwing.close();
+  });
+
+  it('drops open connections when it is closed, and may be closed twice', async () => {
+    await ask('/healthz');
+    await server.close();
+    await server.close();
+    await expect(ask('/healthz')).rejects.toThrow();
+  });
+});
+
+describe('a health address that cannot be listened on', () => {
+  let occupant: Server;
+  let port: number;
+
+  beforeEach(async () => {
+    occupant = createServer();
+    await new Promise<void>((resolve) => occupant.listen(0, '127.0.0.1', resolve));
+    const address = occupant.address();
+    port = typeof address === 'object' && address !== null ? address.port : 0;
+  });
+
+  afterEach(() => new Promise((resolve) => occupant.close(resolve)));
+
+  const start = (address: { host: string; port: number }) =>
+    startHealthServer({ address, checks: () => ({ live: [], ready: [] }), log: silent });
+
+  it('is told with the address, the reason and the flag', async () => {
+    const failure = start({ host: '127.0.0.1', port });
+    await expect(failure).rejects.toBeInstanceOf(HealthAddressError);
+    await expect(failure).rejects.toThrow(
+      `cannot serve health on 127.0.0.1:${port}: the port is in use; set --health-addr to another address, or to 0 to do without`,
+    );
+  });
+
+  it('is told where the machine has no such address', async () => {
+    await expect(start({ host: '192.0.2.1', port: 0 })).rejects.toThrow('this machine has no such address');
+  });
+});

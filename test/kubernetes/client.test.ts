@@ -1,0 +1,353 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { KubeConfig } from '@kubernetes/client-node';
+import {
+  createKubernetesClient,
+  type ClientOptions,
+  type KubernetesClient,
+  type WatchEvent,
+} from '../../src/kubernetes/client.ts';
+import { ApiError } from '../../src/kubernetes/errors.ts';
+import { eventually } from '../support/eventually.ts';
+import {
+  answerJson,
+  answerText,
+  aStatus,
+  FakeApiServer,
+  neverAnswer,
+  reset,
+  type Handler,
+} from '../support/fake-api-server.ts';
+
+const POD = '/api/v1/namespaces/default/pods/web';
+const NOT_FOUND = aStatus(404, {
+  reason: 'NotFound',
+  message: 'pods "web" not found',
+  details: { name: 'web', kind: 'pods' },
+});
+
+let server: FakeApiServer;
+const clients: KubernetesClient[] = [];
+
+beforeEach(async () => {
+  server = await FakeApiServer.start();
+});
+
+afterEach(async () => {
+  await Promise.all(clients.splice(0).map((client) => client.close()));
+  await server.stop();
+});
+
+function aClient(options: ClientOptions = {}, config: KubeConfig = server.kubeConfig()): KubernetesClient {
+  const client = createKubernetesClient(config, options);
+  clients.push(client);
+  return client;
+}
+
+/** What the promise is rejected with. */
+async function failureOf(promise: Promise<unknown>): Promise<ApiError> {
+  const error: unknown = await promise.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (error instanceof ApiError) return error;
+  throw new Error(`no ApiError but ${String(error)}`);
+}
+
+async function eventsOf(watch: AsyncIterable<WatchEvent>): Promise<WatchEvent[]> {
+  const events: WatchEvent[] = [];
+  for await (const event of watch) events.push(event);
+  return events;
+}
+
+function event(name: string): WatchEvent {
+  return { type: 'ADDED', object: { metadata: { name, uid: name, resourceVersion: '1' } } };
+}
+
+/** Opens a watch and leaves it open. */
+const openWatch: Handler = (_, response) => {
+  response.writeHead(200);
+  response.write(`${JSON.stringify(event('a'))}\n`);
+};
+
+describe('request', () => {
+  it('sends what was asked, and gives back the parsed body', async () => {
+    server.handle(answerJson(201, { metadata: { name: 'web' } }));
+    const answer = await aClient({ version: '1.2.3' }).request({
+      method: 'POST',
+      path: '/api/v1/namespaces/default/pods',
+      query: { dryRun: 'All', limit: 5, absent: undefined, labelSelector: 'a in (b, ü)' },
+      body: { metadata: { name: 'web' } },
+    });
+    expect(answer).toEqual({ metadata: { name: 'web' } });
+    const { method, url, headers, body } = server.lastRequest;
+    expect(method).toBe('POST');
+    expect(url.pathname).toBe('/api/v1/namespaces/default/pods');
+    expect([...url.searchParams]).toEqual([
+      ['dryRun', 'All'],
+      ['limit', '5'],
+      ['labelSelector', 'a in (b, ü)'],
+    ]);
+    expect(JSON.parse(body)).toEqual({ metadata: { name: 'web' } });
+    expect(headers).toMatchObject({
+      accept: 'application/json',
+      authorization: 'Bearer secret-token',
+      'content-type': 'application/json',
+      'user-agent': 'durable-operator/1.2.3',
+    });
+  });
+
+  it('patches as a merge patch unless told otherwise', async () => {
+    const client = aClient();
+    await client.request({ method: 'PATCH', path: POD, body: {} });
+    expect(server.lastRequest.headers['content-type']).toBe('application/merge-patch+json');
+    await client.request({
+      method: 'PATCH',
+      path: POD,
+      body: {},
+      contentType: 'application/apply-patch+yaml',
+    });
+    expect(server.lastRequest.headers['content-type']).toBe('application/apply-patch+yaml');
+  });
+
+  it('asks for metadata alone, of an object or of a list', async () => {
+    const client = aClient();
+    await client.request({ method: 'GET', path: POD, metadataOnly: true });
+    expect(server.lastRequest.headers.accept).toBe(
+      'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io',
+    );
+    await client.request({ method: 'GET', path: '/api/v1/pods', metadataOnly: 'list' });
+    expect(server.lastRequest.headers.accept).toBe(
+      'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io',
+    );
+  });
+
+  it('puts the path of the server before each path', async () => {
+    const config = server.kubeConfig({}, { server: `${server.url}/k8s/clusters/c-1/` });
+    await aClient({}, config).request({ method: 'GET', path: POD });
+    expect(server.lastRequest.url.pathname).toBe(`/k8s/clusters/c-1${POD}`);
+  });
+
+  it('reads an answer that comes in pieces, cut within a character', async () => {
+    const body = Buffer.from(JSON.stringify({ name: 'schön 🎉' }));
+    server.handle((_, response) => {
+      response.writeHead(200);
+      for (const byte of body) response.write(Buffer.of(byte));
+      response.end();
+    });
+    expect(await aClient().request({ method: 'GET', path: POD })).toEqual({ name: 'schön 🎉' });
+  });
+
+  it('throws what the server said, classified, and never the token', async () => {
+    server.handle(answerJson(404, NOT_FOUND));
+    const error = await failureOf(aClient().request({ method: 'GET', path: POD }));
+    expect(error).toMatchObject({ classification: 'not-found', status: 404, reason: 'NotFound' });
+    expect(error.message).toBe(`GET ${POD}: 404 pods "web" not found`);
+    expect(`${String(error.stack)} ${JSON.stringify(error)}`).not.toContain('secret-token');
+  });
+
+  it('hands on Retry-After', async () => {
+    server.handle(answerJson(429, aStatus(429, { message: 'busy' }), { 'retry-after': '3' }));
+    expect(await failureOf(aClient().request({ method: 'GET', path: POD }))).toMatchObject({
+      classification: 'retry-after',
+      retryAfterMs: 3000,
+    });
+  });
+
+  it.each([
+    ['is reset', reset],
+    ['is no JSON', answerText(200, '<html>')],
+    [
+      'is half',
+      ((_, response) => response.writeHead(200, { 'content-length': 9 }).end('{}')) satisfies Handler,
+    ],
+  ])('does not know the outcome where the answer %s', async (_, handler) => {
+    server.handle(handler);
+    expect(await failureOf(aClient().request({ method: 'GET', path: POD }))).toMatchObject({
+      classification: 'unavailable',
+      status: undefined,
+    });
+  });
+
+  it('gives up after its time limit, and drops the connection', async () => {
+    server.handle(neverAnswer);
+    const error = await failureOf(aClient().request({ method: 'GET', path: POD, timeoutMs: 20 }));
+    expect(error).toMatchObject({ classification: 'unavailable', status: undefined });
+    expect(error.message).toBe(`GET ${POD}: no answer within 20 ms`);
+    await eventually(() => server.openConnections === 0);
+  });
+
+  it('gives up where the body never ends', async () => {
+    server.handle((_, response) => response.writeHead(200).write('{'));
+    const error = await failureOf(aClient().request({ method: 'GET', path: POD, timeoutMs: 50 }));
+    expect(error.message).toContain('no answer within 50 ms');
+  });
+
+  it('gives up in the queue for a connection, and then is never sent', async () => {
+    const client = aClient({ connections: 1 });
+    server.handle(neverAnswer);
+    const first = failureOf(client.request({ method: 'GET', path: '/first', timeoutMs: 200 }));
+    await failureOf(client.request({ method: 'GET', path: '/queued', timeoutMs: 10 }));
+    await first;
+    server.handle(answerJson(200, {}));
+    await client.request({ method: 'GET', path: '/next' });
+    expect(server.requests.map(({ url }) => url.pathname)).toEqual(['/first', '/next']);
+  });
+
+  it('is ended by its signal, before and while it runs', async () => {
+    server.handle(neverAnswer);
+    const client = aClient();
+    const abort = new AbortController();
+    const running = failureOf(client.request({ method: 'GET', path: POD, signal: abort.signal }));
+    await eventually(() => server.requests.length === 1);
+    abort.abort();
+    expect((await running).message).toContain('aborted');
+    const late = await failureOf(client.request({ method: 'GET', path: POD, signal: abort.signal }));
+    expect(late.message).toContain('aborted');
+    await eventually(() => server.openConnections === 0);
+  });
+});
+
+describe('connections', () => {
+  it('one after the other, requests share one', async () => {
+    const client = aClient();
+    for (let i = 0; i < 50; i += 1) await client.request({ method: 'GET', path: POD });
+    expect(server.connectionsEver).toBe(1);
+  });
+
+  it('many at once never take more than allowed', async () => {
+    const client = aClient({ connections: 8 });
+    await Promise.all(Array.from({ length: 400 }, () => client.request({ method: 'GET', path: POD })));
+    expect(server.requests).toHaveLength(400);
+    expect(server.connectionsEver).toBeLessThanOrEqual(8);
+  });
+
+  it('of watches are their own, so that requests never wait for them', async () => {
+    const client = aClient({ connections: 1 });
+    server.handle(openWatch);
+    const abort = new AbortController();
+    const watches = Array.from({ length: 5 }, () =>
+      eventsOf(client.watch({ path: '/api/v1/pods', signal: abort.signal })),
+    );
+    await eventually(() => server.requests.length === 5);
+    server.handle(answerJson(200, { ok: true }));
+    expect(await client.request({ method: 'GET', path: POD })).toEqual({ ok: true });
+    abort.abort();
+    await Promise.all(watches);
+  });
+
+  it('are all closed by close', async () => {
+    const client = aClient();
+    await client.request({ method: 'GET', path: POD });
+    server.handle(openWatch);
+    const watch = failureOf(eventsOf(client.watch({ path: '/api/v1/pods' })));
+    await eventually(() => server.requests.length === 2);
+    await client.close();
+    expect((await watch).classification).toBe('unavailable');
+    await eventually(() => server.openConnections === 0);
+  });
+});
+
+describe('watch', () => {
+  const EVENTS = [event('a'), event('schön 🎉')];
+  const BYTES = Buffer.from(EVENTS.map((each) => `${JSON.stringify(each)}\n`).join(''));
+
+  it('gives the events in order until the server ends it', async () => {
+    server.handle((_, response) => response.writeHead(200).end(BYTES));
+    expect(await eventsOf(aClient().watch({ path: '/api/v1/pods', query: { limit: 1 } }))).toEqual(EVENTS);
+    expect(server.lastRequest.url.search).toBe('?limit=1&watch=1');
+  });
+
+  it('gives the same events wherever the bytes are cut', async () => {
+    const client = aClient();
+    for (let at = 1; at < BYTES.length; at += 1) {
+      server.handle((_, response) => {
+        response.writeHead(200);
+        response.write(BYTES.subarray(0, at), () => response.end(BYTES.subarray(at)));
+      });
+      expect(await eventsOf(client.watch({ path: '/api/v1/pods' }))).toEqual(EVENTS);
+    }
+  });
+
+  it('reads many megabytes of events that come faster than they are handled', async () => {
+    const line = `${JSON.stringify(event('x'.repeat(64 * 1024)))}\n`;
+    server.handle((_, response) => {
+      response.writeHead(200);
+      for (let i = 0; i < 200; i += 1) response.write(line);
+      response.end();
+    });
+    let seen = 0;
+    for await (const { object } of aClient().watch({ path: '/api/v1/pods' })) {
+      if (object.metadata.name.length === 64 * 1024) seen += 1;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(seen).toBe(200);
+  });
+
+  it('tells when it was accepted, before any event', async () => {
+    server.handle((_, response) => {
+      response.writeHead(200);
+      response.flushHeaders();
+    });
+    const abort = new AbortController();
+    let isOpen = false;
+    const onOpen = (): void => {
+      isOpen = true;
+    };
+    const watch = eventsOf(aClient().watch({ path: '/api/v1/pods', signal: abort.signal, onOpen }));
+    await eventually(() => isOpen);
+    abort.abort();
+    expect(await watch).toEqual([]);
+  });
+
+  it('throws where the server refuses it', async () => {
+    server.handle(answerJson(410, aStatus(410, { reason: 'Expired', message: 'too old resource version' })));
+    const error = await failureOf(eventsOf(aClient().watch({ path: '/api/v1/pods' })));
+    expect(error).toMatchObject({ classification: 'expired', status: 410 });
+    expect(error.message).toBe('WATCH /api/v1/pods: 410 too old resource version');
+  });
+
+  it.each([
+    ['is reset', (() => server.resetConnections()) satisfies () => void],
+    ['ends in the middle of an event', undefined],
+  ])('throws where it %s', async (_, interrupt) => {
+    server.handle((_request, response) => {
+      response.writeHead(200);
+      response.write(BYTES.subarray(0, BYTES.length - 3));
+      if (!interrupt) response.end();
+    });
+    const seen: string[] = [];
+    const watch = (async () => {
+      for await (const { object } of aClient().watch({ path: '/api/v1/pods' })) {
+        seen.push(object.metadata.name);
+        interrupt?.();
+      }
+    })();
+    expect(await failureOf(watch)).toMatchObject({ classification: 'unavailable', status: undefined });
+    expect(seen).toEqual(['a']);
+  });
+
+  it('throws where the server takes it but never answers', async () => {
+    server.handle(neverAnswer);
+    const error = await failureOf(eventsOf(aClient().watch({ path: '/api/v1/pods', connectTimeoutMs: 20 })));
+    expect(error.message).toBe('WATCH /api/v1/pods: no answer within 20 ms');
+  });
+
+  it('drops its connection where the reader leaves', async () => {
+    server.handle(openWatch);
+    for await (const { object } of aClient().watch({ path: '/api/v1/pods' })) {
+      expect(object.metadata.name).toBe('a');
+      break;
+    }
+    await eventually(() => server.openConnections === 0);
+  });
+
+  it('ends quietly by its signal, and drops its connection', async () => {
+    server.handle(openWatch);
+    const abort = new AbortController();
+    const watch = eventsOf(aClient().watch({ path: '/api/v1/pods', signal: abort.signal }));
+    await eventually(() => server.requests.length === 1);
+    abort.abort();
+    await watch;
+    await eventually(() => server.openConnections === 0);
+  });
+});

@@ -1,0 +1,394 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  errorFromAnswer,
+  errorFromCredentials,
+  errorFromFailure,
+  errorFromWatchEvent,
+  type ApiErrorClass,
+} from '../../src/kubernetes/errors.ts';
+import { aStatus } from '../support/fake-api-server.ts';
+
+const ASKED = 'PATCH /api/v1/namespaces/default/pods/web';
+
+interface Answered {
+  readonly code: number;
+  readonly reason?: string;
+  readonly message: string;
+  readonly details?: object;
+  readonly retryAfter?: string;
+}
+
+function errorOf({ code, retryAfter, ...status }: Answered) {
+  return errorFromAnswer(ASKED, { status: code, retryAfter, body: JSON.stringify(aStatus(code, status)) });
+}
+
+/** Bodies as a kube-apiserver 1.36 sends them. */
+const TABLE: [what: string, expected: ApiErrorClass, answer: Answered][] = [
+  [
+    'an object that does not exist',
+    'not-found',
+    {
+      code: 404,
+      reason: 'NotFound',
+      message: 'pods "web" not found',
+      details: { name: 'web', kind: 'pods' },
+    },
+  ],
+  [
+    'a create into a namespace that does not exist',
+    'not-found',
+    {
+      code: 404,
+      reason: 'NotFound',
+      message: 'namespaces "no" not found',
+      details: { name: 'no', kind: 'namespaces' },
+    },
+  ],
+  [
+    'a CRD that is missing',
+    'api-missing',
+    {
+      code: 404,
+      reason: 'NotFound',
+      message: 'the server could not find the requested resource',
+      details: {},
+    },
+  ],
+  [
+    'a create of what exists',
+    'already-exists',
+    {
+      code: 409,
+      reason: 'AlreadyExists',
+      message: 'pods "web" already exists',
+      details: { name: 'web', kind: 'pods' },
+    },
+  ],
+  [
+    'an outdated resourceVersion',
+    'conflict',
+    {
+      code: 409,
+      reason: 'Conflict',
+      message:
+        'Operation cannot be fulfilled on pods "web": the object has been modified; please apply your changes to the latest version and try again',
+      details: { name: 'web', kind: 'pods' },
+    },
+  ],
+  [
+    'a UID precondition that fails',
+    'conflict',
+    {
+      code: 409,
+      reason: 'Conflict',
+      message:
+        'Operation cannot be fulfilled on Pod "web": the UID in the precondition (x) does not match the UID in record (y). The object might have been deleted and then recreated',
+      details: { name: 'web', kind: 'Pod' },
+    },
+  ],
+  [
+    'a patch with the UID of a predecessor',
+    'conflict',
+    {
+      code: 422,
+      reason: 'Invalid',
+      message: 'Pod "web" is invalid: metadata.uid: Invalid value: "other": field is immutable',
+      details: {
+        name: 'web',
+        kind: 'Pod',
+        causes: [
+          {
+            reason: 'FieldValueInvalid',
+            message: 'Invalid value: "other": field is immutable',
+            field: 'metadata.uid',
+          },
+        ],
+      },
+    },
+  ],
+  [
+    'a field owned by another manager',
+    'conflict',
+    {
+      code: 409,
+      reason: 'Conflict',
+      message: 'Apply failed with 1 conflict: conflict with "kubectl": .data.a',
+      details: {
+        causes: [{ reason: 'FieldManagerConflict', message: 'conflict with "kubectl"', field: '.data.a' }],
+      },
+    },
+  ],
+  [
+    'flow control with Retry-After',
+    'retry-after',
+    { code: 429, reason: 'TooManyRequests', message: 'too many requests', retryAfter: '1' },
+  ],
+  [
+    'flow control without Retry-After',
+    'unavailable',
+    { code: 429, reason: 'TooManyRequests', message: 'busy' },
+  ],
+  [
+    'an overloaded server with Retry-After',
+    'retry-after',
+    { code: 503, reason: 'ServiceUnavailable', message: 'apiserver is shutting down', retryAfter: '5' },
+  ],
+  [
+    'an overloaded server',
+    'unavailable',
+    { code: 503, reason: 'ServiceUnavailable', message: 'apiserver not ready' },
+  ],
+  [
+    'a server time-out with retryAfterSeconds in its Status alone',
+    'retry-after',
+    {
+      code: 500,
+      reason: 'ServerTimeout',
+      message: 'The POST operation against pods could not be completed at this time, please try again.',
+      details: { name: 'POST', kind: 'pods', retryAfterSeconds: 2 },
+    },
+  ],
+  [
+    'a webhook that cannot be reached',
+    'unavailable',
+    {
+      code: 500,
+      reason: 'InternalError',
+      message:
+        'Internal error occurred: failed calling webhook "x.example.com": failed to call webhook: Post "https://x.svc:443/?timeout=10s": dial tcp: connection refused',
+      details: { causes: [{ message: 'failed calling webhook' }] },
+    },
+  ],
+  [
+    'a request that took the server too long',
+    'unavailable',
+    {
+      code: 504,
+      reason: 'Timeout',
+      message: 'Timeout: request did not complete within requested timeout',
+      details: {},
+    },
+  ],
+  ['a bad token', 'access-denied', { code: 401, reason: 'Unauthorized', message: 'Unauthorized' }],
+  [
+    'a verb that no Role grants',
+    'access-denied',
+    {
+      code: 403,
+      reason: 'Forbidden',
+      message:
+        'pods "web" is forbidden: User "system:serviceaccount:default:op" cannot patch resource "pods" in API group "" in the namespace "default"',
+      details: { name: 'web', kind: 'pods' },
+    },
+  ],
+  [
+    'a path that no Role grants',
+    'access-denied',
+    {
+      code: 403,
+      reason: 'Forbidden',
+      message: 'forbidden: User "system:anonymous" cannot get path "/version"',
+      details: {},
+    },
+  ],
+  [
+    'a binding beyond what the binder holds',
+    'access-denied',
+    {
+      code: 403,
+      reason: 'Forbidden',
+      message:
+        'rolebindings.rbac.authorization.k8s.io "x" is forbidden: user "op" (groups=["system:authenticated"]) is attempting to grant RBAC permissions not currently held:\n{APIGroups:[""], Resources:["pods"], Verbs:["get"]}',
+      details: { name: 'x', group: 'rbac.authorization.k8s.io', kind: 'rolebindings' },
+    },
+  ],
+  [
+    'an owner whose finalizers may not be set',
+    'access-denied',
+    {
+      code: 403,
+      reason: 'Forbidden',
+      message:
+        'pods "web" is forbidden: cannot set blockOwnerDeletion if an ownerReference refers to a resource you can\'t set finalizers on: , <nil>',
+      details: { name: 'web', kind: 'pods' },
+    },
+  ],
+  [
+    'a namespace that terminates',
+    'namespace-terminating',
+    {
+      code: 403,
+      reason: 'Forbidden',
+      message:
+        'pods "web" is forbidden: unable to create new content in namespace team-1 because it is being terminated',
+      details: {
+        name: 'web',
+        kind: 'pods',
+        causes: [
+          {
+            reason: 'NamespaceTerminating',
+            message: 'namespace team-1 is being terminated',
+            field: 'metadata.namespace',
+          },
+        ],
+      },
+    },
+  ],
+  [
+    'a quota that is used up',
+    'refused',
+    {
+      code: 403,
+      reason: 'Forbidden',
+      message: 'pods "web" is forbidden: exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2',
+      details: { name: 'web', kind: 'pods' },
+    },
+  ],
+  [
+    'PodSecurity',
+    'refused',
+    {
+      code: 403,
+      reason: 'Forbidden',
+      message:
+        'pods "web" is forbidden: violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false (container "a" must set securityContext.allowPrivilegeEscalation=false)',
+      details: { name: 'web', kind: 'pods' },
+    },
+  ],
+  [
+    'an admission webhook, whatever status it chose',
+    'refused',
+    { code: 400, message: 'admission webhook "x.example.com" denied the request: no' },
+  ],
+  [
+    'an admission webhook that speaks as the authorizer does',
+    'refused',
+    {
+      code: 403,
+      reason: 'Forbidden',
+      message: 'admission webhook "x.example.com" denied the request: forbidden: User "op" cannot do this',
+    },
+  ],
+  [
+    'an admission policy',
+    'refused',
+    {
+      code: 422,
+      reason: 'Invalid',
+      message:
+        "pods \"web\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: failed expression",
+      details: { name: 'web', kind: 'pods', causes: [{ message: 'failed expression' }] },
+    },
+  ],
+  [
+    'a field that validation rejects',
+    'refused',
+    {
+      code: 422,
+      reason: 'Invalid',
+      message:
+        'Pod "web" is invalid: metadata.labels: Invalid value: "-": a valid label must be an empty string',
+      details: {
+        name: 'web',
+        kind: 'Pod',
+        causes: [{ reason: 'FieldValueInvalid', field: 'metadata.labels' }],
+      },
+    },
+  ],
+  [
+    'a body that does not fit the schema',
+    'refused',
+    {
+      code: 400,
+      reason: 'BadRequest',
+      message: 'Pod in version "v1" cannot be handled as a Pod: json: cannot unmarshal',
+    },
+  ],
+  [
+    'a body that is too large',
+    'refused',
+    { code: 413, reason: 'RequestEntityTooLarge', message: 'limit is 3145728' },
+  ],
+  [
+    'a continue token that is too old',
+    'expired',
+    { code: 410, reason: 'Expired', message: 'The provided continue parameter is too old' },
+  ],
+];
+
+describe('errorFromAnswer', () => {
+  it.each(TABLE)('classifies %s as %s', (_, classification, answer) => {
+    expect(errorOf(answer)).toMatchObject({ classification, status: answer.code, reason: answer.reason });
+  });
+
+  it.each([
+    [404, '404 page not found\n', 'api-missing'],
+    [403, '<html>proxy</html>', 'access-denied'],
+    [502, 'bad gateway', 'unavailable'],
+    [404, '{"kind":"Pod","details":{"name":"x"}}', 'api-missing'],
+    [404, '{"kind":"Stat', 'api-missing'],
+  ])('classifies a %d whose body is no Status, %j, as %s', (status, body, classification) => {
+    expect(errorFromAnswer(ASKED, { status, body })).toMatchObject({ classification });
+  });
+
+  it('hands on the details, so that a missing namespace can be told from a missing object', () => {
+    const details = { name: 'no', kind: 'namespaces' };
+    const error = errorOf({ code: 404, reason: 'NotFound', message: 'namespaces "no" not found', details });
+    expect(error.details).toEqual(details);
+  });
+
+  it('says in one line what was asked and what the server said', () => {
+    const error = errorOf({ code: 422, reason: 'Invalid', message: 'Pod "web" is invalid:\n * a\n * b' });
+    expect(error.message).toBe(
+      'PATCH /api/v1/namespaces/default/pods/web: 422 Pod "web" is invalid: * a * b',
+    );
+  });
+
+  it('cuts words that go on and on', () => {
+    expect(errorOf({ code: 422, message: 'x'.repeat(100_000) }).message.length).toBeLessThan(2100);
+  });
+
+  it('reads Retry-After in seconds and as a date', () => {
+    expect(errorOf({ code: 503, message: '', retryAfter: '7' }).retryAfterMs).toBe(7000);
+    const inAMinute = new Date(Date.now() + 60_000).toUTCString();
+    const retryAfterMs = errorOf({ code: 503, message: '', retryAfter: inAMinute }).retryAfterMs ?? 0;
+    expect(Math.round(retryAfterMs / 10_000)).toBe(6);
+    expect(errorOf({ code: 503, message: '', retryAfter: 'soon' }).retryAfterMs).toBeUndefined();
+  });
+
+  it('lets the header win over the Status', () => {
+    const error = errorOf({ code: 429, message: '', retryAfter: '3', details: { retryAfterSeconds: 9 } });
+    expect(error.retryAfterMs).toBe(3000);
+  });
+});
+
+describe('other failures', () => {
+  it('no answer is an unknown outcome without a status', () => {
+    const error = errorFromFailure(ASKED, new Error('read ECONNRESET'));
+    expect(error).toMatchObject({ classification: 'unavailable', status: undefined });
+    expect(error.message).toBe('PATCH /api/v1/namespaces/default/pods/web: read ECONNRESET');
+  });
+
+  it('a connection refused at several addresses says so', () => {
+    const cause = new AggregateError([
+      new Error('connect ECONNREFUSED ::1'),
+      new Error('connect ECONNREFUSED 127.0.0.1'),
+    ]);
+    expect(errorFromFailure('GET /x', cause).message).toBe(
+      'GET /x: connect ECONNREFUSED ::1; connect ECONNREFUSED 127.0.0.1',
+    );
+  });
+
+  it('missing credentials deny access', () => {
+    expect(errorFromCredentials(ASKED, new Error('ENOENT: /token'))).toMatchObject({
+      classification: 'access-denied',
+      message: `${ASKED}: no credentials: ENOENT: /token; check the kubeconfig's user`,
+    });
+  });
+
+  it('an ERROR event is classified by its Status', () => {
+    const status = aStatus(410, { reason: 'Expired', message: 'too old resource version: 1 (2)' });
+    expect(errorFromWatchEvent('WATCH /x', status)).toMatchObject({ classification: 'expired', status: 410 });
+    expect(errorFromWatchEvent('WATCH /x', 'nonsense')).toMatchObject({ classification: 'unavailable' });
+  });
+});

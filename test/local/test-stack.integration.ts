@@ -1,0 +1,39 @@
+import { describe, expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { outputOf } from '../../src/local/output-of.ts';
+import { testStack } from '../support/stack.ts';
+
+const AuditLine = z.object({ requestURI: z.string(), user: z.object({ username: z.string() }) });
+
+function auditedUris(user: string): string[] {
+  const lines = readFileSync(testStack().auditLog, 'utf8').trimEnd().split('\n');
+  const entries = lines.map((line) => AuditLine.parse(JSON.parse(line)));
+  return entries.filter((entry) => entry.user.username === user).map((entry) => entry.requestURI);
+}
+
+function kubectlAs(user: string, ...args: string[]): ReturnType<typeof outputOf> {
+  const { kubectl, dir } = testStack();
+  return outputOf(kubectl, ['--kubeconfig', `${dir}/${user}.kubeconfig`, ...args]);
+}
+
+describe('the stack that integration tests share', () => {
+  it('has two nodes, and logs who asked for them', async () => {
+    const nodes = await kubectlAs('admin', 'get', 'nodes', '-o', 'name');
+    expect(nodes).toEqual({ outcome: 'succeeded', output: 'node/simulated-1\nnode/simulated-2\n' });
+    expect(auditedUris('admin')).toContain('/api/v1/nodes?limit=500');
+  });
+
+  it('knows the user operator, who may do only what RBAC gives', async () => {
+    const whoami = await kubectlAs(
+      'operator',
+      'auth',
+      'whoami',
+      '-o',
+      'jsonpath={.status.userInfo.username}',
+    );
+    expect(whoami).toEqual({ outcome: 'succeeded', output: 'operator' });
+    const pods = await kubectlAs('operator', 'get', 'pods');
+    expect(pods.output).toContain('User "operator" cannot list resource "pods"');
+  });
+});

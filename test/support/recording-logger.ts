@@ -1,0 +1,24 @@
+import type { Logger } from '../../src/contract/logger.ts';
+
+export interface LogLine {
+  readonly level: 'debug' | 'info' | 'warn' | 'error';
+  readonly message: string;
+  readonly fields: object;
+}
+
+/** A logger whose lines can be read. */
+export function aRecordingLogger(): Logger & { readonly lines: LogLine[] } {
+  const lines: LogLine[] = [];
+  const at = (level: LogLine['level']) => (fields: object, message: string) => {
+    lines.push({ level, message, fields });
+  };
+  const logger = {
+    lines,
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    child: () => logger,
+  };
+  return logger;
+}

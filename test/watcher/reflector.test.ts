@@ -1,0 +1,549 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
+import type { KubernetesObject } from '../../src/kubernetes/object.ts';
+import {
+  Reflector,
+  type Change,
+  type Projection,
+  type ReflectorOptions,
+} from '../../src/watcher/reflector.ts';
+import { eventually } from '../support/eventually.ts';
+import {
+  answerJson,
+  answerText,
+  aStatus,
+  FakeApiServer,
+  neverAnswer,
+  reset,
+  type Handler,
+  type ReceivedRequest,
+} from '../support/fake-api-server.ts';
+import { FakeCollection } from '../support/fake-collection.ts';
+import { aRecordingLogger } from '../support/recording-logger.ts';
+
+interface SeenPod extends Projection {
+  readonly label: string | undefined;
+}
+
+/** Pods labelled `ignored` are not of interest. */
+function seePod({ metadata }: KubernetesObject): SeenPod | undefined {
+  if (metadata.labels?.['ignored']) return undefined;
+  return {
+    key: `${String(metadata.namespace)}/${metadata.name}`,
+    uid: metadata.uid,
+    resourceVersion: metadata.resourceVersion,
+    label: metadata.labels?.['a'],
+  };
+}
+
+let server: FakeApiServer;
+let pods: FakeCollection;
+let client: KubernetesClient;
+let log: ReturnType<typeof aRecordingLogger>;
+let changes: Change<SeenPod>[];
+let reflector: Reflector<SeenPod>;
+
+beforeEach(async () => {
+  pods = new FakeCollection();
+  server = await FakeApiServer.start(pods.handler);
+  client = createKubernetesClient(server.kubeConfig());
+  log = aRecordingLogger();
+  changes = [];
+  reflector = aReflector();
+});
+
+afterEach(async () => {
+  await reflector.stop();
+  await client.close();
+  await server.stop();
+});
+
+function aReflector(options: Partial<ReflectorOptions<SeenPod>> = {}): Reflector<SeenPod> {
+  return new Reflector<SeenPod>({
+    client,
+    path: '/api/v1/pods',
+    project: seePod,
+    onChange: (change) => changes.push(change),
+    log,
+    backoff: { firstMs: 2, maxMs: 10 },
+    ...options,
+  });
+}
+
+function start(options: Partial<ReflectorOptions<SeenPod>> = {}): void {
+  reflector = aReflector(options);
+  reflector.start();
+}
+
+async function startedAndWatching(options: Partial<ReflectorOptions<SeenPod>> = {}): Promise<void> {
+  start(options);
+  await eventually(() => pods.openWatches === 1);
+}
+
+/** What the changes say, such as `added default/web`. */
+function told(): string[] {
+  return changes.map(({ type, object }) => `${type} ${object.key}`);
+}
+
+function requestsFor(kind: 'list' | 'watch'): ReceivedRequest[] {
+  return server.requests.filter(({ url }) => url.searchParams.has('watch') === (kind === 'watch'));
+}
+
+/** The versions that the watches were opened from. */
+function resumedFrom(): (string | null)[] {
+  return requestsFor('watch').map(({ url }) => url.searchParams.get('resourceVersion'));
+}
+
+/** Whether the reflector knows exactly what the server has. */
+function agrees(): boolean {
+  const known = [...reflector.items.values()].map((pod) => `${pod.key}@${pod.resourceVersion}`).sort();
+  const real = Object.entries(pods.versions).map(([name, version]) => `default/${name}@${version}`);
+  return JSON.stringify(known) === JSON.stringify(real.sort());
+}
+
+const gone: Handler = answerJson(
+  410,
+  aStatus(410, { reason: 'Expired', message: 'too old resource version' }),
+);
+
+const forbidden: Handler = answerJson(
+  403,
+  aStatus(403, {
+    reason: 'Forbidden',
+    message: 'pods is forbidden: User "x" cannot list resource "pods" in API group "" at the cluster scope',
+    details: { kind: 'pods' },
+  }),
+);
+
+describe('a first list', () => {
+  it('tells of every object, and only then is synced', async () => {
+    pods.put('a');
+    pods.put('b');
+    start();
+    expect(reflector.hasSynced()).toBe(false);
+    await reflector.synced;
+    expect(reflector.hasSynced()).toBe(true);
+    expect(told()).toEqual(['added default/a', 'added default/b']);
+    expect(agrees()).toBe(true);
+  });
+
+  it('reads in pages, and watches from the version of the list', async () => {
+    for (const name of ['a', 'b', 'c', 'd', 'e']) pods.put(name);
+    await startedAndWatching({ pageSize: 2 });
+    expect(requestsFor('list').map(({ url }) => url.searchParams.get('continue'))).toEqual([
+      null,
+      '105:2',
+      '105:4',
+    ]);
+    expect(resumedFrom()).toEqual(['105']);
+    expect(agrees()).toBe(true);
+  });
+
+  it('passes selectors and asks for metadata alone, in list and watch', async () => {
+    await startedAndWatching({
+      fieldSelector: 'status.phase!=Failed',
+      labelSelector: 'a=b',
+      metadataOnly: true,
+    });
+    for (const { url } of server.requests) {
+      expect(url.searchParams.get('fieldSelector')).toBe('status.phase!=Failed');
+      expect(url.searchParams.get('labelSelector')).toBe('a=b');
+    }
+    expect(server.requests.map(({ headers }) => headers.accept)).toEqual([
+      'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io',
+      'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io',
+    ]);
+  });
+
+  it('never asks for a stale answer: no list names a resourceVersion', async () => {
+    pods.put('a');
+    await startedAndWatching();
+    pods.breakWatches('end');
+    pods.put('b');
+    pods.compact();
+    await eventually(() => requestsFor('list').length === 2);
+    for (const { url } of requestsFor('list')) expect(url.searchParams.has('resourceVersion')).toBe(false);
+  });
+
+  it('asks again without pages where the snapshot expires in mid-page', async () => {
+    for (const name of ['a', 'b', 'c']) pods.put(name);
+    pods.faults.list.push((request, response) => {
+      pods.handler(request, response);
+      pods.remove('a');
+      pods.compact();
+    });
+    await startedAndWatching({ pageSize: 2 });
+    const lists = requestsFor('list').map(({ url }) => url.search);
+    expect(lists).toEqual(['?limit=2', '?limit=2&continue=103%3A2', '']);
+    expect(agrees()).toBe(true);
+    expect(told()).toEqual(['added default/a', 'added default/b', 'added default/c', 'deleted default/a']);
+  });
+
+  it.each([
+    ['a reset', reset],
+    ['a 503', answerJson(503, aStatus(503, { reason: 'ServiceUnavailable', message: 'starting' }))],
+    ['a 500 that is not JSON', answerText(500, '<html>')],
+    ['half an answer', answerText(200, '{"items":[')],
+  ])('is tried again after %s', async (_, fault) => {
+    pods.put('a');
+    pods.faults.list.push(fault, fault, fault);
+    start();
+    await reflector.synced;
+    expect(agrees()).toBe(true);
+  });
+
+  it('waits as long as Retry-After says', async () => {
+    const busy = aStatus(503, { reason: 'ServiceUnavailable', message: 'busy' });
+    pods.faults.list.push(answerJson(503, busy, { 'retry-after': '0.3' }));
+    const startedAt = performance.now();
+    start();
+    await reflector.synced;
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(299);
+  });
+});
+
+describe('a watch', () => {
+  it('tells of every addition, change and deletion', async () => {
+    await startedAndWatching();
+    pods.put('a');
+    pods.put('a', { a: 'new' });
+    pods.remove('a');
+    await eventually(() => changes.length === 3);
+    expect(told()).toEqual(['added default/a', 'modified default/a', 'deleted default/a']);
+    expect(changes[1]).toMatchObject({ object: { label: 'new' }, before: { label: undefined } });
+    expect(changes[2]).toMatchObject({ object: { label: 'new', uid: 'uid-1' } });
+  });
+
+  it('asks for bookmarks and for an end between 5 and 10 minutes', async () => {
+    await startedAndWatching({ random: () => 0.5 });
+    const { searchParams } = server.lastRequest.url;
+    expect(searchParams.get('allowWatchBookmarks')).toBe('true');
+    expect(searchParams.get('timeoutSeconds')).toBe('450');
+  });
+
+  it.each(['end', 'reset'] as const)(
+    'resumes from the last event after its %s, without a list',
+    async (how) => {
+      await startedAndWatching();
+      pods.put('a');
+      await eventually(agrees);
+      pods.breakWatches(how);
+      pods.put('b');
+      await eventually(agrees);
+      expect(resumedFrom()).toEqual(['100', '101']);
+      expect(requestsFor('list')).toHaveLength(1);
+      expect(told()).toEqual(['added default/a', 'added default/b']);
+    },
+  );
+
+  it('resumes from the last bookmark, so that compaction does not force a list', async () => {
+    await startedAndWatching();
+    pods.bookmark();
+    const version = pods.version;
+    pods.put('marker');
+    await eventually(agrees);
+    pods.compact();
+    pods.bookmark();
+    const before = reflector.lastActivityAt;
+    await eventually(() => reflector.lastActivityAt >= before);
+    pods.breakWatches('end');
+    await eventually(() => pods.openWatches === 1);
+    expect(Number(resumedFrom().at(-1))).toBeGreaterThan(Number(version));
+    expect(requestsFor('list')).toHaveLength(1);
+  });
+
+  it('lists again after a 410 at connect, and tells what vanished meanwhile', async () => {
+    pods.put('stays');
+    pods.put('goes');
+    await startedAndWatching();
+    pods.breakWatches('reset');
+    pods.remove('goes');
+    pods.put('comes');
+    pods.compact();
+    await eventually(agrees);
+    expect(told().slice(2)).toEqual(['added default/comes', 'deleted default/goes']);
+    expect(requestsFor('list')).toHaveLength(2);
+  });
+
+  it('lists again after a 410 in mid-stream', async () => {
+    pods.put('a');
+    await startedAndWatching();
+    const expired = aStatus(410, { reason: 'Expired', message: 'too old resource version: 1 (2)' });
+    pods.sendLine(JSON.stringify({ type: 'ERROR', object: expired }));
+    await eventually(() => requestsFor('list').length === 2 && pods.openWatches === 1);
+    pods.put('b');
+    await eventually(agrees);
+    expect(told()).toEqual(['added default/a', 'added default/b']);
+  });
+
+  it('lists again where its version is ahead of a restored database', async () => {
+    pods.faults.watch.push(
+      answerJson(
+        504,
+        aStatus(504, {
+          reason: 'Timeout',
+          message: 'Timeout: Too large resource version: 500, current: 100',
+          details: { causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }] },
+        }),
+      ),
+    );
+    await startedAndWatching();
+    expect(requestsFor('list')).toHaveLength(2);
+  });
+
+  it('resumes after another error in mid-stream, without a list', async () => {
+    await startedAndWatching();
+    pods.sendLine(
+      JSON.stringify({ type: 'ERROR', object: aStatus(500, { message: 'etcd leader changed' }) }),
+    );
+    await eventually(() => requestsFor('watch').length === 2 && pods.openWatches === 1);
+    expect(requestsFor('list')).toHaveLength(1);
+  });
+
+  it('drops a connection that falls silent, and resumes', async () => {
+    pods.faults.watch.push((_, response) => {
+      response.writeHead(200);
+      response.write(`{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"100"}}}\n`);
+    });
+    await startedAndWatching({ silenceMs: 300 });
+    pods.put('a');
+    await eventually(agrees);
+    expect(requestsFor('list')).toHaveLength(1);
+  });
+
+  it('lists again where a watch never says anything, as one from the future of a restored database', async () => {
+    pods.faults.watch.push((_, response) => {
+      response.writeHead(200);
+      response.flushHeaders();
+    });
+    await startedAndWatching({ silenceMs: 300 });
+    expect(requestsFor('list')).toHaveLength(2);
+  });
+
+  it('goes on after a handler has thrown, and logs it', async () => {
+    await startedAndWatching({
+      onChange: (change) => {
+        changes.push(change);
+        throw new Error('handler broke');
+      },
+    });
+    pods.put('a');
+    pods.put('b');
+    await eventually(agrees);
+    expect(told()).toEqual(['added default/a', 'added default/b']);
+    expect(log.lines.filter(({ level }) => level === 'error').map(({ fields }) => fields)).toMatchObject([
+      { object: 'default/a' },
+      { object: 'default/b' },
+    ]);
+    expect(requestsFor('watch')).toHaveLength(1);
+  });
+
+  it('goes on where an object cannot be understood, and logs it', async () => {
+    await startedAndWatching({
+      project: (object) => {
+        if (object.metadata.name === 'odd') throw new Error('odd');
+        return seePod(object);
+      },
+    });
+    pods.put('odd');
+    pods.put('fine');
+    await eventually(() => told().includes('added default/fine'));
+    expect(log.lines).toMatchObject([{ level: 'error', fields: { object: 'default/odd' } }]);
+  });
+});
+
+describe('events that are repeated, late or lost', () => {
+  it('a repeated event is told once', async () => {
+    await startedAndWatching();
+    pods.put('a');
+    pods.sendLine(pods.lineOf('ADDED', 'a'));
+    pods.sendLine(pods.lineOf('MODIFIED', 'a'));
+    pods.put('end');
+    await eventually(() => told().includes('added default/end'));
+    expect(told()).toEqual(['added default/a', 'added default/end']);
+  });
+
+  it('a late event never takes an object back to an older state, nor the watch', async () => {
+    await startedAndWatching();
+    pods.put('a');
+    const old = pods.lineOf('MODIFIED', 'a');
+    pods.put('a', { a: 'new' });
+    pods.sendLine(old);
+    pods.put('end');
+    await eventually(() => told().includes('added default/end'));
+    expect(reflector.items.get('default/a')).toMatchObject({ label: 'new' });
+    pods.sendLine(old);
+    pods.breakWatches('end');
+    await eventually(() => pods.openWatches === 1);
+    expect(resumedFrom()).toEqual(['100', pods.version]);
+  });
+
+  it('a late event never brings a deleted object back', async () => {
+    await startedAndWatching();
+    pods.put('a');
+    const old = pods.lineOf('MODIFIED', 'a');
+    pods.remove('a');
+    pods.sendLine(old);
+    pods.put('end');
+    await eventually(() => told().includes('added default/end'));
+    expect(told()).toEqual(['added default/a', 'deleted default/a', 'added default/end']);
+    expect(agrees()).toBe(true);
+  });
+
+  it('a late deletion of a predecessor does not delete the object that has its name now', async () => {
+    await startedAndWatching();
+    pods.put('a');
+    const oldDeletion = pods.lineOf('DELETED', 'a');
+    pods.remove('a');
+    pods.put('a');
+    pods.sendLine(oldDeletion);
+    pods.put('end');
+    await eventually(() => told().includes('added default/end'));
+    expect(agrees()).toBe(true);
+  });
+
+  it('tells deleted, then added, of an object recreated while nobody looked', async () => {
+    pods.put('a');
+    await startedAndWatching();
+    pods.breakWatches('reset');
+    pods.remove('a');
+    pods.put('a');
+    pods.compact();
+    await eventually(agrees);
+    expect(changes.slice(1)).toMatchObject([
+      { type: 'deleted', object: { key: 'default/a', uid: 'uid-1' } },
+      { type: 'added', object: { key: 'default/a', uid: 'uid-2' } },
+    ]);
+  });
+
+  it('tells deleted, then added, where the deletion event of a recreated object was lost', async () => {
+    await startedAndWatching();
+    pods.put('a');
+    await eventually(agrees);
+    pods.sendLine(
+      JSON.stringify({
+        type: 'ADDED',
+        object: { metadata: { name: 'a', namespace: 'default', uid: 'other', resourceVersion: '900' } },
+      }),
+    );
+    await eventually(() => changes.length === 3);
+    expect(changes.slice(1)).toMatchObject([
+      { type: 'deleted', object: { uid: 'uid-1' } },
+      { type: 'added', object: { uid: 'other' } },
+    ]);
+  });
+
+  it('takes a relist for the truth even where its versions are lower, as after a restore', async () => {
+    pods.put('a', { a: 'restored' });
+    const restored = pods.jsonOf('a', '7');
+    pods.put('a', { a: 'newer' });
+    await startedAndWatching();
+    const restoredList = `{"metadata":{"resourceVersion":"8"},"items":[${restored}]}`;
+    pods.faults.list.push(answerText(200, restoredList));
+    pods.faults.watch.push(gone, neverAnswer);
+    pods.breakWatches('end');
+    await eventually(() => reflector.items.get('default/a')?.resourceVersion === '7');
+    expect(changes.at(-1)).toMatchObject({ type: 'modified', object: { resourceVersion: '7' } });
+  });
+});
+
+describe('objects that are not of interest', () => {
+  it('are told as deleted where they were known, and as added where they become of interest', async () => {
+    pods.put('never', { ignored: 'yes' });
+    await startedAndWatching();
+    pods.put('a');
+    pods.put('a', { ignored: 'yes' });
+    pods.put('a', { ignored: 'yes', again: 'yes' });
+    pods.put('a');
+    await eventually(() => changes.length === 3);
+    expect(told()).toEqual(['added default/a', 'deleted default/a', 'added default/a']);
+  });
+
+  it('are told as deleted where a list says so', async () => {
+    pods.put('a');
+    await startedAndWatching();
+    pods.breakWatches('end');
+    pods.put('a', { ignored: 'yes' });
+    pods.compact();
+    await eventually(() => changes.length === 2);
+    expect(told()).toEqual(['added default/a', 'deleted default/a']);
+  });
+});
+
+describe('a problem that somebody must see', () => {
+  it('missing permission is shown, logged once, and recovered from', async () => {
+    pods.faults.list.push(forbidden, forbidden, forbidden);
+    start();
+    const problem = await eventually(() => reflector.problem);
+    expect(problem).toContain('GET /api/v1/pods: 403');
+    expect(problem).toContain('cannot list resource "pods"');
+    await eventually(() => pods.openWatches === 1 && reflector.problem === undefined);
+    expect(log.lines.map(({ level, message }) => `${level} ${message}`)).toEqual([
+      `warn ${problem}`,
+      'info /api/v1/pods is watched again',
+    ]);
+  });
+
+  it('a missing CRD is waited for, and says so', async () => {
+    pods.faults.list.push(answerText(404, '404 page not found\n'));
+    start();
+    const problem = await eventually(() => reflector.problem);
+    expect(problem).toBe('GET /api/v1/pods: 404 404 page not found; waiting for this API, install its CRD');
+    await reflector.synced;
+  });
+
+  it('a watch that is refused is a problem though the list works', async () => {
+    pods.faults.watch.push(forbidden, forbidden);
+    start();
+    expect(await eventually(() => reflector.problem)).toContain('WATCH /api/v1/pods: 403');
+    await eventually(() => pods.openWatches === 1 && reflector.problem === undefined);
+  });
+
+  it('is logged again where it changes', async () => {
+    pods.faults.list.push(forbidden, reset, forbidden);
+    start();
+    await reflector.synced;
+    expect(log.lines.filter(({ level }) => level === 'warn')).toHaveLength(3);
+  });
+
+  it('is not made of a watch that breaks, which is an everyday event', async () => {
+    await startedAndWatching();
+    pods.breakWatches('reset');
+    await eventually(() => pods.openWatches === 1);
+    expect(log.lines.filter(({ level }) => level !== 'debug')).toEqual([]);
+  });
+});
+
+describe('stop', () => {
+  it('during a list leaves no open connection and no request to come', async () => {
+    pods.faults.list.push(neverAnswer);
+    start();
+    await eventually(() => requestsFor('list').length === 1);
+    await reflector.stop();
+    await eventually(() => server.openConnections === 0);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('during a watch drops its connection', async () => {
+    await startedAndWatching();
+    await reflector.stop();
+    await eventually(() => pods.openWatches === 0);
+    expect(reflector.describe()).toBe('/api/v1/pods: stopped, 0 known');
+  });
+
+  it('during a wait ends the wait', async () => {
+    pods.faults.list.push(reset);
+    start({ backoff: { firstMs: 3_600_000, maxMs: 3_600_000 } });
+    await eventually(() => reflector.state === 'waiting');
+    await reflector.stop();
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('before start does nothing, and may be repeated', async () => {
+    await reflector.stop();
+    await reflector.stop();
+    reflector.start();
+    await reflector.stop();
+    expect(server.requests).toEqual([]);
+  });
+});
