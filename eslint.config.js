@@ -11,14 +11,20 @@ export default tseslint.config(
     languageOptions: { parserOptions: { project: './tsconfig.json' } },
     linterOptions: { reportUnusedDisableDirectives: 'error' },
     rules: {
-      // An activity or a timer that nobody awaits is a bug that only replay would show.
-      '@typescript-eslint/no-floating-promises': ['error', { ignoreVoid: false }],
+      '@typescript-eslint/no-floating-promises': 'error',
       '@typescript-eslint/switch-exhaustiveness-check': 'error',
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
       '@typescript-eslint/consistent-type-imports': 'error',
       '@typescript-eslint/no-non-null-assertion': 'error',
       // Fire-and-forget arrow bodies such as `() => list.push(x)` read well.
       '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
+    },
+  },
+  {
+    files: ['workflows/**', 'activities/**'],
+    rules: {
+      // An activity or a timer that nobody awaits is a bug that only replay would show: `void` is no excuse.
+      '@typescript-eslint/no-floating-promises': ['error', { ignoreVoid: false }],
     },
   },
   { files: ['**/*.js', '**/*.mjs'], extends: [tseslint.configs.disableTypeChecked] },

@@ -1,4 +1,4 @@
-import type { KubernetesObject } from '../src/contract/controller.ts';
+import type { KubernetesObject } from '../src/contract/object.ts';
 import type { Logger } from '../src/contract/logger.ts';
 import { displayName, type ResourceRef } from '../src/contract/resource.ts';
 import { converged, stalled, type Outcome } from '../src/contract/run.ts';
@@ -101,7 +101,7 @@ async function readPod(client: KubernetesClient, ref: ResourceRef): Promise<Live
     metadataOnly: 'list',
   });
   const pod = items?.[0]?.metadata;
-  if (pod === undefined || pod.uid !== ref.uid) return 'gone';
+  if (pod?.uid !== ref.uid) return 'gone';
   const step: PodLabelStep = decidePodLabel(pod);
   return step === 'nothing' ? { step } : { step, resourceVersion: pod.resourceVersion };
 }

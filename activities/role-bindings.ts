@@ -1,4 +1,4 @@
-import type { KubernetesObject } from '../src/contract/controller.ts';
+import type { KubernetesObject } from '../src/contract/object.ts';
 import type { Logger } from '../src/contract/logger.ts';
 import type { ResourceRef } from '../src/contract/resource.ts';
 import { converged, stalled, type Outcome } from '../src/contract/run.ts';

@@ -2,6 +2,8 @@
 import { parseConfig, type Config } from './config.ts';
 import type { Logger } from './contract/logger.ts';
 import { CONTROLLER_NAMES } from './controllers/index.ts';
+import { HealthAddressError } from './health.ts';
+import { ConfigurationError } from './kubernetes/config.ts';
 import { createLogger } from './logging.ts';
 import { runOperator } from './operator.ts';
 
@@ -19,6 +21,10 @@ async function main(): Promise<number> {
     return 0;
   } catch (error) {
     if (error instanceof Error && error.name === 'AbortError') return 0;
+    if (error instanceof ConfigurationError || error instanceof HealthAddressError) {
+      process.stderr.write(`durable-operator: ${error.message}\n`);
+      return 2;
+    }
     log.error({ err: error }, 'ended by an error');
     return 1;
   }

@@ -9,7 +9,6 @@ import { createKubernetesClient, type KubernetesClient } from './kubernetes/clie
 import { loadKubeConfig } from './kubernetes/config.ts';
 import { connectToTemporal } from './temporal/connection.ts';
 import { temporalRuns } from './temporal/runs.ts';
-import { registerSearchAttributes } from './temporal/search-attributes.ts';
 import { createWorker, installRuntime, STARTS_UNDER_WAY } from './temporal/worker.ts';
 import { Watcher } from './watcher/watcher.ts';
 
@@ -20,8 +19,9 @@ export async function runOperator(config: Config, log: Logger, signal: AbortSign
   const parts: Parts = { watcher: undefined, problems: ['Temporal: not connected yet'] };
   const health = await openHealth(config, log, parts);
   try {
-    const { connect, address } = config.temporal;
-    const connection = await connectToTemporal({ options: connect.connectionOptions, address, log, signal });
+    const { connect, address, namespace } = config.temporal;
+    const options = connect.connectionOptions;
+    const connection = await connectToTemporal({ options, address, namespace, log, signal });
     await serve({ config, log, signal, client, connection, parts });
     await connection.close();
   } finally {
@@ -46,8 +46,7 @@ interface Serving {
 }
 
 async function serve(serving: Serving): Promise<void> {
-  const { config, log, signal, connection, parts } = serving;
-  await registerSearchAttributes(connection, config.temporal.namespace);
+  const { config, log, signal, parts } = serving;
   const worker = config.command === 'watch' ? undefined : await workerOf(serving);
   const working = worker?.run();
   parts.watcher = config.command === 'work' ? undefined : watcherOf(serving);

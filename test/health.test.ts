@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
+import { connect } from 'node:net';
 import { HealthAddressError, startHealthServer, type Health, type HealthServer } from '../src/health.ts';
 import type { Logger } from '../src/contract/logger.ts';
 
@@ -101,11 +103,22 @@ describe('the health server', () => {
     await throwing.close();
   });
 
-  it('drops open connections when it is closed, and may be closed twice', async () => {
+  it('stops answering when it is closed, and may be closed twice', async () => {
     await ask('/healthz');
     await server.close();
     await server.close();
     await expect(ask('/healthz')).rejects.toThrow();
+  });
+
+  it('does not wait for a connection that never asks', async () => {
+    const silentClient = connect(Number(new URL(server.url).port), '127.0.0.1');
+    await once(silentClient, 'connect');
+    // Connections are accepted in order: after this answer the silent one is the server's, too.
+    await ask('/healthz');
+    const dropped = once(silentClient, 'close');
+    silentClient.on('error', () => undefined);
+    await server.close();
+    await dropped;
   });
 });
 

@@ -36,9 +36,9 @@ export const DURABLE: ActivityOptions = {
 /** The ways a controller brings its resource to what is wanted. */
 export interface Passes<Seen> {
   /** Acts at once on what the watcher saw. Tried first and only once. */
-  quick(seen: Seen): Promise<Outcome>;
+  readonly quick: (seen: Seen) => Promise<Outcome>;
   /** Reads the live resource and does whatever is left to do, with durable backoff. */
-  durable(): Promise<Outcome>;
+  readonly durable: () => Promise<Outcome>;
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { KubernetesObject } from './object.ts';
 import type { ResourceRef } from './resource.ts';
 
 /** One rule of a Role, as `rbac.authorization.k8s.io/v1` writes it. */
@@ -8,31 +9,18 @@ export interface PolicyRule {
   readonly resourceNames?: readonly string[];
 }
 
-/** The part of an object's metadata that every kind has. */
-export interface ObjectMetadata {
-  readonly name: string;
-  readonly namespace?: string;
-  readonly uid: string;
-  readonly resourceVersion: string;
-  readonly deletionTimestamp?: string;
-  readonly labels?: Readonly<Record<string, string>>;
-  readonly annotations?: Readonly<Record<string, string>>;
-}
-
-/** An object as the API server sends it, before anything of it but its metadata is trusted. */
-export interface KubernetesObject {
-  readonly apiVersion?: string;
-  readonly kind?: string;
-  readonly metadata: ObjectMetadata;
-  readonly [field: string]: unknown;
-}
-
 /** What a watch keeps of an object; the rest is dropped as it arrives. */
 export interface Projection {
-  /** The key of the resource that this object is, or that it belongs to: `<namespace>/<name>`. */
+  /** The object's own: `<namespace>/<name>`, or `<name>` where it is cluster-scoped. */
   readonly key: string;
   readonly uid: string;
   readonly resourceVersion: string;
+}
+
+/** What a watch keeps of an object that belongs to a resource. */
+export interface ChildProjection extends Projection {
+  /** The key of the resource. */
+  readonly belongsTo: string;
 }
 
 /** One kind of object that a controller watches. */
@@ -61,7 +49,7 @@ export type Verdict<Seen> =
  */
 export interface Controller<
   Primary extends Projection = Projection,
-  Child extends Projection = Projection,
+  Child extends ChildProjection = ChildProjection,
   Seen = unknown,
 > {
   readonly name: string;

@@ -3,7 +3,7 @@ import { CredentialSource, tlsFingerprint, type Credentials } from './credential
 import { errorFromAnswer, errorFromCredentials, errorFromFailure } from './errors.ts';
 import { exchange, openStream, type Answer, type Stream } from './exchange.ts';
 import { LineSplitter } from './lines.ts';
-import type { KubernetesObject } from './object.ts';
+import type { KubernetesObject } from '../contract/object.ts';
 import { closeTransport, openTransport, type Transport, type TransportTarget } from './transport.ts';
 
 export interface KubernetesClient {
@@ -80,6 +80,7 @@ class DirectClient implements KubernetesClient {
   readonly #credentials: CredentialSource;
   readonly #connections: Connections;
   readonly #headers: HeaderCache;
+  readonly #origin: string;
   /** What stands before every path: the server's URL may have one, behind a gateway. */
   readonly #prefix: string;
 
@@ -88,6 +89,7 @@ class DirectClient implements KubernetesClient {
     if (!cluster) throw new Error(`no cluster in the kubeconfig's context "${kubeConfig.currentContext}"`);
     const url = new URL(cluster.server);
     this.server = cluster.server;
+    this.#origin = url.origin;
     this.#prefix = url.pathname.replace(/\/+$/, '');
     this.#credentials = new CredentialSource(kubeConfig);
     this.#headers = new HeaderCache(`durable-operator/${options.version ?? 'unreleased'}`);
@@ -121,6 +123,7 @@ class DirectClient implements KubernetesClient {
   #exchange(options: RequestOptions, credentials: Credentials): Promise<Answer> {
     const contentType = options.body === undefined ? undefined : contentTypeOf(options);
     return exchange(this.#connections.for(credentials).requests, {
+      origin: this.#origin,
       method: options.method,
       path: this.#prefix + options.path + queryString(options.query),
       headers: this.#headers.of(credentials, options.metadataOnly ?? false, contentType),
@@ -132,6 +135,7 @@ class DirectClient implements KubernetesClient {
 
   #openWatch(options: WatchOptions, credentials: Credentials): Promise<Stream | Answer> {
     return openStream(this.#connections.for(credentials).watches, {
+      origin: this.#origin,
       method: 'GET',
       path: this.#prefix + options.path + queryString({ ...options.query, watch: 1 }),
       headers: this.#headers.of(credentials, options.metadataOnly ?? false, undefined),
@@ -166,6 +170,7 @@ class Connections {
   readonly #target: TransportTarget;
   #transport: Transport | undefined;
   #openedWith: Credentials | undefined;
+  #closed: Promise<void> | undefined;
 
   constructor(target: TransportTarget) {
     this.#target = target;
@@ -183,8 +188,9 @@ class Connections {
     return this.#transport;
   }
 
-  async close(): Promise<void> {
-    if (this.#transport) await closeTransport(this.#transport);
+  close(): Promise<void> {
+    this.#closed ??= this.#transport ? closeTransport(this.#transport) : Promise.resolve();
+    return this.#closed;
   }
 }
 

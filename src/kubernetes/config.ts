@@ -11,7 +11,7 @@ export class ConfigurationError extends Error {
 export interface ClusterChoice {
   /** `--run-outside-cluster`: never use a pod's own service account. */
   readonly outsideCluster?: boolean | undefined;
-  /** `--kubeconfig FILE` */
+  /** `--kubeconfig FILE`, or several as in KUBECONFIG. */
   readonly kubeconfig?: string | undefined;
   /** KUBECONFIG, KUBERNETES_SERVICE_HOST and HOME are read. */
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -26,7 +26,7 @@ const SERVICE_ACCOUNT_TOKEN = '/var/run/secrets/kubernetes.io/serviceaccount/tok
  */
 export function loadKubeConfig(choice: ClusterChoice): KubeConfig {
   const { kubeconfig, env, outsideCluster } = choice;
-  if (kubeconfig) return loadFiles([kubeconfig], `--kubeconfig ${kubeconfig}`);
+  if (kubeconfig) return loadFiles(filesOf(kubeconfig), `kubeconfig ${kubeconfig}`);
   if (env['KUBECONFIG']) return loadFiles(filesOf(env['KUBECONFIG']), `KUBECONFIG=${env['KUBECONFIG']}`);
   if (!outsideCluster && env['KUBERNETES_SERVICE_HOST']) return loadServiceAccount();
   const file = env['HOME'] ? path.join(env['HOME'], '.kube', 'config') : undefined;
@@ -83,11 +83,10 @@ function loadFile(file: string, source: string): KubeConfig {
 }
 
 function whyUnreadable(file: string, error: unknown): string {
-  if (error instanceof Error && 'code' in error) {
-    if (error.code === 'ENOENT') return `${file} does not exist`;
-    return `${file} cannot be read (${String(error.code)})`;
-  }
-  const words = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
+  const code = field(error, 'code');
+  if (code === 'ENOENT') return `${file} does not exist`;
+  if (typeof code === 'string') return `${file} cannot be read (${code})`;
+  const [words = ''] = String(field(error, 'message')).split('\n');
   return `${file} is not a kubeconfig: ${words}`;
 }
 

@@ -243,10 +243,10 @@ function secondsToMs(seconds: number | undefined): number | undefined {
 
 /** Node hides the reason of a failed connection to several addresses in an AggregateError without a message. */
 function failureText(cause: unknown): string {
-  if (cause instanceof AggregateError && cause.message === '')
-    return cause.errors.map(failureText).join('; ');
-  if (!(cause instanceof Error)) return String(cause);
-  return cause.message || cause.name;
+  if (!isRecord(cause)) return String(cause);
+  const { message, errors, name } = cause;
+  if (typeof message === 'string' && message !== '') return message;
+  return Array.isArray(errors) ? errors.map(failureText).join('; ') : String(name);
 }
 
 const LONGEST_WORDS = 2000;

@@ -2,6 +2,8 @@ import type { Dispatcher } from 'undici';
 
 /** What is put on the wire. */
 export interface Exchange {
+  /** Scheme, host and port: where a proxy is to lead. */
+  readonly origin: string;
   readonly method: Dispatcher.HttpMethod;
   /** With the query. */
   readonly path: string;
@@ -32,10 +34,10 @@ export function exchange(dispatcher: Dispatcher, options: Exchange): Promise<Ans
 }
 
 function dispatch(dispatcher: Dispatcher, options: Exchange, handler: Dispatcher.DispatchHandler): void {
-  const { method, path, headers, body } = options;
+  const { origin, method, path, headers, body } = options;
   // The exchange has its own time limit, more exact than undici's.
   dispatcher.dispatch(
-    { method, path, headers, body: body ?? null, headersTimeout: 0, bodyTimeout: 0 },
+    { origin, method, path, headers, body: body ?? null, headersTimeout: 0, bodyTimeout: 0 },
     handler,
   );
 }

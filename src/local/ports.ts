@@ -1,4 +1,4 @@
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { randomInt } from 'node:crypto';
 
 const HOST = '127.0.0.1';
@@ -10,14 +10,15 @@ const ATTEMPTS = 200;
 
 const handedOut = new Set<number>();
 
+const anyPort = (): number => randomInt(FIRST, LAST + 1);
+
 /** A port that nobody listens on at loopback now, and that this process has not been given before. */
-export async function freePort(): Promise<number> {
+export async function freePort(draw: () => number = anyPort): Promise<number> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const port = randomInt(FIRST, LAST + 1);
-    if (!handedOut.has(port) && (await isFree(port))) {
-      handedOut.add(port);
-      return port;
-    }
+    const port = draw();
+    if (handedOut.has(port)) continue;
+    handedOut.add(port); // before the look, which takes time: another stack of this process may be choosing too
+    if (await isFree(port)) return port;
   }
   throw new Error(`no free port between ${FIRST} and ${LAST}; stop what listens there, or name the ports`);
 }
@@ -27,15 +28,28 @@ export async function preferFreePort(preferred: number): Promise<number> {
   return (await isFree(preferred)) ? preferred : freePort();
 }
 
-/** Nobody listens on this port, neither at loopback nor at all addresses. */
+/** Nobody answers at this port of loopback, and a server may listen there. */
 export async function isFree(port: number): Promise<boolean> {
-  return (await canListen(port, HOST)) && (await canListen(port, '0.0.0.0'));
+  // Elsewhere than on Linux one may listen at loopback although somebody else listens at all addresses.
+  return !(await isListening(port)) && (await canListen(port));
 }
 
-function canListen(port: number, host: string): Promise<boolean> {
+/** Does anybody listen at this port of loopback? */
+export function isListening(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: HOST });
+    socket.once('error', () => resolve(false));
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+  });
+}
+
+function canListen(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
     server.once('error', () => resolve(false));
-    server.listen({ port, host, exclusive: true }, () => server.close(() => resolve(true)));
+    server.listen({ port, host: HOST, exclusive: true }, () => server.close(() => resolve(true)));
   });
 }

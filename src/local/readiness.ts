@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 import { askCluster, type ClusterAccess } from './cluster-requests.ts';
@@ -93,16 +92,4 @@ export async function nodesTakePods(access: ClusterAccess, names: readonly strin
       (status.conditions ?? []).some(({ type, status: value }) => type === 'Ready' && value === 'True'),
   );
   return names.every((name) => fit.some(({ metadata }) => metadata.name === name));
-}
-
-/** Does anybody listen at this port of loopback? */
-export function isListening(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect({ port, host: '127.0.0.1' });
-    const answer = (yes: boolean) => () => {
-      socket.destroy();
-      resolve(yes);
-    };
-    socket.once('connect', answer(true)).once('error', answer(false));
-  });
 }

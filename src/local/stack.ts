@@ -80,10 +80,10 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       await startAll(starting);
       return stackOf(starting);
     } catch (error) {
-      const { failed, portTaken } = await explain(starting, error);
+      const tryAgain = attempt < ATTEMPTS && (await lostItsPort(starting, error));
+      const failed = tryAgain ? error : await explain(starting, error);
       await starting.servers.stopAll();
-      // Somebody else took a port between our look and the server's start.
-      if (!portTaken || attempt === ATTEMPTS) throw failed;
+      if (!tryAgain) throw failed;
       starting.report('a port was taken in the last moment; starting again with others');
     }
   }
@@ -223,17 +223,16 @@ async function restart(stack: Prepared, name: ServerName): Promise<void> {
   }
 }
 
-interface Explained {
-  readonly failed: unknown;
-  readonly portTaken: boolean;
+/** Somebody else took a port between our look and the server's start. */
+async function lostItsPort({ layout }: Prepared, error: unknown): Promise<boolean> {
+  if (!(error instanceof ServerFailed)) return false;
+  return /address already in use/i.test(await lastLines(layout.log(error.server), 15));
 }
 
 /** Says where the log is, and saves it first where the folder will be removed. */
-async function explain({ layout, options }: Prepared, error: unknown): Promise<Explained> {
-  if (!(error instanceof ServerFailed)) return { failed: error, portTaken: false };
-  const logs = options.keepState === true ? layout.logs : await saveLogs(layout);
-  const failed = await withLog(error, logs);
-  return { failed, portTaken: /address already in use/i.test(failed.message) };
+async function explain({ layout, options }: Prepared, error: unknown): Promise<unknown> {
+  if (!(error instanceof ServerFailed)) return error;
+  return withLog(error, options.keepState === true ? layout.logs : await saveLogs(layout));
 }
 
 async function withLog(error: ServerFailed, logs: string): Promise<StackFailed> {

@@ -1,6 +1,7 @@
 import type { Connection } from '@temporalio/client';
-import { isListening, waitUntil } from './readiness.ts';
 import type { GuardedServers } from './guarded-servers.ts';
+import { isListening } from './ports.ts';
+import { waitUntil } from './readiness.ts';
 
 const REQUEST_MS = 2000;
 const FRONTEND = 'temporal.api.workflowservice.v1.WorkflowService';

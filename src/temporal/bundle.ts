@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { bundleWorkflowCode, type WorkerOptions } from '@temporalio/worker';
+import { bundleWorkflowCode, DefaultLogger, type WorkerOptions } from '@temporalio/worker';
 
 type WorkflowBundle = NonNullable<WorkerOptions['workflowBundle']>;
 
@@ -20,7 +20,8 @@ export async function workflowBundle(): Promise<WorkflowBundle> {
 
 /** Bundling takes seconds and memory, so a build does it beforehand. */
 export async function makeWorkflowBundle(): Promise<{ code: string }> {
-  return bundleWorkflowCode({ workflowsPath });
+  // Webpack is talkative at every other level.
+  return bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger('WARN') });
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -1,40 +1,66 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { NativeConnection } from '@temporalio/worker';
-import type { NativeConnectionOptions } from '@temporalio/worker';
+import { NativeConnection, type NativeConnectionOptions } from '@temporalio/worker';
 import type { Logger } from '../contract/logger.ts';
+import { registerSearchAttributes } from './search-attributes.ts';
 
 export interface ConnectRequest {
   readonly options: NativeConnectionOptions;
   /** `host:port`, for people. */
   readonly address: string;
+  /** The Temporal namespace. */
+  readonly namespace: string;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
 
-const FIRST_WAIT_MS = 500;
-const MOST_WAIT_MS = 10_000;
-
 /**
- * Connects to Temporal, however long it takes; says once that it waits.
+ * Connects to Temporal and makes its namespace ready for our runs, however long it takes; says what it
+ * waits for, once for each reason.
  *
  * One connection serves client and worker, so that a start can hand its first task over at once.
  *
  * @throws AbortError where the signal came first
  */
 export async function connectToTemporal(request: ConnectRequest): Promise<NativeConnection> {
-  const { address, log, signal } = request;
+  const { address, namespace } = request;
+  const connection = await persistently(
+    request,
+    () => NativeConnection.connect(request.options),
+    (words) =>
+      `Temporal at ${address} cannot be reached (${words}): waiting for it; TEMPORAL_ADDRESS says where it is`,
+  );
+  await persistently(
+    request,
+    () => registerSearchAttributes(connection, namespace),
+    (words) =>
+      `Temporal at ${address} cannot be used, namespace "${namespace}" (${words}): waiting; TEMPORAL_NAMESPACE says which`,
+  );
+  return connection;
+}
+
+const FIRST_WAIT_MS = 500;
+const MOST_WAIT_MS = 10_000;
+
+async function persistently<T>(
+  { log, signal }: ConnectRequest,
+  attempt: () => Promise<T>,
+  problem: (words: string) => string,
+): Promise<T> {
+  let said = '';
   for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, MOST_WAIT_MS)) {
     signal.throwIfAborted();
     try {
-      return await NativeConnection.connect(request.options);
+      return await attempt();
     } catch (error) {
-      if (waitMs === FIRST_WAIT_MS) log.warn({}, waitingFor(address, error));
+      const words = problem(firstLine(error));
+      if (words !== said) log.warn({}, words);
+      said = words;
       await delay(waitMs, undefined, { signal });
     }
   }
 }
 
-function waitingFor(address: string, error: unknown): string {
-  const words = error instanceof Error ? error.message.split('\n')[0] : String(error);
-  return `Temporal at ${address} cannot be reached (${words ?? ''}): waiting for it; set TEMPORAL_ADDRESS if it is elsewhere`;
+function firstLine(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.split('\n')[0] ?? '';
 }

@@ -1,4 +1,4 @@
-import { Runtime, Worker, type NativeConnection } from '@temporalio/worker';
+import { makeTelemetryFilterString, Runtime, Worker, type NativeConnection } from '@temporalio/worker';
 import type { Logger } from '../contract/logger.ts';
 import { workflowBundle } from './bundle.ts';
 
@@ -15,6 +15,9 @@ export function installRuntime(log: Logger): void {
     log[level](withoutBigInts(fields ?? {}), message);
   Runtime.install({
     shutdownSignals: [],
+    telemetryOptions: {
+      logging: { forward: {}, filter: makeTelemetryFilterString({ core: 'WARN', other: 'ERROR' }) },
+    },
     logger: {
       log: (level, message, fields) => at(level === 'TRACE' ? 'debug' : lower(level))(message, fields),
       trace: at('debug'),

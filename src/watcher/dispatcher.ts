@@ -190,7 +190,7 @@ export class Dispatcher {
       pending.busy = false;
       this.#lastDispatchMs = Date.now();
     }
-    if (pending.dirty) this.#enqueue(id, pending);
+    if (isDirty(pending)) this.#enqueue(id, pending);
   }
 
   async #startOrTell(id: string, pending: Pending): Promise<void> {
@@ -276,6 +276,11 @@ export class Dispatcher {
   #verdictOn(ref: ResourceRef) {
     return this.#options.known.find(ref)?.verdict ?? NO_WORK;
   }
+}
+
+/** Asks anew: the compiler believes that nobody has set it since. */
+function isDirty({ dirty }: Pending): boolean {
+  return dirty;
 }
 
 /** What a run was told whose resource is gone or needs nothing; no fingerprint looks like it. */

@@ -1,10 +1,4 @@
-/** What is kept of an object. */
-export interface Projection {
-  /** `namespace/name`, or `name` for cluster-scoped objects. */
-  readonly key: string;
-  readonly uid: string;
-  readonly resourceVersion: string;
-}
+import type { Projection } from '../contract/controller.ts';
 
 export type Change<P extends Projection> =
   /** `before` is set for `modified` alone. */

@@ -32,7 +32,10 @@ export class ReadyQueue {
   add(key: string, dueMs = 0): void {
     if (this.#stopped || this.#ready.has(key)) return;
     const delayMs = dueMs - Date.now();
-    if (delayMs > 0) return this.#addLater(key, delayMs);
+    if (delayMs > 0) {
+      this.#addLater(key, delayMs);
+      return;
+    }
     clearTimeout(this.#timers.get(key));
     this.#timers.delete(key);
     this.#ready.add(key);

@@ -1,13 +1,14 @@
+import type { Projection } from '../contract/controller.ts';
 import type { Logger } from '../contract/logger.ts';
 import { unreachable } from '../contract/unreachable.ts';
 import type { KubernetesClient, WatchEvent } from '../kubernetes/client.ts';
 import { ApiError, errorFromWatchEvent } from '../kubernetes/errors.ts';
-import type { KubernetesList, KubernetesObject } from '../kubernetes/object.ts';
+import type { KubernetesList, KubernetesObject } from '../contract/object.ts';
 import { Backoff } from './backoff.ts';
 import { BrokenWatch, MuteWatch, WatchAttempt } from './watch-attempt.ts';
-import { isOlder, KnownObjects, type Change, type Projection, type Sighting } from './known-objects.ts';
+import { isOlder, KnownObjects, type Change, type Sighting } from './known-objects.ts';
 
-export type { Change, Projection } from './known-objects.ts';
+export type { Change } from './known-objects.ts';
 
 export interface ReflectorOptions<P extends Projection> {
   readonly client: KubernetesClient;

@@ -1,4 +1,4 @@
-import type { Controller, Projection, Verdict, Watched } from '../contract/controller.ts';
+import type { ChildProjection, Controller, Projection, Verdict, Watched } from '../contract/controller.ts';
 import { NO_WORK } from '../contract/controller.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { ResourceRef } from '../contract/resource.ts';
@@ -26,6 +26,9 @@ export interface ResourcesOptions {
   readonly onGone: (ref: ResourceRef) => void;
 }
 
+/** What counts of a reflector, whatever it keeps. */
+type Watching = Pick<Reflector<Projection>, 'start' | 'stop' | 'synced' | 'hasSynced' | 'problem'>;
+
 /**
  * A child that goes is often the first sign that its resource is going, too: the watch of the resource is
  * given time to say so, since what is put back would be refused.
@@ -36,11 +39,11 @@ const SETTLE_MS = 200;
 export class Resources {
   readonly controller: Controller;
   readonly #options: ResourcesOptions;
-  readonly #reflectors: readonly Reflector<Projection>[];
+  readonly #reflectors: readonly Watching[];
   /** By the key of the resource. */
   readonly #primaries = new Map<string, Projection>();
   /** By the key of the resource that they belong to. */
-  readonly #children = new Map<string, Projection>();
+  readonly #children = new Map<string, ChildProjection>();
 
   constructor(options: ResourcesOptions) {
     this.controller = options.controller;
@@ -80,16 +83,16 @@ export class Resources {
 
   /** The resource as it is now, or undefined where it is gone, or is another one of the same name. */
   find(ref: ResourceRef): Evaluation | undefined {
-    const primary = this.#primaries.get(`${ref.namespace}/${ref.name}`);
+    const primary = this.#primaries.get(this.#keyOf(ref));
     return primary?.uid === ref.uid ? this.#evaluate(primary) : undefined;
   }
 
-  #reflect(watched: Watched<Projection>, onChange: (change: Change<Projection>) => void) {
+  #reflect<P extends Projection>(watched: Watched<P>, onChange: (change: Change<P>) => void) {
     const { client, namespaces, log } = this.#options;
     const scopes = watched.namespaced && namespaces.length > 0 ? namespaces : [undefined];
     return scopes.map(
       (namespace) =>
-        new Reflector<Projection>({
+        new Reflector<P>({
           client,
           path: resourcePath(watched, { namespace }),
           fieldSelector: watched.fieldSelector,
@@ -102,18 +105,18 @@ export class Resources {
   }
 
   #primaryChanged(change: Change<Projection>): void {
-    keep(this.#primaries, change);
+    keep(this.#primaries, change.object.key, change);
     if (!this.hasSynced()) return;
     if (change.type === 'deleted') this.#options.onGone(this.#refOf(change.object));
     else this.#options.onChange(this.#evaluate(change.object));
   }
 
-  #childChanged(change: Change<Projection>): void {
-    keep(this.#children, change);
+  #childChanged(change: Change<ChildProjection>): void {
+    const { belongsTo } = change.object;
+    keep(this.#children, belongsTo, change);
     if (!this.hasSynced()) return;
-    const { key } = change.object;
-    if (change.type === 'deleted') setTimeout(() => this.#lookAgain(key), SETTLE_MS).unref();
-    else this.#lookAgain(key);
+    if (change.type === 'deleted') setTimeout(() => this.#lookAgain(belongsTo), SETTLE_MS).unref();
+    else this.#lookAgain(belongsTo);
   }
 
   #lookAgain(key: string): void {
@@ -123,34 +126,33 @@ export class Resources {
 
   #evaluate(primary: Projection): Evaluation {
     const child = this.#children.get(primary.key);
-    const inScope = this.#isInScope(primary);
+    const ref = this.#refOf(primary);
     return {
-      ref: this.#refOf(primary),
-      verdict: inScope ? this.controller.needsWork(primary, child) : NO_WORK,
+      ref,
+      verdict: this.#isInScope(ref) ? this.controller.needsWork(primary, child) : NO_WORK,
       fingerprint: fingerprintOf(primary) + (child ? fingerprintOf(child) : ''),
     };
   }
 
-  /** A cluster-scoped resource cannot be watched by namespace; its key names the namespace that it is. */
-  #isInScope({ key }: Projection): boolean {
+  #isInScope(ref: ResourceRef): boolean {
     const { namespaces } = this.#options;
-    return namespaces.length === 0 || namespaces.includes(key.slice(0, key.indexOf('/')));
+    return namespaces.length === 0 || namespaces.includes(ref.namespace);
   }
 
+  /** A Namespace is cluster-scoped, and counts as lying in the namespace that it is. */
   #refOf({ key, uid }: Projection): ResourceRef {
-    const slash = key.indexOf('/');
-    return {
-      controller: this.controller.name,
-      namespace: key.slice(0, slash),
-      name: key.slice(slash + 1),
-      uid,
-    };
+    const [namespace = key, name = namespace] = key.split('/');
+    return { controller: this.controller.name, namespace, name, uid };
+  }
+
+  #keyOf({ namespace, name }: ResourceRef): string {
+    return this.controller.primary.namespaced ? `${namespace}/${name}` : name;
   }
 }
 
-function keep(projections: Map<string, Projection>, { type, object }: Change<Projection>): void {
-  if (type === 'deleted') projections.delete(object.key);
-  else projections.set(object.key, object);
+function keep<P>(kept: Map<string, P>, key: string, { type, object }: { type: string; object: P }): void {
+  if (type === 'deleted') kept.delete(key);
+  else kept.set(key, object);
 }
 
 /** All that is kept but the resourceVersion, which every write changes. */

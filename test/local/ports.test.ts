@@ -31,8 +31,28 @@ describe('preferFreePort', () => {
 });
 
 describe('freePort', () => {
-  it('never gives this process the same port twice', async () => {
-    const ports = await Promise.all(Array.from({ length: 50 }, () => freePort()));
-    expect(new Set(ports).size).toBe(50);
+  it('never gives this process the same port twice, asked one after the other or at once', async () => {
+    const [first, second, third] = [await unusedPort(), await unusedPort(), await unusedPort()];
+    const drawn = [first, first, second, second, third];
+    const draw = (): number => drawn.shift() ?? 0;
+    expect(await freePort(draw)).toBe(first);
+    expect(await Promise.all([freePort(draw), freePort(draw)])).toEqual([second, third]);
+  });
+
+  it('draws again where somebody listens', async () => {
+    const [taken, free] = [await unusedPort(), await unusedPort()];
+    await listenAt(taken, '127.0.0.1');
+    const drawn = [taken, free];
+    expect(await freePort(() => drawn.shift() ?? 0)).toBe(free);
   });
 });
+
+/** From the kernel's own range, out of which freePort hands out none by itself. */
+async function unusedPort(): Promise<number> {
+  const server = createServer().listen({ port: 0, host: '127.0.0.1' });
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}

@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { TLSSocket, type TlsOptions } from 'node:tls';
+import { TLSSocket, type PeerCertificate, type TlsOptions } from 'node:tls';
 
 export interface ReceivedRequest {
   readonly method: string;
@@ -33,7 +33,7 @@ export class FakeApiServer {
     this.#server = tls ? createTlsServer(tls, receive) : createServer(receive);
     this.#scheme = tls ? 'https' : 'http';
     this.#server.keepAliveTimeout = 60_000;
-    this.#server.on('connection', (socket) => this.#track(socket));
+    this.#server.on('connection', (socket: Socket) => this.#track(socket));
   }
 
   /** @param tls Serves HTTPS; plain HTTP without it. */
@@ -117,8 +117,9 @@ export class FakeApiServer {
 
 function clientNameOf(socket: Socket): string | undefined {
   if (!(socket instanceof TLSSocket)) return undefined;
-  const name = socket.getPeerCertificate().subject?.CN;
-  return Array.isArray(name) ? name[0] : name;
+  // Without a certificate it is empty, which its type does not tell.
+  const certificate: Partial<PeerCertificate> = socket.getPeerCertificate();
+  return certificate.subject?.CN?.toString();
 }
 
 export function answerJson(status: number, body: unknown, headers: Record<string, string> = {}): Handler {

@@ -1,9 +1,10 @@
 import {
   NO_WORK,
+  type ChildProjection,
   type Controller,
-  type KubernetesObject,
   type Projection,
 } from '../../contract/controller.ts';
+import type { KubernetesObject } from '../../contract/object.ts';
 import {
   bindingNameFor,
   bindingState,
@@ -22,7 +23,7 @@ interface NamespaceProjection extends Projection {
   readonly state: NamespaceState;
 }
 
-interface BindingProjection extends Projection {
+interface BindingProjection extends ChildProjection {
   readonly state: BindingState;
 }
 
@@ -41,7 +42,7 @@ export function namespaceRoleBinding(
       namespaced: false,
       metadataOnly: true,
       project: ({ metadata }) => ({
-        key: keyOfNamespace(metadata.name),
+        key: metadata.name,
         uid: metadata.uid,
         resourceVersion: metadata.resourceVersion,
         state: namespaceState(metadata, options),
@@ -85,11 +86,6 @@ const REASONS = {
   refuse: 'a different role binding of that name exists and is not ours',
 } as const satisfies Record<Exclude<RoleBindingStep, 'nothing'>, string>;
 
-/** A Namespace's key is its name twice: the resource, and the namespace that it is. */
-function keyOfNamespace(name: string): string {
-  return `${name}/${name}`;
-}
-
 function projectBinding(
   object: KubernetesObject,
   options: RoleBindingOptions,
@@ -98,7 +94,8 @@ function projectBinding(
   const namespace = metadata.namespace ?? '';
   if (metadata.name !== bindingNameFor(namespace, options) || !isRoleBinding(object)) return undefined;
   return {
-    key: keyOfNamespace(namespace),
+    key: `${namespace}/${metadata.name}`,
+    belongsTo: namespace,
     uid: metadata.uid,
     resourceVersion: metadata.resourceVersion,
     state: bindingState(object, namespace, options),

@@ -1,4 +1,4 @@
-import type { KubernetesObject, ObjectMetadata } from '../../contract/controller.ts';
+import type { KubernetesObject, ObjectMeta } from '../../contract/object.ts';
 import { matchesLabels, type LabelSelector } from '../label-selector.ts';
 
 export const MANAGED_BY_LABEL = 'app.kubernetes.io/managed-by';
@@ -72,7 +72,7 @@ export function wantedRoleBinding(namespace: string, options: RoleBindingOptions
   };
 }
 
-export function namespaceState(namespace: ObjectMetadata, options: RoleBindingOptions): NamespaceState {
+export function namespaceState(namespace: ObjectMeta, options: RoleBindingOptions): NamespaceState {
   if (namespace.deletionTimestamp !== undefined) return 'terminating';
   if (options.excludeNamespaces.includes(namespace.name)) return 'unselected';
   return matchesLabels(options.namespaceSelector, namespace.labels ?? {}) ? 'selected' : 'unselected';

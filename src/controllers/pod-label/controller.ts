@@ -1,9 +1,5 @@
-import {
-  NO_WORK,
-  type Controller,
-  type KubernetesObject,
-  type Projection,
-} from '../../contract/controller.ts';
+import { NO_WORK, type Controller, type Projection } from '../../contract/controller.ts';
+import type { KubernetesObject } from '../../contract/object.ts';
 import { displayName } from '../../contract/resource.ts';
 import { decidePodLabel, type PodLabelStep, type SeenPod } from './decide.ts';
 

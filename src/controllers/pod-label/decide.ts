@@ -1,4 +1,4 @@
-import type { ObjectMetadata } from '../../contract/controller.ts';
+import type { ObjectMeta } from '../../contract/object.ts';
 
 /** A Pod asks for its label with this annotation, set to exactly `true`. */
 export const POD_NAME_ANNOTATION = 'padok.fr/add-pod-name-label';
@@ -16,7 +16,7 @@ export interface SeenPod {
   readonly resourceVersion: string;
 }
 
-export function decidePodLabel(pod: ObjectMetadata): PodLabelStep {
+export function decidePodLabel(pod: ObjectMeta): PodLabelStep {
   if (pod.deletionTimestamp !== undefined) return 'nothing';
   const wanted = pod.annotations?.[POD_NAME_ANNOTATION] === 'true';
   const labelled = pod.labels?.[POD_NAME_LABEL] === pod.name;

@@ -1,0 +1,184 @@
+import { describe, expect, it } from '@jest/globals';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import packageJson from '../package.json' with { type: 'json' };
+import { parseCommandLine } from '../src/config/command-line.ts';
+import {
+  describe as describeOption,
+  isOptionName,
+  OPTION_NAMES,
+  variableFor,
+  type OptionName,
+} from '../src/config/options.ts';
+import { CONTROLLER_NAMES } from '../src/controllers/index.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+
+/** Every Markdown file that people read, by its path from the root. */
+const PAGES = new Map(
+  [...pagesIn(ROOT), ...pagesIn(join(ROOT, 'tools')), ...pagesIn(join(ROOT, 'docs'), { recursive: true })].map(
+    (file) => [relative(ROOT, file), readFileSync(file, 'utf8')] as const,
+  ),
+);
+
+function pagesIn(directory: string, { recursive = false } = {}): string[] {
+  return readdirSync(directory, { recursive, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join(directory, name));
+}
+
+function page(path: string): string {
+  const text = PAGES.get(path);
+  if (text === undefined) throw new Error(`${path} is missing`);
+  return text;
+}
+
+describe('links', () => {
+  it('lead to files that exist, and to headings that they have', () => {
+    expect([...PAGES].flatMap(([path, text]) => brokenLinksIn(path, text))).toEqual([]);
+  });
+
+  function brokenLinksIn(path: string, text: string): string[] {
+    const prose = withoutCodeBlocks(text);
+    const targets = [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target);
+    return targets
+      .filter((target) => !/^[a-z]+:/.test(target) && !resolves(path, target))
+      .map((target) => `${path}: ${target}`);
+  }
+
+  function resolves(from: string, target: string): boolean {
+    const [path = '', heading] = target.split('#');
+    const file = path === '' ? join(ROOT, from) : resolve(ROOT, dirname(from), path);
+    if (!existsSync(file)) return false;
+    return heading === undefined || headingsOf(readFileSync(file, 'utf8')).includes(heading);
+  }
+
+  /** As GitHub makes an anchor of a heading. */
+  function headingsOf(text: string): string[] {
+    return [...withoutCodeBlocks(text).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+      heading
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+        .replaceAll(' ', '-'),
+    );
+  }
+});
+
+describe('docs/configuration.md', () => {
+  const rows = optionRows(page('docs/configuration.md'));
+
+  it('documents every option once and no other', () => {
+    expect(rows.map(({ name }) => name).sort()).toEqual([...OPTION_NAMES].sort());
+  });
+
+  it.each(OPTION_NAMES)('has the flag, the variables and the default of %s', (name) => {
+    expect(rows.find((row) => row.name === name)).toEqual(expectedRow(name));
+  });
+
+  it('lists the options of a group under its title', () => {
+    expect(rows.map(({ name, group }) => `${group}: ${name}`)).toEqual(
+      OPTION_NAMES.map((name) => `${describeOption(name).group} ${name}`),
+    );
+  });
+
+  it('names every controller that may be chosen', () => {
+    for (const name of CONTROLLER_NAMES) expect(page('docs/configuration.md')).toContain(`\`${name}\``);
+  });
+
+  interface OptionRow {
+    readonly name: string;
+    readonly group: string;
+    readonly argument: string | undefined;
+    readonly variables: readonly string[];
+    /** Undefined where the cell has words instead of a value. */
+    readonly fallback: string | undefined;
+  }
+
+  function expectedRow(name: OptionName): OptionRow {
+    const { argument, fallback, knownAs, group } = describeOption(name);
+    return {
+      name,
+      group: group.replace(/:$/, ''),
+      argument,
+      variables: [variableFor(name), ...(knownAs === undefined ? [] : [knownAs])],
+      fallback: fallback === '' ? undefined : fallback,
+    };
+  }
+
+  /** The rows that begin with a flag, each with the title that it stands under. */
+  function optionRows(text: string): OptionRow[] {
+    return text.split(/^## /m).flatMap((section) => {
+      const group = section.split('\n', 1)[0] ?? '';
+      const found = section.matchAll(/^\| `--([a-z-]+)(?: <([a-z]+)>)?` *\| ([^|]+)\| ([^|]+)\|/gm);
+      return [...found].map(([, name = '', argument, variables = '', fallback = '']) => ({
+        name,
+        group,
+        argument,
+        variables: quotedIn(variables),
+        fallback: quotedIn(fallback)[0],
+      }));
+    });
+  }
+});
+
+describe('what the documentation tells people to type', () => {
+  it('names only scripts that package.json has', () => {
+    const named = [...PAGES].flatMap(([path, text]) =>
+      [...text.matchAll(/npm (?:run |(?=start|test))([a-z][a-z:-]*)/g)].map(([, script = '']) => ({ path, script })),
+    );
+    expect(named.length).toBeGreaterThan(0);
+    expect(named.filter(({ script }) => !Object.hasOwn(packageJson.scripts, script))).toEqual([]);
+  });
+
+  it('calls the program as its command line allows', () => {
+    const calls = [...PAGES].flatMap(([path, text]) =>
+      [...text.matchAll(/node (?:dist\/)?src\/main\.[jt]s([^`\n|&]*)/g)].map(([, line = '']) => ({
+        path,
+        parsed: parseCommandLine(line.split(' ').filter((word) => word !== '')),
+      })),
+    );
+    expect(calls.length).toBeGreaterThan(0);
+    expect(calls.filter(({ parsed }) => parsed.kind === 'wrong')).toEqual([]);
+  });
+
+  it('names only variables that are read', () => {
+    const read = new Set(OPTION_NAMES.map(variableFor));
+    const others = ['DURABLE_OPERATOR_CONFIG', 'DURABLE_OPERATOR_CACHE'];
+    const named = [...PAGES.values()].flatMap((text) => text.match(/DURABLE_OPERATOR_[A-Z_]+/g) ?? []);
+    expect([...new Set(named)].filter((name) => !read.has(name) && !others.includes(name))).toEqual([]);
+  });
+
+  it('shows a configuration file whose keys are options', () => {
+    const [, yaml = ''] = /```yaml\n# durable-operator\.yaml\n([^`]*)```/.exec(page('docs/configuration.md')) ?? [];
+    const keys = [...yaml.matchAll(/^([a-z-]+):/gm)].map(([, key = '']) => key);
+    expect(keys.length).toBeGreaterThan(0);
+    expect(keys.filter((key) => !isOptionName(key))).toEqual([]);
+  });
+});
+
+describe('controllers', () => {
+  it.each(CONTROLLER_NAMES)('%s has a page, which the README links to', (name) => {
+    expect(page('README.md')).toContain(`](docs/controllers/${name}.md)`);
+    expect(page(`docs/controllers/${name}.md`)).toContain(`\`${name}\``);
+  });
+});
+
+describe('decisions', () => {
+  it('are numbered without gaps, and say context, decision and consequences', () => {
+    const paths = [...PAGES.keys()].filter((path) => path.startsWith('docs/adr/')).sort();
+    expect(paths.map((path) => path.slice('docs/adr/'.length, 'docs/adr/'.length + 4))).toEqual(
+      paths.map((_, index) => String(index + 1).padStart(4, '0')),
+    );
+    const headings = ['## Context', '## Decision', '## Consequences'];
+    const incomplete = paths.filter((path) => headings.some((heading) => !page(path).includes(`\n${heading}\n`)));
+    expect(incomplete).toEqual([]);
+  });
+});
+
+function withoutCodeBlocks(text: string): string {
+  return text.replaceAll(/^```[\s\S]*?^```/gm, '');
+}
+
+function quotedIn(cell: string): string[] {
+  return [...cell.matchAll(/`([^`]+)`/g)].map(([, text = '']) => text);
+}
