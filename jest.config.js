@@ -19,6 +19,7 @@ const shared = {
 
 /** Unit tests end in `.test.ts`; those that need the local stack in `.integration.ts`. */
 export default {
+  reporters: ['default', '<rootDir>/test/support/tally-reporter.js'],
   projects: [
     { ...shared, displayName: 'unit', testMatch: ['<rootDir>/test/**/*.test.ts'] },
     {

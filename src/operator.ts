@@ -10,6 +10,7 @@ import { loadKubeConfig } from './kubernetes/config.ts';
 import { connectToTemporal } from './temporal/connection.ts';
 import { temporalRuns } from './temporal/runs.ts';
 import { createWorker, installRuntime, STARTS_UNDER_WAY } from './temporal/worker.ts';
+import { workflowThreadProblem } from './temporal/workflow-threads.ts';
 import { Watcher } from './watcher/watcher.ts';
 
 /** Runs watcher, worker or both, until the signal; then ends what is in hand and returns. */
@@ -94,7 +95,10 @@ function controllerOptions(config: Config): ControllerOptions {
 
 async function openHealth(config: Config, log: Logger, parts: Parts): Promise<HealthServer | undefined> {
   if (config.healthAddress === 'off') return undefined;
-  const checks = () => ({ live: [], ready: [...parts.problems, ...(parts.watcher?.problems ?? [])] });
+  const checks = () => ({
+    live: problems(workflowThreadProblem()),
+    ready: [...parts.problems, ...(parts.watcher?.problems ?? [])],
+  });
   return startHealthServer({ address: config.healthAddress, checks, log });
 }
 
@@ -106,4 +110,8 @@ function aborted(signal: AbortSignal): Promise<void> {
 function kubeConfigOf({ cluster }: Config) {
   const { kubeconfig, runOutsideCluster } = cluster;
   return loadKubeConfig({ kubeconfig, outsideCluster: runOutsideCluster, env: process.env });
+}
+
+function problems(problem: string | undefined): string[] {
+  return problem === undefined ? [] : [problem];
 }

@@ -1,11 +1,4 @@
-import {
-  CancellationScope,
-  condition,
-  defineSignal,
-  isCancellation,
-  setHandler,
-  sleep,
-} from '@temporalio/workflow';
+import { CancellationScope, condition, defineSignal, setHandler, sleep } from '@temporalio/workflow';
 import { CHANGED_SIGNAL } from '../src/contract/run.ts';
 
 const changed = defineSignal<[reason: string]>(CHANGED_SIGNAL);
@@ -53,18 +46,9 @@ export function listenForChanges(): Changes {
       } finally {
         watching.cancel();
         working.cancel();
-        await ignoreCancellation(interruption);
-        await ignoreCancellation(completion);
+        // The loser of the race ends too; what it ends with is of no interest.
+        await Promise.allSettled([interruption, completion]);
       }
     },
   };
-}
-
-/** Waits for the loser of the race to end; its other errors were the race's own to report. */
-async function ignoreCancellation(loser: Promise<unknown>): Promise<void> {
-  try {
-    await loser;
-  } catch (error) {
-    if (!isCancellation(error)) return;
-  }
 }

@@ -33,6 +33,9 @@ export const DURABLE: ActivityOptions = {
   cancellationType: ActivityCancellationType.TRY_CANCEL,
 };
 
+/** `Retry-After: 0` is no leave to ask without a pause. */
+const LEAST_WAIT_MS = 1_000;
+
 /** The ways a controller brings its resource to what is wanted. */
 export interface Passes<Seen> {
   /** Acts at once on what the watcher saw. Tried first and only once. */
@@ -51,39 +54,54 @@ export interface Passes<Seen> {
 export async function converge<Seen>(run: RunInput<Seen>, passes: Passes<Seen>): Promise<string> {
   const changes = listenForChanges();
   const { seen } = run;
-  let next = seen === undefined ? passes.durable : () => passes.quick(seen);
+  let pass = seen === undefined ? passes.durable : () => passes.quick(seen);
   for (;;) {
     const handled = changes.count;
-    const end = await attempt(changes, handled, next);
-    next = passes.durable;
+    const end = await attempt(changes, handled, pass);
     switch (end.result) {
       case 'converged':
         if (changes.count === handled) return end.did;
         break;
-      case 'stalled':
-        setCurrentDetails(`**Stalled**: ${end.why}\n\nWaits for a change of the resource.`);
+      case 'failed':
+        // What failed for good on its durable try would fail again: only a change of the resource helps.
+        if (pass !== passes.durable) break;
+        setCurrentDetails(waitingFor(end.why));
         await changes.after(handled);
         break;
-      case 'changed':
+      case 'stalled':
+        setCurrentDetails(waitingFor(end.why));
+        await changes.after(handled);
         break;
-      case 'again':
+      case 'asked to wait':
         await waitUnshortened(end);
+        break;
+      case 'changed':
         break;
       default:
         unreachable(end);
     }
+    pass = passes.durable;
     setCurrentDetails('Working on it.');
     if (workflowInfo().continueAsNewSuggested) await startAfresh(run);
   }
 }
 
-type End = Outcome | { readonly result: 'changed' } | Again;
+type End = Outcome | Failed | AskedToWait | { readonly result: 'changed' };
 
-/** A quick try that failed, or a server that named a time to wait. */
-interface Again {
-  readonly result: 'again';
+interface Failed {
+  readonly result: 'failed';
+  readonly why: string;
+}
+
+/** The server named a time to wait. */
+interface AskedToWait {
+  readonly result: 'asked to wait';
   readonly because: string;
-  readonly afterMs: number;
+  readonly forMs: number;
+}
+
+function waitingFor(why: string): string {
+  return `**Stalled**: ${why}\n\nWaits for a change of the resource.`;
 }
 
 async function attempt(changes: Changes, handled: number, pass: () => Promise<Outcome>): Promise<End> {
@@ -91,29 +109,30 @@ async function attempt(changes: Changes, handled: number, pass: () => Promise<Ou
     const end = await changes.interrupting(handled, pass);
     return end.done ? end.value : { result: 'changed' };
   } catch (error) {
-    return againAfter(error);
+    return endOf(error);
   }
 }
 
 /**
- * Durable passes fail only with what Temporal does not retry; quick ones with anything.
+ * A durable pass fails only with what Temporal does not retry; a quick one with anything.
  *
  * A local activity's failure comes wrapped in an ActivityFailure the first time, and bare when the run is
  * replayed from its marker: both must lead to the same commands.
  */
-function againAfter(error: unknown): Again {
+function endOf(error: unknown): Failed | AskedToWait {
   if (!(error instanceof TemporalFailure) || isCancellation(error)) throw error;
   const cause = error instanceof ActivityFailure ? (error.cause ?? error) : error;
-  const askedToWait = cause instanceof ApplicationFailure && cause.type === FAILURE.retryAfter;
-  const afterMs = askedToWait ? Number(cause.details?.[0] ?? 0) : 0;
-  return { result: 'again', because: cause.message, afterMs };
+  if (cause instanceof ApplicationFailure && cause.type === FAILURE.retryAfter) {
+    return { result: 'asked to wait', because: cause.message, forMs: Number(cause.details?.[0] ?? 0) };
+  }
+  return { result: 'failed', why: cause.message };
 }
 
 /** Only a server's own Retry-After waits like this: a change does not shorten it. */
-async function waitUnshortened({ because, afterMs }: Again): Promise<void> {
-  if (afterMs <= 0) return;
-  setCurrentDetails(`**Waiting** ${afterMs / 1000} s because the API server asked for it: ${because}`);
-  await sleep(afterMs, { summary: 'the API server said when to come back' });
+async function waitUnshortened({ because, forMs }: AskedToWait): Promise<void> {
+  const waitMs = Math.max(forMs, LEAST_WAIT_MS);
+  setCurrentDetails(`**Waiting** ${waitMs / 1000} s because the API server asked for it: ${because}`);
+  await sleep(waitMs, { summary: 'the API server said when to come back' });
 }
 
 /** A long history is left behind; the next run reads the live resource. */

@@ -43,14 +43,23 @@ const HEARTBEAT_MS = 1000;
  * @throws BuildFailed
  */
 export async function buildServers(options: BuildOptions): Promise<ServerBinaries> {
+  return complete(await buildPrograms(PROGRAMS, options));
+}
+
+/** The same for some of the programs. */
+export async function buildPrograms(
+  names: readonly ProgramName[],
+  options: BuildOptions,
+): Promise<Partial<ServerBinaries>> {
   const found: Partial<ServerBinaries> = {};
-  for (const [position, name] of PROGRAMS.entries()) {
+  for (const [position, name] of names.entries()) {
+    const turn = { server: name, index: position + 1, total: names.length };
     found[name] = await obtain(name, {
       cacheDir: options.cacheDir ?? defaultCacheDir(),
-      report: reporter(name, position + 1, options.onProgress),
+      report: reporter(turn, options.onProgress),
     });
   }
-  return complete(found);
+  return found;
 }
 
 /** Where programs are cached: outside the work tree, so that a clean checkout need not build them again. */
@@ -62,16 +71,12 @@ export function defaultCacheDir(environment: NodeJS.ProcessEnv = process.env): s
 
 type Report = (state: BuildProgress['state']) => void;
 
-function reporter(server: string, index: number, onProgress: BuildOptions['onProgress']): Report {
+function reporter(
+  turn: Pick<BuildProgress, 'server' | 'index' | 'total'>,
+  onProgress: BuildOptions['onProgress'],
+): Report {
   const since = performance.now();
-  return (state) =>
-    onProgress?.({
-      server,
-      index,
-      total: PROGRAMS.length,
-      elapsedMs: Math.round(performance.now() - since),
-      state,
-    });
+  return (state) => onProgress?.({ ...turn, elapsedMs: Math.round(performance.now() - since), state });
 }
 
 async function obtain(name: ProgramName, from: { cacheDir: string; report: Report }): Promise<string> {

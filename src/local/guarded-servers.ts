@@ -13,7 +13,7 @@ import { end, runningIn } from './recorded-process.ts';
 export interface GuardedServers {
   /** Resolves when the process is there, not when it is ready. */
   start(launch: Launch): Promise<void>;
-  /** Resolves when the process is gone; SIGTERM first, SIGKILL after 1.5 s. */
+  /** Resolves when the process is gone; SIGTERM first, SIGKILL after its grace. */
   stop(name: string): Promise<void>;
   /** The first server that ended though nobody had asked it to, and how (`exit code 1`). */
   failure(): UnexpectedExit | undefined;

@@ -4,6 +4,12 @@ export interface Launch {
   readonly command: string;
   readonly args: readonly string[];
   readonly logFile: string;
+  /** Default: little more than the PATH. */
+  readonly env?: NodeJS.ProcessEnv;
+  /** Default: the stack's folder. */
+  readonly cwd?: string;
+  /** How long it has after SIGTERM. Default: 1,500. */
+  readonly graceMs?: number;
 }
 
 /** What we ask of the guardian: one JSON object a line on its standard input, whose end means: stop all. */

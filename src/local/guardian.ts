@@ -16,7 +16,7 @@ import { forget, GUARDIAN, record } from './recorded-process.ts';
 const GRACE_MS = 1500;
 
 const charge = JSON.parse(process.argv[2] ?? '') as Charge;
-const servers = new Map<string, ChildProcess>();
+const servers = new Map<string, { readonly process: ChildProcess; readonly graceMs: number }>();
 let stopping = false;
 
 record(charge.processesDir, GUARDIAN, process.pid);
@@ -47,16 +47,14 @@ function obey(request: Request): void {
   }
 }
 
-function start({ name, command, args, logFile }: Launch): void {
+function start(launch: Launch): void {
   if (stopping) return;
-  const log = openSync(logFile, 'a');
-  const server = spawn(command, args, {
-    cwd: charge.dir,
-    env: serverEnvironment(),
-    stdio: ['ignore', log, log],
-  });
+  const { name, command, args, graceMs = GRACE_MS } = launch;
+  const { env = serverEnvironment(), cwd = charge.dir } = launch;
+  const log = openSync(launch.logFile, 'a');
+  const server = spawn(command, args, { cwd, env, stdio: ['ignore', log, log] });
   closeSync(log);
-  servers.set(name, server);
+  servers.set(name, { process: server, graceMs });
   server.once('error', (error) => ended(name, error.message));
   server.once('exit', (code, signal) => ended(name, signal ?? `exit code ${String(code)}`));
   if (server.pid === undefined) return;
@@ -82,9 +80,9 @@ function stopOne(name: string): void {
     say({ event: 'exited', name, how: 'was not running' });
     return;
   }
-  server.kill('SIGTERM');
+  server.process.kill('SIGTERM');
   // SIGSTOP may have been sent to it in a test, and SIGTERM then waits.
-  setTimeout(() => server.kill('SIGKILL'), GRACE_MS).unref();
+  setTimeout(() => server.process.kill('SIGKILL'), server.graceMs).unref();
 }
 
 function stopAll(): void {
@@ -93,7 +91,7 @@ function stopAll(): void {
   if (servers.size === 0) leave();
   for (const name of servers.keys()) {
     if (charge.keepState) stopOne(name);
-    else servers.get(name)?.kill('SIGKILL'); // nothing to save: be quick
+    else servers.get(name)?.process.kill('SIGKILL'); // nothing to save: be quick
   }
 }
 

@@ -3,7 +3,8 @@ import type { ServerBinaries } from './build.ts';
 import { writeClusterFiles, writeKubeconfigs } from './cluster-files.ts';
 import { askCluster } from './cluster-requests.ts';
 import { ADMIN, CLUSTER_USERS } from './cluster-users.ts';
-import { startGuardian, type GuardedServers } from './guarded-servers.ts';
+import { startGuardian, type GuardedServers, type UnexpectedExit } from './guarded-servers.ts';
+import type { Launch } from './guardian-protocol.ts';
 import { lastLines } from './last-lines.ts';
 import {
   apiServerIsReady,
@@ -22,10 +23,16 @@ import { unreachable } from '../contract/unreachable.ts';
 
 export type { ServerName, StackPorts } from './stack-layout.ts';
 
+/** What a stack can consist of: a cluster, and a Temporal server with its UI. */
+export type StackPart = 'kubernetes' | 'temporal';
+
 export interface StackOptions {
   /** All state and logs; new, empty, or of an earlier stack. */
   dir: string;
-  binaries: ServerBinaries;
+  /** Those of the parts that are started. */
+  binaries: Partial<ServerBinaries>;
+  /** Which parts to start. Default: both. */
+  parts?: readonly StackPart[];
   /** Those not named are free ones. */
   ports?: Partial<StackPorts>;
   /** Log every request to the API server. Default: no. */
@@ -33,11 +40,16 @@ export interface StackOptions {
   /** How many simulated nodes. Default: 2. */
   nodes?: number;
   onProgress?: (message: string) => void;
+  /** A server or companion ended that nobody had asked to. */
+  onUnexpectedExit?: (exit: UnexpectedExit) => void;
   /** Keep the folder when the stack stops; the next start with it finds everything again. Default: no. */
   keepState?: boolean;
 }
 
-/** A running cluster and Temporal, both on loopback. Ends with this process, whatever ends it. */
+/**
+ * A running cluster and Temporal, both on loopback. Ends with this process, whatever ends it.
+ * The addresses and files of a part that was not started lead nowhere.
+ */
 export interface Stack {
   dir: string;
   ports: StackPorts;
@@ -50,6 +62,12 @@ export interface Stack {
   /** `127.0.0.1:<port>` */
   temporalAddress: string;
   temporalUiUrl: string;
+  /** Where a server's log is. */
+  logOf(name: string): string;
+  /** Starts a program that is to end with the stack, whatever ends that; its name must be no server's. */
+  startCompanion(companion: Omit<Launch, 'logFile'>): Promise<void>;
+  /** Resolves when it is gone: SIGTERM, and SIGKILL after its grace. */
+  stopCompanion(name: string): Promise<void>;
   /** Stops every server, and removes the folder unless `keepState`. Idempotent. */
   stop(): Promise<void>;
   /** Stops one server, for a fault; its state stays. */
@@ -108,15 +126,38 @@ async function prepare(options: StackOptions): Promise<Prepared> {
     processesDir: layout.processes,
     keepState: options.keepState ?? false,
     logFile: layout.log('guardian'),
-    onUnexpectedExit: ({ name, how }) => report(`${name} ended (${how}); its log is ${layout.log(name)}`),
+    onUnexpectedExit: (exit) => {
+      if (options.onUnexpectedExit !== undefined) options.onUnexpectedExit(exit);
+      else report(`${exit.name} ended (${exit.how}); its log is ${layout.log(exit.name)}`);
+    },
   });
   return { options, layout, ports, audit: options.audit ?? false, servers, report };
 }
 
 async function startAll(stack: Prepared): Promise<void> {
-  stack.report('starting etcd, kube-apiserver and Temporal');
-  await Promise.all([startCluster(stack), startReady(stack, 'temporal')]);
+  const { parts = BOTH_PARTS } = stack.options;
+  if (parts.length === 0) return;
+  stack.report(`starting ${parts.map((part) => FIRST_SERVERS[part]).join(' and ')}`);
+  await Promise.all(parts.map((part) => startPart(stack, part)));
   stack.report('all servers are ready');
+}
+
+const BOTH_PARTS: readonly StackPart[] = ['kubernetes', 'temporal'];
+
+const FIRST_SERVERS = {
+  kubernetes: 'etcd, kube-apiserver',
+  temporal: 'Temporal',
+} as const satisfies Record<StackPart, string>;
+
+function startPart(stack: Prepared, part: StackPart): Promise<void> {
+  switch (part) {
+    case 'kubernetes':
+      return startCluster(stack);
+    case 'temporal':
+      return startReady(stack, 'temporal');
+    default:
+      return unreachable(part);
+  }
 }
 
 async function startCluster(stack: Prepared): Promise<void> {
@@ -135,11 +176,17 @@ async function startReady(stack: Prepared, name: ServerName): Promise<void> {
   const { options, layout, servers } = stack;
   await servers.start({
     name,
-    command: options.binaries[name],
+    command: programOf(name, options.binaries),
     args: SERVER_ARGUMENTS[name](stack),
     logFile: layout.log(name),
   });
   await ready(stack, name);
+}
+
+function programOf(name: ServerName, binaries: Partial<ServerBinaries>): string {
+  const program = binaries[name];
+  if (program === undefined) throw new Error(`${name} is to be started, but no program was given for it`);
+  return program;
 }
 
 /** What "ready" means for each server: that others can use it, not only that it runs. */
@@ -203,6 +250,9 @@ function stackOf(stack: Prepared): Stack {
     ...(stack.audit ? { auditLog: layout.auditLog } : {}),
     temporalAddress: `127.0.0.1:${ports.temporal}`,
     temporalUiUrl: `http://127.0.0.1:${ports.temporalUi}`,
+    logOf: layout.log,
+    startCompanion: (companion) => servers.start({ ...companion, logFile: layout.log(companion.name) }),
+    stopCompanion: (name) => servers.stop(name),
     stop: () => servers.stopAll(),
     stopServer: (name) => servers.stop(name),
     startServer: (name) => restart(stack, name),

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, DefaultLogger, type WorkerOptions } from '@temporalio/worker';
 
-type WorkflowBundle = NonNullable<WorkerOptions['workflowBundle']>;
+export type WorkflowBundle = NonNullable<WorkerOptions['workflowBundle']>;
 
 const here = dirname(fileURLToPath(import.meta.url));
 /** In `dist/` this file is JavaScript, and so are the workflows beside it. */

@@ -1,6 +1,13 @@
-import { makeTelemetryFilterString, Runtime, Worker, type NativeConnection } from '@temporalio/worker';
+import {
+  makeTelemetryFilterString,
+  Runtime,
+  Worker,
+  type NativeConnection,
+  type WorkerOptions,
+} from '@temporalio/worker';
 import type { Logger } from '../contract/logger.ts';
-import { workflowBundle } from './bundle.ts';
+import { workflowBundle, type WorkflowBundle } from './bundle.ts';
+import { withFastWorkflowThreads } from './workflow-threads.ts';
 
 /**
  * Workflow tasks at a time. The watcher keeps fewer starts under way than that, since an eager start is
@@ -38,9 +45,14 @@ export interface WorkerRequest {
 
 /** A worker for all workflows and activities. Shut down, it lets what is in hand end first. */
 export async function createWorker(request: WorkerRequest): Promise<Worker> {
-  return Worker.create({
+  const bundle = await workflowBundle();
+  return withFastWorkflowThreads(() => Worker.create(optionsFor(request, bundle)));
+}
+
+function optionsFor(request: WorkerRequest, workflowBundle: WorkflowBundle): WorkerOptions {
+  return {
     ...request,
-    workflowBundle: await workflowBundle(),
+    workflowBundle,
     maxConcurrentWorkflowTaskExecutions: WORKFLOW_SLOTS,
     maxConcurrentLocalActivityExecutions: 2 * WORKFLOW_SLOTS,
     maxConcurrentActivityTaskExecutions: 100,
@@ -49,7 +61,7 @@ export async function createWorker(request: WorkerRequest): Promise<Worker> {
     // Under the 10 s that a Pod is given; an activity's own requests are shorter.
     shutdownGraceTime: '6s',
     shutdownForceTime: '8s',
-  });
+  };
 }
 
 function lower(level: string): 'debug' | 'info' | 'warn' | 'error' {

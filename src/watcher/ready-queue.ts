@@ -4,7 +4,7 @@
  */
 export class ReadyQueue {
   readonly #ready = new Set<string>();
-  readonly #timers = new Map<string, NodeJS.Timeout>();
+  readonly #timers = new Map<string, { readonly timer: NodeJS.Timeout; readonly dueMs: number }>();
   readonly #work: (key: string) => Promise<void>;
   readonly #concurrency: number;
   #inFlight = 0;
@@ -33,11 +33,10 @@ export class ReadyQueue {
     if (this.#stopped || this.#ready.has(key)) return;
     const delayMs = dueMs - Date.now();
     if (delayMs > 0) {
-      this.#addLater(key, delayMs);
+      this.#addLater(key, dueMs, delayMs);
       return;
     }
-    clearTimeout(this.#timers.get(key));
-    this.#timers.delete(key);
+    this.#forgetTimer(key);
     this.#ready.add(key);
     this.#pump();
   }
@@ -57,19 +56,25 @@ export class ReadyQueue {
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#pauseTimer);
-    for (const timer of this.#timers.values()) clearTimeout(timer);
+    for (const { timer } of this.#timers.values()) clearTimeout(timer);
     this.#timers.clear();
     this.#ready.clear();
     if (this.#inFlight > 0) await new Promise<void>((resolve) => (this.#idle = resolve));
   }
 
-  #addLater(key: string, delayMs: number): void {
-    if (this.#timers.has(key)) return;
+  #addLater(key: string, dueMs: number, delayMs: number): void {
+    if (dueMs >= (this.#timers.get(key)?.dueMs ?? Infinity)) return;
+    this.#forgetTimer(key);
     const timer = setTimeout(() => {
       this.#timers.delete(key);
       this.add(key);
     }, delayMs);
-    this.#timers.set(key, timer);
+    this.#timers.set(key, { timer, dueMs });
+  }
+
+  #forgetTimer(key: string): void {
+    clearTimeout(this.#timers.get(key)?.timer);
+    this.#timers.delete(key);
   }
 
   #pump(): void {

@@ -1,9 +1,10 @@
 import type { ChildProjection, Controller, Projection, Verdict, Watched } from '../contract/controller.ts';
-import { NO_WORK } from '../contract/controller.ts';
 import type { Logger } from '../contract/logger.ts';
+import type { KubernetesObject } from '../contract/object.ts';
 import type { ResourceRef } from '../contract/resource.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { resourcePath } from '../kubernetes/paths.ts';
+import { NamedObjects } from './named-objects.ts';
 import { Reflector, type Change } from './reflector.ts';
 
 /** A resource as the watcher last saw it, and what its controller says to that. */
@@ -19,6 +20,8 @@ export interface ResourcesOptions {
   readonly client: KubernetesClient;
   /** None: all namespaces. */
   readonly namespaces: readonly string[];
+  /** How often what cannot be watched is read. */
+  readonly resyncMs: number;
   readonly log: Logger;
   /** Called for each resource that changed, or whose child did; only once all of them are known. */
   readonly onChange: (evaluation: Evaluation) => void;
@@ -87,20 +90,21 @@ export class Resources {
     return primary?.uid === ref.uid ? this.#evaluate(primary) : undefined;
   }
 
-  #reflect<P extends Projection>(watched: Watched<P>, onChange: (change: Change<P>) => void) {
-    const { client, namespaces, log } = this.#options;
-    const scopes = watched.namespaced && namespaces.length > 0 ? namespaces : [undefined];
-    return scopes.map(
+  #reflect<P extends Projection>(watched: Watched<P>, onChange: (change: Change<P>) => void): Watching[] {
+    const { client, namespaces, resyncMs, log } = this.#options;
+    const project = (object: KubernetesObject) => watched.project(object);
+    const { metadataOnly, fieldSelector } = watched;
+    const common = { client, metadataOnly, project, onChange, log };
+    if (namespaces.length === 0) {
+      return [new Reflector<P>({ ...common, fieldSelector, path: resourcePath(watched) })];
+    }
+    if (!watched.namespaced) {
+      const paths = namespaces.map((name) => resourcePath(watched, { name }));
+      return [new NamedObjects<P>({ ...common, paths, everyMs: resyncMs })];
+    }
+    return namespaces.map(
       (namespace) =>
-        new Reflector<P>({
-          client,
-          path: resourcePath(watched, { namespace }),
-          fieldSelector: watched.fieldSelector,
-          metadataOnly: watched.metadataOnly,
-          project: (object) => watched.project(object),
-          onChange,
-          log,
-        }),
+        new Reflector<P>({ ...common, fieldSelector, path: resourcePath(watched, { namespace }) }),
     );
   }
 
@@ -129,14 +133,9 @@ export class Resources {
     const ref = this.#refOf(primary);
     return {
       ref,
-      verdict: this.#isInScope(ref) ? this.controller.needsWork(primary, child) : NO_WORK,
+      verdict: this.controller.needsWork(primary, child),
       fingerprint: fingerprintOf(primary) + (child ? fingerprintOf(child) : ''),
     };
-  }
-
-  #isInScope(ref: ResourceRef): boolean {
-    const { namespaces } = this.#options;
-    return namespaces.length === 0 || namespaces.includes(ref.namespace);
   }
 
   /** A Namespace is cluster-scoped, and counts as lying in the namespace that it is. */

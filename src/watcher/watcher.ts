@@ -85,11 +85,12 @@ export class Watcher {
   }
 
   #resourcesOf(controller: Controller): Resources {
-    const { client, namespaces, log } = this.#options;
+    const { client, namespaces, resyncMs, log } = this.#options;
     return new Resources({
       controller,
       client,
       namespaces,
+      resyncMs,
       log: log.child({ controller: controller.name }),
       onChange: (evaluation) => {
         this.#dispatcher.changed(evaluation);

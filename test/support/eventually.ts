@@ -1,15 +1,30 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Resolves with what `look` finds, once it finds something other than undefined or false. @throws after 5 s */
-export async function eventually<T>(look: () => T): Promise<NonNullable<Exclude<T, false>>> {
-  for (const deadline = Date.now() + 5000; ;) {
-    const found = look();
+type Found<T> = NonNullable<Exclude<Awaited<T>, false>>;
+
+/**
+ * Resolves with what `look` finds, once it finds something other than undefined or false; a look that throws
+ * has found nothing yet, so it may end in `expect`.
+ *
+ * @throws after `withinMs` (5 s), with the last error of `look` where there was one
+ */
+export async function eventually<T>(look: () => T, withinMs = 5_000): Promise<Found<T>> {
+  for (const deadline = Date.now() + withinMs; ;) {
+    const [found, error] = await attempt(look);
     if (isFound(found)) return found;
-    if (Date.now() > deadline) throw new Error(`never came true: ${String(look)}`);
-    await delay(2);
+    if (Date.now() > deadline) throw error ?? new Error(`never came true: ${String(look)}`);
+    await delay(withinMs > 5_000 ? 50 : 2);
   }
 }
 
-function isFound<T>(found: T): found is NonNullable<Exclude<T, false>> {
+async function attempt<T>(look: () => T): Promise<[Awaited<T> | undefined, unknown]> {
+  try {
+    return [await look(), undefined];
+  } catch (error) {
+    return [undefined, error];
+  }
+}
+
+function isFound<T>(found: T): found is Found<T> & T {
   return found !== undefined && found !== null && found !== false;
 }

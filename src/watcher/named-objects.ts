@@ -1,0 +1,111 @@
+import type { Projection } from '../contract/controller.ts';
+import type { Logger } from '../contract/logger.ts';
+import type { KubernetesObject } from '../contract/object.ts';
+import type { KubernetesClient } from '../kubernetes/client.ts';
+import { ApiError } from '../kubernetes/errors.ts';
+import { Backoff } from './backoff.ts';
+import { KnownObjects, type Change } from './known-objects.ts';
+
+export interface NamedObjectsOptions<P extends Projection> {
+  readonly client: KubernetesClient;
+  /** One path an object: `/api/v1/namespaces/team-1`. */
+  readonly paths: readonly string[];
+  readonly metadataOnly: boolean;
+  readonly project: (object: KubernetesObject) => P | undefined;
+  readonly onChange: (change: Change<P>) => void;
+  readonly log: Logger;
+  readonly everyMs: number;
+}
+
+/**
+ * Reads a few cluster-scoped objects by name, every so often. It stands in for a Reflector where a Role in
+ * each namespace is all that is granted: such a Role lets its own Namespace be read, but not watched.
+ */
+export class NamedObjects<P extends Projection> {
+  readonly synced: Promise<void>;
+  readonly #options: NamedObjectsOptions<P>;
+  readonly #known: KnownObjects<P>;
+  readonly #stopping = new AbortController();
+  readonly #backoff = new Backoff({ firstMs: 250, maxMs: 30_000, random: Math.random });
+  #markSynced: () => void = () => undefined;
+  #hasSynced = false;
+  #problem: string | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #reading: Promise<void> = Promise.resolve();
+
+  constructor(options: NamedObjectsOptions<P>) {
+    this.#options = options;
+    this.#known = new KnownObjects<P>(options.onChange);
+    this.synced = new Promise((resolve) => (this.#markSynced = resolve));
+  }
+
+  start(): void {
+    this.#reading = this.#read();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    clearTimeout(this.#timer);
+    await this.#reading;
+  }
+
+  hasSynced(): boolean {
+    return this.#hasSynced;
+  }
+
+  /** Why they cannot be read just now, in one line. */
+  get problem(): string | undefined {
+    return this.#problem;
+  }
+
+  async #read(): Promise<void> {
+    const next = await this.#readAll();
+    if (this.#stopping.signal.aborted) return;
+    this.#timer = setTimeout(() => {
+      this.#reading = this.#read();
+    }, next);
+  }
+
+  /** @returns in how many milliseconds to read again */
+  async #readAll(): Promise<number> {
+    try {
+      const objects = await Promise.all(this.#options.paths.map((path) => this.#readOne(path)));
+      this.#take(objects.filter((object) => object !== undefined));
+      this.#problem = undefined;
+      this.#backoff.workedFor(this.#options.everyMs);
+      return this.#options.everyMs;
+    } catch (error) {
+      const problem = error instanceof Error ? error.message : String(error);
+      if (problem !== this.#problem && !this.#stopping.signal.aborted) this.#options.log.warn({}, problem);
+      this.#problem = problem;
+      return this.#backoff.next();
+    }
+  }
+
+  async #readOne(path: string): Promise<KubernetesObject | undefined> {
+    const { client, metadataOnly } = this.#options;
+    try {
+      return await client.request<KubernetesObject>({
+        method: 'GET',
+        path,
+        metadataOnly,
+        signal: this.#stopping.signal,
+      });
+    } catch (error) {
+      if (error instanceof ApiError && error.classification === 'not-found') return undefined;
+      throw error;
+    }
+  }
+
+  #take(objects: readonly KubernetesObject[]): void {
+    const keys = new Set<string>();
+    for (const object of objects) {
+      const { name: key, uid, resourceVersion } = object.metadata;
+      keys.add(key);
+      this.#known.listed({ key, uid, resourceVersion, projection: this.#options.project(object) });
+    }
+    this.#known.listEnded(keys);
+    this.#hasSynced = true;
+    this.#markSynced();
+  }
+}

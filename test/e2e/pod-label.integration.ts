@@ -1,0 +1,281 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import type { KubernetesObject } from '../../src/contract/object.ts';
+import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
+import { PODS, refOf, TestCluster } from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
+import { apiCallsOf, aTaskQueue, endOperators, startOperator, type Operator } from '../support/operator.ts';
+import { aPod, type PodBuilder } from '../support/pods.ts';
+import { testStack } from '../support/stack.ts';
+import { TestTemporal } from '../support/temporal.ts';
+
+jest.setTimeout(120_000);
+const WITHIN_MS = 20_000;
+
+const stack = testStack();
+let cluster: TestCluster;
+let temporal: TestTemporal;
+let operator: Operator;
+let namespace: string;
+
+beforeAll(async () => {
+  cluster = new TestCluster(stack.kubeconfig);
+  temporal = await TestTemporal.connect(stack.temporalAddress);
+  await cluster.allowOperator();
+  operator = await startOperator({
+    temporalAddress: stack.temporalAddress,
+    kubeconfig: `${stack.dir}/operator.kubeconfig`,
+    taskQueue: aTaskQueue(),
+    args: ['--controllers', 'pod-label'],
+  });
+  namespace = (await cluster.createNamespace()).metadata.name;
+});
+
+afterAll(async () => {
+  await endOperators();
+  await temporal.close();
+  await cluster.close();
+});
+
+let pods = 0;
+
+/** Creates it under a name of its own, unless told. */
+function create(pod: PodBuilder, name = `web-${(pods += 1)}`): Promise<KubernetesObject> {
+  return cluster.create(PODS, pod.in(namespace).named(name).manifest);
+}
+
+const at = (name: string) => ({ type: PODS, namespace, name });
+const runsOf = (pod: KubernetesObject) => temporal.runsOf(refOf('pod-label', pod));
+
+async function labelsOf({ metadata }: KubernetesObject): Promise<Readonly<Record<string, string>>> {
+  return (await cluster.get(at(metadata.name)))?.metadata.labels ?? {};
+}
+
+function eventuallyLabelled(pod: KubernetesObject, labels: Readonly<Record<string, string>>): Promise<true> {
+  return eventually(async () => {
+    expect(await labelsOf(pod)).toEqual(labels);
+    return true as const;
+  }, WITHIN_MS);
+}
+
+function annotate({ metadata }: KubernetesObject, value: string | null) {
+  return cluster.patch(at(metadata.name), { metadata: { annotations: { [POD_NAME_ANNOTATION]: value } } });
+}
+
+const patchesOf = ({ metadata }: KubernetesObject) =>
+  apiCallsOf('operator', stack.auditLog).filter(
+    ({ verb, objectRef }) => verb === 'patch' && objectRef?.name === metadata.name,
+  );
+
+/** Everything about pods that were created before has been seen once one that was created after is labelled. */
+async function everythingIsSeen(): Promise<void> {
+  const last = await create(aPod().annotated());
+  await eventuallyLabelled(last, { [POD_NAME_LABEL]: last.metadata.name });
+}
+
+describe('a Pod whose annotation is exactly "true"', () => {
+  it('gets its name as a label, in one write, by a run that says so', async () => {
+    const pod = await create(aPod().annotated());
+    const { name } = pod.metadata;
+    await eventuallyLabelled(pod, { [POD_NAME_LABEL]: name });
+    await eventually(async () => {
+      expect(await runsOf(pod)).toMatchObject([
+        { status: 'COMPLETED', result: `added label padok.fr/pod-name=${name}` },
+      ]);
+      return true;
+    }, WITHIN_MS);
+    expect(patchesOf(pod).map(({ responseStatus }) => responseStatus?.code)).toEqual([200]);
+  });
+
+  it('keeps its other labels and annotations', async () => {
+    const pod = await create(aPod().annotated().labelled({ app: 'shop' }));
+    await eventuallyLabelled(pod, { app: 'shop', [POD_NAME_LABEL]: pod.metadata.name });
+    expect((await cluster.get(at(pod.metadata.name)))?.metadata.annotations).toEqual({
+      [POD_NAME_ANNOTATION]: 'true',
+    });
+  });
+
+  it('gets the label back when somebody edits it to another value, or removes it', async () => {
+    const pod = await create(aPod().annotated());
+    const { name } = pod.metadata;
+    await eventuallyLabelled(pod, { [POD_NAME_LABEL]: name });
+    for (const value of ['wrong', null]) {
+      await cluster.patch(at(name), { metadata: { labels: { [POD_NAME_LABEL]: value } } });
+      await eventuallyLabelled(pod, { [POD_NAME_LABEL]: name });
+    }
+  });
+
+  it('gets the label when it is annotated only later', async () => {
+    const pod = await create(aPod());
+    await annotate(pod, 'true');
+    await eventuallyLabelled(pod, { [POD_NAME_LABEL]: pod.metadata.name });
+  });
+});
+
+describe('a Pod whose annotation is not exactly "true"', () => {
+  it.each([null, 'True', 'yes', ''])('loses the label when the annotation becomes %j', async (value) => {
+    const pod = await create(aPod().annotated());
+    await eventuallyLabelled(pod, { [POD_NAME_LABEL]: pod.metadata.name });
+    await annotate(pod, value);
+    await eventuallyLabelled(pod, {});
+    await eventually(async () => {
+      const runs = await runsOf(pod);
+      expect(runs.map(({ status }) => status)).toEqual(runs.map(() => 'COMPLETED'));
+      expect(runs.at(-1)?.result).toBe('removed label padok.fr/pod-name');
+      return true;
+    }, WITHIN_MS);
+  });
+
+  it('keeps a label of that key that somebody else gave it', async () => {
+    const pod = await create(aPod().labelled({ [POD_NAME_LABEL]: 'somebody-elses' }));
+    await everythingIsSeen();
+    expect(await labelsOf(pod)).toEqual({ [POD_NAME_LABEL]: 'somebody-elses' });
+    expect(patchesOf(pod)).toEqual([]);
+  });
+});
+
+describe('a Pod that is as it should be', () => {
+  it('has no run and no write', async () => {
+    const plain = await create(aPod());
+    const name = `right-${Date.now()}`;
+    const right = await create(
+      aPod()
+        .annotated()
+        .labelled({ [POD_NAME_LABEL]: name }),
+      name,
+    );
+    await everythingIsSeen();
+    expect(await runsOf(plain)).toEqual([]);
+    expect(await runsOf(right)).toEqual([]);
+    expect([...patchesOf(plain), ...patchesOf(right)]).toEqual([]);
+  });
+});
+
+describe('a Pod that is deleted and created again with the same name', () => {
+  it('gets a label and a run of its own', async () => {
+    const first = await create(aPod().annotated(), 'again');
+    await eventuallyLabelled(first, { [POD_NAME_LABEL]: 'again' });
+    await cluster.deleteAndWait(at('again'));
+    const second = await create(aPod().annotated(), 'again');
+    await eventuallyLabelled(second, { [POD_NAME_LABEL]: 'again' });
+    expect(second.metadata.uid).not.toBe(first.metadata.uid);
+    for (const pod of [first, second]) {
+      await eventually(async () => {
+        expect(await runsOf(pod)).toMatchObject([{ status: 'COMPLETED' }]);
+        return true;
+      }, WITHIN_MS);
+    }
+  });
+});
+
+describe('a Pod that somebody else writes all the time', () => {
+  it('converges, and loses nothing that the other wrote', async () => {
+    const pod = await create(aPod());
+    const { name } = pod.metadata;
+    const other = { stopped: false, count: 0 };
+    const writing = (async () => {
+      while (!other.stopped) {
+        other.count += 1;
+        await cluster.patch(at(name), {
+          metadata: { labels: { [`count-${other.count % 5}`]: String(other.count) } },
+        });
+      }
+    })();
+    await annotate(pod, 'true');
+    await eventually(async () => (await labelsOf(pod))[POD_NAME_LABEL] === name, 60_000);
+    other.stopped = true;
+    await writing;
+    const last = Array.from({ length: Math.min(5, other.count) }, (_, back) => other.count - back);
+    const written = Object.fromEntries(last.map((count) => [`count-${count % 5}`, String(count)]));
+    expect(await labelsOf(pod)).toEqual({ ...written, [POD_NAME_LABEL]: name });
+  });
+});
+
+describe('a Pod whose name is too long for a label', () => {
+  const tooLong = (begin: string) => begin.padEnd(70, 'x');
+
+  async function stalledPod(name: string) {
+    const pod = await create(aPod().annotated(), name);
+    await eventually(async () => {
+      expect(await runsOf(pod)).toMatchObject([{ status: 'RUNNING' }]);
+      return true;
+    }, WITHIN_MS);
+    await eventually(async () => (await eventsAbout(pod)).length > 0, WITHIN_MS);
+    return pod;
+  }
+
+  const eventsAbout = async ({ metadata }: KubernetesObject) =>
+    (await cluster.eventsIn(namespace)).filter(({ regarding }) => regarding.uid === metadata.uid);
+
+  it('gets one Warning Event, no label, and an open run without a timer or a retry', async () => {
+    const pod = await stalledPod(tooLong('event'));
+    await cluster.patch(at(pod.metadata.name), { metadata: { labels: { other: 'change' } } });
+    await everythingIsSeen();
+    expect(await eventsAbout(pod)).toMatchObject([
+      { type: 'Warning', reason: 'NameTooLong', regarding: { kind: 'Pod', name: pod.metadata.name } },
+    ]);
+    const [event] = await eventsAbout(pod);
+    expect(event?.note).toContain('its name has 70 characters, and a label value at most 63');
+    expect(await labelsOf(pod)).toEqual({ other: 'change' });
+    expect(patchesOf(pod)).toEqual([]);
+    const open = await temporal.openRunOf(refOf('pod-label', pod));
+    expect(open).toEqual({ status: 'RUNNING', pendingActivities: [] });
+    const history = await temporal.historyOf(refOf('pod-label', pod));
+    expect(
+      history.map(({ timerStartedEventAttributes }) => timerStartedEventAttributes ?? undefined),
+    ).toEqual(history.map(() => undefined));
+  });
+
+  it('has no open run any more once the annotation is removed', async () => {
+    const pod = await stalledPod(tooLong('annotation'));
+    await annotate(pod, null);
+    await eventually(async () => {
+      expect(await runsOf(pod)).toMatchObject([{ status: 'COMPLETED', result: 'no update required' }]);
+      return true;
+    }, WITHIN_MS);
+  });
+
+  it('has no open run any more once it is deleted', async () => {
+    const pod = await stalledPod(tooLong('deleted'));
+    await cluster.delete(at(pod.metadata.name));
+    await eventually(async () => {
+      expect(await runsOf(pod)).toMatchObject([{ status: 'COMPLETED' }]);
+      return true;
+    }, WITHIN_MS);
+  });
+});
+
+describe('a Pod that is about to be no more', () => {
+  it('is left alone when it has finished', async () => {
+    const pod = await create(aPod());
+    await cluster.patch(at(pod.metadata.name), { status: { phase: 'Succeeded' } }, 'status');
+    await annotate(pod, 'true');
+    await everythingIsSeen();
+    expect(await labelsOf(pod)).toEqual({});
+    expect(await runsOf(pod)).toEqual([]);
+  });
+
+  it('is left alone when it is being deleted', async () => {
+    const pod = await create(aPod().heldBy('test.durable-operator.dev/hold'));
+    const { name } = pod.metadata;
+    await cluster.delete(at(name));
+    await annotate(pod, 'true');
+    await everythingIsSeen();
+    expect(await labelsOf(pod)).toEqual({});
+    expect(await runsOf(pod)).toEqual([]);
+    await cluster.patch(at(name), { metadata: { finalizers: null } });
+  });
+});
+
+describe('what the operator does to pods', () => {
+  it('is list, watch and patch alone, and no request was denied', async () => {
+    await everythingIsSeen();
+    const calls = apiCallsOf('operator', stack.auditLog);
+    const verbs = new Set(
+      calls.filter(({ objectRef }) => objectRef?.resource === 'pods').map(({ verb }) => verb),
+    );
+    expect([...verbs].sort()).toEqual(expect.arrayContaining(['patch']));
+    expect([...verbs].filter((verb) => !['list', 'watch', 'patch'].includes(verb))).toEqual([]);
+    expect(calls.filter(({ responseStatus }) => responseStatus?.code === 403)).toEqual([]);
+    expect(operator.logs.filter(({ level }) => level === 'error')).toEqual([]);
+  });
+});

@@ -1,0 +1,178 @@
+import { KubeConfig } from '@kubernetes/client-node';
+import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { parse } from 'yaml';
+import type { KubernetesObject } from '../../src/contract/object.ts';
+import type { ResourceRef } from '../../src/contract/resource.ts';
+import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
+import { ApiError } from '../../src/kubernetes/errors.ts';
+import { resourcePath, type ResourceType } from '../../src/kubernetes/paths.ts';
+import { eventually } from './eventually.ts';
+
+export const PODS: ResourceType = { group: '', version: 'v1', plural: 'pods' };
+export const NAMESPACES: ResourceType = { group: '', version: 'v1', plural: 'namespaces' };
+export const ROLE_BINDINGS: ResourceType = {
+  group: 'rbac.authorization.k8s.io',
+  version: 'v1',
+  plural: 'rolebindings',
+};
+export const CLUSTER_ROLE_BINDINGS: ResourceType = { ...ROLE_BINDINGS, plural: 'clusterrolebindings' };
+const CLUSTER_ROLES: ResourceType = { ...ROLE_BINDINGS, plural: 'clusterroles' };
+const EVENTS: ResourceType = { group: 'events.k8s.io', version: 'v1', plural: 'events' };
+const SERVICE_ACCOUNTS: ResourceType = { group: '', version: 'v1', plural: 'serviceaccounts' };
+
+/** Where one object is. */
+export interface At {
+  readonly type: ResourceType;
+  readonly namespace?: string;
+  readonly name: string;
+}
+
+export interface ClusterEvent extends KubernetesObject {
+  readonly type: string;
+  readonly reason: string;
+  readonly note: string;
+  readonly regarding: { readonly kind: string; readonly name: string; readonly uid: string };
+}
+
+/** What a person with all rights does with kubectl. */
+export class TestCluster {
+  readonly client: KubernetesClient;
+
+  /** @param kubeconfig the file of a user who may do everything */
+  constructor(kubeconfig: string) {
+    const config = new KubeConfig();
+    config.loadFromFile(kubeconfig);
+    this.client = createKubernetesClient(config, { version: 'test' });
+  }
+
+  create<T extends KubernetesObject>(type: ResourceType, manifest: Manifest): Promise<T> {
+    const { namespace } = manifest.metadata;
+    return this.client.request<T>({
+      method: 'POST',
+      path: resourcePath(type, { namespace }),
+      body: manifest,
+    });
+  }
+
+  /** A merge patch. */
+  patch<T extends KubernetesObject>(
+    { type, ...location }: At,
+    body: object,
+    subresource?: 'status',
+  ): Promise<T> {
+    return this.client.request<T>({
+      method: 'PATCH',
+      path: resourcePath(type, { ...location, subresource }),
+      body,
+    });
+  }
+
+  /** The object, or undefined where there is none. */
+  get<T extends KubernetesObject>({ type, ...location }: At): Promise<T | undefined> {
+    return orUndefined(this.client.request<T>({ method: 'GET', path: resourcePath(type, location) }));
+  }
+
+  async delete({ type, ...location }: At): Promise<void> {
+    const path = resourcePath(type, location);
+    await orUndefined(this.client.request({ method: 'DELETE', path, query: { gracePeriodSeconds: 0 } }));
+  }
+
+  /** Resolves once the object is gone, and not only being deleted. */
+  async deleteAndWait(at: At): Promise<void> {
+    await this.delete(at);
+    await eventually(async () => (await this.get(at)) === undefined, 60_000);
+  }
+
+  /** A namespace in which pods can be created. @returns it */
+  async createNamespace(
+    name = uniqueName(),
+    labels: Readonly<Record<string, string>> = {},
+  ): Promise<KubernetesObject> {
+    const namespace = await this.create(NAMESPACES, {
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: { name, labels },
+    });
+    await eventually(() => this.get({ type: SERVICE_ACCOUNTS, namespace: name, name: 'default' }), 30_000);
+    return namespace;
+  }
+
+  async eventsIn(namespace: string): Promise<readonly ClusterEvent[]> {
+    const path = resourcePath(EVENTS, { namespace });
+    const { items } = await this.client.request<{ items: ClusterEvent[] }>({ method: 'GET', path });
+    return items;
+  }
+
+  /** Gives the user `operator` what `deploy/rbac/role.yaml` says, and nothing else. */
+  async allowOperator(): Promise<void> {
+    const role = await readManifest(new URL('../../deploy/rbac/role.yaml', import.meta.url));
+    await created(this.create(CLUSTER_ROLES, role));
+    await created(this.create(CLUSTER_ROLE_BINDINGS, OPERATOR_BINDING));
+  }
+
+  /** Takes it away again. */
+  async disallowOperator(): Promise<void> {
+    await this.delete({ type: CLUSTER_ROLE_BINDINGS, name: OPERATOR_BINDING.metadata.name });
+  }
+
+  close(): Promise<void> {
+    return this.client.close();
+  }
+}
+
+const OPERATOR_BINDING = {
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind: 'ClusterRoleBinding',
+  metadata: { name: 'operator-under-test' },
+  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'manager-role' },
+  subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'operator' }],
+};
+
+/** What one writes; the rest of the metadata is the server's. */
+export interface Manifest {
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly [field: string]: unknown;
+  };
+  readonly [field: string]: unknown;
+}
+
+export function uniqueName(): string {
+  return `test-${randomBytes(4).toString('hex')}`;
+}
+
+/** The resource that a controller sees in an object; a Namespace lies in itself. */
+export function refOf(controller: string, { metadata }: KubernetesObject): ResourceRef {
+  const { name, uid, namespace = name } = metadata;
+  return { controller, namespace, name, uid };
+}
+
+async function readManifest(file: URL): Promise<Manifest> {
+  const manifest: unknown = parse(await readFile(file, 'utf8'));
+  if (!isManifest(manifest)) throw new Error(`${file.pathname} is not a manifest`);
+  return manifest;
+}
+
+function isManifest(value: unknown): value is Manifest {
+  return typeof value === 'object' && value !== null && 'metadata' in value;
+}
+
+async function orUndefined<T>(request: Promise<T>): Promise<T | undefined> {
+  try {
+    return await request;
+  } catch (error) {
+    if (error instanceof ApiError && error.classification === 'not-found') return undefined;
+    throw error;
+  }
+}
+
+/** It may be there from another test file. */
+async function created(request: Promise<unknown>): Promise<void> {
+  try {
+    await request;
+  } catch (error) {
+    if (!(error instanceof ApiError && error.classification === 'already-exists')) throw error;
+  }
+}

@@ -1,0 +1,98 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { ReadyQueue } from '../../src/watcher/ready-queue.ts';
+
+/** Work that ends when the test says so. */
+function aWorkshop(concurrency = 10) {
+  const begun: string[] = [];
+  const ends = new Map<string, () => void>();
+  const work = (key: string) =>
+    new Promise<void>((resolve) => {
+      begun.push(key);
+      ends.set(key, resolve);
+    });
+  const queue = new ReadyQueue(work, concurrency);
+  const end = async (key: string) => {
+    ends.get(key)?.();
+    await jest.advanceTimersByTimeAsync(0);
+  };
+  return { queue, begun, end };
+}
+
+beforeEach(() => jest.useFakeTimers());
+afterEach(() => jest.useRealTimers());
+
+describe('ReadyQueue', () => {
+  it('begins what is due at once, in order, at most so many at a time', async () => {
+    const { queue, begun, end } = aWorkshop(2);
+    for (const key of ['a', 'b', 'c']) queue.add(key);
+    expect(begun).toEqual(['a', 'b']);
+    await end('b');
+    expect(begun).toEqual(['a', 'b', 'c']);
+  });
+
+  it('works once on a key that is added again while it waits', async () => {
+    const { queue, begun, end } = aWorkshop(1);
+    for (const key of ['a', 'b', 'b', 'b']) queue.add(key);
+    await end('a');
+    await end('b');
+    expect(begun).toEqual(['a', 'b']);
+    expect(queue.depth).toBe(0);
+  });
+
+  it('works again on a key that is added while it is in hand', async () => {
+    const { queue, begun, end } = aWorkshop(1);
+    queue.add('a');
+    queue.add('a');
+    await end('a');
+    expect(begun).toEqual(['a', 'a']);
+  });
+
+  it('waits until a key is due', async () => {
+    const { queue, begun } = aWorkshop();
+    queue.add('a', Date.now() + 200);
+    await jest.advanceTimersByTimeAsync(199);
+    expect(begun).toEqual([]);
+    await jest.advanceTimersByTimeAsync(1);
+    expect(begun).toEqual(['a']);
+  });
+
+  it.each([
+    ['later', [100, 500]],
+    ['earlier', [500, 100]],
+  ] as const)('takes the earliest of several times, also where the second is %s', async (_, [one, other]) => {
+    const { queue, begun } = aWorkshop();
+    queue.add('a', Date.now() + one);
+    queue.add('a', Date.now() + other);
+    await jest.advanceTimersByTimeAsync(100);
+    expect(begun).toEqual(['a']);
+    await jest.advanceTimersByTimeAsync(1_000);
+    expect(begun).toEqual(['a']);
+  });
+
+  it('begins nothing while paused, and everything after', async () => {
+    const { queue, begun } = aWorkshop();
+    queue.pause(300);
+    queue.add('a');
+    queue.add('b', Date.now() + 100);
+    await jest.advanceTimersByTimeAsync(299);
+    expect(begun).toEqual([]);
+    expect(queue.depth).toBe(2);
+    await jest.advanceTimersByTimeAsync(1);
+    expect(begun).toEqual(['a', 'b']);
+  });
+
+  it('stops when what is in hand has ended, and begins nothing more', async () => {
+    const { queue, begun, end } = aWorkshop(1);
+    for (const key of ['a', 'b']) queue.add(key);
+    queue.add('c', Date.now() + 10);
+    let stopped = false;
+    const stopping = queue.stop().then(() => (stopped = true));
+    await jest.advanceTimersByTimeAsync(1_000);
+    expect(stopped).toBe(false);
+    await end('a');
+    await stopping;
+    queue.add('d');
+    expect(begun).toEqual(['a']);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+});
