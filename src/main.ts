@@ -17,8 +17,7 @@ async function main(): Promise<number> {
   const { config } = parsed;
   const log = createLogger(config.log);
   try {
-    await start(config, log, signalToEnd(log));
-    return 0;
+    return await start(config, log);
   } catch (error) {
     if (error instanceof Error && error.name === 'AbortError') return 0;
     if (error instanceof ConfigurationError || error instanceof HealthAddressError) {
@@ -30,8 +29,14 @@ async function main(): Promise<number> {
   }
 }
 
-async function start(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
-  await runOperator(config, log, signal);
+async function start(config: Config, log: Logger): Promise<number> {
+  if (config.command === 'local') {
+    // Loaded only here: an operator in a cluster need not know of it.
+    const { runLocal } = await import('./local/command.ts');
+    return runLocal(config, signalToEnd(createLogger({ ...config.log, level: 'silent' })));
+  }
+  await runOperator(config, log, signalToEnd(log));
+  return 0;
 }
 
 /** The first SIGTERM or SIGINT ends the program in order, a second at once. */

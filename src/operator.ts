@@ -11,12 +11,13 @@ import { connectToTemporal } from './temporal/connection.ts';
 import { temporalRuns } from './temporal/runs.ts';
 import { createWorker, installRuntime, STARTS_UNDER_WAY } from './temporal/worker.ts';
 import { workflowThreadProblem } from './temporal/workflow-threads.ts';
+import { VERSION } from './version.ts';
 import { Watcher } from './watcher/watcher.ts';
 
 /** Runs watcher, worker or both, until the signal; then ends what is in hand and returns. */
 export async function runOperator(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
   installRuntime(log);
-  const client = createKubernetesClient(kubeConfigOf(config));
+  const client = createKubernetesClient(kubeConfigOf(config), { version: VERSION });
   const parts: Parts = { watcher: undefined, problems: ['Temporal: not connected yet'] };
   const health = await openHealth(config, log, parts);
   try {

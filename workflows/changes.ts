@@ -16,10 +16,13 @@ export interface Changes {
   /** Resolves once there were more than `handled`. */
   after(handled: number): Promise<void>;
   /** Ends `work`, or drops it because of a change that came while it was going on. */
-  interrupting<T>(handled: number, work: () => Promise<T>): Promise<Interruptible<T>>;
+  interrupting<T>(handled: number, work: () => Promise<T>): Promise<T | Interrupted>;
 }
 
-export type Interruptible<T> = { readonly done: true; readonly value: T } | { readonly done: false };
+/** Work that was dropped because of a change. */
+export interface Interrupted {
+  readonly result: 'changed';
+}
 
 export function listenForChanges(): Changes {
   let count = 0;
@@ -38,9 +41,9 @@ export function listenForChanges(): Changes {
       const interruption = watching.run(async () => {
         await after(handled);
         await sleep(GRACE_MS, { summary: 'the resource changed: let the attempt in hand end' });
-        return { done: false } as const;
+        return { result: 'changed' } as const;
       });
-      const completion = working.run(async () => ({ done: true, value: await work() }) as const);
+      const completion = working.run(work);
       try {
         return await Promise.race([completion, interruption]);
       } finally {

@@ -14,7 +14,7 @@ import {
 import { FAILURE } from '../src/contract/failures.ts';
 import type { Outcome, RunInput } from '../src/contract/run.ts';
 import { unreachable } from '../src/contract/unreachable.ts';
-import { listenForChanges, type Changes } from './changes.ts';
+import { listenForChanges, type Interrupted } from './changes.ts';
 
 /** A single short write, tried once within the workflow task itself; whatever fails is tried durably. */
 export const QUICK: LocalActivityOptions = {
@@ -54,17 +54,20 @@ export interface Passes<Seen> {
 export async function converge<Seen>(run: RunInput<Seen>, passes: Passes<Seen>): Promise<string> {
   const changes = listenForChanges();
   const { seen } = run;
-  let pass = seen === undefined ? passes.durable : () => passes.quick(seen);
+  const durably = (handled: number) => attempt(() => changes.interrupting(handled, passes.durable));
+  // Not interruptible: it is over within a second, and most runs are nothing else.
+  const quickly = (given: Seen) => attempt(() => passes.quick(given));
+  let pass = seen === undefined ? durably : () => quickly(seen);
   for (;;) {
     const handled = changes.count;
-    const end = await attempt(changes, handled, pass);
+    const end = await pass(handled);
     switch (end.result) {
       case 'converged':
         if (changes.count === handled) return end.did;
         break;
       case 'failed':
         // What failed for good on its durable try would fail again: only a change of the resource helps.
-        if (pass !== passes.durable) break;
+        if (pass !== durably) break;
         setCurrentDetails(waitingFor(end.why));
         await changes.after(handled);
         break;
@@ -80,13 +83,13 @@ export async function converge<Seen>(run: RunInput<Seen>, passes: Passes<Seen>):
       default:
         unreachable(end);
     }
-    pass = passes.durable;
+    pass = durably;
     setCurrentDetails('Working on it.');
     if (workflowInfo().continueAsNewSuggested) await startAfresh(run);
   }
 }
 
-type End = Outcome | Failed | AskedToWait | { readonly result: 'changed' };
+type End = Outcome | Failed | AskedToWait | Interrupted;
 
 interface Failed {
   readonly result: 'failed';
@@ -104,10 +107,9 @@ function waitingFor(why: string): string {
   return `**Stalled**: ${why}\n\nWaits for a change of the resource.`;
 }
 
-async function attempt(changes: Changes, handled: number, pass: () => Promise<Outcome>): Promise<End> {
+async function attempt<E extends End>(pass: () => Promise<E>): Promise<E | Failed | AskedToWait> {
   try {
-    const end = await changes.interrupting(handled, pass);
-    return end.done ? end.value : { result: 'changed' };
+    return await pass();
   } catch (error) {
     return endOf(error);
   }

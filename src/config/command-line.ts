@@ -1,5 +1,5 @@
 import { Command, CommanderError, Help, Option } from 'commander';
-import packageJson from '../../package.json' with { type: 'json' };
+import { VERSION } from '../version.ts';
 import { describe, isOptionName, OPTION_NAMES, variableFor, type OptionName } from './options.ts';
 import { suggestion } from './values.ts';
 
@@ -49,7 +49,7 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
 function programWriting(output: string[], choose: (command: Command) => void): Command {
   const program = new Command(PROGRAM)
     .description('A Kubernetes operator whose every reconciliation is a Temporal workflow.')
-    .version(packageJson.version, '-V, --version', 'print the version')
+    .version(VERSION, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help; after a command, that of the command')
     .usage('[command] [options]')
     .exitOverride()

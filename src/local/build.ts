@@ -31,6 +31,8 @@ export interface BuildOptions {
   onProgress?: (progress: BuildProgress) => void;
   /** Default: `DURABLE_OPERATOR_CACHE`, else `durable-operator` in the user's cache folder. */
   cacheDir?: string;
+  /** Ends a build under way. */
+  signal?: AbortSignal;
 }
 
 const HEARTBEAT_MS = 1000;
@@ -57,6 +59,7 @@ export async function buildPrograms(
     found[name] = await obtain(name, {
       cacheDir: options.cacheDir ?? defaultCacheDir(),
       report: reporter(turn, options.onProgress),
+      signal: options.signal,
     });
   }
   return found;
@@ -79,7 +82,13 @@ function reporter(
   return (state) => onProgress?.({ ...turn, elapsedMs: Math.round(performance.now() - since), state });
 }
 
-async function obtain(name: ProgramName, from: { cacheDir: string; report: Report }): Promise<string> {
+interface Obtaining {
+  readonly cacheDir: string;
+  readonly report: Report;
+  readonly signal: AbortSignal | undefined;
+}
+
+async function obtain(name: ProgramName, from: Obtaining): Promise<string> {
   const source = PROGRAM_SOURCES[name];
   const pins = await readPins(source);
   const cached = join(from.cacheDir, `${name}-${cacheKey(source, pins)}`, name);
@@ -92,17 +101,17 @@ async function obtain(name: ProgramName, from: { cacheDir: string; report: Repor
     from.report('found');
     return onPath;
   }
-  await build(name, cached, from.report);
+  await build(name, cached, from);
   return cached;
 }
 
-async function build(name: ProgramName, target: string, report: Report): Promise<void> {
+async function build(name: ProgramName, target: string, { report, signal }: Obtaining): Promise<void> {
   const source = PROGRAM_SOURCES[name];
   await requireGo(source);
   report('building');
   const heartbeat = setInterval(() => report('building'), HEARTBEAT_MS);
   try {
-    await goBuild(name, source, target);
+    await goBuild(name, source, { target, signal });
   } finally {
     clearInterval(heartbeat);
   }

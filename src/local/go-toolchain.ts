@@ -47,15 +47,19 @@ export async function requireGo(source: ProgramSource): Promise<void> {
 /**
  * Builds the program to this path. The file appears whole or not at all, so two builds at once are safe.
  *
- * @throws BuildFailed
+ * @throws BuildFailed, or an AbortError where the signal came first
  */
-export async function goBuild(name: ProgramName, source: ProgramSource, target: string): Promise<void> {
+export async function goBuild(
+  name: ProgramName,
+  source: ProgramSource,
+  { target, signal }: { readonly target: string; readonly signal?: AbortSignal | undefined },
+): Promise<void> {
   await mkdir(dirname(target), { recursive: true });
   const unfinished = `${target}.${randomBytes(6).toString('hex')}`;
   const logFile = join(dirname(target), 'build.log');
   try {
     const args = await buildArguments(source, unfinished);
-    const code = await runGo(args, { cwd: moduleFolder(source), logFile });
+    const code = await runGo(args, { cwd: moduleFolder(source), logFile, signal });
     if (code !== 0) throw new BuildFailed(name, logFile, await lastLines(logFile, 15));
     await rename(unfinished, target);
   } finally {
@@ -70,7 +74,10 @@ async function buildArguments(source: ProgramSource, output: string): Promise<st
 }
 
 /** Runs go with its output in the log file; resolves to its exit code. */
-function runGo(args: string[], where: { cwd: string; logFile: string }): Promise<number> {
+function runGo(
+  args: string[],
+  where: { cwd: string; logFile: string; signal: AbortSignal | undefined },
+): Promise<number> {
   return new Promise((resolve, reject) => {
     const log = createWriteStream(where.logFile);
     // A go.work file above the checkout must not change what is built.
@@ -78,6 +85,7 @@ function runGo(args: string[], where: { cwd: string; logFile: string }): Promise
       cwd: where.cwd,
       env: { ...process.env, GOWORK: 'off' },
       stdio: ['ignore', 'pipe', 'pipe'],
+      signal: where.signal,
     });
     child.stdout.pipe(log, { end: false });
     child.stderr.pipe(log, { end: false });

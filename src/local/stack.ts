@@ -40,8 +40,8 @@ export interface StackOptions {
   /** How many simulated nodes. Default: 2. */
   nodes?: number;
   onProgress?: (message: string) => void;
-  /** A server or companion ended that nobody had asked to. */
-  onUnexpectedExit?: (exit: UnexpectedExit) => void;
+  /** Ends the start. */
+  signal?: AbortSignal;
   /** Keep the folder when the stack stops; the next start with it finds everything again. Default: no. */
   keepState?: boolean;
 }
@@ -62,6 +62,8 @@ export interface Stack {
   /** `127.0.0.1:<port>` */
   temporalAddress: string;
   temporalUiUrl: string;
+  /** Calls this, instead of a word to `onProgress`, when something ends that nobody had asked to. */
+  onUnexpectedExit(listener: (exit: UnexpectedExit) => void): void;
   /** Where a server's log is. */
   logOf(name: string): string;
   /** Starts a program that is to end with the stack, whatever ends that; its name must be no server's. */
@@ -92,6 +94,7 @@ const ATTEMPTS = 3;
  * @throws StackFailed
  */
 export async function startStack(options: StackOptions): Promise<Stack> {
+  options.signal?.throwIfAborted();
   for (let attempt = 1; ; attempt += 1) {
     const starting = await prepare(options);
     try {
@@ -112,6 +115,7 @@ interface Prepared extends CommandContext {
   readonly options: StackOptions;
   readonly servers: GuardedServers;
   readonly report: (message: string) => void;
+  readonly exits: { listener: (exit: UnexpectedExit) => void };
 }
 
 async function prepare(options: StackOptions): Promise<Prepared> {
@@ -121,17 +125,18 @@ async function prepare(options: StackOptions): Promise<Prepared> {
   const ports = await choosePorts(layout, options.ports ?? {});
   await makeFolder(layout, ports);
   await writeClusterFiles(layout);
+  const exits: Prepared['exits'] = {
+    listener: ({ name, how }) => report(`${name} ended (${how}); its log is ${layout.log(name)}`),
+  };
   const servers = startGuardian({
     dir: layout.dir,
     processesDir: layout.processes,
     keepState: options.keepState ?? false,
     logFile: layout.log('guardian'),
-    onUnexpectedExit: (exit) => {
-      if (options.onUnexpectedExit !== undefined) options.onUnexpectedExit(exit);
-      else report(`${exit.name} ended (${exit.how}); its log is ${layout.log(exit.name)}`);
-    },
+    onUnexpectedExit: (exit) => exits.listener(exit),
   });
-  return { options, layout, ports, audit: options.audit ?? false, servers, report };
+  options.signal?.addEventListener('abort', () => void servers.stopAll(), { once: true });
+  return { options, layout, ports, audit: options.audit ?? false, servers, report, exits };
 }
 
 async function startAll(stack: Prepared): Promise<void> {
@@ -250,7 +255,10 @@ function stackOf(stack: Prepared): Stack {
     ...(stack.audit ? { auditLog: layout.auditLog } : {}),
     temporalAddress: `127.0.0.1:${ports.temporal}`,
     temporalUiUrl: `http://127.0.0.1:${ports.temporalUi}`,
-    logOf: layout.log,
+    onUnexpectedExit: (listener) => {
+      stack.exits.listener = listener;
+    },
+    logOf: (name) => layout.log(name),
     startCompanion: (companion) => servers.start({ ...companion, logFile: layout.log(companion.name) }),
     stopCompanion: (name) => servers.stop(name),
     stop: () => servers.stopAll(),

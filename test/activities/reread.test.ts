@@ -36,17 +36,28 @@ describe('rereadingOnConflict', () => {
     expect(calls).toEqual(['read', 'act on live-1']);
   });
 
-  it.each(['conflict', 'already-exists', 'not-found'] as const)('reads again, at once, after %s', async (kind) => {
-    const { read, act, calls } = aWorld(failing(kind));
-    expect(await rereadingOnConflict('seen', read, act)).toEqual(converged('acted on live-1'));
-    expect(calls).toEqual(['act on seen', 'read', 'act on live-1']);
-  });
+  it.each(['conflict', 'already-exists', 'not-found'] as const)(
+    'reads again, at once, after %s',
+    async (kind) => {
+      const { read, act, calls } = aWorld(failing(kind));
+      expect(await rereadingOnConflict('seen', read, act)).toEqual(converged('acted on live-1'));
+      expect(calls).toEqual(['act on seen', 'read', 'act on live-1']);
+    },
+  );
 
   it('leaves it to the backoff where somebody always writes in between', async () => {
     const conflicts = Array.from({ length: 9 }, () => failing('conflict'));
     const { read, act, calls } = aWorld(...conflicts);
     await expect(rereadingOnConflict('seen', read, act)).rejects.toBe(conflicts[3]);
-    expect(calls).toEqual(['act on seen', 'read', 'act on live-1', 'read', 'act on live-2', 'read', 'act on live-3']);
+    expect(calls).toEqual([
+      'act on seen',
+      'read',
+      'act on live-1',
+      'read',
+      'act on live-2',
+      'read',
+      'act on live-3',
+    ]);
   });
 
   it.each(['retry-after', 'unavailable', 'access-denied', 'refused', 'api-missing'] as const)(

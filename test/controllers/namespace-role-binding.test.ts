@@ -94,7 +94,11 @@ describe('a binding that is there', () => {
     ],
     ['has other subjects where it has none', aBinding({ subjects: [] }), 'ours-with-other-subjects'],
     ['has another role', aBinding({ roleRef: ADMIN }), 'ours-with-other-role'],
-    ['has another role, whatever its subjects', aBinding({ roleRef: ADMIN, subjects: [] }), 'ours-with-other-role'],
+    [
+      'has another role, whatever its subjects',
+      aBinding({ roleRef: ADMIN, subjects: [] }),
+      'ours-with-other-role',
+    ],
     [
       'has another role where it is a Role of that name',
       aBinding({ roleRef: { ...ADMIN, kind: 'Role', name: 'edit' } }),
@@ -123,7 +127,9 @@ describe('what is done', () => {
   ];
   const steps = (namespace: NamespaceState) =>
     Object.fromEntries(STATES.map((binding) => [binding, decideRoleBinding(namespace, binding)]));
-  const ALWAYS_NOTHING = Object.fromEntries(STATES.map((state) => [state, 'nothing' satisfies RoleBindingStep]));
+  const ALWAYS_NOTHING = Object.fromEntries(
+    STATES.map((state) => [state, 'nothing' satisfies RoleBindingStep]),
+  );
 
   it('in a terminating namespace is nothing at all', () => {
     expect(steps('terminating')).toEqual(ALWAYS_NOTHING);

@@ -23,7 +23,11 @@ const longest = 'x'.repeat(LABEL_VALUE_MAX);
 describe('what a Pod calls for', () => {
   it.each<[rule: string, pod: ObjectMeta, step: PodLabelStep]>([
     ['the label is added where the annotation is true', aPod(annotated('true')), 'add'],
-    ['a wrong label is corrected where the annotation is true', aPod({ ...annotated('true'), ...labelled('db') }), 'add'],
+    [
+      'a wrong label is corrected where the annotation is true',
+      aPod({ ...annotated('true'), ...labelled('db') }),
+      'add',
+    ],
     ['nothing where both are there', aPod({ ...annotated('true'), ...labelled('web') }), 'nothing'],
     ['nothing where neither is there', aPod(), 'nothing'],
     ['the label goes with the annotation', aPod(labelled('web')), 'remove'],

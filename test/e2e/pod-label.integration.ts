@@ -32,6 +32,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await endOperators();
+  await cluster.disallowOperator();
   await temporal.close();
   await cluster.close();
 });

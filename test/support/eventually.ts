@@ -12,7 +12,8 @@ export async function eventually<T>(look: () => T, withinMs = 5_000): Promise<Fo
   for (const deadline = Date.now() + withinMs; ;) {
     const [found, error] = await attempt(look);
     if (isFound(found)) return found;
-    if (Date.now() > deadline) throw error ?? new Error(`never came true: ${String(look)}`);
+    if (Date.now() > deadline)
+      throw error instanceof Error ? error : new Error(`never came true: ${String(look)}`);
     await delay(withinMs > 5_000 ? 50 : 2);
   }
 }

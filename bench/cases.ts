@@ -1,0 +1,100 @@
+import type { KubernetesObject } from '../src/contract/object.ts';
+import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../src/controllers/pod-label/decide.ts';
+import { resourcePath } from '../src/kubernetes/paths.ts';
+import { NAMESPACES, PODS, ROLE_BINDINGS, type TestCluster } from '../test/support/cluster.ts';
+import { aPod } from '../test/support/pods.ts';
+import { Arrivals } from './arrivals.ts';
+import { measure, runsClosed, type Bench, type Result } from './bench.ts';
+import { inFlight, type Load } from './load.ts';
+
+/** Most resources that are measured one at a time: it takes a while, and more say nothing more. */
+const AT_REST = 100;
+
+/** Names that no other run has. */
+export function namesOf(prefix: string, count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `${prefix}-${index + 1}`);
+}
+
+/** Adds the label and removes it, at rest and at once. Leaves the pods without it. */
+export async function podLabelCases(bench: Bench, namespace: string, count: number): Promise<Result[]> {
+  const names = await createPods(bench, namespace, count);
+  const few = names.slice(0, AT_REST);
+  return [
+    await podLabelCase(bench, { namespace, names: few, load: 'at rest', change: 'add' }),
+    await podLabelCase(bench, { namespace, names: few, load: 'at rest', change: 'remove' }),
+    await podLabelCase(bench, { namespace, names, load: 'at once', change: 'add' }),
+    await podLabelCase(bench, { namespace, names, load: 'at once', change: 'remove' }),
+  ];
+}
+
+/** Leaves the pods labelled, for what they cost while nothing happens. */
+export async function labelledPodsCase(bench: Bench, namespace: string, count: number): Promise<Result> {
+  const names = await createPods(bench, namespace, count);
+  return podLabelCase(bench, { namespace, names, load: 'at once', change: 'add' });
+}
+
+export async function namespaceCases(bench: Bench, prefix: string, count: number): Promise<Result[]> {
+  return [
+    await namespaceCase(bench, 'at rest', namesOf(`${prefix}-rest`, Math.min(count, AT_REST))),
+    await namespaceCase(bench, 'at once', namesOf(`${prefix}-once`, count)),
+  ];
+}
+
+async function createPods(bench: Bench, namespace: string, count: number): Promise<string[]> {
+  const { cluster } = bench.target;
+  const names = namesOf('pod', count);
+  await cluster.createNamespace(namespace);
+  await inFlight(names, (name) => cluster.create(PODS, aPod().named(name).in(namespace).manifest));
+  await runsClosed(bench);
+  return names;
+}
+
+interface PodLabelCase {
+  readonly namespace: string;
+  readonly names: readonly string[];
+  readonly load: Load;
+  readonly change: 'add' | 'remove';
+}
+
+async function podLabelCase(bench: Bench, { namespace, names, load, change }: PodLabelCase): Promise<Result> {
+  const { cluster } = bench.target;
+  const arrivals = await Arrivals.open({
+    client: cluster.client,
+    path: resourcePath(PODS, { namespace }),
+    arrivedAs: (pod) => (isAsWanted(pod, change) ? pod.metadata.name : undefined),
+  });
+  const annotations = { [POD_NAME_ANNOTATION]: change === 'add' ? 'true' : null };
+  const write = (name: string) =>
+    cluster.patch({ type: PODS, namespace, name }, { metadata: { annotations } });
+  try {
+    return await measure(bench, { title: `pod-label ${change}, ${load}`, load, names, write, arrivals });
+  } finally {
+    await arrivals.close();
+  }
+}
+
+function isAsWanted({ metadata }: KubernetesObject, change: 'add' | 'remove'): boolean {
+  const isAnnotated = metadata.annotations?.[POD_NAME_ANNOTATION] === 'true';
+  const label = metadata.labels?.[POD_NAME_LABEL];
+  return change === 'add' ? label === metadata.name : !isAnnotated && label === undefined;
+}
+
+async function namespaceCase(bench: Bench, load: Load, names: readonly string[]): Promise<Result> {
+  const { cluster } = bench.target;
+  const arrivals = await Arrivals.open({
+    client: cluster.client,
+    path: resourcePath(ROLE_BINDINGS),
+    arrivedAs: ({ metadata: { name, namespace } }) =>
+      name === `ad-kubernetes-${namespace ?? ''}` ? namespace : undefined,
+  });
+  const write = (name: string) => createNamespace(cluster, name);
+  try {
+    return await measure(bench, { title: `namespace-role-binding, ${load}`, load, names, write, arrivals });
+  } finally {
+    await arrivals.close();
+  }
+}
+
+function createNamespace(cluster: TestCluster, name: string): Promise<unknown> {
+  return cluster.create(NAMESPACES, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+}

@@ -1,0 +1,147 @@
+import { writeFile } from 'node:fs/promises';
+import { loadavg } from 'node:os';
+import { Client, Connection } from '@temporalio/client';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { VERSION } from '../src/version.ts';
+import { NAMESPACES, uniqueName } from '../test/support/cluster.ts';
+import { measureIdle, runsClosed, type Bench, type Result } from './bench.ts';
+import { labelledPodsCase, namespaceCases, namesOf, podLabelCases } from './cases.ts';
+import { build, startOperator } from './operator.ts';
+import { jsonLines, readable, thisMachine, type Versions } from './report.ts';
+import { freshTarget, givenTarget, type Target } from './target.ts';
+
+interface Options {
+  readonly pods: number;
+  readonly namespaces: number;
+  readonly idle: number;
+  readonly large?: true;
+  readonly json?: string;
+  readonly format: 'table' | 'json';
+  readonly kubeconfig?: string;
+  readonly temporalAddress?: string;
+  readonly auditLog?: string;
+  readonly user?: string;
+}
+
+const LARGE_PODS = 10_000;
+
+function program(): Command {
+  return new Command('bench')
+    .description('Measures the operator on a local stack. Fails only where something does not converge.')
+    .option('--pods <count>', 'how many are annotated at once', count, 1_000)
+    .option('--namespaces <count>', 'how many are created at once', count, 300)
+    .option('--idle <seconds>', 'how long it is watched doing nothing', count, 60)
+    .option('--large', `with ${LARGE_PODS} labelled pods more`)
+    .option('--json <file>', 'write the results there too, as JSON lines')
+    .addOption(new Option('--format <format>', 'what is printed').choices(['table', 'json']).default('table'))
+    .addOption(
+      new Option('--kubeconfig <file>', 'a cluster that runs already, whose user may do everything').env(
+        'KUBECONFIG',
+      ),
+    )
+    .addOption(new Option('--temporal-address <address>', 'and its Temporal server').env('TEMPORAL_ADDRESS'))
+    .option('--audit-log <file>', 'and its audit log, as JSON lines')
+    .option('--user <name>', "what that log calls the kubeconfig's user (default: admin)");
+}
+
+function count(text: string): number {
+  if (!/^[1-9]\d*$/.test(text)) throw new InvalidArgumentError('It must be a number, from 1.');
+  return Number(text);
+}
+
+async function main(): Promise<void> {
+  const options = program().parse().opts<Options>();
+  const loadBefore = loadavg()[0] ?? Number.NaN;
+  const openTarget = targetOpener(options);
+  say('building');
+  await build();
+  const target = await openTarget();
+  try {
+    const results = await measureAll(target, options);
+    const machine = thisMachine(loadBefore, await versionsOf(target));
+    const lines = jsonLines(machine, results);
+    if (options.json !== undefined) await writeFile(options.json, lines);
+    process.stdout.write(options.format === 'json' ? lines : readable(machine, results));
+  } finally {
+    await target.close();
+  }
+}
+
+async function versionsOf({ cluster, temporalAddress }: Target): Promise<Versions> {
+  const { gitVersion } = await cluster.client.request<{ gitVersion: string }>({
+    method: 'GET',
+    path: '/version',
+  });
+  const connection = await Connection.connect({ address: temporalAddress });
+  const { serverVersion } = await connection.workflowService.getSystemInfo({});
+  await connection.close();
+  return { operator: VERSION, kubernetes: gitVersion, temporal: serverVersion, node: process.version };
+}
+
+/** A wrong combination of options is told before the build, which takes a while. */
+function targetOpener(options: Options): () => Promise<Target> {
+  const { kubeconfig, temporalAddress, auditLog, user } = options;
+  if (kubeconfig === undefined && temporalAddress === undefined) return () => freshTarget(say);
+  if (kubeconfig === undefined || temporalAddress === undefined) {
+    throw new Error(
+      'give both, --kubeconfig and --temporal-address (or KUBECONFIG and TEMPORAL_ADDRESS), or neither for a fresh local stack',
+    );
+  }
+  return () => Promise.resolve(givenTarget({ kubeconfig, temporalAddress, auditLog, user }));
+}
+
+async function measureAll(target: Target, options: Options): Promise<Result[]> {
+  const name = uniqueName().replace('test', 'bench');
+  const connection = await Connection.connect({ address: target.temporalAddress });
+  const temporal = new Client({ connection });
+  try {
+    const operator = await startOperator(target, name);
+    try {
+      const bench: Bench = { target, temporal, taskQueue: name, operatorPid: operator.pid };
+      await runsClosed(bench);
+      return await runCases(bench, name, options);
+    } finally {
+      await operator.stop();
+    }
+  } finally {
+    if (target.isShared) await removeAll(target, name, options);
+    await connection.close();
+  }
+}
+
+async function runCases(bench: Bench, name: string, options: Options): Promise<Result[]> {
+  const { pods, namespaces, idle, large } = options;
+  const results: Result[] = [];
+  say(`pod-label: ${pods} pods`);
+  results.push(...(await podLabelCases(bench, name, pods)));
+  say(`namespace-role-binding: ${namespaces} namespaces`);
+  results.push(...(await namespaceCases(bench, name, namespaces)));
+  for (const labelled of large === true ? [pods, LARGE_PODS] : [pods]) {
+    say(`${labelled} labelled pods more`);
+    const last = await labelledPodsCase(bench, `${name}-labelled-${labelled}`, labelled);
+    results.push({ ...last, case: `${labelled} labelled pods` });
+  }
+  say(`${idle} s of nothing`);
+  results.push(await measureIdle(bench, idle));
+  return results;
+}
+
+async function removeAll({ cluster }: Target, name: string, { namespaces, pods }: Options): Promise<void> {
+  const created = [
+    ...[name, ...[pods, LARGE_PODS].map((labelled) => `${name}-labelled-${labelled}`)],
+    ...namesOf(`${name}-rest`, namespaces),
+    ...namesOf(`${name}-once`, namespaces),
+  ];
+  for (const namespace of created) await cluster.delete({ type: NAMESPACES, name: namespace });
+}
+
+function say(message: string): void {
+  process.stderr.write(`bench: ${message}\n`);
+}
+
+try {
+  await main();
+} catch (error) {
+  say(error instanceof Error ? error.message : String(error));
+  process.exitCode = 1;
+}

@@ -1,0 +1,72 @@
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { showBuildProgress } from '../src/local/build-progress.ts';
+import { buildServers } from '../src/local/build.ts';
+import { ADMIN, OPERATOR } from '../src/local/cluster-users.ts';
+import { runningIn } from '../src/local/recorded-process.ts';
+import { layoutOf } from '../src/local/stack-layout.ts';
+import { startStack } from '../src/local/stack.ts';
+import { TestCluster } from '../test/support/cluster.ts';
+
+/** A cluster and a Temporal server to measure on. */
+export interface Target {
+  readonly cluster: TestCluster;
+  readonly temporalAddress: string;
+  /** The operator's. */
+  readonly kubeconfig: string;
+  readonly user: string;
+  /** Undefined where the API server's audit log cannot be read. */
+  readonly auditLog: string | undefined;
+  /** Those servers whose CPU can be read, by name. */
+  readonly serverPids: Readonly<Record<string, number>>;
+  /** Whether what was created must be removed again. */
+  readonly isShared: boolean;
+  close(): Promise<void>;
+}
+
+/** A cluster and a Temporal server that run already. */
+export interface GivenTarget {
+  readonly kubeconfig: string;
+  readonly temporalAddress: string;
+  readonly auditLog: string | undefined;
+  /** The kubeconfig's user, as the audit log names it. */
+  readonly user: string | undefined;
+}
+
+export function givenTarget({ kubeconfig, temporalAddress, auditLog, user = ADMIN }: GivenTarget): Target {
+  const cluster = new TestCluster(kubeconfig);
+  const close = () => cluster.close();
+  return { cluster, temporalAddress, kubeconfig, user, auditLog, serverPids: {}, isShared: true, close };
+}
+
+/** A new local stack, on which the operator has only the rights of deploy/rbac. @throws StackFailed */
+export async function freshTarget(say: (message: string) => void): Promise<Target> {
+  const binaries = await buildServers({ onProgress: showBuildProgress(process.stderr) });
+  const dir = await mkdtemp(join(tmpdir(), 'durable-operator-bench-'));
+  const stack = await startStack({ dir, binaries, audit: true, onProgress: say });
+  const cluster = new TestCluster(stack.kubeconfig);
+  await cluster.allowOperator();
+  return {
+    cluster,
+    temporalAddress: stack.temporalAddress,
+    kubeconfig: await stack.kubeconfigFor(OPERATOR),
+    user: OPERATOR,
+    auditLog: stack.auditLog,
+    serverPids: await serverPids(stack.dir),
+    isShared: false,
+    close: async () => {
+      await cluster.close();
+      await stack.stop();
+    },
+  };
+}
+
+const MEASURED_SERVERS: readonly string[] = ['temporal', 'kube-apiserver'];
+
+async function serverPids(dir: string): Promise<Record<string, number>> {
+  const running = await runningIn(layoutOf(dir).processes);
+  return Object.fromEntries(
+    running.filter(({ name }) => MEASURED_SERVERS.includes(name)).map(({ name, pid }) => [name, pid]),
+  );
+}

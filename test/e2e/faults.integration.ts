@@ -1,0 +1,246 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { join } from 'node:path';
+import type { KubernetesObject } from '../../src/contract/object.ts';
+import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
+import { PODS, refOf, ROLE_BINDINGS, TestCluster } from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
+import { FaultProxy } from '../support/fault-proxy.ts';
+import {
+  apiCallsOf,
+  aTaskQueue,
+  endOperators,
+  startOperator,
+  type ApiCall,
+  type Operator,
+} from '../support/operator.ts';
+import { aPod } from '../support/pods.ts';
+import { testStack } from '../support/stack.ts';
+import { TestTemporal } from '../support/temporal.ts';
+import { kindOf } from '../support/workflow-world.ts';
+
+jest.setTimeout(180_000);
+/** Faults are over; nothing of ours waits longer. */
+const CONVERGED_WITHIN_MS = 60_000;
+
+const stack = testStack();
+const kubeconfig = join(stack.dir, 'operator.kubeconfig');
+let cluster: TestCluster;
+let temporal: TestTemporal;
+let namespace: string;
+let taskQueue: string;
+
+beforeAll(async () => {
+  cluster = new TestCluster(stack.kubeconfig);
+  temporal = await TestTemporal.connect(stack.temporalAddress);
+  await cluster.allowOperator();
+});
+
+afterAll(async () => {
+  await cluster.disallowOperator();
+  await temporal.close();
+  await cluster.close();
+});
+
+beforeEach(async () => {
+  taskQueue = aTaskQueue();
+  namespace = (await cluster.createNamespace()).metadata.name;
+});
+
+afterEach(endOperators);
+
+function start(through = kubeconfig): Promise<Operator> {
+  return startOperator({ temporalAddress: stack.temporalAddress, kubeconfig: through, taskQueue });
+}
+
+const at = (name: string) => ({ type: PODS, namespace, name });
+const create = (name: string) => cluster.create(PODS, aPod().in(namespace).named(name).annotated().manifest);
+const labelOf = async (name: string) => (await cluster.get(at(name)))?.metadata.labels?.[POD_NAME_LABEL];
+const bindingOf = (name: string) =>
+  cluster.get({ type: ROLE_BINDINGS, namespace: name, name: `ad-kubernetes-${name}` });
+const runsOf = (pod: KubernetesObject) => temporal.runsOf(refOf('pod-label', pod));
+const storyOf = async (pod: KubernetesObject) =>
+  (await temporal.historyOf(refOf('pod-label', pod))).map(kindOf);
+
+function annotate(name: string, value: string | null) {
+  return cluster.patch(at(name), { metadata: { annotations: { [POD_NAME_ANNOTATION]: value } } });
+}
+
+function eventuallyLabelled(names: readonly string[]): Promise<true> {
+  return eventually(async () => {
+    expect(await Promise.all(names.map(labelOf))).toEqual(names);
+    return true as const;
+  }, CONVERGED_WITHIN_MS);
+}
+
+function eventuallyOver(pod: KubernetesObject): Promise<true> {
+  return eventually(async () => {
+    const runs = await runsOf(pod);
+    expect(runs.map(({ status }) => status)).toEqual(runs.map(() => 'COMPLETED'));
+    return true as const;
+  }, CONVERGED_WITHIN_MS);
+}
+
+/** What the operator has written and the server has accepted: `patch web-1`. */
+function writesIn(where: string, resource: string): string[] {
+  const isWrite = ({ verb, objectRef, responseStatus }: ApiCall) =>
+    objectRef?.namespace === where &&
+    objectRef.resource === resource &&
+    ['create', 'patch', 'delete'].includes(verb) &&
+    (responseStatus?.code ?? 500) < 300;
+  return apiCallsOf('operator', stack.auditLog)
+    .filter(isWrite)
+    .map(({ verb, objectRef }) => (objectRef?.name ? `${verb} ${objectRef.name}` : verb))
+    .sort();
+}
+
+const names = (count: number) => Array.from({ length: count }, (_, i) => `web-${String(i).padStart(2, '0')}`);
+
+describe('an operator that is killed', () => {
+  it('in the middle of changes converges after it was started again, with one write each', async () => {
+    const first = await start();
+    const all = names(20);
+    const creating = Promise.all(all.map(create));
+    const other = await cluster.createNamespace();
+    await first.end('SIGKILL');
+    const pods = await creating;
+    await start();
+    await eventuallyLabelled(all);
+    await eventually(() => bindingOf(other.metadata.name), CONVERGED_WITHIN_MS);
+    for (const pod of pods) await eventuallyOver(pod);
+    expect(writesIn(namespace, 'pods')).toEqual(all.map((name) => `patch ${name}`));
+    expect(writesIn(other.metadata.name, 'rolebindings')).toEqual(['create']);
+  });
+
+  it('finds out, once started again, what was created, changed and deleted meanwhile', async () => {
+    const first = await start();
+    const tooLong = 'long'.padEnd(70, 'x');
+    const stalled = await create(tooLong);
+    await create('changed');
+    await eventuallyLabelled(['changed']);
+    await eventually(async () => (await runsOf(stalled))[0]?.status === 'RUNNING', CONVERGED_WITHIN_MS);
+    await first.end('SIGKILL');
+    await cluster.deleteAndWait(at(tooLong));
+    await create('created');
+    await annotate('changed', null);
+    await start();
+    await eventuallyLabelled(['created']);
+    await eventually(async () => (await labelOf('changed')) === undefined, CONVERGED_WITHIN_MS);
+    await eventuallyOver(stalled);
+    expect((await runsOf(stalled)).at(-1)?.result).toBe('the Pod is gone or finished');
+  });
+});
+
+describe('an operator that is asked to stop', () => {
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    'by %s ends what is in hand, and then with status 0',
+    async (signal) => {
+      const operator = await start();
+      const all = names(5);
+      const pods = await Promise.all(all.map(create));
+      expect(await operator.end(signal)).toBe(0);
+      expect(operator.logs.at(-1)).toMatchObject({ msg: 'stopped' });
+      await start();
+      await eventuallyLabelled(all);
+      for (const pod of pods) await eventuallyOver(pod);
+      expect(writesIn(namespace, 'pods')).toEqual(all.map((name) => `patch ${name}`));
+    },
+  );
+});
+
+describe('two operators at once', () => {
+  it('come to the same end with the same writes as one', async () => {
+    await Promise.all([start(), start()]);
+    const all = names(20);
+    const pods = await Promise.all(all.map(create));
+    const other = await cluster.createNamespace();
+    await eventuallyLabelled(all);
+    await eventually(() => bindingOf(other.metadata.name), CONVERGED_WITHIN_MS);
+    for (const pod of pods) await eventuallyOver(pod);
+    expect(writesIn(namespace, 'pods')).toEqual(all.map((name) => `patch ${name}`));
+    expect(writesIn(other.metadata.name, 'rolebindings')).toEqual(['create']);
+  });
+});
+
+describe('an API server that goes wrong', () => {
+  let proxy: FaultProxy;
+
+  beforeEach(async () => {
+    const file = join(stack.dir, `${taskQueue}.kubeconfig`);
+    proxy = await FaultProxy.start(kubeconfig, file);
+    await start(file);
+  });
+
+  afterEach(async () => {
+    await endOperators();
+    await proxy.stop();
+  });
+
+  const patches = () => proxy.requests.filter(({ method }) => method === 'PATCH').length;
+
+  it('and says 429 with Retry-After is asked again only after a durable timer of that time', async () => {
+    proxy.fault = ({ method }) =>
+      method === 'PATCH' && patches() === 1 ? { answer: 429, retryAfterSeconds: 2 } : undefined;
+    const pod = await create('web');
+    await eventuallyLabelled(['web']);
+    await eventuallyOver(pod);
+    const events = await temporal.historyOf(refOf('pod-label', pod));
+    const timers = events.flatMap(
+      ({ timerStartedEventAttributes: timer }) => timer?.startToFireTimeout ?? [],
+    );
+    expect(timers.map(({ seconds }) => Number(seconds))).toEqual([2]);
+    const story = events.map(kindOf);
+    expect(story).toContain('timerFired');
+    expect(story.indexOf('timerFired')).toBeLessThan(story.indexOf('activityTaskScheduled'));
+    expect(patches()).toBe(2);
+  });
+
+  it('and asks to wait for an hour is not asked before, whatever changes', async () => {
+    proxy.fault = ({ method }) => (method === 'PATCH' ? { answer: 503, retryAfterSeconds: 3600 } : undefined);
+    const pod = await create('web');
+    await eventually(async () => (await storyOf(pod)).includes('timerStarted'), CONVERGED_WITHIN_MS);
+    await cluster.patch(at('web'), {
+      metadata: { annotations: { [POD_NAME_ANNOTATION]: null }, labels: { [POD_NAME_LABEL]: 'web' } },
+    });
+    await eventually(
+      async () => (await storyOf(pod)).includes('workflowExecutionSignaled'),
+      CONVERGED_WITHIN_MS,
+    );
+    await create('next');
+    await eventually(() => patches() === 2, CONVERGED_WITHIN_MS);
+    expect(await labelOf('web')).toBe('web');
+    expect(await storyOf(pod)).not.toContain('timerCanceled');
+  });
+
+  it('and fails again and again is asked at once when the resource changes', async () => {
+    proxy.fault = ({ method }) => (method === 'PATCH' ? { answer: 500 } : undefined);
+    const pod = await create('web');
+    await eventually(async () => {
+      const { pendingActivities } = await temporal.openRunOf(refOf('pod-label', pod));
+      expect(pendingActivities).toMatchObject([{ type: 'labelPod', lastFailure: 'Unavailable' }]);
+      return (pendingActivities[0]?.attempt ?? 0) >= 4;
+    }, CONVERGED_WITHIN_MS);
+    proxy.fault = () => undefined;
+    await cluster.patch(at('web'), {
+      metadata: { annotations: { [POD_NAME_ANNOTATION]: null }, labels: { [POD_NAME_LABEL]: 'web' } },
+    });
+    await eventually(async () => (await labelOf('web')) === undefined, CONVERGED_WITHIN_MS);
+    await eventuallyOver(pod);
+    expect(await storyOf(pod)).toContain('activityTaskCancelRequested');
+  });
+
+  it('and whose answer to a write is lost is not written to twice', async () => {
+    proxy.fault = ({ method }) => (method === 'PATCH' && patches() === 1 ? 'answer is lost' : undefined);
+    const pod = await create('web');
+    await eventuallyLabelled(['web']);
+    await eventuallyOver(pod);
+    expect(writesIn(namespace, 'pods')).toEqual(['patch web']);
+  });
+
+  it('or not: is never asked for more of a pod than its metadata', async () => {
+    await create('web');
+    await eventuallyLabelled(['web']);
+    const ofPods = proxy.requests.filter(({ path }) => /\/pods([/?]|$)/.test(path));
+    expect(ofPods.map(({ method }) => method)).toEqual(expect.arrayContaining(['GET', 'PATCH']));
+    expect(ofPods.filter(({ accept }) => !accept.includes('as=PartialObjectMetadata'))).toEqual([]);
+  });
+});

@@ -1,0 +1,173 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { outputOf } from '../../src/local/output-of.ts';
+import { isRunning, runningIn, type RecordedProcess } from '../../src/local/recorded-process.ts';
+import { eventually } from '../support/eventually.ts';
+import { testStack } from '../support/stack.ts';
+
+jest.setTimeout(240_000);
+
+const PROGRAM = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+
+let home: string;
+let dir: string;
+const started: LocalRun[] = [];
+
+beforeEach(async () => {
+  home = await mkdtemp(join(tmpdir(), 'local-test-'));
+  dir = join(home, 'stack');
+});
+
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((run) => run.endedBy('SIGKILL')));
+  await rm(home, { recursive: true });
+});
+
+/** The command in a process of its own. */
+interface LocalRun {
+  /** Everything it has written. */
+  readonly lines: readonly string[];
+  readonly ended: Promise<number | null>;
+  endedBy(signal: NodeJS.Signals): Promise<number | null>;
+  /** Resolves once a line has this in it. @throws where the process ends before */
+  said(text: string): Promise<string>;
+}
+
+function local(args: readonly string[] = [], env: NodeJS.ProcessEnv = {}): LocalRun {
+  const child = spawn(process.execPath, [PROGRAM, 'local', '--dir', dir, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
+  });
+  const lines = linesOf(child);
+  const ended = once(child, 'close').then(() => child.exitCode);
+  const run: LocalRun = {
+    lines,
+    ended,
+    endedBy(signal) {
+      child.kill(signal);
+      return ended;
+    },
+    said: (text) => eventually(() => lineWith(text, { child, lines }), 120_000),
+  };
+  started.push(run);
+  return run;
+}
+
+function linesOf(child: ChildProcess): string[] {
+  const lines: string[] = [];
+  for (const stream of [child.stdout, child.stderr]) {
+    if (stream === null) throw new Error('its output is not read');
+    createInterface({ input: stream }).on('line', (line) => lines.push(line));
+  }
+  return lines;
+}
+
+function lineWith(text: string, { child, lines }: { child: ChildProcess; lines: string[] }) {
+  const found = lines.find((line) => line.includes(text));
+  if (found === undefined && child.exitCode !== null) return `it ended: ${lines.join('\n')}`;
+  return found;
+}
+
+function processes(): Promise<RecordedProcess[]> {
+  return runningIn(join(dir, 'processes'));
+}
+
+async function expectNothingLeft(before: readonly RecordedProcess[]): Promise<void> {
+  await eventually(() => !before.some(isRunning), 30_000);
+  await eventually(() => !existsSync(dir), 30_000);
+  expect(await readdir(home)).toEqual([]);
+}
+
+function kubectl(kubeconfig: string, ...args: string[]): ReturnType<typeof outputOf> {
+  return outputOf(testStack().kubectl, ['--kubeconfig', kubeconfig, ...args]);
+}
+
+describe('local --exit-when-converged', () => {
+  it('ends with 0 once the samples are as wanted, says where things are, and leaves nothing', async () => {
+    const run = local(['--exit-when-converged']);
+    await run.said('the operator is ready');
+    const ours = await processes();
+    expect(ours.map(({ name }) => name)).toContain('operator');
+    expect(await run.ended).toBe(0);
+    const said = run.lines.join('\n');
+    expect(said).toMatch(/Temporal UI +http:\/\/127\.0\.0\.1:\d+\/namespaces\/default\/workflows/);
+    expect(said).toContain(join(dir, 'admin.kubeconfig'));
+    expect(said).toMatch(/Pod default\/my-nginx: converged .* added label padok\.fr\/pod-name=my-nginx/);
+    expect(said).toMatch(/Namespace team-1: converged .* created role binding ad-kubernetes-team-1/);
+    await expectNothingLeft(ours);
+  });
+});
+
+describe('local', () => {
+  it('stays with its samples as wanted, until SIGINT, and leaves nothing', async () => {
+    const run = local();
+    await run.said('Ctrl-C');
+    const kubeconfig = join(dir, 'admin.kubeconfig');
+    const pod = await kubectl(kubeconfig, 'get', 'pod', 'my-nginx', '--show-labels', '--no-headers');
+    expect(pod.output).toContain('padok.fr/pod-name=my-nginx');
+    const binding = await kubectl(kubeconfig, 'get', 'rolebinding', '-n', 'team-1', '-o', 'name');
+    expect(binding.output).toContain('/ad-kubernetes-team-1');
+    const ours = await processes();
+    expect(await run.endedBy('SIGINT')).toBe(0);
+    await expectNothingLeft(ours);
+  });
+
+  it('says when the operator died, with the last lines of its log, and ends with 1', async () => {
+    const run = local();
+    await run.said('Ctrl-C');
+    const ours = await processes();
+    const operator = ours.find(({ name }) => name === 'operator');
+    if (operator === undefined) throw new Error('there is no operator');
+    process.kill(operator.pid, 'SIGKILL');
+    expect(await run.ended).toBe(1);
+    expect(run.lines).toContain('durable-operator: operator ended (SIGKILL)');
+    expect(run.lines.join('\n')).toContain('"msg":"started"');
+    await expectNothingLeft(ours);
+    await removeSavedLogs(run);
+  });
+
+  it('leaves no operator behind when it is killed itself', async () => {
+    const run = local();
+    await run.said('the operator is ready');
+    const ours = await processes();
+    expect(ours.map(({ name }) => name)).toContain('operator');
+    await run.endedBy('SIGKILL');
+    await expectNothingLeft(ours);
+  });
+});
+
+describe('local with servers that were given', () => {
+  it('starts none, uses those, and leaves the samples on the cluster', async () => {
+    const { kubeconfig, temporalAddress } = testStack();
+    const given = { KUBECONFIG: kubeconfig, TEMPORAL_ADDRESS: temporalAddress };
+    const run = local(['--task-queue', 'given-servers'], given);
+    await run.said('Ctrl-C');
+    expect((await processes()).map(({ name }) => name).sort()).toEqual(['guardian', 'operator']);
+    const ours = await processes();
+    expect(await run.endedBy('SIGTERM')).toBe(0);
+    expect(run.lines.join('\n')).toContain(`using the Temporal server that was given, ${temporalAddress}`);
+    expect(run.lines.at(-1)).toContain('kubectl delete -f deploy/samples');
+    const namespace = await kubectl(kubeconfig, 'get', 'namespace', 'team-1', '-o', 'name');
+    expect(namespace.output).toBe('namespace/team-1\n');
+    await expectNothingLeft(ours);
+    await kubectl(
+      kubeconfig,
+      'delete',
+      '-f',
+      fileURLToPath(new URL('../../deploy/samples', import.meta.url)),
+    );
+  });
+});
+
+async function removeSavedLogs({ lines }: LocalRun): Promise<void> {
+  const saved = lines.find((line) => line.startsWith('All logs are in '))?.replace('All logs are in ', '');
+  expect(saved).toContain(tmpdir());
+  if (saved !== undefined) await rm(saved, { recursive: true });
+}

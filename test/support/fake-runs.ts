@@ -1,0 +1,41 @@
+import { workflowIdFor, type ResourceRef } from '../../src/contract/resource.ts';
+import type { Runs, StartRequest } from '../../src/watcher/runs.ts';
+
+/** A workflow engine of which the test can see every call, and in which runs end when the test says so. */
+export class FakeRuns implements Runs {
+  readonly calls: string[] = [];
+  readonly seen: unknown[] = [];
+  readonly open = new Set<string>();
+  /** Thrown by every call, while it is set. */
+  failure: Error | undefined;
+
+  start({ ref, seen }: StartRequest): Promise<'started' | 'already-open'> {
+    return this.#called(`start ${ref.name}`, () => {
+      const id = workflowIdFor(ref);
+      if (this.open.has(id)) return 'already-open';
+      this.open.add(id);
+      this.seen.push(seen);
+      return 'started';
+    });
+  }
+
+  signal(workflowId: string, reason: string): Promise<'signalled' | 'not-open'> {
+    const name = workflowId.split('/')[2] ?? '';
+    return this.#called(`tell ${name}: ${reason}`, () =>
+      this.open.has(workflowId) ? 'signalled' : 'not-open',
+    );
+  }
+
+  listOpen(): Promise<ReadonlySet<string>> {
+    return this.#called('list', () => new Set(this.open));
+  }
+
+  end(ref: ResourceRef): void {
+    this.open.delete(workflowIdFor(ref));
+  }
+
+  #called<T>(call: string, answer: () => T): Promise<T> {
+    this.calls.push(call);
+    return this.failure ? Promise.reject(this.failure) : Promise.resolve(answer());
+  }
+}

@@ -1,0 +1,100 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { request } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import { KubeConfig } from '@kubernetes/client-node';
+
+export interface ProxiedRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly accept: string;
+}
+
+/** Answers in the server's place, or says what becomes of its answer; undefined: nothing is wrong. */
+export type Fault = { readonly answer: number; readonly retryAfterSeconds?: number } | 'answer is lost';
+
+/** Stands between an operator and the API server, and goes wrong as told. */
+export class FaultProxy {
+  readonly requests: ProxiedRequest[] = [];
+  /** Asked for every request. */
+  fault: (request: ProxiedRequest) => Fault | undefined = () => undefined;
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  readonly #target: { readonly url: URL; readonly ca: Buffer };
+
+  private constructor(target: { readonly url: URL; readonly ca: Buffer }) {
+    this.#target = target;
+    this.#server = createServer((incoming, outgoing) => this.#receive(incoming, outgoing));
+    this.#server.on('connection', (socket) => {
+      this.#sockets.add(socket);
+      socket.on('error', () => undefined);
+      socket.on('close', () => this.#sockets.delete(socket));
+    });
+  }
+
+  /**
+   * @param kubeconfig of whom it is to stand for
+   * @param file where to write the kubeconfig that goes through it
+   */
+  static async start(kubeconfig: string, file: string): Promise<FaultProxy> {
+    const config = new KubeConfig();
+    config.loadFromFile(kubeconfig);
+    const cluster = config.getCurrentCluster();
+    if (cluster?.caData === undefined) throw new Error(`${kubeconfig} names no cluster`);
+    const ca = Buffer.from(cluster.caData, 'base64');
+    const proxy = new FaultProxy({ url: new URL(cluster.server), ca });
+    await new Promise<void>((resolve) => proxy.#server.listen(0, '127.0.0.1', resolve));
+    await proxy.#writeKubeconfig(await readFile(kubeconfig, 'utf8'), file);
+    return proxy;
+  }
+
+  async stop(): Promise<void> {
+    const stopped = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    for (const socket of this.#sockets) socket.destroy();
+    await stopped;
+  }
+
+  async #writeKubeconfig(original: string, file: string): Promise<void> {
+    const address = this.#server.address();
+    const port = (address as AddressInfo).port;
+    const server = this.#target.url.origin;
+    const text = original
+      .replace(server, `http://127.0.0.1:${port}`)
+      .replace(/"certificate-authority-data": "[^"]*"/, '"insecure-skip-tls-verify": true');
+    await writeFile(file, text, { mode: 0o600 });
+  }
+
+  #receive(incoming: IncomingMessage, outgoing: ServerResponse): void {
+    const { method = '', url: path = '', headers } = incoming;
+    const seen = { method, path, accept: headers.accept ?? '' };
+    this.requests.push(seen);
+    const fault = this.fault(seen);
+    if (fault === undefined || fault === 'answer is lost') {
+      this.#forward(incoming, outgoing, fault !== undefined);
+      return;
+    }
+    incoming.resume();
+    const { answer, retryAfterSeconds } = fault;
+    const wait = retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) };
+    outgoing.writeHead(answer, { 'content-type': 'application/json', ...wait });
+    outgoing.end(JSON.stringify({ kind: 'Status', message: 'the fault proxy says so', code: answer }));
+  }
+
+  #forward(incoming: IncomingMessage, outgoing: ServerResponse, isLost: boolean): void {
+    const { url, ca } = this.#target;
+    const { method, url: path, headers } = incoming;
+    const onward = request({ host: url.hostname, port: url.port, path, method, headers, ca }, (answer) => {
+      if (isLost) {
+        answer.resume();
+        answer.on('end', () => incoming.socket.resetAndDestroy());
+        return;
+      }
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(outgoing);
+      answer.on('error', () => outgoing.destroy());
+    });
+    onward.on('error', () => outgoing.destroy());
+    outgoing.on('close', () => onward.destroy());
+    incoming.pipe(onward);
+  }
+}

@@ -1,0 +1,310 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { workflowIdFor, type ResourceRef } from '../../src/contract/resource.ts';
+import { podLabel } from '../../src/controllers/pod-label/controller.ts';
+import { Dispatcher } from '../../src/watcher/dispatcher.ts';
+import type { Evaluation } from '../../src/watcher/resources.ts';
+import { RunsUnavailable } from '../../src/watcher/runs.ts';
+import { FakeRuns } from '../support/fake-runs.ts';
+import { aRecordingLogger } from '../support/recording-logger.ts';
+
+beforeEach(() => jest.useFakeTimers());
+afterEach(() => jest.useRealTimers());
+
+const refTo = (name: string): ResourceRef => ({
+  controller: 'pod-label',
+  namespace: 'shop',
+  name,
+  uid: `uid-of-${name}`,
+});
+const web = refTo('web');
+
+/** A watcher whose projections are what the test says. */
+function aWatcher({ concurrency = 10 } = {}) {
+  const runs = new FakeRuns();
+  const log = aRecordingLogger();
+  const resources = new Map<string, Evaluation>();
+  const dispatcher = new Dispatcher({
+    runs,
+    log,
+    concurrency,
+    resyncMs: 180_000,
+    known: {
+      controller: (name) => (name === 'pod-label' ? podLabel : undefined),
+      find: (ref) => resources.get(workflowIdFor(ref)),
+      covers: ({ namespace }) => namespace === 'shop',
+    },
+  });
+  const keep = (evaluation: Evaluation) => {
+    resources.set(workflowIdFor(evaluation.ref), evaluation);
+    dispatcher.changed(evaluation);
+  };
+  return {
+    runs,
+    log,
+    dispatcher,
+    needs: (ref: ResourceRef, state = 'wrong') =>
+      keep({ ref, fingerprint: state, verdict: { needsWork: true, reason: state, seen: { state } } }),
+    isRight: (ref: ResourceRef) => keep({ ref, fingerprint: 'right', verdict: { needsWork: false } }),
+    isGone: (ref: ResourceRef) => {
+      resources.delete(workflowIdFor(ref));
+      dispatcher.gone(ref);
+    },
+    /** As far as the projections go, without a word to the dispatcher: so it is after a restart. */
+    knows: (ref: ResourceRef, state = 'wrong') =>
+      resources.set(workflowIdFor(ref), {
+        ref,
+        fingerprint: state,
+        verdict: { needsWork: true, reason: state, seen: {} },
+      }),
+  };
+}
+
+const after = (ms: number) => jest.advanceTimersByTimeAsync(ms);
+const AT_ONCE = 0;
+
+describe('a resource that needs work', () => {
+  it('gets a run at once, which is told what was seen', async () => {
+    const { runs, needs } = aWatcher();
+    needs(web);
+    await after(AT_ONCE);
+    expect(runs.calls).toEqual(['start web']);
+    expect(runs.seen).toEqual([{ state: 'wrong' }]);
+  });
+
+  it('gets no second word where nothing that counts has changed', async () => {
+    const { runs, needs } = aWatcher();
+    needs(web);
+    needs(web);
+    await after(10_000);
+    needs(web);
+    await after(10_000);
+    expect(runs.calls).toEqual(['start web']);
+  });
+
+  it('has its open run told of another state, but not within 200 ms of its start', async () => {
+    const { runs, needs } = aWatcher();
+    needs(web, 'wrong');
+    await after(AT_ONCE);
+    needs(web, 'otherwise wrong');
+    await after(199);
+    expect(runs.calls).toEqual(['start web']);
+    await after(400);
+    expect(runs.calls).toEqual(['start web', 'start web', 'tell web: otherwise wrong']);
+  });
+
+  it('has its run told of many changes in a row once in 200 ms, of the last one', async () => {
+    const { runs, needs } = aWatcher();
+    needs(web);
+    await after(1_000);
+    for (let i = 0; i < 100; i += 1) {
+      needs(web, `state ${i}`);
+      await after(1);
+    }
+    await after(1_000);
+    const told = runs.calls.filter((call) => call.startsWith('tell'));
+    expect(told.length).toBeLessThanOrEqual(2);
+    expect(told.at(-1)).toBe('tell web: state 99');
+  });
+
+  it('gets another run where the one before has ended', async () => {
+    const { runs, needs, isRight } = aWatcher();
+    needs(web);
+    await after(1_000);
+    runs.end(web);
+    isRight(web);
+    await after(10_000);
+    needs(web);
+    await after(1_000);
+    expect(runs.calls.filter((call) => call.startsWith('start'))).toEqual(['start web', 'start web']);
+    expect(runs.open).toEqual(new Set([workflowIdFor(web)]));
+  });
+
+  it('gets its run at once where it needs one again, right after it needed none', async () => {
+    const { runs, needs, isRight } = aWatcher();
+    needs(web);
+    await after(1_000);
+    runs.end(web);
+    isRight(web);
+    needs(web);
+    await after(200);
+    expect(runs.calls.at(-1)).toBe('start web');
+    expect(runs.open).toEqual(new Set([workflowIdFor(web)]));
+  });
+
+  it('waits while as many starts as may be are under way, until the watch shows their effect', async () => {
+    const { runs, needs, isRight } = aWatcher({ concurrency: 1 });
+    needs(refTo('a'));
+    needs(refTo('b'));
+    await after(100);
+    expect(runs.calls).toEqual(['start a']);
+    isRight(refTo('a'));
+    await after(AT_ONCE);
+    expect(runs.calls).toEqual(['start a', 'start b']);
+  });
+
+  it('does not wait for an effect that does not come', async () => {
+    const { runs, needs } = aWatcher({ concurrency: 1 });
+    needs(refTo('a'));
+    needs(refTo('b'));
+    await after(300);
+    expect(runs.calls).toEqual(['start a', 'start b']);
+  });
+});
+
+describe('a resource that needs nothing', () => {
+  it('costs nothing: no run, no word, no entry', async () => {
+    const { runs, dispatcher, isRight } = aWatcher();
+    isRight(web);
+    await after(60_000);
+    expect(runs.calls).toEqual([]);
+    expect(dispatcher.pendingCount).toBe(0);
+  });
+
+  it('is forgotten once its run has ended', async () => {
+    const { runs, dispatcher, needs, isRight } = aWatcher();
+    needs(web);
+    await after(AT_ONCE);
+    runs.end(web);
+    isRight(web);
+    await after(10_000);
+    await dispatcher.sweep(false);
+    expect(dispatcher.pendingCount).toBe(0);
+    expect(runs.calls).toEqual(['start web', 'list']);
+  });
+
+  it.each(['isRight', 'isGone'] as const)('has its open run told when it %s', async (end) => {
+    const watcher = aWatcher();
+    const { runs, dispatcher } = watcher;
+    watcher.needs(web);
+    await after(10_000);
+    await dispatcher.sweep(false);
+    watcher[end](web);
+    await after(2_000);
+    const reason = end === 'isGone' ? 'the resource is gone' : 'the resource needs nothing any more';
+    expect(runs.calls).toEqual(['start web', 'list', `tell web: ${reason}`]);
+  });
+});
+
+describe('a look at the open runs', () => {
+  it('tells a run whose resource vanished while nobody watched', async () => {
+    const { runs, dispatcher } = aWatcher();
+    runs.open.add(workflowIdFor(web));
+    await dispatcher.sweep(false);
+    await after(AT_ONCE);
+    expect(runs.calls).toEqual(['list', 'tell web: the resource is gone']);
+  });
+
+  it('leaves a run alone whose resource still needs it, even where it was started by another watcher', async () => {
+    const { runs, dispatcher, knows } = aWatcher();
+    knows(web);
+    runs.open.add(workflowIdFor(web));
+    await dispatcher.sweep(false);
+    await after(10_000);
+    expect(runs.calls).toEqual(['list']);
+  });
+
+  it('leaves runs alone that are not of what it watches', async () => {
+    const { runs, dispatcher } = aWatcher();
+    runs.open.add(workflowIdFor({ ...web, namespace: 'elsewhere' }));
+    runs.open.add('somebody-elses-workflow');
+    await dispatcher.sweep(true);
+    await after(10_000);
+    expect(runs.calls).toEqual(['list']);
+  });
+
+  it('starts a run again that ended and left its resource as it was', async () => {
+    const { runs, dispatcher, needs } = aWatcher();
+    needs(web);
+    await after(10_000);
+    runs.end(web);
+    await dispatcher.sweep(false);
+    await after(AT_ONCE);
+    expect(runs.calls).toEqual(['start web', 'list', 'start web']);
+  });
+
+  it('starts it less often the more often that was in vain', async () => {
+    const { runs, dispatcher, needs } = aWatcher();
+    needs(web);
+    for (let i = 0; i < 60; i += 1) {
+      await after(10_000);
+      runs.end(web);
+      await dispatcher.sweep(false);
+    }
+    const starts = runs.calls.filter((call) => call === 'start web').length;
+    expect(starts).toBeGreaterThan(4);
+    expect(starts).toBeLessThan(12);
+  });
+
+  it('does not believe a list that may be older than the start', async () => {
+    const { runs, dispatcher, needs } = aWatcher();
+    needs(web);
+    await after(1_000);
+    runs.end(web);
+    await dispatcher.sweep(false);
+    await after(10_000);
+    expect(runs.calls).toEqual(['start web', 'list']);
+  });
+});
+
+describe('Temporal being away', () => {
+  it('loses nothing: every resource waits, once, and gets its run afterwards', async () => {
+    const { runs, dispatcher, needs } = aWatcher();
+    runs.failure = new RunsUnavailable('connection refused');
+    for (const name of ['a', 'b', 'c']) needs(refTo(name));
+    await after(30_000);
+    expect(dispatcher.problem).toBe('Temporal cannot be reached; 3 resources wait');
+    runs.failure = undefined;
+    await after(10_000);
+    expect([...runs.open].sort()).toEqual(['a', 'b', 'c'].map((name) => workflowIdFor(refTo(name))));
+    expect(dispatcher.problem).toBeUndefined();
+  });
+
+  it('is asked for less and less often, and at least every 5 s', async () => {
+    const { runs, needs } = aWatcher({ concurrency: 1 });
+    runs.failure = new RunsUnavailable('connection refused');
+    needs(web);
+    await after(60_000);
+    expect(runs.calls.length).toBeGreaterThanOrEqual(12);
+    expect(runs.calls.length).toBeLessThan(25);
+  });
+
+  it('is said once, and once that it is over', async () => {
+    const { runs, log, needs } = aWatcher();
+    runs.failure = new RunsUnavailable('connection refused');
+    for (const name of ['a', 'b', 'c']) needs(refTo(name));
+    await after(30_000);
+    runs.failure = undefined;
+    await after(10_000);
+    const said = log.lines.filter(({ level }) => level !== 'debug').map(({ message }) => message);
+    expect(said).toEqual(['Temporal cannot be reached', 'Temporal can be reached again']);
+  });
+
+  it('needs no run for what was put right meanwhile', async () => {
+    const { runs, needs, isRight } = aWatcher();
+    runs.failure = new RunsUnavailable('connection refused');
+    needs(web);
+    await after(10_000);
+    isRight(web);
+    runs.failure = undefined;
+    await after(10_000);
+    expect(runs.open).toEqual(new Set());
+  });
+});
+
+describe('a start that is refused for one resource', () => {
+  it('delays no other, and is tried again later', async () => {
+    const { runs, log, needs } = aWatcher();
+    runs.failure = new Error('invalid argument');
+    needs(web);
+    await after(AT_ONCE);
+    runs.failure = undefined;
+    needs(refTo('b'));
+    await after(AT_ONCE);
+    expect(runs.open).toEqual(new Set([workflowIdFor(refTo('b'))]));
+    await after(1_000);
+    expect(runs.open).toContain(workflowIdFor(web));
+    expect(log.lines.filter(({ level }) => level === 'error')).toMatchObject([
+      { message: 'could not start or tell the run', fields: { name: 'web' } },
+    ]);
+  });
+});

@@ -1,0 +1,262 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  NO_WORK,
+  type ChildProjection,
+  type Controller,
+  type Projection,
+} from '../../src/contract/controller.ts';
+import type { ObjectMeta } from '../../src/contract/object.ts';
+import type { ResourceRef } from '../../src/contract/resource.ts';
+import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
+import { Resources, type Evaluation } from '../../src/watcher/resources.ts';
+import { eventually } from '../support/eventually.ts';
+import { answerJson, FakeApiServer } from '../support/fake-api-server.ts';
+import { FakeCollection } from '../support/fake-collection.ts';
+import { aRecordingLogger } from '../support/recording-logger.ts';
+
+interface Web extends Projection {
+  readonly wants: string;
+}
+
+interface Shadow extends ChildProjection {
+  readonly has: string;
+}
+
+const identity = ({ namespace, name, uid, resourceVersion }: ObjectMeta) => ({
+  key: `${namespace ?? ''}/${name}`,
+  uid,
+  resourceVersion,
+});
+
+/** A web wants one shadow that has what it wants. */
+const shadows: Controller<Web, Shadow, string> = {
+  name: 'shadows',
+  workflowType: 'shadow',
+  summary: ({ name }) => name,
+  primary: {
+    group: '',
+    version: 'v1',
+    plural: 'webs',
+    namespaced: true,
+    metadataOnly: true,
+    fieldSelector: 'status.phase!=Failed',
+    project: ({ metadata }) => ({ ...identity(metadata), wants: metadata.labels?.['wants'] ?? '' }),
+  },
+  child: {
+    group: '',
+    version: 'v1',
+    plural: 'shadows',
+    namespaced: true,
+    metadataOnly: false,
+    project: ({ metadata }) => ({
+      ...identity(metadata),
+      belongsTo: `default/${metadata.labels?.['of'] ?? ''}`,
+      has: metadata.labels?.['has'] ?? '',
+    }),
+  },
+  needsWork: ({ wants }, shadow) =>
+    wants === shadow?.has ? NO_WORK : { needsWork: true, reason: 'differs', seen: wants },
+  permissions: [],
+};
+
+let server: FakeApiServer;
+let client: KubernetesClient;
+let webs: FakeCollection;
+let children: FakeCollection;
+let resources: Resources;
+let changed: Evaluation[];
+let gone: ResourceRef[];
+
+beforeEach(async () => {
+  webs = new FakeCollection();
+  children = new FakeCollection();
+  server = await FakeApiServer.start((request, response) => {
+    const collection = request.url.pathname.endsWith('/webs') ? webs : children;
+    collection.handler(request, response);
+  });
+  client = createKubernetesClient(server.kubeConfig());
+  changed = [];
+  gone = [];
+});
+
+afterEach(async () => {
+  await resources.stop();
+  await client.close();
+  await server.stop();
+});
+
+function watching(namespaces: readonly string[] = []): Resources {
+  resources = new Resources({
+    controller: shadows,
+    client,
+    namespaces,
+    resyncMs: 180_000,
+    log: aRecordingLogger(),
+    onChange: (evaluation) => changed.push(evaluation),
+    onGone: (ref) => gone.push(ref),
+  });
+  resources.start();
+  return resources;
+}
+
+const refTo = (name: string, uid: string): ResourceRef => ({
+  controller: 'shadows',
+  namespace: 'default',
+  name,
+  uid,
+});
+
+const verdicts = () =>
+  Object.fromEntries([...resources.all()].map(({ ref, verdict }) => [ref.name, verdict.needsWork]));
+
+describe('Resources', () => {
+  it('judges a resource together with its child', async () => {
+    webs.put('right', { wants: 'a' });
+    webs.put('wrong', { wants: 'a' });
+    webs.put('alone', { wants: 'a' });
+    children.put('one', { of: 'right', has: 'a' });
+    children.put('two', { of: 'wrong', has: 'b' });
+    await watching().synced();
+    expect(verdicts()).toEqual({ right: false, wrong: true, alone: true });
+  });
+
+  it('says nothing while one of its lists is not complete', async () => {
+    const held: (() => void)[] = [];
+    children.faults.list.push((request, response) => held.push(() => children.handler(request, response)));
+    webs.put('web', { wants: 'a' });
+    watching();
+    await eventually(() => webs.openWatches === 1 && held.length === 1);
+    webs.put('web', { wants: 'b' });
+    await eventually(() => [...resources.all()].some(({ fingerprint }) => fingerprint.includes('"b"')));
+    expect(changed).toEqual([]);
+    expect(resources.hasSynced()).toBe(false);
+    for (const answer of held) answer();
+    await resources.synced();
+    expect(verdicts()).toEqual({ web: true });
+  });
+
+  it('tells of a resource that changed, or whose child came or changed', async () => {
+    webs.put('web', { wants: 'a' });
+    await watching().synced();
+    await eventually(() => webs.openWatches + children.openWatches === 2);
+    webs.put('web', { wants: 'b' });
+    await eventually(() => changed.length === 1);
+    children.put('one', { of: 'web', has: 'a' });
+    await eventually(() => changed.length === 2);
+    children.put('one', { of: 'web', has: 'b' });
+    await eventually(() => changed.length === 3);
+    expect(changed.map(({ ref, verdict }) => [ref, verdict.needsWork])).toEqual([
+      [refTo('web', 'uid-1'), true],
+      [refTo('web', 'uid-1'), true],
+      [refTo('web', 'uid-1'), false],
+    ]);
+  });
+
+  it('tells of a resource whose child is gone', async () => {
+    webs.put('web', { wants: 'a' });
+    children.put('one', { of: 'web', has: 'a' });
+    await watching().synced();
+    await eventually(() => children.openWatches === 1);
+    children.remove('one');
+    await eventually(() => changed.length === 1);
+    expect(changed[0]?.verdict.needsWork).toBe(true);
+  });
+
+  it('says nothing of a child whose resource goes right after it', async () => {
+    webs.put('web', { wants: 'a' });
+    webs.put('last', { wants: '' });
+    children.put('one', { of: 'web', has: 'a' });
+    children.put('two', { of: 'last', has: '' });
+    await watching().synced();
+    await eventually(() => webs.openWatches + children.openWatches === 2);
+    children.remove('one');
+    webs.remove('web');
+    children.remove('two');
+    await eventually(() => changed.length > 0);
+    expect(gone).toEqual([refTo('web', 'uid-1')]);
+    expect(changed.map(({ ref }) => ref.name)).toEqual(['last']);
+  });
+
+  it('says nothing of a child of nobody', async () => {
+    webs.put('web', { wants: 'a' });
+    await watching().synced();
+    await eventually(() => children.openWatches === 1);
+    children.put('one', { of: 'nobody', has: 'a' });
+    children.put('two', { of: 'web', has: 'a' });
+    await eventually(() => changed.length > 0);
+    expect(changed.map(({ ref }) => ref.name)).toEqual(['web']);
+  });
+
+  it('finds a resource by its UID, not by its name alone', async () => {
+    webs.put('web', { wants: 'a' });
+    await watching().synced();
+    expect(resources.find(refTo('web', 'uid-1'))?.verdict).toEqual({
+      needsWork: true,
+      reason: 'differs',
+      seen: 'a',
+    });
+    expect(resources.find(refTo('web', 'uid-0'))).toBeUndefined();
+  });
+
+  it('takes a resource that was created again with the same name for another', async () => {
+    webs.put('web', { wants: 'a' });
+    await watching().synced();
+    await eventually(() => webs.openWatches === 1);
+    webs.remove('web');
+    webs.put('web', { wants: 'a' });
+    await eventually(() => changed.length === 1);
+    expect(gone).toEqual([refTo('web', 'uid-1')]);
+    expect(changed[0]?.ref).toEqual(refTo('web', 'uid-2'));
+  });
+
+  it('sees a state as the same where only the resourceVersion differs', async () => {
+    webs.put('web', { wants: 'a' });
+    await watching().synced();
+    const before = resources.find(refTo('web', 'uid-1'))?.fingerprint;
+    await eventually(() => webs.openWatches === 1);
+    webs.put('web', { wants: 'a', other: 'label' });
+    await eventually(() => changed.length === 1);
+    webs.put('web', { wants: 'b' });
+    await eventually(() => changed.length === 2);
+    expect(changed[0]?.fingerprint).toBe(before);
+    expect(changed[1]?.fingerprint).not.toBe(before);
+  });
+
+  it('asks for all namespaces at once, metadata alone and with the field selector where that is declared', async () => {
+    await watching().synced();
+    const asked = server.requests.map(({ url, headers }) => ({
+      path: url.pathname,
+      fieldSelector: url.searchParams.get('fieldSelector'),
+      metadataOnly: (headers.accept ?? '').includes('PartialObjectMetadata'),
+    }));
+    expect(asked).toEqual(
+      expect.arrayContaining([
+        { path: '/api/v1/webs', fieldSelector: 'status.phase!=Failed', metadataOnly: true },
+        { path: '/api/v1/shadows', fieldSelector: null, metadataOnly: false },
+      ]),
+    );
+    expect(new Set(asked.map(({ path }) => path))).toEqual(new Set(['/api/v1/webs', '/api/v1/shadows']));
+  });
+
+  it('asks for the namespaces that are named, each by itself', async () => {
+    await watching(['one', 'two']).synced();
+    const paths = new Set(server.requests.map(({ url }) => url.pathname));
+    expect([...paths].sort()).toEqual([
+      '/api/v1/namespaces/one/shadows',
+      '/api/v1/namespaces/one/webs',
+      '/api/v1/namespaces/two/shadows',
+      '/api/v1/namespaces/two/webs',
+    ]);
+  });
+
+  it('says what keeps it from watching', async () => {
+    const denied = answerJson(403, { kind: 'Status', message: 'forbidden: User "operator" cannot list' });
+    for (let i = 0; i < 20; i += 1) webs.faults.list.push(denied);
+    watching();
+    await eventually(() => resources.problems.length > 0);
+    expect(resources.problems).toEqual([
+      expect.stringContaining('403 forbidden: User "operator" cannot list'),
+    ]);
+    expect(resources.hasSynced()).toBe(false);
+  });
+});

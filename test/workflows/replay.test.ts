@@ -1,0 +1,41 @@
+import { beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { Worker } from '@temporalio/worker';
+import { readdirSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { workflowBundle, type WorkflowBundle } from '../../src/temporal/bundle.ts';
+import { ONE_STEP_WORKFLOWS, quieten } from '../support/workflow-world.ts';
+import { CASE_NAMES } from './cases.ts';
+
+jest.setTimeout(60_000);
+
+const HISTORIES = new URL('../histories/', import.meta.url);
+
+/** `podLabel/0.1.0-quick-success.json` */
+const files = readdirSync(HISTORIES, { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.json'))
+  .sort();
+
+let bundle: WorkflowBundle;
+
+beforeAll(async () => {
+  quieten();
+  bundle = await workflowBundle();
+});
+
+/** One that fails means that runs under way would fail too: use `patched()`, or a new worker version. */
+describe('a run that an earlier version has begun', () => {
+  it.each(files)('goes on in the same way: %s', async (file) => {
+    const history: unknown = JSON.parse(await readFile(new URL(file, HISTORIES), 'utf8'));
+    await Worker.runReplayHistory({ workflowBundle: bundle }, history);
+  });
+});
+
+describe('the recorded histories', () => {
+  it('are of every case of every workflow that is one step', () => {
+    const cases = new Set(files.map((file) => file.replace(/\/[\d.]+-/, '/')));
+    const wanted = Object.keys(ONE_STEP_WORKFLOWS).flatMap((workflow) =>
+      CASE_NAMES.map((name) => `${workflow}/${name}.json`),
+    );
+    expect(wanted.filter((name) => !cases.has(name))).toEqual([]);
+  });
+});
