@@ -108,7 +108,9 @@ describe('an operator that is killed', () => {
     await eventually(() => bindingOf(other.metadata.name), CONVERGED_WITHIN_MS);
     for (const pod of pods) await eventuallyOver(pod);
     expect(writesIn(namespace, 'pods')).toEqual(all.map((name) => `patch ${name}`));
-    expect(writesIn(other.metadata.name, 'rolebindings')).toEqual(['create']);
+    expect(writesIn(other.metadata.name, 'rolebindings')).toEqual([
+      `create ad-kubernetes-${other.metadata.name}`,
+    ]);
   });
 
   it('finds out, once started again, what was created, changed and deleted meanwhile', async () => {
@@ -157,7 +159,9 @@ describe('two operators at once', () => {
     await eventually(() => bindingOf(other.metadata.name), CONVERGED_WITHIN_MS);
     for (const pod of pods) await eventuallyOver(pod);
     expect(writesIn(namespace, 'pods')).toEqual(all.map((name) => `patch ${name}`));
-    expect(writesIn(other.metadata.name, 'rolebindings')).toEqual(['create']);
+    expect(writesIn(other.metadata.name, 'rolebindings')).toEqual([
+      `create ad-kubernetes-${other.metadata.name}`,
+    ]);
   });
 });
 

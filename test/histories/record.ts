@@ -51,7 +51,8 @@ async function recordCase(world: WorkflowWorld, { workflow, name, version }: Rec
 
 /** Stack traces and the names of machines say nothing to a replay, and something about who recorded it. */
 function withoutTraces(json: string): string {
-  return `${json.replaceAll(/"(stackTrace|identity)": "(?:[^"\\\\]|\\\\.)*"/g, '"$1": ""')}\n`;
+  const untraced = json.replaceAll(/"(stackTrace|identity)": "(?:[^"\\]|\\.)*"/g, '"$1": ""');
+  return `${untraced.replaceAll(/\b\d+@[\w.-]+/g, 'a-worker')}\n`;
 }
 
 function ignoreExisting(error: NodeJS.ErrnoException): void {

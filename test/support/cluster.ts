@@ -17,7 +17,7 @@ export const ROLE_BINDINGS: ResourceType = {
   plural: 'rolebindings',
 };
 export const CLUSTER_ROLE_BINDINGS: ResourceType = { ...ROLE_BINDINGS, plural: 'clusterrolebindings' };
-const CLUSTER_ROLES: ResourceType = { ...ROLE_BINDINGS, plural: 'clusterroles' };
+export const CLUSTER_ROLES: ResourceType = { ...ROLE_BINDINGS, plural: 'clusterroles' };
 const EVENTS: ResourceType = { group: 'events.k8s.io', version: 'v1', plural: 'events' };
 const SERVICE_ACCOUNTS: ResourceType = { group: '', version: 'v1', plural: 'serviceaccounts' };
 
@@ -106,9 +106,12 @@ export class TestCluster {
 
   /** Gives the user `operator` what `deploy/rbac/role.yaml` says, and nothing else. */
   async allowOperator(): Promise<void> {
-    const role = await readManifest(new URL('../../deploy/rbac/role.yaml', import.meta.url));
-    await created(this.create(CLUSTER_ROLES, role));
+    await created(this.create(CLUSTER_ROLES, await this.operatorRole()));
     await created(this.create(CLUSTER_ROLE_BINDINGS, OPERATOR_BINDING));
+  }
+
+  operatorRole(): Promise<Manifest> {
+    return readManifest(new URL('../../deploy/rbac/role.yaml', import.meta.url));
   }
 
   /** Takes it away again. */

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { request } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { KubeConfig } from '@kubernetes/client-node';
 
 export interface ProxiedRequest {
@@ -56,10 +56,10 @@ export class FaultProxy {
 
   async #writeKubeconfig(original: string, file: string): Promise<void> {
     const address = this.#server.address();
-    const port = (address as AddressInfo).port;
+    if (address === null || typeof address === 'string') throw new Error('not listening');
     const server = this.#target.url.origin;
     const text = original
-      .replace(server, `http://127.0.0.1:${port}`)
+      .replace(server, `http://127.0.0.1:${address.port}`)
       .replace(/"certificate-authority-data": "[^"]*"/, '"insecure-skip-tls-verify": true');
     await writeFile(file, text, { mode: 0o600 });
   }

@@ -7,8 +7,8 @@ import { RunsUnavailable } from '../../src/watcher/runs.ts';
 import { FakeRuns } from '../support/fake-runs.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';
 
-beforeEach(() => jest.useFakeTimers());
-afterEach(() => jest.useRealTimers());
+beforeEach(() => void jest.useFakeTimers());
+afterEach(() => void jest.useRealTimers());
 
 const refTo = (name: string): ResourceRef => ({
   controller: 'pod-label',

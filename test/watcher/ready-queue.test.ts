@@ -18,8 +18,8 @@ function aWorkshop(concurrency = 10) {
   return { queue, begun, end };
 }
 
-beforeEach(() => jest.useFakeTimers());
-afterEach(() => jest.useRealTimers());
+beforeEach(() => void jest.useFakeTimers());
+afterEach(() => void jest.useRealTimers());
 
 describe('ReadyQueue', () => {
   it('begins what is due at once, in order, at most so many at a time', async () => {

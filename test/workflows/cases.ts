@@ -67,11 +67,11 @@ export const CASES = {
   'durable-retries': completing(undefined, [failsUnavailable, failsUnavailable, succeeds('done at last')]),
 
   'change-while-working': async (world, workflow) => {
-    const { attempt, end } = anAttemptUnderWay();
-    const run = await world.start(workflow, undefined, [attempt, succeeds('done after the change')]);
+    const underWay = anAttemptUnderWay();
+    const run = await world.start(workflow, undefined, [underWay.attempt, succeeds('done after the change')]);
     await run.reached(() => run.passes.length === 1);
     await run.change();
-    end(converged('done before the change'));
+    underWay.end(converged('done before the change'));
     await run.result();
     return run;
   },
@@ -130,5 +130,5 @@ export const CASE_NAMES = Object.keys(CASES).filter((name): name is CaseName => 
 
 export function followedBy(story: readonly string[], first: string, then: string): boolean {
   const from = story.lastIndexOf(first);
-  return from !== -1 && story.indexOf(then, from) !== -1;
+  return from !== -1 && story.includes(then, from);
 }

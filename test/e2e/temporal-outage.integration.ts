@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
+import { buildServers } from '../../src/local/build.ts';
+import { startStack, type Stack } from '../../src/local/stack.ts';
+import { PODS, ROLE_BINDINGS, TestCluster } from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
+import { apiCallsOf, aTaskQueue, endOperators, startOperator, type Operator } from '../support/operator.ts';
+import { aPod } from '../support/pods.ts';
+
+jest.setTimeout(240_000);
+const CONVERGED_WITHIN_MS = 60_000;
+
+/** Its own: the others need their Temporal. */
+let stack: Stack;
+let cluster: TestCluster;
+let operator: Operator;
+let namespace: string;
+
+beforeAll(async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'durable-operator-test-'));
+  stack = await startStack({ dir, binaries: await buildServers({}), audit: true });
+  cluster = new TestCluster(stack.kubeconfig);
+  await cluster.allowOperator();
+  namespace = (await cluster.createNamespace()).metadata.name;
+  operator = await startOperator({
+    temporalAddress: stack.temporalAddress,
+    kubeconfig: await stack.kubeconfigFor('operator'),
+    taskQueue: aTaskQueue(),
+  });
+});
+
+afterAll(async () => {
+  await endOperators();
+  await cluster.close();
+  await stack.stop();
+});
+
+const at = (name: string) => ({ type: PODS, namespace, name });
+const create = (name: string) => cluster.create(PODS, aPod().in(namespace).named(name).annotated().manifest);
+const labelOf = async (name: string) => (await cluster.get(at(name)))?.metadata.labels?.[POD_NAME_LABEL];
+
+function eventuallyLabelled(...names: readonly string[]): Promise<true> {
+  return eventually(async () => {
+    expect(await Promise.all(names.map(labelOf))).toEqual(names);
+    return true as const;
+  }, CONVERGED_WITHIN_MS);
+}
+
+describe('changes while Temporal is down', () => {
+  it('are not lost: readiness says why nothing happens, and all converges once it is back', async () => {
+    await create('before');
+    await create('removed');
+    await eventuallyLabelled('before', 'removed');
+    await stack.stopServer('temporal');
+    await create('during');
+    await create('short-lived');
+    await cluster.patch(at('removed'), { metadata: { annotations: { [POD_NAME_ANNOTATION]: null } } });
+    const other = (await cluster.createNamespace()).metadata.name;
+    await cluster.delete(at('short-lived'));
+    const { status } = await eventually(async () => {
+      const readiness = await operator.readiness();
+      return readiness.body.includes('Temporal cannot be reached') && readiness;
+    }, CONVERGED_WITHIN_MS);
+    expect(status).toBe(503);
+    await stack.startServer('temporal');
+    await eventuallyLabelled('before', 'during');
+    await eventually(async () => (await labelOf('removed')) === undefined, CONVERGED_WITHIN_MS);
+    const binding = { type: ROLE_BINDINGS, namespace: other, name: `ad-kubernetes-${other}` };
+    await eventually(() => cluster.get(binding), CONVERGED_WITHIN_MS);
+    await eventually(async () => (await operator.readiness()).status === 200, CONVERGED_WITHIN_MS);
+    expect(patched()).toEqual(['before', 'during', 'removed', 'removed']);
+  });
+
+  /** Each once, and `removed` twice: its label came and went. */
+  function patched(): string[] {
+    return apiCallsOf('operator', stack.auditLog ?? '')
+      .filter(({ verb, objectRef }) => verb === 'patch' && objectRef?.resource === 'pods')
+      .filter(({ responseStatus }) => responseStatus?.code === 200)
+      .map(({ objectRef }) => objectRef?.name ?? '')
+      .sort();
+  }
+});
