@@ -13,9 +13,9 @@ const STUCK_AFTER_MS = 10_000;
 const callBegan = new Float64Array(new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT));
 
 /** Why the workflow thread does nothing any more, as a sentence. */
-export function workflowThreadProblem(): string | undefined {
+export function workflowThreadProblem(nowMs = Date.now()): string | undefined {
   const [sinceMs = 0] = callBegan;
-  const forMs = Date.now() - sinceMs;
+  const forMs = nowMs - sinceMs;
   if (sinceMs === 0 || forMs < STUCK_AFTER_MS) return undefined;
   return `a workflow has been computing for ${Math.round(forMs / 1000)} s without an end: no other one can go on`;
 }
