@@ -21,7 +21,11 @@ export async function workflowBundle(): Promise<WorkflowBundle> {
 /** Bundling takes seconds and memory, so a build does it beforehand. */
 export async function makeWorkflowBundle(): Promise<{ code: string }> {
   // Webpack is talkative at every other level.
-  return bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger('WARN') });
+  return bundleWorkflowCode({
+    workflowsPath,
+    logger: new DefaultLogger('WARN'),
+    preloadModules: ['@temporalio/workflow'],
+  });
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

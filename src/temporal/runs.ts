@@ -19,6 +19,7 @@ export interface RunsOptions {
 }
 
 const CALL_TIMEOUT_MS = 5_000;
+const WORKFLOW_TASK_TIMEOUT = '5s';
 const LIST_TIMEOUT_MS = 30_000;
 
 /** The runs of one task queue, on a Temporal server. */
@@ -34,6 +35,8 @@ export function temporalRuns({ connection, namespace, taskQueue, eager }: RunsOp
             taskQueue,
             args: [input],
             requestEagerStart: eager,
+            // After a worker was killed, its runs go on elsewhere only then.
+            workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
             typedSearchAttributes: searchAttributesOf(ref),
             staticSummary: summary,
             // An open run is told; a closed one is followed by the next of the same id.

@@ -1,4 +1,5 @@
 import { appendFileSync } from 'node:fs';
+import process from 'node:process';
 
 /** Appends `<passed> <failed>` to the file that TEST_TALLY names; a suite that did not run counts as a failure. */
 export default class TallyReporter {

@@ -5,25 +5,7 @@ import { eventually } from '../support/eventually.ts';
 
 const MINUTE_MS = 60_000;
 
-/** Goes into a sandbox as the SDK does, and computes there until it is told to leave. */
-const COMPUTING = `
-  const { workerData } = require('node:worker_threads');
-  const vm = require('node:vm');
-  const left = new Int32Array(workerData);
-  const context = vm.createContext({ isOver: () => Atomics.load(left, 0) === 1 });
-  let outcome = 'came to its end';
-  try {
-    new vm.Script('while (!isOver());').runInContext(context, { timeout: 1 });
-  } catch (error) {
-    outcome = error.code;
-  }
-  try {
-    require('node:v8').promiseHooks.createHook({ init() {} });
-  } catch (error) {
-    outcome += ', ' + error.message;
-  }
-  require('node:worker_threads').parentPort.postMessage(outcome);
-`;
+const COMPUTING = new URL('../support/computing-thread.mjs', import.meta.url);
 
 describe('the workflow thread', () => {
   let thread: Worker | undefined;
@@ -36,12 +18,12 @@ describe('the workflow thread', () => {
 
   it('goes into the sandbox without a time-out, tells since when, and keeps no promise hook', async () => {
     thread = await withFastWorkflowThreads(() =>
-      Promise.resolve(new workerThreads.Worker(COMPUTING, { eval: true, workerData: left.buffer })),
+      Promise.resolve(new workerThreads.Worker(COMPUTING, { workerData: left.buffer })),
     );
     const outcome = new Promise((resolve) => thread?.once('message', resolve));
-    await eventually(() => {
-      expect(workflowThreadProblem(Date.now() + MINUTE_MS)).toMatch(/computing for \d+ s without an end/);
-    });
+    expect(await eventually(() => workflowThreadProblem(Date.now() + MINUTE_MS))).toMatch(
+      /computing for \d+ s without an end/,
+    );
     expect(workflowThreadProblem()).toBeUndefined();
     Atomics.store(left, 0, 1);
     expect(await outcome).toBe('came to its end, promise hooks are switched off');
