@@ -52,4 +52,4 @@ function signalToEnd(log: Logger): AbortSignal {
   return controller.signal;
 }
 
-process.exitCode = await main();
+process.exit(await main());

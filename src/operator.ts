@@ -24,8 +24,11 @@ export async function runOperator(config: Config, log: Logger, signal: AbortSign
     const { connect, address, namespace } = config.temporal;
     const options = connect.connectionOptions;
     const connection = await connectToTemporal({ options, address, namespace, log, signal });
-    await serve({ config, log, signal, client, connection, parts });
-    await connection.close();
+    try {
+      await serve({ config, log, signal, client, connection, parts });
+    } finally {
+      await connection.close();
+    }
   } finally {
     await client.close();
     await health?.close();
@@ -58,12 +61,16 @@ async function serve(serving: Serving): Promise<void> {
     { command: config.command, taskQueue: config.taskQueue, temporal: config.temporal.address },
     'started',
   );
-  await Promise.race([aborted(signal), working ?? aborted(signal)]);
-  log.info({}, 'stopping: no new work is taken, what is in hand ends');
-  parts.problems = ['stopping'];
-  await parts.watcher?.stop();
-  if (worker?.getState() === 'RUNNING') worker.shutdown();
-  await working;
+  try {
+    // A worker ends by itself only where it cannot go on: its error then ends the program.
+    await Promise.race([aborted(signal), working ?? aborted(signal)]);
+    log.info({}, 'stopping: no new work is taken, what is in hand ends');
+  } finally {
+    parts.problems = ['stopping'];
+    await parts.watcher?.stop();
+    if (worker?.getState() === 'RUNNING') worker.shutdown();
+    await working;
+  }
   log.info({}, 'stopped');
 }
 

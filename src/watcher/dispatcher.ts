@@ -124,7 +124,7 @@ export class Dispatcher {
   #isNotNeeded(id: string, ref: ResourceRef): void {
     this.#options.log.debug(ref, 'no update required');
     const pending = this.#pending.get(id);
-    if (pending === undefined) return;
+    if (pending === undefined || pending.told === NOT_NEEDED) return;
     pending.told = undefined;
     pending.fruitless = 0;
     this.#awaited.get(id)?.();
