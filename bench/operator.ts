@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { freePort } from '../src/local/ports.ts';
+import { MEMORY_FLAGS } from '../src/local/operator-process.ts';
 import { packageRoot } from '../src/local/package-root.ts';
 import { eventually } from '../test/support/eventually.ts';
 import type { Target } from './target.ts';
@@ -23,7 +24,7 @@ export async function startOperator(target: Target, taskQueue: string): Promise<
   const healthAddress = `127.0.0.1:${await freePort()}`;
   const program = join(packageRoot(), 'dist', 'src', 'main.js');
   const own = ['--health-addr', healthAddress, '--task-queue', taskQueue, '--kubeconfig', target.kubeconfig];
-  const child = spawn(process.execPath, [program, 'run', ...own, '--log-level', 'warn'], {
+  const child = spawn(process.execPath, [...MEMORY_FLAGS, program, 'run', ...own, '--log-level', 'warn'], {
     stdio: ['ignore', 2, 2],
     env: { ...process.env, TEMPORAL_ADDRESS: target.temporalAddress },
   });

@@ -17,6 +17,12 @@ const GRACE_MS = 12_000;
 const READY_WITHIN_MS = 60_000;
 const INTERVAL_MS = 100;
 
+/**
+ * Node takes as much memory as the machine has to spare before it cleans up; an operator needs little. The image
+ * gives the same flags.
+ */
+export const MEMORY_FLAGS: readonly string[] = ['--max-old-space-size=256', '--max-semi-space-size=2'];
+
 export interface OperatorRequest {
   readonly config: Config;
   readonly surroundings: Surroundings;
@@ -31,7 +37,7 @@ export async function startOperator(request: OperatorRequest): Promise<void> {
   await surroundings.stack.startCompanion({
     name: OPERATOR,
     command: process.execPath,
-    args: [program(), ...operatorArguments(config), `--health-addr=127.0.0.1:${healthPort}`],
+    args: [...MEMORY_FLAGS, program(), ...operatorArguments(config), `--health-addr=127.0.0.1:${healthPort}`],
     env: await operatorEnvironment(config, surroundings),
     cwd: process.cwd(),
     graceMs: GRACE_MS,

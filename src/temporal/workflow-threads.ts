@@ -29,7 +29,8 @@ export async function withFastWorkflowThreads<T>(create: () => Promise<T>): Prom
   workerThreads.setEnvironmentData(CALL_BEGAN, callBegan.buffer);
   workerThreads.Worker = class extends Original {
     constructor(file: string | URL, options: WorkerOptions = {}) {
-      super(file, { ...options, execArgv: [...process.execArgv, '--import', pathToFileURL(preload).href] });
+      // Not with the process's own: V8's flags, which count for all threads anyway, are refused here.
+      super(file, { ...options, execArgv: ['--import', pathToFileURL(preload).href] });
     }
   };
   try {

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import workerThreads, { type Worker } from 'node:worker_threads';
 import { withFastWorkflowThreads, workflowThreadProblem } from '../../src/temporal/workflow-threads.ts';
 import { eventually } from '../support/eventually.ts';
@@ -9,7 +9,11 @@ const COMPUTING = new URL('../support/computing-thread.mjs', import.meta.url);
 
 describe('the workflow thread', () => {
   let thread: Worker | undefined;
-  const left = new Int32Array(new SharedArrayBuffer(4));
+  let left: Int32Array<SharedArrayBuffer>;
+
+  beforeEach(() => {
+    left = new Int32Array(new SharedArrayBuffer(4));
+  });
 
   afterEach(async () => {
     Atomics.store(left, 0, 1);
@@ -28,6 +32,20 @@ describe('the workflow thread', () => {
     Atomics.store(left, 0, 1);
     expect(await outcome).toBe('came to its end, promise hooks are switched off');
     expect(workflowThreadProblem(Date.now() + MINUTE_MS)).toBeUndefined();
+  });
+
+  it('is made where the process was given flags of V8, too', async () => {
+    const { execArgv } = process;
+    process.execArgv = ['--max-old-space-size=256'];
+    try {
+      Atomics.store(left, 0, 1);
+      thread = await withFastWorkflowThreads(() =>
+        Promise.resolve(new workerThreads.Worker(COMPUTING, { workerData: left.buffer })),
+      );
+    } finally {
+      process.execArgv = execArgv;
+    }
+    expect(await new Promise((resolve) => thread?.once('message', resolve))).toContain('came to its end');
   });
 
   it('leaves threads alone that are made later', async () => {
