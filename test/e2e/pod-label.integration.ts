@@ -64,7 +64,8 @@ function annotate({ metadata }: KubernetesObject, value: string | null) {
 
 const patchesOf = ({ metadata }: KubernetesObject) =>
   apiCallsOf('operator', stack.auditLog).filter(
-    ({ verb, objectRef }) => verb === 'patch' && objectRef?.name === metadata.name,
+    ({ verb, objectRef }) =>
+      verb === 'patch' && objectRef?.name === metadata.name && objectRef.namespace === metadata.namespace,
   );
 
 /** Everything about pods that were created before has been seen once one that was created after is labelled. */
