@@ -18,6 +18,7 @@ import {
 } from '../src/controllers/namespace-role-binding/decide.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { ApiError } from '../src/kubernetes/errors.ts';
+import { found } from '../src/kubernetes/found.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
 import { atTheEdge } from './edge.ts';
 import type { Recorder } from './events.ts';
@@ -193,16 +194,6 @@ function liveStep(step: RoleBindingStep, binding: RoleBinding | undefined): Live
       return { step, binding };
     default:
       return unreachable(step);
-  }
-}
-
-/** The object, or undefined where the server says that this very object is not there. @throws ApiError */
-async function found<T>(request: Promise<T>): Promise<T | undefined> {
-  try {
-    return await request;
-  } catch (error) {
-    if (error instanceof ApiError && error.classification === 'not-found') return undefined;
-    throw error;
   }
 }
 

@@ -1,9 +1,8 @@
 import type { NativeConnection, Worker } from '@temporalio/worker';
 import { activitiesFor } from '../activities/index.ts';
 import type { Config } from './config.ts';
+import { chosenControllers, controllerOptions } from './config/controllers.ts';
 import type { Logger } from './contract/logger.ts';
-import { controllersFor, type ControllerOptions } from './controllers/index.ts';
-import { parseLabelSelector } from './controllers/label-selector.ts';
 import { startHealthServer, type HealthServer } from './health.ts';
 import { createKubernetesClient, type KubernetesClient } from './kubernetes/client.ts';
 import { loadKubeConfig } from './kubernetes/config.ts';
@@ -84,9 +83,7 @@ function watcherOf({ config, log, client, connection }: Serving): Watcher {
   const { taskQueue, namespaces, resyncMs } = config;
   const { namespace } = config.temporal;
   return new Watcher({
-    controllers: controllersFor(controllerOptions(config)).filter(({ name }) =>
-      config.controllers.includes(name),
-    ),
+    controllers: chosenControllers(config),
     client,
     runs: temporalRuns({ connection, namespace, taskQueue, eager: config.command === 'run' }),
     namespaces,
@@ -94,11 +91,6 @@ function watcherOf({ config, log, client, connection }: Serving): Watcher {
     concurrency: STARTS_UNDER_WAY,
     log,
   });
-}
-
-function controllerOptions(config: Config): ControllerOptions {
-  const { namespaceSelector, ...roleBinding } = config.roleBinding;
-  return { roleBinding: { ...roleBinding, namespaceSelector: parseLabelSelector(namespaceSelector) } };
 }
 
 async function openHealth(config: Config, log: Logger, parts: Parts): Promise<HealthServer | undefined> {

@@ -1,7 +1,6 @@
 import { Client } from '@temporalio/client';
+import { chosenControllers } from '../config/controllers.ts';
 import type { Config } from '../config.ts';
-import { controllersFor } from '../controllers/index.ts';
-import { parseLabelSelector } from '../controllers/label-selector.ts';
 import { createKubernetesClient } from '../kubernetes/client.ts';
 import type { UnexpectedExit } from './guarded-servers.ts';
 import { lastLines } from './last-lines.ts';
@@ -86,10 +85,7 @@ async function converge(config: Config, surroundings: Surroundings, signal: Abor
   const cluster = createKubernetesClient(surroundings.cluster.kubeConfig);
   const connection = await connectTo(surroundings, config);
   const temporal = new Client({ connection, namespace: config.temporal.namespace });
-  const { namespaceSelector, ...roleBinding } = config.roleBinding;
-  const controllers = controllersFor({
-    roleBinding: { ...roleBinding, namespaceSelector: parseLabelSelector(namespaceSelector) },
-  }).filter(({ name }) => config.controllers.includes(name));
+  const controllers = chosenControllers(config);
   try {
     await runSamples({ cluster, temporal, controllers, table: liveTable(process.stdout), say, signal });
   } finally {

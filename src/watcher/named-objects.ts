@@ -2,7 +2,7 @@ import type { Projection } from '../contract/controller.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { KubernetesObject } from '../contract/object.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
-import { ApiError } from '../kubernetes/errors.ts';
+import { found } from '../kubernetes/found.ts';
 import { Backoff } from './backoff.ts';
 import { KnownObjects, type Change } from './known-objects.ts';
 
@@ -82,19 +82,10 @@ export class NamedObjects<P extends Projection> {
     }
   }
 
-  async #readOne(path: string): Promise<KubernetesObject | undefined> {
+  #readOne(path: string): Promise<KubernetesObject | undefined> {
     const { client, metadataOnly } = this.#options;
-    try {
-      return await client.request<KubernetesObject>({
-        method: 'GET',
-        path,
-        metadataOnly,
-        signal: this.#stopping.signal,
-      });
-    } catch (error) {
-      if (error instanceof ApiError && error.classification === 'not-found') return undefined;
-      throw error;
-    }
+    const { signal } = this.#stopping;
+    return found(client.request<KubernetesObject>({ method: 'GET', path, metadataOnly, signal }));
   }
 
   #take(objects: readonly KubernetesObject[]): void {
