@@ -32,12 +32,28 @@ export async function atTheEdge(
   const runLog = log.child(runFields(ref));
   try {
     const outcome = await pass(runLog);
-    if (outcome.result === 'converged') runLog.info({}, outcome.did);
-    else runLog.warn({}, `stalled: ${outcome.why}`);
+    tell(runLog, outcome);
     return outcome;
   } catch (error) {
     runLog.warn({ err: error }, 'failed, and will be tried again');
     throw asFailure(error, activityInfo().attempt);
+  }
+}
+
+function tell(log: Logger, outcome: Outcome): void {
+  switch (outcome.result) {
+    case 'converged':
+    case 'progressed':
+      log.info({}, outcome.did);
+      return;
+    case 'waiting':
+      log.info({}, `${outcome.did === undefined ? '' : `${outcome.did}; `}waiting for ${outcome.on}`);
+      return;
+    case 'stalled':
+      log.warn({}, `stalled: ${outcome.why}`);
+      return;
+    default:
+      unreachable(outcome);
   }
 }
 

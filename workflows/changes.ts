@@ -15,8 +15,16 @@ export interface Changes {
   readonly count: number;
   /** Resolves once there were more than `handled`. */
   after(handled: number): Promise<void>;
+  /** Resolves once there were more than `handled`, or when so much time has passed. */
+  afterAtMost(handled: number, time: Limit): Promise<void>;
   /** Ends `work`, or drops it because of a change that came while it was going on. */
   interrupting<T>(handled: number, work: () => Promise<T>): Promise<T | Interrupted>;
+}
+
+export interface Limit {
+  readonly ms: number;
+  /** What the Temporal UI calls the timer. */
+  readonly summary: string;
 }
 
 /** Work that was dropped because of a change. */
@@ -35,23 +43,33 @@ export function listenForChanges(): Changes {
       return count;
     },
     after,
-    async interrupting(handled, work) {
-      const working = new CancellationScope();
-      const watching = new CancellationScope();
-      const interruption = watching.run(async () => {
+    async afterAtMost(handled, { ms, summary }) {
+      if (count > handled) return;
+      await firstOf(
+        () => after(handled),
+        () => sleep(ms, { summary }),
+      );
+    },
+    interrupting(handled, work) {
+      const interruption = async () => {
         await after(handled);
         await sleep(GRACE_MS, { summary: 'the resource changed: let the attempt in hand end' });
         return { result: 'changed' } as const;
-      });
-      const completion = working.run(work);
-      try {
-        return await Promise.race([completion, interruption]);
-      } finally {
-        watching.cancel();
-        working.cancel();
-        // The loser of the race ends too; what it ends with is of no interest.
-        await Promise.allSettled([interruption, completion]);
-      }
+      };
+      return firstOf(interruption, work);
     },
   };
+}
+
+/** What ends first; the other is cancelled. */
+async function firstOf<A, B>(one: () => Promise<A>, other: () => Promise<B>): Promise<A | B> {
+  const scopes = [new CancellationScope(), new CancellationScope()] as const;
+  const racing = [scopes[0].run(one), scopes[1].run(other)] as const;
+  try {
+    return await Promise.race(racing);
+  } finally {
+    for (const scope of scopes) scope.cancel();
+    // The loser of the race ends too; what it ends with is of no interest.
+    await Promise.allSettled(racing);
+  }
 }

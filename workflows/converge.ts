@@ -12,7 +12,7 @@ import {
   type LocalActivityOptions,
 } from '@temporalio/workflow';
 import { FAILURE } from '../src/contract/failures.ts';
-import type { Outcome, RunInput } from '../src/contract/run.ts';
+import type { Outcome, RunInput, Waiting } from '../src/contract/run.ts';
 import { unreachable } from '../src/contract/unreachable.ts';
 import { listenForChanges, type Interrupted } from './changes.ts';
 
@@ -38,55 +38,82 @@ const LEAST_WAIT_MS = 1_000;
 
 /** The ways a controller brings its resource to what is wanted. */
 export interface Passes<Seen> {
-  /** Acts at once on what the watcher saw. Tried first and only once. */
-  readonly quick: (seen: Seen) => Promise<Outcome>;
-  /** Reads the live resource and does whatever is left to do, with durable backoff. */
-  readonly durable: () => Promise<Outcome>;
+  /** A single short write, on what the watcher saw. Tried first and only once. */
+  readonly quick?: (seen: Seen) => Promise<Outcome>;
+  /** Does whatever is left to do, with durable backoff. */
+  readonly durable: (given: Given<Seen>) => Promise<Outcome>;
+}
+
+/** What a durable pass may go by. */
+export interface Given<Seen> {
+  /** What the watcher saw; only for the first pass of all, where there is no quick one. Absent: read first. */
+  readonly seen?: Seen;
+  /** What the pass before said that this one is for, for people. */
+  readonly next?: string;
 }
 
 /**
  * The loop that every run is: pass over the resource until it is converged and no change is unhandled.
  *
- * A change ends any backoff; a stalled resource waits for one without a timer.
+ * A change ends any backoff and any waiting; a stalled resource waits for one without a timer.
  *
  * @returns what was done, for people: the run's result
  */
 export async function converge<Seen>(run: RunInput<Seen>, passes: Passes<Seen>): Promise<string> {
   const changes = listenForChanges();
-  const { seen } = run;
-  const durably = (handled: number) => attempt(() => changes.interrupting(handled, passes.durable));
-  // Not interruptible: it is over within a second, and most runs are nothing else.
-  const quickly = (given: Seen) => attempt(() => passes.quick(given));
-  let pass = seen === undefined ? durably : () => quickly(seen);
+  let pass = firstPass(run, passes);
   for (;;) {
     const handled = changes.count;
-    const end = await pass(handled);
+    const end = await attempt(() => (pass.isQuick ? pass.work() : changes.interrupting(handled, pass.work)));
     switch (end.result) {
       case 'converged':
         if (changes.count === handled) return end.did;
         break;
       case 'failed':
         // What failed for good on its durable try would fail again: only a change of the resource helps.
-        if (pass !== durably) break;
-        setCurrentDetails(waitingFor(end.why));
+        if (pass.isQuick) break;
+        setCurrentDetails(stalledBecause(end.why));
         await changes.after(handled);
         break;
       case 'stalled':
-        setCurrentDetails(waitingFor(end.why));
+        setCurrentDetails(stalledBecause(end.why));
         await changes.after(handled);
+        break;
+      case 'waiting':
+        setCurrentDetails(waitingFor(end));
+        await changes.afterAtMost(handled, { ms: end.atMostMs, summary: `in case nobody tells: ${end.on}` });
         break;
       case 'asked to wait':
         await waitUnshortened(end);
         break;
+      case 'progressed':
       case 'changed':
         break;
       default:
         unreachable(end);
     }
-    pass = durably;
-    setCurrentDetails('Working on it.');
+    pass = nextPass(end, passes);
     if (workflowInfo().continueAsNewSuggested) await startAfresh(run);
   }
+}
+
+interface NextPass<E> {
+  readonly isQuick: boolean;
+  readonly work: () => Promise<E>;
+}
+
+/** The first of all passes may go by what the watcher saw. */
+function firstPass<Seen>({ seen }: RunInput<Seen>, { quick, durable }: Passes<Seen>): NextPass<Outcome> {
+  if (seen === undefined) return { isQuick: false, work: () => durable({}) };
+  // A quick one is not interruptible: it is over within a second, and most runs are nothing else.
+  if (quick !== undefined) return { isQuick: true, work: () => quick(seen) };
+  return { isQuick: false, work: () => durable({ seen }) };
+}
+
+function nextPass<Seen>(end: End, { durable }: Passes<Seen>): NextPass<Outcome> {
+  const next = 'next' in end ? end.next : undefined;
+  setCurrentDetails(next === undefined ? 'Working on it.' : `Working on it: ${next}.`);
+  return { isQuick: false, work: () => durable(next === undefined ? {} : { next }) };
 }
 
 type End = Outcome | Failed | AskedToWait | Interrupted;
@@ -103,8 +130,12 @@ interface AskedToWait {
   readonly forMs: number;
 }
 
-function waitingFor(why: string): string {
+function stalledBecause(why: string): string {
   return `**Stalled**: ${why}\n\nWaits for a change of the resource.`;
+}
+
+function waitingFor({ on, did }: Waiting): string {
+  return `**Waiting** for ${on}.${did === undefined ? '' : `\n\nLast: ${did}.`}`;
 }
 
 async function attempt<E extends End>(pass: () => Promise<E>): Promise<E | Failed | AskedToWait> {

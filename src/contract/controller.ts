@@ -32,19 +32,34 @@ export interface Watched<P extends Projection> {
   /** Only `PartialObjectMetadata` is read. */
   readonly metadataOnly: boolean;
   readonly fieldSelector?: string;
+  /** Only objects with these labels; one that loses them counts as gone. */
+  readonly labelSelector?: string;
   /** The few fields to keep, or undefined where the object is of no interest. */
   project(object: KubernetesObject): P | undefined;
 }
 
-/** Does the resource need a run, and if so, what is the run to know? */
-export type Verdict<Seen> =
-  { readonly needsWork: false } | { readonly needsWork: true; readonly reason: string; readonly seen: Seen };
+/** Is the resource to have an open run, and if so, what is the run to know? */
+export type Verdict<Seen> = { readonly needsWork: false } | Need<Seen>;
+
+export interface Need<Seen> {
+  readonly needsWork: true;
+  /** For people. An open run is told once of every need that differs from the last in `reason` or `about`. */
+  readonly reason: string;
+  /** What else makes it another need, such as the generation. It holds nothing that the run itself changes. */
+  readonly about?: string;
+  /**
+   * An open run is at it by itself, as where it awaits the end of a Job: it is not told. Where none is open,
+   * one is started all the same.
+   */
+  readonly underWay?: true;
+  readonly seen: Seen;
+}
 
 /**
  * What the watcher needs to know of a controller. All of it is pure: the same objects give the same verdict.
  *
  * @typeParam Primary what is kept of the resource itself
- * @typeParam Child what is kept of an object that the resource owns or governs
+ * @typeParam Child what is kept of the objects that the resource owns or governs; a union where they are of several kinds
  * @typeParam Seen what a run is told of them
  */
 export interface Controller<
@@ -58,9 +73,10 @@ export interface Controller<
   /** The sentence that the Temporal UI shows over a run. */
   summary(ref: ResourceRef): string;
   readonly primary: Watched<Primary>;
-  readonly child?: Watched<Child>;
+  /** The kinds of objects that a resource owns or governs. */
+  readonly children: readonly Watched<Child>[];
   /** Is there anything to do? Asked again whenever one of the projections changes, and at every resync. */
-  needsWork(primary: Primary, child: Child | undefined): Verdict<Seen>;
+  needsWork(primary: Primary, children: readonly Child[]): Verdict<Seen>;
   /** What the operator's service account must be allowed, all of it and nothing more. */
   readonly permissions: readonly PolicyRule[];
 }

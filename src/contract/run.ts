@@ -20,16 +20,52 @@ export interface RunInput<Seen = unknown> extends Pass<Seen> {
 }
 
 /** What one pass over a resource came to. An activity returns it; the run acts on it. */
-export type Outcome =
-  /** The resource is as wanted; `did` says what was done, and becomes the run's result. */
-  | { readonly result: 'converged'; readonly did: string }
-  /** Waiting cannot help: the run stays open, without a timer, until the resource changes. */
-  | { readonly result: 'stalled'; readonly why: string };
+export type Outcome = Converged | Progressed | Waiting | Stalled;
 
-export function converged(did: string): Outcome {
+/** The resource is as wanted; `did` says what was done, and becomes the run's result. */
+export interface Converged {
+  readonly result: 'converged';
+  readonly did: string;
+}
+
+/** Something was done, and there is more to do at once. */
+export interface Progressed {
+  readonly result: 'progressed';
+  readonly did: string;
+  /** What the next pass is for, for people: it is the summary of its activity. */
+  readonly next?: string;
+}
+
+/** There is nothing to do until something else has happened, of which the watcher tells. */
+export interface Waiting {
+  readonly result: 'waiting';
+  /** What has to happen, as it follows "Waiting for". */
+  readonly on: string;
+  /** The next pass begins after so long even where nobody tells of anything; in milliseconds. */
+  readonly atMostMs: number;
+  readonly did?: string;
+  /** What the next pass is for, for people: it is the summary of its activity. */
+  readonly next?: string;
+}
+
+/** Waiting cannot help: the run stays open, without a timer, until the resource changes. */
+export interface Stalled {
+  readonly result: 'stalled';
+  readonly why: string;
+}
+
+export function converged(did: string): Converged {
   return { result: 'converged', did };
 }
 
-export function stalled(why: string): Outcome {
+export function progressed(did: string, next?: string): Progressed {
+  return { result: 'progressed', did, ...(next !== undefined && { next }) };
+}
+
+export function waiting(on: string, rest: Omit<Waiting, 'result' | 'on'>): Waiting {
+  return { result: 'waiting', on, ...rest };
+}
+
+export function stalled(why: string): Stalled {
   return { result: 'stalled', why };
 }

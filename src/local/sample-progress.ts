@@ -71,21 +71,24 @@ async function isAsWanted(
   );
   if (primary === undefined) return false;
   const children = await childrenIn(ref.namespace, controller, cluster);
-  return !controller.needsWork(
-    primary,
-    children.find(({ belongsTo }) => belongsTo === primary.key),
-  ).needsWork;
+  const own = children.filter(({ belongsTo }) => belongsTo === primary.key);
+  return !controller.needsWork(primary, own).needsWork;
 }
 
 async function childrenIn(
   namespace: string,
-  { child }: Controller,
+  { children }: Controller,
   cluster: KubernetesClient,
 ): Promise<ChildProjection[]> {
-  if (child === undefined) return [];
-  const path = resourcePath(child, child.namespaced ? { namespace } : {});
-  const { items } = await cluster.request<KubernetesList>({ method: 'GET', path });
-  return (items ?? []).map((item) => child.project(item)).filter((projection) => projection !== undefined);
+  const ofEachKind = await Promise.all(
+    children.map(async (child) => {
+      const path = resourcePath(child, child.namespaced ? { namespace } : {});
+      const query = { labelSelector: child.labelSelector, fieldSelector: child.fieldSelector };
+      const { items } = await cluster.request<KubernetesList>({ method: 'GET', path, query });
+      return (items ?? []).map((item) => child.project(item));
+    }),
+  );
+  return ofEachKind.flat().filter((projection) => projection !== undefined);
 }
 
 /** A summary says whose it is and, after a colon, what is wanted. */

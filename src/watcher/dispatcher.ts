@@ -114,9 +114,13 @@ export class Dispatcher {
     for (const id of open) this.#isOpen(id, askedAtMs, again);
   }
 
-  #isNeeded(id: string, { ref, fingerprint }: Evaluation): void {
+  #isNeeded(id: string, { ref, verdict, fingerprint }: Evaluation): void {
     const pending = this.#obtain(id, ref);
     if (pending.told === fingerprint) return;
+    if (isUnderWay(verdict, pending)) {
+      this.#needsNoTelling(id, pending, fingerprint);
+      return;
+    }
     if (pending.told === undefined) pending.notBeforeMs = 0;
     this.#enqueue(id, pending);
   }
@@ -133,10 +137,18 @@ export class Dispatcher {
     else if (!pending.busy && pending.touchedAtMs === 0) this.#pending.delete(id);
   }
 
+  /** The run that was started or told is at it by itself. */
+  #needsNoTelling(id: string, pending: Pending, fingerprint: string): void {
+    pending.told = fingerprint;
+    pending.fruitless = 0;
+    this.#awaited.get(id)?.();
+  }
+
   /** Where a run is not in the list, it has ended, unless it is too young to be there. */
   #hasEnded(id: string, pending: Pending, askedAtMs: number): void {
     if (pending.busy || pending.dirty || pending.touchedAtMs > askedAtMs - VISIBILITY_LAG_MS) return;
     pending.run = 'unknown';
+    pending.touchedAtMs = 0;
     if (!this.#verdictOn(pending.ref).needsWork) {
       this.#pending.delete(id);
       return;
@@ -196,7 +208,8 @@ export class Dispatcher {
   async #startOrTell(id: string, pending: Pending): Promise<void> {
     const evaluation = this.#options.known.find(pending.ref);
     if (evaluation?.verdict.needsWork) {
-      await this.#startOrSignal(id, pending, evaluation);
+      if (isUnderWay(evaluation.verdict, pending)) this.#needsNoTelling(id, pending, evaluation.fingerprint);
+      else await this.#startOrSignal(id, pending, evaluation);
       return;
     }
     // Whether a run of unknown state is open, the next sweep finds out.
@@ -276,6 +289,11 @@ export class Dispatcher {
   #verdictOn(ref: ResourceRef) {
     return this.#options.known.find(ref)?.verdict ?? NO_WORK;
   }
+}
+
+/** Whether a run that, as far as is known, is open awaits by itself what comes next. */
+function isUnderWay(verdict: Evaluation['verdict'], { touchedAtMs }: Pending): boolean {
+  return verdict.needsWork && verdict.underWay === true && touchedAtMs > 0;
 }
 
 /** Asks anew: the compiler believes that nobody has set it since. */

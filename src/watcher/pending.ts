@@ -16,7 +16,7 @@ export interface Pending {
   busy: boolean;
   /** What the run was last told of; undefined: it has to be told. */
   told: string | undefined;
-  /** When it was last started or told, in milliseconds since the epoch. */
+  /** When it was last started or told, in milliseconds since the epoch; 0 where no run is known that has not ended. */
   touchedAtMs: number;
   /** Not to be started or told before; milliseconds since the epoch. */
   notBeforeMs: number;

@@ -11,7 +11,7 @@ import { Reflector, type Change } from './reflector.ts';
 export interface Evaluation {
   readonly ref: ResourceRef;
   readonly verdict: Verdict<unknown>;
-  /** Equal where nothing that the controller looks at has changed. */
+  /** Names the need: equal where an open run need not be told. */
   readonly fingerprint: string;
 }
 
@@ -45,16 +45,20 @@ export class Resources {
   readonly #reflectors: readonly Watching[];
   /** By the key of the resource. */
   readonly #primaries = new Map<string, Projection>();
-  /** By the key of the resource that they belong to. */
-  readonly #children = new Map<string, ChildProjection>();
+  /** By the key of the resource that they belong to, and then by their own. */
+  readonly #children = new Map<string, Map<string, ChildProjection>>();
+  /** The keys of resources whose children changed since they were last looked at. */
+  readonly #toLookAt = new Set<string>();
 
   constructor(options: ResourcesOptions) {
     this.controller = options.controller;
     this.#options = options;
-    const { primary, child } = options.controller;
+    const { primary, children } = options.controller;
     this.#reflectors = [
       ...this.#reflect(primary, (change) => this.#primaryChanged(change)),
-      ...(child ? this.#reflect(child, (change) => this.#childChanged(change)) : []),
+      ...children.flatMap((child) =>
+        this.#reflect(child, (change) => this.#childChanged(child.plural, change)),
+      ),
     ];
   }
 
@@ -93,49 +97,72 @@ export class Resources {
   #reflect<P extends Projection>(watched: Watched<P>, onChange: (change: Change<P>) => void): Watching[] {
     const { client, namespaces, resyncMs, log } = this.#options;
     const project = (object: KubernetesObject) => watched.project(object);
-    const { metadataOnly, fieldSelector } = watched;
+    const { metadataOnly, fieldSelector, labelSelector } = watched;
     const common = { client, metadataOnly, project, onChange, log };
-    if (namespaces.length === 0) {
-      return [new Reflector<P>({ ...common, fieldSelector, path: resourcePath(watched) })];
-    }
+    const reflector = (path: string) => new Reflector<P>({ ...common, fieldSelector, labelSelector, path });
+    if (namespaces.length === 0) return [reflector(resourcePath(watched))];
     if (!watched.namespaced) {
       const paths = namespaces.map((name) => resourcePath(watched, { name }));
       return [new NamedObjects<P>({ ...common, paths, everyMs: resyncMs })];
     }
-    return namespaces.map(
-      (namespace) =>
-        new Reflector<P>({ ...common, fieldSelector, path: resourcePath(watched, { namespace }) }),
-    );
+    return namespaces.map((namespace) => reflector(resourcePath(watched, { namespace })));
   }
 
-  #primaryChanged(change: Change<Projection>): void {
-    keep(this.#primaries, change.object.key, change);
+  #primaryChanged({ type, object }: Change<Projection>): void {
+    if (type === 'deleted') this.#primaries.delete(object.key);
+    else this.#primaries.set(object.key, object);
     if (!this.hasSynced()) return;
-    if (change.type === 'deleted') this.#options.onGone(this.#refOf(change.object));
-    else this.#options.onChange(this.#evaluate(change.object));
+    if (type === 'deleted') this.#options.onGone(this.#refOf(object));
+    else this.#options.onChange(this.#evaluate(object));
   }
 
-  #childChanged(change: Change<ChildProjection>): void {
-    const { belongsTo } = change.object;
-    keep(this.#children, belongsTo, change);
+  #childChanged(plural: string, change: Change<ChildProjection>): void {
+    const { object } = change;
+    if (change.type === 'deleted') {
+      this.#forgetChild(plural, object);
+      setTimeout(() => this.#lookAtSoon(object.belongsTo), SETTLE_MS).unref();
+      return;
+    }
+    if (change.before !== undefined && change.before.belongsTo !== object.belongsTo) {
+      this.#forgetChild(plural, change.before);
+      this.#lookAtSoon(change.before.belongsTo);
+    }
+    this.#keepChild(plural, object);
+    this.#lookAtSoon(object.belongsTo);
+  }
+
+  #keepChild(plural: string, child: ChildProjection): void {
+    const siblings = this.#children.get(child.belongsTo) ?? new Map<string, ChildProjection>();
+    siblings.set(`${plural}/${child.key}`, child);
+    this.#children.set(child.belongsTo, siblings);
+  }
+
+  #forgetChild(plural: string, { belongsTo, key }: ChildProjection): void {
+    const siblings = this.#children.get(belongsTo);
+    siblings?.delete(`${plural}/${key}`);
+    if (siblings?.size === 0) this.#children.delete(belongsTo);
+  }
+
+  /** Many children change at once: their resource is looked at once for all events that came together. */
+  #lookAtSoon(key: string): void {
     if (!this.hasSynced()) return;
-    if (change.type === 'deleted') setTimeout(() => this.#lookAgain(belongsTo), SETTLE_MS).unref();
-    else this.#lookAgain(belongsTo);
+    if (this.#toLookAt.size === 0) setImmediate(() => this.#lookAtAll());
+    this.#toLookAt.add(key);
   }
 
-  #lookAgain(key: string): void {
-    const primary = this.#primaries.get(key);
-    if (primary !== undefined) this.#options.onChange(this.#evaluate(primary));
+  #lookAtAll(): void {
+    const keys = [...this.#toLookAt];
+    this.#toLookAt.clear();
+    for (const key of keys) {
+      const primary = this.#primaries.get(key);
+      if (primary !== undefined) this.#options.onChange(this.#evaluate(primary));
+    }
   }
 
   #evaluate(primary: Projection): Evaluation {
-    const child = this.#children.get(primary.key);
-    const ref = this.#refOf(primary);
-    return {
-      ref,
-      verdict: this.controller.needsWork(primary, child),
-      fingerprint: fingerprintOf(primary) + (child ? fingerprintOf(child) : ''),
-    };
+    const children = [...(this.#children.get(primary.key)?.values() ?? [])];
+    const verdict = this.controller.needsWork(primary, children);
+    return { ref: this.#refOf(primary), verdict, fingerprint: fingerprintOf(verdict) };
   }
 
   /** A Namespace is cluster-scoped, and counts as lying in the namespace that it is. */
@@ -149,12 +176,6 @@ export class Resources {
   }
 }
 
-function keep<P>(kept: Map<string, P>, key: string, { type, object }: { type: string; object: P }): void {
-  if (type === 'deleted') kept.delete(key);
-  else kept.set(key, object);
-}
-
-/** All that is kept but the resourceVersion, which every write changes. */
-function fingerprintOf(projection: Projection): string {
-  return JSON.stringify({ ...projection, resourceVersion: undefined });
+function fingerprintOf(verdict: Verdict<unknown>): string {
+  return verdict.needsWork ? `${verdict.reason} ${verdict.about ?? ''}` : '';
 }

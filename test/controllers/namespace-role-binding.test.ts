@@ -160,7 +160,7 @@ describe('what the watcher knows', () => {
   const namespace = controller.primary.project({ metadata: aNamespace() });
 
   it('of a binding of the name that is wanted is its state', () => {
-    expect(controller.child?.project(aBinding())).toEqual({
+    expect(controller.children[0]?.project(aBinding())).toEqual({
       key: 'team-1/ad-kubernetes-team-1',
       belongsTo: 'team-1',
       uid: 'uid-2',
@@ -170,12 +170,12 @@ describe('what the watcher knows', () => {
   });
 
   it('of a binding of any other name is nothing', () => {
-    expect(controller.child?.project(aBinding({}, { name: 'admins' }))).toBeUndefined();
+    expect(controller.children[0]?.project(aBinding({}, { name: 'admins' }))).toBeUndefined();
   });
 
   it('asks for a run where the binding is missing', () => {
     if (namespace === undefined) throw new Error('every Namespace is of interest');
-    expect(controller.needsWork(namespace, undefined)).toEqual({
+    expect(controller.needsWork(namespace, [])).toEqual({
       needsWork: true,
       reason: 'the namespace has no role binding',
       seen: { step: 'create' },

@@ -65,7 +65,7 @@ describe('what the watcher knows of a Pod', () => {
   });
 
   it('tells a run the step and the resourceVersion that a write is conditional on', () => {
-    expect(podLabel.needsWork(project(aPod(annotated('true'))), undefined)).toEqual({
+    expect(podLabel.needsWork(project(aPod(annotated('true'))), [])).toEqual({
       needsWork: true,
       reason: 'the annotation asks for the label, which is missing or wrong',
       seen: { step: 'add', resourceVersion: '7' },
@@ -73,7 +73,7 @@ describe('what the watcher knows of a Pod', () => {
   });
 
   it('starts no run for a Pod that is right', () => {
-    expect(podLabel.needsWork(project(aPod()), undefined)).toEqual({ needsWork: false });
+    expect(podLabel.needsWork(project(aPod()), [])).toEqual({ needsWork: false });
   });
 
   it('is read as metadata alone, and finished Pods are left out by the server', () => {

@@ -44,6 +44,13 @@ function aWatcher({ concurrency = 10 } = {}) {
     dispatcher,
     needs: (ref: ResourceRef, state = 'wrong') =>
       keep({ ref, fingerprint: state, verdict: { needsWork: true, reason: state, seen: { state } } }),
+    /** Needs an open run, which awaits by itself what comes next. */
+    isUnderWay: (ref: ResourceRef, state = 'under way') =>
+      keep({
+        ref,
+        fingerprint: state,
+        verdict: { needsWork: true, reason: state, underWay: true, seen: { state } },
+      }),
     isRight: (ref: ResourceRef) => keep({ ref, fingerprint: 'right', verdict: { needsWork: false } }),
     isGone: (ref: ResourceRef) => {
       resources.delete(workflowIdFor(ref));
@@ -104,6 +111,58 @@ describe('a resource that needs work', () => {
     const told = runs.calls.filter((call) => call.startsWith('tell'));
     expect(told.length).toBeLessThanOrEqual(2);
     expect(told.at(-1)).toBe('tell web: state 99');
+  });
+
+  it('gets a run where nobody is at it, even where a run would not be told', async () => {
+    const { runs, isUnderWay } = aWatcher();
+    isUnderWay(web);
+    await after(AT_ONCE);
+    expect(runs.calls).toEqual(['start web']);
+  });
+
+  it('has its run not told of what that awaits by itself, however it comes about', async () => {
+    const { runs, needs, isUnderWay } = aWatcher();
+    needs(web);
+    await after(100);
+    needs(web, 'nothing is at it, for a moment');
+    isUnderWay(web, 'the Job runs');
+    await after(10_000);
+    isUnderWay(web, 'the Job still runs');
+    await after(10_000);
+    expect(runs.calls).toEqual(['start web']);
+  });
+
+  it('has its run told of the next change once what it awaited has come', async () => {
+    const { runs, needs, isUnderWay } = aWatcher();
+    needs(web, 'no Job');
+    await after(1_000);
+    isUnderWay(web, 'the Job runs');
+    await after(1_000);
+    needs(web, 'no Job');
+    await after(1_000);
+    expect(runs.calls).toEqual(['start web', 'start web', 'tell web: no Job']);
+  });
+
+  it('gets another run where the one that awaited something was ended by somebody', async () => {
+    const { runs, dispatcher, needs, isUnderWay } = aWatcher();
+    needs(web, 'no Job');
+    await after(1_000);
+    isUnderWay(web, 'the Job runs');
+    runs.end(web);
+    await after(10_000);
+    await dispatcher.sweep(false);
+    await after(10_000);
+    expect(runs.calls).toEqual(['start web', 'list', 'start web']);
+  });
+
+  it('holds its place among the starts no longer than until it is under way', async () => {
+    const { runs, needs, isUnderWay } = aWatcher({ concurrency: 1 });
+    needs(web);
+    needs(refTo('next'));
+    await after(10);
+    isUnderWay(web);
+    await after(AT_ONCE);
+    expect(runs.calls).toEqual(['start web', 'start next']);
   });
 
   it('gets another run where the one before has ended', async () => {

@@ -28,7 +28,13 @@ const identity = ({ namespace, name, uid, resourceVersion }: ObjectMeta) => ({
   resourceVersion,
 });
 
-/** A web wants one shadow that has what it wants. */
+const hadBy = (followers: readonly Shadow[]) =>
+  followers
+    .map(({ has }) => has)
+    .sort()
+    .join('+');
+
+/** A web wants its shadows and echoes to have, all together, what it wants: `a+b`. */
 const shadows: Controller<Web, Shadow, string> = {
   name: 'shadows',
   workflowType: 'shadow',
@@ -42,20 +48,21 @@ const shadows: Controller<Web, Shadow, string> = {
     fieldSelector: 'status.phase!=Failed',
     project: ({ metadata }) => ({ ...identity(metadata), wants: metadata.labels?.['wants'] ?? '' }),
   },
-  child: {
+  children: ['shadows', 'echoes'].map((plural) => ({
     group: '',
     version: 'v1',
-    plural: 'shadows',
+    plural,
     namespaced: true,
     metadataOnly: false,
+    labelSelector: 'of',
     project: ({ metadata }) => ({
       ...identity(metadata),
       belongsTo: `default/${metadata.labels?.['of'] ?? ''}`,
       has: metadata.labels?.['has'] ?? '',
     }),
-  },
-  needsWork: ({ wants }, shadow) =>
-    wants === shadow?.has ? NO_WORK : { needsWork: true, reason: 'differs', seen: wants },
+  })),
+  needsWork: ({ wants }, followers) =>
+    wants === hadBy(followers) ? NO_WORK : { needsWork: true, reason: 'differs', about: wants, seen: wants },
   permissions: [],
 };
 
@@ -63,6 +70,7 @@ let server: FakeApiServer;
 let client: KubernetesClient;
 let webs: FakeCollection;
 let children: FakeCollection;
+let echoes: FakeCollection;
 let resources: Resources;
 let changed: Evaluation[];
 let gone: ResourceRef[];
@@ -70,9 +78,14 @@ let gone: ResourceRef[];
 beforeEach(async () => {
   webs = new FakeCollection();
   children = new FakeCollection();
+  echoes = new FakeCollection();
+  const collections = new Map([
+    ['webs', webs],
+    ['shadows', children],
+    ['echoes', echoes],
+  ]);
   server = await FakeApiServer.start((request, response) => {
-    const collection = request.url.pathname.endsWith('/webs') ? webs : children;
-    collection.handler(request, response);
+    collections.get(request.url.pathname.split('/').at(-1) ?? '')?.handler(request, response);
   });
   client = createKubernetesClient(server.kubeConfig());
   changed = [];
@@ -99,6 +112,12 @@ function watching(namespaces: readonly string[] = []): Resources {
   return resources;
 }
 
+const addedShadow = (name: string, index: number) => {
+  const labels = { of: 'web', has: 'a' };
+  const metadata = { name, namespace: 'default', uid: name, resourceVersion: `${1000 + index}`, labels };
+  return JSON.stringify({ type: 'ADDED', object: { metadata } });
+};
+
 const refTo = (name: string, uid: string): ResourceRef => ({
   controller: 'shadows',
   namespace: 'default',
@@ -120,6 +139,37 @@ describe('Resources', () => {
     expect(verdicts()).toEqual({ right: false, wrong: true, alone: true });
   });
 
+  it('judges a resource together with all of its children, of whatever kind', async () => {
+    webs.put('web', { wants: 'a+a+b' });
+    children.put('one', { of: 'web', has: 'a' });
+    children.put('two', { of: 'web', has: 'a' });
+    echoes.put('one', { of: 'web', has: 'b' });
+    await watching().synced();
+    expect(verdicts()).toEqual({ web: false });
+  });
+
+  it('tells once of a resource whose children changed all at once', async () => {
+    webs.put('web', { wants: 'a+a+a' });
+    await watching().synced();
+    await eventually(() => children.openWatches === 1);
+    children.sendLine(['one', 'two', 'three'].map(addedShadow).join('\n'));
+    await eventually(() => verdicts()['web'] === false);
+    await eventually(() => changed.length > 0);
+    expect(changed.map(({ verdict }) => verdict.needsWork)).toEqual([false]);
+  });
+
+  it('tells both resources of a child that passes from one to the other', async () => {
+    webs.put('giver', { wants: '' });
+    webs.put('taker', { wants: 'a' });
+    children.put('one', { of: 'giver', has: 'a' });
+    await watching().synced();
+    await eventually(() => children.openWatches === 1);
+    children.put('one', { of: 'taker', has: 'a' });
+    await eventually(() => changed.length === 2);
+    expect(changed.map(({ ref }) => ref.name)).toEqual(['giver', 'taker']);
+    expect(verdicts()).toEqual({ giver: false, taker: false });
+  });
+
   it('says nothing while one of its lists is not complete', async () => {
     const held: (() => void)[] = [];
     children.faults.list.push((request, response) => held.push(() => children.handler(request, response)));
@@ -127,7 +177,7 @@ describe('Resources', () => {
     watching();
     await eventually(() => webs.openWatches === 1 && held.length === 1);
     webs.put('web', { wants: 'b' });
-    await eventually(() => [...resources.all()].some(({ fingerprint }) => fingerprint.includes('"b"')));
+    await eventually(() => [...resources.all()].some(({ fingerprint }) => fingerprint.includes(' b')));
     expect(changed).toEqual([]);
     expect(resources.hasSynced()).toBe(false);
     for (const answer of held) answer();
@@ -193,6 +243,7 @@ describe('Resources', () => {
     expect(resources.find(refTo('web', 'uid-1'))?.verdict).toEqual({
       needsWork: true,
       reason: 'differs',
+      about: 'a',
       seen: 'a',
     });
     expect(resources.find(refTo('web', 'uid-0'))).toBeUndefined();
@@ -222,28 +273,38 @@ describe('Resources', () => {
     expect(changed[1]?.fingerprint).not.toBe(before);
   });
 
-  it('asks for all namespaces at once, metadata alone and with the field selector where that is declared', async () => {
+  it('asks for all namespaces at once, metadata alone and with the selectors that are declared', async () => {
     await watching().synced();
     const asked = server.requests.map(({ url, headers }) => ({
       path: url.pathname,
       fieldSelector: url.searchParams.get('fieldSelector'),
+      labelSelector: url.searchParams.get('labelSelector'),
       metadataOnly: (headers.accept ?? '').includes('PartialObjectMetadata'),
     }));
     expect(asked).toEqual(
       expect.arrayContaining([
-        { path: '/api/v1/webs', fieldSelector: 'status.phase!=Failed', metadataOnly: true },
-        { path: '/api/v1/shadows', fieldSelector: null, metadataOnly: false },
+        {
+          path: '/api/v1/webs',
+          fieldSelector: 'status.phase!=Failed',
+          labelSelector: null,
+          metadataOnly: true,
+        },
+        { path: '/api/v1/shadows', fieldSelector: null, labelSelector: 'of', metadataOnly: false },
       ]),
     );
-    expect(new Set(asked.map(({ path }) => path))).toEqual(new Set(['/api/v1/webs', '/api/v1/shadows']));
+    expect(new Set(asked.map(({ path }) => path))).toEqual(
+      new Set(['/api/v1/webs', '/api/v1/shadows', '/api/v1/echoes']),
+    );
   });
 
   it('asks for the namespaces that are named, each by itself', async () => {
     await watching(['one', 'two']).synced();
     const paths = new Set(server.requests.map(({ url }) => url.pathname));
     expect([...paths].sort()).toEqual([
+      '/api/v1/namespaces/one/echoes',
       '/api/v1/namespaces/one/shadows',
       '/api/v1/namespaces/one/webs',
+      '/api/v1/namespaces/two/echoes',
       '/api/v1/namespaces/two/shadows',
       '/api/v1/namespaces/two/webs',
     ]);

@@ -48,15 +48,17 @@ export function namespaceRoleBinding(
         state: namespaceState(metadata, options),
       }),
     },
-    child: {
-      group: RBAC_API_GROUP,
-      version: 'v1',
-      plural: 'rolebindings',
-      namespaced: true,
-      metadataOnly: false,
-      project: (object) => projectBinding(object, options),
-    },
-    needsWork: (namespace, binding) => {
+    children: [
+      {
+        group: RBAC_API_GROUP,
+        version: 'v1',
+        plural: 'rolebindings',
+        namespaced: true,
+        metadataOnly: false,
+        project: (object) => projectBinding(object, options),
+      },
+    ],
+    needsWork: (namespace, [binding]) => {
       const step = decideRoleBinding(namespace.state, binding?.state ?? 'absent');
       return step === 'nothing' ? NO_WORK : { needsWork: true, reason: REASONS[step], seen: { step } };
     },

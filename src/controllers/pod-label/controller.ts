@@ -26,6 +26,7 @@ export const podLabel: Controller<PodProjection, never, SeenPod> = {
     fieldSelector: 'status.phase!=Succeeded,status.phase!=Failed',
     project: projectPod,
   },
+  children: [],
   needsWork: ({ step, resourceVersion }) =>
     step === 'nothing'
       ? NO_WORK
