@@ -49,6 +49,9 @@ export class NamedObjects<P extends Projection> {
     await this.#reading;
   }
 
+  /** Those that are read by name are of Kubernetes itself. */
+  readonly isApiMissing = false;
+
   hasSynced(): boolean {
     return this.#hasSynced;
   }

@@ -44,6 +44,8 @@ const PAGE_SIZE = 500;
 const SILENCE_MS = 90_000;
 const BACKOFF = { firstMs: 250, maxMs: 30_000 };
 const LIST_TIMEOUT_MS = 60_000;
+/** Who has just installed a CRD is not let wait for long. */
+const MISSING_API_WAIT_MS = 5_000;
 
 /**
  * Keeps a projection of every object of a collection, by list and watch, through every failure, and tells of
@@ -61,6 +63,7 @@ export class Reflector<P extends Projection> {
   #running: Promise<void> | undefined;
   #state: ReflectorState = 'not started';
   #problem: string | undefined;
+  #isApiMissing = false;
   #lastActivityAt = Date.now();
   /** The resourceVersion to watch from; undefined: list first. */
   #resumeFrom: string | undefined;
@@ -102,6 +105,11 @@ export class Reflector<P extends Projection> {
     return this.#problem;
   }
 
+  /** Whether there is no such API: its CRD has to be installed first. */
+  get isApiMissing(): boolean {
+    return this.#isApiMissing;
+  }
+
   /** When the API server was last heard of, in milliseconds since the epoch. */
   get lastActivityAt(): number {
     return this.#lastActivityAt;
@@ -129,8 +137,15 @@ export class Reflector<P extends Projection> {
     if (isEveryday) this.#options.log.debug({ path: this.#options.path }, error.message);
     else this.#noteProblem(error);
     if (mustListAgain(error)) this.#resumeFrom = undefined;
-    const askedMs = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
-    await this.#wait(Math.max(askedMs, this.#backoff.next()));
+    this.#isApiMissing = error instanceof ApiError && error.classification === 'api-missing';
+    await this.#wait(this.#pauseAfter(error));
+  }
+
+  /** In milliseconds. */
+  #pauseAfter(error: unknown): number {
+    const pauseMs = this.#backoff.next();
+    if (this.#isApiMissing) return Math.min(pauseMs, MISSING_API_WAIT_MS);
+    return error instanceof ApiError ? Math.max(pauseMs, error.retryAfterMs ?? 0) : pauseMs;
   }
 
   async #list(): Promise<string> {
@@ -153,6 +168,7 @@ export class Reflector<P extends Projection> {
       this.#takePage(page, keys);
     } while (page.metadata.continue);
     this.#known.listEnded(keys);
+    this.#isApiMissing = false;
     this.#hasSynced = true;
     this.#markSynced();
     return page.metadata.resourceVersion ?? '';

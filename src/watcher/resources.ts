@@ -30,7 +30,10 @@ export interface ResourcesOptions {
 }
 
 /** What counts of a reflector, whatever it keeps. */
-type Watching = Pick<Reflector<Projection>, 'start' | 'stop' | 'synced' | 'hasSynced' | 'problem'>;
+type Watching = Pick<
+  Reflector<Projection>,
+  'start' | 'stop' | 'synced' | 'hasSynced' | 'problem' | 'isApiMissing'
+>;
 
 /**
  * A child that goes is often the first sign that its resource is going, too: the watch of the resource is
@@ -77,6 +80,11 @@ export class Resources {
 
   hasSynced(): boolean {
     return this.#reflectors.every((reflector) => reflector.hasSynced());
+  }
+
+  /** Whether it waits for a CRD: the other controllers work meanwhile. */
+  get isApiMissing(): boolean {
+    return this.#reflectors.some(({ isApiMissing }) => isApiMissing);
   }
 
   /** What keeps the watches from working, one sentence each. */

@@ -72,9 +72,12 @@ export class Watcher {
     await Promise.all([...this.#resources.values()].map((resources) => resources.synced()));
   }
 
-  /** What keeps the watcher from doing its work, one sentence each. */
+  /**
+   * What keeps the watcher from doing its work, one sentence each. A CRD that is not there is none: who does
+   * not use a controller need not install it.
+   */
   get problems(): string[] {
-    const all = [...this.#resources.values()];
+    const all = [...this.#resources.values()].filter(({ isApiMissing }) => !isApiMissing);
     return [
       ...all
         .filter((one) => !one.hasSynced())

@@ -485,7 +485,9 @@ describe('a problem that somebody must see', () => {
     start();
     const problem = await eventually(() => reflector.problem);
     expect(problem).toBe('GET /api/v1/pods: 404 404 page not found; waiting for this API, install its CRD');
+    expect(reflector.isApiMissing).toBe(true);
     await reflector.synced;
+    expect(reflector.isApiMissing).toBe(false);
   });
 
   it('a watch that is refused is a problem though the list works', async () => {
