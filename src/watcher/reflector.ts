@@ -27,6 +27,8 @@ export interface ReflectorOptions<P extends Projection> {
   readonly pageSize?: number;
   /** How long a watch may say nothing. Default: 90,000: the API server sends a bookmark about once a minute. */
   readonly silenceMs?: number;
+  /** After how long without a word the version that is watched from is doubted. Default: 600,000. */
+  readonly muteMs?: number;
   /** Between failures. Default: from 250 to 30,000. */
   readonly backoff?: { readonly firstMs: number; readonly maxMs: number };
   readonly random?: () => number;
@@ -42,6 +44,11 @@ export type ReflectorState = 'not started' | 'listing' | 'watching' | 'waiting' 
 
 const PAGE_SIZE = 500;
 const SILENCE_MS = 90_000;
+/**
+ * Silence alone proves nothing: of a type that nobody writes, while others are written, the API server sends no
+ * bookmark (`cacheWatcher.process` sends none that is older than the version the watch began with).
+ */
+const MUTE_MS = 600_000;
 const BACKOFF = { firstMs: 250, maxMs: 30_000 };
 const LIST_TIMEOUT_MS = 60_000;
 /** Who has just installed a CRD is not let wait for long. */
@@ -64,7 +71,8 @@ export class Reflector<P extends Projection> {
   #state: ReflectorState = 'not started';
   #problem: string | undefined;
   #isApiMissing = false;
-  #lastActivityAt = Date.now();
+  /** When an event, a bookmark or a list came; a watch that was merely accepted has said nothing. */
+  #lastWordAt = Date.now();
   /** The resourceVersion to watch from; undefined: list first. */
   #resumeFrom: string | undefined;
 
@@ -110,11 +118,6 @@ export class Reflector<P extends Projection> {
     return this.#isApiMissing;
   }
 
-  /** When the API server was last heard of, in milliseconds since the epoch. */
-  get lastActivityAt(): number {
-    return this.#lastActivityAt;
-  }
-
   /** `/api/v1/pods: watching, 12 known`. */
   describe(): string {
     return `${this.#options.path}: ${this.#state}, ${this.items.size} known`;
@@ -136,9 +139,26 @@ export class Reflector<P extends Projection> {
     const isEveryday = error instanceof BrokenWatch || (isExpired(error) && this.#state === 'watching');
     if (isEveryday) this.#options.log.debug({ path: this.#options.path }, error.message);
     else this.#noteProblem(error);
-    if (mustListAgain(error)) this.#resumeFrom = undefined;
+    if (mustListAgain(error) || (error instanceof MuteWatch && (await this.#isAheadOfServer())))
+      this.#resumeFrom = undefined;
     this.#isApiMissing = error instanceof ApiError && error.classification === 'api-missing';
     await this.#wait(this.#pauseAfter(error));
+  }
+
+  /**
+   * Whether the version to resume from is one that the server has not reached, as after its database was restored: a
+   * watch from there would say nothing for ever. Asked only of a watch that has been mute for long.
+   */
+  async #isAheadOfServer(): Promise<boolean> {
+    const { muteMs = MUTE_MS } = this.#options;
+    if (this.#resumeFrom === undefined || Date.now() - this.#lastWordAt < muteMs) return false;
+    try {
+      const { metadata } = await this.#readPage({ limit: 1, continue: undefined });
+      this.#lastWordAt = Date.now();
+      return isOlder(metadata.resourceVersion ?? '', this.#resumeFrom);
+    } catch {
+      return false; // asked again after the next silence
+    }
   }
 
   /** In milliseconds. */
@@ -188,7 +208,7 @@ export class Reflector<P extends Projection> {
   }
 
   #takePage(page: KubernetesList, keys: Set<string>): void {
-    this.#heard();
+    this.#lastWordAt = Date.now();
     for (const object of page.items ?? []) {
       const seen = this.#see(object);
       keys.add(seen.key);
@@ -231,14 +251,13 @@ export class Reflector<P extends Projection> {
       signal: watch.signal,
       onOpen: () => {
         watch.open();
-        this.#heard();
         this.#noteRecovery();
       },
     });
   }
 
   #take(event: WatchEvent): void {
-    this.#heard();
+    this.#lastWordAt = Date.now();
     switch (event.type) {
       case 'ADDED':
       case 'MODIFIED':
@@ -289,10 +308,6 @@ export class Reflector<P extends Projection> {
     }
   }
 
-  #heard(): void {
-    this.#lastActivityAt = Date.now();
-  }
-
   #noteProblem(error: unknown): void {
     const problem = problemText(error, this.#options.path);
     if (problem !== this.#problem) this.#options.log.warn({ path: this.#options.path }, problem);
@@ -327,7 +342,6 @@ function hasNoAnswer(error: unknown): error is ApiError {
 
 /** Whether the version to resume from is of no use: too old, refused, or ahead of a restored database. */
 function mustListAgain(error: unknown): boolean {
-  if (error instanceof MuteWatch) return true;
   if (!(error instanceof ApiError)) return false;
   if (error.classification === 'expired' || error.classification === 'refused') return true;
   return error.details?.causes?.some(({ reason }) => reason === 'ResourceVersionTooLarge') ?? false;
