@@ -5,6 +5,7 @@ import type { ResourceRef } from '../src/contract/resource.ts';
 import type { Outcome } from '../src/contract/run.ts';
 import { unreachable } from '../src/contract/unreachable.ts';
 import { ApiError } from '../src/kubernetes/errors.ts';
+import { recordFailure, type Recorder, type Regarding } from './events.ts';
 
 /** What an activity tells the log of its run; on every line about a resource. */
 export function runFields(ref: ResourceRef): object {
@@ -20,12 +21,20 @@ export function runFields(ref: ResourceRef): object {
   };
 }
 
+/** Whom the edge tells how a pass ended. */
+export interface Edge {
+  readonly log: Logger;
+  readonly recorder: Recorder;
+  /** What the resource is. */
+  readonly regarding: Regarding;
+}
+
 /**
  * The edge between a pass and Temporal: logs how it ended and turns what the API server said into a
- * failure whose type says what it means.
+ * failure whose type says what it means. What somebody has to mend is an Event, too.
  */
 export async function atTheEdge(
-  log: Logger,
+  { log, recorder, regarding }: Edge,
   ref: ResourceRef,
   pass: (log: Logger) => Promise<Outcome>,
 ): Promise<Outcome> {
@@ -36,6 +45,7 @@ export async function atTheEdge(
     return outcome;
   } catch (error) {
     runLog.warn({ err: error }, 'failed, and will be tried again');
+    recordFailure(recorder, { ref, regarding, log: runLog }, error);
     throw asFailure(error, activityInfo().attempt);
   }
 }

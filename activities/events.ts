@@ -1,74 +1,249 @@
-import { createHash } from 'node:crypto';
-import { hostname } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../src/contract/logger.ts';
-import type { ResourceRef } from '../src/contract/resource.ts';
+import { displayName, type ResourceRef } from '../src/contract/resource.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
-import { ApiError } from '../src/kubernetes/errors.ts';
+import { ApiError, type ApiErrorClass } from '../src/kubernetes/errors.ts';
+import { found } from '../src/kubernetes/found.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
+import { eventObject, microTime, type Event, type EventObject, type EventSeries } from './event-object.ts';
+import type { Regarding } from './event-object.ts';
+import { RecentEvents } from './recent-events.ts';
+
+export { regardingNamespace, type Event, type Regarding } from './event-object.ts';
 
 const EVENTS = { group: 'events.k8s.io', version: 'v1', plural: 'events' };
-/** The API server refuses a longer `note`: kubernetes/pkg/apis/core/validation/events.go, `NoteLengthLimit`. */
-const NOTE_MAX = 1024;
-
-/** What a person reads in `kubectl events`. */
-export interface Event {
-  readonly type: 'Normal' | 'Warning';
-  /** Why, in CamelCase: `NameTooLong`. */
-  readonly reason: string;
-  /** What was tried, in CamelCase: `AddLabel`. */
-  readonly action: string;
-  readonly note: string;
-}
-
-/** The object that an Event is about. */
-export interface Regarding {
-  readonly apiVersion: string;
-  readonly kind: string;
-}
 
 export interface Recorder {
   /**
-   * Records an Event on the resource. The same Event is recorded once, however often it is repeated.
-   * Never fails: what it tells is also in the run and in the log.
+   * Records an Event on the resource, some time after it has returned. The same Event is recorded once, however
+   * often it is repeated; where it is repeated for long, its series says so. Never fails: what an Event tells
+   * is also in the run and in the log.
+   *
+   * @param regarding what the resource is; or {@link regardingNamespace}
    */
-  record(ref: ResourceRef, regarding: Regarding, event: Event, log: Logger): Promise<void>;
+  record(ref: ResourceRef, regarding: Regarding, event: Event, log: Logger): void;
 }
 
-export function eventRecorder(client: KubernetesClient): Recorder {
-  return {
-    async record(ref, regarding, event, log) {
+/** A recorder that sends by itself, in the background, until it is closed. */
+export interface EventRecorder extends Recorder {
+  /** Sends what still waits, for a second and a half at most: all of shutdown has ten; what is recorded from now on is lost. */
+  close(): Promise<void>;
+}
+
+export interface RecorderSettings {
+  /** How many Events may wait; those beyond it are dropped. */
+  readonly queueMax: number;
+  /** Few, since Events must never slow down what they tell of. */
+  readonly inFlightMax: number;
+  readonly attemptsMax: number;
+  /** After the first failure; it doubles from one to the next. */
+  readonly firstWaitMs: number;
+  readonly closeWithinMs: number;
+  readonly now: () => number;
+}
+
+const SETTINGS: RecorderSettings = {
+  queueMax: 1_000,
+  inFlightMax: 2,
+  attemptsMax: 5,
+  firstWaitMs: 1_000,
+  closeWithinMs: 1_500,
+  now: Date.now,
+};
+
+/** A server that wants to be left alone for longer is not told of Events at all. */
+const RETRY_AFTER_MOST_MS = 60_000;
+
+export function eventRecorder(
+  client: KubernetesClient,
+  log: Logger,
+  settings: Partial<RecorderSettings> = {},
+): EventRecorder {
+  return new BackgroundRecorder(client, log, { ...SETTINGS, ...settings });
+}
+
+/** One Event on its way to the server. */
+interface Delivery {
+  readonly object: EventObject;
+  /** How often it has occurred, as far as this process knows. */
+  readonly count: number;
+  readonly log: Logger;
+}
+
+interface RecordedEvent extends EventObject {
+  readonly eventTime?: string | null;
+  readonly series?: EventSeries | null;
+}
+
+class BackgroundRecorder implements EventRecorder {
+  readonly #client: KubernetesClient;
+  readonly #log: Logger;
+  readonly #settings: RecorderSettings;
+  readonly #recent = new RecentEvents();
+  readonly #queue: Delivery[] = [];
+  readonly #cut = new AbortController();
+  #inFlight = 0;
+  #dropped = 0;
+  /** Set once it is closed; called once nothing is left to send. */
+  #onIdle: (() => void) | undefined;
+
+  constructor(client: KubernetesClient, log: Logger, settings: RecorderSettings) {
+    this.#client = client;
+    this.#log = log;
+    this.#settings = settings;
+  }
+
+  record(ref: ResourceRef, regarding: Regarding, event: Event, log: Logger): void {
+    const nowMs = this.#settings.now();
+    const object = eventObject(ref, { about: regarding, event }, nowMs);
+    const count = this.#recent.met(object, nowMs);
+    if (count === undefined || this.#onIdle !== undefined) return;
+    if (this.#queue.length < this.#settings.queueMax) this.#queue.push({ object, count, log });
+    else this.#drop(object);
+    this.#sendMore();
+  }
+
+  async close(): Promise<void> {
+    const idle = new Promise<void>((resolve) => (this.#onIdle = resolve));
+    const cutting = setTimeout(() => this.#cut.abort(), this.#settings.closeWithinMs);
+    this.#sendMore();
+    await idle;
+    clearTimeout(cutting);
+  }
+
+  #sendMore(): void {
+    while (this.#inFlight < this.#settings.inFlightMax) {
+      const delivery = this.#queue.shift();
+      if (delivery === undefined) break;
+      this.#inFlight += 1;
+      const sendMore = () => {
+        this.#inFlight -= 1;
+        this.#sendMore();
+      };
+      this.#deliver(delivery).then(sendMore, sendMore);
+    }
+    if (this.#inFlight > 0 || this.#queue.length > 0) return;
+    this.#tellOfDropped();
+    this.#onIdle?.();
+  }
+
+  /** Never rejects. */
+  async #deliver(delivery: Delivery): Promise<void> {
+    for (let attempt = 1; !this.#isCut; attempt += 1) {
       try {
-        await client.request({
-          method: 'POST',
-          path: resourcePath(EVENTS, { namespace: ref.namespace }),
-          body: eventObject(ref, regarding, event),
-        });
+        await this.#tell(delivery);
+        return;
       } catch (error) {
-        if (error instanceof ApiError && error.classification === 'already-exists') return;
-        log.warn({ err: error, event: event.reason }, 'an Event could not be recorded');
+        const waitMs = this.#waitAfter(error, attempt);
+        if (waitMs === undefined) {
+          this.#giveUp(delivery, error);
+          return;
+        }
+        await delay(waitMs, undefined, { signal: this.#cut.signal }).catch(() => undefined);
       }
-    },
-  };
+    }
+    this.#drop(delivery.object);
+  }
+
+  /** @throws ApiError */
+  async #tell({ object, count }: Delivery): Promise<void> {
+    if (count > 1) {
+      if (await this.#patch(object, this.#seriesOf(count))) return;
+      this.#recent.counted(object, 1);
+    }
+    if (await this.#created(object)) return;
+    // Another process has recorded it, or this one before it was restarted. How often is asked by a patch of
+    // nothing: to read Events is more than the operator may do.
+    const there = await this.#patch(object, {});
+    if (there === undefined) return;
+    const counted = there.series?.count ?? 1;
+    const isTold = this.#recent.isRecent(lastSeenMs(there), this.#settings.now());
+    if (!isTold) await this.#patch(object, this.#seriesOf(counted + 1));
+    this.#recent.counted(object, isTold ? counted : counted + 1);
+  }
+
+  /** @returns whether it was: false where it was there */
+  async #created(object: EventObject): Promise<boolean> {
+    const path = resourcePath(EVENTS, { namespace: object.metadata.namespace });
+    try {
+      await this.#client.request({ method: 'POST', path, body: object, signal: this.#cut.signal });
+      return true;
+    } catch (error) {
+      if (isOf('already-exists', error)) return false;
+      throw error;
+    }
+  }
+
+  /** @returns the Event, or undefined where there is none: it has expired */
+  #patch({ metadata }: EventObject, body: object): Promise<RecordedEvent | undefined> {
+    const path = resourcePath(EVENTS, metadata);
+    const contentType = 'application/merge-patch+json';
+    const { signal } = this.#cut;
+    return found(this.#client.request<RecordedEvent>({ method: 'PATCH', path, body, contentType, signal }));
+  }
+
+  #seriesOf(count: number): { readonly series: EventSeries } {
+    return { series: { count, lastObservedTime: microTime(this.#settings.now()) } };
+  }
+
+  /** @returns how long to wait before it is tried again, or undefined where that would not help */
+  #waitAfter(error: unknown, attempt: number): number | undefined {
+    const { attemptsMax, firstWaitMs } = this.#settings;
+    if (attempt >= attemptsMax) return undefined;
+    if (isOf('unavailable', error)) return firstWaitMs * 2 ** (attempt - 1);
+    if (!(error instanceof ApiError) || error.classification !== 'retry-after') return undefined;
+    const { retryAfterMs = firstWaitMs } = error;
+    return retryAfterMs <= RETRY_AFTER_MOST_MS ? Math.max(retryAfterMs, firstWaitMs) : undefined;
+  }
+
+  #giveUp({ object, log }: Delivery, error: unknown): void {
+    this.#recent.forget(object);
+    const fields = { event: object.reason, note: object['note'] };
+    // Nobody would read it there.
+    if (isOf('namespace-terminating', error) || isOf('not-found', error))
+      log.debug(fields, 'an Event was not recorded: its namespace is being deleted');
+    else log.warn({ ...fields, err: error }, 'an Event could not be recorded');
+  }
+
+  #drop(object: EventObject): void {
+    this.#recent.forget(object);
+    this.#dropped += 1;
+  }
+
+  #tellOfDropped(): void {
+    if (this.#dropped === 0) return;
+    const message =
+      'Events were not recorded: more came than the API server took; the log has what they tell';
+    this.#log.warn({ dropped: this.#dropped }, message);
+    this.#dropped = 0;
+  }
+
+  get #isCut(): boolean {
+    return this.#cut.signal.aborted;
+  }
 }
 
-function eventObject(ref: ResourceRef, regarding: Regarding, event: Event) {
-  const note = event.note.slice(0, NOTE_MAX);
-  return {
-    apiVersion: 'events.k8s.io/v1',
-    kind: 'Event',
-    metadata: { name: eventName(ref, event, note), namespace: ref.namespace },
-    eventTime: new Date().toISOString().replace('Z', '000Z'),
-    reportingController: `durable-operator/${ref.controller}`,
-    reportingInstance: hostname(),
-    ...event,
-    note,
-    // For a Namespace, too, the namespace is named: the Event then lives where its team looks for it.
-    regarding: { ...regarding, namespace: ref.namespace, name: ref.name, uid: ref.uid },
-  };
+/** Tells on the resource itself of what somebody has to mend; anything else passes by itself. */
+export function recordFailure(
+  recorder: Recorder,
+  { ref, regarding, log }: { readonly ref: ResourceRef; readonly regarding: Regarding; readonly log: Logger },
+  error: unknown,
+): void {
+  const reason = REASON_OF_FAILURE.get(error instanceof ApiError ? error.classification : undefined);
+  if (reason === undefined || !(error instanceof ApiError)) return;
+  const note = `${displayName(ref)}: ${error.message}`;
+  recorder.record(ref, regarding, { type: 'Warning', reason, action: 'Reconcile', note }, log);
 }
 
-/** The same words about the same object make the same name, so that a repeat meets AlreadyExists. */
-function eventName(ref: ResourceRef, event: Event, note: string): string {
-  const digest = createHash('sha256').update(`${ref.uid} ${event.reason} ${note}`).digest('hex').slice(0, 16);
-  return `${ref.name.slice(0, 200).replace(/[^a-z0-9]+$/, '')}.${digest}`;
+const REASON_OF_FAILURE = new Map<ApiErrorClass | undefined, string>([
+  ['refused', 'Refused'],
+  ['access-denied', 'AccessDenied'],
+]);
+
+function isOf(classification: ApiErrorClass, error: unknown): boolean {
+  return error instanceof ApiError && error.classification === classification;
+}
+
+function lastSeenMs({ series, eventTime }: RecordedEvent): number {
+  return Date.parse(series?.lastObservedTime ?? eventTime ?? '');
 }

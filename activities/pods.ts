@@ -33,7 +33,7 @@ type LivePod = SeenPod | { readonly step: 'nothing' } | 'gone';
 export function podLabelActivities({ client, recorder, log }: Dependencies): PodLabelActivities {
   return {
     labelPod: ({ ref, seen }) =>
-      atTheEdge(log, ref, (runLog) =>
+      atTheEdge({ log, recorder, regarding: POD }, ref, (runLog) =>
         rereadingOnConflict(
           seen,
           () => readPod(client, ref),
@@ -78,16 +78,11 @@ export function podLabelActivities({ client, recorder, log }: Dependencies): Pod
     );
   }
 
-  async function refuse(ref: ResourceRef, runLog: Logger): Promise<Outcome> {
+  function refuse(ref: ResourceRef, runLog: Logger): Outcome {
     const note =
       `Pod ${displayName(ref)}: its name has ${ref.name.length} characters, and a label value at most ` +
       `${LABEL_VALUE_MAX}: remove the annotation, or use a shorter name`;
-    await recorder.record(
-      ref,
-      POD,
-      { type: 'Warning', reason: 'NameTooLong', action: 'AddLabel', note },
-      runLog,
-    );
+    recorder.record(ref, POD, { type: 'Warning', reason: 'NameTooLong', action: 'AddLabel', note }, runLog);
     return stalled(note);
   }
 }

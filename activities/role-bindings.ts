@@ -48,7 +48,7 @@ export function roleBindingActivities({
 }: Dependencies): RoleBindingActivities {
   return {
     bindNamespace: ({ ref, seen }) =>
-      atTheEdge(log, ref, (runLog) =>
+      atTheEdge({ log, recorder, regarding: NAMESPACE }, ref, (runLog) =>
         // Of all steps only the create can be made unread: it fails where a binding is there after all.
         rereadingOnConflict<Live>(
           seen?.step === 'create' ? { step: 'create' } : undefined,
@@ -81,11 +81,11 @@ export function roleBindingActivities({
       case 'nothing':
         return converged('no update required');
       case 'create':
-        return create(ref);
+        return create(ref, runLog);
       case 'correct-subjects':
-        return correctSubjects(ref, live.binding);
+        return correctSubjects(ref, live.binding, runLog);
       case 'replace':
-        return replace(ref, live.binding);
+        return replace(ref, live.binding, runLog);
       case 'release':
         return release(ref, live.binding, runLog);
       case 'refuse':
@@ -95,25 +95,36 @@ export function roleBindingActivities({
     }
   }
 
-  async function create(ref: ResourceRef): Promise<Outcome> {
-    const name = bindingNameFor(ref.name, options);
-    try {
-      await post(ref, {});
-    } catch (error) {
-      if (isNamespaceGoing(error)) return converged('the namespace is being deleted');
-      throw error;
-    }
-    return converged(`created role binding ${name} to ClusterRole ${options.clusterRole}`);
+  async function create(ref: ResourceRef, runLog: Logger): Promise<Outcome> {
+    const created = await createdBinding(ref);
+    if (created === undefined) return converged('the namespace is being deleted');
+    const did = `created role binding ${created.metadata.name} to ClusterRole ${options.clusterRole}`;
+    tell(ref, { reason: 'Created', action: 'Create', did, occasion: created.metadata.uid }, runLog);
+    return converged(did);
   }
 
-  async function correctSubjects(ref: ResourceRef, binding: RoleBinding): Promise<Outcome> {
+  /** @returns the binding, or undefined where its namespace is going or gone */
+  async function createdBinding(ref: ResourceRef): Promise<RoleBinding | undefined> {
+    try {
+      return await post(ref, {});
+    } catch (error) {
+      if (isNamespaceGoing(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async function correctSubjects(ref: ResourceRef, binding: RoleBinding, runLog: Logger): Promise<Outcome> {
     const { subjects } = wantedRoleBinding(ref.name, options);
-    await patch(ref, { metadata: { resourceVersion: binding.metadata.resourceVersion }, subjects });
-    return converged(`put back the subjects of role binding ${binding.metadata.name}`);
+    const { name, resourceVersion } = binding.metadata;
+    const corrected = await patch(ref, { metadata: { resourceVersion }, subjects });
+    const did = `put back the subjects of role binding ${name}`;
+    const occasion = corrected.metadata.resourceVersion;
+    tell(ref, { reason: 'Corrected', action: 'Correct', did, occasion }, runLog);
+    return converged(did);
   }
 
   /** `roleRef` is immutable (RBAC documentation, "Bindings cannot change the role"): delete and create. */
-  async function replace(ref: ResourceRef, binding: RoleBinding): Promise<Outcome> {
+  async function replace(ref: ResourceRef, binding: RoleBinding, runLog: Logger): Promise<Outcome> {
     await proveAcceptable(ref);
     const { uid, resourceVersion, name } = binding.metadata;
     await client.request({
@@ -121,11 +132,11 @@ export function roleBindingActivities({
       path: bindingPath(ref),
       body: { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid, resourceVersion } },
     });
-    const created = await create(ref);
-    if (created.result !== 'converged') return created;
-    return converged(
-      `replaced role binding ${name}: it referred to ${binding.roleRef.kind} ${binding.roleRef.name}`,
-    );
+    const created = await createdBinding(ref);
+    if (created === undefined) return converged('the namespace is being deleted');
+    const did = `replaced role binding ${name}: it referred to ${binding.roleRef.kind} ${binding.roleRef.name}`;
+    tell(ref, { reason: 'Replaced', action: 'Replace', did, occasion: created.metadata.uid }, runLog);
+    return converged(did);
   }
 
   /**
@@ -142,27 +153,21 @@ export function roleBindingActivities({
 
   async function release(ref: ResourceRef, binding: RoleBinding, runLog: Logger): Promise<Outcome> {
     const { name, resourceVersion } = binding.metadata;
-    await patch(ref, { metadata: { resourceVersion, labels: { [MANAGED_BY_LABEL]: null } } });
-    const note = `Namespace ${ref.name} is not selected any more: role binding ${name} stays, and is not ours now`;
-    await recorder.record(
-      ref,
-      NAMESPACE,
-      { type: 'Normal', reason: 'Released', action: 'Release', note },
-      runLog,
-    );
-    return converged(`released role binding ${name}: the namespace is not selected any more`);
+    const released = await patch(ref, {
+      metadata: { resourceVersion, labels: { [MANAGED_BY_LABEL]: null } },
+    });
+    const did = `released role binding ${name}: the namespace is not selected any more`;
+    const occasion = released.metadata.resourceVersion;
+    tell(ref, { reason: 'Released', action: 'Release', did, occasion }, runLog);
+    return converged(did);
   }
 
-  async function refuse(ref: ResourceRef, runLog: Logger): Promise<Outcome> {
+  function refuse(ref: ResourceRef, runLog: Logger): Outcome {
     const note =
       `RoleBinding ${ref.name}/${bindingNameFor(ref.name, options)} differs from what is wanted and is not ours, ` +
       `so it is left alone: delete it, or label it ${MANAGED_BY_LABEL}=durable-operator to hand it over`;
-    await recorder.record(
-      ref,
-      NAMESPACE,
-      { type: 'Warning', reason: 'ForeignRoleBinding', action: 'Bind', note },
-      runLog,
-    );
+    const event = { type: 'Warning', reason: 'ForeignRoleBinding', action: 'Bind', note } as const;
+    recorder.record(ref, NAMESPACE, event, runLog);
     return stalled(note);
   }
 
@@ -170,15 +175,27 @@ export function roleBindingActivities({
     return resourcePath(ROLE_BINDINGS, { namespace: ref.name, name: bindingNameFor(ref.name, options) });
   }
 
-  async function post(ref: ResourceRef, query: { dryRun?: 'All' }): Promise<void> {
+  function post(ref: ResourceRef, query: { dryRun?: 'All' }): Promise<RoleBinding> {
     const path = resourcePath(ROLE_BINDINGS, { namespace: ref.name });
-    await client.request({ method: 'POST', path, query, body: wantedRoleBinding(ref.name, options) });
+    return client.request({ method: 'POST', path, query, body: wantedRoleBinding(ref.name, options) });
   }
 
-  async function patch(ref: ResourceRef, body: object): Promise<void> {
+  function patch(ref: ResourceRef, body: object): Promise<RoleBinding> {
     const contentType = 'application/merge-patch+json';
-    await client.request({ method: 'PATCH', path: bindingPath(ref), body, contentType });
+    return client.request({ method: 'PATCH', path: bindingPath(ref), body, contentType });
   }
+
+  /** Each happening is an Event of its own, though the words are those of the last one. */
+  function tell(ref: ResourceRef, { did, ...event }: Happening, runLog: Logger): void {
+    recorder.record(ref, NAMESPACE, { ...event, type: 'Normal', note: did }, runLog);
+  }
+}
+
+interface Happening {
+  readonly reason: string;
+  readonly action: string;
+  readonly did: string;
+  readonly occasion: string;
 }
 
 function liveStep(step: RoleBindingStep, binding: RoleBinding | undefined): Live {

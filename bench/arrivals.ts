@@ -7,6 +7,10 @@ export interface ArrivalsRequest {
   readonly path: string;
   /** The name under which an object is waited for, where it is as wanted. */
   readonly arrivedAs: (object: KubernetesObject) => string | undefined;
+  /** What of an object is looked at. Default: its metadata. */
+  readonly read?: 'metadata' | 'all';
+  /** Whether it is waited for to be there, or to be gone. Default: there. */
+  readonly awaited?: 'there' | 'gone';
 }
 
 const TIMEOUT_MS = 180_000;
@@ -68,10 +72,11 @@ export class Arrivals {
   async #watch(resourceVersion: string, onOpen: () => void): Promise<void> {
     const { client, path } = this.#request;
     const { signal } = this.#abort;
+    const metadataOnly = this.#request.read !== 'all';
     let seen = resourceVersion;
     while (!signal.aborted) {
       const query = { resourceVersion: seen };
-      for await (const event of client.watch({ path, query, metadataOnly: true, onOpen, signal })) {
+      for await (const event of client.watch({ path, query, metadataOnly, onOpen, signal })) {
         this.#take(event);
         seen = event.object.metadata.resourceVersion;
       }
@@ -81,7 +86,8 @@ export class Arrivals {
   #take({ type, object }: WatchEvent): void {
     if (type === 'ERROR')
       throw new Error(`the watch of ${this.#request.path} broke: ${JSON.stringify(object)}`);
-    const name = type === 'DELETED' ? undefined : this.#request.arrivedAs(object);
+    const { awaited = 'there', arrivedAs } = this.#request;
+    const name = (type === 'DELETED') === (awaited === 'gone') ? arrivedAs(object) : undefined;
     if (name === undefined || this.#at.has(name)) return;
     this.#at.set(name, performance.now());
     const waiting = this.#waiting.get(name);

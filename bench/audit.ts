@@ -34,6 +34,19 @@ export function totalOf(counts: CallCounts): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
+/** The calls that write Events, and all others: how many of them there are says nothing of how much was done. */
+export function eventsApart(counts: CallCounts): {
+  readonly events: CallCounts;
+  readonly others: CallCounts;
+} {
+  const calls = Object.entries(counts);
+  const writesEvents = ([call]: [string, number]) => call.split(' ')[1] === 'events';
+  return {
+    events: Object.fromEntries(calls.filter(writesEvents)),
+    others: Object.fromEntries(calls.filter((call) => !writesEvents(call))),
+  };
+}
+
 /** How long the log is, in bytes: where the next case begins. */
 export async function sizeOf(auditLog: string): Promise<number> {
   return (await stat(auditLog)).size;

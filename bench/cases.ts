@@ -6,14 +6,10 @@ import { aPod } from '../test/support/pods.ts';
 import { Arrivals } from './arrivals.ts';
 import { measure, runsClosed, type Bench, type Result } from './bench.ts';
 import { inFlight, type Load } from './load.ts';
+import { namesOf } from './names.ts';
 
 /** Most resources that are measured one at a time: it takes a while, and more say nothing more. */
 const AT_REST = 100;
-
-/** Names that no other run has. */
-export function namesOf(prefix: string, count: number): string[] {
-  return Array.from({ length: count }, (_, index) => `${prefix}-${index + 1}`);
-}
 
 /** Adds the label and removes it, at rest and at once. Leaves the pods without it. */
 export async function podLabelCases(bench: Bench, namespace: string, count: number): Promise<Result[]> {

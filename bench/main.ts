@@ -5,14 +5,20 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { VERSION } from '../src/version.ts';
 import { NAMESPACES, uniqueName } from '../test/support/cluster.ts';
 import { measureIdle, runsClosed, type Bench, type Result } from './bench.ts';
-import { labelledPodsCase, namespaceCases, namesOf, podLabelCases } from './cases.ts';
+import { buildCases } from './build-cases.ts';
+import { labelledPodsCase, namespaceCases, podLabelCases } from './cases.ts';
+import { namesOf } from './names.ts';
 import { build, startOperator } from './operator.ts';
+import { podSetCases } from './pod-set-cases.ts';
 import { jsonLines, readable, thisMachine, type Versions } from './report.ts';
 import { freshTarget, givenTarget, type Target } from './target.ts';
 
 interface Options {
   readonly pods: number;
   readonly namespaces: number;
+  readonly podSetReplicas: number;
+  readonly podSets: number;
+  readonly builds: number;
   readonly idle: number;
   readonly large?: true;
   readonly json?: string;
@@ -30,6 +36,9 @@ function program(): Command {
     .description('Measures the operator on a local stack. Fails only where something does not converge.')
     .option('--pods <count>', 'how many are annotated at once', count, 1_000)
     .option('--namespaces <count>', 'how many are created at once', count, 300)
+    .option('--pod-set-replicas <count>', 'how many Pods the one large PodSet has', count, 300)
+    .option('--pod-sets <count>', 'how many PodSets of ten Pods are scaled at once', count, 20)
+    .option('--builds <count>', 'how many Xxx are created and deleted at once', count, 60)
     .option('--idle <seconds>', 'how long it is watched doing nothing', count, 60)
     .option('--large', `with ${LARGE_PODS} labelled pods more`)
     .option('--json <file>', 'write the results there too, as JSON lines')
@@ -87,7 +96,7 @@ function targetOpener(options: Options): () => Promise<Target> {
       'give both, --kubeconfig and --temporal-address (or KUBECONFIG and TEMPORAL_ADDRESS), or neither for a fresh local stack',
     );
   }
-  return () => Promise.resolve(givenTarget({ kubeconfig, temporalAddress, auditLog, user }));
+  return () => givenTarget({ kubeconfig, temporalAddress, auditLog, user });
 }
 
 async function measureAll(target: Target, options: Options): Promise<Result[]> {
@@ -110,12 +119,17 @@ async function measureAll(target: Target, options: Options): Promise<Result[]> {
 }
 
 async function runCases(bench: Bench, name: string, options: Options): Promise<Result[]> {
-  const { pods, namespaces, idle, large } = options;
+  const { pods, namespaces, podSetReplicas, podSets, builds, idle, large } = options;
   const results: Result[] = [];
   say(`pod-label: ${pods} pods`);
   results.push(...(await podLabelCases(bench, name, pods)));
   say(`namespace-role-binding: ${namespaces} namespaces`);
   results.push(...(await namespaceCases(bench, name, namespaces)));
+  say(`pod-set: one of ${podSetReplicas} Pods, and ${podSets} small ones`);
+  const sets = { namespace: `${name}-pod-sets`, replicas: podSetReplicas, sets: podSets };
+  results.push(...(await podSetCases(bench, sets)));
+  say(`build: ${builds} Xxx`);
+  results.push(...(await buildCases(bench, { namespace: `${name}-builds`, count: builds })));
   for (const labelled of large === true ? [pods, LARGE_PODS] : [pods]) {
     say(`${labelled} labelled pods more`);
     const last = await labelledPodsCase(bench, `${name}-labelled-${labelled}`, labelled);
@@ -128,7 +142,12 @@ async function runCases(bench: Bench, name: string, options: Options): Promise<R
 
 async function removeAll({ cluster }: Target, name: string, { namespaces, pods }: Options): Promise<void> {
   const created = [
-    ...[name, ...[pods, LARGE_PODS].map((labelled) => `${name}-labelled-${labelled}`)],
+    ...[
+      name,
+      `${name}-pod-sets`,
+      `${name}-builds`,
+      ...[pods, LARGE_PODS].map((labelled) => `${name}-labelled-${labelled}`),
+    ],
     ...namesOf(`${name}-rest`, namespaces),
     ...namesOf(`${name}-once`, namespaces),
   ];

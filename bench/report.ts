@@ -1,5 +1,5 @@
 import { cpus, release, totalmem } from 'node:os';
-import { totalOf } from './audit.ts';
+import { eventsApart, totalOf } from './audit.ts';
 import type { Result } from './bench.ts';
 import { rounded, table, type Cell } from './table.ts';
 
@@ -43,11 +43,13 @@ export function jsonLines(machine: Machine, results: readonly Result[]): string 
 const HEAD = [
   'case',
   'n',
+  's',
   'p50 ms',
   'p99 ms',
   'per s',
   'API calls',
-  'events',
+  'Events',
+  'history',
   'CPU ms',
   'Temporal',
   'API server',
@@ -61,19 +63,20 @@ export function readable(machine: Machine, results: readonly Result[]): string {
   );
   return `${[
     table(HEAD, results.map(rowOf)),
-    'API calls and CPU are per convergence; in the idle case, of the whole time. Events are per run. RSS is the operator’s.',
+    'API calls, Events written and CPU ms are per convergence; in the idle case, of the whole time. History is events per run. RSS is the operator’s.',
     ['Calls of the operator, without watches and leases:', ...calls].join('\n'),
     `${date}; ${cpu}, ${cores} cores, ${memoryGb} GB; ${system}; operator ${versions.operator}, Kubernetes ${versions.kubernetes}, Temporal ${versions.temporal}, Node ${versions.node}; load ${loadBefore} before the start`,
   ].join('\n\n')}\n`;
 }
 
 function rowOf(result: Result): Cell[] {
-  const { converged, p50Ms, p99Ms, perSecond, apiCalls, eventsPerRun, cpuMs, rssMb } = result;
+  const { converged, seconds, p50Ms, p99Ms, perSecond, apiCalls, eventsPerRun, cpuMs, rssMb } = result;
   const each = (amount: number | undefined) =>
     amount === undefined ? undefined : amount / Math.max(1, converged);
+  const calls = apiCalls && eventsApart(apiCalls);
   return [
-    ...[result.case, converged, p50Ms, p99Ms, perSecond],
-    ...[apiCalls && each(totalOf(apiCalls)), eventsPerRun],
+    ...[result.case, converged, seconds, p50Ms, p99Ms, perSecond],
+    ...[calls && each(totalOf(calls.others)), calls && each(totalOf(calls.events)), eventsPerRun],
     ...[each(cpuMs?.['operator']), each(cpuMs?.['temporal']), each(cpuMs?.['kube-apiserver']), rssMb],
   ];
 }
@@ -81,5 +84,7 @@ function rowOf(result: Result): Cell[] {
 function callsOf({ apiCalls }: Result): string {
   if (apiCalls === undefined) return 'no audit log';
   const parts = Object.entries(apiCalls).map(([call, count]) => `${count} × ${call}`);
-  return parts.length === 0 ? 'no calls' : parts.join(', ');
+  if (parts.length === 0) return 'no calls';
+  const { events, others } = eventsApart(apiCalls);
+  return `${totalOf(others)} calls, and ${totalOf(events)} for Events: ${parts.join(', ')}`;
 }

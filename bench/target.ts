@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { showBuildProgress } from '../src/local/build-progress.ts';
 import { buildServers } from '../src/local/build.ts';
 import { ADMIN, OPERATOR } from '../src/local/cluster-users.ts';
+import { applyCustomResources } from '../src/local/custom-resources.ts';
 import { runningIn } from '../src/local/recorded-process.ts';
 import { layoutOf } from '../src/local/stack-layout.ts';
 import { startStack } from '../src/local/stack.ts';
@@ -34,8 +35,11 @@ export interface GivenTarget {
   readonly user: string | undefined;
 }
 
-export function givenTarget({ kubeconfig, temporalAddress, auditLog, user = ADMIN }: GivenTarget): Target {
+/** @throws CustomResourcesMissing, ApiError */
+export async function givenTarget(given: GivenTarget): Promise<Target> {
+  const { kubeconfig, temporalAddress, auditLog, user = ADMIN } = given;
   const cluster = new TestCluster(kubeconfig);
+  await applyCustomResources(cluster.client);
   const close = () => cluster.close();
   return { cluster, temporalAddress, kubeconfig, user, auditLog, serverPids: {}, isShared: true, close };
 }
@@ -47,6 +51,7 @@ export async function freshTarget(say: (message: string) => void): Promise<Targe
   const stack = await startStack({ dir, binaries, audit: true, onProgress: say });
   const cluster = new TestCluster(stack.kubeconfig);
   await cluster.allowOperator();
+  await applyCustomResources(cluster.client);
   return {
     cluster,
     temporalAddress: stack.temporalAddress,

@@ -4,11 +4,14 @@ import { parseCommandLine, type CommandName } from './config/command-line.ts';
 import { readConfigFile, type FileContents } from './config/file.ts';
 import { Settings } from './config/settings.ts';
 import { LOCAL_TEMPORAL, temporalFrom, temporalIsGiven, whyNotReadable } from './config/temporal.ts';
+import { GIT_TRANSPORTS, type BuildOptions } from './controllers/build/options.ts';
 import {
   bindingNamePrefix,
   clusterRoleName,
   duration,
   flag,
+  hostDirectory,
+  imageName,
   labelSelector,
   listenAddress,
   listOf,
@@ -58,6 +61,7 @@ export interface Config {
     readonly namespaceSelector: string;
     readonly excludeNamespaces: readonly string[];
   };
+  readonly build: BuildOptions;
   readonly local: {
     readonly exitWhenConverged: boolean;
     /** Where the local stack keeps its files. */
@@ -145,6 +149,7 @@ function configFrom({ command, settings, env, controllerNames }: Situation): Con
       format: settings.read('log-format', oneOf(['auto', 'json', 'pretty'] as const)),
     },
     roleBinding: roleBindingFrom(settings),
+    build: buildFrom(settings),
     local: localFrom(settings, cluster, env),
   };
 }
@@ -183,6 +188,23 @@ function roleBindingFrom(settings: Settings): Config['roleBinding'] {
     prefix: settings.read('role-binding-prefix', bindingNamePrefix),
     namespaceSelector: settings.read('namespace-selector', labelSelector),
     excludeNamespaces: settings.read('exclude-namespaces', listOf(namespaceName)),
+  };
+}
+
+/** A Job's deadline is a whole number of seconds. */
+const DEADLINE_RANGE = { from: '1s', to: '24d' };
+
+function buildFrom(settings: Settings): BuildOptions {
+  const transports = listOf(oneOf(GIT_TRANSPORTS));
+  const advice = `names no transport; write one or more of ${GIT_TRANSPORTS.join(', ')}`;
+  return {
+    image: settings.read('build-image', imageName),
+    hostDir: settings.read('build-host-dir', hostDirectory),
+    deadlineMs: settings.read('build-deadline', duration(DEADLINE_RANGE)),
+    gitTransports: settings.read(
+      'build-git-transports',
+      transports.refine((chosen) => chosen.length > 0, advice),
+    ),
   };
 }
 

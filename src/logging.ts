@@ -1,6 +1,5 @@
 import { destination as toFile, pino, stdTimeFunctions, type DestinationStream, type Logger } from 'pino';
 import pinoPretty from 'pino-pretty';
-import { workflowIdFor, type ResourceRef } from './contract/resource.ts';
 
 export type LogFormat = 'auto' | 'json' | 'pretty';
 
@@ -31,18 +30,6 @@ export function createLogger(options: LoggerOptions): Logger {
     },
     streamFor(options),
   );
-}
-
-/** The fields of every line about a resource. */
-export function resourceFields(ref: ResourceRef, runId?: string) {
-  const { controller, namespace, name } = ref;
-  return {
-    controller,
-    namespace,
-    name,
-    workflowId: workflowIdFor(ref),
-    ...(runId === undefined ? {} : { runId }),
-  };
 }
 
 /** Synchronous in every format: a line that was logged before a crash is there after it. */

@@ -1,8 +1,11 @@
 import type { NativeConnection, Worker } from '@temporalio/worker';
+import { eventRecorder, type Recorder } from '../activities/events.ts';
 import { activitiesFor } from '../activities/index.ts';
 import type { Config } from './config.ts';
 import { chosenControllers, controllerOptions } from './config/controllers.ts';
 import type { Logger } from './contract/logger.ts';
+import type { ResourceRef } from './contract/resource.ts';
+import type { Outcome, Pass } from './contract/run.ts';
 import { startHealthServer, type HealthServer } from './health.ts';
 import { createKubernetesClient, type KubernetesClient } from './kubernetes/client.ts';
 import { loadKubeConfig } from './kubernetes/config.ts';
@@ -17,6 +20,7 @@ import { Watcher } from './watcher/watcher.ts';
 export async function runOperator(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
   installRuntime(log);
   const client = createKubernetesClient(kubeConfigOf(config), { version: VERSION });
+  const recorder = eventRecorder(client, log);
   const parts: Parts = { watcher: undefined, problems: ['Temporal: not connected yet'] };
   const health = await openHealth(config, log, parts);
   try {
@@ -24,11 +28,12 @@ export async function runOperator(config: Config, log: Logger, signal: AbortSign
     const options = connect.connectionOptions;
     const connection = await connectToTemporal({ options, address, namespace, log, signal });
     try {
-      await serve({ config, log, signal, client, connection, parts });
+      await serve({ config, log, signal, client, recorder, connection, parts });
     } finally {
       await connection.close();
     }
   } finally {
+    await recorder.close();
     await client.close();
     await health?.close();
   }
@@ -45,6 +50,7 @@ interface Serving {
   readonly log: Logger;
   readonly signal: AbortSignal;
   readonly client: KubernetesClient;
+  readonly recorder: Recorder;
   readonly connection: NativeConnection;
   readonly parts: Parts;
 }
@@ -73,10 +79,29 @@ async function serve(serving: Serving): Promise<void> {
   log.info({}, 'stopped');
 }
 
-async function workerOf({ config, log, client, connection }: Serving): Promise<Worker> {
-  const activities = activitiesFor({ client, log, options: controllerOptions(config) });
+async function workerOf({ config, log, client, recorder, connection, parts }: Serving): Promise<Worker> {
+  const activities = tellingEnds(
+    activitiesFor({ client, log, recorder, options: controllerOptions(config) }),
+    (ref) => parts.watcher?.runEnded(ref),
+  );
   const { namespace } = config.temporal;
   return createWorker({ connection, namespace, taskQueue: config.taskQueue, activities });
+}
+
+type Activities = Readonly<Record<string, (pass: Pass<never>) => Promise<Outcome>>>;
+
+/** Where watcher and worker share a process, the watcher need not ask Temporal whether a run has ended. */
+function tellingEnds(activities: Activities, onEnd: (ref: ResourceRef) => void): Activities {
+  return Object.fromEntries(
+    Object.entries(activities).map(([name, act]) => [
+      name,
+      async (pass: Pass<never>) => {
+        const outcome = await act(pass);
+        if (outcome.result === 'converged') onEnd(pass.ref);
+        return outcome;
+      },
+    ]),
+  );
 }
 
 function watcherOf({ config, log, client, connection }: Serving): Watcher {

@@ -76,6 +76,12 @@ describe('without anything given', () => {
         namespaceSelector: '',
         excludeNamespaces: ['kube-system', 'kube-public', 'kube-node-lease'],
       },
+      build: {
+        image: 'golang:1.13',
+        hostDir: '/opt',
+        deadlineMs: 3_600_000,
+        gitTransports: ['https', 'ssh'],
+      },
       local: { exitWhenConverged: false, kubernetesGiven: false, temporalGiven: false },
     });
   });
@@ -155,6 +161,10 @@ describe('every option is read from each source', () => {
     ['exclude-namespaces', 'x', '[x]', { roleBinding: { excludeNamespaces: ['x'] } }],
     ['role-binding-cluster-role', 'view', 'view', { roleBinding: { clusterRole: 'view' } }],
     ['role-binding-prefix', 'g-', 'g-', { roleBinding: { prefix: 'g-' } }],
+    ['build-image', 'go:2', 'go:2', { build: { image: 'go:2' } }],
+    ['build-host-dir', '/srv', '/srv', { build: { hostDir: '/srv' } }],
+    ['build-deadline', '2m', '2m', { build: { deadlineMs: 120_000 } }],
+    ['build-git-transports', 'http', '[http]', { build: { gitTransports: ['http'] } }],
     ['dir', '/d', '/d', { local: { dir: '/d' } }],
     ['exit-when-converged', 'true', 'true', { local: { exitWhenConverged: true } }],
   ];
@@ -301,6 +311,21 @@ describe('a wrong value is told in one line with its source, what is wrong and w
       /^--role-binding-prefix "a\/" cannot begin the name of a RoleBinding/,
     ],
     [{ args: ['--role-binding-prefix', 'p'.repeat(191)] }, /is longer than 190 characters/],
+    [{ args: ['--build-image', 'a b'] }, /^--build-image "a b" is no name of an image; write one such as/],
+    [{ args: ['--build-image', '-a'] }, /is no name of an image/],
+    [{ args: ['--build-host-dir', 'opt'] }, /^--build-host-dir "opt" is not an absolute path/],
+    [{ args: ['--build-host-dir', '/'] }, /is not an absolute path/],
+    [{ args: ['--build-host-dir', '/a/../b'] }, /is not an absolute path/],
+    [{ args: ['--build-host-dir', '/proc/x'] }, /is the kernel's; write another directory, such as \/opt/],
+    [{ args: ['--build-deadline', '1ms'] }, /is out of range; write a duration from 1s to 24d$/],
+    [
+      { args: ['--build-git-transports', 'https,ext'] },
+      /names "ext", which is not known.*; write one of https, ssh, http, git$/,
+    ],
+    [
+      { args: ['--build-git-transports='] },
+      /names no transport; write one or more of https, ssh, http, git$/,
+    ],
     [
       { args: ['--kubeconfig', '/nowhere/config'] },
       /^--kubeconfig "\/nowhere\/config": no such file; name a readable/,

@@ -27,7 +27,32 @@ describe('the operator is allowed what its controllers need and nothing more', (
       metadata: { name: 'manager-role' },
       rules: [
         { apiGroups: [''], resources: ['namespaces'], verbs: ['get', 'list', 'watch'] },
-        { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'patch', 'watch'] },
+        { apiGroups: [''], resources: ['nodes'], verbs: ['get'] },
+        {
+          apiGroups: [''],
+          resources: ['pods'],
+          verbs: ['create', 'delete', 'get', 'list', 'patch', 'watch'],
+        },
+        {
+          apiGroups: ['batch'],
+          resources: ['jobs'],
+          verbs: ['create', 'delete', 'get', 'list', 'watch'],
+        },
+        {
+          apiGroups: ['batch.tutorial.kubebuilder.io'],
+          resources: ['podsets'],
+          verbs: ['get', 'list', 'watch'],
+        },
+        {
+          apiGroups: ['batch.tutorial.kubebuilder.io'],
+          resources: ['podsets/finalizers'],
+          verbs: ['update'],
+        },
+        {
+          apiGroups: ['batch.tutorial.kubebuilder.io'],
+          resources: ['podsets/status'],
+          verbs: ['patch'],
+        },
         { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create', 'patch'] },
         {
           apiGroups: ['rbac.authorization.k8s.io'],
@@ -40,6 +65,13 @@ describe('the operator is allowed what its controllers need and nothing more', (
           resources: ['rolebindings'],
           verbs: ['create', 'delete', 'get', 'list', 'patch', 'watch'],
         },
+        {
+          apiGroups: ['test.inspur.com'],
+          resources: ['xxxes'],
+          verbs: ['get', 'list', 'patch', 'watch'],
+        },
+        { apiGroups: ['test.inspur.com'], resources: ['xxxes/finalizers'], verbs: ['update'] },
+        { apiGroups: ['test.inspur.com'], resources: ['xxxes/status'], verbs: ['patch'] },
       ],
     });
   });
@@ -67,6 +99,53 @@ describe('the operator is allowed what its controllers need and nothing more', (
       subjects: [{ kind: 'ServiceAccount', name: 'controller-manager', namespace: 'system' }],
     });
   });
+});
+
+describe('the roles for people', () => {
+  const everything = ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'];
+  const reading = ['get', 'list', 'watch'];
+  const kinds = [
+    { name: 'podset', group: 'batch.tutorial.kubebuilder.io', plural: 'podsets' },
+    { name: 'xxx', group: 'test.inspur.com', plural: 'xxxes' },
+  ];
+
+  it.each(kinds)('let an editor do all to $plural, and no more than read their status', async (kind) => {
+    expect(await read(`rbac/${kind.name}_editor_role.yaml`)).toEqual({
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRole',
+      metadata: {
+        name: `${kind.name}-editor-role`,
+        labels: {
+          'rbac.authorization.k8s.io/aggregate-to-admin': 'true',
+          'rbac.authorization.k8s.io/aggregate-to-edit': 'true',
+        },
+      },
+      rules: rulesOf(kind, { verbs: everything, scale: ['get', 'patch', 'update'] }),
+    });
+  });
+
+  it.each(kinds)('let a viewer read $plural', async (kind) => {
+    expect(await read(`rbac/${kind.name}_viewer_role.yaml`)).toMatchObject({
+      metadata: {
+        name: `${kind.name}-viewer-role`,
+        labels: { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' },
+      },
+      rules: rulesOf(kind, { verbs: reading, scale: ['get'] }),
+    });
+  });
+
+  function rulesOf({ group, plural }: (typeof kinds)[number], may: { verbs: string[]; scale: string[] }) {
+    const rule = (resource: string, verbs: string[]) => ({
+      apiGroups: [group],
+      resources: [resource],
+      verbs,
+    });
+    return [
+      rule(plural, may.verbs),
+      rule(`${plural}/status`, ['get']),
+      ...(plural === 'podsets' ? [rule('podsets/scale', may.scale)] : []),
+    ];
+  }
 });
 
 describe('merging rules', () => {
@@ -187,5 +266,28 @@ describe('samples', () => {
       spec: { selector: { 'padok.fr/pod-name': all.get('pod.yaml')?.metadata.name } },
     });
     expect(all.get('service.yaml')?.metadata.namespace).toBe(all.get('pod.yaml')?.metadata.namespace);
+  });
+
+  it('have a PodSet of three Pods', async () => {
+    expect((await samples()).get('pod-set.yaml')).toMatchObject({
+      apiVersion: 'batch.tutorial.kubebuilder.io/v1',
+      kind: 'PodSet',
+      spec: { replicas: 3 },
+    });
+  });
+
+  it('have an Xxx with the values that people know', async () => {
+    expect((await samples()).get('xxx.yaml')).toMatchObject({
+      apiVersion: 'test.inspur.com/v1alpha1',
+      kind: 'Xxx',
+      metadata: { name: 'xxx-sample' },
+      spec: {
+        gitUrl: 'https://github.com/kelseyhightower/helloworld.git',
+        clonePath: '/root/go/src/helloworld',
+        buildCommand: 'go build',
+        binaryName: 'helloworld',
+        jobName: 'build-helloworld',
+      },
+    });
   });
 });

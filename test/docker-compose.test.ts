@@ -61,8 +61,11 @@ describe('docker-compose.yml', () => {
     expect(forHealth.map(([name]) => name).filter((name) => !services[name]?.healthcheck)).toEqual([]);
   });
 
-  it('starts the operator after Temporal and Kubernetes, and the samples after the operator', () => {
-    expect(Object.keys(services['operator']?.depends_on ?? {})).toEqual(['temporal', 'kubeconfig']);
+  it('starts the operator after Temporal, Kubernetes and the CRDs, and the samples after the operator', () => {
+    expect(Object.keys(services['operator']?.depends_on ?? {})).toEqual(['temporal', 'custom-resources']);
+    expect(services['custom-resources']?.depends_on).toEqual({
+      kubeconfig: { condition: 'service_completed_successfully' },
+    });
     expect(services['kubeconfig']?.depends_on).toEqual({ kubernetes: { condition: 'service_healthy' } });
     expect(services['samples']?.depends_on).toEqual({ operator: { condition: 'service_healthy' } });
   });

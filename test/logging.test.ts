@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Logger } from '../src/contract/logger.ts';
-import { createLogger, resourceFields, type LogFormat } from '../src/logging.ts';
+import { createLogger, type LogFormat } from '../src/logging.ts';
 
 function aLogger({
   level = 'info',
@@ -46,18 +46,6 @@ describe('a line', () => {
     log.info({}, 'no');
     log.error({}, 'yes');
     expect(lines.map((line) => line.includes('yes'))).toEqual([true]);
-  });
-
-  it('about a resource names it and its workflow', () => {
-    const ref = { controller: 'pod-label', namespace: 'default', name: 'web', uid: 'u-1' };
-    const fields = {
-      controller: 'pod-label',
-      namespace: 'default',
-      name: 'web',
-      workflowId: 'pod-label/default/web/u-1',
-    };
-    expect(resourceFields(ref)).toEqual(fields);
-    expect(resourceFields(ref, 'run-1')).toEqual({ ...fields, runId: 'run-1' });
   });
 });
 

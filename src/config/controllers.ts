@@ -4,9 +4,9 @@ import { controllersFor, type ControllerOptions } from '../controllers/index.ts'
 import { parseLabelSelector } from '../controllers/label-selector.ts';
 
 /** The options of the controllers, with what they hold as text parsed. */
-export function controllerOptions({ roleBinding }: Config): ControllerOptions {
+export function controllerOptions({ roleBinding, build }: Config): ControllerOptions {
   const namespaceSelector = parseLabelSelector(roleBinding.namespaceSelector);
-  return { roleBinding: { ...roleBinding, namespaceSelector } };
+  return { roleBinding: { ...roleBinding, namespaceSelector }, build };
 }
 
 /** The controllers that `--controllers` leaves, in their order. */

@@ -15,6 +15,7 @@ export interface OptionDescription {
 const CLUSTER = 'Cluster:';
 const WORK = 'What it works on:';
 const ROLE_BINDING = 'Controller namespace-role-binding:';
+const BUILD = 'Controller build:';
 const OPERATION = 'Operation:';
 const LOCAL = 'Local stack:';
 
@@ -76,6 +77,30 @@ export const OPTIONS = {
     argument: 'text',
     help: 'what the names of the RoleBinding and of the group have before the namespace',
     fallback: 'ad-kubernetes-',
+  },
+  'build-image': {
+    group: BUILD,
+    argument: 'image',
+    help: 'the image of the Jobs that build and clean up; it needs bash, git and coreutils',
+    fallback: 'golang:1.13',
+  },
+  'build-host-dir': {
+    group: BUILD,
+    argument: 'directory',
+    help: 'the directory of the nodes that binaries are copied to',
+    fallback: '/opt',
+  },
+  'build-deadline': {
+    group: BUILD,
+    argument: 'duration',
+    help: 'how long a Job may take',
+    fallback: '1h',
+  },
+  'build-git-transports': {
+    group: BUILD,
+    argument: 'names',
+    help: 'how sources may be cloned: https, ssh (with git@host:path), http, git',
+    fallback: 'https,ssh',
   },
   'health-addr': {
     group: OPERATION,

@@ -136,6 +136,23 @@ export const bindingNamePrefix = z
   )
   .regex(/^[^/%\s\p{Cc}]*$/u, 'cannot begin the name of a RoleBinding; leave out "/", "%" and spaces');
 
+/** Not its whole grammar: only what can be none. The container runtime tells the rest. */
+export const imageName = text
+  .max(512, 'is longer than 512 characters')
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9._/:@-]*$/,
+    'is no name of an image; write one such as golang:1.13 or registry.example/team/golang:1.13',
+  );
+
+/** Mounted into containers, so neither the whole file system nor a part that the kernel shows. */
+export const hostDirectory = text
+  .max(1024, 'is longer than 1024 characters')
+  .regex(
+    /^(\/\.*[A-Za-z0-9_+@~-][A-Za-z0-9._+@~-]*)+$/,
+    'is not an absolute path without ".", ".." or a slash at its end; write one such as /opt',
+  )
+  .regex(/^(?!\/(proc|sys|dev)(\/|$))/, "is the kernel's; write another directory, such as /opt");
+
 /** Source: Temporal's server, which keeps `/_sys/` for itself and refuses longer names. */
 export const taskQueueName = text
   .max(1000, 'is longer than the 1000 characters that a task queue name may have')

@@ -77,6 +77,10 @@ export interface Controller<
   readonly children: readonly Watched<Child>[];
   /** Is there anything to do? Asked again whenever one of the projections changes, and at every resync. */
   needsWork(primary: Primary, children: readonly Child[]): Verdict<Seen>;
+  /** There is nothing to do for a resource whose namespace is being deleted: what it creates would be refused. */
+  readonly endsWithNamespace?: true;
+  /** Only where the resources are Namespaces: whether this one is being deleted. The other controllers are told. */
+  isNamespaceGoing?(primary: Primary): boolean;
   /** What the operator's service account must be allowed, all of it and nothing more. */
   readonly permissions: readonly PolicyRule[];
 }

@@ -1,7 +1,8 @@
 import { Client } from '@temporalio/client';
 import { chosenControllers } from '../config/controllers.ts';
 import type { Config } from '../config.ts';
-import { createKubernetesClient } from '../kubernetes/client.ts';
+import { createKubernetesClient, type KubernetesClient } from '../kubernetes/client.ts';
+import { applyCustomResources, type CustomResources } from './custom-resources.ts';
 import type { UnexpectedExit } from './guarded-servers.ts';
 import { lastLines } from './last-lines.ts';
 import { liveTable } from './live-table.ts';
@@ -63,13 +64,29 @@ async function stay(config: Config, surroundings: Surroundings, asked: AbortSign
 }
 
 async function serve(config: Config, surroundings: Surroundings, signal: AbortSignal): Promise<void> {
-  await operate(config, surroundings, signal);
-  await converge(config, surroundings, signal);
+  const cluster = createKubernetesClient(surroundings.cluster.kubeConfig);
+  try {
+    await defineCustomResources(cluster, signal);
+    await operate(config, surroundings, signal);
+    await converge(config, { surroundings, cluster }, signal);
+  } finally {
+    await cluster.close();
+  }
   if (config.local.exitWhenConverged) return;
   nextSteps(surroundings, config.roleBinding.prefix).forEach(say);
   await aborted(signal);
   signal.throwIfAborted();
 }
+
+async function defineCustomResources(cluster: KubernetesClient, signal: AbortSignal): Promise<void> {
+  say(CUSTOM_RESOURCES_WORDS[await applyCustomResources(cluster, signal)]);
+}
+
+const CUSTOM_RESOURCES_WORDS: Readonly<Record<CustomResources, string>> = {
+  applied: 'applied the custom resource definitions of PodSet and Xxx (deploy/crd)',
+  'there already':
+    'the custom resource definitions of PodSet and Xxx are there already; you may not apply them',
+};
 
 async function operate(config: Config, surroundings: Surroundings, signal: AbortSignal): Promise<void> {
   const { healthAddress } = config;
@@ -81,15 +98,23 @@ async function operate(config: Config, surroundings: Surroundings, signal: Abort
 
 const USUAL_HEALTH_PORT = 9098;
 
-async function converge(config: Config, surroundings: Surroundings, signal: AbortSignal): Promise<void> {
-  const cluster = createKubernetesClient(surroundings.cluster.kubeConfig);
+interface Connected {
+  readonly surroundings: Surroundings;
+  readonly cluster: KubernetesClient;
+}
+
+async function converge(
+  config: Config,
+  { surroundings, cluster }: Connected,
+  signal: AbortSignal,
+): Promise<void> {
   const connection = await connectTo(surroundings, config);
   const temporal = new Client({ connection, namespace: config.temporal.namespace });
   const controllers = chosenControllers(config);
   try {
     await runSamples({ cluster, temporal, controllers, table: liveTable(process.stdout), say, signal });
   } finally {
-    await Promise.all([cluster.close(), connection.close()]);
+    await connection.close();
   }
 }
 

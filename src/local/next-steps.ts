@@ -1,5 +1,11 @@
 import type { Surroundings } from './surroundings.ts';
 
+/** Where people find the servers. */
+export interface Addresses {
+  readonly cluster: Omit<Surroundings['cluster'], 'kubeConfig'>;
+  readonly temporal: Surroundings['temporal'];
+}
+
 /** Where to look, as lines for the terminal. */
 export function whereThingsAre({ stack, cluster, temporal }: Surroundings): string[] {
   return [
@@ -18,7 +24,7 @@ function workflowsPage({ uiUrl, namespace }: Surroundings['temporal']): string {
 }
 
 /** What a newcomer may want to try, as lines for the terminal: commands that can be pasted. */
-export function nextSteps({ cluster, temporal }: Surroundings, roleBindingPrefix: string): string[] {
+export function nextSteps({ cluster, temporal }: Addresses, roleBindingPrefix: string): string[] {
   return [
     '',
     'All samples are as wanted. It goes on running until Ctrl-C; try in another terminal:',
@@ -36,6 +42,16 @@ export function nextSteps({ cluster, temporal }: Surroundings, roleBindingPrefix
     '  kubectl create namespace team-2',
     `  kubectl wait --for=create rolebinding/${roleBindingPrefix}team-2 --namespace team-2`,
     '',
+    '  # three Pods become five',
+    '  kubectl scale podset podset-sample --replicas=5',
+    "  kubectl wait podset podset-sample --for=jsonpath='{.status.readyReplicas}'=5",
+    '  kubectl get pods --selector app=podset-sample',
+    '',
+    '  # what was built, and on which node; deleted, it goes once the binary is removed there',
+    '  kubectl get xxx xxx-sample --output wide',
+    "  kubectl get xxx xxx-sample --output jsonpath='{.status.artifacts}'",
+    '  kubectl delete xxx xxx-sample',
+    '',
     ...(temporal.uiUrl === undefined
       ? ['Each change is a run in the Temporal UI.']
       : ['Each change is a run in the Temporal UI:', `  ${workflowsPage(temporal)}`]),
@@ -43,7 +59,7 @@ export function nextSteps({ cluster, temporal }: Surroundings, roleBindingPrefix
   ];
 }
 
-function shellPreparation({ kubectl, kubeconfigFile }: Surroundings['cluster']): string[] {
+function shellPreparation({ kubectl, kubeconfigFile }: Addresses['cluster']): string[] {
   const lines = [
     ...(kubeconfigFile === undefined ? [] : [`  export KUBECONFIG=${shellWord(kubeconfigFile)}`]),
     ...(kubectl === 'kubectl' ? [] : [`  alias kubectl=${shellWord(kubectl)}`]),
@@ -54,7 +70,7 @@ function shellPreparation({ kubectl, kubeconfigFile }: Surroundings['cluster']):
 /** What stays where the cluster is somebody's own. */
 export function howToRemoveSamples(kubeconfigFile: string | undefined): string {
   const kubeconfig = kubeconfigFile === undefined ? '' : `KUBECONFIG=${shellWord(kubeconfigFile)} `;
-  return `the samples stay on the cluster; this removes them: ${kubeconfig}kubectl delete -f deploy/samples`;
+  return `the custom resource definitions and the samples stay on the cluster; this removes the samples, the Xxx only while an operator runs (it removes what was built): ${kubeconfig}kubectl delete -f deploy/samples`;
 }
 
 /** As the shell reads it back. */

@@ -56,7 +56,7 @@ function program(): string {
 
 /** What a person told `local` about the operator. */
 export function operatorArguments(config: Config): string[] {
-  const { cluster, roleBinding } = config;
+  const { cluster, roleBinding, build } = config;
   return [
     'run',
     `--run-outside-cluster=${String(cluster.runOutsideCluster)}`,
@@ -68,6 +68,10 @@ export function operatorArguments(config: Config): string[] {
     `--exclude-namespaces=${roleBinding.excludeNamespaces.join(',')}`,
     `--role-binding-cluster-role=${roleBinding.clusterRole}`,
     `--role-binding-prefix=${roleBinding.prefix}`,
+    `--build-image=${build.image}`,
+    `--build-host-dir=${build.hostDir}`,
+    `--build-deadline=${build.deadlineMs}ms`,
+    `--build-git-transports=${build.gitTransports.join(',')}`,
     `--log-level=${config.log.level}`,
     '--log-format=json',
   ];

@@ -1,10 +1,8 @@
 import type { Controller } from '../contract/controller.ts';
 import { setTimeout as pause } from 'node:timers/promises';
-import { join } from 'node:path';
 import type { LiveTable } from './live-table.ts';
-import { packageRoot } from './package-root.ts';
 import { awaitedSamples, observe, type AwaitedSample, type Observers } from './sample-progress.ts';
-import { applySample, readSamples, sampleName, type AppliedSample } from './samples.ts';
+import { applySamples, sampleName } from './samples.ts';
 import type { SampleRow } from './table.ts';
 
 export interface SampleRun extends Observers {
@@ -19,8 +17,6 @@ export class NotConverged extends Error {
   override readonly name = 'NotConverged';
 }
 
-export const SAMPLES = join(packageRoot(), 'deploy', 'samples');
-
 const WITHIN_MS = 180_000;
 const INTERVAL_MS = 50;
 
@@ -30,19 +26,14 @@ const INTERVAL_MS = 50;
  * @throws NotConverged, ApiError, or the signal's reason
  */
 export async function runSamples(run: SampleRun): Promise<void> {
-  const awaited = awaitedSamples(await applyAll(run), run.controllers);
+  const applied = await applySamples(run.cluster);
+  run.say(`applied ${applied.map(({ manifest }) => sampleName(manifest)).join(', ')} (deploy/samples)`);
+  const awaited = awaitedSamples(applied, run.controllers);
   try {
     await untilConverged(awaited, run);
   } finally {
     run.table.end();
   }
-}
-
-async function applyAll({ cluster, say }: SampleRun): Promise<AppliedSample[]> {
-  const applied: AppliedSample[] = [];
-  for (const manifest of await readSamples(SAMPLES)) applied.push(await applySample(cluster, manifest));
-  say(`applied ${applied.map(({ manifest }) => sampleName(manifest)).join(', ')} (deploy/samples)`);
-  return applied;
 }
 
 async function untilConverged(awaited: readonly AwaitedSample[], run: SampleRun): Promise<void> {

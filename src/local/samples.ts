@@ -1,77 +1,22 @@
-import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseAllDocuments } from 'yaml';
-import { z } from 'zod';
-import type { KubernetesObject } from '../contract/object.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
-import { resourcePath, type ResourceType } from '../kubernetes/paths.ts';
-
-const Manifest = z.looseObject({
-  apiVersion: z.string(),
-  kind: z.string(),
-  metadata: z.looseObject({ name: z.string(), namespace: z.string().optional() }),
-});
-
-/** A Kubernetes object as a file describes it. */
-export type Manifest = z.infer<typeof Manifest>;
+import { applyManifest, readManifests, type AppliedManifest, type Manifest } from './manifests.ts';
+import { packageRoot } from './package-root.ts';
 
 /** A sample as the API server has it. */
-export interface AppliedSample {
-  readonly type: ResourceType;
-  readonly manifest: Manifest;
-  readonly object: KubernetesObject;
-  /** By the clock of `performance`. */
-  readonly appliedAtMs: number;
-}
+export type AppliedSample = AppliedManifest;
+
+export const SAMPLES = join(packageRoot(), 'deploy', 'samples');
 
 const FIELD_MANAGER = 'durable-operator-samples';
 
-/** Every object in the folder's YAML files; those that others live in come first. */
-export async function readSamples(folder: string): Promise<Manifest[]> {
-  const files = (await readdir(folder)).filter((file) => file.endsWith('.yaml')).sort();
-  const texts = await Promise.all(files.map((file) => readFile(join(folder, file), 'utf8')));
-  const manifests = texts.flatMap((text) =>
-    parseAllDocuments(text).map((document): Manifest => Manifest.parse(document.toJS())),
-  );
-  return manifests.sort((a, b) => rank(a) - rank(b));
-}
-
-const FIRST_KINDS = ['CustomResourceDefinition', 'Namespace'];
-
-function rank({ kind }: Manifest): number {
-  const position = FIRST_KINDS.indexOf(kind);
-  return position === -1 ? FIRST_KINDS.length : position;
-}
-
-/**
- * Creates or changes the object by server-side apply. Safe to repeat; it takes no field from anybody else.
- *
- * @throws ApiError
- */
-export async function applySample(client: KubernetesClient, manifest: Manifest): Promise<AppliedSample> {
-  const type = await typeOf(client, manifest);
-  const { name, namespace } = manifest.metadata;
-  const appliedAtMs = performance.now();
-  const object = await client.request<KubernetesObject>({
-    method: 'PATCH',
-    path: resourcePath(type, { name, namespace }),
-    query: { fieldManager: FIELD_MANAGER },
-    body: manifest,
-    contentType: 'application/apply-patch+yaml',
-  });
-  return { type, manifest, object, appliedAtMs };
-}
-
-const ApiResources = z.object({ resources: z.array(z.object({ name: z.string(), kind: z.string() })) });
-
-/** What the API server calls the collection of this kind: a manifest does not say. */
-async function typeOf(client: KubernetesClient, { apiVersion, kind }: Manifest): Promise<ResourceType> {
-  const [version = '', group = ''] = apiVersion.split('/').reverse();
-  const path = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
-  const { resources } = ApiResources.parse(await client.request({ method: 'GET', path }));
-  const found = resources.find((resource) => resource.kind === kind && !resource.name.includes('/'));
-  if (found === undefined) throw new Error(`the API server does not know ${apiVersion} ${kind}`);
-  return { group, version, plural: found.name };
+/** Applies every sample, in the order in which they need each other. Safe to repeat. @throws ApiError */
+export async function applySamples(cluster: KubernetesClient): Promise<AppliedSample[]> {
+  const applied: AppliedSample[] = [];
+  for (const manifest of await readManifests(SAMPLES)) {
+    applied.push(await applyManifest(cluster, manifest, FIELD_MANAGER));
+  }
+  return applied;
 }
 
 /** `Pod default/my-nginx` */

@@ -35,6 +35,8 @@ const SPACING_MS = 200;
 const EFFECT_MS = 300;
 /** A resource that needs nothing any more most often says so because its run is just ending. */
 const TELL_AFTER_MS = 1_000;
+/** How long the end of a run, and the watch of its last writes, may take. */
+const ENDED_AFTER_MS = 500;
 /** A run that was touched since is most likely about to end by itself, and best left alone. */
 const YOUNG_MS = 5_000;
 /** How long visibility may lag behind the truth before it is believed. */
@@ -79,7 +81,7 @@ export class Dispatcher {
 
   /** Whether there are runs of which nobody knows whether they are still open. */
   get hasUnknown(): boolean {
-    return [...this.#pending.values()].some(({ run, dirty }) => run === 'unknown' && !dirty);
+    return [...this.#pending.values()].some(({ listed, dirty }) => !listed && !dirty);
   }
 
   /** A resource, or something of it, has changed. */
@@ -92,6 +94,24 @@ export class Dispatcher {
   /** A resource is gone; so is the need for its run, if one is open. */
   gone(ref: ResourceRef): void {
     this.#isNotNeeded(workflowIdFor(ref), ref);
+  }
+
+  /**
+   * A run has come to its end, as far as is known. A need that is still there a moment later is another one, though
+   * it may have the same name: it came up while the run was about to end.
+   */
+  runEnded(ref: ResourceRef): void {
+    const id = workflowIdFor(ref);
+    const pending = this.#pending.get(id);
+    if (pending === undefined || pending.told === NOT_NEEDED) return;
+    pending.told = undefined;
+    pending.run = 'unknown';
+    pending.listed = false;
+    pending.touchedAtMs = 0;
+    if (this.#verdictOn(ref).needsWork) {
+      pending.notBeforeMs = Date.now() + ENDED_AFTER_MS;
+      this.#enqueue(id, pending);
+    } else if (!pending.busy && !pending.dirty) this.#pending.delete(id);
   }
 
   async stop(): Promise<void> {
@@ -148,6 +168,7 @@ export class Dispatcher {
   #hasEnded(id: string, pending: Pending, askedAtMs: number): void {
     if (pending.busy || pending.dirty || pending.touchedAtMs > askedAtMs - VISIBILITY_LAG_MS) return;
     pending.run = 'unknown';
+    pending.listed = false;
     pending.touchedAtMs = 0;
     if (!this.#verdictOn(pending.ref).needsWork) {
       this.#pending.delete(id);
@@ -166,6 +187,7 @@ export class Dispatcher {
     const pending = this.#obtain(id, ref);
     if (pending.busy || pending.touchedAtMs > askedAtMs - YOUNG_MS) return;
     pending.run = 'open';
+    pending.listed = true;
     const evaluation = this.#options.known.find(ref);
     if (evaluation?.verdict.needsWork) {
       if (!wasKnown) pending.told = evaluation.fingerprint;
@@ -237,10 +259,21 @@ export class Dispatcher {
     const effect = this.#effectOf(id);
     const summary = controller.summary(ref);
     const end = await this.#options.runs.start({ ref, workflowType, summary, reason, seen });
-    if (end === 'already-open' && isNews) await this.#options.runs.signal(id, reason);
-    this.#touched(pending, end === 'already-open' ? 'open' : 'unknown');
     this.#options.log.debug({ ...ref, workflowId: id }, `${end}: ${displayName(ref)}: ${reason}`);
-    if (end === 'started') await effect;
+    if (end === 'started') {
+      this.#touched(pending, 'unknown');
+      await effect;
+    } else if (isNews) await this.#tellOrStartAgain(id, pending, reason);
+    else this.#touched(pending, 'open');
+  }
+
+  /** A run that was open a moment ago may end before it is told. */
+  async #tellOrStartAgain(id: string, pending: Pending, reason: string): Promise<void> {
+    const end = await this.#options.runs.signal(id, reason);
+    this.#touched(pending, end === 'signalled' ? 'open' : 'unknown');
+    if (end === 'signalled') return;
+    pending.told = undefined;
+    pending.dirty = true;
   }
 
   #effectOf(id: string): Promise<void> {
@@ -257,6 +290,7 @@ export class Dispatcher {
 
   #touched(pending: Pending, run: Pending['run']): void {
     pending.run = run;
+    pending.listed = false;
     pending.touchedAtMs = Date.now();
   }
 

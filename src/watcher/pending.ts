@@ -1,6 +1,6 @@
 import type { ResourceRef } from '../contract/resource.ts';
 
-/** What the watcher knows of the open run of a resource; mostly nothing, for a run does not report back. */
+/** What the watcher knows of the run of a resource: whether it was open when it was last told, or listed. */
 export type RunState = 'unknown' | 'open';
 
 /**
@@ -10,6 +10,8 @@ export type RunState = 'unknown' | 'open';
 export interface Pending {
   readonly ref: ResourceRef;
   run: RunState;
+  /** A list of the open runs has shown it, some time after it was last started or told. */
+  listed: boolean;
   /** The run is to be started or told. */
   dirty: boolean;
   /** A start or signal is under way. */
@@ -30,6 +32,7 @@ export function pendingFor(ref: ResourceRef): Pending {
   return {
     ref,
     run: 'unknown',
+    listed: false,
     dirty: false,
     busy: false,
     told: undefined,

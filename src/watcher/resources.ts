@@ -1,4 +1,11 @@
-import type { ChildProjection, Controller, Projection, Verdict, Watched } from '../contract/controller.ts';
+import {
+  NO_WORK,
+  type ChildProjection,
+  type Controller,
+  type Projection,
+  type Verdict,
+  type Watched,
+} from '../contract/controller.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { KubernetesObject } from '../contract/object.ts';
 import type { ResourceRef } from '../contract/resource.ts';
@@ -23,6 +30,8 @@ export interface ResourcesOptions {
   /** How often what cannot be watched is read. */
   readonly resyncMs: number;
   readonly log: Logger;
+  /** As far as is known. */
+  readonly isNamespaceGoing: (namespace: string) => boolean;
   /** Called for each resource that changed, or whose child did; only once all of them are known. */
   readonly onChange: (evaluation: Evaluation) => void;
   /** Called for each resource that is gone. */
@@ -40,6 +49,7 @@ type Watching = Pick<
  * given time to say so, since what is put back would be refused.
  */
 const SETTLE_MS = 200;
+const LOOK_EVERY_MS = 50;
 
 /** The projections of one controller's resources and of their children, kept up to date by watches. */
 export class Resources {
@@ -52,6 +62,7 @@ export class Resources {
   readonly #children = new Map<string, Map<string, ChildProjection>>();
   /** The keys of resources whose children changed since they were last looked at. */
   readonly #toLookAt = new Set<string>();
+  #lastLookMs = -Infinity;
 
   constructor(options: ResourcesOptions) {
     this.controller = options.controller;
@@ -100,6 +111,12 @@ export class Resources {
   find(ref: ResourceRef): Evaluation | undefined {
     const primary = this.#primaries.get(this.#keyOf(ref));
     return primary?.uid === ref.uid ? this.#evaluate(primary) : undefined;
+  }
+
+  /** Whether the resource of that key is a Namespace that is being deleted. */
+  isNamespaceGoing(key: string): boolean {
+    const primary = this.#primaries.get(key);
+    return primary !== undefined && this.controller.isNamespaceGoing?.(primary) === true;
   }
 
   #reflect<P extends Projection>(watched: Watched<P>, onChange: (change: Change<P>) => void): Watching[] {
@@ -151,16 +168,21 @@ export class Resources {
     if (siblings?.size === 0) this.#children.delete(belongsTo);
   }
 
-  /** Many children change at once: their resource is looked at once for all events that came together. */
+  /** At once, but where many children change, at most so often: each look is at all of a resource's children. */
   #lookAtSoon(key: string): void {
     if (!this.hasSynced()) return;
-    if (this.#toLookAt.size === 0) setImmediate(() => this.#lookAtAll());
+    const isPlanned = this.#toLookAt.size > 0;
     this.#toLookAt.add(key);
+    if (isPlanned) return;
+    const waitMs = this.#lastLookMs + LOOK_EVERY_MS - performance.now();
+    if (waitMs > 0) setTimeout(() => this.#lookAtAll(), waitMs).unref();
+    else setImmediate(() => this.#lookAtAll());
   }
 
   #lookAtAll(): void {
     const keys = [...this.#toLookAt];
     this.#toLookAt.clear();
+    this.#lastLookMs = performance.now();
     for (const key of keys) {
       const primary = this.#primaries.get(key);
       if (primary !== undefined) this.#options.onChange(this.#evaluate(primary));
@@ -168,9 +190,14 @@ export class Resources {
   }
 
   #evaluate(primary: Projection): Evaluation {
-    const children = [...(this.#children.get(primary.key)?.values() ?? [])];
-    const verdict = this.controller.needsWork(primary, children);
-    return { ref: this.#refOf(primary), verdict, fingerprint: fingerprintOf(verdict) };
+    const ref = this.#refOf(primary);
+    const verdict = this.#verdictOn(primary, ref);
+    return { ref, verdict, fingerprint: fingerprintOf(verdict) };
+  }
+
+  #verdictOn(primary: Projection, { namespace }: ResourceRef): Verdict<unknown> {
+    if (this.controller.endsWithNamespace && this.#options.isNamespaceGoing(namespace)) return NO_WORK;
+    return this.controller.needsWork(primary, [...(this.#children.get(primary.key)?.values() ?? [])]);
   }
 
   /** A Namespace is cluster-scoped, and counts as lying in the namespace that it is. */

@@ -1,5 +1,6 @@
 import type { Controller } from '../contract/controller.ts';
 import type { Logger } from '../contract/logger.ts';
+import type { ResourceRef } from '../contract/resource.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { Resources } from './resources.ts';
@@ -67,6 +68,11 @@ export class Watcher {
     await this.#dispatcher.stop();
   }
 
+  /** A run that this process worked on has most likely ended: what its resource needs now, it needs anew. */
+  runEnded(ref: ResourceRef): void {
+    this.#dispatcher.runEnded(ref);
+  }
+
   /** Resolves when the lists of all controllers are complete. */
   async synced(): Promise<void> {
     await Promise.all([...this.#resources.values()].map((resources) => resources.synced()));
@@ -95,6 +101,8 @@ export class Watcher {
       namespaces,
       resyncMs,
       log: log.child({ controller: controller.name }),
+      isNamespaceGoing: (namespace) =>
+        [...this.#resources.values()].some((resources) => resources.isNamespaceGoing(namespace)),
       onChange: (evaluation) => {
         this.#dispatcher.changed(evaluation);
         if (evaluation.verdict.needsWork) this.#sweepSoon();

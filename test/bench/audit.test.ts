@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { countCalls, readFrom, sizeOf, totalOf } from '../../bench/audit.ts';
+import { countCalls, eventsApart, readFrom, sizeOf, totalOf } from '../../bench/audit.ts';
 
 const OPERATOR = { user: 'operator', userAgent: 'durable-operator/1.0' };
 
@@ -56,6 +56,19 @@ describe('the calls that are counted', () => {
 
   it('do not include a line that is still being written', () => {
     expect(countCalls(log(PATCH) + log(PATCH).slice(0, -10), OPERATOR)).toEqual({ 'patch pods 200': 1 });
+  });
+
+  it('are told apart from those that write Events', () => {
+    const counts = {
+      'create events 201': 3,
+      'patch events 200': 1,
+      'create pods 201': 2,
+      'get eventsets 200': 1,
+    };
+    expect(eventsApart(counts)).toEqual({
+      events: { 'create events 201': 3, 'patch events 200': 1 },
+      others: { 'create pods 201': 2, 'get eventsets 200': 1 },
+    });
   });
 
   it('add up', () => {

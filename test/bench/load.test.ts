@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { Arrivals } from '../../bench/arrivals.ts';
+import { Arrivals, type ArrivalsRequest } from '../../bench/arrivals.ts';
 import { inFlight, timed } from '../../bench/load.ts';
-import type { KubernetesObject } from '../../src/contract/object.ts';
 import type { KubernetesClient, WatchEvent } from '../../src/kubernetes/client.ts';
 
 /** A collection whose one watch yields what it is given, and then breaks. */
@@ -23,12 +22,12 @@ function seen(name: string, type: WatchEvent['type'] = 'MODIFIED'): WatchEvent {
   return { type, object: { metadata: { name, uid: name, resourceVersion: '2' } } };
 }
 
+function request(client: KubernetesClient): ArrivalsRequest {
+  return { client, path: '/pods', arrivedAs: ({ metadata }) => metadata.name };
+}
+
 function arrivalsOf(client: KubernetesClient): Promise<Arrivals> {
-  return Arrivals.open({
-    client,
-    path: '/pods',
-    arrivedAs: ({ metadata }: KubernetesObject) => metadata.name,
-  });
+  return Arrivals.open(request(client));
 }
 
 describe('a load', () => {
@@ -59,6 +58,13 @@ describe('what has not arrived', () => {
     const arrivals = await arrivalsOf(watchYielding(seen('a')));
     await expect(arrivals.of('b')).rejects.toThrow('the connection broke');
     await expect(arrivals.of('a')).resolves.toBeGreaterThan(0);
+  });
+
+  it('is what is still there, where it is to be gone', async () => {
+    const client = watchYielding(seen('a', 'DELETED'), seen('b'));
+    const gone = await Arrivals.open({ ...request(client), awaited: 'gone' });
+    await expect(gone.of('b')).rejects.toThrow('the connection broke');
+    await expect(gone.of('a')).resolves.toBeGreaterThan(0);
   });
 
   it('is what was deleted', async () => {

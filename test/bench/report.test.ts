@@ -18,7 +18,7 @@ const ADD = {
   perSecond: 5,
   p50Ms: 20,
   p99Ms: 40,
-  apiCalls: { 'patch pods 200': 10, 'patch pods 409': 5 },
+  apiCalls: { 'patch pods 200': 10, 'patch pods 409': 5, 'create events 201': 20 },
   workflows: 10,
   eventsPerRun: 6,
   cpuMs: { operator: 100, temporal: 200, 'kube-apiserver': 300 },
@@ -26,12 +26,32 @@ const ADD = {
 };
 
 describe('the readable report', () => {
-  it('gives calls and CPU per convergence', () => {
+  it('gives calls and CPU per convergence, and Events apart', () => {
     const row = readable(MACHINE, [ADD])
       .split('\n')[2]
       ?.split('|')
       .map((cell) => cell.trim());
-    expect(row).toEqual(['', 'add', '10', '20', '40', '5', '1.5', '6', '10', '20', '30', '150', '']);
+    expect(row).toEqual([
+      '',
+      'add',
+      '10',
+      '2',
+      '20',
+      '40',
+      '5',
+      '1.5',
+      '2',
+      '6',
+      '10',
+      '20',
+      '30',
+      '150',
+      '',
+    ]);
+  });
+
+  it('gives the calls of the whole case, and Events apart', () => {
+    expect(readable(MACHINE, [ADD])).toContain('- add: 15 calls, and 20 for Events: 10 × patch pods 200, ');
   });
 
   it('says that nothing was called, and where nobody could tell', () => {

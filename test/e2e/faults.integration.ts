@@ -48,8 +48,8 @@ beforeEach(async () => {
 
 afterEach(endOperators);
 
-function start(through = kubeconfig): Promise<Operator> {
-  return startOperator({ temporalAddress: stack.temporalAddress, kubeconfig: through, taskQueue });
+function start(through = kubeconfig, args: readonly string[] = []): Promise<Operator> {
+  return startOperator({ temporalAddress: stack.temporalAddress, kubeconfig: through, taskQueue, args });
 }
 
 const at = (name: string) => ({ type: PODS, namespace, name });
@@ -239,12 +239,30 @@ describe('an API server that goes wrong', () => {
     await eventuallyOver(pod);
     expect(writesIn(namespace, 'pods')).toEqual(['patch web']);
   });
+});
 
-  it('or not: is never asked for more of a pod than its metadata', async () => {
+describe('the API server', () => {
+  let proxy: FaultProxy;
+
+  beforeEach(async () => {
+    const file = join(stack.dir, `${taskQueue}.kubeconfig`);
+    proxy = await FaultProxy.start(kubeconfig, file);
+    await start(file, ['--controllers', 'pod-label']);
+  });
+
+  afterEach(async () => {
+    await endOperators();
+    await proxy.stop();
+  });
+
+  it('is never asked for more of a pod than its metadata, to label it', async () => {
+    const patches = () => proxy.requests.filter(({ method }) => method === 'PATCH').length;
+    proxy.fault = ({ method }) => (method === 'PATCH' && patches() === 1 ? { answer: 500 } : undefined);
     await create('web');
     await eventuallyLabelled(['web']);
     const ofPods = proxy.requests.filter(({ path }) => /\/pods([/?]|$)/.test(path));
-    expect(ofPods.map(({ method }) => method)).toEqual(expect.arrayContaining(['GET', 'PATCH']));
+    const kinds = ofPods.map(({ method, path }) => (path.includes('metadata.name%3Dweb') ? 'READ' : method));
+    expect(kinds).toEqual(expect.arrayContaining(['GET', 'READ', 'PATCH']));
     expect(ofPods.filter(({ accept }) => !accept.includes('as=PartialObjectMetadata'))).toEqual([]);
   });
 });

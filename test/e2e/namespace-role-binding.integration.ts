@@ -83,8 +83,10 @@ async function aNamespaceWith(binding: (namespace: string) => ReturnType<typeof 
   return { namespace, name, there };
 }
 
-const eventsIn = async (namespace: string) =>
-  (await cluster.eventsIn(namespace)).filter(({ regarding }) => regarding.kind === 'Namespace');
+const eventsIn = async (namespace: string, about: string) =>
+  (await cluster.eventsIn(namespace)).filter(
+    ({ regarding, reason }) => regarding.kind === 'Namespace' && reason === about,
+  );
 
 describe('a namespace', () => {
   it('gets the binding of its team, in one create, by a run that says so', async () => {
@@ -168,9 +170,7 @@ describe('a binding of ours', () => {
       return true;
     }, WITHIN_MS);
     await eventually(async () => {
-      expect(await eventsIn(name)).toMatchObject([
-        { type: 'Normal', reason: 'Released', regarding: { name } },
-      ]);
+      expect(await eventsIn(name, 'Released')).toMatchObject([{ type: 'Normal', regarding: { name } }]);
       return true;
     }, WITHIN_MS);
   });
@@ -180,8 +180,8 @@ describe('a binding of somebody else', () => {
   it('that differs is not touched: a Warning Event and an open run say so', async () => {
     const { namespace, name, there } = await aNamespaceWith((own) => aRoleBinding(own).to('view').foreign());
     await eventually(async () => {
-      expect(await eventsIn(name)).toMatchObject([
-        { type: 'Warning', reason: 'ForeignRoleBinding', regarding: { kind: 'Namespace', name } },
+      expect(await eventsIn(name, 'ForeignRoleBinding')).toMatchObject([
+        { type: 'Warning', regarding: { kind: 'Namespace', name } },
       ]);
       return true;
     }, WITHIN_MS);
@@ -196,7 +196,7 @@ describe('a binding of somebody else', () => {
 
   it('that differs is replaced by ours, and its run completes, once it is deleted', async () => {
     const { namespace, name } = await aNamespaceWith((own) => aRoleBinding(own).to('view').foreign());
-    await eventually(async () => (await eventsIn(name)).length === 1, WITHIN_MS);
+    await eventually(async () => (await eventsIn(name, 'ForeignRoleBinding')).length === 1, WITHIN_MS);
     await cluster.delete(at(name));
     await eventuallyBound(name);
     await eventually(async () => {

@@ -55,12 +55,12 @@ const eventuallyBound = () =>
 describe('the permissions of the operator', () => {
   it('are missing at first: it is not ready, and says what it may not do', async () => {
     await create('web');
-    const { body } = await eventually(async () => {
+    const { status } = await eventually(async () => {
       const readiness = await operator.readiness();
-      return readiness.body.includes('cannot list') && readiness;
+      expect(readiness.body).toContain('User "operator" cannot list resource "pods"');
+      return readiness;
     }, CONVERGED_WITHIN_MS);
-    expect(body).toContain('User "operator" cannot list resource "pods"');
-    expect((await operator.readiness()).status).toBe(503);
+    expect(status).toBe(503);
   });
 
   it('are enough where they are those of the generated role, and it goes on without a restart', async () => {
@@ -70,15 +70,22 @@ describe('the permissions of the operator', () => {
     await eventually(async () => (await operator.readiness()).status === 200, CONVERGED_WITHIN_MS);
   });
 
-  it('show in the run when they were taken away, and the run ends when they are given back', async () => {
+  it('show in the run and in an Event when they were taken away, and the run ends when they are given back', async () => {
     const role = await cluster.operatorRole();
-    await replaceRules(role, rulesOf(role).map(withoutPatch));
+    await replaceRules(role, withoutPatch(rulesOf(role)));
     const pod = await create('denied');
     const ref = refOf('pod-label', pod);
     await eventually(async () => {
       const { pendingActivities } = await temporal.openRunOf(ref);
       expect(pendingActivities).toMatchObject([{ type: 'labelPod', lastFailure: 'AccessDenied' }]);
       expect(pendingActivities[0]?.message).toContain('User "operator" cannot patch resource "pods"');
+      return true;
+    }, CONVERGED_WITHIN_MS);
+    await eventually(async () => {
+      const events = await cluster.eventsIn(namespace);
+      expect(events.filter(({ regarding }) => regarding.uid === ref.uid)).toMatchObject([
+        { type: 'Warning', reason: 'AccessDenied', note: expect.stringContaining('cannot patch resource') },
+      ]);
       return true;
     }, CONVERGED_WITHIN_MS);
     await replaceRules(role, rulesOf(role));
@@ -99,8 +106,11 @@ function rulesOf({ rules }: Manifest): readonly Rule[] {
   return rules.filter((rule): rule is Rule => typeof rule === 'object' && rule !== null && 'verbs' in rule);
 }
 
-function withoutPatch(rule: Rule): Rule {
-  return { ...rule, verbs: rule.verbs.filter((verb) => verb !== 'patch') };
+/** Nothing is left of a rule that allows to patch alone. */
+function withoutPatch(rules: readonly Rule[]): readonly Rule[] {
+  return rules
+    .map((rule) => ({ ...rule, verbs: rule.verbs.filter((verb) => verb !== 'patch') }))
+    .filter(({ verbs }) => verbs.length > 0);
 }
 
 function replaceRules({ metadata: { name } }: Manifest, rules: readonly Rule[]) {

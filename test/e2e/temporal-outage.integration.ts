@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
 import { buildServers } from '../../src/local/build.ts';
 import { startStack, type Stack } from '../../src/local/stack.ts';
@@ -12,6 +13,8 @@ import { aPod } from '../support/pods.ts';
 
 jest.setTimeout(240_000);
 const CONVERGED_WITHIN_MS = 60_000;
+/** A second more than a start goes on asking: src/temporal/runs.ts, CALL_TIMEOUT_MS. */
+const STARTS_GIVE_UP_AFTER_MS = 6_000;
 
 /** Its own: the others need their Temporal. */
 let stack: Stack;
@@ -60,6 +63,8 @@ describe('changes while Temporal is down', () => {
     await cluster.patch(at('removed'), { metadata: { annotations: { [POD_NAME_ANNOTATION]: null } } });
     const other = (await cluster.createNamespace()).metadata.name;
     await cluster.delete(at('short-lived'));
+    // So long is the outage: in a shorter one, the starts under way would outlive it by themselves.
+    await delay(STARTS_GIVE_UP_AFTER_MS);
     const { status } = await eventually(async () => {
       const readiness = await operator.readiness();
       return readiness.body.includes('Temporal cannot be reached') && readiness;

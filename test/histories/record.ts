@@ -1,5 +1,5 @@
 /**
- * Records the history of every case of every workflow that is one step, for test/workflows/replay.test.ts:
+ * Records the history of every case of every workflow, for test/workflows/replay.test.ts:
  *
  *   node test/histories/record.ts 0.2.0
  *
@@ -11,37 +11,45 @@ import { join } from 'node:path';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { buildServers } from '../../src/local/build.ts';
 import { startStack } from '../../src/local/stack.ts';
-import { ONE_STEP_WORKFLOWS, WorkflowWorld, type OneStepWorkflow } from '../support/workflow-world.ts';
-import { CASE_NAMES, CASES, type CaseName } from '../workflows/cases.ts';
+import {
+  ONE_STEP_WORKFLOWS,
+  PROCEDURES,
+  WorkflowWorld,
+  type AnyWorkflow,
+} from '../support/workflow-world.ts';
+import { CASES, PROCEDURE_CASES, type Case } from '../workflows/cases.ts';
 
-const WORKFLOWS = Object.keys(ONE_STEP_WORKFLOWS).filter(isWorkflow);
-
-function isWorkflow(name: string): name is OneStepWorkflow {
-  return name in ONE_STEP_WORKFLOWS;
+interface Recording {
+  readonly workflow: AnyWorkflow;
+  readonly name: string;
+  readonly theCase: Case;
 }
+
+function recordings(workflows: Readonly<Partial<Record<AnyWorkflow, string>>>, cases: Readonly<Record<string, Case>>) {
+  const names = ALL_WORKFLOWS.filter((workflow) => workflow in workflows);
+  return names.flatMap((workflow) =>
+    Object.entries(cases).map(([name, theCase]): Recording => ({ workflow, name, theCase })),
+  );
+}
+
+const ALL_WORKFLOWS: readonly AnyWorkflow[] = ['podLabel', 'namespaceRoleBinding', 'podSet', 'build'];
 
 async function record(version: string): Promise<void> {
   const dir = await mkdtemp(join(tmpdir(), 'durable-operator-record-'));
   const stack = await startStack({ dir, binaries: await buildServers({}) });
   const world = await WorkflowWorld.open(stack.temporalAddress);
+  const all = [...recordings(ONE_STEP_WORKFLOWS, CASES), ...recordings(PROCEDURES, PROCEDURE_CASES)];
   try {
-    for (const workflow of WORKFLOWS) {
-      for (const name of CASE_NAMES) await recordCase(world, { workflow, name, version });
-    }
+    for (const each of all) await recordCase(world, each, version);
   } finally {
     await world.close();
     await stack.stop();
   }
 }
 
-interface Recording {
-  readonly workflow: OneStepWorkflow;
-  readonly name: CaseName;
-  readonly version: string;
-}
-
-async function recordCase(world: WorkflowWorld, { workflow, name, version }: Recording): Promise<void> {
-  const run = await CASES[name](world, workflow);
+async function recordCase(world: WorkflowWorld, recording: Recording, version: string): Promise<void> {
+  const { workflow, name, theCase } = recording;
+  const run = await theCase(world, workflow);
   const folder = new URL(`./${workflow}/`, import.meta.url);
   await mkdir(folder, { recursive: true });
   const history = withoutTraces(historyToJSON(await run.history()));

@@ -101,6 +101,11 @@ describe('local --exit-when-converged', () => {
     expect(said).toContain(join(dir, 'admin.kubeconfig'));
     expect(said).toMatch(/Pod default\/my-nginx: converged .* added label padok\.fr\/pod-name=my-nginx/);
     expect(said).toMatch(/Namespace team-1: converged .* created role binding ad-kubernetes-team-1/);
+    expect(said).toMatch(/PodSet default\/podset-sample: converged/);
+    expect(said).toMatch(/Xxx default\/xxx-sample: converged/);
+    const applied = run.lines.findIndex((line) => line.includes('applied the custom resource definitions'));
+    expect(applied).toBeGreaterThan(-1);
+    expect(applied).toBeLessThan(run.lines.indexOf('the operator is ready'));
     await expectNothingLeft(ours);
   });
 });
@@ -114,6 +119,10 @@ describe('local', () => {
     expect(pod.output).toContain('padok.fr/pod-name=my-nginx');
     const binding = await kubectl(kubeconfig, 'get', 'rolebinding', '-n', 'team-1', '-o', 'name');
     expect(binding.output).toContain('/ad-kubernetes-team-1');
+    const available = '--output=jsonpath={.spec.replicas} {.status.readyReplicas}';
+    expect((await kubectl(kubeconfig, 'get', 'podset', 'podset-sample', available)).output).toBe('3 3');
+    const phase = '--output=jsonpath={.status.phase}';
+    expect((await kubectl(kubeconfig, 'get', 'xxx', 'xxx-sample', phase)).output).toBe('Succeeded');
     const ours = await processes();
     expect(await run.endedBy('SIGINT')).toBe(0);
     await expectNothingLeft(ours);
@@ -128,7 +137,8 @@ describe('local', () => {
     process.kill(operator.pid, 'SIGKILL');
     expect(await run.ended).toBe(1);
     expect(run.lines).toContain('durable-operator: operator ended (SIGKILL)');
-    expect(run.lines.join('\n')).toContain('"msg":"started"');
+    const log = run.lines.indexOf('The last lines of its log:');
+    expect(run.lines[log + 1]).toMatch(/^\{"level":"info",.*"controller":/);
     await expectNothingLeft(ours);
     await removeSavedLogs(run);
   });
@@ -151,18 +161,17 @@ describe('local with servers that were given', () => {
     await run.said('Ctrl-C');
     expect((await processes()).map(({ name }) => name).sort()).toEqual(['guardian', 'operator']);
     const ours = await processes();
+    // Only an operator lets it go: it has a finalizer.
+    await kubectl(kubeconfig, 'delete', 'xxx', 'xxx-sample');
     expect(await run.endedBy('SIGTERM')).toBe(0);
+    expect(run.lines).toContain('applied the custom resource definitions of PodSet and Xxx (deploy/crd)');
     expect(run.lines.join('\n')).toContain(`using the Temporal server that was given, ${temporalAddress}`);
     expect(run.lines.at(-1)).toContain('kubectl delete -f deploy/samples');
     const namespace = await kubectl(kubeconfig, 'get', 'namespace', 'team-1', '-o', 'name');
     expect(namespace.output).toBe('namespace/team-1\n');
     await expectNothingLeft(ours);
-    await kubectl(
-      kubeconfig,
-      'delete',
-      '-f',
-      fileURLToPath(new URL('../../deploy/samples', import.meta.url)),
-    );
+    const samples = fileURLToPath(new URL('../../deploy/samples', import.meta.url));
+    await kubectl(kubeconfig, 'delete', '--ignore-not-found', '-f', samples);
   });
 });
 

@@ -1,5 +1,26 @@
 import { describe, expect, it } from '@jest/globals';
-import { howToRemoveSamples } from '../../src/local/next-steps.ts';
+import { readManifests } from '../../src/local/manifests.ts';
+import { howToRemoveSamples, nextSteps } from '../../src/local/next-steps.ts';
+import { SAMPLES } from '../../src/local/samples.ts';
+
+const WHERE = {
+  cluster: { kubeconfigFile: undefined, kubectl: 'kubectl' },
+  temporal: { address: '127.0.0.1:7233', namespace: 'default', uiUrl: undefined },
+};
+
+describe('the commands to try', () => {
+  it('name samples that there are', async () => {
+    const named = nextSteps(WHERE, 'ad-kubernetes-').join('\n');
+    const samples = (await readManifests(SAMPLES)).map(({ metadata }) => metadata.name);
+    expect(samples.filter((name) => !named.includes(name))).toEqual([]);
+    expect(named.match(/\bkubectl (?:annotate|scale|delete) \S+ \S+/g)).toEqual([
+      'kubectl annotate pod my-nginx',
+      'kubectl delete rolebinding ad-kubernetes-team-1',
+      'kubectl scale podset podset-sample',
+      'kubectl delete xxx xxx-sample',
+    ]);
+  });
+});
 
 describe('a command to be pasted', () => {
   it('is quoted where its path needs it', () => {

@@ -21,6 +21,8 @@ describe('the operator that local starts', () => {
       ...['--controllers', 'pod-label', '--namespaces', 'one,two', '--resync', '7m', '--task-queue', 'other'],
       ...['--namespace-selector', 'team in (a, b)', '--exclude-namespaces', 'three', '--log-level', 'debug'],
       ...['--role-binding-cluster-role', 'view', '--role-binding-prefix', 'ad-'],
+      ...['--build-image', 'golang:1.26', '--build-host-dir', '/srv', '--build-deadline', '20m'],
+      ...['--build-git-transports', 'https'],
     ]);
     const passedOn = await configOf(operatorArguments(told));
     expect(passedOn.command).toBe('run');

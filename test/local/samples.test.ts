@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { sampleName, readSamples } from '../../src/local/samples.ts';
-import { SAMPLES } from '../../src/local/sample-run.ts';
+import { readManifests } from '../../src/local/manifests.ts';
+import { sampleName, SAMPLES } from '../../src/local/samples.ts';
 
 let folder: string;
 
@@ -21,15 +21,17 @@ describe('the samples', () => {
     await writeFile(join(folder, 'a.yaml'), `${manifest('Pod')}---\n${manifest('Namespace')}`);
     await writeFile(join(folder, 'b.yaml'), manifest('CustomResourceDefinition'));
     await writeFile(join(folder, 'README.md'), 'no sample');
-    const kinds = (await readSamples(folder)).map(({ kind }) => kind);
+    const kinds = (await readManifests(folder)).map(({ kind }) => kind);
     expect(kinds).toEqual(['CustomResourceDefinition', 'Namespace', 'Pod']);
   });
 
-  it('of the project are a namespace, a pod and the service that reaches it', async () => {
-    expect((await readSamples(SAMPLES)).map(sampleName)).toEqual([
+  it('of the project are one for each controller, and the service that reaches the pod', async () => {
+    expect((await readManifests(SAMPLES)).map(sampleName)).toEqual([
       'Namespace team-1',
+      'PodSet default/podset-sample',
       'Pod default/my-nginx',
       'Service default/my-nginx',
+      'Xxx default/xxx-sample',
     ]);
   });
 });

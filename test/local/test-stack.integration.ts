@@ -1,6 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { createKubernetesClient } from '../../src/kubernetes/client.ts';
+import { loadKubeConfig } from '../../src/kubernetes/config.ts';
+import { applyCustomResources } from '../../src/local/custom-resources.ts';
 import { outputOf } from '../../src/local/output-of.ts';
 import { testStack } from '../support/stack.ts';
 
@@ -35,5 +38,28 @@ describe('the stack that integration tests share', () => {
     expect(whoami).toEqual({ outcome: 'succeeded', output: 'operator' });
     const pods = await kubectlAs('operator', 'get', 'pods');
     expect(pods.output).toContain('User "operator" cannot list resource "pods"');
+  });
+
+  it('has our custom resources, ready for use', async () => {
+    const established = await kubectlAs(
+      'admin',
+      'get',
+      'crd',
+      'podsets.batch.tutorial.kubebuilder.io',
+      'xxxes.test.inspur.com',
+      '--output=jsonpath={.items[*].status.conditions[?(@.type=="Established")].status}',
+    );
+    expect(established).toEqual({ outcome: 'succeeded', output: 'True True' });
+  });
+
+  it('lets the user operator use them, who may not apply them', async () => {
+    const client = createKubernetesClient(
+      loadKubeConfig({ kubeconfig: `${testStack().dir}/operator.kubeconfig`, env: {} }),
+    );
+    try {
+      expect(await applyCustomResources(client)).toBe('there already');
+    } finally {
+      await client.close();
+    }
   });
 });

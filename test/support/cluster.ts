@@ -33,6 +33,7 @@ export interface ClusterEvent extends KubernetesObject {
   readonly reason: string;
   readonly note: string;
   readonly regarding: { readonly kind: string; readonly name: string; readonly uid: string };
+  readonly series?: { readonly count: number };
 }
 
 /** What a person with all rights does with kubectl. */

@@ -17,6 +17,8 @@ export interface OperatorRequest {
   /** Those of one test share it, and nobody else has it. */
   readonly taskQueue: string;
   readonly args?: readonly string[];
+  /** Its main module, where it is not this project's own. */
+  readonly program?: string;
 }
 
 export type LogEntry = Readonly<Record<string, unknown>>;
@@ -51,11 +53,12 @@ export async function launchOperator({
   kubeconfig,
   taskQueue,
   args = [],
+  program = PROGRAM,
 }: OperatorRequest): Promise<Operator> {
   const healthAddress = `127.0.0.1:${await freePort()}`;
   const own = ['--health-addr', healthAddress, '--task-queue', taskQueue, '--kubeconfig', kubeconfig];
   const format = ['--log-level', 'debug', '--log-format', 'json'];
-  const child = spawn(process.execPath, [PROGRAM, 'run', ...own, ...format, ...args], {
+  const child = spawn(process.execPath, [program, 'run', ...own, ...format, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], TEMPORAL_ADDRESS: temporalAddress },
   });

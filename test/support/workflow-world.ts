@@ -17,6 +17,12 @@ export type Attempt = () => Promise<Outcome>;
 export const ONE_STEP_WORKFLOWS = { podLabel: 'labelPod', namespaceRoleBinding: 'bindNamespace' } as const;
 export type OneStepWorkflow = keyof typeof ONE_STEP_WORKFLOWS;
 
+/** The workflows whose work takes several passes, and the name of the activity that makes one. */
+export const PROCEDURES = { podSet: 'reconcilePodSet', build: 'advanceBuild' } as const;
+export type Procedure = keyof typeof PROCEDURES;
+
+export type AnyWorkflow = OneStepWorkflow | Procedure;
+
 /** The real workflows on a real Temporal server, with activities that do what the test says. */
 export class WorkflowWorld {
   readonly bundle: WorkflowBundle;
@@ -46,7 +52,7 @@ export class WorkflowWorld {
   }
 
   /** A run whose activity makes these attempts, one after the other; the last for ever. */
-  async start(workflow: OneStepWorkflow, seen: object | undefined, attempts: readonly Attempt[]) {
+  async start(workflow: AnyWorkflow, seen: object | undefined, attempts: readonly Attempt[]) {
     const name = `r${randomBytes(4).toString('hex')}`;
     const ref = { controller: 'test', namespace: 'shop', name, uid: `uid-${name}` };
     const run = new WorkflowRun(this.#temporal.client, ref, attempts);
@@ -68,12 +74,14 @@ export class WorkflowWorld {
       connection: this.#connection,
       taskQueue: this.#taskQueue,
       workflowBundle: this.bundle,
-      activities: Object.fromEntries(Object.values(ONE_STEP_WORKFLOWS).map((name) => [name, activity])),
+      activities: Object.fromEntries(ACTIVITIES.map((name) => [name, activity])),
       maxCachedWorkflows: 100,
     });
     this.#worker = { worker, running: worker.run() };
   }
 }
+
+const ACTIVITIES = [...Object.values(ONE_STEP_WORKFLOWS), ...Object.values(PROCEDURES)];
 
 /** Activities fail by design here; that is not worth a warning. */
 export function quieten(): void {
@@ -93,7 +101,7 @@ export class WorkflowRun {
     this.#attempts = attempts;
   }
 
-  async start(workflow: OneStepWorkflow, taskQueue: string, seen: object | undefined): Promise<void> {
+  async start(workflow: AnyWorkflow, taskQueue: string, seen: object | undefined): Promise<void> {
     await this.#client.workflow.start(workflow, {
       workflowId: workflowIdFor(this.ref),
       taskQueue,
@@ -114,8 +122,8 @@ export class WorkflowRun {
   }
 
   /** Tells the run of a change. */
-  async change(): Promise<void> {
-    await this.#handle.signal(CHANGED_SIGNAL, 'a change');
+  async change(reason = 'a change'): Promise<void> {
+    await this.#handle.signal(CHANGED_SIGNAL, reason);
   }
 
   async result(): Promise<string> {

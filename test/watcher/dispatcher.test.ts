@@ -165,6 +165,88 @@ describe('a resource that needs work', () => {
     expect(runs.calls).toEqual(['start web', 'start next']);
   });
 
+  it('gets another run where the open one ends just before it is told', async () => {
+    const { runs, needs } = aWatcher();
+    const start = runs.start.bind(runs);
+    runs.start = async (request) => {
+      const answer = await start(request);
+      if (answer === 'already-open') runs.end(web);
+      return answer;
+    };
+    needs(web, 'one');
+    await after(1_000);
+    needs(web, 'two');
+    await after(1_000);
+    expect(runs.calls).toEqual(['start web', 'start web', 'tell web: two', 'start web']);
+  });
+
+  it('has a run of which nobody knows whether it is open, until a list has shown it', async () => {
+    const { dispatcher, needs } = aWatcher();
+    needs(web, 'one');
+    await after(1_000);
+    needs(web, 'two');
+    await after(1_000);
+    expect(dispatcher.hasUnknown).toBe(true);
+    await after(10_000);
+    await dispatcher.sweep(false);
+    expect(dispatcher.hasUnknown).toBe(false);
+  });
+
+  it('gets another run where the one that was told has ended, and nothing was seen of it', async () => {
+    const { runs, dispatcher, needs } = aWatcher();
+    needs(web, 'one');
+    await after(1_000);
+    needs(web, 'two');
+    await after(1_000);
+    runs.end(web);
+    await after(10_000);
+    expect(dispatcher.hasUnknown).toBe(true);
+    await dispatcher.sweep(false);
+    await after(10_000);
+    expect(runs.calls).toEqual(['start web', 'start web', 'tell web: two', 'list', 'start web']);
+  });
+
+  it('gets another run where it came up under the same name while its run was about to end', async () => {
+    const { runs, dispatcher, needs } = aWatcher();
+    needs(web);
+    await after(1_000);
+    runs.end(web);
+    dispatcher.runEnded(web);
+    await after(1_000);
+    expect(runs.calls).toEqual(['start web', 'start web']);
+  });
+
+  it('gets no other run where the watch of what its run did is only late', async () => {
+    const { runs, dispatcher, needs, isRight } = aWatcher();
+    needs(web);
+    await after(1_000);
+    runs.end(web);
+    dispatcher.runEnded(web);
+    await after(100);
+    isRight(web);
+    await after(10_000);
+    expect(runs.calls).toEqual(['start web']);
+    expect(dispatcher.pendingCount).toBe(0);
+  });
+
+  it('has its run told where that has not ended after all', async () => {
+    const { runs, dispatcher, needs } = aWatcher();
+    needs(web);
+    await after(1_000);
+    dispatcher.runEnded(web);
+    await after(1_000);
+    expect(runs.calls).toEqual(['start web', 'start web', 'tell web: wrong']);
+  });
+
+  it('is forgotten with its run where nothing is needed any more', async () => {
+    const { dispatcher, needs, isRight } = aWatcher();
+    needs(web);
+    await after(1_000);
+    isRight(web);
+    dispatcher.runEnded(web);
+    expect(dispatcher.pendingCount).toBe(0);
+  });
+
   it('gets another run where the one before has ended', async () => {
     const { runs, needs, isRight } = aWatcher();
     needs(web);

@@ -74,6 +74,7 @@ let echoes: FakeCollection;
 let resources: Resources;
 let changed: Evaluation[];
 let gone: ResourceRef[];
+let going: readonly string[];
 
 beforeEach(async () => {
   webs = new FakeCollection();
@@ -90,6 +91,7 @@ beforeEach(async () => {
   client = createKubernetesClient(server.kubeConfig());
   changed = [];
   gone = [];
+  going = [];
 });
 
 afterEach(async () => {
@@ -98,13 +100,14 @@ afterEach(async () => {
   await server.stop();
 });
 
-function watching(namespaces: readonly string[] = []): Resources {
+function watching(namespaces: readonly string[] = [], controller = shadows): Resources {
   resources = new Resources({
-    controller: shadows,
+    controller,
     client,
     namespaces,
     resyncMs: 180_000,
     log: aRecordingLogger(),
+    isNamespaceGoing: (namespace) => going.includes(namespace),
     onChange: (evaluation) => changed.push(evaluation),
     onGone: (ref) => gone.push(ref),
   });
@@ -308,6 +311,29 @@ describe('Resources', () => {
       '/api/v1/namespaces/two/shadows',
       '/api/v1/namespaces/two/webs',
     ]);
+  });
+
+  it('needs nothing in a namespace that is going, where the controller says so', async () => {
+    going = ['default'];
+    webs.put('web', { wants: 'a' });
+    await watching([], { ...shadows, endsWithNamespace: true }).synced();
+    expect(verdicts()).toEqual({ web: false });
+  });
+
+  it('may need something in a namespace that is going', async () => {
+    going = ['default'];
+    webs.put('web', { wants: 'a' });
+    await watching().synced();
+    expect(verdicts()).toEqual({ web: true });
+  });
+
+  it('knows which Namespaces are going, where the controller tells', async () => {
+    webs.put('web', { wants: 'to go' });
+    webs.put('other', { wants: 'to stay' });
+    const isNamespaceGoing = ({ wants }: Web) => wants === 'to go';
+    await watching([], { ...shadows, isNamespaceGoing }).synced();
+    const names = ['web', 'other', 'nobody'].filter((name) => resources.isNamespaceGoing(`default/${name}`));
+    expect(names).toEqual(['web']);
   });
 
   it('says what keeps it from watching', async () => {

@@ -1,11 +1,11 @@
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { FAILURE } from '../../src/contract/failures.ts';
-import { converged, stalled } from '../../src/contract/run.ts';
+import { converged, progressed, stalled, waiting } from '../../src/contract/run.ts';
 import {
   anAttemptUnderWay,
   type Attempt,
-  type OneStepWorkflow,
+  type AnyWorkflow,
   type WorkflowRun,
   type WorkflowWorld,
 } from '../support/workflow-world.ts';
@@ -48,7 +48,7 @@ const askedToWait =
 const neverEnds: Attempt = () => Context.current().cancelled;
 
 /** Drives one run to the point that makes the case; the run is over unless the name says that it waits. */
-export type Case = (world: WorkflowWorld, workflow: OneStepWorkflow) => Promise<WorkflowRun>;
+export type Case = (world: WorkflowWorld, workflow: AnyWorkflow) => Promise<WorkflowRun>;
 
 const completing =
   (seen: object | undefined, attempts: readonly Attempt[]): Case =>
@@ -127,6 +127,51 @@ export const CASES = {
 
 export type CaseName = keyof typeof CASES;
 export const CASE_NAMES = Object.keys(CASES).filter((name): name is CaseName => name in CASES);
+
+const progresses: Attempt = () => Promise.resolve(progressed('created 4 of 5', 'create the fifth'));
+const waits =
+  (atMostMs: number): Attempt =>
+  () =>
+    Promise.resolve(
+      waiting('Job build-web to end', { atMostMs, did: 'created Job build-web', next: 'see how it ended' }),
+    );
+const HOUR_MS = 3_600_000;
+
+/** What only a workflow of several passes comes to. */
+export const PROCEDURE_CASES = {
+  'several-passes': completing(SEEN, [progresses, progresses, succeeds('created all 5')]),
+  'retries-with-what-was-seen': completing(SEEN, [failsUnavailable, succeeds('done at last')]),
+  'waiting-until-its-time': completing(SEEN, [waits(1_000), succeeds('the Job has succeeded')]),
+
+  'waiting-until-told': async (world, workflow) => {
+    const run = await world.start(workflow, SEEN, [waits(HOUR_MS), succeeds('the Job has succeeded')]);
+    await run.reached((story) => story.includes('timerStarted'));
+    await run.change();
+    await run.result();
+    return run;
+  },
+
+  'told-before-waiting': async (world, workflow) => {
+    const underWay = anAttemptUnderWay();
+    const run = await world.start(workflow, SEEN, [underWay.attempt, succeeds('the Job has succeeded')]);
+    await run.reached(() => run.passes.length === 1);
+    await run.change();
+    underWay.end(waiting('Job build-web to end', { atMostMs: HOUR_MS }));
+    await run.result();
+    return run;
+  },
+
+  'wait-waits': async (world, workflow) => {
+    const run = await world.start(workflow, SEEN, [waits(HOUR_MS)]);
+    await run.reached((story) => story.at(-1) === 'timerStarted');
+    return run;
+  },
+} as const satisfies Record<string, Case>;
+
+export type ProcedureCaseName = keyof typeof PROCEDURE_CASES;
+export const PROCEDURE_CASE_NAMES = Object.keys(PROCEDURE_CASES).filter(
+  (name): name is ProcedureCaseName => name in PROCEDURE_CASES,
+);
 
 export function followedBy(story: readonly string[], first: string, then: string): boolean {
   const from = story.lastIndexOf(first);

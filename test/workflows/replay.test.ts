@@ -3,8 +3,8 @@ import { Worker } from '@temporalio/worker';
 import { readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { workflowBundle, type WorkflowBundle } from '../../src/temporal/bundle.ts';
-import { ONE_STEP_WORKFLOWS, quieten } from '../support/workflow-world.ts';
-import { CASE_NAMES } from './cases.ts';
+import { ONE_STEP_WORKFLOWS, PROCEDURES, quieten } from '../support/workflow-world.ts';
+import { CASE_NAMES, PROCEDURE_CASE_NAMES } from './cases.ts';
 
 jest.setTimeout(60_000);
 
@@ -31,11 +31,11 @@ describe('a run that an earlier version has begun', () => {
 });
 
 describe('the recorded histories', () => {
-  it('are of every case of every workflow that is one step', () => {
+  it('are of every case of every workflow', () => {
     const cases = new Set(files.map((file) => file.replace(/\/[\d.]+-/, '/')));
-    const wanted = Object.keys(ONE_STEP_WORKFLOWS).flatMap((workflow) =>
-      CASE_NAMES.map((name) => `${workflow}/${name}.json`),
-    );
+    const filesOf = (workflows: object, names: readonly string[]) =>
+      Object.keys(workflows).flatMap((workflow) => names.map((name) => `${workflow}/${name}.json`));
+    const wanted = [...filesOf(ONE_STEP_WORKFLOWS, CASE_NAMES), ...filesOf(PROCEDURES, PROCEDURE_CASE_NAMES)];
     expect(wanted.filter((name) => !cases.has(name))).toEqual([]);
   });
 });

@@ -62,6 +62,7 @@ export function namespaceRoleBinding(
       const step = decideRoleBinding(namespace.state, binding?.state ?? 'absent');
       return step === 'nothing' ? NO_WORK : { needsWork: true, reason: REASONS[step], seen: { step } };
     },
+    isNamespaceGoing: ({ state }) => state === 'terminating',
     permissions: [
       { apiGroups: [''], resources: ['namespaces'], verbs: ['get', 'list', 'watch'] },
       {

@@ -1,0 +1,113 @@
+import { createHash } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { ResourceRef } from '../src/contract/resource.ts';
+
+/** Sources of the limits: kubernetes/pkg/apis/core/validation/events.go. The server counts bytes. */
+const NOTE_MAX_BYTES = 1024;
+const REPORTING_INSTANCE_MAX = 128;
+/** Where an Event about a cluster-scoped object lives, unless it names a namespace itself. */
+const HOME_OF_CLUSTER_SCOPED = 'default';
+
+/** What a person reads in `kubectl events`. */
+export interface Event {
+  readonly type: 'Normal' | 'Warning';
+  /** Why, in CamelCase: `NameTooLong`. */
+  readonly reason: string;
+  /** What was tried, in CamelCase: `AddLabel`. */
+  readonly action: string;
+  readonly note: string;
+  /**
+   * Tells two happenings of the same words apart, such as the UID of what was created. A state, such as
+   * being refused, has none: as long as it lasts it is one Event.
+   */
+  readonly occasion?: string;
+}
+
+/** The object that an Event is about: the resource itself, or where it has a `name`, a cluster-scoped one of that name. */
+export interface Regarding {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name?: string;
+}
+
+/**
+ * The namespace of a resource as an object. The Event lives in `default`: a namespace that is being deleted
+ * takes none any more.
+ */
+export function regardingNamespace(ref: ResourceRef): Regarding {
+  return { apiVersion: 'v1', kind: 'Namespace', name: ref.namespace };
+}
+
+/** An `events.k8s.io/v1` Event as far as we write it. */
+export interface EventObject {
+  readonly metadata: { readonly name: string; readonly namespace: string };
+  readonly reason: string;
+  readonly [field: string]: unknown;
+}
+
+/** How often an Event has occurred since it was first recorded; the server refuses a count under 2. */
+export interface EventSeries {
+  readonly count: number;
+  /** MicroTime. */
+  readonly lastObservedTime: string;
+}
+
+/**
+ * The same words, on the same occasion, about the same object make the same name, so that a repeat meets
+ * AlreadyExists, whichever process it comes from.
+ */
+export function eventObject(
+  ref: ResourceRef,
+  { about, event }: { readonly about: Regarding; readonly event: Event },
+  nowMs: number,
+): EventObject {
+  const { type, reason, action } = event;
+  const note = cut(event.note);
+  const regarding = regardingOf(ref, about);
+  return {
+    apiVersion: 'events.k8s.io/v1',
+    kind: 'Event',
+    metadata: {
+      name: eventName(ref, { ...event, note }),
+      namespace: regarding.namespace ?? HOME_OF_CLUSTER_SCOPED,
+    },
+    eventTime: microTime(nowMs),
+    reportingController: `durable-operator/${ref.controller}`,
+    reportingInstance: hostname().slice(0, REPORTING_INSTANCE_MAX),
+    type,
+    reason,
+    action,
+    note,
+    regarding,
+  };
+}
+
+/** RFC 3339 with six digits after the second; the server refuses fewer. */
+export function microTime(timeMs: number): string {
+  return new Date(timeMs).toISOString().replace('Z', '000Z');
+}
+
+interface ObjectReference {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly namespace?: string;
+  readonly uid?: string;
+}
+
+function regardingOf(ref: ResourceRef, { name, ...kind }: Regarding): ObjectReference {
+  if (name !== undefined) return { ...kind, name };
+  // For a Namespace, too, the namespace is named: the Event then lives where its team looks for it.
+  return { ...kind, namespace: ref.namespace, name: ref.name, uid: ref.uid };
+}
+
+function eventName(ref: ResourceRef, { reason, note, occasion }: Event): string {
+  const identity = JSON.stringify([ref.uid, reason, note, occasion]);
+  const digest = createHash('sha256').update(identity).digest('hex').slice(0, 16);
+  return `${ref.name.slice(0, 200).replace(/[^a-z0-9]+$/, '')}.${digest}`;
+}
+
+/** In mid-stream the decoder keeps an unfinished character to itself. */
+function cut(note: string): string {
+  return new TextDecoder().decode(Buffer.from(note).subarray(0, NOTE_MAX_BYTES), { stream: true });
+}

@@ -1,0 +1,53 @@
+import type { EventObject } from './event-object.ts';
+
+/** An Event that lasts is told of again, by its series, after so long. */
+const TELL_AGAIN_AFTER_MS = 10 * 60_000;
+const REMEMBERED_MAX = 4_096;
+
+interface Met {
+  /** When the server was last told; in milliseconds since the epoch. */
+  readonly toldMs: number;
+  readonly count: number;
+}
+
+/** The Events that this process has met lately; of too many, those are forgotten that were not met for longest. */
+export class RecentEvents {
+  readonly #met = new Map<string, Met>();
+
+  /** @returns how often it has occurred by now, or undefined where the server need not be told again yet */
+  met(object: EventObject, nowMs: number): number | undefined {
+    const key = keyOf(object);
+    const before = this.#met.get(key);
+    const isTold = before !== undefined && this.isRecent(before.toldMs, nowMs);
+    const count = (before?.count ?? 0) + 1;
+    this.#remember(key, { toldMs: isTold ? before.toldMs : nowMs, count });
+    return isTold ? undefined : count;
+  }
+
+  /** The server knows of so many, whoever has told it. */
+  counted(object: EventObject, count: number): void {
+    const key = keyOf(object);
+    const met = this.#met.get(key);
+    if (met !== undefined) this.#met.set(key, { ...met, count });
+  }
+
+  /** It was not recorded after all. */
+  forget(object: EventObject): void {
+    this.#met.delete(keyOf(object));
+  }
+
+  isRecent(toldMs: number, nowMs: number): boolean {
+    return nowMs - toldMs < TELL_AGAIN_AFTER_MS;
+  }
+
+  #remember(key: string, met: Met): void {
+    this.#met.delete(key);
+    this.#met.set(key, met);
+    const [oldest] = this.#met.keys();
+    if (this.#met.size > REMEMBERED_MAX && oldest !== undefined) this.#met.delete(oldest);
+  }
+}
+
+function keyOf({ metadata }: EventObject): string {
+  return `${metadata.namespace}/${metadata.name}`;
+}

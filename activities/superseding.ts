@@ -1,0 +1,43 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** A pass that hangs must not hold up for long the one that a change has called for. */
+const PATIENCE_MS = 300;
+
+interface Turn {
+  readonly superseded: AbortController;
+  readonly ended: Promise<unknown>;
+}
+
+/**
+ * Lets a newer pass over a resource tell the one that still goes on in this process to come to its end, and waits for
+ * that: Temporal abandons an attempt that a change has made obsolete, but cannot stop it. It saves work, and is not
+ * what makes passes safe: attempts in other processes overlap as they like.
+ */
+export class Superseding {
+  readonly #turns = new Map<string, Turn>();
+
+  /**
+   * @param resource names what is passed over: its UID
+   * @param pass is told by the signal that a newer one waits
+   */
+  async run<T>(resource: string, pass: (superseded: AbortSignal) => Promise<T>): Promise<T> {
+    const before = this.#turns.get(resource);
+    const superseded = new AbortController();
+    const work = this.#after(before, () => pass(superseded.signal));
+    const turn = { superseded, ended: work.catch(() => undefined) };
+    this.#turns.set(resource, turn);
+    try {
+      return await work;
+    } finally {
+      if (this.#turns.get(resource) === turn) this.#turns.delete(resource);
+    }
+  }
+
+  async #after<T>(before: Turn | undefined, work: () => Promise<T>): Promise<T> {
+    if (before !== undefined) {
+      before.superseded.abort();
+      await Promise.race([before.ended, delay(PATIENCE_MS, undefined, { ref: false })]);
+    }
+    return work();
+  }
+}

@@ -1,0 +1,92 @@
+import {
+  POD_SET_KIND,
+  POD_SETS,
+  type PodSetSpec,
+  type PodSetStatus,
+} from '../../src/controllers/pod-set/resource.ts';
+import { conditions } from './conditions.ts';
+import { AGE, customResourceDefinition } from './definition.ts';
+import { objectOf } from './schema.ts';
+
+const spec = objectOf<PodSetSpec>({
+  description: 'What is wanted.',
+  properties: {
+    replicas: { description: 'How many Pods are wanted.', type: 'integer', format: 'int32', minimum: 0 },
+  },
+});
+
+const status = objectOf<Partial<PodSetStatus>>({
+  description: 'What was found; the operator writes it.',
+  optional: 'all',
+  properties: {
+    podNames: {
+      description: 'The names of the available Pods: Pending or Running, and not being deleted.',
+      type: 'array',
+      'x-kubernetes-list-type': 'atomic',
+      items: { description: 'The name of a Pod.', type: 'string' },
+    },
+    readyReplicas: {
+      description: 'How many Pods are available.',
+      type: 'integer',
+      format: 'int32',
+      minimum: 0,
+    },
+    selector: {
+      description: 'The label selector of the Pods, for the scale subresource.',
+      type: 'string',
+    },
+    observedGeneration: {
+      description: 'The metadata.generation that this status is about.',
+      type: 'integer',
+      format: 'int64',
+      minimum: 0,
+    },
+    conditions: conditions(
+      'Ready: the wanted count is there, and every Pod is ready. Stalled: it cannot go on by itself.',
+    ),
+  },
+});
+
+export const podSetDefinition = customResourceDefinition({
+  group: POD_SETS.group,
+  version: POD_SETS.version,
+  names: { kind: POD_SET_KIND.kind, plural: POD_SETS.plural, singular: 'podset', shortNames: ['pset'] },
+  description: 'A PodSet keeps so many Pods running, each of them with the label app=<its name>.',
+  spec,
+  status,
+  rules: [
+    {
+      rule: 'size(self.metadata.name) <= 63',
+      message:
+        'metadata.name must be at most 63 characters long: it is the value of a label of the Pods; choose a shorter one',
+    },
+  ],
+  scale: {
+    specReplicasPath: '.spec.replicas',
+    statusReplicasPath: '.status.readyReplicas',
+    labelSelectorPath: '.status.selector',
+  },
+  columns: [
+    { name: 'Wanted', type: 'integer', description: 'How many Pods are wanted.', jsonPath: '.spec.replicas' },
+    {
+      name: 'Available',
+      type: 'integer',
+      description: 'How many are Pending or Running.',
+      jsonPath: '.status.readyReplicas',
+    },
+    {
+      name: 'Ready',
+      type: 'string',
+      description: 'Whether the wanted count is there, and ready.',
+      jsonPath: '.status.conditions[?(@.type=="Ready")].status',
+    },
+    {
+      name: 'Stalled',
+      type: 'string',
+      description: 'Why it stalls, or how it goes.',
+      jsonPath: '.status.conditions[?(@.type=="Stalled")].reason',
+      priority: 1,
+    },
+    AGE,
+  ],
+});

@@ -1,0 +1,90 @@
+/*
+ * Structural schemas of apiextensions.k8s.io/v1, tied to the TypeScript types of what they describe: a field that
+ * is missing here, or is only here, or is of another type does not compile. Every field says what it is, for
+ * `kubectl explain`.
+ */
+
+/** A rule in CEL, and what is said where it does not hold: what is wrong, and what to do. */
+export interface Rule {
+  readonly rule: string;
+  readonly message: string;
+}
+
+interface Described {
+  readonly description: string;
+  readonly 'x-kubernetes-validations'?: readonly Rule[];
+}
+
+export interface TextSchema extends Described {
+  readonly type: 'string';
+  readonly format?: 'date-time';
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly pattern?: string;
+}
+
+export interface ChoiceSchema<Choice extends string> extends Described {
+  readonly type: 'string';
+  readonly enum: readonly Choice[];
+}
+
+export interface IntegerSchema extends Described {
+  readonly type: 'integer';
+  readonly format: 'int32' | 'int64';
+  readonly minimum?: number;
+}
+
+export type ListSchema<Item> = Described & {
+  readonly type: 'array';
+  readonly items: SchemaOf<Item>;
+} & ListKind<Item>;
+
+/** How server-side apply merges it: as a whole, or item by item. */
+type ListKind<Item> =
+  | { readonly 'x-kubernetes-list-type': 'atomic' }
+  | {
+      readonly 'x-kubernetes-list-type': 'map';
+      readonly 'x-kubernetes-list-map-keys': readonly (keyof Item)[];
+    };
+
+export interface ObjectSchema<T> extends Described {
+  readonly type: 'object';
+  readonly required?: readonly (keyof T)[];
+  readonly properties: PropertiesOf<T>;
+}
+
+/** Every field of the type, and none more. */
+export type PropertiesOf<T> = { readonly [Field in keyof T]-?: SchemaOf<Required<T>[Field]> };
+
+/** The schemas that fit a type. */
+export type SchemaOf<T> = [T] extends [string]
+  ? string extends T
+    ? TextSchema
+    : ChoiceSchema<T>
+  : [T] extends [number]
+    ? IntegerSchema
+    : [T] extends [readonly (infer Item)[]]
+      ? ListSchema<Item>
+      : [T] extends [object]
+        ? ObjectSchema<T>
+        : never;
+
+export interface ObjectDescription<T> {
+  readonly description: string;
+  readonly properties: PropertiesOf<T>;
+  /** Those that may be left out. Default: none. */
+  readonly optional?: 'all' | readonly (keyof T)[];
+}
+
+/** The schema of an object, all of whose fields are required but those that are said to be optional. */
+export function objectOf<T extends object>(object: ObjectDescription<T>): ObjectSchema<T> {
+  const { description, properties, optional = [] } = object;
+  const required =
+    optional === 'all' ? [] : fieldsIn(properties).filter((field) => !optional.includes(field));
+  return { description, type: 'object', ...(required.length > 0 && { required }), properties };
+}
+
+function fieldsIn<T>(properties: PropertiesOf<T>): (keyof T)[] {
+  const isField = (key: string): key is keyof T & string => key in properties;
+  return Object.keys(properties).filter(isField);
+}

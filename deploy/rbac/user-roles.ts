@@ -1,0 +1,47 @@
+/** A resource that people work with. */
+export interface UserResource {
+  readonly group: string;
+  readonly plural: string;
+  /** Whether it has the subresource that `kubectl scale` writes. */
+  readonly hasScale: boolean;
+}
+
+const READ = ['get', 'list', 'watch'];
+const WRITE = ['create', 'delete', 'patch', 'update'];
+
+/**
+ * The ClusterRoles `<name>-editor-role` and `<name>-viewer-role`. By their labels, the roles `admin`, `edit` and
+ * `view` of Kubernetes include them: who may create Pods and Jobs may as well have one created.
+ * Source: the Kubernetes page "Using RBAC Authorization", "Aggregated ClusterRoles".
+ */
+export function userRoles(name: string, resource: UserResource) {
+  return [
+    clusterRole(`${name}-editor-role`, ['admin', 'edit'], rulesFor(resource, [...READ, ...WRITE])),
+    clusterRole(`${name}-viewer-role`, ['view'], rulesFor(resource, READ)),
+  ];
+}
+
+function rulesFor({ group, plural, hasScale }: UserResource, verbs: readonly string[]) {
+  const rule = (resource: string, of: readonly string[]) => ({
+    apiGroups: [group],
+    resources: [resource],
+    verbs: of.toSorted(),
+  });
+  const scaling = verbs.filter((verb) => ['get', 'patch', 'update'].includes(verb));
+  return [
+    rule(plural, verbs),
+    rule(`${plural}/status`, ['get']),
+    ...(hasScale ? [rule(`${plural}/scale`, scaling)] : []),
+  ];
+}
+
+function clusterRole(name: string, aggregatedTo: readonly string[], rules: readonly object[]) {
+  const labels: Record<string, string> = {};
+  for (const role of aggregatedTo) labels[`rbac.authorization.k8s.io/aggregate-to-${role}`] = 'true';
+  return {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRole',
+    metadata: { name, labels },
+    rules,
+  };
+}

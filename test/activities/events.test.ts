@@ -1,0 +1,356 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  eventRecorder,
+  recordFailure,
+  regardingNamespace,
+  type Event,
+  type EventRecorder,
+  type RecorderSettings,
+} from '../../activities/events.ts';
+import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
+import { ApiError, type ApiErrorClass } from '../../src/kubernetes/errors.ts';
+import { eventually } from '../support/eventually.ts';
+import { answerJson, aStatus, FakeApiServer, neverAnswer, reset } from '../support/fake-api-server.ts';
+import { FakeEvents } from '../support/fake-events.ts';
+import { aRecordingLogger } from '../support/recording-logger.ts';
+
+const REF = { controller: 'pod-label', namespace: 'shop', name: 'web', uid: 'uid-1' };
+const POD = { apiVersion: 'v1', kind: 'Pod' };
+const TOO_LONG: Event = {
+  type: 'Warning',
+  reason: 'NameTooLong',
+  action: 'AddLabel',
+  note: 'it is too long',
+};
+const MINUTE_MS = 60_000;
+const NOON_MS = Date.parse('2026-01-01T12:00:00Z');
+
+let events: FakeEvents;
+let server: FakeApiServer;
+let client: KubernetesClient;
+let nowMs: number;
+let log: ReturnType<typeof aRecordingLogger>;
+let recorder: EventRecorder;
+
+beforeEach(async () => {
+  events = new FakeEvents();
+  server = await FakeApiServer.start(events.handler);
+  client = createKubernetesClient(server.kubeConfig());
+  nowMs = NOON_MS;
+  log = aRecordingLogger();
+  recorder = aRecorder();
+});
+
+afterEach(async () => {
+  await recorder.close();
+  await client.close();
+  await server.stop();
+});
+
+/** Another process, as it were. */
+function aRecorder(settings: Partial<RecorderSettings> = {}): EventRecorder {
+  const impatient = { firstWaitMs: 1, closeWithinMs: 50, now: () => nowMs };
+  return eventRecorder(client, log, { ...impatient, ...settings });
+}
+
+const record = (event: Partial<Event> = {}, ref = REF) =>
+  recorder.record(ref, POD, { ...TOO_LONG, ...event }, log);
+const asked = () => server.requests.map(({ method, body }) => (body === '{}' ? 'READ' : method));
+const eventuallyAsked = (...methods: readonly string[]) =>
+  eventually(() => {
+    expect(asked()).toEqual(methods);
+    return true as const;
+  });
+const warnings = () => log.lines.filter(({ level }) => level === 'warn');
+
+/** Later than this, what was recorded before counts as told of long ago. */
+function tenMinutesPass(): void {
+  nowMs += 10 * MINUTE_MS;
+}
+
+describe('an Event', () => {
+  it('says of what it is, who tells it, and lives in the namespace of its object', async () => {
+    record();
+    const [stored] = await eventually(() => events.stored.length > 0 && events.stored);
+    expect(stored).toEqual({
+      apiVersion: 'events.k8s.io/v1',
+      kind: 'Event',
+      metadata: { name: expect.stringMatching(/^web\.[0-9a-f]{16}$/), namespace: 'shop' },
+      eventTime: '2026-01-01T12:00:00.000000Z',
+      reportingController: 'durable-operator/pod-label',
+      reportingInstance: expect.any(String),
+      ...TOO_LONG,
+      regarding: { apiVersion: 'v1', kind: 'Pod', namespace: 'shop', name: 'web', uid: 'uid-1' },
+    });
+  });
+
+  it('about a namespace that takes none lives in "default"', async () => {
+    recorder.record(REF, regardingNamespace(REF), TOO_LONG, log);
+    const [stored] = await eventually(() => events.stored.length > 0 && events.stored);
+    expect(stored).toMatchObject({ metadata: { namespace: 'default' } });
+    expect(stored?.['regarding']).toEqual({ apiVersion: 'v1', kind: 'Namespace', name: 'shop' });
+  });
+
+  it('has as much of a long note as the server takes, and no half of a character', async () => {
+    record({ note: '€'.repeat(400) });
+    const [stored] = await eventually(() => events.stored.length > 0 && events.stored);
+    expect(stored?.note).toBe('€'.repeat(341));
+  });
+
+  it('has a name that the server takes, however the name of its object ends where it is cut', async () => {
+    record({}, { ...REF, name: `${'a'.repeat(199)}.${'b'.repeat(40)}` });
+    const [stored] = await eventually(() => events.stored.length > 0 && events.stored);
+    expect(stored?.metadata.name).toMatch(/^a{199}\.[0-9a-f]{16}$/);
+  });
+});
+
+describe('a repeat of an Event', () => {
+  it('within ten minutes is not sent', async () => {
+    record();
+    record();
+    nowMs += 10 * MINUTE_MS - 1;
+    record();
+    record({ note: 'another' });
+    await recorder.close();
+    expect(asked()).toEqual(['POST', 'POST']);
+    expect(events.stored.map(({ note }) => note)).toEqual(['it is too long', 'another']);
+  });
+
+  it.each<[string, Partial<Event>, typeof REF]>([
+    ['another note', { note: 'another' }, REF],
+    ['another reason', { reason: 'Another' }, REF],
+    ['another occasion', { occasion: 'job-2' }, REF],
+    ['another object of the same name', {}, { ...REF, uid: 'uid-2' }],
+  ])('with %s is an Event of its own', async (_, event, ref) => {
+    record();
+    record(event, ref);
+    await eventually(() => events.stored.length === 2);
+  });
+
+  it('on the same occasion is the same Event', async () => {
+    record({ occasion: 'job-1' });
+    record({ occasion: 'job-1' });
+    record({ occasion: 'job-2' });
+    await recorder.close();
+    expect(asked()).toEqual(['POST', 'POST']);
+  });
+
+  it('after ten minutes is counted in its series, with those that were not sent', async () => {
+    record();
+    record();
+    await eventuallyAsked('POST');
+    tenMinutesPass();
+    record();
+    record();
+    await eventuallyAsked('POST', 'PATCH');
+    tenMinutesPass();
+    record();
+    await eventuallyAsked('POST', 'PATCH', 'PATCH');
+    expect(events.stored.map(({ series }) => series)).toEqual([
+      { count: 5, lastObservedTime: '2026-01-01T12:20:00.000000Z' },
+    ]);
+  });
+
+  it('is told of every ten minutes, and not only once nobody has repeated it for so long', async () => {
+    for (const minutes of [0, 6, 12]) {
+      nowMs = NOON_MS + minutes * MINUTE_MS;
+      record();
+    }
+    await recorder.close();
+    expect(asked()).toEqual(['POST', 'PATCH']);
+  });
+
+  it('is created anew where it has expired, and then counts from one', async () => {
+    record();
+    await eventuallyAsked('POST');
+    events.expire();
+    tenMinutesPass();
+    record();
+    await eventually(() => events.stored.length === 1);
+    expect(events.stored[0]?.series).toBeUndefined();
+    tenMinutesPass();
+    record();
+    await eventually(() => events.stored[0]?.series?.count === 2);
+  });
+});
+
+describe('an Event that another process has recorded', () => {
+  beforeEach(async () => {
+    record();
+    await eventuallyAsked('POST');
+    recorder = aRecorder();
+  });
+
+  it('is left alone for ten minutes', async () => {
+    record();
+    await recorder.close();
+    expect(asked()).toEqual(['POST', 'POST', 'READ']);
+  });
+
+  it('is counted on from there after ten minutes', async () => {
+    tenMinutesPass();
+    record();
+    await eventuallyAsked('POST', 'POST', 'READ', 'PATCH');
+    expect(events.stored[0]?.series).toEqual({ count: 2, lastObservedTime: '2026-01-01T12:10:00.000000Z' });
+  });
+
+  it('is counted on from what the others have counted', async () => {
+    tenMinutesPass();
+    record();
+    await recorder.close();
+    recorder = aRecorder({ inFlightMax: 1 });
+    record();
+    record({ note: 'next' });
+    await eventually(() => events.stored.length === 2);
+    tenMinutesPass();
+    record();
+    await recorder.close();
+    expect(events.stored[0]?.series?.count).toBe(3);
+  });
+});
+
+describe('a server that fails', () => {
+  const unavailable = answerJson(500, aStatus(500, { message: 'out of order' }));
+  const busy = (retryAfter: string) =>
+    answerJson(429, aStatus(429, { message: 'too many' }), { 'retry-after': retryAfter });
+
+  it.each([
+    ['an error', unavailable],
+    ['a reset', reset],
+    ['Retry-After', busy('0')],
+  ])('by %s is asked again', async (_, fault) => {
+    events.faults.push(fault, fault);
+    record();
+    await eventuallyAsked('POST', 'POST', 'POST');
+    await recorder.close();
+    expect(events.stored).toHaveLength(1);
+    expect(log.lines).toEqual([]);
+  });
+
+  it('again and again is asked five times, and then a warning says so; a repeat is tried again', async () => {
+    events.faults.push(...Array.from({ length: 5 }, () => unavailable));
+    record();
+    await eventually(() => {
+      expect(warnings()).toMatchObject([{ fields: { event: 'NameTooLong', note: 'it is too long' } }]);
+      return true;
+    });
+    expect(asked()).toHaveLength(5);
+    record();
+    await eventually(() => events.stored.length === 1);
+  });
+
+  it('and wants to be left alone for an hour is not asked again', async () => {
+    events.faults.push(busy('3600'));
+    record();
+    await eventually(() => warnings().length === 1);
+    record({ note: 'next' });
+    await eventuallyAsked('POST', 'POST');
+  });
+
+  it.each<[string, number, object]>([
+    ['access is denied', 403, { message: 'events is forbidden: User "operator" cannot create' }],
+    ['it is refused', 422, { reason: 'Invalid', message: 'note: too long' }],
+  ])('since %s is not asked again, and a warning says why', async (_, code, status) => {
+    events.faults.push(answerJson(code, { kind: 'Status', code, ...status }));
+    record();
+    await recorder.close();
+    expect(warnings()).toHaveLength(1);
+    expect(asked()).toEqual(['POST']);
+  });
+
+  it.each<[string, number, object]>([
+    ['is being deleted', 403, { message: 'no', details: { causes: [{ reason: 'NamespaceTerminating' }] } }],
+    ['is gone', 404, { message: 'no', details: { kind: 'namespaces', name: 'shop' } }],
+  ])('since the namespace %s is asked once, and that is worth no warning', async (_, code, status) => {
+    events.faults.push(answerJson(code, { kind: 'Status', code, ...status }));
+    record();
+    await recorder.close();
+    expect(log.lines.map(({ level }) => level)).toEqual(['debug']);
+    expect(asked()).toEqual(['POST']);
+  });
+});
+
+describe('many Events', () => {
+  const recordMany = (count: number) => {
+    for (let i = 0; i < count; i += 1) record({ note: `event ${i}` });
+  };
+
+  it('are sent two at a time', async () => {
+    const held: (() => void)[] = [];
+    server.handle((request, response) => held.push(() => events.handler(request, response)));
+    recordMany(10);
+    await eventually(() => held.length === 2);
+    const underWay: number[] = [];
+    while (events.stored.length < 10) {
+      await eventually(() => held.length > 0);
+      underWay.push(held.length);
+      held.shift()?.();
+    }
+    expect(Math.max(...underWay)).toBe(2);
+  });
+
+  it('are dropped beyond a thousand that wait, and one line counts them', async () => {
+    recordMany(1_102);
+    await eventually(() => events.stored.length === 1_002);
+    await eventually(() => warnings().length === 1);
+    expect(warnings()).toMatchObject([{ fields: { dropped: 100 } }]);
+    record({ note: 'event 1101' });
+    await eventually(() => events.stored.length === 1_003);
+  });
+});
+
+describe('a recorder that is closed', () => {
+  it('has sent what waited', async () => {
+    for (let i = 0; i < 20; i += 1) record({ note: `event ${i}` });
+    await recorder.close();
+    expect(events.stored).toHaveLength(20);
+  });
+
+  it('is closed even where the server never answers, and says how many Events are lost', async () => {
+    server.handle(neverAnswer);
+    for (let i = 0; i < 20; i += 1) record({ note: `event ${i}` });
+    await recorder.close();
+    expect(log.lines).toMatchObject([{ level: 'warn', fields: { dropped: 20 } }]);
+  });
+
+  it('does not wait out a backoff', async () => {
+    recorder = aRecorder({ firstWaitMs: MINUTE_MS });
+    events.faults.push(reset);
+    record();
+    await eventuallyAsked('POST');
+    await recorder.close();
+    expect(log.lines).toMatchObject([{ level: 'warn', fields: { dropped: 1 } }]);
+  });
+
+  it('sends nothing any more', async () => {
+    await recorder.close();
+    record();
+    recorder = aRecorder();
+    record({ note: 'another' });
+    await recorder.close();
+    expect(events.stored.map(({ note }) => note)).toEqual(['another']);
+  });
+});
+
+describe('a failure', () => {
+  const failure = (classification: ApiErrorClass) => new ApiError('PATCH /x: 403 quota', { classification });
+
+  it.each<[ApiErrorClass, string]>([
+    ['refused', 'Refused'],
+    ['access-denied', 'AccessDenied'],
+  ])('of class %s is a Warning Event, once, with the words of the server', async (classification, reason) => {
+    recordFailure(recorder, { ref: REF, regarding: POD, log }, failure(classification));
+    recordFailure(recorder, { ref: REF, regarding: POD, log }, failure(classification));
+    await recorder.close();
+    expect(events.stored).toMatchObject([{ type: 'Warning', reason, note: 'shop/web: PATCH /x: 403 quota' }]);
+  });
+
+  it.each([failure('unavailable'), failure('conflict'), failure('api-missing'), new Error('a bug')])(
+    'that passes by itself, or is not of the server, is none: %s',
+    async (error) => {
+      recordFailure(recorder, { ref: REF, regarding: POD, log }, error);
+      await recorder.close();
+      expect(asked()).toEqual([]);
+    },
+  );
+});

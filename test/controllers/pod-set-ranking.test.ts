@@ -1,0 +1,105 @@
+import { describe, expect, it } from '@jest/globals';
+import { podsToDelete, standingOf } from '../../src/controllers/pod-set/ranking.ts';
+import { aPodOf, aPodSet, NOW_MS, type OwnedPodBuilder } from '../support/pod-sets.ts';
+
+const pod = (name: string) => aPodOf(aPodSet(), name);
+
+/** The names of those that go, the first to go first. */
+function deleted(pods: readonly OwnedPodBuilder[], excess: number): readonly string[] {
+  const ranked = pods.map(({ object }) => ({ name: object.metadata.name, standing: standingOf(object) }));
+  return podsToDelete(ranked, excess, NOW_MS).map(({ name }) => name);
+}
+
+const HOUR_S = 3600;
+
+/** In each pair the first one goes first: by its rule, although every rule that comes later says otherwise. */
+const PAIRS: readonly (readonly [string, OwnedPodBuilder, OwnedPodBuilder])[] = [
+  [
+    'that is not scheduled before one that is',
+    pod('z')
+      .unscheduled()
+      .costing('9')
+      .createdAgo(9 * HOUR_S),
+    pod('a').notReady().costing('-9').restarted(9).createdAgo(1),
+  ],
+  [
+    'that is Pending before one that is Running',
+    pod('z')
+      .inPhase('Pending')
+      .costing('9')
+      .createdAgo(9 * HOUR_S),
+    pod('a').notReady().costing('-9').restarted(9).createdAgo(1),
+  ],
+  [
+    'that is not Ready before one that is',
+    pod('z')
+      .notReady()
+      .costing('9')
+      .createdAgo(9 * HOUR_S),
+    pod('a').readyFor(1).costing('-9').restarted(9).createdAgo(1),
+  ],
+  [
+    'that costs less before one that costs more',
+    pod('z')
+      .costing('-1')
+      .readyFor(9 * HOUR_S)
+      .createdAgo(9 * HOUR_S),
+    pod('a').costing('0').readyFor(1).restarted(9).createdAgo(1),
+  ],
+  [
+    'that became Ready later before one that has long been',
+    pod('z')
+      .readyFor(60)
+      .createdAgo(9 * HOUR_S),
+    pod('a').readyFor(HOUR_S).restarted(9).createdAgo(1),
+  ],
+  [
+    'that was restarted more often before one that was less',
+    pod('z')
+      .restarted(2)
+      .createdAgo(9 * HOUR_S),
+    pod('a').restarted(1).createdAgo(1),
+  ],
+  ['that is newer before one that is older', pod('z').createdAgo(60), pod('a').createdAgo(HOUR_S)],
+];
+
+describe('of Pods that are too many', () => {
+  it.each(PAIRS)('one goes %s', (_, goes, stays) => {
+    expect(deleted([stays, goes], 1)).toEqual(['z']);
+    expect(deleted([goes, stays], 1)).toEqual(['z']);
+  });
+
+  it('one goes that shares its node with others before one that has a node to itself', () => {
+    const shared = [
+      pod('y').on('n'),
+      pod('z')
+        .on('n')
+        .readyFor(9 * HOUR_S),
+    ];
+    expect(deleted([pod('a').on('m').readyFor(1), ...shared], 2)).toEqual(['y', 'z']);
+  });
+
+  it('ages count in powers of two: within one it is chance, which is the UID', () => {
+    const older = pod('a').readyFor(3700).createdAgo(3700);
+    const newer = pod('z').readyFor(3600).createdAgo(3600);
+    expect(deleted([newer, older], 1)).toEqual(['a']);
+  });
+
+  it('it is always the same ones, in whatever order they were listed', () => {
+    const pods = ['d', 'b', 'a', 'c'].map((name) => pod(name));
+    expect(deleted(pods, 2)).toEqual(['a', 'b']);
+    expect(deleted([...pods].reverse(), 2)).toEqual(['a', 'b']);
+  });
+
+  it.each(['+5', '05', '1.5', 'much', '', '2147483648'])('a cost of "%s" is none', (cost) => {
+    expect(standingOf(pod('a').costing(cost).object).deletionCost).toBe(0);
+  });
+
+  it.each([
+    ['-2147483648', -2147483648],
+    ['2147483647', 2147483647],
+    ['0', 0],
+  ])('a cost of "%s" counts', (cost, counts) => {
+    expect(standingOf(pod('a').costing(cost).object).deletionCost).toBe(counts);
+  });
+});

@@ -1,0 +1,430 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { fileURLToPath } from 'node:url';
+import type { PolicyRule } from '../src/contract/controller.ts';
+import type { KubernetesObject } from '../src/contract/object.ts';
+import { BUILD_KIND, BUILDS, type Build, type BuildSpec } from '../src/controllers/build/resource.ts';
+import { POD_SET_KIND, POD_SETS, type PodSet } from '../src/controllers/pod-set/resource.ts';
+import { ApiError } from '../src/kubernetes/errors.ts';
+import { resourcePath, type ResourceType } from '../src/kubernetes/paths.ts';
+import { outputOf } from '../src/local/output-of.ts';
+import { applyManifest, readManifests } from '../src/local/manifests.ts';
+import { CLUSTER_ROLES, NAMESPACES, TestCluster, uniqueName, type Manifest } from './support/cluster.ts';
+import { eventually } from './support/eventually.ts';
+import { testStack } from './support/stack.ts';
+
+jest.setTimeout(60_000);
+
+let cluster: TestCluster;
+let namespace: string;
+
+beforeAll(async () => {
+  cluster = new TestCluster(testStack().kubeconfig);
+  namespace = (await cluster.createNamespace()).metadata.name;
+});
+
+afterAll(async () => {
+  await cluster.delete({ type: NAMESPACES, name: namespace });
+  await cluster.close();
+});
+
+/** What the server answers to a resource that it is only asked about. */
+async function tried<T>(type: ResourceType, manifest: Manifest): Promise<T> {
+  const path = resourcePath(type, { namespace });
+  return cluster.client.request<T>({ method: 'POST', path, query: { dryRun: 'All' }, body: manifest });
+}
+
+async function refusal(attempt: Promise<unknown>): Promise<string> {
+  try {
+    await attempt;
+  } catch (error) {
+    if (error instanceof ApiError && error.classification === 'refused') return error.message;
+    throw error;
+  }
+  throw new Error('it was accepted');
+}
+
+function aPodSet(replicas: unknown, name = uniqueName()): Manifest {
+  return { ...POD_SET_KIND, metadata: { name, namespace }, spec: { replicas } };
+}
+
+const GOOD: BuildSpec = {
+  gitUrl: 'https://github.com/kelseyhightower/helloworld.git',
+  clonePath: '/root/go/src/helloworld',
+  buildCommand: 'go build',
+  binaryName: 'helloworld',
+  jobName: 'build-helloworld',
+};
+
+function aBuild(spec: Record<string, unknown>): Manifest {
+  return { ...BUILD_KIND, metadata: { name: uniqueName(), namespace }, spec: { ...GOOD, ...spec } };
+}
+
+const MEGABYTE = 'x'.repeat(2 ** 20);
+
+describe('of a PodSet, admission refuses', () => {
+  it.each([
+    ['less than nothing', -1, 'spec.replicas in body should be greater than or equal to 0'],
+    ['more than an int32', 2 ** 31, 'spec.replicas'],
+    ['text', '3', 'spec.replicas in body must be of type integer'],
+    ['half a Pod', 1.5, 'spec.replicas in body must be of type int32'],
+    ['null', null, 'spec.replicas: Required value'],
+    ['nothing', undefined, 'spec.replicas: Required value'],
+  ])('replicas that are %s', async (_, replicas, message) => {
+    expect(await refusal(tried(POD_SETS, aPodSet(replicas)))).toContain(message);
+  });
+
+  it('one without a spec', async () => {
+    const { metadata } = aPodSet(1);
+    expect(await refusal(tried(POD_SETS, { ...POD_SET_KIND, metadata }))).toContain('spec: Required value');
+  });
+
+  it.each([64, 253])('a name of %d characters, and says what to do', async (length) => {
+    const refused = await refusal(tried(POD_SETS, aPodSet(1, 'a'.repeat(length))));
+    expect(refused).toContain('metadata.name must be at most 63 characters long');
+    expect(refused).toContain('choose a shorter one');
+  });
+});
+
+describe('of a PodSet, admission accepts', () => {
+  it.each([0, 1, 2 ** 31 - 1])('%d replicas', async (replicas) => {
+    expect(await tried<PodSet>(POD_SETS, aPodSet(replicas))).toMatchObject({ spec: { replicas } });
+  });
+
+  it('a name of 63 characters', async () => {
+    const name = 'a'.repeat(63);
+    expect((await tried<PodSet>(POD_SETS, aPodSet(1, name))).metadata.name).toBe(name);
+  });
+});
+
+describe('of an Xxx, admission refuses', () => {
+  it.each([
+    ['that is empty', ''],
+    ['that git takes for an option', '--upload-pack=touch /tmp/x'],
+    ['that git takes for an option to ssh', '-oProxyCommand=id'],
+    ['that names a remote helper', 'ext::sh -c id'],
+    ['with ::', 'https://example.com/a::b'],
+    ['with ;', 'https://example.com/a;id'],
+    ['with backticks', 'https://example.com/`id`'],
+    ['with $(…)', 'https://example.com/$(id)'],
+    ['with a line break', 'https://example.com/a\nid'],
+    ['that ends in a line break', 'https://example.com/a\n'],
+    ['with another control character', 'https://example.com/\u0007'],
+    ['with a space', 'https://example.com/a b'],
+    ['of a megabyte', `https://example.com/${MEGABYTE}`],
+    ['of 2049 characters', `https://example.com/${'a'.repeat(2049 - 20)}`],
+  ])('a gitUrl %s', async (_, gitUrl) => {
+    expect(await refusal(tried(BUILDS, aBuild({ gitUrl })))).toContain('spec.gitUrl');
+  });
+
+  it.each([
+    ['empty', ''],
+    ['a path upwards', '../x'],
+    ['an absolute path', '/x'],
+    ['a path', 'a/b'],
+    ['.', '.'],
+    ['..', '..'],
+    ['an option', '-rf'],
+    ['two words', 'a b'],
+    ['quoted', '"a"'],
+    ['quoted once', "'a'"],
+    ['a command', '$(id)'],
+    ['two lines', 'a\nb'],
+    ['too long for a file name', 'a'.repeat(256)],
+  ])('a binaryName that is %s', async (_, binaryName) => {
+    expect(await refusal(tried(BUILDS, aBuild({ binaryName })))).toContain('spec.binaryName');
+  });
+
+  it.each([
+    ['empty', ''],
+    ['relative', 'root/src'],
+    ['upwards', '/root/../opt'],
+    ['upwards at its end', '/root/..'],
+    ['with a dot', '/root/./src'],
+    ['with an empty segment', '/root//src'],
+    ['with a slash at its end', '/root/src/'],
+    ['the root', '/'],
+    ['/proc', '/proc'],
+    ['below /proc', '/proc/self'],
+    ['below /sys', '/sys/fs'],
+    ['below /dev', '/dev/shm/x'],
+    ['the host directory', '/opt'],
+    ['below the host directory', '/opt/src'],
+    ['the host directory in disguise', '//opt'],
+    ['with a line break', '/root/a\nb'],
+    ['of 1025 characters', `/${'a'.repeat(1024)}`],
+  ])('a clonePath that is %s', async (_, clonePath) => {
+    expect(await refusal(tried(BUILDS, aBuild({ clonePath })))).toContain('spec.clonePath');
+  });
+
+  it.each([
+    ['empty', ''],
+    ['of 57 characters', 'a'.repeat(57)],
+    ['one that ends in -delete', 'build-delete'],
+    ['in capitals', 'Build'],
+    ['with a dot', 'a.b'],
+    ['with a dash at its start', '-a'],
+    ['with a dash at its end', 'a-'],
+    ['two lines', 'a\nb'],
+  ])('a jobName that is %s', async (_, jobName) => {
+    expect(await refusal(tried(BUILDS, aBuild({ jobName })))).toContain('spec.jobName');
+  });
+
+  it.each([
+    ['empty', ''],
+    ['blank', ' \n\t'],
+    ['too long', 'x'.repeat(16_385)],
+    ['one that no environment variable can hold', 'go build\u0000'],
+  ])('a buildCommand that is %s', async (_, buildCommand) => {
+    expect(await refusal(tried(BUILDS, aBuild({ buildCommand })))).toContain('spec.buildCommand');
+  });
+
+  const fields = Object.keys(GOOD);
+
+  it.each(fields)('one without %s', async (field) => {
+    expect(await refusal(tried(BUILDS, aBuild({ [field]: undefined })))).toContain(
+      `spec.${field}: Required value`,
+    );
+  });
+
+  it.each(fields)('one whose %s is a number', async (field) => {
+    expect(await refusal(tried(BUILDS, aBuild({ [field]: 1 })))).toContain(`spec.${field}`);
+  });
+});
+
+describe('of an Xxx, admission says what to do about', () => {
+  it.each([
+    ['a remote helper', { gitUrl: 'ext::sh' }, 'have no "::"'],
+    ['a folder of the system', { clonePath: '/proc/x' }, 'clone to another folder, such as /root/src'],
+    ['the name of a cleanup Job', { jobName: 'a-delete' }, 'choose another'],
+  ])('%s', async (_, spec, advice) => {
+    expect(await refusal(tried(BUILDS, aBuild(spec)))).toContain(advice);
+  });
+});
+
+describe('of an Xxx, admission accepts', () => {
+  it.each([
+    ['the sample', {}],
+    ['ssh', { gitUrl: 'ssh://git@example.com:22/a/b.git' }],
+    ["git's scp form", { gitUrl: 'git@github.com:kelseyhightower/helloworld.git' }],
+    ['a URL with what must be encoded', { gitUrl: 'https://example.com/a%20b?c=d&e=%3B' }],
+    ['a gitUrl of 2048 characters', { gitUrl: `https://example.com/${'a'.repeat(2048 - 20)}` }],
+    ['a folder below the root', { clonePath: '/src' }],
+    ['names that begin with dots', { clonePath: '/opt2/.hidden/..a', binaryName: '..a' }],
+    ['folders that are named like those of the system', { clonePath: '/process/devices' }],
+    ['every character that a binary may have', { binaryName: 'a+b@c_d-e.f' }],
+    ['a binaryName of 255 characters', { binaryName: 'a'.repeat(255) }],
+    ['a jobName of one character', { jobName: 'a' }],
+    ['a jobName of 56 characters', { jobName: 'a'.repeat(56) }],
+    ['a jobName that is delete', { jobName: 'delete' }],
+    ['any shell', { buildCommand: 'make\ngo build -o "$OUT" ./... && echo `date` $(id); true' }],
+    ['a buildCommand of 16,384 characters', { buildCommand: 'x'.repeat(16_384) }],
+  ])('%s', async (_, spec) => {
+    expect((await tried<Build>(BUILDS, aBuild(spec))).spec).toEqual({ ...GOOD, ...spec });
+  });
+});
+
+describe('of any resource, admission drops', () => {
+  it('a field that the schema does not know', async () => {
+    expect((await tried<Build>(BUILDS, aBuild({ unknown: 'field' }))).spec).toEqual(GOOD);
+  });
+});
+
+async function kubectl(...args: string[]): Promise<string> {
+  const { kubectl: program, kubeconfig } = testStack();
+  const { outcome, output } = await outputOf(program, [
+    '--kubeconfig',
+    kubeconfig,
+    '--namespace',
+    namespace,
+    ...args,
+  ]);
+  if (outcome !== 'succeeded') throw new Error(`kubectl ${args.join(' ')}: ${output}`);
+  return output;
+}
+
+/** The columns of the one row that `kubectl get` shows, by their titles. */
+async function columnsOf(...args: string[]): Promise<Record<string, string>> {
+  const [titles = '', row = ''] = (await kubectl('get', ...args)).split('\n');
+  const starts = [...titles.matchAll(/\S+/g)].map(({ 0: title, index }) => ({ title, index }));
+  return Object.fromEntries(
+    starts.map(({ title, index }, column) => [title, row.slice(index, starts[column + 1]?.index).trim()]),
+  );
+}
+
+const CONDITIONS = (['Ready', 'Stalled'] as const).map((type) => ({
+  type,
+  status: type === 'Ready' ? 'True' : 'False',
+  observedGeneration: 1,
+  lastTransitionTime: '2026-01-02T03:04:05Z',
+  reason: type === 'Ready' ? 'AsWanted' : 'Progressing',
+  message: '',
+}));
+
+describe('a PodSet on the cluster', () => {
+  const name = 'web';
+  const at = () => ({ type: POD_SETS, namespace, name });
+
+  beforeAll(async () => {
+    await cluster.create(POD_SETS, aPodSet(3, name));
+    const status = {
+      podNames: ['web-pod-a', 'web-pod-b'],
+      readyReplicas: 2,
+      selector: 'app=web,version=v0.1',
+    };
+    await cluster.patch(
+      at(),
+      { status: { ...status, observedGeneration: 1, conditions: CONDITIONS } },
+      'status',
+    );
+  });
+
+  it('is listed with what is wanted, what there is, and whether it is ready', async () => {
+    expect(await columnsOf('podset', name)).toEqual({
+      NAME: name,
+      WANTED: '3',
+      AVAILABLE: '2',
+      READY: 'True',
+      AGE: expect.stringMatching(/^\d+[smh]/),
+    });
+  });
+
+  it('is listed under its short name, and the wide list says why it stalls', async () => {
+    expect(await columnsOf('pset', name, '--output=wide')).toMatchObject({ STALLED: 'Progressing' });
+  });
+
+  it('shows an autoscaler its counts and the selector of its Pods', async () => {
+    const path = resourcePath(POD_SETS, { namespace, name, subresource: 'scale' });
+    expect(await cluster.client.request({ method: 'GET', path })).toMatchObject({
+      kind: 'Scale',
+      spec: { replicas: 3 },
+      status: { replicas: 2, selector: 'app=web,version=v0.1' },
+    });
+  });
+
+  it('is scaled by kubectl, as another generation', async () => {
+    const before = await cluster.get<PodSet>(at());
+    await kubectl('scale', 'podset', name, '--replicas=5');
+    const after = await cluster.get<PodSet>(at());
+    expect(after?.spec).toEqual({ replicas: 5 });
+    expect(after?.metadata.generation).toBe((before?.metadata.generation ?? 0) + 1);
+    expect(after?.status).toEqual(before?.status);
+  });
+
+  it('cannot be scaled to less than nothing', async () => {
+    await expect(kubectl('scale', 'podset', name, '--replicas=-1')).rejects.toThrow('must be');
+    const path = resourcePath(POD_SETS, { namespace, name, subresource: 'scale' });
+    const body = { spec: { replicas: -1 } };
+    expect(await refusal(cluster.client.request({ method: 'PATCH', path, body }))).toContain('spec.replicas');
+  });
+
+  it('has no second condition of a type', async () => {
+    const twice = cluster.patch(at(), { status: { conditions: [...CONDITIONS, ...CONDITIONS] } }, 'status');
+    expect(await refusal(twice)).toContain('status.conditions[2]: Duplicate value');
+  });
+
+  it('has no status but by the status subresource, nor a spec by it', async () => {
+    await cluster.patch(at(), { status: { readyReplicas: 77 } });
+    await cluster.patch(at(), { spec: { replicas: 77 } }, 'status');
+    expect(await cluster.get<PodSet>(at())).toMatchObject({
+      spec: { replicas: 5 },
+      status: { readyReplicas: 2 },
+    });
+  });
+});
+
+describe('an Xxx on the cluster', () => {
+  const name = 'hello';
+  const at = () => ({ type: BUILDS, namespace, name });
+
+  beforeAll(async () => {
+    await cluster.create(BUILDS, { ...BUILD_KIND, metadata: { name, namespace }, spec: GOOD });
+    await cluster.patch(at(), { status: { phase: 'Failed', message: 'exit code 1' } }, 'status');
+  });
+
+  it('is listed with its phase, its Job and its binary', async () => {
+    expect(await columnsOf('xxx', name)).toEqual({
+      NAME: name,
+      PHASE: 'Failed',
+      JOB: 'build-helloworld',
+      BINARY: 'helloworld',
+      AGE: expect.stringMatching(/^\d+[smh]/),
+    });
+  });
+
+  it('is listed under its short name, and the wide list says why it failed', async () => {
+    expect(await columnsOf('xx', name, '--output=wide')).toMatchObject({ MESSAGE: 'exit code 1' });
+  });
+
+  it('has no phase that there is not', async () => {
+    const odd = cluster.patch(at(), { status: { phase: 'Done' } }, 'status');
+    expect(await refusal(odd)).toContain('status.phase: Unsupported value: "Done"');
+  });
+});
+
+describe('kubectl', () => {
+  it('lists the resources of both kinds by their category', async () => {
+    const listed = await kubectl('get', 'durable-operator', '--output=name');
+    expect(listed).toContain('podset.batch.tutorial.kubebuilder.io/web\n');
+    expect(listed).toContain('xxx.test.inspur.com/hello\n');
+  });
+
+  it.each([
+    ['podsets', 'A PodSet keeps so many Pods running'],
+    ['podsets.spec.replicas', 'How many Pods are wanted.'],
+    ['podset.status.conditions.reason', 'Why, in CamelCase, for programs.'],
+    ['xxxes', 'An Xxx builds a binary'],
+    ['xxx.spec.clonePath', 'an absolute path'],
+    ['xxx.status.artifacts.node', 'The name of the Node.'],
+  ])('explains %s', async (field, description) => {
+    // The API server publishes it a moment after it serves the resource.
+    await eventually(async () => {
+      expect(await kubectl('explain', field)).toContain(description);
+      return true;
+    }, 30_000);
+  });
+});
+
+interface ClusterRole extends KubernetesObject {
+  readonly rules: readonly PolicyRule[];
+}
+
+describe('the roles for people', () => {
+  const names = ['podset-editor-role', 'podset-viewer-role', 'xxx-editor-role', 'xxx-viewer-role'];
+
+  beforeAll(async () => {
+    const manifests = await readManifests(fileURLToPath(new URL('../deploy/rbac', import.meta.url)));
+    const roles = manifests.filter(({ metadata }) => names.includes(metadata.name));
+    expect(roles.map(({ metadata }) => metadata.name).sort()).toEqual(names);
+    for (const role of roles) await applyManifest(cluster.client, role, 'test');
+  });
+
+  afterAll(async () => {
+    for (const name of names) await cluster.delete({ type: CLUSTER_ROLES, name });
+  });
+
+  it.each([
+    ['edit', 'podsets', 'create'],
+    ['edit', 'podsets/scale', 'update'],
+    ['edit', 'xxxes', 'delete'],
+    ['view', 'podsets', 'watch'],
+    ['view', 'xxxes', 'list'],
+  ])('are part of the role %s: %s, %s', async (role, resource, verb) => {
+    expect(await eventually(() => isAllowed(role, resource, verb), 30_000)).toBe(true);
+  });
+
+  it.each([
+    ['view', 'podsets', 'create'],
+    ['view', 'podsets/scale', 'update'],
+    ['view', 'xxxes', 'delete'],
+    ['edit', 'podsets/status', 'patch'],
+    ['edit', 'xxxes/status', 'patch'],
+  ])('do not let the role %s do this: %s, %s', async (role, resource, verb) => {
+    await eventually(() => isAllowed(role, 'xxxes', 'get'), 30_000);
+    expect(await isAllowed(role, resource, verb)).toBe(false);
+  });
+
+  async function isAllowed(role: string, resource: string, verb: string): Promise<boolean> {
+    const { rules = [] } = (await cluster.get<ClusterRole>({ type: CLUSTER_ROLES, name: role })) ?? {};
+    return rules.some(({ resources, verbs }) => resources.includes(resource) && verbs.includes(verb));
+  }
+});

@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { join } from 'node:path';
+import { BUILDS } from '../../src/controllers/build/resource.ts';
+import { aBuild, LiveBuild, SAMPLE } from '../support/builds.ts';
+import { TestCluster } from '../support/cluster.ts';
+import { aTaskQueue, endOperators, startOperator } from '../support/operator.ts';
+import { testStack } from '../support/stack.ts';
+
+jest.setTimeout(120_000);
+const WITHIN_MS = 60_000;
+const UNPULLABLE = 'the image missing.invalid/golang:1.13 cannot be pulled';
+
+const stack = testStack();
+let cluster: TestCluster;
+let namespace: string;
+
+beforeAll(async () => {
+  cluster = new TestCluster(stack.kubeconfig);
+  await cluster.allowOperator();
+});
+
+afterAll(async () => {
+  await cluster.disallowOperator();
+  await cluster.close();
+});
+
+beforeEach(async () => {
+  namespace = (await cluster.createNamespace()).metadata.name;
+});
+
+/** A build by an operator whose image nobody has. */
+async function aBuildWithin(deadline: string): Promise<LiveBuild> {
+  await endOperators();
+  await startOperator({
+    temporalAddress: stack.temporalAddress,
+    kubeconfig: join(stack.dir, 'operator.kubeconfig'),
+    taskQueue: aTaskQueue(),
+    args: [
+      ...['--controllers', 'build', '--namespaces', namespace],
+      ...['--build-image', 'missing.invalid/golang:1.13', '--build-deadline', deadline],
+    ],
+  });
+  const { manifest } = aBuild(namespace);
+  await cluster.create(BUILDS, manifest);
+  return new LiveBuild(cluster, manifest, WITHIN_MS);
+}
+
+afterAll(endOperators);
+
+describe('a build whose image cannot be pulled', () => {
+  it('says so while it waits, and goes without a cleanup Job, since nothing ever ran', async () => {
+    const build = await aBuildWithin('1h');
+    await build.reaches(({ status }) => status?.phase === 'Building' && status.message === UNPULLABLE);
+    await build.delete();
+    await build.gone();
+    expect(await build.job(`${SAMPLE.jobName}-delete`)).toBeUndefined();
+    expect(await build.job()).toBeUndefined();
+  });
+
+  it('fails at its deadline, and still says why it never began', async () => {
+    const build = await aBuildWithin('5s');
+    const failed = await build.is('Failed');
+    expect(failed.status?.message).toBe(
+      `Job build-helloworld failed: it was not done within its deadline; before, ${UNPULLABLE}`,
+    );
+  });
+});

@@ -1,0 +1,404 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { join } from 'node:path';
+import type { KubernetesObject } from '../../src/contract/object.ts';
+import { specHash } from '../../src/controllers/build/spec.ts';
+import { resourcePath } from '../../src/kubernetes/paths.ts';
+import { aBuild, conditionOf, JOBS, LiveBuild, requestsIn, SAMPLE } from '../support/builds.ts';
+import { NAMESPACES, PODS, refOf, TestCluster, type Manifest } from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
+import { apiCallsOf, aTaskQueue, endOperators, startOperator, type Operator } from '../support/operator.ts';
+import { testStack } from '../support/stack.ts';
+import { TestTemporal } from '../support/temporal.ts';
+
+jest.setTimeout(120_000);
+const WITHIN_MS = 30_000;
+/** From the creation of a build until it is gone again, Events apart. */
+const MOST_CALLS = 12;
+
+const stack = testStack();
+let cluster: TestCluster;
+let temporal: TestTemporal;
+let operator: Operator;
+let namespace: string;
+
+beforeAll(async () => {
+  cluster = new TestCluster(stack.kubeconfig);
+  temporal = await TestTemporal.connect(stack.temporalAddress);
+  await cluster.allowOperator();
+  operator = await startOperator({
+    temporalAddress: stack.temporalAddress,
+    kubeconfig: join(stack.dir, 'operator.kubeconfig'),
+    taskQueue: aTaskQueue(),
+    args: ['--controllers', 'build'],
+  });
+});
+
+afterAll(async () => {
+  await endOperators();
+  await cluster.disallowOperator();
+  await temporal.close();
+  await cluster.close();
+});
+
+beforeEach(async () => {
+  namespace = (await cluster.createNamespace()).metadata.name;
+});
+
+async function created({ manifest }: { readonly manifest: Manifest }): Promise<LiveBuild> {
+  const { type } = new LiveBuild(cluster, manifest, WITHIN_MS).at;
+  await cluster.create(type, manifest);
+  return new LiveBuild(cluster, manifest, WITHIN_MS);
+}
+
+const requests = () => requestsIn(namespace, stack.auditLog);
+const jobWrites = () => requests().filter((request) => /^(create|delete) jobs/.test(request));
+const eventsOf = async (build: LiveBuild) =>
+  (await cluster.eventsIn(namespace)).filter(({ regarding }) => regarding.name === build.at.name);
+
+async function eventuallyTold(build: LiveBuild, reason: string, words: string): Promise<void> {
+  await eventually(async () => {
+    const notes = (await eventsOf(build)).filter((event) => event.reason === reason).map(({ note }) => note);
+    expect(notes).toEqual([expect.stringContaining(words)]);
+    return true;
+  }, WITHIN_MS);
+}
+
+/** A Job that somebody else made, and that never ends. */
+async function aForeignJob(name: string) {
+  const container = { name: 'idle', image: 'busybox', env: [{ name: 'COMMAND', value: 'sleep infinity' }] };
+  return cluster.create(JOBS, {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: { namespace, name },
+    spec: { template: { spec: { restartPolicy: 'Never', containers: [container] } } },
+  });
+}
+
+async function eventuallyOver(build: KubernetesObject): Promise<void> {
+  await eventually(async () => {
+    const runs = await temporal.runsOf(refOf('build', build));
+    expect(runs.map(({ status }) => status)).toEqual(runs.map(() => 'COMPLETED'));
+    return true;
+  }, WITHIN_MS);
+}
+
+describe('a build', () => {
+  it('succeeds, says where its binary is, and goes after cleanup, with few requests', async () => {
+    const build = await created(aBuild(namespace));
+    const done = await build.is('Succeeded');
+    expect(done.status).toMatchObject({ jobName: SAMPLE.jobName, binaryName: 'helloworld', message: '' });
+    const [artifact] = done.status?.artifacts ?? [];
+    expect(done.status?.artifacts).toMatchObject([{ binary: 'helloworld' }]);
+    expect(conditionOf(done, 'Ready')).toBe('True Built');
+    expect(done.metadata.finalizers).toEqual(['job.finalizers.test.inspur.com']);
+    expect(done.status?.workflowId).toBe(`build/${namespace}/sample/${done.metadata.uid}`);
+    await eventuallyOver(done);
+    await build.delete();
+    await build.gone();
+    await eventuallyOver(done);
+    const cleanup = await build.job(`${SAMPLE.jobName}-delete`);
+    expect(cleanup?.metadata.annotations).toMatchObject({
+      'durable-operator.dev/node': artifact?.node,
+      'durable-operator.dev/binaries': 'helloworld',
+    });
+    const made = requests();
+    expect(made.filter((request) => request.includes('→'))).toEqual([]);
+    expect(made.length).toBeLessThanOrEqual(MOST_CALLS);
+    expect(made).toEqual(UNDISTURBED);
+    for (const [reason, words] of [
+      ['BuildStarted', 'build-helloworld'],
+      ['BuildSucceeded', 'helloworld on'],
+      ['Cleaned', 'Removed helloworld'],
+    ] as const) {
+      await eventuallyTold(build, reason, words);
+    }
+  });
+
+  it('that has succeeded is not built again when its Job is deleted', async () => {
+    const build = await created(aBuild(namespace));
+    const done = await build.is('Succeeded');
+    await cluster.deleteAndWait({ type: JOBS, namespace, name: SAMPLE.jobName });
+    const other = await created(aBuild(namespace, 'other').with({ jobName: 'other' }));
+    await other.is('Succeeded');
+    expect(await build.job()).toBeUndefined();
+    expect((await build.get())?.status).toEqual(done.status);
+  });
+
+  // The API deletes a Job without its Pods unless told otherwise; they then run on, and need not be awaited.
+  it('whose running Job is deleted by somebody is built again', async () => {
+    const build = await created(aBuild(namespace).lasting());
+    await build.is('Building');
+    const first = await build.jobOtherThan(undefined);
+    await cluster.delete({ type: JOBS, namespace, name: SAMPLE.jobName });
+    await build.jobOtherThan(first.metadata.uid);
+    await build.is('Building');
+  });
+
+  it('that fails says why, waits, and is tried again when its Job is deleted', async () => {
+    const build = await created(aBuild(namespace).failing());
+    const done = await eventually(async () => {
+      const found = await build.get();
+      return found?.status?.phase === 'Failed' && found;
+    }, 90_000);
+    expect(done.status?.message).toBe('Job build-helloworld failed: exit code 1: simulated failure');
+    expect([conditionOf(done, 'Ready'), conditionOf(done, 'Stalled')]).toEqual([
+      'False BuildFailed',
+      'True BuildFailed',
+    ]);
+    await eventuallyTold(build, 'BuildFailed', 'exit code 1');
+    expect((await temporal.openRunOf(refOf('build', done))).status).toBe('RUNNING');
+    const first = await build.jobOtherThan(undefined);
+    await cluster.delete({ type: JOBS, namespace, name: SAMPLE.jobName });
+    await build.jobOtherThan(first.metadata.uid);
+    await build.is('Building');
+  });
+});
+
+/** Found out what is there, and written what has to be, and nothing else. */
+const UNDISTURBED = [
+  'patch xxxes',
+  'create jobs',
+  'patch xxxes/status',
+  'get xxxes',
+  'list pods',
+  'patch xxxes/status',
+  'patch xxxes/status',
+  'create jobs',
+  'get xxxes',
+  'list jobs',
+  'patch xxxes',
+];
+
+describe('a spec that changes', () => {
+  it('in mid-build has its Job replaced', async () => {
+    const build = await created(aBuild(namespace).lasting());
+    await build.is('Building');
+    const first = await build.jobOtherThan(undefined);
+    await build.change({ buildCommand: 'go build ./...' });
+    const second = await build.jobOtherThan(first.metadata.uid);
+    await build.is('Succeeded');
+    expect(second.metadata.annotations).not.toEqual(first.metadata.annotations);
+    expect(jobWrites()).toEqual(['create jobs', 'delete jobs', 'create jobs']);
+    await eventuallyTold(build, 'JobReplaced', 'build-helloworld');
+  });
+
+  it('in its binaryName has the old binary removed after the new one is there', async () => {
+    const build = await created(aBuild(namespace));
+    const { status } = await build.is('Succeeded');
+    await build.change({ binaryName: 'hello' });
+    const done = await build.reaches(
+      (found) =>
+        found.status?.phase === 'Succeeded' &&
+        found.status.artifacts?.every(({ binary }) => binary === 'hello') === true,
+    );
+    expect(done.status?.artifacts?.length).toBe(1);
+    const cleanup = await build.job(`${SAMPLE.jobName}-delete`);
+    expect(cleanup?.metadata.annotations).toMatchObject({
+      'durable-operator.dev/node': status?.artifacts?.[0]?.node,
+      'durable-operator.dev/binaries': 'helloworld',
+    });
+    await eventuallyOver(done);
+    await build.delete();
+    await build.gone();
+  });
+
+  it('in its jobName has the old Job removed', async () => {
+    const build = await created(aBuild(namespace));
+    await build.is('Succeeded');
+    await build.change({ jobName: 'renamed' });
+    await build.is('Succeeded');
+    expect(await build.job()).toBeUndefined();
+    expect(await build.job('renamed')).toBeDefined();
+  });
+
+  it('a hundred times in a row is built as it is at the end', async () => {
+    const build = await created(aBuild(namespace));
+    for (let i = 0; i < 100; i += 1) await build.change({ buildCommand: `go build # ${i}` });
+    const done = await build.is('Succeeded');
+    const job = await build.job();
+    const hash = job?.metadata.annotations?.['durable-operator.dev/spec-hash'];
+    expect(hash).toBe(specHash({ ...SAMPLE, buildCommand: 'go build # 99' }));
+    await eventuallyOver(done);
+  });
+});
+
+describe('a build that is deleted', () => {
+  it('in mid-build ends its Job first, and then cleans the node', async () => {
+    const build = await created(aBuild(namespace).lasting());
+    await build.is('Building');
+    const first = await build.jobOtherThan(undefined);
+    await eventually(async () => (await podsOf(first)).some(({ phase }) => phase === 'Running'), WITHIN_MS);
+    await build.delete();
+    await build.gone();
+    expect(await build.job()).toBeUndefined();
+    expect(await build.job(`${SAMPLE.jobName}-delete`)).toBeDefined();
+    expect(jobWrites()).toEqual(['create jobs', 'delete jobs', 'create jobs']);
+  });
+
+  it('and whose node is gone goes without waiting for it', async () => {
+    const build = await created(aBuild(namespace));
+    await build.is('Succeeded');
+    await cluster.patch(build.at, { status: { artifacts: [artifactOnNoNode] } }, 'status');
+    await build.delete();
+    await build.gone();
+    expect(await build.job(`${SAMPLE.jobName}-delete`)).toBeUndefined();
+  });
+
+  it('and that nothing was ever built for goes without a cleanup Job', async () => {
+    await aForeignJob(SAMPLE.jobName);
+    const build = await created(aBuild(namespace));
+    await build.reaches((found) => conditionOf(found, 'Stalled') === 'True JobNameTaken');
+    await build.delete();
+    await build.gone();
+    expect(jobWrites()).toEqual(['create jobs → 409']);
+  });
+
+  it('with the annotation to skip cleanup goes at once, and an Event says what stays', async () => {
+    const build = await created(aBuild(namespace));
+    await build.is('Succeeded');
+    await cluster.patch(build.at, {
+      metadata: { annotations: { 'durable-operator.dev/skip-cleanup': 'true' } },
+    });
+    await build.delete();
+    await build.gone();
+    await eventuallyTold(build, 'CleanupSkipped', 'helloworld on');
+    expect(await build.job(`${SAMPLE.jobName}-delete`)).toBeUndefined();
+  });
+
+  it('together with its namespace goes, and an Event on the namespace says what stays', async () => {
+    const build = await created(aBuild(namespace));
+    await build.is('Succeeded');
+    terminated.push(namespace);
+    await cluster.delete({ type: NAMESPACES, name: namespace });
+    await build.gone();
+    await eventually(
+      async () => (await cluster.get({ type: NAMESPACES, name: namespace })) === undefined,
+      60_000,
+    );
+    await eventually(async () => {
+      const events = (await cluster.eventsIn('default')).filter(
+        ({ regarding }) => regarding.name === namespace,
+      );
+      expect(events).toMatchObject([
+        {
+          reason: 'CleanupSkipped',
+          note: expect.stringContaining('helloworld on'),
+          regarding: { kind: 'Namespace' },
+        },
+      ]);
+      return true;
+    }, WITHIN_MS);
+  });
+
+  it('takes its Job along even where that has lost its owner reference', async () => {
+    const build = await created(aBuild(namespace));
+    await build.is('Succeeded');
+    const job = { type: JOBS, namespace, name: SAMPLE.jobName };
+    await cluster.patch(job, { metadata: { ownerReferences: null } });
+    await build.delete();
+    await build.gone();
+    expect(await build.job()).toBeUndefined();
+  });
+
+  it('and created again at once with the same name is built and goes again', async () => {
+    const build = await created(aBuild(namespace));
+    await build.is('Succeeded');
+    await build.delete();
+    await build.gone();
+    const again = await created(aBuild(namespace));
+    await again.is('Succeeded');
+    await again.delete();
+    await again.gone();
+  });
+});
+
+/** They refuse whatever is new: the Job of a cleanup, and Events. */
+const terminated: string[] = [];
+const artifactOnNoNode = { node: 'no-such-node', binary: 'helloworld' };
+
+async function podsOf(job: KubernetesObject): Promise<{ phase: unknown }[]> {
+  const path = resourcePath(PODS, { namespace });
+  const query = { labelSelector: `batch.kubernetes.io/controller-uid=${job.metadata.uid}` };
+  const { items } = await cluster.client.request<{ items: { status: { phase: unknown } }[] }>({
+    method: 'GET',
+    path,
+    query,
+  });
+  return items.map(({ status }) => status);
+}
+
+describe('a Job of somebody else', () => {
+  it('with the name of the build Job is not touched, and said so', async () => {
+    const foreign = await aForeignJob(SAMPLE.jobName);
+    const build = await created(aBuild(namespace));
+    const told = await build.reaches((found) => conditionOf(found, 'Stalled') === 'True JobNameTaken');
+    expect(told.status?.message).toContain(`${namespace}/${SAMPLE.jobName} is not ours`);
+    await eventuallyTold(build, 'JobNameTaken', 'is not ours');
+    await build.change({ jobName: 'free' });
+    await build.is('Succeeded');
+    expect((await build.job())?.metadata.uid).toBe(foreign.metadata.uid);
+    expect(requests().filter((request) => request.startsWith('delete'))).toEqual([]);
+  });
+
+  it('with the name of the cleanup Job is not touched, holds the build, and can be given way to', async () => {
+    const build = await created(aBuild(namespace));
+    await build.is('Succeeded');
+    const foreign = await aForeignJob(`${SAMPLE.jobName}-delete`);
+    await build.delete();
+    await build.reaches((found) => conditionOf(found, 'Stalled') === 'True JobNameTaken');
+    await cluster.patch(build.at, {
+      metadata: { annotations: { 'durable-operator.dev/skip-cleanup': 'true' } },
+    });
+    await build.gone();
+    expect((await build.job(`${SAMPLE.jobName}-delete`))?.metadata.uid).toBe(foreign.metadata.uid);
+  });
+});
+
+describe('a spec that is not valid', () => {
+  it.each([
+    ['gitUrl', '--upload-pack=x'],
+    ['gitUrl', 'ext::sh -c id'],
+    ['binaryName', '../x'],
+    ['clonePath', '/proc/self'],
+    ['jobName', 'x-delete'],
+  ] as const)('in %s, as %s, is refused at admission', async (field, value) => {
+    await expect(created(aBuild(namespace).with({ [field]: value }))).rejects.toThrow(`spec.${field} must`);
+  });
+
+  it('by the options of the operator is reported, without a Job, and without a loop', async () => {
+    const build = await created(aBuild(namespace).with({ gitUrl: 'http://example.com/x.git' }));
+    const told = await build.reaches((found) => conditionOf(found, 'Stalled') === 'True InvalidSpec');
+    expect(told.status).toMatchObject({
+      phase: 'Failed',
+      message: 'spec.gitUrl uses the transport http, and the operator allows https, ssh',
+    });
+    await eventuallyTold(build, 'InvalidSpec', 'transport http');
+    const made = requests();
+    await (await created(aBuild(namespace, 'other').with({ jobName: 'other' }))).is('Succeeded');
+    expect(made).toEqual(['get xxxes', 'patch xxxes/status']);
+    await build.change({ gitUrl: SAMPLE.gitUrl });
+    await build.is('Succeeded');
+  });
+
+  it('ends the Job of the valid one before', async () => {
+    const build = await created(aBuild(namespace).lasting());
+    await build.is('Building');
+    await build.change({ gitUrl: 'http://example.com/x.git' });
+    await build.reaches((found) => conditionOf(found, 'Stalled') === 'True InvalidSpec');
+    expect(await build.job()).toBeUndefined();
+    await build.delete();
+    await build.gone();
+  });
+});
+
+describe('the operator with the permissions of its role alone', () => {
+  it('was denied nothing, and logged no error', () => {
+    const denied = apiCallsOf('operator', stack.auditLog).filter(
+      ({ responseStatus, objectRef }) =>
+        (responseStatus?.code === 401 || responseStatus?.code === 403) &&
+        !terminated.includes(objectRef?.namespace ?? ''),
+    );
+    expect(denied).toEqual([]);
+    expect(operator.logs.filter(({ level }) => level === 'error')).toEqual([]);
+  });
+});

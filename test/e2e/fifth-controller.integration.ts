@@ -1,0 +1,117 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, refOf, TestCluster, uniqueName } from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
+import { aTaskQueue, endOperators, startOperator } from '../support/operator.ts';
+import { ProjectCopy } from '../support/project-copy.ts';
+import { testStack } from '../support/stack.ts';
+import { TestTemporal } from '../support/temporal.ts';
+
+jest.setTimeout(300_000);
+
+const PAGE = join(import.meta.dirname, '../../docs/adding-a-controller.md');
+const JOBS = { group: 'batch', version: 'v1', plural: 'jobs' };
+const stack = testStack();
+const role = uniqueName();
+let cluster: TestCluster;
+let temporal: TestTemporal;
+let project: ProjectCopy;
+
+beforeAll(async () => {
+  cluster = new TestCluster(stack.kubeconfig);
+  temporal = await TestTemporal.connect(stack.temporalAddress);
+  project = await ProjectCopy.make();
+  await followThePage();
+});
+
+afterEach(endOperators);
+
+afterAll(async () => {
+  await cluster.delete({ type: CLUSTER_ROLE_BINDINGS, name: role });
+  await cluster.delete({ type: CLUSTER_ROLES, name: role });
+  await project.remove();
+  await temporal.close();
+  await cluster.close();
+});
+
+/** Does what docs/adding-a-controller.md says, and nothing else. */
+async function followThePage(): Promise<void> {
+  const page = await readFile(PAGE, 'utf8');
+  for (const [, language, path = '', text = ''] of page.matchAll(/```(ts|diff)\n\/\/ (\S+)\n(.*?)```/gs)) {
+    if (language === 'ts') await project.create(path, text);
+    else await project.patch(path, text.split('\n').slice(0, -1));
+  }
+  await project.run(process.execPath, 'deploy/generate.ts');
+}
+
+/** The operator's user is given what the generated role says. */
+async function allowIt(): Promise<void> {
+  const manifest = z
+    .looseObject({ metadata: z.looseObject({}) })
+    .parse(parse(await readFile(join(project.directory, 'deploy/rbac/role.yaml'), 'utf8')));
+  await cluster.create(CLUSTER_ROLES, { ...manifest, metadata: { name: role } });
+  await cluster.create(CLUSTER_ROLE_BINDINGS, {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRoleBinding',
+    metadata: { name: role },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
+    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'operator' }],
+  });
+}
+
+describe('a fifth controller, built as docs/adding-a-controller.md tells', () => {
+  it('touches a folder and two files of its own, three lists, and what is generated', async () => {
+    expect(await project.changes()).toEqual([
+      'activities/index.ts',
+      'activities/jobs.ts',
+      'deploy/rbac/role.yaml',
+      'src/controllers/index.ts',
+      'src/controllers/job-ttl/activities.ts',
+      'src/controllers/job-ttl/controller.ts',
+      'src/controllers/job-ttl/decide.ts',
+      'workflows/index.ts',
+      'workflows/job-ttl.ts',
+    ]);
+  });
+
+  it('passes the types, the boundaries and the lint', async () => {
+    const ours = (await project.changes()).filter((path) => path.endsWith('.ts'));
+    await project.tool('typescript/bin/tsc', '-p', 'tsconfig.json');
+    await project.tool('typescript/bin/tsc', '-p', 'workflows/tsconfig.json');
+    const boundaries = ['src', 'workflows', 'activities', '--preserve-symlinks'];
+    await project.tool('dependency-cruiser/bin/dependency-cruise.mjs', ...boundaries);
+    await project.tool('eslint/bin/eslint.js', ...ours);
+  });
+
+  it('does its work with the generated permissions, and tells of it in its run', async () => {
+    await allowIt();
+    const namespace = (await cluster.createNamespace()).metadata.name;
+    await startOperator({
+      temporalAddress: stack.temporalAddress,
+      kubeconfig: join(stack.dir, 'operator.kubeconfig'),
+      taskQueue: aTaskQueue(),
+      args: ['--controllers', 'job-ttl'],
+      program: join(project.directory, 'src/main.ts'),
+    });
+    const containers = [{ name: 'c', image: 'busybox' }];
+    const job = await cluster.create(JOBS, {
+      apiVersion: 'batch/v1',
+      kind: 'Job',
+      metadata: { name: 'forgotten', namespace },
+      spec: { template: { spec: { restartPolicy: 'Never', containers } } },
+    });
+    await eventually(async () => {
+      const live = await cluster.get({ type: JOBS, namespace, name: 'forgotten' });
+      expect(live?.['spec']).toMatchObject({ ttlSecondsAfterFinished: 86_400 });
+      return true;
+    }, 30_000);
+    await eventually(async () => {
+      const [run] = await temporal.runsOf(refOf('job-ttl', job));
+      expect(run).toMatchObject({ status: 'COMPLETED', result: 'set the time to live to 86400 s' });
+      return true;
+    }, 30_000);
+  });
+});

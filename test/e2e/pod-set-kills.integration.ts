@@ -1,0 +1,161 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { join } from 'node:path';
+import { selectorFor, type Pod } from '../../src/controllers/pod-set/pod.ts';
+import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
+import { resourcePath } from '../../src/kubernetes/paths.ts';
+import { PODS, refOf, TestCluster } from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
+import { FaultProxy, type ProxiedRequest } from '../support/fault-proxy.ts';
+import { apiCallsOf, aTaskQueue, endOperators, startOperator, type Operator } from '../support/operator.ts';
+import { aPodSet } from '../support/pod-sets.ts';
+import { testStack } from '../support/stack.ts';
+import { TestTemporal } from '../support/temporal.ts';
+
+jest.setTimeout(480_000);
+const WITHIN_MS = 60_000;
+
+const stack = testStack();
+const taskQueue = aTaskQueue();
+const through = join(stack.dir, `${taskQueue}.kubeconfig`);
+let cluster: TestCluster;
+let temporal: TestTemporal;
+let proxy: FaultProxy;
+let operator: Operator;
+
+beforeAll(async () => {
+  cluster = new TestCluster(stack.kubeconfig);
+  temporal = await TestTemporal.connect(stack.temporalAddress);
+  await cluster.allowOperator();
+  proxy = await FaultProxy.start(join(stack.dir, 'operator.kubeconfig'), through);
+  operator = await start();
+});
+
+afterAll(async () => {
+  await endOperators();
+  await proxy.stop();
+  await cluster.disallowOperator();
+  await temporal.close();
+  await cluster.close();
+});
+
+function start(): Promise<Operator> {
+  const { temporalAddress } = stack;
+  return startOperator({
+    temporalAddress,
+    kubeconfig: through,
+    taskQueue,
+    args: ['--controllers', 'pod-set'],
+  });
+}
+
+interface Kill {
+  /** Resolves once the operator is there again; undefined: it was not killed. */
+  readonly restarted: () => Promise<void> | undefined;
+}
+
+/**
+ * Kills the operator after its n-th write in the namespace, from 1: the write is committed, the answer is lost,
+ * and nothing that is asked afterwards is done.
+ */
+function killAfterWrite(n: number, namespace: string): Kill {
+  let writes = 0;
+  let restarting: Promise<void> | undefined;
+  proxy.fault = (request) => {
+    if (writes < n) {
+      if (!isWrite(request, namespace)) return undefined;
+      writes += 1;
+      return writes === n ? 'answer is lost' : undefined;
+    }
+    // The first read of the next attempt: by now it is known that the answer was lost, and so committed what was asked.
+    if (request.method === 'GET' && request.path.includes(`/namespaces/${namespace}/pods?`)) {
+      restarting ??= restart();
+    }
+    return { answer: 503 };
+  };
+  return { restarted: () => restarting };
+}
+
+async function restart(): Promise<void> {
+  await operator.end('SIGKILL');
+  proxy.fault = () => undefined;
+  operator = await start();
+}
+
+function isWrite({ method, path }: ProxiedRequest, namespace: string): boolean {
+  return method !== 'GET' && path.includes(`/namespaces/${namespace}/`) && !path.includes('/events');
+}
+
+async function podsIn(namespace: string): Promise<readonly Pod[]> {
+  const path = resourcePath(PODS, { namespace });
+  const query = { labelSelector: selectorFor('web') };
+  const { items } = await cluster.client.request<{ items: Pod[] }>({ method: 'GET', path, query });
+  return items;
+}
+
+async function eventuallyReady(namespace: string, replicas: number): Promise<PodSet> {
+  return eventually(async () => {
+    const podSet = await cluster.get<PodSet>({ type: POD_SETS, namespace, name: 'web' });
+    const names = (await podsIn(namespace)).map(({ metadata }) => metadata.name).sort();
+    expect(names).toHaveLength(replicas);
+    expect(podSet?.status).toMatchObject({
+      podNames: names,
+      readyReplicas: replicas,
+      observedGeneration: podSet?.metadata.generation,
+    });
+    expect(podSet?.status?.conditions?.find(({ type }) => type === 'Ready')?.status).toBe('True');
+    return podSet;
+  }, WITHIN_MS);
+}
+
+function eventuallyOver(podSet: PodSet): Promise<true> {
+  return eventually(async () => {
+    const runs = await temporal.runsOf(refOf('pod-set', podSet));
+    expect(runs.map(({ status }) => status)).toEqual(runs.map(() => 'COMPLETED'));
+    return true as const;
+  }, WITHIN_MS);
+}
+
+/** What the operator has written to Pods, and the server has accepted. */
+function podWritesIn(namespace: string): readonly string[] {
+  return apiCallsOf('operator', stack.auditLog)
+    .filter(
+      ({ objectRef, verb }) =>
+        objectRef?.namespace === namespace && objectRef.resource === 'pods' && verb !== 'list',
+    )
+    .filter(({ responseStatus }) => (responseStatus?.code ?? 500) < 300)
+    .map(({ verb }) => verb)
+    .sort();
+}
+
+/** @returns whether there was an n-th write, and so a kill */
+async function scaleUpAndDown(n: number): Promise<boolean> {
+  const namespace = (await cluster.createNamespace()).metadata.name;
+  const kill = killAfterWrite(n, namespace);
+  await cluster.create(POD_SETS, aPodSet().in(namespace).wanting(3).manifest);
+  await eventuallyReady(namespace, 3);
+  await cluster.patch({ type: POD_SETS, namespace, name: 'web' }, { spec: { replicas: 1 } });
+  const podSet = await eventuallyReady(namespace, 1);
+  await eventuallyOver(podSet);
+  await kill.restarted();
+  proxy.fault = () => undefined;
+  const found = { n, writes: podWritesIn(namespace).filter((verb) => verb !== 'get') };
+  expect(found).toEqual({ n, writes: ['create', 'create', 'create', 'delete', 'delete'] });
+  return kill.restarted() !== undefined;
+}
+
+describe('two operators at once', () => {
+  it('come to the same end with the same creates and deletes as one', async () => {
+    const second = await start();
+    expect(await scaleUpAndDown(Infinity)).toBe(false);
+    await second.end('SIGTERM');
+  });
+});
+
+describe('an operator that is killed after any of its writes', () => {
+  it('comes to the same end, with as many creates and deletes as one that is not', async () => {
+    let n = 1;
+    while (await scaleUpAndDown(n)) n += 1;
+    // Three creates, two deletes, and a status after each of them.
+    expect(n).toBeGreaterThan(7);
+  });
+});

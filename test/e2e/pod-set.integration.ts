@@ -1,0 +1,368 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import type { KubernetesObject } from '../../src/contract/object.ts';
+import { controllerOf, labelsFor, selectorFor, type Pod } from '../../src/controllers/pod-set/pod.ts';
+import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
+import { resourcePath } from '../../src/kubernetes/paths.ts';
+import { PODS, refOf, TestCluster } from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
+import { apiCallsOf, aTaskQueue, endOperators, startOperator } from '../support/operator.ts';
+import { aPodSet } from '../support/pod-sets.ts';
+import { testStack } from '../support/stack.ts';
+import { TestTemporal } from '../support/temporal.ts';
+
+jest.setTimeout(180_000);
+/** Nothing of ours waits longer once nothing is in its way any more. */
+const WITHIN_MS = 60_000;
+
+const CONFIG_MAPS = { group: '', version: 'v1', plural: 'configmaps' };
+const RESOURCE_QUOTAS = { group: '', version: 'v1', plural: 'resourcequotas' };
+
+const stack = testStack();
+let cluster: TestCluster;
+let temporal: TestTemporal;
+let namespace: string;
+
+beforeAll(async () => {
+  cluster = new TestCluster(stack.kubeconfig);
+  temporal = await TestTemporal.connect(stack.temporalAddress);
+  await cluster.allowOperator();
+  await startOperator({
+    temporalAddress: stack.temporalAddress,
+    kubeconfig: `${stack.dir}/operator.kubeconfig`,
+    taskQueue: aTaskQueue(),
+    args: ['--controllers', 'pod-set'],
+  });
+});
+
+afterAll(async () => {
+  await endOperators();
+  await cluster.disallowOperator();
+  await temporal.close();
+  await cluster.close();
+});
+
+beforeEach(async () => {
+  namespace = (await cluster.createNamespace()).metadata.name;
+});
+
+const at = (name = 'web') => ({ type: POD_SETS, namespace, name });
+const podAt = (name: string) => ({ type: PODS, namespace, name });
+const read = () => cluster.get<PodSet>(at());
+
+function create(replicas: number): Promise<PodSet> {
+  return cluster.create<PodSet>(POD_SETS, aPodSet().in(namespace).wanting(replicas).manifest);
+}
+
+function scaleTo(replicas: unknown): Promise<PodSet> {
+  return cluster.patch<PodSet>(at(), { spec: { replicas } });
+}
+
+async function podsIn(labelSelector?: string): Promise<readonly Pod[]> {
+  const path = resourcePath(PODS, { namespace });
+  const query = labelSelector === undefined ? {} : { labelSelector };
+  const { items } = await cluster.client.request<{ items: Pod[] }>({ method: 'GET', path, query });
+  return items;
+}
+
+const ownPods = async () =>
+  (await podsIn(selectorFor('web'))).filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+const namesOf = (pods: readonly KubernetesObject[]) => pods.map(({ metadata }) => metadata.name).sort();
+const conditionOf = (podSet: PodSet | undefined, type: string) =>
+  podSet?.status?.conditions?.find((condition) => condition.type === type);
+
+/** The PodSet once its status says that so many are there, all of them Ready. */
+function eventuallyReady(replicas: number): Promise<PodSet> {
+  return eventually(async () => {
+    const podSet = await read();
+    expect(podSet?.status).toMatchObject({
+      readyReplicas: replicas,
+      observedGeneration: podSet?.metadata.generation,
+    });
+    expect(conditionOf(podSet, 'Ready')?.status).toBe('True');
+    expect(podSet?.status?.podNames).toEqual(namesOf(await ownPods()));
+    return podSet;
+  }, WITHIN_MS);
+}
+
+function eventuallyOver(podSet: PodSet): Promise<true> {
+  return eventually(async () => {
+    const runs = await temporal.runsOf(refOf('pod-set', podSet));
+    expect(runs.map(({ status }) => status)).toEqual(runs.map(() => 'COMPLETED'));
+    return true as const;
+  }, WITHIN_MS);
+}
+
+function callsHere(...verbs: readonly string[]) {
+  return apiCallsOf('operator', stack.auditLog).filter(
+    ({ verb, objectRef }) =>
+      objectRef?.namespace === namespace && (verbs.length === 0 || verbs.includes(verb)),
+  );
+}
+
+/** Accepted by the server: `create`, `delete` of Pods. */
+function podWrites(): readonly string[] {
+  return callsHere('create', 'delete')
+    .filter(
+      ({ objectRef, responseStatus }) =>
+        objectRef?.resource === 'pods' && (responseStatus?.code ?? 500) < 300,
+    )
+    .map(({ verb }) => verb);
+}
+
+const times = (count: number, verb: string) => Array.from({ length: count }, () => verb);
+
+/** A Pod with the labels of ours. */
+function createLookalike(name: string, ownerReferences: readonly object[] = []): Promise<Pod> {
+  return cluster.create<Pod>(PODS, {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace, labels: labelsFor('web'), ownerReferences },
+    spec: { containers: [{ name: 'other', image: 'busybox' }] },
+  });
+}
+
+function relabel(name: string, app: string) {
+  return cluster.patch(podAt(name), { metadata: { labels: { app } } });
+}
+
+describe('a PodSet', () => {
+  it('gets its Pods, a status and conditions that tell of them, and no write more', async () => {
+    await create(3);
+    const podSet = await eventuallyReady(3);
+    expect(podSet.status).toMatchObject({ selector: 'app=web,version=v0.1', readyReplicas: 3 });
+    expect(conditionOf(podSet, 'Stalled')?.status).toBe('False');
+    for (const pod of await ownPods()) {
+      expect(pod.metadata.name).toMatch(/^web-pod-[a-z0-9]{5}$/);
+      expect(pod.metadata).toMatchObject({ generateName: 'web-pod-', labels: labelsFor('web') });
+      expect(controllerOf(pod.metadata)).toMatchObject({ kind: 'PodSet', uid: podSet.metadata.uid });
+      expect(pod.spec).toMatchObject({
+        containers: [{ name: 'busybox', image: 'busybox', command: ['sleep', '3600'] }],
+      });
+    }
+    await eventuallyOver(podSet);
+    expect(podWrites()).toEqual(times(3, 'create'));
+  });
+
+  it('scales by its scale subresource, and deletes first what costs least', async () => {
+    await create(3);
+    await eventuallyReady(3);
+    const [keep = '', ...others] = namesOf(await ownPods());
+    await cluster.patch(podAt(keep), {
+      metadata: { annotations: { 'controller.kubernetes.io/pod-deletion-cost': '10' } },
+    });
+    const path = resourcePath(POD_SETS, { namespace, name: 'web', subresource: 'scale' });
+    await cluster.client.request({ method: 'PATCH', path, body: { spec: { replicas: 1 } } });
+    const podSet = await eventuallyReady(1);
+    expect(podSet.status?.podNames).toEqual([keep]);
+    const scale = await cluster.client.request({ method: 'GET', path });
+    expect(scale).toMatchObject({ status: { replicas: 1, selector: 'app=web,version=v0.1' } });
+    await eventuallyOver(podSet);
+    const deleted = callsHere('delete')
+      .map(({ objectRef }) => objectRef?.name)
+      .sort();
+    expect(deleted).toEqual(others);
+  });
+
+  it('has each Pod that somebody deletes replaced, once', async () => {
+    await create(2);
+    await eventuallyReady(2);
+    const [gone = '', stays = ''] = namesOf(await ownPods());
+    await cluster.deleteAndWait(podAt(gone));
+    const { status } = await eventuallyReady(2);
+    expect(status?.podNames).toContain(stays);
+    expect(status?.podNames).not.toContain(gone);
+    expect(podWrites()).toEqual(times(3, 'create'));
+  });
+
+  it('adopts a Pod with its labels that nobody controls', async () => {
+    const orphan = await createLookalike('orphan');
+    const podSet = await create(1);
+    await eventuallyReady(1);
+    const adopted = await cluster.get(podAt('orphan'));
+    expect(adopted?.metadata.uid).toBe(orphan.metadata.uid);
+    expect(adopted?.metadata.ownerReferences).toMatchObject([
+      { kind: 'PodSet', uid: podSet.metadata.uid, controller: true, blockOwnerDeletion: true },
+    ]);
+    expect(podWrites()).toEqual([]);
+  });
+
+  it('releases a Pod that loses its labels, and replaces it', async () => {
+    await create(2);
+    await eventuallyReady(2);
+    const [taken = ''] = namesOf(await ownPods());
+    await relabel(taken, 'under-inspection');
+    const podSet = await eventuallyReady(2);
+    expect(podSet.status?.podNames).not.toContain(taken);
+    await eventuallyOver(podSet);
+    const released = await cluster.get(podAt(taken));
+    expect(released?.metadata.ownerReferences ?? []).toEqual([]);
+    expect(released?.metadata.deletionTimestamp).toBeUndefined();
+  });
+
+  it('never touches a Pod of another controller, whatever its labels', async () => {
+    const other = await cluster.create(CONFIG_MAPS, {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'other', namespace },
+    });
+    const { name, uid } = other.metadata;
+    await createLookalike('foreign', [{ apiVersion: 'v1', kind: 'ConfigMap', name, uid, controller: true }]);
+    await create(2);
+    await eventuallyReadyButFor('foreign');
+    await scaleTo(0);
+    await eventually(async () => {
+      expect(namesOf(await ownPods())).toEqual(['foreign']);
+      expect((await read())?.status).toMatchObject({ podNames: [], observedGeneration: 2 });
+      return true;
+    }, WITHIN_MS);
+    expect(callsHere('patch', 'delete').filter(({ objectRef }) => objectRef?.name === 'foreign')).toEqual([]);
+  });
+
+  it('says in its status why Pods are refused, asks seldom, and gets them once they are not', async () => {
+    await limitPodsTo(2);
+    const podSet = await create(20);
+    await eventually(async () => {
+      const seen = await read();
+      const stalled = conditionOf(seen, 'Stalled');
+      expect(stalled).toMatchObject({ status: 'True', reason: 'CreateFailed' });
+      expect(stalled?.message).toContain('exceeded quota');
+      expect(seen?.status?.readyReplicas).toBe(2);
+      return true;
+    }, WITHIN_MS);
+    const { pendingActivities } = await eventually(async () => {
+      const open = await temporal.openRunOf(refOf('pod-set', podSet));
+      return open.pendingActivities[0]?.lastFailure === 'Refused' && open;
+    }, WITHIN_MS);
+    expect(pendingActivities[0]?.message).toContain('exceeded quota');
+    const creates = callsHere('create').filter(({ objectRef }) => objectRef?.resource === 'pods');
+    // One and two of the first batches, and then one call an attempt.
+    expect(creates.length).toBeLessThanOrEqual(6);
+    await cluster.patch(
+      { type: RESOURCE_QUOTAS, namespace, name: 'few' },
+      { spec: { hard: { pods: '20' } } },
+    );
+    const ready = await eventuallyReady(20);
+    expect(conditionOf(ready, 'Stalled')?.status).toBe('False');
+    expect(podWrites()).toEqual(times(20, 'create'));
+    const events = await eventually(async () => {
+      const all = await cluster.eventsIn(namespace);
+      return all.some(({ reason }) => reason === 'Created') && all;
+    }, WITHIN_MS);
+    const ours = events.filter(({ regarding }) => regarding.kind === 'PodSet');
+    expect(ours.map(({ type, reason }) => `${type} ${reason}`).sort()).toEqual([
+      'Normal Created',
+      'Warning Refused',
+    ]);
+  });
+
+  it('that is deleted takes its Pods with it, and one of the same name gets Pods of its own', async () => {
+    const first = await create(2);
+    const { status: before } = await eventuallyReady(2);
+    await cluster.deleteAndWait(at());
+    const second = await create(2);
+    expect(second.metadata.uid).not.toBe(first.metadata.uid);
+    const { status: after } = await eventuallyReady(2);
+    expect(before?.podNames?.filter((name) => after?.podNames?.includes(name))).toEqual([]);
+    await eventually(async () => (await podsIn()).length === 2, WITHIN_MS);
+    await eventuallyOver(first);
+    await eventuallyOver(second);
+    expect(podWrites()).toEqual(times(4, 'create'));
+  });
+
+  it('that is deleted without its Pods leaves them, and one of the same name adopts them', async () => {
+    const first = await create(2);
+    const { status: before } = await eventuallyReady(2);
+    const path = resourcePath(POD_SETS, { namespace, name: 'web' });
+    await cluster.client.request({ method: 'DELETE', path, query: { propagationPolicy: 'Orphan' } });
+    await eventually(async () => (await read()) === undefined, WITHIN_MS);
+    await eventuallyOver(first);
+    await create(2);
+    const { status: after } = await eventuallyReady(2);
+    expect(after?.podNames).toEqual(before?.podNames);
+    expect(podWrites()).toEqual(times(2, 'create'));
+  });
+
+  it('whose spec changes again and again ends with what was wanted last', async () => {
+    await create(0);
+    for (let change = 1; change <= 50; change += 1) await scaleTo(change % 5);
+    await scaleTo(3);
+    await eventuallyOver(await eventuallyReady(3));
+    const [created, deleted] = ['create', 'delete'].map(
+      (verb) => podWrites().filter((each) => each === verb).length,
+    );
+    expect((created ?? 0) - (deleted ?? 0)).toBe(3);
+  });
+
+  it('whose Pods fail has the first replaced at once, and the next after a durable timer', async () => {
+    const podSet = await create(1);
+    await eventuallyReady(1);
+    const first = await failTheOnlyPod();
+    await eventuallyReplaced(first);
+    const second = await failTheOnlyPod();
+    await eventually(async () => {
+      expect(conditionOf(await read(), 'Ready')).toMatchObject({ status: 'False', reason: 'PodsFailed' });
+      const events = await temporal.historyOf(refOf('pod-set', podSet));
+      return events.some(({ timerStartedEventAttributes: timer }) => timer !== null && timer !== undefined);
+    }, WITHIN_MS);
+    await eventuallyReplaced(second);
+    expect(podWrites()).toEqual(times(3, 'create'));
+    expect(namesOf(await podsIn())).toEqual(expect.arrayContaining([first, second]));
+  });
+
+  it('scales up to 300 and down to 1 in few calls', async () => {
+    await create(300);
+    await eventuallyReady(300);
+    await scaleTo(1);
+    const podSet = await eventuallyReady(1);
+    await eventuallyOver(podSet);
+    expect([...podWrites()].sort()).toEqual([...times(300, 'create'), ...times(299, 'delete')]);
+    const byKind = new Map<string, number>();
+    for (const { verb, objectRef } of callsHere()) {
+      const kind = `${verb} ${objectRef?.resource ?? ''}`;
+      byKind.set(kind, (byKind.get(kind) ?? 0) + 1);
+    }
+    // 599 are creates and deletes.
+    const [all, kinds] = [callsHere().length, [...byKind]];
+    expect({ all, kinds }).toEqual({ all: Math.min(all, 650), kinds });
+  });
+});
+
+/** @returns its name */
+async function failTheOnlyPod(): Promise<string> {
+  const [name = ''] = (await read())?.status?.podNames ?? [];
+  await cluster.patch(podAt(name), { status: { phase: 'Failed' } }, 'status');
+  return name;
+}
+
+function eventuallyReplaced(failed: string): Promise<true> {
+  return eventually(async () => {
+    const podNames = (await read())?.status?.podNames ?? [];
+    expect(podNames).toHaveLength(1);
+    expect(podNames).not.toContain(failed);
+    return true as const;
+  }, WITHIN_MS);
+}
+
+function eventuallyReadyButFor(foreign: string): Promise<true> {
+  return eventually(async () => {
+    const podSet = await read();
+    expect(conditionOf(podSet, 'Ready')?.status).toBe('True');
+    expect([...(podSet?.status?.podNames ?? []), foreign].sort()).toEqual(namesOf(await ownPods()));
+    expect(podSet?.status?.podNames).toHaveLength(2);
+    return true as const;
+  }, WITHIN_MS);
+}
+
+async function limitPodsTo(pods: number): Promise<void> {
+  await cluster.create(RESOURCE_QUOTAS, {
+    apiVersion: 'v1',
+    kind: 'ResourceQuota',
+    metadata: { name: 'few', namespace },
+    spec: { hard: { pods: String(pods) } },
+  });
+  await eventually(async () => {
+    const quota = await cluster.get({ type: RESOURCE_QUOTAS, namespace, name: 'few' });
+    expect(quota?.['status']).toMatchObject({ hard: { pods: String(pods) }, used: { pods: '0' } });
+    return true;
+  }, WITHIN_MS);
+}

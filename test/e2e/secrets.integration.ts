@@ -1,0 +1,170 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { KubeConfig } from '@kubernetes/client-node';
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import type { KubernetesObject } from '../../src/contract/object.ts';
+import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
+import { NAMESPACES, PODS, refOf, ROLE_BINDINGS, TestCluster, type Manifest } from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
+import { FaultProxy } from '../support/fault-proxy.ts';
+import { aTaskQueue, endOperators, startOperator, type Operator } from '../support/operator.ts';
+import { aPod } from '../support/pods.ts';
+import { aRoleBinding } from '../support/role-bindings.ts';
+import { testStack } from '../support/stack.ts';
+import { TestTemporal } from '../support/temporal.ts';
+
+jest.setTimeout(120_000);
+const WITHIN_MS = 60_000;
+/** Every text that nobody may find again holds it; it is a label's value, too. */
+const CANARY = `canary-${randomBytes(8).toString('hex')}`;
+
+const stack = testStack();
+const kubeconfig = join(stack.dir, 'operator.kubeconfig');
+const taskQueue = aTaskQueue();
+let cluster: TestCluster;
+let temporal: TestTemporal;
+let proxy: FaultProxy;
+let operator: Operator;
+let namespace: KubernetesObject;
+
+beforeAll(async () => {
+  cluster = new TestCluster(stack.kubeconfig);
+  temporal = await TestTemporal.connect(stack.temporalAddress);
+  await cluster.allowOperator();
+  const throughProxy = join(stack.dir, `${taskQueue}.kubeconfig`);
+  proxy = await FaultProxy.start(kubeconfig, throughProxy);
+  operator = await startOperator({
+    temporalAddress: stack.temporalAddress,
+    kubeconfig: throughProxy,
+    taskQueue,
+    args: ['--controllers', 'pod-label,namespace-role-binding'],
+  });
+});
+
+afterAll(async () => {
+  await endOperators();
+  await proxy.stop();
+  await cluster.disallowOperator();
+  await temporal.close();
+  await cluster.close();
+});
+
+/** What the operator reads of it, it could tell; what it does not read, it had better not. */
+function withCanaries(pod: Manifest): Manifest {
+  const { annotations } = pod.metadata;
+  return {
+    ...pod,
+    metadata: {
+      ...pod.metadata,
+      labels: { 'test.durable-operator.dev/secret': CANARY },
+      annotations: { ...(annotations ?? {}), 'test.durable-operator.dev/secret': CANARY },
+    },
+    spec: {
+      schedulingGates: [{ name: 'test.durable-operator.dev/nobody-else-writes-it' }],
+      containers: [
+        { name: 'web', image: 'nginx', env: [{ name: 'PASSWORD', value: CANARY }], command: [CANARY] },
+      ],
+    },
+  };
+}
+
+const create = (name: string) =>
+  cluster.create(PODS, withCanaries(aPod().in(namespace.metadata.name).named(name).annotated().manifest));
+const at = (name: string) => ({ type: PODS, namespace: namespace.metadata.name, name });
+
+describe('what is secret in the cluster', () => {
+  it('is there while everything happens that a run can come to', async () => {
+    namespace = await cluster.createNamespace(undefined, { 'test.durable-operator.dev/secret': CANARY });
+    const { name } = namespace.metadata;
+    await cluster.patch(
+      { type: NAMESPACES, name },
+      { metadata: { annotations: { 'test.durable-operator.dev/secret': CANARY } } },
+    );
+    proxy.fault = failing();
+    const pods = [await create('web'), await create('long'.padEnd(70, 'x'))];
+    await eventually(async () => {
+      expect((await cluster.get(at('web')))?.metadata.labels).toMatchObject({ [POD_NAME_LABEL]: 'web' });
+      return true;
+    }, WITHIN_MS);
+    await cluster.patch(at('web'), { metadata: { annotations: { [POD_NAME_ANNOTATION]: CANARY } } });
+    await eventually(async () => {
+      const reasons = (await cluster.eventsIn(name)).map(({ reason }) => reason);
+      expect(reasons).toEqual(expect.arrayContaining(['Created', 'NameTooLong']));
+      return true;
+    }, WITHIN_MS);
+    const foreign = aRoleBinding(name).of(CANARY).foreign().manifest;
+    await eventually(async () => {
+      await cluster.delete({ type: ROLE_BINDINGS, namespace: name, name: `ad-kubernetes-${name}` });
+      return cluster.create(ROLE_BINDINGS, foreign);
+    }, WITHIN_MS);
+    await eventually(async () => {
+      const reasons = (await cluster.eventsIn(name)).map(({ reason }) => reason);
+      return reasons.includes('ForeignRoleBinding');
+    }, WITHIN_MS);
+    expect(pods).toHaveLength(2);
+  });
+
+  it('is in the history of no run', async () => {
+    const histories = await allHistories();
+    expect(histories).toContain(refOf('pod-label', namespace).name);
+    expect(histories).toContain('the fault proxy says so');
+    expectNoSecretIn(histories);
+  });
+
+  it('is in no Event', async () => {
+    const events = JSON.stringify(await cluster.eventsIn(namespace.metadata.name));
+    expect(events).toContain('NameTooLong');
+    expectNoSecretIn(events);
+  });
+
+  it('is in no log line, of level debug neither', () => {
+    const logs = JSON.stringify(operator.logs);
+    expect(logs).toContain('the fault proxy says so');
+    expectNoSecretIn(logs);
+  });
+});
+
+/** The first write of each kind fails, with words of the server. */
+function failing(): FaultProxy['fault'] {
+  const failed = new Set<string>();
+  return ({ method, path }) => {
+    const kind = `${method} ${/\/(pods|rolebindings|events)\b/.exec(path)?.[1] ?? ''}`;
+    if (method === 'GET' || failed.has(kind)) return undefined;
+    failed.add(kind);
+    return { answer: 500 };
+  };
+}
+
+function expectNoSecretIn(text: string): void {
+  expect(text).not.toContain(CANARY);
+  expect(text).not.toContain(tokenOf(kubeconfig));
+}
+
+function tokenOf(file: string): string {
+  const config = new KubeConfig();
+  config.loadFromFile(file);
+  const token = config.getCurrentUser()?.token;
+  if (token === undefined || token.length < 10) throw new Error(`${file} has no token`);
+  return token;
+}
+
+/** Everything that Temporal keeps of the runs of this operator, payloads decoded. */
+async function allHistories(): Promise<string> {
+  const texts: string[] = [];
+  for await (const { workflowId, runId } of temporal.client.workflow.list({
+    query: `TaskQueue = '${taskQueue}'`,
+  })) {
+    const handle = temporal.client.workflow.getHandle(workflowId, runId);
+    const [history, description] = [await handle.fetchHistory(), await handle.describe()];
+    texts.push(workflowId, readable(history), readable(description.raw));
+  }
+  return texts.join('\n');
+}
+
+/** As JSON, with the bytes of payloads as the text that they are. */
+function readable(message: object): string {
+  return JSON.stringify(message, function asText(this: Record<string, unknown>, key: string, value: unknown) {
+    const original = this[key];
+    return original instanceof Uint8Array ? Buffer.from(original).toString('utf8') : value;
+  });
+}

@@ -1,0 +1,106 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
+import { applyCustomResources, CRDS, CustomResourcesMissing } from '../../src/local/custom-resources.ts';
+import { readManifests } from '../../src/local/manifests.ts';
+import { answerJson, aStatus, FakeApiServer, type Handler } from '../support/fake-api-server.ts';
+
+const CRD = { name: 'customresourcedefinitions', kind: 'CustomResourceDefinition' };
+const KINDS = [
+  { version: '/apis/batch.tutorial.kubebuilder.io/v1', name: 'podsets', kind: 'PodSet' },
+  { version: '/apis/test.inspur.com/v1alpha1', name: 'xxxes', kind: 'Xxx' },
+];
+const NOT_FOUND = answerJson(404, aStatus(404, { message: 'page not found', reason: 'NotFound' }));
+const FORBIDDEN = answerJson(
+  403,
+  aStatus(403, { message: 'it is forbidden: User "tester" cannot do this', reason: 'Forbidden' }),
+);
+
+let server: FakeApiServer;
+let client: KubernetesClient;
+
+beforeEach(async () => {
+  server = await FakeApiServer.start();
+  client = createKubernetesClient(server.kubeConfig());
+});
+
+afterEach(async () => {
+  await client.close();
+  await server.stop();
+});
+
+/** Answers as an API server does, but for the paths that are given. */
+function answering(special: (path: string) => Handler | undefined): Handler {
+  return (request, response) => {
+    const path = request.url.pathname;
+    (special(path) ?? usual(path))(request, response);
+  };
+}
+
+function usual(path: string): Handler {
+  if (path === '/apis/apiextensions.k8s.io/v1') return answerJson(200, { resources: [CRD] });
+  const kind = KINDS.find(({ version }) => version === path);
+  return answerJson(200, kind === undefined ? {} : { resources: [kind] });
+}
+
+const isApplied = (path: string) => path.includes('/customresourcedefinitions/');
+
+describe('the CRDs', () => {
+  it('are those of PodSet and Xxx', async () => {
+    const names = (await readManifests(CRDS)).map(({ metadata }) => metadata.name);
+    expect(names).toEqual(['podsets.batch.tutorial.kubebuilder.io', 'xxxes.test.inspur.com']);
+  });
+
+  it('are applied', async () => {
+    server.handle(answering(() => undefined));
+    expect(await applyCustomResources(client)).toBe('applied');
+    const applied = server.requests.filter(({ method }) => method === 'PATCH');
+    expect(applied.map(({ url }) => url.pathname)).toEqual([
+      '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/podsets.batch.tutorial.kubebuilder.io',
+      '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/xxxes.test.inspur.com',
+    ]);
+  });
+
+  it.each([
+    ['has their group', KINDS[0]?.version, NOT_FOUND],
+    ['has their group in its discovery', KINDS[0]?.version, answerJson(503, {})],
+    ['names them', KINDS[0]?.version, answerJson(200, { resources: [] })],
+    ['answers for them', `${KINDS[0]?.version}/podsets`, NOT_FOUND],
+  ])('are waited for until the API server %s', async (_, notYet, answer) => {
+    const answers = [answer, answer];
+    server.handle(answering((path) => (path === notYet ? answers.shift() : undefined)));
+    expect(await applyCustomResources(client)).toBe('applied');
+    expect(answers).toEqual([]);
+    expect(server.requests.filter(({ url }) => url.pathname === notYet)).toHaveLength(3);
+  });
+
+  it('are served where only their resources may not be read', async () => {
+    server.handle(answering((path) => (path.endsWith('/xxxes') ? FORBIDDEN : undefined)));
+    expect(await applyCustomResources(client)).toBe('applied');
+  });
+});
+
+describe('for somebody who may not apply them, the CRDs', () => {
+  it('are enough where they are there already', async () => {
+    server.handle(answering((path) => (isApplied(path) ? FORBIDDEN : undefined)));
+    expect(await applyCustomResources(client)).toBe('there already');
+  });
+
+  it('are missing where one is not, and that one is named', async () => {
+    server.handle(
+      answering((path) => {
+        if (isApplied(path)) return FORBIDDEN;
+        return path === KINDS[1]?.version ? NOT_FOUND : undefined;
+      }),
+    );
+    const missing = await applyCustomResources(client).catch((error: unknown) => error);
+    expect(missing).toBeInstanceOf(CustomResourcesMissing);
+    expect(missing).toHaveProperty('message', expect.stringContaining('xxxes.test.inspur.com is not on'));
+    expect(missing).toHaveProperty('message', expect.stringContaining('kubectl apply -f deploy/crd'));
+  });
+});
+
+it('an API server that refuses the CRDs for another reason is an error', async () => {
+  const invalid = answerJson(422, aStatus(422, { message: 'is invalid', reason: 'Invalid' }));
+  server.handle(answering((path) => (isApplied(path) ? invalid : undefined)));
+  await expect(applyCustomResources(client)).rejects.toThrow('is invalid');
+});

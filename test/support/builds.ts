@@ -1,0 +1,145 @@
+import type { KubernetesObject } from '../../src/contract/object.ts';
+import type { BuildOptions } from '../../src/controllers/build/options.ts';
+import { BUILD_KIND, BUILDS, type Build, type BuildSpec } from '../../src/controllers/build/resource.ts';
+import { apiCallsOf } from './operator.ts';
+import type { At, Manifest, TestCluster } from './cluster.ts';
+import { eventually } from './eventually.ts';
+
+export const JOBS = { group: 'batch', version: 'v1', plural: 'jobs' };
+export const NODES = { group: '', version: 'v1', plural: 'nodes' };
+
+export const BUILD_DEFAULTS: BuildOptions = {
+  image: 'golang:1.13',
+  hostDir: '/opt',
+  deadlineMs: 3_600_000,
+  gitTransports: ['https', 'ssh'],
+};
+
+/** The spec of the sample. */
+export const SAMPLE: BuildSpec = {
+  gitUrl: 'https://github.com/kelseyhightower/helloworld.git',
+  clonePath: '/root/go/src/helloworld',
+  buildCommand: 'go build',
+  binaryName: 'helloworld',
+  jobName: 'build-helloworld',
+};
+
+export function aBuild(namespace: string, name = 'sample'): BuildBuilder {
+  return new BuildBuilder({ namespace, name, spec: SAMPLE });
+}
+
+class BuildBuilder {
+  readonly #fields: { readonly namespace: string; readonly name: string; readonly spec: object };
+
+  constructor(fields: { namespace: string; name: string; spec: object }) {
+    this.#fields = fields;
+  }
+
+  with(spec: Partial<Record<keyof BuildSpec, unknown>>): BuildBuilder {
+    return new BuildBuilder({ ...this.#fields, spec: { ...this.#fields.spec, ...spec } });
+  }
+
+  /** Its Pods keep running. */
+  lasting(): BuildBuilder {
+    return this.with({ buildCommand: 'sleep infinity' });
+  }
+
+  failing(): BuildBuilder {
+    return this.with({ buildCommand: 'exit 1' });
+  }
+
+  get manifest(): Manifest {
+    const { namespace, name, spec } = this.#fields;
+    return { ...BUILD_KIND, metadata: { namespace, name }, spec };
+  }
+}
+
+/** One build on a real control plane, as a person with kubectl sees it. */
+export class LiveBuild {
+  readonly at: At;
+  readonly #cluster: TestCluster;
+  readonly #withinMs: number;
+
+  constructor(cluster: TestCluster, manifest: Manifest, withinMs: number) {
+    const { namespace = '', name } = manifest.metadata;
+    this.at = { type: BUILDS, namespace, name };
+    this.#cluster = cluster;
+    this.#withinMs = withinMs;
+  }
+
+  get namespace(): string {
+    return this.at.namespace ?? '';
+  }
+
+  get(): Promise<Build | undefined> {
+    return this.#cluster.get<Build>(this.at);
+  }
+
+  change(spec: Partial<BuildSpec>): Promise<Build> {
+    return this.#cluster.patch<Build>(this.at, { spec });
+  }
+
+  delete(): Promise<void> {
+    return this.#cluster.delete(this.at);
+  }
+
+  /** Resolves with the build once it is as told. */
+  async reaches(isThere: (build: Build) => boolean): Promise<Build> {
+    let last: Build | undefined;
+    try {
+      return await eventually(async () => {
+        last = await this.get();
+        return last !== undefined && isThere(last) && last;
+      }, this.#withinMs);
+    } catch (error) {
+      throw new Error(
+        `it stayed ${JSON.stringify(last?.status)} of generation ${last?.metadata.generation}`,
+        {
+          cause: error,
+        },
+      );
+    }
+  }
+
+  /** In a phase, of the latest spec. */
+  is(phase: string): Promise<Build> {
+    return this.reaches(
+      ({ status, metadata }) => status?.phase === phase && status.observedGeneration === metadata.generation,
+    );
+  }
+
+  async gone(): Promise<void> {
+    await eventually(async () => (await this.get()) === undefined, this.#withinMs);
+  }
+
+  job(name = SAMPLE.jobName): Promise<KubernetesObject | undefined> {
+    return this.#cluster.get({ type: JOBS, namespace: this.namespace, name });
+  }
+
+  /** What it has of a name, once it is another than the one before. */
+  jobOtherThan(uid: string | undefined, name = SAMPLE.jobName): Promise<KubernetesObject> {
+    return eventually(async () => {
+      const job = await this.job(name);
+      return (
+        job !== undefined && job.metadata.uid !== uid && job.metadata.deletionTimestamp === undefined && job
+      );
+    }, this.#withinMs);
+  }
+}
+
+/** `create jobs build-helloworld`: what the operator has asked of a namespace, Events apart; with what was refused. */
+export function requestsIn(namespace: string, auditLog: string): readonly string[] {
+  return apiCallsOf('operator', auditLog)
+    .filter(({ objectRef, verb }) => objectRef?.namespace === namespace && verb !== 'watch')
+    .filter(({ objectRef }) => objectRef?.resource !== 'events')
+    .map(({ verb, objectRef, requestURI, responseStatus }) => {
+      const subresource = requestURI.includes('/status') ? '/status' : '';
+      const code = responseStatus?.code ?? 0;
+      return `${verb} ${objectRef?.resource ?? ''}${subresource}${code < 300 ? '' : ` → ${code}`}`;
+    });
+}
+
+export function conditionOf({ status }: Build, type: string): string | undefined {
+  const found = status?.conditions?.find((each) => each.type === type);
+  return found && `${found.status} ${found.reason}`;
+}

@@ -1,0 +1,229 @@
+import type { Condition } from '../../src/controllers/condition.ts';
+import { seePodSet, type SeenPodSet } from '../../src/controllers/pod-set/observation.ts';
+import {
+  controllerReference,
+  labelsFor,
+  seePod,
+  type Pod,
+  type SeenPod,
+} from '../../src/controllers/pod-set/pod.ts';
+import { POD_SET_KIND, type PodSet, type PodSetStatus } from '../../src/controllers/pod-set/resource.ts';
+import type { Manifest } from './cluster.ts';
+
+export const NAMESPACE = 'default';
+export const POD_SET_UID = 'uid-of-web';
+/** When the tests take place. */
+export const NOW_MS = Date.parse('2026-01-01T12:00:00Z');
+
+/** A PodSet `default/web` that wants one Pod, and that nobody has looked at. */
+export function aPodSet(): PodSetBuilder {
+  return new PodSetBuilder({
+    metadata: { name: 'web', namespace: NAMESPACE, uid: POD_SET_UID, resourceVersion: '1', generation: 1 },
+    replicas: 1,
+    status: {},
+  });
+}
+
+interface PodSetFields {
+  readonly metadata: PodSet['metadata'];
+  readonly replicas: unknown;
+  readonly status: Partial<PodSetStatus>;
+}
+
+export class PodSetBuilder {
+  readonly #fields: PodSetFields;
+
+  constructor(fields: PodSetFields) {
+    this.#fields = fields;
+  }
+
+  /** Any value: what no schema has checked. */
+  wanting(replicas: unknown): PodSetBuilder {
+    return new PodSetBuilder({ ...this.#fields, replicas });
+  }
+
+  named(name: string): PodSetBuilder {
+    return this.#withMetadata({ name });
+  }
+
+  in(namespace: string): PodSetBuilder {
+    return this.#withMetadata({ namespace });
+  }
+
+  /** Its spec was changed so often, and once more. */
+  ofGeneration(generation: number): PodSetBuilder {
+    return this.#withMetadata({ generation });
+  }
+
+  beingDeleted(): PodSetBuilder {
+    return this.#withMetadata({ deletionTimestamp: '2026-01-01T11:59:00Z' });
+  }
+
+  withStatus(status: Partial<PodSetStatus>): PodSetBuilder {
+    return new PodSetBuilder({ ...this.#fields, status: { ...this.#fields.status, ...status } });
+  }
+
+  withCondition(condition: Condition): PodSetBuilder {
+    const conditions = [...(this.#fields.status.conditions ?? []), condition];
+    return this.withStatus({ conditions });
+  }
+
+  /** As the API server sends it. Its type is what the schema promises, which `wanting` may break. */
+  get object(): PodSet & Manifest {
+    const { metadata, replicas, status } = this.#fields;
+    return { ...POD_SET_KIND, metadata: { ...metadata }, spec: { replicas: replicas as number }, status };
+  }
+
+  /** As a decision sees it. */
+  get seen(): SeenPodSet {
+    return seePodSet(this.object);
+  }
+
+  /** As one writes it. */
+  get manifest(): Manifest {
+    const { metadata, replicas } = this.#fields;
+    const { name, namespace } = metadata;
+    return {
+      ...POD_SET_KIND,
+      metadata: { name, ...(namespace !== undefined && { namespace }) },
+      spec: { replicas },
+    };
+  }
+
+  #withMetadata(metadata: Partial<PodSet['metadata']>): PodSetBuilder {
+    return new PodSetBuilder({ ...this.#fields, metadata: { ...this.#fields.metadata, ...metadata } });
+  }
+}
+
+/** A Pod of the PodSet `web`: Running, Ready, on a node of its own, and an hour old. */
+export function aPodOf(podSet: PodSetBuilder, name = 'web-pod-a'): OwnedPodBuilder {
+  const { metadata } = podSet.object;
+  return new OwnedPodBuilder({
+    metadata: {
+      name,
+      namespace: metadata.namespace ?? NAMESPACE,
+      uid: `uid-of-${name}`,
+      resourceVersion: '1',
+      creationTimestamp: new Date(NOW_MS - 3_600_000).toISOString(),
+      labels: labelsFor(metadata.name),
+      ownerReferences: [controllerReference(metadata)],
+    },
+    spec: { nodeName: `node-of-${name}` },
+    status: {
+      phase: 'Running',
+      conditions: [
+        { type: 'Ready', status: 'True', lastTransitionTime: new Date(NOW_MS - 3_600_000).toISOString() },
+      ],
+    },
+  });
+}
+
+export class OwnedPodBuilder {
+  readonly #pod: Pod;
+
+  constructor(pod: Pod) {
+    this.#pod = pod;
+  }
+
+  named(name: string): OwnedPodBuilder {
+    return this.#withMetadata({ name, uid: `uid-of-${name}` });
+  }
+
+  withUid(uid: string): OwnedPodBuilder {
+    return this.#withMetadata({ uid });
+  }
+
+  /** Of another controller. */
+  foreign(): OwnedPodBuilder {
+    const controller = controllerReference({ name: 'other', uid: 'uid-of-other' });
+    return this.#withMetadata({
+      ownerReferences: [{ ...controller, apiVersion: 'apps/v1', kind: 'ReplicaSet' }],
+    });
+  }
+
+  /** Of a PodSet of the same name that was there before. */
+  ofAPredecessor(): OwnedPodBuilder {
+    return this.#withMetadata({
+      ownerReferences: [controllerReference({ name: 'web', uid: 'uid-of-the-predecessor' })],
+    });
+  }
+
+  orphaned(): OwnedPodBuilder {
+    return this.#withMetadata({ ownerReferences: [] });
+  }
+
+  relabelled(labels: Readonly<Record<string, string>> = { app: 'other', version: 'v0.1' }): OwnedPodBuilder {
+    return this.#withMetadata({ labels });
+  }
+
+  beingDeleted(): OwnedPodBuilder {
+    return this.#withMetadata({ deletionTimestamp: '2026-01-01T11:59:30Z' });
+  }
+
+  /** So many seconds ago. */
+  createdAgo(seconds: number): OwnedPodBuilder {
+    return this.#withMetadata({ creationTimestamp: new Date(NOW_MS - seconds * 1000).toISOString() });
+  }
+
+  costing(deletionCost: string): OwnedPodBuilder {
+    return this.#withMetadata({
+      annotations: { 'controller.kubernetes.io/pod-deletion-cost': deletionCost },
+    });
+  }
+
+  failed(): OwnedPodBuilder {
+    return this.inPhase('Failed').notReady();
+  }
+
+  succeeded(): OwnedPodBuilder {
+    return this.inPhase('Succeeded').notReady();
+  }
+
+  pending(): OwnedPodBuilder {
+    return this.inPhase('Pending').notReady();
+  }
+
+  inPhase(phase: string): OwnedPodBuilder {
+    return this.#withStatus({ phase });
+  }
+
+  notReady(): OwnedPodBuilder {
+    return this.#withStatus({ conditions: [{ type: 'Ready', status: 'False' }] });
+  }
+
+  /** For so many seconds. */
+  readyFor(seconds: number): OwnedPodBuilder {
+    const lastTransitionTime = new Date(NOW_MS - seconds * 1000).toISOString();
+    return this.#withStatus({ conditions: [{ type: 'Ready', status: 'True', lastTransitionTime }] });
+  }
+
+  restarted(times: number): OwnedPodBuilder {
+    return this.#withStatus({ containerStatuses: [{ restartCount: times }] });
+  }
+
+  on(nodeName: string): OwnedPodBuilder {
+    return new OwnedPodBuilder({ ...this.#pod, spec: { nodeName } });
+  }
+
+  unscheduled(): OwnedPodBuilder {
+    return new OwnedPodBuilder({ ...this.#pod, spec: {} });
+  }
+
+  /** As the API server sends it. */
+  get object(): Pod {
+    return this.#pod;
+  }
+
+  /** As a decision about the PodSet `web` sees it. */
+  get seen(): SeenPod {
+    return seePod(this.#pod, 'web');
+  }
+
+  #withMetadata(metadata: Partial<Pod['metadata']>): OwnedPodBuilder {
+    return new OwnedPodBuilder({ ...this.#pod, metadata: { ...this.#pod.metadata, ...metadata } });
+  }
+
+  #withStatus(status: NonNullable<Pod['status']>): OwnedPodBuilder {
+    return new OwnedPodBuilder({ ...this.#pod, status: { ...this.#pod.status, ...status } });
+  }
+}
