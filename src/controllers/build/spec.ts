@@ -1,7 +1,8 @@
+import { sha256 } from '@noble/hashes/sha2.js';
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import { CLEANUP_SUFFIX, FORBIDDEN_CLONE_ROOTS, JOB_NAME, LIMITS, type FieldLimit } from './limits.ts';
 import type { BuildOptions, GitTransport } from './options.ts';
 import type { BuildSpec } from './resource.ts';
-import { sha256 } from './sha256.ts';
 
 /** A spec that was checked, or all that is wrong with it. */
 export type CheckedSpec =
@@ -30,7 +31,8 @@ export function checkSpec(raw: unknown, options: SpecOptions): CheckedSpec {
 
 /** Names one spec: the first 32 hexadecimal digits of a SHA-256 over all its fields. */
 export function specHash(spec: BuildSpec): string {
-  return sha256(JSON.stringify(FIELDS.map((name) => spec[name]))).slice(0, 32);
+  const text = JSON.stringify(FIELDS.map((name) => spec[name]));
+  return bytesToHex(sha256(utf8ToBytes(text))).slice(0, 32);
 }
 
 /** Whether a name, wherever it was read, may be that of a file to remove. */
