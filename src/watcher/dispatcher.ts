@@ -160,6 +160,8 @@ export class Dispatcher {
   /** The run that was started or told is at it by itself. */
   #needsNoTelling(id: string, pending: Pending, fingerprint: string): void {
     pending.told = fingerprint;
+    // Most likely it is open, and need not be started before it is told of the next change.
+    pending.run = 'open';
     pending.fruitless = 0;
     this.#awaited.get(id)?.();
   }

@@ -140,7 +140,7 @@ describe('a resource that needs work', () => {
     await after(1_000);
     needs(web, 'no Job');
     await after(1_000);
-    expect(runs.calls).toEqual(['start web', 'start web', 'tell web: no Job']);
+    expect(runs.calls).toEqual(['start web', 'tell web: no Job']);
   });
 
   it('gets another run where the one that awaited something was ended by somebody', async () => {

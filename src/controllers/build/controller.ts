@@ -162,13 +162,17 @@ function describe(child: BuildChild): string {
 function reasonFor(build: BuildProjection, own: readonly BuildChild[]): string {
   if (build.deleting) return build.skipCleanup ? 'it goes without cleanup' : 'it is being deleted';
   if (build.hash === '') return 'its spec is not valid';
-  const job = own.find(
-    (child) => child.kind === 'job' && child.purpose === 'build' && child.state !== 'active',
-  );
-  if (job?.kind === 'job' && job.hash === build.hash) return `its Job has ${job.state}`;
+  const ended = own.find((child) => isBuildJob(child) && child.state !== 'active');
+  if (ended?.kind === 'job' && ended.hash === build.hash) return `its Job has ${ended.state}`;
   if (own.some(({ kind }) => kind === 'pod')) return 'a Pod of it cannot start';
-  if (build.phase === 'none') return 'it is to be built';
-  return build.reported ? 'it is not built' : 'its spec is another now';
+  // Nothing of the status: the run writes it, and it may be seen before the Job that was created first.
+  return own.some((child) => isBuildJob(child) && child.hash !== build.hash)
+    ? 'its spec is another now'
+    : 'it is to be built';
+}
+
+function isBuildJob(child: BuildChild): child is JobProjection {
+  return child.kind === 'job' && child.purpose === 'build';
 }
 
 /** Whether the run, if it is where it should be, waits for what is going on by itself. */
