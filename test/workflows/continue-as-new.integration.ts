@@ -36,29 +36,31 @@ afterAll(async () => {
 
 const statusesOf = async ({ ref }: WorkflowRun) => (await temporal.runsOf(ref)).map(({ status }) => status);
 
+const hasContinued = async (run: WorkflowRun) => (await statusesOf(run)).includes('CONTINUED_AS_NEW');
+
 describe('a run with a long history', () => {
   it('continues as new, reads first, and goes on when its resource changes', async () => {
     let isMended = false;
     const attempt: Attempt = () => (isMended ? succeeds('done at last')() : stalls());
     const run = await world.start('podLabel', { step: 'refuse' }, [attempt]);
     await eventually(() => run.passes.length === 1, WITHIN_MS);
-    for (let told = 1; told <= LONG_REASONS; told += 1) {
+    // A list may lag behind, so that more is told than it takes.
+    for (let told = 1; !(await hasContinued(run)); told += 1) {
       await run.change(LONG_REASON);
       await eventually(() => run.passes.length > told, WITHIN_MS);
     }
-    await eventually(async () => (await statusesOf(run)).join() === 'CONTINUED_AS_NEW,RUNNING', WITHIN_MS);
     isMended = true;
     await run.change();
     expect(await run.result()).toBe('done at last');
     expect(run.passes.slice(1)).toEqual(run.passes.slice(1).map(() => ({ ref: run.ref })));
-    await eventually(async () => (await statusesOf(run)).join() === 'CONTINUED_AS_NEW,COMPLETED', WITHIN_MS);
+    await eventually(async () => (await statusesOf(run)).at(-1) === 'COMPLETED', WITHIN_MS);
   });
 
   it('passes again where it continues as new with changes that it has not handled', async () => {
     const underWay = anAttemptUnderWay();
     const run = await world.start('podLabel', undefined, [underWay.attempt]);
     for (let told = 0; told < LONG_REASONS; told += 1) await run.change(LONG_REASON);
-    await eventually(async () => (await statusesOf(run)).join() === 'CONTINUED_AS_NEW,RUNNING', WITHIN_MS);
+    await eventually(() => hasContinued(run), WITHIN_MS);
     underWay.end(converged('done after the changes'));
     expect(await run.result()).toBe('done after the changes');
   });
