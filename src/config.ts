@@ -8,18 +8,23 @@ import { GIT_TRANSPORTS, type BuildOptions } from './controllers/build/options.t
 import {
   bindingNamePrefix,
   clusterRoleName,
+  deploymentNameOfWorkers,
   duration,
   flag,
   hostDirectory,
   imageName,
   labelSelector,
+  leaseName,
   listenAddress,
   listOf,
   namespaceName,
   oneOf,
+  origin,
   taskQueueName,
   text,
+  workerBuildId,
 } from './config/values.ts';
+import { VERSION } from './version.ts';
 
 export type { CommandName };
 
@@ -47,6 +52,29 @@ export interface Config {
   };
   readonly taskQueue: string;
   readonly healthAddress: ListenAddress | 'off';
+  readonly metrics: {
+    readonly address: ListenAddress | 'off';
+    /** By TLS, and with authentication and authorization by the API server. */
+    readonly secure: boolean;
+    /** Where `tls.crt` and `tls.key` are; none: a certificate is made at start. */
+    readonly certDir?: string;
+  };
+  /** Whether spans are exported; where to, OpenTelemetry's own variables say. */
+  readonly tracing: boolean;
+  readonly leaderElection: LeaderElectionConfig;
+  /** Undefined: without Worker Versioning. */
+  readonly workerVersion?: { readonly deploymentName: string; readonly buildId: string };
+  /** The file of the keys that payloads are encrypted with; none: they are not. */
+  readonly payloadKeys?: string;
+  readonly promote: {
+    /** 0: not at all. */
+    readonly waitForDrainMs: number;
+  };
+  readonly codecServer: {
+    readonly address: ListenAddress | 'off';
+    /** Origins as browsers send them, such as `http://localhost:8233`. */
+    readonly allowOrigins: readonly string[];
+  };
   /** The names of the controllers to run: some of those given to `parseConfig`, in their order. */
   readonly controllers: readonly string[];
   /** The namespaces to watch; none means all. */
@@ -71,6 +99,17 @@ export interface Config {
     /** Whether somebody named a Temporal server: then none is started. */
     readonly temporalGiven: boolean;
   };
+}
+
+export interface LeaderElectionConfig {
+  readonly enabled: boolean;
+  /** Where the Lease is; none: in the Pod's own namespace. */
+  readonly namespace?: string;
+  /** The Lease's name. */
+  readonly name: string;
+  readonly leaseDurationMs: number;
+  readonly renewDeadlineMs: number;
+  readonly retryPeriodMs: number;
 }
 
 export type Parsed =
@@ -141,6 +180,16 @@ function configFrom({ command, settings, env, controllerNames }: Situation): Con
       listenAddress,
       command === 'local' ? LOCAL_HEALTH_ADDRESS : undefined,
     ),
+    metrics: metricsFrom(command, settings),
+    tracing: settings.read('tracing', flag),
+    leaderElection: leaderElectionFrom(settings),
+    ...workerVersionFrom(settings),
+    ...payloadKeysFrom(settings),
+    promote: { waitForDrainMs: settings.read('wait-for-drain', duration(DRAIN_RANGE)) },
+    codecServer: {
+      address: settings.read('codec-addr', listenAddress),
+      allowOrigins: settings.read('codec-allow-origin', listOf(origin)),
+    },
     controllers: controllerNames.filter((name) => chosen.includes(name)),
     namespaces: settings.read('namespaces', listOf(namespaceName)),
     resyncMs: settings.read('resync', duration(RESYNC_RANGE)),
@@ -161,6 +210,71 @@ function controllerList(names: readonly string[]) {
 
 /** What the local stack serves is for this machine alone. */
 const LOCAL_HEALTH_ADDRESS = '127.0.0.1:9098';
+
+const DRAIN_RANGE = { from: '0s', to: '24d' };
+
+const LOCAL_METRICS_ADDRESS = '127.0.0.1:9097';
+
+function metricsFrom(command: CommandName, settings: Settings): Config['metrics'] {
+  const certDir = settings.readIfGiven('metrics-cert-dir', text);
+  const fallback = command === 'local' ? LOCAL_METRICS_ADDRESS : undefined;
+  return {
+    address: settings.read('metrics-addr', listenAddress, fallback),
+    secure: settings.read('metrics-secure', flag),
+    ...(certDir === undefined ? {} : { certDir }),
+  };
+}
+
+/** A Lease counts whole seconds. */
+const LEASE_RANGE = { from: '1s', to: '1h' };
+const LEASE_STEP_RANGE = { from: '100ms', to: '1h' };
+
+function leaderElectionFrom(settings: Settings): LeaderElectionConfig {
+  const namespace = settings.readIfGiven('leader-election-namespace', namespaceName);
+  const election = {
+    enabled: settings.read('enable-leader-election', flag),
+    ...(namespace === undefined ? {} : { namespace }),
+    name: settings.read('leader-election-name', leaseName),
+    leaseDurationMs: settings.read('leader-election-lease-duration', duration(LEASE_RANGE)),
+    renewDeadlineMs: settings.read('leader-election-renew-deadline', duration(LEASE_STEP_RANGE)),
+    retryPeriodMs: settings.read('leader-election-retry-period', duration(LEASE_STEP_RANGE)),
+  };
+  // client-go's own conditions: leaderelection.NewLeaderElector.
+  if (election.leaseDurationMs <= election.renewDeadlineMs) {
+    settings.problems.push(
+      '--leader-election-renew-deadline must be shorter than --leader-election-lease-duration, else two lead at once',
+    );
+  }
+  if (election.renewDeadlineMs <= election.retryPeriodMs * RETRY_JITTER) {
+    settings.problems.push(
+      '--leader-election-retry-period must be much shorter than --leader-election-renew-deadline, as 2s is than 10s',
+    );
+  }
+  return election;
+}
+
+const RETRY_JITTER = 1.2;
+
+function workerVersionFrom(settings: Settings): Pick<Config, 'workerVersion'> {
+  const deploymentName = settings.readIfGiven('worker-deployment', deploymentNameOfWorkers);
+  const buildId = settings.readIfGiven('worker-build-id', workerBuildId);
+  if (deploymentName !== undefined) return { workerVersion: { deploymentName, buildId: buildId ?? VERSION } };
+  if (buildId !== undefined) {
+    settings.problems.push('--worker-build-id needs a deployment; name one by --worker-deployment');
+  }
+  return {};
+}
+
+function payloadKeysFrom(settings: Settings): Pick<Config, 'payloadKeys'> {
+  const payloadKeys = settings.readIfGiven('payload-keys', text);
+  if (payloadKeys === undefined) return {};
+  const why = whyNotReadable(payloadKeys);
+  if (why !== undefined) {
+    const from = settings.sourceOf('payload-keys') ?? '';
+    settings.problems.push(`${from} "${payloadKeys}": ${why}; name a readable file of keys`);
+  }
+  return { payloadKeys };
+}
 
 function clusterFrom(settings: Settings): Config['cluster'] {
   const kubeconfig = settings.readIfGiven('kubeconfig', text);

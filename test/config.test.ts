@@ -66,6 +66,17 @@ describe('without anything given', () => {
       },
       taskQueue: 'durable-operator',
       healthAddress: { host: '', port: 9098 },
+      metrics: { address: { host: '', port: 9097 }, secure: false },
+      tracing: false,
+      leaderElection: {
+        enabled: false,
+        name: 'durable-operator',
+        leaseDurationMs: 15_000,
+        renewDeadlineMs: 10_000,
+        retryPeriodMs: 2_000,
+      },
+      promote: { waitForDrainMs: 0 },
+      codecServer: { address: { host: '127.0.0.1', port: 9096 }, allowOrigins: ['http://localhost:8233'] },
       controllers: CONTROLLERS,
       namespaces: [],
       resyncMs: 180_000,
@@ -88,7 +99,7 @@ describe('without anything given', () => {
 });
 
 describe('commands', () => {
-  it.each(['run', 'watch', 'work', 'local'])('%s is one', async (command) => {
+  it.each(['run', 'watch', 'work', 'promote', 'codec-server', 'local'])('%s is one', async (command) => {
     expect((await configOf({ args: [command] })).command).toBe(command);
   });
 
@@ -101,13 +112,13 @@ describe('commands', () => {
 
   it('are suggested where one is nearly right', async () => {
     expect(await problemsOf({ args: ['wrk'] })).toEqual([
-      '"wrk" is neither an option nor a command (did you mean work?); the commands are run, watch, work, local',
+      '"wrk" is neither an option nor a command (did you mean work?); the commands are run, watch, work, promote, codec-server, local',
     ]);
   });
 
   it('take no words besides', async () => {
     expect(await problemsOf({ args: ['work', 'hard'] })).toEqual([
-      '"hard" is neither an option nor a command; the commands are run, watch, work, local',
+      '"hard" is neither an option nor a command; the commands are run, watch, work, promote, codec-server, local',
     ]);
   });
 });
@@ -165,6 +176,17 @@ describe('every option is read from each source', () => {
     ['build-host-dir', '/srv', '/srv', { build: { hostDir: '/srv' } }],
     ['build-deadline', '2m', '2m', { build: { deadlineMs: 120_000 } }],
     ['build-git-transports', 'http', '[http]', { build: { gitTransports: ['http'] } }],
+    ['enable-leader-election', 'true', 'true', { leaderElection: { enabled: true } }],
+    ['leader-election-namespace', 'ns', 'ns', { leaderElection: { namespace: 'ns' } }],
+    ['leader-election-name', 'n.x', 'n.x', { leaderElection: { name: 'n.x' } }],
+    ['leader-election-lease-duration', '20s', '20s', { leaderElection: { leaseDurationMs: 20_000 } }],
+    ['leader-election-renew-deadline', '9s', '9s', { leaderElection: { renewDeadlineMs: 9_000 } }],
+    ['leader-election-retry-period', '1s', '1s', { leaderElection: { retryPeriodMs: 1_000 } }],
+    ['metrics-addr', '127.0.0.1:1', '127.0.0.1:1', { metrics: { address: { host: '127.0.0.1', port: 1 } } }],
+    ['metrics-secure', 'true', 'true', { metrics: { secure: true } }],
+    ['metrics-cert-dir', '/certs', '/certs', { metrics: { certDir: '/certs' } }],
+    ['tracing', 'true', 'true', { tracing: true }],
+    ['worker-deployment', 'op', 'op', { workerVersion: { deploymentName: 'op' } }],
     ['dir', '/d', '/d', { local: { dir: '/d' } }],
     ['exit-when-converged', 'true', 'true', { local: { exitWhenConverged: true } }],
   ];
@@ -210,6 +232,78 @@ describe('durations', () => {
       `--resync "${text}" is out of range; write a duration from 100ms to 24d`,
     ]);
   });
+});
+
+describe('leader election', () => {
+  it('is refused where a leader would still try after others may lead', async () => {
+    expect(await problemsOf({ args: ['--leader-election-renew-deadline', '15s'] })).toEqual([
+      '--leader-election-renew-deadline must be shorter than --leader-election-lease-duration, else two lead at once',
+    ]);
+  });
+
+  it('is refused where a leader could not try twice', async () => {
+    expect(await problemsOf({ args: ['--leader-election-retry-period', '9s'] })).toEqual([
+      '--leader-election-retry-period must be much shorter than --leader-election-renew-deadline, as 2s is than 10s',
+    ]);
+  });
+
+  it.each(['Lease', 'a/b', '-a', 'a..b', 'x'.repeat(254)])('has no Lease named %j', async (name) => {
+    const [problem, ...others] = await problemsOf({ args: [`--leader-election-name=${name}`] });
+    expect(problem).toMatch(/^--leader-election-name .* is (no name of a Lease|longer than)/);
+    expect(others).toEqual([]);
+  });
+});
+
+describe('the version of a worker', () => {
+  it('is that of the program, where none is given', async () => {
+    expect((await configOf({ args: ['--worker-deployment', 'op'] })).workerVersion).toEqual({
+      deploymentName: 'op',
+      buildId: packageJson.version,
+    });
+  });
+
+  it('may be given', async () => {
+    const args = ['--worker-deployment', 'op', '--worker-build-id', 'a1b2c3'];
+    expect((await configOf({ args })).workerVersion).toEqual({ deploymentName: 'op', buildId: 'a1b2c3' });
+  });
+
+  it('is worth nothing without a deployment', async () => {
+    expect(await problemsOf({ args: ['--worker-build-id', 'x'] })).toEqual([
+      '--worker-build-id needs a deployment; name one by --worker-deployment',
+    ]);
+  });
+
+  it.each(['a.b', 'a:b', '__a'])('has no deployment named %s', async (name) => {
+    const [problem] = await problemsOf({ args: ['--worker-deployment', name] });
+    expect(problem).toMatch(/is no name of a worker deployment/);
+  });
+});
+
+describe('the keys of payloads', () => {
+  it('are read from a file that is there', async () => {
+    const file = await aFile('');
+    expect((await configOf({ args: ['--payload-keys', file] })).payloadKeys).toBe(file);
+    const [problem] = await problemsOf({ args: ['--payload-keys', `${file}-not`] });
+    expect(problem).toMatch(/^--payload-keys ".*": .*; name a readable file of keys$/);
+  });
+});
+
+describe('the origins that the codec server allows', () => {
+  it('are origins, nothing more', async () => {
+    const args = ['codec-server', '--codec-allow-origin', 'https://ui.example,http://localhost:1'];
+    expect((await configOf({ args })).codecServer.allowOrigins).toEqual([
+      'https://ui.example',
+      'http://localhost:1',
+    ]);
+  });
+
+  it.each(['*', 'ui.example', 'https://ui.example/', 'https://ui.example/x'])(
+    'and %s is none',
+    async (text) => {
+      const [problem] = await problemsOf({ args: ['codec-server', '--codec-allow-origin', text] });
+      expect(problem).toMatch(/which is not an origin/);
+    },
+  );
 });
 
 describe('the health address', () => {

@@ -9,12 +9,14 @@ const COMMANDS = {
   run: 'watch the cluster and do the work, in one process (the default)',
   watch: 'only watch the cluster, and start the work in Temporal',
   work: 'only do the work that Temporal hands out',
+  promote: 'make a version of the workers the current one in Temporal, and end',
+  'codec-server': 'show a Temporal UI what is encrypted, to whoever may read the keys',
   local: 'start a local Temporal and Kubernetes, run the operator on them and show samples converge',
 } as const;
 
 export type CommandName = keyof typeof COMMANDS;
 
-const COMMAND_NAMES: readonly CommandName[] = ['run', 'watch', 'work', 'local'];
+const COMMAND_NAMES: readonly CommandName[] = ['run', 'watch', 'work', 'promote', 'codec-server', 'local'];
 
 /** What the command line says, as text, before anything of it is held to be right. */
 export type CommandLine =

@@ -9,7 +9,7 @@ export interface OptionDescription {
   /** A variable besides our own that is read, because everybody has it set already. */
   readonly knownAs?: string;
   /** The only command that has it; every command has the others. */
-  readonly onlyFor?: 'local';
+  readonly onlyFor?: 'local' | 'promote' | 'codec-server';
 }
 
 const CLUSTER = 'Cluster:';
@@ -17,6 +17,12 @@ const WORK = 'What it works on:';
 const ROLE_BINDING = 'Controller namespace-role-binding:';
 const BUILD = 'Controller build:';
 const OPERATION = 'Operation:';
+const ELECTION = 'Leader election:';
+const METRICS = 'Metrics and traces:';
+const VERSIONS = 'Worker versions:';
+const PROMOTE = 'Promotion:';
+const ENCRYPTION = 'Encryption:';
+const CODEC_SERVER = 'Codec server:';
 const LOCAL = 'Local stack:';
 
 export const OPTIONS = {
@@ -119,6 +125,97 @@ export const OPTIONS = {
     argument: 'format',
     help: 'json, pretty, or auto: pretty on a terminal',
     fallback: 'auto',
+  },
+  'enable-leader-election': {
+    group: ELECTION,
+    help: 'of several replicas, let one at a time watch; all of them work',
+    fallback: 'false',
+  },
+  'leader-election-namespace': {
+    group: ELECTION,
+    argument: 'name',
+    help: 'where the Lease is (default: the namespace of the Pod)',
+  },
+  'leader-election-name': {
+    group: ELECTION,
+    argument: 'name',
+    help: 'the name of the Lease',
+    fallback: 'durable-operator',
+  },
+  'leader-election-lease-duration': {
+    group: ELECTION,
+    argument: 'duration',
+    help: 'how long others wait after the leader was last heard of',
+    fallback: '15s',
+  },
+  'leader-election-renew-deadline': {
+    group: ELECTION,
+    argument: 'duration',
+    help: 'how long the leader tries to renew before it gives up',
+    fallback: '10s',
+  },
+  'leader-election-retry-period': {
+    group: ELECTION,
+    argument: 'duration',
+    help: 'how long to wait between two tries',
+    fallback: '2s',
+  },
+  'metrics-addr': {
+    group: METRICS,
+    argument: 'address',
+    help: 'serve Prometheus metrics on /metrics here; 0 for not at all',
+    fallback: ':9097',
+  },
+  'metrics-secure': {
+    group: METRICS,
+    help: 'serve metrics by TLS, and only to whom the API server allows to get /metrics',
+    fallback: 'false',
+  },
+  'metrics-cert-dir': {
+    group: METRICS,
+    argument: 'directory',
+    help: 'where tls.crt and tls.key are (default: a certificate of its own, made at start)',
+  },
+  tracing: {
+    group: METRICS,
+    help: 'send OpenTelemetry traces; OTEL_EXPORTER_OTLP_ENDPOINT says where',
+    fallback: 'false',
+  },
+  'worker-deployment': {
+    group: VERSIONS,
+    argument: 'name',
+    help: 'use Temporal Worker Versioning, under this deployment name',
+  },
+  'worker-build-id': {
+    group: VERSIONS,
+    argument: 'id',
+    help: 'the version of this worker (default: that of the program)',
+  },
+  'wait-for-drain': {
+    group: PROMOTE,
+    argument: 'duration',
+    help: 'wait so long for the runs of older versions to end; 0s for not at all',
+    fallback: '0s',
+    onlyFor: 'promote',
+  },
+  'payload-keys': {
+    group: ENCRYPTION,
+    argument: 'file',
+    help: 'encrypt what Temporal keeps with the first key of this file; the others still decrypt',
+  },
+  'codec-addr': {
+    group: CODEC_SERVER,
+    argument: 'address',
+    help: 'where the codec server listens',
+    fallback: '127.0.0.1:9096',
+    onlyFor: 'codec-server',
+  },
+  'codec-allow-origin': {
+    group: CODEC_SERVER,
+    argument: 'origins',
+    help: 'the Temporal UIs whose pages may ask',
+    fallback: 'http://localhost:8233',
+    onlyFor: 'codec-server',
   },
   dir: {
     group: LOCAL,

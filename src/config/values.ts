@@ -161,6 +161,30 @@ export const taskQueueName = text
     'begins with /_sys/, which Temporal keeps for itself; choose another name',
   );
 
+/** A DNS subdomain. Source: Kubernetes docs, "Object Names and IDs". */
+export const leaseName = z
+  .string({ error: 'is not a name' })
+  .max(253, 'is longer than the 253 characters that a name may have')
+  .regex(
+    /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/,
+    'is no name of a Lease; use lower-case letters, digits, "-" and ".", with a letter or digit at both ends',
+  );
+
+/** Source: Temporal's server, which joins deployment and build id with these. */
+export const deploymentNameOfWorkers = text
+  .max(255, 'is longer than 255 characters')
+  .regex(/^(?!__)[^.:]+$/, 'is no name of a worker deployment; leave out "." and ":", and "__" at its start');
+
+export const workerBuildId = text
+  .max(255, 'is longer than 255 characters')
+  .regex(/^(?!__)[^:]+$/, 'is no build id; leave out ":", and "__" at its start');
+
+/** As a browser sends it: scheme, host and port, nothing more. */
+export const origin = z.unknown().transform((raw, context) => {
+  if (typeof raw === 'string' && URL.canParse(raw) && new URL(raw).origin === raw) return raw;
+  return problem(context, 'is not an origin; write one such as http://localhost:8233, without a path');
+});
+
 /** ` (did you mean …?)`, or nothing where no candidate is near. */
 export function suggestion(given: unknown, candidates: readonly string[]): string {
   if (typeof given !== 'string') return '';

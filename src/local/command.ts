@@ -89,9 +89,10 @@ const CUSTOM_RESOURCES_WORDS: Readonly<Record<CustomResources, string>> = {
 };
 
 async function operate(config: Config, surroundings: Surroundings, signal: AbortSignal): Promise<void> {
-  const { healthAddress } = config;
+  const { healthAddress, metrics } = config;
   const healthPort = await preferFreePort(healthAddress === 'off' ? USUAL_HEALTH_PORT : healthAddress.port);
-  await startOperator({ config, surroundings, healthPort, signal });
+  const metricsPort = metrics.address === 'off' ? undefined : await preferFreePort(metrics.address.port);
+  await startOperator({ config, surroundings, healthPort, metricsPort, signal });
   say('the operator is ready');
   whereThingsAre(surroundings).forEach(say);
 }

@@ -28,16 +28,22 @@ export interface OperatorRequest {
   readonly surroundings: Surroundings;
   /** At 127.0.0.1. */
   readonly healthPort: number;
+  /** At 127.0.0.1; undefined: no metrics. */
+  readonly metricsPort: number | undefined;
   readonly signal: AbortSignal;
 }
 
 /** Starts the operator as a process of its own, as somebody would, and waits until it is ready. @throws OperatorFailed */
 export async function startOperator(request: OperatorRequest): Promise<void> {
-  const { config, surroundings, healthPort, signal } = request;
+  const { config, surroundings, healthPort, metricsPort, signal } = request;
+  const addresses = [
+    `--health-addr=127.0.0.1:${healthPort}`,
+    `--metrics-addr=${metricsPort === undefined ? '0' : `127.0.0.1:${metricsPort}`}`,
+  ];
   await surroundings.stack.startCompanion({
     name: OPERATOR,
     command: process.execPath,
-    args: [...MEMORY_FLAGS, program(), ...operatorArguments(config), `--health-addr=127.0.0.1:${healthPort}`],
+    args: [...MEMORY_FLAGS, program(), ...operatorArguments(config), ...addresses],
     env: await operatorEnvironment(config, surroundings),
     cwd: process.cwd(),
     graceMs: GRACE_MS,
@@ -72,9 +78,36 @@ export function operatorArguments(config: Config): string[] {
     `--build-host-dir=${build.hostDir}`,
     `--build-deadline=${build.deadlineMs}ms`,
     `--build-git-transports=${build.gitTransports.join(',')}`,
+    ...electionArguments(config.leaderElection),
+    ...metricsArguments(config.metrics),
+    `--tracing=${String(config.tracing)}`,
+    ...(config.workerVersion === undefined ? [] : versionArguments(config.workerVersion)),
+    ...(config.payloadKeys === undefined ? [] : [`--payload-keys=${config.payloadKeys}`]),
     `--log-level=${config.log.level}`,
     '--log-format=json',
   ];
+}
+
+function electionArguments(election: Config['leaderElection']): string[] {
+  return [
+    `--enable-leader-election=${String(election.enabled)}`,
+    ...(election.namespace === undefined ? [] : [`--leader-election-namespace=${election.namespace}`]),
+    `--leader-election-name=${election.name}`,
+    `--leader-election-lease-duration=${election.leaseDurationMs}ms`,
+    `--leader-election-renew-deadline=${election.renewDeadlineMs}ms`,
+    `--leader-election-retry-period=${election.retryPeriodMs}ms`,
+  ];
+}
+
+function metricsArguments({ secure, certDir }: Config['metrics']): string[] {
+  return [
+    `--metrics-secure=${String(secure)}`,
+    ...(certDir === undefined ? [] : [`--metrics-cert-dir=${certDir}`]),
+  ];
+}
+
+function versionArguments({ deploymentName, buildId }: NonNullable<Config['workerVersion']>): string[] {
+  return [`--worker-deployment=${deploymentName}`, `--worker-build-id=${buildId}`];
 }
 
 async function operatorEnvironment(config: Config, surroundings: Surroundings): Promise<NodeJS.ProcessEnv> {

@@ -10,8 +10,9 @@ async function configOf(args: readonly string[]): Promise<Config> {
 }
 
 /** Without what `local` keeps to itself or decides by itself. */
-function forTheOperator({ log, ...config }: Config) {
-  return { ...config, command: 'any', local: 'any', healthAddress: 'any', logLevel: log.level };
+function forTheOperator({ log, metrics, ...config }: Config) {
+  const kept = { command: 'any', local: 'any', healthAddress: 'any', logLevel: log.level };
+  return { ...config, ...kept, metrics: { ...metrics, address: 'any' } };
 }
 
 describe('the operator that local starts', () => {
@@ -23,6 +24,16 @@ describe('the operator that local starts', () => {
       ...['--role-binding-cluster-role', 'view', '--role-binding-prefix', 'ad-'],
       ...['--build-image', 'golang:1.26', '--build-host-dir', '/srv', '--build-deadline', '20m'],
       ...['--build-git-transports', 'https'],
+      ...[
+        '--enable-leader-election',
+        '--leader-election-namespace',
+        'system',
+        '--leader-election-name',
+        'op',
+      ],
+      ...['--leader-election-lease-duration', '20s', '--leader-election-renew-deadline', '9s'],
+      ...['--leader-election-retry-period', '3s', '--metrics-secure', '--metrics-cert-dir', '/certs'],
+      ...['--tracing', '--worker-deployment', 'op', '--worker-build-id', 'b1'],
     ]);
     const passedOn = await configOf(operatorArguments(told));
     expect(passedOn.command).toBe('run');

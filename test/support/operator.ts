@@ -57,8 +57,9 @@ export async function launchOperator({
 }: OperatorRequest): Promise<Operator> {
   const healthAddress = `127.0.0.1:${await freePort()}`;
   const own = ['--health-addr', healthAddress, '--task-queue', taskQueue, '--kubeconfig', kubeconfig];
+  const metrics = ['--metrics-addr', '0'];
   const format = ['--log-level', 'debug', '--log-format', 'json'];
-  const child = spawn(process.execPath, [program, 'run', ...own, ...format, ...args], {
+  const child = spawn(process.execPath, [program, 'run', ...own, ...metrics, ...format, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], TEMPORAL_ADDRESS: temporalAddress },
   });
