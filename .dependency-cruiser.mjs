@@ -55,6 +55,18 @@ export default {
       to: { path: ours, pathNot: '^src/(contract|kubernetes)/' },
     },
     {
+      name: 'who works is observed through the contract: it knows nothing of who observes',
+      severity: 'error',
+      from: { path: '^(src/(watcher|kubernetes|controllers|contract)|activities|workflows)/' },
+      to: { path: '^src/telemetry/' },
+    },
+    {
+      name: 'only telemetry knows of Prometheus and OpenTelemetry',
+      severity: 'error',
+      from: { path: ours, pathNot: '^src/telemetry/' },
+      to: { path: 'node_modules/(prom-client|@opentelemetry)/' },
+    },
+    {
       name: 'only the composition root sees main',
       severity: 'error',
       from: { pathNot: '^src/main' },

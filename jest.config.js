@@ -19,6 +19,8 @@ const shared = {
 
 /** Unit tests end in `.test.ts`; those that need the local stack in `.integration.ts`. */
 export default {
+  // Of all projects: a project cannot have its own.
+  testSequencer: '<rootDir>/test/support/sequencer.js',
   reporters: ['default', '<rootDir>/test/support/tally-reporter.js'],
   projects: [
     { ...shared, displayName: 'unit', testMatch: ['<rootDir>/test/**/*.test.ts'] },

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { ResourceRef } from '../src/contract/resource.ts';
+import { microTime } from '../src/kubernetes/micro-time.ts';
 
 /** Sources of the limits: kubernetes/pkg/apis/core/validation/events.go. The server counts bytes. */
 const NOTE_MAX_BYTES = 1024;
@@ -80,11 +81,6 @@ export function eventObject(
     note,
     regarding,
   };
-}
-
-/** RFC 3339 with six digits after the second; the server refuses fewer. */
-export function microTime(timeMs: number): string {
-  return new Date(timeMs).toISOString().replace('Z', '000Z');
 }
 
 interface ObjectReference {

@@ -4,8 +4,9 @@ import { displayName, type ResourceRef } from '../src/contract/resource.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { ApiError, type ApiErrorClass } from '../src/kubernetes/errors.ts';
 import { found } from '../src/kubernetes/found.ts';
+import { microTime } from '../src/kubernetes/micro-time.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
-import { eventObject, microTime, type Event, type EventObject, type EventSeries } from './event-object.ts';
+import { eventObject, type Event, type EventObject, type EventSeries } from './event-object.ts';
 import type { Regarding } from './event-object.ts';
 import { RecentEvents } from './recent-events.ts';
 

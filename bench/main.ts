@@ -7,6 +7,7 @@ import { NAMESPACES, uniqueName } from '../test/support/cluster.ts';
 import { measureIdle, runsClosed, type Bench, type Result } from './bench.ts';
 import { buildCases } from './build-cases.ts';
 import { labelledPodsCase, namespaceCases, podLabelCases } from './cases.ts';
+import { measureFailover } from './failover.ts';
 import { namesOf } from './names.ts';
 import { build, startOperator } from './operator.ts';
 import { podSetCases } from './pod-set-cases.ts';
@@ -21,6 +22,7 @@ interface Options {
   readonly builds: number;
   readonly idle: number;
   readonly large?: true;
+  readonly failover?: number;
   readonly json?: string;
   readonly format: 'table' | 'json';
   readonly kubeconfig?: string;
@@ -41,6 +43,7 @@ function program(): Command {
     .option('--builds <count>', 'how many Xxx are created and deleted at once', count, 60)
     .option('--idle <seconds>', 'how long it is watched doing nothing', count, 60)
     .option('--large', `with ${LARGE_PODS} labelled pods more`)
+    .option('--failover <count>', 'how often the leader of three replicas is killed (default: never)', count)
     .option('--json <file>', 'write the results there too, as JSON lines')
     .addOption(new Option('--format <format>', 'what is printed').choices(['table', 'json']).default('table'))
     .addOption(
@@ -66,7 +69,7 @@ async function main(): Promise<void> {
   await build();
   const target = await openTarget();
   try {
-    const results = await measureAll(target, options);
+    const results = [...(await measureAll(target, options)), ...(await failovers(target, options))];
     const machine = thisMachine(loadBefore, await versionsOf(target));
     const lines = jsonLines(machine, results);
     if (options.json !== undefined) await writeFile(options.json, lines);
@@ -89,13 +92,14 @@ async function versionsOf({ cluster, temporalAddress }: Target): Promise<Version
 
 /** A wrong combination of options is told before the build, which takes a while. */
 function targetOpener(options: Options): () => Promise<Target> {
-  const { kubeconfig, temporalAddress, auditLog, user } = options;
+  const { kubeconfig, temporalAddress, auditLog, user, failover } = options;
   if (kubeconfig === undefined && temporalAddress === undefined) return () => freshTarget(say);
   if (kubeconfig === undefined || temporalAddress === undefined) {
     throw new Error(
       'give both, --kubeconfig and --temporal-address (or KUBECONFIG and TEMPORAL_ADDRESS), or neither for a fresh local stack',
     );
   }
+  if (failover !== undefined) throw new Error('--failover needs a fresh local stack: leave --kubeconfig out');
   return () => givenTarget({ kubeconfig, temporalAddress, auditLog, user });
 }
 
@@ -116,6 +120,12 @@ async function measureAll(target: Target, options: Options): Promise<Result[]> {
     if (target.isShared) await removeAll(target, name, options);
     await connection.close();
   }
+}
+
+async function failovers(target: Target, { failover }: Options): Promise<Result[]> {
+  if (failover === undefined) return [];
+  say(`the leader killed: ${failover} times`);
+  return [await measureFailover(target, uniqueName().replace('test', 'bench'), failover)];
 }
 
 async function runCases(bench: Bench, name: string, options: Options): Promise<Result[]> {

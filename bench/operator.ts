@@ -9,7 +9,10 @@ import type { Target } from './target.ts';
 
 export interface BenchOperator {
   readonly pid: number;
+  readonly metricsUrl: string;
   stop(): Promise<void>;
+  /** By SIGKILL. */
+  kill(): Promise<void>;
 }
 
 /** `npm run build`. @throws Error where it fails */
@@ -20,26 +23,37 @@ export async function build(): Promise<void> {
 }
 
 /** The operator as it is delivered, ready. Of its log, only warnings and errors are shown. */
-export async function startOperator(target: Target, taskQueue: string): Promise<BenchOperator> {
+export async function startOperator(
+  target: Target,
+  taskQueue: string,
+  args: readonly string[] = [],
+): Promise<BenchOperator> {
   const healthAddress = `127.0.0.1:${await freePort()}`;
   const program = join(packageRoot(), 'dist', 'src', 'main.js');
-  const own = ['--health-addr', healthAddress, '--task-queue', taskQueue, '--kubeconfig', target.kubeconfig];
-  const child = spawn(process.execPath, [...MEMORY_FLAGS, program, 'run', ...own, '--log-level', 'warn'], {
-    stdio: ['ignore', 2, 2],
-    env: { ...process.env, TEMPORAL_ADDRESS: target.temporalAddress },
-  });
+  const metricsAddress = `127.0.0.1:${await freePort()}`;
+  const own = ['--health-addr', healthAddress, '--metrics-addr', metricsAddress];
+  const at = ['--task-queue', taskQueue, '--kubeconfig', target.kubeconfig];
+  const child = spawn(
+    process.execPath,
+    [...MEMORY_FLAGS, program, 'run', ...own, ...at, '--log-level', 'warn', ...args],
+    {
+      stdio: ['ignore', 2, 2],
+      env: { ...process.env, TEMPORAL_ADDRESS: target.temporalAddress },
+    },
+  );
   const { pid } = child;
   if (pid === undefined) throw new Error(`${program} could not be started`);
   const exited = once(child, 'exit');
-  const stop = async () => {
-    child.kill('SIGTERM');
+  const end = async (signal: NodeJS.Signals) => {
+    child.kill(signal);
     await exited;
   };
   try {
     await eventually(async () => (await fetch(`http://${healthAddress}/readyz`)).ok, 60_000);
   } catch (error) {
-    await stop();
+    await end('SIGTERM');
     throw error;
   }
-  return { pid, stop };
+  const metricsUrl = `http://${metricsAddress}/metrics`;
+  return { pid, metricsUrl, stop: () => end('SIGTERM'), kill: () => end('SIGKILL') };
 }

@@ -3,12 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { showBuildProgress } from '../src/local/build-progress.ts';
 import { buildServers } from '../src/local/build.ts';
-import { ADMIN, OPERATOR } from '../src/local/cluster-users.ts';
+import { ADMIN } from '../src/local/cluster-users.ts';
 import { applyCustomResources } from '../src/local/custom-resources.ts';
 import { runningIn } from '../src/local/recorded-process.ts';
 import { layoutOf } from '../src/local/stack-layout.ts';
 import { startStack } from '../src/local/stack.ts';
 import { TestCluster } from '../test/support/cluster.ts';
+import { installOperator, OPERATOR, userNameOf } from '../test/support/service-accounts.ts';
 
 /** A cluster and a Temporal server to measure on. */
 export interface Target {
@@ -44,19 +45,18 @@ export async function givenTarget(given: GivenTarget): Promise<Target> {
   return { cluster, temporalAddress, kubeconfig, user, auditLog, serverPids: {}, isShared: true, close };
 }
 
-/** A new local stack, on which the operator has only the rights of deploy/rbac. @throws StackFailed */
+/** A new local stack, on which the operator has only the rights of deploy/base. @throws StackFailed */
 export async function freshTarget(say: (message: string) => void): Promise<Target> {
   const binaries = await buildServers({ onProgress: showBuildProgress(process.stderr) });
   const dir = await mkdtemp(join(tmpdir(), 'durable-operator-bench-'));
   const stack = await startStack({ dir, binaries, audit: true, onProgress: say });
   const cluster = new TestCluster(stack.kubeconfig);
-  await cluster.allowOperator();
-  await applyCustomResources(cluster.client);
+  const kubeconfig = await installOperator({ admin: stack.kubeconfig, dir, kubectl: binaries.kubectl });
   return {
     cluster,
     temporalAddress: stack.temporalAddress,
-    kubeconfig: await stack.kubeconfigFor(OPERATOR),
-    user: OPERATOR,
+    kubeconfig,
+    user: userNameOf(OPERATOR),
     auditLog: stack.auditLog,
     serverPids: await serverPids(stack.dir),
     isShared: false,

@@ -69,6 +69,8 @@ export interface Config {
   readonly promote: {
     /** 0: not at all. */
     readonly waitForDrainMs: number;
+    /** Whether runs that are then still open on other versions are started afresh. */
+    readonly moveOpenRuns: boolean;
   };
   readonly codecServer: {
     readonly address: ListenAddress | 'off';
@@ -183,9 +185,12 @@ function configFrom({ command, settings, env, controllerNames }: Situation): Con
     metrics: metricsFrom(command, settings),
     tracing: settings.read('tracing', flag),
     leaderElection: leaderElectionFrom(settings),
-    ...workerVersionFrom(settings),
+    ...workerVersionFrom(command, settings),
     ...payloadKeysFrom(settings),
-    promote: { waitForDrainMs: settings.read('wait-for-drain', duration(DRAIN_RANGE)) },
+    promote: {
+      waitForDrainMs: settings.read('wait-for-drain', duration(DRAIN_RANGE)),
+      moveOpenRuns: settings.read('move-open-runs', flag),
+    },
     codecServer: {
       address: settings.read('codec-addr', listenAddress),
       allowOrigins: settings.read('codec-allow-origin', listOf(origin)),
@@ -255,12 +260,14 @@ function leaderElectionFrom(settings: Settings): LeaderElectionConfig {
 
 const RETRY_JITTER = 1.2;
 
-function workerVersionFrom(settings: Settings): Pick<Config, 'workerVersion'> {
+function workerVersionFrom(command: CommandName, settings: Settings): Pick<Config, 'workerVersion'> {
   const deploymentName = settings.readIfGiven('worker-deployment', deploymentNameOfWorkers);
   const buildId = settings.readIfGiven('worker-build-id', workerBuildId);
   if (deploymentName !== undefined) return { workerVersion: { deploymentName, buildId: buildId ?? VERSION } };
   if (buildId !== undefined) {
     settings.problems.push('--worker-build-id needs a deployment; name one by --worker-deployment');
+  } else if (command === 'promote') {
+    settings.problems.push('promote needs a deployment; name one by --worker-deployment');
   }
   return {};
 }

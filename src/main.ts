@@ -1,11 +1,11 @@
 #!/usr/bin/env node
 import { parseConfig, type Config } from './config.ts';
+import { ConfigurationError } from './contract/configuration-error.ts';
 import type { Logger } from './contract/logger.ts';
 import { CONTROLLER_NAMES } from './controllers/index.ts';
-import { HealthAddressError } from './health.ts';
-import { ConfigurationError } from './kubernetes/config.ts';
 import { createLogger } from './logging.ts';
 import { runOperator } from './operator.ts';
+import { runPromote } from './promote.ts';
 
 /** What a person did not ask for is told in one line; only a bug of ours shows its stack. */
 async function main(): Promise<number> {
@@ -20,7 +20,7 @@ async function main(): Promise<number> {
     return await start(config, log);
   } catch (error) {
     if (error instanceof Error && error.name === 'AbortError') return 0;
-    if (error instanceof ConfigurationError || error instanceof HealthAddressError) {
+    if (error instanceof ConfigurationError) {
       process.stderr.write(`durable-operator: ${error.message}\n`);
       return 2;
     }
@@ -34,6 +34,12 @@ async function start(config: Config, log: Logger): Promise<number> {
     // Loaded only here: an operator in a cluster need not know of it.
     const { runLocal } = await import('./local/command.ts');
     return runLocal(config, signalToEnd(createLogger({ ...config.log, level: 'silent' })));
+  }
+  if (config.command === 'promote') return runPromote(config, log, signalToEnd(log));
+  if (config.command === 'codec-server') {
+    const { runCodecServer } = await import('./serving/codec-server.ts');
+    await runCodecServer(config, log, signalToEnd(log));
+    return 0;
   }
   await runOperator(config, log, signalToEnd(log));
   return 0;

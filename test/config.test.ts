@@ -75,7 +75,7 @@ describe('without anything given', () => {
         renewDeadlineMs: 10_000,
         retryPeriodMs: 2_000,
       },
-      promote: { waitForDrainMs: 0 },
+      promote: { waitForDrainMs: 0, moveOpenRuns: false },
       codecServer: { address: { host: '127.0.0.1', port: 9096 }, allowOrigins: ['http://localhost:8233'] },
       controllers: CONTROLLERS,
       namespaces: [],
@@ -100,7 +100,8 @@ describe('without anything given', () => {
 
 describe('commands', () => {
   it.each(['run', 'watch', 'work', 'promote', 'codec-server', 'local'])('%s is one', async (command) => {
-    expect((await configOf({ args: [command] })).command).toBe(command);
+    const args = [command, '--worker-deployment=op'];
+    expect((await configOf({ args })).command).toBe(command);
   });
 
   it.each([[['watch', '--resync', '1m']], [['--resync', '1m', 'watch']], [['--resync=1m', 'watch']]])(
@@ -271,6 +272,17 @@ describe('the version of a worker', () => {
     expect(await problemsOf({ args: ['--worker-build-id', 'x'] })).toEqual([
       '--worker-build-id needs a deployment; name one by --worker-deployment',
     ]);
+  });
+
+  it('is what promote has to be told', async () => {
+    expect(await problemsOf({ args: ['promote'] })).toEqual([
+      'promote needs a deployment; name one by --worker-deployment',
+    ]);
+  });
+
+  it('is promoted as told', async () => {
+    const args = ['promote', '--worker-deployment=op', '--wait-for-drain=10m', '--move-open-runs'];
+    expect((await configOf({ args })).promote).toEqual({ waitForDrainMs: 600_000, moveOpenRuns: true });
   });
 
   it.each(['a.b', 'a:b', '__a'])('has no deployment named %s', async (name) => {

@@ -15,6 +15,7 @@ import { FAILURE } from '../src/contract/failures.ts';
 import type { Outcome, RunInput, Waiting } from '../src/contract/run.ts';
 import { unreachable } from '../src/contract/unreachable.ts';
 import { listenForChanges, type Interrupted } from './changes.ts';
+import { markedAsStalled } from './stalling.ts';
 
 /** A single short write, tried once within the workflow task itself; whatever fails is tried durably. */
 export const QUICK: LocalActivityOptions = {
@@ -72,12 +73,10 @@ export async function converge<Seen>(run: RunInput<Seen>, passes: Passes<Seen>):
       case 'failed':
         // What failed for good on its durable try would fail again: only a change of the resource helps.
         if (pass.isQuick) break;
-        setCurrentDetails(stalledBecause(end.why));
-        await changes.after(handled);
+        await stall(end.why, () => changes.after(handled));
         break;
       case 'stalled':
-        setCurrentDetails(stalledBecause(end.why));
-        await changes.after(handled);
+        await stall(end.why, () => changes.after(handled));
         break;
       case 'waiting':
         setCurrentDetails(waitingFor(end));
@@ -130,8 +129,9 @@ interface AskedToWait {
   readonly forMs: number;
 }
 
-function stalledBecause(why: string): string {
-  return `**Stalled**: ${why}\n\nWaits for a change of the resource.`;
+async function stall(why: string, change: () => Promise<void>): Promise<void> {
+  setCurrentDetails(`**Stalled**: ${why}\n\nWaits for a change of the resource.`);
+  await markedAsStalled(change);
 }
 
 function waitingFor({ on, did }: Waiting): string {

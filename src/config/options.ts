@@ -198,6 +198,12 @@ export const OPTIONS = {
     fallback: '0s',
     onlyFor: 'promote',
   },
+  'move-open-runs': {
+    group: PROMOTE,
+    help: 'start what is still open on other versions afresh on this one',
+    fallback: 'false',
+    onlyFor: 'promote',
+  },
   'payload-keys': {
     group: ENCRYPTION,
     argument: 'file',

@@ -81,7 +81,10 @@ export interface Controller<
   readonly endsWithNamespace?: true;
   /** Only where the resources are Namespaces: whether this one is being deleted. The other controllers are told. */
   isNamespaceGoing?(primary: Primary): boolean;
-  /** What the operator's service account must be allowed, all of it and nothing more. */
+  /**
+   * What its activities must be allowed, all of it and nothing more. What the watcher must be allowed, to list and
+   * to watch, follows from `primary` and `children`.
+   */
   readonly permissions: readonly PolicyRule[];
 }
 

@@ -4,6 +4,7 @@ import { errorFromAnswer, errorFromCredentials, errorFromFailure } from './error
 import { exchange, openStream, type Answer, type Stream } from './exchange.ts';
 import { LineSplitter } from './lines.ts';
 import type { KubernetesObject } from '../contract/object.ts';
+import { SILENT, type RequestAbout, type Telemetry } from '../contract/telemetry.ts';
 import { closeTransport, openTransport, type Transport, type TransportTarget } from './transport.ts';
 
 export interface KubernetesClient {
@@ -62,6 +63,8 @@ export interface ClientOptions {
   readonly version?: string;
   /** Most connections for requests; watches have their own. Default: 64. */
   readonly connections?: number;
+  /** Who is told of each request. Default: nobody. */
+  readonly telemetry?: Pick<Telemetry, 'request'>;
 }
 
 /** @throws ApiError from its methods; itself it opens no connection. */
@@ -83,6 +86,8 @@ class DirectClient implements KubernetesClient {
   readonly #origin: string;
   /** What stands before every path: the server's URL may have one, behind a gateway. */
   readonly #prefix: string;
+  readonly #host: string;
+  readonly #telemetry: Pick<Telemetry, 'request'>;
 
   constructor(kubeConfig: KubeConfig, options: ClientOptions) {
     const cluster = kubeConfig.getCurrentCluster();
@@ -90,6 +95,8 @@ class DirectClient implements KubernetesClient {
     const url = new URL(cluster.server);
     this.server = cluster.server;
     this.#origin = url.origin;
+    this.#host = url.host;
+    this.#telemetry = options.telemetry ?? SILENT;
     this.#prefix = url.pathname.replace(/\/+$/, '');
     this.#credentials = new CredentialSource(kubeConfig);
     this.#headers = new HeaderCache(`durable-operator/${options.version ?? 'unreleased'}`);
@@ -122,7 +129,7 @@ class DirectClient implements KubernetesClient {
 
   #exchange(options: RequestOptions, credentials: Credentials): Promise<Answer> {
     const contentType = options.body === undefined ? undefined : contentTypeOf(options);
-    return exchange(this.#connections.for(credentials).requests, {
+    const sent = exchange(this.#connections.for(credentials).requests, {
       origin: this.#origin,
       method: options.method,
       path: this.#prefix + options.path + queryString(options.query),
@@ -131,10 +138,11 @@ class DirectClient implements KubernetesClient {
       timeoutMs: options.timeoutMs ?? REQUEST_TIMEOUT_MS,
       signal: options.signal,
     });
+    return this.#observed({ ...options, isWatch: false }, sent);
   }
 
   #openWatch(options: WatchOptions, credentials: Credentials): Promise<Stream | Answer> {
-    return openStream(this.#connections.for(credentials).watches, {
+    const opened = openStream(this.#connections.for(credentials).watches, {
       origin: this.#origin,
       method: 'GET',
       path: this.#prefix + options.path + queryString({ ...options.query, watch: 1 }),
@@ -142,6 +150,22 @@ class DirectClient implements KubernetesClient {
       timeoutMs: options.connectTimeoutMs ?? WATCH_CONNECT_TIMEOUT_MS,
       signal: options.signal,
     });
+    return this.#observed({ method: 'GET', path: options.path, isWatch: true }, opened);
+  }
+
+  async #observed<A extends { readonly status: number }>(
+    { method, path, isWatch }: Omit<RequestAbout, 'host'>,
+    answering: Promise<A>,
+  ): Promise<A> {
+    const observer = this.#telemetry.request({ method, path, isWatch, host: this.#host });
+    try {
+      const answer = await answering;
+      observer.answered(answer.status);
+      return answer;
+    } catch (error) {
+      observer.failed();
+      throw error;
+    }
   }
 
   /** Asks with the credentials in hand and, where they are rejected and others can be had, once more with those. */

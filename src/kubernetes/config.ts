@@ -2,11 +2,9 @@ import { KubeConfig } from '@kubernetes/client-node';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parse } from 'yaml';
+import { ConfigurationError } from '../contract/configuration-error.ts';
 
-/** Which cluster cannot be told from flags and environment; the message is one line and says what to do. */
-export class ConfigurationError extends Error {
-  override readonly name = 'ConfigurationError';
-}
+export { ConfigurationError };
 
 export interface ClusterChoice {
   /** `--run-outside-cluster`: never use a pod's own service account. */

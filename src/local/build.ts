@@ -11,6 +11,7 @@ import {
   PROGRAMS,
   readPins,
   type ProgramName,
+  type StackProgramName,
 } from './server-pins.ts';
 
 export interface BuildProgress {
@@ -24,8 +25,10 @@ export interface BuildProgress {
   state: 'found' | 'cached' | 'building' | 'built';
 }
 
-/** Absolute paths of the programs, by name. */
-export type ServerBinaries = Record<ProgramName, string>;
+/** Absolute paths of programs, by name. */
+export type Binaries = Record<ProgramName, string>;
+/** Those of the local stack. */
+export type ServerBinaries = Record<StackProgramName, string>;
 
 export interface BuildOptions {
   onProgress?: (progress: BuildProgress) => void;
@@ -52,8 +55,8 @@ export async function buildServers(options: BuildOptions): Promise<ServerBinarie
 export async function buildPrograms(
   names: readonly ProgramName[],
   options: BuildOptions,
-): Promise<Partial<ServerBinaries>> {
-  const found: Partial<ServerBinaries> = {};
+): Promise<Partial<Binaries>> {
+  const found: Partial<Binaries> = {};
   for (const [position, name] of names.entries()) {
     const turn = { server: name, index: position + 1, total: names.length };
     found[name] = await obtain(name, {
@@ -136,8 +139,8 @@ async function isExecutable(file: string): Promise<boolean> {
   );
 }
 
-function complete(found: Partial<ServerBinaries>): ServerBinaries {
-  const path = (name: ProgramName): string => {
+function complete(found: Partial<Binaries>): ServerBinaries {
+  const path = (name: StackProgramName): string => {
     const at = found[name];
     if (at === undefined) throw new Error(`${name} was neither found nor built`);
     return at;

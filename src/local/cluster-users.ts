@@ -6,9 +6,8 @@ export interface ClusterUser {
 
 const MASTERS = ['system:masters'];
 
-/** The people: `admin` may do everything; `operator` is authenticated, and may do what RBAC gives it. */
+/** May do everything. */
 export const ADMIN = 'admin';
-export const OPERATOR = 'operator';
 
 /** Each component has a name of its own, so that the audit log tells them apart. */
 export const COMPONENT_USERS = {
@@ -19,7 +18,6 @@ export const COMPONENT_USERS = {
 
 export const CLUSTER_USERS: readonly ClusterUser[] = [
   { name: ADMIN, groups: MASTERS },
-  { name: OPERATOR, groups: [] },
   ...Object.values(COMPONENT_USERS).map((name) => ({ name, groups: MASTERS })),
 ];
 

@@ -2,6 +2,7 @@ import { Client } from '@temporalio/client';
 import { chosenControllers } from '../config/controllers.ts';
 import type { Config } from '../config.ts';
 import { createKubernetesClient, type KubernetesClient } from '../kubernetes/client.ts';
+import { dataConverterFor } from '../temporal/data-converter.ts';
 import { applyCustomResources, type CustomResources } from './custom-resources.ts';
 import type { UnexpectedExit } from './guarded-servers.ts';
 import { lastLines } from './last-lines.ts';
@@ -109,8 +110,9 @@ async function converge(
   { surroundings, cluster }: Connected,
   signal: AbortSignal,
 ): Promise<void> {
+  const dataConverter = await dataConverterFor(config.payloadKeys);
   const connection = await connectTo(surroundings, config);
-  const temporal = new Client({ connection, namespace: config.temporal.namespace });
+  const temporal = new Client({ connection, namespace: config.temporal.namespace, dataConverter });
   const controllers = chosenControllers(config);
   try {
     await runSamples({ cluster, temporal, controllers, table: liveTable(process.stdout), say, signal });

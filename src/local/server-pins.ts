@@ -13,7 +13,11 @@ export const PROGRAMS = [
   'kwok',
   'temporal',
 ] as const;
-export type ProgramName = (typeof PROGRAMS)[number];
+export type StackProgramName = (typeof PROGRAMS)[number];
+
+/** What only tests run; built as the others are, but not for the local stack. */
+export const TEST_PROGRAMS = ['compose-spec', 'helm'] as const;
+export type ProgramName = StackProgramName | (typeof TEST_PROGRAMS)[number];
 
 /** Where a program comes from and how it is built. */
 export interface ProgramSource {
@@ -42,6 +46,14 @@ function kubernetesProgram(name: string, versionArguments: readonly string[]): P
 }
 
 export const PROGRAM_SOURCES: Readonly<Record<ProgramName, ProgramSource>> = {
+  'compose-spec': {
+    folder: 'compose',
+    goPackage: 'github.com/compose-spec/compose-go/v2/cmd',
+    goModule: 'github.com/compose-spec/compose-go/v2',
+    ldflags: stripped,
+    // It cannot tell its version, so one on the PATH is never taken for the pinned one.
+    versionArguments: ['-h'],
+  },
   etcd: {
     folder: 'etcd',
     goPackage: 'go.etcd.io/etcd/server/v3',
@@ -53,6 +65,13 @@ export const PROGRAM_SOURCES: Readonly<Record<ProgramName, ProgramSource>> = {
   'kube-controller-manager': kubernetesProgram('kube-controller-manager', ['--version']),
   'kube-scheduler': kubernetesProgram('kube-scheduler', ['--version']),
   kubectl: kubernetesProgram('kubectl', ['version', '--client']),
+  helm: {
+    folder: 'helm',
+    goPackage: 'helm.sh/helm/v4/cmd/helm',
+    goModule: 'helm.sh/helm/v4',
+    ldflags: stripped,
+    versionArguments: ['version'],
+  },
   kwok: {
     folder: 'kwok',
     goPackage: 'sigs.k8s.io/kwok/cmd/kwok',

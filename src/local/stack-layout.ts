@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import type { ProgramName } from './server-pins.ts';
+import type { StackProgramName } from './server-pins.ts';
 
 /** The servers of a stack, in the order in which they depend on each other. */
-export type ServerName = Exclude<ProgramName, 'kubectl'>;
+export type ServerName = Exclude<StackProgramName, 'kubectl'>;
 
 /** All at 127.0.0.1. */
 export interface StackPorts {

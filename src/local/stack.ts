@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path';
 import type { ServerBinaries } from './build.ts';
 import { writeClusterFiles, writeKubeconfigs } from './cluster-files.ts';
 import { askCluster } from './cluster-requests.ts';
-import { ADMIN, CLUSTER_USERS } from './cluster-users.ts';
+import { ADMIN } from './cluster-users.ts';
 import { startGuardian, type GuardedServers, type UnexpectedExit } from './guarded-servers.ts';
 import type { Launch } from './guardian-protocol.ts';
 import { lastLines } from './last-lines.ts';
@@ -17,7 +17,7 @@ import {
 } from './readiness.ts';
 import { SERVER_ARGUMENTS, SIMULATED_NODE, type CommandContext } from './server-commands.ts';
 import { choosePorts, claim, makeFolder, saveLogs } from './stack-folder.ts';
-import { layoutOf, type ServerName, type StackLayout, type StackPorts } from './stack-layout.ts';
+import { layoutOf, type ServerName, type StackPorts } from './stack-layout.ts';
 import { temporalServes } from './temporal-readiness.ts';
 import { unreachable } from '../contract/unreachable.ts';
 
@@ -55,8 +55,6 @@ export interface Stack {
   ports: StackPorts;
   /** The file of the user `admin`, who may do everything. */
   kubeconfig: string;
-  /** The file of another user: `operator` may do only what RBAC gives it. @throws where there is no such user */
-  kubeconfigFor(user: string): Promise<string>;
   /** Every request to the API server, one JSON object a line; only where `audit` was asked for. */
   auditLog?: string;
   /** `127.0.0.1:<port>` */
@@ -251,7 +249,6 @@ function stackOf(stack: Prepared): Stack {
     dir: layout.dir,
     ports,
     kubeconfig: layout.kubeconfig(ADMIN),
-    kubeconfigFor: (user) => kubeconfigOf(layout, user),
     ...(stack.audit ? { auditLog: layout.auditLog } : {}),
     temporalAddress: `127.0.0.1:${ports.temporal}`,
     temporalUiUrl: `http://127.0.0.1:${ports.temporalUi}`,
@@ -265,12 +262,6 @@ function stackOf(stack: Prepared): Stack {
     stopServer: (name) => servers.stop(name),
     startServer: (name) => restart(stack, name),
   };
-}
-
-function kubeconfigOf(layout: StackLayout, user: string): Promise<string> {
-  const known = CLUSTER_USERS.map(({ name }) => name);
-  if (known.includes(user)) return Promise.resolve(layout.kubeconfig(user));
-  return Promise.reject(new Error(`the local cluster has no user ${user}; use one of: ${known.join(', ')}`));
 }
 
 async function restart(stack: Prepared, name: ServerName): Promise<void> {

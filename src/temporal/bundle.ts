@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, DefaultLogger, type WorkerOptions } from '@temporalio/worker';
+import { ENCODED_FAILURES } from './data-converter.ts';
 
 export type WorkflowBundle = NonNullable<WorkerOptions['workflowBundle']>;
 
@@ -10,26 +11,39 @@ const here = dirname(fileURLToPath(import.meta.url));
 /** In `dist/` this file is JavaScript, and so are the workflows beside it. */
 const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
 const workflowsPath = join(here, `../../workflows/index.${extension}`);
-const builtBundlePath = join(here, '../../workflow-bundle.js');
+
+/** How workflows write the text of their failures: readable, or into a payload, which is encrypted as all are. */
+export type FailureText = 'readable' | 'in-payload';
+const FAILURE_TEXTS: readonly FailureText[] = ['readable', 'in-payload'];
+
+const builtBundleOf: Readonly<Record<FailureText, string>> = {
+  readable: join(here, '../../workflow-bundle.js'),
+  'in-payload': join(here, '../../workflow-bundle-encrypting.js'),
+};
 
 /** The workflows as the worker loads them: what the build has made, or, in a source tree, made now. */
-export async function workflowBundle(): Promise<WorkflowBundle> {
-  if (extension === 'js' && existsSync(builtBundlePath)) return { codePath: builtBundlePath };
-  return makeWorkflowBundle();
+export async function workflowBundle(failures: FailureText = 'readable'): Promise<WorkflowBundle> {
+  const codePath = builtBundleOf[failures];
+  if (extension === 'js' && existsSync(codePath)) return { codePath };
+  return makeWorkflowBundle(failures);
 }
 
 /** Bundling takes seconds and memory, so a build does it beforehand. */
-export async function makeWorkflowBundle(): Promise<{ code: string }> {
+export async function makeWorkflowBundle(failures: FailureText = 'readable'): Promise<{ code: string }> {
   // Webpack is talkative at every other level.
   return bundleWorkflowCode({
     workflowsPath,
     logger: new DefaultLogger('WARN'),
     preloadModules: ['@temporalio/workflow'],
+    ...(failures === 'in-payload' && { failureConverterPath: ENCODED_FAILURES }),
   });
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  await mkdir(dirname(builtBundlePath), { recursive: true });
-  const { code } = await makeWorkflowBundle();
-  await writeFile(builtBundlePath, code);
+  for (const failures of FAILURE_TEXTS) {
+    const path = builtBundleOf[failures];
+    await mkdir(dirname(path), { recursive: true });
+    const { code } = await makeWorkflowBundle(failures);
+    await writeFile(path, code);
+  }
 }

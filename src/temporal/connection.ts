@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { NativeConnection, type NativeConnectionOptions } from '@temporalio/worker';
+import { ConfigurationError } from '../contract/configuration-error.ts';
 import type { Logger } from '../contract/logger.ts';
+import { connectionProblem } from './connection-problem.ts';
 import { registerSearchAttributes } from './search-attributes.ts';
 
 export interface ConnectRequest {
@@ -19,21 +21,25 @@ export interface ConnectRequest {
  *
  * One connection serves client and worker, so that a start can hand its first task over at once.
  *
- * @throws AbortError where the signal came first
+ * @throws AbortError where the signal came first; ConfigurationError where waiting cannot help
  */
 export async function connectToTemporal(request: ConnectRequest): Promise<NativeConnection> {
   const { address, namespace } = request;
   const connection = await persistently(
     request,
     () => NativeConnection.connect(request.options),
-    (words) =>
-      `Temporal at ${address} cannot be reached (${words}): waiting for it; TEMPORAL_ADDRESS says where it is`,
+    (message) => {
+      const { words, advice, mayPass } = connectionProblem(message);
+      const where = `Temporal at ${address} cannot be reached (${words})`;
+      if (!mayPass) throw new ConfigurationError(`${where}; ${advice}`);
+      return `${where}: waiting for it; ${advice}`;
+    },
   );
   await persistently(
     request,
     () => registerSearchAttributes(connection, namespace),
-    (words) =>
-      `Temporal at ${address} cannot be used, namespace "${namespace}" (${words}): waiting; TEMPORAL_NAMESPACE says which`,
+    (message) =>
+      `Temporal at ${address} cannot be used, namespace "${namespace}" (${message}): waiting; TEMPORAL_NAMESPACE says which`,
   );
   return connection;
 }
@@ -44,7 +50,7 @@ const MOST_WAIT_MS = 10_000;
 async function persistently<T>(
   { log, signal }: ConnectRequest,
   attempt: () => Promise<T>,
-  problem: (words: string) => string,
+  problem: (message: string) => string,
 ): Promise<T> {
   let said = '';
   for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, MOST_WAIT_MS)) {

@@ -1,14 +1,12 @@
-import {
-  Client,
-  isGrpcServiceError,
-  WorkflowExecutionAlreadyStartedError,
-  WorkflowNotFoundError,
-} from '@temporalio/client';
+import { Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
+import type { DataConverter } from '@temporalio/common';
 import type { NativeConnection } from '@temporalio/worker';
-import { workflowIdFor } from '../contract/resource.ts';
+import { workflowIdFor, type ResourceRef } from '../contract/resource.ts';
 import { CHANGED_SIGNAL, type RunInput } from '../contract/run.ts';
-import { RunsUnavailable, type Runs, type StartRequest } from '../watcher/runs.ts';
-import { searchAttributesOf } from './search-attributes.ts';
+import type { Telemetry } from '../contract/telemetry.ts';
+import { RunsUnavailable, type OpenRun, type Runs, type StartRequest } from '../watcher/runs.ts';
+import { GRPC, grpcStatusOf } from './grpc-status.ts';
+import { isStalled, registerSearchAttributes, searchAttributesOf } from './search-attributes.ts';
 
 export interface RunsOptions {
   readonly connection: NativeConnection;
@@ -16,38 +14,39 @@ export interface RunsOptions {
   readonly taskQueue: string;
   /** Whether a worker of this process shares the connection: then a start may hand over its first task. */
   readonly eager: boolean;
+  /** Undefined: Temporal's own. */
+  readonly dataConverter?: DataConverter;
+  /** Is told of each run that is started. */
+  readonly telemetry: Pick<Telemetry, 'runStarted'>;
 }
 
 const CALL_TIMEOUT_MS = 5_000;
-const WORKFLOW_TASK_TIMEOUT = '5s';
 const LIST_TIMEOUT_MS = 30_000;
 
 /** The runs of one task queue, on a Temporal server. */
-export function temporalRuns({ connection, namespace, taskQueue, eager }: RunsOptions): Runs {
-  const client = new Client({ connection, namespace });
+export function temporalRuns(options: RunsOptions): Runs {
+  const { connection, namespace, taskQueue, eager, dataConverter = {}, telemetry } = options;
+  const client = new Client({ connection, namespace, dataConverter });
   return {
-    async start({ ref, workflowType, summary, reason, seen }: StartRequest) {
+    async start({ ref, workflowType, summary, reason, seen, neededSinceMs }: StartRequest) {
       const input: RunInput = { ref, reason, seen };
       try {
-        await connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, () =>
+        const run = await connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, () =>
           client.workflow.start(workflowType, {
-            workflowId: workflowIdFor(ref),
-            taskQueue,
+            ...startOptionsFor({ ref, taskQueue, summary }),
             args: [input],
             requestEagerStart: eager,
-            // After a worker was killed, its runs go on elsewhere only then.
-            workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
-            typedSearchAttributes: searchAttributesOf(ref),
-            staticSummary: summary,
             // An open run is told; a closed one is followed by the next of the same id.
             workflowIdConflictPolicy: 'FAIL',
-            workflowIdReusePolicy: 'ALLOW_DUPLICATE',
           }),
         );
+        telemetry.runStarted({ ref, reason, runId: run.firstExecutionRunId, neededSinceMs });
         return 'started';
       } catch (error) {
         if (error instanceof WorkflowExecutionAlreadyStartedError) return 'already-open';
-        throw unavailableOr(error);
+        if (!lacksSearchAttributes(error)) throw unavailableOr(error);
+        await registerSearchAttributes(connection, namespace);
+        throw new RunsUnavailable('search attributes were missing, and are registered', { cause: error });
       }
     },
 
@@ -67,8 +66,9 @@ export function temporalRuns({ connection, namespace, taskQueue, eager }: RunsOp
       const query = `TaskQueue = '${taskQueue}' AND ExecutionStatus = 'Running'`;
       try {
         return await connection.withDeadline(Date.now() + LIST_TIMEOUT_MS, async () => {
-          const open = new Set<string>();
-          for await (const { workflowId } of client.workflow.list({ query })) open.add(workflowId);
+          const open = new Map<string, OpenRun>();
+          for await (const run of client.workflow.list({ query }))
+            open.set(run.workflowId, { isStalled: isStalled(run) });
           return open;
         });
       } catch (error) {
@@ -78,19 +78,45 @@ export function temporalRuns({ connection, namespace, taskQueue, eager }: RunsOp
   };
 }
 
-/** gRPC status codes by which a server, or the way to it, says "not now": no key can be blamed for them. */
-const NOT_NOW = new Set([
-  1, // CANCELLED
-  4, // DEADLINE_EXCEEDED
-  7, // PERMISSION_DENIED
-  8, // RESOURCE_EXHAUSTED
-  13, // INTERNAL
-  14, // UNAVAILABLE
-  16, // UNAUTHENTICATED
+/** What all runs of a resource have in common, whoever starts them. */
+export function startOptionsFor({ ref, taskQueue, summary }: RunDescription) {
+  return {
+    workflowId: workflowIdFor(ref),
+    taskQueue,
+    // After a worker was killed, its runs go on elsewhere only then.
+    workflowTaskTimeout: '5s',
+    typedSearchAttributes: searchAttributesOf(ref),
+    staticSummary: summary,
+    workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+  } as const;
+}
+
+interface RunDescription {
+  readonly ref: ResourceRef;
+  readonly taskQueue: string;
+  readonly summary: string;
+}
+
+/** What a server, or the way to it, says for "not now": no key can be blamed for it. */
+const NOT_NOW: ReadonlySet<number> = new Set([
+  GRPC.cancelled,
+  GRPC.deadlineExceeded,
+  GRPC.permissionDenied,
+  GRPC.resourceExhausted,
+  GRPC.internal,
+  GRPC.unavailable,
+  GRPC.unauthenticated,
 ]);
 
-function unavailableOr(error: unknown): unknown {
-  const cause = error instanceof Error && isGrpcServiceError(error.cause) ? error.cause : error;
-  if (!isGrpcServiceError(cause) || !NOT_NOW.has(cause.code)) return error;
-  return new RunsUnavailable(cause.details || cause.message, { cause: error });
+/** They are registered at the operator's start; a database that was made anew since does not have them. */
+function lacksSearchAttributes(error: unknown): boolean {
+  const { code, message = '' } = grpcStatusOf(error) ?? {};
+  return code === GRPC.invalidArgument && message.includes('search attribute');
+}
+
+/** @returns RunsUnavailable where waiting helps, else the error itself */
+export function unavailableOr(error: unknown): unknown {
+  const status = grpcStatusOf(error);
+  if (status === undefined || !NOT_NOW.has(status.code)) return error;
+  return new RunsUnavailable(status.message, { cause: error });
 }

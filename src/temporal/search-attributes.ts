@@ -1,9 +1,10 @@
+import type { WorkflowExecutionInfo } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common';
 import type { NativeConnection } from '@temporalio/worker';
 import type { ResourceRef } from '../contract/resource.ts';
-import { SEARCH_ATTRIBUTES } from '../contract/search-attributes.ts';
+import { SEARCH_ATTRIBUTES, STALLED } from '../contract/search-attributes.ts';
 
-const { controller, namespace, name, uid } = SEARCH_ATTRIBUTES;
+const { controller, namespace, name, uid, state } = SEARCH_ATTRIBUTES;
 
 /** `INDEXED_VALUE_TYPE_KEYWORD`: temporal/api/enums/v1/common.proto; the package's own enum cannot be imported by name. */
 const KEYWORD = 2;
@@ -14,6 +15,13 @@ const KEYS = {
   name: defineSearchAttributeKey(name, SearchAttributeType.KEYWORD),
   uid: defineSearchAttributeKey(uid, SearchAttributeType.KEYWORD),
 };
+
+const STATE = defineSearchAttributeKey(state, SearchAttributeType.KEYWORD);
+
+/** Whether the run says of itself that it waits for a change of its resource. */
+export function isStalled({ typedSearchAttributes }: WorkflowExecutionInfo): boolean {
+  return typedSearchAttributes.get(STATE) === STALLED;
+}
 
 export function searchAttributesOf(ref: ResourceRef): TypedSearchAttributes {
   return new TypedSearchAttributes([

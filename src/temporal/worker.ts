@@ -2,11 +2,15 @@ import {
   makeTelemetryFilterString,
   Runtime,
   Worker,
+  type MetricsExporterConfig,
   type NativeConnection,
+  type WorkerDeploymentOptions,
   type WorkerOptions,
 } from '@temporalio/worker';
+import type { DataConverter } from '@temporalio/common';
 import type { Logger } from '../contract/logger.ts';
 import { workflowBundle, type WorkflowBundle } from './bundle.ts';
+import type { WorkerVersion } from './versions.ts';
 import { withFastWorkflowThreads } from './workflow-threads.ts';
 
 /**
@@ -14,16 +18,24 @@ import { withFastWorkflowThreads } from './workflow-threads.ts';
  * time after the run's effect shows: hence many slots, and few starts under way. Measured with `npm run bench`.
  */
 const WORKFLOW_SLOTS = 200;
+const ACTIVITY_SLOTS = 100;
+/** Quick passes have a slot each of their own, besides those of durable ones. */
+export const PASSES_AT_ONCE = WORKFLOW_SLOTS + ACTIVITY_SLOTS;
 export const STARTS_UNDER_WAY = 10;
 
-/** Rust's own logs and the SDK's come out of our logger; signals are the program's to handle. */
-export function installRuntime(log: Logger): void {
+/**
+ * Rust's own logs and the SDK's come out of our logger; signals are the program's to handle.
+ *
+ * @param metricsAddress where the SDK's own metrics are served, as `127.0.0.1:40001`; undefined: nowhere
+ */
+export function installRuntime(log: Logger, metricsAddress?: string): void {
   const at = (level: 'debug' | 'info' | 'warn' | 'error') => (message: string, fields?: object) =>
     log[level](withoutBigInts(fields ?? {}), message);
   Runtime.install({
     shutdownSignals: [],
     telemetryOptions: {
       logging: { forward: {}, filter: makeTelemetryFilterString({ core: 'WARN', other: 'ERROR' }) },
+      ...(metricsAddress !== undefined && { metrics: metricsAt(metricsAddress) }),
     },
     logger: {
       log: (level, message, fields) => at(level === 'TRACE' ? 'debug' : lower(level))(message, fields),
@@ -36,32 +48,54 @@ export function installRuntime(log: Logger): void {
   });
 }
 
+/** In seconds, and named as Prometheus wants it; `service_name` would say the same of every series. */
+function metricsAt(bindAddress: string): MetricsExporterConfig {
+  const prometheus = {
+    bindAddress,
+    countersTotalSuffix: true,
+    unitSuffix: true,
+    useSecondsForDurations: true,
+  };
+  return { attachServiceName: false, prometheus };
+}
+
 export interface WorkerRequest {
   readonly connection: NativeConnection;
   readonly namespace: string;
   readonly taskQueue: string;
   readonly activities: object;
+  /** Undefined: Temporal's own. */
+  readonly dataConverter?: DataConverter;
+  /** Undefined: without Worker Versioning. */
+  readonly version?: WorkerVersion;
 }
 
 /** A worker for all workflows and activities. Shut down, it lets what is in hand end first. */
 export async function createWorker(request: WorkerRequest): Promise<Worker> {
-  const bundle = await workflowBundle();
+  const isPlain = request.dataConverter?.failureConverterPath === undefined;
+  const bundle = await workflowBundle(isPlain ? 'readable' : 'in-payload');
   return withFastWorkflowThreads(() => Worker.create(optionsFor(request, bundle)));
 }
 
-function optionsFor(request: WorkerRequest, workflowBundle: WorkflowBundle): WorkerOptions {
+function optionsFor({ version, ...request }: WorkerRequest, workflowBundle: WorkflowBundle): WorkerOptions {
   return {
     ...request,
     workflowBundle,
+    ...(version !== undefined && { workerDeploymentOptions: pinnedTo(version) }),
     maxConcurrentWorkflowTaskExecutions: WORKFLOW_SLOTS,
     maxConcurrentLocalActivityExecutions: WORKFLOW_SLOTS,
-    maxConcurrentActivityTaskExecutions: 100,
+    maxConcurrentActivityTaskExecutions: ACTIVITY_SLOTS,
     // The default grows with the heap; a run that ended is not asked for again.
     maxCachedWorkflows: 100,
     // Under the 10 s that a Pod is given; an activity's own requests are shorter.
     shutdownGraceTime: '6s',
     shutdownForceTime: '8s',
   };
+}
+
+/** A run ends on the version that began it. */
+export function pinnedTo(version: WorkerVersion): WorkerDeploymentOptions {
+  return { useWorkerVersioning: true, version, defaultVersioningBehavior: 'PINNED' };
 }
 
 function lower(level: string): 'debug' | 'info' | 'warn' | 'error' {

@@ -1,10 +1,11 @@
 import { NO_WORK, type Controller } from '../contract/controller.ts';
 import type { Logger } from '../contract/logger.ts';
 import { displayName, parseWorkflowId, workflowIdFor, type ResourceRef } from '../contract/resource.ts';
+import { SILENT, type RunsState, type Telemetry } from '../contract/telemetry.ts';
 import { backoffMs, pendingFor, type Pending } from './pending.ts';
 import { ReadyQueue } from './ready-queue.ts';
 import type { Evaluation } from './resources.ts';
-import { RunsUnavailable, type Runs } from './runs.ts';
+import { NotLeading, RunsUnavailable, type OpenRun, type Runs } from './runs.ts';
 
 /** What the dispatcher asks of the projections. */
 export interface Known {
@@ -20,10 +21,19 @@ export interface DispatcherOptions {
   readonly runs: Runs;
   readonly known: Known;
   readonly log: Logger;
+  /** Default: nobody observes. */
+  readonly telemetry?: Telemetry | undefined;
   /** Starts and signals under way at a time; keep it under the worker's workflow slots, for eager starts. */
   readonly concurrency: number;
   /** The longest that a run without effect waits before it is started anew. */
   readonly resyncMs: number;
+}
+
+/** What a list of the open runs says of one. */
+interface Listed extends OpenRun {
+  readonly askedAtMs: number;
+  /** Tell even one that was told before. */
+  readonly again: boolean;
 }
 
 /** A run is not told of changes while younger than this, nor more often: see docs/adr/0003-local-first.md. */
@@ -53,6 +63,7 @@ export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #pending = new Map<string, Pending>();
   readonly #queue: ReadyQueue;
+  readonly #telemetry: Telemetry;
   /** Runs whose effect the watch has yet to show. */
   readonly #awaited = new Map<string, () => void>();
   #unavailableTimes = 0;
@@ -60,7 +71,8 @@ export class Dispatcher {
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
-    this.#queue = new ReadyQueue((id) => this.#dispatch(id), options.concurrency);
+    this.#telemetry = options.telemetry ?? SILENT;
+    this.#queue = new ReadyQueue((id) => this.#dispatch(id), options.concurrency, this.#telemetry.queue);
   }
 
   /** What keeps runs from being started, in a sentence. */
@@ -72,6 +84,15 @@ export class Dispatcher {
   /** Resources that may have an open run, or wait for one. */
   get pendingCount(): number {
     return this.#pending.size;
+  }
+
+  /** How many runs are open, by controller. */
+  get runs(): RunsState[] {
+    const open = [...this.#pending.values()].filter(isOpen);
+    return [...new Set(open.map(controllerOf))].map((controller) => {
+      const runs = open.filter((pending) => controllerOf(pending) === controller);
+      return { controller, open: runs.length, stalled: runs.filter(({ stalled }) => stalled).length };
+    });
   }
 
   /** Whether runs are being started just now, so that a look at the open ones would soon be out of date. */
@@ -103,7 +124,11 @@ export class Dispatcher {
   runEnded(ref: ResourceRef): void {
     const id = workflowIdFor(ref);
     const pending = this.#pending.get(id);
-    if (pending === undefined || pending.told === NOT_NEEDED) return;
+    if (pending === undefined) return;
+    if (pending.told === NOT_NEEDED) {
+      if (!pending.busy && !pending.dirty) this.#pending.delete(id);
+      return;
+    }
     pending.told = undefined;
     pending.run = 'unknown';
     pending.listed = false;
@@ -131,11 +156,12 @@ export class Dispatcher {
     for (const [id, pending] of this.#pending) {
       if (!open.has(id)) this.#hasEnded(id, pending, askedAtMs);
     }
-    for (const id of open) this.#isOpen(id, askedAtMs, again);
+    for (const [id, run] of open) this.#isOpen(id, { ...run, askedAtMs, again });
   }
 
   #isNeeded(id: string, { ref, verdict, fingerprint }: Evaluation): void {
     const pending = this.#obtain(id, ref);
+    pending.neededSinceMs ??= Date.now();
     if (pending.told === fingerprint) return;
     if (isUnderWay(verdict, pending)) {
       this.#needsNoTelling(id, pending, fingerprint);
@@ -148,13 +174,23 @@ export class Dispatcher {
   #isNotNeeded(id: string, ref: ResourceRef): void {
     this.#options.log.debug(ref, 'no update required');
     const pending = this.#pending.get(id);
-    if (pending === undefined || pending.told === NOT_NEEDED) return;
+    if (pending === undefined) return;
+    this.#needEnded(pending);
+    if (pending.told === NOT_NEEDED) return;
     pending.told = undefined;
     pending.fruitless = 0;
     this.#awaited.get(id)?.();
     pending.notBeforeMs = Date.now() + TELL_AFTER_MS;
     if (pending.run === 'open') this.#enqueue(id, pending);
     else if (!pending.busy && pending.touchedAtMs === 0) this.#pending.delete(id);
+  }
+
+  #needEnded(pending: Pending): void {
+    const { ref, neededSinceMs } = pending;
+    if (neededSinceMs === undefined) return;
+    const seconds = (Date.now() - neededSinceMs) / 1000;
+    this.#telemetry.needEnded({ controller: ref.controller, seconds });
+    pending.neededSinceMs = undefined;
   }
 
   /** The run that was started or told is at it by itself. */
@@ -182,7 +218,7 @@ export class Dispatcher {
     this.#enqueue(id, pending);
   }
 
-  #isOpen(id: string, askedAtMs: number, again: boolean): void {
+  #isOpen(id: string, { isStalled, askedAtMs, again }: Listed): void {
     const ref = parseWorkflowId(id);
     if (ref === undefined || !this.#options.known.covers(ref)) return;
     const wasKnown = this.#pending.has(id);
@@ -190,6 +226,7 @@ export class Dispatcher {
     if (pending.busy || pending.touchedAtMs > askedAtMs - YOUNG_MS) return;
     pending.run = 'open';
     pending.listed = true;
+    pending.stalled = isStalled;
     const evaluation = this.#options.known.find(ref);
     if (evaluation?.verdict.needsWork) {
       if (!wasKnown) pending.told = evaluation.fingerprint;
@@ -260,7 +297,15 @@ export class Dispatcher {
     }
     const effect = this.#effectOf(id);
     const summary = controller.summary(ref);
-    const end = await this.#options.runs.start({ ref, workflowType, summary, reason, seen });
+    const { neededSinceMs = Date.now() } = pending;
+    const end = await this.#options.runs.start({
+      ref,
+      workflowType,
+      summary,
+      reason,
+      seen,
+      neededSinceMs,
+    });
     this.#options.log.debug({ ...ref, workflowId: id }, `${end}: ${displayName(ref)}: ${reason}`);
     if (end === 'started') {
       this.#touched(pending, 'unknown');
@@ -293,6 +338,7 @@ export class Dispatcher {
   #touched(pending: Pending, run: Pending['run']): void {
     pending.run = run;
     pending.listed = false;
+    pending.stalled = false;
     pending.touchedAtMs = Date.now();
   }
 
@@ -303,6 +349,9 @@ export class Dispatcher {
   }
 
   #failed(pending: Pending, error: unknown): void {
+    // Whoever leads looks at everything, this process too, should it lead again.
+    if (error instanceof NotLeading) return;
+    this.#telemetry.queue.retried(workflowIdFor(pending.ref));
     pending.dirty = true;
     pending.told = undefined;
     if (error instanceof RunsUnavailable) {
@@ -330,6 +379,15 @@ export class Dispatcher {
 /** Whether a run that, as far as is known, is open awaits by itself what comes next. */
 function isUnderWay(verdict: Evaluation['verdict'], { touchedAtMs }: Pending): boolean {
   return verdict.needsWork && verdict.underWay === true && touchedAtMs > 0;
+}
+
+function controllerOf({ ref }: Pending): string {
+  return ref.controller;
+}
+
+/** Whether its run is open, as far as is known. */
+function isOpen({ run, touchedAtMs }: Pending): boolean {
+  return run === 'open' || touchedAtMs > 0;
 }
 
 /** Asks anew: the compiler believes that nobody has set it since. */

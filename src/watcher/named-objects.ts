@@ -2,6 +2,7 @@ import type { Projection } from '../contract/controller.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { KubernetesObject } from '../contract/object.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
+import { SILENT_WATCH, type WatchObserver } from '../contract/telemetry.ts';
 import { found } from '../kubernetes/found.ts';
 import { Backoff } from './backoff.ts';
 import { KnownObjects, type Change } from './known-objects.ts';
@@ -14,6 +15,8 @@ export interface NamedObjectsOptions<P extends Projection> {
   readonly project: (object: KubernetesObject) => P | undefined;
   readonly onChange: (change: Change<P>) => void;
   readonly log: Logger;
+  /** Default: nobody observes. */
+  readonly observer?: WatchObserver;
   readonly everyMs: number;
 }
 
@@ -26,16 +29,19 @@ export class NamedObjects<P extends Projection> {
   readonly #options: NamedObjectsOptions<P>;
   readonly #known: KnownObjects<P>;
   readonly #stopping = new AbortController();
+  readonly #observer: WatchObserver;
   readonly #backoff = new Backoff({ firstMs: 250, maxMs: 30_000, random: Math.random });
   #markSynced: () => void = () => undefined;
   #hasSynced = false;
   #problem: string | undefined;
+  #lastReadAt = Date.now();
   #timer: NodeJS.Timeout | undefined;
   #reading: Promise<void> = Promise.resolve();
 
   constructor(options: NamedObjectsOptions<P>) {
     this.#options = options;
     this.#known = new KnownObjects<P>(options.onChange);
+    this.#observer = options.observer ?? SILENT_WATCH;
     this.synced = new Promise((resolve) => (this.#markSynced = resolve));
   }
 
@@ -51,6 +57,15 @@ export class NamedObjects<P extends Projection> {
 
   /** Those that are read by name are of Kubernetes itself. */
   readonly isApiMissing = false;
+
+  get items(): ReadonlyMap<string, P> {
+    return this.#known.items;
+  }
+
+  /** Since they were last read. */
+  get silenceSeconds(): number {
+    return (Date.now() - this.#lastReadAt) / 1000;
+  }
 
   hasSynced(): boolean {
     return this.#hasSynced;
@@ -79,10 +94,15 @@ export class NamedObjects<P extends Projection> {
       return this.#options.everyMs;
     } catch (error) {
       const problem = error instanceof Error ? error.message : String(error);
-      if (problem !== this.#problem && !this.#stopping.signal.aborted) this.#options.log.warn({}, problem);
-      this.#problem = problem;
+      if (!this.#stopping.signal.aborted) this.#note(problem);
       return this.#backoff.next();
     }
+  }
+
+  #note(problem: string): void {
+    this.#observer.ended('failed');
+    if (problem !== this.#problem) this.#options.log.warn({}, problem);
+    this.#problem = problem;
   }
 
   #readOne(path: string): Promise<KubernetesObject | undefined> {
@@ -99,6 +119,7 @@ export class NamedObjects<P extends Projection> {
       this.#known.listed({ key, uid, resourceVersion, projection: this.#options.project(object) });
     }
     this.#known.listEnded(keys);
+    this.#lastReadAt = Date.now();
     this.#hasSynced = true;
     this.#markSynced();
   }

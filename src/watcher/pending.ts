@@ -12,6 +12,8 @@ export interface Pending {
   run: RunState;
   /** A list of the open runs has shown it, some time after it was last started or told. */
   listed: boolean;
+  /** When it was last listed, it waited for a change of its resource. */
+  stalled: boolean;
   /** The run is to be started or told. */
   dirty: boolean;
   /** A start or signal is under way. */
@@ -22,6 +24,8 @@ export interface Pending {
   touchedAtMs: number;
   /** Not to be started or told before; milliseconds since the epoch. */
   notBeforeMs: number;
+  /** Since when the resource has needed something, in milliseconds since the epoch; undefined: it does not. */
+  neededSinceMs: number | undefined;
   /** How often in a row it could not be started or told. */
   failures: number;
   /** How often in a row a run ended and left its resource as it was. */
@@ -33,11 +37,13 @@ export function pendingFor(ref: ResourceRef): Pending {
     ref,
     run: 'unknown',
     listed: false,
+    stalled: false,
     dirty: false,
     busy: false,
     told: undefined,
     touchedAtMs: 0,
     notBeforeMs: 0,
+    neededSinceMs: undefined,
     failures: 0,
     fruitless: 0,
   };

@@ -1,3 +1,5 @@
+import { SILENT, type QueueObserver } from '../contract/telemetry.ts';
+
 /**
  * Keys that are to be worked on, each at most once however often it is added, in the order in which they
  * became due; at most `concurrency` at a time, and none while paused.
@@ -7,6 +9,7 @@ export class ReadyQueue {
   readonly #timers = new Map<string, { readonly timer: NodeJS.Timeout; readonly dueMs: number }>();
   readonly #work: (key: string) => Promise<void>;
   readonly #concurrency: number;
+  readonly #observer: QueueObserver;
   #inFlight = 0;
   #pausedUntilMs = 0;
   #pauseTimer: NodeJS.Timeout | undefined;
@@ -14,9 +17,10 @@ export class ReadyQueue {
   #idle: (() => void) | undefined;
 
   /** @param work must not reject */
-  constructor(work: (key: string) => Promise<void>, concurrency: number) {
+  constructor(work: (key: string) => Promise<void>, concurrency: number, observer = SILENT.queue) {
     this.#work = work;
     this.#concurrency = concurrency;
+    this.#observer = observer;
   }
 
   /** Keys that are due, in hand, or waiting for their time. */
@@ -38,6 +42,7 @@ export class ReadyQueue {
     }
     this.#forgetTimer(key);
     this.#ready.add(key);
+    this.#observer.added(key);
     this.#pump();
   }
 
@@ -59,6 +64,7 @@ export class ReadyQueue {
     for (const { timer } of this.#timers.values()) clearTimeout(timer);
     this.#timers.clear();
     this.#ready.clear();
+    this.#observer.emptied();
     if (this.#inFlight > 0) await new Promise<void>((resolve) => (this.#idle = resolve));
   }
 
@@ -84,8 +90,10 @@ export class ReadyQueue {
       if (key === undefined) return;
       this.#ready.delete(key);
       this.#inFlight += 1;
+      this.#observer.begun(key);
       void this.#work(key).finally(() => {
         this.#inFlight -= 1;
+        this.#observer.done(key);
         if (this.#inFlight === 0) this.#idle?.();
         this.#pump();
       });

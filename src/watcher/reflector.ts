@@ -1,11 +1,12 @@
 import type { Projection } from '../contract/controller.ts';
 import type { Logger } from '../contract/logger.ts';
+import { SILENT_WATCH, type WatchEnd, type WatchObserver } from '../contract/telemetry.ts';
 import { unreachable } from '../contract/unreachable.ts';
 import type { KubernetesClient, WatchEvent } from '../kubernetes/client.ts';
 import { ApiError, errorFromWatchEvent } from '../kubernetes/errors.ts';
 import type { KubernetesList, KubernetesObject } from '../contract/object.ts';
 import { Backoff } from './backoff.ts';
-import { BrokenWatch, MuteWatch, WatchAttempt } from './watch-attempt.ts';
+import { BrokenWatch, MuteWatch, SilentWatch, WatchAttempt } from './watch-attempt.ts';
 import { isOlder, KnownObjects, type Change, type Sighting } from './known-objects.ts';
 
 export type { Change } from './known-objects.ts';
@@ -23,6 +24,8 @@ export interface ReflectorOptions<P extends Projection> {
   /** Called once a change, in order. A throw is logged, never fatal. */
   readonly onChange: (change: Change<P>) => void;
   readonly log: Logger;
+  /** Default: nobody observes. */
+  readonly observer?: WatchObserver;
   /** Objects a page of a list. Default: 500, as client-go. */
   readonly pageSize?: number;
   /** How long a watch may say nothing. Default: 90,000: the API server sends a bookmark about once a minute. */
@@ -64,6 +67,7 @@ export class Reflector<P extends Projection> {
   readonly #options: ReflectorOptions<P>;
   readonly #known: KnownObjects<P>;
   readonly #backoff: Backoff;
+  readonly #observer: WatchObserver;
   readonly #stopping = new AbortController();
   readonly #markSynced: () => void;
   #hasSynced = false;
@@ -80,6 +84,7 @@ export class Reflector<P extends Projection> {
     this.#options = options;
     this.#known = new KnownObjects<P>((change) => this.#tell(change));
     this.#backoff = new Backoff({ ...(options.backoff ?? BACKOFF), random: this.#random });
+    this.#observer = options.observer ?? SILENT_WATCH;
     const { promise, resolve } = promiseToResolve();
     this.synced = promise;
     this.#markSynced = resolve;
@@ -118,6 +123,11 @@ export class Reflector<P extends Projection> {
     return this.#isApiMissing;
   }
 
+  /** Since the last event, bookmark or list; that there is no such API is a word, too. */
+  get silenceSeconds(): number {
+    return this.#isApiMissing ? 0 : (Date.now() - this.#lastWordAt) / 1000;
+  }
+
   /** `/api/v1/pods: watching, 12 known`. */
   describe(): string {
     return `${this.#options.path}: ${this.#state}, ${this.items.size} known`;
@@ -128,8 +138,10 @@ export class Reflector<P extends Projection> {
       try {
         this.#resumeFrom ??= await this.#list();
         await this.#watch(this.#resumeFrom);
+        if (!this.#isStopped()) this.#observer.ended('ended');
       } catch (error) {
         if (this.#isStopped()) return;
+        this.#observer.ended(howItEnded(error));
         await this.#recoverFrom(error);
       }
     }
@@ -260,6 +272,9 @@ export class Reflector<P extends Projection> {
     this.#lastWordAt = Date.now();
     switch (event.type) {
       case 'ADDED':
+        this.#noteAge(event.object);
+        this.#known.changed(this.#see(event.object));
+        break;
       case 'MODIFIED':
         this.#known.changed(this.#see(event.object));
         break;
@@ -274,6 +289,11 @@ export class Reflector<P extends Projection> {
         return unreachable(event.type);
     }
     this.#resumeAfter(event.object.metadata.resourceVersion);
+  }
+
+  #noteAge({ metadata: { creationTimestamp } }: KubernetesObject): void {
+    if (creationTimestamp === undefined) return;
+    this.#observer.created((Date.now() - Date.parse(creationTimestamp)) / 1000);
   }
 
   #resumeAfter(version: string): void {
@@ -334,6 +354,12 @@ export class Reflector<P extends Projection> {
 
 function isExpired(error: unknown): error is ApiError {
   return error instanceof ApiError && error.classification === 'expired';
+}
+
+function howItEnded(error: unknown): WatchEnd {
+  if (error instanceof SilentWatch) return 'silent';
+  if (error instanceof BrokenWatch) return 'broken';
+  return isExpired(error) ? 'expired' : 'failed';
 }
 
 function hasNoAnswer(error: unknown): error is ApiError {

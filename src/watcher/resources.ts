@@ -9,6 +9,7 @@ import {
 import type { Logger } from '../contract/logger.ts';
 import type { KubernetesObject } from '../contract/object.ts';
 import type { ResourceRef } from '../contract/resource.ts';
+import { SILENT, type Telemetry, type WatchState } from '../contract/telemetry.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { resourcePath } from '../kubernetes/paths.ts';
 import { NamedObjects } from './named-objects.ts';
@@ -30,6 +31,8 @@ export interface ResourcesOptions {
   /** How often what cannot be watched is read. */
   readonly resyncMs: number;
   readonly log: Logger;
+  /** Default: nobody observes. */
+  readonly telemetry?: Pick<Telemetry, 'watch'> | undefined;
   /** As far as is known. */
   readonly isNamespaceGoing: (namespace: string) => boolean;
   /** Called for each resource that changed, or whose child did; only once all of them are known. */
@@ -41,8 +44,8 @@ export interface ResourcesOptions {
 /** What counts of a reflector, whatever it keeps. */
 type Watching = Pick<
   Reflector<Projection>,
-  'start' | 'stop' | 'synced' | 'hasSynced' | 'problem' | 'isApiMissing'
->;
+  'start' | 'stop' | 'synced' | 'hasSynced' | 'problem' | 'isApiMissing' | 'silenceSeconds'
+> & { readonly items: ReadonlyMap<string, unknown> };
 
 /**
  * A child that goes is often the first sign that its resource is going, too: the watch of the resource is
@@ -55,6 +58,8 @@ const LOOK_EVERY_MS = 50;
 export class Resources {
   readonly controller: Controller;
   readonly #options: ResourcesOptions;
+  /** By the plural of what they watch. */
+  readonly #watches: ReadonlyMap<string, readonly Watching[]>;
   readonly #reflectors: readonly Watching[];
   /** By the key of the resource. */
   readonly #primaries = new Map<string, Projection>();
@@ -68,12 +73,14 @@ export class Resources {
     this.controller = options.controller;
     this.#options = options;
     const { primary, children } = options.controller;
-    this.#reflectors = [
-      ...this.#reflect(primary, (change) => this.#primaryChanged(change)),
-      ...children.flatMap((child) =>
-        this.#reflect(child, (change) => this.#childChanged(child.plural, change)),
+    this.#watches = new Map([
+      [primary.plural, this.#reflect(primary, (change) => this.#primaryChanged(change))],
+      ...children.map(
+        (child) =>
+          [child.plural, this.#reflect(child, (change) => this.#childChanged(child.plural, change))] as const,
       ),
-    ];
+    ]);
+    this.#reflectors = [...this.#watches.values()].flat();
   }
 
   start(): void {
@@ -103,6 +110,16 @@ export class Resources {
     return this.#reflectors.flatMap(({ problem }) => (problem === undefined ? [] : [problem]));
   }
 
+  /** How the watches are, for whoever observes. */
+  get watchStates(): WatchState[] {
+    return [...this.#watches].map(([resource, watches]) => ({
+      controller: this.controller.name,
+      resource,
+      silenceSeconds: Math.max(...watches.map(({ silenceSeconds }) => silenceSeconds)),
+      known: watches.reduce((known, { items }) => known + items.size, 0),
+    }));
+  }
+
   *all(): Iterable<Evaluation> {
     for (const primary of this.#primaries.values()) yield this.#evaluate(primary);
   }
@@ -120,10 +137,11 @@ export class Resources {
   }
 
   #reflect<P extends Projection>(watched: Watched<P>, onChange: (change: Change<P>) => void): Watching[] {
-    const { client, namespaces, resyncMs, log } = this.#options;
+    const { client, namespaces, resyncMs, log, telemetry = SILENT } = this.#options;
+    const observer = telemetry.watch({ controller: this.controller.name, resource: watched.plural });
     const project = (object: KubernetesObject) => watched.project(object);
     const { metadataOnly, fieldSelector, labelSelector } = watched;
-    const common = { client, metadataOnly, project, onChange, log };
+    const common = { client, metadataOnly, project, onChange, log, observer };
     const reflector = (path: string) => new Reflector<P>({ ...common, fieldSelector, labelSelector, path });
     if (namespaces.length === 0) return [reflector(resourcePath(watched))];
     if (!watched.namespaced) {

@@ -10,8 +10,13 @@ export interface Runs {
   start(request: StartRequest): Promise<'started' | 'already-open'>;
   /** Tells an open run that its resource changed. @throws RunsUnavailable */
   signal(workflowId: string, reason: string): Promise<'signalled' | 'not-open'>;
-  /** The ids of all open runs, as of up to a few seconds ago. @throws RunsUnavailable */
-  listOpen(): Promise<ReadonlySet<string>>;
+  /** All open runs by their ids, as of up to a few seconds ago. @throws RunsUnavailable */
+  listOpen(): Promise<ReadonlyMap<string, OpenRun>>;
+}
+
+export interface OpenRun {
+  /** It waits for a change of its resource. */
+  readonly isStalled: boolean;
 }
 
 export interface StartRequest {
@@ -22,9 +27,34 @@ export interface StartRequest {
   readonly reason: string;
   /** What the run may act on without reading first. */
   readonly seen: unknown;
+  /** When the need for it showed, in milliseconds since the epoch. */
+  readonly neededSinceMs: number;
 }
 
 /** The engine cannot be reached, or is too busy to answer: every key has to wait. */
 export class RunsUnavailable extends Error {
   override readonly name = 'RunsUnavailable';
+}
+
+/** This process leads no more: somebody else is to start or tell the run. */
+export class NotLeading extends Error {
+  override readonly name = 'NotLeading';
+}
+
+/** Asks before each start and signal: a process that was stopped for a while may be late, and not know it yet. */
+export function whileLeading(runs: Runs, isLeading: () => boolean): Runs {
+  const check = () => {
+    if (!isLeading()) throw new NotLeading('another process leads');
+  };
+  return {
+    async start(request) {
+      check();
+      return runs.start(request);
+    },
+    async signal(workflowId, reason) {
+      check();
+      return runs.signal(workflowId, reason);
+    },
+    listOpen: () => runs.listOpen(),
+  };
 }

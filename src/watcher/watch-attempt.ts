@@ -3,11 +3,16 @@ export class BrokenWatch extends Error {
   override readonly name: string = 'BrokenWatch';
 }
 
+/** A watch that said nothing for so long that its connection was dropped. */
+export class SilentWatch extends BrokenWatch {
+  override readonly name: string = 'SilentWatch';
+}
+
 /**
  * A watch that never said anything, not even a bookmark. Its resourceVersion may be one that the server has not
  * reached, as after its database was restored: then it would say nothing for ever.
  */
-export class MuteWatch extends BrokenWatch {
+export class MuteWatch extends SilentWatch {
   override readonly name = 'MuteWatch';
 }
 
@@ -70,9 +75,9 @@ export class WatchAttempt {
     if (this.livedMs() < SHORT_MS) throw new BrokenWatch('the watch ended as soon as it had begun');
   }
 
-  #silenceError(): BrokenWatch {
+  #silenceError(): SilentWatch {
     const message = `the watch said nothing for ${this.#silenceMs} ms; its connection is dropped`;
-    return this.#hasSpoken ? new BrokenWatch(message) : new MuteWatch(message);
+    return this.#hasSpoken ? new SilentWatch(message) : new MuteWatch(message);
   }
 
   readonly #drop = (): void => this.#abort.abort();

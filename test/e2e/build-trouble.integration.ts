@@ -14,15 +14,11 @@ const stack = testStack();
 let cluster: TestCluster;
 let namespace: string;
 
-beforeAll(async () => {
+beforeAll(() => {
   cluster = new TestCluster(stack.kubeconfig);
-  await cluster.allowOperator();
 });
 
-afterAll(async () => {
-  await cluster.disallowOperator();
-  await cluster.close();
-});
+afterAll(() => cluster.close());
 
 beforeEach(async () => {
   namespace = (await cluster.createNamespace()).metadata.name;

@@ -24,7 +24,6 @@ let namespace: string;
 beforeAll(async () => {
   cluster = new TestCluster(stack.kubeconfig);
   temporal = await TestTemporal.connect(stack.temporalAddress);
-  await cluster.allowOperator();
   operator = await startOperator({
     temporalAddress: stack.temporalAddress,
     kubeconfig: join(stack.dir, 'operator.kubeconfig'),
@@ -35,7 +34,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await endOperators();
-  await cluster.disallowOperator();
   await temporal.close();
   await cluster.close();
 });

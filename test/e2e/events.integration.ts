@@ -25,13 +25,11 @@ const taskQueue = aTaskQueue();
 
 beforeAll(async () => {
   cluster = new TestCluster(stack.kubeconfig);
-  await cluster.allowOperator();
   await start();
 });
 
 afterAll(async () => {
   await endOperators();
-  await cluster.disallowOperator();
   await cluster.close();
 });
 

@@ -32,11 +32,9 @@ let taskQueue: string;
 beforeAll(async () => {
   cluster = new TestCluster(stack.kubeconfig);
   temporal = await TestTemporal.connect(stack.temporalAddress);
-  await cluster.allowOperator();
 });
 
 afterAll(async () => {
-  await cluster.disallowOperator();
   await temporal.close();
   await cluster.close();
 });

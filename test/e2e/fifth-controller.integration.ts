@@ -7,6 +7,7 @@ import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, refOf, TestCluster, uniqueName } 
 import { eventually } from '../support/eventually.ts';
 import { aTaskQueue, endOperators, startOperator } from '../support/operator.ts';
 import { ProjectCopy } from '../support/project-copy.ts';
+import { writeKubeconfig, type ServiceAccount } from '../support/service-accounts.ts';
 import { testStack } from '../support/stack.ts';
 import { TestTemporal } from '../support/temporal.ts';
 
@@ -47,8 +48,8 @@ async function followThePage(): Promise<void> {
   await project.run(process.execPath, 'deploy/generate.ts');
 }
 
-/** The operator's user is given what the generated role says. */
-async function allowIt(): Promise<void> {
+/** A service account is given what the generated role says, and nothing else. */
+async function allowIt(account: ServiceAccount): Promise<void> {
   const manifest = z
     .looseObject({ metadata: z.looseObject({}) })
     .parse(parse(await readFile(join(project.directory, 'deploy/rbac/role.yaml'), 'utf8')));
@@ -58,7 +59,7 @@ async function allowIt(): Promise<void> {
     kind: 'ClusterRoleBinding',
     metadata: { name: role },
     roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
-    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'operator' }],
+    subjects: [{ kind: 'ServiceAccount', ...account }],
   });
 }
 
@@ -67,6 +68,10 @@ describe('a fifth controller, built as docs/adding-a-controller.md tells', () =>
     expect(await project.changes()).toEqual([
       'activities/index.ts',
       'activities/jobs.ts',
+      'deploy/helm/files/permissions.yaml',
+      'deploy/overlays/namespaced/in-each-namespace-with-build/rbac.yaml',
+      'deploy/overlays/namespaced/in-each-namespace/rbac.yaml',
+      'deploy/overlays/split/rbac.yaml',
       'deploy/rbac/role.yaml',
       'src/controllers/index.ts',
       'src/controllers/job-ttl/activities.ts',
@@ -87,11 +92,14 @@ describe('a fifth controller, built as docs/adding-a-controller.md tells', () =>
   });
 
   it('does its work with the generated permissions, and tells of it in its run', async () => {
-    await allowIt();
     const namespace = (await cluster.createNamespace()).metadata.name;
+    const account = { namespace, name: 'default' };
+    await allowIt(account);
+    const kubeconfig = join(stack.dir, `${namespace}.kubeconfig`);
+    await writeKubeconfig(cluster.client, { account, admin: stack.kubeconfig, file: kubeconfig });
     await startOperator({
       temporalAddress: stack.temporalAddress,
-      kubeconfig: join(stack.dir, 'operator.kubeconfig'),
+      kubeconfig,
       taskQueue: aTaskQueue(),
       args: ['--controllers', 'job-ttl'],
       program: join(project.directory, 'src/main.ts'),

@@ -20,7 +20,6 @@ let operator: Operator;
 beforeAll(async () => {
   cluster = new TestCluster(stack.kubeconfig);
   temporal = await TestTemporal.connect(stack.temporalAddress);
-  await cluster.allowOperator();
   operator = await startOperator({
     temporalAddress: stack.temporalAddress,
     kubeconfig: `${stack.dir}/operator.kubeconfig`,
@@ -31,7 +30,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await endOperators();
-  await cluster.disallowOperator();
   await temporal.close();
   await cluster.close();
 });

@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { join } from 'node:path';
-import { defaultControllers, mergeRules } from '../../deploy/generate.ts';
 import { POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
-import { PODS, ROLE_BINDINGS, TestCluster } from '../support/cluster.ts';
+import { applyManifest } from '../../src/local/manifests.ts';
+import { PODS, ROLE_BINDINGS, SERVICE_ACCOUNTS, TestCluster } from '../support/cluster.ts';
+import { kustomized } from '../support/delivered.ts';
 import { eventually } from '../support/eventually.ts';
 import { apiCallsOf, aTaskQueue, endOperators, startOperator, type Operator } from '../support/operator.ts';
 import { aPod } from '../support/pods.ts';
+import { userNameOf, writeKubeconfig, type ServiceAccount } from '../support/service-accounts.ts';
 import { testStack } from '../support/stack.ts';
 
 jest.setTimeout(120_000);
 const WITHIN_MS = 20_000;
-const CONTROLLERS = ['pod-label', 'namespace-role-binding'];
-const RBAC = 'rbac.authorization.k8s.io';
 
 const stack = testStack();
 let cluster: TestCluster;
@@ -20,18 +20,28 @@ let operator: Operator;
 let namespaces: readonly string[];
 let elsewhere: string;
 
+/** Another than the operator's, which may do more. */
+let account: ServiceAccount;
+
 beforeAll(async () => {
   cluster = new TestCluster(stack.kubeconfig);
-  const [one, other, third] = await Promise.all([aNamespace(), aNamespace(), aNamespace()]);
+  const [one, other, third, own] = await Promise.all([
+    aNamespace(),
+    aNamespace(),
+    aNamespace(),
+    aNamespace(),
+  ]);
   namespaces = [one, other];
   elsewhere = third;
   await create(elsewhere, 'web');
+  account = { namespace: own, name: 'controller-manager' };
+  const kubeconfig = await aServiceAccount();
   for (const namespace of namespaces) await allowOperatorIn(namespace);
   operator = await startOperator({
     temporalAddress: stack.temporalAddress,
-    kubeconfig: join(stack.dir, 'operator.kubeconfig'),
+    kubeconfig,
     taskQueue: aTaskQueue(),
-    args: ['--controllers', CONTROLLERS.join(), '--namespaces', namespaces.join()],
+    args: [...(await installedArgs()), '--namespaces', namespaces.join()],
   });
 });
 
@@ -42,26 +52,36 @@ afterAll(async () => {
 
 const aNamespace = async () => (await cluster.createNamespace()).metadata.name;
 
-/** What the controllers declare, in a Role of the namespace: no ClusterRole is bound to the operator. */
-async function allowOperatorIn(namespace: string): Promise<void> {
-  const wanted = defaultControllers().filter(({ name }) => CONTROLLERS.includes(name));
-  const metadata = { name: 'operator', namespace };
-  await cluster.create(
-    { ...ROLE_BINDINGS, plural: 'roles' },
-    {
-      apiVersion: `${RBAC}/v1`,
-      kind: 'Role',
-      metadata,
-      rules: mergeRules(wanted.flatMap(({ permissions }) => permissions)),
-    },
-  );
-  await cluster.create(ROLE_BINDINGS, {
-    apiVersion: `${RBAC}/v1`,
-    kind: 'RoleBinding',
-    metadata,
-    roleRef: { apiGroup: RBAC, kind: 'Role', name: 'operator' },
-    subjects: [{ apiGroup: RBAC, kind: 'User', name: 'operator' }],
+async function aServiceAccount(): Promise<string> {
+  await cluster.create(SERVICE_ACCOUNTS, {
+    apiVersion: 'v1',
+    kind: 'ServiceAccount',
+    metadata: { ...account },
   });
+  const file = join(stack.dir, `${account.namespace}.kubeconfig`);
+  await writeKubeconfig(cluster.client, { account, admin: stack.kubeconfig, file });
+  return file;
+}
+
+/** What is installed in each namespace: a Role and its binding, and nothing for the whole cluster. */
+async function allowOperatorIn(namespace: string): Promise<void> {
+  for (const manifest of await kustomized(stack.kubectl, 'overlays/namespaced/in-each-namespace')) {
+    const { metadata, kind } = manifest;
+    const subjects = kind === 'RoleBinding' && { subjects: [{ kind: 'ServiceAccount', ...account }] };
+    await applyManifest(
+      cluster.client,
+      { ...manifest, metadata: { ...metadata, namespace }, ...subjects },
+      'installed',
+    );
+  }
+}
+
+/** Those that say which controllers run. */
+async function installedArgs(): Promise<readonly string[]> {
+  const installed = await kustomized(stack.kubectl, 'overlays/namespaced');
+  const args = /--controllers=[\w,-]+/.exec(JSON.stringify(installed));
+  if (args === null) throw new Error('overlays/namespaced does not say which controllers run');
+  return args;
 }
 
 const create = (namespace: string, name: string) =>
@@ -104,7 +124,7 @@ describe('an operator for some namespaces, with a Role in each and nothing else,
   it('asks for nothing elsewhere, and for nothing that it may not', async () => {
     expect(await labelsIn(elsewhere)).toEqual({});
     expect(await cluster.get(bindingIn(elsewhere))).toBeUndefined();
-    const calls = apiCallsOf('operator', stack.auditLog);
+    const calls = apiCallsOf(userNameOf(account), stack.auditLog);
     const asked = new Set(calls.map(({ objectRef }) => objectRef?.namespace));
     expect([...asked].sort()).toEqual([...namespaces].sort());
     const denied = calls.filter(({ responseStatus }) => [401, 403].includes(responseStatus?.code ?? 0));

@@ -1,10 +1,20 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { join } from 'node:path';
 import { POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
-import { CLUSTER_ROLES, PODS, refOf, ROLE_BINDINGS, TestCluster, type Manifest } from '../support/cluster.ts';
+import {
+  CLUSTER_ROLE_BINDINGS,
+  CLUSTER_ROLES,
+  PODS,
+  refOf,
+  ROLE_BINDINGS,
+  SERVICE_ACCOUNTS,
+  TestCluster,
+} from '../support/cluster.ts';
+import { kustomized } from '../support/delivered.ts';
 import { eventually } from '../support/eventually.ts';
 import { aTaskQueue, endOperators, launchOperator, type Operator } from '../support/operator.ts';
 import { aPod } from '../support/pods.ts';
+import { userNameOf, writeKubeconfig, type ServiceAccount } from '../support/service-accounts.ts';
 import { testStack } from '../support/stack.ts';
 import { TestTemporal } from '../support/temporal.ts';
 
@@ -17,21 +27,32 @@ let cluster: TestCluster;
 let temporal: TestTemporal;
 let operator: Operator;
 let namespace: string;
+/** Another than the operator's, which loses nothing in any test. */
+let account: ServiceAccount;
 
 beforeAll(async () => {
   cluster = new TestCluster(stack.kubeconfig);
   temporal = await TestTemporal.connect(stack.temporalAddress);
   namespace = (await cluster.createNamespace()).metadata.name;
+  account = { namespace, name: 'controller-manager' };
+  await cluster.create(SERVICE_ACCOUNTS, {
+    apiVersion: 'v1',
+    kind: 'ServiceAccount',
+    metadata: { ...account },
+  });
+  const kubeconfig = join(stack.dir, `${namespace}.kubeconfig`);
+  await writeKubeconfig(cluster.client, { account, admin: stack.kubeconfig, file: kubeconfig });
   operator = await launchOperator({
     temporalAddress: stack.temporalAddress,
-    kubeconfig: join(stack.dir, 'operator.kubeconfig'),
+    kubeconfig,
     taskQueue: aTaskQueue(),
   });
 });
 
 afterAll(async () => {
   await endOperators();
-  await cluster.disallowOperator();
+  await cluster.delete({ type: CLUSTER_ROLE_BINDINGS, name: namespace });
+  await cluster.delete({ type: CLUSTER_ROLES, name: namespace });
   await temporal.close();
   await cluster.close();
 });
@@ -57,28 +78,30 @@ describe('the permissions of the operator', () => {
     await create('web');
     const { status } = await eventually(async () => {
       const readiness = await operator.readiness();
-      expect(readiness.body).toContain('User "operator" cannot list resource "pods"');
+      expect(readiness.body).toContain(`User "${userNameOf(account)}" cannot list resource "pods"`);
       return readiness;
     }, CONVERGED_WITHIN_MS);
     expect(status).toBe(503);
   });
 
-  it('are enough where they are those of the generated role, and it goes on without a restart', async () => {
-    await cluster.allowOperator();
+  it('are enough where they are those of the role that is installed, and it goes on without a restart', async () => {
+    await allowAll();
     await eventuallyLabelled('web');
     await eventuallyBound();
     await eventually(async () => (await operator.readiness()).status === 200, CONVERGED_WITHIN_MS);
   });
 
   it('show in the run and in an Event when they were taken away, and the run ends when they are given back', async () => {
-    const role = await cluster.operatorRole();
-    await replaceRules(role, withoutPatch(rulesOf(role)));
+    const rules = await installedRules();
+    await replaceRules(withoutPatch(rules));
     const pod = await create('denied');
     const ref = refOf('pod-label', pod);
     await eventually(async () => {
       const { pendingActivities } = await temporal.openRunOf(ref);
       expect(pendingActivities).toMatchObject([{ type: 'labelPod', lastFailure: 'AccessDenied' }]);
-      expect(pendingActivities[0]?.message).toContain('User "operator" cannot patch resource "pods"');
+      expect(pendingActivities[0]?.message).toContain(
+        `User "${userNameOf(account)}" cannot patch resource "pods"`,
+      );
       return true;
     }, CONVERGED_WITHIN_MS);
     await eventually(async () => {
@@ -88,7 +111,7 @@ describe('the permissions of the operator', () => {
       ]);
       return true;
     }, CONVERGED_WITHIN_MS);
-    await replaceRules(role, rulesOf(role));
+    await replaceRules(rules);
     await eventuallyLabelled('denied');
     await eventually(
       async () => (await temporal.runsOf(ref))[0]?.status === 'COMPLETED',
@@ -101,9 +124,26 @@ interface Rule {
   readonly verbs: readonly string[];
 }
 
-function rulesOf({ rules }: Manifest): readonly Rule[] {
-  if (!Array.isArray(rules)) throw new Error('a role without rules');
+async function installedRules(): Promise<readonly Rule[]> {
+  const installed = await kustomized(stack.kubectl, 'base');
+  const rules = installed.find(({ metadata }) => metadata.name === 'manager-role')?.['rules'];
+  if (!Array.isArray(rules)) throw new Error('deploy/base has no manager-role with rules');
   return rules.filter((rule): rule is Rule => typeof rule === 'object' && rule !== null && 'verbs' in rule);
+}
+
+/** Under a name of its own: what the role that is installed gives. */
+async function allowAll(): Promise<void> {
+  const metadata = { name: namespace };
+  const apiVersion = 'rbac.authorization.k8s.io/v1';
+  const rules = await installedRules();
+  await cluster.create(CLUSTER_ROLES, { apiVersion, kind: 'ClusterRole', metadata, rules });
+  await cluster.create(CLUSTER_ROLE_BINDINGS, {
+    apiVersion,
+    kind: 'ClusterRoleBinding',
+    metadata,
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: namespace },
+    subjects: [{ kind: 'ServiceAccount', ...account }],
+  });
 }
 
 /** Nothing is left of a rule that allows to patch alone. */
@@ -113,6 +153,6 @@ function withoutPatch(rules: readonly Rule[]): readonly Rule[] {
     .filter(({ verbs }) => verbs.length > 0);
 }
 
-function replaceRules({ metadata: { name } }: Manifest, rules: readonly Rule[]) {
-  return cluster.patch({ type: CLUSTER_ROLES, name }, { rules });
+function replaceRules(rules: readonly Rule[]) {
+  return cluster.patch({ type: CLUSTER_ROLES, name: namespace }, { rules });
 }

@@ -20,7 +20,6 @@ let namespace: string;
 beforeAll(async () => {
   cluster = new TestCluster(stack.kubeconfig);
   temporal = await TestTemporal.connect(stack.temporalAddress);
-  await cluster.allowOperator();
   operator = await startOperator({
     temporalAddress: stack.temporalAddress,
     kubeconfig: `${stack.dir}/operator.kubeconfig`,
@@ -32,7 +31,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await endOperators();
-  await cluster.disallowOperator();
   await temporal.close();
   await cluster.close();
 });

@@ -25,7 +25,6 @@ let operator: Operator;
 beforeAll(async () => {
   cluster = new TestCluster(stack.kubeconfig);
   temporal = await TestTemporal.connect(stack.temporalAddress);
-  await cluster.allowOperator();
   proxy = await FaultProxy.start(join(stack.dir, 'operator.kubeconfig'), through);
   operator = await start();
 });
@@ -33,7 +32,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await endOperators();
   await proxy.stop();
-  await cluster.disallowOperator();
   await temporal.close();
   await cluster.close();
 });

@@ -25,7 +25,6 @@ let namespace: string;
 beforeAll(async () => {
   cluster = new TestCluster(stack.kubeconfig);
   temporal = await TestTemporal.connect(stack.temporalAddress);
-  await cluster.allowOperator();
   await startOperator({
     temporalAddress: stack.temporalAddress,
     kubeconfig: `${stack.dir}/operator.kubeconfig`,
@@ -36,7 +35,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await endOperators();
-  await cluster.disallowOperator();
   await temporal.close();
   await cluster.close();
 });

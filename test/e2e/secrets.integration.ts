@@ -1,17 +1,23 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { KubeConfig } from '@kubernetes/client-node';
 import { randomBytes } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
+import { freePort } from '../../src/local/ports.ts';
+import { aCertificateAuthority } from '../support/certificate-authority.ts';
 import { NAMESPACES, PODS, refOf, ROLE_BINDINGS, TestCluster, type Manifest } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
 import { aTaskQueue, endOperators, startOperator, type Operator } from '../support/operator.ts';
+import { anOtlpReceiver, type OtlpReceiver } from '../support/otlp-receiver.ts';
 import { aPod } from '../support/pods.ts';
 import { aRoleBinding } from '../support/role-bindings.ts';
 import { testStack } from '../support/stack.ts';
+import { startTemporalGate, type TemporalGate } from '../support/temporal-gate.ts';
 import { TestTemporal } from '../support/temporal.ts';
+import { textsIn } from '../support/texts.ts';
 
 jest.setTimeout(120_000);
 const WITHIN_MS = 60_000;
@@ -24,30 +30,66 @@ const taskQueue = aTaskQueue();
 let cluster: TestCluster;
 let temporal: TestTemporal;
 let proxy: FaultProxy;
+let gate: TemporalGate;
+let collector: OtlpReceiver;
+/** Of the client certificate. */
+let privateKey: string;
+let metricsAddress: string;
 let operator: Operator;
 let namespace: KubernetesObject;
 
 beforeAll(async () => {
   cluster = new TestCluster(stack.kubeconfig);
   temporal = await TestTemporal.connect(stack.temporalAddress);
-  await cluster.allowOperator();
   const throughProxy = join(stack.dir, `${taskQueue}.kubeconfig`);
   proxy = await FaultProxy.start(kubeconfig, throughProxy);
+  collector = await anOtlpReceiver();
+  metricsAddress = `127.0.0.1:${await freePort()}`;
+  const credentials = await gated();
   operator = await startOperator({
-    temporalAddress: stack.temporalAddress,
+    temporalAddress: gate.address,
     kubeconfig: throughProxy,
     taskQueue,
-    args: ['--controllers', 'pod-label,namespace-role-binding'],
+    args: [
+      ...['--controllers', 'pod-label,namespace-role-binding'],
+      ...['--metrics-addr', metricsAddress, '--tracing'],
+    ],
+    env: {
+      ...credentials,
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      OTEL_EXPORTER_OTLP_HEADERS: `x-key=${CANARY}`,
+    },
   });
 });
 
 afterAll(async () => {
   await endOperators();
   await proxy.stop();
-  await cluster.disallowOperator();
+  await gate.close();
+  await collector.close();
   await temporal.close();
   await cluster.close();
 });
+
+/** Temporal takes an API key and a certificate. @returns the variables by which the operator has both */
+async function gated(): Promise<Record<string, string>> {
+  const authority = await aCertificateAuthority('ours');
+  const [server, client] = [await authority.issue('temporal'), await authority.issue('operator')];
+  privateKey = client.key;
+  const file = (name: string) => join(stack.dir, `${taskQueue}.${name}`);
+  await writeFile(file('ca.crt'), authority.cert);
+  await writeFile(file('client.crt'), client.cert);
+  await writeFile(file('client.key'), client.key, { mode: 0o600 });
+  const apiKey = `${CANARY}-api-key`;
+  const tls = { ...server, ca: authority.cert, requestCert: true, rejectUnauthorized: true };
+  gate = await startTemporalGate({ temporalAddress: stack.temporalAddress, tls, apiKey });
+  return {
+    TEMPORAL_API_KEY: apiKey,
+    TEMPORAL_TLS_SERVER_CA_CERT_PATH: file('ca.crt'),
+    TEMPORAL_TLS_CLIENT_CERT_PATH: file('client.crt'),
+    TEMPORAL_TLS_CLIENT_KEY_PATH: file('client.key'),
+  };
+}
 
 /** What the operator reads of it, it could tell; what it does not read, it had better not. */
 function withCanaries(pod: Manifest): Manifest {
@@ -72,7 +114,7 @@ const create = (name: string) =>
   cluster.create(PODS, withCanaries(aPod().in(namespace.metadata.name).named(name).annotated().manifest));
 const at = (name: string) => ({ type: PODS, namespace: namespace.metadata.name, name });
 
-describe('what is secret in the cluster', () => {
+describe('what is secret in the cluster, and what the operator itself is trusted with', () => {
   it('is there while everything happens that a run can come to', async () => {
     namespace = await cluster.createNamespace(undefined, { 'test.durable-operator.dev/secret': CANARY });
     const { name } = namespace.metadata;
@@ -117,6 +159,18 @@ describe('what is secret in the cluster', () => {
     expectNoSecretIn(events);
   });
 
+  it('is in no metric', async () => {
+    const metrics = await (await fetch(`http://${metricsAddress}/metrics`)).text();
+    expect(metrics).toContain('controller_runtime_reconcile_total');
+    expectNoSecretIn(metrics);
+  });
+
+  it('is in no trace', async () => {
+    const tellsOfThisTest = () => collector.bytes.includes(namespace.metadata.name);
+    await eventually(() => Promise.resolve(tellsOfThisTest()), WITHIN_MS);
+    expectNoSecretIn(collector.bytes.toString('latin1'));
+  });
+
   it('is in no log line, of level debug neither', () => {
     const logs = JSON.stringify(operator.logs);
     expect(logs).toContain('the fault proxy says so');
@@ -138,6 +192,7 @@ function failing(): FaultProxy['fault'] {
 function expectNoSecretIn(text: string): void {
   expect(text).not.toContain(CANARY);
   expect(text).not.toContain(tokenOf(kubeconfig));
+  expect(text).not.toContain(privateKey.split('\n')[1]);
 }
 
 function tokenOf(file: string): string {
@@ -156,15 +211,7 @@ async function allHistories(): Promise<string> {
   })) {
     const handle = temporal.client.workflow.getHandle(workflowId, runId);
     const [history, description] = [await handle.fetchHistory(), await handle.describe()];
-    texts.push(workflowId, readable(history), readable(description.raw));
+    texts.push(workflowId, textsIn(history), textsIn(description.raw));
   }
   return texts.join('\n');
-}
-
-/** As JSON, with the bytes of payloads as the text that they are. */
-function readable(message: object): string {
-  return JSON.stringify(message, function asText(this: Record<string, unknown>, key: string, value: unknown) {
-    const original = this[key];
-    return original instanceof Uint8Array ? Buffer.from(original).toString('utf8') : value;
-  });
 }

@@ -1,15 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { mkdtemp } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
 import { buildServers } from '../../src/local/build.ts';
+import { layoutOf } from '../../src/local/stack-layout.ts';
 import { startStack, type Stack } from '../../src/local/stack.ts';
 import { PODS, ROLE_BINDINGS, TestCluster } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
 import { apiCallsOf, aTaskQueue, endOperators, startOperator, type Operator } from '../support/operator.ts';
 import { aPod } from '../support/pods.ts';
+import { installOperator } from '../support/service-accounts.ts';
 
 jest.setTimeout(240_000);
 const CONVERGED_WITHIN_MS = 60_000;
@@ -24,13 +26,13 @@ let namespace: string;
 
 beforeAll(async () => {
   const dir = await mkdtemp(join(tmpdir(), 'durable-operator-test-'));
-  stack = await startStack({ dir, binaries: await buildServers({}), audit: true });
+  const binaries = await buildServers({});
+  stack = await startStack({ dir, binaries, audit: true });
   cluster = new TestCluster(stack.kubeconfig);
-  await cluster.allowOperator();
   namespace = (await cluster.createNamespace()).metadata.name;
   operator = await startOperator({
     temporalAddress: stack.temporalAddress,
-    kubeconfig: await stack.kubeconfigFor('operator'),
+    kubeconfig: await installOperator({ admin: stack.kubeconfig, dir, kubectl: binaries.kubectl }),
     taskQueue: aTaskQueue(),
   });
 });
@@ -87,4 +89,17 @@ describe('changes while Temporal is down', () => {
       .map(({ objectRef }) => objectRef?.name ?? '')
       .sort();
   }
+});
+
+describe('a Temporal database that is lost', () => {
+  it('is used as soon as there is an empty one, without a restart, and loses no resource', async () => {
+    await stack.stopServer('temporal');
+    const { temporalData } = layoutOf(stack.dir);
+    for (const file of ['', '-wal', '-shm']) await rm(`${temporalData}${file}`, { force: true });
+    await create('meanwhile');
+    await stack.startServer('temporal');
+    await create('afterwards');
+    await eventuallyLabelled('meanwhile', 'afterwards');
+    await eventually(async () => (await operator.readiness()).status === 200, CONVERGED_WITHIN_MS);
+  });
 });

@@ -8,6 +8,7 @@ import {
 } from '../../src/kubernetes/client.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import { eventually } from '../support/eventually.ts';
+import { aRecordingTelemetry } from '../support/recording-telemetry.ts';
 import {
   answerJson,
   answerText,
@@ -347,5 +348,34 @@ describe('watch', () => {
     abort.abort();
     await watch;
     await eventually(() => server.openConnections === 0);
+  });
+});
+
+describe('who observes', () => {
+  it('is told of each request and its answer, without the query', async () => {
+    const telemetry = aRecordingTelemetry();
+    server.handle(answerJson(409, aStatus(409, { reason: 'Conflict', message: 'changed meanwhile' })));
+    await failureOf(aClient({ telemetry }).request({ method: 'PATCH', path: POD, query: { force: true } }));
+    expect(telemetry.requests).toEqual([
+      { method: 'PATCH', path: POD, host: `127.0.0.1:${server.port}`, isWatch: false },
+    ]);
+    expect(telemetry.told).toEqual(['answered 409']);
+  });
+
+  it('is told where there was no answer', async () => {
+    const telemetry = aRecordingTelemetry();
+    server.handle(reset);
+    await failureOf(aClient({ telemetry }).request({ method: 'GET', path: POD }));
+    expect(telemetry.told).toEqual(['no answer']);
+  });
+
+  it('is told that a watch was accepted', async () => {
+    const telemetry = aRecordingTelemetry();
+    server.handle(answerText(200, ''));
+    for await (const event of aClient({ telemetry }).watch({ path: '/api/v1/pods' })) {
+      throw new Error(`nothing was sent, but ${event.type} came`);
+    }
+    expect(telemetry.requests).toMatchObject([{ method: 'GET', path: '/api/v1/pods', isWatch: true }]);
+    expect(telemetry.told).toEqual(['answered 200']);
   });
 });

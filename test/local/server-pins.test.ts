@@ -7,6 +7,7 @@ import {
   PROGRAM_SOURCES,
   PROGRAMS,
   readPins,
+  TEST_PROGRAMS,
 } from '../../src/local/server-pins.ts';
 
 const etcd = PROGRAM_SOURCES.etcd;
@@ -40,7 +41,7 @@ describe('the pinned version of a program', () => {
     );
   });
 
-  it.each(PROGRAMS)('is named by the go.mod in tools/ for %s', async (name) => {
+  it.each([...PROGRAMS, ...TEST_PROGRAMS])('is named by the go.mod in tools/ for %s', async (name) => {
     const source = PROGRAM_SOURCES[name];
     expect(pinnedVersion(source, await readPins(source))).toMatch(/^v\d+\.\d+\.\d+$/);
   });

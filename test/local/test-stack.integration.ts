@@ -5,7 +5,10 @@ import { createKubernetesClient } from '../../src/kubernetes/client.ts';
 import { loadKubeConfig } from '../../src/kubernetes/config.ts';
 import { applyCustomResources } from '../../src/local/custom-resources.ts';
 import { outputOf } from '../../src/local/output-of.ts';
+import { OPERATOR, userNameOf } from '../support/service-accounts.ts';
 import { testStack } from '../support/stack.ts';
+
+const OPERATOR_USER = userNameOf(OPERATOR);
 
 const AuditLine = z.object({ requestURI: z.string(), user: z.object({ username: z.string() }) });
 
@@ -27,7 +30,7 @@ describe('the stack that integration tests share', () => {
     expect(auditedUris('admin')).toContain('/api/v1/nodes?limit=500');
   });
 
-  it('knows the user operator, who may do only what RBAC gives', async () => {
+  it('knows the service account of the operator, which may do only what its roles give', async () => {
     const whoami = await kubectlAs(
       'operator',
       'auth',
@@ -35,9 +38,9 @@ describe('the stack that integration tests share', () => {
       '-o',
       'jsonpath={.status.userInfo.username}',
     );
-    expect(whoami).toEqual({ outcome: 'succeeded', output: 'operator' });
-    const pods = await kubectlAs('operator', 'get', 'pods');
-    expect(pods.output).toContain('User "operator" cannot list resource "pods"');
+    expect(whoami).toEqual({ outcome: 'succeeded', output: OPERATOR_USER });
+    const secrets = await kubectlAs('operator', 'get', 'secrets');
+    expect(secrets.output).toContain(`User "${OPERATOR_USER}" cannot list resource "secrets"`);
   });
 
   it('has our custom resources, ready for use', async () => {
@@ -52,9 +55,10 @@ describe('the stack that integration tests share', () => {
     expect(established).toEqual({ outcome: 'succeeded', output: 'True True' });
   });
 
-  it('lets the user operator use them, who may not apply them', async () => {
+  it('lets the operator use them, which may not apply them', async () => {
     const client = createKubernetesClient(
       loadKubeConfig({ kubeconfig: `${testStack().dir}/operator.kubeconfig`, env: {} }),
+      { version: 'test' },
     );
     try {
       expect(await applyCustomResources(client)).toBe('there already');

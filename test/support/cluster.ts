@@ -1,7 +1,5 @@
 import { KubeConfig } from '@kubernetes/client-node';
 import { randomBytes } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import { parse } from 'yaml';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import type { ResourceRef } from '../../src/contract/resource.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
@@ -19,7 +17,7 @@ export const ROLE_BINDINGS: ResourceType = {
 export const CLUSTER_ROLE_BINDINGS: ResourceType = { ...ROLE_BINDINGS, plural: 'clusterrolebindings' };
 export const CLUSTER_ROLES: ResourceType = { ...ROLE_BINDINGS, plural: 'clusterroles' };
 const EVENTS: ResourceType = { group: 'events.k8s.io', version: 'v1', plural: 'events' };
-const SERVICE_ACCOUNTS: ResourceType = { group: '', version: 'v1', plural: 'serviceaccounts' };
+export const SERVICE_ACCOUNTS: ResourceType = { group: '', version: 'v1', plural: 'serviceaccounts' };
 
 /** Where one object is. */
 export interface At {
@@ -105,33 +103,10 @@ export class TestCluster {
     return items;
   }
 
-  /** Gives the user `operator` what `deploy/rbac/role.yaml` says, and nothing else. */
-  async allowOperator(): Promise<void> {
-    await created(this.create(CLUSTER_ROLES, await this.operatorRole()));
-    await created(this.create(CLUSTER_ROLE_BINDINGS, OPERATOR_BINDING));
-  }
-
-  operatorRole(): Promise<Manifest> {
-    return readManifest(new URL('../../deploy/rbac/role.yaml', import.meta.url));
-  }
-
-  /** Takes it away again. */
-  async disallowOperator(): Promise<void> {
-    await this.delete({ type: CLUSTER_ROLE_BINDINGS, name: OPERATOR_BINDING.metadata.name });
-  }
-
   close(): Promise<void> {
     return this.client.close();
   }
 }
-
-const OPERATOR_BINDING = {
-  apiVersion: 'rbac.authorization.k8s.io/v1',
-  kind: 'ClusterRoleBinding',
-  metadata: { name: 'operator-under-test' },
-  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'manager-role' },
-  subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'operator' }],
-};
 
 /** What one writes; the rest of the metadata is the server's. */
 export interface Manifest {
@@ -153,30 +128,11 @@ export function refOf(controller: string, { metadata }: KubernetesObject): Resou
   return { controller, namespace, name, uid };
 }
 
-async function readManifest(file: URL): Promise<Manifest> {
-  const manifest: unknown = parse(await readFile(file, 'utf8'));
-  if (!isManifest(manifest)) throw new Error(`${file.pathname} is not a manifest`);
-  return manifest;
-}
-
-function isManifest(value: unknown): value is Manifest {
-  return typeof value === 'object' && value !== null && 'metadata' in value;
-}
-
 async function orUndefined<T>(request: Promise<T>): Promise<T | undefined> {
   try {
     return await request;
   } catch (error) {
     if (error instanceof ApiError && error.classification === 'not-found') return undefined;
     throw error;
-  }
-}
-
-/** It may be there from another test file. */
-async function created(request: Promise<unknown>): Promise<void> {
-  try {
-    await request;
-  } catch (error) {
-    if (!(error instanceof ApiError && error.classification === 'already-exists')) throw error;
   }
 }

@@ -1,11 +1,13 @@
 import { workflowIdFor, type ResourceRef } from '../../src/contract/resource.ts';
-import type { Runs, StartRequest } from '../../src/watcher/runs.ts';
+import type { OpenRun, Runs, StartRequest } from '../../src/watcher/runs.ts';
 
 /** A workflow engine of which the test can see every call, and in which runs end when the test says so. */
 export class FakeRuns implements Runs {
   readonly calls: string[] = [];
   readonly seen: unknown[] = [];
   readonly open = new Set<string>();
+  /** Those of them that wait for a change. */
+  readonly stalled = new Set<string>();
   /** Thrown by every call, while it is set. */
   failure: Error | undefined;
 
@@ -26,8 +28,11 @@ export class FakeRuns implements Runs {
     );
   }
 
-  listOpen(): Promise<ReadonlySet<string>> {
-    return this.#called('list', () => new Set(this.open));
+  listOpen(): Promise<ReadonlyMap<string, OpenRun>> {
+    return this.#called(
+      'list',
+      () => new Map([...this.open].map((id) => [id, { isStalled: this.stalled.has(id) }])),
+    );
   }
 
   end(ref: ResourceRef): void {

@@ -11,7 +11,14 @@ export interface ProxiedRequest {
 }
 
 /** Answers in the server's place, or says what becomes of its answer; undefined: nothing is wrong. */
-export type Fault = { readonly answer: number; readonly retryAfterSeconds?: number } | 'answer is lost';
+export type Fault =
+  | {
+      readonly answer: number;
+      readonly retryAfterSeconds?: number;
+      /** The server's words, where they matter. */
+      readonly message?: string;
+    }
+  | 'answer is lost';
 
 /** Stands between an operator and the API server, and goes wrong as told. */
 export class FaultProxy {
@@ -74,10 +81,10 @@ export class FaultProxy {
       return;
     }
     incoming.resume();
-    const { answer, retryAfterSeconds } = fault;
+    const { answer, retryAfterSeconds, message = 'the fault proxy says so' } = fault;
     const wait = retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) };
     outgoing.writeHead(answer, { 'content-type': 'application/json', ...wait });
-    outgoing.end(JSON.stringify({ kind: 'Status', message: 'the fault proxy says so', code: answer }));
+    outgoing.end(JSON.stringify({ kind: 'Status', message, code: answer }));
   }
 
   #forward(incoming: IncomingMessage, outgoing: ServerResponse, isLost: boolean): void {

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { freePort } from '../../src/local/ports.ts';
 import { eventually } from './eventually.ts';
+import { OPERATOR, userNameOf } from './service-accounts.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
@@ -16,7 +17,11 @@ export interface OperatorRequest {
   readonly kubeconfig: string;
   /** Those of one test share it, and nobody else has it. */
   readonly taskQueue: string;
+  /** `run`, unless it is told. */
+  readonly command?: string;
   readonly args?: readonly string[];
+  /** Besides those that it always has. */
+  readonly env?: Readonly<Record<string, string>>;
   /** Its main module, where it is not this project's own. */
   readonly program?: string;
 }
@@ -52,16 +57,18 @@ export async function launchOperator({
   temporalAddress,
   kubeconfig,
   taskQueue,
+  command = 'run',
   args = [],
+  env = {},
   program = PROGRAM,
 }: OperatorRequest): Promise<Operator> {
   const healthAddress = `127.0.0.1:${await freePort()}`;
   const own = ['--health-addr', healthAddress, '--task-queue', taskQueue, '--kubeconfig', kubeconfig];
   const metrics = ['--metrics-addr', '0'];
   const format = ['--log-level', 'debug', '--log-format', 'json'];
-  const child = spawn(process.execPath, [program, 'run', ...own, ...metrics, ...format, ...args], {
+  const child = spawn(process.execPath, [program, command, ...own, ...metrics, ...format, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], TEMPORAL_ADDRESS: temporalAddress },
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], TEMPORAL_ADDRESS: temporalAddress, ...env },
   });
   const operator = operatorOf(child, healthAddress);
   started.add(operator);
@@ -88,7 +95,7 @@ function operatorOf(child: ChildProcess, healthAddress: string): Operator {
       return child.exitCode;
     },
     async readiness() {
-      if (child.exitCode !== null) throw new Error(`the operator ended: ${JSON.stringify(logs.slice(-3))}`);
+      if (child.exitCode !== null) throw new Error(`the operator ended: ${JSON.stringify(logs.slice(-15))}`);
       const response = await fetch(`http://${healthAddress}/readyz`);
       return { status: response.status, body: await response.text() };
     },
@@ -128,8 +135,9 @@ const AuditLine = z.object({
 });
 export type ApiCall = z.infer<typeof AuditLine>;
 
-/** The answered requests of a user, as the API server's audit log has them, in their order. */
-export function apiCallsOf(user: string, auditLog: string): ApiCall[] {
+/** The answered requests of the operator, or of another user, as the audit log has them, in their order. */
+export function apiCallsOf(who: 'operator' | `system:${string}`, auditLog: string): ApiCall[] {
+  const user = who === 'operator' ? userNameOf(OPERATOR) : who;
   const lines = readFileSync(auditLog, 'utf8').split('\n').slice(0, -1);
   return lines
     .filter((line) => line.includes(`"username":"${user}"`))

@@ -2,12 +2,10 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
-import { createKubernetesClient } from '../../src/kubernetes/client.ts';
-import { loadKubeConfig } from '../../src/kubernetes/config.ts';
 import { showBuildProgress } from '../../src/local/build-progress.ts';
 import { buildServers } from '../../src/local/build.ts';
-import { applyCustomResources } from '../../src/local/custom-resources.ts';
 import { startStack } from '../../src/local/stack.ts';
+import { installOperator } from './service-accounts.ts';
 
 /** Once a run, before the first integration test: one stack for all of them, found through stack.ts. */
 export default async function startStackForTests() {
@@ -15,7 +13,7 @@ export default async function startStackForTests() {
   const dir = await mkdtemp(join(tmpdir(), 'durable-operator-test-'));
   const stack = await startStack({ dir, binaries, audit: true });
   const { kubeconfig, temporalAddress, temporalUiUrl, auditLog } = stack;
-  await defineCustomResources(kubeconfig);
+  await installOperator({ admin: kubeconfig, dir, kubectl: binaries.kubectl });
   const coordinates = join(dir, 'coordinates.json');
   await writeFile(
     coordinates,
@@ -23,13 +21,4 @@ export default async function startStackForTests() {
   );
   process.env.DURABLE_OPERATOR_TEST_STACK = coordinates;
   globalThis.durableOperatorTestStack = stack;
-}
-
-async function defineCustomResources(kubeconfig) {
-  const cluster = createKubernetesClient(loadKubeConfig({ kubeconfig, env: {} }));
-  try {
-    await applyCustomResources(cluster);
-  } finally {
-    await cluster.close();
-  }
 }

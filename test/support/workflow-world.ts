@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { workflowIdFor, type ResourceRef } from '../../src/contract/resource.ts';
 import { CHANGED_SIGNAL, type Outcome, type Pass } from '../../src/contract/run.ts';
 import { workflowBundle, type WorkflowBundle } from '../../src/temporal/bundle.ts';
+import { registerSearchAttributes } from '../../src/temporal/search-attributes.ts';
 import { eventually } from './eventually.ts';
 import { TestTemporal } from './temporal.ts';
 
@@ -46,6 +47,7 @@ export class WorkflowWorld {
       NativeConnection.connect({ address }),
       workflowBundle(),
     ]);
+    await registerSearchAttributes(connection, 'default');
     const world = new WorkflowWorld(client, connection, bundle);
     await world.#work();
     return world;

@@ -6,6 +6,7 @@ import type { Evaluation } from '../../src/watcher/resources.ts';
 import { RunsUnavailable } from '../../src/watcher/runs.ts';
 import { FakeRuns } from '../support/fake-runs.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';
+import { aRecordingTelemetry } from '../support/recording-telemetry.ts';
 
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
@@ -22,10 +23,12 @@ const web = refTo('web');
 function aWatcher({ concurrency = 10 } = {}) {
   const runs = new FakeRuns();
   const log = aRecordingLogger();
+  const telemetry = aRecordingTelemetry();
   const resources = new Map<string, Evaluation>();
   const dispatcher = new Dispatcher({
     runs,
     log,
+    telemetry,
     concurrency,
     resyncMs: 180_000,
     known: {
@@ -41,6 +44,7 @@ function aWatcher({ concurrency = 10 } = {}) {
   return {
     runs,
     log,
+    telemetry,
     dispatcher,
     needs: (ref: ResourceRef, state = 'wrong') =>
       keep({ ref, fingerprint: state, verdict: { needsWork: true, reason: state, seen: { state } } }),
@@ -447,5 +451,76 @@ describe('a start that is refused for one resource', () => {
     expect(log.lines.filter(({ level }) => level === 'error')).toMatchObject([
       { message: 'could not start or tell the run', fields: { name: 'web' } },
     ]);
+  });
+});
+
+describe('who observes', () => {
+  it('is told of a resource that is due, in hand and done', async () => {
+    const { telemetry, needs, isRight } = aWatcher();
+    needs(web);
+    await after(AT_ONCE);
+    isRight(web);
+    await after(AT_ONCE);
+    expect(telemetry.told).toEqual(['added web', 'begun web', 'done web']);
+  });
+
+  it('is told how long the resource needed something, from the event that showed it to the one that did not', async () => {
+    const { telemetry, needs, isRight } = aWatcher();
+    needs(web);
+    await after(1_000);
+    needs(web, 'still wrong');
+    await after(1_500);
+    isRight(web);
+    isRight(web);
+    expect(telemetry.needs).toEqual([{ controller: 'pod-label', seconds: 2.5 }]);
+  });
+
+  it('is told that the need ended where the resource is gone', async () => {
+    const { telemetry, needs, isGone } = aWatcher();
+    needs(web);
+    await after(1_000);
+    isGone(web);
+    expect(telemetry.needs).toEqual([{ controller: 'pod-label', seconds: 1 }]);
+  });
+
+  it('is told of each start that failed and will be tried again', async () => {
+    const { runs, telemetry, needs } = aWatcher();
+    runs.failure = new Error('a bug of the server');
+    needs(web);
+    await after(AT_ONCE);
+    expect(telemetry.told).toContain('retried web');
+  });
+
+  it('may ask how many runs are open', async () => {
+    const { dispatcher, needs } = aWatcher();
+    expect(dispatcher.runs).toEqual([]);
+    needs(web);
+    await after(AT_ONCE);
+    expect(dispatcher.runs).toEqual([{ controller: 'pod-label', open: 1, stalled: 0 }]);
+  });
+
+  it('may ask how many runs wait for a change of their resource, as of the last look at the open ones', async () => {
+    const { dispatcher, runs, needs } = aWatcher();
+    needs(web);
+    await after(AT_ONCE);
+    runs.stalled.add(workflowIdFor(web));
+    await after(6_000);
+    await dispatcher.sweep(false);
+    expect(dispatcher.runs).toEqual([{ controller: 'pod-label', open: 1, stalled: 1 }]);
+    needs(web, 'changed');
+    await after(AT_ONCE);
+    expect(dispatcher.runs).toEqual([{ controller: 'pod-label', open: 1, stalled: 0 }]);
+  });
+
+  it('may ask for the open runs after one that was told that nobody needs it has ended', async () => {
+    const { dispatcher, needs, isRight } = aWatcher();
+    needs(web);
+    await after(6_000);
+    await dispatcher.sweep(false);
+    isRight(web);
+    await after(1_000);
+    expect(dispatcher.runs).toEqual([{ controller: 'pod-label', open: 1, stalled: 0 }]);
+    dispatcher.runEnded(web);
+    expect(dispatcher.runs).toEqual([]);
   });
 });

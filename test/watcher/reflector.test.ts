@@ -16,6 +16,7 @@ import {
 } from '../support/fake-api-server.ts';
 import { FakeCollection } from '../support/fake-collection.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';
+import { aRecordingTelemetry } from '../support/recording-telemetry.ts';
 
 interface SeenPod extends Projection {
   readonly label: string | undefined;
@@ -562,5 +563,61 @@ describe('stop', () => {
     reflector.start();
     await reflector.stop();
     expect(server.requests).toEqual([]);
+  });
+});
+
+describe('who observes', () => {
+  /** What it is told, by a reflector that watches. */
+  async function observing(options: Partial<ReflectorOptions<SeenPod>> = {}): Promise<readonly string[]> {
+    const telemetry = aRecordingTelemetry();
+    const observer = telemetry.watch({ controller: 'pod-label', resource: 'pods' });
+    await startedAndWatching({ observer, ...options });
+    return telemetry.told;
+  }
+
+  const silent: Handler = (request, response) => {
+    mute(request, response);
+    response.write(`{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"100"}}}\n`);
+  };
+
+  it.each<[string, Handler, Partial<ReflectorOptions<SeenPod>>]>([
+    ['broken', answerText(200, ''), {}],
+    ['silent', silent, { silenceMs: 300 }],
+    ['silent', mute, { silenceMs: 300 }],
+    ['expired', gone, {}],
+    ['failed', answerJson(403, aStatus(403, { reason: 'Forbidden', message: 'you may not' })), {}],
+  ])('is told that a watch was opened anew because it was %s', async (reason, fault, options) => {
+    pods.faults.watch.push(fault);
+    expect(await observing(options)).toEqual([`pods ${reason}`]);
+  });
+
+  it('is told of a list that failed', async () => {
+    pods.faults.list.push(answerJson(500, aStatus(500, { message: 'out of order' })));
+    expect(await observing()).toEqual(['pods failed']);
+  });
+
+  it('is told how old an object is when it comes by the watch, but not by a list', async () => {
+    pods.put('listed');
+    const told = await observing();
+    const metadata = { name: 'a', namespace: 'default', uid: 'uid-of-a', resourceVersion: '900' };
+    const event = (creationTimestamp: string) =>
+      pods.sendLine(
+        JSON.stringify({ type: 'ADDED', object: { metadata: { ...metadata, creationTimestamp } } }),
+      );
+    event(new Date().toISOString());
+    event(new Date(0).toISOString());
+    await eventually(() => told.length === 2);
+    expect(told).toEqual(['pods created now', 'pods created long ago']);
+  });
+
+  it('may ask for how long nothing was heard, where there is such an API', async () => {
+    const missing = answerText(404, '404 page not found');
+    pods.faults.list.push(missing);
+    start({ backoff: { firstMs: 60_000, maxMs: 60_000 } });
+    await eventually(() => reflector.isApiMissing);
+    expect(reflector.silenceSeconds).toBe(0);
+    await reflector.stop();
+    await startedAndWatching();
+    await eventually(() => reflector.silenceSeconds > 0);
   });
 });

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Controller, Projection } from '../../src/contract/controller.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
+import { RunsUnavailable } from '../../src/watcher/runs.ts';
 import { Watcher } from '../../src/watcher/watcher.ts';
 import { eventually } from '../support/eventually.ts';
 import { answerJson, answerText, FakeApiServer, type Handler } from '../support/fake-api-server.ts';
@@ -26,10 +27,15 @@ const greedy = (plural: string): Controller<Projection, never, string> => ({
     }),
   },
   children: [],
-  needsWork: () => ({ needsWork: true, reason: 'there', seen: 'it' }),
+  needsWork: ({ key }) => {
+    evaluated.add(key);
+    return { needsWork: true, reason: 'there', seen: 'it' };
+  },
   permissions: [],
 });
 
+/** The keys of all resources that were looked at. */
+const evaluated = new Set<string>();
 let server: FakeApiServer;
 let client: KubernetesClient;
 let webs: FakeCollection;
@@ -38,7 +44,9 @@ let runs: FakeRuns;
 let watcher: Watcher;
 
 beforeEach(async () => {
+  evaluated.clear();
   webs = new FakeCollection();
+  others = answerText(404, '404 page not found\n');
   server = await FakeApiServer.start((request, response) => {
     if (request.url.pathname.endsWith('/webs')) webs.handler(request, response);
     else others(request, response);
@@ -64,9 +72,9 @@ afterEach(async () => {
 
 describe('a controller whose list cannot be had', () => {
   it('holds up no other, and is no problem, where its CRD is not installed', async () => {
-    others = answerText(404, '404 page not found\n');
     webs.put('web');
     watcher.start();
+    watcher.lead(() => true);
     await eventually(() => runs.calls.length > 0);
     expect(runs.calls).toEqual(['start web']);
     await eventually(() => watcher.problems.length === 0);
@@ -76,11 +84,117 @@ describe('a controller whose list cannot be had', () => {
     others = answerJson(403, { kind: 'Status', message: 'forbidden: User "operator" cannot list' });
     webs.put('web');
     watcher.start();
+    watcher.lead(() => true);
     await eventually(() => runs.calls.length > 0);
     expect(runs.calls).toEqual(['start web']);
     expect(await eventually(() => watcher.problems.length > 1 && watcher.problems)).toEqual([
       'others: first list not complete',
       expect.stringContaining('403 forbidden: User "operator" cannot list'),
     ]);
+  });
+});
+
+const isKnown = (name: string) => evaluated.has(`default/${name}`);
+
+describe('a watcher that stands by', () => {
+  it('is ready, and starts nothing, until it leads: then what it knows by then', async () => {
+    webs.put('early');
+    watcher.start();
+    await eventually(() => watcher.problems.length === 0);
+    webs.put('late');
+    await eventually(() => isKnown('late'));
+    expect(runs.calls).toEqual([]);
+    watcher.lead(() => true);
+    await eventually(() => runs.calls.length === 2);
+    expect(runs.calls).toEqual(['start early', 'start late']);
+  });
+
+  it('starts nothing any more where it did lead, and goes on watching', async () => {
+    watcher.start();
+    watcher.lead(() => true);
+    webs.put('early');
+    await eventually(() => runs.calls.length === 1);
+    await watcher.standBy();
+    webs.put('late');
+    await eventually(() => isKnown('late'));
+    watcher.runEnded({ controller: 'webs', namespace: 'default', name: 'early', uid: 'uid-1' });
+    expect(runs.calls).toEqual(['start early']);
+  });
+
+  it('looks at everything anew when it leads again', async () => {
+    webs.put('web');
+    watcher.start();
+    for (const starts of [1, 2, 3]) {
+      watcher.lead(() => true);
+      await eventually(() => runs.calls.filter((call) => call === 'start web').length === starts);
+      await watcher.standBy();
+    }
+  });
+
+  it('has ended what was in hand when it says that it stands by', async () => {
+    const inHand: (() => void)[] = [];
+    runs.start = () => new Promise((resolve) => inHand.push(() => resolve('started')));
+    webs.put('web');
+    watcher.start();
+    watcher.lead(() => true);
+    await eventually(() => inHand.length === 1);
+    let standsBy = false;
+    const standing = watcher.standBy().then(() => (standsBy = true));
+    await new Promise(setImmediate);
+    expect(standsBy).toBe(false);
+    inHand[0]?.();
+    await standing;
+  });
+});
+
+describe('a watcher that leads no more, and was not told yet', () => {
+  it('starts nothing', async () => {
+    let asked = 0;
+    webs.put('web');
+    watcher.start();
+    watcher.lead(() => {
+      asked += 1;
+      return false;
+    });
+    await eventually(() => asked > 0);
+    await watcher.standBy();
+    expect(runs.calls).toEqual([]);
+  });
+});
+
+describe('who observes', () => {
+  const watch = (resource: string) => watcher.state.watches.find((one) => one.resource === resource);
+
+  it('may ask what is known of each kind, and how many runs are open', async () => {
+    webs.put('one');
+    webs.put('two');
+    watcher.start();
+    watcher.lead(() => true);
+    await eventually(() => watcher.state.runs[0]?.open === 2);
+    expect(watcher.state).toMatchObject({
+      runs: [{ controller: 'webs', open: 2, stalled: 0 }],
+      isTemporalUnavailable: false,
+    });
+    expect(watch('webs')).toMatchObject({ controller: 'webs', known: 2 });
+    expect(watch('others')).toMatchObject({ controller: 'others', known: 0 });
+  });
+
+  it('may ask whether Temporal can be reached', async () => {
+    runs.failure = new RunsUnavailable('connection refused');
+    webs.put('one');
+    watcher.start();
+    watcher.lead(() => true);
+    await eventually(() => watcher.state.isTemporalUnavailable);
+    runs.failure = undefined;
+    await eventually(() => !watcher.state.isTemporalUnavailable);
+  });
+
+  it('is told of no open run by a watcher that stands by', async () => {
+    webs.put('one');
+    watcher.start();
+    watcher.lead(() => true);
+    await eventually(() => watcher.state.runs.length > 0);
+    await watcher.standBy();
+    expect(watcher.state.runs).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { readdir, readFile } from 'node:fs/promises';
-import { makeWorkflowBundle } from '../../src/temporal/bundle.ts';
+import { makeWorkflowBundle, type FailureText } from '../../src/temporal/bundle.ts';
 import { controllersFor } from '../../src/controllers/index.ts';
 
 jest.setTimeout(60_000);
@@ -18,6 +18,13 @@ describe('the workflow bundle', () => {
     expect(code).not.toContain('undici');
     expect(code).not.toContain('src/kubernetes');
     expect(code).not.toContain('./activities/');
+  });
+
+  it('puts the text of failures into payloads only where those are encrypted', async () => {
+    const encodes = async (failures: FailureText) =>
+      (await makeWorkflowBundle(failures)).code.includes('encodeCommonAttributes: true');
+    expect(await encodes('readable')).toBe(false);
+    expect(await encodes('in-payload')).toBe(true);
   });
 });
 

@@ -109,7 +109,7 @@ export const CASES = {
   'failed-for-good-then-changed': async (world, workflow) => {
     const run = await world.start(workflow, undefined, [failsForGood, succeeds('done after the change')]);
     await run.reached(
-      (story) => story.at(-1) === 'workflowTaskCompleted' && story.includes('activityTaskFailed'),
+      (story) => story.at(-1) === 'upsertWorkflowSearchAttributes' && story.includes('activityTaskFailed'),
     );
     await run.change();
     await run.result();

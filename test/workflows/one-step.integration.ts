@@ -115,6 +115,10 @@ describe('a stalled run', () => {
       'workflowTaskStarted',
       'workflowTaskCompleted',
       'markerRecorded',
+      // It says that it is stalled, and that it is a run that says so.
+      'markerRecorded',
+      'upsertWorkflowSearchAttributes',
+      'upsertWorkflowSearchAttributes',
     ]);
     await waiting.terminate();
   });

@@ -64,11 +64,11 @@ export function namespaceRoleBinding(
     },
     isNamespaceGoing: ({ state }) => state === 'terminating',
     permissions: [
-      { apiGroups: [''], resources: ['namespaces'], verbs: ['get', 'list', 'watch'] },
+      { apiGroups: [''], resources: ['namespaces'], verbs: ['get'] },
       {
         apiGroups: [RBAC_API_GROUP],
         resources: ['rolebindings'],
-        verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'],
+        verbs: ['get', 'create', 'patch', 'delete'],
       },
       {
         apiGroups: [RBAC_API_GROUP],

@@ -32,7 +32,7 @@ export const podLabel: Controller<PodProjection, never, SeenPod> = {
       ? NO_WORK
       : { needsWork: true, reason: REASONS[step], seen: { step, resourceVersion } },
   permissions: [
-    { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch', 'patch'] },
+    { apiGroups: [''], resources: ['pods'], verbs: ['list', 'patch'] },
     { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create', 'patch'] },
   ],
 };

@@ -38,14 +38,14 @@ export const podSet: Controller<PodSetProjection, PodProjection, undefined> = {
     ),
   endsWithNamespace: true,
   permissions: [
-    { apiGroups: [POD_SET_GROUP], resources: ['podsets'], verbs: ['get', 'list', 'watch'] },
+    { apiGroups: [POD_SET_GROUP], resources: ['podsets'], verbs: ['get'] },
     { apiGroups: [POD_SET_GROUP], resources: ['podsets/status'], verbs: ['patch'] },
     // To set blockOwnerDeletion, where the plugin OwnerReferencesPermissionEnforcement guards that.
     { apiGroups: [POD_SET_GROUP], resources: ['podsets/finalizers'], verbs: ['update'] },
     {
       apiGroups: [''],
       resources: ['pods'],
-      verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'],
+      verbs: ['get', 'list', 'create', 'patch', 'delete'],
     },
     { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create', 'patch'] },
   ],

@@ -2,8 +2,10 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { connect } from 'node:net';
-import { HealthAddressError, startHealthServer, type Health, type HealthServer } from '../src/health.ts';
-import type { Logger } from '../src/contract/logger.ts';
+import { ConfigurationError } from '../../src/contract/configuration-error.ts';
+import { startHealthServer, type Health } from '../../src/serving/health.ts';
+import type { Listening } from '../../src/serving/listening.ts';
+import type { Logger } from '../../src/contract/logger.ts';
 
 const LOOPBACK = { host: '127.0.0.1', port: 0 };
 
@@ -17,7 +19,7 @@ const silent: Logger = {
 
 describe('the health server', () => {
   let health: Health;
-  let server: HealthServer;
+  let server: Listening;
 
   beforeEach(async () => {
     health = { live: [], ready: [] };
@@ -140,7 +142,7 @@ describe('a health address that cannot be listened on', () => {
 
   it('is told with the address, the reason and the flag', async () => {
     const failure = start({ host: '127.0.0.1', port });
-    await expect(failure).rejects.toBeInstanceOf(HealthAddressError);
+    await expect(failure).rejects.toBeInstanceOf(ConfigurationError);
     await expect(failure).rejects.toThrow(
       `cannot serve health on 127.0.0.1:${port}: the port is in use; set --health-addr to another address, or to 0 to do without`,
     );

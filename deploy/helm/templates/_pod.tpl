@@ -1,0 +1,64 @@
+{{- define "operator.image" -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end }}
+
+{{/* What the pods of the operator and its Jobs may not do: Pod Security "restricted". */}}
+{{- define "operator.podSecurity" -}}
+enableServiceLinks: false
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 1000
+  runAsGroup: 1000
+  seccompProfile:
+    type: RuntimeDefault
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{- define "operator.containerSecurity" -}}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities:
+    drop: [ALL]
+{{- end }}
+
+{{/* Where Temporal is, and as whom to go there. */}}
+{{- define "operator.temporalEnv" -}}
+- name: TEMPORAL_ADDRESS
+  value: {{ .Values.temporal.address | quote }}
+- name: TEMPORAL_NAMESPACE
+  value: {{ .Values.temporal.namespace | quote }}
+{{- if .Values.temporal.tlsSecret }}
+- name: TEMPORAL_TLS_CLIENT_CERT_PATH
+  value: /etc/durable-operator/temporal-tls/tls.crt
+- name: TEMPORAL_TLS_CLIENT_KEY_PATH
+  value: /etc/durable-operator/temporal-tls/tls.key
+- name: TEMPORAL_TLS_SERVER_CA_CERT_PATH
+  value: /etc/durable-operator/temporal-tls/ca.crt
+{{- end }}
+{{- with .Values.temporal.apiKeySecret }}
+- name: TEMPORAL_API_KEY
+  valueFrom:
+    secretKeyRef:
+      name: {{ . }}
+      key: api-key
+{{- end }}
+{{- end }}
+
+{{- define "operator.temporalMount" -}}
+{{- if .Values.temporal.tlsSecret }}
+- name: temporal-tls
+  mountPath: /etc/durable-operator/temporal-tls
+  readOnly: true
+{{- end }}
+{{- end }}
+
+{{- define "operator.temporalVolume" -}}
+{{- with .Values.temporal.tlsSecret }}
+- name: temporal-tls
+  secret:
+    secretName: {{ . }}
+{{- end }}
+{{- end }}

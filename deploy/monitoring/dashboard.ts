@@ -1,0 +1,115 @@
+/** One graph; of several queries, each has a legend of its own. */
+interface Graph {
+  readonly title: string;
+  readonly unit: 'short' | 's' | 'ops' | 'bytes' | 'reqps' | 'percentunit';
+  /** PromQL by legend. */
+  readonly queries: Readonly<Record<string, string>>;
+}
+
+const ROWS: Readonly<Record<string, readonly Graph[]>> = {
+  Work: [
+    graph('Passes', 'ops', {
+      '{{controller}} {{result}}':
+        'sum by (controller, result) (rate(controller_runtime_reconcile_total[5m]))',
+    }),
+    graph('Passes that failed', 'ops', {
+      '{{controller}}': 'sum by (controller) (rate(controller_runtime_reconcile_errors_total[5m]))',
+    }),
+    graph('From event to converged', 's', {
+      '{{controller}} p50': quantile(0.5, 'durable_operator_convergence_seconds', 'controller'),
+      '{{controller}} p99': quantile(0.99, 'durable_operator_convergence_seconds', 'controller'),
+    }),
+    graph('Time of a pass', 's', {
+      '{{controller}} p50': quantile(0.5, 'controller_runtime_reconcile_time_seconds', 'controller'),
+      '{{controller}} p99': quantile(0.99, 'controller_runtime_reconcile_time_seconds', 'controller'),
+    }),
+    graph('Open runs', 'short', {
+      '{{controller}}': 'sum by (controller) (durable_operator_open_runs)',
+      '{{controller}} stalled': 'sum by (controller) (durable_operator_stalled_runs)',
+    }),
+    graph('Retries', 'ops', {
+      '{{controller}}': 'sum by (controller) (rate(durable_operator_retries_total[5m]))',
+    }),
+  ],
+  Watching: [
+    graph('Watch lag', 's', {
+      '{{controller}} {{resource}} p99': quantile(
+        0.99,
+        'durable_operator_watch_lag_seconds',
+        'controller, resource',
+      ),
+    }),
+    graph('Silence of the watches', 's', {
+      '{{controller}} {{resource}}': 'max by (controller, resource) (durable_operator_watch_silence_seconds)',
+    }),
+    graph('Known objects', 'short', {
+      '{{controller}} {{resource}}': 'max by (controller, resource) (durable_operator_known_objects)',
+    }),
+    graph('Queue', 'short', { '{{controller}}': 'sum by (controller) (workqueue_depth)' }),
+    graph('Wait in the queue', 's', {
+      '{{controller}} p99': quantile(0.99, 'workqueue_queue_duration_seconds', 'controller'),
+    }),
+    graph('Leader', 'short', { '{{pod}}': 'max by (pod) (leader_election_master_status)' }),
+  ],
+  'Servers and processes': [
+    graph('Requests to the API server', 'reqps', {
+      '{{method}} {{code}}': 'sum by (method, code) (rate(rest_client_requests_total[5m]))',
+    }),
+    graph('Temporal unavailable', 'short', {
+      '{{pod}}': 'max by (pod) (durable_operator_temporal_unavailable)',
+    }),
+    graph('CPU', 'percentunit', { '{{pod}}': 'sum by (pod) (rate(process_cpu_seconds_total[5m]))' }),
+    graph('Memory', 'bytes', { '{{pod}}': 'max by (pod) (process_resident_memory_bytes)' }),
+  ],
+};
+
+function graph(title: string, unit: Graph['unit'], queries: Graph['queries']): Graph {
+  return { title, unit, queries };
+}
+
+function quantile(q: number, histogram: string, by: string): string {
+  return `histogram_quantile(${q}, sum by (${by}, le) (rate(${histogram}_bucket[5m])))`;
+}
+
+/** Grafana fills it in from what its variable `datasource` is set to. */
+const DATASOURCE = { type: 'prometheus', uid: '${datasource}' };
+
+const COLUMNS = 3;
+const SIZE = { w: 24 / COLUMNS, h: 8 };
+
+/** For Grafana: its page "JSON model". */
+export const dashboard = {
+  title: 'Durable Operator',
+  uid: 'durable-operator',
+  tags: ['kubernetes', 'temporal'],
+  schemaVersion: 39,
+  refresh: '30s',
+  time: { from: 'now-3h', to: 'now' },
+  templating: { list: [{ name: 'datasource', type: 'datasource', query: 'prometheus' }] },
+  panels: panels(),
+};
+
+function panels(): object[] {
+  let y = 0;
+  return Object.entries(ROWS).flatMap(([title, graphs]) => {
+    const row = { type: 'row', title, collapsed: false, gridPos: { x: 0, y, w: 24, h: 1 } };
+    const below = graphs.map((each, index) => panel(each, place(index, y + 1)));
+    y += 1 + Math.ceil(graphs.length / COLUMNS) * SIZE.h;
+    return [row, ...below];
+  });
+}
+
+function place(index: number, y: number) {
+  return { ...SIZE, x: (index % COLUMNS) * SIZE.w, y: y + Math.floor(index / COLUMNS) * SIZE.h };
+}
+
+function panel({ title, unit, queries }: Graph, gridPos: object): object {
+  const targets = Object.entries(queries).map(([legendFormat, expr], index) => ({
+    refId: String.fromCharCode('A'.charCodeAt(0) + index),
+    datasource: DATASOURCE,
+    legendFormat,
+    expr,
+  }));
+  const fieldConfig = { defaults: { unit, min: 0 }, overrides: [] };
+  return { type: 'timeseries', title, datasource: DATASOURCE, gridPos, fieldConfig, targets };
+}

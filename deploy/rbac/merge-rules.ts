@@ -1,0 +1,71 @@
+import type { PolicyRule } from '../../src/contract/controller.ts';
+
+/**
+ * The same permissions in the fewest rules, in an order that depends on nothing but them: one rule for all
+ * resources of an API group that have the same verbs.
+ */
+export function mergeRules(rules: readonly PolicyRule[]): PolicyRule[] {
+  const verbsOf = collect(rules.flatMap(permissionsIn), (each) => [
+    each.apiGroup,
+    each.resource,
+    each.resourceNames,
+  ]);
+  const merged = collect(
+    [...verbsOf.values()].map((same) => ({ ...same[0], verbs: sorted(same.map(({ verb }) => verb)) })),
+    (each) => [each.apiGroup, each.resourceNames, each.verbs],
+  );
+  return [...merged.values()].map(ruleFor).sort((a, b) => compare(orderOf(a), orderOf(b)));
+}
+
+/** One verb on one resource. */
+interface Permission {
+  readonly apiGroup: string;
+  readonly resource: string;
+  readonly verb: string;
+  /** None means every name. */
+  readonly resourceNames: readonly string[];
+}
+
+function permissionsIn({ apiGroups, resources, verbs, resourceNames = [] }: PolicyRule): Permission[] {
+  return apiGroups.flatMap((apiGroup) =>
+    resources.flatMap((resource) =>
+      verbs.map((verb) => ({ apiGroup, resource, verb, resourceNames: sorted(resourceNames) })),
+    ),
+  );
+}
+
+type NonEmpty<T> = [T, ...T[]];
+
+function collect<T>(items: readonly T[], keyOf: (item: T) => unknown): Map<string, NonEmpty<T>> {
+  const groups = new Map<string, NonEmpty<T>>();
+  for (const item of items) {
+    const key = JSON.stringify(keyOf(item));
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [item]);
+    else group.push(item);
+  }
+  return groups;
+}
+
+function ruleFor(same: NonEmpty<Omit<Permission, 'verb'> & { readonly verbs: string[] }>): PolicyRule {
+  const [{ apiGroup, resourceNames, verbs }] = same;
+  return {
+    apiGroups: [apiGroup],
+    ...(resourceNames.length > 0 ? { resourceNames: [...resourceNames] } : {}),
+    resources: sorted(same.map(({ resource }) => resource)),
+    verbs,
+  };
+}
+
+function orderOf({ apiGroups, resources, resourceNames = [], verbs }: PolicyRule): string {
+  return JSON.stringify([apiGroups, resources, resourceNames, verbs]);
+}
+
+function sorted(texts: readonly string[]): string[] {
+  return [...new Set(texts)].sort(compare);
+}
+
+/** By code unit: the same on every machine, whatever its locale. */
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,151 @@
+import { OPTIONS } from '../../src/config/options.ts';
+import type { Controller, PolicyRule, Projection, Watched } from '../../src/contract/controller.ts';
+import { mergeRules } from './merge-rules.ts';
+
+/** What roles follow from. */
+export type Declared = Pick<Controller, 'primary' | 'children' | 'permissions'>;
+
+/** A role, and its binding. */
+type RoleAndBinding = readonly [role: RbacObject, binding: RbacObject];
+
+/** Whom the operator watches for: everybody, or some namespaces, in each of which a Role is all that it has. */
+export type Scope = 'cluster' | 'namespaces';
+
+/** The identities of the operator's processes; `controller-manager` is watcher and worker in one. */
+export type AccountName = 'controller-manager' | 'watcher' | 'worker';
+
+export interface RbacObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+  readonly rules?: readonly PolicyRule[];
+}
+
+/** Where it is installed, unless somebody says otherwise. */
+export const NAMESPACE = 'system';
+
+const RBAC_API_GROUP = 'rbac.authorization.k8s.io';
+const RBAC = `${RBAC_API_GROUP}/v1`;
+
+/** The only ones that a Role cannot give: a Namespace, for that matter, lies in itself. */
+const CLUSTER_SCOPED: readonly string[] = ['nodes'];
+
+/** What the watches of these controllers ask for. */
+export function watcherRules(controllers: readonly Declared[], scope: Scope): PolicyRule[] {
+  return mergeRules(
+    controllers.flatMap(({ primary, children }) =>
+      [primary, ...children].map((watched) => watchingRule(watched, scope)),
+    ),
+  );
+}
+
+type Kind = Pick<Watched<Projection>, 'group' | 'plural' | 'namespaced'>;
+
+function watchingRule({ group, plural, namespaced }: Kind, scope: Scope): PolicyRule {
+  // A Role lets its own Namespace be read by name, but not watched.
+  const verbs = namespaced || scope === 'cluster' ? ['list', 'watch'] : ['get'];
+  return { apiGroups: [group], resources: [plural], verbs };
+}
+
+type Acting = Pick<Declared, 'permissions'>;
+
+/** What the activities of these controllers ask for. */
+export function workerRules(controllers: readonly Acting[], scope: Scope): PolicyRule[] {
+  const rules = controllers.flatMap(({ permissions }) => permissions);
+  return mergeRules(scope === 'cluster' ? rules : rules.filter((rule) => !isClusterScoped(rule)));
+}
+
+/** What their activities ask for beyond their namespaces. */
+export function clusterScopedRules(controllers: readonly Acting[]): PolicyRule[] {
+  return mergeRules(controllers.flatMap(({ permissions }) => permissions).filter(isClusterScoped));
+}
+
+function isClusterScoped({ resources }: PolicyRule): boolean {
+  return resources.every((resource) => CLUSTER_SCOPED.includes(resource));
+}
+
+/** All that one process needs that is watcher and worker. */
+export function managerRules(controllers: readonly Declared[], scope: Scope): PolicyRule[] {
+  return mergeRules([...watcherRules(controllers, scope), ...workerRules(controllers, scope)]);
+}
+
+export function serviceAccount(name: AccountName): RbacObject {
+  return { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace: NAMESPACE } };
+}
+
+/** A ClusterRole, and whom it is bound to. */
+export function clusterRole(name: string, rules: readonly PolicyRule[]): RbacObject {
+  return { apiVersion: RBAC, kind: 'ClusterRole', metadata: { name }, rules };
+}
+
+export function clusterRoleBinding(role: string, accounts: readonly AccountName[]): RbacObject {
+  return bindingOf('ClusterRole', { name: bindingNameFor(role) }, { role, accounts });
+}
+
+/** Only names are given here: which namespace it is for, the kustomization says that includes it. */
+export function roleInEach(name: string, rules: readonly PolicyRule[]): RbacObject {
+  return { apiVersion: RBAC, kind: 'Role', metadata: { name }, rules };
+}
+
+export function roleBindingInEach(role: string, accounts: readonly AccountName[]): RbacObject {
+  return bindingOf('Role', { name: bindingNameFor(role) }, { role, accounts });
+}
+
+/** For the Lease; to create cannot be limited to a name: the RBAC page, "Referring to resources". */
+export function leaderElectionRole(account: AccountName): RoleAndBinding {
+  const lease = OPTIONS['leader-election-name'].fallback;
+  const of = { apiGroups: ['coordination.k8s.io'], resources: ['leases'] };
+  const role = 'leader-election-role';
+  const rules = [
+    { ...of, verbs: ['create'] },
+    { ...of, resourceNames: [lease], verbs: ['get', 'update'] },
+  ];
+  const metadata = { name: role, namespace: NAMESPACE };
+  return [
+    { apiVersion: RBAC, kind: 'Role', metadata, rules },
+    bindingOf('Role', { name: bindingNameFor(role), namespace: NAMESPACE }, { role, accounts: [account] }),
+  ];
+}
+
+/** To ask the API server who wants to see metrics, and whether they may. */
+export function metricsAuthRole(accounts: readonly AccountName[]): RoleAndBinding {
+  const rules = [
+    { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
+    { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },
+  ];
+  return [clusterRole('metrics-auth-role', rules), clusterRoleBinding('metrics-auth-role', accounts)];
+}
+
+/** For whoever collects metrics; bind it to them. */
+export function metricsReader() {
+  return {
+    apiVersion: RBAC,
+    kind: 'ClusterRole',
+    metadata: { name: 'metrics-reader' },
+    rules: [{ nonResourceURLs: ['/metrics'], verbs: ['get'] }],
+  };
+}
+
+/** `manager-role` → `manager-rolebinding` */
+function bindingNameFor(role: string): string {
+  return `${role}binding`;
+}
+
+interface Bound {
+  readonly role: string;
+  readonly accounts: readonly AccountName[];
+}
+
+function bindingOf(
+  kind: 'ClusterRole' | 'Role',
+  metadata: RbacObject['metadata'],
+  { role, accounts }: Bound,
+) {
+  return {
+    apiVersion: RBAC,
+    kind: `${kind}Binding`,
+    metadata,
+    roleRef: { apiGroup: RBAC_API_GROUP, kind, name: role },
+    subjects: accounts.map((name) => ({ kind: 'ServiceAccount', name, namespace: NAMESPACE })),
+  };
+}

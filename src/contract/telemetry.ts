@@ -1,0 +1,136 @@
+import type { ResourceRef } from './resource.ts';
+import type { Outcome } from './run.ts';
+
+/**
+ * Who observes the operator at work. What it is told costs little and never throws, and nothing that the operator
+ * does depends on it.
+ */
+export interface Telemetry {
+  readonly queue: QueueObserver;
+  watch(kind: WatchedKind): WatchObserver;
+  runStarted(run: StartedRun): void;
+  /** A resource needs nothing any more, or is gone. */
+  needEnded(need: EndedNeed): void;
+  /** Lets one pass over a resource take place, and resolves or rejects as it does. */
+  pass(about: PassAbout, work: () => Promise<Outcome>): Promise<Outcome>;
+  /** A request to the API server is about to be sent. */
+  request(about: RequestAbout): RequestObserver;
+}
+
+/** What becomes of the keys of a queue: workflow ids. */
+export interface QueueObserver {
+  /** It is due, and waits for its turn. */
+  added(key: string): void;
+  begun(key: string): void;
+  done(key: string): void;
+  /** It failed, and will come again. */
+  retried(key: string): void;
+  /** Nothing that waits is begun any more. */
+  emptied(): void;
+}
+
+/** The objects of one kind that one controller watches. */
+export interface WatchedKind {
+  readonly controller: string;
+  /** The plural, as in `pods`. */
+  readonly resource: string;
+}
+
+/** Why a watch had to be opened anew. */
+export const WATCH_ENDS = [
+  /** The server ended it in due time. */
+  'ended',
+  /** The connection broke, or was ended as soon as it had begun. */
+  'broken',
+  /** Nothing was heard for so long that the connection was dropped. */
+  'silent',
+  /** The version to go on from was too old: everything was listed again. */
+  'expired',
+  /** It could not be listed or watched: refused, or out of reach. */
+  'failed',
+] as const;
+export type WatchEnd = (typeof WATCH_ENDS)[number];
+
+export interface WatchObserver {
+  /** An object has come by the watch. @param ageSeconds since its creation, which the server counts in whole seconds */
+  created(ageSeconds: number): void;
+  ended(how: WatchEnd): void;
+}
+
+export interface StartedRun {
+  readonly ref: ResourceRef;
+  /** For people. */
+  readonly reason: string;
+  /** A UUID. */
+  readonly runId: string;
+  /** When the need for it showed, in milliseconds since the epoch. */
+  readonly neededSinceMs: number;
+}
+
+export interface EndedNeed {
+  readonly controller: string;
+  readonly seconds: number;
+}
+
+/** One attempt of an activity. */
+export interface PassAbout {
+  readonly ref: ResourceRef;
+  readonly activity: string;
+  readonly workflowId: string;
+  readonly runId: string;
+  /** From 1. */
+  readonly attempt: number;
+}
+
+export interface RequestAbout {
+  readonly method: string;
+  /** Host and port of the API server. */
+  readonly host: string;
+  /** Without the query. */
+  readonly path: string;
+  /** A watch is over, as far as this goes, when it is accepted. */
+  readonly isWatch: boolean;
+}
+
+export interface RequestObserver {
+  answered(status: number): void;
+  /** There was no answer. */
+  failed(): void;
+}
+
+/** What a watcher says of itself when it is asked. */
+export interface WatcherState {
+  readonly watches: readonly WatchState[];
+  readonly runs: readonly RunsState[];
+  /** Whether runs could not be started or told when that was last tried. */
+  readonly isTemporalUnavailable: boolean;
+}
+
+export interface WatchState extends WatchedKind {
+  /** Since the last event, bookmark or list; of several watches, that of the quietest. */
+  readonly silenceSeconds: number;
+  /** Objects that are kept. */
+  readonly known: number;
+}
+
+export interface RunsState {
+  readonly controller: string;
+  /** Runs that are open, as far as the watcher knows. */
+  readonly open: number;
+  /** Those of them that wait for a change of their resource, as of the last look at the open runs. */
+  readonly stalled: number;
+}
+
+const nothing = (): void => undefined;
+
+export const SILENT_WATCH: WatchObserver = { created: nothing, ended: nothing };
+
+/** Observes nothing. */
+export const SILENT: Telemetry = {
+  queue: { added: nothing, begun: nothing, done: nothing, retried: nothing, emptied: nothing },
+  watch: () => SILENT_WATCH,
+  runStarted: nothing,
+  needEnded: nothing,
+  pass: (_, work) => work(),
+  request: () => ({ answered: nothing, failed: nothing }),
+};

@@ -1,0 +1,63 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Config } from './config.ts';
+import { ConfigurationError } from './contract/configuration-error.ts';
+import type { Logger } from './contract/logger.ts';
+import { connectToTemporal } from './temporal/connection.ts';
+import { dataConverterFor } from './temporal/data-converter.ts';
+import { GRPC, grpcStatusOf } from './temporal/grpc-status.ts';
+import { promote, PromotionFailed } from './temporal/promotion.ts';
+import { workerVersions } from './temporal/versions.ts';
+import { installRuntime } from './temporal/worker.ts';
+
+/** Not all that was asked for is done; what is, stays done. */
+const UNFINISHED = 3;
+
+/** The command `promote`. @returns the exit status */
+export async function runPromote(config: Config, log: Logger, signal: AbortSignal): Promise<number> {
+  try {
+    await promoteBy(config, log, signal);
+    return 0;
+  } catch (error) {
+    const why = whyUnfinished(error);
+    if (why === undefined) throw error;
+    process.stderr.write(`durable-operator: ${why}\n`);
+    return UNFINISHED;
+  }
+}
+
+async function promoteBy(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
+  const { workerVersion: version, taskQueue, promote: wanted } = config;
+  if (version === undefined) throw new ConfigurationError('promote needs --worker-deployment');
+  const dataConverter = await dataConverterFor(config.payloadKeys);
+  installRuntime(log);
+  const { connect, address, namespace } = config.temporal;
+  const options = connect.connectionOptions;
+  const connection = await connectToTemporal({ options, address, namespace, log, signal });
+  try {
+    const { deploymentName } = version;
+    const versions = workerVersions({ connection, namespace, taskQueue, deploymentName, dataConverter });
+    await promote({ versions, version, taskQueue, ...wanted, log, clock: clockUntil(signal) });
+  } finally {
+    await connection.close();
+  }
+}
+
+function clockUntil(signal: AbortSignal) {
+  return {
+    now: () => performance.now(),
+    pause: (ms: number) => delay(ms, undefined, { signal }),
+  };
+}
+
+/** Undefined for what nobody foresaw. */
+function whyUnfinished(error: unknown): string | undefined {
+  if (error instanceof PromotionFailed) return error.message;
+  if (error instanceof Error && error.name === 'AbortError') {
+    return 'promote was asked to stop before it was finished; run it again, it goes on from where it is';
+  }
+  const status = grpcStatusOf(error);
+  if (status?.code === GRPC.unimplemented) {
+    return 'this Temporal server knows no worker deployments; it has to be 1.29 or later';
+  }
+  return status && `Temporal refused: ${status.message}`;
+}

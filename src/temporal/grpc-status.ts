@@ -1,0 +1,31 @@
+import { isGrpcServiceError } from '@temporalio/client';
+
+/** Source: https://grpc.io/docs/guides/status-codes/ */
+export const GRPC = {
+  cancelled: 1,
+  invalidArgument: 3,
+  deadlineExceeded: 4,
+  notFound: 5,
+  permissionDenied: 7,
+  resourceExhausted: 8,
+  failedPrecondition: 9,
+  unimplemented: 12,
+  internal: 13,
+  unavailable: 14,
+  unauthenticated: 16,
+} as const;
+
+/** What the server, or the way to it, said. */
+export interface GrpcStatus {
+  /** One of GRPC, most often. */
+  readonly code: number;
+  readonly message: string;
+}
+
+/** Of a call's error, or of the one that the client wrapped; undefined for what no server has said. */
+export function grpcStatusOf(error: unknown): GrpcStatus | undefined {
+  const cause = error instanceof Error && isGrpcServiceError(error.cause) ? error.cause : error;
+  return isGrpcServiceError(cause)
+    ? { code: cause.code, message: cause.details || cause.message }
+    : undefined;
+}

@@ -1,0 +1,67 @@
+import { createSecretKey, type KeyObject } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { ConfigurationError } from '../contract/configuration-error.ts';
+
+export interface PayloadKey {
+  /** Written beside what it encrypts, in the clear. */
+  readonly id: string;
+  /** 256 bits; its bytes show in no log. */
+  readonly key: KeyObject;
+}
+
+export interface PayloadKeys {
+  /** Undefined where payloads are to be written in the clear: not yet encrypted, or no more. */
+  readonly encryptWith: PayloadKey | undefined;
+  /** By id, for what was encrypted before. */
+  readonly decryptWith: ReadonlyMap<string, KeyObject>;
+}
+
+/** @throws ConfigurationError where the file cannot be used; no part of a key is in it */
+export async function readPayloadKeys(file: string): Promise<PayloadKeys> {
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    const words = error instanceof Error ? error.message : String(error);
+    throw new ConfigurationError(`payload keys ${file}: ${words}; name a readable file of keys`);
+  });
+  try {
+    return parsePayloadKeys(text);
+  } catch (error) {
+    if (!(error instanceof KeysProblem)) throw error;
+    throw new ConfigurationError(`payload keys ${file}: ${error.message}`);
+  }
+}
+
+class KeysProblem extends Error {}
+
+/** In place of the first key: encrypt nothing. */
+const PLAIN = 'plain';
+const KEY_BYTES = 32;
+
+/**
+ * A key a line: its id, a space, and its 32 bytes in base64. The first encrypts, all decrypt. The word `plain` on a
+ * line before the keys: nothing is encrypted, all decrypt. Lines that are empty or begin with `#` are passed over.
+ *
+ * @throws KeysProblem
+ */
+export function parsePayloadKeys(text: string): PayloadKeys {
+  const lines = text
+    .split('\n')
+    .map((line, index) => ({ words: line.trim(), number: index + 1 }))
+    .filter(({ words }) => words !== '' && !words.startsWith('#'));
+  const isPlain = lines[0]?.words === PLAIN;
+  const keys = lines.slice(isPlain ? 1 : 0).map(keyFrom);
+  const decryptWith = new Map(keys.map(({ id, key }) => [id, key]));
+  if (decryptWith.size < keys.length) throw new KeysProblem('two keys have the same id; give each its own');
+  if (keys.length === 0) throw new KeysProblem(`it has no key; ${ADVICE}`);
+  return { encryptWith: isPlain ? undefined : keys[0], decryptWith };
+}
+
+const ADVICE = 'write a line of an id, a space, and what `openssl rand -base64 32` prints';
+
+function keyFrom({ words, number }: { words: string; number: number }): PayloadKey {
+  const [id = '', encoded = '', ...more] = words.split(/\s+/);
+  const bytes = Buffer.from(encoded, 'base64');
+  // Node passes over what is not base64: a key with a slip of the pen would be another key.
+  const isKey = bytes.length === KEY_BYTES && bytes.toString('base64') === encoded && more.length === 0;
+  if (!isKey || !/^[\w.-]{1,63}$/.test(id)) throw new KeysProblem(`line ${number} is no key; ${ADVICE}`);
+  return { id, key: createSecretKey(bytes) };
+}

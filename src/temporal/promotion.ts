@@ -1,0 +1,194 @@
+import type { Logger } from '../contract/logger.ts';
+import { displayName, workflowIdFor } from '../contract/resource.ts';
+import { RunsUnavailable } from '../watcher/runs.ts';
+import { nameOf, type PinnedRun, type Routing, type WorkerVersion, type WorkerVersions } from './versions.ts';
+
+export interface Promotion {
+  readonly versions: WorkerVersions;
+  /** The version that is to be current. */
+  readonly version: WorkerVersion;
+  readonly taskQueue: string;
+  /** How long the runs of other versions may take to end. */
+  readonly waitForDrainMs: number;
+  /** Whether those that are then still open are started afresh. */
+  readonly moveOpenRuns: boolean;
+  readonly log: Logger;
+  readonly clock: Clock;
+}
+
+export interface Clock {
+  /** Milliseconds, since whenever. */
+  now(): number;
+  /** @throws AbortError where the program is asked to stop */
+  pause(ms: number): Promise<void>;
+}
+
+/** Not all that was asked for is done; the message says what is missing, and what helps. */
+export class PromotionFailed extends Error {
+  override readonly name = 'PromotionFailed';
+}
+
+const INTERVAL_MS = 2_000;
+
+/** Temporal's list of runs may lag a little: none is open only where none was for so long. */
+const SETTLED_MS = 10_000;
+
+/**
+ * Makes a version current once its workers are there, then sees to the runs that are open on others. Safe to
+ * repeat. Waits for a Temporal that cannot be reached, and says so.
+ *
+ * @throws PromotionFailed
+ */
+export async function promote(promotion: Promotion): Promise<void> {
+  await workersAreThere(promotion);
+  await makeCurrent(promotion);
+  if (promotion.waitForDrainMs > 0 || promotion.moveOpenRuns) await drain(promotion);
+  else await tellWhatIsOpen(promotion);
+}
+
+async function workersAreThere(promotion: Promotion): Promise<void> {
+  const { versions, version, taskQueue } = promotion;
+  await untilSeen(promotion, async (say) => {
+    if ((await versions.served()).has(version.buildId)) return true;
+    const others = ((await versions.routing())?.buildIds ?? []).filter((each) => each !== version.buildId);
+    const known = others.length === 0 ? '' : `; other known versions: ${others.join(', ')}`;
+    say(`waiting for workers of ${nameOf(version)}: none asks task queue "${taskQueue}" for work${known}`);
+    return undefined;
+  });
+}
+
+async function makeCurrent(promotion: Promotion): Promise<void> {
+  const { log, version } = promotion;
+  const before = await routingOf(promotion);
+  if (before.current === version.buildId) {
+    log.info({}, `${nameOf(version)} was current already: nothing was changed`);
+    return;
+  }
+  await change(promotion, before);
+  log.info({}, `${nameOf(version)} is current: new runs begin on it (before: ${before.current ?? 'none'})`);
+}
+
+/** Of a new version, Temporal learns the task queues a little after its workers have asked for work. */
+const KNOWN_WITHIN_MS = 60_000;
+
+/** Where somebody else was first, it is for a person to say which of the two is to be. */
+async function change(promotion: Promotion, before: Routing): Promise<void> {
+  const { versions, version, clock } = promotion;
+  const deadline = clock.now() + KNOWN_WITHIN_MS;
+  let now = before;
+  const end = await untilSeen(promotion, async (say) => {
+    const answer = await versions.makeCurrent(version.buildId, now);
+    if (answer === 'current') return answer;
+    now = await routingOf(promotion);
+    if (now.current !== before.current || clock.now() >= deadline) return answer;
+    say(`waiting until Temporal takes ${nameOf(version)}: it says "${answer.refused}"`);
+    return undefined;
+  });
+  // At the second: an answer that was lost, or another promotion of the same version.
+  if (end === 'current' || now.current === version.buildId) return;
+  if (now.current === before.current) {
+    throw new PromotionFailed(`${nameOf(version)} was not made current: Temporal says "${end.refused}"`);
+  }
+  throw new PromotionFailed(
+    `${now.current ?? 'no version'} was made current meanwhile by ${now.changedBy}, and ${nameOf(version)} was not; promote it again if it is to be`,
+  );
+}
+
+async function routingOf({ version, ...promotion }: Promotion): Promise<Routing> {
+  const routing = await untilSeen(promotion, async () => (await promotion.versions.routing()) ?? 'none');
+  if (routing !== 'none') return routing;
+  throw new PromotionFailed(`Temporal knows no deployment ${version.deploymentName} any more`);
+}
+
+async function tellWhatIsOpen(promotion: Promotion): Promise<void> {
+  const open = await untilSeen(promotion, () => openOnOthers(promotion));
+  if (open.length > 0) promotion.log.info({}, inWords(open));
+}
+
+/** Until nothing is open on other versions, or the time is over; then what is left is moved, where that is wanted. */
+async function drain(promotion: Promotion): Promise<void> {
+  const { version, waitForDrainMs, moveOpenRuns, clock, log } = promotion;
+  const deadline = clock.now() + waitForDrainMs;
+  let emptySince: number | undefined;
+  await untilSeen(promotion, async (say) => {
+    const open = await openOnOthers(promotion);
+    if (open.length === 0) {
+      emptySince ??= clock.now();
+      return clock.now() - emptySince >= SETTLED_MS || undefined;
+    }
+    emptySince = undefined;
+    if (clock.now() < deadline) say(`waiting for them to end: ${inWords(open)}`);
+    else if (moveOpenRuns) await move(promotion, open);
+    else throw new PromotionFailed(`${inWords(open)}; wait longer, or give --move-open-runs`);
+    return undefined;
+  });
+  log.info({}, `no run is open on any other version than ${nameOf(version)}`);
+}
+
+async function move({ versions, version, log }: Promotion, open: readonly OpenRun[]): Promise<void> {
+  for (const run of open) {
+    const reason = `moved from ${run.version} to ${nameOf(version)}`;
+    const end = await versions.startAfresh(run, reason);
+    if (end === 'started') log.info({ workflowId: workflowIdFor(run.ref) }, `begun afresh: ${reason}`);
+  }
+}
+
+interface OpenRun extends PinnedRun {
+  /** Whether workers of its version have asked for work lately. */
+  readonly isServed: boolean;
+}
+
+async function openOnOthers({ versions, version }: Promotion): Promise<readonly OpenRun[]> {
+  const open = await versions.openOnOthers(version.buildId);
+  if (open.length === 0) return [];
+  const { deploymentName } = version;
+  const served = new Set(
+    [...(await versions.served())].map((buildId) => nameOf({ deploymentName, buildId })),
+  );
+  return open.map((run) => ({ ...run, isServed: served.has(run.version) }));
+}
+
+const NAMED_AT_MOST = 3;
+
+/** `2 runs are open on op:v1 (build shop/web, build shop/api)`, version by version. */
+function inWords(open: readonly OpenRun[]): string {
+  const versions = [...new Set(open.map(({ version }) => version))];
+  return versions.map((each) => sentence(open.filter(({ version }) => version === each))).join('; ');
+}
+
+function sentence(runs: readonly OpenRun[]): string {
+  const [{ version, isServed } = { version: '', isServed: true }] = runs;
+  const number = runs.length === 1 ? '1 run is' : `${runs.length} runs are`;
+  const served = isServed ? '' : ', which no worker serves any more';
+  const more = runs.length > NAMED_AT_MOST ? [`${runs.length - NAMED_AT_MOST} more`] : [];
+  const names = [...runs.slice(0, NAMED_AT_MOST).map(resourceOf), ...more];
+  return `${number} open on ${version}${served} (${names.join(', ')})`;
+}
+
+function resourceOf({ ref }: OpenRun): string {
+  return `${ref.controller} ${displayName(ref)}`;
+}
+
+type Say = (words: string) => void;
+
+/** Looks until there is something to see. What it is waiting for is said once. */
+async function untilSeen<T>(
+  { log, clock }: Pick<Promotion, 'log' | 'clock'>,
+  look: (say: Say) => Promise<T | undefined>,
+): Promise<T> {
+  let said = '';
+  const say: Say = (words) => {
+    if (words !== said) log.info({}, words);
+    said = words;
+  };
+  for (;;) {
+    try {
+      const seen = await look(say);
+      if (seen !== undefined) return seen;
+    } catch (error) {
+      if (!(error instanceof RunsUnavailable)) throw error;
+      say(`waiting for Temporal: ${error.message}`);
+    }
+    await clock.pause(INTERVAL_MS);
+  }
+}

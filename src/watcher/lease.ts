@@ -1,0 +1,77 @@
+import type { KubernetesObject } from '../contract/object.ts';
+import type { KubernetesClient } from '../kubernetes/client.ts';
+import { found } from '../kubernetes/found.ts';
+import { resourcePath } from '../kubernetes/paths.ts';
+
+export const LEASES = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' };
+
+/** What client-go's elections keep in it. Source: `k8s.io/api/coordination/v1`, LeaseSpec. */
+export interface LeaseSpec {
+  /** Absent or empty: nobody. */
+  readonly holderIdentity?: string;
+  readonly leaseDurationSeconds?: number;
+  /** MicroTime, by the clock of the holder. */
+  readonly acquireTime?: string;
+  /** MicroTime, by the clock of the holder. */
+  readonly renewTime?: string;
+  /** How often the holder has changed. */
+  readonly leaseTransitions?: number;
+}
+
+export interface Lease extends KubernetesObject {
+  readonly spec?: LeaseSpec;
+}
+
+export interface LeaseLocation {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+export interface LeaseRequest {
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal;
+}
+
+/** One Lease, wherever it is kept. */
+export interface LeaseStore {
+  /** `<namespace>/<name>`, for messages. */
+  readonly name: string;
+  /** The Lease, or undefined where there is none. @throws ApiError */
+  read(request: LeaseRequest): Promise<Lease | undefined>;
+  /** @throws ApiError of class `already-exists` where somebody was first */
+  create(spec: LeaseSpec, request: LeaseRequest): Promise<Lease>;
+  /** @throws ApiError of class `conflict` where it is not any more as it was read, `not-found` where it is gone */
+  replace(lease: Lease, spec: LeaseSpec, request: LeaseRequest): Promise<Lease>;
+}
+
+/** One Lease on the API server. */
+export class LeaseObject implements LeaseStore {
+  readonly #client: KubernetesClient;
+  readonly #location: LeaseLocation;
+
+  constructor(client: KubernetesClient, location: LeaseLocation) {
+    this.#client = client;
+    this.#location = location;
+  }
+
+  get name(): string {
+    return `${this.#location.namespace}/${this.#location.name}`;
+  }
+
+  read(request: LeaseRequest): Promise<Lease | undefined> {
+    const path = resourcePath(LEASES, this.#location);
+    return found(this.#client.request<Lease>({ method: 'GET', path, ...request }));
+  }
+
+  create(spec: LeaseSpec, request: LeaseRequest): Promise<Lease> {
+    const { namespace, name } = this.#location;
+    const path = resourcePath(LEASES, { namespace });
+    const body = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name, namespace }, spec };
+    return this.#client.request<Lease>({ method: 'POST', path, body, ...request });
+  }
+
+  replace(lease: Lease, spec: LeaseSpec, request: LeaseRequest): Promise<Lease> {
+    const path = resourcePath(LEASES, this.#location);
+    return this.#client.request<Lease>({ method: 'PUT', path, body: { ...lease, spec }, ...request });
+  }
+}

@@ -1,0 +1,210 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { promisify } from 'node:util';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { buildPrograms } from '../src/local/build.ts';
+import { SERVER_ARGUMENTS } from '../src/local/server-commands.ts';
+import { layoutOf } from '../src/local/stack-layout.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const BASE = 'docker-compose.yml';
+const OWN_CLUSTER = 'docker-compose.own-cluster.yml';
+const BUILD_TIMEOUT_MS = 600_000;
+
+const run = promisify(execFile);
+
+/** After a merge, the parser gives a mapping as a list of `KEY=value`. */
+const Environment = z.union([
+  z.record(z.string(), z.string()),
+  z.array(z.string()).transform((lines) => Object.fromEntries(lines.map((line) => twoOf(line, '=')))),
+]);
+
+const Service = z.object({
+  image: z.string(),
+  build: z.object({ context: z.string(), dockerfile: z.string() }).optional(),
+  entrypoint: z.array(z.string()).nullish(),
+  environment: Environment.default({}),
+  network_mode: z.string().optional(),
+  profiles: z.array(z.string()).default([]),
+  read_only: z.boolean().default(false),
+  cap_drop: z.array(z.string()).default([]),
+  ports: z.array(z.object({ host_ip: z.string().optional(), published: z.string() })).default([]),
+  volumes: z
+    .array(
+      z.object({
+        type: z.enum(['bind', 'volume']),
+        source: z.string(),
+        target: z.string(),
+        read_only: z.boolean().default(false),
+        bind: z.object({ create_host_path: z.boolean() }).optional(),
+      }),
+    )
+    .default([]),
+  healthcheck: z.object({ test: z.array(z.string()) }).optional(),
+  depends_on: z.record(z.string(), z.object({ condition: z.string() })).default({}),
+});
+type Service = z.infer<typeof Service>;
+
+const Project = z.object({ services: z.record(z.string(), Service) });
+
+let parser: string;
+
+/** The program of the compose specification's own Go library: it checks, merges and fills in. */
+async function parsed(...files: readonly string[]): Promise<Readonly<Record<string, Service>>> {
+  const { stdout } = await run(parser, ['-format=json', ...files], { cwd: ROOT, env: { HOME: '/home/me' } });
+  return Project.parse(JSON.parse(stdout)).services;
+}
+
+beforeAll(async () => {
+  const { 'compose-spec': built } = await buildPrograms(['compose-spec'], {});
+  if (built === undefined) throw new Error('compose-spec was not built');
+  parser = built;
+}, BUILD_TIMEOUT_MS);
+
+describe('the parser of the compose specification', () => {
+  it('refuses a key that there is not', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'durable-operator-compose-'));
+    const slip = join(folder, BASE);
+    try {
+      const text = readFileSync(join(ROOT, BASE), 'utf8');
+      await writeFile(slip, text.replace('stop_grace_period', 'stop_grace_periode'));
+      await expect(parsed(slip)).rejects.toThrow('stop_grace_periode');
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+});
+
+describe.each([
+  { name: BASE, files: [BASE] },
+  { name: `${BASE} with ${OWN_CLUSTER}`, files: [BASE, OWN_CLUSTER] },
+])('$name', ({ files }) => {
+  let services: Readonly<Record<string, Service>>;
+
+  beforeAll(async () => {
+    services = await parsed(...files);
+  });
+
+  it('pins the version of every image that is not built here', () => {
+    const pulled = Object.values(services).filter(({ build }) => build === undefined);
+    expect(pulled.map(({ image }) => image).filter((image) => !/:v?\d+\.\d+/.test(image))).toEqual([]);
+  });
+
+  it('sets Temporal up with the tools of its own version', () => {
+    const [server, ...tools] = ['temporal', 'temporal-schema', 'temporal-namespace'].map(versionOf);
+    expect(new Set(tools)).toEqual(new Set([server]));
+  });
+
+  it('waits for the health only of those that tell it', () => {
+    const waits = Object.values(services).flatMap(({ depends_on }) => Object.entries(depends_on));
+    const forHealth = waits.filter(([, { condition }]) => condition === 'service_healthy');
+    expect(forHealth.map(([name]) => name).filter((name) => !services[name]?.healthcheck)).toEqual([]);
+  });
+
+  it('starts the operator after the Temporal namespace and the CRDs, and the samples after the operator', () => {
+    expect(named('operator').depends_on).toMatchObject({
+      'temporal-namespace': { condition: 'service_completed_successfully' },
+      'custom-resources': { condition: 'service_completed_successfully' },
+    });
+    expect(named('samples').depends_on).toMatchObject({ operator: { condition: 'service_healthy' } });
+  });
+
+  it('mounts nothing of this folder that is not there, and nothing to be written', () => {
+    const mounts = Object.values(services).flatMap(({ volumes }) => volumes);
+    const ours = mounts.filter(({ type, source }) => type === 'bind' && source.startsWith(ROOT));
+    expect(ours.map(({ source }) => source).filter((source) => !existsSync(source))).toEqual([]);
+    expect(ours.filter(({ read_only }) => !read_only)).toEqual([]);
+  });
+
+  it('opens ports on loopback only', () => {
+    const open = Object.values(services).flatMap(({ ports }) => ports);
+    expect(open.filter(({ host_ip }) => host_ip !== '127.0.0.1')).toEqual([]);
+  });
+
+  it('runs the operator as a restricted Pod does, from the image that is built here', () => {
+    expect(named('operator')).toMatchObject({ read_only: true, cap_drop: ['ALL'] });
+    const { context = '', dockerfile = '' } = named('operator').build ?? {};
+    expect(relative(ROOT, join(context, dockerfile))).toBe('deploy/Dockerfile');
+  });
+
+  function named(name: string): Service {
+    const service = services[name];
+    if (service === undefined) throw new Error(`${name} is not a service of ${files.join(', ')}`);
+    return service;
+  }
+
+  function versionOf(name: string): string | undefined {
+    return named(name).image.split(':').at(-1);
+  }
+});
+
+describe(BASE, () => {
+  it('runs every script in deploy/compose', async () => {
+    const run = Object.values(await parsed(BASE)).flatMap(({ entrypoint }) => entrypoint ?? []);
+    const scripts = readdirSync(join(ROOT, 'deploy/compose')).filter((file) => file.endsWith('.sh'));
+    expect(scripts.filter((script) => !run.includes(`/compose/${script}`))).toEqual([]);
+  });
+
+  it('tunes Temporal as the local stack does', () => {
+    const text = readFileSync(join(ROOT, 'deploy/compose/temporal-dynamic-config.yaml'), 'utf8');
+    const Setting = z.tuple([z.object({ value: z.union([z.boolean(), z.number()]) })]);
+    const settings = Object.entries(z.record(z.string(), Setting).parse(parse(text)));
+    const tuned = settings.map(([key, [{ value }]]) => `${key}=${String(value)}`);
+    expect(tuned.sort()).toEqual(tuningOfTheLocalStack().sort());
+  });
+});
+
+describe(OWN_CLUSTER, () => {
+  let services: Readonly<Record<string, Service>>;
+
+  beforeAll(async () => {
+    services = await parsed(BASE, OWN_CLUSTER);
+  });
+
+  it('starts no cluster', () => {
+    expect(Object.keys(services)).not.toContain('kubernetes');
+    expect(Object.values(services).filter(({ image }) => image.includes('k3s'))).toEqual([
+      services['custom-resources'],
+      services['samples'],
+    ]);
+  });
+
+  it('applies the samples only when asked', () => {
+    expect(services['samples']?.profiles).toEqual(['samples']);
+  });
+
+  it.each(['custom-resources', 'operator', 'samples'])('gives %s your kubeconfig, to read', (name) => {
+    const mount = services[name]?.volumes.find(({ target }) => target === '/kubeconfig/operator.yaml');
+    expect(mount).toMatchObject({
+      source: '/home/me/.kube/config',
+      read_only: true,
+      bind: { create_host_path: false },
+    });
+    expect(services[name]?.environment['KUBECONFIG']).toBe('/kubeconfig/operator.yaml');
+  });
+
+  it('lets the operator reach what you reach, and be reached from this machine only', () => {
+    expect(services['operator']?.network_mode).toBe('host');
+    expect(services['operator']?.environment).toMatchObject({
+      TEMPORAL_ADDRESS: '127.0.0.1:7233',
+      DURABLE_OPERATOR_HEALTH_ADDR: '127.0.0.1:9098',
+      DURABLE_OPERATOR_METRICS_ADDR: '127.0.0.1:9097',
+    });
+  });
+});
+
+function twoOf(text: string, separator: string): [string, string] {
+  const at = text.indexOf(separator);
+  return [text.slice(0, at), text.slice(at + separator.length)];
+}
+
+function tuningOfTheLocalStack(): string[] {
+  const ports = { apiServer: 1, etcdClient: 2, etcdPeer: 3, temporal: 4, temporalUi: 5, temporalMetrics: 6 };
+  const args = SERVER_ARGUMENTS.temporal({ layout: layoutOf('/stack'), ports, audit: false });
+  return args.filter((_, index) => args[index - 1] === '--dynamic-config-value');
+}

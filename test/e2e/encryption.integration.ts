@@ -1,0 +1,212 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
+import type { KubernetesObject } from '../../src/contract/object.ts';
+import { workflowIdFor, type ResourceRef } from '../../src/contract/resource.ts';
+import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
+import { layoutOf } from '../../src/local/stack-layout.ts';
+import { payloadEncryption } from '../../src/temporal/payload-encryption.ts';
+import { readPayloadKeys } from '../../src/temporal/payload-keys.ts';
+import { PODS, TestCluster } from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
+import { FaultProxy } from '../support/fault-proxy.ts';
+import { aTaskQueue, endOperators, startOperator, type Operator } from '../support/operator.ts';
+import { aPod } from '../support/pods.ts';
+import { testStack } from '../support/stack.ts';
+import { textsIn } from '../support/texts.ts';
+
+jest.setTimeout(180_000);
+const WITHIN_MS = 60_000;
+
+/** What the API server says as it refuses, in one word that nothing else has. */
+const REFUSAL = `refusal-${randomBytes(8).toString('hex')}`;
+
+const stack = testStack();
+const taskQueue = aTaskQueue();
+const keysFile = (name: string) => join(stack.dir, `${taskQueue}.${name}.keys`);
+const older = `older ${randomBytes(32).toString('base64')}\n`;
+const newer = `newer ${randomBytes(32).toString('base64')}\n`;
+
+let cluster: TestCluster;
+let connection: Connection;
+let proxy: FaultProxy;
+let namespace: KubernetesObject;
+/** A namespace whose runs a second operator writes in the clear: what is looked for can be found. */
+let inTheClear: KubernetesObject;
+
+beforeAll(async () => {
+  cluster = new TestCluster(stack.kubeconfig);
+  connection = await Connection.connect({ address: stack.temporalAddress });
+  await writeFile(keysFile('older'), older);
+  await writeFile(keysFile('newer-older'), newer + older);
+  namespace = await cluster.createNamespace();
+  inTheClear = await cluster.createNamespace();
+  proxy = await FaultProxy.start(
+    join(stack.dir, 'operator.kubeconfig'),
+    join(stack.dir, `${taskQueue}.kubeconfig`),
+  );
+});
+
+afterAll(async () => {
+  await endOperators();
+  await proxy.stop();
+  await connection.close();
+  await cluster.close();
+});
+
+interface With {
+  /** The name of a keys file; none: in the clear. */
+  readonly keys?: string;
+  readonly of: KubernetesObject;
+  readonly queue?: string;
+}
+
+function anOperator({ keys, of, queue = taskQueue }: With): Promise<Operator> {
+  const own = ['--controllers', 'pod-label', '--namespaces', of.metadata.name];
+  return startOperator({
+    temporalAddress: stack.temporalAddress,
+    kubeconfig: join(stack.dir, `${taskQueue}.kubeconfig`),
+    taskQueue: queue,
+    args: keys === undefined ? own : [...own, '--payload-keys', keysFile(keys)],
+  });
+}
+
+const LONG_NAME = 'long'.padEnd(70, 'x');
+
+const podIn = (of: KubernetesObject, name: string) =>
+  cluster.create(PODS, aPod().in(of.metadata.name).named(name).annotated().manifest);
+const refOf = ({ metadata: { namespace: ns = '', name, uid } }: KubernetesObject): ResourceRef => ({
+  ...{ controller: 'pod-label', namespace: ns, name, uid },
+});
+
+async function isLabelled({ metadata: { namespace: ns = '', name } }: KubernetesObject): Promise<boolean> {
+  const pod = await cluster.get({ type: PODS, namespace: ns, name });
+  return pod?.metadata.labels?.[POD_NAME_LABEL] === name;
+}
+
+const plainClient = () => new Client({ connection });
+
+/** Whoever has these keys. */
+async function clientWith(keys: string): Promise<Client> {
+  const codec = payloadEncryption(await readPayloadKeys(keysFile(keys)));
+  return new Client({ connection, dataConverter: { payloadCodecs: [codec] } });
+}
+
+async function statusOf(ref: ResourceRef): Promise<string> {
+  return (await plainClient().workflow.getHandle(workflowIdFor(ref)).describe()).status.name;
+}
+
+/** Everything that Temporal tells of the newest run. */
+async function storyOf(ref: ResourceRef): Promise<string> {
+  const handle = plainClient().workflow.getHandle(workflowIdFor(ref));
+  return textsIn([await handle.fetchHistory(), (await handle.describe()).raw]);
+}
+
+/** What the server has on its disk. */
+async function database(): Promise<Buffer> {
+  const { temporalData } = layoutOf(stack.dir);
+  const files = [temporalData, `${temporalData}-wal`].filter((file) => existsSync(file));
+  return Buffer.concat(await Promise.all(files.map((file) => readFile(file))));
+}
+
+/** Texts of the payloads of a run: its summary, its input, and the failure that it met. */
+const textsOf = (of: KubernetesObject) => [
+  `Pod ${of.metadata.name}/web: label`,
+  `"namespace":"${of.metadata.name}"`,
+  `${REFUSAL}-${of.metadata.name}`,
+];
+
+/** The first patch of each Pod fails. */
+function refusingFirst(): FaultProxy['fault'] {
+  const refused = new Set<string>();
+  return ({ method, path }) => {
+    if (method !== 'PATCH' || !path.includes('/pods/') || refused.has(path)) return undefined;
+    refused.add(path);
+    const [, ns = ''] = /namespaces\/([^/]+)/.exec(path) ?? [];
+    return { answer: 500, message: `${REFUSAL}-${ns}` };
+  };
+}
+
+describe('with payload keys', () => {
+  let operator: Operator;
+  let web: KubernetesObject;
+  let stalled: KubernetesObject;
+
+  it('resources converge as without', async () => {
+    proxy.fault = refusingFirst();
+    operator = await anOperator({ keys: 'older', of: namespace });
+    [web, stalled] = [await podIn(namespace, 'web'), await podIn(namespace, LONG_NAME)];
+    await eventually(() => isLabelled(web), WITHIN_MS);
+    await eventually(async () => (await statusOf(refOf(web))) === 'COMPLETED', WITHIN_MS);
+    await eventually(async () => (await statusOf(refOf(stalled))) === 'RUNNING', WITHIN_MS);
+  });
+
+  it('what a run is told, does and fails by is readable neither in its history nor on the server’s disk', async () => {
+    const plain = await anOperator({ of: inTheClear, queue: aTaskQueue() });
+    const other = await podIn(inTheClear, 'web');
+    await eventually(async () => (await statusOf(refOf(other))) === 'COMPLETED', WITHIN_MS);
+    await plain.end('SIGTERM');
+
+    const [itsStory, story, disk] = [
+      await storyOf(refOf(other)),
+      await storyOf(refOf(web)),
+      await database(),
+    ];
+    for (const text of textsOf(inTheClear)) {
+      expect(itsStory).toContain(text);
+      expect({ text, isOnDisk: disk.includes(text) }).toEqual({ text, isOnDisk: true });
+    }
+    expect(story).toContain('binary/encrypted');
+    for (const text of textsOf(namespace)) {
+      expect(story).not.toContain(text);
+      expect({ text, isOnDisk: disk.includes(text) }).toEqual({ text, isOnDisk: false });
+    }
+  });
+
+  it('whoever has the keys reads it', async () => {
+    const handle = (await clientWith('older')).workflow.getHandle(workflowIdFor(refOf(web)));
+    const clear = plainClient().workflow.getHandle(workflowIdFor(refOf(web)));
+    expect(await (await handle.describe()).staticSummary()).toContain(textsOf(namespace)[0]);
+    expect(await handle.result()).toEqual(expect.any(String));
+    await expect(clear.result()).rejects.toThrow('Unknown encoding: binary/encrypted');
+  });
+
+  it('no key is in what the operator logs', () => {
+    const logs = JSON.stringify(operator.logs);
+    expect(logs).toContain(REFUSAL);
+    expect(logs).not.toContain(older.split(' ')[1]?.trim());
+  });
+
+  it('a new key takes over, and a run that began under the old one goes on', async () => {
+    await operator.end('SIGTERM');
+    operator = await anOperator({ keys: 'newer-older', of: namespace });
+    const { name } = stalled.metadata;
+    await cluster.patch(
+      { type: PODS, namespace: namespace.metadata.name, name },
+      { metadata: { annotations: { [POD_NAME_ANNOTATION]: null } } },
+    );
+    await eventually(async () => (await statusOf(refOf(stalled))) === 'COMPLETED', WITHIN_MS);
+    const story = await storyOf(refOf(stalled));
+    expect(story).toContain('encryption-key-id\nolder');
+    expect(story).toContain('encryption-key-id\nnewer');
+  });
+
+  it('a worker without them fails tasks, says why, and others do them', async () => {
+    const keyless = await anOperator({ of: namespace });
+    const pods: KubernetesObject[] = [];
+    // Who gets a task is chance.
+    await eventually(async () => {
+      const pod = await podIn(namespace, `of-both-${pods.length}`);
+      pods.push(pod);
+      await eventually(() => isLabelled(pod), WITHIN_MS);
+      return JSON.stringify(keyless.logs).includes('Unknown encoding: binary/encrypted');
+    }, WITHIN_MS);
+    for (const pod of pods) {
+      await eventually(async () => (await statusOf(refOf(pod))) === 'COMPLETED', WITHIN_MS);
+    }
+    await keyless.end('SIGTERM');
+  });
+});

@@ -1,0 +1,95 @@
+import { describe, expect, it } from '@jest/globals';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import packageJson from '../package.json' with { type: 'json' };
+import { OPTIONS } from '../src/config/options.ts';
+import { MEMORY_FLAGS } from '../src/local/operator-process.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+
+interface Instruction {
+  readonly keyword: string;
+  readonly text: string;
+}
+
+/** The Dockerfile's instructions, line continuations joined, by the stage that they are in. */
+const stages = stagesOf(readFileSync(join(ROOT, 'deploy/Dockerfile'), 'utf8'));
+const everyInstruction = stages.flat();
+const image = stages.at(-1) ?? [];
+
+function stagesOf(dockerfile: string): Instruction[][] {
+  const lines = dockerfile
+    .replaceAll(/^#.*\n/gm, '')
+    .replaceAll(/\\\n\s*/g, '')
+    .split('\n')
+    .filter(Boolean);
+  const stages: Instruction[][] = [];
+  for (const line of lines) {
+    const [keyword = '', ...words] = line.split(' ');
+    if (keyword === 'FROM') stages.push([]);
+    stages.at(-1)?.push({ keyword, text: words.join(' ') });
+  }
+  return stages;
+}
+
+function textsOf(instructions: readonly Instruction[], keyword: string): string[] {
+  return instructions.filter((instruction) => instruction.keyword === keyword).map(({ text }) => text);
+}
+
+/** What a stage takes from the work tree. */
+function copiedFrom(instructions: readonly Instruction[]): string[] {
+  return textsOf(instructions, 'COPY')
+    .filter((text) => !text.startsWith('--from='))
+    .flatMap((text) => text.split(' ').slice(0, -1));
+}
+
+describe('the image', () => {
+  it('has the Node that everything here is tested with', () => {
+    const bases = textsOf(everyInstruction, 'FROM').map((text) => text.split(' ')[0]);
+    expect(new Set(bases)).toEqual(new Set([`node:${packageJson.devDependencies.node}-trixie-slim`]));
+  });
+
+  it('says its version, which is that of package.json, and its revision', () => {
+    expect(textsOf(image, 'ARG')).toEqual([`VERSION=${packageJson.version}`, 'REVISION=unknown']);
+    const [labels] = textsOf(image, 'LABEL');
+    expect(labels).toContain('org.opencontainers.image.version="${VERSION}"');
+    expect(labels).toContain('org.opencontainers.image.revision="${REVISION}"');
+    expect(labels).toContain(`org.opencontainers.image.licenses="${packageJson.license}"`);
+    expect(labels).toContain(`org.opencontainers.image.description="${packageJson.description}"`);
+  });
+
+  it('does not run as root, and says so by number', () => {
+    expect(textsOf(image, 'USER')).toEqual(['1000:1000']);
+  });
+
+  it('runs the program that the build makes, with the memory that is tested', () => {
+    const [entrypoint = ''] = textsOf(image, 'ENTRYPOINT');
+    expect(z.array(z.string()).parse(JSON.parse(entrypoint))).toEqual([
+      'node',
+      ...MEMORY_FLAGS,
+      packageJson.bin['durable-operator'],
+    ]);
+    expect(textsOf(image, 'CMD')).toEqual(['["run"]']);
+  });
+
+  it('exposes the ports of metrics and health', () => {
+    const ports = (['metrics-addr', 'health-addr'] as const).map((name) => OPTIONS[name].fallback.slice(1));
+    expect(textsOf(image, 'EXPOSE')).toEqual([ports.join(' ')]);
+  });
+
+  it('lets no package run an install script', () => {
+    const installs = textsOf(everyInstruction, 'RUN').filter((text) => /npm (ci|install)/.test(text));
+    expect(installs).toEqual(['npm ci --ignore-scripts', 'npm ci --ignore-scripts --omit=dev']);
+  });
+});
+
+describe('.dockerignore', () => {
+  const allowed = readFileSync(join(ROOT, '.dockerignore'), 'utf8').trim().split('\n');
+
+  it('lets through what the Dockerfile copies, and nothing else', () => {
+    const copied = [...new Set(copiedFrom(everyInstruction).map((path) => path.replace('./', '')))];
+    expect(allowed).toEqual(['*', ...copied.map((path) => `!${path}`)]);
+    expect(copied.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+  });
+});

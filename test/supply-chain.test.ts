@@ -1,0 +1,88 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { z } from 'zod';
+import packageJson from '../package.json' with { type: 'json' };
+
+const ROOT = join(import.meta.dirname, '..');
+const SBOM_TIMEOUT_MS = 60_000;
+
+const run = promisify(execFile);
+
+const Lockfile = z.object({
+  packages: z.record(
+    z.string(),
+    z.object({
+      version: z.string().optional(),
+      resolved: z.string().optional(),
+      integrity: z.string().optional(),
+      dev: z.boolean().default(false),
+      optionalDependencies: z.record(z.string(), z.string()).default({}),
+    }),
+  ),
+});
+const { packages } = Lockfile.parse(JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')));
+const locked = Object.entries(packages).filter(([path]) => path !== '');
+
+describe('package.json', () => {
+  it('names exact versions', () => {
+    const named = Object.entries({ ...packageJson.dependencies, ...packageJson.devDependencies });
+    expect(named.filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(version))).toEqual([]);
+  });
+});
+
+describe('package-lock.json', () => {
+  it('has the hash of every package', () => {
+    expect(locked.filter(([, { integrity }]) => !integrity?.startsWith('sha512-'))).toEqual([]);
+  });
+
+  it('takes every package from the registry, whichever that is', () => {
+    expect(locked.filter(([, { resolved }]) => resolved !== undefined)).toEqual([]);
+  });
+
+  // `npm ci`, by which the image is built, refuses a lockfile that leaves out another platform's packages.
+  it('has what other platforms need', () => {
+    const names = new Set(locked.map(([path]) => nameAt(path)));
+    const optional = locked.flatMap(([, { optionalDependencies }]) => Object.keys(optionalDependencies));
+    expect(optional.filter((name) => !names.has(name))).toEqual([]);
+  });
+});
+
+describe('npm run sbom', () => {
+  const Sbom = z.object({
+    bomFormat: z.literal('CycloneDX'),
+    components: z.array(
+      z.object({
+        name: z.string(),
+        version: z.string(),
+        purl: z.string().startsWith('pkg:npm/'),
+        hashes: z.array(z.object({ alg: z.literal('SHA-512'), content: z.string() })).nonempty(),
+      }),
+    ),
+  });
+  let components: z.infer<typeof Sbom>['components'];
+
+  beforeAll(async () => {
+    const { stdout } = await run('npm', ['run', '--silent', 'sbom'], { cwd: ROOT, maxBuffer: 2 ** 26 });
+    ({ components } = Sbom.parse(JSON.parse(stdout)));
+  }, SBOM_TIMEOUT_MS);
+
+  it('lists every package of the lockfile that is not for development only, and no other', () => {
+    const shipped = locked
+      .filter(([, { dev }]) => !dev)
+      .map(([path, { version = '' }]) => ({ name: nameAt(path), version }));
+    expect(each(components)).toEqual(each(shipped));
+  });
+
+  /** Some packages are there in several places. */
+  function each(all: readonly { name: string; version: string }[]): string[] {
+    return [...new Set(all.map(({ name, version }) => `${name}@${version}`))].sort();
+  }
+});
+
+/** `node_modules/a/node_modules/@b/c` holds `@b/c`. */
+function nameAt(path: string): string {
+  return path.split('node_modules/').at(-1) ?? path;
+}

@@ -1,0 +1,116 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import type { Delivered } from './delivered.ts';
+import { userNameOf, type ServiceAccount } from './service-accounts.ts';
+
+const Role = z.object({
+  kind: z.enum(['Role', 'ClusterRole']),
+  metadata: z.object({ name: z.string(), namespace: z.string().optional() }),
+  rules: z.array(
+    z.object({
+      apiGroups: z.array(z.string()).default([]),
+      resources: z.array(z.string()).default([]),
+      verbs: z.array(z.string()),
+    }),
+  ),
+});
+
+const Binding = z.object({
+  roleRef: z.object({ kind: z.string(), name: z.string() }),
+  subjects: z.array(z.object({ kind: z.string(), name: z.string(), namespace: z.string() })),
+});
+
+/** What the roles among some objects allow a service account: `patch pods`, `create events.events.k8s.io`. */
+export function grantedTo(account: ServiceAccount, objects: readonly Delivered[]): readonly string[] {
+  const bound = objects
+    .filter(({ kind }) => kind.endsWith('Binding'))
+    .map((object) => Binding.parse(object))
+    .filter(({ subjects }) => subjects.some((each) => userNameOf(each) === userNameOf(account)))
+    .map(({ roleRef: { kind, name } }) => `${kind} ${name}`);
+  const roles = objects
+    .map((object) => Role.safeParse(object))
+    .flatMap(({ data }) =>
+      data !== undefined && bound.includes(`${data.kind} ${data.metadata.name}`) ? data : [],
+    );
+  return unique(roles.flatMap(({ rules }) => rules.flatMap(permissionsIn)));
+}
+
+function permissionsIn({ apiGroups, resources, verbs }: z.infer<typeof Role>['rules'][number]): string[] {
+  return apiGroups.flatMap((apiGroup) =>
+    resources.flatMap((resource) => verbs.map((verb) => permission({ verb, resource, apiGroup }))),
+  );
+}
+
+interface Permission {
+  readonly verb: string;
+  /** `pods`, `podsets/status` */
+  readonly resource: string;
+  /** Empty for the core API. */
+  readonly apiGroup: string;
+}
+
+/** Written as kubectl names resources. */
+function permission({ verb, resource, apiGroup }: Permission): string {
+  const [name = '', subresource] = resource.split('/');
+  const qualified = apiGroup === '' ? name : `${name}.${apiGroup}`;
+  return `${verb} ${qualified}${subresource === undefined ? '' : `/${subresource}`}`;
+}
+
+const Decided = z.object({
+  verb: z.string(),
+  requestURI: z.string(),
+  userAgent: z.string().default(''),
+  user: z.object({ username: z.string() }),
+  objectRef: z
+    .object({
+      resource: z.string(),
+      subresource: z.string().optional(),
+      apiGroup: z.string().default(''),
+      namespace: z.string().default(''),
+    })
+    .optional(),
+  annotations: z.record(z.string(), z.string()).default({}),
+});
+
+/** Something that a service account has asked for, in the whole run of the tests. */
+export interface Asked {
+  /** As `grantedTo` writes it; a path where it was about no object. */
+  readonly what: string;
+  readonly namespace: string;
+  readonly decision: 'allow' | 'forbid';
+}
+
+/** Everything that the operator has asked for as a service account, and what the authorizer said. */
+export function askedBy(account: ServiceAccount, auditLog: string): readonly Asked[] {
+  const user = userNameOf(account);
+  return readFileSync(auditLog, 'utf8')
+    .split('\n')
+    .filter((line) => line.includes(`"username":"${user}"`))
+    .map((line) => Decided.parse(JSON.parse(line)))
+    .filter(({ user: { username }, userAgent }) => username === user && isOperator(userAgent))
+    .map(({ verb, objectRef, requestURI, annotations }) => ({
+      what: objectRef === undefined ? `${verb} ${requestURI}` : whatOf(verb, objectRef),
+      namespace: objectRef?.namespace ?? '',
+      decision: annotations['authorization.k8s.io/decision'] === 'forbid' ? 'forbid' : 'allow',
+    }));
+}
+
+/** Tests ask by kubectl, or as version `test`. */
+function isOperator(userAgent: string): boolean {
+  return userAgent.startsWith('durable-operator/') && userAgent !== 'durable-operator/test';
+}
+
+function whatOf(
+  verb: string,
+  { resource, subresource, apiGroup }: NonNullable<z.infer<typeof Decided>['objectRef']>,
+): string {
+  return permission({
+    verb,
+    apiGroup,
+    resource: subresource === undefined ? resource : `${resource}/${subresource}`,
+  });
+}
+
+export function unique(texts: readonly string[]): readonly string[] {
+  return [...new Set(texts)].sort();
+}

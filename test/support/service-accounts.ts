@@ -1,0 +1,97 @@
+import { KubeConfig } from '@kubernetes/client-node';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
+import { loadKubeConfig } from '../../src/kubernetes/config.ts';
+import { resourcePath } from '../../src/kubernetes/paths.ts';
+import { kubeconfigOf } from '../../src/local/cluster-users.ts';
+import { applyCustomResources } from '../../src/local/custom-resources.ts';
+import { applyManifest } from '../../src/local/manifests.ts';
+import { kustomized, type Delivered } from './delivered.ts';
+
+export interface ServiceAccount {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** As whom the operator runs where it is installed as deploy/base says. */
+export const OPERATOR: ServiceAccount = { namespace: 'system', name: 'controller-manager' };
+
+/** As the audit log and messages name it. */
+export function userNameOf({ namespace, name }: ServiceAccount): `system:serviceaccount:${string}` {
+  return `system:serviceaccount:${namespace}:${name}`;
+}
+
+const ACCESS = ['Namespace', 'ServiceAccount', 'ClusterRole', 'ClusterRoleBinding', 'Role', 'RoleBinding'];
+
+/** Applies those objects that say who the operator is and what it may do; nobody else is given anything. */
+export async function installAccess(client: KubernetesClient, objects: readonly Delivered[]): Promise<void> {
+  for (const object of objects) {
+    if (ACCESS.includes(object.kind)) await applyManifest(client, object, 'installed');
+  }
+}
+
+/**
+ * Lets the operator be what deploy/base makes it; it is started by each test itself.
+ *
+ * @param admin the kubeconfig of a user who may do everything
+ * @param dir where the operator's own is written
+ * @returns its path
+ */
+export async function installOperator({
+  admin,
+  dir,
+  kubectl,
+}: {
+  readonly admin: string;
+  readonly dir: string;
+  readonly kubectl: string;
+}): Promise<string> {
+  const client = createKubernetesClient(loadKubeConfig({ kubeconfig: admin, env: {} }), { version: 'test' });
+  const file = join(dir, 'operator.kubeconfig');
+  try {
+    await applyCustomResources(client);
+    await installAccess(client, await kustomized(kubectl, 'base'));
+    await writeKubeconfig(client, { account: OPERATOR, admin, file });
+  } finally {
+    await client.close();
+  }
+  return file;
+}
+
+const Token = z.object({ status: z.object({ token: z.string() }) });
+/** Longer than any run of the tests. */
+const TOKEN_LASTS_S = 86_400;
+
+/** A file for whoever is to run as a service account, with a token that the API server has made for it. */
+export async function writeKubeconfig(
+  client: KubernetesClient,
+  {
+    account,
+    admin,
+    file,
+  }: { readonly account: ServiceAccount; readonly admin: string; readonly file: string },
+): Promise<void> {
+  const answer = await client.request({
+    method: 'POST',
+    path: resourcePath(SERVICE_ACCOUNTS, { ...account, subresource: 'token' }),
+    body: {
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenRequest',
+      spec: { expirationSeconds: TOKEN_LASTS_S },
+    },
+  });
+  const credentials = { user: account.name, token: Token.parse(answer).status.token, ...clusterIn(admin) };
+  await writeFile(file, kubeconfigOf(credentials), { mode: 0o600 });
+}
+
+const SERVICE_ACCOUNTS = { group: '', version: 'v1', plural: 'serviceaccounts' };
+
+function clusterIn(kubeconfig: string): { server: string; authority: string } {
+  const config = new KubeConfig();
+  config.loadFromFile(kubeconfig);
+  const cluster = config.getCurrentCluster();
+  if (cluster?.caData === undefined) throw new Error(`${kubeconfig} names no cluster with its authority`);
+  return { server: cluster.server, authority: Buffer.from(cluster.caData, 'base64').toString('utf8') };
+}

@@ -1,0 +1,161 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseConfig } from '../../src/config.ts';
+import { ConfigurationError } from '../../src/contract/configuration-error.ts';
+import { connectToTemporal } from '../../src/temporal/connection.ts';
+import { aCertificateAuthority } from '../support/certificate-authority.ts';
+import { eventually } from '../support/eventually.ts';
+import { aRecordingLogger } from '../support/recording-logger.ts';
+import { testStack } from '../support/stack.ts';
+import { startTemporalGate, type TemporalGate } from '../support/temporal-gate.ts';
+
+jest.setTimeout(60_000);
+
+const API_KEY = 'the-key-that-it-wants';
+const { temporalAddress } = testStack();
+
+let dir: string;
+/** TLS with a client certificate, and TLS with an API key. */
+let mutual: TemporalGate;
+let keyed: TemporalGate;
+
+const file = (name: string) => join(dir, name);
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'temporal-tls-'));
+  const ours = await aCertificateAuthority('ours');
+  const theirs = await aCertificateAuthority('theirs');
+  const [server, client, stranger] = [
+    await ours.issue('temporal'),
+    await ours.issue('operator'),
+    await theirs.issue('operator'),
+  ];
+  const files = {
+    'ca.crt': ours.cert,
+    'other-ca.crt': theirs.cert,
+    'client.crt': client.cert,
+    'client.key': client.key,
+    'stranger.crt': stranger.cert,
+    'stranger.key': stranger.key,
+  };
+  for (const [name, content] of Object.entries(files)) await writeFile(file(name), content);
+  const wantsCertificate = { requestCert: true, rejectUnauthorized: true, ca: ours.cert };
+  mutual = await startTemporalGate({ temporalAddress, tls: { ...server, ...wantsCertificate } });
+  keyed = await startTemporalGate({ temporalAddress, tls: server, apiKey: API_KEY });
+});
+
+afterAll(async () => {
+  await mutual.close();
+  await keyed.close();
+  await rm(dir, { recursive: true });
+});
+
+type Environment = Readonly<Record<string, string>>;
+
+const trusting = (ca: string): Environment => ({ TEMPORAL_TLS_SERVER_CA_CERT_PATH: file(ca) });
+const presenting = (crt: string, key: string): Environment => ({
+  TEMPORAL_TLS_CLIENT_CERT_PATH: file(crt),
+  TEMPORAL_TLS_CLIENT_KEY_PATH: file(key),
+});
+
+/** As the program connects that has these variables, until the signal. */
+async function connecting(env: Environment, log = aRecordingLogger(), signal = new AbortController().signal) {
+  const parsed = await parseConfig([], { ...env }, ['pod-label']);
+  if (parsed.kind === 'exit') throw new Error(parsed.output);
+  const { connect, address, namespace } = parsed.config.temporal;
+  return connectToTemporal({ options: connect.connectionOptions, address, namespace, log, signal });
+}
+
+/** What a person reads while it waits. */
+async function firstWarning(env: Environment): Promise<string> {
+  const log = aRecordingLogger();
+  const ending = new AbortController();
+  const connected = connecting(env, log, ending.signal);
+  const ended = expect(connected).rejects.toThrow('aborted');
+  await eventually(() => Promise.resolve(log.lines.length > 0), 30_000);
+  ending.abort();
+  await ended;
+  return log.lines[0]?.message ?? '';
+}
+
+async function connects(env: Environment): Promise<void> {
+  const log = aRecordingLogger();
+  const connection = await connecting(env, log);
+  await connection.close();
+  expect(log.lines.filter(({ level }) => level === 'warn')).toEqual([]);
+}
+
+describe('Temporal behind TLS', () => {
+  it('is reached with the certificate that it wants', async () => {
+    await connects({
+      TEMPORAL_ADDRESS: mutual.address,
+      ...trusting('ca.crt'),
+      ...presenting('client.crt', 'client.key'),
+    });
+  });
+
+  it('is reached with the API key that it wants', async () => {
+    await connects({ TEMPORAL_ADDRESS: keyed.address, TEMPORAL_API_KEY: API_KEY, ...trusting('ca.crt') });
+  });
+
+  it('of an unknown authority is waited for, and the setting named', async () => {
+    const { address } = mutual;
+    const client = presenting('client.crt', 'client.key');
+    expect(await firstWarning({ TEMPORAL_ADDRESS: address, ...trusting('other-ca.crt'), ...client })).toBe(
+      `Temporal at ${address} cannot be reached (its certificate is from an unknown authority): waiting for it; TEMPORAL_TLS_SERVER_CA_CERT_PATH names the file of the authority`,
+    );
+  });
+
+  it('under another name than its own is waited for, and the settings named', async () => {
+    const address = keyed.address.replace('localhost', '127.0.0.1');
+    const env = { TEMPORAL_ADDRESS: address, TEMPORAL_API_KEY: API_KEY, ...trusting('ca.crt') };
+    expect(await firstWarning(env)).toBe(
+      `Temporal at ${address} cannot be reached (its certificate is for another host name): waiting for it; TEMPORAL_ADDRESS, or TEMPORAL_TLS_SERVER_NAME, says the name`,
+    );
+  });
+
+  it('that wants a client certificate is waited for, and the setting named', async () => {
+    const { address } = mutual;
+    // Which of the two depends on whether it hangs up before its reason is read.
+    expect(await firstWarning({ TEMPORAL_ADDRESS: address, ...trusting('ca.crt') })).toMatch(
+      /cannot be reached \(it (wants a client certificate|hung up)\): waiting for it; .*TEMPORAL_TLS_CLIENT_CERT_PATH/,
+    );
+  });
+
+  it('that refuses a stranger’s certificate is waited for, and the setting named', async () => {
+    const { address } = mutual;
+    const stranger = presenting('stranger.crt', 'stranger.key');
+    expect(await firstWarning({ TEMPORAL_ADDRESS: address, ...trusting('ca.crt'), ...stranger })).toMatch(
+      /cannot be reached \(it (refuses the client certificate|hung up)\): waiting for it; .*TEMPORAL_TLS_CLIENT_CERT_PATH/,
+    );
+  });
+
+  it('that is asked without TLS is waited for, and the setting named', async () => {
+    const { address } = mutual;
+    const words = `Temporal at ${address} cannot be reached (it hung up): waiting for it; perhaps it wants TLS (TEMPORAL_TLS=true), or a client certificate (TEMPORAL_TLS_CLIENT_CERT_PATH) that it knows`;
+    expect(await firstWarning({ TEMPORAL_ADDRESS: address })).toBe(words);
+  });
+
+  it('that refuses the API key, or the lack of one, is waited for, without telling the key', async () => {
+    const { address } = keyed;
+    const words = `Temporal at ${address} cannot be reached (it refuses the credentials: invalid API key): waiting for it; TEMPORAL_API_KEY has the key`;
+    const env = { TEMPORAL_ADDRESS: address, ...trusting('ca.crt') };
+    expect(await firstWarning({ ...env, TEMPORAL_API_KEY: 'another-key' })).toBe(words);
+    expect(await firstWarning({ ...env, TEMPORAL_TLS: 'true' })).toBe(words);
+  });
+
+  it.each([
+    ['of another certificate', 'stranger.key'],
+    ['that is no key', 'client.crt'],
+  ])('is not waited for with a key %s: that cannot help', async (_, key) => {
+    const { address } = mutual;
+    const env = { TEMPORAL_ADDRESS: address, ...trusting('ca.crt'), ...presenting('client.crt', key) };
+    const failing = connecting(env);
+    await expect(failing).rejects.toBeInstanceOf(ConfigurationError);
+    await expect(failing).rejects.toThrow(
+      `Temporal at ${address} cannot be reached (client certificate and key cannot be used together); correct TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH`,
+    );
+  });
+});

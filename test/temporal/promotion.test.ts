@@ -1,0 +1,259 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { promote, PromotionFailed } from '../../src/temporal/promotion.ts';
+import { nameOf, type PinnedRun, type WorkerVersions } from '../../src/temporal/versions.ts';
+import { RunsUnavailable } from '../../src/watcher/runs.ts';
+import { aRecordingLogger } from '../support/recording-logger.ts';
+
+const DEPLOYMENT = 'op';
+const MINUTE_MS = 60_000;
+
+/** A Temporal server, as far as its worker deployments go, in which time passes only by waiting. */
+class FakeTemporal implements WorkerVersions {
+  nowMs = 0;
+  current: string | undefined = 'v1';
+  changes = 0;
+  changedBy = 'somebody';
+  servedIds = new Set(['v1', 'v2']);
+  open: PinnedRun[] = [];
+  readonly moved: string[] = [];
+  /** What happens at each pause; a test waits for nothing that it does not make happen. */
+  meanwhile: (pauses: number) => void = () => undefined;
+  refusal: string | undefined;
+  isAway = false;
+  #pauses = 0;
+
+  routing() {
+    this.#answer();
+    const { current, changedBy } = this;
+    return Promise.resolve({
+      current,
+      buildIds: ['v2', 'v1'],
+      changedBy,
+      token: new Uint8Array([this.changes]),
+    });
+  }
+
+  served() {
+    this.#answer();
+    return Promise.resolve(this.servedIds);
+  }
+
+  makeCurrent(buildId: string, { token }: { token: Uint8Array }) {
+    this.#answer();
+    if (this.refusal !== undefined) return Promise.resolve({ refused: this.refusal });
+    if (token[0] !== this.changes) return Promise.resolve({ refused: 'conflict token mismatch' });
+    this.becomesCurrent(buildId, 'us');
+    return Promise.resolve('current' as const);
+  }
+
+  openOnOthers(buildId: string) {
+    this.#answer();
+    const own = nameOf({ deploymentName: DEPLOYMENT, buildId });
+    return Promise.resolve(this.open.filter(({ version }) => version !== own));
+  }
+
+  startAfresh(run: PinnedRun) {
+    this.#answer();
+    this.moved.push(run.runId);
+    this.open = this.open.filter(({ runId }) => runId !== run.runId);
+    return Promise.resolve('started' as const);
+  }
+
+  readonly clock = {
+    now: () => this.nowMs,
+    pause: (ms: number) => {
+      this.nowMs += ms;
+      if (this.nowMs > 60 * MINUTE_MS) throw new Error('it waits for ever');
+      this.#pauses += 1;
+      this.meanwhile(this.#pauses);
+      return Promise.resolve();
+    },
+  };
+
+  becomesCurrent(buildId: string, by: string): void {
+    this.current = buildId;
+    this.changes += 1;
+    this.changedBy = by;
+  }
+
+  #answer(): void {
+    if (this.isAway) throw new RunsUnavailable('connection refused');
+  }
+}
+
+let temporal: FakeTemporal;
+let log: ReturnType<typeof aRecordingLogger>;
+
+beforeEach(() => {
+  temporal = new FakeTemporal();
+  log = aRecordingLogger();
+});
+
+interface Wish {
+  readonly waitForDrainMs?: number;
+  readonly moveOpenRuns?: boolean;
+}
+
+function promoted({ waitForDrainMs = 0, moveOpenRuns = false }: Wish = {}): Promise<void> {
+  const version = { deploymentName: DEPLOYMENT, buildId: 'v2' };
+  const { clock } = temporal;
+  return promote({ versions: temporal, version, taskQueue: 'q', waitForDrainMs, moveOpenRuns, log, clock });
+}
+
+const said = () => log.lines.map(({ message }) => message);
+
+function aRun(name: string, version = 'op:v1'): PinnedRun {
+  const ref = { controller: 'build', namespace: 'shop', name, uid: `uid-${name}` };
+  return { ref, runId: `run-of-${name}`, version };
+}
+
+describe('a version', () => {
+  it('becomes current, and it is said which was before', async () => {
+    await promoted();
+    expect(temporal.current).toBe('v2');
+    expect(said()).toEqual(['op:v2 is current: new runs begin on it (before: v1)']);
+  });
+
+  it('that is current already stays so, and nothing is changed', async () => {
+    temporal.becomesCurrent('v2', 'somebody');
+    await promoted();
+    expect(temporal.changes).toBe(1);
+    expect(said()).toEqual(['op:v2 was current already: nothing was changed']);
+  });
+
+  it('does not become current before its workers ask for work, and what is waited for is said once', async () => {
+    temporal.servedIds.delete('v2');
+    temporal.meanwhile = (pauses) => {
+      expect(temporal.current).toBe('v1');
+      if (pauses === 3) temporal.servedIds.add('v2');
+    };
+    await promoted();
+    expect(said()).toEqual([
+      'waiting for workers of op:v2: none asks task queue "q" for work; other known versions: v1',
+      'op:v2 is current: new runs begin on it (before: v1)',
+    ]);
+  });
+
+  it('becomes current once Temporal is back', async () => {
+    temporal.isAway = true;
+    temporal.meanwhile = (pauses) => (temporal.isAway = pauses < 3);
+    await promoted();
+    expect(temporal.current).toBe('v2');
+    expect(said()[0]).toBe('waiting for Temporal: connection refused');
+    expect(said()).toHaveLength(2);
+  });
+});
+
+describe('a promotion that Temporal refuses', () => {
+  /** Just when the version is about to become current. */
+  function meanwhile(happens: () => void): void {
+    const makeCurrent = temporal.makeCurrent.bind(temporal);
+    temporal.makeCurrent = (...args) => {
+      happens();
+      return makeCurrent(...args);
+    };
+  }
+
+  it('does not undo one of another version that was faster', async () => {
+    meanwhile(() => temporal.becomesCurrent('v3', 'a colleague'));
+    await expect(promoted()).rejects.toThrow(
+      new PromotionFailed(
+        'v3 was made current meanwhile by a colleague, and op:v2 was not; promote it again if it is to be',
+      ),
+    );
+    expect(temporal.current).toBe('v3');
+  });
+
+  it('has succeeded where the same version was promoted meanwhile', async () => {
+    meanwhile(() => temporal.becomesCurrent('v2', 'a colleague'));
+    await promoted();
+    expect(temporal.current).toBe('v2');
+    expect(temporal.changes).toBe(1);
+  });
+
+  it('is tried again, since Temporal learns of a new version’s task queues a little later', async () => {
+    temporal.refusal = 'missing active task queues';
+    temporal.meanwhile = (pauses) => {
+      if (pauses === 2) temporal.refusal = undefined;
+    };
+    await promoted();
+    expect(temporal.current).toBe('v2');
+    expect(said()[0]).toBe('waiting until Temporal takes op:v2: it says "missing active task queues"');
+    expect(said()).toHaveLength(2);
+  });
+
+  it('for good fails with its words', async () => {
+    temporal.refusal = 'missing active task queues';
+    await expect(promoted()).rejects.toThrow(
+      new PromotionFailed('op:v2 was not made current: Temporal says "missing active task queues"'),
+    );
+  });
+});
+
+describe('runs that are open on other versions', () => {
+  it('are told of, by version, with a few of their resources', async () => {
+    temporal.servedIds.delete('v0');
+    temporal.open = [
+      ...['a', 'b', 'c', 'd', 'e'].map((name) => aRun(name)),
+      aRun('f', 'op:v0'),
+      aRun('g', 'op:v2'),
+    ];
+    await promoted();
+    expect(said().slice(1)).toEqual([
+      '5 runs are open on op:v1 (build shop/a, build shop/b, build shop/c, 2 more); 1 run is open on op:v0, which no worker serves any more (build shop/f)',
+    ]);
+  });
+
+  it('are waited for, until there has been none for a while', async () => {
+    temporal.open = [aRun('a')];
+    let emptyAtMs = Infinity;
+    temporal.meanwhile = (pauses) => {
+      if (pauses === 3) [temporal.open, emptyAtMs] = [[], temporal.nowMs];
+      // Temporal's list is a little behind: one more comes to light.
+      if (pauses === 5) temporal.open = [aRun('late')];
+      if (pauses === 6) [temporal.open, emptyAtMs] = [[], temporal.nowMs];
+    };
+    await promoted({ waitForDrainMs: MINUTE_MS });
+    expect(temporal.nowMs - emptyAtMs).toBe(10_000);
+    expect(temporal.moved).toEqual([]);
+    expect(said().at(-1)).toBe('no run is open on any other version than op:v2');
+  });
+
+  it('are named where they have not ended in time', async () => {
+    temporal.open = [aRun('a')];
+    await expect(promoted({ waitForDrainMs: MINUTE_MS })).rejects.toThrow(
+      new PromotionFailed('1 run is open on op:v1 (build shop/a); wait longer, or give --move-open-runs'),
+    );
+    expect(temporal.nowMs).toBe(MINUTE_MS);
+    expect(temporal.current).toBe('v2');
+  });
+
+  it('are begun afresh where that is wanted, once they have had their time', async () => {
+    temporal.open = [aRun('a'), aRun('b')];
+    temporal.meanwhile = () => {
+      if (temporal.nowMs < MINUTE_MS) expect(temporal.moved).toEqual([]);
+    };
+    await promoted({ waitForDrainMs: MINUTE_MS, moveOpenRuns: true });
+    expect(temporal.moved).toEqual(['run-of-a', 'run-of-b']);
+    expect(log.lines.filter(({ message }) => message.startsWith('begun afresh'))).toEqual([
+      expect.objectContaining({
+        message: 'begun afresh: moved from op:v1 to op:v2',
+        fields: { workflowId: 'build/shop/a/uid-a' },
+      }),
+      expect.objectContaining({ fields: { workflowId: 'build/shop/b/uid-b' } }),
+    ]);
+  });
+
+  it('are begun afresh at once where no time is given, also where Temporal goes away in the middle', async () => {
+    temporal.open = [aRun('a'), aRun('b')];
+    const startAfresh = temporal.startAfresh.bind(temporal);
+    temporal.startAfresh = (run) => {
+      const end = startAfresh(run);
+      temporal.isAway = temporal.moved.length === 1;
+      return end;
+    };
+    temporal.meanwhile = () => (temporal.isAway = false);
+    await promoted({ moveOpenRuns: true });
+    expect(temporal.moved).toEqual(['run-of-a', 'run-of-b']);
+  });
+});

@@ -1,0 +1,268 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { Client, type WorkflowHandle } from '@temporalio/client';
+import { NativeConnection, Worker } from '@temporalio/worker';
+import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ResourceRef } from '../../src/contract/resource.ts';
+import { CHANGED_SIGNAL, converged, stalled, type Outcome, type Pass } from '../../src/contract/run.ts';
+import { workflowBundle, type WorkflowBundle } from '../../src/temporal/bundle.ts';
+import { promote, PromotionFailed, type Clock } from '../../src/temporal/promotion.ts';
+import { startOptionsFor } from '../../src/temporal/runs.ts';
+import { registerSearchAttributes } from '../../src/temporal/search-attributes.ts';
+import { workerVersions, type WorkerVersions } from '../../src/temporal/versions.ts';
+import { pinnedTo } from '../../src/temporal/worker.ts';
+import { eventually } from '../support/eventually.ts';
+import { aRecordingLogger } from '../support/recording-logger.ts';
+import { testStack } from '../support/stack.ts';
+import { quieten } from '../support/workflow-world.ts';
+
+jest.setTimeout(120_000);
+const WITHIN_MS = 30_000;
+const NAMESPACE = 'default';
+
+let connection: NativeConnection;
+let client: Client;
+let bundle: WorkflowBundle;
+let world: World;
+
+beforeAll(async () => {
+  quieten();
+  connection = await NativeConnection.connect({ address: testStack().temporalAddress });
+  await registerSearchAttributes(connection, NAMESPACE);
+  client = new Client({ connection });
+  bundle = await workflowBundle();
+});
+
+beforeEach(() => {
+  world = new World();
+});
+
+afterEach(() => world.end());
+afterAll(() => connection.close());
+
+/** What the one activity does, by the build id of the worker that it runs on. */
+type Work = (buildId: string) => Outcome;
+
+const ends: Work = (buildId) => converged(`done by ${buildId}`);
+const stalls: Work = () => stalled('the test says so');
+
+/** A task queue and a deployment of its own, with workers that run the real workflows. */
+class World {
+  readonly #name = `test-${randomBytes(4).toString('hex')}`;
+  readonly versions: WorkerVersions;
+  work: Work = ends;
+  readonly passes: Pass[] = [];
+  readonly #workers = new Map<string, { readonly worker: Worker; readonly running: Promise<void> }>();
+
+  constructor() {
+    const [taskQueue, deploymentName] = [this.#name, this.#name];
+    this.versions = workerVersions({ connection, namespace: NAMESPACE, taskQueue, deploymentName });
+  }
+
+  nameOf(buildId: string): string {
+    return `${this.#name}:${buildId}`;
+  }
+
+  /** A worker of a version; `unversioned` has none. */
+  async startWorker(buildId: string): Promise<void> {
+    const labelPod = (pass: Pass) => {
+      this.passes.push(pass);
+      return Promise.resolve(this.work(buildId));
+    };
+    const version = { deploymentName: this.#name, buildId };
+    const worker = await Worker.create({
+      connection,
+      taskQueue: this.#name,
+      workflowBundle: bundle,
+      activities: { labelPod },
+      maxCachedWorkflows: 100,
+      ...(buildId !== 'unversioned' && { workerDeploymentOptions: pinnedTo(version) }),
+    });
+    this.#workers.set(buildId, { worker, running: worker.run() });
+  }
+
+  async stopWorker(buildId: string): Promise<void> {
+    const { worker, running } = this.#workers.get(buildId) ?? {};
+    this.#workers.delete(buildId);
+    worker?.shutdown();
+    await running;
+  }
+
+  async promote(buildId: string, wish: { waitForDrainMs?: number; moveOpenRuns?: boolean } = {}) {
+    const { waitForDrainMs = 0, moveOpenRuns = false } = wish;
+    const log = aRecordingLogger();
+    const version = { deploymentName: this.#name, buildId };
+    const { versions } = this;
+    const taskQueue = this.#name;
+    await promote({ versions, version, taskQueue, waitForDrainMs, moveOpenRuns, log, clock: aHastyClock() });
+    return log.lines.map(({ message }) => message);
+  }
+
+  async start(): Promise<{ readonly ref: ResourceRef; readonly handle: WorkflowHandle }> {
+    const name = `r${randomBytes(4).toString('hex')}`;
+    const ref = { controller: 'pod-label', namespace: 'shop', name, uid: `uid-${name}` };
+    const options = startOptionsFor({ ref, taskQueue: this.#name, summary: `label ${name}` });
+    const args = [{ ref, reason: 'a test', seen: { step: 'refuse' } }];
+    const { firstExecutionRunId } = await client.workflow.start('podLabel', { ...options, args });
+    return { ref, handle: client.workflow.getHandle(options.workflowId, firstExecutionRunId) };
+  }
+
+  /** A run that waits for a change, on the version that is current. */
+  async startStalled() {
+    const before = this.passes.length;
+    this.work = stalls;
+    const run = await this.start();
+    await eventually(() => this.passes.length > before, WITHIN_MS);
+    return run;
+  }
+
+  async end(): Promise<void> {
+    for (const buildId of [...this.#workers.keys()]) await this.stopWorker(buildId);
+  }
+}
+
+/** Two seconds of it are a tenth of a real one. */
+function aHastyClock(): Clock {
+  let nowMs = 0;
+  return {
+    now: () => nowMs,
+    pause: async (ms) => {
+      nowMs += ms;
+      await delay(ms / 20);
+    },
+  };
+}
+
+const change = (handle: WorkflowHandle, reason = 'a change') => handle.signal(CHANGED_SIGNAL, reason);
+
+async function buildIdOf(handle: WorkflowHandle): Promise<string | undefined> {
+  const { raw } = await handle.describe();
+  return raw.workflowExecutionInfo?.versioningInfo?.deploymentVersion?.buildId ?? undefined;
+}
+
+/** The latest run of the same resource. */
+const latestOf = ({ workflowId }: WorkflowHandle) => client.workflow.getHandle(workflowId);
+
+describe('a new run', () => {
+  it('waits until a version is promoted, and begins on it', async () => {
+    await world.startWorker('v1');
+    await eventually(async () => (await world.versions.served()).has('v1'), WITHIN_MS);
+    const { handle } = await world.start();
+    expect((await handle.fetchHistory()).events).toHaveLength(2);
+    expect(await world.promote('v1')).toEqual([
+      `${world.nameOf('v1')} is current: new runs begin on it (before: none)`,
+    ]);
+    expect(await handle.result()).toBe('done by v1');
+  });
+
+  it('begins on the version that was promoted last, be it an older one', async () => {
+    await world.startWorker('v1');
+    await world.startWorker('v2');
+    for (const buildId of ['v1', 'v2', 'v1']) {
+      await world.promote(buildId);
+      expect(await (await world.start()).handle.result()).toBe(`done by ${buildId}`);
+    }
+  });
+});
+
+describe('an open run', () => {
+  it('ends on the version that began it, also where it continues as new', async () => {
+    await world.startWorker('v1');
+    await world.promote('v1');
+    const { handle } = await world.startStalled();
+    await world.startWorker('v2');
+    await world.promote('v2');
+    const statusOf = async (run: WorkflowHandle) => (await run.describe()).status.name;
+    // The server suggests it at 4 MiB of history; see continue-as-new.integration.ts.
+    for (let told = 1; (await statusOf(handle)) === 'RUNNING'; told += 1) {
+      const before = world.passes.length;
+      await change(latestOf(handle), 'because '.repeat(125_000));
+      await eventually(() => world.passes.length > before, WITHIN_MS);
+    }
+    expect(await statusOf(handle)).toBe('CONTINUED_AS_NEW');
+    world.work = ends;
+    const next = latestOf(handle);
+    await eventually(async () => {
+      if ((await statusOf(next)) === 'RUNNING') await change(next);
+      return (await statusOf(next)) === 'COMPLETED';
+    }, WITHIN_MS);
+    expect(await next.result()).toBe('done by v1');
+    expect(await buildIdOf(next)).toBe('v1');
+  });
+
+  it('that no version began goes on on the one that is promoted', async () => {
+    await world.startWorker('unversioned');
+    const { handle } = await world.startStalled();
+    await world.startWorker('v1');
+    await world.promote('v1');
+    world.work = ends;
+    await change(handle);
+    expect(await handle.result()).toBe('done by v1');
+  });
+});
+
+describe('promote', () => {
+  it('waits for the first worker of the version', async () => {
+    const promoted = world.promote('v1');
+    await world.startWorker('v1');
+    expect(await promoted).toEqual([
+      expect.stringContaining(`waiting for workers of ${world.nameOf('v1')}: `),
+      `${world.nameOf('v1')} is current: new runs begin on it (before: none)`,
+    ]);
+  });
+
+  it('is not done where somebody has changed the routing since it was read', async () => {
+    await world.startWorker('v1');
+    await world.startWorker('v2');
+    await world.promote('v1');
+    const routing = await world.versions.routing();
+    if (routing === undefined) throw new Error('the deployment is not there');
+    await world.promote('v2');
+    expect(await world.versions.makeCurrent('v1', routing)).toEqual({ refused: expect.any(String) });
+    expect(await world.versions.routing()).toMatchObject({ current: 'v2', buildIds: ['v2', 'v1'] });
+  });
+
+  it('waits for runs of other versions to end, and names them where they do not', async () => {
+    await world.startWorker('v1');
+    await world.startWorker('v2');
+    await world.promote('v1');
+    const { ref, handle } = await world.startStalled();
+    const listed = () => world.versions.openOnOthers('v2');
+    await eventually(async () => (await listed()).length === 1, WITHIN_MS);
+    await expect(world.promote('v2', { waitForDrainMs: 1 })).rejects.toThrow(
+      new PromotionFailed(
+        `1 run is open on ${world.nameOf('v1')} (pod-label shop/${ref.name}); wait longer, or give --move-open-runs`,
+      ),
+    );
+    const drained = world.promote('v2', { waitForDrainMs: 3_600_000 });
+    world.work = ends;
+    await change(handle);
+    expect((await drained).at(-1)).toBe(`no run is open on any other version than ${world.nameOf('v2')}`);
+    expect(await handle.result()).toBe('done by v1');
+  });
+
+  it('begins what is open on a version without workers afresh, under the same id, name and attributes', async () => {
+    await world.startWorker('v1');
+    await world.promote('v1');
+    const { ref, handle } = await world.startStalled();
+    const before = await handle.describe();
+    await eventually(async () => (await world.versions.openOnOthers('v2')).length === 1, WITHIN_MS);
+    await world.stopWorker('v1');
+    // Nobody is there to handle it.
+    await change(handle);
+    world.work = ends;
+    await world.startWorker('v2');
+    await world.promote('v2', { moveOpenRuns: true });
+    expect((await handle.describe()).status.name).toBe('TERMINATED');
+    const next = latestOf(handle);
+    expect(await next.result()).toBe('done by v2');
+    const after = await next.describe();
+    expect(await after.staticSummary()).toBe(`label ${ref.name}`);
+    expect(after.typedSearchAttributes.getAll()).toEqual(
+      expect.arrayContaining(
+        before.typedSearchAttributes.getAll().filter(({ key }) => key.name.startsWith('Resource')),
+      ),
+    );
+    expect(world.passes.at(-1)).toEqual({ ref });
+  });
+});
