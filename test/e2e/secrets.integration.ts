@@ -4,8 +4,10 @@ import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { KubernetesObject } from '../../src/contract/object.ts';
+import { BUILDS, type Build } from '../../src/controllers/build/resource.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
 import { freePort } from '../../src/local/ports.ts';
+import { aBuild } from '../support/builds.ts';
 import { aCertificateAuthority } from '../support/certificate-authority.ts';
 import { NAMESPACES, PODS, refOf, ROLE_BINDINGS, TestCluster, type Manifest } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
@@ -51,7 +53,7 @@ beforeAll(async () => {
     kubeconfig: throughProxy,
     taskQueue,
     args: [
-      ...['--controllers', 'pod-label,namespace-role-binding'],
+      ...['--controllers', 'pod-label,namespace-role-binding,build'],
       ...['--metrics-addr', metricsAddress, '--tracing'],
     ],
     env: {
@@ -112,6 +114,8 @@ function withCanaries(pod: Manifest): Manifest {
 
 const create = (name: string) =>
   cluster.create(PODS, withCanaries(aPod().in(namespace.metadata.name).named(name).annotated().manifest));
+const buildOf = (name: string) =>
+  cluster.get<Build>({ type: BUILDS, namespace: namespace.metadata.name, name });
 const at = (name: string) => ({ type: PODS, namespace: namespace.metadata.name, name });
 
 describe('what is secret in the cluster, and what the operator itself is trusted with', () => {
@@ -144,6 +148,27 @@ describe('what is secret in the cluster, and what the operator itself is trusted
       return reasons.includes('ForeignRoleBinding');
     }, WITHIN_MS);
     expect(pods).toHaveLength(2);
+  });
+
+  it('is in the URLs of builds, of one that fails, and of one whose transport is refused', async () => {
+    const urls = {
+      failing: `https://user:${CANARY}@host.invalid/x`,
+      refused: `git://user:${CANARY}@host.invalid/x`,
+    };
+    for (const [name, gitUrl] of Object.entries(urls)) {
+      const { manifest } = aBuild(namespace.metadata.name, name).failing().with({ gitUrl, jobName: name });
+      await cluster.create(BUILDS, manifest);
+    }
+    await eventually(async () => (await buildOf('failing'))?.status?.phase === 'Failed', WITHIN_MS);
+    await eventually(async () => JSON.stringify(await buildOf('refused')).includes('InvalidSpec'), WITHIN_MS);
+  });
+
+  it('is in no status', async () => {
+    for (const name of ['failing', 'refused']) {
+      const status = JSON.stringify((await buildOf(name))?.status);
+      expect(status).toContain('message');
+      expectNoSecretIn(status);
+    }
   });
 
   it('is in the history of no run', async () => {
