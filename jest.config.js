@@ -21,6 +21,8 @@ const shared = {
 export default {
   // Of all projects: a project cannot have its own.
   testSequencer: '<rootDir>/test/support/sequencer.js',
+  // A machine may be busy; what is wrong is seen by contents, not by time.
+  testTimeout: 30_000,
   reporters: ['default', '<rootDir>/test/support/tally-reporter.js'],
   projects: [
     { ...shared, displayName: 'unit', testMatch: ['<rootDir>/test/**/*.test.ts'] },

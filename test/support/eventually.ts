@@ -6,15 +6,17 @@ type Found<T> = NonNullable<Exclude<Awaited<T>, false>>;
  * Resolves with what `look` finds, once it finds something other than undefined or false; a look that throws
  * has found nothing yet, so it may end in `expect`.
  *
- * @throws after `withinMs` (5 s), with the last error of `look` where there was one
+ * @param withinMs Default: 20,000, for what is in this process and can be looked at without pause.
+ * @throws after that time, with the last error of `look` where there was one
  */
-export async function eventually<T>(look: () => T, withinMs = 5_000): Promise<Found<T>> {
-  for (const deadline = Date.now() + withinMs; ;) {
+export async function eventually<T>(look: () => T, withinMs?: number): Promise<Found<T>> {
+  const [mostMs, pauseMs] = withinMs === undefined ? [20_000, 2] : [withinMs, 50];
+  for (const deadline = Date.now() + mostMs; ;) {
     const [found, error] = await attempt(look);
     if (isFound(found)) return found;
     if (Date.now() > deadline)
       throw error instanceof Error ? error : new Error(`never came true: ${String(look)}`);
-    await delay(withinMs > 5_000 ? 50 : 2);
+    await delay(pauseMs);
   }
 }
 
