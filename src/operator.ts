@@ -2,11 +2,10 @@ import type { DataConverter } from '@temporalio/common';
 import type { NativeConnection, Worker } from '@temporalio/worker';
 import { eventRecorder, type Recorder } from '../activities/events.ts';
 import { activitiesFor } from '../activities/index.ts';
+import { aborted } from './aborted.ts';
 import type { Config } from './config.ts';
 import { chosenControllers, controllerOptions } from './config/controllers.ts';
 import type { Logger } from './contract/logger.ts';
-import type { ResourceRef } from './contract/resource.ts';
-import type { Pass } from './contract/run.ts';
 import type { Telemetry } from './contract/telemetry.ts';
 import { startHealthServer } from './serving/health.ts';
 import { createKubernetesClient, type KubernetesClient } from './kubernetes/client.ts';
@@ -16,7 +15,7 @@ import { observe } from './telemetry/observability.ts';
 import type { StateSource } from './telemetry/state-metrics.ts';
 import { connectToTemporal } from './temporal/connection.ts';
 import { dataConverterFor } from './temporal/data-converter.ts';
-import { observed, type Activities } from './temporal/passes.ts';
+import { observed, tellingEnds } from './temporal/passes.ts';
 import { noticeRouting } from './temporal/routing-notice.ts';
 import { temporalRuns } from './temporal/runs.ts';
 import { createWorker, installRuntime, STARTS_UNDER_WAY } from './temporal/worker.ts';
@@ -124,20 +123,6 @@ async function workerOf(serving: Serving): Promise<Worker> {
   return createWorker({ ...target, activities, ...(version && { version }) });
 }
 
-/** Where watcher and worker share a process, the watcher need not ask Temporal whether a run has ended. */
-function tellingEnds(activities: Activities, onEnd: (ref: ResourceRef) => void): Activities {
-  return Object.fromEntries(
-    Object.entries(activities).map(([name, act]) => [
-      name,
-      async (pass: Pass<never>) => {
-        const outcome = await act(pass);
-        if (outcome.result === 'converged') onEnd(pass.ref);
-        return outcome;
-      },
-    ]),
-  );
-}
-
 function leaseOf({ command, leaderElection: { enabled, namespace, name } }: Config) {
   if (command === 'work' || !enabled) return undefined;
   return { namespace: leaseNamespace(namespace), name };
@@ -203,11 +188,6 @@ async function openHealth(config: Config, log: Logger, parts: Parts): Promise<Li
     ready: [...parts.problems, ...(parts.watcher?.problems ?? []), ...problems(parts.election?.problem)],
   });
   return startHealthServer({ address: config.healthAddress, checks, log });
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
 function kubeConfigOf({ cluster }: Config) {

@@ -1,5 +1,6 @@
 import { Client } from '@temporalio/client';
 import { chosenControllers } from '../config/controllers.ts';
+import { aborted } from '../aborted.ts';
 import type { Config } from '../config.ts';
 import { createKubernetesClient, type KubernetesClient } from '../kubernetes/client.ts';
 import { dataConverterFor } from '../temporal/data-converter.ts';
@@ -119,11 +120,6 @@ async function converge(
   } finally {
     await connection.close();
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
 async function complain(error: unknown, surroundings: Surroundings | undefined): Promise<void> {

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { BlockList, isIP } from 'node:net';
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import { z } from 'zod';
+import { aborted } from '../aborted.ts';
 import type { Config, ListenAddress } from '../config.ts';
 import { ConfigurationError } from '../contract/configuration-error.ts';
 import type { Logger } from '../contract/logger.ts';
@@ -29,10 +30,7 @@ export async function runCodecServer(config: Config, log: Logger, signal: AbortS
       'whoever reaches this address can read everything that the keys encrypt: put a proxy that authenticates people before it',
     );
   }
-  await new Promise<void>((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
+  await aborted(signal);
   await server.close();
 }
 

@@ -130,9 +130,7 @@ export class Dispatcher {
       return;
     }
     pending.told = undefined;
-    pending.run = 'unknown';
-    pending.listed = false;
-    pending.touchedAtMs = 0;
+    forgetRun(pending);
     if (this.#verdictOn(ref).needsWork) {
       pending.notBeforeMs = Date.now() + ENDED_AFTER_MS;
       this.#enqueue(id, pending);
@@ -205,9 +203,7 @@ export class Dispatcher {
   /** Where a run is not in the list, it has ended, unless it is too young to be there. */
   #hasEnded(id: string, pending: Pending, askedAtMs: number): void {
     if (pending.busy || pending.dirty || pending.touchedAtMs > askedAtMs - VISIBILITY_LAG_MS) return;
-    pending.run = 'unknown';
-    pending.listed = false;
-    pending.touchedAtMs = 0;
+    forgetRun(pending);
     if (!this.#verdictOn(pending.ref).needsWork) {
       this.#pending.delete(id);
       return;
@@ -388,6 +384,13 @@ function controllerOf({ ref }: Pending): string {
 /** Whether its run is open, as far as is known. */
 function isOpen({ run, touchedAtMs }: Pending): boolean {
   return run === 'open' || touchedAtMs > 0;
+}
+
+/** It has ended, as far as is known. */
+function forgetRun(pending: Pending): void {
+  pending.run = 'unknown';
+  pending.listed = false;
+  pending.touchedAtMs = 0;
 }
 
 /** Asks anew: the compiler believes that nobody has set it since. */
