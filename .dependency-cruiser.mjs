@@ -37,10 +37,23 @@ export default {
       },
     },
     {
-      name: 'activities never see watcher, workflows, temporal or local',
+      name: 'activities never see watcher, workflows or temporal',
       severity: 'error',
       from: { path: '^activities/' },
-      to: { path: '^(workflows|src/(watcher|temporal|local|main))' },
+      to: { path: '^(workflows|src/(watcher|temporal|main))' },
+    },
+    {
+      // The one exception is an import at run time, which no rule sees: src/local-stack.ts.
+      name: 'the product never sees the local stack, tests or bench',
+      severity: 'error',
+      from: { path: ours },
+      to: { path: '^(local|test|bench)/' },
+    },
+    {
+      name: 'the local stack imports only src and itself',
+      severity: 'error',
+      from: { path: '^local/' },
+      to: { pathNot: '^(local|src|node_modules)/', dependencyTypesNot: ['core'] },
     },
     {
       name: 'watcher never sees activities or workflows',
@@ -55,15 +68,24 @@ export default {
       to: { path: ours, pathNot: '^src/(contract|kubernetes)/' },
     },
     {
-      name: 'who works is observed through the contract: it knows nothing of who observes',
+      name: 'the parts that work are observed through the contract; only the codec server shares the HTTP server',
       severity: 'error',
-      from: { path: '^(src/(watcher|kubernetes|controllers|contract)|activities|workflows)/' },
-      to: { path: '^src/telemetry/' },
+      from: { path: '^(src/(watcher|kubernetes|controllers|contract|temporal)|activities|workflows)/' },
+      to: {
+        path: '^src/observability/',
+        pathNot: '^src/observability/http-server[.]ts$',
+      },
     },
     {
-      name: 'only telemetry knows of Prometheus and OpenTelemetry',
+      name: 'observability knows only contract, kubernetes and the type of an address',
       severity: 'error',
-      from: { path: ours, pathNot: '^src/telemetry/' },
+      from: { path: '^src/observability/' },
+      to: { path: ours, pathNot: '^src/(contract|kubernetes|observability|config)' },
+    },
+    {
+      name: 'only observability knows of Prometheus and OpenTelemetry',
+      severity: 'error',
+      from: { path: ours, pathNot: '^src/observability/' },
       to: { path: 'node_modules/(prom-client|@opentelemetry)/' },
     },
     {

@@ -4,7 +4,7 @@ const LARGEST_BATCH = 16;
 export interface Batching {
   /** How many are begun with; each batch then has twice as many as the one before, up to 16. */
   readonly firstSize: number;
-  /** Asked before each batch but the first: a pass always gets on. */
+  /** Asked before each batch but the first: a step always makes progress. */
   readonly isTimeUp: () => boolean;
 }
 

@@ -1,27 +1,30 @@
 import { activityInfo, ApplicationFailure } from '@temporalio/activity';
+import { reasonOf, type Deed, type StepResult } from '../src/contract/decision.ts';
+import { sentenceOf } from '../src/contract/deeds.ts';
 import { FAILURE, type FailureType } from '../src/contract/failures.ts';
 import type { Logger } from '../src/contract/logger.ts';
 import type { ResourceRef } from '../src/contract/resource.ts';
-import type { Outcome } from '../src/contract/run.ts';
 import { unreachable } from '../src/contract/unreachable.ts';
 import { ApiError } from '../src/kubernetes/errors.ts';
+import { PartlyDone } from './partly-done.ts';
 import { recordFailure, type Recorder, type Regarding } from './events.ts';
 
-/** What an activity tells the log of its run; on every line about a resource. */
+/** What each line of the log says of the run that it is about. */
 export function runFields(ref: ResourceRef): object {
   const { controller, namespace, name } = ref;
-  const { workflowExecution, attempt } = activityInfo();
+  const { workflowExecution, attempt, activityType } = activityInfo();
   return {
     controller,
     namespace,
     name,
     workflowId: workflowExecution?.workflowId,
     runId: workflowExecution?.runId,
+    step: activityType,
     ...(attempt > 1 && { attempt }),
   };
 }
 
-/** Whom the edge tells how a pass ended. */
+/** Where the edge reports how a step ended. */
 export interface Edge {
   readonly log: Logger;
   readonly recorder: Recorder;
@@ -30,45 +33,52 @@ export interface Edge {
 }
 
 /**
- * The edge between a pass and Temporal: logs how it ended and turns what the API server said into a
- * failure whose type says what it means. What somebody has to mend is an Event, too.
+ * The edge between a step and Temporal: logs how it ended and turns what the API server said into a
+ * failure whose type says what it means. What somebody has to fix is an Event, too.
  */
 export async function atTheEdge(
   { log, recorder, regarding }: Edge,
   ref: ResourceRef,
-  pass: (log: Logger) => Promise<Outcome>,
-): Promise<Outcome> {
+  step: (log: Logger) => Promise<StepResult>,
+): Promise<StepResult> {
   const runLog = log.child(runFields(ref));
   try {
-    const outcome = await pass(runLog);
-    tell(runLog, outcome);
-    return outcome;
+    const result = await step(runLog);
+    logEnd(runLog, result);
+    return result;
   } catch (error) {
-    runLog.warn({ err: error }, 'failed, and will be tried again');
-    recordFailure(recorder, { ref, regarding, log: runLog }, error);
-    throw asFailure(error, activityInfo().attempt);
+    const failure = error instanceof PartlyDone ? error.cause : error;
+    const did = error instanceof PartlyDone ? error.did : [];
+    runLog.warn({ err: failure }, 'the step failed and will be retried');
+    recordFailure(recorder, { ref, regarding, log: runLog }, failure);
+    throw asFailure(failure, { attempt: activityInfo().attempt, did });
   }
 }
 
-function tell(log: Logger, outcome: Outcome): void {
-  switch (outcome.result) {
+/** What was done, and what comes next, in a line. */
+function logEnd(log: Logger, { did, next }: StepResult): void {
+  const done = did.length === 0 ? '' : `${sentenceOf(did)}; `;
+  switch (next.do) {
     case 'converged':
-    case 'progressed':
-      log.info({}, outcome.did);
-      return;
-    case 'waiting':
-      log.info({}, `${outcome.did === undefined ? '' : `${outcome.did}; `}waiting for ${outcome.on}`);
+      log.info({ next: next.do }, did.length === 0 ? next.because : sentenceOf(did));
       return;
     case 'stalled':
-      log.warn({}, `stalled: ${outcome.why}`);
+      log.warn({ next: next.do }, `${done}stalled: ${reasonOf(next)}`);
       return;
     default:
-      unreachable(outcome);
+      log.info({ next: next.do }, `${done}next: ${next.do}: ${reasonOf(next)}`);
   }
+}
+
+interface Attempt {
+  /** From 1. */
+  readonly attempt: number;
+  /** What the step did before it failed. */
+  readonly did?: readonly Deed[];
 }
 
 /** Errors that are not the API server's are our own: Temporal retries them as they are. */
-export function asFailure(error: unknown, attempt: number): unknown {
+export function asFailure(error: unknown, { attempt, did = [] }: Attempt): unknown {
   if (!(error instanceof ApiError)) return error;
   const { message, classification } = error;
   switch (classification) {
@@ -78,7 +88,7 @@ export function asFailure(error: unknown, attempt: number): unknown {
         type: FAILURE.retryAfter,
         message,
         nonRetryable: true,
-        details: [error.retryAfterMs ?? 0],
+        details: [error.retryAfterMs ?? 0, did],
       });
     case 'access-denied':
       return slowly(FAILURE.accessDenied, message, attempt);
@@ -102,7 +112,7 @@ export function asFailure(error: unknown, attempt: number): unknown {
 const SLOW_FIRST_MS = 5_000;
 const SLOW_MOST_MS = 45_000;
 
-/** Somebody must mend something first: asked less often, but still within a minute once it is mended. */
+/** Somebody must fix something first: tried less often, but still within a minute once it is fixed. */
 function slowly(type: FailureType, message: string, attempt: number): ApplicationFailure {
   const nextRetryDelay = Math.min(SLOW_FIRST_MS * 2 ** Math.min(attempt - 1, 10), SLOW_MOST_MS);
   return ApplicationFailure.create({ type, message, nextRetryDelay });

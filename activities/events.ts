@@ -17,7 +17,7 @@ const EVENTS = { group: 'events.k8s.io', version: 'v1', plural: 'events' };
 export interface Recorder {
   /**
    * Records an Event on the resource, some time after it has returned. The same Event is recorded once, however
-   * often it is repeated; where it is repeated for long, its series says so. Never fails: what an Event tells
+   * often it is repeated; where it is repeated for long, its series says so. Never fails: what an Event says
    * is also in the run and in the log.
    *
    * @param regarding what the resource is; or {@link regardingNamespace}
@@ -34,7 +34,7 @@ export interface EventRecorder extends Recorder {
 export interface RecorderSettings {
   /** How many Events may wait; those beyond it are dropped. */
   readonly queueMax: number;
-  /** Few, since Events must never slow down what they tell of. */
+  /** Few, since Events must never slow down the steps that they are about. */
   readonly inFlightMax: number;
   readonly attemptsMax: number;
   /** After the first failure; it doubles from one to the next. */
@@ -52,7 +52,7 @@ const SETTINGS: RecorderSettings = {
   now: Date.now,
 };
 
-/** A server that wants to be left alone for longer is not told of Events at all. */
+/** Where the server asks to wait for longer, the Event is dropped. */
 const RETRY_AFTER_MOST_MS = 60_000;
 
 export function eventRecorder(
@@ -124,7 +124,7 @@ class BackgroundRecorder implements EventRecorder {
       this.#deliver(delivery).then(sendMore, sendMore);
     }
     if (this.#inFlight > 0 || this.#queue.length > 0) return;
-    this.#tellOfDropped();
+    this.#logDropped();
     this.#onIdle?.();
   }
 
@@ -132,7 +132,7 @@ class BackgroundRecorder implements EventRecorder {
   async #deliver(delivery: Delivery): Promise<void> {
     for (let attempt = 1; !this.#isCut; attempt += 1) {
       try {
-        await this.#tell(delivery);
+        await this.#send(delivery);
         return;
       } catch (error) {
         const waitMs = this.#waitAfter(error, attempt);
@@ -147,7 +147,7 @@ class BackgroundRecorder implements EventRecorder {
   }
 
   /** @throws ApiError */
-  async #tell({ object, count }: Delivery): Promise<void> {
+  async #send({ object, count }: Delivery): Promise<void> {
     if (count > 1) {
       if (await this.#patch(object, this.#seriesOf(count))) return;
       this.#recent.counted(object, 1);
@@ -158,9 +158,9 @@ class BackgroundRecorder implements EventRecorder {
     const there = await this.#patch(object, {});
     if (there === undefined) return;
     const counted = there.series?.count ?? 1;
-    const isTold = this.#recent.isRecent(lastSeenMs(there), this.#settings.now());
-    if (!isTold) await this.#patch(object, this.#seriesOf(counted + 1));
-    this.#recent.counted(object, isTold ? counted : counted + 1);
+    const isRecent = this.#recent.isRecent(lastSeenMs(there), this.#settings.now());
+    if (!isRecent) await this.#patch(object, this.#seriesOf(counted + 1));
+    this.#recent.counted(object, isRecent ? counted : counted + 1);
   }
 
   /** @returns whether it was: false where it was there */
@@ -211,10 +211,10 @@ class BackgroundRecorder implements EventRecorder {
     this.#dropped += 1;
   }
 
-  #tellOfDropped(): void {
+  #logDropped(): void {
     if (this.#dropped === 0) return;
     const message =
-      'Events were not recorded: more came than the API server took; the log has what they tell';
+      'Events were dropped: there were more than the API server accepted in time; the log has the same information';
     this.#log.warn({ dropped: this.#dropped }, message);
     this.#dropped = 0;
   }
@@ -224,7 +224,7 @@ class BackgroundRecorder implements EventRecorder {
   }
 }
 
-/** Tells on the resource itself of what somebody has to mend; anything else passes by itself. */
+/** Records an Event on the resource for a failure that somebody has to fix; any other failure passes by itself. */
 export function recordFailure(
   recorder: Recorder,
   { ref, regarding, log }: { readonly ref: ResourceRef; readonly regarding: Regarding; readonly log: Logger },

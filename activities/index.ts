@@ -1,25 +1,31 @@
 import type { Logger } from '../src/contract/logger.ts';
-import type { ControllerOptions } from '../src/controllers/index.ts';
+import type { ControllerName, ControllerOptions } from '../src/controllers/index.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
-import { buildActivities } from './builds.ts';
 import type { Recorder } from './events.ts';
-import { podSetActivities } from './pod-sets.ts';
-import { podLabelActivities } from './pods.ts';
-import { roleBindingActivities } from './role-bindings.ts';
+import { gitBuildReconciler } from './git-build.ts';
+import type { Memory } from './memory.ts';
+import { roleBindingReconciler } from './namespace-role-binding.ts';
+import { podLabelReconciler } from './pod-label.ts';
+import { podSetReconciler } from './pod-set.ts';
+import { dispatching, stepActivities, type StepActivities } from './reconcile.ts';
 
 export interface ActivityDependencies {
   readonly client: KubernetesClient;
   readonly options: ControllerOptions;
+  readonly memory: Memory;
   readonly recorder: Recorder;
   readonly log: Logger;
 }
 
 /** All activities, by the names that workflows call them by. */
-export function activitiesFor({ client, options, recorder, log }: ActivityDependencies) {
-  return {
-    ...podLabelActivities({ client, recorder, log }),
-    ...podSetActivities({ client, recorder, log }),
-    ...roleBindingActivities({ client, recorder, options: options.roleBinding, log }),
-    ...buildActivities({ client, recorder, options: options.build, log }),
-  };
+export function activitiesFor({ client, options, ...dependencies }: ActivityDependencies): StepActivities {
+  return dispatching({
+    'pod-label': stepActivities(podLabelReconciler(client), dependencies),
+    'namespace-role-binding': stepActivities(
+      roleBindingReconciler(client, options.roleBinding),
+      dependencies,
+    ),
+    'pod-set': stepActivities(podSetReconciler(client), dependencies),
+    'git-build': stepActivities(gitBuildReconciler(client, options.build), dependencies),
+  } satisfies Record<ControllerName, StepActivities>);
 }

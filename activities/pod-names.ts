@@ -1,23 +1,22 @@
 import { createHash } from 'node:crypto';
 import { podNamePrefix } from '../src/controllers/pod-set/pod.ts';
+import type { PodSetView } from '../src/controllers/pod-set/resource.ts';
 
 /** Neither vowels nor what looks like them: apimachinery/pkg/util/rand, `alphanums`. */
 const SAFE_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 const SUFFIX_LENGTH = 5;
 
 /**
- * The names that a run gives to Pods, one after the other, for ever, but for those that are taken. They look like those that the API server
- * generates, but every attempt of the run comes to the same ones: a create that is repeated meets
- * AlreadyExists.
+ * The names that new Pods of a PodSet get, one after the other, for ever, but for those that are taken. They look like
+ * those that the API server generates, but all who create Pods from the same status come to the same ones, whatever
+ * else of the PodSet has changed: what is created twice meets AlreadyExists. Pods that the status names bring new names.
  */
-export function* podNames(
-  podSet: string,
-  runId: string,
-  taken: ReadonlySet<string> = new Set(),
-): Generator<string, never> {
+export function* podNames(podSet: PodSetView, taken: ReadonlySet<string>): Generator<string, never> {
+  const { observedGeneration = 0, podNames: known } = podSet.status;
+  const seed = digestOf(JSON.stringify([podSet.uid, observedGeneration, known])).toString('hex');
   const given = new Set(taken);
   for (let ordinal = 0; ; ordinal += 1) {
-    const name = podNamePrefix(podSet) + suffixOf(`${runId}/${ordinal}`);
+    const name = podNamePrefix(podSet.name) + suffixOf(`${seed}/${ordinal}`);
     if (given.has(name)) continue;
     given.add(name);
     yield name;
@@ -25,6 +24,10 @@ export function* podNames(
 }
 
 function suffixOf(seed: string): string {
-  const bytes = createHash('sha256').update(seed).digest().subarray(0, SUFFIX_LENGTH);
+  const bytes = digestOf(seed).subarray(0, SUFFIX_LENGTH);
   return [...bytes].map((byte) => SAFE_ALPHABET.charAt(byte % SAFE_ALPHABET.length)).join('');
+}
+
+function digestOf(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
 }

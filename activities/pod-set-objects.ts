@@ -1,35 +1,36 @@
 import type { KubernetesList, KubernetesObject, OwnerReference } from '../src/contract/object.ts';
 import type { ResourceRef } from '../src/contract/resource.ts';
-import { seePodSet, type SeenPodSet } from '../src/controllers/pod-set/observation.ts';
+import { PODS } from '../src/controllers/kinds.ts';
+import { isAvailable } from '../src/controllers/pod-set/decide.ts';
 import {
   controllerReference,
-  isPod,
-  PODS,
-  seePod,
+  desiredPod,
+  podView,
   selectorFor,
-  wantedPod,
-  type Pod,
-  type SeenPod,
+  type PodView,
 } from '../src/controllers/pod-set/pod.ts';
-import { standingOf, type Standing } from '../src/controllers/pod-set/ranking.ts';
-import { POD_SETS, type PodSet, type PodSetStatus } from '../src/controllers/pod-set/resource.ts';
+import {
+  POD_SETS,
+  podSetView,
+  type PodSetStatus,
+  type PodSetView,
+} from '../src/controllers/pod-set/resource.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
-import { ApiError } from '../src/kubernetes/errors.ts';
+import { isOf } from '../src/kubernetes/errors.ts';
 import { found } from '../src/kubernetes/found.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
 
-/** A Pod as it was read: also what a write to it has to rely on. */
-export interface LivePod extends SeenPod {
-  readonly resourceVersion: string;
-  readonly ownerReferences: readonly OwnerReference[];
-  readonly standing: Standing;
-}
-
-export interface LivePodSet extends SeenPodSet {
-  readonly resourceVersion: string;
-}
-
+/** How often a delete is tried again with the version that the Pod has by now: kubelets update its status at any time. */
+const DELETES_MAX = 5;
+/** How many Pods of others may have the names that new ones should get, one after the other. */
+const TAKEN_NAMES_MAX = 20;
 const PAGE = 500;
+
+/** A Pod as a write has left it, and whether it was this write that did. */
+export interface Written {
+  readonly pod: PodView;
+  readonly isDone: boolean;
+}
 
 /** The API calls about one PodSet and its Pods. Each throws ApiError. */
 export class PodSetObjects {
@@ -41,100 +42,120 @@ export class PodSetObjects {
     this.#ref = ref;
   }
 
-  /** Undefined where it is gone, or is another one of the same name. */
-  async read(): Promise<LivePodSet | undefined> {
+  async readPodSet(): Promise<PodSetView | 'gone'> {
     const path = resourcePath(POD_SETS, this.#ref);
-    const podSet = await found(this.#client.request<PodSet>({ method: 'GET', path }));
-    if (podSet?.metadata.uid !== this.#ref.uid) return undefined;
-    return { ...seePodSet(podSet), resourceVersion: podSet.metadata.resourceVersion };
+    const podSet = await found(this.#client.request<KubernetesObject>({ method: 'GET', path }));
+    const view = podSet && podSetView(podSet);
+    return view?.uid === this.#ref.uid ? view : 'gone';
   }
 
-  /** All Pods with the PodSet's labels, whosesoever they are. */
-  async list(): Promise<readonly LivePod[]> {
-    const pods: LivePod[] = [];
+  async patchStatus(podSet: PodSetView, status: PodSetStatus): Promise<PodSetView | 'gone'> {
+    const { uid, resourceVersion } = podSet;
+    const path = resourcePath(POD_SETS, { ...this.#ref, subresource: 'status' });
+    const body = { metadata: { uid, resourceVersion }, status };
+    const patched = await found(this.#client.request<KubernetesObject>({ method: 'PATCH', path, body }));
+    const view = patched && podSetView(patched);
+    // As it was sent: a field that an old CRD prunes must not be sent again and again.
+    return view === undefined ? 'gone' : { ...view, status };
+  }
+
+  /** All Pods with the PodSet's labels, whoever controls them. */
+  async listPods(): Promise<readonly PodView[]> {
+    const pods: PodView[] = [];
     const path = resourcePath(PODS, { namespace: this.#ref.namespace });
     let next: string | undefined;
     do {
       const query = { labelSelector: selectorFor(this.#ref.name), limit: PAGE, continue: next };
       // Without a resourceVersion: what was written before is in it, which a cache does not promise.
       const page = await this.#client.request<KubernetesList>({ method: 'GET', path, query });
-      for (const item of page.items ?? []) pods.push(this.#see(item));
+      for (const item of page.items ?? []) pods.push(this.#view(item));
       next = page.metadata.continue === '' ? undefined : page.metadata.continue;
     } while (next !== undefined);
     return pods;
   }
 
   /** Undefined where there is none of that name. */
-  async get(name: string): Promise<LivePod | undefined> {
-    const pod = await found(this.#client.request<Pod>({ method: 'GET', path: this.#pathOf(name) }));
-    return pod && this.#see(pod);
+  async readPod(name: string): Promise<PodView | undefined> {
+    const path = this.#pathOf(name);
+    const pod = await found(this.#client.request<KubernetesObject>({ method: 'GET', path }));
+    return pod && this.#view(pod);
   }
 
-  async create(name: string): Promise<LivePod> {
+  /**
+   * A name that is taken is most likely taken by an earlier attempt whose answer was lost, or that still writes:
+   * then the Pod is there. Else the next name is tried.
+   */
+  async create(names: Iterator<string, never>): Promise<Written> {
     const path = resourcePath(PODS, { namespace: this.#ref.namespace });
-    return this.#see(
-      await this.#client.request<Pod>({ method: 'POST', path, body: wantedPod(this.#ref, name) }),
-    );
-  }
-
-  /** A Pod that is gone, or is another one of the same name by now, is as good as deleted. */
-  async delete(pod: LivePod): Promise<LivePod> {
-    const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid: pod.uid } };
-    try {
-      await this.#client.request({ method: 'DELETE', path: this.#pathOf(pod.name), body });
-    } catch (error) {
-      if (!isGone(error)) throw error;
+    for (let taken = 0; ; taken += 1) {
+      const name = names.next().value;
+      const body = desiredPod(this.#ref, name);
+      try {
+        const pod = await this.#client.request<KubernetesObject>({ method: 'POST', path, body });
+        return { pod: this.#view(pod), isDone: true };
+      } catch (error) {
+        if (!isOf(error, 'already-exists') || taken >= TAKEN_NAMES_MAX) throw error;
+      }
+      const pod = await this.readPod(name);
+      if (pod?.controllerUid === this.#ref.uid) return { pod, isDone: false };
     }
-    return { ...pod, life: 'being-deleted' };
   }
 
-  /** A Pod that is gone is as one that is being deleted. */
-  adopt(pod: LivePod): Promise<LivePod> {
-    return this.#setOwners(pod, [...pod.ownerReferences, controllerReference(this.#ref)]);
+  /**
+   * Conditional on the very Pod that was read. One that has changed since is read again, and deleted if it is still ours
+   * and still counts as before; one that is gone needs no delete.
+   */
+  async delete(pod: PodView, tries = 1): Promise<Written> {
+    const { uid, resourceVersion } = pod;
+    const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid, resourceVersion } };
+    try {
+      const path = this.#pathOf(pod.name);
+      const deleted = await found(this.#client.request({ method: 'DELETE', path, body }));
+      return { pod: { ...pod, life: 'being deleted' }, isDone: deleted !== undefined };
+    } catch (error) {
+      if (!isOf(error, 'conflict') || tries >= DELETES_MAX) throw error;
+    }
+    const now = await this.readPod(pod.name);
+    if (now === undefined) return { pod: { ...pod, life: 'being deleted' }, isDone: false };
+    return countsAs(pod, now) ? this.delete(now, tries + 1) : { pod: now, isDone: false };
   }
 
-  /** A Pod that is gone is as one that is being deleted. */
-  release(pod: LivePod): Promise<LivePod> {
-    const others = pod.ownerReferences.filter(({ uid }) => uid !== this.#ref.uid);
-    return this.#setOwners(pod, others);
+  adopt(pod: PodView): Promise<Written> {
+    const others = (pod.otherOwners ?? []).filter(({ uid }) => uid !== this.#ref.uid);
+    return this.#setOwners(pod, [...others, controllerReference(this.#ref)]);
   }
 
-  /** @returns whether the PodSet is still there */
-  async writeStatus({ resourceVersion }: LivePodSet, status: PodSetStatus): Promise<boolean> {
-    const path = resourcePath(POD_SETS, { ...this.#ref, subresource: 'status' });
-    const body = { metadata: { uid: this.#ref.uid, resourceVersion }, status };
-    return (await found(this.#client.request({ method: 'PATCH', path, body }))) !== undefined;
+  release(pod: PodView): Promise<Written> {
+    return this.#setOwners(pod, pod.otherOwners ?? []);
   }
 
   /** A merge patch replaces the whole list, so it is conditional on the list being the one that was read. */
-  async #setOwners(pod: LivePod, ownerReferences: readonly OwnerReference[]): Promise<LivePod> {
+  async #setOwners(pod: PodView, ownerReferences: readonly OwnerReference[]): Promise<Written> {
     const { uid, resourceVersion, name } = pod;
     const body = { metadata: { uid, resourceVersion, ownerReferences } };
-    const patched = await found(
-      this.#client.request<Pod>({ method: 'PATCH', path: this.#pathOf(name), body }),
-    );
-    return patched === undefined ? { ...pod, life: 'being-deleted' } : this.#see(patched);
+    const path = this.#pathOf(name);
+    const patched = await found(this.#client.request<KubernetesObject>({ method: 'PATCH', path, body }));
+    if (patched === undefined) return { pod: { ...pod, life: 'being deleted' }, isDone: false };
+    return { pod: this.#view(patched), isDone: true };
   }
 
   #pathOf(name: string): string {
     return resourcePath(PODS, { namespace: this.#ref.namespace, name });
   }
 
-  #see(object: KubernetesObject): LivePod {
-    if (!isPod(object))
-      throw new Error(`the API server sent ${object.metadata.name} as a Pod, which it is not`);
-    const { resourceVersion, ownerReferences = [] } = object.metadata;
-    return {
-      ...seePod(object, this.#ref.name),
-      resourceVersion,
-      ownerReferences,
-      standing: standingOf(object),
-    };
+  #view(object: KubernetesObject): PodView {
+    const view = podView(object, this.#ref.name);
+    if (view === undefined)
+      throw new Error(`the API server returned something other than a Pod for ${object.metadata.name}`);
+    return view;
   }
 }
 
-function isGone(error: unknown): boolean {
+function countsAs(before: PodView, now: PodView): boolean {
   return (
-    error instanceof ApiError && (error.classification === 'not-found' || error.classification === 'conflict')
+    now.uid === before.uid &&
+    now.life !== 'being deleted' &&
+    now.controllerUid === before.controllerUid &&
+    isAvailable(now) === isAvailable(before)
   );
 }

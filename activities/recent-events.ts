@@ -1,12 +1,12 @@
 import type { EventObject } from './event-object.ts';
 
-/** An Event that lasts is told of again, by its series, after so long. */
-const TELL_AGAIN_AFTER_MS = 10 * 60_000;
+/** An Event that keeps occurring is sent again, as a series, after so long. */
+const RESEND_AFTER_MS = 10 * 60_000;
 const REMEMBERED_MAX = 4_096;
 
 interface Met {
-  /** When the server was last told; in milliseconds since the epoch. */
-  readonly toldMs: number;
+  /** When it was last sent to the server; in milliseconds since the epoch. */
+  readonly sentMs: number;
   readonly count: number;
 }
 
@@ -14,17 +14,17 @@ interface Met {
 export class RecentEvents {
   readonly #met = new Map<string, Met>();
 
-  /** @returns how often it has occurred by now, or undefined where the server need not be told again yet */
+  /** @returns how often it has occurred by now, or undefined if it does not have to be sent again yet */
   met(object: EventObject, nowMs: number): number | undefined {
     const key = keyOf(object);
     const before = this.#met.get(key);
-    const isTold = before !== undefined && this.isRecent(before.toldMs, nowMs);
+    const wasSent = before !== undefined && this.isRecent(before.sentMs, nowMs);
     const count = (before?.count ?? 0) + 1;
-    this.#remember(key, { toldMs: isTold ? before.toldMs : nowMs, count });
-    return isTold ? undefined : count;
+    this.#remember(key, { sentMs: wasSent ? before.sentMs : nowMs, count });
+    return wasSent ? undefined : count;
   }
 
-  /** The server knows of so many, whoever has told it. */
+  /** The count that the server has, whichever process sent it. */
   counted(object: EventObject, count: number): void {
     const key = keyOf(object);
     const met = this.#met.get(key);
@@ -36,8 +36,8 @@ export class RecentEvents {
     this.#met.delete(keyOf(object));
   }
 
-  isRecent(toldMs: number, nowMs: number): boolean {
-    return nowMs - toldMs < TELL_AGAIN_AFTER_MS;
+  isRecent(sentMs: number, nowMs: number): boolean {
+    return nowMs - sentMs < RESEND_AFTER_MS;
   }
 
   #remember(key: string, met: Met): void {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** A pass that hangs must not hold up for long the one that a change has called for. */
+/** A step that hangs must not hold up for long the one that a change has called for. */
 const PATIENCE_MS = 300;
 
 interface Turn {
@@ -9,21 +9,21 @@ interface Turn {
 }
 
 /**
- * Lets a newer pass over a resource tell the one that still goes on in this process to come to its end, and waits for
+ * Lets a newer step of a resource ask the one that still goes on in this process to come to its end, and waits for
  * that: Temporal abandons an attempt that a change has made obsolete, but cannot stop it. It saves work, and is not
- * what makes passes safe: attempts in other processes overlap as they like.
+ * what makes steps safe: attempts in other processes overlap as they like.
  */
 export class Superseding {
   readonly #turns = new Map<string, Turn>();
 
   /**
-   * @param resource names what is passed over: its UID
-   * @param pass is told by the signal that a newer one waits
+   * @param resource its UID
+   * @param step is given a signal that is aborted once a newer step waits
    */
-  async run<T>(resource: string, pass: (superseded: AbortSignal) => Promise<T>): Promise<T> {
+  async run<T>(resource: string, step: (superseded: AbortSignal) => Promise<T>): Promise<T> {
     const before = this.#turns.get(resource);
     const superseded = new AbortController();
-    const work = this.#after(before, () => pass(superseded.signal));
+    const work = this.#after(before, () => step(superseded.signal));
     const turn = { superseded, ended: work.catch(() => undefined) };
     this.#turns.set(resource, turn);
     try {

@@ -1,4 +1,4 @@
-import { BUILD_KIND, BUILDS, type Build } from '../src/controllers/build/resource.ts';
+import { BUILD_KIND, BUILDS, type Build } from '../src/controllers/git-build/resource.ts';
 import { resourcePath, type ResourceType } from '../src/kubernetes/paths.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
 import { Arrivals, type ArrivalsRequest } from './arrivals.ts';

@@ -31,12 +31,12 @@ export async function measureFailover(target: Target, taskQueue: string, count: 
       await cluster.create(PODS, aPod().named(name).in(namespace).manifest);
       const leader = await leaderOf(replicas);
       replicas.delete(leader);
-      await leader.kill();
+      await leader.end('SIGKILL');
       latenciesMs.push(await labelledAfter(cluster, namespace, name));
       await add();
     }
   } finally {
-    await Promise.all([...replicas].map((replica) => replica.stop()));
+    await Promise.all([...replicas].map((replica) => replica.end('SIGTERM')));
   }
   const seconds = latenciesMs.reduce((sum, ms) => sum + ms, 0) / 1000;
   const [p50Ms, p99Ms] = [percentile(latenciesMs, 0.5), percentile(latenciesMs, 0.99)];

@@ -114,7 +114,7 @@ async function measureAll(target: Target, options: Options): Promise<Result[]> {
       await runsClosed(bench);
       return await runCases(bench, name, options);
     } finally {
-      await operator.stop();
+      await operator.end('SIGTERM');
     }
   } finally {
     if (target.isShared) await removeAll(target, name, options);

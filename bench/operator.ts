@@ -1,23 +1,19 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { freePort } from '../src/local/ports.ts';
-import { MEMORY_FLAGS } from '../src/local/operator-process.ts';
-import { packageRoot } from '../src/local/package-root.ts';
-import { eventually } from '../test/support/eventually.ts';
+import { bareEnvironment, spawnOperator, untilReady, type OperatorProcess } from '../local/operator.ts';
+import { freePort } from '../local/ports.ts';
 import type { Target } from './target.ts';
 
-export interface BenchOperator {
-  readonly pid: number;
+export interface BenchOperator extends OperatorProcess {
   readonly metricsUrl: string;
-  stop(): Promise<void>;
-  /** By SIGKILL. */
-  kill(): Promise<void>;
 }
+
+const ROOT = join(import.meta.dirname, '..');
 
 /** `npm run build`. @throws Error where it fails */
 export async function build(): Promise<void> {
-  const child = spawn('npm', ['run', '--silent', 'build'], { cwd: packageRoot(), stdio: ['ignore', 2, 2] });
+  const child = spawn('npm', ['run', '--silent', 'build'], { cwd: ROOT, stdio: ['ignore', 2, 2] });
   await once(child, 'exit');
   if (child.exitCode !== 0) throw new Error('npm run build failed; its output is above');
 }
@@ -28,32 +24,20 @@ export async function startOperator(
   taskQueue: string,
   args: readonly string[] = [],
 ): Promise<BenchOperator> {
-  const healthAddress = `127.0.0.1:${await freePort()}`;
-  const program = join(packageRoot(), 'dist', 'src', 'main.js');
   const metricsAddress = `127.0.0.1:${await freePort()}`;
-  const own = ['--health-addr', healthAddress, '--metrics-addr', metricsAddress];
-  const at = ['--task-queue', taskQueue, '--kubeconfig', target.kubeconfig];
-  const child = spawn(
-    process.execPath,
-    [...MEMORY_FLAGS, program, 'run', ...own, ...at, '--log-level', 'warn', ...args],
-    {
-      stdio: ['ignore', 2, 2],
-      env: { ...process.env, TEMPORAL_ADDRESS: target.temporalAddress },
-    },
-  );
-  const { pid } = child;
-  if (pid === undefined) throw new Error(`${program} could not be started`);
-  const exited = once(child, 'exit');
-  const end = async (signal: NodeJS.Signals) => {
-    child.kill(signal);
-    await exited;
+  const at = ['--task-queue', taskQueue, '--kubeconfig', target.kubeconfig, '--metrics-addr', metricsAddress];
+  const launch = {
+    program: join(ROOT, 'dist/src/main.js'),
+    args: ['run', ...at, '--log-level', 'warn', ...args],
+    env: bareEnvironment(target.temporalAddress),
+    healthPort: await freePort(),
   };
+  const operator = spawnOperator(launch, (line) => process.stderr.write(`${line}\n`));
   try {
-    await eventually(async () => (await fetch(`http://${healthAddress}/readyz`)).ok, 60_000);
+    await untilReady(launch, operator.ended);
   } catch (error) {
-    await end('SIGTERM');
+    await operator.end('SIGTERM');
     throw error;
   }
-  const metricsUrl = `http://${metricsAddress}/metrics`;
-  return { pid, metricsUrl, stop: () => end('SIGTERM'), kill: () => end('SIGKILL') };
+  return { ...operator, metricsUrl: `http://${metricsAddress}/metrics` };
 }

@@ -1,15 +1,10 @@
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { showBuildProgress } from '../src/local/build-progress.ts';
-import { buildServers } from '../src/local/build.ts';
-import { ADMIN } from '../src/local/cluster-users.ts';
-import { applyCustomResources } from '../src/local/custom-resources.ts';
-import { runningIn } from '../src/local/recorded-process.ts';
-import { layoutOf } from '../src/local/stack-layout.ts';
-import { startStack } from '../src/local/stack.ts';
+import { ADMIN } from '../local/cluster-files.ts';
+import { applyCustomResources } from '../local/custom-resources.ts';
+import { runningIn } from '../local/recorded-process.ts';
+import { layoutOf } from '../local/stack-folder.ts';
 import { TestCluster } from '../test/support/cluster.ts';
-import { installOperator, OPERATOR, userNameOf } from '../test/support/service-accounts.ts';
+import { startInstalledStack } from '../test/support/installed-stack.ts';
+import { OPERATOR, userNameOf } from '../test/support/service-accounts.ts';
 
 /** A cluster and a Temporal server to measure on. */
 export interface Target {
@@ -47,15 +42,12 @@ export async function givenTarget(given: GivenTarget): Promise<Target> {
 
 /** A new local stack, on which the operator has only the rights of deploy/base. @throws StackFailed */
 export async function freshTarget(say: (message: string) => void): Promise<Target> {
-  const binaries = await buildServers({ onProgress: showBuildProgress(process.stderr) });
-  const dir = await mkdtemp(join(tmpdir(), 'durable-operator-bench-'));
-  const stack = await startStack({ dir, binaries, audit: true, onProgress: say });
+  const stack = await startInstalledStack(say);
   const cluster = new TestCluster(stack.kubeconfig);
-  const kubeconfig = await installOperator({ admin: stack.kubeconfig, dir, kubectl: binaries.kubectl });
   return {
     cluster,
     temporalAddress: stack.temporalAddress,
-    kubeconfig,
+    kubeconfig: stack.operatorKubeconfig,
     user: userNameOf(OPERATOR),
     auditLog: stack.auditLog,
     serverPids: await serverPids(stack.dir),

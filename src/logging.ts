@@ -8,7 +8,7 @@ export interface LoggerOptions {
   readonly level: string;
   /** `auto` is `pretty` on a terminal and `json` elsewhere. */
   readonly format: LogFormat;
-  /** Where the lines go: stdout unless told. */
+  /** Where the lines go. Default: stdout. */
   readonly destination?: DestinationStream & { readonly isTTY?: boolean };
 }
 

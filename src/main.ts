@@ -1,15 +1,15 @@
 #!/usr/bin/env node
-import { parseConfig, type Config } from './config.ts';
+import { parseConfig, type Config } from './config/config.ts';
 import { ConfigurationError } from './contract/configuration-error.ts';
 import type { Logger } from './contract/logger.ts';
-import { CONTROLLER_NAMES } from './controllers/index.ts';
+import { loadLocalStack } from './local-stack.ts';
 import { createLogger } from './logging.ts';
 import { runOperator } from './operator.ts';
 import { runPromote } from './promote.ts';
 
-/** What a person did not ask for is told in one line; only a bug of ours shows its stack. */
+/** A configuration error is printed in one line; only an unexpected error is logged. */
 async function main(): Promise<number> {
-  const parsed = await parseConfig(process.argv.slice(2), process.env, CONTROLLER_NAMES);
+  const parsed = await parseConfig(process.argv.slice(2), process.env);
   if (parsed.kind === 'exit') {
     process[parsed.to].write(parsed.output);
     return parsed.code;
@@ -24,20 +24,20 @@ async function main(): Promise<number> {
       process.stderr.write(`durable-operator: ${error.message}\n`);
       return 2;
     }
-    log.error({ err: error }, 'ended by an error');
+    log.error({ err: error }, 'stopped because of an unexpected error');
     return 1;
   }
 }
 
 async function start(config: Config, log: Logger): Promise<number> {
   if (config.command === 'local') {
-    // Loaded only here: an operator in a cluster need not know of it.
-    const { runLocal } = await import('./local/command.ts');
-    return runLocal(config, signalToEnd(createLogger({ ...config.log, level: 'silent' })));
+    const { runLocal } = await loadLocalStack();
+    const signal = signalToEnd(createLogger({ ...config.log, level: 'silent' }));
+    return runLocal({ config, signal, program: import.meta.filename });
   }
   if (config.command === 'promote') return runPromote(config, log, signalToEnd(log));
   if (config.command === 'codec-server') {
-    const { runCodecServer } = await import('./serving/codec-server.ts');
+    const { runCodecServer } = await import('./temporal/codec-server.ts');
     await runCodecServer(config, log, signalToEnd(log));
     return 0;
   }
@@ -51,7 +51,7 @@ function signalToEnd(log: Logger): AbortSignal {
   for (const name of ['SIGTERM', 'SIGINT'] as const) {
     process.on(name, () => {
       if (controller.signal.aborted) process.exit(130);
-      log.info({ signal: name }, 'asked to stop');
+      log.info({ signal: name }, 'received a signal to stop');
       controller.abort();
     });
   }

@@ -1,200 +1,161 @@
-import type { DataConverter } from '@temporalio/common';
 import type { NativeConnection, Worker } from '@temporalio/worker';
-import { eventRecorder, type Recorder } from '../activities/events.ts';
+import { eventRecorder, type EventRecorder } from '../activities/events.ts';
 import { activitiesFor } from '../activities/index.ts';
+import { Memory } from '../activities/memory.ts';
 import { aborted } from './aborted.ts';
-import type { Config } from './config.ts';
-import { chosenControllers, controllerOptions } from './config/controllers.ts';
+import { workerVersionOf, type Config } from './config/config.ts';
+import { chosenControllers } from './config/controllers.ts';
 import type { Logger } from './contract/logger.ts';
 import type { Telemetry } from './contract/telemetry.ts';
-import { startHealthServer } from './serving/health.ts';
 import { createKubernetesClient, type KubernetesClient } from './kubernetes/client.ts';
 import { loadKubeConfig } from './kubernetes/config.ts';
-import type { Listening } from './serving/listening.ts';
-import { observe } from './telemetry/observability.ts';
-import type { StateSource } from './telemetry/state-metrics.ts';
+import { Lifecycle, type Watching } from './lifecycle.ts';
+import { createObservability } from './observability/observability.ts';
 import { connectToTemporal } from './temporal/connection.ts';
 import { dataConverterFor } from './temporal/data-converter.ts';
-import { observed, tellingEnds } from './temporal/passes.ts';
 import { noticeRouting } from './temporal/routing-notice.ts';
 import { temporalRuns } from './temporal/runs.ts';
-import { createWorker, installRuntime, STARTS_UNDER_WAY } from './temporal/worker.ts';
-import { workflowThreadProblem } from './temporal/workflow-threads.ts';
+import { observed, reportingEnds } from './temporal/steps.ts';
+import { createWorker, installRuntime, STARTS_UNDER_WAY, STEPS_AT_ONCE } from './temporal/worker.ts';
 import { VERSION } from './version.ts';
 import { LeaderElection, leaseNamespace } from './watcher/leader-election.ts';
-import { LeaseObject, type LeaseLocation } from './watcher/lease.ts';
+import { LeaseObject } from './watcher/lease.ts';
 import { Watcher } from './watcher/watcher.ts';
 
-/** Runs watcher, worker or both, until the signal; then ends what is in hand and returns. */
+/** Runs watcher, worker or both, until the signal; then completes work in progress and returns. */
 export async function runOperator(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
-  const dataConverter = await dataConverterFor(config.payloadKeys);
-  const lease = leaseOf(config);
-  const parts: Parts = { watcher: undefined, election: undefined, problems: [NOT_CONNECTED] };
-  const observability = await observe({ config, log, source: stateOf(parts, lease) });
-  const { telemetry } = observability;
-  installRuntime(log, observability.temporalMetricsAddress);
+  const lifecycle = new Lifecycle();
+  const observability = await createObservability({
+    settings: config,
+    controllers: chosenControllers(config),
+    stepsAtOnce: config.command === 'watch' ? 0 : STEPS_AT_ONCE,
+    leaseName: config.leaderElection.name,
+    version: VERSION,
+    source: lifecycle,
+    log,
+  });
+  const { telemetry, temporalMetricsAddress } = observability;
+  installRuntime(log, temporalMetricsAddress);
   const client = createKubernetesClient(kubeConfigOf(config), { version: VERSION, telemetry });
   const recorder = eventRecorder(client, log);
-  const health = await openHealth(config, log, parts);
-  const metrics = await observability.serve(client);
   try {
-    const { connect, address, namespace } = config.temporal;
-    const options = connect.connectionOptions;
-    const connection = await connectToTemporal({ options, address, namespace, log, signal });
-    try {
-      await serve({
-        config,
-        lease,
-        log,
-        signal,
-        client,
-        recorder,
-        telemetry,
-        connection,
-        dataConverter,
-        parts,
-      });
-    } finally {
-      await connection.close();
-    }
+    await observability.serve(client);
+    await connectAndRun({ config, log, signal, client, recorder, telemetry, lifecycle });
   } finally {
     await Promise.all([recorder.close(), observability.close()]);
     await client.close();
-    await metrics?.close();
-    await health?.close();
   }
 }
 
-const NOT_CONNECTED = 'Temporal: not connected yet';
-
-/** What `/readyz` and `/metrics` ask; filled in as the parts come up. */
+/** What the parts are made of. */
 interface Parts {
-  watcher: Watcher | undefined;
-  election: LeaderElection | undefined;
-  problems: readonly string[];
-}
-
-interface Serving {
   readonly config: Config;
-  /** Undefined: who watches leads. */
-  readonly lease: LeaseLocation | undefined;
   readonly log: Logger;
   readonly signal: AbortSignal;
   readonly client: KubernetesClient;
-  readonly recorder: Recorder;
+  readonly recorder: EventRecorder;
   readonly telemetry: Telemetry;
-  readonly connection: NativeConnection;
-  readonly dataConverter: DataConverter;
-  readonly parts: Parts;
+  readonly lifecycle: Lifecycle;
 }
 
-async function serve(serving: Serving): Promise<void> {
-  const { config, log, signal, parts } = serving;
-  const worker = config.command === 'watch' ? undefined : await workerOf(serving);
+async function connectAndRun(parts: Parts): Promise<void> {
+  const { connect, address, namespace } = parts.config.temporal;
+  const options = connect.connectionOptions;
+  const connection = await connectToTemporal({ ...parts, options, address, namespace });
+  try {
+    await watchAndWork(parts, await targetOf(parts.config, connection));
+  } finally {
+    await connection.close();
+  }
+}
+
+/** Where runs are kept. */
+async function targetOf({ temporal, worker, encryption }: Config, connection: NativeConnection) {
+  const dataConverter = await dataConverterFor(encryption.keysFile);
+  return { connection, namespace: temporal.namespace, taskQueue: worker.taskQueue, dataConverter };
+}
+
+type Target = Awaited<ReturnType<typeof targetOf>>;
+
+async function watchAndWork(parts: Parts, target: Target): Promise<void> {
+  const { config, log, signal, lifecycle } = parts;
+  const memory = new Memory();
+  const watching = config.command === 'work' ? undefined : watchingOf(parts, target, memory);
+  const worker = config.command === 'watch' ? undefined : await workerOf({ parts, target, memory, watching });
   const working = worker?.run();
-  if (config.command !== 'work') startWatching(serving);
-  parts.problems = [];
-  log.info(
-    { command: config.command, taskQueue: config.taskQueue, temporal: config.temporal.address },
-    'started',
-  );
+  if (watching !== undefined) start(watching);
+  lifecycle.started(watching);
+  const { command, temporal } = config;
+  log.info({ command, taskQueue: target.taskQueue, temporal: temporal.address }, 'started');
   try {
     // A worker ends by itself only where it cannot go on: its error then ends the program.
     await Promise.race([aborted(signal), working ?? aborted(signal)]);
-    log.info({}, 'stopping: no new work is taken, what is in hand ends');
+    log.info({}, 'stopping: accepting no new work, waiting for work in progress');
   } finally {
-    parts.problems = ['stopping'];
-    await parts.election?.stop();
-    await parts.watcher?.stop();
+    lifecycle.stopping();
+    await watching?.election?.stop();
+    await watching?.watcher.stop();
     if (worker?.getState() === 'RUNNING') worker.shutdown();
     await working;
   }
   log.info({}, 'stopped');
 }
 
-async function workerOf(serving: Serving): Promise<Worker> {
-  const { config, log, client, recorder, telemetry, connection, dataConverter, parts } = serving;
-  const passes = activitiesFor({ client, log, recorder, options: controllerOptions(config) });
-  const activities = tellingEnds(observed(passes, telemetry), (ref) => parts.watcher?.runEnded(ref));
-  const { namespace } = config.temporal;
-  const { taskQueue, workerVersion: version } = config;
-  await noticeRouting({ connection, namespace, taskQueue, version, log });
-  const target = { connection, namespace, taskQueue, dataConverter };
-  return createWorker({ ...target, activities, ...(version && { version }) });
-}
-
-function leaseOf({ command, leaderElection: { enabled, namespace, name } }: Config) {
-  if (command === 'work' || !enabled) return undefined;
-  return { namespace: leaseNamespace(namespace), name };
-}
-
-function startWatching(serving: Serving): void {
-  const { config, lease, log, client, parts } = serving;
-  const watcher = watcherOf(serving);
-  parts.watcher = watcher;
+function start({ watcher, election }: Watching): void {
   watcher.start();
-  if (lease === undefined) {
-    watcher.lead(() => true);
-    return;
-  }
-  const { leaseDurationMs, renewDeadlineMs, retryPeriodMs } = config.leaderElection;
-  const times = { leaseDurationMs, renewDeadlineMs, retryPeriodMs };
-  parts.election = new LeaderElection({
-    lease: new LeaseObject(client, lease),
-    candidate: watcher,
-    ...times,
-    log,
-  });
-  parts.election.start();
+  if (election === undefined) watcher.lead(() => true);
+  else election.start();
 }
 
-function watcherOf({ config, log, client, telemetry, connection, dataConverter }: Serving): Watcher {
-  const { taskQueue, namespaces, resyncMs } = config;
-  const target = { connection, namespace: config.temporal.namespace, taskQueue, dataConverter };
-  return new Watcher({
+function watchingOf(parts: Parts, target: Target, memory: Memory): Watching {
+  const { config, log, client, telemetry } = parts;
+  const watcher = new Watcher({
     controllers: chosenControllers(config),
     client,
     runs: temporalRuns({ ...target, eager: startsEagerly(config), telemetry }),
-    namespaces,
-    resyncMs,
+    namespaces: config.reconciliation.namespaces,
+    resyncMs: config.reconciliation.resyncMs,
     concurrency: STARTS_UNDER_WAY,
     log,
     telemetry,
+    onRequest: (workflowId, observation) => memory.seed(workflowId, observation),
   });
+  return { watcher, election: electionOf(parts, watcher) };
 }
 
-/** What is asked at each scrape of the metrics. */
-function stateOf(parts: Parts, lease: LeaseLocation | undefined): StateSource {
-  return {
-    watcher: () => parts.watcher?.state,
-    isTemporalUnavailable: () =>
-      parts.problems.includes(NOT_CONNECTED) || parts.watcher?.state.isTemporalUnavailable === true,
-    lease: () => lease && { name: lease.name, isLeading: parts.election?.isLeading ?? false },
-  };
+function electionOf({ config, log, client }: Parts, candidate: Watcher): LeaderElection | undefined {
+  const { enabled, namespace, name, ...times } = config.leaderElection;
+  if (!enabled) return undefined;
+  const lease = new LeaseObject(client, { namespace: leaseNamespace(namespace), name });
+  return new LeaderElection({ lease, candidate, ...times, log });
+}
+
+interface Working {
+  readonly parts: Parts;
+  readonly target: Target;
+  readonly memory: Memory;
+  readonly watching: Watching | undefined;
+}
+
+async function workerOf({ parts, target, memory, watching }: Working): Promise<Worker> {
+  const { config, telemetry } = parts;
+  const version = workerVersionOf(config);
+  await noticeRouting({ ...target, version, log: parts.log });
+  const steps = observed(activitiesFor({ ...parts, memory, options: config }), telemetry);
+  const activities = reportingEnds(steps, (ref) => watching?.watcher.runEnded(ref));
+  const request = { ...target, activities, ...(version && { version }) };
+  return createWorker(request, config.worker.watchdog ? 'watched' : 'fast');
 }
 
 /**
  * Temporal gives an eager start to the worker of the process whatever its version, so that a leader of an old
  * version would still begin runs on it. Seen with server 1.29.
  */
-function startsEagerly({ command, workerVersion }: Config): boolean {
-  return command === 'run' && workerVersion === undefined;
-}
-
-async function openHealth(config: Config, log: Logger, parts: Parts): Promise<Listening | undefined> {
-  if (config.healthAddress === 'off') return undefined;
-  const checks = () => ({
-    live: problems(workflowThreadProblem()),
-    ready: [...parts.problems, ...(parts.watcher?.problems ?? []), ...problems(parts.election?.problem)],
-  });
-  return startHealthServer({ address: config.healthAddress, checks, log });
+function startsEagerly(config: Config): boolean {
+  return config.command === 'run' && workerVersionOf(config) === undefined;
 }
 
 function kubeConfigOf({ cluster }: Config) {
   const { kubeconfig, runOutsideCluster } = cluster;
   return loadKubeConfig({ kubeconfig, outsideCluster: runOutsideCluster, env: process.env });
-}
-
-function problems(problem: string | undefined): string[] {
-  return problem === undefined ? [] : [problem];
 }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Config } from './config.ts';
+import { workerVersionOf, type Config } from './config/config.ts';
 import { ConfigurationError } from './contract/configuration-error.ts';
 import type { Logger } from './contract/logger.ts';
 import { connectToTemporal } from './temporal/connection.ts';
@@ -26,9 +26,11 @@ export async function runPromote(config: Config, log: Logger, signal: AbortSigna
 }
 
 async function promoteBy(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
-  const { workerVersion: version, taskQueue, promote: wanted } = config;
-  if (version === undefined) throw new ConfigurationError('promote needs --worker-deployment');
-  const dataConverter = await dataConverterFor(config.payloadKeys);
+  const { taskQueue } = config.worker;
+  const version = workerVersionOf(config);
+  if (version === undefined)
+    throw new ConfigurationError('promote needs a deployment; name one with --worker-deployment');
+  const dataConverter = await dataConverterFor(config.encryption.keysFile);
   installRuntime(log);
   const { connect, address, namespace } = config.temporal;
   const options = connect.connectionOptions;
@@ -36,7 +38,7 @@ async function promoteBy(config: Config, log: Logger, signal: AbortSignal): Prom
   try {
     const { deploymentName } = version;
     const versions = workerVersions({ connection, namespace, taskQueue, deploymentName, dataConverter });
-    await promote({ versions, version, taskQueue, ...wanted, log, clock: clockUntil(signal) });
+    await promote({ versions, version, taskQueue, ...config.promote, log, clock: clockUntil(signal) });
   } finally {
     await connection.close();
   }
@@ -53,11 +55,11 @@ function clockUntil(signal: AbortSignal) {
 function whyUnfinished(error: unknown): string | undefined {
   if (error instanceof PromotionFailed) return error.message;
   if (error instanceof Error && error.name === 'AbortError') {
-    return 'promote was asked to stop before it was finished; run it again, it goes on from where it is';
+    return 'promote was stopped before it was done; run it again to continue';
   }
   const status = grpcStatusOf(error);
   if (status?.code === GRPC.unimplemented) {
-    return 'this Temporal server knows no worker deployments; it has to be 1.29 or later';
+    return 'this Temporal server does not support worker deployments; upgrade it to 1.29 or later';
   }
-  return status && `Temporal refused: ${status.message}`;
+  return status && `Temporal rejected the request: ${status.message}`;
 }

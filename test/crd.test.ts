@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { buildDefinition } from '../deploy/crd/build.ts';
+import { buildDefinition } from '../deploy/crd/git-build.ts';
 import { podSetDefinition } from '../deploy/crd/pod-set.ts';
 import { objectOf, type SchemaOf } from '../deploy/crd/schema.ts';
-import { LIMITS } from '../src/controllers/build/limits.ts';
-import { BUILD_KIND, BUILDS } from '../src/controllers/build/resource.ts';
+import { LIMITS } from '../src/controllers/git-build/spec.ts';
+import { BUILD_KIND, BUILDS } from '../src/controllers/git-build/resource.ts';
 import { POD_SET_KIND, POD_SETS } from '../src/controllers/pod-set/resource.ts';
 
 interface Example {

@@ -7,9 +7,9 @@ import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { buildPrograms } from '../src/local/build.ts';
-import { SERVER_ARGUMENTS } from '../src/local/server-commands.ts';
-import { layoutOf } from '../src/local/stack-layout.ts';
+import { buildPrograms } from '../local/build.ts';
+import { SERVER_ARGUMENTS } from '../local/server-commands.ts';
+import { layoutOf } from '../local/stack-folder.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const BASE = 'docker-compose.yml';
@@ -61,9 +61,8 @@ async function parsed(...files: readonly string[]): Promise<Readonly<Record<stri
 }
 
 beforeAll(async () => {
-  const { 'compose-spec': built } = await buildPrograms(['compose-spec'], {});
-  if (built === undefined) throw new Error('compose-spec was not built');
-  parser = built;
+  const programs = await buildPrograms(['compose-spec'], {});
+  parser = programs['compose-spec'];
 }, BUILD_TIMEOUT_MS);
 
 describe('the parser of the compose specification', () => {

@@ -1,15 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
+import { withOptionTables } from '../docs/generate.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { parseCommandLine } from '../src/config/command-line.ts';
-import {
-  describe as describeOption,
-  isOptionName,
-  OPTION_NAMES,
-  variableFor,
-  type OptionName,
-} from '../src/config/options.ts';
+import { ROWS } from '../src/config/options.ts';
 import { CONTROLLER_NAMES } from '../src/controllers/index.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -67,59 +62,41 @@ describe('links', () => {
 });
 
 describe('docs/configuration.md', () => {
-  const rows = optionRows(page('docs/configuration.md'));
+  const text = page('docs/configuration.md');
 
-  it('documents every option once and no other', () => {
-    expect(rows.map(({ name }) => name).sort()).toEqual([...OPTION_NAMES].sort());
+  it('has the tables of options that the code says', () => {
+    expect(cellsIn(withOptionTables(text))).toEqual(cellsIn(text));
   });
 
-  it.each(OPTION_NAMES)('has the flag, the variables and the default of %s', (name) => {
-    expect(rows.find((row) => row.name === name)).toEqual(expectedRow(name));
-  });
-
-  it('lists the options of a group under its title', () => {
-    expect(rows.map(({ name, group }) => `${group}: ${name}`)).toEqual(
-      OPTION_NAMES.map((name) => `${describeOption(name).group} ${name}`),
-    );
-  });
-
-  it('names every controller that may be chosen', () => {
-    for (const name of CONTROLLER_NAMES) expect(page('docs/configuration.md')).toContain(`\`${name}\``);
-  });
-
-  interface OptionRow {
-    readonly name: string;
-    readonly group: string;
-    readonly argument: string | undefined;
-    readonly variables: readonly string[];
-    /** Undefined where the cell has words instead of a value. */
-    readonly fallback: string | undefined;
-  }
-
-  function expectedRow(name: OptionName): OptionRow {
-    const { argument, fallback, knownAs, group } = describeOption(name);
-    return {
-      name,
-      group: group.replace(/:$/, ''),
-      argument,
-      variables: [variableFor(name), ...(knownAs === undefined ? [] : [knownAs])],
-      fallback: fallback === '' ? undefined : fallback,
-    };
-  }
-
-  /** The rows that begin with a flag, each with the title that it stands under. */
-  function optionRows(text: string): OptionRow[] {
-    return text.split(/^## /m).flatMap((section) => {
-      const group = section.split('\n', 1)[0] ?? '';
-      const found = section.matchAll(/^\| `--([a-z-]+)(?: <([a-z]+)>)?` *\| ([^|]+)\| ([^|]+)\|/gm);
-      return [...found].map(([, name = '', argument, variables = '', fallback = '']) => ({
-        name,
-        group,
-        argument,
-        variables: quotedIn(variables),
-        fallback: quotedIn(fallback)[0],
-      }));
+  it('has every option once, under the title that the help has', () => {
+    const rows = text.split(/^## /m).flatMap((section) => {
+      const [title = ''] = section.split('\n', 1);
+      return [...section.matchAll(/^\| `--([a-z-]+)/gm)].map(([, name = '']) => `${title}: --${name}`);
     });
+    expect(rows).toEqual(ROWS.map(({ title, name }) => `${title}: --${name}`));
+  });
+
+  it.each(CONTROLLER_NAMES)('names the controller %s', (name) => {
+    expect(text).toContain(`\`${name}\``);
+  });
+
+  it('gets back a row that somebody changed', () => {
+    const changed = text.replace('`3m`', '`4m`');
+    expect(changed).not.toBe(text);
+    expect(cellsIn(withOptionTables(changed))).toEqual(cellsIn(text));
+  });
+
+  it('is refused without a place for each title, and with a place for another', () => {
+    const without = text.replace('<!-- options: Cluster -->', '');
+    expect(() => withOptionTables(without)).toThrow('no <!-- options: Cluster -->');
+    const other = text.replace('<!-- options: Cluster -->', '<!-- options: Clusters -->');
+    expect(() => withOptionTables(other)).toThrow('no options titled "Clusters"');
+  });
+
+  /** However wide the columns are. */
+  function cellsIn(markdown: string): string[][] {
+    const lines = markdown.split('\n').filter((line) => line.startsWith('| ') && !line.startsWith('| -'));
+    return lines.map((line) => line.split('|').map((cell) => cell.trim()));
   }
 });
 
@@ -147,7 +124,7 @@ describe('what the documentation tells people to type', () => {
   });
 
   it('names only variables that are read', () => {
-    const read = new Set(OPTION_NAMES.map(variableFor));
+    const read = new Set(ROWS.map(({ variable }) => variable));
     const others = ['DURABLE_OPERATOR_CONFIG', 'DURABLE_OPERATOR_CACHE'];
     const named = [...PAGES.values()].flatMap((text) => text.match(/DURABLE_OPERATOR_[A-Z_]+/g) ?? []);
     expect([...new Set(named)].filter((name) => !read.has(name) && !others.includes(name))).toEqual([]);
@@ -158,7 +135,7 @@ describe('what the documentation tells people to type', () => {
       /```yaml\n# durable-operator\.yaml\n([^`]*)```/.exec(page('docs/configuration.md')) ?? [];
     const keys = [...yaml.matchAll(/^([a-z-]+):/gm)].map(([, key = '']) => key);
     expect(keys.length).toBeGreaterThan(0);
-    expect(keys.filter((key) => !isOptionName(key))).toEqual([]);
+    expect(keys.filter((key) => !ROWS.some(({ name }) => name === key))).toEqual([]);
   });
 });
 
@@ -186,8 +163,4 @@ describe('decisions', () => {
 
 function withoutCodeBlocks(text: string): string {
   return text.replaceAll(/^```[\s\S]*?^```/gm, '');
-}
-
-function quotedIn(cell: string): string[] {
-  return [...cell.matchAll(/`([^`]+)`/g)].map(([, text = '']) => text);
 }

@@ -1,10 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
+import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { cp, mkdtemp, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { promisify } from 'node:util';
 import { z } from 'zod';
 import packageJson from '../package.json' with { type: 'json' };
-import { OPTIONS } from '../src/config/options.ts';
-import { MEMORY_FLAGS } from '../src/local/operator-process.ts';
+import { defaultOptions } from '../src/config/config.ts';
+import { MEMORY_FLAGS } from '../local/operator.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 
@@ -74,13 +78,47 @@ describe('the image', () => {
   });
 
   it('exposes the ports of metrics and health', () => {
-    const ports = (['metrics-addr', 'health-addr'] as const).map((name) => OPTIONS[name].fallback.slice(1));
+    const { metrics, health } = defaultOptions();
+    const ports = [metrics, health].map(({ address }) => (address === 'off' ? '' : address.port));
     expect(textsOf(image, 'EXPOSE')).toEqual([ports.join(' ')]);
   });
 
   it('lets no package run an install script', () => {
     const installs = textsOf(everyInstruction, 'RUN').filter((text) => /npm (ci|install)/.test(text));
     expect(installs).toEqual(['npm ci --ignore-scripts', 'npm ci --ignore-scripts --omit=dev']);
+  });
+});
+
+describe('the local stack', () => {
+  it('is not compiled by the build, which reads only what is copied into the image', async () => {
+    const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+    const args = [tsc, '-p', 'tsconfig.build.json', '--listFilesOnly'];
+    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: ROOT });
+    const files = stdout
+      .trim()
+      .split('\n')
+      .map((file) => relative(ROOT, file));
+    expect(files).toContain(join('src', 'main.ts'));
+    const readable = ['node_modules', ...copiedFrom(everyInstruction)];
+    expect(files.filter((file) => !readable.includes(file.split('/')[0] ?? ''))).toEqual([]);
+  });
+
+  it('is not copied into the image, where the command `local` says in one line what to do', async () => {
+    const copy = await mkdtemp(join(tmpdir(), 'durable-operator-image-'));
+    try {
+      for (const path of copiedFrom(everyInstruction)) {
+        await cp(join(ROOT, path), join(copy, path), { recursive: true });
+      }
+      await symlink(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
+      const local = promisify(execFile)(process.execPath, [join(copy, 'src/main.ts'), 'local'], { env: {} });
+      await expect(local).rejects.toMatchObject({
+        code: 2,
+        stdout: '',
+        stderr: 'durable-operator: the local stack is part of the source checkout; run npm start there\n',
+      });
+    } finally {
+      await rm(copy, { recursive: true });
+    }
   });
 });
 

@@ -4,14 +4,14 @@ import { CHANGED_SIGNAL } from '../src/contract/run.ts';
 const changed = defineSignal<[reason: string]>(CHANGED_SIGNAL);
 
 /**
- * How long work in hand may go on after a change before it is dropped and begun anew. Long enough that an
+ * How long a step may go on after a signal before it is dropped. Long enough that an
  * attempt under way usually ends by itself, short enough that a change ends a backoff within a second.
  */
 const GRACE_MS = 500;
 
-/** The changes of its resource that a run has been told of. */
+/** The changes of its resource that a run was signalled. */
 export interface Changes {
-  /** How many so far: a pass that began at n has seen all of them up to n. */
+  /** How many so far: a step that began at n has seen all of them up to n. */
   readonly count: number;
   /** Resolves once there were more than `handled`. */
   after(handled: number): Promise<void>;
@@ -53,7 +53,7 @@ export function listenForChanges(): Changes {
     interrupting(handled, work) {
       const interruption = async () => {
         await after(handled);
-        await sleep(GRACE_MS, { summary: 'the resource changed: let the attempt in hand end' });
+        await sleep(GRACE_MS, { summary: 'the resource changed: grace period for the attempt in progress' });
         return { result: 'changed' } as const;
       };
       return firstOf(interruption, work);

@@ -1,17 +1,15 @@
-import { proxyActivities } from '@temporalio/workflow';
 import type { RunInput } from '../src/contract/run.ts';
-import { displayName } from '../src/contract/resource.ts';
-import type { PodSetActivities } from '../src/controllers/pod-set/activities.ts';
-import { converge, DURABLE } from './converge.ts';
+import { reconcile, type Steps } from './reconcile.ts';
 
-const durable = proxyActivities<PodSetActivities>(DURABLE);
+const steps: Steps = {
+  releasePods: { summary: 'release Pods that lost the labels' },
+  adoptPods: { summary: 'adopt Pods that have the labels and no controller' },
+  createPods: { summary: 'create missing Pods' },
+  deletePods: { summary: 'delete surplus Pods' },
+  updateStatus: { summary: 'update the status' },
+};
 
-/** Brings the Pods of one PodSet to the wanted number, pass by pass. */
-export async function podSet(run: RunInput<undefined>): Promise<string> {
-  const { ref } = run;
-  const first = `bring the Pods of ${displayName(ref)} to the wanted number`;
-  return converge(run, {
-    durable: ({ next }) =>
-      durable.reconcilePodSet.executeWithOptions({ ...DURABLE, summary: next ?? first }, [{ ref }]),
-  });
+/** Brings the Pods of one PodSet to the desired number. */
+export function podSet(run: RunInput): Promise<string> {
+  return reconcile(run, steps);
 }

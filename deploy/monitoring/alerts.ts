@@ -1,9 +1,9 @@
-/** One alert; what to do about it is in docs/operating.md, under its name. */
+/** The runbook in docs/operating.md has a section of the same name. */
 interface Alert {
   readonly name: string;
-  /** PromQL; true where it gives any series. */
+  /** PromQL; the alert fires if it returns any series. */
   readonly expr: string;
-  /** How long it must have been true. */
+  /** How long the expression has to return a series first. */
   readonly for: string;
   readonly severity: 'critical' | 'warning' | 'info';
   readonly summary: string;
@@ -16,33 +16,33 @@ const ALERTS: readonly Alert[] = [
     expr: 'absent(durable_operator_build_info)',
     for: '10m',
     severity: 'critical',
-    summary: 'No operator is to be seen',
-    description: 'Nothing is reconciled, or Prometheus may not read the metrics.',
+    summary: 'The operator is down, or Prometheus cannot scrape it',
+    description: 'No operator reports metrics. If it is down, nothing is reconciled.',
   },
   {
     name: 'DurableOperatorWithoutLeader',
     expr: 'sum by (name) (leader_election_master_status) == 0',
     for: '5m',
     severity: 'critical',
-    summary: 'Nobody leads, so nobody watches',
-    description: 'No replica holds the Lease {{ $labels.name }}: changes on the cluster are not seen.',
+    summary: 'The operator has no leader',
+    description: 'No replica holds the Lease {{ $labels.name }}, so changes in the cluster go unnoticed.',
   },
   {
     name: 'DurableOperatorLeaderFlapping',
     expr: 'sum by (name) (changes(leader_election_master_status[30m])) > 6',
     for: '0m',
     severity: 'warning',
-    summary: 'The leader changes again and again',
+    summary: 'The leader keeps changing',
     description:
-      'The Lease {{ $labels.name }} is lost about every ten minutes: the API server is slow, or a replica is.',
+      'The Lease {{ $labels.name }} changes hands about every ten minutes: the API server or a replica is slow.',
   },
   {
     name: 'DurableOperatorTemporalUnavailable',
     expr: 'max(durable_operator_temporal_unavailable) == 1',
     for: '5m',
     severity: 'critical',
-    summary: 'Temporal does not take runs',
-    description: 'Changes wait in the watcher until it does; none is lost.',
+    summary: 'Temporal is unavailable',
+    description: 'Runs cannot be started. Changes wait in the watcher until Temporal is back; none is lost.',
   },
   {
     name: 'DurableOperatorErrors',
@@ -52,51 +52,56 @@ const ALERTS: readonly Alert[] = [
     ].join(' '),
     for: '15m',
     severity: 'warning',
-    summary: 'Passes of {{ $labels.controller }} fail',
-    description: 'More than a fifth of them, for a quarter of an hour. They are retried with backoff.',
+    summary: 'Steps of {{ $labels.controller }} fail',
+    description:
+      'More than 20% of the step attempts have failed for 15 minutes. They are retried with backoff. durable_operator_steps_total shows which steps fail.',
   },
   {
     name: 'DurableOperatorAccessDenied',
     expr: 'sum by (code) (rate(rest_client_requests_total{code=~"401|403"}[10m])) > 0',
     for: '10m',
     severity: 'warning',
-    summary: 'The API server refuses the operator',
-    description: 'It answers {{ $labels.code }}: a role or its binding is missing, or admission refuses.',
+    summary: 'The API server denies requests of the operator',
+    description:
+      'It responds {{ $labels.code }}: a role or a binding is missing, or admission control rejects a write.',
   },
   {
     name: 'DurableOperatorStalled',
     expr: 'sum by (controller) (durable_operator_stalled_runs) > 0',
     for: '1h',
     severity: 'info',
-    summary: '{{ $value }} resources of {{ $labels.controller }} wait for somebody to mend them',
-    description: 'Their conditions, Events and runs say why.',
+    summary: '{{ $value }} resources of {{ $labels.controller }} are stalled',
+    description:
+      'They do not make progress until somebody changes them. Their conditions, Events and runs say why.',
   },
   {
     name: 'DurableOperatorWatchSilent',
     expr: 'max by (controller, resource) (durable_operator_watch_silence_seconds) > 600',
     for: '5m',
     severity: 'warning',
-    summary: 'A watch of {{ $labels.controller }} hears nothing',
-    description: 'Nothing came from the watch of {{ $labels.resource }} for ten minutes, no bookmark either.',
+    summary: 'A watch of {{ $labels.controller }} is silent',
+    description:
+      'The watch of {{ $labels.resource }} has received nothing for ten minutes, not even a bookmark.',
   },
   {
     name: 'DurableOperatorQueueStuck',
     expr: 'max by (controller) (workqueue_longest_running_processor_seconds) > 60',
     for: '5m',
     severity: 'warning',
-    summary: 'Runs of {{ $labels.controller }} cannot be started',
-    description: 'To start or tell one has taken more than a minute: Temporal is overloaded.',
+    summary: 'Starting runs of {{ $labels.controller }} is slow',
+    description: 'Starting or signaling a run takes more than a minute: Temporal is overloaded.',
   },
   {
     name: 'DurableOperatorSlow',
     expr: [
       'histogram_quantile(0.99, sum by (controller, le)',
-      '(rate(durable_operator_convergence_seconds_bucket{controller!="build"}[30m]))) > 300',
+      '(rate(durable_operator_convergence_seconds_bucket{controller!="git-build"}[30m]))) > 300',
     ].join(' '),
     for: '30m',
     severity: 'warning',
-    summary: 'Resources of {{ $labels.controller }} take more than five minutes to converge',
-    description: 'One in a hundred does. Builds do not count: they take as long as they take.',
+    summary: 'Resources of {{ $labels.controller }} converge slowly',
+    description:
+      'At least 1% of them take more than five minutes. Builds are excluded, because they may take longer.',
   },
 ];
 

@@ -1,4 +1,4 @@
-/** One graph; of several queries, each has a legend of its own. */
+/** One panel. */
 interface Graph {
   readonly title: string;
   readonly unit: 'short' | 's' | 'ops' | 'bytes' | 'reqps' | 'percentunit';
@@ -7,28 +7,30 @@ interface Graph {
 }
 
 const ROWS: Readonly<Record<string, readonly Graph[]>> = {
-  Work: [
-    graph('Passes', 'ops', {
+  Reconciling: [
+    graph('Step attempts by result', 'ops', {
       '{{controller}} {{result}}':
         'sum by (controller, result) (rate(controller_runtime_reconcile_total[5m]))',
     }),
-    graph('Passes that failed', 'ops', {
-      '{{controller}}': 'sum by (controller) (rate(controller_runtime_reconcile_errors_total[5m]))',
+    graph('Steps', 'ops', {
+      '{{controller}} {{step}}':
+        'sum by (controller, step) (rate(durable_operator_steps_total{result="success"}[5m]))',
     }),
-    graph('From event to converged', 's', {
+    graph('Failed step attempts', 'ops', {
+      '{{controller}} {{step}}':
+        'sum by (controller, step) (rate(durable_operator_steps_total{result="error"}[5m]))',
+    }),
+    graph('Time to convergence', 's', {
       '{{controller}} p50': quantile(0.5, 'durable_operator_convergence_seconds', 'controller'),
       '{{controller}} p99': quantile(0.99, 'durable_operator_convergence_seconds', 'controller'),
     }),
-    graph('Time of a pass', 's', {
+    graph('Duration of a step attempt', 's', {
       '{{controller}} p50': quantile(0.5, 'controller_runtime_reconcile_time_seconds', 'controller'),
       '{{controller}} p99': quantile(0.99, 'controller_runtime_reconcile_time_seconds', 'controller'),
     }),
     graph('Open runs', 'short', {
       '{{controller}}': 'sum by (controller) (durable_operator_open_runs)',
       '{{controller}} stalled': 'sum by (controller) (durable_operator_stalled_runs)',
-    }),
-    graph('Retries', 'ops', {
-      '{{controller}}': 'sum by (controller) (rate(durable_operator_retries_total[5m]))',
     }),
   ],
   Watching: [
@@ -39,14 +41,14 @@ const ROWS: Readonly<Record<string, readonly Graph[]>> = {
         'controller, resource',
       ),
     }),
-    graph('Silence of the watches', 's', {
+    graph('Time since the last watch event', 's', {
       '{{controller}} {{resource}}': 'max by (controller, resource) (durable_operator_watch_silence_seconds)',
     }),
-    graph('Known objects', 'short', {
+    graph('Cached objects', 'short', {
       '{{controller}} {{resource}}': 'max by (controller, resource) (durable_operator_known_objects)',
     }),
-    graph('Queue', 'short', { '{{controller}}': 'sum by (controller) (workqueue_depth)' }),
-    graph('Wait in the queue', 's', {
+    graph('Queue depth', 'short', { '{{controller}}': 'sum by (controller) (workqueue_depth)' }),
+    graph('Time in the queue', 's', {
       '{{controller}} p99': quantile(0.99, 'workqueue_queue_duration_seconds', 'controller'),
     }),
     graph('Leader', 'short', { '{{pod}}': 'max by (pod) (leader_election_master_status)' }),
@@ -71,13 +73,13 @@ function quantile(q: number, histogram: string, by: string): string {
   return `histogram_quantile(${q}, sum by (${by}, le) (rate(${histogram}_bucket[5m])))`;
 }
 
-/** Grafana fills it in from what its variable `datasource` is set to. */
+/** Grafana replaces it with the value of its variable `datasource`. */
 const DATASOURCE = { type: 'prometheus', uid: '${datasource}' };
 
 const COLUMNS = 3;
 const SIZE = { w: 24 / COLUMNS, h: 8 };
 
-/** For Grafana: its page "JSON model". */
+/** In the JSON model of Grafana. */
 export const dashboard = {
   title: 'Durable Operator',
   uid: 'durable-operator',

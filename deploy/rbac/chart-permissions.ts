@@ -2,7 +2,7 @@ import type { Controller } from '../../src/contract/controller.ts';
 import { clusterScopedRules, watcherRules, workerRules } from './operator-roles.ts';
 
 /**
- * What the chart makes its roles of: it is told which controllers run only when it is rendered. By controller,
+ * What the chart makes its roles of: it learns which controllers run only when it is rendered. By controller,
  * the rules of each part and scope.
  */
 export function chartPermissions(controllers: readonly Controller[]): object {

@@ -1,9 +1,10 @@
-import { OPTIONS } from '../../src/config/options.ts';
-import type { Controller, PolicyRule, Projection, Watched } from '../../src/contract/controller.ts';
+import { defaultOptions } from '../../src/config/config.ts';
+import type { Controller, PolicyRule, ResourceType } from '../../src/contract/controller.ts';
+import { NAMESPACES } from '../../src/controllers/kinds.ts';
 import { mergeRules } from './merge-rules.ts';
 
 /** What roles follow from. */
-export type Declared = Pick<Controller, 'primary' | 'children' | 'permissions'>;
+export type Declared = Pick<Controller, 'primary' | 'children' | 'permissions' | 'endsWithNamespace'>;
 
 /** A role, and its binding. */
 type RoleAndBinding = readonly [role: RbacObject, binding: RbacObject];
@@ -33,15 +34,15 @@ const CLUSTER_SCOPED: readonly string[] = ['nodes'];
 /** What the watches of these controllers ask for. */
 export function watcherRules(controllers: readonly Declared[], scope: Scope): PolicyRule[] {
   return mergeRules(
-    controllers.flatMap(({ primary, children }) =>
-      [primary, ...children].map((watched) => watchingRule(watched, scope)),
-    ),
+    controllers.flatMap((controller) => watchedBy(controller).map((type) => watchingRule(type, scope))),
   );
 }
 
-type Kind = Pick<Watched<Projection>, 'group' | 'plural' | 'namespaced'>;
+function watchedBy({ primary, children, endsWithNamespace }: Declared): readonly ResourceType[] {
+  return [primary.type, ...children.map(({ type }) => type), ...(endsWithNamespace ? [NAMESPACES] : [])];
+}
 
-function watchingRule({ group, plural, namespaced }: Kind, scope: Scope): PolicyRule {
+function watchingRule({ group, plural, namespaced }: ResourceType, scope: Scope): PolicyRule {
   // A Role lets its own Namespace be read by name, but not watched.
   const verbs = namespaced || scope === 'cluster' ? ['list', 'watch'] : ['get'];
   return { apiGroups: [group], resources: [plural], verbs };
@@ -93,7 +94,7 @@ export function roleBindingInEach(role: string, accounts: readonly AccountName[]
 
 /** For the Lease; to create cannot be limited to a name: the RBAC page, "Referring to resources". */
 export function leaderElectionRole(account: AccountName): RoleAndBinding {
-  const lease = OPTIONS['leader-election-name'].fallback;
+  const lease = defaultOptions().leaderElection.name;
   const of = { apiGroups: ['coordination.k8s.io'], resources: ['leases'] };
   const role = 'leader-election-role';
   const rules = [

@@ -1,15 +1,9 @@
-import type { Config } from '../config.ts';
 import type { Controller } from '../contract/controller.ts';
-import { controllersFor, type ControllerOptions } from '../controllers/index.ts';
-import { parseLabelSelector } from '../controllers/label-selector.ts';
-
-/** The options of the controllers, with what they hold as text parsed. */
-export function controllerOptions({ roleBinding, build }: Config): ControllerOptions {
-  const namespaceSelector = parseLabelSelector(roleBinding.namespaceSelector);
-  return { roleBinding: { ...roleBinding, namespaceSelector }, build };
-}
+import { controllersFor } from '../controllers/index.ts';
+import type { Options } from './config.ts';
 
 /** The controllers that `--controllers` leaves, in their order. */
-export function chosenControllers(config: Config): readonly Controller[] {
-  return controllersFor(controllerOptions(config)).filter(({ name }) => config.controllers.includes(name));
+export function chosenControllers(options: Options): readonly Controller[] {
+  const chosen: readonly string[] = options.reconciliation.controllers;
+  return controllersFor(options).filter(({ name }) => chosen.includes(name));
 }

@@ -1,255 +1,261 @@
-/** One option, under one name in all its sources: `--resync`, `DURABLE_OPERATOR_RESYNC`, `resync:` in a file. */
-export interface OptionDescription {
-  readonly group: string;
-  /** What follows the flag, for the help; a flag without it is true or false. */
-  readonly argument?: string;
-  readonly help: string;
-  /** Written as somebody would write it, and read the same way. */
-  readonly fallback?: string;
-  /** A variable besides our own that is read, because everybody has it set already. */
-  readonly knownAs?: string;
-  /** The only command that has it; every command has the others. */
-  readonly onlyFor?: 'local' | 'promote' | 'codec-server';
+import { z } from 'zod';
+import { GIT_TRANSPORTS } from '../controllers/git-build/resource.ts';
+import { CONTROLLER_NAMES } from '../controllers/index.ts';
+import { option, rowsOf, section } from './option.ts';
+import * as values from './values.ts';
+
+/** A timer of Node cannot be longer than 24.8 days. */
+const LONGEST = '24d';
+
+/** A Lease counts whole seconds. */
+const LEASE_RANGE = { from: '1s', to: '1h' };
+const ELECTION_RANGE = { from: '100ms', to: '1h' };
+
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+
+/** The table of options: name, schema, default and help of each in a row. All else about options follows from it. */
+export const OPTIONS = z.object({
+  cluster: section('Cluster', {
+    kubeconfig: option('kubeconfig <file>', values.readableFiles, {
+      help: 'kubeconfig file of the cluster to connect to',
+      unset: 'in a Pod its service account, else `~/.kube/config`',
+      docs: 'It may name several files, separated as in `KUBECONFIG`.',
+      alsoFrom: 'KUBECONFIG',
+    }),
+    runOutsideCluster: option('run-outside-cluster', values.boolean, {
+      default: 'false',
+      help: 'use your own kubeconfig, never the service account of the Pod',
+    }),
+  }),
+  reconciliation: section('Reconciliation', {
+    controllers: option('controllers <names>', values.someOf(CONTROLLER_NAMES), {
+      default: CONTROLLER_NAMES.join(','),
+      help: 'run only these controllers',
+      docs: 'It limits what is watched; a worker runs everything on its task queue.',
+    }),
+    namespaces: option('namespaces <names>', values.listOf(values.namespaceName), {
+      default: '',
+      unset: 'all',
+      help: 'watch only these namespaces',
+      docs: 'A Role in each of them is then enough. Namespaces are read by name at every resync, because a Role does not allow watching them.',
+    }),
+    resyncMs: option('resync <duration>', values.duration({ from: '100ms', to: LONGEST }), {
+      default: '3m',
+      help: 're-evaluate every known resource this often',
+      docs: 'It evaluates what the watches have cached and does not ask the cluster, except for Namespaces with `--namespaces`.',
+    }),
+  }),
+  roleBinding: section('Controller namespace-role-binding', {
+    namespaceSelector: option('namespace-selector <selector>', values.labelSelector, {
+      default: '',
+      unset: 'all',
+      help: 'bind only in namespaces with these labels, such as `team=a,env in (dev,test)`',
+      docs: 'The syntax is that of `kubectl --selector`.',
+    }),
+    excludeNamespaces: option('exclude-namespaces <names>', values.listOf(values.namespaceName), {
+      default: 'kube-system,kube-public,kube-node-lease',
+      help: 'never bind in these namespaces',
+    }),
+    clusterRole: option('role-binding-cluster-role <name>', values.clusterRoleName, {
+      default: 'edit',
+      help: 'ClusterRole to bind; the operator must be allowed to `bind` it',
+      docs: 'The generated role allows only `edit`.',
+    }),
+    prefix: option('role-binding-prefix <text>', values.bindingNamePrefix, {
+      default: 'ad-kubernetes-',
+      help: 'what precedes the namespace in the names of the RoleBinding and the group',
+    }),
+  }),
+  build: section('Controller git-build', {
+    image: option('build-image <image>', values.imageName, {
+      default: 'golang:1.13',
+      help: 'image of the Jobs that build and clean up; it needs bash, git and GNU coreutils',
+      docs: 'It must run as the owner of the host directory, which is usually root.',
+    }),
+    hostDir: option('build-host-dir <directory>', values.hostDirectory, {
+      default: '/opt',
+      help: 'directory on the nodes to which binaries are copied',
+      docs: 'Jobs see it as `/opt`. Binaries that earlier builds copied to another directory stay there.',
+    }),
+    // A Job counts its deadline in whole seconds.
+    deadlineMs: option('build-deadline <duration>', values.duration({ from: '1s', to: LONGEST }), {
+      default: '1h',
+      help: 'how long a Job may take',
+    }),
+    gitTransports: option('build-git-transports <names>', values.someOf(GIT_TRANSPORTS), {
+      default: 'https,ssh',
+      help: 'how git may fetch sources: `https`, `ssh` (also as `git@host:path`), `http`, `git`',
+      docs: 'It applies to submodules and redirects, too.',
+    }),
+  }),
+  health: section('Operation', {
+    address: option('health-addr <address>', values.listenAddress, {
+      default: ':9098',
+      localDefault: '127.0.0.1:9098',
+      help: 'serve `/healthz` and `/readyz` here; `0` disables them',
+      docs: 'Written as `:PORT`, `HOST:PORT` or `[IPV6]:PORT`.',
+    }),
+  }),
+  log: section('Operation', {
+    level: option('log-level <level>', values.oneOf(LOG_LEVELS), {
+      default: 'info',
+      help: '`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`',
+      docs: 'At `debug`, the watcher also logs what needed no work, and errors have their stack.',
+    }),
+    format: option('log-format <format>', values.oneOf(['auto', 'json', 'pretty']), {
+      default: 'auto',
+      help: '`json`, `pretty`, or `auto`: pretty on a terminal, JSON elsewhere',
+      docs: 'Logs go to stdout.',
+    }),
+  }),
+  leaderElection: section('Leader election', {
+    enabled: option('enable-leader-election', values.boolean, {
+      default: 'false',
+      help: 'let only one of several replicas watch, by a Lease; all of them work',
+    }),
+    namespace: option('leader-election-namespace <name>', values.namespaceName, {
+      help: 'namespace of the Lease',
+      unset: "the Pod's own",
+    }),
+    name: option('leader-election-name <name>', values.leaseName, {
+      default: 'durable-operator',
+      help: 'name of the Lease',
+      docs: 'Two operators in one namespace need two.',
+    }),
+    leaseDurationMs: option('leader-election-lease-duration <duration>', values.duration(LEASE_RANGE), {
+      default: '15s',
+      help: 'how long after its last renewal a leader may be replaced',
+    }),
+    renewDeadlineMs: option('leader-election-renew-deadline <duration>', values.duration(ELECTION_RANGE), {
+      default: '10s',
+      help: 'how long the leader tries to renew the Lease before it gives up',
+    }),
+    retryPeriodMs: option('leader-election-retry-period <duration>', values.duration(ELECTION_RANGE), {
+      default: '2s',
+      help: 'time between two attempts to acquire or renew the Lease',
+    }),
+  }).superRefine(electionTimes),
+  metrics: section('Metrics and traces', {
+    address: option('metrics-addr <address>', values.listenAddress, {
+      default: ':9097',
+      localDefault: '127.0.0.1:9097',
+      help: 'serve Prometheus metrics on `/metrics` here; `0` disables them',
+    }),
+    secure: option('metrics-secure', values.boolean, {
+      default: 'false',
+      help: 'serve metrics over TLS, to clients that the API server allows to `get` the URL `/metrics`',
+    }),
+    certDir: option('metrics-cert-dir <directory>', values.text, {
+      help: 'directory of `tls.crt` and `tls.key`',
+      unset: 'a self-signed certificate, made at start',
+    }),
+  }),
+  tracing: section('Metrics and traces', {
+    enabled: option('tracing', values.boolean, {
+      default: 'false',
+      help: 'export OpenTelemetry traces',
+      docs: '`OTEL_EXPORTER_OTLP_ENDPOINT` and the other variables of OpenTelemetry set where to.',
+    }),
+  }),
+  worker: section('Workers', {
+    taskQueue: option('task-queue <name>', values.taskQueueName, {
+      default: 'durable-operator',
+      help: 'Temporal task queue of watcher and workers',
+      docs: 'Two operators in one Temporal namespace need two.',
+    }),
+    deploymentName: option('worker-deployment <name>', values.workerDeploymentName, {
+      help: 'enable Temporal Worker Versioning, with this deployment name',
+      docs: 'Nothing runs before a version is promoted.',
+    }),
+    buildId: option('worker-build-id <id>', values.workerBuildId, {
+      help: 'build ID of this worker in its deployment',
+      unset: 'the version of the program',
+    }),
+    watchdog: option('workflow-watchdog', values.boolean, {
+      default: 'false',
+      help: "keep the Temporal SDK's watchdog and call stacks in workflow threads; costs about 4 ms of CPU a step",
+      docs: 'Without it, the tab "Call Stack" of the Temporal UI is empty. See [ADR 9](adr/0009-workflow-thread.md).',
+    }),
+  }).superRefine(buildIdInDeployment),
+  promote: section(
+    'Promotion',
+    {
+      waitForDrainMs: option('wait-for-drain <duration>', values.duration({ from: '0s', to: LONGEST }), {
+        default: '0s',
+        help: 'wait this long for runs on older versions to complete; `0s` does not wait',
+      }),
+      moveOpenRuns: option('move-open-runs', values.boolean, {
+        default: 'false',
+        help: 'then move runs that are still open on other versions to this one',
+        docs: 'They are started again there. See [upgrading](upgrading.md#runs-that-do-not-end).',
+      }),
+    },
+    'promote',
+  ),
+  encryption: section('Encryption', {
+    keysFile: option('payload-keys <file>', values.readableFile, {
+      help: 'encrypt what Temporal stores with the first key of this file; its other keys still decrypt',
+    }),
+  }),
+  codecServer: section(
+    'Codec server',
+    {
+      address: option('codec-addr <address>', values.listenAddress, {
+        default: '127.0.0.1:9096',
+        help: 'serve the codec here',
+      }),
+      allowOrigins: option('codec-allow-origin <origins>', values.listOf(values.origin), {
+        default: 'http://localhost:8233',
+        help: 'origins of the Temporal UIs that may use it',
+      }),
+    },
+    'codec-server',
+  ),
+  local: section(
+    'Local stack',
+    {
+      dir: option('dir <directory>', values.text, {
+        help: 'directory for the files of the local servers',
+        unset: '`durable-operator/local` in `$XDG_STATE_HOME` or `~/.local/state`',
+      }),
+      exitWhenConverged: option('exit-when-converged', values.boolean, {
+        default: 'false',
+        help: 'exit with status 0 once the samples have converged',
+      }),
+    },
+    'local',
+  ),
+});
+
+export const ROWS = rowsOf(OPTIONS);
+
+interface ElectionTimes {
+  readonly leaseDurationMs: number;
+  readonly renewDeadlineMs: number;
+  readonly retryPeriodMs: number;
 }
 
-const CLUSTER = 'Cluster:';
-const WORK = 'What it works on:';
-const ROLE_BINDING = 'Controller namespace-role-binding:';
-const BUILD = 'Controller build:';
-const OPERATION = 'Operation:';
-const ELECTION = 'Leader election:';
-const METRICS = 'Metrics and traces:';
-const VERSIONS = 'Worker versions:';
-const PROMOTE = 'Promotion:';
-const ENCRYPTION = 'Encryption:';
-const CODEC_SERVER = 'Codec server:';
-const LOCAL = 'Local stack:';
-
-export const OPTIONS = {
-  kubeconfig: {
-    group: CLUSTER,
-    argument: 'file',
-    help: 'which cluster; without it, KUBECONFIG, and in a pod its own service account',
-    knownAs: 'KUBECONFIG',
-  },
-  'run-outside-cluster': {
-    group: CLUSTER,
-    help: 'use the kubeconfig of the person running it',
-    fallback: 'false',
-  },
-  controllers: {
-    group: WORK,
-    argument: 'names',
-    help: 'run only these controllers',
-  },
-  namespaces: {
-    group: WORK,
-    argument: 'names',
-    help: 'watch only these namespaces (default: all)',
-    fallback: '',
-  },
-  resync: {
-    group: WORK,
-    argument: 'duration',
-    help: 're-evaluate every known resource this often',
-    fallback: '3m',
-  },
-  'task-queue': {
-    group: WORK,
-    argument: 'name',
-    help: 'the Temporal task queue that watcher and workers share',
-    fallback: 'durable-operator',
-  },
-  'namespace-selector': {
-    group: ROLE_BINDING,
-    argument: 'selector',
-    help: 'bind only in namespaces with these labels, such as team=a,env in (dev,test) (default: all)',
-    fallback: '',
-  },
-  'exclude-namespaces': {
-    group: ROLE_BINDING,
-    argument: 'names',
-    help: 'never bind in these namespaces',
-    fallback: 'kube-system,kube-public,kube-node-lease',
-  },
-  'role-binding-cluster-role': {
-    group: ROLE_BINDING,
-    argument: 'name',
-    help: 'the ClusterRole to bind; the operator must be allowed to bind it',
-    fallback: 'edit',
-  },
-  'role-binding-prefix': {
-    group: ROLE_BINDING,
-    argument: 'text',
-    help: 'what the names of the RoleBinding and of the group have before the namespace',
-    fallback: 'ad-kubernetes-',
-  },
-  'build-image': {
-    group: BUILD,
-    argument: 'image',
-    help: 'the image of the Jobs that build and clean up; it needs bash, git and coreutils',
-    fallback: 'golang:1.13',
-  },
-  'build-host-dir': {
-    group: BUILD,
-    argument: 'directory',
-    help: 'the directory of the nodes that binaries are copied to',
-    fallback: '/opt',
-  },
-  'build-deadline': {
-    group: BUILD,
-    argument: 'duration',
-    help: 'how long a Job may take',
-    fallback: '1h',
-  },
-  'build-git-transports': {
-    group: BUILD,
-    argument: 'names',
-    help: 'how sources may be cloned: https, ssh (with git@host:path), http, git',
-    fallback: 'https,ssh',
-  },
-  'health-addr': {
-    group: OPERATION,
-    argument: 'address',
-    help: 'serve /healthz and /readyz here; 0 for not at all',
-    fallback: ':9098',
-  },
-  'log-level': {
-    group: OPERATION,
-    argument: 'level',
-    help: 'trace, debug, info, warn, error, fatal or silent',
-    fallback: 'info',
-  },
-  'log-format': {
-    group: OPERATION,
-    argument: 'format',
-    help: 'json, pretty, or auto: pretty on a terminal',
-    fallback: 'auto',
-  },
-  'enable-leader-election': {
-    group: ELECTION,
-    help: 'of several replicas, let one at a time watch; all of them work',
-    fallback: 'false',
-  },
-  'leader-election-namespace': {
-    group: ELECTION,
-    argument: 'name',
-    help: 'where the Lease is (default: the namespace of the Pod)',
-  },
-  'leader-election-name': {
-    group: ELECTION,
-    argument: 'name',
-    help: 'the name of the Lease',
-    fallback: 'durable-operator',
-  },
-  'leader-election-lease-duration': {
-    group: ELECTION,
-    argument: 'duration',
-    help: 'how long others wait after the leader was last heard of',
-    fallback: '15s',
-  },
-  'leader-election-renew-deadline': {
-    group: ELECTION,
-    argument: 'duration',
-    help: 'how long the leader tries to renew before it gives up',
-    fallback: '10s',
-  },
-  'leader-election-retry-period': {
-    group: ELECTION,
-    argument: 'duration',
-    help: 'how long to wait between two tries',
-    fallback: '2s',
-  },
-  'metrics-addr': {
-    group: METRICS,
-    argument: 'address',
-    help: 'serve Prometheus metrics on /metrics here; 0 for not at all',
-    fallback: ':9097',
-  },
-  'metrics-secure': {
-    group: METRICS,
-    help: 'serve metrics by TLS, and only to whom the API server allows to get /metrics',
-    fallback: 'false',
-  },
-  'metrics-cert-dir': {
-    group: METRICS,
-    argument: 'directory',
-    help: 'where tls.crt and tls.key are (default: a certificate of its own, made at start)',
-  },
-  tracing: {
-    group: METRICS,
-    help: 'send OpenTelemetry traces; OTEL_EXPORTER_OTLP_ENDPOINT says where',
-    fallback: 'false',
-  },
-  'worker-deployment': {
-    group: VERSIONS,
-    argument: 'name',
-    help: 'use Temporal Worker Versioning, under this deployment name',
-  },
-  'worker-build-id': {
-    group: VERSIONS,
-    argument: 'id',
-    help: 'the version of this worker (default: that of the program)',
-  },
-  'wait-for-drain': {
-    group: PROMOTE,
-    argument: 'duration',
-    help: 'wait so long for the runs of older versions to end; 0s for not at all',
-    fallback: '0s',
-    onlyFor: 'promote',
-  },
-  'move-open-runs': {
-    group: PROMOTE,
-    help: 'start what is still open on other versions afresh on this one',
-    fallback: 'false',
-    onlyFor: 'promote',
-  },
-  'payload-keys': {
-    group: ENCRYPTION,
-    argument: 'file',
-    help: 'encrypt what Temporal keeps with the first key of this file; the others still decrypt',
-  },
-  'codec-addr': {
-    group: CODEC_SERVER,
-    argument: 'address',
-    help: 'where the codec server listens',
-    fallback: '127.0.0.1:9096',
-    onlyFor: 'codec-server',
-  },
-  'codec-allow-origin': {
-    group: CODEC_SERVER,
-    argument: 'origins',
-    help: 'the Temporal UIs whose pages may ask',
-    fallback: 'http://localhost:8233',
-    onlyFor: 'codec-server',
-  },
-  dir: {
-    group: LOCAL,
-    argument: 'directory',
-    help: 'where the local servers keep their files',
-    onlyFor: 'local',
-  },
-  'exit-when-converged': {
-    group: LOCAL,
-    help: 'stop with status 0 as soon as the samples are as wanted',
-    fallback: 'false',
-    onlyFor: 'local',
-  },
-} as const satisfies Record<string, OptionDescription>;
-
-export type OptionName = keyof typeof OPTIONS;
-
-export const OPTION_NAMES: readonly OptionName[] = Object.keys(OPTIONS).filter(isOptionName);
-
-export function isOptionName(name: string): name is OptionName {
-  return Object.hasOwn(OPTIONS, name);
+/** As client-go requires: leaderelection.NewLeaderElector, whose jitter is 1.2. */
+function electionTimes(times: ElectionTimes, context: z.RefinementCtx): void {
+  const { leaseDurationMs, renewDeadlineMs, retryPeriodMs } = times;
+  if (leaseDurationMs <= renewDeadlineMs) {
+    const message =
+      'must be shorter than --leader-election-lease-duration, otherwise two replicas could lead';
+    context.addIssue({ code: 'custom', path: ['renewDeadlineMs'], message });
+  }
+  if (renewDeadlineMs <= retryPeriodMs * 1.2) {
+    const message = 'must be much shorter than --leader-election-renew-deadline, such as 2s for 10s';
+    context.addIssue({ code: 'custom', path: ['retryPeriodMs'], message });
+  }
 }
 
-export function describe(name: OptionName): OptionDescription {
-  return OPTIONS[name];
+interface Deployed {
+  readonly deploymentName?: string | undefined;
+  readonly buildId?: string | undefined;
 }
 
-/** `health-addr` → `DURABLE_OPERATOR_HEALTH_ADDR` */
-export function variableFor(name: string): string {
-  return `DURABLE_OPERATOR_${name.replaceAll('-', '_').toUpperCase()}`;
+function buildIdInDeployment({ deploymentName, buildId }: Deployed, context: z.RefinementCtx): void {
+  if (buildId === undefined || deploymentName !== undefined) return;
+  const message = 'needs a deployment; name one with --worker-deployment';
+  context.addIssue({ code: 'custom', path: ['buildId'], message });
 }

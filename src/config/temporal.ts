@@ -1,6 +1,6 @@
-import { accessSync, constants } from 'node:fs';
 import { loadClientConfigProfile, toClientOptions, type ClientConnectConfig } from '@temporalio/envconfig';
-import { firstLineOf, whyUnreadable } from './file.ts';
+import { firstLineOf } from './readable.ts';
+import { boolean, readableFile } from './values.ts';
 
 export interface TemporalTarget {
   readonly connect: ClientConnectConfig;
@@ -21,9 +21,9 @@ export function temporalIsGiven(env: NodeJS.ProcessEnv): boolean {
 }
 
 /**
- * Temporal's own environment configuration, with its silent mistakes made loud.
+ * Temporal's own environment configuration, but with an error where the library ignores a mistake.
  *
- * @param report is told each problem, a line each
+ * @param report gets each problem, as a line
  * Source: https://docs.temporal.io/references/client-environment-configuration
  */
 export function temporalFrom(env: NodeJS.ProcessEnv, report: (problem: string) => void): TemporalTarget {
@@ -62,37 +62,22 @@ function targetFrom(env: Record<string, string>, report: (problem: string) => vo
   return { connect: toClientOptions({ ...profile, address, namespace }), address, namespace };
 }
 
-const BOOLEAN_VARIABLES = ['TEMPORAL_TLS', 'TEMPORAL_TLS_DISABLE_HOST_VERIFICATION'];
-const FILE_VARIABLES = [
-  'TEMPORAL_CONFIG_FILE',
-  'TEMPORAL_TLS_CLIENT_CERT_PATH',
-  'TEMPORAL_TLS_CLIENT_KEY_PATH',
-  'TEMPORAL_TLS_SERVER_CA_CERT_PATH',
-];
+/** What the library silently misreads: TEMPORAL_TLS=yes is "no" to it, a missing file an empty one. */
+const CHECKED = {
+  TEMPORAL_TLS: boolean,
+  TEMPORAL_TLS_DISABLE_HOST_VERIFICATION: boolean,
+  TEMPORAL_CONFIG_FILE: readableFile,
+  TEMPORAL_TLS_CLIENT_CERT_PATH: readableFile,
+  TEMPORAL_TLS_CLIENT_KEY_PATH: readableFile,
+  TEMPORAL_TLS_SERVER_CA_CERT_PATH: readableFile,
+};
 
-/** What the library would take for something else: TEMPORAL_TLS=yes is "no" to it, a missing file an empty one. */
 function problemsBeforeLoading(env: Record<string, string>): string[] {
-  const booleans = BOOLEAN_VARIABLES.flatMap((name) => {
+  return Object.entries(CHECKED).flatMap(([name, schema]) => {
     const value = env[name];
-    if (value === undefined || ['true', 'false', '1', '0'].includes(value)) return [];
-    return [`${name} "${value}" is neither true nor false; write one of them`];
+    const [issue] = (value === undefined ? undefined : schema.safeParse(value).error?.issues) ?? [];
+    return issue === undefined ? [] : [`${name} ${JSON.stringify(value)} ${issue.message}`];
   });
-  const files = FILE_VARIABLES.flatMap((name) => {
-    const path = env[name];
-    const why = path === undefined ? undefined : whyNotReadable(path);
-    return why === undefined ? [] : [`${name} "${path ?? ''}": ${why}; name a readable file`];
-  });
-  return [...booleans, ...files];
-}
-
-/** Why a file cannot be read, or undefined where it can. */
-export function whyNotReadable(path: string): string | undefined {
-  try {
-    accessSync(path, constants.R_OK);
-    return undefined;
-  } catch (error) {
-    return whyUnreadable(error);
-  }
 }
 
 /** An empty variable counts as unset, save where Temporal gives it a meaning: it removes a header. */

@@ -1,189 +1,214 @@
+import { delimiter } from 'node:path';
+import { closestMatch } from 'leven';
 import parse from 'parse-duration';
 import { z } from 'zod';
-import { closestMatch } from 'leven';
-import { parseLabelSelector } from '../controllers/label-selector.ts';
+import { labelSelectorText, parseLabelSelector, type LabelSelector } from '../controllers/label-selector.ts';
+import { whyNotReadable } from './readable.ts';
 
 /*
  * The kinds of values that options have. Each schema takes what any source may hold (text from flags and
- * environment; text, numbers, booleans and lists from a file) and its message says what to write instead.
+ * environment; text, numbers, booleans and lists from a file), says in its message what to write instead, and
+ * encodes a value as the text of a flag.
  */
+
+/** Where to listen; an empty host is every interface. */
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
 
 /** Written as `3m`, `90s`, `1h30m`, `500ms`; milliseconds. */
 export function duration(range: { readonly from: string; readonly to: string }) {
   const [from, to] = [millisecondsIn(range.from) ?? 0, millisecondsIn(range.to) ?? Infinity];
-  return z.unknown().transform((raw, context) => {
-    const milliseconds = typeof raw === 'string' ? millisecondsIn(raw) : undefined;
-    if (milliseconds === undefined) {
-      return problem(context, 'is not a duration; write a number and a unit, such as 3m, 90s, 1h or 500ms');
-    }
-    if (milliseconds < from || milliseconds > to) {
-      return problem(context, `is out of range; write a duration from ${range.from} to ${range.to}`);
-    }
-    return milliseconds;
+  return z.codec(z.unknown(), z.number(), {
+    decode: (raw, payload) => {
+      const milliseconds = typeof raw === 'string' ? millisecondsIn(raw) : undefined;
+      if (milliseconds === undefined) {
+        return problem(payload, 'is not a duration; write a number and a unit, such as 3m, 90s, 1h or 500ms');
+      }
+      if (milliseconds >= from && milliseconds <= to) return milliseconds;
+      return problem(payload, `is out of range; write a duration from ${range.from} to ${range.to}`);
+    },
+    encode: (milliseconds) => `${milliseconds}ms`,
   });
 }
 
-/** The library forgives what it does not know, so the whole text is held against the form first. */
+/** The library ignores what it does not know, so the whole text is checked first. */
 function millisecondsIn(text: string): number | undefined {
   if (!/^\s*(\d+(\.\d+)?(ms|s|m|h|d))+\s*$/.test(text)) return undefined;
   return parse(text) ?? undefined;
 }
 
-/** `:9098`, `127.0.0.1:9098`, `[::1]:9098`; `0` is off. An empty host is every interface. */
-export const listenAddress = z.unknown().transform((raw, context) => {
-  const text = typeof raw === 'number' ? String(raw) : raw;
-  if (text === '0') return 'off' as const;
-  const match = typeof text === 'string' ? /^(\[[0-9a-f:.]+\]|[^:[\]\s/]*):(\d{1,5})$/i.exec(text) : null;
-  const port = Number(match?.[2]);
-  if (match === null || port > 65535) {
-    return problem(context, 'is not an address; write :PORT, HOST:PORT or [IPV6]:PORT, or 0 for none');
-  }
-  return { host: (match[1] ?? '').replace(/^\[(.*)\]$/, '$1'), port };
+/** `:9098`, `127.0.0.1:9098`, `[::1]:9098`; `0` is off. */
+export const listenAddress = z.codec(z.unknown(), z.custom<ListenAddress | 'off'>(), {
+  decode: (raw, payload) => {
+    const text = typeof raw === 'number' ? String(raw) : raw;
+    if (text === '0') return 'off';
+    const match = typeof text === 'string' ? /^(\[[0-9a-f:.]+\]|[^:[\]\s/]*):(\d{1,5})$/i.exec(text) : null;
+    const port = Number(match?.[2]);
+    if (match !== null && port <= 65535) {
+      return { host: (match[1] ?? '').replace(/^\[(.*)\]$/, '$1'), port };
+    }
+    return problem(payload, 'is not an address; write :PORT, HOST:PORT or [IPV6]:PORT, or 0 to disable it');
+  },
+  encode: (address) => {
+    if (address === 'off') return '0';
+    return `${address.host.includes(':') ? `[${address.host}]` : address.host}:${address.port}`;
+  },
 });
 
-export const flag = z.unknown().transform((raw, context) => {
-  if (raw === true || raw === 'true' || raw === '1') return true;
-  if (raw === false || raw === 'false' || raw === '0') return false;
-  return problem(context, 'is neither true nor false; write one of them');
+export const boolean = z.codec(z.unknown(), z.boolean(), {
+  decode: (raw, payload) => {
+    if (raw === true || raw === 'true' || raw === '1') return true;
+    if (raw === false || raw === 'false' || raw === '0') return false;
+    return problem(payload, 'is not a boolean; write true or false');
+  },
+  encode: String,
 });
 
 export const text = z
-  .string({ error: 'is not text; write a text, in quotes where it looks like something else' })
+  .string('is not a string; put it in quotes')
   .trim()
   .min(1, 'is empty; write a value, or leave the option out');
 
-/** One of some words; a near miss is told which was meant. */
-export function oneOf<Word extends string>(words: readonly Word[]) {
-  return z.unknown().transform((raw, context) => {
-    const word = words.find((candidate) => candidate === raw);
-    return (
-      word ?? problem(context, `is not known${suggestion(raw, words)}; write one of ${words.join(', ')}`)
-    );
+/** One of some words; a near miss is answered with a suggestion. */
+export function oneOf<const Word extends string>(words: readonly Word[]) {
+  return z.enum(words, {
+    error: ({ input }) => `is unknown${suggestion(input, words)}; write one of ${words.join(', ')}`,
   });
+}
+
+/** At least one of the words; in the order of the words. */
+export function someOf<const Word extends string>(words: readonly Word[]) {
+  return listOf(oneOf(words))
+    .refine((chosen) => chosen.length > 0, `is empty; write one or more of ${words.join(', ')}`)
+    .overwrite((chosen) => words.filter((word) => chosen.includes(word)));
 }
 
 /** `a,b`, or a list in a file; each entry once. */
-export function listOf<Entry>(entry: z.ZodType<Entry>) {
-  return z.unknown().transform((raw, context) => {
-    const entries = entriesOf(raw);
-    if (entries === undefined) return problem(context, 'is not a list; write names with commas between them');
-    const parsed = entries.map((each) => ({ each, result: entry.safeParse(each) }));
-    const wrong = parsed.find(({ result }) => !result.success);
-    if (wrong?.result.error) {
-      return problem(context, `names ${JSON.stringify(wrong.each)}, which ${messageOf(wrong.result.error)}`);
-    }
-    return [...new Set(parsed.flatMap(({ result }) => (result.success ? [result.data] : [])))];
+export function listOf<Entry extends string>(entry: z.ZodType<Entry>) {
+  return z.codec(z.unknown(), z.array(entry), {
+    decode: (raw, payload) => {
+      const entries = typeof raw === 'string' ? splitAtCommas(raw) : raw;
+      return Array.isArray(entries)
+        ? [...new Set<unknown>(entries)]
+        : problem(payload, 'is not a list; write names separated by commas');
+    },
+    encode: (entries) => entries.join(','),
   });
 }
 
-function entriesOf(raw: unknown): unknown[] | undefined {
-  if (Array.isArray(raw)) {
-    const entries: unknown[] = raw;
-    return entries;
-  }
-  if (typeof raw !== 'string') return undefined;
-  return raw
+function splitAtCommas(list: string): string[] {
+  return list
     .split(',')
     .map((entry) => entry.trim())
     .filter((entry) => entry !== '');
 }
 
-/** A Namespace's name: a DNS label. Source: Kubernetes docs, "Object Names and IDs". */
-export const namespaceName = z
-  .string({ error: 'is not a name' })
-  .max(63, 'is longer than the 63 characters that a namespace name may have')
-  .regex(
-    /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/,
-    'is not a namespace name; use lower-case letters, digits and "-", with a letter or digit at both ends',
-  );
+export const readableFile = readable((path) => [path]);
 
-/** Kept as text; parsed only to refuse what cannot be parsed. */
-export const labelSelector = z
-  .string({ error: 'is not a label selector; write for example team=a,env in (dev,test)' })
-  .superRefine((selector, context) => {
-    try {
-      parseLabelSelector(selector);
-    } catch (error) {
-      context.addIssue({
-        code: 'custom',
-        message: `is wrong: ${error instanceof Error ? error.message : ''}`,
-      });
-    }
+/** One or several, as in `KUBECONFIG`. */
+export const readableFiles = readable((paths) => paths.split(delimiter));
+
+/** Of several files kubectl, too, needs only one to be there. */
+function readable(filesIn: (value: string) => string[]) {
+  return text.superRefine((value, context) => {
+    const reasons = filesIn(value).map(whyNotReadable);
+    if (reasons.includes(undefined)) return;
+    context.addIssue(`cannot be read: ${reasons[0] ?? ''}; name a readable file`);
   });
+}
 
-/**
- * RBAC objects may be named by anything that can be a segment of a path.
- * Source: k8s.io/apimachinery/pkg/api/validation/path, `IsValidPathSegmentName`.
- */
-export const clusterRoleName = z
-  .string({ error: 'is not a name' })
-  .min(1, 'is empty; name a ClusterRole, such as edit')
-  .max(253, 'is longer than 253 characters')
-  .regex(
-    /^(?!\.{1,2}$)[^/%\s\p{Cc}]+$/u,
-    'is no name of a ClusterRole; it must not be "." or "..", nor hold "/", "%" or spaces',
-  );
+export const labelSelector = z.codec(z.unknown(), z.custom<LabelSelector>(), {
+  decode: (raw, payload) => {
+    if (typeof raw !== 'string') {
+      return problem(payload, 'is not a label selector; write one such as team=a,env in (dev,test)');
+    }
+    try {
+      return parseLabelSelector(raw);
+    } catch (error) {
+      return problem(payload, `is not valid: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  },
+  encode: labelSelectorText,
+});
 
-const LONGEST_NAME = 253;
-const LONGEST_NAMESPACE = 63;
+/** A name that others define: the API server, Temporal, the container runtime. */
+function name(
+  what: string,
+  rule: { readonly most: number; readonly pattern: RegExp; readonly advice: string },
+) {
+  return text
+    .max(rule.most, `is longer than the ${rule.most} characters that ${what} may have`)
+    .regex(rule.pattern, `is not ${what}; ${rule.advice}`);
+}
 
-/** Whatever namespace follows it, the whole must be a name. */
-export const bindingNamePrefix = z
-  .string({ error: 'is not text' })
-  .max(
-    LONGEST_NAME - LONGEST_NAMESPACE,
-    `is longer than ${LONGEST_NAME - LONGEST_NAMESPACE} characters, so that with a namespace of ${LONGEST_NAMESPACE} the name were too long`,
-  )
-  .regex(/^[^/%\s\p{Cc}]*$/u, 'cannot begin the name of a RoleBinding; leave out "/", "%" and spaces');
-
-/** Not its whole grammar: only what can be none. The container runtime tells the rest. */
-export const imageName = text
-  .max(512, 'is longer than 512 characters')
-  .regex(
-    /^[A-Za-z0-9][A-Za-z0-9._/:@-]*$/,
-    'is no name of an image; write one such as golang:1.13 or registry.example/team/golang:1.13',
-  );
-
-/** Mounted into containers, so neither the whole file system nor a part that the kernel shows. */
-export const hostDirectory = text
-  .max(1024, 'is longer than 1024 characters')
-  .regex(
-    /^(\/\.*[A-Za-z0-9_+@~-][A-Za-z0-9._+@~-]*)+$/,
-    'is not an absolute path without ".", ".." or a slash at its end; write one such as /opt',
-  )
-  .regex(/^(?!\/(proc|sys|dev)(\/|$))/, "is the kernel's; write another directory, such as /opt");
-
-/** Source: Temporal's server, which keeps `/_sys/` for itself and refuses longer names. */
-export const taskQueueName = text
-  .max(1000, 'is longer than the 1000 characters that a task queue name may have')
-  .refine(
-    (name) => !name.startsWith('/_sys/'),
-    'begins with /_sys/, which Temporal keeps for itself; choose another name',
-  );
+/** A DNS label. Source: Kubernetes docs, "Object Names and IDs". */
+export const namespaceName = name('a namespace name', {
+  most: 63,
+  pattern: /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/,
+  advice: 'use lower-case letters, digits and "-", with a letter or digit at both ends',
+});
 
 /** A DNS subdomain. Source: Kubernetes docs, "Object Names and IDs". */
-export const leaseName = z
-  .string({ error: 'is not a name' })
-  .max(253, 'is longer than the 253 characters that a name may have')
-  .regex(
-    /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/,
-    'is no name of a Lease; use lower-case letters, digits, "-" and ".", with a letter or digit at both ends',
-  );
+export const leaseName = name('a Lease name', {
+  most: 253,
+  pattern: /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/,
+  advice: 'use lower-case letters, digits, "-" and ".", with a letter or digit at both ends',
+});
 
-/** Source: Temporal's server, which joins deployment and build id with these. */
-export const deploymentNameOfWorkers = text
-  .max(255, 'is longer than 255 characters')
-  .regex(/^(?!__)[^.:]+$/, 'is no name of a worker deployment; leave out "." and ":", and "__" at its start');
+/** Any segment of a path. Source: k8s.io/apimachinery/pkg/api/validation/path, `IsValidPathSegmentName`. */
+export const clusterRoleName = name('a ClusterRole name', {
+  most: 253,
+  pattern: /^(?!\.{1,2}$)[^/%\s\p{Cc}]+$/u,
+  advice: 'write one without "/", "%" and spaces that is not "." or ".."',
+});
 
-export const workerBuildId = text
-  .max(255, 'is longer than 255 characters')
-  .regex(/^(?!__)[^:]+$/, 'is no build id; leave out ":", and "__" at its start');
+/** What precedes a namespace, of at most 63 characters, in the name of a RoleBinding, of at most 253. */
+export const bindingNamePrefix = z
+  .string('is not a string; put it in quotes')
+  .max(190, 'is longer than the 190 characters that leave room for a namespace in the name of a RoleBinding')
+  .regex(/^[^/%\s\p{Cc}]*$/u, 'cannot begin the name of a RoleBinding; leave out "/", "%" and spaces');
+
+/** Excludes only what can be no image; the container runtime reports the rest. */
+export const imageName = name('an image name', {
+  most: 512,
+  pattern: /^[A-Za-z0-9][A-Za-z0-9._/:@-]*$/,
+  advice: 'write one such as golang:1.13 or registry.example/team/golang:1.13',
+});
+
+/** Mounted into containers, so neither the whole file system nor what belongs to the kernel. */
+export const hostDirectory = name('a host directory', {
+  most: 1024,
+  pattern: /^(\/\.*[A-Za-z0-9_+@~-][A-Za-z0-9._+@~-]*)+$/,
+  advice: 'write an absolute path without ".", ".." or a slash at the end, such as /opt',
+}).regex(/^(?!\/(proc|sys|dev)(\/|$))/, 'belongs to the kernel; write another directory, such as /opt');
+
+/** Source: Temporal's server. */
+export const taskQueueName = name('a task queue name', {
+  most: 1000,
+  pattern: /^(?!\/_sys\/)/,
+  advice: 'choose one that does not begin with /_sys/, which Temporal reserves',
+});
+
+/** Source: Temporal's server, which joins deployment and build ID with these characters. */
+export const workerDeploymentName = name('a worker deployment name', {
+  most: 255,
+  pattern: /^(?!__)[^.:]+$/,
+  advice: 'leave out "." and ":", and "__" at the start',
+});
+
+export const workerBuildId = name('a build ID', {
+  most: 255,
+  pattern: /^(?!__)[^:]+$/,
+  advice: 'leave out ":", and "__" at the start',
+});
 
 /** As a browser sends it: scheme, host and port, nothing more. */
-export const origin = z.unknown().transform((raw, context) => {
-  if (typeof raw === 'string' && URL.canParse(raw) && new URL(raw).origin === raw) return raw;
-  return problem(context, 'is not an origin; write one such as http://localhost:8233, without a path');
-});
+export const origin = text.refine(
+  (given) => URL.canParse(given) && new URL(given).origin === given,
+  'is not an origin; write one such as http://localhost:8233, without a path',
+);
 
 /** ` (did you mean …?)`, or nothing where no candidate is near. */
 export function suggestion(given: unknown, candidates: readonly string[]): string {
@@ -192,12 +217,7 @@ export function suggestion(given: unknown, candidates: readonly string[]): strin
   return nearest === undefined ? '' : ` (did you mean ${nearest}?)`;
 }
 
-/** The sentence of the first thing that is wrong. */
-export function messageOf(error: z.ZodError): string {
-  return error.issues[0]?.message ?? 'is not valid';
-}
-
-function problem(context: z.core.$RefinementCtx, message: string): never {
-  context.addIssue({ code: 'custom', message });
+function problem(payload: z.core.ParsePayload, message: string): never {
+  payload.issues.push({ code: 'custom', message, input: payload.value });
   return z.NEVER;
 }

@@ -1,3 +1,4 @@
+import type { Decision, Observe, Step } from './decision.ts';
 import type { KubernetesObject } from './object.ts';
 import type { ResourceRef } from './resource.ts';
 
@@ -9,78 +10,80 @@ export interface PolicyRule {
   readonly resourceNames?: readonly string[];
 }
 
-/** What a watch keeps of an object; the rest is dropped as it arrives. */
-export interface Projection {
-  /** The object's own: `<namespace>/<name>`, or `<name>` where it is cluster-scoped. */
-  readonly key: string;
-  readonly uid: string;
-  readonly resourceVersion: string;
-}
-
-/** What a watch keeps of an object that belongs to a resource. */
-export interface ChildProjection extends Projection {
-  /** The key of the resource. */
-  readonly belongsTo: string;
-}
-
-/** One kind of object that a controller watches. */
-export interface Watched<P extends Projection> {
+/** Names a resource type; `group` is empty for the core API. Paths and permissions follow from it. */
+export interface ResourceType {
   readonly group: string;
   readonly version: string;
   readonly plural: string;
+  readonly kind: string;
   readonly namespaced: boolean;
-  /** Only `PartialObjectMetadata` is read. */
-  readonly metadataOnly: boolean;
-  readonly fieldSelector?: string;
-  /** Only objects with these labels; one that loses them counts as gone. */
-  readonly labelSelector?: string;
-  /** The few fields to keep, or undefined where the object is of no interest. */
-  project(object: KubernetesObject): P | undefined;
-}
-
-/** Is the resource to have an open run, and if so, what is the run to know? */
-export type Verdict<Seen> = { readonly needsWork: false } | Need<Seen>;
-
-export interface Need<Seen> {
-  readonly needsWork: true;
-  /** For people. An open run is told once of every need that differs from the last in `reason` or `about`. */
-  readonly reason: string;
-  /** What else makes it another need, such as the generation. It holds nothing that the run itself changes. */
-  readonly about?: string;
-  /**
-   * An open run is at it by itself, as where it awaits the end of a Job: it is not told. Where none is open,
-   * one is started all the same.
-   */
-  readonly underWay?: true;
-  readonly seen: Seen;
 }
 
 /**
- * What the watcher needs to know of a controller. All of it is pure: the same objects give the same verdict.
+ * One kind of object that a controller watches.
  *
- * @typeParam Primary what is kept of the resource itself
- * @typeParam Child what is kept of the objects that the resource owns or governs; a union where they are of several kinds
- * @typeParam Seen what a run is told of them
+ * @typeParam View the few fields that are kept of an object; the rest is dropped as it arrives
+ */
+export interface Watched<View> {
+  readonly type: ResourceType;
+  /** Only `PartialObjectMetadata` is read. */
+  readonly metadataOnly?: true;
+  readonly fieldSelector?: string;
+  /** Only objects with these labels; one that loses them counts as gone. */
+  readonly labelSelector?: string;
+  /** Parses an object; undefined where it is of no interest. */
+  view(object: KubernetesObject): View | undefined;
+}
+
+/** Objects that a resource owns or governs. */
+export interface WatchedChild<View> extends Watched<View> {
+  /** The key of the resource that the object belongs to: `namespace/name`, or `name` of a Namespace. */
+  ownerKey(object: KubernetesObject): string | undefined;
+}
+
+/**
+ * A controller, as far as it is pure: what it watches, and what it decides. The watcher asks `decide` of its views, the
+ * step activities ask it of what they read: there is one decision.
+ *
+ * @typeParam Primary the view of the resource itself
+ * @typeParam Child the views of the objects that it owns or governs; a union where they are of several kinds
+ * @typeParam Observation what a decision is made from
+ * @typeParam S its steps
  */
 export interface Controller<
-  Primary extends Projection = Projection,
-  Child extends ChildProjection = ChildProjection,
-  Seen = unknown,
+  Primary = unknown,
+  Child = unknown,
+  Observation = unknown,
+  S extends Step = Step,
+  O extends Observe = Observe,
 > {
   readonly name: string;
   /** The exported name of its workflow in `workflows/`. */
   readonly workflowType: string;
   /** The sentence that the Temporal UI shows over a run. */
   summary(ref: ResourceRef): string;
+  /** The names of its steps, which are those of its activities. */
+  readonly steps: readonly S['do'][];
   readonly primary: Watched<Primary>;
-  /** The kinds of objects that a resource owns or governs. */
-  readonly children: readonly Watched<Child>[];
-  /** Is there anything to do? Asked again whenever one of the projections changes, and at every resync. */
-  needsWork(primary: Primary, children: readonly Child[]): Verdict<Seen>;
-  /** There is nothing to do for a resource whose namespace is being deleted: what it creates would be refused. */
+  readonly children: readonly WatchedChild<Child>[];
+  /** What the watcher knows of a resource, as something to decide from. */
+  observation(primary: Primary, children: readonly Child[]): Observation;
+  /**
+   * The next step, or why there is none. Pure: the same observation at the same time gives the same decision.
+   *
+   * @param nowMs milliseconds since the epoch
+   */
+  decide(observation: Observation, nowMs: number): Decision<S, O>;
+  /**
+   * What else is news to an open run, besides the generation, the deletion and our annotations of the resource: one
+   * text each, such as the end of a Job. Nothing that the run itself changes.
+   */
+  inputs?(observation: Observation): readonly string[];
+  /**
+   * What it creates is refused in a namespace that is being deleted, so nothing is done there. The operator then
+   * watches Namespaces, too.
+   */
   readonly endsWithNamespace?: true;
-  /** Only where the resources are Namespaces: whether this one is being deleted. The other controllers are told. */
-  isNamespaceGoing?(primary: Primary): boolean;
   /**
    * What its activities must be allowed, all of it and nothing more. What the watcher must be allowed, to list and
    * to watch, follows from `primary` and `children`.
@@ -88,4 +91,24 @@ export interface Controller<
   readonly permissions: readonly PolicyRule[];
 }
 
-export const NO_WORK: Verdict<never> = { needsWork: false };
+/** What `permissions` says of one type: `allow(PODS, ["get", "list"])`, `allow(POD_SETS, ["patch"], { subresource: "status" })`. */
+export function allow(
+  { group, plural }: ResourceType,
+  verbs: readonly string[],
+  only: { readonly subresource?: string; readonly names?: readonly string[] } = {},
+): PolicyRule {
+  const { subresource, names } = only;
+  return {
+    apiGroups: [group],
+    resources: [subresource === undefined ? plural : `${plural}/${subresource}`],
+    verbs,
+    ...(names !== undefined && { resourceNames: names }),
+  };
+}
+
+/** Every controller records Events. */
+export const RECORD_EVENTS: PolicyRule = {
+  apiGroups: ['events.k8s.io'],
+  resources: ['events'],
+  verbs: ['create', 'patch'],
+};

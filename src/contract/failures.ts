@@ -1,3 +1,5 @@
+import type { Deed } from './decision.ts';
+
 /**
  * The `type` of the ApplicationFailures that activities throw: the words by which the Temporal UI and
  * the workflows tell one kind of failure from another.
@@ -5,7 +7,7 @@
 export const FAILURE = {
   /** Somebody else wrote in between, again and again: read again. */
   conflict: 'Conflict',
-  /** The server said how long to wait (Retry-After); `details[0]` is that time in milliseconds. */
+  /** The server said how long to wait (Retry-After); the details are {@link RetryAfterDetails}. */
   retryAfter: 'RetryAfter',
   /** 5xx, time-out or reset: nobody knows whether the write was made. */
   unavailable: 'Unavailable',
@@ -18,3 +20,6 @@ export const FAILURE = {
 } as const;
 
 export type FailureType = (typeof FAILURE)[keyof typeof FAILURE];
+
+/** How long to wait, in milliseconds, and what the step did before. */
+export type RetryAfterDetails = readonly [retryAfterMs?: number, did?: readonly Deed[]];

@@ -1,4 +1,4 @@
-/** Names one Kubernetes object for one controller. It is all that a workflow is told to identify its resource. */
+/** Names one Kubernetes object for one controller. It is all that a workflow gets to identify its resource. */
 export interface ResourceRef {
   /** The controller's name, such as `pod-label`. */
   readonly controller: string;

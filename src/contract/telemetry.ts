@@ -1,18 +1,18 @@
 import type { ResourceRef } from './resource.ts';
-import type { Outcome } from './run.ts';
+import type { StepResult } from './decision.ts';
 
 /**
- * Who observes the operator at work. What it is told costs little and never throws, and nothing that the operator
- * does depends on it.
+ * Observes the operator at work. Its methods cost little and never throw, and nothing that the operator does depends
+ * on them.
  */
 export interface Telemetry {
   readonly queue: QueueObserver;
   watch(kind: WatchedKind): WatchObserver;
   runStarted(run: StartedRun): void;
-  /** A resource needs nothing any more, or is gone. */
-  needEnded(need: EndedNeed): void;
-  /** Lets one pass over a resource take place, and resolves or rejects as it does. */
-  pass(about: PassAbout, work: () => Promise<Outcome>): Promise<Outcome>;
+  /** A resource is in its desired state again, or gone. */
+  requestEnded(request: EndedRequest): void;
+  /** Runs one attempt of a step activity, and resolves or rejects as it does. */
+  step(about: StepAttempt, work: () => Promise<StepResult>): Promise<StepResult>;
   /** A request to the API server is about to be sent. */
   request(about: RequestAbout): RequestObserver;
 }
@@ -63,17 +63,17 @@ export interface StartedRun {
   readonly reason: string;
   /** A UUID. */
   readonly runId: string;
-  /** When the need for it showed, in milliseconds since the epoch. */
-  readonly neededSinceMs: number;
+  /** When the watcher first saw that a reconcile is needed, in milliseconds since the epoch. */
+  readonly requestedAtMs: number;
 }
 
-export interface EndedNeed {
+export interface EndedRequest {
   readonly controller: string;
   readonly seconds: number;
 }
 
 /** One attempt of an activity. */
-export interface PassAbout {
+export interface StepAttempt {
   readonly ref: ResourceRef;
   readonly activity: string;
   readonly workflowId: string;
@@ -102,7 +102,7 @@ export interface RequestObserver {
 export interface WatcherState {
   readonly watches: readonly WatchState[];
   readonly runs: readonly RunsState[];
-  /** Whether runs could not be started or told when that was last tried. */
+  /** Whether the last start or signal failed because Temporal could not be reached. */
   readonly isTemporalUnavailable: boolean;
 }
 
@@ -130,7 +130,7 @@ export const SILENT: Telemetry = {
   queue: { added: nothing, begun: nothing, done: nothing, retried: nothing, emptied: nothing },
   watch: () => SILENT_WATCH,
   runStarted: nothing,
-  needEnded: nothing,
-  pass: (_, work) => work(),
+  requestEnded: nothing,
+  step: (_, work) => work(),
   request: () => ({ answered: nothing, failed: nothing }),
 };

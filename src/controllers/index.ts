@@ -1,6 +1,5 @@
 import type { Controller } from '../contract/controller.ts';
-import { build } from './build/controller.ts';
-import type { BuildOptions } from './build/options.ts';
+import { gitBuild, type GitBuildOptions } from './git-build/controller.ts';
 import { namespaceRoleBinding } from './namespace-role-binding/controller.ts';
 import type { RoleBindingOptions } from './namespace-role-binding/decide.ts';
 import { podLabel } from './pod-label/controller.ts';
@@ -9,13 +8,27 @@ import { podSet } from './pod-set/controller.ts';
 /** The options of all controllers together. */
 export interface ControllerOptions {
   readonly roleBinding: RoleBindingOptions;
-  readonly build: BuildOptions;
+  readonly build: GitBuildOptions;
 }
 
-export const CONTROLLER_NAMES = ['pod-label', 'namespace-role-binding', 'pod-set', 'build'] as const;
-export type ControllerName = (typeof CONTROLLER_NAMES)[number];
+type Make = (options: ControllerOptions) => Controller;
 
-/** The one list of controllers. */
+/** The one list of controllers, by their names. */
+const CONTROLLERS = {
+  'pod-label': () => podLabel,
+  'namespace-role-binding': ({ roleBinding }) => namespaceRoleBinding(roleBinding),
+  'pod-set': () => podSet,
+  'git-build': ({ build }) => gitBuild(build),
+} satisfies Record<string, Make>;
+
+export type ControllerName = keyof typeof CONTROLLERS;
+
+function isName(name: string): name is ControllerName {
+  return Object.hasOwn(CONTROLLERS, name);
+}
+
+export const CONTROLLER_NAMES: readonly ControllerName[] = Object.keys(CONTROLLERS).filter(isName);
+
 export function controllersFor(options: ControllerOptions): readonly Controller[] {
-  return [podLabel, namespaceRoleBinding(options.roleBinding), podSet, build(options.build)];
+  return Object.values<Make>(CONTROLLERS).map((make) => make(options));
 }

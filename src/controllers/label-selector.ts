@@ -25,6 +25,33 @@ export function parseLabelSelector(text: string): LabelSelector {
   }
 }
 
+/** The text that `parseLabelSelector` parses to this selector. */
+export function labelSelectorText(selector: LabelSelector): string {
+  return selector.map(requirementText).join(',');
+}
+
+function requirementText(requirement: LabelRequirement): string {
+  switch (requirement.operator) {
+    case 'exists':
+      return requirement.key;
+    case 'doesNotExist':
+      return `!${requirement.key}`;
+    case 'in':
+      return comparison(requirement, { one: '=', several: 'in' });
+    case 'notIn':
+      return comparison(requirement, { one: '!=', several: 'notin' });
+  }
+}
+
+/** A single value may be empty, which the form with parentheses does not allow. */
+function comparison(
+  { key, values }: Extract<LabelRequirement, { readonly operator: 'in' | 'notIn' }>,
+  operator: { readonly one: string; readonly several: string },
+): string {
+  if (values.length === 1) return `${key}${operator.one}${values.join('')}`;
+  return `${key} ${operator.several} (${values.join(',')})`;
+}
+
 /** Whether labels satisfy every requirement. `!=` and `notin` hold where the label is absent, as in Kubernetes. */
 export function matchesLabels(selector: LabelSelector, labels: Readonly<Record<string, string>>): boolean {
   return selector.every((requirement) => meets(requirement, labels));

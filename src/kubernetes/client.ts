@@ -1,19 +1,27 @@
+import { addAbortSignal, type Readable } from 'node:stream';
 import type { KubeConfig } from '@kubernetes/client-node';
-import { CredentialSource, tlsFingerprint, type Credentials } from './credentials.ts';
-import { errorFromAnswer, errorFromCredentials, errorFromFailure } from './errors.ts';
-import { exchange, openStream, type Answer, type Stream } from './exchange.ts';
-import { LineSplitter } from './lines.ts';
+import type { Dispatcher } from 'undici';
 import type { KubernetesObject } from '../contract/object.ts';
 import { SILENT, type RequestAbout, type Telemetry } from '../contract/telemetry.ts';
-import { closeTransport, openTransport, type Transport, type TransportTarget } from './transport.ts';
+import {
+  ApiError,
+  errorFromAnswer,
+  errorFromCredentials,
+  errorFromFailure,
+  type FailedAnswer,
+} from './errors.ts';
+import { Sessions, type Session } from './sessions.ts';
 
 export interface KubernetesClient {
   /** Makes one request and resolves with the parsed JSON body. @throws ApiError */
   request<T = unknown>(options: RequestOptions): Promise<T>;
   /** Opens a watch; yields events until the server ends it; the signal ends it too. @throws ApiError where it breaks */
   watch(options: WatchOptions): AsyncIterable<WatchEvent>;
-  /** Waits for requests under way and closes every connection; open watches break. */
-  close(): Promise<void>;
+  /**
+   * Ends open watches, waits for open requests, and closes every connection.
+   * @param graceMs How long it waits; then it ends open requests, too. Default: as long as they take
+   */
+  close(graceMs?: number): Promise<void>;
   /** The server's URL, for messages. */
   readonly server: string;
 }
@@ -63,7 +71,7 @@ export interface ClientOptions {
   readonly version?: string;
   /** Most connections for requests; watches have their own. Default: 64. */
   readonly connections?: number;
-  /** Who is told of each request. Default: nobody. */
+  /** Observes each request. Default: nothing does. */
   readonly telemetry?: Pick<Telemetry, 'request'>;
 }
 
@@ -72,41 +80,46 @@ export function createKubernetesClient(
   kubeConfig: KubeConfig,
   options: ClientOptions = {},
 ): KubernetesClient {
-  return new DirectClient(kubeConfig, options);
+  return new HttpClient(kubeConfig, options);
 }
 
 const REQUEST_TIMEOUT_MS = 10_000;
 const WATCH_CONNECT_TIMEOUT_MS = 30_000;
 
-class DirectClient implements KubernetesClient {
+type Answer = FailedAnswer;
+
+/** A watch that the server has accepted. */
+interface OpenStream {
+  readonly status: number;
+  readonly stream: Readable;
+}
+
+class HttpClient implements KubernetesClient {
   readonly server: string;
-  readonly #credentials: CredentialSource;
-  readonly #connections: Connections;
-  readonly #headers: HeaderCache;
+  readonly #sessions: Sessions;
   readonly #origin: string;
-  /** What stands before every path: the server's URL may have one, behind a gateway. */
+  /** The path of the server's URL, if any: a gateway may serve several clusters. */
   readonly #prefix: string;
   readonly #host: string;
+  readonly #userAgent: string;
   readonly #telemetry: Pick<Telemetry, 'request'>;
 
   constructor(kubeConfig: KubeConfig, options: ClientOptions) {
     const cluster = kubeConfig.getCurrentCluster();
     if (!cluster) throw new Error(`no cluster in the kubeconfig's context "${kubeConfig.currentContext}"`);
-    const url = new URL(cluster.server);
+    const { origin, host, pathname } = new URL(cluster.server);
     this.server = cluster.server;
-    this.#origin = url.origin;
-    this.#host = url.host;
+    this.#origin = origin;
+    this.#host = host;
+    this.#prefix = pathname.replace(/\/+$/, '');
+    this.#userAgent = `durable-operator/${options.version ?? 'unreleased'}`;
     this.#telemetry = options.telemetry ?? SILENT;
-    this.#prefix = url.pathname.replace(/\/+$/, '');
-    this.#credentials = new CredentialSource(kubeConfig);
-    this.#headers = new HeaderCache(`durable-operator/${options.version ?? 'unreleased'}`);
-    const { connections = 64 } = options;
-    this.#connections = new Connections({ origin: url.origin, proxyUrl: cluster.proxyUrl, connections });
+    this.#sessions = new Sessions({ kubeConfig, origin, connections: options.connections ?? 64 });
   }
 
   async request<T = unknown>(options: RequestOptions): Promise<T> {
     const asked = `${options.method} ${options.path}`;
-    const answer = await this.#authenticated(asked, (credentials) => this.#exchange(options, credentials));
+    const answer = await this.#authenticated(asked, (session) => this.#exchange(options, session));
     if (answer.status < 200 || answer.status > 299) throw errorFromAnswer(asked, answer);
     return parseJson(asked, answer.body);
   }
@@ -114,43 +127,60 @@ class DirectClient implements KubernetesClient {
   async *watch(options: WatchOptions): AsyncIterable<WatchEvent> {
     const asked = `WATCH ${options.path}`;
     try {
-      const answer = await this.#authenticated(asked, (credentials) => this.#openWatch(options, credentials));
-      if (!isStream(answer)) throw errorFromAnswer(asked, answer);
+      const answer = await this.#authenticated(asked, (session) => this.#openWatch(options, session));
+      if (!('stream' in answer)) throw errorFromAnswer(asked, answer);
       options.onOpen?.();
-      yield* watchEvents(asked, answer);
+      for await (const lines of linesOf(answer.stream)) {
+        for (const line of lines) yield parseJson<WatchEvent>(asked, line);
+      }
     } catch (error) {
-      if (!options.signal?.aborted) throw error;
+      if (!options.signal?.aborted) throw asApiError(asked, error);
     }
   }
 
-  async close(): Promise<void> {
-    await this.#connections.close();
+  close(graceMs?: number): Promise<void> {
+    return this.#sessions.close(graceMs);
   }
 
-  #exchange(options: RequestOptions, credentials: Credentials): Promise<Answer> {
-    const contentType = options.body === undefined ? undefined : contentTypeOf(options);
-    const sent = exchange(this.#connections.for(credentials).requests, {
-      origin: this.#origin,
-      method: options.method,
-      path: this.#prefix + options.path + queryString(options.query),
-      headers: this.#headers.of(credentials, options.metadataOnly ?? false, contentType),
-      body: options.body === undefined ? undefined : JSON.stringify(options.body),
-      timeoutMs: options.timeoutMs ?? REQUEST_TIMEOUT_MS,
-      signal: options.signal,
-    });
-    return this.#observed({ ...options, isWatch: false }, sent);
+  #exchange(options: RequestOptions, session: Session): Promise<Answer> {
+    const { timeoutMs = REQUEST_TIMEOUT_MS, signal } = options;
+    const answer = withinLimit({ timeoutMs, signal }, async (limit) =>
+      readAnswer(await session.connections.requests.request(this.#onTheWire(options, session, limit))),
+    );
+    return this.#observed({ ...options, isWatch: false }, answer);
   }
 
-  #openWatch(options: WatchOptions, credentials: Credentials): Promise<Stream | Answer> {
-    const opened = openStream(this.#connections.for(credentials).watches, {
-      origin: this.#origin,
-      method: 'GET',
-      path: this.#prefix + options.path + queryString({ ...options.query, watch: 1 }),
-      headers: this.#headers.of(credentials, options.metadataOnly ?? false, undefined),
-      timeoutMs: options.connectTimeoutMs ?? WATCH_CONNECT_TIMEOUT_MS,
-      signal: options.signal,
+  #openWatch(options: WatchOptions, session: Session): Promise<OpenStream | Answer> {
+    const { connectTimeoutMs: timeoutMs = WATCH_CONNECT_TIMEOUT_MS, signal } = options;
+    const query = { ...options.query, watch: 1 };
+    const request = { ...options, method: 'GET', query } as const;
+    const answer = withinLimit({ timeoutMs, signal }, async (limit) => {
+      const response = await session.connections.watches.request(this.#onTheWire(request, session, limit));
+      if (response.statusCode !== 200) return readAnswer(response);
+      if (signal) addAbortSignal(signal, response.body);
+      return { status: 200, stream: response.body };
     });
-    return this.#observed({ method: 'GET', path: options.path, isWatch: true }, opened);
+    return this.#observed({ ...request, isWatch: true }, answer);
+  }
+
+  #onTheWire(options: RequestOptions, session: Session, signal: AbortSignal): Dispatcher.RequestOptions {
+    const { method, path, query, body, metadataOnly = false } = options;
+    return {
+      origin: this.#origin,
+      method,
+      path: this.#prefix + path + queryString(query),
+      headers: {
+        accept: acceptHeader(metadataOnly),
+        'user-agent': this.#userAgent,
+        ...(body !== undefined && { 'content-type': contentTypeOf(options) }),
+        ...session.headers,
+      },
+      body: body === undefined ? null : JSON.stringify(body),
+      signal,
+      // The time limit is ours: it counts from the call, and it is exact.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    };
   }
 
   async #observed<A extends { readonly status: number }>(
@@ -168,91 +198,79 @@ class DirectClient implements KubernetesClient {
     }
   }
 
-  /** Asks with the credentials in hand and, where they are rejected and others can be had, once more with those. */
+  /** Asks, and where its credentials are rejected and there are others, asks once more. @throws ApiError */
   async #authenticated<A extends { readonly status: number }>(
     asked: string,
-    ask: (credentials: Credentials) => Promise<A>,
+    ask: (session: Session) => Promise<A>,
   ): Promise<A> {
-    const credentials = this.#credentials.kept ?? (await this.#obtain(asked, () => this.#credentials.read()));
-    const answer = await failing(asked, ask(credentials));
-    if (answer.status !== 401) return answer;
-    const others = await this.#obtain(asked, () => this.#credentials.otherThan(credentials));
-    return others ? failing(asked, ask(others)) : answer;
-  }
-
-  async #obtain<C>(asked: string, obtain: () => Promise<C>): Promise<C> {
     try {
-      return await obtain();
+      const session = await withCredentials(asked, () => this.#sessions.current());
+      const answer = await ask(session);
+      if (answer.status !== 401) return answer;
+      const other = await withCredentials(asked, () => this.#sessions.otherThan(session));
+      return other ? await ask(other) : answer;
     } catch (error) {
-      throw errorFromCredentials(asked, error);
+      throw asApiError(asked, error);
     }
   }
 }
 
-/** The transport of the current credentials: another one only where the TLS settings have changed. */
-class Connections {
-  readonly #target: TransportTarget;
-  #transport: Transport | undefined;
-  #openedWith: Credentials | undefined;
-  #closed: Promise<void> | undefined;
-
-  constructor(target: TransportTarget) {
-    this.#target = target;
-  }
-
-  for(credentials: Credentials): Transport {
-    if (this.#transport && this.#openedWith === credentials) return this.#transport;
-    if (this.#transport && this.#openedWith && sameTls(this.#openedWith, credentials)) {
-      this.#openedWith = credentials;
-      return this.#transport;
-    }
-    if (this.#transport) closeTransport(this.#transport).catch(() => undefined);
-    this.#openedWith = credentials;
-    this.#transport = openTransport(this.#target, credentials.tls);
-    return this.#transport;
-  }
-
-  close(): Promise<void> {
-    this.#closed ??= this.#transport ? closeTransport(this.#transport) : Promise.resolve();
-    return this.#closed;
+async function withCredentials<S>(asked: string, read: () => S | Promise<S>): Promise<S> {
+  try {
+    return await read();
+  } catch (error) {
+    throw errorFromCredentials(asked, error);
   }
 }
 
-function sameTls(one: Credentials, other: Credentials): boolean {
-  return tlsFingerprint(one.tls) === tlsFingerprint(other.tls);
+interface Limit {
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal | undefined;
 }
 
-/** Headers vary only by credentials, Accept and Content-Type: each combination is built once. */
-class HeaderCache {
-  readonly #userAgent: string;
-  readonly #built = new WeakMap<Credentials, Map<string, Record<string, string>>>();
-
-  constructor(userAgent: string) {
-    this.#userAgent = userAgent;
-  }
-
-  of(
-    credentials: Credentials,
-    metadataOnly: boolean | 'list',
-    contentType: ContentType | undefined,
-  ): Record<string, string> {
-    let ofCredentials = this.#built.get(credentials);
-    if (!ofCredentials)
-      this.#built.set(credentials, (ofCredentials = new Map<string, Record<string, string>>()));
-    const variant = `${metadataOnly} ${contentType ?? ''}`;
-    let headers = ofCredentials.get(variant);
-    if (!headers) ofCredentials.set(variant, (headers = this.#build(credentials, metadataOnly, contentType)));
-    return headers;
-  }
-
-  #build(credentials: Credentials, metadataOnly: boolean | 'list', contentType: ContentType | undefined) {
-    return {
-      accept: acceptHeader(metadataOnly),
-      'user-agent': this.#userAgent,
-      ...(contentType && { 'content-type': contentType }),
-      ...credentials.headers,
+/**
+ * Ends the work after a time, or by the caller's signal. It does not wait for undici, which looks at the signal of a
+ * request only once that has its turn on a connection.
+ */
+function withinLimit<A>({ timeoutMs, signal }: Limit, work: (signal: AbortSignal) => Promise<A>): Promise<A> {
+  if (signal?.aborted) return Promise.reject(new Error('aborted'));
+  const ending = new AbortController();
+  return new Promise((resolve, reject) => {
+    const end = (reason: Error): void => {
+      reject(reason);
+      ending.abort(reason);
     };
+    const onAbort = (): void => end(new Error('aborted'));
+    const timer = setTimeout(() => end(new Error(`no response within ${timeoutMs} ms`)), timeoutMs);
+    signal?.addEventListener('abort', onAbort);
+    work(ending.signal)
+      .then(resolve, reject)
+      .finally(() => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', onAbort);
+      });
+  });
+}
+
+async function readAnswer({ statusCode, headers, body }: Dispatcher.ResponseData): Promise<Answer> {
+  const retryAfter = [headers['retry-after']].flat()[0];
+  return { status: statusCode, retryAfter, body: await body.text() };
+}
+
+/**
+ * The whole lines of each chunk. Not Node's readline, which ends a line at U+2028 too, and JSON may have that in a
+ * string.
+ */
+async function* linesOf(stream: Readable): AsyncGenerator<string[]> {
+  let begun = '';
+  const chunks: AsyncIterable<string> = stream.setEncoding('utf8');
+  for await (const chunk of chunks) {
+    begun += chunk;
+    const lines = begun.split('\n');
+    begun = lines.pop() ?? '';
+    yield lines.filter((line) => line !== '');
   }
+  if (begun !== '') throw new Error('the watch ended in the middle of an event');
 }
 
 /** Source: the Kubernetes API concepts page, "Metadata-only fetches". */
@@ -262,50 +280,15 @@ function acceptHeader(metadataOnly: boolean | 'list'): string {
   return `application/json;as=${kind};v=v1;g=meta.k8s.io`;
 }
 
-function contentTypeOf(options: RequestOptions): ContentType {
-  return (
-    options.contentType ?? (options.method === 'PATCH' ? 'application/merge-patch+json' : 'application/json')
+function contentTypeOf({ contentType, method }: RequestOptions): ContentType {
+  return contentType ?? (method === 'PATCH' ? 'application/merge-patch+json' : 'application/json');
+}
+
+function queryString(query: Query = {}): string {
+  const parts = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined ? [] : `${name}=${encodeURIComponent(value)}`,
   );
-}
-
-function queryString(query: Query | undefined): string {
-  if (!query) return '';
-  const parts: string[] = [];
-  for (const [name, value] of Object.entries(query)) {
-    if (value !== undefined) parts.push(`${name}=${encodeURIComponent(value)}`);
-  }
   return parts.length === 0 ? '' : `?${parts.join('&')}`;
-}
-
-async function failing<A>(asked: string, answer: Promise<A>): Promise<A> {
-  try {
-    return await answer;
-  } catch (error) {
-    throw errorFromFailure(asked, error);
-  }
-}
-
-async function* watchEvents(asked: string, stream: Stream): AsyncGenerator<WatchEvent> {
-  try {
-    const splitter = new LineSplitter();
-    for (let chunks = await read(asked, stream); chunks; chunks = await read(asked, stream)) {
-      for (const chunk of chunks) {
-        for (const line of splitter.push(chunk)) yield parseJson<WatchEvent>(asked, line);
-      }
-    }
-    if (splitter.inMidLine)
-      throw errorFromFailure(asked, new Error('the watch ended in the middle of an event'));
-  } finally {
-    stream.destroy();
-  }
-}
-
-function read(asked: string, stream: Stream): Promise<readonly Buffer[] | undefined> {
-  return failing(asked, stream.read());
-}
-
-function isStream(answer: Stream | Answer): answer is Stream {
-  return 'read' in answer;
 }
 
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the API server answers in the shape that it documents
@@ -313,7 +296,12 @@ function parseJson<T>(asked: string, text: string): T {
   try {
     // eslint-disable-next-line @typescript-eslint/no-unsafe-return -- see above
     return JSON.parse(text);
-  } catch (error) {
-    throw errorFromFailure(asked, new Error('the answer is not JSON', { cause: error }));
+  } catch {
+    // Without its cause, whose message quotes the answer.
+    throw errorFromFailure(asked, new Error('the response is not JSON'));
   }
+}
+
+function asApiError(asked: string, error: unknown): ApiError {
+  return error instanceof ApiError ? error : errorFromFailure(asked, error);
 }

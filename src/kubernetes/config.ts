@@ -7,7 +7,7 @@ import { ConfigurationError } from '../contract/configuration-error.ts';
 export { ConfigurationError };
 
 export interface ClusterChoice {
-  /** `--run-outside-cluster`: never use a pod's own service account. */
+  /** `--run-outside-cluster`: never use a Pod's own service account. */
   readonly outsideCluster?: boolean | undefined;
   /** `--kubeconfig FILE`, or several as in KUBECONFIG. */
   readonly kubeconfig?: string | undefined;
@@ -18,8 +18,8 @@ export interface ClusterChoice {
 const SERVICE_ACCOUNT_TOKEN = '/var/run/secrets/kubernetes.io/serviceaccount/token';
 
 /**
- * The cluster to work on: the flag's file, else those of KUBECONFIG, else the pod's own service account (unless
- * told to run outside), else `~/.kube/config`.
+ * The cluster to work on: the flag's file, else those of KUBECONFIG, else the Pod's own service account (unless
+ * it is to run outside), else `~/.kube/config`.
  * @throws ConfigurationError
  */
 export function loadKubeConfig(choice: ClusterChoice): KubeConfig {
@@ -30,7 +30,7 @@ export function loadKubeConfig(choice: ClusterChoice): KubeConfig {
   const file = env['HOME'] ? path.join(env['HOME'], '.kube', 'config') : undefined;
   if (file && existsSync(file)) return loadFiles([file], file);
   throw new ConfigurationError(
-    `no cluster to work on: not in a pod, KUBECONFIG is not set and ${file ?? '~/.kube/config'} does not exist; give --kubeconfig FILE`,
+    `no cluster configured: not running in a Pod, KUBECONFIG is not set, and ${file ?? '~/.kube/config'} does not exist; set --kubeconfig FILE`,
   );
 }
 
@@ -41,12 +41,12 @@ function filesOf(list: string): string[] {
 function loadServiceAccount(): KubeConfig {
   if (!existsSync(SERVICE_ACCOUNT_TOKEN)) {
     throw new ConfigurationError(
-      `this pod has no service-account token (${SERVICE_ACCOUNT_TOKEN}): set automountServiceAccountToken: true, or give --kubeconfig FILE`,
+      `this Pod has no service account token (${SERVICE_ACCOUNT_TOKEN}): set automountServiceAccountToken: true, or set --kubeconfig FILE`,
     );
   }
   const config = new KubeConfig();
   config.loadFromCluster();
-  return checked(config, "the pod's service account");
+  return checked(config, "the Pod's service account");
 }
 
 /** As kubectl does, what an earlier file says wins, and of several files the missing ones are passed over. */

@@ -1,3 +1,5 @@
+import { z } from 'zod';
+
 /** What an answer of the API server means for whoever asked; see the table in docs/architecture.md. */
 export type ApiErrorClass =
   /** 404 whose Status names an object: the resource itself, or the namespace it was to be created in. */
@@ -19,22 +21,34 @@ export type ApiErrorClass =
   /** 410: the resourceVersion or the continue token is too old. */
   | 'expired';
 
-/** Source: apimachinery, `metav1.StatusCause`. */
-export interface StatusCause {
-  readonly reason?: string;
-  readonly message?: string;
-  readonly field?: string;
-}
+/** A field of the wrong type counts as absent: proxies and webhooks answer, too. */
+const text = z.string().optional().catch(undefined);
+const number = z.number().optional().catch(undefined);
+
+const STATUS_CAUSE = z.object({ reason: text, message: text, field: text });
+
+const STATUS_DETAILS = z.object({
+  name: text,
+  group: text,
+  kind: text,
+  uid: text,
+  causes: z.array(STATUS_CAUSE).optional().catch(undefined),
+  retryAfterSeconds: number,
+});
+
+/** As far as we read it. */
+const STATUS = z.object({
+  kind: z.literal('Status'),
+  message: text,
+  reason: text,
+  code: number,
+  details: STATUS_DETAILS.optional().catch(undefined),
+});
 
 /** Source: apimachinery, `metav1.StatusDetails`; `kind` is the plural for most errors, the Kind for 422. */
-export interface StatusDetails {
-  readonly name?: string;
-  readonly group?: string;
-  readonly kind?: string;
-  readonly uid?: string;
-  readonly causes?: readonly StatusCause[];
-  readonly retryAfterSeconds?: number;
-}
+export type StatusDetails = z.infer<typeof STATUS_DETAILS>;
+/** Source: apimachinery, `metav1.Status`. */
+type Status = z.infer<typeof STATUS>;
 
 export interface ApiErrorFields {
   /** Undefined where no answer came. */
@@ -68,14 +82,6 @@ export class ApiError extends Error {
   }
 }
 
-/** A `metav1.Status` as far as we read it. */
-export interface Status {
-  readonly message?: string;
-  readonly reason?: string;
-  readonly code?: number;
-  readonly details?: StatusDetails;
-}
-
 export interface FailedAnswer {
   readonly status: number;
   /** Value of the Retry-After header, if any. */
@@ -84,25 +90,16 @@ export interface FailedAnswer {
 }
 
 /** @param request What was asked, for people: `PATCH /api/v1/namespaces/default/pods/web`. */
-export function errorFromAnswer(request: string, answer: FailedAnswer): ApiError {
-  const status = parseStatus(answer.body);
-  const words = status?.message ?? answer.body;
-  return errorFromStatus(request, {
-    code: answer.status,
-    status: status ?? { message: words },
-    isStatus: status !== undefined,
-    retryAfter: answer.retryAfter,
-  });
+export function errorFromAnswer(request: string, { status: code, retryAfter, body }: FailedAnswer): ApiError {
+  const status = parseStatus(body);
+  return errorFromStatus(request, { code, status, words: status ? status.message : body, retryAfter });
 }
 
 /** The error behind an ERROR event of a watch, whose object is a Status. */
 export function errorFromWatchEvent(request: string, object: unknown): ApiError {
   const status = asStatus(object);
-  return errorFromStatus(request, {
-    code: status?.code ?? 500,
-    status: status ?? { message: 'the watch ended with an error that is not a Status' },
-    isStatus: status !== undefined,
-  });
+  const words = status ? status.message : 'the watch ended with an error that is not a Status';
+  return errorFromStatus(request, { code: status?.code ?? 500, status, words });
 }
 
 /** The error where no answer came, or only a part of one: reset, refused, time-out, bad TLS. */
@@ -112,44 +109,45 @@ export function errorFromFailure(request: string, cause: unknown): ApiError {
 
 /** The error where no credentials could be had: a missing token file, an exec plugin that fails. */
 export function errorFromCredentials(request: string, cause: unknown): ApiError {
-  const words = `no credentials: ${oneLine(failureText(cause))}; check the kubeconfig's user`;
-  return new ApiError(`${request}: ${words}`, { classification: 'access-denied', cause });
+  // What a plugin prints holds the token, and the message of a SyntaxError quotes it.
+  const safe = cause instanceof SyntaxError ? new Error('the exec plugin did not print JSON') : cause;
+  const words = `no credentials: ${oneLine(failureText(safe))}; check the kubeconfig's user`;
+  return new ApiError(`${request}: ${words}`, { classification: 'access-denied', cause: safe });
 }
 
 interface Judged {
   readonly code: number;
-  readonly status: Status;
-  /** Whether the body was a Status; else a proxy, or the mux of the API server, has answered. */
-  readonly isStatus: boolean;
+  /** Undefined where a proxy, or the mux of the API server, has answered. */
+  readonly status: Status | undefined;
+  readonly words: string | undefined;
   readonly retryAfter?: string | undefined;
 }
 
-function errorFromStatus(request: string, judged: Judged): ApiError {
-  const { code, status } = judged;
-  const retryAfterMs = parseRetryAfter(judged.retryAfter) ?? secondsToMs(status.details?.retryAfterSeconds);
-  const words = oneLine(status.message ?? '');
-  return new ApiError(`${request}: ${code}${words === '' ? '' : ` ${words}`}`, {
+function errorFromStatus(request: string, { code, status, words = '', retryAfter }: Judged): ApiError {
+  const { reason, details } = status ?? {};
+  const retryAfterMs = parseRetryAfter(retryAfter) ?? secondsToMs(details?.retryAfterSeconds);
+  const classification = classify(code, status, retryAfterMs);
+  return new ApiError(`${request}: ${code} ${oneLine(words)}`.trimEnd(), {
     status: code,
-    reason: status.reason,
-    details: status.details,
+    reason,
+    details,
     retryAfterMs,
-    classification: classify(judged, retryAfterMs),
+    classification,
   });
 }
 
-function classify(judged: Judged, retryAfterMs: number | undefined): ApiErrorClass {
-  const { code, status } = judged;
+function classify(code: number, status: Status | undefined, retryAfterMs: number | undefined): ApiErrorClass {
   if (code === 429 || code >= 500) return retryAfterMs === undefined ? 'unavailable' : 'retry-after';
   switch (code) {
     case 401:
     case 407:
       return 'access-denied';
     case 403:
-      return judged.isStatus ? classifyForbidden(status) : 'access-denied';
+      return status ? classifyForbidden(status) : 'access-denied';
     case 404:
-      return status.details?.name ? 'not-found' : 'api-missing';
+      return status?.details?.name ? 'not-found' : 'api-missing';
     case 409:
-      return status.reason === 'AlreadyExists' ? 'already-exists' : 'conflict';
+      return status?.reason === 'AlreadyExists' ? 'already-exists' : 'conflict';
     case 412:
       return 'conflict';
     case 410:
@@ -162,7 +160,7 @@ function classify(judged: Judged, retryAfterMs: number | undefined): ApiErrorCla
 }
 
 /**
- * The authorizer and admission share code, reason and shape: only the words tell them apart. Sources: apiserver,
+ * The authorizer and admission share code, reason and shape: only the message distinguishes them. Sources: apiserver,
  * `responsewriters.Forbidden`; RBAC's escalation check, `NewForbidden(... attempting to grant RBAC permissions)`;
  * the OwnerReferencesPermissionEnforcement plugin.
  */
@@ -179,12 +177,11 @@ function classifyForbidden(status: Status): ApiErrorClass {
 }
 
 /** A UID in a patch is a precondition, but its failure is answered as an attempt to change the UID. */
-function isUidMismatch(status: Status): boolean {
-  return status.details?.causes?.some(({ field }) => field === 'metadata.uid') ?? false;
+function isUidMismatch(status: Status | undefined): boolean {
+  return status?.details?.causes?.some(({ field }) => field === 'metadata.uid') ?? false;
 }
 
 function parseStatus(body: string): Status | undefined {
-  if (!body.startsWith('{')) return undefined;
   try {
     return asStatus(JSON.parse(body));
   } catch {
@@ -193,39 +190,7 @@ function parseStatus(body: string): Status | undefined {
 }
 
 function asStatus(value: unknown): Status | undefined {
-  if (!isRecord(value) || value['kind'] !== 'Status') return undefined;
-  const { message, reason, code, details } = value;
-  return {
-    ...(typeof message === 'string' && { message }),
-    ...(typeof reason === 'string' && { reason }),
-    ...(typeof code === 'number' && { code }),
-    ...(isRecord(details) && { details: parseDetails(details) }),
-  };
-}
-
-function parseDetails(raw: Record<string, unknown>): StatusDetails {
-  const { name, group, kind, uid, causes, retryAfterSeconds } = raw;
-  return {
-    ...(typeof name === 'string' && { name }),
-    ...(typeof group === 'string' && { group }),
-    ...(typeof kind === 'string' && { kind }),
-    ...(typeof uid === 'string' && { uid }),
-    ...(Array.isArray(causes) && { causes: causes.filter(isRecord).map(parseCause) }),
-    ...(typeof retryAfterSeconds === 'number' && { retryAfterSeconds }),
-  };
-}
-
-function parseCause(raw: Record<string, unknown>): StatusCause {
-  const { reason, message, field } = raw;
-  return {
-    ...(typeof reason === 'string' && { reason }),
-    ...(typeof message === 'string' && { message }),
-    ...(typeof field === 'string' && { field }),
-  };
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return STATUS.safeParse(value).data;
 }
 
 /** Retry-After is a number of seconds or an HTTP date (RFC 9110, 10.2.3). */
@@ -249,9 +214,18 @@ function failureText(cause: unknown): string {
   return Array.isArray(errors) ? errors.map(failureText).join('; ') : String(name);
 }
 
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}
+
 const LONGEST_WORDS = 2000;
 
 function oneLine(words: string): string {
   const flat = words.replace(/\s+/g, ' ').trim();
   return flat.length > LONGEST_WORDS ? `${flat.slice(0, LONGEST_WORDS)}…` : flat;
+}
+
+/** Whether the API server's answer means one of these. */
+export function isOf(error: unknown, ...classes: readonly ApiErrorClass[]): error is ApiError {
+  return error instanceof ApiError && classes.includes(error.classification);
 }

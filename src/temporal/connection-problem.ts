@@ -15,52 +15,52 @@ interface Known extends ConnectionProblem {
 const KNOWN: readonly Known[] = [
   {
     sign: /InvalidCertificate\(UnknownIssuer\)/,
-    words: 'its certificate is from an unknown authority',
-    advice: 'TEMPORAL_TLS_SERVER_CA_CERT_PATH names the file of the authority',
+    words: 'its certificate is signed by an unknown authority',
+    advice: 'set TEMPORAL_TLS_SERVER_CA_CERT_PATH to the certificate of that authority',
     mayPass: true,
   },
   {
     sign: /NotValidForName/,
     words: 'its certificate is for another host name',
-    advice: 'TEMPORAL_ADDRESS, or TEMPORAL_TLS_SERVER_NAME, says the name',
+    advice: 'correct TEMPORAL_ADDRESS, or set TEMPORAL_TLS_SERVER_NAME',
     mayPass: true,
   },
   {
     sign: /InvalidCertificate\((?:Expired|NotValidYet)/,
-    words: 'its certificate is not valid now',
+    words: 'its certificate has expired or is not valid yet',
     advice: 'renew it, or correct the clock',
     mayPass: true,
   },
   {
     sign: /fatal alert: CertificateRequired/,
-    words: 'it wants a client certificate',
-    advice: 'TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH name one',
+    words: 'it requires a client certificate',
+    advice: 'set TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH',
     mayPass: true,
   },
   {
     sign: /fatal alert: \w*(?:Certificate|CA|Decrypt)/i,
-    words: 'it refuses the client certificate',
-    advice: 'TEMPORAL_TLS_CLIENT_CERT_PATH names one that it knows',
+    words: 'it rejects the client certificate',
+    advice: 'set TEMPORAL_TLS_CLIENT_CERT_PATH to one that it trusts',
     mayPass: true,
   },
   {
     sign: /PrivateKeyParseError|KeyMismatch|CertificateParseError/,
-    words: 'client certificate and key cannot be used together',
+    words: 'the client certificate or its key is invalid, or they do not match',
     advice: 'correct TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH',
     mayPass: false,
   },
   {
     // Who refuses a certificate may close before what it says about it is read.
     sign: /ConnectionReset|broken pipe|connection closed|UnexpectedEof|CloseNotify/i,
-    words: 'it hung up',
+    words: 'it closed the connection',
     advice:
-      'perhaps it wants TLS (TEMPORAL_TLS=true), or a client certificate (TEMPORAL_TLS_CLIENT_CERT_PATH) that it knows',
+      'it may require TLS (TEMPORAL_TLS=true), or a client certificate that it trusts (TEMPORAL_TLS_CLIENT_CERT_PATH)',
     mayPass: true,
   },
   {
     sign: /ConnectionRefused|Connection refused/,
     words: 'connection refused',
-    advice: 'TEMPORAL_ADDRESS says where it is',
+    advice: 'check TEMPORAL_ADDRESS',
     mayPass: true,
   },
 ];
@@ -77,10 +77,10 @@ export function connectionProblem(message: string): ConnectionProblem {
   if (REFUSED_CREDENTIALS.test(line)) {
     const [, said = 'no reason given'] = /message: "([^"]*)"/.exec(line) ?? [];
     return {
-      words: `it refuses the credentials: ${said}`,
-      advice: 'TEMPORAL_API_KEY has the key',
+      words: `it rejects the credentials: ${said}`,
+      advice: 'check TEMPORAL_API_KEY',
       mayPass: true,
     };
   }
-  return { words: line, advice: 'TEMPORAL_ADDRESS says where it is', mayPass: true };
+  return { words: line, advice: 'check TEMPORAL_ADDRESS', mayPass: true };
 }

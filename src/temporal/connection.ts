@@ -32,14 +32,14 @@ export async function connectToTemporal(request: ConnectRequest): Promise<Native
       const { words, advice, mayPass } = connectionProblem(message);
       const where = `Temporal at ${address} cannot be reached (${words})`;
       if (!mayPass) throw new ConfigurationError(`${where}; ${advice}`);
-      return `${where}: waiting for it; ${advice}`;
+      return `${where}: retrying; ${advice}`;
     },
   );
   await persistently(
     request,
     () => registerSearchAttributes(connection, namespace),
     (message) =>
-      `Temporal at ${address} cannot be used, namespace "${namespace}" (${message}): waiting; TEMPORAL_NAMESPACE says which`,
+      `Temporal at ${address} cannot be used with namespace "${namespace}" (${message}): retrying; check TEMPORAL_NAMESPACE`,
   );
   return connection;
 }

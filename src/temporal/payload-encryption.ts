@@ -58,7 +58,7 @@ function decrypted(payload: Payload, keys: ReadonlyMap<string, KeyObject>): Payl
     return PayloadMessage.decode(opened(Buffer.from(payload.data ?? []), key));
   } catch (cause) {
     throw new Error(
-      `a payload cannot be decrypted with key "${id}": another key has that id, or it was changed`,
+      `a payload cannot be decrypted with key "${id}": a different key has this ID, or the payload was modified`,
       {
         cause,
       },

@@ -20,7 +20,7 @@ export interface PayloadKeys {
 export async function readPayloadKeys(file: string): Promise<PayloadKeys> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     const words = error instanceof Error ? error.message : String(error);
-    throw new ConfigurationError(`payload keys ${file}: ${words}; name a readable file of keys`);
+    throw new ConfigurationError(`payload keys ${file}: ${words}; specify a readable file`);
   });
   try {
     return parsePayloadKeys(text);
@@ -38,7 +38,7 @@ const KEY_BYTES = 32;
 
 /**
  * A key a line: its id, a space, and its 32 bytes in base64. The first encrypts, all decrypt. The word `plain` on a
- * line before the keys: nothing is encrypted, all decrypt. Lines that are empty or begin with `#` are passed over.
+ * line before the keys: nothing is encrypted, all decrypt. Empty lines and lines that begin with `#` are ignored.
  *
  * @throws KeysProblem
  */
@@ -50,17 +50,17 @@ export function parsePayloadKeys(text: string): PayloadKeys {
   const isPlain = lines[0]?.words === PLAIN;
   const keys = lines.slice(isPlain ? 1 : 0).map(keyFrom);
   const decryptWith = new Map(keys.map(({ id, key }) => [id, key]));
-  if (decryptWith.size < keys.length) throw new KeysProblem('two keys have the same id; give each its own');
-  if (keys.length === 0) throw new KeysProblem(`it has no key; ${ADVICE}`);
+  if (decryptWith.size < keys.length) throw new KeysProblem('two keys have the same ID; use different IDs');
+  if (keys.length === 0) throw new KeysProblem(`it contains no key; ${ADVICE}`);
   return { encryptWith: isPlain ? undefined : keys[0], decryptWith };
 }
 
-const ADVICE = 'write a line of an id, a space, and what `openssl rand -base64 32` prints';
+const ADVICE = 'write a line with an ID, a space, and the output of `openssl rand -base64 32`';
 
 function keyFrom({ words, number }: { words: string; number: number }): PayloadKey {
   const [id = '', encoded = '', ...more] = words.split(/\s+/);
   const bytes = Buffer.from(encoded, 'base64');
-  // Node passes over what is not base64: a key with a slip of the pen would be another key.
+  // Node ignores characters that are not base64: a key with a typo would be a different key.
   const isKey = bytes.length === KEY_BYTES && bytes.toString('base64') === encoded && more.length === 0;
   if (!isKey || !/^[\w.-]{1,63}$/.test(id)) throw new KeysProblem(`line ${number} is no key; ${ADVICE}`);
   return { id, key: createSecretKey(bytes) };

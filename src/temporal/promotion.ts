@@ -10,7 +10,7 @@ export interface Promotion {
   readonly taskQueue: string;
   /** How long the runs of other versions may take to end. */
   readonly waitForDrainMs: number;
-  /** Whether those that are then still open are started afresh. */
+  /** Whether those that are then still open are started over. */
   readonly moveOpenRuns: boolean;
   readonly log: Logger;
   readonly clock: Clock;
@@ -43,32 +43,40 @@ export async function promote(promotion: Promotion): Promise<void> {
   await workersAreThere(promotion);
   await makeCurrent(promotion);
   if (promotion.waitForDrainMs > 0 || promotion.moveOpenRuns) await drain(promotion);
-  else await tellWhatIsOpen(promotion);
+  else await logOpenRuns(promotion);
 }
 
 async function workersAreThere(promotion: Promotion): Promise<void> {
   const { versions, version, taskQueue } = promotion;
   await untilSeen(promotion, async (say) => {
-    if ((await versions.served()).has(version.buildId)) return true;
-    const others = ((await versions.routing())?.buildIds ?? []).filter((each) => each !== version.buildId);
-    const known = others.length === 0 ? '' : `; other known versions: ${others.join(', ')}`;
-    say(`waiting for workers of ${nameOf(version)}: none asks task queue "${taskQueue}" for work${known}`);
+    if (!(await versions.served()).has(version.buildId)) say(await missingWorkers(promotion));
+    else if (await versions.isRegistered(version.buildId)) return true;
+    else say(`waiting until Temporal has registered task queue "${taskQueue}" for ${nameOf(version)}`);
     return undefined;
   });
+}
+
+async function missingWorkers({ versions, version, taskQueue }: Promotion): Promise<string> {
+  const others = ((await versions.routing())?.buildIds ?? []).filter((each) => each !== version.buildId);
+  const known = others.length === 0 ? '' : `; other known versions: ${others.join(', ')}`;
+  return `waiting for workers of ${nameOf(version)}: none polls task queue "${taskQueue}"${known}`;
 }
 
 async function makeCurrent(promotion: Promotion): Promise<void> {
   const { log, version } = promotion;
   const before = await routingOf(promotion);
   if (before.current === version.buildId) {
-    log.info({}, `${nameOf(version)} was current already: nothing was changed`);
+    log.info({}, `${nameOf(version)} is already current: nothing changed`);
     return;
   }
   await change(promotion, before);
-  log.info({}, `${nameOf(version)} is current: new runs begin on it (before: ${before.current ?? 'none'})`);
+  log.info(
+    {},
+    `${nameOf(version)} is now current: new runs start on it (before: ${before.current ?? 'none'})`,
+  );
 }
 
-/** Of a new version, Temporal learns the task queues a little after its workers have asked for work. */
+/** Of a new version, Temporal learns the deployment and the task queues a little after its workers have asked for work. */
 const KNOWN_WITHIN_MS = 60_000;
 
 /** Where somebody else was first, it is for a person to say which of the two is to be. */
@@ -81,26 +89,35 @@ async function change(promotion: Promotion, before: Routing): Promise<void> {
     if (answer === 'current') return answer;
     now = await routingOf(promotion);
     if (now.current !== before.current || clock.now() >= deadline) return answer;
-    say(`waiting until Temporal takes ${nameOf(version)}: it says "${answer.refused}"`);
+    say(`waiting until Temporal accepts ${nameOf(version)}: it responds "${answer.refused}"`);
     return undefined;
   });
   // At the second: an answer that was lost, or another promotion of the same version.
   if (end === 'current' || now.current === version.buildId) return;
   if (now.current === before.current) {
-    throw new PromotionFailed(`${nameOf(version)} was not made current: Temporal says "${end.refused}"`);
+    throw new PromotionFailed(
+      `${nameOf(version)} could not be made current: Temporal responds "${end.refused}"`,
+    );
   }
   throw new PromotionFailed(
-    `${now.current ?? 'no version'} was made current meanwhile by ${now.changedBy}, and ${nameOf(version)} was not; promote it again if it is to be`,
+    `${now.current ?? 'no version'} was made current by ${now.changedBy} in the meantime, so ${nameOf(version)} is not current; if it should be, promote it again`,
   );
 }
 
-async function routingOf({ version, ...promotion }: Promotion): Promise<Routing> {
-  const routing = await untilSeen(promotion, async () => (await promotion.versions.routing()) ?? 'none');
-  if (routing !== 'none') return routing;
-  throw new PromotionFailed(`Temporal knows no deployment ${version.deploymentName} any more`);
+async function routingOf(promotion: Promotion): Promise<Routing> {
+  const { versions, version, clock } = promotion;
+  const deadline = clock.now() + KNOWN_WITHIN_MS;
+  return untilSeen(promotion, async (say) => {
+    const routing = await versions.routing();
+    if (routing !== undefined) return routing;
+    const unknown = `Temporal knows no deployment ${version.deploymentName}`;
+    if (clock.now() >= deadline) throw new PromotionFailed(unknown);
+    say(`waiting: ${unknown} yet`);
+    return undefined;
+  });
 }
 
-async function tellWhatIsOpen(promotion: Promotion): Promise<void> {
+async function logOpenRuns(promotion: Promotion): Promise<void> {
   const open = await untilSeen(promotion, () => openOnOthers(promotion));
   if (open.length > 0) promotion.log.info({}, inWords(open));
 }
@@ -117,19 +134,19 @@ async function drain(promotion: Promotion): Promise<void> {
       return clock.now() - emptySince >= SETTLED_MS || undefined;
     }
     emptySince = undefined;
-    if (clock.now() < deadline) say(`waiting for them to end: ${inWords(open)}`);
+    if (clock.now() < deadline) say(`waiting for runs to complete: ${inWords(open)}`);
     else if (moveOpenRuns) await move(promotion, open);
-    else throw new PromotionFailed(`${inWords(open)}; wait longer, or give --move-open-runs`);
+    else throw new PromotionFailed(`${inWords(open)}; wait longer, or use --move-open-runs`);
     return undefined;
   });
-  log.info({}, `no run is open on any other version than ${nameOf(version)}`);
+  log.info({}, `no run is open on a version other than ${nameOf(version)}`);
 }
 
 async function move({ versions, version, log }: Promotion, open: readonly OpenRun[]): Promise<void> {
   for (const run of open) {
     const reason = `moved from ${run.version} to ${nameOf(version)}`;
     const end = await versions.startAfresh(run, reason);
-    if (end === 'started') log.info({ workflowId: workflowIdFor(run.ref) }, `begun afresh: ${reason}`);
+    if (end === 'started') log.info({ workflowId: workflowIdFor(run.ref) }, `started over: ${reason}`);
   }
 }
 
@@ -159,7 +176,7 @@ function inWords(open: readonly OpenRun[]): string {
 function sentence(runs: readonly OpenRun[]): string {
   const [{ version, isServed } = { version: '', isServed: true }] = runs;
   const number = runs.length === 1 ? '1 run is' : `${runs.length} runs are`;
-  const served = isServed ? '' : ', which no worker serves any more';
+  const served = isServed ? '' : ', which has no workers any more';
   const more = runs.length > NAMED_AT_MOST ? [`${runs.length - NAMED_AT_MOST} more`] : [];
   const names = [...runs.slice(0, NAMED_AT_MOST).map(resourceOf), ...more];
   return `${number} open on ${version}${served} (${names.join(', ')})`;

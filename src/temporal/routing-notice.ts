@@ -22,7 +22,7 @@ export async function noticeRouting({ connection, namespace, taskQueue, version,
     const words = whyNoNewRuns(version, current);
     if (words !== undefined) log.warn({ taskQueue }, words);
   } catch (error) {
-    log.debug({ err: error }, 'Temporal did not tell which version of the workers is current');
+    log.debug({ err: error }, 'could not find out which worker version is current');
   }
 }
 
@@ -34,9 +34,9 @@ export function whyNoNewRuns(
   const isCurrent = current && `${nameOf(current)} is the current version`;
   if (version === undefined) {
     return (
-      isCurrent && `${isCurrent}, and this worker has none: no runs come to it; give it --worker-deployment`
+      isCurrent && `${isCurrent}, and this worker has no version, so it gets no runs; set --worker-deployment`
     );
   }
   if (current !== undefined && nameOf(current) === nameOf(version)) return undefined;
-  return `${isCurrent ?? 'no version is current'}: no new runs come to ${nameOf(version)} until it is promoted (durable-operator promote)`;
+  return `${isCurrent ?? 'no version is current'}: ${nameOf(version)} gets no new runs until it is promoted (durable-operator promote)`;
 }

@@ -16,7 +16,7 @@ export interface RunsOptions {
   readonly eager: boolean;
   /** Undefined: Temporal's own. */
   readonly dataConverter?: DataConverter;
-  /** Is told of each run that is started. */
+  /** Learns of each run that is started. */
   readonly telemetry: Pick<Telemetry, 'runStarted'>;
 }
 
@@ -28,25 +28,28 @@ export function temporalRuns(options: RunsOptions): Runs {
   const { connection, namespace, taskQueue, eager, dataConverter = {}, telemetry } = options;
   const client = new Client({ connection, namespace, dataConverter });
   return {
-    async start({ ref, workflowType, summary, reason, seen, neededSinceMs }: StartRequest) {
-      const input: RunInput = { ref, reason, seen };
+    async start({ ref, workflowType, summary, requestedAtMs, ...given }: StartRequest) {
+      const { reason } = given;
+      const input: RunInput = { ref, ...given };
       try {
         const run = await connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, () =>
           client.workflow.start(workflowType, {
             ...startOptionsFor({ ref, taskQueue, summary }),
             args: [input],
             requestEagerStart: eager,
-            // An open run is told; a closed one is followed by the next of the same id.
+            // An open run is signalled; a closed one is followed by the next of the same id.
             workflowIdConflictPolicy: 'FAIL',
           }),
         );
-        telemetry.runStarted({ ref, reason, runId: run.firstExecutionRunId, neededSinceMs });
+        telemetry.runStarted({ ref, reason, runId: run.firstExecutionRunId, requestedAtMs });
         return 'started';
       } catch (error) {
         if (error instanceof WorkflowExecutionAlreadyStartedError) return 'already-open';
         if (!lacksSearchAttributes(error)) throw unavailableOr(error);
         await registerSearchAttributes(connection, namespace);
-        throw new RunsUnavailable('search attributes were missing, and are registered', { cause: error });
+        throw new RunsUnavailable('search attributes were missing and have been registered; retrying', {
+          cause: error,
+        });
       }
     },
 
@@ -108,7 +111,7 @@ const NOT_NOW: ReadonlySet<number> = new Set([
   GRPC.unauthenticated,
 ]);
 
-/** They are registered at the operator's start; a database that was made anew since does not have them. */
+/** They are registered at the operator's start; a database that was recreated since does not have them. */
 function lacksSearchAttributes(error: unknown): boolean {
   const { code, message = '' } = grpcStatusOf(error) ?? {};
   return code === GRPC.invalidArgument && message.includes('search attribute');

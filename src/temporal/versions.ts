@@ -44,10 +44,19 @@ export interface Refusal {
 
 /** What Temporal knows of a deployment's versions. All of it throws RunsUnavailable where waiting helps. */
 export interface WorkerVersions {
-  /** Undefined where no worker of the deployment was ever there. */
+  /**
+   * Undefined where no worker of the deployment was ever there, and for a moment after each change: Temporal's own
+   * workflow of the deployment then continues as new, and cannot be queried.
+   */
   routing(): Promise<Routing | undefined>;
   /** The build ids whose workers have asked the task queue for all kinds of work in the last five minutes. */
   served(): Promise<ReadonlySet<string>>;
+  /**
+   * Whether Temporal has registered the task queue for the version, for workflows and for activities. It does so a
+   * little after the version's workers first ask for work. Until then, tasks go to workers without a version, even
+   * where the version is current.
+   */
+  isRegistered(buildId: string): Promise<boolean>;
   /** From now on new runs go to this version; refused where the routing was changed since it was read. */
   makeCurrent(buildId: string, since: Routing): Promise<'current' | Refusal>;
   /** The open runs of the task queue that are pinned to any other version, as of up to a few seconds ago. */
@@ -106,6 +115,15 @@ export function workerVersions(options: VersionsOptions): WorkerVersions {
       return new Set(forWorkflows.filter((buildId) => forActivities.includes(buildId)));
     },
 
+    async isRegistered(buildId) {
+      const request = { namespace, deploymentVersion: { deploymentName, buildId } };
+      const described = await within(CALL_TIMEOUT_MS, () =>
+        unlessNotFound(connection.workflowService.describeWorkerDeploymentVersion(request)),
+      );
+      const queues = (described?.versionTaskQueues ?? []).filter(({ name }) => name === taskQueue);
+      return Object.values(TASK_KIND).every((kind) => queues.some(({ type }) => Number(type) === kind));
+    },
+
     async makeCurrent(buildId, { token }) {
       const request = { namespace, deploymentName, buildId, conflictToken: token, identity: IDENTITY };
       try {
@@ -135,7 +153,7 @@ export function workerVersions(options: VersionsOptions): WorkerVersions {
         unlessNotFound(client.workflow.getHandle(workflowIdFor(ref), runId).describe()),
       );
       if (run?.status.name !== 'RUNNING') return 'had ended';
-      const input: RunInput = { ref, reason };
+      const input: RunInput = { ref, reason, first: { do: 'observe', because: reason } };
       // One that is encrypted cannot be read without the keys; the run goes on all the same.
       const summary = (await run.staticSummary().catch(() => undefined)) ?? displayName(ref);
       await within(CALL_TIMEOUT_MS, () =>
@@ -152,7 +170,7 @@ export function workerVersions(options: VersionsOptions): WorkerVersions {
 }
 
 /** `TaskQueueType` of temporal/api/enums/v1/task_queue.proto; the package's own enum cannot be imported by name. */
-const TASK_KIND = { workflow: 1, activity: 2 } as const;
+export const TASK_KIND = { workflow: 1, activity: 2 } as const;
 
 /**
  * The build ids of the deployment whose workers ask for one kind of task. The server forgets an asker after

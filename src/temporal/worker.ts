@@ -11,7 +11,7 @@ import type { DataConverter } from '@temporalio/common';
 import type { Logger } from '../contract/logger.ts';
 import { workflowBundle, type WorkflowBundle } from './bundle.ts';
 import type { WorkerVersion } from './versions.ts';
-import { withFastWorkflowThreads } from './workflow-threads.ts';
+import { withWorkflowThreads, type WorkflowThreads } from './workflow-threads.ts';
 
 /**
  * Workflow tasks at a time. An eager start is granted only while a slot is free, and a slot is freed only some
@@ -19,8 +19,8 @@ import { withFastWorkflowThreads } from './workflow-threads.ts';
  */
 const WORKFLOW_SLOTS = 200;
 const ACTIVITY_SLOTS = 100;
-/** Quick passes have a slot each of their own, besides those of durable ones. */
-export const PASSES_AT_ONCE = WORKFLOW_SLOTS + ACTIVITY_SLOTS;
+/** Local activities have slots of their own, besides those of regular ones. */
+export const STEPS_AT_ONCE = WORKFLOW_SLOTS + ACTIVITY_SLOTS;
 export const STARTS_UNDER_WAY = 10;
 
 /**
@@ -70,11 +70,11 @@ export interface WorkerRequest {
   readonly version?: WorkerVersion;
 }
 
-/** A worker for all workflows and activities. Shut down, it lets what is in hand end first. */
-export async function createWorker(request: WorkerRequest): Promise<Worker> {
+/** A worker for all workflows and activities. On shutdown, it completes work in progress first. */
+export async function createWorker(request: WorkerRequest, threads: WorkflowThreads): Promise<Worker> {
   const isPlain = request.dataConverter?.failureConverterPath === undefined;
   const bundle = await workflowBundle(isPlain ? 'readable' : 'in-payload');
-  return withFastWorkflowThreads(() => Worker.create(optionsFor(request, bundle)));
+  return withWorkflowThreads(threads, () => Worker.create(optionsFor(request, bundle)));
 }
 
 function optionsFor({ version, ...request }: WorkerRequest, workflowBundle: WorkflowBundle): WorkerOptions {

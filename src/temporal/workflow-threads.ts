@@ -17,14 +17,30 @@ export function workflowThreadProblem(nowMs = Date.now()): string | undefined {
   const [sinceMs = 0] = callBegan;
   const forMs = nowMs - sinceMs;
   if (sinceMs === 0 || forMs < STUCK_AFTER_MS) return undefined;
-  return `a workflow has been computing for ${Math.round(forMs / 1000)} s without an end: no other one can go on`;
+  return `a workflow has been computing for ${Math.round(forMs / 1000)} s without yielding, which blocks all others; restart this process`;
+}
+
+/**
+ * `fast`: with neither a time-out for each call nor call stacks. `watched`: as the SDK makes them.
+ * docs/adr/0009-workflow-thread.md says what that costs.
+ */
+export type WorkflowThreads = 'fast' | 'watched';
+
+/** Makes of this kind the threads that `create` makes. */
+export function withWorkflowThreads<T>(threads: WorkflowThreads, create: () => Promise<T>): Promise<T> {
+  switch (threads) {
+    case 'fast':
+      return withFastWorkflowThreads(create);
+    case 'watched':
+      return create();
+  }
 }
 
 /**
  * Has every thread that is made while `create` goes on load `workflow-thread.ts` first. The SDK has no
  * option for that; where it makes its threads in another way, they are as slow as without us, not wrong.
  */
-export async function withFastWorkflowThreads<T>(create: () => Promise<T>): Promise<T> {
+async function withFastWorkflowThreads<T>(create: () => Promise<T>): Promise<T> {
   const Original = workerThreads.Worker;
   workerThreads.setEnvironmentData(CALL_BEGAN, callBegan.buffer);
   workerThreads.Worker = class extends Original {

@@ -27,7 +27,7 @@ export class Backoff {
   }
 
   /**
-   * Starts anew after something has worked for longer than the last wait, and than a second: so what breaks
+   * Starts over after something has worked for longer than the last wait, and than a second: so what breaks
    * now and then is soon repaired, and what breaks at once is left in peace.
    */
   workedFor(ms: number): void {

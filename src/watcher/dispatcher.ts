@@ -1,21 +1,27 @@
-import { NO_WORK, type Controller } from '../contract/controller.ts';
+import { isRest, reasonOf } from '../contract/decision.ts';
 import type { Logger } from '../contract/logger.ts';
 import { displayName, parseWorkflowId, workflowIdFor, type ResourceRef } from '../contract/resource.ts';
 import { SILENT, type RunsState, type Telemetry } from '../contract/telemetry.ts';
-import { backoffMs, pendingFor, type Pending } from './pending.ts';
+import { fingerprintOf, isNeeded, startRequestFor, type Evaluation, type Known } from './evaluation.ts';
+import { KeyTimers } from './key-timers.ts';
+import { afterChange, newsIn, reportedWith } from './news.ts';
+import { Outage } from './outage.ts';
+import {
+  earliestStart,
+  forgetRun,
+  hasRun,
+  pauseAfterEnd,
+  pauseAfterFailure,
+  pauseAfterLoss,
+  pendingFor,
+  standingMs,
+  runsByController,
+  touched,
+  type Pending,
+} from './pending.ts';
 import { ReadyQueue } from './ready-queue.ts';
-import type { Evaluation } from './resources.ts';
+import * as timing from './timing.ts';
 import { NotLeading, RunsUnavailable, type OpenRun, type Runs } from './runs.ts';
-
-/** What the dispatcher asks of the projections. */
-export interface Known {
-  /** The controller of that name, or undefined where this watcher does not run it. */
-  controller(name: string): Controller | undefined;
-  /** The resource as it is now, or undefined where it is gone. */
-  find(ref: ResourceRef): Evaluation | undefined;
-  /** Whether this watcher would see such a resource if there were one. */
-  covers(ref: ResourceRef): boolean;
-}
 
 export interface DispatcherOptions {
   readonly runs: Runs;
@@ -23,6 +29,8 @@ export interface DispatcherOptions {
   readonly log: Logger;
   /** Default: nobody observes. */
   readonly telemetry?: Telemetry | undefined;
+  /** Called with the watcher's view before the run is started or signalled because of it. */
+  readonly onRequest?: ((workflowId: string, observation: unknown) => void) | undefined;
   /** Starts and signals under way at a time; keep it under the worker's workflow slots, for eager starts. */
   readonly concurrency: number;
   /** The longest that a run without effect waits before it is started anew. */
@@ -32,53 +40,33 @@ export interface DispatcherOptions {
 /** What a list of the open runs says of one. */
 interface Listed extends OpenRun {
   readonly askedAtMs: number;
-  /** Tell even one that was told before. */
+  /** Signal even one that was signalled before. */
   readonly again: boolean;
 }
 
-/** A run is not told of changes while younger than this, nor more often: see docs/adr/0003-local-first.md. */
-const SPACING_MS = 200;
-/**
- * A start holds its place until the watch shows its effect, or for this long: under load, work then waits
- * here, where it costs nothing, and not in the workers' queues.
- */
-const EFFECT_MS = 300;
-/** A resource that needs nothing any more most often says so because its run is just ending. */
-const TELL_AFTER_MS = 1_000;
-/** How long the end of a run, and the watch of its last writes, may take. */
-const ENDED_AFTER_MS = 500;
-/** A run that was touched since is most likely about to end by itself, and best left alone. */
-const YOUNG_MS = 5_000;
-/** How long visibility may lag behind the truth before it is believed. */
-const VISIBILITY_LAG_MS = 3_000;
-const PAUSE_FIRST_MS = 100;
-const PAUSE_MOST_MS = 5_000;
-const RETRY_FIRST_MS = 1_000;
-const RETRY_MOST_MS = 30_000;
-/** A run that ended and left its resource unconverged, as far as the watch tells, is started again after this. */
-const AGAIN_FIRST_MS = 5_000;
-
-/** Starts a run for each resource that needs one, or tells the one that is open; once per change. */
+/** Starts a run for each resource that needs one, or signals the one that is open; once a change. */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #pending = new Map<string, Pending>();
   readonly #queue: ReadyQueue;
   readonly #telemetry: Telemetry;
+  readonly #outage: Outage;
+  /** Timers of steps that stand in the view, by workflow id. */
+  readonly #standing = new KeyTimers();
   /** Runs whose effect the watch has yet to show. */
-  readonly #awaited = new Map<string, () => void>();
-  #unavailableTimes = 0;
-  #lastDispatchMs = 0;
+  readonly #effects = new KeyTimers();
+  #lastDispatchMs = -Infinity;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
     this.#telemetry = options.telemetry ?? SILENT;
     this.#queue = new ReadyQueue((id) => this.#dispatch(id), options.concurrency, this.#telemetry.queue);
+    this.#outage = new Outage(this.#queue, options.log);
   }
 
   /** What keeps runs from being started, in a sentence. */
   get problem(): string | undefined {
-    if (this.#unavailableTimes === 0) return undefined;
-    return `Temporal cannot be reached; ${this.#queue.depth} resources wait`;
+    return this.#outage.problem;
   }
 
   /** Resources that may have an open run, or wait for one. */
@@ -88,16 +76,12 @@ export class Dispatcher {
 
   /** How many runs are open, by controller. */
   get runs(): RunsState[] {
-    const open = [...this.#pending.values()].filter(isOpen);
-    return [...new Set(open.map(controllerOf))].map((controller) => {
-      const runs = open.filter((pending) => controllerOf(pending) === controller);
-      return { controller, open: runs.length, stalled: runs.filter(({ stalled }) => stalled).length };
-    });
+    return runsByController([...this.#pending.values()]);
   }
 
   /** Whether runs are being started just now, so that a look at the open ones would soon be out of date. */
   get isBusy(): boolean {
-    return this.#queue.isBusy || Date.now() - this.#lastDispatchMs < 1_000;
+    return this.#queue.isBusy || performance.now() - this.#lastDispatchMs < 1_000;
   }
 
   /** Whether there are runs of which nobody knows whether they are still open. */
@@ -108,48 +92,59 @@ export class Dispatcher {
   /** A resource, or something of it, has changed. */
   changed(evaluation: Evaluation): void {
     const id = workflowIdFor(evaluation.ref);
-    if (evaluation.verdict.needsWork) this.#isNeeded(id, evaluation);
-    else this.#isNotNeeded(id, evaluation.ref);
+    const { ref } = evaluation;
+    if (isNeeded(evaluation)) this.#isNeeded(id, evaluation);
+    else this.#isNotNeeded(id, ref);
   }
 
-  /** A resource is gone; so is the need for its run, if one is open. */
+  /** Time has passed, and nothing else: a run that was signalled of this view is not signalled again. */
+  resynced(evaluation: Evaluation): void {
+    const pending = this.#pending.get(workflowIdFor(evaluation.ref));
+    if (isNeeded(evaluation) && newsIn(evaluation, pending?.reported) === 'now') this.changed(evaluation);
+  }
+
+  /** A resource is gone, and needs no run any more. */
   gone(ref: ResourceRef): void {
     this.#isNotNeeded(workflowIdFor(ref), ref);
   }
 
   /**
-   * A run has come to its end, as far as is known. A need that is still there a moment later is another one, though
-   * it may have the same name: it came up while the run was about to end.
+   * A run has come to its end, as far as is known. What is still needed a moment later is needed anew: it came up while
+   * the run was about to end, or the run saw something else than the watcher does.
    */
   runEnded(ref: ResourceRef): void {
     const id = workflowIdFor(ref);
     const pending = this.#pending.get(id);
     if (pending === undefined) return;
-    if (pending.told === NOT_NEEDED) {
-      if (!pending.busy && !pending.dirty) this.#pending.delete(id);
+    if (!pending.notNeeded) forgetRun(pending);
+    const evaluation = this.#options.known.find(ref);
+    if (pending.notNeeded || !isNeeded(evaluation)) {
+      if (!pending.busy && !pending.dirty) this.#forget(id);
       return;
     }
-    pending.told = undefined;
-    forgetRun(pending);
-    if (this.#verdictOn(ref).needsWork) {
-      pending.notBeforeMs = Date.now() + ENDED_AFTER_MS;
-      this.#enqueue(id, pending);
-    } else if (!pending.busy && !pending.dirty) this.#pending.delete(id);
+    pauseAfterEnd(pending, evaluation, this.#options.resyncMs);
+    this.#enqueue(id, pending);
+  }
+
+  #forget(id: string): void {
+    this.#pending.delete(id);
+    this.#standing.cancel(id);
   }
 
   async stop(): Promise<void> {
+    this.#standing.cancelAll();
     await this.#queue.stop();
   }
 
   /**
    * Compares what is pending with the runs that are open: forgets those that have ended, starts again
-   * those that ended without effect, and tells those that nobody needs any more, of resources that
+   * those that ended without effect, and signals those that nobody needs any more, of resources that
    * vanished or converged while nobody watched.
    *
-   * @param again tell even those that were told before
+   * @param again signal even those that were signalled before
    */
   async sweep(again: boolean): Promise<void> {
-    const askedAtMs = Date.now();
+    const askedAtMs = performance.now();
     const open = await this.#options.runs.listOpen();
     for (const [id, pending] of this.#pending) {
       if (!open.has(id)) this.#hasEnded(id, pending, askedAtMs);
@@ -157,60 +152,68 @@ export class Dispatcher {
     for (const [id, run] of open) this.#isOpen(id, { ...run, askedAtMs, again });
   }
 
-  #isNeeded(id: string, { ref, verdict, fingerprint }: Evaluation): void {
-    const pending = this.#obtain(id, ref);
-    pending.neededSinceMs ??= Date.now();
-    if (pending.told === fingerprint) return;
-    if (isUnderWay(verdict, pending)) {
-      this.#needsNoTelling(id, pending, fingerprint);
-      return;
+  #isNeeded(id: string, evaluation: Evaluation): void {
+    const pending = this.#obtain(id, evaluation.ref);
+    pending.requestedAtMs ??= performance.now();
+    pending.notNeeded = false;
+    this.#standing.cancel(id);
+    if (pending.reported !== undefined) pending.reported = afterChange(pending.reported, evaluation);
+    if (isRest(evaluation.decision)) this.#rests(id, pending);
+    switch (newsIn(evaluation, pending.reported)) {
+      case 'none':
+        return;
+      case 'now':
+        if (pending.reported === undefined && pending.failures === 0)
+          pending.notBeforeMs = earliestStart(pending, evaluation);
+        this.#enqueue(id, pending);
+        return;
+      case 'if it stands':
+        this.#standing.set(id, standingMs(pending), () => {
+          pending.reported = undefined;
+          this.#enqueue(id, pending);
+        });
     }
-    if (pending.told === undefined) pending.notBeforeMs = 0;
-    this.#enqueue(id, pending);
+  }
+
+  /** The run that was started has come to a rest, too: most likely it is open. */
+  #rests(id: string, pending: Pending): void {
+    if (hasRun(pending)) pending.run = 'open';
+    this.#effects.fire(id);
   }
 
   #isNotNeeded(id: string, ref: ResourceRef): void {
     this.#options.log.debug(ref, 'no update required');
     const pending = this.#pending.get(id);
     if (pending === undefined) return;
-    this.#needEnded(pending);
-    if (pending.told === NOT_NEEDED) return;
-    pending.told = undefined;
-    pending.fruitless = 0;
-    this.#awaited.get(id)?.();
-    pending.notBeforeMs = Date.now() + TELL_AFTER_MS;
+    this.#standing.cancel(id);
+    this.#requestEnded(pending);
+    if (pending.notNeeded) return;
+    pending.reported = undefined;
+    pending.requestedFor = undefined;
+    pending.withoutEffect = 0;
+    this.#effects.fire(id);
+    pending.notBeforeMs = performance.now() + timing.NOT_NEEDED_AFTER_MS;
     if (pending.run === 'open') this.#enqueue(id, pending);
-    else if (!pending.busy && pending.touchedAtMs === 0) this.#pending.delete(id);
+    else if (!pending.busy && !hasRun(pending)) this.#forget(id);
   }
 
-  #needEnded(pending: Pending): void {
-    const { ref, neededSinceMs } = pending;
-    if (neededSinceMs === undefined) return;
-    const seconds = (Date.now() - neededSinceMs) / 1000;
-    this.#telemetry.needEnded({ controller: ref.controller, seconds });
-    pending.neededSinceMs = undefined;
-  }
-
-  /** The run that was started or told is at it by itself. */
-  #needsNoTelling(id: string, pending: Pending, fingerprint: string): void {
-    pending.told = fingerprint;
-    // Most likely it is open, and need not be started before it is told of the next change.
-    pending.run = 'open';
-    pending.fruitless = 0;
-    this.#awaited.get(id)?.();
+  #requestEnded(pending: Pending): void {
+    const { ref, requestedAtMs } = pending;
+    if (requestedAtMs === undefined) return;
+    const seconds = (performance.now() - requestedAtMs) / 1000;
+    this.#telemetry.requestEnded({ controller: ref.controller, seconds });
+    pending.requestedAtMs = undefined;
   }
 
   /** Where a run is not in the list, it has ended, unless it is too young to be there. */
   #hasEnded(id: string, pending: Pending, askedAtMs: number): void {
-    if (pending.busy || pending.dirty || pending.touchedAtMs > askedAtMs - VISIBILITY_LAG_MS) return;
+    if (pending.busy || pending.dirty || pending.touchedAtMs > askedAtMs - timing.VISIBILITY_LAG_MS) return;
     forgetRun(pending);
-    if (!this.#verdictOn(pending.ref).needsWork) {
-      this.#pending.delete(id);
+    if (!isNeeded(this.#options.known.find(pending.ref))) {
+      this.#forget(id);
       return;
     }
-    pending.fruitless += 1;
-    pending.notBeforeMs =
-      Date.now() + backoffMs(pending.fruitless, AGAIN_FIRST_MS, this.#options.resyncMs) - AGAIN_FIRST_MS;
+    pauseAfterLoss(pending, this.#options.resyncMs);
     this.#enqueue(id, pending);
   }
 
@@ -219,16 +222,16 @@ export class Dispatcher {
     if (ref === undefined || !this.#options.known.covers(ref)) return;
     const wasKnown = this.#pending.has(id);
     const pending = this.#obtain(id, ref);
-    if (pending.busy || pending.touchedAtMs > askedAtMs - YOUNG_MS) return;
+    if (pending.busy || pending.touchedAtMs > askedAtMs - timing.YOUNG_MS) return;
     pending.run = 'open';
     pending.listed = true;
     pending.stalled = isStalled;
     const evaluation = this.#options.known.find(ref);
-    if (evaluation?.verdict.needsWork) {
-      if (!wasKnown) pending.told = evaluation.fingerprint;
+    if (isNeeded(evaluation)) {
+      if (!wasKnown) pending.reported = reportedWith(evaluation);
       return;
     }
-    if (pending.told !== NOT_NEEDED || again) this.#enqueue(id, pending);
+    if (!pending.notNeeded || again) this.#enqueue(id, pending);
   }
 
   #obtain(id: string, ref: ResourceRef): Pending {
@@ -242,7 +245,7 @@ export class Dispatcher {
   #enqueue(id: string, pending: Pending): void {
     pending.dirty = true;
     if (pending.busy) return;
-    this.#queue.add(id, Math.max(pending.notBeforeMs, pending.touchedAtMs + SPACING_MS));
+    this.#queue.add(id, Math.max(pending.notBeforeMs, pending.touchedAtMs + timing.SPACING_MS));
   }
 
   async #dispatch(id: string): Promise<void> {
@@ -251,97 +254,74 @@ export class Dispatcher {
     pending.dirty = false;
     pending.busy = true;
     try {
-      await this.#startOrTell(id, pending);
-      this.#succeeded(pending);
+      await this.#request(id, pending);
+      pending.failures = 0;
+      this.#outage.succeeded();
     } catch (error) {
       this.#failed(pending, error);
     } finally {
       pending.busy = false;
-      this.#lastDispatchMs = Date.now();
+      this.#lastDispatchMs = performance.now();
     }
     if (isDirty(pending)) this.#enqueue(id, pending);
   }
 
-  async #startOrTell(id: string, pending: Pending): Promise<void> {
+  /** Starts the run, or signals it, or finds that there is nothing to signal any more. */
+  async #request(id: string, pending: Pending): Promise<void> {
     const evaluation = this.#options.known.find(pending.ref);
-    if (evaluation?.verdict.needsWork) {
-      if (isUnderWay(evaluation.verdict, pending)) this.#needsNoTelling(id, pending, evaluation.fingerprint);
-      else await this.#startOrSignal(id, pending, evaluation);
+    if (!isNeeded(evaluation)) return this.#signalNotNeeded(id, pending, evaluation);
+    if (newsIn(evaluation, pending.reported) === 'now') await this.#startOrSignal(id, pending, evaluation);
+  }
+
+  async #signalNotNeeded(id: string, pending: Pending, evaluation: Evaluation | undefined): Promise<void> {
+    if (pending.run === 'unknown') {
+      // Whether a run of unknown state is open, the next sweep finds out.
+      if (!hasRun(pending)) this.#forget(id);
       return;
     }
-    // Whether a run of unknown state is open, the next sweep finds out.
-    if (pending.run === 'unknown') return;
-    const reason = evaluation === undefined ? 'the resource is gone' : 'the resource needs nothing any more';
-    pending.told = NOT_NEEDED;
+    pending.notNeeded = true;
+    const reason = evaluation === undefined ? 'the resource is gone' : 'the resource is in its desired state';
+    if (evaluation !== undefined) this.#options.onRequest?.(id, evaluation.observation);
     const end = await this.#options.runs.signal(id, reason);
-    this.#touched(pending, 'unknown');
-    if (end === 'not-open' && !pending.dirty) this.#pending.delete(id);
+    touched(pending, 'unknown');
+    if (end === 'not-open' && !pending.dirty) this.#forget(id);
   }
 
   async #startOrSignal(id: string, pending: Pending, evaluation: Evaluation): Promise<void> {
-    const { ref, verdict, fingerprint } = evaluation;
-    const controller = this.#options.known.controller(ref.controller);
-    if (controller === undefined || !verdict.needsWork) return;
-    const { reason, seen } = verdict;
-    const { workflowType } = controller;
-    const isNews = pending.told !== fingerprint;
+    const reason = reasonOf(evaluation.decision);
     // Before the call, since the watch may show the effect, and the next change, before the call returns.
-    pending.told = fingerprint;
+    pending.reported = reportedWith(evaluation);
+    pending.requestedFor = { fingerprint: fingerprintOf(evaluation), inputs: evaluation.inputs };
+    this.#options.onRequest?.(id, evaluation.observation);
     if (pending.run === 'open' && (await this.#options.runs.signal(id, reason)) === 'signalled') {
-      this.#touched(pending, 'open');
+      touched(pending, 'open');
       return;
     }
-    const effect = this.#effectOf(id);
-    const summary = controller.summary(ref);
-    const { neededSinceMs = Date.now() } = pending;
-    const end = await this.#options.runs.start({
-      ref,
-      workflowType,
-      summary,
-      reason,
-      seen,
-      neededSinceMs,
-    });
-    this.#options.log.debug({ ...ref, workflowId: id }, `${end}: ${displayName(ref)}: ${reason}`);
+    await this.#start(id, pending, evaluation);
+  }
+
+  async #start(id: string, pending: Pending, evaluation: Evaluation): Promise<void> {
+    const { ref } = evaluation;
+    const controller = this.#options.known.controller(ref.controller);
+    if (controller === undefined) return;
+    const effect = new Promise<void>((resolve) => this.#effects.set(id, timing.EFFECT_MS, resolve));
+    const request = startRequestFor(evaluation, controller);
+    const waitedMs = performance.now() - (pending.requestedAtMs ?? performance.now());
+    const end = await this.#options.runs.start({ ...request, requestedAtMs: Date.now() - waitedMs });
+    this.#options.log.debug({ ...ref, workflowId: id }, `${end}: ${displayName(ref)}: ${request.reason}`);
     if (end === 'started') {
-      this.#touched(pending, 'unknown');
+      touched(pending, 'unknown');
       await effect;
-    } else if (isNews) await this.#tellOrStartAgain(id, pending, reason);
-    else this.#touched(pending, 'open');
+    } else await this.#signalOrStartAgain(id, pending, request.reason);
   }
 
-  /** A run that was open a moment ago may end before it is told. */
-  async #tellOrStartAgain(id: string, pending: Pending, reason: string): Promise<void> {
+  /** A run that was open a moment ago may end before it is signalled. */
+  async #signalOrStartAgain(id: string, pending: Pending, reason: string): Promise<void> {
     const end = await this.#options.runs.signal(id, reason);
-    this.#touched(pending, end === 'signalled' ? 'open' : 'unknown');
+    touched(pending, end === 'signalled' ? 'open' : 'unknown');
     if (end === 'signalled') return;
-    pending.told = undefined;
+    pending.reported = undefined;
     pending.dirty = true;
-  }
-
-  #effectOf(id: string): Promise<void> {
-    return new Promise((resolve) => {
-      const done = () => {
-        clearTimeout(timer);
-        this.#awaited.delete(id);
-        resolve();
-      };
-      const timer = setTimeout(done, EFFECT_MS);
-      this.#awaited.set(id, done);
-    });
-  }
-
-  #touched(pending: Pending, run: Pending['run']): void {
-    pending.run = run;
-    pending.listed = false;
-    pending.stalled = false;
-    pending.touchedAtMs = Date.now();
-  }
-
-  #succeeded(pending: Pending): void {
-    pending.failures = 0;
-    if (this.#unavailableTimes > 0) this.#options.log.info({}, 'Temporal can be reached again');
-    this.#unavailableTimes = 0;
   }
 
   #failed(pending: Pending, error: unknown): void {
@@ -349,54 +329,18 @@ export class Dispatcher {
     if (error instanceof NotLeading) return;
     this.#telemetry.queue.retried(workflowIdFor(pending.ref));
     pending.dirty = true;
-    pending.told = undefined;
+    pending.reported = undefined;
+    pending.notNeeded = false;
     if (error instanceof RunsUnavailable) {
-      this.#pauseAll(error);
+      this.#outage.failed(error);
       return;
     }
-    pending.failures += 1;
-    pending.notBeforeMs = Date.now() + backoffMs(pending.failures, RETRY_FIRST_MS, RETRY_MOST_MS);
-    this.#options.log.error({ ...pending.ref, err: error }, 'could not start or tell the run');
+    pauseAfterFailure(pending);
+    this.#options.log.error({ ...pending.ref, err: error }, 'the run could not be started or signalled');
   }
-
-  /** All keys wait, for all of them would fail; those that failed together count once. */
-  #pauseAll(error: RunsUnavailable): void {
-    if (this.#queue.isPaused) return;
-    this.#unavailableTimes += 1;
-    this.#queue.pause(backoffMs(this.#unavailableTimes, PAUSE_FIRST_MS, PAUSE_MOST_MS));
-    if (this.#unavailableTimes === 1) this.#options.log.warn({ err: error }, 'Temporal cannot be reached');
-  }
-
-  #verdictOn(ref: ResourceRef) {
-    return this.#options.known.find(ref)?.verdict ?? NO_WORK;
-  }
-}
-
-/** Whether a run that, as far as is known, is open awaits by itself what comes next. */
-function isUnderWay(verdict: Evaluation['verdict'], { touchedAtMs }: Pending): boolean {
-  return verdict.needsWork && verdict.underWay === true && touchedAtMs > 0;
-}
-
-function controllerOf({ ref }: Pending): string {
-  return ref.controller;
-}
-
-/** Whether its run is open, as far as is known. */
-function isOpen({ run, touchedAtMs }: Pending): boolean {
-  return run === 'open' || touchedAtMs > 0;
-}
-
-/** It has ended, as far as is known. */
-function forgetRun(pending: Pending): void {
-  pending.run = 'unknown';
-  pending.listed = false;
-  pending.touchedAtMs = 0;
 }
 
 /** Asks anew: the compiler believes that nobody has set it since. */
 function isDirty({ dirty }: Pending): boolean {
   return dirty;
 }
-
-/** What a run was told whose resource is gone or needs nothing; no fingerprint looks like it. */
-const NOT_NEEDED = 'not needed';

@@ -1,4 +1,4 @@
-import type { Projection } from '../contract/controller.ts';
+import type { Projection } from './projection.ts';
 
 export type Change<P extends Projection> =
   /** `before` is set for `modified` alone. */
@@ -67,7 +67,7 @@ export class KnownObjects<P extends Projection> {
 
   #keep(next: P, known: P | undefined): void {
     if (known?.uid === next.uid && known.resourceVersion === next.resourceVersion) return;
-    // Deleted and created anew while nobody looked: the one before did go.
+    // Deleted and recreated between two observations: the previous object is gone.
     if (known && known.uid !== next.uid) this.#remove(known);
     this.#items.set(next.key, next);
     if (known?.uid === next.uid) this.#onChange({ type: 'modified', object: next, before: known });

@@ -183,7 +183,7 @@ export class LeaderElection {
     this.#term = { untilMs, end: setTimeout(() => this.#endTerm(this.#late), leftMs) };
     if (isRenewal) return;
     this.#holder = this.identity;
-    this.#log.info({}, 'leading: this process starts and tells runs');
+    this.#log.info({}, 'leading: this process starts and signals runs');
     candidate.lead(() => this.isLeading);
   }
 
@@ -214,7 +214,7 @@ export class LeaderElection {
 
   #failed(error: unknown): void {
     if (isOf(error, ['conflict', 'already-exists'])) {
-      this.#log.debug({ err: error }, 'somebody else has written the Lease in between');
+      this.#log.debug({ err: error }, 'another process wrote the Lease in the meantime');
       return;
     }
     const level = this.#problem === undefined ? 'warn' : 'debug';
@@ -293,7 +293,7 @@ export function leaseNamespace(named: string | undefined, file = POD_NAMESPACE_F
     return readFileSync(file, 'utf8').trim();
   } catch (cause) {
     throw new ConfigurationError(
-      'leader election: not in a Pod, so which namespace the Lease is in is unknown; give --leader-election-namespace NAME',
+      'leader election: the namespace of the Lease is unknown outside a Pod; set --leader-election-namespace NAME',
       { cause },
     );
   }

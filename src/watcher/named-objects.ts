@@ -1,4 +1,4 @@
-import type { Projection } from '../contract/controller.ts';
+import type { Projection } from './projection.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { KubernetesObject } from '../contract/object.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
@@ -11,11 +11,11 @@ export interface NamedObjectsOptions<P extends Projection> {
   readonly client: KubernetesClient;
   /** One path an object: `/api/v1/namespaces/team-1`. */
   readonly paths: readonly string[];
-  readonly metadataOnly: boolean;
+  readonly metadataOnly?: boolean | undefined;
   readonly project: (object: KubernetesObject) => P | undefined;
   readonly onChange: (change: Change<P>) => void;
   readonly log: Logger;
-  /** Default: nobody observes. */
+  /** Default: not observed. */
   readonly observer?: WatchObserver;
   readonly everyMs: number;
 }
@@ -106,7 +106,7 @@ export class NamedObjects<P extends Projection> {
   }
 
   #readOne(path: string): Promise<KubernetesObject | undefined> {
-    const { client, metadataOnly } = this.#options;
+    const { client, metadataOnly = false } = this.#options;
     const { signal } = this.#stopping;
     return found(client.request<KubernetesObject>({ method: 'GET', path, metadataOnly, signal }));
   }

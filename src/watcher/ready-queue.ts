@@ -11,7 +11,7 @@ export class ReadyQueue {
   readonly #concurrency: number;
   readonly #observer: QueueObserver;
   #inFlight = 0;
-  #pausedUntilMs = 0;
+  /** Set while paused. */
   #pauseTimer: NodeJS.Timeout | undefined;
   #stopped = false;
   #idle: (() => void) | undefined;
@@ -23,7 +23,7 @@ export class ReadyQueue {
     this.#observer = observer;
   }
 
-  /** Keys that are due, in hand, or waiting for their time. */
+  /** Keys that are due, in progress, or waiting for their time. */
   get depth(): number {
     return this.#ready.size + this.#inFlight + this.#timers.size;
   }
@@ -32,10 +32,11 @@ export class ReadyQueue {
     return this.#ready.size + this.#inFlight > 0;
   }
 
-  /** @param dueMs milliseconds since the epoch; the earliest of several wins */
+  /** @param dueMs on the clock of `performance.now()`; the earliest of several wins */
   add(key: string, dueMs = 0): void {
     if (this.#stopped || this.#ready.has(key)) return;
-    const delayMs = dueMs - Date.now();
+    // A timer cuts off what is less than a millisecond.
+    const delayMs = Math.ceil(dueMs - performance.now());
     if (delayMs > 0) {
       this.#addLater(key, dueMs, delayMs);
       return;
@@ -47,17 +48,20 @@ export class ReadyQueue {
   }
 
   get isPaused(): boolean {
-    return Date.now() < this.#pausedUntilMs;
+    return this.#pauseTimer !== undefined;
   }
 
   /** Nothing is begun for that long. */
   pause(ms: number): void {
-    this.#pausedUntilMs = Date.now() + ms;
     clearTimeout(this.#pauseTimer);
-    this.#pauseTimer = setTimeout(() => this.#pump(), ms);
+    // A timer may fire before the clock has come so far: it ends the pause by itself.
+    this.#pauseTimer = setTimeout(() => {
+      this.#pauseTimer = undefined;
+      this.#pump();
+    }, ms);
   }
 
-  /** Begins nothing more, and resolves when nothing is in hand. */
+  /** Begins nothing more, and resolves when nothing is in progress. */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#pauseTimer);

@@ -1,30 +1,25 @@
-import type { Projection } from '../contract/controller.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { identityOf, type Projection } from './projection.ts';
 import type { Logger } from '../contract/logger.ts';
 import { SILENT_WATCH, type WatchEnd, type WatchObserver } from '../contract/telemetry.ts';
 import { unreachable } from '../contract/unreachable.ts';
-import type { KubernetesClient, WatchEvent } from '../kubernetes/client.ts';
+import type { WatchEvent } from '../kubernetes/client.ts';
 import { ApiError, errorFromWatchEvent } from '../kubernetes/errors.ts';
 import type { KubernetesList, KubernetesObject } from '../contract/object.ts';
 import { Backoff } from './backoff.ts';
+import { Collection, type CollectionOptions, type PagePosition } from './collection.ts';
 import { BrokenWatch, MuteWatch, SilentWatch, WatchAttempt } from './watch-attempt.ts';
 import { isOlder, KnownObjects, type Change, type Sighting } from './known-objects.ts';
 
 export type { Change } from './known-objects.ts';
 
-export interface ReflectorOptions<P extends Projection> {
-  readonly client: KubernetesClient;
-  /** The collection's, such as `/api/v1/pods`. */
-  readonly path: string;
-  readonly fieldSelector?: string | undefined;
-  readonly labelSelector?: string | undefined;
-  /** Reads PartialObjectMetadata instead of whole objects. */
-  readonly metadataOnly?: boolean | undefined;
+export interface ReflectorOptions<P extends Projection> extends CollectionOptions {
   /** Undefined: not of interest, treated as absent. Its `key` must be `namespace/name`, or `name`. */
   readonly project: (object: KubernetesObject) => P | undefined;
   /** Called once a change, in order. A throw is logged, never fatal. */
   readonly onChange: (change: Change<P>) => void;
   readonly log: Logger;
-  /** Default: nobody observes. */
+  /** Default: not observed. */
   readonly observer?: WatchObserver;
   /** Objects a page of a list. Default: 500, as client-go. */
   readonly pageSize?: number;
@@ -35,11 +30,6 @@ export interface ReflectorOptions<P extends Projection> {
   /** Between failures. Default: from 250 to 30,000. */
   readonly backoff?: { readonly firstMs: number; readonly maxMs: number };
   readonly random?: () => number;
-}
-
-interface PagePosition {
-  readonly limit: number | undefined;
-  readonly continue: string | undefined;
 }
 
 /** What the reflector is doing, for readiness and for people. */
@@ -53,12 +43,11 @@ const SILENCE_MS = 90_000;
  */
 const MUTE_MS = 600_000;
 const BACKOFF = { firstMs: 250, maxMs: 30_000 };
-const LIST_TIMEOUT_MS = 60_000;
 /** Who has just installed a CRD is not let wait for long. */
 const MISSING_API_WAIT_MS = 5_000;
 
 /**
- * Keeps a projection of every object of a collection, by list and watch, through every failure, and tells of
+ * Keeps a projection of every object of a collection, by list and watch, through every failure, and reports
  * each change. Model: client-go's Reflector.
  */
 export class Reflector<P extends Projection> {
@@ -66,10 +55,11 @@ export class Reflector<P extends Projection> {
   readonly synced: Promise<void>;
   readonly #options: ReflectorOptions<P>;
   readonly #known: KnownObjects<P>;
+  readonly #collection: Collection;
   readonly #backoff: Backoff;
   readonly #observer: WatchObserver;
   readonly #stopping = new AbortController();
-  readonly #markSynced: () => void;
+  #markSynced: () => void = () => undefined;
   #hasSynced = false;
   #running: Promise<void> | undefined;
   #state: ReflectorState = 'not started';
@@ -82,12 +72,11 @@ export class Reflector<P extends Projection> {
 
   constructor(options: ReflectorOptions<P>) {
     this.#options = options;
-    this.#known = new KnownObjects<P>((change) => this.#tell(change));
+    this.#collection = new Collection(options);
+    this.#known = new KnownObjects<P>((change) => this.#report(change));
     this.#backoff = new Backoff({ ...(options.backoff ?? BACKOFF), random: this.#random });
     this.#observer = options.observer ?? SILENT_WATCH;
-    const { promise, resolve } = promiseToResolve();
-    this.synced = promise;
-    this.#markSynced = resolve;
+    this.synced = new Promise((resolve) => (this.#markSynced = resolve));
   }
 
   start(): void {
@@ -126,11 +115,6 @@ export class Reflector<P extends Projection> {
   /** Since the last event, bookmark or list; that there is no such API is a word, too. */
   get silenceSeconds(): number {
     return this.#isApiMissing ? 0 : (Date.now() - this.#lastWordAt) / 1000;
-  }
-
-  /** `/api/v1/pods: watching, 12 known`. */
-  describe(): string {
-    return `${this.#options.path}: ${this.#state}, ${this.items.size} known`;
   }
 
   async #run(): Promise<void> {
@@ -206,17 +190,8 @@ export class Reflector<P extends Projection> {
     return page.metadata.resourceVersion ?? '';
   }
 
-  /** Without a resourceVersion the server answers with the latest state, never from a stale cache. */
   #readPage(position: PagePosition): Promise<KubernetesList> {
-    const { client, path, fieldSelector, labelSelector, metadataOnly = false } = this.#options;
-    return client.request<KubernetesList>({
-      method: 'GET',
-      path,
-      query: { limit: position.limit, continue: position.continue, fieldSelector, labelSelector },
-      metadataOnly: metadataOnly && 'list',
-      timeoutMs: LIST_TIMEOUT_MS,
-      signal: this.#stopping.signal,
-    });
+    return this.#collection.readPage(position, this.#stopping.signal);
   }
 
   #takePage(page: KubernetesList, keys: Set<string>): void {
@@ -247,19 +222,10 @@ export class Reflector<P extends Projection> {
   }
 
   #openWatch(from: string, watch: WatchAttempt): AsyncIterable<WatchEvent> {
-    const { client, path, fieldSelector, labelSelector, metadataOnly = false } = this.#options;
-    // Between 5 and 10 minutes, as client-go, so that watches do not all end together.
-    const timeoutSeconds = Math.floor(300 * (1 + this.#random()));
-    return client.watch({
-      path,
-      query: {
-        resourceVersion: from,
-        allowWatchBookmarks: true,
-        timeoutSeconds,
-        fieldSelector,
-        labelSelector,
-      },
-      metadataOnly,
+    return this.#collection.watch({
+      from,
+      // Between 5 and 10 minutes, as client-go, so that watches do not all end together.
+      timeoutSeconds: Math.floor(300 * (1 + this.#random())),
       signal: watch.signal,
       onOpen: () => {
         watch.open();
@@ -310,20 +276,20 @@ export class Reflector<P extends Projection> {
       return this.#options.project(object);
     } catch (error) {
       this.#options.log.error(
-        { object: keyOf(object), err: error },
-        'an object cannot be understood; it is passed over',
+        { object: identityOf(object).key, err: error },
+        'an object could not be parsed and is ignored',
       );
       return undefined;
     }
   }
 
-  #tell(change: Change<P>): void {
+  #report(change: Change<P>): void {
     try {
       this.#options.onChange(change);
     } catch (error) {
       this.#options.log.error(
         { object: change.object.key, err: error },
-        `handling of "${change.type}" has failed`,
+        `handling of the change "${change.type}" failed`,
       );
     }
   }
@@ -342,7 +308,7 @@ export class Reflector<P extends Projection> {
 
   async #wait(ms: number): Promise<void> {
     this.#state = 'waiting';
-    await waitUnlessAborted(ms, this.#stopping.signal);
+    await delay(ms, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
   }
 
   #isStopped(): boolean {
@@ -377,36 +343,7 @@ function problemText(error: unknown, path: string): string {
   if (!(error instanceof ApiError)) return `${path} cannot be read: ${String(error)}`;
   const { classification, message } = error;
   if (classification === 'access-denied')
-    return `${message}; grant list and watch, this goes on by itself then`;
-  if (classification === 'api-missing') return `${message}; waiting for this API, install its CRD`;
-  return `${message}; trying again`;
-}
-
-function identityOf(object: KubernetesObject): Projection {
-  const { uid, resourceVersion } = object.metadata;
-  return { key: keyOf(object), uid, resourceVersion };
-}
-
-function keyOf({ metadata: { namespace, name } }: KubernetesObject): string {
-  return namespace === undefined ? name : `${namespace}/${name}`;
-}
-
-function waitUnlessAborted(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    signal.addEventListener('abort', end);
-    if (signal.aborted) end();
-  });
-}
-
-/** Promise.withResolvers, which Node 22 has but our TypeScript library target has not. */
-function promiseToResolve(): { promise: Promise<void>; resolve: () => void } {
-  let resolve: () => void = () => undefined;
-  const promise = new Promise<void>((settle) => (resolve = settle));
-  return { promise, resolve };
+    return `${message}; grant list and watch, and the operator continues by itself`;
+  if (classification === 'api-missing') return `${message}; waiting for this API: install its CRD`;
+  return `${message}; retrying`;
 }

@@ -1,11 +1,5 @@
-import {
-  NO_WORK,
-  type ChildProjection,
-  type Controller,
-  type Projection,
-  type Verdict,
-  type Watched,
-} from '../contract/controller.ts';
+import type { Controller, Watched } from '../contract/controller.ts';
+import { converged } from '../contract/decision.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { KubernetesObject } from '../contract/object.ts';
 import type { ResourceRef } from '../contract/resource.ts';
@@ -13,15 +7,15 @@ import { SILENT, type Telemetry, type WatchState } from '../contract/telemetry.t
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { resourcePath } from '../kubernetes/paths.ts';
 import { NamedObjects } from './named-objects.ts';
+import type { Evaluation } from './evaluation.ts';
+import {
+  projectChild,
+  projectPrimary,
+  type ChildProjection,
+  type PrimaryProjection,
+  type Projection,
+} from './projection.ts';
 import { Reflector, type Change } from './reflector.ts';
-
-/** A resource as the watcher last saw it, and what its controller says to that. */
-export interface Evaluation {
-  readonly ref: ResourceRef;
-  readonly verdict: Verdict<unknown>;
-  /** Names the need: equal where an open run need not be told. */
-  readonly fingerprint: string;
-}
 
 export interface ResourcesOptions {
   readonly controller: Controller;
@@ -31,14 +25,19 @@ export interface ResourcesOptions {
   /** How often what cannot be watched is read. */
   readonly resyncMs: number;
   readonly log: Logger;
-  /** Default: nobody observes. */
+  /** Default: not observed. */
   readonly telemetry?: Pick<Telemetry, 'watch'> | undefined;
   /** As far as is known. */
-  readonly isNamespaceGoing: (namespace: string) => boolean;
+  readonly isNamespaceTerminating: (namespace: string) => boolean;
   /** Called for each resource that changed, or whose child did; only once all of them are known. */
   readonly onChange: (evaluation: Evaluation) => void;
   /** Called for each resource that is gone. */
   readonly onGone: (ref: ResourceRef) => void;
+}
+
+interface Projecting<P extends Projection> {
+  readonly project: (object: KubernetesObject) => P | undefined;
+  readonly onChange: (change: Change<P>) => void;
 }
 
 /** What counts of a reflector, whatever it keeps. */
@@ -48,11 +47,11 @@ type Watching = Pick<
 > & { readonly items: ReadonlyMap<string, unknown> };
 
 /**
- * A child that goes is often the first sign that its resource is going, too: the watch of the resource is
- * given time to say so, since what is put back would be refused.
+ * A child that is deleted is often the first sign that its resource is, too: the watch of the resource is given time
+ * to say so, since what is created again would be refused.
  */
 const SETTLE_MS = 200;
-const LOOK_EVERY_MS = 50;
+const EVALUATE_EVERY_MS = 50;
 
 /** The projections of one controller's resources and of their children, kept up to date by watches. */
 export class Resources {
@@ -62,23 +61,33 @@ export class Resources {
   readonly #watches: ReadonlyMap<string, readonly Watching[]>;
   readonly #reflectors: readonly Watching[];
   /** By the key of the resource. */
-  readonly #primaries = new Map<string, Projection>();
+  readonly #primaries = new Map<string, PrimaryProjection>();
   /** By the key of the resource that they belong to, and then by their own. */
   readonly #children = new Map<string, Map<string, ChildProjection>>();
-  /** The keys of resources whose children changed since they were last looked at. */
-  readonly #toLookAt = new Set<string>();
-  #lastLookMs = -Infinity;
+  /** The keys of resources whose children changed since they were last evaluated. */
+  readonly #changed = new Set<string>();
+  #lastEvaluationMs = -Infinity;
 
   constructor(options: ResourcesOptions) {
     this.controller = options.controller;
     this.#options = options;
     const { primary, children } = options.controller;
     this.#watches = new Map([
-      [primary.plural, this.#reflect(primary, (change) => this.#primaryChanged(change))],
-      ...children.map(
-        (child) =>
-          [child.plural, this.#reflect(child, (change) => this.#childChanged(child.plural, change))] as const,
-      ),
+      [
+        primary.type.plural,
+        this.#reflect(primary, {
+          project: (object) => projectPrimary(primary, object),
+          onChange: (change) => this.#primaryChanged(change),
+        }),
+      ],
+      ...children.map((child) => {
+        const { plural } = child.type;
+        const watching = this.#reflect(child, {
+          project: (object) => projectChild(child, object),
+          onChange: (change) => this.#childChanged(plural, change),
+        });
+        return [plural, watching] as const;
+      }),
     ]);
     this.#reflectors = [...this.#watches.values()].flat();
   }
@@ -91,7 +100,7 @@ export class Resources {
     await Promise.all(this.#reflectors.map((reflector) => reflector.stop()));
   }
 
-  /** Resolves when every list is complete: a verdict is worth something only from then on. */
+  /** Resolves when every list is complete: a decision is worth something only from then on. */
   async synced(): Promise<void> {
     await Promise.all(this.#reflectors.map((reflector) => reflector.synced));
   }
@@ -124,34 +133,37 @@ export class Resources {
     for (const primary of this.#primaries.values()) yield this.#evaluate(primary);
   }
 
+  /** The resources of a namespace have changed, since the namespace is being deleted. */
+  evaluateIn(namespace: string): void {
+    if (!this.hasSynced()) return;
+    for (const primary of this.#primaries.values()) {
+      if (primary.key.startsWith(`${namespace}/`)) this.#options.onChange(this.#evaluate(primary));
+    }
+  }
+
   /** The resource as it is now, or undefined where it is gone, or is another one of the same name. */
   find(ref: ResourceRef): Evaluation | undefined {
     const primary = this.#primaries.get(this.#keyOf(ref));
     return primary?.uid === ref.uid ? this.#evaluate(primary) : undefined;
   }
 
-  /** Whether the resource of that key is a Namespace that is being deleted. */
-  isNamespaceGoing(key: string): boolean {
-    const primary = this.#primaries.get(key);
-    return primary !== undefined && this.controller.isNamespaceGoing?.(primary) === true;
-  }
-
-  #reflect<P extends Projection>(watched: Watched<P>, onChange: (change: Change<P>) => void): Watching[] {
+  #reflect<P extends Projection>(
+    { type, metadataOnly, fieldSelector, labelSelector }: Watched<unknown>,
+    { project, onChange }: Projecting<P>,
+  ): Watching[] {
     const { client, namespaces, resyncMs, log, telemetry = SILENT } = this.#options;
-    const observer = telemetry.watch({ controller: this.controller.name, resource: watched.plural });
-    const project = (object: KubernetesObject) => watched.project(object);
-    const { metadataOnly, fieldSelector, labelSelector } = watched;
+    const observer = telemetry.watch({ controller: this.controller.name, resource: type.plural });
     const common = { client, metadataOnly, project, onChange, log, observer };
     const reflector = (path: string) => new Reflector<P>({ ...common, fieldSelector, labelSelector, path });
-    if (namespaces.length === 0) return [reflector(resourcePath(watched))];
-    if (!watched.namespaced) {
-      const paths = namespaces.map((name) => resourcePath(watched, { name }));
+    if (namespaces.length === 0) return [reflector(resourcePath(type))];
+    if (!type.namespaced) {
+      const paths = namespaces.map((name) => resourcePath(type, { name }));
       return [new NamedObjects<P>({ ...common, paths, everyMs: resyncMs })];
     }
-    return namespaces.map((namespace) => reflector(resourcePath(watched, { namespace })));
+    return namespaces.map((namespace) => reflector(resourcePath(type, { namespace })));
   }
 
-  #primaryChanged({ type, object }: Change<Projection>): void {
+  #primaryChanged({ type, object }: Change<PrimaryProjection>): void {
     if (type === 'deleted') this.#primaries.delete(object.key);
     else this.#primaries.set(object.key, object);
     if (!this.hasSynced()) return;
@@ -163,59 +175,62 @@ export class Resources {
     const { object } = change;
     if (change.type === 'deleted') {
       this.#forgetChild(plural, object);
-      setTimeout(() => this.#lookAtSoon(object.belongsTo), SETTLE_MS).unref();
+      setTimeout(() => this.#evaluateSoon(object.ownerKey), SETTLE_MS).unref();
       return;
     }
-    if (change.before !== undefined && change.before.belongsTo !== object.belongsTo) {
+    if (change.before !== undefined && change.before.ownerKey !== object.ownerKey) {
       this.#forgetChild(plural, change.before);
-      this.#lookAtSoon(change.before.belongsTo);
+      this.#evaluateSoon(change.before.ownerKey);
     }
     this.#keepChild(plural, object);
-    this.#lookAtSoon(object.belongsTo);
+    this.#evaluateSoon(object.ownerKey);
   }
 
   #keepChild(plural: string, child: ChildProjection): void {
-    const siblings = this.#children.get(child.belongsTo) ?? new Map<string, ChildProjection>();
+    const siblings = this.#children.get(child.ownerKey) ?? new Map<string, ChildProjection>();
     siblings.set(`${plural}/${child.key}`, child);
-    this.#children.set(child.belongsTo, siblings);
+    this.#children.set(child.ownerKey, siblings);
   }
 
-  #forgetChild(plural: string, { belongsTo, key }: ChildProjection): void {
-    const siblings = this.#children.get(belongsTo);
+  #forgetChild(plural: string, { ownerKey, key }: ChildProjection): void {
+    const siblings = this.#children.get(ownerKey);
     siblings?.delete(`${plural}/${key}`);
-    if (siblings?.size === 0) this.#children.delete(belongsTo);
+    if (siblings?.size === 0) this.#children.delete(ownerKey);
   }
 
-  /** At once, but where many children change, at most so often: each look is at all of a resource's children. */
-  #lookAtSoon(key: string): void {
+  /** At once, but where many children change, at most so often: each evaluation is of all of a resource's children. */
+  #evaluateSoon(key: string): void {
     if (!this.hasSynced()) return;
-    const isPlanned = this.#toLookAt.size > 0;
-    this.#toLookAt.add(key);
+    const isPlanned = this.#changed.size > 0;
+    this.#changed.add(key);
     if (isPlanned) return;
-    const waitMs = this.#lastLookMs + LOOK_EVERY_MS - performance.now();
-    if (waitMs > 0) setTimeout(() => this.#lookAtAll(), waitMs).unref();
-    else setImmediate(() => this.#lookAtAll());
+    const waitMs = this.#lastEvaluationMs + EVALUATE_EVERY_MS - performance.now();
+    if (waitMs > 0) setTimeout(() => this.#evaluateChanged(), waitMs).unref();
+    else setImmediate(() => this.#evaluateChanged());
   }
 
-  #lookAtAll(): void {
-    const keys = [...this.#toLookAt];
-    this.#toLookAt.clear();
-    this.#lastLookMs = performance.now();
+  #evaluateChanged(): void {
+    const keys = [...this.#changed];
+    this.#changed.clear();
+    this.#lastEvaluationMs = performance.now();
     for (const key of keys) {
       const primary = this.#primaries.get(key);
       if (primary !== undefined) this.#options.onChange(this.#evaluate(primary));
     }
   }
 
-  #evaluate(primary: Projection): Evaluation {
+  #evaluate(primary: PrimaryProjection): Evaluation {
+    const { controller } = this;
     const ref = this.#refOf(primary);
-    const verdict = this.#verdictOn(primary, ref);
-    return { ref, verdict, fingerprint: fingerprintOf(verdict) };
+    const children = [...(this.#children.get(primary.key)?.values() ?? [])].map(({ view }) => view);
+    const observation = controller.observation(primary.view, children);
+    const inputs = [primary.inputs, ...(controller.inputs?.(observation) ?? [])].join('; ');
+    const decision = this.#isDoomed(ref) ? DOOMED : controller.decide(observation, Date.now());
+    return { ref, decision, inputs, resourceVersion: primary.resourceVersion, observation };
   }
 
-  #verdictOn(primary: Projection, { namespace }: ResourceRef): Verdict<unknown> {
-    if (this.controller.endsWithNamespace && this.#options.isNamespaceGoing(namespace)) return NO_WORK;
-    return this.controller.needsWork(primary, [...(this.#children.get(primary.key)?.values() ?? [])]);
+  #isDoomed({ namespace }: ResourceRef): boolean {
+    return this.controller.endsWithNamespace === true && this.#options.isNamespaceTerminating(namespace);
   }
 
   /** A Namespace is cluster-scoped, and counts as lying in the namespace that it is. */
@@ -225,10 +240,9 @@ export class Resources {
   }
 
   #keyOf({ namespace, name }: ResourceRef): string {
-    return this.controller.primary.namespaced ? `${namespace}/${name}` : name;
+    return this.controller.primary.type.namespaced ? `${namespace}/${name}` : name;
   }
 }
 
-function fingerprintOf(verdict: Verdict<unknown>): string {
-  return verdict.needsWork ? `${verdict.reason} ${verdict.about ?? ''}` : '';
-}
+/** What it creates would be refused. */
+const DOOMED = converged('its namespace is being deleted');

@@ -1,3 +1,4 @@
+import type { Next } from '../contract/decision.ts';
 import type { ResourceRef } from '../contract/resource.ts';
 
 /** What the watcher asks of the workflow engine; workflow ids are those of `workflowIdFor`. */
@@ -8,7 +9,7 @@ export interface Runs {
    * @throws RunsUnavailable where the engine cannot be reached
    */
   start(request: StartRequest): Promise<'started' | 'already-open'>;
-  /** Tells an open run that its resource changed. @throws RunsUnavailable */
+  /** Signals an open run that its resource changed. @throws RunsUnavailable */
   signal(workflowId: string, reason: string): Promise<'signalled' | 'not-open'>;
   /** All open runs by their ids, as of up to a few seconds ago. @throws RunsUnavailable */
   listOpen(): Promise<ReadonlyMap<string, OpenRun>>;
@@ -25,10 +26,12 @@ export interface StartRequest {
   /** One sentence for the Temporal UI. */
   readonly summary: string;
   readonly reason: string;
-  /** What the run may act on without reading first. */
-  readonly seen: unknown;
-  /** When the need for it showed, in milliseconds since the epoch. */
-  readonly neededSinceMs: number;
+  /** The step that the watcher's view calls for, or `observe`. */
+  readonly first: Next;
+  /** Of the resource in that view. */
+  readonly resourceVersion: string;
+  /** When the watcher first saw that a run is needed, in milliseconds since the epoch. */
+  readonly requestedAtMs: number;
 }
 
 /** The engine cannot be reached, or is too busy to answer: every key has to wait. */
@@ -36,7 +39,7 @@ export class RunsUnavailable extends Error {
   override readonly name = 'RunsUnavailable';
 }
 
-/** This process leads no more: somebody else is to start or tell the run. */
+/** This process leads no more: another one is to start or signal the run. */
 export class NotLeading extends Error {
   override readonly name = 'NotLeading';
 }

@@ -72,11 +72,11 @@ export class WatchAttempt {
   checkEnd(): void {
     if (this.#stopping.aborted) return;
     if (this.#fellSilent) throw this.#silenceError();
-    if (this.livedMs() < SHORT_MS) throw new BrokenWatch('the watch ended as soon as it had begun');
+    if (this.livedMs() < SHORT_MS) throw new BrokenWatch('the watch ended right after it began');
   }
 
   #silenceError(): SilentWatch {
-    const message = `the watch said nothing for ${this.#silenceMs} ms; its connection is dropped`;
+    const message = `the watch received nothing for ${this.#silenceMs} ms; reconnecting`;
     return this.#hasSpoken ? new SilentWatch(message) : new MuteWatch(message);
   }
 

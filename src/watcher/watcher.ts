@@ -4,6 +4,8 @@ import type { ResourceRef } from '../contract/resource.ts';
 import type { Telemetry, WatcherState } from '../contract/telemetry.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { Dispatcher } from './dispatcher.ts';
+import { isNeeded } from './evaluation.ts';
+import { Namespaces } from './namespaces.ts';
 import { Resources } from './resources.ts';
 import { RunsUnavailable, whileLeading, type Runs } from './runs.ts';
 
@@ -16,8 +18,10 @@ export interface WatcherOptions {
   readonly resyncMs: number;
   readonly concurrency: number;
   readonly log: Logger;
-  /** Default: nobody observes. */
+  /** Default: not observed. */
   readonly telemetry?: Telemetry;
+  /** Called with the view of a resource before its run is started or signalled. */
+  readonly onRequest?: (workflowId: string, observation: unknown) => void;
 }
 
 const SWEEP_FIRST_MS = 3_000;
@@ -27,22 +31,29 @@ const SWEEP_MOST_MS = 30_000;
 export class Watcher {
   readonly #options: WatcherOptions;
   readonly #resources: ReadonlyMap<string, Resources>;
-  /** Of this term alone: who leads anew knows of the runs no more than who has just been started. */
+  /** Only where a controller asks for it. */
+  readonly #namespaces: Namespaces | undefined;
+  /** Of the current term only: a process that leads again knows no more about the runs than one that has just started. */
   #dispatcher: Dispatcher | undefined;
   #sweepTimer: NodeJS.Timeout | undefined;
   #sweepAfterMs = SWEEP_FIRST_MS;
+  /** On the clock of `performance.now()`, as the next one. */
+  #lastSweepMs = 0;
+  #nextSweepMs = 0;
   #resyncTimer: NodeJS.Timeout | undefined;
   #stopped = false;
 
   constructor(options: WatcherOptions) {
     this.#options = options;
+    this.#namespaces = this.#namespacesOf(options);
     this.#resources = new Map(
       options.controllers.map((controller) => [controller.name, this.#resourcesOf(controller)]),
     );
   }
 
-  /** Begins to watch; nothing is started or told before it leads. */
+  /** Begins to watch; nothing is started or signalled before it leads. */
   start(): void {
+    this.#namespaces?.start();
     for (const resources of this.#resources.values()) {
       resources.start();
       void resources.synced().then(() => this.#knows(resources));
@@ -77,10 +88,11 @@ export class Watcher {
     this.#stopped = true;
     clearInterval(this.#resyncTimer);
     await Promise.all([...this.#resources.values()].map((resources) => resources.stop()));
+    await this.#namespaces?.stop();
     await this.standBy();
   }
 
-  /** A run that this process worked on has most likely ended: what its resource needs now, it needs anew. */
+  /** A run that this process worked on has most likely ended: if its resource still needs a run, it gets a new one. */
   runEnded(ref: ResourceRef): void {
     this.#dispatcher?.runEnded(ref);
   }
@@ -99,8 +111,9 @@ export class Watcher {
     return [
       ...all
         .filter((one) => !one.hasSynced())
-        .map((one) => `${one.controller.name}: first list not complete`),
+        .map((one) => `${one.controller.name}: the initial list is not complete yet`),
       ...all.flatMap((one) => one.problems),
+      ...(this.#namespaces?.problems ?? []),
       ...(this.#dispatcher?.problem === undefined ? [] : [this.#dispatcher.problem]),
     ];
   }
@@ -108,20 +121,24 @@ export class Watcher {
   /** For whoever observes. */
   get state(): WatcherState {
     return {
-      watches: [...this.#resources.values()].flatMap(({ watchStates }) => watchStates),
+      watches: [
+        ...[...this.#resources.values()].flatMap(({ watchStates }) => watchStates),
+        ...(this.#namespaces === undefined ? [] : [this.#namespaces.watchState]),
+      ],
       runs: this.#dispatcher?.runs ?? [],
       isTemporalUnavailable: this.#dispatcher?.problem !== undefined,
     };
   }
 
   #dispatcherFor(isLeading: () => boolean): Dispatcher {
-    const { runs, log, concurrency, resyncMs, telemetry } = this.#options;
+    const { runs, log, concurrency, resyncMs, telemetry, onRequest } = this.#options;
     return new Dispatcher({
       runs: whileLeading(runs, isLeading),
       log,
       concurrency,
       resyncMs,
       telemetry,
+      onRequest,
       known: {
         controller: (name) => this.#resources.get(name)?.controller,
         find: (ref) => this.#resources.get(ref.controller)?.find(ref),
@@ -129,6 +146,15 @@ export class Watcher {
           (this.#resources.get(ref.controller)?.hasSynced() ?? false) && this.#isInScope(ref.namespace),
       },
     });
+  }
+
+  #namespacesOf({ controllers, client, namespaces, resyncMs, log, telemetry }: WatcherOptions) {
+    const asking = controllers.filter(({ endsWithNamespace }) => endsWithNamespace);
+    if (asking.length === 0) return undefined;
+    const onTerminating = (namespace: string) => {
+      for (const { name } of asking) this.#resources.get(name)?.evaluateIn(namespace);
+    };
+    return new Namespaces({ client, namespaces, resyncMs, log, telemetry, onTerminating });
   }
 
   #resourcesOf(controller: Controller): Resources {
@@ -140,11 +166,10 @@ export class Watcher {
       resyncMs,
       log: log.child({ controller: controller.name }),
       telemetry,
-      isNamespaceGoing: (namespace) =>
-        [...this.#resources.values()].some((resources) => resources.isNamespaceGoing(namespace)),
+      isNamespaceTerminating: (namespace) => this.#namespaces?.isTerminating(namespace) ?? false,
       onChange: (evaluation) => {
         this.#dispatcher?.changed(evaluation);
-        if (evaluation.verdict.needsWork) this.#sweepSoon();
+        if (isNeeded(evaluation)) this.#sweepSoon();
       },
       onGone: (ref) => this.#dispatcher?.gone(ref),
     });
@@ -153,7 +178,7 @@ export class Watcher {
   #knows(resources: Resources): void {
     if (this.#stopped) return;
     const { name } = resources.controller;
-    this.#options.log.info({ controller: name }, 'all resources are known; watching');
+    this.#options.log.info({ controller: name }, 'the cache is synced; watching');
     this.#firstLook(resources);
   }
 
@@ -161,6 +186,7 @@ export class Watcher {
     for (const evaluation of resources.all()) this.#dispatcher?.changed(evaluation);
     // Also where nothing needs work: runs may be open whose resources vanished while nobody watched.
     this.#sweepAfterMs = SWEEP_FIRST_MS;
+    this.#lastSweepMs = performance.now();
     this.#scheduleSweep();
   }
 
@@ -169,33 +195,38 @@ export class Watcher {
     if (dispatcher === undefined) return;
     for (const resources of this.#resources.values()) {
       if (!resources.hasSynced()) continue;
-      for (const evaluation of resources.all()) {
-        if (evaluation.verdict.needsWork) dispatcher.changed(evaluation);
-      }
+      for (const evaluation of resources.all()) dispatcher.resynced(evaluation);
     }
     if (dispatcher.pendingCount > 0) void this.#sweep(dispatcher, true);
   }
 
   #sweepSoon(): void {
     this.#sweepAfterMs = SWEEP_FIRST_MS;
-    if (this.#sweepTimer === undefined) this.#scheduleSweep();
+    const isFarOff = this.#nextSweepMs - performance.now() > SWEEP_FIRST_MS;
+    if (this.#sweepTimer === undefined || isFarOff) this.#scheduleSweep();
   }
 
   #scheduleSweep(): void {
     clearTimeout(this.#sweepTimer);
     const dispatcher = this.#dispatcher;
     if (dispatcher === undefined) return;
+    this.#nextSweepMs = performance.now() + this.#sweepAfterMs;
     this.#sweepTimer = setTimeout(() => {
       this.#sweepTimer = undefined;
       void this.#sweepWhenQuiet(dispatcher);
     }, this.#sweepAfterMs);
   }
 
+  /** While runs are started a look would soon be out of date; yet one that was terminated by hand must not wait for long. */
   async #sweepWhenQuiet(dispatcher: Dispatcher): Promise<void> {
-    if (!dispatcher.isBusy) {
+    const isOverdue = performance.now() - this.#lastSweepMs >= SWEEP_MOST_MS;
+    if (!dispatcher.isBusy || isOverdue) {
       await this.#sweep(dispatcher, false);
-      this.#sweepAfterMs = Math.min(this.#sweepAfterMs * 2, SWEEP_MOST_MS);
-      if (!dispatcher.hasUnknown) return;
+      this.#lastSweepMs = performance.now();
+      this.#sweepAfterMs = dispatcher.hasUnknown
+        ? Math.min(this.#sweepAfterMs * 2, SWEEP_MOST_MS)
+        : SWEEP_MOST_MS;
+      if (dispatcher.pendingCount === 0) return;
     }
     if (this.#sweepTimer === undefined) this.#scheduleSweep();
   }

@@ -6,7 +6,7 @@ import { ApiError, type ApiErrorClass } from '../../src/kubernetes/errors.ts';
 const MESSAGE = 'PATCH /api/v1/namespaces/shop/pods/web: the words of the server';
 
 function failureFor(classification: ApiErrorClass, attempt = 1, retryAfterMs?: number): ApplicationFailure {
-  const failure = asFailure(new ApiError(MESSAGE, { classification, retryAfterMs }), attempt);
+  const failure = asFailure(new ApiError(MESSAGE, { classification, retryAfterMs }), { attempt });
   if (!(failure instanceof ApplicationFailure)) throw new Error('it is not a failure of Temporal');
   return failure;
 }
@@ -30,7 +30,7 @@ describe('what the API server said, as a failure', () => {
   it('names the wait that the server asked for, and is not retried by Temporal', () => {
     expect(failureFor('retry-after', 1, 3_600_000)).toMatchObject({
       nonRetryable: true,
-      details: [3_600_000],
+      details: [3_600_000, []],
     });
   });
 
@@ -58,6 +58,6 @@ describe('what the API server said, as a failure', () => {
 describe('an error that is not the API server’s', () => {
   it('is passed on as it is', () => {
     const bug = new TypeError('a bug of ours');
-    expect(asFailure(bug, 1)).toBe(bug);
+    expect(asFailure(bug, { attempt: 1 })).toBe(bug);
   });
 });

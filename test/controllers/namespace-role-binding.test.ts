@@ -5,12 +5,12 @@ import {
   bindingState,
   decideRoleBinding,
   namespaceState,
-  wantedRoleBinding,
+  desiredRoleBinding,
   type BindingState,
   type NamespaceState,
   type RoleBinding,
   type RoleBindingOptions,
-  type RoleBindingStep,
+  type Observation,
 } from '../../src/controllers/namespace-role-binding/decide.ts';
 import { parseLabelSelector } from '../../src/controllers/label-selector.ts';
 
@@ -25,11 +25,11 @@ function aNamespace(fields: Partial<ObjectMeta> = {}): ObjectMeta {
   return { name: 'team-1', uid: 'uid-1', resourceVersion: '7', ...fields };
 }
 
-/** As wanted and ours, unless told otherwise. */
+/** Up to date and ours, where nothing else is said. */
 function aBinding(fields: Partial<RoleBinding> = {}, metadata: Partial<ObjectMeta> = {}): RoleBinding {
-  const wanted = wantedRoleBinding('team-1', DEFAULTS);
+  const desired = desiredRoleBinding('team-1', DEFAULTS);
   const identity = { uid: 'uid-2', resourceVersion: '8' };
-  return { ...wanted, ...fields, metadata: { ...wanted.metadata, ...identity, ...metadata } };
+  return { ...desired, ...fields, metadata: { ...desired.metadata, ...identity, ...metadata } };
 }
 
 const FOREIGN = { labels: { app: 'other' } };
@@ -38,7 +38,7 @@ const group = (name: string) => ({ apiGroup: 'rbac.authorization.k8s.io', kind: 
 
 describe('the role binding of a namespace', () => {
   it('binds the group of its name to edit, and carries our label', () => {
-    expect(wantedRoleBinding('team-1', DEFAULTS)).toEqual({
+    expect(desiredRoleBinding('team-1', DEFAULTS)).toEqual({
       apiVersion: 'rbac.authorization.k8s.io/v1',
       kind: 'RoleBinding',
       metadata: {
@@ -53,7 +53,7 @@ describe('the role binding of a namespace', () => {
 
   it('has the prefix and the ClusterRole that the options say', () => {
     const options = { ...DEFAULTS, prefix: 'team:', clusterRole: 'view' };
-    expect(wantedRoleBinding('a', options)).toMatchObject({
+    expect(desiredRoleBinding('a', options)).toMatchObject({
       metadata: { name: 'team:a' },
       subjects: [{ name: 'team:a' }],
       roleRef: { name: 'view' },
@@ -70,7 +70,7 @@ describe('a namespace', () => {
     ['is selected by its labels', aNamespace({ labels: { team: 'a' } }), selecting('team=a'), 'selected'],
     ['is not selected without them', aNamespace(), selecting('team=a'), 'unselected'],
     [
-      'that terminates is so whatever else',
+      'that is being deleted is nothing else',
       aNamespace({ name: 'kube-system', deletionTimestamp: '2026-11-21T00:00:00Z' }),
       DEFAULTS,
       'terminating',
@@ -81,28 +81,27 @@ describe('a namespace', () => {
 });
 
 describe('a binding that is there', () => {
-  it.each<[rule: string, binding: RoleBinding | undefined, state: BindingState]>([
-    ['is absent where there is none', undefined, 'absent'],
-    ['is being deleted', aBinding({}, { deletionTimestamp: '2026-11-21T00:00:00Z' }), 'being-deleted'],
-    ['is as wanted and ours', aBinding(), 'as-wanted-and-ours'],
-    ['is as wanted, whoever made it', aBinding({}, FOREIGN), 'as-wanted'],
-    ['has other subjects', aBinding({ subjects: [group('others')] }), 'ours-with-other-subjects'],
+  it.each<[rule: string, binding: RoleBinding, state: BindingState]>([
+    ['is being deleted', aBinding({}, { deletionTimestamp: '2026-11-21T00:00:00Z' }), 'being deleted'],
+    ['is ours and up to date', aBinding(), 'ours, up to date'],
+    ['is up to date, whoever made it', aBinding({}, FOREIGN), 'up to date'],
+    ['has other subjects', aBinding({ subjects: [group('others')] }), 'ours, with other subjects'],
     [
       'has other subjects where one was added',
       aBinding({ subjects: [group('ad-kubernetes-team-1'), group('others')] }),
-      'ours-with-other-subjects',
+      'ours, with other subjects',
     ],
-    ['has other subjects where it has none', aBinding({ subjects: [] }), 'ours-with-other-subjects'],
-    ['has another role', aBinding({ roleRef: ADMIN }), 'ours-with-other-role'],
+    ['has other subjects where it has none', aBinding({ subjects: [] }), 'ours, with other subjects'],
+    ['has another role', aBinding({ roleRef: ADMIN }), 'ours, with another role'],
     [
       'has another role, whatever its subjects',
       aBinding({ roleRef: ADMIN, subjects: [] }),
-      'ours-with-other-role',
+      'ours, with another role',
     ],
     [
       'has another role where it is a Role of that name',
       aBinding({ roleRef: { ...ADMIN, kind: 'Role', name: 'edit' } }),
-      'ours-with-other-role',
+      'ours, with another role',
     ],
     ['is foreign where it differs and is not ours', aBinding({ roleRef: ADMIN }, FOREIGN), 'foreign'],
     [
@@ -117,72 +116,106 @@ describe('a binding that is there', () => {
 
 describe('what is done', () => {
   const STATES: readonly BindingState[] = [
-    'absent',
-    'being-deleted',
-    'as-wanted',
-    'as-wanted-and-ours',
-    'ours-with-other-subjects',
-    'ours-with-other-role',
+    'being deleted',
+    'up to date',
+    'ours, up to date',
+    'ours, with other subjects',
+    'ours, with another role',
     'foreign',
   ];
-  const steps = (namespace: NamespaceState) =>
-    Object.fromEntries(STATES.map((binding) => [binding, decideRoleBinding(namespace, binding)]));
-  const ALWAYS_NOTHING = Object.fromEntries(
-    STATES.map((state) => [state, 'nothing' satisfies RoleBindingStep]),
-  );
+  const observing = (state: NamespaceState | 'gone', binding?: BindingState): Observation => ({
+    namespace: { name: 'team-1', resourceVersion: '7', state },
+    binding: binding && { uid: 'uid-2', resourceVersion: '8', state: binding, role: 'ClusterRole admin' },
+    bindingName: 'ad-kubernetes-team-1',
+  });
+  const decisions = (state: NamespaceState | 'gone') => ({
+    'no binding': decideRoleBinding(observing(state)).do,
+    ...Object.fromEntries(
+      STATES.map((binding) => [binding, decideRoleBinding(observing(state, binding)).do]),
+    ),
+  });
+  const NOTHING = Object.fromEntries(['no binding', ...STATES].map((state) => [state, 'converged']));
 
-  it('in a terminating namespace is nothing at all', () => {
-    expect(steps('terminating')).toEqual(ALWAYS_NOTHING);
+  it.each(['terminating', 'gone'] as const)('in a namespace that is %s is nothing at all', (state) => {
+    expect(decisions(state)).toEqual(NOTHING);
   });
 
   it('in a namespace that is not selected is to release what is ours', () => {
-    expect(steps('unselected')).toEqual({
-      ...ALWAYS_NOTHING,
-      'as-wanted-and-ours': 'release',
-      'ours-with-other-subjects': 'release',
-      'ours-with-other-role': 'release',
+    expect(decisions('unselected')).toEqual({
+      ...NOTHING,
+      'ours, up to date': 'releaseRoleBinding',
+      'ours, with other subjects': 'releaseRoleBinding',
+      'ours, with another role': 'releaseRoleBinding',
     });
   });
 
-  it('in a selected namespace is to put back what is ours, and to refuse what is foreign', () => {
-    expect(steps('selected')).toEqual({
-      ...ALWAYS_NOTHING,
-      absent: 'create',
-      'ours-with-other-subjects': 'correct-subjects',
-      'ours-with-other-role': 'replace',
-      foreign: 'refuse',
+  it('in a selected namespace is to restore what is ours, and to refuse what is foreign', () => {
+    expect(decisions('selected')).toEqual({
+      ...NOTHING,
+      'no binding': 'createRoleBinding',
+      'ours, with other subjects': 'updateRoleBinding',
+      'ours, with another role': 'replaceRoleBinding',
+      foreign: 'stalled',
+    });
+  });
+
+  it('to a binding is conditional on the very binding that was observed', () => {
+    const observation = observing('selected', 'ours, with another role');
+    expect(decideRoleBinding(observation)).toEqual({
+      do: 'replaceRoleBinding',
+      because: 'the role binding refers to ClusterRole admin',
+      binding: observation.binding,
+    });
+  });
+
+  it('where the binding is foreign is an Event that says what to do', () => {
+    const note =
+      'RoleBinding team-1/ad-kubernetes-team-1 differs from the desired one and is not managed by the operator, so it is left alone: ' +
+      'delete it, or label it app.kubernetes.io/managed-by=durable-operator to let the operator manage it';
+    expect(decideRoleBinding(observing('selected', 'foreign'))).toEqual({
+      do: 'stalled',
+      because: note,
+      event: { type: 'Warning', reason: 'ForeignRoleBinding', action: 'Bind', note },
     });
   });
 });
 
-describe('what the watcher knows', () => {
+describe('what the watcher keeps', () => {
   const controller = namespaceRoleBinding(DEFAULTS);
-  const namespace = controller.primary.project({ metadata: aNamespace() });
+  const [bindings] = controller.children;
 
-  it('of a binding of the name that is wanted is its state', () => {
-    expect(controller.children[0]?.project(aBinding())).toEqual({
-      key: 'team-1/ad-kubernetes-team-1',
-      belongsTo: 'team-1',
+  it('of a namespace is whether it is selected', () => {
+    expect(controller.primary.view({ metadata: aNamespace({ labels: { team: 'a' } }) })).toEqual({
+      name: 'team-1',
+      resourceVersion: '7',
+      state: 'selected',
+    });
+  });
+
+  it('of the binding with our name is its state, and what a write is conditional on', () => {
+    expect(bindings?.ownerKey(aBinding())).toBe('team-1');
+    expect(bindings?.view(aBinding())).toEqual({
       uid: 'uid-2',
       resourceVersion: '8',
-      state: 'as-wanted-and-ours',
+      state: 'ours, up to date',
+      role: 'ClusterRole edit',
     });
   });
 
   it('of a binding of any other name is nothing', () => {
-    expect(controller.children[0]?.project(aBinding({}, { name: 'admins' }))).toBeUndefined();
+    expect(bindings?.view(aBinding({}, { name: 'admins' }))).toBeUndefined();
   });
 
-  it('asks for a run where the binding is missing', () => {
+  it('is enough to see that a binding is missing', () => {
+    const namespace = controller.primary.view({ metadata: aNamespace() });
     if (namespace === undefined) throw new Error('every Namespace is of interest');
-    expect(controller.needsWork(namespace, [])).toEqual({
-      needsWork: true,
-      reason: 'the namespace has no role binding',
-      seen: { step: 'create' },
+    expect(controller.decide(controller.observation(namespace, []), 0)).toEqual({
+      do: 'createRoleBinding',
+      because: 'the namespace has no role binding',
     });
   });
 
-  it('asks for permission to bind the configured ClusterRole alone', () => {
+  it('may be decided on with permission to bind the configured ClusterRole alone', () => {
     const { permissions } = namespaceRoleBinding({ ...DEFAULTS, clusterRole: 'view' });
     const binds = permissions.filter(({ verbs }) => verbs.includes('bind'));
     expect(binds).toEqual([

@@ -1,12 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ObjectMeta } from '../../src/contract/object.ts';
-import { podLabel } from '../../src/controllers/pod-label/controller.ts';
+import { podLabel, podView } from '../../src/controllers/pod-label/controller.ts';
 import {
   decidePodLabel,
   LABEL_VALUE_MAX,
+  labelState,
   POD_NAME_ANNOTATION,
   POD_NAME_LABEL,
-  type PodLabelStep,
+  type LabelState,
+  type PodView,
 } from '../../src/controllers/pod-label/decide.ts';
 
 type Fields = Partial<ObjectMeta>;
@@ -20,60 +22,78 @@ const labelled = (value: string): Fields => ({ labels: { [POD_NAME_LABEL]: value
 const deleting: Fields = { deletionTimestamp: '2026-11-21T00:00:00Z' };
 const longest = 'x'.repeat(LABEL_VALUE_MAX);
 
-describe('what a Pod calls for', () => {
-  it.each<[rule: string, pod: ObjectMeta, step: PodLabelStep]>([
-    ['the label is added where the annotation is true', aPod(annotated('true')), 'add'],
-    [
-      'a wrong label is corrected where the annotation is true',
-      aPod({ ...annotated('true'), ...labelled('db') }),
-      'add',
-    ],
-    ['nothing where both are there', aPod({ ...annotated('true'), ...labelled('web') }), 'nothing'],
-    ['nothing where neither is there', aPod(), 'nothing'],
-    ['the label goes with the annotation', aPod(labelled('web')), 'remove'],
-    ['True is not true', aPod({ ...annotated('True'), ...labelled('web') }), 'remove'],
-    ['yes is not true', aPod({ ...annotated('yes'), ...labelled('web') }), 'remove'],
-    ['empty is not true', aPod({ ...annotated(''), ...labelled('web') }), 'remove'],
-    ['a foreign value stays where the annotation is absent', aPod(labelled('db')), 'nothing'],
-    ['a name of 63 characters can be a label', aPod({ name: longest, ...annotated('true') }), 'add'],
-    ['a name of 64 characters cannot', aPod({ name: `${longest}x`, ...annotated('true') }), 'refuse'],
-    ['a long name that asks for nothing is of no interest', aPod({ name: `${longest}x` }), 'nothing'],
-    ['a Pod being deleted is left alone', aPod({ ...annotated('true'), ...deleting }), 'nothing'],
-    ['a Pod being deleted keeps its label', aPod({ ...labelled('web'), ...deleting }), 'nothing'],
-  ])('%s', (_, pod, step) => {
-    expect(decidePodLabel(pod)).toBe(step);
+const decide = (pod: ObjectMeta) => decidePodLabel(podView({ metadata: pod }));
+
+describe('the label of a Pod', () => {
+  it.each<[rule: string, pod: ObjectMeta, state: LabelState]>([
+    ['is missing where the annotation is true', aPod(annotated('true')), 'missing'],
+    ['is missing where it has another value', aPod({ ...annotated('true'), ...labelled('db') }), 'missing'],
+    ['is up to date where both are there', aPod({ ...annotated('true'), ...labelled('web') }), 'up to date'],
+    ['is up to date where neither is there', aPod(), 'up to date'],
+    ['goes with the annotation', aPod(labelled('web')), 'surplus'],
+    ['goes where the annotation is True', aPod({ ...annotated('True'), ...labelled('web') }), 'surplus'],
+    ['goes where the annotation is yes', aPod({ ...annotated('yes'), ...labelled('web') }), 'surplus'],
+    ['goes where the annotation is empty', aPod({ ...annotated(''), ...labelled('web') }), 'surplus'],
+    ['stays with a foreign value where the annotation is absent', aPod(labelled('db')), 'up to date'],
+    ['may have 63 characters', aPod({ name: longest, ...annotated('true') }), 'missing'],
+    ['may not have 64', aPod({ name: `${longest}x`, ...annotated('true') }), 'name too long'],
+    ['of a long name that asks for nothing is of no interest', aPod({ name: `${longest}x` }), 'up to date'],
+    ['is left alone where the Pod is being deleted', aPod({ ...annotated('true'), ...deleting }), 'gone'],
+    ['is left in place where the Pod is being deleted', aPod({ ...labelled('web'), ...deleting }), 'gone'],
+  ])('%s', (_, pod, state) => {
+    expect(labelState(pod)).toBe(state);
+  });
+});
+
+describe('the decision', () => {
+  it('is to add a missing label, conditional on the Pod that was observed', () => {
+    expect(decide(aPod(annotated('true')))).toEqual({
+      do: 'addLabel',
+      because: 'the annotation asks for the label',
+      resourceVersion: '7',
+    });
   });
 
-  it('is the same once it was done', () => {
-    for (const fields of [annotated('true'), {}]) {
-      const labels = decidePodLabel(aPod(fields)) === 'add' ? labelled('web') : {};
-      expect(decidePodLabel(aPod({ ...fields, ...labels }))).toBe('nothing');
+  it('is to remove a surplus label, conditional on the Pod that was observed', () => {
+    expect(decide(aPod(labelled('web')))).toEqual({
+      do: 'removeLabel',
+      because: 'the annotation does not ask for the label',
+      resourceVersion: '7',
+    });
+  });
+
+  it.each([aPod(), aPod({ ...annotated('true'), ...deleting })])(
+    'is nothing where nothing is to be done',
+    (pod) => {
+      expect(decide(pod)).toMatchObject({ do: 'converged' });
+    },
+  );
+
+  it('is that a name too long stalls the run, with an Event that says what to do', () => {
+    const pod = aPod({ name: `${longest}x`, ...annotated('true') });
+    const note =
+      `Pod shop/${longest}x: its name has 64 characters, but a label value can have at most 63: ` +
+      'remove the annotation, or create the Pod with a shorter name';
+    expect(decide(pod)).toEqual({
+      do: 'stalled',
+      because: note,
+      event: { type: 'Warning', reason: 'NameTooLong', action: 'AddLabel', note },
+    });
+  });
+
+  it('is that nothing is left to do once it was done', () => {
+    for (const fields of [annotated('true'), labelled('web')]) {
+      const { do: step } = decide(aPod(fields));
+      const labels = step === 'addLabel' ? labelled('web') : { labels: {} };
+      expect(decide(aPod({ ...fields, ...labels }))).toMatchObject({ do: 'converged' });
     }
   });
 });
 
-describe('what the watcher knows of a Pod', () => {
-  const project = (pod: ObjectMeta) => {
-    const projection = podLabel.primary.project({ metadata: pod });
-    if (projection === undefined) throw new Error('every Pod is of interest');
-    return projection;
-  };
-
-  it('is where it is, which one, and what it calls for: neither labels nor annotations', () => {
+describe('what the watcher keeps of a Pod', () => {
+  it('is what a decision needs: neither labels nor annotations, nor its name', () => {
     const pod = aPod({ ...annotated('true'), labels: { secret: 'of somebody' } });
-    expect(project(pod)).toEqual({ key: 'shop/web', uid: 'uid-1', resourceVersion: '7', step: 'add' });
-  });
-
-  it('tells a run the step and the resourceVersion that a write is conditional on', () => {
-    expect(podLabel.needsWork(project(aPod(annotated('true'))), [])).toEqual({
-      needsWork: true,
-      reason: 'the annotation asks for the label, which is missing or wrong',
-      seen: { step: 'add', resourceVersion: '7' },
-    });
-  });
-
-  it('starts no run for a Pod that is right', () => {
-    expect(podLabel.needsWork(project(aPod()), [])).toEqual({ needsWork: false });
+    expect(podLabel.primary.view({ metadata: pod })).toEqual({ resourceVersion: '7', label: 'missing' });
   });
 
   it('is read as metadata alone, and finished Pods are left out by the server', () => {
@@ -81,5 +101,17 @@ describe('what the watcher knows of a Pod', () => {
       metadataOnly: true,
       fieldSelector: 'status.phase!=Succeeded,status.phase!=Failed',
     });
+  });
+});
+
+describe('what is news to an open run of a Pod', () => {
+  const inputsOf = (label: PodView['label']) => podLabel.inputs?.({ resourceVersion: '1', label });
+
+  it('is that the annotation asks for the opposite', () => {
+    expect(inputsOf('missing')).not.toEqual(inputsOf('surplus'));
+  });
+
+  it('is not that the name is too long for what it asks', () => {
+    expect(inputsOf('name too long')).toEqual(inputsOf('missing'));
   });
 });

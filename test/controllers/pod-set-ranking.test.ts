@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import { podsToDelete, standingOf } from '../../src/controllers/pod-set/ranking.ts';
+import { podsToDelete } from '../../src/controllers/pod-set/ranking.ts';
 import { aPodOf, aPodSet, NOW_MS, type OwnedPodBuilder } from '../support/pod-sets.ts';
 
 const pod = (name: string) => aPodOf(aPodSet(), name);
 
 /** The names of those that go, the first to go first. */
 function deleted(pods: readonly OwnedPodBuilder[], excess: number): readonly string[] {
-  const ranked = pods.map(({ object }) => ({ name: object.metadata.name, standing: standingOf(object) }));
-  return podsToDelete(ranked, excess, NOW_MS).map(({ name }) => name);
+  const views = pods.map(({ view }) => view);
+  return podsToDelete(views, excess, NOW_MS).map(({ name }) => name);
 }
 
 const HOUR_S = 3600;
@@ -92,7 +92,7 @@ describe('of Pods that are too many', () => {
   });
 
   it.each(['+5', '05', '1.5', 'much', '', '2147483648'])('a cost of "%s" is none', (cost) => {
-    expect(standingOf(pod('a').costing(cost).object).deletionCost).toBe(0);
+    expect(pod('a').costing(cost).view.deletionCost).toBe(0);
   });
 
   it.each([
@@ -100,6 +100,6 @@ describe('of Pods that are too many', () => {
     ['2147483647', 2147483647],
     ['0', 0],
   ])('a cost of "%s" counts', (cost, counts) => {
-    expect(standingOf(pod('a').costing(cost).object).deletionCost).toBe(counts);
+    expect(pod('a').costing(cost).view.deletionCost).toBe(counts);
   });
 });

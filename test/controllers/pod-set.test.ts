@@ -1,52 +1,57 @@
 import { describe, expect, it } from '@jest/globals';
 import { podSet as controller } from '../../src/controllers/pod-set/controller.ts';
-import { decidePodSet, isAsWanted } from '../../src/controllers/pod-set/decide.ts';
-import { observed, type Observation } from '../../src/controllers/pod-set/observation.ts';
-import { wantedPod } from '../../src/controllers/pod-set/pod.ts';
-import {
-  aPodOf,
-  aPodSet,
-  NOW_MS,
-  POD_SET_UID,
-  type OwnedPodBuilder,
-  type PodSetBuilder,
-} from '../support/pod-sets.ts';
+import { decidePodSet, type Observation, type UpdateStatus } from '../../src/controllers/pod-set/decide.ts';
+import { desiredPod } from '../../src/controllers/pod-set/pod.ts';
+import { newsIn } from '../../src/watcher/news.ts';
+import { aPodOf, aPodSet, NOW_MS, type OwnedPodBuilder, type PodSetBuilder } from '../support/pod-sets.ts';
 
 const set = aPodSet();
 const pod = (name: string) => aPodOf(set, name);
+const podsNamed = (count: number) => Array.from({ length: count }, (_, i) => pod(`p-${i}`));
 
-/** The PodSet, its Pods, and what else was found out. */
-function decide(podSet: PodSetBuilder, pods: readonly OwnedPodBuilder[], rest: Partial<Observation> = {}) {
-  const seen = pods.map((each) => each.seen);
-  return decidePodSet({ ...observed(podSet.seen, seen), ...rest }, NOW_MS);
+type Rest = Partial<Omit<Observation, 'podSet' | 'pods'>>;
+
+/** The PodSet, its Pods, and what else is known. */
+function decide(podSet: PodSetBuilder, pods: readonly OwnedPodBuilder[], rest: Rest = {}) {
+  const views = pods.map(({ view }) => view);
+  return decidePodSet({ podSet: podSet.view, pods: views, lookedFor: [], ...rest }, NOW_MS);
 }
 
-/** The PodSet with the status that is right for these Pods. */
-function settled(podSet: PodSetBuilder, pods: readonly OwnedPodBuilder[]): PodSetBuilder {
-  const step = decide(podSet, pods, { timeIsUp: true });
-  return step.do === 'write status' ? podSet.withStatus(step.status) : podSet;
+/** The PodSet with a status that is up to date with these Pods, if it waits for nothing else. */
+function settled(podSet: PodSetBuilder, pods: readonly OwnedPodBuilder[], rest: Rest = {}): PodSetBuilder {
+  const step = decide(podSet, pods, rest);
+  return step.do === 'updateStatus' ? podSet.withStatus(step.status) : podSet;
 }
 
-function statusOf(podSet: PodSetBuilder, pods: readonly OwnedPodBuilder[], rest: Partial<Observation> = {}) {
-  const step = decide(podSet, pods, { timeIsUp: true, ...rest });
-  if (step.do !== 'write status') throw new Error(`no status is written, but: ${step.do}`);
-  return step.status;
+function updateOf(podSet: PodSetBuilder, pods: readonly OwnedPodBuilder[], rest: Rest = {}): UpdateStatus {
+  const step = decide(podSet, pods, rest);
+  if (step.do !== 'updateStatus') throw new Error(`the status is not updated, but: ${step.do}`);
+  return step;
 }
 
+const statusOf = (...about: Parameters<typeof updateOf>) => updateOf(...about).status;
 const namesIn = (pods: readonly { readonly name: string }[]) => pods.map(({ name }) => name);
 
 describe('the Pods of a PodSet', () => {
   it('are created where there are too few, all that are missing', () => {
-    expect(decide(set.wanting(3), [])).toEqual({ do: 'grow', by: 3 });
-    expect(decide(set.wanting(3), [pod('a')])).toEqual({ do: 'grow', by: 2 });
+    expect(decide(set.wanting(3), [])).toEqual({
+      do: 'createPods',
+      because: 'there are 0 Pods, and spec.replicas is 3',
+      writes: 3,
+      count: 3,
+      replicas: 3,
+    });
+    expect(decide(set.wanting(3), [pod('a')])).toMatchObject({ do: 'createPods', count: 2 });
   });
 
   it('are deleted where there are too many, as many as are too many', () => {
-    const step = decide(set.wanting(1), [pod('a'), pod('b'), pod('c').pending()]);
-    expect(step).toMatchObject({
-      do: 'shrink',
-      by: 2,
-      available: [{ name: 'a' }, { name: 'b' }, { name: 'c' }],
+    expect(decide(set.wanting(1), [pod('a'), pod('b'), pod('c').pending()])).toMatchObject({
+      do: 'deletePods',
+      because: 'there are 3 Pods, and spec.replicas is 1',
+      writes: 2,
+      count: 2,
+      what: 'Pod',
+      pods: [{ name: 'a' }, { name: 'b' }, { name: 'c' }],
     });
   });
 
@@ -54,21 +59,21 @@ describe('the Pods of a PodSet', () => {
     ['finished', pod('a').failed()],
     ['successfully finished', pod('a').succeeded()],
     ['being deleted', pod('a').beingDeleted()],
-    ['of a phase that nobody knows', pod('a').inPhase('Unknown')],
+    ['of an unknown phase', pod('a').inPhase('Unknown')],
     ['of another controller', pod('a').foreign()],
-    ['of a PodSet of the same name that was there before', pod('a').ofAPredecessor()],
+    ['of an earlier PodSet of the same name', pod('a').ofAPredecessor()],
   ])('do not count where they are %s', (_, other) => {
-    expect(decide(set.wanting(1), [other])).toEqual({ do: 'grow', by: 1 });
+    expect(decide(set, [other])).toMatchObject({ do: 'createPods', count: 1 });
   });
 
-  it('are never deleted where they are another controller’s, or nobody’s any more', () => {
+  it('are never deleted where they are another controller’s, or are being deleted already', () => {
     const others = [pod('a').foreign(), pod('b').ofAPredecessor(), pod('c').beingDeleted()];
     const podSet = settled(set.wanting(0), others);
-    expect(decide(podSet, others)).toMatchObject({ do: 'end', because: 'as wanted' });
+    expect(decide(podSet, others)).toMatchObject({ do: 'converged' });
   });
 
-  it('are named as the API server would, but by the run, and have everything that is promised of them', () => {
-    expect(wantedPod({ name: 'web', uid: 'u' }, 'web-pod-x')).toEqual({
+  it('have the labels, the owner and the container that are promised', () => {
+    expect(desiredPod({ name: 'web', uid: 'u' }, 'web-pod-x')).toEqual({
       apiVersion: 'v1',
       kind: 'Pod',
       metadata: {
@@ -91,10 +96,11 @@ describe('the Pods of a PodSet', () => {
   });
 });
 
-describe('a Pod with the labels that nobody controls', () => {
+describe('a Pod with the labels and without a controller', () => {
   it('is adopted, before anything is created or deleted', () => {
     expect(decide(set.wanting(2), [pod('a').orphaned(), pod('b')])).toMatchObject({
-      do: 'adopt',
+      do: 'adoptPods',
+      writes: 1,
       pods: [{ name: 'a' }],
     });
   });
@@ -103,54 +109,58 @@ describe('a Pod with the labels that nobody controls', () => {
     ['being deleted', pod('a').orphaned().beingDeleted()],
     ['finished', pod('a').orphaned().failed()],
   ])('is left alone while it is %s', (_, orphan) => {
-    expect(decide(set.wanting(1), [orphan])).toEqual({ do: 'grow', by: 1 });
+    expect(decide(set, [orphan])).toMatchObject({ do: 'createPods', count: 1 });
   });
 
   it('is not adopted by a PodSet that is being deleted', () => {
-    const step = decide(set.beingDeleted(), [pod('a').orphaned()]);
-    expect(step).toEqual({ do: 'end', because: 'being deleted' });
+    expect(decide(set.beingDeleted(), [pod('a').orphaned()]).do).toBe('converged');
   });
 });
 
 describe('a Pod that has lost the labels', () => {
   const lost = pod('a').relabelled();
 
-  it('is looked for by name where the status knows it and the list does not', () => {
-    const podSet = set.wanting(1).withStatus({ podNames: ['a', 'b'] });
-    expect(decide(podSet, [pod('b')])).toEqual({ do: 'look', names: ['a'] });
+  it('is looked for by name where the status names it and it is not among those with the labels', () => {
+    const podSet = set.withStatus({ podNames: ['a', 'b'] });
+    expect(decide(podSet, [pod('b')])).toMatchObject({ do: 'observe', names: ['a'] });
   });
 
   it('is looked for once', () => {
-    const podSet = set.wanting(1).withStatus({ podNames: ['a'] });
-    expect(decide(podSet, [], { lookedFor: ['a'] })).toEqual({ do: 'grow', by: 1 });
+    const podSet = set.withStatus({ podNames: ['a'] });
+    expect(decide(podSet, [], { lookedFor: ['a'] })).toMatchObject({ do: 'createPods', count: 1 });
   });
 
-  it.each([{ timeIsUp: true }, { refusal: 'no' }, {}])(
-    'is released before the status forgets it, whatever else ends the pass: %j',
-    (rest) => {
-      const podSet = set.wanting(1).withStatus({ podNames: ['a'] });
-      expect(decide(podSet, [], rest)).toMatchObject({ do: 'look' });
-      expect(decide(podSet, [lost], rest)).toMatchObject({ do: 'release', pods: [{ name: 'a' }] });
-    },
-  );
+  it.each([
+    ['Pods are missing', set.wanting(2), {}],
+    ['creating is refused', set.wanting(2), { refusal: 'no' }],
+    ['the spec is invalid', set.wanting(-1), {}],
+  ])('is released before the status forgets it, also where %s', (_, podSet, rest) => {
+    const known = podSet.withStatus({ podNames: ['a'] });
+    expect(decide(known, [], rest).do).toBe('observe');
+    expect(decide(known, [lost], rest)).toMatchObject({
+      do: 'releasePods',
+      writes: 1,
+      pods: [{ name: 'a' }],
+    });
+  });
 
   it('is left alone while it is being deleted', () => {
-    expect(decide(set.wanting(1), [lost.beingDeleted()])).toEqual({ do: 'grow', by: 1 });
+    expect(decide(set, [lost.beingDeleted()])).toMatchObject({ do: 'createPods', count: 1 });
   });
 
   it('is not touched where it is another’s', () => {
-    expect(decide(set.wanting(1), [lost.foreign(), lost.named('b').orphaned()])).toEqual({
-      do: 'grow',
-      by: 1,
-    });
+    const others = [lost.foreign(), lost.named('b').orphaned()];
+    expect(decide(set, others)).toMatchObject({ do: 'createPods', count: 1 });
   });
 });
 
 describe('finished Pods', () => {
   const failed = (name: string, secondsAgo: number) => pod(name).failed().createdAgo(secondsAgo);
+  const failedPods = (count: number, newestSecondsAgo: number) =>
+    Array.from({ length: count }, (_, i) => failed(`f-${i}`, newestSecondsAgo + i));
 
   it('are replaced at once the first time', () => {
-    expect(decide(set, [failed('a', 1)])).toEqual({ do: 'grow', by: 1 });
+    expect(decide(set, [failed('a', 1)])).toMatchObject({ do: 'createPods', count: 1 });
   });
 
   it.each([
@@ -159,33 +169,58 @@ describe('finished Pods', () => {
     [4, 90],
     [5, 300],
   ])('are replaced, where %i of them are recent, %i s after the newest was created', (count, pauseS) => {
-    const pods = Array.from({ length: count }, (_, i) => failed(`f-${i}`, 4 + i));
+    const pods = failedPods(count, 4);
+    const rest = decide(settled(set, pods), pods);
+    expect(rest).toMatchObject({
+      do: 'wait',
+      for: 'the pause after failed Pods to end',
+      atMostMs: (pauseS - 4) * 1000,
+      event: { type: 'Warning', reason: 'FailedPods', occasion: 'uid-of-f-0' },
+    });
+    expect(decide(settled(set, pods), failedPods(count, pauseS))).toMatchObject({
+      do: 'createPods',
+      count: 1,
+    });
+  });
+
+  it('end the pause where a person deletes them', () => {
+    const pods = failedPods(5, 1);
     const podSet = settled(set, pods);
-    expect(decide(podSet, pods)).toMatchObject({ do: 'end', because: 'pausing', forMs: (pauseS - 4) * 1000 });
-    const later = pods.map((each, i) => each.createdAgo(pauseS + i));
-    expect(decide(podSet, later)).toEqual({ do: 'grow', by: 1 });
+    expect(decide(podSet, pods).do).toBe('wait');
+    const deleted = pods.map((each) => each.beingDeleted());
+    expect(decide(podSet, deleted)).toMatchObject({ do: 'createPods', count: 1 });
+    expect(decide(podSet, [])).toMatchObject({ do: 'createPods', count: 1 });
+  });
+
+  it('do not keep the status from saying during the pause that another Pod is gone', () => {
+    const pods = failedPods(5, 1);
+    const podSet = settled(set.wanting(2), [...pods, pod('a')]);
+    expect(decide(podSet, [...pods, pod('a')]).do).toBe('wait');
+    const step = decide(podSet, [...pods, pod('a').beingDeleted()]);
+    expect(step).toMatchObject({ do: 'updateStatus', status: { podNames: [], readyReplicas: 0 } });
   });
 
   it('make nobody wait half an hour later', () => {
     const pods = ['a', 'b', 'c'].map((name) => failed(name, 1801));
-    expect(decide(set, pods)).toEqual({ do: 'grow', by: 1 });
+    expect(decide(set, pods)).toMatchObject({ do: 'createPods', count: 1 });
   });
 
   it('of the future, as a clock may have it, make nobody wait longer', () => {
     const pods = [failed('a', -3600), failed('b', -3600)];
-    expect(decide(settled(set, pods), pods)).toMatchObject({ do: 'end', because: 'pausing', forMs: 10_000 });
+    expect(decide(settled(set, pods), pods)).toMatchObject({ do: 'wait', atMostMs: 10_000 });
   });
 
-  it('are removed beyond the five newest', () => {
+  it('are deleted beyond the five newest', () => {
     const pods = [1, 2, 3, 4, 5, 6, 7].map((age) => failed(`f-${age}`, age * 100));
     const step = decide(set.wanting(0), pods);
-    if (step.do !== 'tidy') throw new Error(step.do);
+    if (step.do !== 'deletePods') throw new Error(step.do);
+    expect(step).toMatchObject({ what: 'failed Pod', count: 2, writes: 2 });
     expect(namesIn(step.pods)).toEqual(['f-6', 'f-7']);
   });
 
-  it('are in the way of nothing else: what is too much is deleted all the same', () => {
+  it('do not keep surplus Pods from being deleted', () => {
     const pods = [failed('a', 1), failed('b', 1), pod('c')];
-    expect(decide(set.wanting(0), pods)).toMatchObject({ do: 'shrink', by: 1 });
+    expect(decide(set.wanting(0), pods)).toMatchObject({ do: 'deletePods', count: 1, pods: [{ name: 'c' }] });
   });
 });
 
@@ -206,20 +241,19 @@ describe('the status', () => {
     });
   });
 
-  it('is not written where it is right, whatever the order of its fields', () => {
+  it('is not written where it is up to date, whatever the order of its fields', () => {
     const podSet = settled(set, [pod('a')]);
-    expect(decide(podSet, [pod('a')])).toMatchObject({ do: 'end', because: 'as wanted' });
+    expect(decide(podSet, [pod('a')]).do).toBe('converged');
     const { status = {} } = podSet.object;
     const backwards = Object.fromEntries(Object.entries(status).reverse());
-    expect(decide(set.withStatus(backwards), [pod('a')])).toMatchObject({ do: 'end', because: 'as wanted' });
+    expect(decide(set.withStatus(backwards), [pod('a')]).do).toBe('converged');
   });
 
   it.each([
     ['PodsReady', 'True', 2, [pod('a'), pod('b')]],
     ['PodsReady', 'True', 0, []],
     ['PodsNotReady', 'False', 2, [pod('a'), pod('b').notReady()]],
-    ['PodsMissing', 'False', 2, [pod('a')]],
-    ['PodsSurplus', 'False', 1, [pod('a'), pod('b')]],
+    ['PodsMissing', 'False', 999, podsNamed(100)],
     ['PodsFailed', 'False', 1, [pod('a').failed().createdAgo(1), pod('b').failed().createdAgo(1)]],
   ] as const)('says %s: Ready is %s', (reason, status, replicas, pods) => {
     const { conditions } = statusOf(set.wanting(replicas), pods);
@@ -227,15 +261,6 @@ describe('the status', () => {
       { type: 'Ready', status, reason, observedGeneration: 1, lastTransitionTime: '2026-01-01T12:00:00Z' },
       { type: 'Stalled', status: 'False', reason: 'NotStalled' },
     ]);
-  });
-
-  it('tells of as many Pods in the same words as of few, so that conditions are not written with each Pod', () => {
-    const conditionsOf = (count: number) =>
-      statusOf(
-        set.wanting(9),
-        Array.from({ length: count }, (_, i) => pod(`p-${i}`)),
-      ).conditions;
-    expect(conditionsOf(1)).toEqual(conditionsOf(8));
   });
 
   it('keeps the time of a condition that stays, and conditions of others', () => {
@@ -258,45 +283,13 @@ describe('the status', () => {
     ]);
   });
 
-  it('has the server’s words where it refuses to create, and then the pass ends', () => {
-    const status = statusOf(set.wanting(2), [pod('a')], { refusal: 'exceeded quota', timeIsUp: false });
-    expect(status).toMatchObject({ podNames: ['a'], readyReplicas: 1 });
-    expect(status.conditions).toMatchObject([
-      { type: 'Ready', status: 'False', reason: 'CreateFailed' },
-      { type: 'Stalled', status: 'True', reason: 'CreateFailed', message: 'exceeded quota' },
-    ]);
-    const written = set.wanting(2).withStatus(status);
-    expect(decide(written, [pod('a')], { refusal: 'exceeded quota' })).toEqual({
-      do: 'end',
-      because: 'refused',
-    });
-  });
-
-  it('is written before the pass ends because its time is up', () => {
-    const pods = [pod('a')];
-    expect(decide(set.wanting(9), pods, { timeIsUp: true })).toMatchObject({ do: 'write status' });
-    expect(decide(settled(set.wanting(9), pods), pods, { timeIsUp: true })).toEqual({
-      do: 'end',
-      because: 'time is up',
-    });
-  });
-
-  it('is not written while Pods are created until they are twice as many', () => {
-    const named = (count: number) => Array.from({ length: count }, (_, i) => pod(`p-${i}`));
-    const podSet = settled(set.wanting(99), named(4));
-    const stepAt = (count: number) => decide(podSet, named(count), { timeIsUp: true }).do;
-    expect([5, 7, 8].map(stepAt)).toEqual(['end', 'end', 'write status']);
-    const changed = decide(podSet.ofGeneration(2), named(5), { timeIsUp: true });
-    expect(changed).toMatchObject({ do: 'write status', status: { observedGeneration: 2 } });
-  });
-
-  it('never names a Pod that is gone once the pass is over, else it would be looked for', () => {
-    const podSet = settled(set.wanting(1), ['a', 'b', 'c', 'd'].map(pod));
-    const left = [pod('a'), pod('b'), pod('c'), pod('d').beingDeleted()];
-    expect(decide(podSet, left, { timeIsUp: true })).toMatchObject({
-      do: 'write status',
-      status: { podNames: ['a', 'b', 'c'] },
-    });
+  it.each([
+    ['3 Pods are available, and the status names 0', set.wanting(3), podsNamed(3)],
+    ['1 Pod is available, and the status names others', settled(set, [pod('a')]), [pod('b')]],
+    ['the spec changed', settled(set, [pod('a')]).ofGeneration(2), [pod('a')]],
+    ['Ready is False: PodsNotReady', settled(set, [pod('a')]), [pod('a').notReady()]],
+  ] as const)('is written because %s', (because, podSet, pods) => {
+    expect(updateOf(podSet, pods, { lookedFor: ['a'] }).because).toBe(because);
   });
 
   it('that is malformed is written anew', () => {
@@ -307,7 +300,61 @@ describe('the status', () => {
   });
 });
 
-describe('a PodSet that cannot be served', () => {
+describe('while many Pods are created or deleted, the status', () => {
+  const settledAt = (count: number) => settled(set.wanting(count), podsNamed(count));
+  const stepsAt = (podSet: PodSetBuilder, counts: readonly number[]) => {
+    const lookedFor = namesIn(podSet.view.status.podNames.map((name) => ({ name })));
+    return counts.map((count) => decide(podSet, podsNamed(count), { lookedFor }).do);
+  };
+
+  it('is written when there are a hundred more, and twice as many as it names', () => {
+    expect(stepsAt(set.wanting(999), [99, 100])).toEqual(['createPods', 'updateStatus']);
+    expect(stepsAt(settledAt(4).wanting(999), [103, 104])).toEqual(['createPods', 'updateStatus']);
+    expect(stepsAt(settledAt(150).wanting(999), [299, 300])).toEqual(['createPods', 'updateStatus']);
+  });
+
+  it('is written when it names a hundred that are gone, each of which would be looked for', () => {
+    expect(stepsAt(settledAt(300).wanting(0), [201, 200])).toEqual(['deletePods', 'updateStatus']);
+  });
+
+  it('uses the same words for as many Pods as for few, so that conditions are not written each time', () => {
+    const conditionsOf = (count: number) => statusOf(set.wanting(999), podsNamed(count)).conditions;
+    expect(conditionsOf(100)).toEqual(conditionsOf(200));
+  });
+});
+
+describe('where the server refuses to create Pods, the status', () => {
+  const refusal = 'POST pods: 403 pods "web-pod-x" is forbidden: exceeded quota: few, used: pods=1';
+
+  it('has the server’s words, and then it is tried again', () => {
+    const status = statusOf(set.wanting(2), [pod('a')], { refusal });
+    expect(status).toMatchObject({ podNames: ['a'], readyReplicas: 1 });
+    expect(status.conditions).toMatchObject([
+      { type: 'Ready', status: 'False', reason: 'CreateFailed' },
+      { type: 'Stalled', status: 'True', reason: 'CreateFailed', message: refusal },
+    ]);
+    const written = set.wanting(2).withStatus(status);
+    expect(decide(written, [pod('a')], { refusal })).toMatchObject({ do: 'createPods', count: 1 });
+  });
+
+  it('is not written for another name or number in the same words, which would come before each backoff', () => {
+    const written = settled(set.wanting(2), [pod('a')], { refusal });
+    const again = refusal.replace('web-pod-x', 'web-pod-y').replace('pods=1', 'pods=2');
+    expect(decide(written, [pod('a')], { refusal: again }).do).toBe('createPods');
+    const other = 'POST pods: 403 pods "web-pod-x" is forbidden: violates PodSecurity "restricted:latest"';
+    expect(updateOf(written, [pod('a')], { refusal: other }).status.conditions[1]?.message).toBe(other);
+  });
+
+  it('takes that back once the Pods are there', () => {
+    const written = settled(set.wanting(2), [pod('a')], { refusal });
+    expect(statusOf(written, [pod('a'), pod('b')]).conditions).toMatchObject([
+      { type: 'Ready', status: 'True' },
+      { type: 'Stalled', status: 'False' },
+    ]);
+  });
+});
+
+describe('a PodSet with an invalid spec', () => {
   it.each([
     [-1, '-1'],
     [2 ** 31, '2147483648'],
@@ -315,123 +362,85 @@ describe('a PodSet that cannot be served', () => {
     ['3', '"3"'],
     [null, 'null'],
     [undefined, 'missing'],
-  ])('as it wants %j Pods loses none, and says why once', (replicas, words) => {
+  ])('of %j Pods loses none, and says why once', (replicas, words) => {
     const podSet = set.wanting(replicas);
     const status = statusOf(podSet, [pod('a')]);
-    const message = `PodSet default/web: spec.replicas is ${words}, and must be an integer from 0 to 2147483647; edit the PodSet`;
+    const message = `PodSet default/web: spec.replicas is ${words}, but must be an integer from 0 to 2147483647; edit the PodSet`;
     expect(status).toMatchObject({ podNames: ['a'], observedGeneration: 1 });
     expect(status.conditions).toMatchObject([
       { type: 'Ready', status: 'False', reason: 'InvalidSpec', message },
       { type: 'Stalled', status: 'True', reason: 'InvalidSpec', message },
     ]);
-    const step = decide(podSet.withStatus(status), [pod('a')]);
-    expect(step).toEqual({ do: 'end', because: 'invalid', why: message });
-    expect(isAsWanted(step)).toBe(false);
+    expect(decide(podSet.withStatus(status), [pod('a')])).toEqual({
+      do: 'stalled',
+      because: message,
+      event: { type: 'Warning', reason: 'InvalidSpec', action: 'Reconcile', note: message },
+    });
   });
 
-  it('as its name is longer than a label’s value says so', () => {
+  it('says that its name is longer than a label’s value may be', () => {
     const { conditions } = statusOf(aPodSet().named('n'.repeat(64)), []);
     expect(conditions[1]).toMatchObject({ type: 'Stalled', status: 'True', reason: 'InvalidSpec' });
-    expect(conditions[1]?.message).toContain('has 64 characters, and may have 63');
-    expect(decide(aPodSet().named('n'.repeat(63)), [])).toEqual({ do: 'grow', by: 1 });
+    expect(conditions[1]?.message).toContain('has 64 characters, but at most 63 are allowed');
+    expect(decide(aPodSet().named('n'.repeat(63)), [])).toMatchObject({ do: 'createPods' });
   });
 });
 
-describe('a PodSet that goes', () => {
+describe('a PodSet that is gone or going', () => {
   it('gets no Pods, and loses none by us', () => {
     for (const pods of [[], [pod('a'), pod('b')]]) {
-      expect(decide(set.wanting(1).beingDeleted(), pods)).toEqual({ do: 'end', because: 'being deleted' });
-      expect(
-        decidePodSet(
-          observed(
-            'gone',
-            pods.map((each) => each.seen),
-          ),
-          NOW_MS,
-        ),
-      ).toEqual({
-        do: 'end',
-        because: 'gone',
+      expect(decide(set.beingDeleted(), pods)).toEqual({
+        do: 'converged',
+        because: 'the PodSet is being deleted',
       });
+      const views = pods.map(({ view }) => view);
+      expect(decidePodSet({ podSet: 'gone', pods: views, lookedFor: [] }, NOW_MS).do).toBe('converged');
     }
   });
 });
 
 describe('what the watcher knows', () => {
   const [watched] = controller.children;
-  const primaryOf = (podSet: PodSetBuilder) => {
-    const projection = controller.primary.project(podSet.object);
-    if (projection === undefined) throw new Error('not of interest');
-    return projection;
+  const viewOf = (each: OwnedPodBuilder) => watched?.view(each.object);
+  const ownerOf = (each: OwnedPodBuilder) => watched?.ownerKey(each.object);
+  const decideInWatcher = (podSet: PodSetBuilder, pods: readonly OwnedPodBuilder[]) => {
+    const primary = controller.primary.view(podSet.object);
+    if (primary === undefined) throw new Error('of no interest');
+    const views = pods.map(viewOf).filter((view) => view !== undefined);
+    return controller.decide(controller.observation(primary, views), NOW_MS);
   };
-  const childOf = (each: OwnedPodBuilder) => {
-    const projection = watched?.project(each.object);
-    if (projection === undefined) throw new Error('not of interest');
-    return projection;
-  };
-  const verdict = (podSet: PodSetBuilder, pods: readonly OwnedPodBuilder[]) =>
-    controller.needsWork(primaryOf(podSet), pods.map(childOf));
 
-  it('are only Pods with the labels, by their controller or, without one, by their label', () => {
+  it('is what a list by labels shows: Pods with the labels that are its own or nobody’s', () => {
     expect(watched?.labelSelector).toBe('version=v0.1,app');
-    expect(childOf(pod('a').relabelled()).belongsTo).toBe('default/web');
-    expect(childOf(pod('a').orphaned().relabelled()).belongsTo).toBe('default/other');
-    expect(watched?.project(pod('a').foreign().object)).toBeUndefined();
+    expect([pod('a'), pod('a').orphaned()].map(ownerOf)).toEqual(['default/web', 'default/web']);
+    expect(viewOf(pod('a'))).toEqual(pod('a').view);
+    for (const other of [pod('a').foreign(), pod('a').relabelled(), pod('a').foreign().relabelled()])
+      expect([viewOf(other), ownerOf(other)]).toEqual([undefined, undefined]);
   });
 
-  it('is enough to need no run where all is as wanted', () => {
-    expect(verdict(settled(set, [pod('a')]), [pod('a')])).toEqual({ needsWork: false });
-    expect(verdict(set.beingDeleted(), [pod('a')])).toEqual({ needsWork: false });
+  it('is decided on as what is read', () => {
+    const podSet = settled(set, [pod('a')]);
+    expect(decideInWatcher(podSet, [pod('a')]).do).toBe('converged');
+    expect(decideInWatcher(podSet.beingDeleted(), []).do).toBe('converged');
+    expect(decideInWatcher(podSet, [pod('a').notReady()]).do).toBe('updateStatus');
+    expect(decideInWatcher(podSet.wanting(2), [pod('a')]).do).toBe('createPods');
+    expect(decideInWatcher(podSet, [pod('a').relabelled()]).do).toBe('observe');
   });
 
-  it('is told in words that do not change while a run is at work', () => {
-    const podSet = settled(set.wanting(3), []);
-    const told = verdict(podSet, []);
-    expect(told).toMatchObject({ needsWork: true, about: '1' });
-    const created = ['a', 'b', 'c'].map((name) => pod(name).pending());
-    for (const count of [1, 2]) expect(verdict(podSet, created.slice(0, count))).toEqual(told);
+  it('shows the end of a pause, at which an open run is signalled', () => {
+    const failed = [1, 2, 3, 4, 5].map((age) => pod(`f-${age}`).failed().createdAgo(age));
+    const podSet = settled(set.wanting(2), [...failed, pod('a')]);
+    const reported = { inputs: '', rested: true, current: false };
+    const newsOf = (pods: readonly OwnedPodBuilder[]) =>
+      newsIn({ decision: decideInWatcher(podSet, pods), inputs: '' }, reported);
+    expect(newsOf([...failed, pod('a')])).toBe('none');
+    const deletedByHand = failed.map((each) => each.beingDeleted());
+    const evicted = pod('a').failed();
+    expect(newsOf([...deletedByHand, pod('a')])).toBe('now');
+    expect(newsOf([...failed, evicted])).toBe('now');
   });
 
-  it('leaves to a run the status that names what it has just created or deleted', () => {
-    const created = ['a', 'b', 'c'].map((name) => pod(name).pending());
-    const awaited = { needsWork: true, underWay: true };
-    expect(verdict(settled(set.wanting(3), []), created)).toMatchObject(awaited);
-    expect(verdict(settled(set.wanting(3), created).wanting(0), [])).toMatchObject({ needsWork: true });
-  });
-
-  it('tells a run anew once all Pods are Ready, and once they are not any more', () => {
-    const [starting, started] = [pod('a').pending(), pod('a')];
-    expect(verdict(settled(set, [starting]), [started])).toMatchObject({ needsWork: true, about: '1 ready' });
-    const back = verdict(settled(set, [started]), [starting]);
-    expect(back).toMatchObject({ needsWork: true, about: '1 not ready' });
-    expect(back).not.toHaveProperty('underWay');
-  });
-
-  it('tells an open run of a changed spec, of a Pod to adopt and of one to release', () => {
-    const podSet = settled(set.wanting(3), []);
-    const abouts = [
-      verdict(podSet, []),
-      verdict(podSet.ofGeneration(2), []),
-      verdict(podSet, [pod('a').orphaned()]),
-      verdict(podSet, [pod('a').relabelled()]),
-    ].map((each) => each.needsWork && each.about);
-    expect(abouts).toEqual(['1', '2', '1 adopt', '1 release']);
-  });
-
-  it('leaves the run alone that awaits an edit of a spec that cannot be', () => {
-    const invalid = set.wanting(-1);
-    expect(verdict(invalid, [])).not.toHaveProperty('underWay');
-    expect(verdict(settled(invalid, []), [])).toMatchObject({ needsWork: true, underWay: true });
-  });
-
-  it('needs a run where only a condition is not right', () => {
-    const podSet = settled(set, [pod('a').notReady()]);
-    expect(verdict(podSet, [pod('a').notReady()])).toEqual({ needsWork: false });
-    expect(verdict(podSet, [pod('a')])).toMatchObject({ needsWork: true });
-  });
-
-  it('does not mistake the Pods of a PodSet that was there before for its own', () => {
-    expect(primaryOf(set).uid).toBe(POD_SET_UID);
-    expect(verdict(settled(set.wanting(0), []), [pod('a').ofAPredecessor()])).toEqual({ needsWork: false });
+  it('does not mistake the Pods of an earlier PodSet of the same name for its own', () => {
+    expect(decideInWatcher(settled(set.wanting(0), []), [pod('a').ofAPredecessor()]).do).toBe('converged');
   });
 });

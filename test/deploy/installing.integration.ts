@@ -6,12 +6,10 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
 import { mergeRules } from '../../deploy/rbac/merge-rules.ts';
-import { parseConfig } from '../../src/config.ts';
-import { CONTROLLER_NAMES } from '../../src/controllers/index.ts';
+import { parseConfig } from '../../src/config/config.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
-import { buildPrograms } from '../../src/local/build.ts';
-import { outputOf } from '../../src/local/output-of.ts';
-import { packageRoot } from '../../src/local/package-root.ts';
+import { buildPrograms } from '../../local/build.ts';
+import { outputOf } from '../../local/program-output.ts';
 import { PODS, TestCluster } from '../support/cluster.ts';
 import { charted, kustomized, type Delivered } from '../support/delivered.ts';
 import { eventually } from '../support/eventually.ts';
@@ -20,6 +18,7 @@ import { TestTemporal } from '../support/temporal.ts';
 
 jest.setTimeout(1_200_000);
 
+const ROOT = join(import.meta.dirname, '../..');
 const stack = testStack();
 const cluster = new TestCluster(stack.kubeconfig);
 let helm: string;
@@ -29,8 +28,8 @@ let deploy: string;
 
 beforeAll(async () => {
   const programs = await buildPrograms(['helm', 'temporal'], {});
-  helm = programs.helm ?? '';
-  temporalCli = programs.temporal ?? '';
+  helm = programs.helm;
+  temporalCli = programs.temporal;
   deploy = await copyOfDeploy();
   await cluster.createNamespace('team-1');
 });
@@ -43,7 +42,7 @@ afterAll(async () => {
 
 async function copyOfDeploy(): Promise<string> {
   const copy = await mkdtemp(join(tmpdir(), 'durable-operator-deploy-'));
-  await cp(join(packageRoot(), 'deploy'), copy, { recursive: true });
+  await cp(join(ROOT, 'deploy'), copy, { recursive: true });
   await cp(join(copy, 'overlays/versioned'), join(copy, 'overlays/upgrading'), { recursive: true });
   await upgrade(join(copy, 'overlays/upgrading'));
   await mkdir(join(copy, 'everything'));
@@ -88,15 +87,15 @@ async function edit(file: string, change: (text: string) => string): Promise<voi
 
 /** What the comment in the folder of a version says. */
 async function upgrade(overlay: string): Promise<void> {
-  await cp(join(overlay, '0.2.0'), join(overlay, '0.3.0'), { recursive: true });
-  for (const folder of ['0.3.0', 'promote']) {
+  await cp(join(overlay, '0.3.0'), join(overlay, '0.4.0'), { recursive: true });
+  for (const folder of ['0.4.0', 'promote']) {
     for (const name of await readdir(join(overlay, folder))) {
       await edit(join(overlay, folder, name), (text) =>
-        text.replaceAll('0.2.0', '0.3.0').replaceAll('0-2-0', '0-3-0'),
+        text.replaceAll('0.3.0', '0.4.0').replaceAll('0-3-0', '0-4-0'),
       );
     }
   }
-  await edit(join(overlay, 'kustomization.yaml'), (text) => text.replace('  - 0.2.0', '$&\n  - 0.3.0'));
+  await edit(join(overlay, 'kustomization.yaml'), (text) => text.replace('  - 0.3.0', '$&\n  - 0.4.0'));
 }
 
 /** The ways to install it: the folder, and the values that make the chart give the same. */
@@ -111,7 +110,7 @@ const WAYS: readonly (readonly [folder: string, ...values: string[]])[] = [
   ],
   ['overlays/building', 'namespaces={team-1}', 'metrics.secure=false'],
   ['overlays/versioned', 'versioning.enabled=true'],
-  ['overlays/upgrading', 'versioning.enabled=true', 'image.tag=0.3.0', 'versioning.previous={0.2.0}'],
+  ['overlays/upgrading', 'versioning.enabled=true', 'image.tag=0.4.0', 'versioning.previous={0.3.0}'],
   [
     'everything',
     'metrics.alerts=true',
@@ -158,7 +157,7 @@ describe.each(WAYS)('what is installed from deploy/%s', (folder, ...values) => {
     const commands = podTemplates(objects).flatMap(({ spec }) => spec.containers.filter(isOperator));
     expect(commands.length).toBeGreaterThan(0);
     for (const { args } of commands) {
-      const parsed = await parseConfig(args, {}, CONTROLLER_NAMES);
+      const parsed = await parseConfig(args, {});
       expect(parsed).toMatchObject({ kind: 'config' });
     }
   });
@@ -271,7 +270,7 @@ describe('the Job temporal-retention', () => {
     const given = args.map((arg) => arg.replace('$(TEMPORAL_NAMESPACE)', 'default'));
     const said = await outputOf(temporalCli, [...given, '--address', stack.temporalAddress]);
     expect(said).toMatchObject({ outcome: 'succeeded' });
-    const temporal = await TestTemporal.connect(stack.temporalAddress);
+    const temporal = new TestTemporal(stack.temporalAddress);
     const { config } = await temporal.client.workflowService.describeNamespace({ namespace: 'default' });
     expect(Number(config?.workflowExecutionRetentionTtl?.seconds)).toBe(72 * 3600);
     await temporal.close();
@@ -280,7 +279,7 @@ describe('the Job temporal-retention', () => {
 
 describe('the chart', () => {
   it('has nothing that helm lint objects to', async () => {
-    const said = await outputOf(helm, ['lint', '--strict', join(packageRoot(), 'deploy/helm')]);
+    const said = await outputOf(helm, ['lint', '--strict', join(ROOT, 'deploy/helm')]);
     expect(said).toMatchObject({ outcome: 'succeeded' });
   });
 
@@ -330,6 +329,6 @@ describe('the chart', () => {
 });
 
 async function programVersion(): Promise<string> {
-  const text = await readFile(join(packageRoot(), 'package.json'), 'utf8');
+  const text = await readFile(join(ROOT, 'package.json'), 'utf8');
   return z.object({ version: z.string() }).parse(JSON.parse(text)).version;
 }

@@ -1,51 +1,32 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { join } from 'node:path';
-import { BUILDS } from '../../src/controllers/build/resource.ts';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { BUILDS } from '../../src/controllers/git-build/resource.ts';
 import { aBuild, LiveBuild, requestsIn, SAMPLE } from '../support/builds.ts';
-import { refOf, TestCluster } from '../support/cluster.ts';
+import { refOf } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
-import { FaultProxy, type ProxiedRequest } from '../support/fault-proxy.ts';
+import type { FaultProxy, ProxiedRequest } from '../support/fault-proxy.ts';
 import { aTaskQueue, endOperators, startOperator, type Operator } from '../support/operator.ts';
-import { testStack } from '../support/stack.ts';
-import { TestTemporal } from '../support/temporal.ts';
+import { setUpStage } from '../support/stage.ts';
 
 jest.setTimeout(240_000);
 /** An attempt whose worker died is given up after 15 s. */
 const WITHIN_MS = 60_000;
 
-const stack = testStack();
-let cluster: TestCluster;
-let temporal: TestTemporal;
+const { stack, cluster, temporal, startProxy } = setUpStage();
 let proxy: FaultProxy;
 let namespace: string;
 let taskQueue: string;
 
-beforeAll(async () => {
-  cluster = new TestCluster(stack.kubeconfig);
-  temporal = await TestTemporal.connect(stack.temporalAddress);
-});
-
-afterAll(async () => {
-  await temporal.close();
-  await cluster.close();
-});
-
 beforeEach(async () => {
   taskQueue = aTaskQueue();
-  namespace = (await cluster.createNamespace()).metadata.name;
-  proxy = await FaultProxy.start(join(stack.dir, 'operator.kubeconfig'), kubeconfig());
+  namespace = await cluster.aNamespace();
+  proxy = await startProxy();
 });
 
-afterEach(async () => {
-  await endOperators();
-  await proxy.stop();
-});
-
-const kubeconfig = () => join(stack.dir, `${taskQueue}.kubeconfig`);
+afterEach(endOperators);
 
 function start(): Promise<Operator> {
-  const args = ['--controllers', 'build', '--namespaces', namespace];
-  return startOperator({ temporalAddress: stack.temporalAddress, kubeconfig: kubeconfig(), taskQueue, args });
+  const args = ['--controllers', 'git-build', '--namespaces', namespace];
+  return startOperator({ kubeconfig: proxy.kubeconfig, taskQueue, args });
 }
 
 function isWrite({ method, path }: ProxiedRequest): boolean {
@@ -91,7 +72,7 @@ describe('an operator that is killed once it has written, and before it knows,',
       await build.gone();
       expect(await restarted()).toBeDefined();
       await eventually(async () => {
-        const runs = await temporal.runsOf(refOf('build', done));
+        const runs = await temporal.runsOf(refOf('git-build', done));
         expect(runs.map(({ status }) => status)).toEqual(runs.map(() => 'COMPLETED'));
         return true;
       }, WITHIN_MS);

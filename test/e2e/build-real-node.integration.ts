@@ -3,13 +3,12 @@ import { readFile } from 'node:fs/promises';
 import { randomBytes } from 'node:crypto';
 import { parse } from 'yaml';
 import type { KubernetesObject } from '../../src/contract/object.ts';
-import { fieldsOf, listOf, textOf } from '../../src/controllers/build/fields.ts';
-import { BUILDS } from '../../src/controllers/build/resource.ts';
+import { fieldsOf, listOf, textOf } from '../../src/controllers/fields.ts';
+import { BUILDS } from '../../src/controllers/git-build/resource.ts';
 import { aBuild, JOBS, LiveBuild, NODES } from '../support/builds.ts';
 import { NAMESPACES, PODS, TestCluster } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
-import { aTaskQueue, endOperators, startOperator } from '../support/operator.ts';
-import { testStack } from '../support/stack.ts';
+import { endOperators, startOperator } from '../support/operator.ts';
 
 /*
  * On a cluster whose nodes really run containers: clones, builds, copies to the node, and removes it again. Simulated
@@ -41,13 +40,11 @@ onRealNodes(
       cluster = new TestCluster(file);
       await refuseSimulatedNodes(cluster);
       await defineBuilds(cluster);
-      namespace = (await cluster.createNamespace()).metadata.name;
+      namespace = await cluster.aNamespace();
       await startOperator({
-        temporalAddress: testStack().temporalAddress,
         kubeconfig: file,
-        taskQueue: aTaskQueue(),
         args: [
-          ...['--controllers', 'build', '--namespaces', namespace],
+          ...['--controllers', 'git-build', '--namespaces', namespace],
           ...['--build-image', image, '--build-host-dir', hostDir, '--build-git-transports', 'git'],
         ],
       });

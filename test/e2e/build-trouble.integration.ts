@@ -1,38 +1,27 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { join } from 'node:path';
-import { BUILDS } from '../../src/controllers/build/resource.ts';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { BUILDS } from '../../src/controllers/git-build/resource.ts';
 import { aBuild, LiveBuild, SAMPLE } from '../support/builds.ts';
-import { TestCluster } from '../support/cluster.ts';
-import { aTaskQueue, endOperators, startOperator } from '../support/operator.ts';
-import { testStack } from '../support/stack.ts';
+import { endOperators, startOperator } from '../support/operator.ts';
+import { setUpStage } from '../support/stage.ts';
 
 jest.setTimeout(120_000);
 const WITHIN_MS = 60_000;
 const UNPULLABLE = 'the image missing.invalid/golang:1.13 cannot be pulled';
 
-const stack = testStack();
-let cluster: TestCluster;
+const { cluster } = setUpStage();
 let namespace: string;
 
-beforeAll(() => {
-  cluster = new TestCluster(stack.kubeconfig);
-});
-
-afterAll(() => cluster.close());
-
 beforeEach(async () => {
-  namespace = (await cluster.createNamespace()).metadata.name;
+  namespace = await cluster.aNamespace();
 });
+
+afterEach(endOperators);
 
 /** A build by an operator whose image nobody has. */
 async function aBuildWithin(deadline: string): Promise<LiveBuild> {
-  await endOperators();
   await startOperator({
-    temporalAddress: stack.temporalAddress,
-    kubeconfig: join(stack.dir, 'operator.kubeconfig'),
-    taskQueue: aTaskQueue(),
     args: [
-      ...['--controllers', 'build', '--namespaces', namespace],
+      ...['--controllers', 'git-build', '--namespaces', namespace],
       ...['--build-image', 'missing.invalid/golang:1.13', '--build-deadline', deadline],
     ],
   });
@@ -40,8 +29,6 @@ async function aBuildWithin(deadline: string): Promise<LiveBuild> {
   await cluster.create(BUILDS, manifest);
   return new LiveBuild(cluster, manifest, WITHIN_MS);
 }
-
-afterAll(endOperators);
 
 describe('a build whose image cannot be pulled', () => {
   it('says so while it waits, and goes without a cleanup Job, since nothing ever ran', async () => {
@@ -57,7 +44,7 @@ describe('a build whose image cannot be pulled', () => {
     const build = await aBuildWithin('5s');
     const failed = await build.is('Failed');
     expect(failed.status?.message).toBe(
-      `Job build-helloworld failed: it was not done within its deadline; before, ${UNPULLABLE}`,
+      `Job build-helloworld failed: it exceeded its deadline; before that: ${UNPULLABLE}`,
     );
   });
 });

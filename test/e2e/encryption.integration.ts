@@ -1,21 +1,21 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Client, Connection } from '@temporalio/client';
+import { Client } from '@temporalio/client';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { workflowIdFor, type ResourceRef } from '../../src/contract/resource.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
-import { layoutOf } from '../../src/local/stack-layout.ts';
+import { layoutOf } from '../../local/stack-folder.ts';
 import { payloadEncryption } from '../../src/temporal/payload-encryption.ts';
 import { readPayloadKeys } from '../../src/temporal/payload-keys.ts';
-import { PODS, TestCluster } from '../support/cluster.ts';
+import { PODS } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
-import { FaultProxy } from '../support/fault-proxy.ts';
-import { aTaskQueue, endOperators, startOperator, type Operator } from '../support/operator.ts';
+import type { FaultProxy } from '../support/fault-proxy.ts';
+import { aTaskQueue, startOperator, type Operator } from '../support/operator.ts';
 import { aPod } from '../support/pods.ts';
-import { testStack } from '../support/stack.ts';
+import { setUpStage } from '../support/stage.ts';
 import { textsIn } from '../support/texts.ts';
 
 jest.setTimeout(180_000);
@@ -24,37 +24,23 @@ const WITHIN_MS = 60_000;
 /** What the API server says as it refuses, in one word that nothing else has. */
 const REFUSAL = `refusal-${randomBytes(8).toString('hex')}`;
 
-const stack = testStack();
+const { stack, cluster, temporal, startProxy } = setUpStage();
 const taskQueue = aTaskQueue();
 const keysFile = (name: string) => join(stack.dir, `${taskQueue}.${name}.keys`);
 const older = `older ${randomBytes(32).toString('base64')}\n`;
 const newer = `newer ${randomBytes(32).toString('base64')}\n`;
 
-let cluster: TestCluster;
-let connection: Connection;
 let proxy: FaultProxy;
 let namespace: KubernetesObject;
 /** A namespace whose runs a second operator writes in the clear: what is looked for can be found. */
 let inTheClear: KubernetesObject;
 
 beforeAll(async () => {
-  cluster = new TestCluster(stack.kubeconfig);
-  connection = await Connection.connect({ address: stack.temporalAddress });
   await writeFile(keysFile('older'), older);
   await writeFile(keysFile('newer-older'), newer + older);
   namespace = await cluster.createNamespace();
   inTheClear = await cluster.createNamespace();
-  proxy = await FaultProxy.start(
-    join(stack.dir, 'operator.kubeconfig'),
-    join(stack.dir, `${taskQueue}.kubeconfig`),
-  );
-});
-
-afterAll(async () => {
-  await endOperators();
-  await proxy.stop();
-  await connection.close();
-  await cluster.close();
+  proxy = await startProxy();
 });
 
 interface With {
@@ -67,8 +53,7 @@ interface With {
 function anOperator({ keys, of, queue = taskQueue }: With): Promise<Operator> {
   const own = ['--controllers', 'pod-label', '--namespaces', of.metadata.name];
   return startOperator({
-    temporalAddress: stack.temporalAddress,
-    kubeconfig: join(stack.dir, `${taskQueue}.kubeconfig`),
+    kubeconfig: proxy.kubeconfig,
     taskQueue: queue,
     args: keys === undefined ? own : [...own, '--payload-keys', keysFile(keys)],
   });
@@ -87,12 +72,12 @@ async function isLabelled({ metadata: { namespace: ns = '', name } }: Kubernetes
   return pod?.metadata.labels?.[POD_NAME_LABEL] === name;
 }
 
-const plainClient = () => new Client({ connection });
+const plainClient = () => temporal.client;
 
 /** Whoever has these keys. */
 async function clientWith(keys: string): Promise<Client> {
   const codec = payloadEncryption(await readPayloadKeys(keysFile(keys)));
-  return new Client({ connection, dataConverter: { payloadCodecs: [codec] } });
+  return new Client({ connection: temporal.client.connection, dataConverter: { payloadCodecs: [codec] } });
 }
 
 async function statusOf(ref: ResourceRef): Promise<string> {

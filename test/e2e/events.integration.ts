@@ -1,16 +1,15 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { join } from 'node:path';
+import { afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { eventRecorder, regardingNamespace, type Event } from '../../activities/events.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
 import { loadKubeConfig } from '../../src/kubernetes/config.ts';
-import { NAMESPACES, PODS, refOf, ROLE_BINDINGS, TestCluster, uniqueName } from '../support/cluster.ts';
+import { NAMESPACES, PODS, refOf, ROLE_BINDINGS, uniqueName } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
 import { apiCallsOf, aTaskQueue, endOperators, startOperator } from '../support/operator.ts';
 import { aPod } from '../support/pods.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';
 import { aRoleBinding } from '../support/role-bindings.ts';
-import { testStack } from '../support/stack.ts';
+import { setUpStage } from '../support/stage.ts';
 
 jest.setTimeout(120_000);
 /** What is refused is asked for again after 45 s at most. */
@@ -18,25 +17,18 @@ const WITHIN_MS = 60_000;
 /** A namespace with this label is not selected. */
 const LEFT_OUT = 'test.durable-operator.dev/left-out';
 
-const stack = testStack();
-const kubeconfig = join(stack.dir, 'operator.kubeconfig');
-let cluster: TestCluster;
+const { stack, cluster } = setUpStage();
+const kubeconfig = stack.operatorKubeconfig;
 const taskQueue = aTaskQueue();
 
 beforeAll(async () => {
-  cluster = new TestCluster(stack.kubeconfig);
   await start();
-});
-
-afterAll(async () => {
-  await endOperators();
-  await cluster.close();
 });
 
 function start() {
   const selector = ['--namespace-selector', `!${LEFT_OUT}`];
   const args = ['--controllers', 'pod-label,namespace-role-binding', ...selector];
-  return startOperator({ temporalAddress: stack.temporalAddress, kubeconfig, taskQueue, args });
+  return startOperator({ taskQueue, args });
 }
 
 const eventsAbout = async ({ metadata: { uid, name, namespace = name } }: KubernetesObject) =>
@@ -81,9 +73,9 @@ describe('a namespace is told, each time, that its binding', () => {
     const namespace = await aBoundNamespace();
     const binding = bindingIn(namespace.metadata.name);
     await cluster.patch(binding, { subjects: [] });
-    await eventuallyTold(namespace, 'Created', 'Corrected');
+    await eventuallyTold(namespace, 'Created', 'Restored');
     await cluster.patch(binding, { subjects: [] });
-    await eventuallyTold(namespace, 'Created', 'Corrected', 'Corrected');
+    await eventuallyTold(namespace, 'Created', 'Restored', 'Restored');
   });
 
   it('was replaced', async () => {

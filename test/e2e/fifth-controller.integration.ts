@@ -1,41 +1,30 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, refOf, TestCluster, uniqueName } from '../support/cluster.ts';
+import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, refOf, uniqueName } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
-import { aTaskQueue, endOperators, startOperator } from '../support/operator.ts';
+import { startOperator } from '../support/operator.ts';
 import { ProjectCopy } from '../support/project-copy.ts';
 import { writeKubeconfig, type ServiceAccount } from '../support/service-accounts.ts';
-import { testStack } from '../support/stack.ts';
-import { TestTemporal } from '../support/temporal.ts';
+import { setUpStage } from '../support/stage.ts';
 
 jest.setTimeout(300_000);
 
 const PAGE = join(import.meta.dirname, '../../docs/adding-a-controller.md');
 const JOBS = { group: 'batch', version: 'v1', plural: 'jobs' };
-const stack = testStack();
-const role = uniqueName();
-let cluster: TestCluster;
-let temporal: TestTemporal;
-let project: ProjectCopy;
-
-beforeAll(async () => {
-  cluster = new TestCluster(stack.kubeconfig);
-  temporal = await TestTemporal.connect(stack.temporalAddress);
-  project = await ProjectCopy.make();
-  await followThePage();
-});
-
-afterEach(endOperators);
-
-afterAll(async () => {
+const { stack, cluster, temporal } = setUpStage(async () => {
   await cluster.delete({ type: CLUSTER_ROLE_BINDINGS, name: role });
   await cluster.delete({ type: CLUSTER_ROLES, name: role });
   await project.remove();
-  await temporal.close();
-  await cluster.close();
+});
+const role = uniqueName();
+let project: ProjectCopy;
+
+beforeAll(async () => {
+  project = await ProjectCopy.make();
+  await followThePage();
 });
 
 /** Does what docs/adding-a-controller.md says, and nothing else. */
@@ -63,18 +52,17 @@ async function allowIt(account: ServiceAccount): Promise<void> {
   });
 }
 
-describe('a fifth controller, built as docs/adding-a-controller.md tells', () => {
-  it('touches a folder and two files of its own, three lists, and what is generated', async () => {
+describe('a fifth controller, built as docs/adding-a-controller.md says', () => {
+  it('adds a folder and two files of its own, an entry in two lists, and what is generated', async () => {
     expect(await project.changes()).toEqual([
       'activities/index.ts',
-      'activities/jobs.ts',
+      'activities/job-ttl.ts',
       'deploy/helm/files/permissions.yaml',
       'deploy/overlays/namespaced/in-each-namespace-with-build/rbac.yaml',
       'deploy/overlays/namespaced/in-each-namespace/rbac.yaml',
       'deploy/overlays/split/rbac.yaml',
       'deploy/rbac/role.yaml',
       'src/controllers/index.ts',
-      'src/controllers/job-ttl/activities.ts',
       'src/controllers/job-ttl/controller.ts',
       'src/controllers/job-ttl/decide.ts',
       'workflows/index.ts',
@@ -91,16 +79,14 @@ describe('a fifth controller, built as docs/adding-a-controller.md tells', () =>
     await project.tool('eslint/bin/eslint.js', ...ours);
   });
 
-  it('does its work with the generated permissions, and tells of it in its run', async () => {
-    const namespace = (await cluster.createNamespace()).metadata.name;
+  it('does its work with the generated permissions, and its run says so', async () => {
+    const namespace = await cluster.aNamespace();
     const account = { namespace, name: 'default' };
     await allowIt(account);
     const kubeconfig = join(stack.dir, `${namespace}.kubeconfig`);
     await writeKubeconfig(cluster.client, { account, admin: stack.kubeconfig, file: kubeconfig });
     await startOperator({
-      temporalAddress: stack.temporalAddress,
       kubeconfig,
-      taskQueue: aTaskQueue(),
       args: ['--controllers', 'job-ttl'],
       program: join(project.directory, 'src/main.ts'),
     });
@@ -118,7 +104,7 @@ describe('a fifth controller, built as docs/adding-a-controller.md tells', () =>
     }, 30_000);
     await eventually(async () => {
       const [run] = await temporal.runsOf(refOf('job-ttl', job));
-      expect(run).toMatchObject({ status: 'COMPLETED', result: 'set the time to live to 86400 s' });
+      expect(run).toMatchObject({ status: 'COMPLETED', result: 'set the TTL to 86400 s' });
       return true;
     }, 30_000);
   });

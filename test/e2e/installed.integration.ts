@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { eventRecorder } from '../../activities/events.ts';
 import { POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
-import { BUILDS } from '../../src/controllers/build/resource.ts';
+import { BUILDS } from '../../src/controllers/git-build/resource.ts';
 import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
 import { createKubernetesClient } from '../../src/kubernetes/client.ts';
 import { loadKubeConfig } from '../../src/kubernetes/config.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
-import { freePort } from '../../src/local/ports.ts';
+import { freePort } from '../../local/ports.ts';
 import { LEASES } from '../../src/watcher/lease.ts';
 import { aBuild, conditionOf, JOBS, LiveBuild } from '../support/builds.ts';
 import {
@@ -19,19 +19,18 @@ import {
   refOf,
   ROLE_BINDINGS,
   SERVICE_ACCOUNTS,
-  TestCluster,
   uniqueName,
 } from '../support/cluster.ts';
 import { kustomized, type Delivered } from '../support/delivered.ts';
 import { eventually } from '../support/eventually.ts';
 import { askedBy, grantedTo, unique } from '../support/granted.ts';
-import { aTaskQueue, endOperators, startOperator, type Operator } from '../support/operator.ts';
+import { aTaskQueue, endOperators, ownLogs, startOperator, type Operator } from '../support/operator.ts';
 import { aPodSet } from '../support/pod-sets.ts';
 import { aPod } from '../support/pods.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';
 import { aRoleBinding } from '../support/role-bindings.ts';
 import { installAccess, OPERATOR, writeKubeconfig } from '../support/service-accounts.ts';
-import { testStack } from '../support/stack.ts';
+import { setUpStage } from '../support/stage.ts';
 
 /*
  * The operator as its service accounts, with what is installed and nothing more. It is the last file of a run
@@ -41,8 +40,7 @@ import { testStack } from '../support/stack.ts';
 jest.setTimeout(300_000);
 const WITHIN_MS = 90_000;
 
-const stack = testStack();
-const cluster = new TestCluster(stack.kubeconfig);
+const { stack, cluster } = setUpStage();
 let base: readonly Delivered[];
 let split: readonly Delivered[];
 
@@ -50,8 +48,6 @@ beforeAll(async () => {
   base = await kustomized(stack.kubectl, 'base');
   split = await kustomized(stack.kubectl, 'overlays/split');
 });
-
-afterAll(() => cluster.close());
 
 /** What nobody can see in the audit log, and why it is granted all the same. */
 const UNSEEN: Readonly<Record<string, string>> = {
@@ -87,9 +83,7 @@ describe('watcher and worker in one process, as deploy/base installs them,', () 
   });
 
   it('log no error', () => {
-    // What the SDK says of a slow machine is not the operator's.
-    const own = operator.logs.filter(({ sdkComponent }) => sdkComponent === undefined);
-    expect(own.filter(({ level }) => level === 'error')).toEqual([]);
+    expect(ownLogs(operator, 'error')).toEqual([]);
   });
 
   it('count an Event that lasts', () => anEventThatLasts('controller-manager'));
@@ -200,7 +194,6 @@ async function start({ spec }: z.infer<typeof Deployment>, taskQueue: string): P
   // Nothing else of the arguments is changed: here, ports are shared, and no Pod says where it is.
   const here = ['--metrics-addr', address, '--leader-election-namespace', 'system'];
   const operator = await startOperator({
-    temporalAddress: stack.temporalAddress,
     kubeconfig,
     taskQueue,
     command,

@@ -1,58 +1,38 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { KubernetesObject } from '../../src/contract/object.ts';
-import { BUILDS } from '../../src/controllers/build/resource.ts';
+import { BUILDS } from '../../src/controllers/git-build/resource.ts';
 import { POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
 import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
 import { aBuild, LiveBuild } from '../support/builds.ts';
-import { PODS, refOf, ROLE_BINDINGS, TestCluster } from '../support/cluster.ts';
+import { PODS, refOf, ROLE_BINDINGS } from '../support/cluster.ts';
 import { saidSince, TestElection } from '../support/elections.ts';
 import { eventually } from '../support/eventually.ts';
-import { FaultProxy, type ProxiedRequest } from '../support/fault-proxy.ts';
+import type { FaultProxy, ProxiedRequest } from '../support/fault-proxy.ts';
 import { apiCallsOf, aTaskQueue, endOperators, startOperator, type Operator } from '../support/operator.ts';
 import { aPod } from '../support/pods.ts';
 import { aPodSet } from '../support/pod-sets.ts';
-import { testStack } from '../support/stack.ts';
-import { TestTemporal } from '../support/temporal.ts';
+import { setUpStage } from '../support/stage.ts';
 import { kindOf } from '../support/workflow-world.ts';
 
 jest.setTimeout(240_000);
 /** An attempt whose worker died is given up after 15 s, and a leader that died is after 15 s, too. */
 const WITHIN_MS = 90_000;
 
-const stack = testStack();
-const kubeconfig = join(stack.dir, 'operator.kubeconfig');
-let cluster: TestCluster;
-let temporal: TestTemporal;
+const { stack, cluster, temporal, startProxy } = setUpStage();
 let election: TestElection;
 let namespace: string;
 let taskQueue: string;
 let proxy: FaultProxy;
 
-beforeAll(async () => {
-  cluster = new TestCluster(stack.kubeconfig);
-  temporal = await TestTemporal.connect(stack.temporalAddress);
-});
-
-afterAll(async () => {
-  await temporal.close();
-  await cluster.close();
-});
-
 beforeEach(async () => {
   taskQueue = aTaskQueue();
-  namespace = (await cluster.createNamespace()).metadata.name;
+  namespace = await cluster.aNamespace();
   election = new TestElection(cluster, namespace);
   await election.allow(stack.kubectl);
-  proxy = await FaultProxy.start(kubeconfig, proxied());
+  proxy = await startProxy();
 });
 
-afterEach(async () => {
-  await endOperators();
-  await proxy.stop();
-});
-
-const proxied = () => join(stack.dir, `${taskQueue}.kubeconfig`);
+afterEach(endOperators);
 
 /** For tests in which somebody has to wait until a Lease has run out. */
 const SHORT = [
@@ -61,15 +41,14 @@ const SHORT = [
   ...['--leader-election-retry-period', '500ms'],
 ];
 
-function start(args: readonly string[] = [], through = kubeconfig): Promise<Operator> {
-  const { temporalAddress } = stack;
+function start(args: readonly string[] = [], kubeconfig = stack.operatorKubeconfig): Promise<Operator> {
   const all = ['--namespaces', namespace, ...election.args, ...args];
-  return startOperator({ temporalAddress, kubeconfig: through, taskQueue, args: all });
+  return startOperator({ kubeconfig, taskQueue, args: all });
 }
 
 /** The one behind the proxy leads, the others stand by. */
 async function startThree(args: readonly string[] = []): Promise<[Operator, Operator, Operator]> {
-  const leader = await start(args, proxied());
+  const leader = await start(args, proxy.kubeconfig);
   expect(await election.leaderOf([leader], WITHIN_MS)).toBe(leader);
   return [leader, await start(args), await start(args)];
 }
@@ -103,7 +82,7 @@ async function eventuallyDone(work: readonly KubernetesObject[]): Promise<void> 
 const CONTROLLERS = new Map([
   ['Pod', 'pod-label'],
   ['PodSet', 'pod-set'],
-  ['Xxx', 'build'],
+  ['Xxx', 'git-build'],
 ]);
 
 function eventuallyOver(object: KubernetesObject): Promise<true> {
@@ -234,7 +213,8 @@ describe('a leader', () => {
   });
 
   it('goes on where its Lease was deleted by somebody', async () => {
-    const leader = await start(SHORT);
+    const leader = await start();
+    await election.leaderOf([leader], WITHIN_MS);
     const { holderIdentity } = await election.spec();
     await election.deleteLease();
     await eventually(async () => (await election.spec()).holderIdentity === holderIdentity, WITHIN_MS);

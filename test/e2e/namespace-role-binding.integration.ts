@@ -1,38 +1,20 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import type { KubernetesObject } from '../../src/contract/object.ts';
-import { NAMESPACES, refOf, ROLE_BINDINGS, TestCluster, uniqueName } from '../support/cluster.ts';
+import { NAMESPACES, refOf, ROLE_BINDINGS, uniqueName } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
-import { apiCallsOf, aTaskQueue, endOperators, startOperator, type Operator } from '../support/operator.ts';
+import { apiCallsOf, ownLogs } from '../support/operator.ts';
 import { aRoleBinding, OURS, type RoleBindingObject } from '../support/role-bindings.ts';
-import { testStack } from '../support/stack.ts';
-import { TestTemporal } from '../support/temporal.ts';
+import { setUpOperator } from '../support/stage.ts';
 
 jest.setTimeout(120_000);
 const WITHIN_MS = 20_000;
 /** A namespace with this label is not selected. */
 const LEFT_OUT = 'test.durable-operator.dev/left-out';
 
-const stack = testStack();
-let cluster: TestCluster;
-let temporal: TestTemporal;
-let operator: Operator;
-
-beforeAll(async () => {
-  cluster = new TestCluster(stack.kubeconfig);
-  temporal = await TestTemporal.connect(stack.temporalAddress);
-  operator = await startOperator({
-    temporalAddress: stack.temporalAddress,
-    kubeconfig: `${stack.dir}/operator.kubeconfig`,
-    taskQueue: aTaskQueue(),
-    args: ['--controllers', 'namespace-role-binding', '--namespace-selector', `!${LEFT_OUT}`],
-  });
+const stage = setUpOperator({
+  args: ['--controllers', 'namespace-role-binding', '--namespace-selector', `!${LEFT_OUT}`],
 });
-
-afterAll(async () => {
-  await endOperators();
-  await temporal.close();
-  await cluster.close();
-});
+const { stack, cluster, temporal } = stage;
 
 const at = (namespace: string) => ({ type: ROLE_BINDINGS, namespace, name: `ad-kubernetes-${namespace}` });
 const bindingOf = (namespace: string) => cluster.get<RoleBindingObject>(at(namespace));
@@ -235,6 +217,6 @@ describe('the operator with the permissions of its role alone', () => {
       ({ responseStatus }) => responseStatus?.code === 401 || responseStatus?.code === 403,
     );
     expect(denied).toEqual([]);
-    expect(operator.logs.filter(({ level }) => level === 'error')).toEqual([]);
+    expect(ownLogs(stage.operator, 'error')).toEqual([]);
   });
 });

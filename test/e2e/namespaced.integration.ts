@@ -1,20 +1,19 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { join } from 'node:path';
 import { POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
-import { applyManifest } from '../../src/local/manifests.ts';
-import { PODS, ROLE_BINDINGS, SERVICE_ACCOUNTS, TestCluster } from '../support/cluster.ts';
+import { applyManifest } from '../../local/manifests.ts';
+import { PODS, ROLE_BINDINGS, SERVICE_ACCOUNTS } from '../support/cluster.ts';
 import { kustomized } from '../support/delivered.ts';
 import { eventually } from '../support/eventually.ts';
-import { apiCallsOf, aTaskQueue, endOperators, startOperator, type Operator } from '../support/operator.ts';
+import { apiCallsOf, ownLogs, startOperator, type Operator } from '../support/operator.ts';
 import { aPod } from '../support/pods.ts';
 import { userNameOf, writeKubeconfig, type ServiceAccount } from '../support/service-accounts.ts';
-import { testStack } from '../support/stack.ts';
+import { setUpStage } from '../support/stage.ts';
 
 jest.setTimeout(120_000);
 const WITHIN_MS = 20_000;
 
-const stack = testStack();
-let cluster: TestCluster;
+const { stack, cluster } = setUpStage();
 let operator: Operator;
 /** Those that it is told of, and may work in. */
 let namespaces: readonly string[];
@@ -24,12 +23,11 @@ let elsewhere: string;
 let account: ServiceAccount;
 
 beforeAll(async () => {
-  cluster = new TestCluster(stack.kubeconfig);
   const [one, other, third, own] = await Promise.all([
-    aNamespace(),
-    aNamespace(),
-    aNamespace(),
-    aNamespace(),
+    cluster.aNamespace(),
+    cluster.aNamespace(),
+    cluster.aNamespace(),
+    cluster.aNamespace(),
   ]);
   namespaces = [one, other];
   elsewhere = third;
@@ -38,19 +36,10 @@ beforeAll(async () => {
   const kubeconfig = await aServiceAccount();
   for (const namespace of namespaces) await allowOperatorIn(namespace);
   operator = await startOperator({
-    temporalAddress: stack.temporalAddress,
     kubeconfig,
-    taskQueue: aTaskQueue(),
     args: [...(await installedArgs()), '--namespaces', namespaces.join()],
   });
 });
-
-afterAll(async () => {
-  await endOperators();
-  await cluster.close();
-});
-
-const aNamespace = async () => (await cluster.createNamespace()).metadata.name;
 
 async function aServiceAccount(): Promise<string> {
   await cluster.create(SERVICE_ACCOUNTS, {
@@ -129,6 +118,6 @@ describe('an operator for some namespaces, with a Role in each and nothing else,
     expect([...asked].sort()).toEqual([...namespaces].sort());
     const denied = calls.filter(({ responseStatus }) => [401, 403].includes(responseStatus?.code ?? 0));
     expect(denied).toEqual([]);
-    expect(operator.logs.filter(({ level }) => level === 'error' || level === 'warn')).toEqual([]);
+    expect(ownLogs(operator, 'error', 'warn')).toEqual([]);
   });
 });

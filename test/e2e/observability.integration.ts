@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { workflowIdFor } from '../../src/contract/resource.ts';
 import {
@@ -6,50 +6,36 @@ import {
   POD_NAME_ANNOTATION,
   POD_NAME_LABEL,
 } from '../../src/controllers/pod-label/decide.ts';
-import { freePort } from '../../src/local/ports.ts';
-import { PODS, refOf, TestCluster } from '../support/cluster.ts';
+import { freePort } from '../../local/ports.ts';
+import { PODS, refOf } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
 import { aTaskQueue, endOperators, startOperator } from '../support/operator.ts';
 import { anOtlpReceiver, type OtlpReceiver } from '../support/otlp-receiver.ts';
 import { aPod } from '../support/pods.ts';
 import { readMetrics, type Scraped } from '../support/prometheus.ts';
-import { testStack } from '../support/stack.ts';
-import { TestTemporal } from '../support/temporal.ts';
+import { setUpStage } from '../support/stage.ts';
 
 jest.setTimeout(120_000);
 const WITHIN_MS = 30_000;
 const CONTROLLER = { controller: 'pod-label' };
 
-const stack = testStack();
-let cluster: TestCluster;
-let temporal: TestTemporal;
+const { cluster, temporal } = setUpStage(() => collector.close());
 let collector: OtlpReceiver;
 let metricsAddresses: readonly string[];
 let namespace: string;
 let atStart: Scraped;
 
 beforeAll(async () => {
-  cluster = new TestCluster(stack.kubeconfig);
-  temporal = await TestTemporal.connect(stack.temporalAddress);
   collector = await anOtlpReceiver();
   metricsAddresses = [await start('run', aTaskQueue())];
   atStart = await scrape();
-  namespace = (await cluster.createNamespace()).metadata.name;
-});
-
-afterAll(async () => {
-  await endOperators();
-  await temporal.close();
-  await cluster.close();
-  await collector.close();
+  namespace = await cluster.aNamespace();
 });
 
 /** @returns where its metrics are */
 async function start(command: 'run' | 'watch' | 'work', taskQueue: string): Promise<string> {
   const metricsAddress = `127.0.0.1:${await freePort()}`;
   await startOperator({
-    temporalAddress: stack.temporalAddress,
-    kubeconfig: `${stack.dir}/operator.kubeconfig`,
     taskQueue,
     command,
     args: ['--controllers', 'pod-label', '--metrics-addr', metricsAddress, '--tracing'],
@@ -90,6 +76,9 @@ describe('the metrics of an operator', () => {
       expect(
         await more('controller_runtime_reconcile_total', { ...CONTROLLER, result: 'success' }),
       ).toBeGreaterThanOrEqual(1);
+      expect(
+        await more('durable_operator_steps_total', { ...CONTROLLER, step: 'addLabel', result: 'success' }),
+      ).toBeGreaterThanOrEqual(1);
       expect(await more('durable_operator_runs_started_total', CONTROLLER)).toBeGreaterThanOrEqual(1);
       expect(await more('workqueue_adds_total', { ...CONTROLLER, name: 'pod-label' })).toBeGreaterThanOrEqual(
         1,
@@ -126,7 +115,7 @@ describe('the metrics of an operator', () => {
 });
 
 describe('the trace of a run', () => {
-  it('has the run’s id, and shows the start, the pass in it and the write in that', async () => {
+  it('has the run’s id, and shows the start, the step and its write', async () => {
     await expectTraceOf(await labelled('traced'));
   });
 });
@@ -160,16 +149,16 @@ async function expectTraceOf(pod: KubernetesObject): Promise<void> {
   const traceId = run?.runId.replaceAll('-', '');
   await eventually(() => {
     const spans = collector.spans.filter((span) => span.traceId === traceId);
-    const [root, pass, write] = ['start pod-label', 'labelPod', 'PATCH pods'].map((name) =>
+    const [root, step, write] = ['start pod-label', 'addLabel', 'PATCH pods'].map((name) =>
       spans.find((span) => span.name === name),
     );
     expect(root).toMatchObject({ parentSpanId: '', attributes: { 'temporal.run.id': run?.runId } });
-    expect(pass).toMatchObject({
+    expect(step).toMatchObject({
       parentSpanId: root?.spanId,
-      attributes: { 'durable_operator.outcome': 'converged', 'k8s.namespace.name': namespace },
+      attributes: { 'durable_operator.next': 'converged', 'k8s.namespace.name': namespace },
     });
     expect(write).toMatchObject({
-      parentSpanId: pass?.spanId,
+      parentSpanId: step?.spanId,
       attributes: { 'http.response.status_code': 200, 'k8s.resource': 'pods' },
     });
     return Promise.resolve(true);

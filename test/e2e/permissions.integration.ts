@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { join } from 'node:path';
 import { POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
 import {
@@ -8,32 +8,29 @@ import {
   refOf,
   ROLE_BINDINGS,
   SERVICE_ACCOUNTS,
-  TestCluster,
 } from '../support/cluster.ts';
 import { kustomized } from '../support/delivered.ts';
 import { eventually } from '../support/eventually.ts';
-import { aTaskQueue, endOperators, launchOperator, type Operator } from '../support/operator.ts';
+import { launchOperator, type Operator } from '../support/operator.ts';
 import { aPod } from '../support/pods.ts';
 import { userNameOf, writeKubeconfig, type ServiceAccount } from '../support/service-accounts.ts';
-import { testStack } from '../support/stack.ts';
-import { TestTemporal } from '../support/temporal.ts';
+import { setUpStage } from '../support/stage.ts';
 
 jest.setTimeout(180_000);
 /** Asking for what is denied backs off to 45 s. */
 const CONVERGED_WITHIN_MS = 60_000;
 
-const stack = testStack();
-let cluster: TestCluster;
-let temporal: TestTemporal;
+const { stack, cluster, temporal } = setUpStage(async () => {
+  await cluster.delete({ type: CLUSTER_ROLE_BINDINGS, name: namespace });
+  await cluster.delete({ type: CLUSTER_ROLES, name: namespace });
+});
 let operator: Operator;
 let namespace: string;
 /** Another than the operator's, which loses nothing in any test. */
 let account: ServiceAccount;
 
 beforeAll(async () => {
-  cluster = new TestCluster(stack.kubeconfig);
-  temporal = await TestTemporal.connect(stack.temporalAddress);
-  namespace = (await cluster.createNamespace()).metadata.name;
+  namespace = await cluster.aNamespace();
   account = { namespace, name: 'controller-manager' };
   await cluster.create(SERVICE_ACCOUNTS, {
     apiVersion: 'v1',
@@ -42,19 +39,7 @@ beforeAll(async () => {
   });
   const kubeconfig = join(stack.dir, `${namespace}.kubeconfig`);
   await writeKubeconfig(cluster.client, { account, admin: stack.kubeconfig, file: kubeconfig });
-  operator = await launchOperator({
-    temporalAddress: stack.temporalAddress,
-    kubeconfig,
-    taskQueue: aTaskQueue(),
-  });
-});
-
-afterAll(async () => {
-  await endOperators();
-  await cluster.delete({ type: CLUSTER_ROLE_BINDINGS, name: namespace });
-  await cluster.delete({ type: CLUSTER_ROLES, name: namespace });
-  await temporal.close();
-  await cluster.close();
+  operator = await launchOperator({ kubeconfig });
 });
 
 const create = (name: string) => cluster.create(PODS, aPod().in(namespace).named(name).annotated().manifest);
@@ -98,7 +83,7 @@ describe('the permissions of the operator', () => {
     const ref = refOf('pod-label', pod);
     await eventually(async () => {
       const { pendingActivities } = await temporal.openRunOf(ref);
-      expect(pendingActivities).toMatchObject([{ type: 'labelPod', lastFailure: 'AccessDenied' }]);
+      expect(pendingActivities).toMatchObject([{ type: 'addLabel', lastFailure: 'AccessDenied' }]);
       expect(pendingActivities[0]?.message).toContain(
         `User "${userNameOf(account)}" cannot patch resource "pods"`,
       );

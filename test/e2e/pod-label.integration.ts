@@ -1,38 +1,21 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
-import { PODS, refOf, TestCluster } from '../support/cluster.ts';
+import { PODS, refOf } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
-import { apiCallsOf, aTaskQueue, endOperators, startOperator, type Operator } from '../support/operator.ts';
+import { apiCallsOf, ownLogs } from '../support/operator.ts';
 import { aPod, type PodBuilder } from '../support/pods.ts';
-import { testStack } from '../support/stack.ts';
-import { TestTemporal } from '../support/temporal.ts';
+import { setUpOperator } from '../support/stage.ts';
 
 jest.setTimeout(120_000);
 const WITHIN_MS = 20_000;
 
-const stack = testStack();
-let cluster: TestCluster;
-let temporal: TestTemporal;
-let operator: Operator;
+const stage = setUpOperator({ args: ['--controllers', 'pod-label'] });
+const { stack, cluster, temporal } = stage;
 let namespace: string;
 
 beforeAll(async () => {
-  cluster = new TestCluster(stack.kubeconfig);
-  temporal = await TestTemporal.connect(stack.temporalAddress);
-  operator = await startOperator({
-    temporalAddress: stack.temporalAddress,
-    kubeconfig: `${stack.dir}/operator.kubeconfig`,
-    taskQueue: aTaskQueue(),
-    args: ['--controllers', 'pod-label'],
-  });
-  namespace = (await cluster.createNamespace()).metadata.name;
-});
-
-afterAll(async () => {
-  await endOperators();
-  await temporal.close();
-  await cluster.close();
+  namespace = await cluster.aNamespace();
 });
 
 let pods = 0;
@@ -214,7 +197,7 @@ describe('a Pod whose name is too long for a label', () => {
       { type: 'Warning', reason: 'NameTooLong', regarding: { kind: 'Pod', name: pod.metadata.name } },
     ]);
     const [event] = await eventsAbout(pod);
-    expect(event?.note).toContain('its name has 70 characters, and a label value at most 63');
+    expect(event?.note).toContain('its name has 70 characters, but a label value can have at most 63');
     expect(await labelsOf(pod)).toEqual({ other: 'change' });
     expect(patchesOf(pod)).toEqual([]);
     const open = await temporal.openRunOf(refOf('pod-label', pod));
@@ -276,6 +259,6 @@ describe('what the operator does to pods', () => {
     expect([...verbs].sort()).toEqual(expect.arrayContaining(['patch']));
     expect([...verbs].filter((verb) => !['list', 'watch', 'patch'].includes(verb))).toEqual([]);
     expect(calls.filter(({ responseStatus }) => responseStatus?.code === 403)).toEqual([]);
-    expect(operator.logs.filter(({ level }) => level === 'error')).toEqual([]);
+    expect(ownLogs(stage.operator, 'error')).toEqual([]);
   });
 });

@@ -1,49 +1,29 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { join } from 'node:path';
+import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { selectorFor, type Pod } from '../../src/controllers/pod-set/pod.ts';
 import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
-import { PODS, refOf, TestCluster } from '../support/cluster.ts';
+import { PODS, refOf } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
-import { FaultProxy, type ProxiedRequest } from '../support/fault-proxy.ts';
-import { apiCallsOf, aTaskQueue, endOperators, startOperator, type Operator } from '../support/operator.ts';
+import type { FaultProxy, ProxiedRequest } from '../support/fault-proxy.ts';
+import { apiCallsOf, aTaskQueue, startOperator, type Operator } from '../support/operator.ts';
 import { aPodSet } from '../support/pod-sets.ts';
-import { testStack } from '../support/stack.ts';
-import { TestTemporal } from '../support/temporal.ts';
+import { setUpStage } from '../support/stage.ts';
 
 jest.setTimeout(480_000);
 const WITHIN_MS = 60_000;
 
-const stack = testStack();
+const { stack, cluster, temporal, startProxy } = setUpStage();
 const taskQueue = aTaskQueue();
-const through = join(stack.dir, `${taskQueue}.kubeconfig`);
-let cluster: TestCluster;
-let temporal: TestTemporal;
 let proxy: FaultProxy;
 let operator: Operator;
 
 beforeAll(async () => {
-  cluster = new TestCluster(stack.kubeconfig);
-  temporal = await TestTemporal.connect(stack.temporalAddress);
-  proxy = await FaultProxy.start(join(stack.dir, 'operator.kubeconfig'), through);
+  proxy = await startProxy();
   operator = await start();
 });
 
-afterAll(async () => {
-  await endOperators();
-  await proxy.stop();
-  await temporal.close();
-  await cluster.close();
-});
-
 function start(): Promise<Operator> {
-  const { temporalAddress } = stack;
-  return startOperator({
-    temporalAddress,
-    kubeconfig: through,
-    taskQueue,
-    args: ['--controllers', 'pod-set'],
-  });
+  return startOperator({ kubeconfig: proxy.kubeconfig, taskQueue, args: ['--controllers', 'pod-set'] });
 }
 
 interface Kill {

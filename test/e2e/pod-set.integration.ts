@@ -1,14 +1,14 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { KubernetesObject } from '../../src/contract/object.ts';
-import { controllerOf, labelsFor, selectorFor, type Pod } from '../../src/controllers/pod-set/pod.ts';
+import { controllerOf } from '../../src/controllers/kinds.ts';
+import { labelsFor, selectorFor, type Pod } from '../../src/controllers/pod-set/pod.ts';
 import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
-import { PODS, refOf, TestCluster } from '../support/cluster.ts';
+import { PODS, refOf } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
-import { apiCallsOf, aTaskQueue, endOperators, startOperator } from '../support/operator.ts';
+import { apiCallsOf } from '../support/operator.ts';
 import { aPodSet } from '../support/pod-sets.ts';
-import { testStack } from '../support/stack.ts';
-import { TestTemporal } from '../support/temporal.ts';
+import { setUpOperator } from '../support/stage.ts';
 
 jest.setTimeout(180_000);
 /** Nothing of ours waits longer once nothing is in its way any more. */
@@ -17,30 +17,11 @@ const WITHIN_MS = 60_000;
 const CONFIG_MAPS = { group: '', version: 'v1', plural: 'configmaps' };
 const RESOURCE_QUOTAS = { group: '', version: 'v1', plural: 'resourcequotas' };
 
-const stack = testStack();
-let cluster: TestCluster;
-let temporal: TestTemporal;
+const { stack, cluster, temporal } = setUpOperator({ args: ['--controllers', 'pod-set'] });
 let namespace: string;
 
-beforeAll(async () => {
-  cluster = new TestCluster(stack.kubeconfig);
-  temporal = await TestTemporal.connect(stack.temporalAddress);
-  await startOperator({
-    temporalAddress: stack.temporalAddress,
-    kubeconfig: `${stack.dir}/operator.kubeconfig`,
-    taskQueue: aTaskQueue(),
-    args: ['--controllers', 'pod-set'],
-  });
-});
-
-afterAll(async () => {
-  await endOperators();
-  await temporal.close();
-  await cluster.close();
-});
-
 beforeEach(async () => {
-  namespace = (await cluster.createNamespace()).metadata.name;
+  namespace = await cluster.aNamespace();
 });
 
 const at = (name = 'web') => ({ type: POD_SETS, namespace, name });

@@ -1,24 +1,23 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { KubeConfig } from '@kubernetes/client-node';
 import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { KubernetesObject } from '../../src/contract/object.ts';
-import { BUILDS, type Build } from '../../src/controllers/build/resource.ts';
+import { BUILDS, type Build } from '../../src/controllers/git-build/resource.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
-import { freePort } from '../../src/local/ports.ts';
+import { freePort } from '../../local/ports.ts';
 import { aBuild } from '../support/builds.ts';
 import { aCertificateAuthority } from '../support/certificate-authority.ts';
-import { NAMESPACES, PODS, refOf, ROLE_BINDINGS, TestCluster, type Manifest } from '../support/cluster.ts';
+import { NAMESPACES, PODS, refOf, ROLE_BINDINGS, type Manifest } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
-import { FaultProxy } from '../support/fault-proxy.ts';
-import { aTaskQueue, endOperators, startOperator, type Operator } from '../support/operator.ts';
+import type { FaultProxy } from '../support/fault-proxy.ts';
+import { aTaskQueue, startOperator, type Operator } from '../support/operator.ts';
 import { anOtlpReceiver, type OtlpReceiver } from '../support/otlp-receiver.ts';
 import { aPod } from '../support/pods.ts';
 import { aRoleBinding } from '../support/role-bindings.ts';
-import { testStack } from '../support/stack.ts';
+import { setUpStage } from '../support/stage.ts';
 import { startTemporalGate, type TemporalGate } from '../support/temporal-gate.ts';
-import { TestTemporal } from '../support/temporal.ts';
 import { textsIn } from '../support/texts.ts';
 
 jest.setTimeout(120_000);
@@ -26,11 +25,11 @@ const WITHIN_MS = 60_000;
 /** Every text that nobody may find again holds it; it is a label's value, too. */
 const CANARY = `canary-${randomBytes(8).toString('hex')}`;
 
-const stack = testStack();
-const kubeconfig = join(stack.dir, 'operator.kubeconfig');
+const { stack, cluster, temporal, startProxy } = setUpStage(async () => {
+  await gate.close();
+  await collector.close();
+});
 const taskQueue = aTaskQueue();
-let cluster: TestCluster;
-let temporal: TestTemporal;
 let proxy: FaultProxy;
 let gate: TemporalGate;
 let collector: OtlpReceiver;
@@ -41,19 +40,16 @@ let operator: Operator;
 let namespace: KubernetesObject;
 
 beforeAll(async () => {
-  cluster = new TestCluster(stack.kubeconfig);
-  temporal = await TestTemporal.connect(stack.temporalAddress);
-  const throughProxy = join(stack.dir, `${taskQueue}.kubeconfig`);
-  proxy = await FaultProxy.start(kubeconfig, throughProxy);
+  proxy = await startProxy();
   collector = await anOtlpReceiver();
   metricsAddress = `127.0.0.1:${await freePort()}`;
   const credentials = await gated();
   operator = await startOperator({
     temporalAddress: gate.address,
-    kubeconfig: throughProxy,
+    kubeconfig: proxy.kubeconfig,
     taskQueue,
     args: [
-      ...['--controllers', 'pod-label,namespace-role-binding,build'],
+      ...['--controllers', 'pod-label,namespace-role-binding,git-build'],
       ...['--metrics-addr', metricsAddress, '--tracing'],
     ],
     env: {
@@ -62,15 +58,6 @@ beforeAll(async () => {
       OTEL_EXPORTER_OTLP_HEADERS: `x-key=${CANARY}`,
     },
   });
-});
-
-afterAll(async () => {
-  await endOperators();
-  await proxy.stop();
-  await gate.close();
-  await collector.close();
-  await temporal.close();
-  await cluster.close();
 });
 
 /** Temporal takes an API key and a certificate. @returns the variables by which the operator has both */
@@ -216,7 +203,7 @@ function failing(): FaultProxy['fault'] {
 
 function expectNoSecretIn(text: string): void {
   expect(text).not.toContain(CANARY);
-  expect(text).not.toContain(tokenOf(kubeconfig));
+  expect(text).not.toContain(tokenOf(stack.operatorKubeconfig));
   expect(text).not.toContain(privateKey.split('\n')[1]);
 }
 

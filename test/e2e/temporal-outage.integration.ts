@@ -1,17 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
-import { buildServers } from '../../src/local/build.ts';
-import { layoutOf } from '../../src/local/stack-layout.ts';
-import { startStack, type Stack } from '../../src/local/stack.ts';
+import { layoutOf } from '../../local/stack-folder.ts';
 import { PODS, ROLE_BINDINGS, TestCluster } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
-import { apiCallsOf, aTaskQueue, endOperators, startOperator, type Operator } from '../support/operator.ts';
+import { startInstalledStack, type InstalledStack } from '../support/installed-stack.ts';
+import { apiCallsOf, endOperators, startOperator, type Operator } from '../support/operator.ts';
 import { aPod } from '../support/pods.ts';
-import { installOperator } from '../support/service-accounts.ts';
 
 jest.setTimeout(240_000);
 const CONVERGED_WITHIN_MS = 60_000;
@@ -19,21 +15,18 @@ const CONVERGED_WITHIN_MS = 60_000;
 const STARTS_GIVE_UP_AFTER_MS = 6_000;
 
 /** Its own: the others need their Temporal. */
-let stack: Stack;
+let stack: InstalledStack;
 let cluster: TestCluster;
 let operator: Operator;
 let namespace: string;
 
 beforeAll(async () => {
-  const dir = await mkdtemp(join(tmpdir(), 'durable-operator-test-'));
-  const binaries = await buildServers({});
-  stack = await startStack({ dir, binaries, audit: true });
+  stack = await startInstalledStack();
   cluster = new TestCluster(stack.kubeconfig);
-  namespace = (await cluster.createNamespace()).metadata.name;
+  namespace = await cluster.aNamespace();
   operator = await startOperator({
     temporalAddress: stack.temporalAddress,
-    kubeconfig: await installOperator({ admin: stack.kubeconfig, dir, kubectl: binaries.kubectl }),
-    taskQueue: aTaskQueue(),
+    kubeconfig: stack.operatorKubeconfig,
   });
 });
 
@@ -83,7 +76,7 @@ describe('changes while Temporal is down', () => {
 
   /** Each once, and `removed` twice: its label came and went. */
   function patched(): string[] {
-    return apiCallsOf('operator', stack.auditLog ?? '')
+    return apiCallsOf('operator', stack.auditLog)
       .filter(({ verb, objectRef }) => verb === 'patch' && objectRef?.resource === 'pods')
       .filter(({ responseStatus }) => responseStatus?.code === 200)
       .map(({ objectRef }) => objectRef?.name ?? '')

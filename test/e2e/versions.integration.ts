@@ -1,56 +1,47 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { workflowIdFor, type ResourceRef } from '../../src/contract/resource.ts';
-import { BUILDS } from '../../src/controllers/build/resource.ts';
+import { BUILDS } from '../../src/controllers/git-build/resource.ts';
 import { aBuild, LiveBuild } from '../support/builds.ts';
-import { refOf, TestCluster, uniqueName } from '../support/cluster.ts';
+import { refOf, uniqueName } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
 import { aTaskQueue, endOperators, startOperator, type Operator } from '../support/operator.ts';
 import { ProjectCopy } from '../support/project-copy.ts';
-import { testStack } from '../support/stack.ts';
-import { TestTemporal } from '../support/temporal.ts';
+import { setUpStage } from '../support/stage.ts';
 
 jest.setTimeout(300_000);
 const WITHIN_MS = 120_000;
 /** How the SDK begins the message of each non-determinism failure. */
 const NON_DETERMINISM = 'TMPRL1100';
 
-const stack = testStack();
-let cluster: TestCluster;
-let temporal: TestTemporal;
+const { stack, cluster, temporal } = setUpStage(() => changed.remove());
 let changed: ProjectCopy;
 let namespace: string;
 let taskQueue: string;
 
 beforeAll(async () => {
-  cluster = new TestCluster(stack.kubeconfig);
-  temporal = await TestTemporal.connect(stack.temporalAddress);
   changed = await aProjectWithAnotherWorkflow();
 });
 
 beforeEach(async () => {
   taskQueue = aTaskQueue();
-  namespace = (await cluster.createNamespace()).metadata.name;
+  namespace = await cluster.aNamespace();
 });
 
 afterEach(endOperators);
 
-afterAll(async () => {
-  await changed.remove();
-  await temporal.close();
-  await cluster.close();
-});
-
 /** A run of it begins with a timer, so that it cannot go on from the history of one of ours, nor ours from one of its. */
 async function aProjectWithAnotherWorkflow(): Promise<ProjectCopy> {
   const copy = await ProjectCopy.make();
-  await copy.patch('workflows/build.ts', [
-    "-import { proxyActivities } from '@temporalio/workflow';",
-    "+import { proxyActivities, sleep } from '@temporalio/workflow';",
-    ' export async function build(run: RunInput<SeenBuild>): Promise<string> {',
+  await copy.patch('workflows/git-build.ts', [
+    "-import type { RunInput } from '../src/contract/run.ts';",
+    "+import { sleep } from '@temporalio/workflow';",
+    "+import type { RunInput } from '../src/contract/run.ts';",
+    '-export function gitBuild(run: RunInput): Promise<string> {',
+    '+export async function gitBuild(run: RunInput): Promise<string> {',
     '+  await sleep(1);',
   ]);
   return copy;
@@ -76,11 +67,9 @@ function startVersioned(version: Version, command = 'run'): Promise<Operator> {
 
 function startWith(version: Version, command: string, args: readonly string[]): Promise<Operator> {
   return startOperator({
-    temporalAddress: stack.temporalAddress,
-    kubeconfig: join(stack.dir, 'operator.kubeconfig'),
     taskQueue,
     command,
-    args: ['--controllers', 'build', '--namespaces', namespace, ...args],
+    args: ['--controllers', 'git-build', '--namespaces', namespace, ...args],
     program: programOf(version),
   });
 }
@@ -127,7 +116,7 @@ const finish = (build: LiveBuild) => build.change({ buildCommand: 'go build' });
 async function refTo(build: LiveBuild): Promise<ResourceRef> {
   const live = await build.get();
   if (live === undefined) throw new Error(`${build.at.name} is gone`);
-  return refOf('build', live);
+  return refOf('git-build', live);
 }
 
 /** `COMPLETED on ours`, the oldest first. */
@@ -179,7 +168,7 @@ describe('a workflow that changed between two versions of the program', () => {
     ['a rollback', 'changed', 'ours'],
   ] as const)('%s lets them end where they began, and begins new ones on the other', async (_, from, to) => {
     const first = await startVersioned(from);
-    expect(said(first)).toContainEqual(expect.stringContaining(`no new runs come to ${taskQueue}:${from}`));
+    expect(said(first)).toContainEqual(expect.stringContaining(`${taskQueue}:${from} gets no new runs`));
     expect(await promote(from)).toContain(`${taskQueue}:${from} is current`);
     const underWay = await aBuildUnderWay();
     // The one that watches, and so starts runs, stays the old one, as a leader may for a while.
@@ -222,7 +211,7 @@ describe('the command promote', () => {
     await startVersioned('changed');
     const { status, stderr } = await launchPromote('changed', '--wait-for-drain=1s').end();
     expect(stderr).toBe(
-      `durable-operator: 1 run is open on ${taskQueue}:ours (build ${namespace}/${build.at.name}); wait longer, or give --move-open-runs\n`,
+      `durable-operator: 1 run is open on ${taskQueue}:ours (build ${namespace}/${build.at.name}); wait longer, or use --move-open-runs\n`,
     );
     expect(status).toBe(3);
   });
@@ -233,7 +222,7 @@ describe('the command promote', () => {
     child.kill('SIGTERM');
     expect(await end()).toMatchObject({
       status: 3,
-      stderr: expect.stringMatching(/^durable-operator: promote was asked to stop before .*\n$/),
+      stderr: expect.stringMatching(/^durable-operator: promote was stopped before .*\n$/),
     });
   });
 });

@@ -1,7 +1,7 @@
 /**
- * Records the history of every case of every workflow, for test/workflows/replay.test.ts:
+ * Records the history of every case, of each workflow where it differs, for test/workflows/replay.test.ts:
  *
- *   node test/histories/record.ts 0.2.0
+ *   node test/histories/record.ts 0.3.0
  *
  * Files are only ever added: one that is there is what some version has written, and stays.
  */
@@ -9,47 +9,28 @@ import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
-import { buildServers } from '../../src/local/build.ts';
-import { startStack } from '../../src/local/stack.ts';
-import {
-  ONE_STEP_WORKFLOWS,
-  PROCEDURES,
-  WorkflowWorld,
-  type AnyWorkflow,
-} from '../support/workflow-world.ts';
-import { CASES, PROCEDURE_CASES, type Case } from '../workflows/cases.ts';
-
-interface Recording {
-  readonly workflow: AnyWorkflow;
-  readonly name: string;
-  readonly theCase: Case;
-}
-
-function recordings(workflows: Readonly<Partial<Record<AnyWorkflow, string>>>, cases: Readonly<Record<string, Case>>) {
-  const names = ALL_WORKFLOWS.filter((workflow) => workflow in workflows);
-  return names.flatMap((workflow) =>
-    Object.entries(cases).map(([name, theCase]): Recording => ({ workflow, name, theCase })),
-  );
-}
-
-const ALL_WORKFLOWS: readonly AnyWorkflow[] = ['podLabel', 'namespaceRoleBinding', 'podSet', 'build'];
+import { buildServers } from '../../local/build.ts';
+import { startStack } from '../../local/stack.ts';
+import { WorkflowWorld } from '../support/workflow-world.ts';
+import { CASES, recordings } from '../workflows/cases.ts';
 
 async function record(version: string): Promise<void> {
   const dir = await mkdtemp(join(tmpdir(), 'durable-operator-record-'));
   const stack = await startStack({ dir, binaries: await buildServers({}) });
   const world = await WorkflowWorld.open(stack.temporalAddress);
-  const all = [...recordings(ONE_STEP_WORKFLOWS, CASES), ...recordings(PROCEDURES, PROCEDURE_CASES)];
   try {
-    for (const each of all) await recordCase(world, each, version);
+    for (const each of recordings()) await recordCase(world, each, version);
   } finally {
     await world.close();
     await stack.stop();
   }
 }
 
+type Recording = ReturnType<typeof recordings>[number];
+
 async function recordCase(world: WorkflowWorld, recording: Recording, version: string): Promise<void> {
-  const { workflow, name, theCase } = recording;
-  const run = await theCase(world, workflow);
+  const { workflow, name } = recording;
+  const run = await CASES[name](world, workflow);
   const folder = new URL(`./${workflow}/`, import.meta.url);
   await mkdir(folder, { recursive: true });
   const history = withoutTraces(historyToJSON(await run.history()));
@@ -68,5 +49,5 @@ function ignoreExisting(error: NodeJS.ErrnoException): void {
 }
 
 const [version] = process.argv.slice(2);
-if (version === undefined) throw new Error('say the version that writes them: node test/histories/record.ts 0.2.0');
+if (version === undefined) throw new Error('say the version that writes them: node test/histories/record.ts 0.3.0');
 await record(version);

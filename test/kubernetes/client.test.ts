@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { inspect } from 'node:util';
 import type { KubeConfig } from '@kubernetes/client-node';
 import {
   createKubernetesClient,
@@ -170,22 +171,28 @@ describe('request', () => {
     server.handle(neverAnswer);
     const error = await failureOf(aClient().request({ method: 'GET', path: POD, timeoutMs: 20 }));
     expect(error).toMatchObject({ classification: 'unavailable', status: undefined });
-    expect(error.message).toBe(`GET ${POD}: no answer within 20 ms`);
+    expect(error.message).toBe(`GET ${POD}: no response within 20 ms`);
     await eventually(() => server.openConnections === 0);
   });
 
   it('gives up where the body never ends', async () => {
     server.handle((_, response) => response.writeHead(200).write('{'));
     const error = await failureOf(aClient().request({ method: 'GET', path: POD, timeoutMs: 50 }));
-    expect(error.message).toContain('no answer within 50 ms');
+    expect(error.message).toContain('no response within 50 ms');
   });
 
   it('gives up in the queue for a connection, and then is never sent', async () => {
     const client = aClient({ connections: 1 });
     server.handle(neverAnswer);
-    const first = failureOf(client.request({ method: 'GET', path: '/first', timeoutMs: 200 }));
+    const abort = new AbortController();
+    const order: string[] = [];
+    const first = failureOf(client.request({ method: 'GET', path: '/first', signal: abort.signal }));
+    const ended = first.then(() => order.push('first'));
     await failureOf(client.request({ method: 'GET', path: '/queued', timeoutMs: 10 }));
-    await first;
+    order.push('queued');
+    abort.abort();
+    await ended;
+    expect(order).toEqual(['queued', 'first']);
     server.handle(answerJson(200, {}));
     await client.request({ method: 'GET', path: '/next' });
     expect(server.requests.map(({ url }) => url.pathname)).toEqual(['/first', '/next']);
@@ -202,6 +209,7 @@ describe('request', () => {
     const late = await failureOf(client.request({ method: 'GET', path: POD, signal: abort.signal }));
     expect(late.message).toContain('aborted');
     await eventually(() => server.openConnections === 0);
+    expect(server.requests).toHaveLength(1);
   });
 });
 
@@ -246,8 +254,34 @@ describe('connections', () => {
   });
 });
 
+describe('close', () => {
+  it('waits for open requests', async () => {
+    const client = aClient();
+    const answers: (() => void)[] = [];
+    server.handle((request, response) =>
+      answers.push(() => answerJson(200, { ok: true })(request, response)),
+    );
+    const request = client.request({ method: 'GET', path: POD });
+    await eventually(() => answers.length === 1);
+    const closed = client.close();
+    answers[0]?.();
+    expect(await request).toEqual({ ok: true });
+    await closed;
+  });
+
+  it('ends requests that take longer than its grace', async () => {
+    const client = aClient();
+    server.handle(neverAnswer);
+    const request = failureOf(client.request({ method: 'GET', path: POD }));
+    await eventually(() => server.requests.length === 1);
+    await client.close(10);
+    expect((await request).classification).toBe('unavailable');
+    await eventually(() => server.openConnections === 0);
+  });
+});
+
 describe('watch', () => {
-  const EVENTS = [event('a'), event('schön 🎉')];
+  const EVENTS = [event('a'), event('schön 🎉 \u2028 and \u2029')];
   const BYTES = Buffer.from(EVENTS.map((each) => `${JSON.stringify(each)}\n`).join(''));
 
   it('gives the events in order until the server ends it', async () => {
@@ -256,15 +290,43 @@ describe('watch', () => {
     expect(server.lastRequest.url.search).toBe('?limit=1&watch=1');
   });
 
-  it('gives the same events wherever the bytes are cut', async () => {
+  it('gives the same events wherever the bytes are cut, within a character too', async () => {
     const client = aClient();
-    for (let at = 1; at < BYTES.length; at += 1) {
+    for (let at = 0; at < BYTES.length; at += 1) {
+      let sendRest = (): void => undefined;
       server.handle((_, response) => {
         response.writeHead(200);
-        response.write(BYTES.subarray(0, at), () => response.end(BYTES.subarray(at)));
+        response.write(Buffer.concat([Buffer.from('{"type":"BOOKMARK"}\n'), BYTES.subarray(0, at)]));
+        sendRest = () => response.end(BYTES.subarray(at));
       });
-      expect(await eventsOf(client.watch({ path: '/api/v1/pods' }))).toEqual(EVENTS);
+      const events: WatchEvent[] = [];
+      for await (const each of client.watch({ path: '/api/v1/pods' })) {
+        // Only once the first part has been read: else both would come in one piece.
+        if (each.type === 'BOOKMARK') sendRest();
+        else events.push(each);
+      }
+      expect(events).toEqual(EVENTS);
     }
+  });
+
+  it('goes on after the time in which the server has to accept it', async () => {
+    const client = aClient();
+    let end = (): void => undefined;
+    server.handle((_, response) => {
+      response.writeHead(200).flushHeaders();
+      end = () => response.end(BYTES);
+    });
+    let isOpen = false;
+    const onOpen = (): void => {
+      isOpen = true;
+    };
+    const watch = eventsOf(client.watch({ path: '/api/v1/pods', connectTimeoutMs: 1000, onOpen }));
+    await eventually(() => isOpen);
+    // Begun later and as long, it ends later.
+    server.handle(neverAnswer);
+    await failureOf(client.request({ method: 'GET', path: POD, timeoutMs: 1000 }));
+    end();
+    expect(await watch).toEqual(EVENTS);
   });
 
   it('reads many megabytes of events that come faster than they are handled', async () => {
@@ -298,6 +360,21 @@ describe('watch', () => {
     expect(await watch).toEqual([]);
   });
 
+  it('passes over empty lines', async () => {
+    server.handle(answerText(200, `\n${BYTES.toString()}\n\n`));
+    expect(await eventsOf(aClient().watch({ path: '/api/v1/pods' }))).toEqual(EVENTS);
+  });
+
+  it('throws where a line is not JSON, without quoting it', async () => {
+    server.handle(answerText(200, 's3cret\n'));
+    const error = await failureOf(eventsOf(aClient().watch({ path: '/api/v1/pods' })));
+    expect(error).toMatchObject({
+      classification: 'unavailable',
+      message: 'WATCH /api/v1/pods: the response is not JSON',
+    });
+    expect(inspect(error)).not.toContain('s3cret');
+  });
+
   it('throws where the server refuses it', async () => {
     server.handle(answerJson(410, aStatus(410, { reason: 'Expired', message: 'too old resource version' })));
     const error = await failureOf(eventsOf(aClient().watch({ path: '/api/v1/pods' })));
@@ -328,7 +405,7 @@ describe('watch', () => {
   it('throws where the server takes it but never answers', async () => {
     server.handle(neverAnswer);
     const error = await failureOf(eventsOf(aClient().watch({ path: '/api/v1/pods', connectTimeoutMs: 20 })));
-    expect(error.message).toBe('WATCH /api/v1/pods: no answer within 20 ms');
+    expect(error.message).toBe('WATCH /api/v1/pods: no response within 20 ms');
   });
 
   it('drops its connection where the reader leaves', async () => {

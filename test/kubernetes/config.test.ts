@@ -56,7 +56,7 @@ describe('which cluster', () => {
     await write('.kube/config', kubeconfig('home'));
     const env = { HOME: directory, KUBERNETES_SERVICE_HOST: '10.0.0.1', KUBERNETES_SERVICE_PORT: '443' };
     expect(loadKubeConfig({ outsideCluster: true, env }).getCurrentContext()).toBe('home');
-    expect(() => loadKubeConfig({ env })).toThrow('this pod has no service-account token');
+    expect(() => loadKubeConfig({ env })).toThrow('this Pod has no service account token');
   });
 
   it('knows a token file, relative to the kubeconfig', async () => {
@@ -96,7 +96,7 @@ describe('what is wrong is said in one line', () => {
   });
 
   it('no configuration at all', () => {
-    expect(messageOf(() => loadKubeConfig({ env: { HOME: directory } }))).toContain('give --kubeconfig FILE');
+    expect(messageOf(() => loadKubeConfig({ env: { HOME: directory } }))).toContain('set --kubeconfig FILE');
   });
 });
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
-import { applyCustomResources, CRDS, CustomResourcesMissing } from '../../src/local/custom-resources.ts';
-import { readManifests } from '../../src/local/manifests.ts';
+import { applyCustomResources, CRDS, CustomResourcesMissing } from '../../local/custom-resources.ts';
+import { readManifests } from '../../local/manifests.ts';
 import { answerJson, aStatus, FakeApiServer, type Handler } from '../support/fake-api-server.ts';
 
 const CRD = { name: 'customresourcedefinitions', kind: 'CustomResourceDefinition' };

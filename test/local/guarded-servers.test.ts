@@ -1,40 +1,33 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startGuardian, type GuardedServers } from '../../src/local/guarded-servers.ts';
-import { GUARDIAN, isRunning, runningIn, type RecordedProcess } from '../../src/local/recorded-process.ts';
+import { GuardedServers, ServerFailed } from '../../local/guarded-servers.ts';
+import { GUARDIAN, isRunning, runningIn, type RecordedProcess } from '../../local/recorded-process.ts';
+import { layoutOf, makeFolder, type StackLayout } from '../../local/stack-folder.ts';
+import { eventually } from '../support/eventually.ts';
 
-let dir: string;
-let processesDir: string;
+let layout: StackLayout;
 let servers: GuardedServers;
-let onExit: (name: string) => void = () => undefined;
 
 beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'guarded-'));
-  processesDir = join(dir, 'processes');
-  await mkdir(processesDir);
-  servers = startGuardian({
-    dir,
-    processesDir,
-    keepState: false,
-    logFile: join(dir, 'guardian.log'),
-    onUnexpectedExit: ({ name }) => onExit(name),
-  });
+  layout = layoutOf(await mkdtemp(join(tmpdir(), 'guarded-')));
+  await makeFolder(layout);
+  servers = new GuardedServers(layout);
 });
 
 afterEach(async () => {
   await servers.stopAll();
-  await rm(dir, { recursive: true, force: true });
+  await rm(layout.dir, { recursive: true, force: true });
 });
 
 function startShell(name: string, script: string): Promise<void> {
-  return servers.start({ name, command: '/bin/sh', args: ['-c', script], logFile: join(dir, `${name}.log`) });
+  return servers.start({ name, command: '/bin/sh', args: ['-c', script] });
 }
 
 async function recorded(name: string): Promise<RecordedProcess> {
-  const found = (await runningIn(processesDir)).find((entry) => entry.name === name);
+  const found = (await runningIn(layout.processes)).find((entry) => entry.name === name);
   if (found === undefined) throw new Error(`${name} does not run`);
   return found;
 }
@@ -43,11 +36,11 @@ describe('servers under a guardian', () => {
   it('all end with it, and the folder with them', async () => {
     await startShell('one', 'exec sleep 600');
     await startShell('two', 'trap "" TERM; while true; do sleep 0.1; done');
-    const processes = await runningIn(processesDir);
+    const processes = await runningIn(layout.processes);
     expect(processes.map(({ name }) => name).sort()).toEqual([GUARDIAN, 'one', 'two']);
     await servers.stopAll();
     expect(processes.filter(isRunning)).toEqual([]);
-    expect(existsSync(dir)).toBe(false);
+    expect(existsSync(layout.dir)).toBe(false);
   });
 
   it('can be stopped and started again one by one', async () => {
@@ -58,32 +51,29 @@ describe('servers under a guardian', () => {
     expect([isRunning(first), isRunning(second)]).toEqual([false, true]);
     await startShell('one', 'exec sleep 600');
     expect((await recorded('one')).pid).not.toBe(first.pid);
-    expect(servers.failure()).toBeUndefined();
+    expect(servers.over.aborted).toBe(false);
   });
 
   it('are reported when they end by themselves', async () => {
-    const reported = new Promise<string>((resolve) => (onExit = resolve));
     await startShell('one', 'exit 3');
-    expect(await reported).toBe('one');
-    expect(servers.failure()).toEqual({ name: 'one', how: 'exit code 3' });
+    await eventually(() => servers.over.aborted);
+    expect(servers.over.reason).toEqual(new ServerFailed('one', 'ended (exit code 3)'));
   });
 
   it('are reported when there is no such program', async () => {
-    await servers.start({
-      name: 'none',
-      command: '/does/not/exist',
-      args: [],
-      logFile: join(dir, 'none.log'),
+    await servers.start({ name: 'none', command: '/does/not/exist', args: [] });
+    expect(servers.over.reason).toMatchObject({
+      server: 'none',
+      message: expect.stringContaining('ENOENT'),
     });
-    expect(servers.failure()).toMatchObject({ name: 'none', how: expect.stringContaining('ENOENT') });
   });
 
   it('end at stopAll even where the guardian itself was killed', async () => {
-    const reported = new Promise<string>((resolve) => (onExit = resolve));
     await startShell('one', 'exec sleep 600');
     const server = await recorded('one');
     process.kill((await recorded(GUARDIAN)).pid, 'SIGKILL');
-    expect(await reported).toBe('one');
+    await eventually(() => servers.over.aborted);
+    expect(servers.over.reason).toMatchObject({ server: 'one' });
     await servers.stopAll();
     expect(isRunning(server)).toBe(false);
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { readManifests } from '../../src/local/manifests.ts';
-import { howToRemoveSamples, nextSteps } from '../../src/local/next-steps.ts';
-import { SAMPLES } from '../../src/local/samples.ts';
+import { readManifests } from '../../local/manifests.ts';
+import { howToRemoveSamples, nextSteps } from '../../local/next-steps.ts';
+import { SAMPLES } from '../../local/samples.ts';
 
 const WHERE = {
   cluster: { kubeconfigFile: undefined, kubectl: 'kubectl' },

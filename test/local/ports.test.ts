@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
-import { freePort, isFree, preferFreePort } from '../../src/local/ports.ts';
+import { freePort, isFree, preferFreePort } from '../../local/ports.ts';
 
 const listening: Server[] = [];
 

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { end, forget, isRunning, record, runningIn, startOf } from '../../src/local/recorded-process.ts';
+import { end, forget, isRunning, record, runningIn, startOf } from '../../local/recorded-process.ts';
 
 let folder: string;
 let child: ChildProcess;

@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readManifests } from '../../src/local/manifests.ts';
-import { sampleName, SAMPLES } from '../../src/local/samples.ts';
+import { readManifests } from '../../local/manifests.ts';
+import { sampleName, SAMPLES } from '../../local/samples.ts';
 
 let folder: string;
 

@@ -8,7 +8,7 @@ import {
   PROGRAMS,
   readPins,
   TEST_PROGRAMS,
-} from '../../src/local/server-pins.ts';
+} from '../../local/server-pins.ts';
 
 const etcd = PROGRAM_SOURCES.etcd;
 const pins = { goMod: 'require (\n\tgo.etcd.io/etcd/server/v3 v3.7.3 // indirect\n)\n', goSum: 'sums' };
@@ -23,7 +23,7 @@ describe('the cache key of a program', () => {
       cacheKey(etcd, pins),
       cacheKey(etcd, { ...pins, goMod: pins.goMod.replace('v3.7.3', 'v3.7.4') }),
       cacheKey(etcd, { ...pins, goSum: 'other sums' }),
-      cacheKey({ ...etcd, ldflags: () => '-w' }, pins),
+      cacheKey({ ...etcd, versionVariable: 'main.version' }, pins),
       cacheKey({ ...etcd, goPackage: 'go.etcd.io/etcd/etcdctl/v3' }, pins),
     ];
     expect(new Set(keys).size).toBe(keys.length);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { outputOf } from '../../src/local/output-of.ts';
+import { outputOf } from '../../local/program-output.ts';
 import { testStack } from '../support/stack.ts';
 
 jest.setTimeout(60_000);

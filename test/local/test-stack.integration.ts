@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { createKubernetesClient } from '../../src/kubernetes/client.ts';
 import { loadKubeConfig } from '../../src/kubernetes/config.ts';
-import { applyCustomResources } from '../../src/local/custom-resources.ts';
-import { outputOf } from '../../src/local/output-of.ts';
+import { applyCustomResources } from '../../local/custom-resources.ts';
+import { outputOf } from '../../local/program-output.ts';
 import { OPERATOR, userNameOf } from '../support/service-accounts.ts';
 import { testStack } from '../support/stack.ts';
 
@@ -57,7 +57,7 @@ describe('the stack that integration tests share', () => {
 
   it('lets the operator use them, which may not apply them', async () => {
     const client = createKubernetesClient(
-      loadKubeConfig({ kubeconfig: `${testStack().dir}/operator.kubeconfig`, env: {} }),
+      loadKubeConfig({ kubeconfig: testStack().operatorKubeconfig, env: {} }),
       { version: 'test' },
     );
     try {

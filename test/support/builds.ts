@@ -1,14 +1,19 @@
 import type { KubernetesObject } from '../../src/contract/object.ts';
-import type { BuildOptions } from '../../src/controllers/build/options.ts';
-import { BUILD_KIND, BUILDS, type Build, type BuildSpec } from '../../src/controllers/build/resource.ts';
+import {
+  BUILD_KIND,
+  BUILDS,
+  type Build,
+  type BuildSpec,
+  type GitBuildOptions,
+} from '../../src/controllers/git-build/resource.ts';
+import { JOBS } from '../../src/controllers/kinds.ts';
 import { apiCallsOf } from './operator.ts';
 import type { At, Manifest, TestCluster } from './cluster.ts';
 import { eventually } from './eventually.ts';
 
-export const JOBS = { group: 'batch', version: 'v1', plural: 'jobs' };
-export const NODES = { group: '', version: 'v1', plural: 'nodes' };
+export { JOBS, NODES } from '../../src/controllers/kinds.ts';
 
-export const BUILD_DEFAULTS: BuildOptions = {
+export const BUILD_DEFAULTS: GitBuildOptions = {
   image: 'golang:1.13',
   hostDir: '/opt',
   deadlineMs: 3_600_000,
@@ -83,7 +88,7 @@ export class LiveBuild {
     return this.#cluster.delete(this.at);
   }
 
-  /** Resolves with the build once it is as told. */
+  /** Resolves with the build once it is in this state. */
   async reaches(isThere: (build: Build) => boolean): Promise<Build> {
     let last: Build | undefined;
     try {

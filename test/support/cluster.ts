@@ -97,6 +97,11 @@ export class TestCluster {
     return namespace;
   }
 
+  /** A namespace of its own. @returns its name */
+  async aNamespace(): Promise<string> {
+    return (await this.createNamespace()).metadata.name;
+  }
+
   async eventsIn(namespace: string): Promise<readonly ClusterEvent[]> {
     const path = resourcePath(EVENTS, { namespace });
     const { items } = await this.client.request<{ items: ClusterEvent[] }>({ method: 'GET', path });

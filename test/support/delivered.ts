@@ -3,9 +3,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
-import { packageRoot } from '../../src/local/package-root.ts';
 
-const DEPLOY = join(packageRoot(), 'deploy');
+const DEPLOY = join(import.meta.dirname, '../../deploy');
 
 const Delivered = z.looseObject({
   apiVersion: z.string(),

@@ -2,13 +2,13 @@ import type { ServerResponse } from 'node:http';
 import { z } from 'zod';
 import type { ObjectMeta } from '../../src/contract/object.ts';
 import { labelsFor, type Pod } from '../../src/controllers/pod-set/pod.ts';
-import type { PodSet } from '../../src/controllers/pod-set/resource.ts';
+import type { PodSet, PodSetStatus } from '../../src/controllers/pod-set/resource.ts';
 import { answerJson, aStatus, FakeApiServer, type ReceivedRequest } from './fake-api-server.ts';
 import { NAMESPACE, type OwnedPodBuilder, type PodSetBuilder } from './pod-sets.ts';
 
 const PODS_PATH = `/api/v1/namespaces/${NAMESPACE}/pods`;
 
-/** What becomes of a request: an answer in the server's stead, before or after it has done as asked. */
+/** An answer in the server's stead, before or after it has done as asked. */
 export interface Interference {
   readonly when: 'instead' | 'after';
   readonly status: number;
@@ -23,7 +23,7 @@ const Patch = z.object({
   status: z.record(z.string(), z.unknown()).optional(),
 });
 const Body = z.object({ metadata: z.object({ name: z.string() }).loose() }).loose();
-const Deletion = z.object({ preconditions: z.object({ uid: z.string() }) });
+const Deletion = z.object({ preconditions: z.object({ uid: z.string(), resourceVersion: z.string() }) });
 
 /** An API server with one PodSet, `default/web`, and Pods. It checks the preconditions that the real one checks. */
 export class FakePodSetApi {
@@ -96,6 +96,9 @@ export class FakePodSetApi {
     return [200, { metadata: { resourceVersion: '1', continue: next }, items: items.slice(from, to) }];
   }
 
+  /** A field of the status that the CRD does not have. */
+  drops: keyof PodSetStatus | undefined;
+
   /** Where the server sends fewer objects a page than it is asked for. */
   pageMost = Infinity;
 
@@ -133,8 +136,7 @@ export class FakePodSetApi {
 
   #delete(pod: Pod, text: string): readonly [number, object] {
     const { preconditions } = Deletion.parse(JSON.parse(text));
-    if (preconditions.uid !== pod.metadata.uid)
-      return conflict('Conflict', 'the UID in the precondition differs');
+    if (!meets(pod.metadata, preconditions)) return conflict('Conflict', 'a precondition is not met');
     this.pods.delete(pod.metadata.name);
     return [200, pod];
   }
@@ -152,7 +154,11 @@ export class FakePodSetApi {
     this.podSet = {
       ...this.podSet,
       metadata: { ...this.podSet.metadata, resourceVersion },
-      status: { ...this.podSet.status, ...status },
+      status: {
+        ...this.podSet.status,
+        ...status,
+        ...(this.drops !== undefined && { [this.drops]: undefined }),
+      },
     };
     return [200, this.podSet];
   }

@@ -4,26 +4,27 @@ import type { OpenRun, Runs, StartRequest } from '../../src/watcher/runs.ts';
 /** A workflow engine of which the test can see every call, and in which runs end when the test says so. */
 export class FakeRuns implements Runs {
   readonly calls: string[] = [];
-  readonly seen: unknown[] = [];
+  /** What the runs were started with. */
+  readonly requests: StartRequest[] = [];
   readonly open = new Set<string>();
   /** Those of them that wait for a change. */
   readonly stalled = new Set<string>();
   /** Thrown by every call, while it is set. */
   failure: Error | undefined;
 
-  start({ ref, seen }: StartRequest): Promise<'started' | 'already-open'> {
-    return this.#called(`start ${ref.name}`, () => {
-      const id = workflowIdFor(ref);
+  start(request: StartRequest): Promise<'started' | 'already-open'> {
+    return this.#called(`start ${request.ref.name}`, () => {
+      const id = workflowIdFor(request.ref);
       if (this.open.has(id)) return 'already-open';
       this.open.add(id);
-      this.seen.push(seen);
+      this.requests.push(request);
       return 'started';
     });
   }
 
   signal(workflowId: string, reason: string): Promise<'signalled' | 'not-open'> {
     const name = workflowId.split('/')[2] ?? '';
-    return this.#called(`tell ${name}: ${reason}`, () =>
+    return this.#called(`signal ${name}: ${reason}`, () =>
       this.open.has(workflowId) ? 'signalled' : 'not-open',
     );
   }

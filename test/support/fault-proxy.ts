@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { request } from 'node:https';
 import type { Socket } from 'node:net';
+import { buffer } from 'node:stream/consumers';
 import { KubeConfig } from '@kubernetes/client-node';
 
 export interface ProxiedRequest {
@@ -20,18 +21,25 @@ export type Fault =
     }
   | 'answer is lost';
 
-/** Stands between an operator and the API server, and goes wrong as told. */
+/**
+ * Stands between an operator and the API server, and goes wrong as told. A write that has arrived is carried out, even
+ * where its sender is gone by then: a test that counts writes needs an audit log that has them all. An API server that
+ * is cut off in the middle logs a time-out, be the write made or not.
+ */
 export class FaultProxy {
   readonly requests: ProxiedRequest[] = [];
+  /** The file of the kubeconfig that goes through it. */
+  readonly kubeconfig: string;
   /** Asked for every request. */
   fault: (request: ProxiedRequest) => Fault | undefined = () => undefined;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   readonly #target: { readonly url: URL; readonly ca: Buffer };
 
-  private constructor(target: { readonly url: URL; readonly ca: Buffer }) {
+  private constructor(kubeconfig: string, target: { readonly url: URL; readonly ca: Buffer }) {
+    this.kubeconfig = kubeconfig;
     this.#target = target;
-    this.#server = createServer((incoming, outgoing) => this.#receive(incoming, outgoing));
+    this.#server = createServer((incoming, outgoing) => void this.#receive(incoming, outgoing));
     this.#server.on('connection', (socket) => {
       this.#sockets.add(socket);
       socket.on('error', () => undefined);
@@ -49,7 +57,7 @@ export class FaultProxy {
     const cluster = config.getCurrentCluster();
     if (cluster?.caData === undefined) throw new Error(`${kubeconfig} names no cluster`);
     const ca = Buffer.from(cluster.caData, 'base64');
-    const proxy = new FaultProxy({ url: new URL(cluster.server), ca });
+    const proxy = new FaultProxy(file, { url: new URL(cluster.server), ca });
     await new Promise<void>((resolve) => proxy.#server.listen(0, '127.0.0.1', resolve));
     await proxy.#writeKubeconfig(await readFile(kubeconfig, 'utf8'), file);
     return proxy;
@@ -71,27 +79,29 @@ export class FaultProxy {
     await writeFile(file, text, { mode: 0o600 });
   }
 
-  #receive(incoming: IncomingMessage, outgoing: ServerResponse): void {
+  async #receive(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const { method = '', url: path = '', headers } = incoming;
+    const body = await buffer(incoming).catch(() => undefined);
+    // Its sender was gone before.
+    if (body === undefined) return;
     const seen = { method, path, accept: headers.accept ?? '' };
     this.requests.push(seen);
     const fault = this.fault(seen);
     if (fault === undefined || fault === 'answer is lost') {
-      this.#forward(incoming, outgoing, fault !== undefined);
+      this.#forward({ incoming, body, outgoing }, fault !== undefined);
       return;
     }
-    incoming.resume();
     const { answer, retryAfterSeconds, message = 'the fault proxy says so' } = fault;
     const wait = retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) };
     outgoing.writeHead(answer, { 'content-type': 'application/json', ...wait });
     outgoing.end(JSON.stringify({ kind: 'Status', message, code: answer }));
   }
 
-  #forward(incoming: IncomingMessage, outgoing: ServerResponse, isLost: boolean): void {
+  #forward({ incoming, body, outgoing }: Exchange, isLost: boolean): void {
     const { url, ca } = this.#target;
     const { method, url: path, headers } = incoming;
     const onward = request({ host: url.hostname, port: url.port, path, method, headers, ca }, (answer) => {
-      if (isLost) {
+      if (isLost || outgoing.destroyed) {
         answer.resume();
         answer.on('end', () => incoming.socket.resetAndDestroy());
         return;
@@ -101,7 +111,14 @@ export class FaultProxy {
       answer.on('error', () => outgoing.destroy());
     });
     onward.on('error', () => outgoing.destroy());
-    outgoing.on('close', () => onward.destroy());
-    incoming.pipe(onward);
+    // A watch would go on for ever.
+    if (method === 'GET') outgoing.on('close', () => onward.destroy());
+    onward.end(body);
   }
+}
+
+interface Exchange {
+  readonly incoming: IncomingMessage;
+  readonly body: Buffer;
+  readonly outgoing: ServerResponse;
 }

@@ -1,23 +1,22 @@
-import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { z } from 'zod';
-import { freePort } from '../../src/local/ports.ts';
-import { eventually } from './eventually.ts';
+import { bareEnvironment, readiness, spawnOperator, untilReady } from '../../local/operator.ts';
+import { freePort } from '../../local/ports.ts';
 import { OPERATOR, userNameOf } from './service-accounts.ts';
+import { testStack } from './stack.ts';
 
-const PROGRAM = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const PROGRAM = join(import.meta.dirname, '../../src/main.ts');
 
 export interface OperatorRequest {
-  readonly temporalAddress: string;
-  /** The file of the user that it is. */
-  readonly kubeconfig: string;
-  /** Those of one test share it, and nobody else has it. */
-  readonly taskQueue: string;
-  /** `run`, unless it is told. */
+  /** Default: that of the stack that all tests share. */
+  readonly temporalAddress?: string;
+  /** The file of the user that it is. Default: the service account of deploy/base, on the shared stack. */
+  readonly kubeconfig?: string;
+  /** Those of one test share it, and nobody else has it. Default: nobody shares it. */
+  readonly taskQueue?: string;
+  /** Default: `run`. */
   readonly command?: string;
   readonly args?: readonly string[];
   /** Besides those that it always has. */
@@ -37,6 +36,15 @@ export interface Operator {
   end(signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL'): Promise<number | null>;
   /** The status and body of /readyz. */
   readiness(): Promise<{ readonly status: number; readonly body: string }>;
+  /** Resolves once it is ready. @throws Error with the end of its log, where it ends or is not ready in time */
+  ready(): Promise<void>;
+}
+
+/** What it has logged at these levels; what Temporal's SDK says of a slow machine is not the operator's. */
+export function ownLogs({ logs }: Operator, ...levels: readonly string[]): readonly LogEntry[] {
+  return logs.filter(
+    ({ level, sdkComponent }) => sdkComponent === undefined && levels.includes(String(level)),
+  );
 }
 
 export function aTaskQueue(): string {
@@ -48,70 +56,45 @@ const started = new Set<Operator>();
 /** Starts the operator and waits until it is ready. */
 export async function startOperator(request: OperatorRequest): Promise<Operator> {
   const operator = await launchOperator(request);
-  await eventually(async () => (await operator.readiness()).status === 200, 60_000);
+  await operator.ready();
   return operator;
 }
 
 /** Starts the operator; whether it gets ready is for the test to see. */
-export async function launchOperator({
-  temporalAddress,
-  kubeconfig,
-  taskQueue,
-  command = 'run',
-  args = [],
-  env = {},
-  program = PROGRAM,
-}: OperatorRequest): Promise<Operator> {
-  const healthAddress = `127.0.0.1:${await freePort()}`;
-  const own = ['--health-addr', healthAddress, '--task-queue', taskQueue, '--kubeconfig', kubeconfig];
-  const metrics = ['--metrics-addr', '0'];
-  const format = ['--log-level', 'debug', '--log-format', 'json'];
-  const child = spawn(process.execPath, [program, command, ...own, ...metrics, ...format, ...args], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], TEMPORAL_ADDRESS: temporalAddress, ...env },
-  });
-  const operator = operatorOf(child, healthAddress);
+export async function launchOperator(request: OperatorRequest): Promise<Operator> {
+  const { temporalAddress = testStack().temporalAddress, env = {}, program = PROGRAM } = request;
+  const healthPort = await freePort();
+  const launch = {
+    program,
+    args: argumentsFor(request),
+    env: { ...bareEnvironment(temporalAddress), ...env },
+    healthPort,
+  };
+  const logs: LogEntry[] = [];
+  const { pid, ended, end } = spawnOperator(launch, (line) => logs.push(parseLine(line)));
+  const ready = () =>
+    untilReady(launch, ended).catch((error: unknown) => {
+      throw new Error(`${String(error)}: ${JSON.stringify(logs.slice(-15))}`, { cause: error });
+    });
+  const operator = { pid, logs, end, ready, readiness: () => readiness(healthPort) };
   started.add(operator);
   return operator;
 }
 
-/** For `afterAll`: none outlives its test file. */
+function argumentsFor(request: OperatorRequest): string[] {
+  const { kubeconfig = testStack().operatorKubeconfig, taskQueue = aTaskQueue() } = request;
+  const { command = 'run', args = [] } = request;
+  const where = ['--kubeconfig', kubeconfig, '--task-queue', taskQueue];
+  return [command, ...where, '--metrics-addr', '0', '--log-level', 'debug', '--log-format', 'json', ...args];
+}
+
+/** Ends all of this test file that still run. */
 export async function endOperators(): Promise<void> {
   await Promise.all([...started].map((operator) => operator.end('SIGTERM')));
   started.clear();
 }
 
-function operatorOf(child: ChildProcess, healthAddress: string): Operator {
-  const { pid } = child;
-  if (pid === undefined) throw new Error('the operator could not be started');
-  const logs = logsOf(child);
-  const ended = once(child, 'exit');
-  return {
-    pid,
-    logs,
-    async end(signal) {
-      child.kill(signal);
-      await ended;
-      return child.exitCode;
-    },
-    async readiness() {
-      if (child.exitCode !== null) throw new Error(`the operator ended: ${JSON.stringify(logs.slice(-15))}`);
-      const response = await fetch(`http://${healthAddress}/readyz`);
-      return { status: response.status, body: await response.text() };
-    },
-  };
-}
-
 /** Lines that are not JSON, such as those of a crash, are entries too. */
-function logsOf(child: ChildProcess): readonly LogEntry[] {
-  const logs: LogEntry[] = [];
-  for (const stream of [child.stdout, child.stderr]) {
-    if (stream === null) throw new Error('its output is not read');
-    createInterface({ input: stream }).on('line', (line) => logs.push(parseLine(line)));
-  }
-  return logs;
-}
-
 function parseLine(line: string): LogEntry {
   if (!line.startsWith('{')) return { raw: line };
   return z.record(z.string(), z.unknown()).parse(JSON.parse(line));

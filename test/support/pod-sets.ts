@@ -1,13 +1,19 @@
+import type { OwnerReference } from '../../src/contract/object.ts';
 import type { Condition } from '../../src/controllers/condition.ts';
-import { seePodSet, type SeenPodSet } from '../../src/controllers/pod-set/observation.ts';
 import {
   controllerReference,
   labelsFor,
-  seePod,
+  podView,
   type Pod,
-  type SeenPod,
+  type PodView,
 } from '../../src/controllers/pod-set/pod.ts';
-import { POD_SET_KIND, type PodSet, type PodSetStatus } from '../../src/controllers/pod-set/resource.ts';
+import {
+  POD_SET_KIND,
+  podSetView,
+  type PodSet,
+  type PodSetStatus,
+  type PodSetView,
+} from '../../src/controllers/pod-set/resource.ts';
 import type { Manifest } from './cluster.ts';
 
 export const NAMESPACE = 'default';
@@ -15,7 +21,7 @@ export const POD_SET_UID = 'uid-of-web';
 /** When the tests take place. */
 export const NOW_MS = Date.parse('2026-01-01T12:00:00Z');
 
-/** A PodSet `default/web` that wants one Pod, and that nobody has looked at. */
+/** A PodSet `default/web` of one Pod, without a status. */
 export function aPodSet(): PodSetBuilder {
   return new PodSetBuilder({
     metadata: { name: 'web', namespace: NAMESPACE, uid: POD_SET_UID, resourceVersion: '1', generation: 1 },
@@ -50,6 +56,10 @@ export class PodSetBuilder {
     return this.#withMetadata({ namespace });
   }
 
+  ofVersion(resourceVersion: string): PodSetBuilder {
+    return this.#withMetadata({ resourceVersion });
+  }
+
   /** Its spec was changed so often, and once more. */
   ofGeneration(generation: number): PodSetBuilder {
     return this.#withMetadata({ generation });
@@ -74,9 +84,10 @@ export class PodSetBuilder {
     return { ...POD_SET_KIND, metadata: { ...metadata }, spec: { replicas: replicas as number }, status };
   }
 
-  /** As a decision sees it. */
-  get seen(): SeenPodSet {
-    return seePodSet(this.object);
+  get view(): PodSetView {
+    const view = podSetView(this.object);
+    if (view === undefined) throw new Error('no PodSet');
+    return view;
   }
 
   /** As one writes it. */
@@ -129,6 +140,10 @@ export class OwnedPodBuilder {
     return this.#withMetadata({ name, uid: `uid-of-${name}` });
   }
 
+  ofVersion(resourceVersion: string): OwnedPodBuilder {
+    return this.#withMetadata({ resourceVersion });
+  }
+
   withUid(uid: string): OwnedPodBuilder {
     return this.#withMetadata({ uid });
   }
@@ -146,6 +161,11 @@ export class OwnedPodBuilder {
     return this.#withMetadata({
       ownerReferences: [controllerReference({ name: 'web', uid: 'uid-of-the-predecessor' })],
     });
+  }
+
+  /** By these alone. */
+  ownedBy(...ownerReferences: readonly OwnerReference[]): OwnedPodBuilder {
+    return this.#withMetadata({ ownerReferences });
   }
 
   orphaned(): OwnedPodBuilder {
@@ -214,9 +234,11 @@ export class OwnedPodBuilder {
     return this.#pod;
   }
 
-  /** As a decision about the PodSet `web` sees it. */
-  get seen(): SeenPod {
-    return seePod(this.#pod, 'web');
+  /** As one of the PodSet `web`. */
+  get view(): PodView {
+    const view = podView(this.#pod, 'web');
+    if (view === undefined) throw new Error('no Pod');
+    return view;
   }
 
   #withMetadata(metadata: Partial<Pod['metadata']>): OwnedPodBuilder {

@@ -1,9 +1,14 @@
-import { SILENT, type EndedNeed, type RequestAbout, type Telemetry } from '../../src/contract/telemetry.ts';
+import {
+  SILENT,
+  type EndedRequest,
+  type RequestAbout,
+  type Telemetry,
+} from '../../src/contract/telemetry.ts';
 
-/** Keeps what it is told, one line each. */
+/** Keeps what it observes, one line each. */
 export function aRecordingTelemetry() {
   const told: string[] = [];
-  const needs: EndedNeed[] = [];
+  const endedRequests: EndedRequest[] = [];
   const requests: RequestAbout[] = [];
   const about = (event: string) => (key: string) => {
     told.push(`${event} ${key.split('/')[2] ?? key}`);
@@ -21,7 +26,7 @@ export function aRecordingTelemetry() {
       created: (ageSeconds) => told.push(`${resource} created ${ageSeconds < 60 ? 'now' : 'long ago'}`),
       ended: (how) => told.push(`${resource} ${how}`),
     }),
-    needEnded: (need) => needs.push(need),
+    requestEnded: (request) => endedRequests.push(request),
     request(request) {
       requests.push(request);
       return {
@@ -30,5 +35,5 @@ export function aRecordingTelemetry() {
       };
     },
   };
-  return { ...telemetry, told, needs, requests };
+  return { ...telemetry, told, endedRequests, requests };
 }

@@ -9,7 +9,7 @@ export interface RoleBindingObject extends KubernetesObject {
   readonly subjects?: unknown;
 }
 
-/** The binding of a namespace's team exactly as the operator makes it, or as told. */
+/** The binding of a namespace's team exactly as the operator makes it, unless a builder says otherwise. */
 export function aRoleBinding(namespace: string): RoleBindingBuilder {
   return new RoleBindingBuilder(namespace, {
     labels: OURS,

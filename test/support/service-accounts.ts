@@ -5,9 +5,9 @@ import { z } from 'zod';
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
 import { loadKubeConfig } from '../../src/kubernetes/config.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
-import { kubeconfigOf } from '../../src/local/cluster-users.ts';
-import { applyCustomResources } from '../../src/local/custom-resources.ts';
-import { applyManifest } from '../../src/local/manifests.ts';
+import { kubeconfigOf } from '../../local/cluster-files.ts';
+import { applyCustomResources } from '../../local/custom-resources.ts';
+import { applyManifest } from '../../local/manifests.ts';
 import { kustomized, type Delivered } from './delivered.ts';
 
 export interface ServiceAccount {

@@ -9,7 +9,9 @@ const Coordinates = z.object({
   temporalUiUrl: z.string(),
   /** Every request to the API server, one JSON object a line. */
   auditLog: z.string(),
-  /** The stack's folder; other users' kubeconfigs are in it, such as `operator.kubeconfig`. */
+  /** The kubeconfig of the operator's service account, which may do what deploy/base gives it. */
+  operatorKubeconfig: z.string(),
+  /** The stack's folder; other users' kubeconfigs are in it. */
   dir: z.string(),
   /** The path of the program. */
   kubectl: z.string(),

@@ -1,5 +1,12 @@
-import { Client, Connection, type WorkflowExecutionInfo } from '@temporalio/client';
+import {
+  Client,
+  Connection,
+  WorkflowNotFoundError,
+  type WorkflowExecutionDescription,
+  type WorkflowExecutionInfo,
+} from '@temporalio/client';
 import { workflowIdFor, type ResourceRef } from '../../src/contract/resource.ts';
+import { eventually } from './eventually.ts';
 
 /** One run of a resource. */
 export interface Run {
@@ -17,27 +24,31 @@ export interface PendingActivity {
   readonly message: string | undefined;
 }
 
+/** Temporal's list of runs is later than the runs themselves, by half a second and what a busy machine takes. */
+const LISTED_WITHIN_MS = 20_000;
+
 /** What a person sees in the Temporal UI. */
 export class TestTemporal {
   readonly #connection: Connection;
   readonly client: Client;
 
-  private constructor(connection: Connection) {
-    this.#connection = connection;
-    this.client = new Client({ connection });
+  /** @param address `host:port`; the first question connects to it */
+  constructor(address: string) {
+    this.#connection = Connection.lazy({ address });
+    this.client = new Client({ connection: this.#connection });
   }
 
-  static async connect(address: string): Promise<TestTemporal> {
-    return new TestTemporal(await Connection.connect({ address }));
-  }
-
-  /** All runs of a resource, the oldest first. */
-  async runsOf(ref: ResourceRef): Promise<readonly Run[]> {
-    const found: WorkflowExecutionInfo[] = [];
-    const query = `WorkflowId = '${workflowIdFor(ref)}'`;
-    for await (const info of this.client.workflow.list({ query })) found.push(info);
-    found.sort((a, b) => a.startTime.getTime() - b.startTime.getTime());
-    return Promise.all(found.map((info) => this.#runOf(info)));
+  /** All runs of a resource, the oldest first; waits until the list has the latest as it is. */
+  runsOf(ref: ResourceRef): Promise<readonly Run[]> {
+    return eventually(async () => {
+      const latest = await this.#latestRunOf(ref);
+      if (latest === undefined) return [];
+      const found = await this.#listedRunsOf(ref);
+      const isListed = found.some(
+        ({ runId, status }) => runId === latest.runId && status.name === latest.status.name,
+      );
+      return isListed && Promise.all(found.map((info) => this.#runOf(info)));
+    }, LISTED_WITHIN_MS);
   }
 
   /** The ids of the open runs of a namespace that say that they are stalled. */
@@ -70,6 +81,23 @@ export class TestTemporal {
 
   async close(): Promise<void> {
     await this.#connection.close();
+  }
+
+  /** Asked of the run itself, and not of a list. */
+  async #latestRunOf(ref: ResourceRef): Promise<WorkflowExecutionDescription | undefined> {
+    try {
+      return await this.client.workflow.getHandle(workflowIdFor(ref)).describe();
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) return undefined;
+      throw error;
+    }
+  }
+
+  async #listedRunsOf(ref: ResourceRef): Promise<readonly WorkflowExecutionInfo[]> {
+    const found: WorkflowExecutionInfo[] = [];
+    const query = `WorkflowId = '${workflowIdFor(ref)}'`;
+    for await (const info of this.client.workflow.list({ query })) found.push(info);
+    return found.sort((a, b) => a.startTime.getTime() - b.startTime.getTime());
   }
 
   async #runOf({ workflowId, runId, status }: WorkflowExecutionInfo): Promise<Run> {

@@ -1,9 +1,11 @@
+import { activityInfo } from '@temporalio/activity';
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import type { temporal } from '@temporalio/proto';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { randomBytes } from 'node:crypto';
 import { workflowIdFor, type ResourceRef } from '../../src/contract/resource.ts';
-import { CHANGED_SIGNAL, type Outcome, type Pass } from '../../src/contract/run.ts';
+import type { Next, StepResult } from '../../src/contract/decision.ts';
+import { CHANGED_SIGNAL, type StepInput } from '../../src/contract/run.ts';
 import { workflowBundle, type WorkflowBundle } from '../../src/temporal/bundle.ts';
 import { registerSearchAttributes } from '../../src/temporal/search-attributes.ts';
 import { eventually } from './eventually.ts';
@@ -11,18 +13,25 @@ import { TestTemporal } from './temporal.ts';
 
 export type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 
-/** What an activity does on one attempt. */
-export type Attempt = () => Promise<Outcome>;
+/** What a step activity does on one attempt. */
+export type Attempt = () => Promise<StepResult>;
 
-/** The workflows that are one activity, and its name. */
-export const ONE_STEP_WORKFLOWS = { podLabel: 'labelPod', namespaceRoleBinding: 'bindNamespace' } as const;
-export type OneStepWorkflow = keyof typeof ONE_STEP_WORKFLOWS;
+/** The workflows, and the steps of each that the tests call: one that is brief and needs nothing else, and another. */
+export const WORKFLOWS = {
+  podLabel: ['addLabel', 'removeLabel'],
+  namespaceRoleBinding: ['createRoleBinding', 'updateRoleBinding'],
+  podSet: ['createPods', 'updateStatus'],
+  gitBuild: ['createJob', 'updateStatus'],
+} as const;
+export type AnyWorkflow = keyof typeof WORKFLOWS;
+export const WORKFLOW_TYPES = Object.keys(WORKFLOWS).filter((name): name is AnyWorkflow => name in WORKFLOWS);
 
-/** The workflows whose work takes several passes, and the name of the activity that makes one. */
-export const PROCEDURES = { podSet: 'reconcilePodSet', build: 'advanceBuild' } as const;
-export type Procedure = keyof typeof PROCEDURES;
-
-export type AnyWorkflow = OneStepWorkflow | Procedure;
+/** One attempt of a step activity, as it was called. */
+export interface StepCall {
+  readonly step: string;
+  readonly input: StepInput;
+  readonly isLocal: boolean;
+}
 
 /** The real workflows on a real Temporal server, with activities that do what the test says. */
 export class WorkflowWorld {
@@ -42,24 +51,20 @@ export class WorkflowWorld {
 
   static async open(address: string): Promise<WorkflowWorld> {
     quieten();
-    const [client, connection, bundle] = await Promise.all([
-      TestTemporal.connect(address),
-      NativeConnection.connect({ address }),
-      workflowBundle(),
-    ]);
+    const [connection, bundle] = await Promise.all([NativeConnection.connect({ address }), workflowBundle()]);
     await registerSearchAttributes(connection, 'default');
-    const world = new WorkflowWorld(client, connection, bundle);
+    const world = new WorkflowWorld(new TestTemporal(address), connection, bundle);
     await world.#work();
     return world;
   }
 
-  /** A run whose activity makes these attempts, one after the other; the last for ever. */
-  async start(workflow: AnyWorkflow, seen: object | undefined, attempts: readonly Attempt[]) {
+  /** A run whose steps make these attempts, one after the other; the last for ever. */
+  async start(workflow: AnyWorkflow, first: Next, attempts: readonly Attempt[]): Promise<WorkflowRun> {
     const name = `r${randomBytes(4).toString('hex')}`;
     const ref = { controller: 'test', namespace: 'shop', name, uid: `uid-${name}` };
     const run = new WorkflowRun(this.#temporal.client, ref, attempts);
     this.#runs.set(name, run);
-    await run.start(workflow, this.#taskQueue, seen);
+    await run.start(workflow, this.#taskQueue, first);
     return run;
   }
 
@@ -71,19 +76,22 @@ export class WorkflowWorld {
   }
 
   async #work(): Promise<void> {
-    const activity = (pass: Pass) => this.#runs.get(pass.ref.name)?.attempt(pass);
+    const activity = (step: string) => (input: StepInput) => {
+      const { isLocal } = activityInfo();
+      return this.#runs.get(input.ref.name)?.attempt({ step, input, isLocal });
+    };
     const worker = await Worker.create({
       connection: this.#connection,
       taskQueue: this.#taskQueue,
       workflowBundle: this.bundle,
-      activities: Object.fromEntries(ACTIVITIES.map((name) => [name, activity])),
+      activities: Object.fromEntries(ACTIVITIES.map((name) => [name, activity(name)])),
       maxCachedWorkflows: 100,
     });
     this.#worker = { worker, running: worker.run() };
   }
 }
 
-const ACTIVITIES = [...Object.values(ONE_STEP_WORKFLOWS), ...Object.values(PROCEDURES)];
+const ACTIVITIES = ['observe', ...new Set(Object.values(WORKFLOWS).flat())];
 
 /** Activities fail by design here; that is not worth a warning. */
 export function quieten(): void {
@@ -91,8 +99,8 @@ export function quieten(): void {
 }
 
 export class WorkflowRun {
-  /** What the activity was given, attempt by attempt. */
-  readonly passes: Pass[] = [];
+  /** The steps that were called, attempt by attempt. */
+  readonly calls: StepCall[] = [];
   readonly ref: ResourceRef;
   readonly #client: Client;
   readonly #attempts: readonly Attempt[];
@@ -103,27 +111,32 @@ export class WorkflowRun {
     this.#attempts = attempts;
   }
 
-  async start(workflow: AnyWorkflow, taskQueue: string, seen: object | undefined): Promise<void> {
+  async start(workflow: AnyWorkflow, taskQueue: string, first: Next): Promise<void> {
     await this.#client.workflow.start(workflow, {
       workflowId: workflowIdFor(this.ref),
       taskQueue,
-      args: [{ ref: this.ref, reason: 'a test', seen }],
+      args: [{ ref: this.ref, reason: 'a test', first, resourceVersion: '7' }],
     });
   }
 
-  attempt(pass: Pass): Promise<Outcome> {
-    const index = Math.min(this.passes.length, this.#attempts.length - 1);
-    this.passes.push(pass);
+  attempt(call: StepCall): Promise<StepResult> {
+    const index = Math.min(this.calls.length, this.#attempts.length - 1);
+    this.calls.push(call);
     const attempt = this.#attempts[index];
     if (attempt === undefined) throw new Error(`${this.ref.name} has no attempt to make`);
     return attempt();
+  }
+
+  /** The names of the steps that were called, such as `addLabel locally`. */
+  get steps(): readonly string[] {
+    return this.calls.map(({ step, isLocal }) => (isLocal ? `${step} locally` : step));
   }
 
   get workflowId(): string {
     return workflowIdFor(this.ref);
   }
 
-  /** Tells the run of a change. */
+  /** Signals the run that its resource changed. */
   async change(reason = 'a change'): Promise<void> {
     await this.#handle.signal(CHANGED_SIGNAL, reason);
   }
@@ -170,8 +183,8 @@ export function kindOf(event: HistoryEvent): string {
 }
 
 /** An attempt that goes on until the test lets it end. */
-export function anAttemptUnderWay(): { readonly attempt: Attempt; end(outcome: Outcome): void } {
-  const ending: { resolve?: (outcome: Outcome) => void } = {};
-  const ended = new Promise<Outcome>((resolve) => (ending.resolve = resolve));
-  return { attempt: () => ended, end: (outcome) => ending.resolve?.(outcome) };
+export function anAttemptInProgress(): { readonly attempt: Attempt; end(result: StepResult): void } {
+  const ending: { resolve?: (result: StepResult) => void } = {};
+  const ended = new Promise<StepResult>((resolve) => (ending.resolve = resolve));
+  return { attempt: () => ended, end: (result) => ending.resolve?.(result) };
 }

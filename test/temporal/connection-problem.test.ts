@@ -7,22 +7,22 @@ const alert = (name: string) =>
 
 describe('a connection problem', () => {
   it.each([
-    ['ConnectError(Custom { error: InvalidCertificate(UnknownIssuer) })', 'from an unknown authority'],
+    ['ConnectError(Custom { error: InvalidCertificate(UnknownIssuer) })', 'signed by an unknown authority'],
     ['InvalidCertificate(NotValidForNameContext { expected: … })', 'for another host name'],
-    ['InvalidCertificate(ExpiredContext { time: … })', 'not valid now'],
-    ['InvalidCertificate(NotValidYetContext { time: … })', 'not valid now'],
+    ['InvalidCertificate(ExpiredContext { time: … })', 'has expired or is not valid yet'],
+    ['InvalidCertificate(NotValidYetContext { time: … })', 'has expired or is not valid yet'],
     ['ConnectError("tcp connect error", Os { code: 111, kind: ConnectionRefused })', 'connection refused'],
-    ['hyper::Error(Io, Kind(ConnectionReset))', 'it hung up'],
-    ['hyper::Error(Canceled, "connection closed")', 'it hung up'],
+    ['hyper::Error(Io, Kind(ConnectionReset))', 'it closed the connection'],
+    ['hyper::Error(Canceled, "connection closed")', 'it closed the connection'],
   ])('has words for %s', (words, meaning) => {
     expect(connectionProblem(transport(words)).words).toContain(meaning);
   });
 
   it.each([
-    ['CertificateRequired', 'it wants a client certificate'],
-    ['UnknownCA', 'it refuses the client certificate'],
-    ['BadCertificate', 'it refuses the client certificate'],
-    ['CertificateExpired', 'it refuses the client certificate'],
+    ['CertificateRequired', 'it requires a client certificate'],
+    ['UnknownCA', 'it rejects the client certificate'],
+    ['BadCertificate', 'it rejects the client certificate'],
+    ['CertificateExpired', 'it rejects the client certificate'],
   ])('says what the alert %s means', (name, words) => {
     const problem = connectionProblem(alert(name));
     expect(problem.words).toBe(words);
@@ -31,7 +31,7 @@ describe('a connection problem', () => {
 
   it('quotes the server where it refuses the credentials', () => {
     const message = `Failed to call GetSystemInfo: code: 'The request does not have valid authentication credentials', message: "no such key"`;
-    expect(connectionProblem(message)).toMatchObject({ words: 'it refuses the credentials: no such key' });
+    expect(connectionProblem(message)).toMatchObject({ words: 'it rejects the credentials: no such key' });
   });
 
   it('cannot pass where what we were given is of no use', () => {

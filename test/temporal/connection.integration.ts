@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseConfig } from '../../src/config.ts';
+import { parseConfig } from '../../src/config/config.ts';
 import { ConfigurationError } from '../../src/contract/configuration-error.ts';
 import { connectToTemporal } from '../../src/temporal/connection.ts';
 import { aCertificateAuthority } from '../support/certificate-authority.ts';
@@ -62,7 +62,7 @@ const presenting = (crt: string, key: string): Environment => ({
 
 /** As the program connects that has these variables, until the signal. */
 async function connecting(env: Environment, log = aRecordingLogger(), signal = new AbortController().signal) {
-  const parsed = await parseConfig([], { ...env }, ['pod-label']);
+  const parsed = await parseConfig([], { ...env });
   if (parsed.kind === 'exit') throw new Error(parsed.output);
   const { connect, address, namespace } = parsed.config.temporal;
   return connectToTemporal({ options: connect.connectionOptions, address, namespace, log, signal });
@@ -104,7 +104,7 @@ describe('Temporal behind TLS', () => {
     const { address } = mutual;
     const client = presenting('client.crt', 'client.key');
     expect(await firstWarning({ TEMPORAL_ADDRESS: address, ...trusting('other-ca.crt'), ...client })).toBe(
-      `Temporal at ${address} cannot be reached (its certificate is from an unknown authority): waiting for it; TEMPORAL_TLS_SERVER_CA_CERT_PATH names the file of the authority`,
+      `Temporal at ${address} cannot be reached (its certificate is signed by an unknown authority): retrying; set TEMPORAL_TLS_SERVER_CA_CERT_PATH to the certificate of that authority`,
     );
   });
 
@@ -112,7 +112,7 @@ describe('Temporal behind TLS', () => {
     const address = keyed.address.replace('localhost', '127.0.0.1');
     const env = { TEMPORAL_ADDRESS: address, TEMPORAL_API_KEY: API_KEY, ...trusting('ca.crt') };
     expect(await firstWarning(env)).toBe(
-      `Temporal at ${address} cannot be reached (its certificate is for another host name): waiting for it; TEMPORAL_ADDRESS, or TEMPORAL_TLS_SERVER_NAME, says the name`,
+      `Temporal at ${address} cannot be reached (its certificate is for another host name): retrying; correct TEMPORAL_ADDRESS, or set TEMPORAL_TLS_SERVER_NAME`,
     );
   });
 
@@ -120,7 +120,7 @@ describe('Temporal behind TLS', () => {
     const { address } = mutual;
     // Which of the two depends on whether it hangs up before its reason is read.
     expect(await firstWarning({ TEMPORAL_ADDRESS: address, ...trusting('ca.crt') })).toMatch(
-      /cannot be reached \(it (wants a client certificate|hung up)\): waiting for it; .*TEMPORAL_TLS_CLIENT_CERT_PATH/,
+      /cannot be reached \(it (requires a client certificate|closed the connection)\): retrying; .*TEMPORAL_TLS_CLIENT_CERT_PATH/,
     );
   });
 
@@ -128,19 +128,19 @@ describe('Temporal behind TLS', () => {
     const { address } = mutual;
     const stranger = presenting('stranger.crt', 'stranger.key');
     expect(await firstWarning({ TEMPORAL_ADDRESS: address, ...trusting('ca.crt'), ...stranger })).toMatch(
-      /cannot be reached \(it (refuses the client certificate|hung up)\): waiting for it; .*TEMPORAL_TLS_CLIENT_CERT_PATH/,
+      /cannot be reached \(it (rejects the client certificate|closed the connection)\): retrying; .*TEMPORAL_TLS_CLIENT_CERT_PATH/,
     );
   });
 
   it('that is asked without TLS is waited for, and the setting named', async () => {
     const { address } = mutual;
-    const words = `Temporal at ${address} cannot be reached (it hung up): waiting for it; perhaps it wants TLS (TEMPORAL_TLS=true), or a client certificate (TEMPORAL_TLS_CLIENT_CERT_PATH) that it knows`;
+    const words = `Temporal at ${address} cannot be reached (it closed the connection): retrying; it may require TLS (TEMPORAL_TLS=true), or a client certificate that it trusts (TEMPORAL_TLS_CLIENT_CERT_PATH)`;
     expect(await firstWarning({ TEMPORAL_ADDRESS: address })).toBe(words);
   });
 
   it('that refuses the API key, or the lack of one, is waited for, without telling the key', async () => {
     const { address } = keyed;
-    const words = `Temporal at ${address} cannot be reached (it refuses the credentials: invalid API key): waiting for it; TEMPORAL_API_KEY has the key`;
+    const words = `Temporal at ${address} cannot be reached (it rejects the credentials: invalid API key): retrying; check TEMPORAL_API_KEY`;
     const env = { TEMPORAL_ADDRESS: address, ...trusting('ca.crt') };
     expect(await firstWarning({ ...env, TEMPORAL_API_KEY: 'another-key' })).toBe(words);
     expect(await firstWarning({ ...env, TEMPORAL_TLS: 'true' })).toBe(words);
@@ -155,7 +155,7 @@ describe('Temporal behind TLS', () => {
     const failing = connecting(env);
     await expect(failing).rejects.toBeInstanceOf(ConfigurationError);
     await expect(failing).rejects.toThrow(
-      `Temporal at ${address} cannot be reached (client certificate and key cannot be used together); correct TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH`,
+      `Temporal at ${address} cannot be reached (the client certificate or its key is invalid, or they do not match); correct TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH`,
     );
   });
 });

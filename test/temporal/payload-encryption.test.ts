@@ -82,7 +82,7 @@ describe('payload encryption', () => {
 
   it('says so where another key has the same id', async () => {
     const payload = await encoded(codecOf(aKey('a')), payloadOf('x'));
-    await expect(codecOf(aKey('a')).decode([payload])).rejects.toThrow('another key has that id');
+    await expect(codecOf(aKey('a')).decode([payload])).rejects.toThrow('a different key has this ID');
   });
 
   it.each([
@@ -97,7 +97,7 @@ describe('payload encryption', () => {
     const codec = codecOf(aKey('a'));
     const payload = await encoded(codec, payloadOf('x'));
     const changed = { ...payload, data: change(Buffer.from(payload.data ?? [])) };
-    await expect(codec.decode([changed])).rejects.toThrow('or it was changed');
+    await expect(codec.decode([changed])).rejects.toThrow('or the payload was modified');
   });
 });
 

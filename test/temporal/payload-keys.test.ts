@@ -32,8 +32,8 @@ describe('a file of payload keys', () => {
   });
 
   it.each([
-    ['without a key', '# none\n', 'it has no key'],
-    ['of the word plain alone', 'plain\n', 'it has no key'],
+    ['without a key', '# none\n', 'it contains no key'],
+    ['of the word plain alone', 'plain\n', 'it contains no key'],
     ['with a key that is too short', `a ${randomBytes(31).toString('base64')}`, 'line 1 is no key'],
     ['with a key that is too long', `a ${randomBytes(33).toString('base64')}`, 'line 1 is no key'],
     ['with something else than base64', `\na ${'!'.repeat(44)}`, 'line 2 is no key'],
@@ -42,7 +42,7 @@ describe('a file of payload keys', () => {
     ['with an id of other characters', `ä ${aKey()}`, 'line 1 is no key'],
     ['with words after a key', `a ${aKey()} b`, 'line 1 is no key'],
     ['where plain comes after a key', `a ${aKey()}\nplain`, 'line 2 is no key'],
-    ['with one id twice', `a ${aKey()}\na ${aKey()}`, 'two keys have the same id'],
+    ['with one id twice', `a ${aKey()}\na ${aKey()}`, 'two keys have the same ID'],
   ])('is refused %s', (_, text, problem) => {
     expect(() => parsePayloadKeys(text)).toThrow(problem);
   });

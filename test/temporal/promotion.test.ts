@@ -14,17 +14,20 @@ class FakeTemporal implements WorkerVersions {
   changes = 0;
   changedBy = 'somebody';
   servedIds = new Set(['v1', 'v2']);
+  registeredIds = new Set(['v1', 'v2']);
   open: PinnedRun[] = [];
   readonly moved: string[] = [];
   /** What happens at each pause; a test waits for nothing that it does not make happen. */
   meanwhile: (pauses: number) => void = () => undefined;
   refusal: string | undefined;
   isAway = false;
+  knowsTheDeployment = true;
   #pauses = 0;
 
   routing() {
     this.#answer();
     const { current, changedBy } = this;
+    if (!this.knowsTheDeployment) return Promise.resolve(undefined);
     return Promise.resolve({
       current,
       buildIds: ['v2', 'v1'],
@@ -36,6 +39,11 @@ class FakeTemporal implements WorkerVersions {
   served() {
     this.#answer();
     return Promise.resolve(this.servedIds);
+  }
+
+  isRegistered(buildId: string) {
+    this.#answer();
+    return Promise.resolve(this.registeredIds.has(buildId));
   }
 
   makeCurrent(buildId: string, { token }: { token: Uint8Array }) {
@@ -103,7 +111,7 @@ function promoted({ waitForDrainMs = 0, moveOpenRuns = false }: Wish = {}): Prom
 const said = () => log.lines.map(({ message }) => message);
 
 function aRun(name: string, version = 'op:v1'): PinnedRun {
-  const ref = { controller: 'build', namespace: 'shop', name, uid: `uid-${name}` };
+  const ref = { controller: 'git-build', namespace: 'shop', name, uid: `uid-${name}` };
   return { ref, runId: `run-of-${name}`, version };
 }
 
@@ -111,14 +119,14 @@ describe('a version', () => {
   it('becomes current, and it is said which was before', async () => {
     await promoted();
     expect(temporal.current).toBe('v2');
-    expect(said()).toEqual(['op:v2 is current: new runs begin on it (before: v1)']);
+    expect(said()).toEqual(['op:v2 is now current: new runs start on it (before: v1)']);
   });
 
   it('that is current already stays so, and nothing is changed', async () => {
     temporal.becomesCurrent('v2', 'somebody');
     await promoted();
     expect(temporal.changes).toBe(1);
-    expect(said()).toEqual(['op:v2 was current already: nothing was changed']);
+    expect(said()).toEqual(['op:v2 is already current: nothing changed']);
   });
 
   it('does not become current before its workers ask for work, and what is waited for is said once', async () => {
@@ -129,9 +137,39 @@ describe('a version', () => {
     };
     await promoted();
     expect(said()).toEqual([
-      'waiting for workers of op:v2: none asks task queue "q" for work; other known versions: v1',
-      'op:v2 is current: new runs begin on it (before: v1)',
+      'waiting for workers of op:v2: none polls task queue "q"; other known versions: v1',
+      'op:v2 is now current: new runs start on it (before: v1)',
     ]);
+  });
+
+  it('does not become current before Temporal has registered its task queue', async () => {
+    temporal.registeredIds.delete('v2');
+    temporal.meanwhile = (pauses) => {
+      expect(temporal.current).toBe('v1');
+      if (pauses === 3) temporal.registeredIds.add('v2');
+    };
+    await promoted();
+    expect(said()).toEqual([
+      'waiting until Temporal has registered task queue "q" for op:v2',
+      'op:v2 is now current: new runs start on it (before: v1)',
+    ]);
+  });
+
+  it('becomes current once Temporal knows its deployment', async () => {
+    temporal.knowsTheDeployment = false;
+    temporal.meanwhile = (pauses) => (temporal.knowsTheDeployment = pauses === 3);
+    await promoted();
+    expect(temporal.current).toBe('v2');
+    expect(said()).toEqual([
+      'waiting: Temporal knows no deployment op yet',
+      'op:v2 is now current: new runs start on it (before: v1)',
+    ]);
+  });
+
+  it('does not become current where Temporal has not heard of its deployment for a minute', async () => {
+    temporal.knowsTheDeployment = false;
+    await expect(promoted()).rejects.toThrow(new PromotionFailed('Temporal knows no deployment op'));
+    expect(temporal.nowMs).toBe(MINUTE_MS);
   });
 
   it('becomes current once Temporal is back', async () => {
@@ -158,7 +196,7 @@ describe('a promotion that Temporal refuses', () => {
     meanwhile(() => temporal.becomesCurrent('v3', 'a colleague'));
     await expect(promoted()).rejects.toThrow(
       new PromotionFailed(
-        'v3 was made current meanwhile by a colleague, and op:v2 was not; promote it again if it is to be',
+        'v3 was made current by a colleague in the meantime, so op:v2 is not current; if it should be, promote it again',
       ),
     );
     expect(temporal.current).toBe('v3');
@@ -178,14 +216,14 @@ describe('a promotion that Temporal refuses', () => {
     };
     await promoted();
     expect(temporal.current).toBe('v2');
-    expect(said()[0]).toBe('waiting until Temporal takes op:v2: it says "missing active task queues"');
+    expect(said()[0]).toBe('waiting until Temporal accepts op:v2: it responds "missing active task queues"');
     expect(said()).toHaveLength(2);
   });
 
   it('for good fails with its words', async () => {
     temporal.refusal = 'missing active task queues';
     await expect(promoted()).rejects.toThrow(
-      new PromotionFailed('op:v2 was not made current: Temporal says "missing active task queues"'),
+      new PromotionFailed('op:v2 could not be made current: Temporal responds "missing active task queues"'),
     );
   });
 });
@@ -200,7 +238,7 @@ describe('runs that are open on other versions', () => {
     ];
     await promoted();
     expect(said().slice(1)).toEqual([
-      '5 runs are open on op:v1 (build shop/a, build shop/b, build shop/c, 2 more); 1 run is open on op:v0, which no worker serves any more (build shop/f)',
+      '5 runs are open on op:v1 (git-build shop/a, git-build shop/b, git-build shop/c, 2 more); 1 run is open on op:v0, which has no workers any more (git-build shop/f)',
     ]);
   });
 
@@ -216,13 +254,13 @@ describe('runs that are open on other versions', () => {
     await promoted({ waitForDrainMs: MINUTE_MS });
     expect(temporal.nowMs - emptyAtMs).toBe(10_000);
     expect(temporal.moved).toEqual([]);
-    expect(said().at(-1)).toBe('no run is open on any other version than op:v2');
+    expect(said().at(-1)).toBe('no run is open on a version other than op:v2');
   });
 
   it('are named where they have not ended in time', async () => {
     temporal.open = [aRun('a')];
     await expect(promoted({ waitForDrainMs: MINUTE_MS })).rejects.toThrow(
-      new PromotionFailed('1 run is open on op:v1 (build shop/a); wait longer, or give --move-open-runs'),
+      new PromotionFailed('1 run is open on op:v1 (git-build shop/a); wait longer, or use --move-open-runs'),
     );
     expect(temporal.nowMs).toBe(MINUTE_MS);
     expect(temporal.current).toBe('v2');
@@ -235,12 +273,12 @@ describe('runs that are open on other versions', () => {
     };
     await promoted({ waitForDrainMs: MINUTE_MS, moveOpenRuns: true });
     expect(temporal.moved).toEqual(['run-of-a', 'run-of-b']);
-    expect(log.lines.filter(({ message }) => message.startsWith('begun afresh'))).toEqual([
+    expect(log.lines.filter(({ message }) => message.startsWith('started over'))).toEqual([
       expect.objectContaining({
-        message: 'begun afresh: moved from op:v1 to op:v2',
-        fields: { workflowId: 'build/shop/a/uid-a' },
+        message: 'started over: moved from op:v1 to op:v2',
+        fields: { workflowId: 'git-build/shop/a/uid-a' },
       }),
-      expect.objectContaining({ fields: { workflowId: 'build/shop/b/uid-b' } }),
+      expect.objectContaining({ fields: { workflowId: 'git-build/shop/b/uid-b' } }),
     ]);
   });
 

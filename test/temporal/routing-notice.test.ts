@@ -14,7 +14,7 @@ describe('a worker that starts', () => {
 
   it('says that its version is to be promoted, where none is current', () => {
     expect(whyNoNewRuns(V1, undefined)).toBe(
-      'no version is current: no new runs come to op:v1 until it is promoted (durable-operator promote)',
+      'no version is current: op:v1 gets no new runs until it is promoted (durable-operator promote)',
     );
   });
 
@@ -23,13 +23,13 @@ describe('a worker that starts', () => {
     [{ ...V1, deploymentName: 'other' }, 'other:v1'],
   ])('says that another version is current: %j', (current, name) => {
     expect(whyNoNewRuns(V1, current)).toBe(
-      `${name} is the current version: no new runs come to op:v1 until it is promoted (durable-operator promote)`,
+      `${name} is the current version: op:v1 gets no new runs until it is promoted (durable-operator promote)`,
     );
   });
 
   it('without a version says that it gets nothing, where there is a current one', () => {
     expect(whyNoNewRuns(undefined, V1)).toBe(
-      'op:v1 is the current version, and this worker has none: no runs come to it; give it --worker-deployment',
+      'op:v1 is the current version, and this worker has no version, so it gets no runs; set --worker-deployment',
     );
   });
 });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import workerThreads, { type Worker } from 'node:worker_threads';
-import { withFastWorkflowThreads, workflowThreadProblem } from '../../src/temporal/workflow-threads.ts';
+import { withWorkflowThreads, workflowThreadProblem } from '../../src/temporal/workflow-threads.ts';
 import { eventually } from '../support/eventually.ts';
 
 const MINUTE_MS = 60_000;
@@ -21,12 +21,12 @@ describe('the workflow thread', () => {
   });
 
   it('goes into the sandbox without a time-out, tells since when, and keeps no promise hook', async () => {
-    thread = await withFastWorkflowThreads(() =>
+    thread = await withWorkflowThreads('fast', () =>
       Promise.resolve(new workerThreads.Worker(COMPUTING, { workerData: left.buffer })),
     );
     const outcome = new Promise((resolve) => thread?.once('message', resolve));
     expect(await eventually(() => workflowThreadProblem(Date.now() + MINUTE_MS))).toMatch(
-      /computing for \d+ s without an end/,
+      /computing for \d+ s without yielding/,
     );
     expect(workflowThreadProblem()).toBeUndefined();
     Atomics.store(left, 0, 1);
@@ -39,7 +39,7 @@ describe('the workflow thread', () => {
     process.execArgv = ['--max-old-space-size=256'];
     try {
       Atomics.store(left, 0, 1);
-      thread = await withFastWorkflowThreads(() =>
+      thread = await withWorkflowThreads('fast', () =>
         Promise.resolve(new workerThreads.Worker(COMPUTING, { workerData: left.buffer })),
       );
     } finally {
@@ -48,9 +48,18 @@ describe('the workflow thread', () => {
     expect(await new Promise((resolve) => thread?.once('message', resolve))).toContain('came to its end');
   });
 
+  it('keeps the time-out and the promise hooks of the SDK where it is to be watched', async () => {
+    thread = await withWorkflowThreads('watched', () =>
+      Promise.resolve(new workerThreads.Worker(COMPUTING, { workerData: left.buffer })),
+    );
+    const outcome = await new Promise((resolve) => thread?.once('message', resolve));
+    expect(outcome).toBe('ERR_SCRIPT_EXECUTION_TIMEOUT, promises are hooked');
+    expect(workflowThreadProblem(Date.now() + MINUTE_MS)).toBeUndefined();
+  });
+
   it('leaves threads alone that are made later', async () => {
     const before = workerThreads.Worker;
-    await withFastWorkflowThreads(() => Promise.resolve());
+    await withWorkflowThreads('fast', () => Promise.resolve());
     expect(workerThreads.Worker).toBe(before);
   });
 });

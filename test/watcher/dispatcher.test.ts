@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { converged, stalled, waitFor } from '../../src/contract/decision.ts';
 import { workflowIdFor, type ResourceRef } from '../../src/contract/resource.ts';
 import { podLabel } from '../../src/controllers/pod-label/controller.ts';
 import { Dispatcher } from '../../src/watcher/dispatcher.ts';
-import type { Evaluation } from '../../src/watcher/resources.ts';
+import type { Evaluation } from '../../src/watcher/evaluation.ts';
 import { RunsUnavailable } from '../../src/watcher/runs.ts';
 import { FakeRuns } from '../support/fake-runs.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';
@@ -19,200 +20,318 @@ const refTo = (name: string): ResourceRef => ({
 });
 const web = refTo('web');
 
+/** What the watcher sees of a resource; where nothing else is said, a Pod whose label is missing. */
+const viewOf = (ref: ResourceRef, view: Partial<Evaluation> = {}): Evaluation => ({
+  ref,
+  decision: { do: 'addLabel', because: 'no label' },
+  inputs: 'generation 1',
+  resourceVersion: '1',
+  observation: {},
+  ...view,
+});
+const step = (because: string): Partial<Evaluation> => ({ decision: { do: 'addLabel', because } });
+const edited = (inputs: string): Partial<Evaluation> => ({ inputs, resourceVersion: inputs });
+const WAITING: Partial<Evaluation> = { decision: waitFor('Job build-web to end', 60_000) };
+const STALLED: Partial<Evaluation> = { decision: stalled('the name is too long') };
+const CONVERGED: Partial<Evaluation> = { decision: converged('no update required') };
+
 /** A watcher whose projections are what the test says. */
 function aWatcher({ concurrency = 10 } = {}) {
   const runs = new FakeRuns();
   const log = aRecordingLogger();
   const telemetry = aRecordingTelemetry();
-  const resources = new Map<string, Evaluation>();
+  const views = new Map<string, Evaluation>();
+  const requested: [workflowId: string, observation: unknown][] = [];
   const dispatcher = new Dispatcher({
     runs,
     log,
     telemetry,
     concurrency,
     resyncMs: 180_000,
+    onRequest: (workflowId, observation) => requested.push([workflowId, observation]),
     known: {
       controller: (name) => (name === 'pod-label' ? podLabel : undefined),
-      find: (ref) => resources.get(workflowIdFor(ref)),
+      find: (ref) => views.get(workflowIdFor(ref)),
       covers: ({ namespace }) => namespace === 'shop',
     },
   });
-  const keep = (evaluation: Evaluation) => {
-    resources.set(workflowIdFor(evaluation.ref), evaluation);
-    dispatcher.changed(evaluation);
+  /** As far as the projections go, without a word to the dispatcher: so it is after a restart. */
+  const knows = (ref: ResourceRef, view: Partial<Evaluation> = {}) => {
+    const evaluation = viewOf(ref, view);
+    views.set(workflowIdFor(ref), evaluation);
+    return evaluation;
   };
   return {
     runs,
     log,
     telemetry,
     dispatcher,
-    needs: (ref: ResourceRef, state = 'wrong') =>
-      keep({ ref, fingerprint: state, verdict: { needsWork: true, reason: state, seen: { state } } }),
-    /** Needs an open run, which awaits by itself what comes next. */
-    isUnderWay: (ref: ResourceRef, state = 'under way') =>
-      keep({
-        ref,
-        fingerprint: state,
-        verdict: { needsWork: true, reason: state, underWay: true, seen: { state } },
-      }),
-    isRight: (ref: ResourceRef) => keep({ ref, fingerprint: 'right', verdict: { needsWork: false } }),
+    requested,
+    knows,
+    sees: (ref: ResourceRef, view: Partial<Evaluation> = {}) => dispatcher.changed(knows(ref, view)),
+    resyncs: (ref: ResourceRef, view: Partial<Evaluation> = {}) => dispatcher.resynced(knows(ref, view)),
     isGone: (ref: ResourceRef) => {
-      resources.delete(workflowIdFor(ref));
+      views.delete(workflowIdFor(ref));
       dispatcher.gone(ref);
     },
-    /** As far as the projections go, without a word to the dispatcher: so it is after a restart. */
-    knows: (ref: ResourceRef, state = 'wrong') =>
-      resources.set(workflowIdFor(ref), {
-        ref,
-        fingerprint: state,
-        verdict: { needsWork: true, reason: state, seen: {} },
-      }),
   };
 }
 
 const after = (ms: number) => jest.advanceTimersByTimeAsync(ms);
 const AT_ONCE = 0;
 
-describe('a resource that needs work', () => {
-  it('gets a run at once, which is told what was seen', async () => {
-    const { runs, needs } = aWatcher();
-    needs(web);
+describe('a resource that is not in its desired state', () => {
+  it('gets a run at once, which begins with the step that the view calls for', async () => {
+    const { runs, sees } = aWatcher();
+    sees(web, { resourceVersion: '7' });
     await after(AT_ONCE);
     expect(runs.calls).toEqual(['start web']);
-    expect(runs.seen).toEqual([{ state: 'wrong' }]);
+    expect(runs.requests).toMatchObject([
+      {
+        ref: web,
+        workflowType: 'podLabel',
+        reason: 'no label',
+        first: { do: 'addLabel', because: 'no label' },
+        resourceVersion: '7',
+        requestedAtMs: Date.now(),
+      },
+    ]);
   });
 
-  it('gets no second word where nothing that counts has changed', async () => {
-    const { runs, needs } = aWatcher();
-    needs(web);
-    needs(web);
-    await after(10_000);
-    needs(web);
-    await after(10_000);
-    expect(runs.calls).toEqual(['start web']);
-  });
-
-  it('has its open run told of another state, but not within 200 ms of its start', async () => {
-    const { runs, needs } = aWatcher();
-    needs(web, 'wrong');
+  it('gets a run that observes first where the view rests', async () => {
+    const { runs, sees } = aWatcher();
+    sees(web, WAITING);
     await after(AT_ONCE);
-    needs(web, 'otherwise wrong');
-    await after(199);
-    expect(runs.calls).toEqual(['start web']);
-    await after(400);
-    expect(runs.calls).toEqual(['start web', 'start web', 'tell web: otherwise wrong']);
+    expect(runs.requests).toMatchObject([
+      { first: { do: 'observe', because: 'waiting for Job build-web to end' } },
+    ]);
   });
 
-  it('has its run told of many changes in a row once in 200 ms, of the last one', async () => {
-    const { runs, needs } = aWatcher();
-    needs(web);
-    await after(1_000);
-    for (let i = 0; i < 100; i += 1) {
-      needs(web, `state ${i}`);
-      await after(1);
-    }
-    await after(1_000);
-    const told = runs.calls.filter((call) => call.startsWith('tell'));
-    expect(told.length).toBeLessThanOrEqual(2);
-    expect(told.at(-1)).toBe('tell web: state 99');
-  });
-
-  it('gets a run where nobody is at it, even where a run would not be told', async () => {
-    const { runs, isUnderWay } = aWatcher();
-    isUnderWay(web);
+  it('has its view handed to the worker before the run is started or signalled', async () => {
+    const { runs, requested, sees } = aWatcher();
+    const start = runs.start.bind(runs);
+    runs.start = (request) => {
+      expect(requested).toEqual([[workflowIdFor(web), { seen: 'this' }]]);
+      return start(request);
+    };
+    sees(web, { observation: { seen: 'this' } });
     await after(AT_ONCE);
     expect(runs.calls).toEqual(['start web']);
   });
 
-  it('has its run not told of what that awaits by itself, however it comes about', async () => {
-    const { runs, needs, isUnderWay } = aWatcher();
-    needs(web);
-    await after(100);
-    needs(web, 'nothing is at it, for a moment');
-    isUnderWay(web, 'the Job runs');
-    await after(10_000);
-    isUnderWay(web, 'the Job still runs');
-    await after(10_000);
-    expect(runs.calls).toEqual(['start web']);
-  });
-
-  it('has its run told of the next change once what it awaited has come', async () => {
-    const { runs, needs, isUnderWay } = aWatcher();
-    needs(web, 'no Job');
+  it('gets a second run where the one before has ended and it has changed since', async () => {
+    const { runs, sees } = aWatcher();
+    sees(web);
     await after(1_000);
-    isUnderWay(web, 'the Job runs');
-    await after(1_000);
-    needs(web, 'no Job');
-    await after(1_000);
-    expect(runs.calls).toEqual(['start web', 'tell web: no Job']);
-  });
-
-  it('gets another run where the one that awaited something was ended by somebody', async () => {
-    const { runs, dispatcher, needs, isUnderWay } = aWatcher();
-    needs(web, 'no Job');
-    await after(1_000);
-    isUnderWay(web, 'the Job runs');
     runs.end(web);
+    sees(web, CONVERGED);
     await after(10_000);
-    await dispatcher.sweep(false);
-    await after(10_000);
-    expect(runs.calls).toEqual(['start web', 'list', 'start web']);
+    sees(web, edited('generation 2'));
+    await after(1_000);
+    expect(runs.calls).toEqual(['start web', 'start web']);
+    expect(runs.open).toEqual(new Set([workflowIdFor(web)]));
   });
 
-  it('holds its place among the starts no longer than until it is under way', async () => {
-    const { runs, needs, isUnderWay } = aWatcher({ concurrency: 1 });
-    needs(web);
-    needs(refTo('next'));
+  it('gets its run at once where it needs one again, right after it needed none', async () => {
+    const { runs, sees } = aWatcher();
+    sees(web);
+    await after(1_000);
+    runs.end(web);
+    sees(web, CONVERGED);
+    sees(web);
+    await after(AT_ONCE);
+    expect(runs.calls).toEqual(['start web', 'start web']);
+  });
+
+  it('waits while as many starts as may be are in progress, until the watch shows their effect', async () => {
+    const { runs, sees } = aWatcher({ concurrency: 1 });
+    sees(refTo('a'));
+    sees(refTo('b'));
+    await after(100);
+    expect(runs.calls).toEqual(['start a']);
+    sees(refTo('a'), CONVERGED);
+    await after(AT_ONCE);
+    expect(runs.calls).toEqual(['start a', 'start b']);
+  });
+
+  it('holds its place among the starts no longer than until its view rests', async () => {
+    const { runs, sees } = aWatcher({ concurrency: 1 });
+    sees(web);
+    sees(refTo('next'));
     await after(10);
-    isUnderWay(web);
+    sees(web, WAITING);
     await after(AT_ONCE);
     expect(runs.calls).toEqual(['start web', 'start next']);
   });
 
-  it('gets another run where the open one ends just before it is told', async () => {
-    const { runs, needs } = aWatcher();
+  it('does not wait for an effect that does not come', async () => {
+    const { runs, sees } = aWatcher({ concurrency: 1 });
+    sees(refTo('a'));
+    sees(refTo('b'));
+    await after(300);
+    expect(runs.calls).toEqual(['start a', 'start b']);
+  });
+});
+
+describe('an open run', () => {
+  it('is signalled once a change of its inputs', async () => {
+    const { runs, sees } = aWatcher();
+    sees(web);
+    await after(1_000);
+    sees(web, { ...edited('generation 2'), ...step('another label') });
+    sees(web, { ...edited('generation 2'), ...step('another label') });
+    await after(1_000);
+    expect(runs.calls).toEqual(['start web', 'start web', 'signal web: another label']);
+  });
+
+  it('is not signalled within 200 ms of its start', async () => {
+    const { runs, sees } = aWatcher();
+    sees(web);
+    await after(AT_ONCE);
+    sees(web, edited('generation 2'));
+    await after(199);
+    expect(runs.calls).toEqual(['start web']);
+    await after(400);
+    expect(runs.calls).toEqual(['start web', 'start web', 'signal web: no label']);
+  });
+
+  it('is signalled of many changes in a row once in 200 ms, and of the last one', async () => {
+    const { runs, sees } = aWatcher();
+    sees(web);
+    await after(1_000);
+    for (let i = 0; i < 100; i += 1) {
+      sees(web, { ...edited(`generation ${i}`), ...step(`change ${i}`) });
+      await after(1);
+    }
+    await after(1_000);
+    const signals = runs.calls.filter((call) => call.startsWith('signal'));
+    expect(signals.length).toBeLessThanOrEqual(2);
+    expect(signals.at(-1)).toBe('signal web: change 99');
+  });
+
+  it('is not signalled of its own writes, which move the view from step to step', async () => {
+    const { runs, sees } = aWatcher();
+    sees(web);
+    for (const writes of ['one', 'two', 'three']) {
+      await after(1_500);
+      sees(web, { ...step(`after ${writes}`), resourceVersion: writes });
+    }
+    await after(1_500);
+    sees(web, CONVERGED);
+    await after(10_000);
+    expect(runs.calls).toEqual(['start web']);
+  });
+
+  it('is signalled once of a step that stands while nothing changes', async () => {
+    const { runs, sees } = aWatcher();
+    sees(web);
+    await after(1_000);
+    sees(web, { ...step('one more'), resourceVersion: '2' });
+    await after(60_000);
+    expect(runs.calls).toEqual(['start web', 'start web', 'signal web: one more']);
+  });
+
+  it('is signalled within a second of a change from step to step where it is in backoff', async () => {
+    const { runs, sees } = aWatcher();
+    sees(web);
+    await after(30_000);
+    sees(web, { ...step('another'), resourceVersion: '2' });
+    await after(1_000);
+    expect(runs.calls).toEqual(['start web', 'start web', 'signal web: another']);
+  });
+
+  it('is not signalled of the step that it was started for, however long that takes', async () => {
+    const { runs, sees } = aWatcher();
+    sees(web);
+    await after(60_000);
+    expect(runs.calls).toEqual(['start web']);
+  });
+
+  it('is not signalled of a view that rests', async () => {
+    const { runs, sees } = aWatcher();
+    sees(web);
+    await after(1_000);
+    sees(web, WAITING);
+    await after(10_000);
+    sees(web, { ...WAITING, resourceVersion: '3' });
+    await after(10_000);
+    expect(runs.calls).toEqual(['start web']);
+  });
+
+  it('is signalled at once of a step that follows a rest', async () => {
+    const { runs, sees } = aWatcher();
+    sees(web);
+    await after(1_000);
+    sees(web, WAITING);
+    await after(1_000);
+    sees(web, step('the Job is gone'));
+    await after(AT_ONCE);
+    expect(runs.calls).toEqual(['start web', 'signal web: the Job is gone']);
+  });
+
+  it('that is stalled is signalled when the resource is edited', async () => {
+    const { runs, sees } = aWatcher();
+    sees(web, STALLED);
+    await after(1_000);
+    sees(web, { ...STALLED, ...edited('generation 2') });
+    await after(1_000);
+    expect(runs.calls).toEqual(['start web', 'signal web: the name is too long']);
+  });
+
+  it('is not signalled by a resync alone', async () => {
+    const { runs, sees, resyncs } = aWatcher();
+    sees(web);
+    await after(1_000);
+    for (let i = 0; i < 3; i += 1) {
+      resyncs(web);
+      await after(180_000);
+    }
+    expect(runs.calls).toEqual(['start web']);
+  });
+
+  it('is signalled by a resync of what has come with time', async () => {
+    const { runs, sees, resyncs } = aWatcher();
+    sees(web);
+    await after(1_000);
+    sees(web, WAITING);
+    await after(1_000);
+    resyncs(web, step('the time is over'));
+    await after(AT_ONCE);
+    expect(runs.calls).toEqual(['start web', 'signal web: the time is over']);
+  });
+
+  it('is followed by another where it ends just before it is signalled', async () => {
+    const { runs, sees } = aWatcher();
     const start = runs.start.bind(runs);
     runs.start = async (request) => {
       const answer = await start(request);
       if (answer === 'already-open') runs.end(web);
       return answer;
     };
-    needs(web, 'one');
+    sees(web);
     await after(1_000);
-    needs(web, 'two');
+    sees(web, { ...edited('generation 2'), ...step('two') });
     await after(1_000);
-    expect(runs.calls).toEqual(['start web', 'start web', 'tell web: two', 'start web']);
+    expect(runs.calls).toEqual(['start web', 'start web', 'signal web: two', 'start web']);
   });
 
-  it('has a run of which nobody knows whether it is open, until a list has shown it', async () => {
-    const { dispatcher, needs } = aWatcher();
-    needs(web, 'one');
-    await after(1_000);
-    needs(web, 'two');
-    await after(1_000);
-    expect(dispatcher.hasUnknown).toBe(true);
+  it.each(['in its desired state', 'gone'] as const)('is signalled when its resource is %s', async (end) => {
+    const { runs, dispatcher, sees, isGone } = aWatcher();
+    sees(web);
     await after(10_000);
     await dispatcher.sweep(false);
-    expect(dispatcher.hasUnknown).toBe(false);
+    if (end === 'gone') isGone(web);
+    else sees(web, CONVERGED);
+    await after(2_000);
+    const reason = end === 'gone' ? 'the resource is gone' : 'the resource is in its desired state';
+    expect(runs.calls).toEqual(['start web', 'list', `signal web: ${reason}`]);
   });
+});
 
-  it('gets another run where the one that was told has ended, and nothing was seen of it', async () => {
-    const { runs, dispatcher, needs } = aWatcher();
-    needs(web, 'one');
-    await after(1_000);
-    needs(web, 'two');
-    await after(1_000);
-    runs.end(web);
-    await after(10_000);
-    expect(dispatcher.hasUnknown).toBe(true);
-    await dispatcher.sweep(false);
-    await after(10_000);
-    expect(runs.calls).toEqual(['start web', 'start web', 'tell web: two', 'list', 'start web']);
-  });
-
-  it('gets another run where it came up under the same name while its run was about to end', async () => {
-    const { runs, dispatcher, needs } = aWatcher();
-    needs(web);
+describe('a run that has ended', () => {
+  it('is followed by another where its resource still needs one under the same name', async () => {
+    const { runs, dispatcher, sees } = aWatcher();
+    sees(web);
     await after(1_000);
     runs.end(web);
     dispatcher.runEnded(web);
@@ -220,123 +339,108 @@ describe('a resource that needs work', () => {
     expect(runs.calls).toEqual(['start web', 'start web']);
   });
 
-  it('gets no other run where the watch of what its run did is only late', async () => {
-    const { runs, dispatcher, needs, isRight } = aWatcher();
-    needs(web);
+  it('is followed by another ever less often where run after run leaves the view as it was', async () => {
+    const { runs, dispatcher, sees } = aWatcher();
+    sees(web);
+    for (let i = 0; i < 600; i += 1) {
+      await after(1_000);
+      if (!runs.open.has(workflowIdFor(web))) continue;
+      runs.end(web);
+      dispatcher.runEnded(web);
+    }
+    expect(runs.calls.length).toBeGreaterThan(4);
+    expect(runs.calls.length).toBeLessThan(15);
+  });
+
+  it('is followed by another soon where something is different, after however many without effect', async () => {
+    const { runs, dispatcher, sees } = aWatcher();
+    sees(web);
+    for (let i = 0; i < 600; i += 1) {
+      await after(1_000);
+      runs.end(web);
+      dispatcher.runEnded(web);
+    }
+    const before = runs.calls.length;
+    sees(web, step('one Pod more is missing'));
+    await after(500);
+    expect(runs.calls.length).toBe(before + 1);
+  });
+
+  it('is followed by none where the watch of what it did is only late', async () => {
+    const { runs, dispatcher, sees } = aWatcher();
+    sees(web);
     await after(1_000);
     runs.end(web);
     dispatcher.runEnded(web);
     await after(100);
-    isRight(web);
+    sees(web, CONVERGED);
     await after(10_000);
     expect(runs.calls).toEqual(['start web']);
     expect(dispatcher.pendingCount).toBe(0);
   });
 
-  it('has its run told where that has not ended after all', async () => {
-    const { runs, dispatcher, needs } = aWatcher();
-    needs(web);
-    await after(1_000);
+  it('is forgotten also where it ended while its start was in progress, without a look at the open runs', async () => {
+    const { runs, dispatcher, sees } = aWatcher();
+    sees(web);
+    await after(10);
+    runs.end(web);
     dispatcher.runEnded(web);
-    await after(1_000);
-    expect(runs.calls).toEqual(['start web', 'start web', 'tell web: wrong']);
-  });
-
-  it('is forgotten with its run where nothing is needed any more', async () => {
-    const { dispatcher, needs, isRight } = aWatcher();
-    needs(web);
-    await after(1_000);
-    isRight(web);
-    dispatcher.runEnded(web);
+    sees(web, CONVERGED);
+    await after(10_000);
+    expect(runs.calls).toEqual(['start web']);
     expect(dispatcher.pendingCount).toBe(0);
   });
 
-  it('gets another run where the one before has ended', async () => {
-    const { runs, needs, isRight } = aWatcher();
-    needs(web);
+  it('is signalled where it has not ended after all', async () => {
+    const { runs, dispatcher, sees } = aWatcher();
+    sees(web);
     await after(1_000);
-    runs.end(web);
-    isRight(web);
-    await after(10_000);
-    needs(web);
+    dispatcher.runEnded(web);
     await after(1_000);
-    expect(runs.calls.filter((call) => call.startsWith('start'))).toEqual(['start web', 'start web']);
-    expect(runs.open).toEqual(new Set([workflowIdFor(web)]));
+    expect(runs.calls).toEqual(['start web', 'start web', 'signal web: no label']);
   });
 
-  it('gets its run at once where it needs one again, right after it needed none', async () => {
-    const { runs, needs, isRight } = aWatcher();
-    needs(web);
+  it('is forgotten where its resource is in its desired state', async () => {
+    const { dispatcher, sees } = aWatcher();
+    sees(web);
     await after(1_000);
-    runs.end(web);
-    isRight(web);
-    needs(web);
-    await after(200);
-    expect(runs.calls.at(-1)).toBe('start web');
-    expect(runs.open).toEqual(new Set([workflowIdFor(web)]));
-  });
-
-  it('waits while as many starts as may be are under way, until the watch shows their effect', async () => {
-    const { runs, needs, isRight } = aWatcher({ concurrency: 1 });
-    needs(refTo('a'));
-    needs(refTo('b'));
-    await after(100);
-    expect(runs.calls).toEqual(['start a']);
-    isRight(refTo('a'));
-    await after(AT_ONCE);
-    expect(runs.calls).toEqual(['start a', 'start b']);
-  });
-
-  it('does not wait for an effect that does not come', async () => {
-    const { runs, needs } = aWatcher({ concurrency: 1 });
-    needs(refTo('a'));
-    needs(refTo('b'));
-    await after(300);
-    expect(runs.calls).toEqual(['start a', 'start b']);
+    sees(web, CONVERGED);
+    dispatcher.runEnded(web);
+    expect(dispatcher.pendingCount).toBe(0);
   });
 });
 
-describe('a resource that needs nothing', () => {
-  it('costs nothing: no run, no word, no entry', async () => {
-    const { runs, dispatcher, isRight } = aWatcher();
-    isRight(web);
+describe('a resource in its desired state', () => {
+  it('costs nothing: no run, no signal, no entry', async () => {
+    const { runs, dispatcher, sees, resyncs } = aWatcher();
+    sees(web, CONVERGED);
+    resyncs(web, CONVERGED);
     await after(60_000);
     expect(runs.calls).toEqual([]);
     expect(dispatcher.pendingCount).toBe(0);
+    expect(jest.getTimerCount()).toBe(0);
   });
 
-  it('is forgotten once its run has ended', async () => {
-    const { runs, dispatcher, needs, isRight } = aWatcher();
-    needs(web);
+  it('is forgotten once a list shows that its run has ended', async () => {
+    const { runs, dispatcher, sees } = aWatcher();
+    sees(web);
     await after(AT_ONCE);
     runs.end(web);
-    isRight(web);
+    sees(web, CONVERGED);
     await after(10_000);
     await dispatcher.sweep(false);
     expect(dispatcher.pendingCount).toBe(0);
     expect(runs.calls).toEqual(['start web', 'list']);
   });
-
-  it.each(['isRight', 'isGone'] as const)('has its open run told when it %s', async (end) => {
-    const watcher = aWatcher();
-    const { runs, dispatcher } = watcher;
-    watcher.needs(web);
-    await after(10_000);
-    await dispatcher.sweep(false);
-    watcher[end](web);
-    await after(2_000);
-    const reason = end === 'isGone' ? 'the resource is gone' : 'the resource needs nothing any more';
-    expect(runs.calls).toEqual(['start web', 'list', `tell web: ${reason}`]);
-  });
 });
 
 describe('a look at the open runs', () => {
-  it('tells a run whose resource vanished while nobody watched', async () => {
+  it('signals a run whose resource vanished while nobody watched', async () => {
     const { runs, dispatcher } = aWatcher();
     runs.open.add(workflowIdFor(web));
     await dispatcher.sweep(false);
     await after(AT_ONCE);
-    expect(runs.calls).toEqual(['list', 'tell web: the resource is gone']);
+    expect(runs.calls).toEqual(['list', 'signal web: the resource is gone']);
   });
 
   it('leaves a run alone whose resource still needs it, even where it was started by another watcher', async () => {
@@ -357,19 +461,21 @@ describe('a look at the open runs', () => {
     expect(runs.calls).toEqual(['list']);
   });
 
-  it('starts a run again that ended and left its resource as it was', async () => {
-    const { runs, dispatcher, needs } = aWatcher();
-    needs(web);
-    await after(10_000);
+  it('starts a run again that was terminated, also one that waited', async () => {
+    const { runs, dispatcher, sees } = aWatcher();
+    sees(web);
+    await after(1_000);
+    sees(web, WAITING);
     runs.end(web);
+    await after(10_000);
     await dispatcher.sweep(false);
     await after(AT_ONCE);
     expect(runs.calls).toEqual(['start web', 'list', 'start web']);
   });
 
   it('starts it less often the more often that was in vain', async () => {
-    const { runs, dispatcher, needs } = aWatcher();
-    needs(web);
+    const { runs, dispatcher, sees } = aWatcher();
+    sees(web);
     for (let i = 0; i < 60; i += 1) {
       await after(10_000);
       runs.end(web);
@@ -381,42 +487,51 @@ describe('a look at the open runs', () => {
   });
 
   it('does not believe a list that may be older than the start', async () => {
-    const { runs, dispatcher, needs } = aWatcher();
-    needs(web);
+    const { runs, dispatcher, sees } = aWatcher();
+    sees(web);
     await after(1_000);
     runs.end(web);
     await dispatcher.sweep(false);
     await after(10_000);
     expect(runs.calls).toEqual(['start web', 'list']);
   });
+
+  it('is needed until it has shown each run that is open', async () => {
+    const { dispatcher, sees } = aWatcher();
+    sees(web);
+    await after(10_000);
+    expect(dispatcher.hasUnknown).toBe(true);
+    await dispatcher.sweep(false);
+    expect(dispatcher.hasUnknown).toBe(false);
+  });
 });
 
-describe('Temporal being away', () => {
-  it('loses nothing: every resource waits, once, and gets its run afterwards', async () => {
-    const { runs, dispatcher, needs } = aWatcher();
+describe('while Temporal is away', () => {
+  it('nothing is lost: every resource waits, once, and gets its run afterwards', async () => {
+    const { runs, dispatcher, sees } = aWatcher();
     runs.failure = new RunsUnavailable('connection refused');
-    for (const name of ['a', 'b', 'c']) needs(refTo(name));
+    for (const name of ['a', 'b', 'c']) sees(refTo(name));
     await after(30_000);
-    expect(dispatcher.problem).toBe('Temporal cannot be reached; 3 resources wait');
+    expect(dispatcher.problem).toBe('Temporal cannot be reached; 3 resources are waiting');
     runs.failure = undefined;
     await after(10_000);
     expect([...runs.open].sort()).toEqual(['a', 'b', 'c'].map((name) => workflowIdFor(refTo(name))));
     expect(dispatcher.problem).toBeUndefined();
   });
 
-  it('is asked for less and less often, and at least every 5 s', async () => {
-    const { runs, needs } = aWatcher({ concurrency: 1 });
+  it('it is asked less and less often, and at least every 5 s', async () => {
+    const { runs, sees } = aWatcher({ concurrency: 1 });
     runs.failure = new RunsUnavailable('connection refused');
-    needs(web);
+    sees(web);
     await after(60_000);
     expect(runs.calls.length).toBeGreaterThanOrEqual(12);
     expect(runs.calls.length).toBeLessThan(25);
   });
 
-  it('is said once, and once that it is over', async () => {
-    const { runs, log, needs } = aWatcher();
+  it('the log says so once, and once that it is over', async () => {
+    const { runs, log, sees } = aWatcher();
     runs.failure = new RunsUnavailable('connection refused');
-    for (const name of ['a', 'b', 'c']) needs(refTo(name));
+    for (const name of ['a', 'b', 'c']) sees(refTo(name));
     await after(30_000);
     runs.failure = undefined;
     await after(10_000);
@@ -424,12 +539,12 @@ describe('Temporal being away', () => {
     expect(said).toEqual(['Temporal cannot be reached', 'Temporal can be reached again']);
   });
 
-  it('needs no run for what was put right meanwhile', async () => {
-    const { runs, needs, isRight } = aWatcher();
+  it('no run is kept for what came to its desired state meanwhile', async () => {
+    const { runs, sees } = aWatcher();
     runs.failure = new RunsUnavailable('connection refused');
-    needs(web);
+    sees(web);
     await after(10_000);
-    isRight(web);
+    sees(web, CONVERGED);
     runs.failure = undefined;
     await after(10_000);
     expect(runs.open).toEqual(new Set());
@@ -438,86 +553,96 @@ describe('Temporal being away', () => {
 
 describe('a start that is refused for one resource', () => {
   it('delays no other, and is tried again later', async () => {
-    const { runs, log, needs } = aWatcher();
+    const { runs, log, sees } = aWatcher();
     runs.failure = new Error('invalid argument');
-    needs(web);
+    sees(web);
     await after(AT_ONCE);
     runs.failure = undefined;
-    needs(refTo('b'));
+    sees(refTo('b'));
     await after(AT_ONCE);
     expect(runs.open).toEqual(new Set([workflowIdFor(refTo('b'))]));
     await after(1_000);
     expect(runs.open).toContain(workflowIdFor(web));
     expect(log.lines.filter(({ level }) => level === 'error')).toMatchObject([
-      { message: 'could not start or tell the run', fields: { name: 'web' } },
+      { message: 'the run could not be started or signalled', fields: { name: 'web' } },
     ]);
+  });
+
+  it('is not tried any sooner because its resource changes all the time', async () => {
+    const { runs, sees } = aWatcher();
+    runs.failure = new Error('invalid argument');
+    for (let i = 0; i < 600; i += 1) {
+      sees(web, edited(`generation ${i}`));
+      await after(100);
+    }
+    expect(runs.calls.length).toBeLessThan(10);
   });
 });
 
 describe('who observes', () => {
-  it('is told of a resource that is due, in hand and done', async () => {
-    const { telemetry, needs, isRight } = aWatcher();
-    needs(web);
+  it('sees a resource that is due, in progress and done', async () => {
+    const { telemetry, sees } = aWatcher();
+    sees(web);
     await after(AT_ONCE);
-    isRight(web);
+    sees(web, CONVERGED);
     await after(AT_ONCE);
     expect(telemetry.told).toEqual(['added web', 'begun web', 'done web']);
   });
 
-  it('is told how long the resource needed something, from the event that showed it to the one that did not', async () => {
-    const { telemetry, needs, isRight } = aWatcher();
-    needs(web);
+  it('sees how long the request lasted, from the event that made it to the one that ended it', async () => {
+    const { telemetry, sees } = aWatcher();
+    sees(web);
     await after(1_000);
-    needs(web, 'still wrong');
+    sees(web, step('still'));
     await after(1_500);
-    isRight(web);
-    isRight(web);
-    expect(telemetry.needs).toEqual([{ controller: 'pod-label', seconds: 2.5 }]);
+    sees(web, CONVERGED);
+    sees(web, CONVERGED);
+    expect(telemetry.endedRequests).toEqual([{ controller: 'pod-label', seconds: 2.5 }]);
   });
 
-  it('is told that the need ended where the resource is gone', async () => {
-    const { telemetry, needs, isGone } = aWatcher();
-    needs(web);
+  it('sees that the request ended where the resource is gone', async () => {
+    const { telemetry, sees, isGone } = aWatcher();
+    sees(web);
     await after(1_000);
     isGone(web);
-    expect(telemetry.needs).toEqual([{ controller: 'pod-label', seconds: 1 }]);
+    expect(telemetry.endedRequests).toEqual([{ controller: 'pod-label', seconds: 1 }]);
   });
 
-  it('is told of each start that failed and will be tried again', async () => {
-    const { runs, telemetry, needs } = aWatcher();
+  it('sees each start that failed and will be tried again', async () => {
+    const { runs, telemetry, sees } = aWatcher();
     runs.failure = new Error('a bug of the server');
-    needs(web);
+    sees(web);
     await after(AT_ONCE);
     expect(telemetry.told).toContain('retried web');
   });
 
   it('may ask how many runs are open', async () => {
-    const { dispatcher, needs } = aWatcher();
+    const { dispatcher, sees } = aWatcher();
     expect(dispatcher.runs).toEqual([]);
-    needs(web);
+    sees(web);
     await after(AT_ONCE);
     expect(dispatcher.runs).toEqual([{ controller: 'pod-label', open: 1, stalled: 0 }]);
   });
 
-  it('may ask how many runs wait for a change of their resource, as of the last look at the open ones', async () => {
-    const { dispatcher, runs, needs } = aWatcher();
-    needs(web);
+  it('may ask how many runs are stalled, as of the last look at the open ones', async () => {
+    const { dispatcher, runs, sees } = aWatcher();
+    sees(web);
     await after(AT_ONCE);
     runs.stalled.add(workflowIdFor(web));
     await after(6_000);
     await dispatcher.sweep(false);
     expect(dispatcher.runs).toEqual([{ controller: 'pod-label', open: 1, stalled: 1 }]);
-    needs(web, 'changed');
+    sees(web, edited('generation 2'));
     await after(AT_ONCE);
     expect(dispatcher.runs).toEqual([{ controller: 'pod-label', open: 1, stalled: 0 }]);
   });
 
-  it('may ask for the open runs after one that was told that nobody needs it has ended', async () => {
-    const { dispatcher, needs, isRight } = aWatcher();
-    needs(web);
+  it('may ask for the open runs after one that nobody needs has ended', async () => {
+    const { dispatcher, sees } = aWatcher();
+    sees(web);
     await after(6_000);
     await dispatcher.sweep(false);
-    isRight(web);
+    sees(web, CONVERGED);
     await after(1_000);
     expect(dispatcher.runs).toEqual([{ controller: 'pod-label', open: 1, stalled: 0 }]);
     dispatcher.runEnded(web);

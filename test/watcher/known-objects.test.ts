@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Projection } from '../../src/contract/controller.ts';
 import { isOlder, KnownObjects, type Sighting } from '../../src/watcher/known-objects.ts';
+import type { Projection } from '../../src/watcher/projection.ts';
 
 function pod(uid: string, resourceVersion: string): Projection {
   return { key: 'default/web', uid, resourceVersion };

@@ -201,7 +201,7 @@ describe('a process that takes part', () => {
     expect(log.lines.filter(({ level }) => level !== 'debug').map(({ message }) => message)).toEqual([
       'the Lease cannot be read or written; it is tried again',
       'the Lease can be read and written again',
-      'leading: this process starts and tells runs',
+      'leading: this process starts and signals runs',
     ]);
   });
 });
@@ -427,7 +427,7 @@ describe('the namespace of the Lease', () => {
 
   it('has to be named outside a Pod', () => {
     expect(() => leaseNamespace(undefined, '/nonexistent')).toThrow(
-      'leader election: not in a Pod, so which namespace the Lease is in is unknown; give --leader-election-namespace NAME',
+      'leader election: the namespace of the Lease is unknown outside a Pod; set --leader-election-namespace NAME',
     );
   });
 });

@@ -39,7 +39,7 @@ describe('ReadyQueue', () => {
     expect(queue.depth).toBe(0);
   });
 
-  it('works again on a key that is added while it is in hand', async () => {
+  it('works again on a key that is added while it is in progress', async () => {
     const { queue, begun, end } = aWorkshop(1);
     queue.add('a');
     queue.add('a');
@@ -49,7 +49,7 @@ describe('ReadyQueue', () => {
 
   it('waits until a key is due', async () => {
     const { queue, begun } = aWorkshop();
-    queue.add('a', Date.now() + 200);
+    queue.add('a', performance.now() + 200);
     await jest.advanceTimersByTimeAsync(199);
     expect(begun).toEqual([]);
     await jest.advanceTimersByTimeAsync(1);
@@ -61,8 +61,8 @@ describe('ReadyQueue', () => {
     ['earlier', [500, 100]],
   ] as const)('takes the earliest of several times, also where the second is %s', async (_, [one, other]) => {
     const { queue, begun } = aWorkshop();
-    queue.add('a', Date.now() + one);
-    queue.add('a', Date.now() + other);
+    queue.add('a', performance.now() + one);
+    queue.add('a', performance.now() + other);
     await jest.advanceTimersByTimeAsync(100);
     expect(begun).toEqual(['a']);
     await jest.advanceTimersByTimeAsync(1_000);
@@ -73,7 +73,7 @@ describe('ReadyQueue', () => {
     const { queue, begun } = aWorkshop();
     queue.pause(300);
     queue.add('a');
-    queue.add('b', Date.now() + 100);
+    queue.add('b', performance.now() + 100);
     await jest.advanceTimersByTimeAsync(299);
     expect(begun).toEqual([]);
     expect(queue.depth).toBe(2);
@@ -81,10 +81,38 @@ describe('ReadyQueue', () => {
     expect(begun).toEqual(['a', 'b']);
   });
 
-  it('stops when what is in hand has ended, and begins nothing more', async () => {
+  it('begins what waited when the pause is over, also where the clock was set back meanwhile', async () => {
+    const { queue, begun } = aWorkshop();
+    queue.pause(300);
+    queue.add('a');
+    jest.setSystemTime(Date.now() - 60_000);
+    await jest.advanceTimersByTimeAsync(300);
+    expect(begun).toEqual(['a']);
+    expect(queue.isPaused).toBe(false);
+  });
+
+  it('lets a second pause take the place of the first', async () => {
+    const { queue, begun } = aWorkshop();
+    queue.pause(300);
+    queue.pause(100);
+    queue.add('a');
+    await jest.advanceTimersByTimeAsync(100);
+    expect(begun).toEqual(['a']);
+  });
+
+  it('waits until a key is due also where the clock is set back meanwhile', async () => {
+    const { queue, begun } = aWorkshop();
+    queue.add('a', performance.now() + 100);
+    jest.setSystemTime(Date.now() - 60_000);
+    queue.add('a', performance.now() + 100);
+    await jest.advanceTimersByTimeAsync(100);
+    expect(begun).toEqual(['a']);
+  });
+
+  it('stops when what is in progress has ended, and begins nothing more', async () => {
     const { queue, begun, end } = aWorkshop(1);
     for (const key of ['a', 'b']) queue.add(key);
-    queue.add('c', Date.now() + 10);
+    queue.add('c', performance.now() + 10);
     let stopped = false;
     const stopping = queue.stop().then(() => (stopped = true));
     await jest.advanceTimersByTimeAsync(1_000);

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
-import type { Projection } from '../../src/contract/controller.ts';
+import type { Projection } from '../../src/watcher/projection.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { Reflector, type Change, type ReflectorOptions } from '../../src/watcher/reflector.ts';
 import { eventually } from '../support/eventually.ts';
@@ -18,12 +18,12 @@ import { FakeCollection } from '../support/fake-collection.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';
 import { aRecordingTelemetry } from '../support/recording-telemetry.ts';
 
-interface SeenPod extends Projection {
+interface PodProjection extends Projection {
   readonly label: string | undefined;
 }
 
 /** Pods labelled `ignored` are not of interest. */
-function seePod({ metadata }: KubernetesObject): SeenPod | undefined {
+function seePod({ metadata }: KubernetesObject): PodProjection | undefined {
   if (metadata.labels?.['ignored']) return undefined;
   return {
     key: `${String(metadata.namespace)}/${metadata.name}`,
@@ -37,8 +37,8 @@ let server: FakeApiServer;
 let pods: FakeCollection;
 let client: KubernetesClient;
 let log: ReturnType<typeof aRecordingLogger>;
-let changes: Change<SeenPod>[];
-let reflector: Reflector<SeenPod>;
+let changes: Change<PodProjection>[];
+let reflector: Reflector<PodProjection>;
 
 beforeEach(async () => {
   pods = new FakeCollection();
@@ -55,8 +55,8 @@ afterEach(async () => {
   await server.stop();
 });
 
-function aReflector(options: Partial<ReflectorOptions<SeenPod>> = {}): Reflector<SeenPod> {
-  return new Reflector<SeenPod>({
+function aReflector(options: Partial<ReflectorOptions<PodProjection>> = {}): Reflector<PodProjection> {
+  return new Reflector<PodProjection>({
     client,
     path: '/api/v1/pods',
     project: seePod,
@@ -67,12 +67,12 @@ function aReflector(options: Partial<ReflectorOptions<SeenPod>> = {}): Reflector
   });
 }
 
-function start(options: Partial<ReflectorOptions<SeenPod>> = {}): void {
+function start(options: Partial<ReflectorOptions<PodProjection>> = {}): void {
   reflector = aReflector(options);
   reflector.start();
 }
 
-async function startedAndWatching(options: Partial<ReflectorOptions<SeenPod>> = {}): Promise<void> {
+async function startedAndWatching(options: Partial<ReflectorOptions<PodProjection>> = {}): Promise<void> {
   start(options);
   await eventually(() => pods.openWatches === 1);
 }
@@ -506,7 +506,7 @@ describe('a problem that somebody must see', () => {
     start();
     await eventually(() => reflector.isApiMissing);
     expect(reflector.problem).toBe(
-      'GET /api/v1/pods: 404 404 page not found; waiting for this API, install its CRD',
+      'GET /api/v1/pods: 404 404 page not found; waiting for this API: install its CRD',
     );
     pods.faults.list.length = 0;
     await reflector.synced;
@@ -549,7 +549,6 @@ describe('stop', () => {
     await startedAndWatching();
     await reflector.stop();
     await eventually(() => pods.openWatches === 0);
-    expect(reflector.describe()).toBe('/api/v1/pods: stopped, 0 known');
   });
 
   it('during a wait ends the wait', async () => {
@@ -571,7 +570,9 @@ describe('stop', () => {
 
 describe('who observes', () => {
   /** What it is told, by a reflector that watches. */
-  async function observing(options: Partial<ReflectorOptions<SeenPod>> = {}): Promise<readonly string[]> {
+  async function observing(
+    options: Partial<ReflectorOptions<PodProjection>> = {},
+  ): Promise<readonly string[]> {
     const telemetry = aRecordingTelemetry();
     const observer = telemetry.watch({ controller: 'pod-label', resource: 'pods' });
     await startedAndWatching({ observer, ...options });
@@ -583,7 +584,7 @@ describe('who observes', () => {
     response.write(`{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"100"}}}\n`);
   };
 
-  it.each<[string, Handler, Partial<ReflectorOptions<SeenPod>>]>([
+  it.each<[string, Handler, Partial<ReflectorOptions<PodProjection>>]>([
     ['broken', answerText(200, ''), {}],
     ['silent', silent, { silenceMs: 300 }],
     ['silent', mute, { silenceMs: 300 }],

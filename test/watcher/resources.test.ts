@@ -1,68 +1,68 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import {
-  NO_WORK,
-  type ChildProjection,
-  type Controller,
-  type Projection,
-} from '../../src/contract/controller.ts';
-import type { ObjectMeta } from '../../src/contract/object.ts';
+import type { Controller, ResourceType, WatchedChild } from '../../src/contract/controller.ts';
+import { converged, reasonOf, type Step } from '../../src/contract/decision.ts';
 import type { ResourceRef } from '../../src/contract/resource.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
-import { Resources, type Evaluation } from '../../src/watcher/resources.ts';
+import type { Evaluation } from '../../src/watcher/evaluation.ts';
+import { Resources } from '../../src/watcher/resources.ts';
 import { eventually } from '../support/eventually.ts';
 import { answerJson, FakeApiServer } from '../support/fake-api-server.ts';
 import { FakeCollection } from '../support/fake-collection.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';
 
-interface Web extends Projection {
-  readonly wants: string;
+interface Web {
+  readonly wanted: string;
 }
 
-interface Shadow extends ChildProjection {
+interface Shadow {
   readonly has: string;
 }
 
-const identity = ({ namespace, name, uid, resourceVersion }: ObjectMeta) => ({
-  key: `${namespace ?? ''}/${name}`,
-  uid,
-  resourceVersion,
+interface Shown {
+  readonly wanted: string;
+  readonly has: string;
+}
+
+const typeOf = (plural: string): ResourceType => ({
+  group: '',
+  version: 'v1',
+  plural,
+  kind: plural,
+  namespaced: true,
 });
 
-const hadBy = (followers: readonly Shadow[]) =>
-  followers
-    .map(({ has }) => has)
-    .sort()
-    .join('+');
+const followers = (plural: string): WatchedChild<Shadow> => ({
+  type: typeOf(plural),
+  labelSelector: 'of',
+  view: ({ metadata }) => ({ has: metadata.labels?.['has'] ?? '' }),
+  ownerKey: ({ metadata }) => `default/${metadata.labels?.['of'] ?? ''}`,
+});
 
-/** A web wants its shadows and echoes to have, all together, what it wants: `a+b`. */
-const shadows: Controller<Web, Shadow, string> = {
+/** A web is to have shadows and echoes that have, all together, what it wants: `a+b`. */
+const shadows: Controller<Web, Shadow, Shown> = {
   name: 'shadows',
   workflowType: 'shadow',
   summary: ({ name }) => name,
+  steps: ['fix'],
   primary: {
-    group: '',
-    version: 'v1',
-    plural: 'webs',
-    namespaced: true,
+    type: typeOf('webs'),
     metadataOnly: true,
     fieldSelector: 'status.phase!=Failed',
-    project: ({ metadata }) => ({ ...identity(metadata), wants: metadata.labels?.['wants'] ?? '' }),
+    view: ({ metadata }) => ({ wanted: metadata.labels?.['wants'] ?? '' }),
   },
-  children: ['shadows', 'echoes'].map((plural) => ({
-    group: '',
-    version: 'v1',
-    plural,
-    namespaced: true,
-    metadataOnly: false,
-    labelSelector: 'of',
-    project: ({ metadata }) => ({
-      ...identity(metadata),
-      belongsTo: `default/${metadata.labels?.['of'] ?? ''}`,
-      has: metadata.labels?.['has'] ?? '',
-    }),
-  })),
-  needsWork: ({ wants }, followers) =>
-    wants === hadBy(followers) ? NO_WORK : { needsWork: true, reason: 'differs', about: wants, seen: wants },
+  children: ['shadows', 'echoes'].map(followers),
+  observation: ({ wanted }, children) => ({
+    wanted,
+    has: children
+      .map(({ has }) => has)
+      .sort()
+      .join('+'),
+  }),
+  decide: ({ wanted, has }) =>
+    wanted === has
+      ? converged('all there')
+      : ({ do: 'fix', because: `${has} is not ${wanted}` } satisfies Step),
+  inputs: ({ wanted }) => [wanted],
   permissions: [],
 };
 
@@ -74,7 +74,7 @@ let echoes: FakeCollection;
 let resources: Resources;
 let changed: Evaluation[];
 let gone: ResourceRef[];
-let going: readonly string[];
+let terminating: readonly string[];
 
 beforeEach(async () => {
   webs = new FakeCollection();
@@ -91,7 +91,7 @@ beforeEach(async () => {
   client = createKubernetesClient(server.kubeConfig());
   changed = [];
   gone = [];
-  going = [];
+  terminating = [];
 });
 
 afterEach(async () => {
@@ -107,7 +107,7 @@ function watching(namespaces: readonly string[] = [], controller = shadows): Res
     namespaces,
     resyncMs: 180_000,
     log: aRecordingLogger(),
-    isNamespaceGoing: (namespace) => going.includes(namespace),
+    isNamespaceTerminating: (namespace) => terminating.includes(namespace),
     onChange: (evaluation) => changed.push(evaluation),
     onGone: (ref) => gone.push(ref),
   });
@@ -128,37 +128,37 @@ const refTo = (name: string, uid: string): ResourceRef => ({
   uid,
 });
 
-const verdicts = () =>
-  Object.fromEntries([...resources.all()].map(({ ref, verdict }) => [ref.name, verdict.needsWork]));
+const decisions = () =>
+  Object.fromEntries([...resources.all()].map(({ ref, decision }) => [ref.name, decision.do]));
 
 describe('Resources', () => {
-  it('judges a resource together with its child', async () => {
+  it('decides on a resource together with its child', async () => {
     webs.put('right', { wants: 'a' });
     webs.put('wrong', { wants: 'a' });
     webs.put('alone', { wants: 'a' });
     children.put('one', { of: 'right', has: 'a' });
     children.put('two', { of: 'wrong', has: 'b' });
     await watching().synced();
-    expect(verdicts()).toEqual({ right: false, wrong: true, alone: true });
+    expect(decisions()).toEqual({ right: 'converged', wrong: 'fix', alone: 'fix' });
   });
 
-  it('judges a resource together with all of its children, of whatever kind', async () => {
+  it('decides on a resource together with all of its children, of whatever kind', async () => {
     webs.put('web', { wants: 'a+a+b' });
     children.put('one', { of: 'web', has: 'a' });
     children.put('two', { of: 'web', has: 'a' });
     echoes.put('one', { of: 'web', has: 'b' });
     await watching().synced();
-    expect(verdicts()).toEqual({ web: false });
+    expect(decisions()).toEqual({ web: 'converged' });
   });
 
-  it('tells once of a resource whose children changed all at once', async () => {
+  it('reports once a resource whose children changed all at once', async () => {
     webs.put('web', { wants: 'a+a+a' });
     await watching().synced();
     await eventually(() => children.openWatches === 1);
     children.sendLine(['one', 'two', 'three'].map(addedShadow).join('\n'));
-    await eventually(() => verdicts()['web'] === false);
+    await eventually(() => decisions()['web'] === 'converged');
     await eventually(() => changed.length > 0);
-    expect(changed.map(({ verdict }) => verdict.needsWork)).toEqual([false]);
+    expect(changed.map(({ decision }) => decision.do)).toEqual(['converged']);
   });
 
   it('tells both resources of a child that passes from one to the other', async () => {
@@ -170,7 +170,7 @@ describe('Resources', () => {
     children.put('one', { of: 'taker', has: 'a' });
     await eventually(() => changed.length === 2);
     expect(changed.map(({ ref }) => ref.name)).toEqual(['giver', 'taker']);
-    expect(verdicts()).toEqual({ giver: false, taker: false });
+    expect(decisions()).toEqual({ giver: 'converged', taker: 'converged' });
   });
 
   it('says nothing while one of its lists is not complete', async () => {
@@ -180,12 +180,12 @@ describe('Resources', () => {
     watching();
     await eventually(() => webs.openWatches === 1 && held.length === 1);
     webs.put('web', { wants: 'b' });
-    await eventually(() => [...resources.all()].some(({ fingerprint }) => fingerprint.includes(' b')));
+    await eventually(() => [...resources.all()].some(({ decision }) => reasonOf(decision).endsWith('not b')));
     expect(changed).toEqual([]);
     expect(resources.hasSynced()).toBe(false);
     for (const answer of held) answer();
     await resources.synced();
-    expect(verdicts()).toEqual({ web: true });
+    expect(decisions()).toEqual({ web: 'fix' });
   });
 
   it('tells of a resource that changed, or whose child came or changed', async () => {
@@ -198,10 +198,10 @@ describe('Resources', () => {
     await eventually(() => changed.length === 2);
     children.put('one', { of: 'web', has: 'b' });
     await eventually(() => changed.length === 3);
-    expect(changed.map(({ ref, verdict }) => [ref, verdict.needsWork])).toEqual([
-      [refTo('web', 'uid-1'), true],
-      [refTo('web', 'uid-1'), true],
-      [refTo('web', 'uid-1'), false],
+    expect(changed.map(({ ref, decision }) => [ref, decision.do])).toEqual([
+      [refTo('web', 'uid-1'), 'fix'],
+      [refTo('web', 'uid-1'), 'fix'],
+      [refTo('web', 'uid-1'), 'converged'],
     ]);
   });
 
@@ -212,7 +212,7 @@ describe('Resources', () => {
     await eventually(() => children.openWatches === 1);
     children.remove('one');
     await eventually(() => changed.length === 1);
-    expect(changed[0]?.verdict.needsWork).toBe(true);
+    expect(changed[0]?.decision.do).toBe('fix');
   });
 
   it('says nothing of a child whose resource goes right after it', async () => {
@@ -243,11 +243,12 @@ describe('Resources', () => {
   it('finds a resource by its UID, not by its name alone', async () => {
     webs.put('web', { wants: 'a' });
     await watching().synced();
-    expect(resources.find(refTo('web', 'uid-1'))?.verdict).toEqual({
-      needsWork: true,
-      reason: 'differs',
-      about: 'a',
-      seen: 'a',
+    expect(resources.find(refTo('web', 'uid-1'))).toEqual({
+      ref: refTo('web', 'uid-1'),
+      decision: { do: 'fix', because: ' is not a' },
+      inputs: '; a',
+      resourceVersion: '101',
+      observation: { wanted: 'a', has: '' },
     });
     expect(resources.find(refTo('web', 'uid-0'))).toBeUndefined();
   });
@@ -263,17 +264,17 @@ describe('Resources', () => {
     expect(changed[0]?.ref).toEqual(refTo('web', 'uid-2'));
   });
 
-  it('sees a state as the same where only the resourceVersion differs', async () => {
+  it('names as inputs what the controller names, and nothing that a label of somebody changes', async () => {
     webs.put('web', { wants: 'a' });
     await watching().synced();
-    const before = resources.find(refTo('web', 'uid-1'))?.fingerprint;
+    const before = resources.find(refTo('web', 'uid-1'))?.inputs;
     await eventually(() => webs.openWatches === 1);
     webs.put('web', { wants: 'a', other: 'label' });
     await eventually(() => changed.length === 1);
     webs.put('web', { wants: 'b' });
     await eventually(() => changed.length === 2);
-    expect(changed[0]?.fingerprint).toBe(before);
-    expect(changed[1]?.fingerprint).not.toBe(before);
+    expect(changed[0]?.inputs).toBe(before);
+    expect(changed[1]?.inputs).not.toBe(before);
   });
 
   it('asks for all namespaces at once, metadata alone and with the selectors that are declared', async () => {
@@ -313,27 +314,27 @@ describe('Resources', () => {
     ]);
   });
 
-  it('needs nothing in a namespace that is going, where the controller says so', async () => {
-    going = ['default'];
+  it('needs nothing in a namespace that is being deleted, where the controller says so', async () => {
+    terminating = ['default'];
     webs.put('web', { wants: 'a' });
     await watching([], { ...shadows, endsWithNamespace: true }).synced();
-    expect(verdicts()).toEqual({ web: false });
+    expect(decisions()).toEqual({ web: 'converged' });
   });
 
-  it('may need something in a namespace that is going', async () => {
-    going = ['default'];
+  it('may need something in a namespace that is being deleted', async () => {
+    terminating = ['default'];
     webs.put('web', { wants: 'a' });
     await watching().synced();
-    expect(verdicts()).toEqual({ web: true });
+    expect(decisions()).toEqual({ web: 'fix' });
   });
 
-  it('knows which Namespaces are going, where the controller tells', async () => {
-    webs.put('web', { wants: 'to go' });
-    webs.put('other', { wants: 'to stay' });
-    const isNamespaceGoing = ({ wants }: Web) => wants === 'to go';
-    await watching([], { ...shadows, isNamespaceGoing }).synced();
-    const names = ['web', 'other', 'nobody'].filter((name) => resources.isNamespaceGoing(`default/${name}`));
-    expect(names).toEqual(['web']);
+  it('tells of the resources of a namespace once its deletion has begun', async () => {
+    webs.put('web', { wants: 'a' });
+    await watching([], { ...shadows, endsWithNamespace: true }).synced();
+    terminating = ['default'];
+    resources.evaluateIn('default');
+    resources.evaluateIn('another');
+    expect(changed.map(({ decision }) => decision)).toEqual([converged('its namespace is being deleted')]);
   });
 
   it('says what keeps it from watching', async () => {

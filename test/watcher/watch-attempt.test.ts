@@ -24,7 +24,7 @@ describe('WatchAttempt', () => {
     expect(watch.signal.aborted).toBe(false);
     jest.advanceTimersByTime(1);
     expect(watch.signal.aborted).toBe(true);
-    expect(() => watch.checkEnd()).toThrow('the watch said nothing for 90000 ms');
+    expect(() => watch.checkEnd()).toThrow('the watch received nothing for 90000 ms');
   });
 
   it('tells one that never spoke from one that fell silent', () => {
@@ -59,7 +59,7 @@ describe('WatchAttempt', () => {
   it('counts an end within a second as a fault, so that the next try waits', () => {
     const watch = anOpenWatch();
     jest.advanceTimersByTime(999);
-    expect(() => watch.checkEnd()).toThrow('ended as soon as it had begun');
+    expect(() => watch.checkEnd()).toThrow('ended right after it began');
     watch.over();
   });
 

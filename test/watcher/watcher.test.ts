@@ -1,5 +1,5 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { Controller, Projection } from '../../src/contract/controller.ts';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import type { Controller } from '../../src/contract/controller.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
 import { RunsUnavailable } from '../../src/watcher/runs.ts';
 import { Watcher } from '../../src/watcher/watcher.ts';
@@ -9,32 +9,27 @@ import { FakeCollection } from '../support/fake-collection.ts';
 import { FakeRuns } from '../support/fake-runs.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';
 
-/** Everything that there is needs work. */
-const greedy = (plural: string): Controller<Projection, never, string> => ({
+/** Nothing of it is ever in its desired state. */
+const greedy = (plural: string): Controller<string, never, string> => ({
   name: plural,
   workflowType: 'greedy',
   summary: ({ name }) => name,
+  steps: ['take'],
   primary: {
-    group: '',
-    version: 'v1',
-    plural,
-    namespaced: true,
+    type: { group: '', version: 'v1', plural, kind: plural, namespaced: true },
     metadataOnly: true,
-    project: ({ metadata: { namespace = '', name, uid, resourceVersion } }) => ({
-      key: `${namespace}/${name}`,
-      uid,
-      resourceVersion,
-    }),
+    view: ({ metadata }) => `${metadata.namespace ?? ''}/${metadata.name}`,
   },
   children: [],
-  needsWork: ({ key }) => {
+  observation: (key) => key,
+  decide: (key) => {
     evaluated.add(key);
-    return { needsWork: true, reason: 'there', seen: 'it' };
+    return { do: 'take', because: 'it is there' };
   },
   permissions: [],
 });
 
-/** The keys of all resources that were looked at. */
+/** The keys of all resources that were decided on. */
 const evaluated = new Set<string>();
 let server: FakeApiServer;
 let client: KubernetesClient;
@@ -65,6 +60,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
+  jest.useRealTimers();
   await watcher.stop();
   await client.close();
   await server.stop();
@@ -88,7 +84,7 @@ describe('a controller whose list cannot be had', () => {
     await eventually(() => runs.calls.length > 0);
     expect(runs.calls).toEqual(['start web']);
     expect(await eventually(() => watcher.problems.length > 1 && watcher.problems)).toEqual([
-      'others: first list not complete',
+      'others: the initial list is not complete yet',
       expect.stringContaining('403 forbidden: User "operator" cannot list'),
     ]);
   });
@@ -131,23 +127,57 @@ describe('a watcher that stands by', () => {
     }
   });
 
-  it('has ended what was in hand when it says that it stands by', async () => {
-    const inHand: (() => void)[] = [];
-    runs.start = () => new Promise((resolve) => inHand.push(() => resolve('started')));
+  it('has ended what was in progress when it says that it stands by', async () => {
+    const inProgress: (() => void)[] = [];
+    runs.start = () => new Promise((resolve) => inProgress.push(() => resolve('started')));
     webs.put('web');
     watcher.start();
     watcher.lead(() => true);
-    await eventually(() => inHand.length === 1);
+    await eventually(() => inProgress.length === 1);
     let standsBy = false;
     const standing = watcher.standBy().then(() => (standsBy = true));
     await new Promise(setImmediate);
     expect(standsBy).toBe(false);
-    inHand[0]?.();
+    inProgress[0]?.();
     await standing;
   });
 });
 
-describe('a watcher that leads no more, and was not told yet', () => {
+describe('a run that was terminated by hand', () => {
+  const web = { controller: 'webs', namespace: 'default', name: 'web', uid: 'uid-1' };
+  const starts = () => runs.calls.filter((call) => call === 'start web').length;
+
+  it('is started again within a minute, however long it had been open', async () => {
+    webs.put('web');
+    watcher.start();
+    await eventually(() => watcher.problems.length === 0);
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] });
+    watcher.lead(() => true);
+    await jest.advanceTimersByTimeAsync(120_000);
+    expect(starts()).toBe(1);
+    runs.end(web);
+    await jest.advanceTimersByTimeAsync(60_000);
+    expect(starts()).toBe(2);
+  });
+
+  it('and of a resource that came to its desired state leaves nothing to look for', async () => {
+    webs.put('web');
+    watcher.start();
+    await eventually(() => watcher.problems.length === 0);
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] });
+    watcher.lead(() => true);
+    await jest.advanceTimersByTimeAsync(10_000);
+    webs.remove('web');
+    runs.end(web);
+    await eventually(() => webs.names.length === 0 && watcher.state.watches[0]?.known === 0);
+    await jest.advanceTimersByTimeAsync(60_000);
+    const looks = runs.calls.filter((call) => call === 'list').length;
+    await jest.advanceTimersByTimeAsync(120_000);
+    expect(runs.calls.filter((call) => call === 'list')).toHaveLength(looks);
+  });
+});
+
+describe('a watcher that leads no more, and does not know it yet', () => {
   it('starts nothing', async () => {
     let asked = 0;
     webs.put('web');
@@ -189,7 +219,7 @@ describe('who observes', () => {
     await eventually(() => !watcher.state.isTemporalUnavailable);
   });
 
-  it('is told of no open run by a watcher that stands by', async () => {
+  it('hears of no open run from a watcher that stands by', async () => {
     webs.put('one');
     watcher.start();
     watcher.lead(() => true);

@@ -1,39 +1,70 @@
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import { FAILURE } from '../../src/contract/failures.ts';
-import { converged, progressed, stalled, waiting } from '../../src/contract/run.ts';
 import {
-  anAttemptUnderWay,
-  type Attempt,
+  converged,
+  stalled,
+  waitFor,
+  type Deed,
+  type Next,
+  type Observe,
+  type Step,
+  type StepResult,
+} from '../../src/contract/decision.ts';
+import { FAILURE } from '../../src/contract/failures.ts';
+import {
+  anAttemptInProgress,
+  WORKFLOWS,
   type AnyWorkflow,
+  type Attempt,
   type WorkflowRun,
   type WorkflowWorld,
 } from '../support/workflow-world.ts';
 
-/** What the watcher saw, as small as the real thing. */
-const SEEN = { step: 'create', resourceVersion: '7' };
+const HOUR_MS = 3_600_000;
+export const OBSERVE: Observe = { do: 'observe', because: 'nothing is known yet' };
+/** So many writes make a step durable from the start. */
+export const MANY_WRITES = 300;
 
-export const succeeds =
-  (did = 'done'): Attempt =>
+/** The first step of a workflow, and its second. */
+export const stepsOf = (workflow: AnyWorkflow) => {
+  const [first, second] = WORKFLOWS[workflow];
+  return {
+    first: { do: first, because: 'it is missing' },
+    second: { do: second, because: 'it is out of date' },
+    durable: { do: first, because: 'many are missing', writes: MANY_WRITES },
+  } satisfies Record<string, Step>;
+};
+
+const did = (what: string): readonly Deed[] => [{ did: 'created', what }];
+const returns =
+  (next: Next, deeds: readonly Deed[] = []): Attempt =>
   () =>
-    Promise.resolve(converged(did));
-export const stalls: Attempt = () => Promise.resolve(stalled('the name is too long'));
+    Promise.resolve({ did: deeds, next });
+export const finished = (what: string): StepResult => ({ did: did(what), next: converged('up to date') });
+export const finishes =
+  (what = 'it'): Attempt =>
+  () =>
+    Promise.resolve(finished(what));
+export const stalls: Attempt = returns(stalled('the name is too long'));
+const waits = (atMostMs: number): Attempt =>
+  returns(waitFor('Job build-web to end', atMostMs), did('Job build-web'));
+
 export const failsUnavailable: Attempt = () =>
   Promise.reject(
     ApplicationFailure.create({ type: FAILURE.unavailable, message: '500 the server is out of order' }),
   );
 /** Retried by Temporal, but only after an hour. */
-export const failsForAnHour: Attempt = () =>
+const failsForAnHour: Attempt = () =>
   Promise.reject(
     ApplicationFailure.create({
       type: FAILURE.accessDenied,
       message: '403 forbidden',
-      nextRetryDelay: 3_600_000,
+      nextRetryDelay: HOUR_MS,
     }),
   );
-export const failsForGood: Attempt = () =>
+const failsForGood: Attempt = () =>
   Promise.reject(ApplicationFailure.create({ type: 'InvalidSpec', message: 'never', nonRetryable: true }));
-const askedToWait =
+const isAskedToWait =
   (ms: number): Attempt =>
   () =>
     Promise.reject(
@@ -49,65 +80,120 @@ const neverEnds: Attempt = () => Context.current().cancelled;
 
 /** Drives one run to the point that makes the case; the run is over unless the name says that it waits. */
 export type Case = (world: WorkflowWorld, workflow: AnyWorkflow) => Promise<WorkflowRun>;
+type Given = (steps: ReturnType<typeof stepsOf>) => {
+  readonly first: Next;
+  readonly attempts: readonly Attempt[];
+};
 
 const completing =
-  (seen: object | undefined, attempts: readonly Attempt[]): Case =>
+  (given: Given): Case =>
   async (world, workflow) => {
-    const run = await world.start(workflow, seen, attempts);
+    const { first, attempts } = given(stepsOf(workflow));
+    const run = await world.start(workflow, first, attempts);
     await run.result();
     return run;
   };
 
-export const CASES = {
-  'quick-success': completing(SEEN, [succeeds()]),
-  'quick-failure': completing(SEEN, [failsUnavailable, succeeds('done durably')]),
-  'quick-time-out': completing(SEEN, [neverEnds, succeeds('done durably')]),
-  'quick-retry-after': completing(SEEN, [askedToWait(1_000), succeeds('done durably')]),
-  'durable-success': completing(undefined, [succeeds()]),
-  'durable-retries': completing(undefined, [failsUnavailable, failsUnavailable, succeeds('done at last')]),
+/** Of which each workflow has a recorded history: they differ by the names of the steps. */
+export const COMMON_CASES = {
+  'local-step': completing(({ first }) => ({ first, attempts: [finishes()] })),
+  'local-step-fails': completing(({ first }) => ({
+    first,
+    attempts: [failsUnavailable, finishes('it durably')],
+  })),
+  'several-steps': completing(({ first, second }) => ({
+    first,
+    attempts: [returns(second, did('the first')), finishes('the second')],
+  })),
+} as const satisfies Record<string, Case>;
 
-  'change-while-working': async (world, workflow) => {
-    const underWay = anAttemptUnderWay();
-    const run = await world.start(workflow, undefined, [underWay.attempt, succeeds('done after the change')]);
-    await run.reached(() => run.passes.length === 1);
+/** What is the same for all workflows: one has the recorded histories. */
+export const LOOP_CASES = {
+  'local-step-times-out': completing(({ first }) => ({
+    first,
+    attempts: [neverEnds, finishes('it durably')],
+  })),
+  'durable-step-retries': completing(({ durable }) => ({
+    first: durable,
+    attempts: [failsUnavailable, finishes()],
+  })),
+  'observes-first': completing(({ first }) => ({ first: OBSERVE, attempts: [returns(first), finishes()] })),
+  'many-local-steps': completing(({ first }) => ({
+    first,
+    attempts: [...Array.from({ length: 6 }, () => returns(first, did('Pod'))), finishes('Pod')],
+  })),
+  'retry-after': completing(({ first }) => ({
+    first,
+    attempts: [isAskedToWait(1_000), returns(first), finishes()],
+  })),
+  'waits-until-its-time': completing(({ first }) => ({
+    first,
+    attempts: [waits(1_000), finishes('the status')],
+  })),
+
+  'wait-is-signalled': async (world, workflow) => {
+    const { first } = stepsOf(workflow);
+    const run = await world.start(workflow, first, [waits(HOUR_MS), finishes('the status')]);
+    await run.reached((story) => story.includes('timerStarted'));
     await run.change();
-    underWay.end(converged('done before the change'));
+    await run.result();
+    return run;
+  },
+
+  'change-before-a-wait': async (world, workflow) => {
+    const { durable } = stepsOf(workflow);
+    const inProgress = anAttemptInProgress();
+    const run = await world.start(workflow, durable, [inProgress.attempt, finishes('the status')]);
+    await run.reached(() => run.calls.length === 1);
+    await run.change();
+    inProgress.end({ did: [], next: waitFor('Job build-web to end', HOUR_MS) });
+    await run.result();
+    return run;
+  },
+
+  'change-in-a-durable-step': async (world, workflow) => {
+    const { durable } = stepsOf(workflow);
+    const inProgress = anAttemptInProgress();
+    const run = await world.start(workflow, durable, [inProgress.attempt, finishes('the second')]);
+    await run.reached(() => run.calls.length === 1);
+    await run.change();
+    inProgress.end(finished('the first'));
     await run.result();
     return run;
   },
 
   'change-while-hanging': async (world, workflow) => {
-    const run = await world.start(workflow, undefined, [neverEnds, succeeds('done after the change')]);
-    await run.reached(() => run.passes.length === 1);
+    const { durable } = stepsOf(workflow);
+    const run = await world.start(workflow, durable, [neverEnds, finishes('it after the change')]);
+    await run.reached(() => run.calls.length === 1);
     await run.change();
     await run.result();
     return run;
   },
 
   'change-in-backoff': async (world, workflow) => {
-    const run = await world.start(workflow, undefined, [failsForAnHour, succeeds('done after the change')]);
-    await run.reached(() => run.passes.length === 1);
+    const { durable } = stepsOf(workflow);
+    const run = await world.start(workflow, durable, [failsForAnHour, finishes('it after the change')]);
+    await run.reached(() => run.calls.length === 1);
     await run.change();
     await run.result();
     return run;
   },
 
   'stalled-then-changed': async (world, workflow) => {
-    const run = await world.start(workflow, SEEN, [stalls, succeeds('done after the change')]);
+    const run = await world.start(workflow, stepsOf(workflow).first, [
+      stalls,
+      finishes('it after the change'),
+    ]);
     await run.reached((story) => story.includes('workflowTaskCompleted'));
     await run.change();
     await run.result();
     return run;
   },
 
-  'stalled-waits': async (world, workflow) => {
-    const run = await world.start(workflow, SEEN, [stalls]);
-    await run.reached((story) => story.includes('workflowTaskCompleted'));
-    return run;
-  },
-
   'failed-for-good-then-changed': async (world, workflow) => {
-    const run = await world.start(workflow, undefined, [failsForGood, succeeds('done after the change')]);
+    const { durable } = stepsOf(workflow);
+    const run = await world.start(workflow, durable, [failsForGood, finishes('it after the change')]);
     await run.reached(
       (story) => story.at(-1) === 'upsertWorkflowSearchAttributes' && story.includes('activityTaskFailed'),
     );
@@ -116,8 +202,20 @@ export const CASES = {
     return run;
   },
 
+  'stalled-waits': async (world, workflow) => {
+    const run = await world.start(workflow, stepsOf(workflow).first, [stalls]);
+    await run.reached((story) => story.includes('workflowTaskCompleted'));
+    return run;
+  },
+
+  'wait-waits': async (world, workflow) => {
+    const run = await world.start(workflow, stepsOf(workflow).first, [waits(HOUR_MS)]);
+    await run.reached((story) => story.at(-1) === 'timerStarted');
+    return run;
+  },
+
   'retry-after-an-hour-waits': async (world, workflow) => {
-    const run = await world.start(workflow, undefined, [askedToWait(3_600_000), succeeds()]);
+    const run = await world.start(workflow, stepsOf(workflow).first, [isAskedToWait(HOUR_MS), finishes()]);
     await run.reached((story) => story.includes('timerStarted'));
     await run.change();
     await run.reached((story) => followedBy(story, 'workflowExecutionSignaled', 'workflowTaskCompleted'));
@@ -125,53 +223,21 @@ export const CASES = {
   },
 } as const satisfies Record<string, Case>;
 
+/** The workflow that has the recorded histories of what is the same for all. */
+export const LOOP_WORKFLOW: AnyWorkflow = 'podSet';
+
+export const CASES = { ...COMMON_CASES, ...LOOP_CASES };
 export type CaseName = keyof typeof CASES;
 export const CASE_NAMES = Object.keys(CASES).filter((name): name is CaseName => name in CASES);
+export const COMMON_CASE_NAMES = CASE_NAMES.filter((name) => name in COMMON_CASES);
 
-const progresses: Attempt = () => Promise.resolve(progressed('created 4 of 5', 'create the fifth'));
-const waits =
-  (atMostMs: number): Attempt =>
-  () =>
-    Promise.resolve(
-      waiting('Job build-web to end', { atMostMs, did: 'created Job build-web', next: 'see how it ended' }),
-    );
-const HOUR_MS = 3_600_000;
-
-/** What only a workflow of several passes comes to. */
-export const PROCEDURE_CASES = {
-  'several-passes': completing(SEEN, [progresses, progresses, succeeds('created all 5')]),
-  'retries-with-what-was-seen': completing(SEEN, [failsUnavailable, succeeds('done at last')]),
-  'waiting-until-its-time': completing(SEEN, [waits(1_000), succeeds('the Job has succeeded')]),
-
-  'waiting-until-told': async (world, workflow) => {
-    const run = await world.start(workflow, SEEN, [waits(HOUR_MS), succeeds('the Job has succeeded')]);
-    await run.reached((story) => story.includes('timerStarted'));
-    await run.change();
-    await run.result();
-    return run;
-  },
-
-  'told-before-waiting': async (world, workflow) => {
-    const underWay = anAttemptUnderWay();
-    const run = await world.start(workflow, SEEN, [underWay.attempt, succeeds('the Job has succeeded')]);
-    await run.reached(() => run.passes.length === 1);
-    await run.change();
-    underWay.end(waiting('Job build-web to end', { atMostMs: HOUR_MS }));
-    await run.result();
-    return run;
-  },
-
-  'wait-waits': async (world, workflow) => {
-    const run = await world.start(workflow, SEEN, [waits(HOUR_MS)]);
-    await run.reached((story) => story.at(-1) === 'timerStarted');
-    return run;
-  },
-} as const satisfies Record<string, Case>;
-
-export type ProcedureCaseName = keyof typeof PROCEDURE_CASES;
-export const PROCEDURE_CASE_NAMES = Object.keys(PROCEDURE_CASES).filter(
-  (name): name is ProcedureCaseName => name in PROCEDURE_CASES,
-);
+/** Which histories are recorded: `podLabel/local-step`. */
+export function recordings(): readonly { readonly workflow: AnyWorkflow; readonly name: CaseName }[] {
+  const others = (['podLabel', 'namespaceRoleBinding', 'gitBuild'] as const).flatMap((workflow) =>
+    COMMON_CASE_NAMES.map((name) => ({ workflow, name })),
+  );
+  return [...CASE_NAMES.map((name) => ({ workflow: LOOP_WORKFLOW, name })), ...others];
+}
 
 export function followedBy(story: readonly string[], first: string, then: string): boolean {
   const from = story.lastIndexOf(first);

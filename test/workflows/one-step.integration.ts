@@ -1,9 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { Worker } from '@temporalio/worker';
 import { WorkflowNotFoundError } from '@temporalio/client';
+import { Worker } from '@temporalio/worker';
 import { testStack } from '../support/stack.ts';
-import { kindOf, WorkflowWorld, type HistoryEvent, type OneStepWorkflow } from '../support/workflow-world.ts';
-import { CASE_NAMES, CASES, followedBy, succeeds, type CaseName } from './cases.ts';
+import {
+  kindOf,
+  WORKFLOW_TYPES,
+  WorkflowWorld,
+  type AnyWorkflow,
+  type HistoryEvent,
+} from '../support/workflow-world.ts';
+import { CASE_NAMES, CASES, finishes, followedBy, OBSERVE, stepsOf, type CaseName } from './cases.ts';
 
 jest.setTimeout(60_000);
 
@@ -17,16 +23,18 @@ afterAll(async () => {
   await world.close();
 });
 
-const run = (name: CaseName, workflow: OneStepWorkflow = 'podLabel') => CASES[name](world, workflow);
-const without = (story: readonly string[], ...kinds: readonly string[]) =>
+const run = (name: CaseName, workflow: AnyWorkflow = 'podLabel') => CASES[name](world, workflow);
+const among = (story: readonly string[], ...kinds: readonly string[]) =>
   kinds.filter((kind) => story.includes(kind));
 const secondsOf = ({ timerStartedEventAttributes: timer }: HistoryEvent) =>
   Number(timer?.startToFireTimeout?.seconds);
 
-describe.each(['podLabel', 'namespaceRoleBinding'] as const)('%s', (workflow) => {
-  it('is one local activity where the write succeeds at once, and its result says what was done', async () => {
-    const done = await run('quick-success', workflow);
-    expect(await done.result()).toBe('done');
+describe.each(WORKFLOW_TYPES)('%s', (workflow) => {
+  const { do: name } = stepsOf(workflow).first;
+
+  it('is one local activity where the first step succeeds at once, and its result says what was done', async () => {
+    const done = await run('local-step', workflow);
+    expect(await done.result()).toBe('created it');
     expect(await done.story()).toEqual([
       'workflowExecutionStarted',
       'workflowTaskScheduled',
@@ -35,43 +43,51 @@ describe.each(['podLabel', 'namespaceRoleBinding'] as const)('%s', (workflow) =>
       'markerRecorded',
       'workflowExecutionCompleted',
     ]);
-    expect(done.passes).toEqual([{ ref: done.ref, seen: { step: 'create', resourceVersion: '7' } }]);
+    expect(done.calls).toEqual([{ step: name, input: { ref: done.ref, changes: 0 }, isLocal: true }]);
   });
 
-  it.each(['quick-failure', 'quick-time-out'] as const)(
-    'is tried durably after a %s, by an activity that reads first',
-    async (name) => {
-      const done = await run(name, workflow);
-      expect(await done.result()).toBe('done durably');
-      expect(await done.story()).toContain('activityTaskScheduled');
-      expect(done.passes.at(0)).toHaveProperty('seen');
-      expect(done.passes.slice(1)).toEqual([{ ref: done.ref }]);
-    },
-  );
+  it('tries a step again durably, under the same name, where it failed locally', async () => {
+    const done = await run('local-step-fails', workflow);
+    expect(await done.result()).toBe('created it durably');
+    expect(done.steps).toEqual([`${name} locally`, name]);
+  });
+});
 
-  it('reads first where the watcher told nothing', async () => {
-    const done = await run('durable-success', workflow);
-    expect(await done.result()).toBe('done');
-    expect(done.passes).toEqual([{ ref: done.ref }]);
+describe('a step', () => {
+  it('that takes too long for a local activity is tried again durably', async () => {
+    const done = await run('local-step-times-out');
+    expect(await done.result()).toBe('created it durably');
+    expect(done.steps).toEqual(['addLabel locally', 'addLabel']);
+  });
+
+  it('of many writes is durable from the start', async () => {
+    const done = await run('durable-step-retries');
+    expect(done.steps).toEqual(['addLabel', 'addLabel']);
+  });
+
+  it('is called by what the view of the watcher calls for; nothing else is read first', async () => {
+    expect((await run('observes-first')).steps).toEqual(['observe locally', 'addLabel locally']);
+    expect((await run('local-step')).steps).toEqual(['addLabel locally']);
   });
 });
 
 describe('a change', () => {
-  it('while an attempt is under way leads to another pass', async () => {
-    const done = await run('change-while-working');
-    expect(await done.result()).toBe('done after the change');
-    expect(done.passes).toHaveLength(2);
-    expect(without(await done.story(), 'activityTaskCancelRequested')).toEqual([]);
+  it('during a durable step leads to another look', async () => {
+    const done = await run('change-in-a-durable-step');
+    expect(await done.result()).toBe('created the first, created the second');
+    expect(done.steps).toEqual(['addLabel', 'observe locally']);
+    expect(done.calls.map(({ input }) => input.changes)).toEqual([0, 1]);
+    expect(among(await done.story(), 'activityTaskCancelRequested')).toEqual([]);
   });
 
   it.each(['change-while-hanging', 'change-in-backoff'] as const)(
-    'drops what is under way and passes again: %s',
+    'drops the step that is in progress, and looks again: %s',
     async (name) => {
       const done = await run(name);
-      expect(await done.result()).toBe('done after the change');
+      expect(await done.result()).toBe('created it after the change');
+      expect(done.steps).toEqual(['addLabel', 'observe locally']);
       const story = await done.story();
-      expect(story.filter((kind) => kind === 'activityTaskScheduled')).toHaveLength(2);
-      expect(followedBy(story, 'activityTaskCancelRequested', 'activityTaskScheduled')).toBe(true);
+      expect(followedBy(story, 'activityTaskCancelRequested', 'workflowExecutionCompleted')).toBe(true);
     },
   );
 
@@ -80,29 +96,24 @@ describe('a change', () => {
     const events = await waiting.events();
     const timers = events.filter((event) => kindOf(event) === 'timerStarted');
     expect(timers.map(secondsOf)).toEqual([3600]);
-    const story = events.map(kindOf);
-    expect(without(story, 'timerCanceled', 'timerFired')).toEqual([]);
-    expect(story.lastIndexOf('activityTaskScheduled')).toBeLessThan(
-      story.indexOf('workflowExecutionSignaled'),
-    );
-    expect(waiting.passes).toHaveLength(1);
+    expect(among(events.map(kindOf), 'timerCanceled', 'timerFired')).toEqual([]);
+    expect(waiting.steps).toEqual(['addLabel locally']);
     await waiting.terminate();
   });
 
   it('wakes a run that failed for good', async () => {
-    expect(await (await run('failed-for-good-then-changed')).result()).toBe('done after the change');
+    expect(await (await run('failed-for-good-then-changed')).result()).toBe('created it after the change');
   });
 });
 
 describe('a Retry-After', () => {
-  it('is waited for by a durable timer of exactly that time, before the next pass', async () => {
-    const done = await run('quick-retry-after');
-    expect(await done.result()).toBe('done durably');
+  it('is waited for by a durable timer of exactly that time, before the next look', async () => {
+    const done = await run('retry-after');
+    expect(await done.result()).toBe('created it');
     const events = await done.events();
     expect(events.filter((event) => kindOf(event) === 'timerStarted').map(secondsOf)).toEqual([1]);
-    const story = events.map(kindOf);
-    expect(story.indexOf('timerFired')).toBeLessThan(story.indexOf('activityTaskScheduled'));
-    expect(story).toContain('timerFired');
+    expect(events.map(kindOf)).toContain('timerFired');
+    expect(done.steps).toEqual(['addLabel locally', 'observe locally', 'addLabel locally']);
   });
 });
 
@@ -115,37 +126,34 @@ describe('a stalled run', () => {
       'workflowTaskStarted',
       'workflowTaskCompleted',
       'markerRecorded',
-      // It says that it is stalled, and that it is a run that says so.
-      'markerRecorded',
-      'upsertWorkflowSearchAttributes',
+      // It says that it is stalled.
       'upsertWorkflowSearchAttributes',
     ]);
     await waiting.terminate();
   });
 
-  it('goes on when its resource changes, and reads it first', async () => {
+  it('goes on when its resource changes, and observes it first', async () => {
     const done = await run('stalled-then-changed');
-    expect(await done.result()).toBe('done after the change');
-    expect(done.passes.at(-1)).toEqual({ ref: done.ref });
+    expect(await done.result()).toBe('created it after the change');
+    expect(done.steps).toEqual(['addLabel locally', 'observe locally']);
   });
 });
 
-describe('a run that is told of changes all the time', () => {
-  it('never completes with one unhandled: a pass begins after the last of them', async () => {
+describe('a run that is signalled all the time', () => {
+  it('never completes with a signal unhandled: a step begins after the last of them', async () => {
     const runs = await Promise.all(
-      Array.from({ length: 10 }, () => world.start('podLabel', undefined, [succeeds()])),
+      Array.from({ length: 10 }, () => world.start('podLabel', OBSERVE, [finishes()])),
     );
-    await Promise.all(runs.map((each) => tellUntilItEnds(each)));
+    await Promise.all(runs.map((each) => signalUntilItEnds(each)));
     for (const each of runs) {
-      const story = (await each.events()).map(kindOf);
+      const story = await each.story();
       expect(story.at(-1)).toBe('workflowExecutionCompleted');
-      expect(story.lastIndexOf('activityTaskScheduled')).toBeGreaterThan(
-        story.lastIndexOf('workflowExecutionSignaled'),
-      );
+      const signals = story.filter((kind) => kind === 'workflowExecutionSignaled').length;
+      expect(each.calls.at(-1)?.input.changes).toBe(signals);
     }
   });
 
-  async function tellUntilItEnds(each: Awaited<ReturnType<WorkflowWorld['start']>>): Promise<void> {
+  async function signalUntilItEnds(each: Awaited<ReturnType<WorkflowWorld['start']>>): Promise<void> {
     try {
       for (let i = 0; i < 20; i += 1) await each.change();
     } catch (error) {

@@ -1,108 +1,72 @@
-import {
-  NO_WORK,
-  type ChildProjection,
-  type Controller,
-  type Projection,
-} from '../../contract/controller.ts';
+import { allow, RECORD_EVENTS, type Controller } from '../../contract/controller.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
+import { CLUSTER_ROLES, NAMESPACES, ROLE_BINDINGS } from '../kinds.ts';
 import {
   bindingNameFor,
   bindingState,
   decideRoleBinding,
   namespaceState,
-  RBAC_API_GROUP,
-  type BindingState,
-  type NamespaceState,
+  type BindingView,
+  type NamespaceView,
+  type Observation,
   type RoleBinding,
   type RoleBindingOptions,
   type RoleBindingStep,
-  type SeenNamespace,
 } from './decide.ts';
 
-interface NamespaceProjection extends Projection {
-  readonly state: NamespaceState;
-}
-
-interface BindingProjection extends ChildProjection {
-  readonly state: BindingState;
-}
+export type NamespaceRoleBinding = Controller<NamespaceView, BindingView, Observation, RoleBindingStep>;
 
 /** Gives the directory group of each namespace's team `edit` in that namespace, by a RoleBinding. */
-export function namespaceRoleBinding(
-  options: RoleBindingOptions,
-): Controller<NamespaceProjection, BindingProjection, SeenNamespace> {
+export function namespaceRoleBinding(options: RoleBindingOptions): NamespaceRoleBinding {
   return {
     name: 'namespace-role-binding',
     workflowType: 'namespaceRoleBinding',
     summary: (ref) => `Namespace ${ref.name}: its team's group is bound to a ClusterRole`,
+    steps: ['createRoleBinding', 'updateRoleBinding', 'replaceRoleBinding', 'releaseRoleBinding'],
     primary: {
-      group: '',
-      version: 'v1',
-      plural: 'namespaces',
-      namespaced: false,
+      type: NAMESPACES,
       metadataOnly: true,
-      project: ({ metadata }) => ({
-        key: metadata.name,
-        uid: metadata.uid,
-        resourceVersion: metadata.resourceVersion,
-        state: namespaceState(metadata, options),
-      }),
+      view: (namespace) => namespaceView(namespace, options),
     },
     children: [
       {
-        group: RBAC_API_GROUP,
-        version: 'v1',
-        plural: 'rolebindings',
-        namespaced: true,
-        metadataOnly: false,
-        project: (object) => projectBinding(object, options),
+        type: ROLE_BINDINGS,
+        view: (binding) => bindingView(binding, options),
+        ownerKey: ({ metadata }) => metadata.namespace,
       },
     ],
-    needsWork: (namespace, [binding]) => {
-      const step = decideRoleBinding(namespace.state, binding?.state ?? 'absent');
-      return step === 'nothing' ? NO_WORK : { needsWork: true, reason: REASONS[step], seen: { step } };
-    },
-    isNamespaceGoing: ({ state }) => state === 'terminating',
+    observation: (namespace, [binding]) => observationOf(namespace, binding, options),
+    decide: decideRoleBinding,
+    inputs: ({ namespace }) => [`namespace ${namespace.state}`],
     permissions: [
-      { apiGroups: [''], resources: ['namespaces'], verbs: ['get'] },
-      {
-        apiGroups: [RBAC_API_GROUP],
-        resources: ['rolebindings'],
-        verbs: ['get', 'create', 'patch', 'delete'],
-      },
-      {
-        apiGroups: [RBAC_API_GROUP],
-        resources: ['clusterroles'],
-        verbs: ['bind'],
-        resourceNames: [options.clusterRole],
-      },
-      { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create', 'patch'] },
+      allow(NAMESPACES, ['get']),
+      allow(ROLE_BINDINGS, ['get', 'create', 'patch', 'delete']),
+      allow(CLUSTER_ROLES, ['bind'], { names: [options.clusterRole] }),
+      RECORD_EVENTS,
     ],
   };
 }
 
-const REASONS = {
-  create: 'the namespace has no role binding',
-  'correct-subjects': 'the subjects of the role binding were changed',
-  replace: 'the role of the role binding was changed',
-  release: 'the namespace is not selected any more',
-  refuse: 'a different role binding of that name exists and is not ours',
-} as const satisfies Record<Exclude<RoleBindingStep, 'nothing'>, string>;
-
-function projectBinding(
-  object: KubernetesObject,
+export function observationOf(
+  namespace: NamespaceView,
+  binding: BindingView | undefined,
   options: RoleBindingOptions,
-): BindingProjection | undefined {
-  const { metadata } = object;
-  const namespace = metadata.namespace ?? '';
-  if (metadata.name !== bindingNameFor(namespace, options) || !isRoleBinding(object)) return undefined;
-  return {
-    key: `${namespace}/${metadata.name}`,
-    belongsTo: namespace,
-    uid: metadata.uid,
-    resourceVersion: metadata.resourceVersion,
-    state: bindingState(object, namespace, options),
-  };
+): Observation {
+  return { namespace, binding, bindingName: bindingNameFor(namespace.name, options) };
+}
+
+export function namespaceView({ metadata }: KubernetesObject, options: RoleBindingOptions): NamespaceView {
+  const { name, resourceVersion } = metadata;
+  return { name, resourceVersion, state: namespaceState(metadata, options) };
+}
+
+/** Undefined where it is not the one with our name. */
+export function bindingView(object: KubernetesObject, options: RoleBindingOptions): BindingView | undefined {
+  const { namespace = '', name, uid, resourceVersion } = object.metadata;
+  if (name !== bindingNameFor(namespace, options) || !isRoleBinding(object)) return undefined;
+  const { kind, name: role } = object.roleRef;
+  const state = bindingState(object, namespace, options);
+  return { uid, resourceVersion, state, role: `${kind} ${role}` };
 }
 
 /** The API server's schema requires `roleRef`; only its kind is left to see. */

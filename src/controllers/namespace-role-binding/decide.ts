@@ -1,9 +1,7 @@
+import { converged, stalled, type Decision, type Step } from '../../contract/decision.ts';
 import type { KubernetesObject, ObjectMeta } from '../../contract/object.ts';
+import { MANAGED_BY, MANAGED_BY_LABEL, RBAC_GROUP } from '../kinds.ts';
 import { matchesLabels, type LabelSelector } from '../label-selector.ts';
-
-export const MANAGED_BY_LABEL = 'app.kubernetes.io/managed-by';
-export const MANAGED_BY = 'durable-operator';
-export const RBAC_API_GROUP = 'rbac.authorization.k8s.io';
 
 /** The operator's options for this controller, parsed. */
 export interface RoleBindingOptions {
@@ -37,38 +35,61 @@ export interface RoleBinding extends KubernetesObject {
 export type NamespaceState = 'terminating' | 'unselected' | 'selected';
 
 /**
- * How the binding that is there compares with the one that is wanted. `ours` carries our label;
+ * How the binding that is there compares with the desired one. `ours` carries our label;
  * `foreign` does not and differs: it is never touched.
  */
 export type BindingState =
-  | 'absent'
-  | 'being-deleted'
-  | 'as-wanted'
-  | 'as-wanted-and-ours'
-  | 'ours-with-other-subjects'
-  | 'ours-with-other-role'
+  | 'being deleted'
+  | 'up to date'
+  | 'ours, up to date'
+  | 'ours, with other subjects'
+  | 'ours, with another role'
   | 'foreign';
 
-export type RoleBindingStep = 'nothing' | 'create' | 'correct-subjects' | 'replace' | 'release' | 'refuse';
-
-/** What a run is told. Only `create` is acted on unread: it fails where a binding is there after all. */
-export interface SeenNamespace {
-  readonly step: Exclude<RoleBindingStep, 'nothing'>;
+/** What is kept of a Namespace. */
+export interface NamespaceView {
+  readonly name: string;
+  readonly resourceVersion: string;
+  readonly state: NamespaceState | 'gone';
 }
+
+/** What is kept of the RoleBinding with our name in a namespace. */
+export interface BindingView {
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly state: BindingState;
+  /** The kind and name that its `roleRef` names, for people. */
+  readonly role: string;
+}
+
+export interface Observation {
+  readonly namespace: NamespaceView;
+  readonly binding: BindingView | undefined;
+  /** Our name for the binding. */
+  readonly bindingName: string;
+}
+
+export type RoleBindingStep =
+  | (Step & { readonly do: 'createRoleBinding' })
+  | (Step & {
+      readonly do: 'updateRoleBinding' | 'replaceRoleBinding' | 'releaseRoleBinding';
+      /** What the decision was made from. */
+      readonly binding: BindingView;
+    });
 
 export function bindingNameFor(namespace: string, options: RoleBindingOptions): string {
   return options.prefix + namespace;
 }
 
 /** The RoleBinding that a namespace's team is to have. */
-export function wantedRoleBinding(namespace: string, options: RoleBindingOptions) {
+export function desiredRoleBinding(namespace: string, options: RoleBindingOptions) {
   const name = bindingNameFor(namespace, options);
   return {
-    apiVersion: `${RBAC_API_GROUP}/v1`,
+    apiVersion: `${RBAC_GROUP}/v1`,
     kind: 'RoleBinding',
     metadata: { name, namespace, labels: { [MANAGED_BY_LABEL]: MANAGED_BY } },
-    subjects: [{ kind: 'Group', name, apiGroup: RBAC_API_GROUP }],
-    roleRef: { apiGroup: RBAC_API_GROUP, kind: 'ClusterRole', name: options.clusterRole },
+    subjects: [{ kind: 'Group', name, apiGroup: RBAC_GROUP }],
+    roleRef: { apiGroup: RBAC_GROUP, kind: 'ClusterRole', name: options.clusterRole },
   };
 }
 
@@ -79,43 +100,65 @@ export function namespaceState(namespace: ObjectMeta, options: RoleBindingOption
 }
 
 export function bindingState(
-  binding: RoleBinding | undefined,
+  binding: RoleBinding,
   namespace: string,
   options: RoleBindingOptions,
 ): BindingState {
-  if (binding === undefined) return 'absent';
-  if (binding.metadata.deletionTimestamp !== undefined) return 'being-deleted';
-  const wanted = wantedRoleBinding(namespace, options);
+  if (binding.metadata.deletionTimestamp !== undefined) return 'being deleted';
+  const desired = desiredRoleBinding(namespace, options);
   const ours = binding.metadata.labels?.[MANAGED_BY_LABEL] === MANAGED_BY;
-  const roleIsRight = sameRoleRef(binding.roleRef, wanted.roleRef);
-  if (roleIsRight && sameSubjects(binding.subjects ?? [], wanted.subjects)) {
-    return ours ? 'as-wanted-and-ours' : 'as-wanted';
+  const roleIsRight = sameRoleRef(binding.roleRef, desired.roleRef);
+  if (roleIsRight && sameSubjects(binding.subjects ?? [], desired.subjects)) {
+    return ours ? 'ours, up to date' : 'up to date';
   }
   if (!ours) return 'foreign';
-  return roleIsRight ? 'ours-with-other-subjects' : 'ours-with-other-role';
+  return roleIsRight ? 'ours, with other subjects' : 'ours, with another role';
 }
 
-export function decideRoleBinding(namespace: NamespaceState, binding: BindingState): RoleBindingStep {
-  switch (namespace) {
+export function decideRoleBinding(observation: Observation): Decision<RoleBindingStep> {
+  const { namespace, binding } = observation;
+  switch (namespace.state) {
+    case 'gone':
+      return converged('the namespace is gone');
     case 'terminating':
-      return 'nothing';
+      return converged('the namespace is being deleted');
     case 'unselected':
-      return binding.includes('ours') ? 'release' : 'nothing';
+      return binding === undefined ? NOTHING : release(binding);
     case 'selected':
-      return STEP_IN_SELECTED_NAMESPACE[binding];
+      return binding === undefined ? CREATE : decideOnBinding(binding, observation);
   }
 }
 
-const STEP_IN_SELECTED_NAMESPACE: Readonly<Record<BindingState, RoleBindingStep>> = {
-  absent: 'create',
-  // Its deletion is an event of its own, and then it is put back.
-  'being-deleted': 'nothing',
-  'as-wanted': 'nothing',
-  'as-wanted-and-ours': 'nothing',
-  'ours-with-other-subjects': 'correct-subjects',
-  'ours-with-other-role': 'replace',
-  foreign: 'refuse',
-};
+const NOTHING = converged('no update required');
+const CREATE: RoleBindingStep = { do: 'createRoleBinding', because: 'the namespace has no role binding' };
+
+function release(binding: BindingView): Decision<RoleBindingStep> {
+  if (!binding.state.includes('ours')) return NOTHING;
+  return { do: 'releaseRoleBinding', because: 'the namespace is not selected any more', binding };
+}
+
+function decideOnBinding(binding: BindingView, observation: Observation): Decision<RoleBindingStep> {
+  switch (binding.state) {
+    // Its deletion is an event of its own, and then it is created again.
+    case 'being deleted':
+    case 'up to date':
+    case 'ours, up to date':
+      return NOTHING;
+    case 'ours, with other subjects':
+      return { do: 'updateRoleBinding', because: 'the subjects of the role binding were changed', binding };
+    case 'ours, with another role':
+      return { do: 'replaceRoleBinding', because: `the role binding refers to ${binding.role}`, binding };
+    case 'foreign':
+      return refuse(observation);
+  }
+}
+
+function refuse({ namespace, bindingName }: Observation): Decision<RoleBindingStep> {
+  const note =
+    `RoleBinding ${namespace.name}/${bindingName} differs from the desired one and is not managed by the operator, so it is ` +
+    `left alone: delete it, or label it ${MANAGED_BY_LABEL}=${MANAGED_BY} to let the operator manage it`;
+  return stalled(note, { type: 'Warning', reason: 'ForeignRoleBinding', action: 'Bind', note });
+}
 
 function sameRoleRef(a: RoleRef, b: RoleRef): boolean {
   return a.kind === b.kind && a.name === b.name && a.apiGroup === b.apiGroup;

@@ -1,182 +1,219 @@
-import { finishedBeyondKept, newestFirst, pauseMs } from './failed-pods.ts';
-import type { Observation, SeenPodSet } from './observation.ts';
-import type { SeenPod } from './pod.ts';
-import type { PodSetStatus } from './resource.ts';
-import { isNearly, statusToWrite } from './status.ts';
+import {
+  converged,
+  stalled,
+  waitFor,
+  type Decision,
+  type DecisionEvent,
+  type Observe,
+  type Rest,
+  type Step,
+} from '../../contract/decision.ts';
+import { FINISHED_KEPT, finishedBeyondKept, newestFirst, pauseMs } from './failed-pods.ts';
+import type { PodView } from './pod.ts';
+import type { PodSetStatus, PodSetView } from './resource.ts';
+import { isFarBehind, statusToWrite, whyUpdate } from './status.ts';
 
-/** One step of a pass, or its end. */
-export type PodSetStep<P extends SeenPod = SeenPod> = Work<P> | WriteStatus | End;
+/** What is known of a PodSet and its Pods. */
+export interface Observation {
+  readonly podSet: PodSetView | 'gone';
+  /** At least those with the PodSet's labels; and what became of them and of others since. */
+  readonly pods: readonly PodView[];
+  /** Names that are not among the Pods with the labels, and that were read one by one; those found are in `pods`. */
+  readonly lookedFor: readonly string[];
+  /** The server's words, where it refused to create a Pod. */
+  readonly refusal?: string;
+}
 
-export type Work<P extends SeenPod = SeenPod> =
-  /** Read these Pods by name: the status names them, and the list does not show them. */
-  | { readonly do: 'look'; readonly names: readonly string[] }
-  /** Give up these Pods: they have lost the labels. */
-  | { readonly do: 'release'; readonly pods: readonly P[] }
-  /** Become the controller of these Pods: they have the labels, and none. */
-  | { readonly do: 'adopt'; readonly pods: readonly P[] }
-  /** Delete so many of these Pods. */
-  | { readonly do: 'shrink'; readonly by: number; readonly available: readonly P[] }
-  /** Delete these finished Pods: enough newer ones are kept. */
-  | { readonly do: 'tidy'; readonly pods: readonly P[] }
-  /** Create so many Pods. */
-  | { readonly do: 'grow'; readonly by: number };
+export type PodSetStep = CreatePods | DeletePods | AdoptPods | ReleasePods | UpdateStatus;
 
-export interface WriteStatus {
-  readonly do: 'write status';
+export interface CreatePods extends Step {
+  readonly do: 'createPods';
+  /** How many are missing, of `replicas`. */
+  readonly count: number;
+  readonly replicas: number;
+}
+
+export interface DeletePods extends Step {
+  readonly do: 'deletePods';
+  readonly what: 'Pod' | 'failed Pod';
+  /** So many of `pods`, in the order of scaling down. */
+  readonly count: number;
+  readonly pods: readonly PodView[];
+  /** How many stay; undefined: those to delete are none of them. */
+  readonly replicas?: number;
+}
+
+/** Become the controller of Pods that have the labels, and none. */
+export interface AdoptPods extends Step {
+  readonly do: 'adoptPods';
+  readonly pods: readonly PodView[];
+}
+
+/** Give up Pods that have lost the labels. */
+export interface ReleasePods extends Step {
+  readonly do: 'releasePods';
+  readonly pods: readonly PodView[];
+}
+
+export interface UpdateStatus extends Step {
+  readonly do: 'updateStatus';
   readonly status: PodSetStatus;
 }
 
-export type End =
-  | {
-      readonly do: 'end';
-      readonly because: 'gone' | 'being deleted' | 'time is up' | 'refused';
-    }
-  | { readonly do: 'end'; readonly because: 'as wanted'; readonly replicas: number }
-  | { readonly do: 'end'; readonly because: 'invalid'; readonly why: string }
-  /** Finished Pods, the newest of this UID, are replaced after so many milliseconds. */
-  | { readonly do: 'end'; readonly because: 'pausing'; readonly forMs: number; readonly newest: string };
+/** Read these Pods by name: the status names them, and they are not among those with the labels. */
+export interface Look extends Observe {
+  readonly names: readonly string[];
+}
 
-/**
- * What to do next about a PodSet, as far as a pass has found out.
- *
- * @param nowMs decides only when a failed Pod is replaced, and dates conditions
- */
-export function decidePodSet<P extends SeenPod>(observation: Observation<P>, nowMs: number): PodSetStep<P> {
+/** @param nowMs decides only when a failed Pod is replaced, and dates conditions */
+export function decidePodSet(observation: Observation, nowMs: number): Decision<PodSetStep, Look> {
   const { podSet } = observation;
-  if (podSet === 'gone') return { do: 'end', because: 'gone' };
-  if (podSet.beingDeleted) return { do: 'end', because: 'being deleted' };
-  if ('invalid' in podSet.spec) return refuse(podSet, podSet.spec.invalid, { observation, nowMs });
-  const situation = situationOf(observation, podSet, { replicas: podSet.spec.replicas, nowMs });
-  return mustComeFirst(situation) ?? nextWork(situation) ?? settle(situation);
+  if (podSet === 'gone') return converged('the PodSet is gone, or its namespace is being deleted');
+  if (podSet.isBeingDeleted) return converged('the PodSet is being deleted');
+  const situation = situationOf(observation, podSet, nowMs);
+  // The status is the memory of which Pods are ours, and forgets those without our labels: they come before it.
+  return look(situation) ?? releasePods(situation) ?? workOrRest(situation);
 }
 
-/** Whether the next step is the end because all is as it is to be. */
-export function isAsWanted(step: PodSetStep): boolean {
-  return step.do === 'end' && ['gone', 'being deleted', 'as wanted'].includes(step.because);
+export function isAvailable({ matches, life }: PodView): boolean {
+  return matches && (life === 'pending' || life === 'running');
 }
 
-interface Situation<P extends SeenPod> {
-  readonly observation: Observation<P>;
-  readonly podSet: SeenPodSet;
-  readonly replicas: number;
-  readonly ours: readonly P[];
-  /** Those of ours that make up the wanted number. */
-  readonly available: readonly P[];
-  readonly finished: readonly P[];
+interface Situation {
+  readonly observation: Observation;
+  readonly podSet: PodSetView;
+  readonly ours: readonly PodView[];
+  /** Those of ours that make up the desired number. */
+  readonly available: readonly PodView[];
+  readonly finished: readonly PodView[];
   /** Until Pods may be created again. */
   readonly pauseMs: number;
   readonly nowMs: number;
 }
 
-function situationOf<P extends SeenPod>(
-  observation: Observation<P>,
-  podSet: SeenPodSet,
-  { replicas, nowMs }: Pick<Situation<P>, 'replicas' | 'nowMs'>,
-): Situation<P> {
-  const ours = oursOf(observation, podSet);
-  const finished = ours.filter((pod) => pod.matches && pod.life === 'finished');
+function situationOf(observation: Observation, podSet: PodSetView, nowMs: number): Situation {
+  const ours = observation.pods.filter(({ controllerUid }) => controllerUid === podSet.uid);
+  const finished = ours.filter(({ matches, life }) => matches && life === 'finished');
+  const available = ours.filter(isAvailable);
+  return { observation, podSet, ours, available, finished, pauseMs: pauseMs(finished, nowMs), nowMs };
+}
+
+/** A Pod of ours that has lost the labels is not among those that are listed; the status still names it. */
+function look({ observation, podSet }: Situation): Look | undefined {
+  const { podNames } = podSet.status;
+  if (podNames.length === 0) return undefined;
+  const known = new Set([...observation.pods.map(({ name }) => name), ...observation.lookedFor]);
+  const names = podNames.filter((name) => !known.has(name));
+  if (names.length === 0) return undefined;
   return {
-    observation,
-    podSet,
-    replicas,
-    ours,
-    available: availableOf(ours),
-    finished,
-    pauseMs: pauseMs(finished, nowMs),
-    nowMs,
+    do: 'observe',
+    because: `the status names ${countOf(names.length)} that are not among those with its labels`,
+    names,
   };
 }
 
-function oursOf<P extends SeenPod>({ pods }: Observation<P>, { uid }: SeenPodSet): readonly P[] {
-  return pods.filter(({ controllerUid }) => controllerUid === uid);
+function releasePods({ ours }: Situation): ReleasePods | undefined {
+  const pods = ours.filter(({ matches, life }) => !matches && life !== 'being deleted');
+  if (pods.length === 0) return undefined;
+  const because = `${countOf(pods.length)} lost the labels of the PodSet`;
+  return { do: 'releasePods', because, writes: pods.length, pods };
 }
 
-function availableOf<P extends SeenPod>(ours: readonly P[]): readonly P[] {
-  return ours.filter(({ matches, life }) => matches && life === 'available');
+function workOrRest(situation: Situation): PodSetStep | Rest {
+  const { podSet, available, observation } = situation;
+  if ('invalid' in podSet.spec) return updateStatus(situation) ?? refused(podSet.spec.invalid);
+  const { replicas } = podSet.spec;
+  const work = nextWork(situation, replicas);
+  if (work === undefined) return settle(situation, replicas);
+  const refusal = work.do === 'createPods' ? observation.refusal : undefined;
+  const isDue = refusal !== undefined || isFarBehind(podSet.status, available);
+  return (isDue ? updateStatus(situation, { refusal }) : undefined) ?? work;
 }
 
-/**
- * Before the status is written: it is the memory of which Pods are ours, and forgets those without our labels.
- * So it comes before the end of the pass, whatever else ends it.
- */
-function mustComeFirst<P extends SeenPod>(situation: Situation<P>): Work<P> | undefined {
-  return look(situation) ?? release(situation);
-}
-
-/** A Pod of ours that has lost the labels is in no list of ours; the status still names it. */
-function look<P extends SeenPod>({ observation, podSet }: Situation<P>): Work<P> | undefined {
-  const seen = new Set([...observation.pods.map(({ name }) => name), ...observation.lookedFor]);
-  const names = podSet.status.podNames.filter((name) => !seen.has(name));
-  return names.length > 0 ? { do: 'look', names } : undefined;
-}
-
-function release<P extends SeenPod>({ ours }: Situation<P>): Work<P> | undefined {
-  const pods = ours.filter(({ matches, life }) => !matches && life !== 'being-deleted');
-  return pods.length > 0 ? { do: 'release', pods } : undefined;
-}
-
-function nextWork<P extends SeenPod>(situation: Situation<P>): Work<P> | undefined {
-  const { timeIsUp, refusal } = situation.observation;
-  return timeIsUp || refusal !== undefined ? undefined : workLeft(situation);
-}
-
-function workLeft<P extends SeenPod>(situation: Situation<P>): Work<P> | undefined {
-  return adopt(situation) ?? shrink(situation) ?? tidy(situation) ?? grow(situation);
-}
-
-/** As the ReplicaSet controller does: what is finished, or going, is left to itself. */
-function adopt<P extends SeenPod>({ observation }: Situation<P>): Work<P> | undefined {
-  const pods = observation.pods.filter(
-    ({ controllerUid, matches, life }) => controllerUid === undefined && matches && life === 'available',
+function nextWork(situation: Situation, replicas: number): PodSetStep | undefined {
+  return (
+    adoptPods(situation) ??
+    deleteSurplus(situation, replicas) ??
+    deleteFinished(situation) ??
+    createPods(situation, replicas)
   );
-  return pods.length > 0 ? { do: 'adopt', pods } : undefined;
 }
 
-function shrink<P extends SeenPod>({ available, replicas }: Situation<P>): Work<P> | undefined {
-  const by = available.length - replicas;
-  return by > 0 ? { do: 'shrink', by, available } : undefined;
+/** As the ReplicaSet controller does: what is finished, or being deleted, is left to itself. */
+function adoptPods({ observation }: Situation): AdoptPods | undefined {
+  const pods = observation.pods.filter((pod) => pod.controllerUid === undefined && isAvailable(pod));
+  if (pods.length === 0) return undefined;
+  const verb = pods.length === 1 ? 'has' : 'have';
+  const because = `${countOf(pods.length)} with the labels of the PodSet ${verb} no controller`;
+  return { do: 'adoptPods', because, writes: pods.length, pods };
 }
 
-function tidy<P extends SeenPod>({ finished }: Situation<P>): Work<P> | undefined {
+function deleteSurplus({ available }: Situation, replicas: number): DeletePods | undefined {
+  const count = available.length - replicas;
+  if (count <= 0) return undefined;
+  const because = `there ${isOrAre(available.length)}, and spec.replicas is ${replicas}`;
+  return { do: 'deletePods', because, writes: count, what: 'Pod', count, pods: available, replicas };
+}
+
+function deleteFinished({ finished }: Situation): DeletePods | undefined {
   const pods = finishedBeyondKept(finished);
-  return pods.length > 0 ? { do: 'tidy', pods } : undefined;
+  if (pods.length === 0) return undefined;
+  const because = `only the ${FINISHED_KEPT} newest failed Pods are kept`;
+  return { do: 'deletePods', because, writes: pods.length, what: 'failed Pod', count: pods.length, pods };
 }
 
-function grow<P extends SeenPod>(situation: Situation<P>): Work<P> | undefined {
-  const by = situation.replicas - situation.available.length;
-  return by > 0 && situation.pauseMs === 0 ? { do: 'grow', by } : undefined;
+function createPods(situation: Situation, replicas: number): CreatePods | undefined {
+  const { available, pauseMs: pause } = situation;
+  const count = replicas - available.length;
+  if (count <= 0 || pause > 0) return undefined;
+  const because = `there ${isOrAre(available.length)}, and spec.replicas is ${replicas}`;
+  return { do: 'createPods', because, writes: count, count, replicas };
 }
 
 /** The status, and then the end. */
-function settle<P extends SeenPod>(situation: Situation<P>): WriteStatus | End {
-  const { observation, podSet, available, nowMs } = situation;
-  const { refusal } = observation;
-  const end = endOf(situation);
-  const status = statusToWrite({ podSet, available, pausing: isPausing(situation), refusal }, nowMs);
-  if (status === undefined || (end.because === 'time is up' && isNearly(podSet.status, status))) return end;
-  return { do: 'write status', status };
+function settle(situation: Situation, replicas: number): UpdateStatus | Rest {
+  const isPausing = situation.available.length < replicas;
+  const update = updateStatus(situation, { isPausing });
+  if (update !== undefined) return update;
+  if (!isPausing) return converged('its Pods and its status are up to date');
+  return {
+    ...waitFor('the pause after failed Pods to end', situation.pauseMs),
+    event: failedPods(situation),
+  };
 }
 
-function endOf<P extends SeenPod>(situation: Situation<P>): End {
-  if (situation.observation.refusal !== undefined) return { do: 'end', because: 'refused' };
-  if (workLeft(situation) !== undefined) return { do: 'end', because: 'time is up' };
-  const { finished, pauseMs: forMs, replicas } = situation;
+function updateStatus(
+  { podSet, available, nowMs }: Situation,
+  {
+    isPausing = false,
+    refusal,
+  }: { readonly isPausing?: boolean; readonly refusal?: string | undefined } = {},
+): UpdateStatus | undefined {
+  const status = statusToWrite({ podSet, available, isPausing, refusal }, nowMs);
+  return status && { do: 'updateStatus', because: whyUpdate(podSet.status, status), status };
+}
+
+/** @param why names the PodSet itself */
+function refused(why: string): Rest {
+  return stalled(why, { type: 'Warning', reason: 'InvalidSpec', action: 'Reconcile', note: why });
+}
+
+function failedPods({ podSet, finished }: Situation): DecisionEvent {
   const [newest] = newestFirst(finished);
-  if (isPausing(situation) && newest !== undefined)
-    return { do: 'end', because: 'pausing', forMs, newest: newest.uid };
-  return { do: 'end', because: 'as wanted', replicas };
+  const look = `kubectl describe pods --selector app=${podSet.name} --namespace ${podSet.namespace}`;
+  return {
+    type: 'Warning',
+    reason: 'FailedPods',
+    action: 'Create',
+    note: `Pods failed. They are replaced after a pause, which grows each time. To see why: ${look}`,
+    ...(newest !== undefined && { occasion: newest.uid }),
+  };
 }
 
-function isPausing<P extends SeenPod>({ available, replicas, pauseMs: forMs }: Situation<P>): boolean {
-  return available.length < replicas && forMs > 0;
+function countOf(pods: number): string {
+  return pods === 1 ? '1 Pod' : `${pods} Pods`;
 }
 
-function refuse<P extends SeenPod>(
-  podSet: SeenPodSet,
-  why: string,
-  { observation, nowMs }: Pick<Situation<P>, 'observation' | 'nowMs'>,
-): WriteStatus | End {
-  const available = availableOf(oursOf(observation, podSet));
-  const status = statusToWrite({ podSet, available, pausing: false, refusal: undefined }, nowMs);
-  return status === undefined ? { do: 'end', because: 'invalid', why } : { do: 'write status', status };
+function isOrAre(pods: number): string {
+  return pods === 1 ? 'is 1 Pod' : `are ${pods} Pods`;
 }

@@ -1,4 +1,4 @@
-import type { SeenPod } from './pod.ts';
+import type { PodView } from './pod.ts';
 
 /** So many finished Pods stay, the newest ones, for people to look into. */
 export const FINISHED_KEPT = 5;
@@ -12,12 +12,12 @@ const LONGEST_MS = 300_000;
 const RECENT_MS = 30 * 60_000;
 
 /** The finished Pods that are too many to keep, the oldest ones. */
-export function finishedBeyondKept<P extends SeenPod>(finished: readonly P[]): readonly P[] {
+export function finishedBeyondKept(finished: readonly PodView[]): readonly PodView[] {
   return newestFirst(finished).slice(FINISHED_KEPT);
 }
 
 /** How long from now until Pods may be created again, in milliseconds; 0: at once. */
-export function pauseMs(finished: readonly SeenPod[], nowMs: number): number {
+export function pauseMs(finished: readonly PodView[], nowMs: number): number {
   const recent = newestFirst(finished).filter(({ createdAtMs }) => createdAtMs > nowMs - RECENT_MS);
   const [newest] = recent;
   if (newest === undefined) return 0;
@@ -26,6 +26,6 @@ export function pauseMs(finished: readonly SeenPod[], nowMs: number): number {
   return Math.max(0, Math.min(newest.createdAtMs, nowMs) + replacedAfterMs - nowMs);
 }
 
-export function newestFirst<P extends SeenPod>(pods: readonly P[]): readonly P[] {
+export function newestFirst(pods: readonly PodView[]): readonly PodView[] {
   return [...pods].sort((a, b) => b.createdAtMs - a.createdAtMs || (a.name < b.name ? -1 : 1));
 }

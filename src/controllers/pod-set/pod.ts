@@ -1,8 +1,9 @@
 import type { KubernetesObject, ObjectMeta, OwnerReference } from '../../contract/object.ts';
-import { POD_SET_GROUP, POD_SET_KIND } from './resource.ts';
+import { controllerOf } from '../kinds.ts';
+import { isObjectOrAbsent, POD_SET_KIND, POD_SETS } from './resource.ts';
 
-export const PODS = { group: '', version: 'v1', plural: 'pods' } as const;
 const VERSION = 'v0.1';
+export const DELETION_COST_ANNOTATION = 'controller.kubernetes.io/pod-deletion-cost';
 
 /** The Pods of every PodSet, whatever its name. */
 export const PODS_OF_ANY = `version=${VERSION},app`;
@@ -17,14 +18,14 @@ export function selectorFor(podSet: string): string {
   return `app=${podSet},version=${VERSION}`;
 }
 
-/** Whose a Pod is to be. */
+/** A PodSet as the owner of Pods. */
 export interface Owner {
   readonly name: string;
   readonly uid: string;
 }
 
 /** The Pod of that name that a PodSet creates. `generateName` only says what it is one of: `name` wins. */
-export function wantedPod({ name: owner, uid }: Owner, name: string) {
+export function desiredPod({ name: owner, uid }: Owner, name: string) {
   return {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -57,7 +58,7 @@ export interface Pod extends KubernetesObject {
   };
 }
 
-export interface PodCondition {
+interface PodCondition {
   readonly type: string;
   readonly status: string;
   /** RFC 3339. */
@@ -68,80 +69,121 @@ interface ContainerStatus {
   readonly restartCount?: number;
 }
 
-/** The API server's own schema holds for every Pod it sends; metadata alone is one, too. */
-export function isPod(object: KubernetesObject): object is Pod {
-  return isObjectOrAbsent(object['spec']) && isObjectOrAbsent(object['status']);
-}
-
-function isObjectOrAbsent(value: unknown): boolean {
-  return value === undefined || (typeof value === 'object' && value !== null);
-}
-
 /**
- * What counts of a Pod's phase and deletion: only `available` ones (Pending or Running, not being deleted)
- * make up the wanted number, and only `finished` ones (Failed or Succeeded) are replaced with a backoff.
+ * What counts of a Pod's phase and deletion. Only Pending and Running ones are available and make up the desired number;
+ * only finished ones (Failed or Succeeded) are replaced with a backoff.
  */
-export type PodLife = 'available' | 'finished' | 'being-deleted' | 'unclear';
+export type PodLife = 'pending' | 'running' | 'finished' | 'being deleted' | 'unknown';
 
-/** What a decision needs to know of a Pod. */
-export interface SeenPod {
+/** What decisions and writes need of a Pod. The watcher keeps one of each Pod. */
+export interface PodView {
   readonly name: string;
   readonly uid: string;
-  /** Of its controller; undefined: it has none. */
+  readonly resourceVersion: string;
+  /** The UID of its controller; undefined: it has none. */
   readonly controllerUid: string | undefined;
+  /** Its owners besides its controller, where it has any. */
+  readonly otherOwners?: readonly OwnerReference[];
   /** Whether it has the labels of the PodSet. */
   readonly matches: boolean;
   readonly life: PodLife;
-  /** Its own condition `Ready` is True. */
-  readonly ready: boolean;
   readonly createdAtMs: number;
+  /** Since when its condition `Ready` is True; 0: that is not known. Undefined: it is not Ready. */
+  readonly readySinceMs: number | undefined;
+  /** Empty: not scheduled. */
+  readonly node: string;
+  /** An int32: the value of the annotation, or 0. */
+  readonly deletionCost: number;
+  /** The most of any of its containers. */
+  readonly restarts: number;
+  /** The most of any of its init containers. */
+  readonly initRestarts: number;
 }
 
-export function seePod(pod: Pod, podSet: string): SeenPod {
-  const { name, uid, creationTimestamp } = pod.metadata;
+/**
+ * @param podSet the name of the PodSet whose labels it should have
+ * @returns undefined where the object is no Pod: its `spec` or `status` is no object
+ */
+export function podView(object: KubernetesObject, podSet: string): PodView | undefined {
+  if (!isPod(object)) return undefined;
+  const { metadata, status } = object;
   return {
-    name,
-    uid,
-    controllerUid: controllerOf(pod.metadata)?.uid,
-    matches: matchesLabels(pod.metadata, podSet),
-    life: lifeOf(pod),
-    ready: readyCondition(pod)?.status === 'True',
-    createdAtMs: creationTimestamp === undefined ? 0 : Date.parse(creationTimestamp),
+    ...ownershipOf(metadata, podSet),
+    life: lifeOf(object),
+    createdAtMs: timeOf(metadata.creationTimestamp),
+    readySinceMs: readySince(object),
+    node: object.spec?.nodeName ?? '',
+    deletionCost: deletionCostOf(metadata.annotations?.[DELETION_COST_ANNOTATION]),
+    restarts: mostRestarts(status?.containerStatuses),
+    initRestarts: mostRestarts(status?.initContainerStatuses),
   };
 }
 
-export function controllerOf({ ownerReferences = [] }: ObjectMeta): OwnerReference | undefined {
-  return ownerReferences.find(({ controller }) => controller === true);
+/** The API server's own schema holds for every Pod it sends; metadata alone is one, too. */
+function isPod(object: KubernetesObject): object is Pod {
+  return isObjectOrAbsent(object['spec']) && isObjectOrAbsent(object['status']);
 }
 
-/** The PodSet that controls it, or that it would belong to for its labels; undefined: another's, or nobody's. */
+function ownershipOf(metadata: ObjectMeta, podSet: string) {
+  const { name, uid, resourceVersion, labels = {}, ownerReferences = [] } = metadata;
+  const controllerUid = controllerOf(metadata)?.uid;
+  const otherOwners = ownerReferences.filter((owner) => owner.uid !== controllerUid);
+  const matches = Object.entries(labelsFor(podSet)).every(([key, value]) => labels[key] === value);
+  return {
+    name,
+    uid,
+    resourceVersion,
+    controllerUid,
+    matches,
+    ...(otherOwners.length > 0 && { otherOwners }),
+  };
+}
+
+/**
+ * The PodSet whose labels a Pod has, unless another controller has the Pod. One that has lost the labels is in no list
+ * of the PodSet's Pods, so the watcher passes over it as well, and it is found by its name in the status.
+ */
 export function podSetNameOf(metadata: ObjectMeta): string | undefined {
+  const podSet = metadata.labels?.['app'];
   const controller = controllerOf(metadata);
-  if (controller === undefined) return metadata.labels?.['app'];
+  if (podSet === undefined || controller === undefined) return podSet;
   const { kind, apiVersion, name } = controller;
-  const isPodSet = kind === POD_SET_KIND.kind && apiVersion.startsWith(`${POD_SET_GROUP}/`);
-  return isPodSet ? name : undefined;
-}
-
-export function readyCondition(pod: Pod): PodCondition | undefined {
-  return pod.status?.conditions?.find(({ type }) => type === 'Ready');
-}
-
-function matchesLabels({ labels = {} }: ObjectMeta, podSet: string): boolean {
-  return Object.entries(labelsFor(podSet)).every(([key, value]) => labels[key] === value);
+  const isPodSet = kind === POD_SETS.kind && apiVersion.startsWith(`${POD_SETS.group}/`);
+  return isPodSet && name === podSet ? podSet : undefined;
 }
 
 function lifeOf({ metadata, status }: Pod): PodLife {
-  if (metadata.deletionTimestamp !== undefined) return 'being-deleted';
+  if (metadata.deletionTimestamp !== undefined) return 'being deleted';
   switch (status?.phase ?? 'Pending') {
     case 'Pending':
+      return 'pending';
     case 'Running':
-      return 'available';
+      return 'running';
     case 'Failed':
     case 'Succeeded':
       return 'finished';
     default:
       // `Unknown`, which kubelets stopped to set with Kubernetes 1.5: neither there nor over.
-      return 'unclear';
+      return 'unknown';
   }
+}
+
+function readySince({ status }: Pod): number | undefined {
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+  return ready?.status === 'True' ? timeOf(ready.lastTransitionTime) : undefined;
+}
+
+function timeOf(time: string | null | undefined): number {
+  return typeof time === 'string' ? Date.parse(time) : 0;
+}
+
+/** Neither a sign `+` nor leading zeros: kubernetes/pkg/apis/core/helper, `GetDeletionCostFromPodAnnotations`. */
+function deletionCostOf(value: string | undefined): number {
+  if (value === undefined || !/^(0|-?[1-9]\d*)$/.test(value)) return 0;
+  const cost = Number(value);
+  return cost >= -(2 ** 31) && cost < 2 ** 31 ? cost : 0;
+}
+
+function mostRestarts(statuses: readonly ContainerStatus[] | undefined): number {
+  return Math.max(0, ...(statuses ?? []).map(({ restartCount = 0 }) => restartCount));
 }

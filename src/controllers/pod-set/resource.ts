@@ -1,12 +1,18 @@
+import type { ResourceType } from '../../contract/controller.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
 import type { Condition } from '../condition.ts';
 
-export const POD_SET_GROUP = 'batch.tutorial.kubebuilder.io';
-export const POD_SET_KIND = { apiVersion: `${POD_SET_GROUP}/v1`, kind: 'PodSet' } as const;
-export const POD_SETS = { group: POD_SET_GROUP, version: 'v1', plural: 'podsets' } as const;
+export const POD_SETS: ResourceType = {
+  group: 'batch.tutorial.kubebuilder.io',
+  version: 'v1',
+  plural: 'podsets',
+  kind: 'PodSet',
+  namespaced: true,
+};
+export const POD_SET_KIND = { apiVersion: `${POD_SETS.group}/${POD_SETS.version}`, kind: POD_SETS.kind };
 
 export interface PodSetSpec {
-  /** How many Pods are wanted: an int32, at least 0. */
+  /** How many Pods are desired: an int32, at least 0. */
   readonly replicas: number;
 }
 
@@ -27,4 +33,88 @@ export interface PodSetStatus {
 export interface PodSet extends KubernetesObject {
   readonly spec?: Partial<PodSetSpec>;
   readonly status?: Partial<PodSetStatus>;
+}
+
+export interface PodSetView {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly generation: number;
+  readonly isBeingDeleted: boolean;
+  readonly spec: { readonly replicas: number } | { readonly invalid: string };
+  readonly status: StatusView;
+}
+
+/** A status as it is stored; what is missing or malformed is empty. */
+export type StatusView = Partial<Omit<PodSetStatus, 'podNames' | 'conditions'>> &
+  Pick<PodSetStatus, 'podNames' | 'conditions'>;
+
+/** Undefined where `spec` or `status` is no object, which the schema has always refused. */
+export function podSetView(object: KubernetesObject): PodSetView | undefined {
+  if (!isPodSet(object)) return undefined;
+  const { metadata, spec, status } = object;
+  const { namespace = '', name, uid, resourceVersion, generation = 0, deletionTimestamp } = metadata;
+  return {
+    namespace,
+    name,
+    uid,
+    resourceVersion,
+    generation,
+    isBeingDeleted: deletionTimestamp !== undefined,
+    spec: specView(`PodSet ${namespace}/${name}`, name, spec?.replicas),
+    status: statusView(status ?? {}),
+  };
+}
+
+function isPodSet(object: KubernetesObject): object is PodSet {
+  return isObjectOrAbsent(object['spec']) && isObjectOrAbsent(object['status']);
+}
+
+export function isObjectOrAbsent(value: unknown): boolean {
+  return value === undefined || (typeof value === 'object' && value !== null);
+}
+
+const INT32_MAX = 2 ** 31 - 1;
+/** Kubernetes, "Labels and Selectors": a label's value, as the name is one of, has at most 63 characters. */
+const NAME_MAX = 63;
+
+/** The schema refuses all of this; what was stored before there was one is refused here. */
+function specView(podSet: string, name: string, replicas: unknown): PodSetView['spec'] {
+  if (name.length > NAME_MAX) {
+    return {
+      invalid: `${podSet}: its name has ${name.length} characters, but at most ${NAME_MAX} are allowed because it is used as a label value; create it with a shorter name`,
+    };
+  }
+  if (typeof replicas === 'number' && Number.isInteger(replicas) && replicas >= 0 && replicas <= INT32_MAX) {
+    return { replicas };
+  }
+  const is = replicas === undefined ? 'missing' : JSON.stringify(replicas);
+  return {
+    invalid: `${podSet}: spec.replicas is ${is}, but must be an integer from 0 to ${INT32_MAX}; edit the PodSet`,
+  };
+}
+
+function statusView(status: Partial<PodSetStatus>): StatusView {
+  const { podNames, conditions, readyReplicas, selector, observedGeneration } = status;
+  return {
+    podNames: listOf(podNames, isText),
+    conditions: listOf(conditions, isCondition),
+    ...(readyReplicas !== undefined && { readyReplicas }),
+    ...(selector !== undefined && { selector }),
+    ...(observedGeneration !== undefined && { observedGeneration }),
+  };
+}
+
+function listOf<T>(value: unknown, isOne: (item: unknown) => item is T): readonly T[] {
+  const items: readonly unknown[] = Array.isArray(value) ? value : [];
+  return items.filter(isOne);
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+function isCondition(value: unknown): value is Condition {
+  return typeof value === 'object' && value !== null && 'type' in value && 'status' in value;
 }

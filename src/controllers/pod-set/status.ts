@@ -1,18 +1,18 @@
 import { conditionsAfter, type Condition, type Finding } from '../condition.ts';
-import type { Observation, SeenPodSet, SeenStatus } from './observation.ts';
-import { selectorFor, type SeenPod } from './pod.ts';
-import type { PodSetStatus } from './resource.ts';
+import { selectorFor, type PodView } from './pod.ts';
+import type { PodSetStatus, PodSetView, StatusView } from './resource.ts';
 
 /** What a status is about. */
 export interface Findings {
-  readonly podSet: SeenPodSet;
-  readonly available: readonly SeenPod[];
+  readonly podSet: PodSetView;
+  readonly available: readonly PodView[];
   /** Pods are missing, and failed ones are why they are not created yet. */
-  readonly pausing: boolean;
-  readonly refusal: Observation['refusal'];
+  readonly isPausing: boolean;
+  /** The server's words, where it refuses to create Pods. */
+  readonly refusal: string | undefined;
 }
 
-/** @returns the status that is to be, or undefined where it is so already */
+/** @returns the status as it should be, or undefined where it is up to date */
 export function statusToWrite(findings: Findings, nowMs: number): PodSetStatus | undefined {
   const { podSet, available } = findings;
   const { generation, status: before } = podSet;
@@ -30,61 +30,79 @@ export function statusToWrite(findings: Findings, nowMs: number): PodSetStatus |
   return textOf(status) === textOf(before) ? undefined : status;
 }
 
+/** So many Pods may be created or deleted before the status says so. */
+const LAG_MAX = 100;
+
 /**
- * Whether a status tells what counts of one in whose stead it stands while Pods are being created: until they
- * are twice as many. It has to name every Pod that is to be looked for where it disappears, so it may lack
- * some, and never have too many.
+ * Whether the status should be written before more Pods are created or deleted: it names too many that are gone, each
+ * of which would be looked for by its name, or there are twice as many as it names.
  */
-export function isNearly(before: SeenStatus, status: PodSetStatus): boolean {
-  const { podNames } = status;
-  const known = before.podNames.length;
-  const names = new Set(podNames);
-  return (
-    podNames.length < 2 * known &&
-    before.podNames.every((name) => names.has(name)) &&
-    textOf({ ...before, podNames, readyReplicas: podNames.length }) === textOf(status)
-  );
+export function isFarBehind({ podNames: known }: StatusView, available: readonly PodView[]): boolean {
+  const names = new Set(available.map(({ name }) => name));
+  const kept = known.filter((name) => names.has(name)).length;
+  return known.length - kept >= LAG_MAX || names.size - kept >= Math.max(LAG_MAX, known.length);
 }
 
-/** Neither reason nor message tells how many: they would have to be written with each Pod. */
+/** Why a status has to be written, for people. */
+export function whyUpdate({ podNames: known, ...before }: StatusView, after: PodSetStatus): string {
+  const { podNames, observedGeneration, conditions } = after;
+  if (known.join() !== podNames.join()) {
+    const there = podNames.length === 1 ? '1 Pod is' : `${podNames.length} Pods are`;
+    return `${there} available, and the status names ${known.length === podNames.length ? 'others' : known.length}`;
+  }
+  if (before.observedGeneration !== observedGeneration) return 'the spec changed';
+  const texts = new Set(before.conditions.map(conditionText));
+  const changed = conditions.find((condition) => !texts.has(conditionText(condition)));
+  if (changed === undefined) return 'the status is incomplete';
+  return `${changed.type} is ${changed.status}: ${changed.reason}`;
+}
+
+/** Neither reason nor message has a count: they would have to be written with each Pod. */
 function ready(findings: Findings): Finding {
   const [reason, message] = whyNotReady(findings) ?? [];
   return reason === undefined || message === undefined
-    ? {
-        type: 'Ready',
-        status: 'True',
-        reason: 'PodsReady',
-        message: 'the wanted Pods are there, and all of them are Ready',
-      }
+    ? { type: 'Ready', status: 'True', reason: 'PodsReady', message: 'all desired Pods exist and are Ready' }
     : { type: 'Ready', status: 'False', reason, message };
 }
 
 function whyNotReady({
   podSet,
   available,
-  pausing,
+  isPausing,
   refusal,
 }: Findings): readonly [string, string] | undefined {
   if ('invalid' in podSet.spec) return ['InvalidSpec', podSet.spec.invalid];
-  if (refusal !== undefined) return ['CreateFailed', 'Pods are missing, since creating them is refused'];
+  if (refusal !== undefined)
+    return ['CreateFailed', 'Pods are missing: the API server refuses to create them'];
   const { replicas } = podSet.spec;
-  if (pausing) return ['PodsFailed', 'Pods have failed, and are replaced after a pause that grows each time'];
-  if (available.length < replicas) return ['PodsMissing', 'Pods are still to be created'];
-  if (available.length > replicas) return ['PodsSurplus', 'there are more Pods than wanted'];
-  return available.every((pod) => pod.ready)
+  if (isPausing) return ['PodsFailed', 'Pods failed; they are replaced after a pause that grows each time'];
+  if (available.length < replicas) return ['PodsMissing', 'some Pods have not been created yet'];
+  if (available.length > replicas) return ['PodsSurplus', 'there are more Pods than spec.replicas'];
+  return available.every(({ readySinceMs }) => readySinceMs !== undefined)
     ? undefined
-    : ['PodsNotReady', 'the wanted Pods are there, but not all of them are Ready'];
+    : ['PodsNotReady', 'all desired Pods exist, but some are not Ready'];
 }
 
 function stalledOrNot({ podSet, refusal }: Findings): Finding {
   const stalled = { type: 'Stalled', status: 'True' } as const;
   if ('invalid' in podSet.spec) return { ...stalled, reason: 'InvalidSpec', message: podSet.spec.invalid };
-  if (refusal !== undefined) return { ...stalled, reason: 'CreateFailed', message: refusal };
-  return { type: 'Stalled', status: 'False', reason: 'NotStalled', message: '' };
+  if (refusal === undefined) return { type: 'Stalled', status: 'False', reason: 'NotStalled', message: '' };
+  const before = podSet.status.conditions.find(({ type }) => type === 'Stalled');
+  const message = before !== undefined && isSameRefusal(before.message, refusal) ? before.message : refusal;
+  return { ...stalled, reason: 'CreateFailed', message };
+}
+
+/**
+ * Quoted names and numbers, such as `used: pods=5`, differ from one refusal to the next. They are not worth a write
+ * each, which would also come before the backoff each time.
+ */
+function isSameRefusal(one: string, other: string): boolean {
+  const [words, otherWords] = [one, other].map((text) => text.replace(/"[^"]*"|\S*\d\S*/g, ''));
+  return words === otherWords;
 }
 
 /** The same text for the same status, in whatever order the server keeps the fields. */
-function textOf({ podNames, readyReplicas, selector, observedGeneration, conditions }: SeenStatus): string {
+function textOf({ podNames, readyReplicas, selector, observedGeneration, conditions }: StatusView): string {
   const texts = conditions.map(conditionText);
   return JSON.stringify([podNames, readyReplicas, selector, observedGeneration, texts]);
 }

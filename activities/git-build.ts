@@ -1,0 +1,280 @@
+import type { DecisionEvent, Refusal } from '../src/contract/decision.ts';
+import type { KubernetesList, KubernetesObject } from '../src/contract/object.ts';
+import type { ResourceType } from '../src/contract/controller.ts';
+import type { ResourceRef } from '../src/contract/resource.ts';
+import { unreachable } from '../src/contract/unreachable.ts';
+import { gitBuild } from '../src/controllers/git-build/controller.ts';
+import { redacted } from '../src/controllers/git-build/failure.ts';
+import { buildJob, cleanupJob } from '../src/controllers/git-build/jobs.ts';
+import {
+  afterCreate,
+  afterDelete,
+  afterWrite,
+  withHolder,
+  type BuildObserve,
+  type BuildStep,
+  type NameHolder,
+  type Observation,
+} from '../src/controllers/git-build/observation.ts';
+import {
+  BUILD_UID_LABEL,
+  BUILDS,
+  type GitBuildOptions,
+  type StatusPatch,
+} from '../src/controllers/git-build/resource.ts';
+import {
+  buildView,
+  jobView,
+  podView,
+  type BuildView,
+  type JobView,
+  type PodView,
+} from '../src/controllers/git-build/views.ts';
+import { JOBS, NODES, PODS } from '../src/controllers/kinds.ts';
+import type { KubernetesClient, RequestOptions } from '../src/kubernetes/client.ts';
+import { ApiError, isOf } from '../src/kubernetes/errors.ts';
+import { found } from '../src/kubernetes/found.ts';
+import { resourcePath } from '../src/kubernetes/paths.ts';
+import type { Performed, Reconciler } from './reconcile.ts';
+
+/** A step may be repeated while it is still under way: then it shall not go on for long. */
+const REQUEST_TIMEOUT_MS = 5_000;
+
+/** How builds, their Jobs and Pods are read and written. Every write carries what it was decided from. */
+export function gitBuildReconciler(
+  client: KubernetesClient,
+  options: GitBuildOptions,
+): Reconciler<Observation, BuildStep, BuildObserve> {
+  const objectsOf = (ref: ResourceRef) => new BuildObjects({ client, ref, options });
+  return {
+    controller: gitBuild(options),
+    observe: ({ ref }) => objectsOf(ref).observe(),
+    look: (asked, observation, { ref }) => objectsOf(ref).look(asked, observation),
+    confirm: (step, view, { ref }) => objectsOf(ref).confirm(step, view),
+    withRefusal: (observation, refusal) => ({ ...observation, refusal }),
+    perform: (step, observation, { ref }) => objectsOf(ref).perform(step, observation),
+  };
+}
+
+interface Access {
+  readonly client: KubernetesClient;
+  readonly ref: ResourceRef;
+  readonly options: GitBuildOptions;
+}
+
+/** A merge patch; the UID of the build goes with it. */
+interface BuildPatch {
+  readonly metadata: { readonly resourceVersion: string; readonly finalizers?: readonly string[] };
+  readonly status?: StatusPatch;
+}
+
+/** One build, with its Jobs and Pods. */
+class BuildObjects {
+  readonly #client: KubernetesClient;
+  readonly #ref: ResourceRef;
+  readonly #options: GitBuildOptions;
+
+  constructor({ client, ref, options }: Access) {
+    this.#client = client;
+    this.#ref = ref;
+    this.#options = options;
+  }
+
+  async observe(): Promise<Observation> {
+    const build = await this.#build();
+    if (build === 'gone') return { build, jobs: [], pods: [], children: 'live' };
+    return { build, ...(await this.#children()) };
+  }
+
+  async look(asked: BuildObserve, observation: Observation): Promise<Observation> {
+    switch (asked.what) {
+      case 'children':
+        return { ...observation, ...(await this.#children()) };
+      case 'node': {
+        const { node } = asked;
+        const state = await this.#nodeState(node);
+        return { ...observation, nodes: { ...observation.nodes, [node]: state } };
+      }
+      case 'name':
+        return withHolder(observation, asked.jobName, await this.#holderOf(asked.jobName));
+      default:
+        return unreachable(asked);
+    }
+  }
+
+  /** Writes of the build itself fail unless it is the one that the watcher saw; those of Jobs do not. */
+  async confirm({ do: step }: BuildStep, view: Observation): Promise<Observation | undefined> {
+    switch (step) {
+      case 'addFinalizer':
+      case 'updateStatus':
+      case 'removeFinalizer':
+        return view;
+      case 'createJob':
+      case 'createCleanupJob':
+      case 'deleteJob': {
+        const build = await this.#build();
+        return isSame(build, view.build) ? view : undefined;
+      }
+      default:
+        return unreachable(step);
+    }
+  }
+
+  async perform(step: BuildStep, observation: Observation): Promise<Performed<Observation>> {
+    switch (step.do) {
+      case 'addFinalizer':
+      case 'removeFinalizer': {
+        const build = await this.#setFinalizers(step.resourceVersion, step.finalizers);
+        const did = step.do === 'addFinalizer' ? 'added' : 'removed';
+        return { observation: afterWrite(observation, build), did: [{ did, what: 'the finalizer' }] };
+      }
+      case 'updateStatus': {
+        const { resourceVersion, status } = step;
+        const build = await this.#patch({ metadata: { resourceVersion }, status }, 'status');
+        const what = `the status to ${status.phase ?? 'the same phase'}`;
+        return { observation: afterWrite(observation, build), did: [{ did: 'updated', what }] };
+      }
+      case 'createJob':
+        return this.#create(buildJob(this.#ref, step, this.#options), observation);
+      case 'createCleanupJob':
+        return this.#create(cleanupJob(this.#ref, step.cleanup, this.#options), observation);
+      case 'deleteJob': {
+        const now = await this.#deleteJob(step);
+        const what = step.job.purpose === 'build' ? 'Job' : 'cleanup Job';
+        const deed = { did: 'deleted', what, count: 1, names: [step.job.name] };
+        return { observation: afterDelete(observation, step.job, now), did: [deed] };
+      }
+      default:
+        return unreachable(step);
+    }
+  }
+
+  /** `gone`, too, where another one has its name now. @throws ApiError */
+  async #build(): Promise<BuildView | 'gone'> {
+    const path = resourcePath(BUILDS, this.#ref);
+    const object = await found(this.#request<KubernetesObject>({ method: 'GET', path }));
+    return object?.metadata.uid === this.#ref.uid ? buildView(object, this.#options) : 'gone';
+  }
+
+  /** Jobs first: one that is gone then creates no Pod that the list of Pods would miss. */
+  async #children(): Promise<Pick<Observation, 'jobs' | 'pods' | 'children'>> {
+    const jobs = await this.#list<JobView>(JOBS, jobView);
+    const pods = await this.#list<PodView>(PODS, podView);
+    return { jobs, pods, children: 'live' };
+  }
+
+  async #nodeState(name: string): Promise<'there' | 'gone'> {
+    const path = resourcePath(NODES, { name });
+    return (await found(this.#request({ method: 'GET', path }))) === undefined ? 'gone' : 'there';
+  }
+
+  async #holderOf(jobName: string): Promise<NameHolder> {
+    const path = resourcePath(JOBS, { ...this.#ref, name: jobName });
+    const object = await found(this.#request<KubernetesObject>({ method: 'GET', path }));
+    return object === undefined ? 'free' : (jobView(object) ?? 'foreign');
+  }
+
+  #setFinalizers(resourceVersion: string, finalizers: readonly string[]): Promise<BuildView> {
+    return this.#patch({ metadata: { resourceVersion, finalizers } });
+  }
+
+  async #patch({ metadata, ...body }: BuildPatch, subresource?: 'status'): Promise<BuildView> {
+    const path = resourcePath(BUILDS, { ...this.#ref, subresource });
+    const patch = { metadata: { uid: this.#ref.uid, ...metadata }, ...body };
+    const object = await this.#request<KubernetesObject>({ method: 'PATCH', path, body: patch });
+    return buildView(object, this.#options);
+  }
+
+  async #create(
+    manifest: ReturnType<typeof buildJob>,
+    observation: Observation,
+  ): Promise<Performed<Observation>> {
+    const { name } = manifest.metadata;
+    const path = resourcePath(JOBS, { namespace: this.#ref.namespace });
+    try {
+      const job = jobView(await this.#request<KubernetesObject>({ method: 'POST', path, body: manifest }));
+      if (job === undefined) {
+        throw new Error(`Job ${name} was created without its labels; look for a webhook that removes them`);
+      }
+      return createdJob(job, observation);
+    } catch (error) {
+      return this.#notCreated(name, observation, error);
+    }
+  }
+
+  async #notCreated(name: string, observation: Observation, error: unknown): Promise<Performed<Observation>> {
+    if (isOf(error, 'already-exists')) {
+      return { observation: withHolder(observation, name, await this.#holderOf(name)), did: [] };
+    }
+    // A namespace that is gone altogether is answered like this, too; the build is then gone as well.
+    if (!isOf(error, 'refused', 'namespace-terminating')) throw error;
+    const because = error.classification === 'refused' ? 'refused' : 'namespace-terminating';
+    const refusal: Refusal = { because, message: error.message };
+    return { observation: { ...observation, refusal }, did: [], refusal: error };
+  }
+
+  /**
+   * Only as it was read: a Pod that it has started since would go with it, and where that one ran nobody would know.
+   *
+   * @returns the Job as it is then, or undefined where it is gone
+   */
+  async #deleteJob({ job, propagation }: BuildStep & { do: 'deleteJob' }): Promise<JobView | undefined> {
+    const { name, uid, resourceVersion } = job;
+    const path = resourcePath(JOBS, { ...this.#ref, name });
+    const body = {
+      apiVersion: 'v1',
+      kind: 'DeleteOptions',
+      preconditions: { uid, resourceVersion },
+      propagationPolicy: propagation,
+    };
+    const answer = await found(this.#request<KubernetesObject>({ method: 'DELETE', path, body }));
+    // What is gone at once is answered with a Status, or the object as it last was.
+    if (answer === undefined || answer.kind === 'Status') return undefined;
+    const now = jobView(answer);
+    return now?.deleting === true ? now : undefined;
+  }
+
+  async #list<View>(
+    type: ResourceType,
+    view: (object: KubernetesObject) => View | undefined,
+  ): Promise<readonly View[]> {
+    const path = resourcePath(type, { namespace: this.#ref.namespace });
+    const query = { labelSelector: `${BUILD_UID_LABEL}=${this.#ref.uid}` };
+    const { items } = await this.#request<KubernetesList>({ method: 'GET', path, query });
+    return (items ?? []).flatMap((object) => view(object) ?? []);
+  }
+
+  async #request<T>(options: RequestOptions): Promise<T> {
+    try {
+      return await this.#client.request<T>({ timeoutMs: REQUEST_TIMEOUT_MS, ...options });
+    } catch (error) {
+      throw withoutCredentials(error);
+    }
+  }
+}
+
+function isSame(one: BuildView | 'gone', other: BuildView | 'gone'): boolean {
+  return one !== 'gone' && other !== 'gone' && one.resourceVersion === other.resourceVersion;
+}
+
+function createdJob(job: JobView, observation: Observation): Performed<Observation> {
+  const what = job.purpose === 'build' ? 'Job' : 'cleanup Job';
+  return {
+    observation: afterCreate(observation, job),
+    did: [{ did: 'created', what, count: 1, names: [job.name] }],
+    ...(job.purpose === 'build' && { event: buildStarted(job) }),
+  };
+}
+
+function buildStarted({ name, uid }: JobView): DecisionEvent {
+  const note = `Job ${name} builds it`;
+  return { type: 'Normal', reason: 'BuildStarted', action: 'Build', note, occasion: uid };
+}
+
+/** Whatever refuses a Job may quote its environment, and the words end in status, Events and history. */
+function withoutCredentials(error: unknown): unknown {
+  if (!(error instanceof ApiError)) return error;
+  const { status, reason, details, retryAfterMs, classification, cause } = error;
+  const fields = { status, reason, details, retryAfterMs, classification, cause };
+  return new ApiError(redacted(error.message), fields);
+}

@@ -1,0 +1,184 @@
+import type { DecisionEvent, Deed } from '../src/contract/decision.ts';
+import type { KubernetesObject } from '../src/contract/object.ts';
+import type { ResourceRef } from '../src/contract/resource.ts';
+import { unreachable } from '../src/contract/unreachable.ts';
+import {
+  bindingView,
+  namespaceRoleBinding,
+  namespaceView,
+  observationOf,
+} from '../src/controllers/namespace-role-binding/controller.ts';
+import {
+  bindingNameFor,
+  desiredRoleBinding,
+  type BindingView,
+  type NamespaceView,
+  type Observation,
+  type RoleBindingOptions,
+  type RoleBindingStep,
+} from '../src/controllers/namespace-role-binding/decide.ts';
+import { MANAGED_BY_LABEL, NAMESPACES, ROLE_BINDINGS } from '../src/controllers/kinds.ts';
+import type { KubernetesClient } from '../src/kubernetes/client.ts';
+import { isOf } from '../src/kubernetes/errors.ts';
+import { found } from '../src/kubernetes/found.ts';
+import { resourcePath } from '../src/kubernetes/paths.ts';
+import type { Performed, Reconciler, StepContext } from './reconcile.ts';
+
+/** How a namespace and its RoleBinding are read, and how the RoleBinding is written. */
+export function roleBindingReconciler(
+  client: KubernetesClient,
+  options: RoleBindingOptions,
+): Reconciler<Observation, RoleBindingStep> {
+  return { controller: namespaceRoleBinding(options), observe, confirm, perform };
+
+  async function observe({ ref }: StepContext): Promise<Observation> {
+    const [namespace, binding] = await Promise.all([readNamespace(ref), found(get(bindingPath(ref)))]);
+    return observationOf(namespace, binding && bindingView(binding, options), options);
+  }
+
+  async function readNamespace(ref: ResourceRef): Promise<NamespaceView> {
+    const path = resourcePath(NAMESPACES, { name: ref.name });
+    const namespace = await found(get(path, { metadataOnly: true }));
+    if (namespace?.metadata.uid === ref.uid) return namespaceView(namespace, options);
+    return { name: ref.name, resourceVersion: '', state: 'gone' };
+  }
+
+  /** A create meets AlreadyExists where there is a binding after all; but access must not be given back from a stale view. */
+  async function confirm(step: RoleBindingStep, view: Observation, { ref }: StepContext) {
+    if (step.do !== 'createRoleBinding') return undefined;
+    return { ...view, namespace: await readNamespace(ref) };
+  }
+
+  function perform(
+    step: RoleBindingStep,
+    before: Observation,
+    context: StepContext,
+  ): Promise<Performed<Observation>> {
+    const { ref } = context;
+    switch (step.do) {
+      case 'createRoleBinding':
+        return create(ref, before);
+      case 'updateRoleBinding':
+        return update(ref, before, step.binding);
+      case 'replaceRoleBinding':
+        return replace(context, before, step.binding);
+      case 'releaseRoleBinding':
+        return release(ref, before, step.binding);
+      default:
+        return unreachable(step);
+    }
+  }
+
+  async function create(ref: ResourceRef, before: Observation): Promise<Performed<Observation>> {
+    const created = await createdBinding(ref);
+    if (created === undefined) return { observation: terminating(before), did: [] };
+    const what = `role binding ${before.bindingName} to ClusterRole ${options.clusterRole}`;
+    return done(before, created, { reason: 'Created', action: 'Create' }, { did: 'created', what });
+  }
+
+  /** @returns the binding, or undefined where its namespace is being deleted or gone */
+  async function createdBinding(ref: ResourceRef): Promise<KubernetesObject | undefined> {
+    try {
+      return await post(ref, {});
+    } catch (error) {
+      if (isOf(error, 'not-found', 'namespace-terminating')) return undefined;
+      throw error;
+    }
+  }
+
+  async function update(ref: ResourceRef, before: Observation, { resourceVersion }: BindingView) {
+    const { subjects } = desiredRoleBinding(ref.name, options);
+    const updated = await patch(ref, { metadata: { resourceVersion }, subjects });
+    const what = `the subjects of role binding ${before.bindingName}`;
+    return done(before, updated, { reason: 'Restored', action: 'Update' }, { did: 'restored', what });
+  }
+
+  /** `roleRef` is immutable (RBAC documentation, "Changing roleRef"): delete and create. */
+  async function replace(
+    context: StepContext,
+    before: Observation,
+    binding: BindingView,
+  ): Promise<Performed<Observation>> {
+    const { ref } = context;
+    await proveAcceptable(ref);
+    const { uid, resourceVersion, role } = binding;
+    const preconditions = { uid, resourceVersion };
+    const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions };
+    await client.request({ method: 'DELETE', path: bindingPath(ref), body });
+    const created = await createdAfterDelete(ref);
+    // From here on something was done, which must not be lost: what comes next is decided from what is there now.
+    if (created === undefined) {
+      const deleted = { did: 'deleted', what: `role binding ${before.bindingName}` };
+      return { observation: await observe(context), did: [deleted] };
+    }
+    const what = `role binding ${before.bindingName}, which referred to ${role}`;
+    return done(before, created, { reason: 'Replaced', action: 'Replace' }, { did: 'replaced', what });
+  }
+
+  /** Undefined, too, where somebody was faster. */
+  async function createdAfterDelete(ref: ResourceRef): Promise<KubernetesObject | undefined> {
+    try {
+      return await createdBinding(ref);
+    } catch (error) {
+      if (isOf(error, 'already-exists')) return undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * Admission and the escalation check come before the look whether the name is taken, so AlreadyExists
+   * means that all else would be accepted: apiserver, registry/generic/registry/store.go, `Create`.
+   */
+  async function proveAcceptable(ref: ResourceRef): Promise<void> {
+    try {
+      await post(ref, { dryRun: 'All' });
+    } catch (error) {
+      if (!isOf(error, 'already-exists')) throw error;
+    }
+  }
+
+  async function release(ref: ResourceRef, before: Observation, { resourceVersion }: BindingView) {
+    const labels = { [MANAGED_BY_LABEL]: null };
+    const released = await patch(ref, { metadata: { resourceVersion, labels } });
+    const what = `role binding ${before.bindingName}: the namespace is not selected any more`;
+    return done(before, released, { reason: 'Released', action: 'Release' }, { did: 'released', what });
+  }
+
+  /** Each write is an Event of its own, though its note may repeat the last one's: the resourceVersion distinguishes them. */
+  function done(
+    before: Observation,
+    object: KubernetesObject,
+    { reason, action }: Pick<DecisionEvent, 'reason' | 'action'>,
+    deed: Deed,
+  ): Performed<Observation> {
+    const { uid, resourceVersion } = object.metadata;
+    const note = `${deed.did} ${deed.what}`;
+    return {
+      observation: { ...before, binding: bindingView(object, options) },
+      did: [deed],
+      event: { type: 'Normal', reason, action, note, occasion: `${uid} ${resourceVersion}` },
+    };
+  }
+
+  function get(path: string, how: { readonly metadataOnly?: true } = {}): Promise<KubernetesObject> {
+    return client.request({ method: 'GET', path, ...how });
+  }
+
+  function bindingPath(ref: ResourceRef): string {
+    return resourcePath(ROLE_BINDINGS, { namespace: ref.name, name: bindingNameFor(ref.name, options) });
+  }
+
+  function post(ref: ResourceRef, query: { dryRun?: 'All' }): Promise<KubernetesObject> {
+    const path = resourcePath(ROLE_BINDINGS, { namespace: ref.name });
+    return client.request({ method: 'POST', path, query, body: desiredRoleBinding(ref.name, options) });
+  }
+
+  function patch(ref: ResourceRef, body: object): Promise<KubernetesObject> {
+    const contentType = 'application/merge-patch+json';
+    return client.request({ method: 'PATCH', path: bindingPath(ref), body, contentType });
+  }
+}
+
+function terminating(before: Observation): Observation {
+  return { ...before, namespace: { ...before.namespace, state: 'terminating' } };
+}

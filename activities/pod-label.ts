@@ -1,0 +1,54 @@
+import type { ResourceRef } from '../src/contract/resource.ts';
+import { POD_NAME_LABEL, type LabelStep, type PodView } from '../src/controllers/pod-label/decide.ts';
+import { podLabel, podView } from '../src/controllers/pod-label/controller.ts';
+import { PODS } from '../src/controllers/kinds.ts';
+import type { KubernetesClient } from '../src/kubernetes/client.ts';
+import type { KubernetesList, KubernetesObject } from '../src/contract/object.ts';
+import { found } from '../src/kubernetes/found.ts';
+import { resourcePath } from '../src/kubernetes/paths.ts';
+import type { Performed, Reconciler } from './reconcile.ts';
+
+/** How the label of a Pod is read and written. */
+export function podLabelReconciler(client: KubernetesClient): Reconciler<PodView, LabelStep> {
+  return {
+    controller: podLabel,
+    observe: ({ ref }) => readPod(ref),
+    // Both steps are conditional on the resourceVersion that they were decided from.
+    confirm: (_, view) => Promise.resolve(view),
+    perform: (step, _, { ref }) => setLabel(ref, step),
+  };
+
+  /** Lists by name, since only a list can leave out finished Pods: metadata does not contain the phase. */
+  async function readPod(ref: ResourceRef): Promise<PodView> {
+    const { items } = await client.request<KubernetesList>({
+      method: 'GET',
+      path: resourcePath(PODS, { namespace: ref.namespace }),
+      query: { fieldSelector: `metadata.name=${ref.name},${podLabel.primary.fieldSelector ?? ''}` },
+      metadataOnly: 'list',
+    });
+    const pod = items?.[0];
+    return pod?.metadata.uid === ref.uid ? podView(pod) : GONE;
+  }
+
+  /** A merge patch with a resourceVersion fails with a conflict where the Pod is not the one that was observed. */
+  async function setLabel(ref: ResourceRef, step: LabelStep): Promise<Performed<PodView>> {
+    const value = step.do === 'addLabel' ? ref.name : null;
+    const patched = await found(
+      client.request<KubernetesObject>({
+        method: 'PATCH',
+        path: resourcePath(PODS, ref),
+        body: { metadata: { resourceVersion: step.resourceVersion, labels: { [POD_NAME_LABEL]: value } } },
+        contentType: 'application/merge-patch+json',
+        metadataOnly: true,
+      }),
+    );
+    if (patched === undefined) return { observation: GONE, did: [] };
+    const deed =
+      value === null
+        ? { did: 'removed', what: `label ${POD_NAME_LABEL}` }
+        : { did: 'added', what: `label ${POD_NAME_LABEL}=${value}` };
+    return { observation: podView(patched), did: [deed] };
+  }
+}
+
+const GONE: PodView = { resourceVersion: '', label: 'gone' };

@@ -1,0 +1,216 @@
+import type { DecisionEvent, Deed, Refusal } from '../src/contract/decision.ts';
+import { unreachable } from '../src/contract/unreachable.ts';
+import { podSet as controller } from '../src/controllers/pod-set/controller.ts';
+import type {
+  CreatePods,
+  DeletePods,
+  Look,
+  Observation,
+  PodSetStep,
+  UpdateStatus,
+} from '../src/controllers/pod-set/decide.ts';
+import type { PodView } from '../src/controllers/pod-set/pod.ts';
+import { podsToDelete } from '../src/controllers/pod-set/ranking.ts';
+import type { KubernetesClient } from '../src/kubernetes/client.ts';
+import { isOf } from '../src/kubernetes/errors.ts';
+import { AT_ONCE, inBatches, SLOWLY } from './batches.ts';
+import { podNames } from './pod-names.ts';
+import { PodSetObjects, type Written } from './pod-set-objects.ts';
+import { PartlyDone } from './partly-done.ts';
+import type { Performed, Reconciler, StepContext } from './reconcile.ts';
+
+/** A step makes no more writes than these, and begins none later than that; the next one goes on. */
+const WRITES_MAX = 150;
+const TIME_MS = 2_000;
+/** A step of so few writes is tried as a local activity first, which has a second for all it does. */
+const FEW_WRITES = 10;
+const TIME_FOR_FEW_MS = 500;
+/** How many names of Pods a result or an Event holds. */
+const NAMED_MAX = 5;
+
+/** How a PodSet and its Pods are read and written. */
+export function podSetReconciler(client: KubernetesClient): Reconciler<Observation, PodSetStep, Look> {
+  return { controller, observe, look, confirm, withRefusal, perform };
+
+  /** The Pods first: a PodSet that is not being deleted after they were listed has not orphaned them just so. */
+  async function observe({ ref }: StepContext): Promise<Observation> {
+    const objects = new PodSetObjects(client, ref);
+    const pods = await objects.listPods();
+    return { podSet: await objects.readPodSet(), pods, lookedFor: [] };
+  }
+
+  async function look({ names }: Look, before: Observation, { ref }: StepContext): Promise<Observation> {
+    const objects = new PodSetObjects(client, ref);
+    const how = { firstSize: AT_ONCE, isTimeUp: () => false };
+    const { done, failure } = await inBatches(names, (name) => objects.readPod(name), how);
+    if (failure !== undefined) throw failure.error;
+    const found = done.filter((pod) => pod !== undefined);
+    return { ...withChanged(before, found), lookedFor: [...before.lookedFor, ...names] };
+  }
+
+  /**
+   * A status is written to the very PodSet that the view has, or not at all. Pods that the view lacks have the names that
+   * are given to new ones as long as the status does not name them: to create one again meets AlreadyExists.
+   */
+  async function confirm(step: PodSetStep, view: Observation, { ref }: StepContext) {
+    if (step.do === 'updateStatus') return view;
+    if (step.do !== 'createPods' || view.podSet === 'gone') return undefined;
+    const podSet = await new PodSetObjects(client, ref).readPodSet();
+    const isSame = podSet !== 'gone' && podSet.resourceVersion === view.podSet.resourceVersion;
+    return isSame ? view : undefined;
+  }
+
+  function withRefusal(observation: Observation, { message }: Refusal): Observation {
+    return { ...observation, refusal: message };
+  }
+
+  function perform(
+    step: PodSetStep,
+    before: Observation,
+    context: StepContext,
+  ): Promise<Performed<Observation>> {
+    const about = { ...context, objects: new PodSetObjects(client, context.ref), before };
+    switch (step.do) {
+      case 'createPods':
+        return createPods(step, about);
+      case 'deletePods':
+        return deletePods(step, about);
+      case 'adoptPods':
+        return adoptPods(step.pods, about);
+      case 'releasePods':
+        return releasePods(step.pods, about);
+      case 'updateStatus':
+        return updateStatus(step, about);
+      default:
+        return unreachable(step);
+    }
+  }
+}
+
+/** A step, and what it is performed with. */
+interface About extends StepContext {
+  readonly objects: PodSetObjects;
+  readonly before: Observation;
+}
+
+async function createPods({ count, replicas }: CreatePods, about: About): Promise<Performed<Observation>> {
+  const { podSet, pods, lookedFor } = about.before;
+  // Whether creating is refused is found out anew.
+  const before = { podSet, pods, lookedFor };
+  if (podSet === 'gone') return { observation: before, did: [] };
+  const names = podNames(podSet, new Set(pods.map(({ name }) => name)));
+  const places = Array.from({ length: Math.min(count, WRITES_MAX) });
+  const end = await write(places, () => about.objects.create(names), { ...about, before, firstSize: SLOWLY });
+  const { observation, failure } = end;
+  const error = failure?.error;
+  const did = deedsOf('created', 'Pod', end.done);
+  if (isOf(error, 'not-found', 'namespace-terminating'))
+    return { observation: { ...observation, podSet: 'gone' }, did };
+  if (isOf(error, 'refused', 'access-denied'))
+    return { observation: { ...observation, refusal: error.message }, did, refusal: error };
+  const event = { reason: 'Created', action: 'Create', note: `scaled up to ${countOf(replicas)}` };
+  return performed(end, did, end.written === count ? event : undefined);
+}
+
+async function deletePods(step: DeletePods, about: About): Promise<Performed<Observation>> {
+  const { count, replicas, what } = step;
+  const pods = podsToDelete(step.pods, Math.min(count, WRITES_MAX), about.now());
+  const end = await write(pods, (pod) => about.objects.delete(pod), { ...about, firstSize: AT_ONCE });
+  const isScaledDown = replicas !== undefined && end.written === count;
+  const event = { reason: 'Deleted', action: 'Delete', note: `scaled down to ${countOf(replicas ?? 0)}` };
+  return performed(end, deedsOf('deleted', what, end.done), isScaledDown ? event : undefined);
+}
+
+async function adoptPods(pods: readonly PodView[], about: About): Promise<Performed<Observation>> {
+  const adopt = (pod: PodView) => about.objects.adopt(pod);
+  const end = await write(pods.slice(0, WRITES_MAX), adopt, { ...about, firstSize: AT_ONCE });
+  const note = `adopted ${namesOf(end.done)}: the labels match, and no controller had them`;
+  const event = { reason: 'Adopted', action: 'Adopt', note };
+  return performed(end, deedsOf('adopted', 'Pod', end.done), event);
+}
+
+async function releasePods(pods: readonly PodView[], about: About): Promise<Performed<Observation>> {
+  const release = (pod: PodView) => about.objects.release(pod);
+  const end = await write(pods.slice(0, WRITES_MAX), release, { ...about, firstSize: AT_ONCE });
+  const note = `released ${namesOf(end.done)}: the labels do not match any more`;
+  const event = { reason: 'Released', action: 'Release', note };
+  return performed(end, deedsOf('released', 'Pod', end.done), event);
+}
+
+async function updateStatus(
+  { status }: UpdateStatus,
+  { before, objects }: About,
+): Promise<Performed<Observation>> {
+  if (before.podSet === 'gone') return { observation: before, did: [] };
+  const podSet = await objects.patchStatus(before.podSet, status);
+  const did = podSet === 'gone' ? [] : [{ did: 'updated', what: 'the status' }];
+  return { observation: { ...before, podSet }, did };
+}
+
+/** How writes to Pods ended. */
+interface WriteEnd {
+  /** With the Pods as the writes left them. */
+  readonly observation: Observation;
+  /** How many are now as they should be, whoever has brought that about. */
+  readonly written: number;
+  readonly done: readonly PodView[];
+  /** Why no more was written; undefined: nothing failed. */
+  readonly failure: { readonly error: unknown } | undefined;
+}
+
+/** Writes in batches until one fails, the time is up, or a newer step waits for the end of this one. */
+async function write<T>(
+  items: readonly T[],
+  act: (item: T) => Promise<Written>,
+  { now, superseded, before, firstSize }: About & { readonly firstSize: number },
+): Promise<WriteEnd> {
+  const untilMs = now() + (items.length > FEW_WRITES ? TIME_MS : TIME_FOR_FEW_MS);
+  const isTimeUp = () => superseded.aborted || now() >= untilMs;
+  const { done, failure } = await inBatches(items, act, { firstSize, isTimeUp });
+  const pods = done.map(({ pod }) => pod);
+  return {
+    observation: withChanged(before, pods),
+    written: done.length,
+    done: done.filter(({ isDone }) => isDone).map(({ pod }) => pod),
+    failure,
+  };
+}
+
+/**
+ * What was done counts even though something failed in the end: the next step meets the failure again, if it lasts.
+ *
+ * @throws the failure, where nothing was done; and where the server says when to come back
+ */
+function performed(
+  { observation, done, failure }: WriteEnd,
+  did: readonly Deed[],
+  event: Pick<DecisionEvent, 'reason' | 'action' | 'note'> | undefined,
+): Performed<Observation> {
+  const [first] = done;
+  const error = failure?.error;
+  if (isOf(error, 'retry-after')) throw new PartlyDone(error, did);
+  if (failure !== undefined && first === undefined) throw failure.error;
+  if (event === undefined || first === undefined) return { observation, did };
+  // The note may repeat that of an earlier Event; the Pod distinguishes them.
+  return { observation, did, event: { type: 'Normal', ...event, occasion: first.uid } };
+}
+
+function deedsOf(did: string, what: string, pods: readonly PodView[]): readonly Deed[] {
+  if (pods.length === 0) return [];
+  return [{ did, what, count: pods.length, names: pods.slice(0, NAMED_MAX).map(({ name }) => name) }];
+}
+
+function namesOf(pods: readonly PodView[]): string {
+  const names = pods.slice(0, NAMED_MAX).map(({ name }) => name);
+  const more = pods.length > NAMED_MAX ? ` and ${pods.length - NAMED_MAX} more` : '';
+  return `${pods.length === 1 ? 'Pod' : 'Pods'} ${names.join(', ')}${more}`;
+}
+
+function countOf(replicas: number): string {
+  return replicas === 1 ? '1 Pod' : `${replicas} Pods`;
+}
+
+function withChanged(before: Observation, changed: readonly PodView[]): Observation {
+  const byName = new Map([...before.pods, ...changed].map((pod) => [pod.name, pod]));
+  return { ...before, pods: [...byName.values()] };
+}

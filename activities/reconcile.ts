@@ -1,0 +1,257 @@
+import { activityInfo } from '@temporalio/activity';
+import type { Controller, ResourceType } from '../src/contract/controller.ts';
+import {
+  isObserve,
+  isRest,
+  isStep,
+  nextOf,
+  type Decision,
+  type DecisionEvent,
+  type Deed,
+  type Observe,
+  type Refusal,
+  type Step,
+  type StepResult,
+} from '../src/contract/decision.ts';
+import type { Logger } from '../src/contract/logger.ts';
+import type { ResourceRef } from '../src/contract/resource.ts';
+import type { StepInput } from '../src/contract/run.ts';
+import { isOf, type ApiError } from '../src/kubernetes/errors.ts';
+import { atTheEdge } from './edge.ts';
+import { regardingNamespace, type Recorder, type Regarding } from './events.ts';
+import type { Execution, Known, Memory } from './memory.ts';
+import { Superseding } from './superseding.ts';
+
+/** How often a step observes again at once after a conflict; then Temporal's backoff takes over. */
+const CONFLICTS_MAX = 4;
+/** More than any controller asks to observe one after the other. */
+const LOOKS_MAX = 20;
+
+/** What a step is performed with, besides the decision and the observation. */
+export interface StepContext {
+  readonly ref: ResourceRef;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Aborted once a newer step of the same resource waits for this one to end. */
+  readonly superseded: AbortSignal;
+  /** Of an earlier attempt of the step that was refused last. */
+  readonly refusal?: Refusal | undefined;
+}
+
+/** A step that was performed, all of it or as far as it came. */
+export interface Performed<O> {
+  /** What is known now: the observation before, with the server's answers folded in. */
+  readonly observation: O;
+  readonly did: readonly Deed[];
+  /** Besides the event of the decision, or in its stead. */
+  readonly event?: DecisionEvent;
+  /**
+   * The server refused. Where nothing was done and the next decision is the same step again, the activity fails with
+   * this, so that Temporal retries it with backoff; where it is another one, such as to report the refusal, that comes
+   * first.
+   */
+  readonly refusal?: ApiError | undefined;
+}
+
+/**
+ * The impure half of a controller: how its resources are observed, and how its steps are performed.
+ *
+ * @typeParam O what `decide` is asked with
+ * @typeParam S the steps
+ * @typeParam L what `decide` may ask to observe besides
+ */
+export interface Reconciler<O, S extends Step, L extends Observe = Observe> {
+  readonly controller: Pick<Controller<unknown, unknown, O, S, L>, 'steps' | 'decide'> & {
+    readonly primary: { readonly type: ResourceType };
+  };
+  /** Reads the live state of all that decisions are made from. @throws ApiError */
+  observe(context: StepContext): Promise<O>;
+  /** Reads what a decision asked for besides; undefined: everything is observed again. @throws ApiError */
+  look?(asked: L, observation: O, context: StepContext): Promise<O>;
+  /**
+   * Makes a watcher's view as good as live for this step, with as few reads as that takes: none where the step's
+   * first write fails unless the resource is the one that the watcher saw. Undefined: everything is observed, and
+   * decided again.
+   *
+   * @throws ApiError
+   */
+  confirm?(step: S, view: O, context: StepContext): Promise<O | undefined>;
+  /** What is known, with a refusal that another process has met. Only where `decide` considers refusals. */
+  withRefusal?(observation: O, refusal: Refusal): O;
+  /** Performs one step. Safe to repeat. @throws ApiError */
+  perform(step: S, observation: O, context: StepContext): Promise<Performed<O>>;
+}
+
+export interface ReconcileDependencies {
+  readonly memory: Memory;
+  readonly recorder: Recorder;
+  readonly log: Logger;
+}
+
+export type StepActivity = (input: StepInput) => Promise<StepResult>;
+export type StepActivities = Readonly<Record<string, StepActivity>>;
+
+/** The step activities of one controller by their names, with `observe` among them. */
+export function stepActivities<O, S extends Step, L extends Observe>(
+  reconciler: Reconciler<O, S, L>,
+  { memory, recorder, log }: ReconcileDependencies,
+): StepActivities {
+  const regarding = kindOf(reconciler.controller.primary.type);
+  const superseding = new Superseding();
+  const activity = (name: string): StepActivity => {
+    return ({ ref, changes, refusal }) =>
+      atTheEdge({ log, recorder, regarding }, ref, (runLog) =>
+        superseding.run(ref.uid, async (superseded) => {
+          const { workflowId = '', runId = ref.uid } = activityInfo().workflowExecution ?? {};
+          const execution: Execution = { workflowId, runId, changes };
+          const run = new StepRun(reconciler, { ref, now: Date.now, superseded, refusal });
+          const end = await run.perform(name, memory.take(execution) as Known<O> | undefined);
+          // What was known before a rest says nothing about what happens meanwhile.
+          if (isRest(end.next)) memory.rest(execution);
+          else if (end.known !== undefined) memory.keep(execution, end.known);
+          for (const { about, ...event } of end.events)
+            recorder.record(ref, about === 'namespace' ? regardingNamespace(ref) : regarding, event, runLog);
+          return { did: end.did, next: end.next, ...(end.refusal && { refusal: end.refusal }) };
+        }),
+      );
+  };
+  const names = ['observe', ...reconciler.controller.steps];
+  return Object.fromEntries(names.map((name) => [name, activity(name)]));
+}
+
+/** Some steps of several controllers have one name, such as `updateStatus`: the resource says whose it is. */
+export function dispatching(byController: Readonly<Record<string, StepActivities>>): StepActivities {
+  const names = new Set(Object.values(byController).flatMap((activities) => Object.keys(activities)));
+  const dispatch =
+    (name: string) =>
+    async (input: StepInput): Promise<StepResult> => {
+      const { controller } = input.ref;
+      const activity = byController[controller]?.[name];
+      if (activity === undefined) throw new Error(`controller ${controller} has no step ${name}`);
+      return await activity(input);
+    };
+  return Object.fromEntries([...names].map((name) => [name, dispatch(name)]));
+}
+
+function kindOf({ group, version, kind }: ResourceType): Regarding {
+  return { apiVersion: group === '' ? version : `${group}/${version}`, kind };
+}
+
+/** What came of one step activity. */
+export interface StepEnd<O> extends StepResult {
+  /** For the step that follows; undefined: it has to observe. */
+  readonly known: Known<O> | undefined;
+  readonly events: readonly DecisionEvent[];
+}
+
+interface Decided<O, S extends Step, L extends Observe> {
+  readonly known: Known<O>;
+  readonly decision: Decision<S, L>;
+}
+
+/**
+ * One step activity of any controller: observes, unless that is known; decides; performs the step that it is named
+ * after, if that is what was decided; decides again, to say what comes next.
+ */
+export class StepRun<O, S extends Step, L extends Observe> {
+  readonly #reconciler: Reconciler<O, S, L>;
+  readonly #context: StepContext;
+
+  constructor(reconciler: Reconciler<O, S, L>, context: StepContext) {
+    this.#reconciler = reconciler;
+    this.#context = context;
+  }
+
+  /**
+   * @param name of the step, or `observe`: then nothing is written
+   * @throws ApiError
+   */
+  async perform(name: string, from: Known<O> | undefined): Promise<StepEnd<O>> {
+    let known = from;
+    for (let conflicts = 0; ;) {
+      try {
+        const decided = await this.#decide(known ?? (await this.#observe()));
+        const { decision } = decided;
+        if (!isStep(decision) || decision.do !== name) return endWith(decided, []);
+        if (decided.known.source === 'live') return await this.#perform(decision, decided.known.observation);
+        known = await this.#confirmed(decision, decided.known.observation);
+      } catch (error) {
+        if (!isStale(error) || (conflicts += 1) > CONFLICTS_MAX) throw error;
+        known = undefined;
+      }
+    }
+  }
+
+  async #observe(): Promise<Known<O>> {
+    const { refusal } = this.#context;
+    const observation = await this.#reconciler.observe(this.#context);
+    const known = refusal && this.#reconciler.withRefusal?.(observation, refusal);
+    return { observation: known ?? observation, source: 'live' };
+  }
+
+  /** Observes what the decision asks for until it is a step or a rest. */
+  async #decide(from: Known<O>): Promise<Decided<O, S, L>> {
+    const { controller } = this.#reconciler;
+    let known = from;
+    for (let looks = 0; looks < LOOKS_MAX; looks += 1) {
+      const decision = controller.decide(known.observation, this.#context.now());
+      if (!isObserve(decision)) return { known, decision };
+      known = await this.#look(decision, known);
+    }
+    throw new Error(`nothing could be decided after ${LOOKS_MAX} observations`);
+  }
+
+  async #look(asked: L, { observation, source }: Known<O>): Promise<Known<O>> {
+    const seen = await this.#reconciler.look?.(asked, observation, this.#context);
+    return seen === undefined ? this.#observe() : { observation: seen, source };
+  }
+
+  /** What is known is the watcher's alone: it is made as good as live, and decided on again. */
+  async #confirmed(step: S, view: O): Promise<Known<O>> {
+    const observation = await this.#reconciler.confirm?.(step, view, this.#context);
+    return observation === undefined ? this.#observe() : { observation, source: 'live' };
+  }
+
+  async #perform(step: S, observation: O): Promise<StepEnd<O>> {
+    const performed = await this.#reconciler.perform(step, observation, this.#context);
+    const events = [step.event, performed.event].filter((event) => event !== undefined);
+    const { did, refusal } = performed;
+    let decided: Decided<O, S, L>;
+    try {
+      decided = await this.#decide({ observation: performed.observation, source: 'live' });
+    } catch (error) {
+      if (did.length === 0) throw refusal ?? error;
+      // The write is made: that it failed to look around afterwards must not hide it.
+      return { did, next: lookAgain(error), known: undefined, events };
+    }
+    if (refusal === undefined) return endWith(decided, did, events);
+    // Refused again: Temporal retries the step, with backoff. What it has done by then is a step forward.
+    if (decided.decision.do === step.do && did.length === 0) throw refusal;
+    return { ...endWith(decided, did, events), refusal: refusalIn(refusal) };
+  }
+}
+
+function endWith<O, S extends Step, L extends Observe>(
+  { known, decision }: Decided<O, S, L>,
+  did: readonly Deed[],
+  events: readonly DecisionEvent[] = [],
+): StepEnd<O> {
+  // The event of a step belongs to when it is done.
+  const ofRest = isRest(decision) && decision.event !== undefined ? [decision.event] : [];
+  return { did, next: nextOf(decision), known, events: [...events, ...ofRest] };
+}
+
+function refusalIn({ classification, message }: ApiError): Refusal {
+  const isOther = classification === 'access-denied' || classification === 'namespace-terminating';
+  return { because: isOther ? classification : 'refused', message };
+}
+
+function lookAgain(error: unknown): Observe {
+  const why = error instanceof Error ? error.message : String(error);
+  return { do: 'observe', because: `the next step could not be determined: ${why}` };
+}
+
+/** A target that is not there is as much a changed world as one that somebody else wrote. */
+function isStale(error: unknown): boolean {
+  return isOf(error, 'conflict', 'already-exists', 'not-found');
+}

@@ -1,0 +1,129 @@
+import { Client } from '@temporalio/client';
+import { aborted } from '../src/aborted.ts';
+import type { Config } from '../src/config/config.ts';
+import { chosenControllers } from '../src/config/controllers.ts';
+import { createKubernetesClient, type KubernetesClient } from '../src/kubernetes/client.ts';
+import type { LocalRequest } from '../src/local-stack.ts';
+import { dataConverterFor } from '../src/temporal/data-converter.ts';
+import { applyCustomResources, type CustomResources } from './custom-resources.ts';
+import { ServerFailed } from './guarded-servers.ts';
+import { howToRemoveSamples, nextSteps, whereThingsAre } from './next-steps.ts';
+import { operatorArguments, operatorEnvironment, startInStack, stopInStack, untilReady } from './operator.ts';
+import { preferFreePort } from './ports.ts';
+import { lastLines } from './program-output.ts';
+import { runSamples } from './samples.ts';
+import { layoutOf, saveLogs } from './stack-folder.ts';
+import { connectTo, startSurroundings, type Surroundings } from './surroundings.ts';
+import { liveTable } from './table.ts';
+
+/**
+ * The command `local`: servers, the operator, the samples; then it stays until the signal. Says on stdout
+ * what goes on, and on stderr what went wrong. Leaves neither processes nor files.
+ *
+ * @returns the program's exit code: 0 where it was asked to end, or the samples converged and that was all
+ */
+export async function runLocal(request: LocalRequest): Promise<number> {
+  const { config, signal } = request;
+  let surroundings: Surroundings | undefined;
+  try {
+    surroundings = await startSurroundings({ config, output: process.stdout, say, signal });
+    await stay({ ...request, surroundings });
+    return 0;
+  } catch (error) {
+    if (signal.aborted) return config.local.exitWhenConverged ? 1 : 0;
+    await complain(error, surroundings);
+    return 1;
+  } finally {
+    if (surroundings !== undefined) await end(surroundings, config);
+  }
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+/** What was asked for, once its servers run. */
+interface Running extends LocalRequest {
+  readonly surroundings: Surroundings;
+}
+
+async function stay(running: Running): Promise<void> {
+  const { over } = running.surroundings.stack;
+  const signal = AbortSignal.any([running.signal, over]);
+  try {
+    await serve({ ...running, signal });
+  } catch (error) {
+    // What was interrupted says only that it was aborted.
+    over.throwIfAborted();
+    throw error;
+  }
+}
+
+async function serve(running: Running): Promise<void> {
+  const { config, signal, surroundings } = running;
+  const cluster = createKubernetesClient(surroundings.cluster.kubeConfig);
+  try {
+    say(CUSTOM_RESOURCES_WORDS[await applyCustomResources(cluster, signal)]);
+    await operate(running);
+    await converge(running, cluster);
+  } finally {
+    await cluster.close();
+  }
+  if (config.local.exitWhenConverged) return;
+  nextSteps(surroundings, config.roleBinding.prefix).forEach(say);
+  await aborted(signal);
+  signal.throwIfAborted();
+}
+
+const CUSTOM_RESOURCES_WORDS: Readonly<Record<CustomResources, string>> = {
+  applied: 'applied the custom resource definitions of PodSet and Xxx (deploy/crd)',
+  'there already':
+    'the custom resource definitions of PodSet and Xxx are there already; you may not apply them',
+};
+
+async function operate({ config, signal, program, surroundings }: Running): Promise<void> {
+  const { health, metrics } = config;
+  const healthPort = await preferFreePort(health.address === 'off' ? USUAL_HEALTH_PORT : health.address.port);
+  const metricsPort = metrics.address === 'off' ? undefined : await preferFreePort(metrics.address.port);
+  const args = operatorArguments({ config, healthPort, metricsPort });
+  const env = await operatorEnvironment(config, surroundings);
+  const launch = { program, args, env, healthPort };
+  await startInStack(surroundings.stack, launch);
+  await untilReady(launch, signal);
+  say('the operator is ready');
+  whereThingsAre(surroundings).forEach(say);
+}
+
+const USUAL_HEALTH_PORT = 9098;
+
+async function converge(running: Running, cluster: KubernetesClient): Promise<void> {
+  const { config, signal, surroundings } = running;
+  const dataConverter = await dataConverterFor(config.encryption.keysFile);
+  const connection = await connectTo(surroundings, config);
+  const temporal = new Client({ connection, namespace: config.temporal.namespace, dataConverter });
+  const controllers = chosenControllers(config);
+  try {
+    await runSamples({ cluster, temporal, controllers, table: liveTable(process.stdout), say, signal });
+  } finally {
+    await connection.close();
+  }
+}
+
+async function complain(error: unknown, surroundings: Surroundings | undefined): Promise<void> {
+  const message = error instanceof Error ? error.message : String(error);
+  process.stderr.write(`durable-operator: ${message}\n`);
+  if (surroundings === undefined) return;
+  const { stack } = surroundings;
+  const program = error instanceof ServerFailed ? error.server : 'operator';
+  process.stderr.write(`The last lines of its log:\n${await lastLines(stack.logOf(program), 10)}\n`);
+  process.stderr.write(`All logs are in ${await saveLogs(layoutOf(stack.dir))}\n`);
+}
+
+async function end(surroundings: Surroundings, { local }: Config): Promise<void> {
+  const { stack, cluster } = surroundings;
+  say('');
+  await stopInStack(stack);
+  await stack.stop();
+  say(`stopped everything, and removed ${stack.dir}`);
+  if (local.kubernetesGiven) say(howToRemoveSamples(cluster.kubeconfigFile));
+}

@@ -1,0 +1,85 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseAllDocuments } from 'yaml';
+import { z } from 'zod';
+import type { KubernetesObject } from '../src/contract/object.ts';
+import type { KubernetesClient } from '../src/kubernetes/client.ts';
+import { resourcePath, type ResourceType } from '../src/kubernetes/paths.ts';
+
+const Manifest = z.looseObject({
+  apiVersion: z.string(),
+  kind: z.string(),
+  metadata: z.looseObject({ name: z.string(), namespace: z.string().optional() }),
+});
+
+/** A Kubernetes object as a file describes it. */
+export type Manifest = z.infer<typeof Manifest>;
+
+/** A manifest as the API server has it. */
+export interface AppliedManifest {
+  readonly type: ResourceType;
+  readonly manifest: Manifest;
+  readonly object: KubernetesObject;
+  /** By the clock of `performance`. */
+  readonly appliedAtMs: number;
+}
+
+/** Every object in the folder's YAML files; those that others live in come first. */
+export async function readManifests(folder: string): Promise<Manifest[]> {
+  const files = (await readdir(folder)).filter((file) => file.endsWith('.yaml')).sort();
+  const texts = await Promise.all(files.map((file) => readFile(join(folder, file), 'utf8')));
+  const manifests = texts.flatMap((text) =>
+    parseAllDocuments(text).map((document): Manifest => Manifest.parse(document.toJS())),
+  );
+  return manifests.sort((a, b) => rank(a) - rank(b));
+}
+
+const FIRST_KINDS = ['CustomResourceDefinition', 'Namespace'];
+
+function rank({ kind }: Manifest): number {
+  const position = FIRST_KINDS.indexOf(kind);
+  return position === -1 ? FIRST_KINDS.length : position;
+}
+
+/**
+ * Creates or changes the object by server-side apply. Safe to repeat; it takes no field from anybody else.
+ *
+ * @throws ApiError
+ */
+export async function applyManifest(
+  client: KubernetesClient,
+  manifest: Manifest,
+  fieldManager: string,
+): Promise<AppliedManifest> {
+  const type = await typeOf(client, manifest);
+  const { name, namespace } = manifest.metadata;
+  const appliedAtMs = performance.now();
+  const object = await client.request<KubernetesObject>({
+    method: 'PATCH',
+    path: resourcePath(type, { name, namespace }),
+    query: { fieldManager },
+    body: manifest,
+    contentType: 'application/apply-patch+yaml',
+  });
+  return { type, manifest, object, appliedAtMs };
+}
+
+/** What the API server calls the collection of this kind: a manifest does not say. */
+async function typeOf(client: KubernetesClient, { apiVersion, kind }: Manifest): Promise<ResourceType> {
+  const [version = '', group = ''] = apiVersion.split('/').reverse();
+  const resources = await resourcesIn(client, { group, version });
+  const found = resources.find((resource) => resource.kind === kind && !resource.name.includes('/'));
+  if (found === undefined) throw new Error(`the API server does not know ${apiVersion} ${kind}`);
+  return { group, version, plural: found.name };
+}
+
+const ApiResources = z.object({ resources: z.array(z.object({ name: z.string(), kind: z.string() })) });
+
+/** What the API server says that it has in a version of an API group. @throws ApiError: `api-missing` where it has none */
+export async function resourcesIn(
+  client: KubernetesClient,
+  { group, version }: Omit<ResourceType, 'plural'>,
+): Promise<{ name: string; kind: string }[]> {
+  const path = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
+  return ApiResources.parse(await client.request({ method: 'GET', path })).resources;
+}

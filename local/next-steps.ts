@@ -1,0 +1,79 @@
+import type { Surroundings } from './surroundings.ts';
+
+/** Where people find the servers. */
+export interface Addresses {
+  readonly cluster: Omit<Surroundings['cluster'], 'kubeConfig'>;
+  readonly temporal: Surroundings['temporal'];
+}
+
+/** Where to look, as lines for the terminal. */
+export function whereThingsAre({ stack, cluster, temporal }: Surroundings): string[] {
+  return [
+    '',
+    `  Temporal UI  ${temporal.uiUrl === undefined ? `that of ${temporal.address}` : workflowsPage(temporal)}`,
+    `  Temporal     ${temporal.address}, namespace ${temporal.namespace}`,
+    `  kubeconfig   ${cluster.kubeconfigFile ?? 'the one that kubectl uses'}`,
+    `  logs         ${stack.logOf('operator')}, and of the servers beside it`,
+    '',
+  ];
+}
+
+/** The list of runs, the newest first. */
+function workflowsPage({ uiUrl, namespace }: Surroundings['temporal']): string {
+  return `${uiUrl ?? ''}/namespaces/${namespace}/workflows`;
+}
+
+/** What a newcomer may want to try, as lines for the terminal: commands that can be pasted. */
+export function nextSteps({ cluster, temporal }: Addresses, roleBindingPrefix: string): string[] {
+  return [
+    '',
+    'All samples have converged. The local stack runs until Ctrl-C; try in another terminal:',
+    '',
+    ...shellPreparation(cluster),
+    '  # without its annotation, the pod loses its label',
+    '  kubectl annotate pod my-nginx padok.fr/add-pod-name-label-',
+    '  kubectl get pod my-nginx --show-labels',
+    '',
+    '  # deleted, the role binding is put back',
+    `  kubectl delete rolebinding ${roleBindingPrefix}team-1 --namespace team-1`,
+    `  kubectl wait --for=create rolebinding/${roleBindingPrefix}team-1 --namespace team-1`,
+    '',
+    '  # a new namespace gets one of its own',
+    '  kubectl create namespace team-2',
+    `  kubectl wait --for=create rolebinding/${roleBindingPrefix}team-2 --namespace team-2`,
+    '',
+    '  # three Pods become five',
+    '  kubectl scale podset podset-sample --replicas=5',
+    "  kubectl wait podset podset-sample --for=jsonpath='{.status.readyReplicas}'=5",
+    '  kubectl get pods --selector app=podset-sample',
+    '',
+    '  # what was built, and on which node; deleted, it goes once the binary is removed there',
+    '  kubectl get xxx xxx-sample --output wide',
+    "  kubectl get xxx xxx-sample --output jsonpath='{.status.artifacts}'",
+    '  kubectl delete xxx xxx-sample',
+    '',
+    ...(temporal.uiUrl === undefined
+      ? ['Each change is a run in the Temporal UI.']
+      : ['Each change is a run in the Temporal UI:', `  ${workflowsPage(temporal)}`]),
+    'docs/reading-the-temporal-ui.md says how to read it.',
+  ];
+}
+
+function shellPreparation({ kubectl, kubeconfigFile }: Addresses['cluster']): string[] {
+  const lines = [
+    ...(kubeconfigFile === undefined ? [] : [`  export KUBECONFIG=${shellWord(kubeconfigFile)}`]),
+    ...(kubectl === 'kubectl' ? [] : [`  alias kubectl=${shellWord(kubectl)}`]),
+  ];
+  return lines.length === 0 ? [] : [...lines, ''];
+}
+
+/** What stays where the cluster is somebody's own. */
+export function howToRemoveSamples(kubeconfigFile: string | undefined): string {
+  const kubeconfig = kubeconfigFile === undefined ? '' : `KUBECONFIG=${shellWord(kubeconfigFile)} `;
+  return `the custom resource definitions and the samples stay on the cluster; this removes the samples, the Xxx only while an operator runs (it removes what was built): ${kubeconfig}kubectl delete -f deploy/samples`;
+}
+
+/** As the shell reads it back. */
+function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}

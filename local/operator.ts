@@ -1,0 +1,156 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as pause } from 'node:timers/promises';
+import { argumentsFor, type Config } from '../src/config/config.ts';
+import { LOOPBACK } from './stack-folder.ts';
+import type { Stack } from './stack.ts';
+import type { Surroundings } from './surroundings.ts';
+
+/**
+ * Node takes as much memory as the machine has to spare before it cleans up; an operator needs little. The image
+ * gives the same flags.
+ */
+export const MEMORY_FLAGS: readonly string[] = ['--max-old-space-size=256', '--max-semi-space-size=2'];
+
+/** How an operator is started, as a process of its own. */
+export interface OperatorLaunch {
+  /** Its main module: `src/main.ts`, or what the build makes of it. */
+  readonly program: string;
+  /** The command, such as `run`, and its flags but `--health-addr`. */
+  readonly args: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+  /** At 127.0.0.1, for `/healthz` and `/readyz`. */
+  readonly healthPort: number;
+}
+
+export interface OperatorProcess {
+  readonly pid: number;
+  /** Aborted once it has ended, whoever ended it. */
+  readonly ended: AbortSignal;
+  /** @returns its exit code, or null where the signal ended it */
+  readonly end: (signal: NodeJS.Signals) => Promise<number | null>;
+}
+
+/** The operator ended, or did not get ready. */
+export class OperatorFailed extends Error {
+  override readonly name = 'OperatorFailed';
+}
+
+/** Starts the operator as a child of this process; `untilReady` says when it works. */
+export function spawnOperator(launch: OperatorLaunch, onLine: (line: string) => void): OperatorProcess {
+  const child = spawn(process.execPath, nodeArguments(launch), {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: launch.env,
+  });
+  const { pid } = child;
+  if (pid === undefined) throw new OperatorFailed(`${launch.program} could not be started`);
+  for (const input of [child.stdout, child.stderr]) createInterface({ input }).on('line', onLine);
+  const ending = new AbortController();
+  const exited = once(child, 'exit').then(() => ending.abort(new OperatorFailed('the operator ended')));
+  const end = async (signal: NodeJS.Signals) => {
+    child.kill(signal);
+    await exited;
+    return child.exitCode;
+  };
+  return { pid, ended: ending.signal, end };
+}
+
+const OPERATOR = 'operator';
+/** Shutdown must fit into the 10 s that a Pod is given. */
+const GRACE_MS = 12_000;
+
+/** Starts the operator so that it ends with the stack, whatever ends that. Its log is the stack's `operator`. */
+export function startInStack(stack: Stack, launch: OperatorLaunch): Promise<void> {
+  return stack.startCompanion({
+    name: OPERATOR,
+    command: process.execPath,
+    args: nodeArguments(launch),
+    env: launch.env,
+    cwd: process.cwd(),
+    graceMs: GRACE_MS,
+  });
+}
+
+export function stopInStack(stack: Stack): Promise<void> {
+  return stack.stopServer(OPERATOR);
+}
+
+function nodeArguments({ program, args, healthPort }: OperatorLaunch): string[] {
+  return [...MEMORY_FLAGS, program, ...args, `--health-addr=127.0.0.1:${healthPort}`];
+}
+
+const READY_WITHIN_MS = 60_000;
+const INTERVAL_MS = 50;
+
+/** @throws OperatorFailed after 60 s, or the signal's reason */
+export async function untilReady({ healthPort }: OperatorLaunch, signal: AbortSignal): Promise<void> {
+  const deadline = performance.now() + READY_WITHIN_MS;
+  for (;;) {
+    signal.throwIfAborted();
+    const { status, body } = await readiness(healthPort).catch(() => NO_ANSWER);
+    if (status === 200) return;
+    if (performance.now() > deadline) {
+      throw new OperatorFailed(`the operator is not ready after ${READY_WITHIN_MS / 1000} s: ${body.trim()}`);
+    }
+    await pause(INTERVAL_MS);
+  }
+}
+
+const NO_ANSWER = { status: undefined, body: 'it does not answer' };
+
+/** What `/readyz` says. */
+export async function readiness(healthPort: number): Promise<{ status: number; body: string }> {
+  const url = `http://127.0.0.1:${healthPort}/readyz`;
+  const answer = await fetch(url, { signal: AbortSignal.timeout(5000) });
+  return { status: answer.status, body: await answer.text() };
+}
+
+/** What was given to `local` holds for its operator, except for what `local` itself decides. */
+export function operatorArguments({ config, healthPort, metricsPort }: Addressed): string[] {
+  const metrics = metricsPort === undefined ? 'off' : { host: LOOPBACK, port: metricsPort };
+  return argumentsFor('run', {
+    ...config,
+    health: { address: { host: LOOPBACK, port: healthPort } },
+    metrics: { ...config.metrics, address: metrics },
+    log: { ...config.log, format: 'json' },
+  });
+}
+
+interface Addressed {
+  readonly config: Config;
+  readonly healthPort: number;
+  /** Undefined: no metrics. */
+  readonly metricsPort: number | undefined;
+}
+
+/** Nothing of whoever starts it but the PATH and HOME. */
+export function bareEnvironment(temporalAddress: string): NodeJS.ProcessEnv {
+  return { PATH: process.env['PATH'], HOME: process.env['HOME'], TEMPORAL_ADDRESS: temporalAddress };
+}
+
+/** This process's own, with the cluster and the Temporal server that `local` uses. */
+export async function operatorEnvironment(
+  config: Config,
+  surroundings: Surroundings,
+): Promise<NodeJS.ProcessEnv> {
+  const {
+    cluster: { kubeconfigFile },
+    temporal,
+    stack,
+  } = surroundings;
+  const cluster = kubeconfigFile === undefined ? {} : { DURABLE_OPERATOR_KUBECONFIG: kubeconfigFile };
+  if (config.local.temporalGiven) return { ...process.env, ...cluster };
+  // The default file may hold a profile with credentials; without any file named, it would be read.
+  const profiles = join(stack.dir, 'temporal.toml');
+  await writeFile(profiles, '[profile.default]\n');
+  const server = { TEMPORAL_ADDRESS: temporal.address, TEMPORAL_CONFIG_FILE: profiles };
+  return { ...withoutTemporal(process.env), ...cluster, ...server };
+}
+
+/** A person's own profile and credentials are not for a server that we started. */
+function withoutTemporal(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('TEMPORAL_')));
+}

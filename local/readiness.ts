@@ -1,0 +1,147 @@
+import { readFile } from 'node:fs/promises';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Agent, request } from 'undici';
+import { z } from 'zod';
+import { unreachable } from '../src/contract/unreachable.ts';
+import { createKubernetesClient, type KubernetesClient } from '../src/kubernetes/client.ts';
+import { loadKubeConfig } from '../src/kubernetes/config.ts';
+import { ADMIN } from './cluster-files.ts';
+import { ServerFailed, type GuardedServers } from './guarded-servers.ts';
+import { isListening } from './ports.ts';
+import type { ServerName } from './server-pins.ts';
+import { apiServerUrl, etcdUrl, LOOPBACK, type StackLayout, type StackPorts } from './stack-folder.ts';
+
+/** The servers that are waited for, and where they are. */
+export interface Starting {
+  readonly layout: StackLayout;
+  readonly ports: StackPorts;
+  readonly servers: GuardedServers;
+}
+
+/**
+ * Resolves when others can use the server, and not only when it runs.
+ *
+ * @throws ServerFailed after 60 s, or as soon as any server of the stack has ended
+ */
+export async function serverReady(name: ServerName, starting: Starting): Promise<void> {
+  const { layout, ports, servers } = starting;
+  const until = (probe: Probe) => waitUntil({ name, servers }, probe);
+  switch (name) {
+    case 'etcd':
+      return until(() => etcdIsHealthy(ports));
+    case 'kube-apiserver':
+      return until(() => apiServerIsReady(layout, ports));
+    case 'kube-controller-manager':
+      return asAdmin(layout, (client) => until(() => defaultServiceAccountExists(client)));
+    case 'kube-scheduler':
+      return; // it has nothing to show before there are pods
+    case 'kwok':
+      return asAdmin(layout, (client) => until(() => nodesTakePods(client)));
+    case 'temporal':
+      // gRPC waits a second and more after a refused connection: ask only when somebody listens.
+      await until(() => isListening(ports.temporal));
+      return temporalServes(ports, until);
+    default:
+      unreachable(name);
+  }
+}
+
+/** Asks the API server as the user who may do everything. */
+export async function asAdmin<T>(
+  layout: StackLayout,
+  ask: (client: KubernetesClient) => Promise<T>,
+): Promise<T> {
+  const client = createKubernetesClient(loadKubeConfig({ kubeconfig: layout.kubeconfig(ADMIN), env: {} }));
+  try {
+    return await ask(client);
+  } finally {
+    await client.close();
+  }
+}
+
+const TIMEOUT_MS = 60_000;
+const REQUEST_MS = 2000;
+const INTERVAL_MS = 50;
+
+/** True when what is waited for is there; a rejection counts as not yet. */
+type Probe = () => Promise<boolean>;
+
+async function waitUntil(
+  { name, servers }: { readonly name: ServerName; readonly servers: GuardedServers },
+  probe: Probe,
+): Promise<void> {
+  const deadline = performance.now() + TIMEOUT_MS;
+  while (!(await probe().catch(() => false))) {
+    servers.over.throwIfAborted();
+    if (performance.now() > deadline) {
+      throw new ServerFailed(name, `was not ready within ${TIMEOUT_MS / 1000} s`);
+    }
+    await pause(INTERVAL_MS);
+  }
+}
+
+const EtcdHealth = z.object({ health: z.literal('true') });
+
+async function etcdIsHealthy(ports: StackPorts): Promise<boolean> {
+  const answer = await fetch(`${etcdUrl(ports)}/health`, { signal: AbortSignal.timeout(REQUEST_MS) });
+  return EtcdHealth.safeParse(await answer.json()).success;
+}
+
+/** Whoever asks may know; the kubeconfigs are written only when this is true. */
+async function apiServerIsReady(layout: StackLayout, ports: StackPorts): Promise<boolean> {
+  const ca = await readFile(layout.authority, 'utf8');
+  const dispatcher = new Agent({ connect: { ca } });
+  try {
+    const answer = await request(`${apiServerUrl(ports)}/readyz`, { dispatcher, headersTimeout: REQUEST_MS });
+    return answer.statusCode === 200;
+  } finally {
+    await dispatcher.destroy();
+  }
+}
+
+/** Pods are refused until the controller manager has made the service account that they run as. */
+async function defaultServiceAccountExists(client: KubernetesClient): Promise<boolean> {
+  await client.request({ method: 'GET', path: '/api/v1/namespaces/default/serviceaccounts/default' });
+  return true;
+}
+
+const Nodes = z.object({
+  items: z.array(
+    z.object({
+      spec: z.object({ taints: z.array(z.unknown()).default([]) }),
+      status: z.object({
+        conditions: z.array(z.object({ type: z.string(), status: z.string() })).default([]),
+      }),
+    }),
+  ),
+});
+
+/** Ready, and without the taint that keeps pods away until the controller manager has seen that. */
+async function nodesTakePods(client: KubernetesClient): Promise<boolean> {
+  const { items } = Nodes.parse(await client.request({ method: 'GET', path: '/api/v1/nodes' }));
+  return items.every(
+    ({ spec, status }) =>
+      spec.taints.length === 0 &&
+      status.conditions.some(({ type, status: value }) => type === 'Ready' && value === 'True'),
+  );
+}
+
+const FRONTEND = 'temporal.api.workflowservice.v1.WorkflowService';
+// grpc.health.v1.HealthCheckResponse.ServingStatus
+const SERVING = 1;
+
+/** Resolves when Temporal's frontend says that it serves, and knows the namespace `default`. */
+async function temporalServes(ports: StackPorts, until: (probe: Probe) => Promise<void>): Promise<void> {
+  const { Connection } = await import('@temporalio/client');
+  const connection = Connection.lazy({ address: `${LOOPBACK}:${ports.temporal}` });
+  const serves = async () => {
+    const status: number = (await connection.healthService.check({ service: FRONTEND })).status;
+    await connection.workflowService.describeNamespace({ namespace: 'default' });
+    return status === SERVING;
+  };
+  try {
+    await until(() => connection.withDeadline(Date.now() + REQUEST_MS, serves));
+  } finally {
+    await connection.close();
+  }
+}

@@ -1,0 +1,181 @@
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { WorkflowNotFoundError, type Client } from '@temporalio/client';
+import type { Controller } from '../src/contract/controller.ts';
+import type { KubernetesList, KubernetesObject } from '../src/contract/object.ts';
+import { workflowIdFor, type ResourceRef } from '../src/contract/resource.ts';
+import { keyOf } from '../src/controllers/kinds.ts';
+import type { KubernetesClient } from '../src/kubernetes/client.ts';
+import { resourcePath } from '../src/kubernetes/paths.ts';
+import { applyManifest, readManifests, type AppliedManifest, type Manifest } from './manifests.ts';
+import type { LiveTable, SampleRow } from './table.ts';
+
+export const SAMPLES = join(import.meta.dirname, '../deploy/samples');
+
+export interface SampleRun {
+  readonly cluster: KubernetesClient;
+  readonly temporal: Client;
+  readonly controllers: readonly Controller[];
+  readonly table: LiveTable;
+  readonly say: (line: string) => void;
+  readonly signal: AbortSignal;
+}
+
+/** A sample did not converge within three minutes. The message says which, and what its workflow does. */
+export class NotConverged extends Error {
+  override readonly name = 'NotConverged';
+}
+
+const FIELD_MANAGER = 'durable-operator-samples';
+const WITHIN_MS = 180_000;
+const INTERVAL_MS = 50;
+
+/**
+ * Applies the samples, in the order in which they need each other, and shows them until every one has converged.
+ *
+ * @throws NotConverged, ApiError, or the signal's reason
+ */
+export async function runSamples(run: SampleRun): Promise<void> {
+  const applied: AppliedManifest[] = [];
+  for (const manifest of await readManifests(SAMPLES)) {
+    applied.push(await applyManifest(run.cluster, manifest, FIELD_MANAGER));
+  }
+  run.say(`applied ${applied.map(({ manifest }) => sampleName(manifest)).join(', ')} (deploy/samples)`);
+  try {
+    await untilConverged(awaitedSamples(applied, run.controllers), run);
+  } finally {
+    run.table.end();
+  }
+}
+
+/** `Pod default/my-nginx` */
+export function sampleName({ kind, metadata: { name, namespace } }: Manifest): string {
+  return `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`;
+}
+
+async function untilConverged(awaited: readonly AwaitedSample[], run: SampleRun): Promise<void> {
+  const deadline = performance.now() + WITHIN_MS;
+  let rows: readonly SampleRow[] = [];
+  for (;;) {
+    rows = await Promise.all(awaited.map((each, index) => rowOf(each, rows[index], run)));
+    run.table.show(rows);
+    if (rows.every(({ state }) => state === 'converged')) return;
+    if (performance.now() > deadline) throw notConverged(rows);
+    await pause(INTERVAL_MS, undefined, { signal: run.signal });
+  }
+}
+
+function notConverged(rows: readonly SampleRow[]): NotConverged {
+  const waiting = rows.filter(({ state }) => state === 'waiting');
+  const which = waiting.map(({ resource, workflow }) => `${resource} (workflow ${workflow})`);
+  return new NotConverged(`not converged within ${WITHIN_MS / 1000} s: ${which.join(', ')}`);
+}
+
+/** A sample that a controller is to bring to its desired state. */
+interface AwaitedSample {
+  readonly controller: Controller;
+  readonly ref: ResourceRef;
+  readonly sample: AppliedManifest;
+}
+
+/** Pairs the samples with the controllers that they are for; a sample may only serve to show another. */
+function awaitedSamples(
+  samples: readonly AppliedManifest[],
+  controllers: readonly Controller[],
+): AwaitedSample[] {
+  return samples.flatMap((sample) =>
+    controllers
+      .filter(({ primary }) => resourcePath(primary.type) === resourcePath(sample.type))
+      .map((controller) => ({ controller, sample, ref: refOf(controller, sample.object) })),
+  );
+}
+
+function refOf(controller: Controller, { metadata }: KubernetesObject): ResourceRef {
+  const { name, namespace = name, uid } = metadata;
+  return { controller: controller.name, namespace, name, uid };
+}
+
+/** A converged sample is not looked at again: its row says how it converged. */
+async function rowOf(
+  awaited: AwaitedSample,
+  before: SampleRow | undefined,
+  { cluster, temporal }: SampleRun,
+): Promise<SampleRow> {
+  if (before?.state === 'converged') return before;
+  const { controller, sample, ref } = awaited;
+  // In this order: what converged without a run before it never had one.
+  const isConverged = await isInDesiredState(awaited, cluster);
+  const run = await latestRun(workflowIdFor(ref), temporal);
+  const summary = controller.summary(ref);
+  return {
+    resource: sampleName(sample.manifest),
+    controller: controller.name,
+    // A summary says whose it is and, after a colon, what is wanted.
+    wanted: summary.slice(summary.indexOf(': ') + 2),
+    state: isConverged && run.isClosed ? 'converged' : 'waiting',
+    workflow: isConverged && run.words === NO_RUN ? 'not needed: it was so already' : run.words,
+    elapsedMs: performance.now() - sample.appliedAtMs,
+  };
+}
+
+/** The decision that the watcher makes, too, on objects that are read afresh. */
+async function isInDesiredState(
+  { controller, sample, ref }: AwaitedSample,
+  cluster: KubernetesClient,
+): Promise<boolean> {
+  const { name, namespace } = sample.manifest.metadata;
+  const path = resourcePath(sample.type, { name, namespace });
+  const object = await cluster.request<KubernetesObject>({ method: 'GET', path });
+  const primary = controller.primary.view(object);
+  if (primary === undefined) return false;
+  const children = await childrenOf(keyOf(object.metadata), {
+    namespace: ref.namespace,
+    controller,
+    cluster,
+  });
+  return controller.decide(controller.observation(primary, children), Date.now()).do === 'converged';
+}
+
+interface Searched {
+  readonly namespace: string;
+  readonly controller: Controller;
+  readonly cluster: KubernetesClient;
+}
+
+/** The views of the objects that belong to the resource of that key. */
+async function childrenOf(
+  key: string,
+  { namespace, controller, cluster }: Searched,
+): Promise<readonly unknown[]> {
+  const ofEachKind = await Promise.all(
+    controller.children.map(async (child) => {
+      const { type, labelSelector, fieldSelector } = child;
+      const path = resourcePath(type, type.namespaced ? { namespace } : {});
+      const query = { labelSelector, fieldSelector };
+      const { items } = await cluster.request<KubernetesList>({ method: 'GET', path, query });
+      return (items ?? []).filter((item) => child.ownerKey(item) === key).map((item) => child.view(item));
+    }),
+  );
+  return ofEachKind.flat().filter((each) => each !== undefined);
+}
+
+interface LatestRun {
+  readonly isClosed: boolean;
+  /** For people: what it did, or its status. */
+  readonly words: string;
+}
+
+const NO_RUN = 'not started yet';
+
+async function latestRun(workflowId: string, temporal: Client): Promise<LatestRun> {
+  const handle = temporal.workflow.getHandle(workflowId);
+  try {
+    const { status } = await handle.describe();
+    const name = status.name.toLowerCase();
+    if (name !== 'completed') return { isClosed: name !== 'running', words: name };
+    return { isClosed: true, words: `completed: ${String(await handle.result())}` };
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return { isClosed: true, words: NO_RUN };
+    throw error;
+  }
+}

@@ -1,0 +1,141 @@
+import { z } from 'zod';
+import { VERSION } from '../version.ts';
+import { parseCommandLine, type CommandName } from './command-line.ts';
+import type { OptionRow } from './option.ts';
+import { OPTIONS, ROWS } from './options.ts';
+import { readConfigFile, strongest, type FileContents, type GivenOptions } from './sources.ts';
+import { LOCAL_TEMPORAL, temporalFrom, temporalIsGiven, type TemporalTarget } from './temporal.ts';
+
+export type { CommandName };
+export type { ListenAddress } from './values.ts';
+
+type Parsable = z.output<typeof OPTIONS>;
+
+/** The values of all options, in the groups of the table. */
+export type Options = { readonly [Group in keyof Parsable]: Readonly<Parsable[Group]> };
+
+/** Everything that the program is started with, validated. Only this folder reads argv and the environment. */
+export interface Config extends Options {
+  readonly command: CommandName;
+  readonly temporal: TemporalTarget;
+  readonly local: Options['local'] & {
+    /** Whether somebody named a cluster: then no Kubernetes servers are started. */
+    readonly kubernetesGiven: boolean;
+    /** Whether somebody named a Temporal server: then none is started. */
+    readonly temporalGiven: boolean;
+  };
+}
+
+export type Parsed =
+  | { readonly kind: 'config'; readonly config: Config }
+  /** There is nothing to run: print `output` and exit (`--help`, `--version`, or what is wrong). */
+  | {
+      readonly kind: 'exit';
+      readonly code: number;
+      readonly output: string;
+      readonly to: 'stdout' | 'stderr';
+    };
+
+/**
+ * Reads what the program is to do: flags win over environment, environment over the file that `--config` names,
+ * and that over defaults. Everything that is wrong is reported at once, a line each, and never thrown.
+ *
+ * @param args what follows the program's name, `process.argv.slice(2)`
+ */
+export async function parseConfig(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Parsed> {
+  const line = parseCommandLine(args);
+  if (line.kind === 'help') return { kind: 'exit', code: 0, output: line.output, to: 'stdout' };
+  if (line.kind === 'wrong') return refusal([line.problem]);
+  const { command } = line;
+  const file = await fileNamedBy(line.configFile, env);
+  const given = strongest(line.flags, env, file.given);
+  const options = OPTIONS.safeParse(treeOf(given, command), { reportInput: true });
+  const problems = [...file.problems, ...optionProblems(options.error?.issues ?? [], given)];
+  const temporal = temporalFor(command, env, (problem) => problems.push(problem));
+  if (command === 'promote' && options.data?.worker.deploymentName === undefined) {
+    problems.push('promote needs a deployment; name one with --worker-deployment');
+  }
+  if (!options.success || problems.length > 0) return refusal(problems);
+  const { cluster, local } = options.data;
+  const kubernetesGiven = cluster.kubeconfig !== undefined || cluster.runOutsideCluster;
+  const choices = { ...local, kubernetesGiven, temporalGiven: temporalIsGiven(env) };
+  return { kind: 'config', config: { ...options.data, command, temporal, local: choices } };
+}
+
+/** What the options are where nobody sets any. */
+export function defaultOptions(): Options {
+  return OPTIONS.parse(treeOf(new Map(), 'run'));
+}
+
+/** The command line that gives these options to a command: the inverse of `parseConfig`. */
+export function argumentsFor(command: CommandName, options: Options): string[] {
+  const texts = Texts.parse(z.encode(OPTIONS, options));
+  const flags = ROWS.filter(({ onlyFor = command }) => onlyFor === command).flatMap(
+    ({ name, path: [group, property] }) => {
+      const text = texts[group]?.[property];
+      return text === undefined ? [] : [`--${name}=${text}`];
+    },
+  );
+  return [command, ...flags];
+}
+
+const Texts = z.record(z.string(), z.record(z.string(), z.string().optional()));
+
+/** Undefined: without Worker Versioning. */
+export function workerVersionOf({ worker: { deploymentName, buildId } }: Options) {
+  return deploymentName === undefined ? undefined : { deploymentName, buildId: buildId ?? VERSION };
+}
+
+async function fileNamedBy(flag: string | undefined, env: NodeJS.ProcessEnv): Promise<FileContents> {
+  const path = flag ?? env[CONFIG_VARIABLE] ?? '';
+  if (path === '') return { given: new Map(), problems: [] };
+  return readConfigFile(path, flag === undefined ? CONFIG_VARIABLE : '--config');
+}
+
+const CONFIG_VARIABLE = 'DURABLE_OPERATOR_CONFIG';
+
+/** What is given, in the groups of the table. */
+function treeOf(given: GivenOptions, command: CommandName) {
+  const tree: Record<string, Record<string, unknown>> = {};
+  for (const row of ROWS) {
+    const [group, property] = row.path;
+    (tree[group] ??= {})[property] = rawOf(row, given, command);
+  }
+  return tree;
+}
+
+function rawOf({ name, localDefault }: OptionRow, given: GivenOptions, command: CommandName): unknown {
+  const found = given.get(name);
+  if (found !== undefined) return found.raw;
+  return command === 'local' ? localDefault : undefined;
+}
+
+/** One line an option, in the order of the table. */
+function optionProblems(issues: readonly z.core.$ZodIssue[], given: GivenOptions): string[] {
+  return ROWS.flatMap(({ name, path: [group, property] }) => {
+    const issue = issues.find(({ path }) => path[0] === group && path[1] === property);
+    if (issue === undefined) return [];
+    const found = given.get(name);
+    const what = found === undefined ? `--${name}` : `${found.from} ${shown(found.raw)}`;
+    const isOfEntry = issue.path.length > 2;
+    return `${what} ${isOfEntry ? `contains ${shown(issue.input)}, which ` : ''}${issue.message}`;
+  });
+}
+
+const LONGEST_SHOWN = 80;
+
+function shown(raw: unknown): string {
+  const text = JSON.stringify(raw);
+  return text.length <= LONGEST_SHOWN ? text : `${text.slice(0, LONGEST_SHOWN)}…`;
+}
+
+/** A local stack that was given no Temporal starts its own, whatever this person's profiles say. */
+function temporalFor(command: CommandName, env: NodeJS.ProcessEnv, report: (problem: string) => void) {
+  if (command === 'local' && !temporalIsGiven(env)) return LOCAL_TEMPORAL;
+  return temporalFrom(env, report);
+}
+
+function refusal(problems: readonly string[]): Parsed {
+  const output = problems.map((problem) => `durable-operator: ${problem}\n`).join('');
+  return { kind: 'exit', code: 2, output, to: 'stderr' };
+}

@@ -1,0 +1,91 @@
+import { readFile } from 'node:fs/promises';
+import { isMap, LineCounter, parseDocument } from 'yaml';
+import { z } from 'zod';
+import type { OptionRow } from './option.ts';
+import { ROWS } from './options.ts';
+import { firstLineOf, whyUnreadable } from './readable.ts';
+import { suggestion } from './values.ts';
+
+/** What a source says about one option. */
+export interface Given {
+  readonly raw: unknown;
+  /** What to call the source in a message: the flag, the variable, or the file with its line and key. */
+  readonly from: string;
+}
+
+/** What is given, by the names of the options. */
+export type GivenOptions = ReadonlyMap<string, Given>;
+
+export interface FileContents {
+  readonly given: GivenOptions;
+  /** One line each: file, line, what is wrong, what to do. */
+  readonly problems: readonly string[];
+}
+
+/** Flags win over the environment, and that over the file. */
+export function strongest(flags: GivenOptions, env: NodeJS.ProcessEnv, file: GivenOptions): GivenOptions {
+  return new Map([...file, ...fromEnvironment(env), ...flags]);
+}
+
+function fromEnvironment(env: NodeJS.ProcessEnv): GivenOptions {
+  return new Map(
+    ROWS.flatMap((row) => {
+      const variable = variableSet(row, env);
+      return variable === undefined ? [] : [[row.name, { raw: env[variable], from: variable }] as const];
+    }),
+  );
+}
+
+/** An empty variable counts as unset, since templates leave them behind. */
+function variableSet({ variable, alsoFrom }: OptionRow, env: NodeJS.ProcessEnv): string | undefined {
+  return [variable, ...(alsoFrom === undefined ? [] : [alsoFrom])].find((name) => Boolean(env[name]));
+}
+
+/**
+ * Reads options from a YAML file whose keys are the options' names.
+ *
+ * @param namedBy what named the file, for messages: `--config`
+ */
+export async function readConfigFile(path: string, namedBy: string): Promise<FileContents> {
+  try {
+    return parseConfigFile(path, await readFile(path, 'utf8'));
+  } catch (error) {
+    return wrong(`${namedBy} "${path}" cannot be read: ${whyUnreadable(error)}; name a readable YAML file`);
+  }
+}
+
+function parseConfigFile(path: string, text: string): FileContents {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const [syntaxError] = document.errors;
+  if (syntaxError !== undefined) {
+    const { line } = lines.linePos(syntaxError.pos[0]);
+    return wrong(`${path}:${line}: ${firstLineOf(syntaxError.message)}; correct the YAML`);
+  }
+  const values: unknown = document.toJS();
+  if (values === null) return { given: new Map(), problems: [] };
+  if (!isMap(document.contents)) return wrong(`${path}:1: not a mapping; write lines such as resync: 3m`);
+  const raws = z.record(z.string(), z.unknown()).parse(values);
+  const given = new Map<string, Given>();
+  const problems: string[] = [];
+  for (const { key } of document.contents.items) {
+    const name = String(key);
+    const where = `${path}:${lines.linePos(key.range[0]).line}`;
+    if (NAMES.includes(name)) given.set(name, { raw: raws[name], from: `${where}: ${name}` });
+    else problems.push(`${where}: ${unknownKey(name)}`);
+  }
+  return { given, problems };
+}
+
+const NAMES = ROWS.map(({ name }) => name);
+
+function unknownKey(name: string): string {
+  const nearest = suggestion(name, NAMES);
+  return nearest === ''
+    ? `unknown key "${name}"; the keys are ${NAMES.join(', ')}`
+    : `unknown key "${name}"${nearest}; correct or remove it`;
+}
+
+function wrong(problem: string): FileContents {
+  return { given: new Map(), problems: [problem] };
+}

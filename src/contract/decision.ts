@@ -1,0 +1,149 @@
+/** What people read in `kubectl events`. */
+export interface DecisionEvent {
+  readonly type: 'Normal' | 'Warning';
+  /** Why, in CamelCase: `NameTooLong`. */
+  readonly reason: string;
+  /** What was tried, in CamelCase: `AddLabel`. */
+  readonly action: string;
+  readonly note: string;
+  /**
+   * Tells two events of the same words apart, such as the UID of what was created. A state, such as being refused, has
+   * none: as long as it lasts it is one Event.
+   */
+  readonly occasion?: string;
+  /** The Event is about the namespace of the resource, since none can be created in it any more. */
+  readonly about?: 'namespace';
+}
+
+interface WithEvent {
+  /** Recorded once the step is done, or once the run rests. */
+  readonly event?: DecisionEvent;
+}
+
+/** A step of a reconcile: one activity, which writes to the cluster. */
+export interface Step extends WithEvent {
+  /** The name of the activity, such as `createJob`. */
+  readonly do: string;
+  /** Why it is needed, for people. Nothing secret: it enters workflow history. */
+  readonly because: string;
+  /** About how many writes the step makes. Default: one. Many writes make it a durable step from the start. */
+  readonly writes?: number;
+}
+
+/** What is known does not suffice for a decision. A step activity reads what is missing and decides again. */
+export interface Observe {
+  readonly do: 'observe';
+  readonly because: string;
+}
+
+/** The resource is in its desired state, or gone. */
+export interface Converged extends WithEvent {
+  readonly do: 'converged';
+  /** What was found, for people: the result of a run that wrote nothing. */
+  readonly because: string;
+}
+
+/** There is nothing to do until something else has happened, which the watcher sees and signals. */
+export interface Wait extends WithEvent {
+  readonly do: 'wait';
+  /** What has to happen, as it follows "Waiting for". */
+  readonly for: string;
+  /** The run looks again after so long even without a signal; in milliseconds. */
+  readonly atMostMs: number;
+}
+
+/** Waiting cannot help: the run stays open, without a timer, until the resource changes. */
+export interface Stalled extends WithEvent {
+  readonly do: 'stalled';
+  readonly because: string;
+}
+
+/** Where a reconcile ends for now. */
+export type Rest = Converged | Wait | Stalled;
+
+/**
+ * What a controller decides from an observation: the next step, or that there is none.
+ *
+ * @typeParam S the controller's steps, with what each needs to be performed
+ * @typeParam O what the controller can ask to observe besides, such as one node
+ */
+export type Decision<S extends Step = Step, O extends Observe = Observe> = S | O | Rest;
+
+/** A decision as workflow history has it: the name and the reason, nothing of what a step needs. */
+export type Next = Step | Observe | Rest;
+
+/** What a step did, for people: `created 3 Pods`, `added label padok.fr/pod-name=web`. */
+export interface Deed {
+  /** The past tense: `created`. */
+  readonly did: string;
+  /** What it was done to; in the singular where there is a count: `Pod`. */
+  readonly what: string;
+  /** How many. Deeds of the same words add up. */
+  readonly count?: number;
+  /** The names of a few of them. */
+  readonly names?: readonly string[];
+}
+
+/** Why the API server refused what a step was to write. */
+export interface Refusal {
+  readonly because: 'refused' | 'access-denied' | 'namespace-terminating';
+  /** In the server's words. */
+  readonly message: string;
+}
+
+/** What a step activity returns, and thereby what history keeps of it. */
+export interface StepResult {
+  readonly did: readonly Deed[];
+  readonly next: Next;
+  /** The step was refused, and something else comes first, such as to report that. */
+  readonly refusal?: Refusal;
+}
+
+export function isRest(decision: Decision): decision is Rest {
+  return decision.do === 'converged' || decision.do === 'wait' || decision.do === 'stalled';
+}
+
+export function isObserve<L extends Observe>(decision: Decision<Step, L>): decision is L {
+  return decision.do === 'observe';
+}
+
+/** Whether there is something to write. */
+export function isStep<S extends Step>(decision: Decision<S>): decision is S {
+  return !isRest(decision) && !isObserve(decision);
+}
+
+export function converged(because: string): Converged {
+  return { do: 'converged', because };
+}
+
+export function stalled(because: string, event?: DecisionEvent): Stalled {
+  return { do: 'stalled', because, ...(event && { event }) };
+}
+
+export function waitFor(what: string, atMostMs: number): Wait {
+  return { do: 'wait', for: what, atMostMs };
+}
+
+/** The reason of a decision, for people. */
+export function reasonOf(decision: Decision): string {
+  return 'because' in decision ? decision.because : `waiting for ${decision.for}`;
+}
+
+/** Leaves out what a step needs to be performed: history keeps names and reasons alone. */
+export function nextOf(decision: Decision): Next {
+  if (isRest(decision)) return restOf(decision);
+  const { do: step, because } = decision;
+  const writes = 'writes' in decision ? decision.writes : undefined;
+  return { do: step, because, ...(writes !== undefined && { writes }) };
+}
+
+function restOf(rest: Rest): Rest {
+  switch (rest.do) {
+    case 'converged':
+      return converged(rest.because);
+    case 'stalled':
+      return stalled(rest.because);
+    case 'wait':
+      return waitFor(rest.for, rest.atMostMs);
+  }
+}

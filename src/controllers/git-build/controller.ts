@@ -1,0 +1,55 @@
+import { allow, RECORD_EVENTS, type Controller } from '../../contract/controller.ts';
+import type { KubernetesObject } from '../../contract/object.ts';
+import { displayName } from '../../contract/resource.ts';
+import { JOBS, NODES, PODS } from '../kinds.ts';
+import { decideBuild } from './decide.ts';
+import { watchedObservation, type BuildObserve, type BuildStep, type Observation } from './observation.ts';
+import { BUILD_UID_LABEL, BUILDS, type GitBuildOptions } from './resource.ts';
+import { buildKeyOf, buildView, jobView, podView, type BuildChild, type BuildView } from './views.ts';
+
+export type { GitBuildOptions } from './resource.ts';
+
+export type GitBuildController = Controller<BuildView, BuildChild, Observation, BuildStep, BuildObserve>;
+
+/** Builds what a resource describes by a Job, and removes the binary from every node when the resource goes. */
+export function gitBuild(options: GitBuildOptions): GitBuildController {
+  const ofBuilds = {
+    labelSelector: BUILD_UID_LABEL,
+    ownerKey: ({ metadata }: KubernetesObject) => buildKeyOf(metadata),
+  };
+  return {
+    name: 'git-build',
+    workflowType: 'gitBuild',
+    summary: (ref) => `Xxx ${displayName(ref)}: its binary is built by a Job, and removed with it`,
+    steps: ['addFinalizer', 'createJob', 'deleteJob', 'createCleanupJob', 'updateStatus', 'removeFinalizer'],
+    primary: { type: BUILDS, view: (object) => buildView(object, options) },
+    children: [
+      { ...ofBuilds, type: JOBS, view: jobView },
+      { ...ofBuilds, type: PODS, view: podView },
+    ],
+    observation: watchedObservation,
+    decide: decideBuild,
+    inputs: inputsOf,
+    permissions: [
+      allow(BUILDS, ['get', 'patch']),
+      allow(BUILDS, ['patch'], { subresource: 'status' }),
+      // For clusters whose admission checks who may set owner references that block deletion.
+      allow(BUILDS, ['update'], { subresource: 'finalizers' }),
+      allow(JOBS, ['get', 'list', 'create', 'delete']),
+      allow(PODS, ['list']),
+      allow(NODES, ['get']),
+      RECORD_EVENTS,
+    ],
+  };
+}
+
+/** How Jobs ended, and what keeps Pods from starting: the run does neither itself. */
+function inputsOf({ jobs, pods }: Observation): readonly string[] {
+  const ends = jobs
+    .filter(({ state }) => state !== 'active')
+    .map(({ purpose, name, uid, state }) => `${purpose} Job ${name} ${uid} ${state}`);
+  const troubles = pods.flatMap(({ purpose, trouble }) =>
+    trouble === undefined ? [] : [`${purpose} Pod: ${trouble.text}`],
+  );
+  return [...new Set([...ends, ...troubles])].sort();
+}

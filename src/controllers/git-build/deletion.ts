@@ -1,0 +1,155 @@
+import { converged, waitFor, type DecisionEvent } from '../../contract/decision.ts';
+import { cleanAway } from './cleanup.ts';
+import { deleteJob, isUnfinishedBuild, retire } from './job-rules.ts';
+import { cleanupJobName } from './jobs.ts';
+import { requireLiveChildren, type BuildDecision, type Facts, type RuleDecision } from './observation.ts';
+import { BUILD_FINALIZER } from './resource.ts';
+import { listed, recorded, report, reportIfNew, rfc3339 } from './status.ts';
+import { hasOurFinalizer, type BuildView, type JobView } from './views.ts';
+
+/** A step goes by what was read at most 10 s ago, and its request takes at most 5 s. */
+const CREATE_MAX_MS = 15_000;
+
+/** The next step of a build that is being deleted: nothing may build any more, then every node is cleaned, then it may go. */
+export function decideDeletion(facts: Facts): BuildDecision {
+  if (!hasOurFinalizer(facts.build)) return converged('the resource is being deleted');
+  return (
+    skipCleanup(facts) ??
+    leaveInTerminatingNamespace(facts) ??
+    stopBuilds(facts) ??
+    beginCleaning(facts) ??
+    recordEnd(facts) ??
+    cleanAll(facts)
+  );
+}
+
+function removeFinalizer({ build }: Facts, because: string, event?: DecisionEvent): BuildDecision {
+  const finalizers = build.finalizers.filter((each) => each !== BUILD_FINALIZER);
+  const { resourceVersion } = build;
+  return { do: 'removeFinalizer', because, resourceVersion, finalizers, ...(event && { event }) };
+}
+
+/** A cleanup that is running would remove what the Event says stays. */
+function skipCleanup(facts: Facts): RuleDecision {
+  const { build, jobs } = facts;
+  if (!build.skipCleanup) return undefined;
+  const running = jobs.find(
+    ({ purpose, state, deleting }) => purpose === 'cleanup' && state === 'active' && !deleting,
+  );
+  const because = 'the annotation asks to skip the cleanup';
+  const note = `Cleanup is skipped because of the annotation: ${whatStays(build)}`;
+  return (
+    requireLiveChildren(facts) ??
+    (running && deleteJob(facts, running, { propagation: 'Background', because })) ??
+    removeFinalizer(facts, because, skipped(note))
+  );
+}
+
+function leaveInTerminatingNamespace(facts: Facts): RuleDecision {
+  const { build, refusal } = facts;
+  if (refusal?.because !== 'namespace-terminating') return undefined;
+  const { namespace, name } = build;
+  const note = `Xxx ${namespace}/${name} is deleted without cleanup, because its namespace accepts no new Jobs: ${whatStays(build)}`;
+  return removeFinalizer(facts, 'its namespace accepts no new Jobs', {
+    ...skipped(note),
+    about: 'namespace',
+  });
+}
+
+function skipped(note: string): DecisionEvent {
+  return { type: 'Warning', reason: 'CleanupSkipped', action: 'Clean', note };
+}
+
+function whatStays({ status }: BuildView): string {
+  const { artifacts = [] } = status;
+  return artifacts.length === 0 ? 'no binary is recorded on any node' : `${listed(artifacts)} stays`;
+}
+
+/** What still builds would put its binary back. */
+function stopBuilds(facts: Facts): RuleDecision {
+  const { jobs, pods } = facts;
+  const builds = jobs.filter(({ purpose }) => purpose === 'build');
+  const startTime = builds[0]?.createdAt;
+  return retire(facts, {
+    jobs: builds.filter((job) => job.deleting || isRunning(job, facts)),
+    strays: pods.filter(isUnfinishedBuild),
+    status: { phase: 'Cleaning', reason: 'Cleaning', ...(startTime !== undefined && { startTime }) },
+    because: 'the resource is being deleted',
+  });
+}
+
+/** A Job whose Pod has succeeded starts no other, which it says a little later. */
+function isRunning({ uid, state }: JobView, { pods }: Facts): boolean {
+  return state === 'active' && !pods.some(({ jobUid, phase }) => jobUid === uid && phase === 'succeeded');
+}
+
+const CLEANING = { phase: 'Cleaning', reason: 'Cleaning' } as const;
+
+function beginCleaning(facts: Facts): RuleDecision {
+  const { build, pods } = facts;
+  if (build.status.phase === 'Cleaning') return undefined;
+  const artifacts = recorded(build, pods);
+  return report(facts, { ...CLEANING, artifacts, because: 'the resource is being deleted' });
+}
+
+/**
+ * That nothing builds any more is written down: from then on, Pods that have ended add nothing new, and what is cleaned
+ * stays off the list.
+ */
+function recordEnd(facts: Facts): RuleDecision {
+  const { build, pods, nowMs } = facts;
+  if (build.status.completionTime !== undefined) return undefined;
+  const artifacts = recorded(build, pods);
+  const blocked = requireLiveChildren(facts) ?? awaitCreate(facts);
+  if (artifacts.length === 0 || blocked?.do === 'observe') return blocked;
+  // Before any wait: where a Pod ran, nobody knows once it is gone.
+  if (blocked !== undefined) {
+    return reportIfNew(facts, { ...CLEANING, artifacts, because: 'a Pod of it has run' }) ?? blocked;
+  }
+  return report(facts, {
+    ...CLEANING,
+    artifacts,
+    completionTime: rfc3339(nowMs),
+    because: 'nothing builds any more',
+  });
+}
+
+/**
+ * A create that was sent before may still be under way, and its Job would build after the cleanup. None is sent once
+ * its Job has been there, which the status' startTime says, or once the deletion is known.
+ */
+function awaitCreate({ build, nowMs }: Facts): RuleDecision {
+  const since = Date.parse(build.status.startTime ?? build.deletedAt);
+  const leftMs = Math.min(since + CREATE_MAX_MS - nowMs, CREATE_MAX_MS);
+  return leftMs > 0 ? waitFor('a Job whose creation may still be in progress', leftMs) : undefined;
+}
+
+function cleanAll(facts: Facts): BuildDecision {
+  const { spec, status, uid } = facts.build;
+  return cleanAway(facts, {
+    artifacts: status.artifacts ?? [],
+    jobName: cleanupJobName(status.jobName ?? (spec.ok ? spec.spec.jobName : uid)),
+    phase: 'Cleaning',
+    finish: (cleaned) =>
+      requireLiveChildren(facts) ??
+      removeOrphan(facts) ??
+      (cleaned.length === 0
+        ? removeFinalizer(facts, 'no binary is on any node')
+        : removeFinalizer(facts, 'every node is clean', {
+            type: 'Normal',
+            reason: 'Cleaned',
+            action: 'Clean',
+            note: `Removed ${listed(cleaned)}`,
+          })),
+  });
+}
+
+/** A Job without its owner reference would stay behind, unless that is what the deletion asks for. */
+function removeOrphan(facts: Facts): RuleDecision {
+  const { build, jobs } = facts;
+  if (build.finalizers.includes('orphan')) return undefined;
+  const job = jobs.find(({ purpose, owned, deleting }) => purpose === 'build' && !owned && !deleting);
+  return (
+    job && deleteJob(facts, job, { propagation: 'Background', because: 'it has lost its owner reference' })
+  );
+}

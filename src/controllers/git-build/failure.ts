@@ -1,0 +1,62 @@
+import type { JobView, PodView } from './views.ts';
+
+const LONGEST_MESSAGE = 1000;
+
+/** Why a Job failed, for people. */
+export interface JobFailure {
+  /** In a few words: `exit code 2`. */
+  readonly reason: string;
+  /** With the last lines that it wrote, without credentials. They are for the status and Events, not for history. */
+  readonly message: string;
+}
+
+/** @param before the status' message while the Job ran: what kept its Pods from starting */
+export function failureOf(job: JobView, pods: readonly PodView[], before = ''): JobFailure {
+  const { reason, details } = causeOf(job, pods, before);
+  return { reason, message: shortened(`Job ${job.name} failed: ${reason}${details}`) };
+}
+
+interface Cause {
+  readonly reason: string;
+  readonly details: string;
+}
+
+/** How its last Pod ended, unless the Job ran out of time. */
+function causeOf(job: JobView, pods: readonly PodView[], before: string): Cause {
+  if (job.failure === 'DeadlineExceeded') {
+    return {
+      reason: 'it exceeded its deadline',
+      details: before === '' ? '' : `; before that: ${before}`,
+    };
+  }
+  const termination = pods
+    .filter(({ purpose, phase }) => purpose === job.purpose && phase === 'failed')
+    .toSorted((a, b) => (a.endedAt < b.endedAt ? -1 : a.endedAt > b.endedAt ? 1 : 0))
+    .at(-1)?.termination;
+  if (termination === undefined) return { reason: job.failureMessage || job.failure, details: '' };
+  const lines = termination.lastLines.trim();
+  return { reason: endOf(termination), details: lines === '' ? '' : `: ${lines}` };
+}
+
+function endOf({ exitCode, reason }: NonNullable<PodView['termination']>): string {
+  if (reason === 'OOMKilled') return 'it ran out of memory (OOMKilled)';
+  return exitCode === -1 ? reason : `exit code ${exitCode}`;
+}
+
+/**
+ * Without what may be credentials in URLs: their user information and their queries, which git repeats in its errors.
+ * Source: RFC 3986, 3.2.1 and 3.4.
+ */
+export function redacted(text: string): string {
+  return text
+    .replaceAll(/(:\/\/)[^/?#\s]*@/g, '$1')
+    .replaceAll(/(:\/\/[^\s'"?#]*)[?#][^\s'"]*/g, '$1?[redacted]')
+    .replaceAll(/([?&][\w.-]+=)[^&#\s'"]+/g, '$1[redacted]');
+}
+
+/** Its end says most. */
+function shortened(text: string): string {
+  const safe = redacted(text);
+  if (safe.length <= LONGEST_MESSAGE) return safe;
+  return `${safe.slice(0, LONGEST_MESSAGE / 4)} … ${safe.slice(-(LONGEST_MESSAGE * 3) / 4)}`;
+}

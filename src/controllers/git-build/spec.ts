@@ -1,0 +1,172 @@
+import { sha256 } from '@noble/hashes/sha2.js';
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
+import type { BuildSpec, GitBuildOptions, GitTransport } from './resource.ts';
+
+/**
+ * What a field of a spec may be. The CRD's schema says the same, so that most of it is refused at admission; the
+ * operator checks it again before use. The patterns are for both: RE2, as the API server reads them, and
+ * JavaScript; hence no lookahead. Lengths count characters.
+ */
+export interface FieldLimit {
+  readonly maxLength: number;
+  /** The source of a regular expression, with its anchors. */
+  readonly pattern: string;
+  /** What the pattern asks for, as it follows "spec.<field> must ". */
+  readonly rule: string;
+}
+
+/**
+ * One colon at a time: `::` names a remote helper of git, as in `ext::sh -c …`. What a shell takes for more than
+ * itself is left out, and can be written percent-encoded.
+ */
+export const GIT_URL: FieldLimit = {
+  maxLength: 2048,
+  pattern: '^[A-Za-z0-9_](:?[A-Za-z0-9._~/@+,=%&?#!\\[\\]-])*$',
+  rule:
+    'be a URL, or git@host:path: begin with a letter or digit, have no "::", and of other characters only ' +
+    '._~/@+,=%&?#![]:-; write others as %XX',
+};
+
+/** Its segments begin with dots only where something else follows: neither `.` nor `..` nor an empty one is clean. */
+export const CLONE_PATH: FieldLimit = {
+  maxLength: 1024,
+  pattern: '^(/\\.*[A-Za-z0-9_+@~-][A-Za-z0-9._+@~-]*)+$',
+  rule: 'be an absolute path without ".", ".." or empty segments, of letters, digits and ._+@~-',
+};
+
+/** It is shell, and may be anything; one environment variable has to hold it (Linux: 128 KiB of UTF-8). */
+export const BUILD_COMMAND: FieldLimit = {
+  maxLength: 16_384,
+  pattern: '^\\s*[^\\x00\\s][^\\x00]*$',
+  rule: 'be a shell command, and not blank',
+};
+
+/** One segment of a path: a file in the host directory. */
+export const BINARY_NAME: FieldLimit = {
+  maxLength: 255,
+  pattern: '^\\.*[A-Za-z0-9_+@][A-Za-z0-9._+@-]*$',
+  rule: 'be the name of a file, without a path, of letters, digits and ._+@-, and not begin with "-"',
+};
+
+/** So long that the cleanup Job's name is a DNS label, too. */
+export const JOB_NAME: FieldLimit = {
+  maxLength: 56,
+  pattern: '^[a-z0-9]([a-z0-9-]*[a-z0-9])?$',
+  rule: 'be a DNS label: lower-case letters, digits and "-", with a letter or digit at both ends',
+};
+
+/** What a cleanup Job's name has behind the `jobName`; hence no `jobName` may end in it. */
+export const CLEANUP_SUFFIX = '-delete';
+
+/** Nothing is cloned to these, nor below them. The host directory is another such, which is an option. */
+export const FORBIDDEN_CLONE_ROOTS: readonly string[] = ['/proc', '/sys', '/dev', '/opt'];
+
+export const LIMITS = {
+  gitUrl: GIT_URL,
+  clonePath: CLONE_PATH,
+  buildCommand: BUILD_COMMAND,
+  binaryName: BINARY_NAME,
+  jobName: JOB_NAME,
+} as const;
+
+/** A spec that was checked, or all that is wrong with it. */
+export type CheckedSpec =
+  | { readonly ok: true; readonly spec: BuildSpec; readonly hash: string }
+  /** One sentence each: what is wrong, and what it must be. */
+  | { readonly ok: false; readonly problems: readonly string[] };
+
+/** The options that a spec is checked against. */
+export type SpecOptions = Pick<GitBuildOptions, 'hostDir' | 'gitTransports'>;
+
+/** @param raw `spec` as the API server has it: of any shape, where the schema is another or was another once */
+export function checkSpec(raw: unknown, options: SpecOptions): CheckedSpec {
+  const fields = typeof raw === 'object' && raw !== null ? Object.entries(raw) : [];
+  const values = new Map<string, unknown>(fields);
+  const text = (name: keyof BuildSpec) => textOf(values.get(name));
+  const spec: BuildSpec = {
+    gitUrl: text('gitUrl'),
+    clonePath: text('clonePath'),
+    buildCommand: text('buildCommand'),
+    binaryName: text('binaryName'),
+    jobName: text('jobName'),
+  };
+  const problems = FIELDS.flatMap((name) => problemsOf(name, values.get(name), options));
+  return problems.length === 0 ? { ok: true, spec, hash: specHash(spec) } : { ok: false, problems };
+}
+
+/** Names one spec: the first 32 hexadecimal digits of a SHA-256 over all its fields. */
+export function specHash(spec: BuildSpec): string {
+  const text = JSON.stringify(FIELDS.map((name) => spec[name]));
+  return bytesToHex(sha256(utf8ToBytes(text))).slice(0, 32);
+}
+
+/** Whether a name, wherever it was read, may be that of a file to remove. */
+export function isBinaryName(name: string): boolean {
+  return keeps(name, LIMITS.binaryName);
+}
+
+/** Whether a name, wherever it was read, may be that of a build Job. */
+export function isJobName(name: string): boolean {
+  return keeps(name, JOB_NAME) && !name.endsWith(CLEANUP_SUFFIX);
+}
+
+const FIELDS = ['gitUrl', 'clonePath', 'buildCommand', 'binaryName', 'jobName'] as const;
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** The first that is wrong with a field; what comes after it would only repeat it. */
+function problemsOf(name: keyof BuildSpec, value: unknown, options: SpecOptions): string[] {
+  if (value === undefined || value === null || value === '') return [`spec.${name} is missing`];
+  if (typeof value !== 'string') return [`spec.${name} must be text`];
+  const { maxLength, rule } = LIMITS[name];
+  if (value.length > maxLength) {
+    return [`spec.${name} has ${value.length} characters, but at most ${maxLength} are allowed`];
+  }
+  if (!keeps(value, LIMITS[name])) return [`spec.${name} must ${rule}`];
+  const problem = BEYOND_PATTERNS[name]?.(value, options);
+  return problem === undefined ? [] : [`spec.${name} ${problem}`];
+}
+
+function keeps(value: string, { maxLength, pattern }: FieldLimit): boolean {
+  return value.length <= maxLength && new RegExp(pattern).test(value);
+}
+
+type Rule = (value: string, options: SpecOptions) => string | undefined;
+
+const BEYOND_PATTERNS: { readonly [Name in keyof BuildSpec]?: Rule } = {
+  gitUrl: (url, { gitTransports }) => problemOfUrl(url, gitTransports),
+  clonePath: (path, { hostDir }) => problemOfPath(path, hostDir),
+  jobName: (name) =>
+    name.endsWith(CLEANUP_SUFFIX)
+      ? `must not end in ${CLEANUP_SUFFIX}, as the cleanup Job's does`
+      : undefined,
+};
+
+const HOST = '(?:[A-Za-z0-9][A-Za-z0-9.-]*|\\[[0-9A-Fa-f:.]+\\])';
+/** `scheme://user:password@host:port/path` */
+const URL_FORM = new RegExp(`^([A-Za-z0-9+.-]+)://(?:[A-Za-z0-9_][^/?#@]*@)?${HOST}(?::[0-9]+)?/.+$`);
+/** `user@host:path`; a path that begins with `/` or `-` is none that people write. Source: git-clone(1), GIT URLS. */
+const SCP_FORM = new RegExp(`^(?:[A-Za-z0-9_][A-Za-z0-9._-]*@)?${HOST}:(?![-/]{2}|-).+$`);
+
+function problemOfUrl(url: string, transports: readonly GitTransport[]): string | undefined {
+  const transport = transportOf(url);
+  if (transport === undefined) return 'must be a URL with a host and a path, or git@host:path';
+  if (transports.some((allowed) => allowed === transport)) return undefined;
+  return `uses the transport ${transport}, but the operator only allows ${transports.join(', ')}`;
+}
+
+function transportOf(url: string): string | undefined {
+  const [, scheme] = URL_FORM.exec(url) ?? [];
+  if (scheme !== undefined) return scheme.toLowerCase();
+  if (/^[A-Za-z0-9+.-]+:\/\//.test(url)) return url.startsWith('file://') ? 'file' : undefined;
+  return SCP_FORM.test(url) ? 'ssh' : undefined;
+}
+
+function problemOfPath(path: string, hostDir: string): string | undefined {
+  const root = [...FORBIDDEN_CLONE_ROOTS, hostDir].find(
+    (each) => path === each || path.startsWith(`${each}/`),
+  );
+  return root === undefined ? undefined : `must not be ${root}, nor lie below it`;
+}

@@ -1,0 +1,152 @@
+import { workflowIdFor } from '../../contract/resource.ts';
+import type { DecisionEvent } from '../../contract/decision.ts';
+import { conditionsAfter, type Finding } from '../condition.ts';
+import type { BuildStep, Facts, RuleDecision } from './observation.ts';
+import type { Artifact, BuildPhase, BuildStatus, StatusPatch } from './resource.ts';
+import type { BuildView, PodView } from './views.ts';
+
+/** What changes in the status; the rest follows from the resource, or stays. */
+export interface StatusChange {
+  readonly phase: BuildPhase;
+  /** Why it is not ready, in CamelCase. */
+  readonly reason: string;
+  readonly message?: string;
+  readonly ready?: boolean;
+  /** Somebody has to do something. */
+  readonly stalled?: boolean;
+  readonly artifacts?: readonly Artifact[];
+  /** Null: no Job was created yet; absent: as it was. */
+  readonly startTime?: string | null;
+  /** Null: the last Job has not ended, as far as is known; absent: as it was. */
+  readonly completionTime?: string | null;
+}
+
+/** A step that writes the status. */
+export interface Report extends StatusChange {
+  /** Why the step is needed: `the Job has succeeded`. */
+  readonly because: string;
+  readonly event?: DecisionEvent;
+}
+
+export function report({ build, nowMs }: Facts, { because, event, ...change }: Report): BuildStep {
+  const { resourceVersion } = build;
+  const status = statusPatch(build, change, nowMs);
+  return { do: 'updateStatus', because, resourceVersion, status, ...(event && { event }) };
+}
+
+/** Undefined where the status says so already. */
+export function reportIfNew(facts: Facts, change: Report): RuleDecision {
+  const { build, nowMs } = facts;
+  return isAlready(build.status, statusPatch(build, change, nowMs)) ? undefined : report(facts, change);
+}
+
+/** Whether the status says that of this very generation. */
+export function isReported(
+  { status, generation }: BuildView,
+  phase: 'Succeeded' | 'Failed' | 'Building',
+): boolean {
+  return status.phase === phase && status.observedGeneration === generation;
+}
+
+function statusPatch(build: BuildView, change: StatusChange, nowMs: number): StatusPatch {
+  const { phase, message = '', artifacts, startTime, completionTime } = change;
+  const { status, spec } = build;
+  return {
+    phase,
+    message,
+    observedGeneration: build.generation,
+    workflowId: workflowIdFor({ ...build, controller: 'git-build' }),
+    conditions: conditionsAfter(status.conditions ?? [], findingsOf(change), {
+      generation: build.generation,
+      now: rfc3339(nowMs),
+    }),
+    artifacts: artifacts ?? status.artifacts ?? [],
+    ...(spec.ok && { jobName: spec.spec.jobName, binaryName: spec.spec.binaryName }),
+    ...(startTime !== undefined && { startTime }),
+    ...(completionTime !== undefined && { completionTime }),
+  };
+}
+
+function findingsOf({ reason, message = '', ready, stalled }: StatusChange): Finding[] {
+  return [
+    { type: 'Ready', status: ready === true ? 'True' : 'False', reason, message },
+    stalled === true
+      ? { type: 'Stalled', status: 'True', reason, message }
+      : { type: 'Stalled', status: 'False', reason: 'InProgress', message: '' },
+  ];
+}
+
+/** Whether the patch would change nothing. */
+function isAlready(status: Partial<BuildStatus>, patch: StatusPatch): boolean {
+  const current = new Map<string, unknown>(Object.entries(status));
+  return Object.entries(patch).every(
+    ([field, value]) => canonical(current.get(field) ?? null) === canonical(value),
+  );
+}
+
+/** The same text for the same value, whatever the order of its fields. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_, inner: unknown) =>
+    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => compare(a, b)))
+      : inner,
+  );
+}
+
+/** In whole seconds, as Kubernetes writes it. */
+export function rfc3339(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
+}
+
+/** Both, each once, in an order that depends on nothing else. */
+export function united(some: readonly Artifact[], others: readonly Artifact[]): readonly Artifact[] {
+  const added = others.filter((other, index) => !holds(some, other) && !holds(others.slice(0, index), other));
+  return added.length === 0 ? some : [...some, ...added].sort(byNodeAndBinary);
+}
+
+export function without(some: readonly Artifact[], others: readonly Artifact[]): readonly Artifact[] {
+  return some.filter((each) => !holds(others, each));
+}
+
+function holds(artifacts: readonly Artifact[], { node, binary }: Artifact): boolean {
+  return artifacts.some((each) => each.node === node && each.binary === binary);
+}
+
+function byNodeAndBinary(a: Artifact, b: Artifact): number {
+  return compare(a.node, b.node) || compare(a.binary, b.binary);
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** Where a Pod of a build ran, or may be running by now, its binary may be. */
+function artifactsOf(pods: readonly PodView[]): readonly Artifact[] {
+  return pods.filter(mayHaveWritten).map(({ node, binary }) => ({ node, binary }));
+}
+
+/** A Pod with a node may have started since it was read, unless the kubelet says what keeps it from starting. */
+function mayHaveWritten({ purpose, node, binary, started, phase, trouble }: PodView): boolean {
+  if (purpose !== 'build' || node === '' || binary === '') return false;
+  return started || (phase === 'unfinished' && trouble === undefined);
+}
+
+const NOTHING: readonly Artifact[] = [];
+
+/** What the status has, and what these Pods show besides; the very same list where that is nothing. */
+export function recorded({ status }: BuildView, pods: readonly PodView[]): readonly Artifact[] {
+  return united(status.artifacts ?? NOTHING, artifactsOf(pods));
+}
+
+/** What an earlier spec has left on nodes. */
+export function obsoleteArtifacts({ spec, status }: BuildView): readonly Artifact[] {
+  if (!spec.ok) return [];
+  return (status.artifacts ?? []).filter(({ binary }) => binary !== spec.spec.binaryName);
+}
+
+/** `helloworld on node-1, node-2` */
+export function listed(artifacts: readonly Artifact[]): string {
+  const binaries = [...new Set(artifacts.map(({ binary }) => binary))];
+  const nodesOf = (name: string) => artifacts.filter(({ binary }) => binary === name).map(({ node }) => node);
+  return binaries.map((binary) => `${binary} on ${nodesOf(binary).join(', ')}`).join('; ');
+}

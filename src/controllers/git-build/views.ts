@@ -1,0 +1,348 @@
+import type { KubernetesObject, ObjectMeta } from '../../contract/object.ts';
+import type { Condition } from '../condition.ts';
+import { fieldsOf, listOf, numberOf, textOf, type Fields } from '../fields.ts';
+import { MANAGED_BY, MANAGED_BY_LABEL } from '../kinds.ts';
+import {
+  ATTEMPT_ANNOTATION,
+  BINARIES_ANNOTATION,
+  BINARY_NAME_ANNOTATION,
+  BUILD_FINALIZER,
+  BUILD_NAME_ANNOTATION,
+  BUILD_PHASES,
+  BUILD_UID_LABEL,
+  JOB_PURPOSES,
+  NODE_ANNOTATION,
+  PURPOSE_LABEL,
+  SKIP_CLEANUP_ANNOTATION,
+  SPEC_HASH_ANNOTATION,
+  type Artifact,
+  type BuildStatus,
+  type JobPurpose,
+} from './resource.ts';
+import { checkSpec, isBinaryName, isJobName, type CheckedSpec, type SpecOptions } from './spec.ts';
+
+/** What is kept of a build. */
+export interface BuildView {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly generation: number;
+  readonly deleting: boolean;
+  /** RFC 3339: when its deletion was asked for, or empty. */
+  readonly deletedAt: string;
+  /** All of them, in their order. */
+  readonly finalizers: readonly string[];
+  readonly skipCleanup: boolean;
+  readonly spec: CheckedSpec;
+  /** Only what is well-formed: somebody may have written it by hand. Empty where there is none yet. */
+  readonly status: Partial<BuildStatus>;
+}
+
+export function buildView({ metadata, ...rest }: KubernetesObject, options: SpecOptions): BuildView {
+  return {
+    namespace: metadata.namespace ?? '',
+    name: metadata.name,
+    uid: metadata.uid,
+    resourceVersion: metadata.resourceVersion,
+    generation: metadata.generation ?? 0,
+    deleting: metadata.deletionTimestamp !== undefined,
+    deletedAt: metadata.deletionTimestamp ?? '',
+    finalizers: metadata.finalizers ?? [],
+    skipCleanup: metadata.annotations?.[SKIP_CLEANUP_ANNOTATION] === 'true',
+    spec: checkSpec(rest['spec'], options),
+    status: statusIn(rest['status']),
+  };
+}
+
+export function hasOurFinalizer({ finalizers }: Pick<BuildView, 'finalizers'>): boolean {
+  return finalizers.includes(BUILD_FINALIZER);
+}
+
+function statusIn(raw: unknown): Partial<BuildStatus> {
+  const fields = fieldsOf(raw);
+  const phase = BUILD_PHASES.find((each) => each === fields['phase']);
+  const observedGeneration = numberOf(fields['observedGeneration']);
+  const jobName = textOf(fields['jobName']);
+  const texts = ['binaryName', 'startTime', 'completionTime', 'message', 'workflowId'] as const;
+  return {
+    ...(phase && { phase }),
+    ...(observedGeneration !== undefined && { observedGeneration }),
+    ...(jobName !== undefined && isJobName(jobName) && { jobName }),
+    ...Object.fromEntries(
+      texts.flatMap((name) => (typeof fields[name] === 'string' ? [[name, fields[name]]] : [])),
+    ),
+    ...('artifacts' in fields && { artifacts: artifactsIn(fields['artifacts']) }),
+    ...('conditions' in fields && { conditions: listOf(fields['conditions']).flatMap(conditionIn) }),
+  };
+}
+
+/** What is not the name of a file is never passed to a cleanup Job. */
+function artifactsIn(raw: unknown): readonly Artifact[] {
+  return listOf(raw).flatMap((fields) => {
+    const { node, binary } = { node: textOf(fields['node']), binary: textOf(fields['binary']) };
+    return node !== undefined && node !== '' && binary !== undefined && isBinaryName(binary)
+      ? [{ node, binary }]
+      : [];
+  });
+}
+
+const CONDITION_STATUSES = ['True', 'False', 'Unknown'] as const;
+
+function conditionIn(fields: Readonly<Record<string, unknown>>): Condition[] {
+  const status = CONDITION_STATUSES.find((each) => each === fields['status']);
+  const [type, reason] = [textOf(fields['type']), textOf(fields['reason'])];
+  if (status === undefined || type === undefined || reason === undefined) return [];
+  return [
+    {
+      type,
+      status,
+      observedGeneration: numberOf(fields['observedGeneration']) ?? 0,
+      lastTransitionTime: textOf(fields['lastTransitionTime']) ?? '',
+      reason,
+      message: textOf(fields['message']) ?? '',
+    },
+  ];
+}
+
+export type JobState = 'active' | 'succeeded' | 'failed';
+
+/** What is kept of a Job of ours. */
+export interface JobView {
+  readonly kind: 'job';
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  /** Of the build that it is for. */
+  readonly buildUid: string;
+  /** The name of that build. */
+  readonly buildName: string;
+  /** It has its owner reference, so that the garbage collector deletes it after its build. */
+  readonly owned: boolean;
+  readonly purpose: JobPurpose;
+  readonly state: JobState;
+  /** Deletion was asked for; in the foreground it goes after its Pods. */
+  readonly deleting: boolean;
+  /** Of the spec that it builds. */
+  readonly hash: string;
+  /** What it cleans, where it is a cleanup Job. */
+  readonly node: string;
+  readonly binaries: readonly string[];
+  readonly attempt: number;
+  /** RFC 3339. */
+  readonly createdAt: string;
+  /** RFC 3339: when it ended, or empty. */
+  readonly endedAt: string;
+  /** `reason` of its condition Failed: `DeadlineExceeded`, `BackoffLimitExceeded`. */
+  readonly failure: string;
+  /** The server's words for it. */
+  readonly failureMessage: string;
+}
+
+/** Undefined where it is none of ours: it lacks our label, or the UID or purpose that all of ours carry. */
+export function jobView({ metadata, ...rest }: KubernetesObject): JobView | undefined {
+  const { labels = {}, annotations = {} } = metadata;
+  const buildUid = labels[BUILD_UID_LABEL];
+  const purpose = purposeIn(labels);
+  if (labels[MANAGED_BY_LABEL] !== MANAGED_BY || buildUid === undefined || purpose === undefined)
+    return undefined;
+  const status = fieldsOf(rest['status']);
+  return {
+    kind: 'job',
+    name: metadata.name,
+    uid: metadata.uid,
+    resourceVersion: metadata.resourceVersion,
+    buildUid,
+    buildName: annotations[BUILD_NAME_ANNOTATION] ?? '',
+    owned: metadata.ownerReferences?.some(({ uid }) => uid === buildUid) ?? false,
+    purpose,
+    deleting: metadata.deletionTimestamp !== undefined,
+    hash: annotations[SPEC_HASH_ANNOTATION] ?? '',
+    node: annotations[NODE_ANNOTATION] ?? '',
+    binaries: (annotations[BINARIES_ANNOTATION] ?? '').split(',').filter((name) => name !== ''),
+    attempt: Number(annotations[ATTEMPT_ANNOTATION] ?? '1') || 1,
+    createdAt: metadata.creationTimestamp ?? '',
+    ...endOf(status),
+  };
+}
+
+function purposeIn(labels: Readonly<Record<string, string>>): JobPurpose | undefined {
+  return JOB_PURPOSES.find((purpose) => purpose === labels[PURPOSE_LABEL]);
+}
+
+/** SuccessCriteriaMet and FailureTarget come while Pods are still going: only what follows them is the end. */
+function endOf(status: Readonly<Record<string, unknown>>) {
+  const conditions = listOf(status['conditions']).filter((each) => each['status'] === 'True');
+  const failed = conditions.find((each) => each['type'] === 'Failed');
+  const complete = conditions.find((each) => each['type'] === 'Complete');
+  const end = failed ?? complete ?? {};
+  const state: JobState = failed !== undefined ? 'failed' : complete !== undefined ? 'succeeded' : 'active';
+  return {
+    state,
+    endedAt: textOf(end['lastTransitionTime']) ?? '',
+    failure: textOf(failed?.['reason']) ?? '',
+    failureMessage: textOf(failed?.['message']) ?? '',
+  };
+}
+
+/** What keeps a Pod from starting. */
+export interface Trouble {
+  readonly kind: 'image' | 'unschedulable' | 'container';
+  /** For people. */
+  readonly text: string;
+}
+
+/** How a container ended that did not end well. */
+export interface Termination {
+  readonly exitCode: number;
+  /** `Error`, `OOMKilled` … */
+  readonly reason: string;
+  /** The last lines that it wrote. */
+  readonly lastLines: string;
+}
+
+/** What is kept of a Pod of a Job of ours. */
+export interface PodView {
+  readonly kind: 'pod';
+  readonly name: string;
+  readonly uid: string;
+  readonly buildUid: string;
+  /** The name of the build. */
+  readonly buildName: string;
+  readonly purpose: JobPurpose;
+  /** Of its Job, or empty. It stays when an orphan deletion takes the owner reference away. */
+  readonly jobUid: string;
+  readonly hash: string;
+  readonly binary: string;
+  /** Where it was scheduled, or empty. */
+  readonly node: string;
+  readonly phase: 'unfinished' | 'succeeded' | 'failed';
+  /** Whether a container of it ever ran, or may have: what it does, it may have done. */
+  readonly started: boolean;
+  readonly trouble?: Trouble;
+  readonly termination?: Termination;
+  /** RFC 3339. */
+  readonly createdAt: string;
+  /** RFC 3339: when its container ended, or empty. */
+  readonly endedAt: string;
+}
+
+/** Undefined where it is none of ours. */
+export function podView({ metadata, ...rest }: KubernetesObject): PodView | undefined {
+  const { labels = {}, annotations = {} } = metadata;
+  const buildUid = labels[BUILD_UID_LABEL];
+  const purpose = purposeIn(labels);
+  if (buildUid === undefined || purpose === undefined) return undefined;
+  const status = fieldsOf(rest['status']);
+  const node = textOf(fieldsOf(rest['spec'])['nodeName']) ?? '';
+  const phase = phaseIn(status);
+  const containers = listOf(status['containerStatuses']);
+  const trouble = phase === 'unfinished' ? troubleIn(status, containers) : undefined;
+  const terminated = containers.map((each) => fieldsOf(fieldsOf(each['state'])['terminated'])).find(hasEnded);
+  const termination = phase === 'failed' ? terminationIn(status, terminated) : undefined;
+  return {
+    kind: 'pod',
+    name: metadata.name,
+    uid: metadata.uid,
+    buildUid,
+    buildName: annotations[BUILD_NAME_ANNOTATION] ?? '',
+    purpose,
+    jobUid: labels[CONTROLLER_UID_LABEL] ?? '',
+    hash: annotations[SPEC_HASH_ANNOTATION] ?? '',
+    binary: annotations[BINARY_NAME_ANNOTATION] ?? '',
+    node,
+    phase,
+    started: node !== '' && hasStarted(status, containers),
+    ...(trouble && { trouble }),
+    ...(termination && { termination }),
+    createdAt: metadata.creationTimestamp ?? '',
+    endedAt: textOf(terminated?.['finishedAt']) ?? '',
+  };
+}
+
+function phaseIn(status: Fields): PodView['phase'] {
+  switch (status['phase']) {
+    case 'Succeeded':
+      return 'succeeded';
+    case 'Failed':
+      return 'failed';
+    default:
+      return 'unfinished';
+  }
+}
+
+function hasEnded(terminated: Fields): boolean {
+  return terminated['exitCode'] !== undefined;
+}
+
+/** Where a kubelet gave up a Pod without a status of its containers, they may have run. */
+function hasStarted(status: Fields, containers: readonly Fields[]): boolean {
+  const phase = status['phase'];
+  if (phase === 'Running' || phase === 'Succeeded') return true;
+  if (phase === 'Failed' && containers.length === 0) return true;
+  return containers.some(hasRun);
+}
+
+function hasRun(container: Fields): boolean {
+  const state = fieldsOf(container['state']);
+  const lastState = fieldsOf(container['lastState']);
+  return (
+    state['running'] !== undefined ||
+    state['terminated'] !== undefined ||
+    lastState['terminated'] !== undefined ||
+    (numberOf(container['restartCount']) ?? 0) > 0
+  );
+}
+
+const IMAGE_TROUBLES = new Set<unknown>([
+  'ErrImagePull',
+  'ImagePullBackOff',
+  'InvalidImageName',
+  'ErrImageNeverPull',
+  'RegistryUnavailable',
+]);
+const CONTAINER_TROUBLES = new Set<unknown>([
+  'CreateContainerConfigError',
+  'CreateContainerError',
+  'RunContainerError',
+]);
+
+/** In words that stay the same while the trouble does: the kubelet's own go back and forth. */
+function troubleIn(status: Fields, containers: readonly Fields[]): Trouble | undefined {
+  for (const container of containers) {
+    const reason = fieldsOf(fieldsOf(container['state'])['waiting'])['reason'];
+    const image = textOf(container['image']) ?? '';
+    if (IMAGE_TROUBLES.has(reason)) return { kind: 'image', text: `the image ${image} cannot be pulled` };
+    if (CONTAINER_TROUBLES.has(reason)) {
+      return { kind: 'container', text: `the container cannot be started: ${String(reason)}` };
+    }
+  }
+  const scheduled = listOf(status['conditions']).find((each) => each['type'] === 'PodScheduled');
+  if (scheduled?.['status'] !== 'False' || scheduled['reason'] !== 'Unschedulable') return undefined;
+  const words = (textOf(scheduled['message']) ?? '').split(/\. preemption:/)[0]?.slice(0, 300) ?? '';
+  return { kind: 'unschedulable', text: `its Pod cannot be scheduled: ${words}` };
+}
+
+function terminationIn(status: Fields, terminated: Fields | undefined): Termination | undefined {
+  if (terminated === undefined) {
+    const reason = textOf(status['reason']) ?? '';
+    const lastLines = textOf(status['message']) ?? '';
+    return reason === '' && lastLines === '' ? undefined : { exitCode: -1, reason, lastLines };
+  }
+  return {
+    exitCode: numberOf(terminated['exitCode']) ?? -1,
+    reason: textOf(terminated['reason']) ?? '',
+    lastLines: textOf(terminated['message']) ?? '',
+  };
+}
+
+/** Source: kubernetes/pkg/apis/batch/types.go, `ControllerUidLabel`. */
+const CONTROLLER_UID_LABEL = 'batch.kubernetes.io/controller-uid';
+
+export type BuildChild = JobView | PodView;
+
+/** The key of the build that a Job or a Pod of ours is for. */
+export function buildKeyOf({ namespace = '', annotations = {} }: ObjectMeta): string | undefined {
+  const name = annotations[BUILD_NAME_ANNOTATION];
+  return name === undefined ? undefined : `${namespace}/${name}`;
+}

@@ -1,0 +1,69 @@
+import type { WatcherState } from './contract/telemetry.ts';
+import type { Health } from './observability/health.ts';
+import type { StateSource } from './observability/observability.ts';
+import { workflowThreadProblem } from './temporal/workflow-threads.ts';
+import type { LeaderElection } from './watcher/leader-election.ts';
+import type { Watcher } from './watcher/watcher.ts';
+
+/** A watcher, and what says when it leads. */
+export interface Watching {
+  readonly watcher: Watcher;
+  /** Undefined: it always leads. */
+  readonly election: LeaderElection | undefined;
+}
+
+type Phase =
+  | { readonly is: 'connecting' }
+  | { readonly is: 'running'; readonly watching: Watching | undefined }
+  | { readonly is: 'stopping' };
+
+/** How far the process has come: what its health and its metrics are asked about. */
+export class Lifecycle implements StateSource {
+  #phase: Phase = { is: 'connecting' };
+
+  /** @param watching undefined where this process does not watch */
+  started(watching: Watching | undefined): void {
+    this.#phase = { is: 'running', watching };
+  }
+
+  stopping(): void {
+    this.#phase = { is: 'stopping' };
+  }
+
+  health(): Health {
+    return { live: present(workflowThreadProblem()), ready: this.#problems() };
+  }
+
+  watcher(): WatcherState | undefined {
+    return this.#watching?.watcher.state;
+  }
+
+  isLeading(): boolean | undefined {
+    return this.#watching?.election?.isLeading;
+  }
+
+  isConnectedToTemporal(): boolean {
+    return this.#phase.is !== 'connecting';
+  }
+
+  get #watching(): Watching | undefined {
+    return this.#phase.is === 'running' ? this.#phase.watching : undefined;
+  }
+
+  #problems(): readonly string[] {
+    switch (this.#phase.is) {
+      case 'connecting':
+        return ['Temporal: not connected yet'];
+      case 'stopping':
+        return ['stopping'];
+      case 'running': {
+        const { watcher, election } = this.#phase.watching ?? {};
+        return [...(watcher?.problems ?? []), ...present(election?.problem)];
+      }
+    }
+  }
+}
+
+function present(problem: string | undefined): string[] {
+  return problem === undefined ? [] : [problem];
+}

@@ -1,0 +1,171 @@
+import { createServer, type AddressInfo } from 'node:net';
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import type { Controller } from '../contract/controller.ts';
+import { WATCH_ENDS, type Telemetry, type WatchedKind } from '../contract/telemetry.ts';
+import { counter, gauge, histogram } from './instruments.ts';
+import { stateMetrics, type StateMetricsOptions } from './state-metrics.ts';
+import { StepMetrics, type StepMetricsOptions } from './step-metrics.ts';
+import { WorkqueueMetrics } from './workqueue-metrics.ts';
+
+/** The parts of a controller that metrics need. */
+export interface ObservedController extends Pick<Controller, 'name' | 'steps'> {
+  readonly primary: Pick<Controller['primary'], 'type'>;
+  readonly children: readonly Pick<Controller['primary'], 'type'>[];
+}
+
+export interface MetricsOptions
+  extends Pick<StepMetricsOptions, 'stepsAtOnce'>, Pick<StateMetricsOptions, 'leaseName' | 'source'> {
+  readonly controllers: readonly ObservedController[];
+  readonly version: string;
+}
+
+export interface Metrics extends Telemetry {
+  /** Of Prometheus' text format. */
+  readonly contentType: string;
+  /** All metrics in that format. */
+  scrape(): Promise<string>;
+}
+
+/** The metrics of this process, as docs/observability.md describes them. */
+export function operatorMetrics(options: MetricsOptions): Metrics {
+  const controllers = options.controllers.map(({ name }) => name);
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_SAMPLING_MS });
+  gauge(registry, {
+    name: 'durable_operator_build_info',
+    help: 'Always 1; the label says which version is running',
+    labelNames: ['version'],
+    measure: () => [[{ version: options.version }, 1]],
+  });
+  stateMetrics(registry, { ...options, controllers });
+  const steps = new StepMetrics(registry, options);
+  return {
+    queue: new WorkqueueMetrics(registry, controllers),
+    watch: watchMetrics(registry, options.controllers.flatMap(kindsOf)),
+    ...runMetrics(registry, controllers),
+    step: (about, work) => steps.step(about, work),
+    request: requestMetrics(registry),
+    contentType: registry.contentType,
+    scrape: () => registry.metrics(),
+  };
+}
+
+/** Each sample wakes the process up, even when it is idle. */
+const EVENT_LOOP_SAMPLING_MS = 100;
+
+function kindsOf({ name, primary, children }: ObservedController): WatchedKind[] {
+  return [primary, ...children].map(({ type }) => ({ controller: name, resource: type.plural }));
+}
+
+/** From a label that takes milliseconds to a build that takes an hour. */
+const CONVERGENCE_BUCKETS = [
+  ...[0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+  ...[60, 120, 300, 600, 1_800, 3_600],
+];
+
+function runMetrics(
+  registry: Registry,
+  controllers: readonly string[],
+): Pick<Telemetry, 'runStarted' | 'requestEnded'> {
+  const labelNames = ['controller'] as const;
+  const initially = controllers.map((controller) => ({ controller }));
+  const started = counter(registry, {
+    name: 'durable_operator_runs_started_total',
+    help: 'Total number of runs that this process started',
+    labelNames,
+    initially,
+  });
+  const convergence = histogram(registry, {
+    name: 'durable_operator_convergence_seconds',
+    help: 'Time from the event that requires a reconcile to the event that shows the resource up to date or gone, in seconds',
+    labelNames,
+    initially,
+    buckets: CONVERGENCE_BUCKETS,
+  });
+  return {
+    runStarted: ({ ref: { controller } }) => started.inc({ controller }),
+    requestEnded: ({ controller, seconds }) => convergence.observe({ controller }, Math.max(0, seconds)),
+  };
+}
+
+/** Creation timestamps have whole seconds: anything below one cannot be distinguished. */
+const LAG_BUCKETS = [1, 2, 3, 5, 10, 30, 60, 120, 300, 900];
+
+function watchMetrics(registry: Registry, kinds: readonly WatchedKind[]): Telemetry['watch'] {
+  const lag = histogram(registry, {
+    name: 'durable_operator_watch_lag_seconds',
+    help: 'Age of an object when the event of its creation arrives, in seconds',
+    labelNames: ['controller', 'resource'],
+    initially: kinds.map(({ controller, resource }) => ({ controller, resource })),
+    buckets: LAG_BUCKETS,
+  });
+  const restarts = counter(registry, {
+    name: 'durable_operator_watch_restarts_total',
+    help: 'Total number of times a watch was reopened, by reason',
+    labelNames: ['controller', 'resource', 'reason'],
+    initially: kinds.flatMap(({ controller, resource }) =>
+      WATCH_ENDS.map((reason) => ({ controller, resource, reason })),
+    ),
+  });
+  return ({ controller, resource }) => ({
+    // Clocks differ.
+    created: (ageSeconds) => lag.observe({ controller, resource }, Math.max(0, ageSeconds)),
+    ended: (reason) => restarts.inc({ controller, resource, reason }),
+  });
+}
+
+/** As in k8s.io/component-base/metrics/prometheus/restclient. */
+const REQUEST_BUCKETS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
+
+/** What client-go measures of requests to the API server. A watch has no duration there either. */
+function requestMetrics(registry: Registry): Telemetry['request'] {
+  const requests = counter(registry, {
+    name: 'rest_client_requests_total',
+    help: 'Total number of requests to the API server, by status code; <error> without a response',
+    labelNames: ['code', 'host', 'method'],
+  });
+  const durations = histogram(registry, {
+    name: 'rest_client_request_duration_seconds',
+    help: 'Time until the API server responds, in seconds',
+    labelNames: ['verb', 'host'],
+    buckets: REQUEST_BUCKETS,
+  });
+  return ({ method, host, isWatch }) => {
+    const startedAtMs = performance.now();
+    const ended = (code: string): void => {
+      requests.inc({ code, host, method });
+      if (!isWatch) durations.observe({ verb: method, host }, (performance.now() - startedAtMs) / 1000);
+    };
+    return { answered: (status) => ended(String(status)), failed: () => ended('<error>') };
+  };
+}
+
+const LOOPBACK = '127.0.0.1';
+const TEMPORAL_TIMEOUT_MS = 2_000;
+
+/** A free address for the metrics of Temporal's SDK, which has to be given one and serves them by itself. */
+export async function addressForTemporalMetrics(): Promise<string> {
+  const server = createServer();
+  const port = await new Promise<number>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host: LOOPBACK, port: 0 }, () => resolve(portOf(server.address())));
+  });
+  await new Promise((resolve) => server.close(resolve));
+  return `${LOOPBACK}:${port}`;
+}
+
+/** In Prometheus' text format; empty where they are unavailable: the other metrics are useful without them. */
+export async function temporalMetrics(address: string): Promise<string> {
+  try {
+    const signal = AbortSignal.timeout(TEMPORAL_TIMEOUT_MS);
+    const response = await fetch(`http://${address}/metrics`, { signal });
+    return response.ok ? await response.text() : '';
+  } catch {
+    return '';
+  }
+}
+
+function portOf(address: AddressInfo | string | null): number {
+  if (typeof address === 'object' && address !== null) return address.port;
+  throw new Error('a server that listens on a port has none');
+}

@@ -1,0 +1,93 @@
+import type { Registry } from 'prom-client';
+import type { RunsState, WatchState, WatcherState } from '../contract/telemetry.ts';
+import { gauge } from './instruments.ts';
+
+/** What metrics ask of the process at each scrape. */
+export interface MeasuredState {
+  /** Undefined where this process does not watch, or does not watch yet. */
+  watcher(): WatcherState | undefined;
+  /** Whether this process holds the Lease; undefined without leader election. */
+  isLeading(): boolean | undefined;
+  /** Whether the first connection to Temporal has been made. */
+  isConnectedToTemporal(): boolean;
+}
+
+export interface StateMetricsOptions {
+  readonly controllers: readonly string[];
+  /** The name of the Lease of leader election. */
+  readonly leaseName: string;
+  readonly source: MeasuredState;
+}
+
+export function stateMetrics(
+  registry: Registry,
+  { controllers, leaseName, source }: StateMetricsOptions,
+): void {
+  measureWatches(registry, () => source.watcher()?.watches ?? []);
+  measureRuns(registry, controllers, () => source.watcher()?.runs ?? []);
+  gauge(registry, {
+    name: 'durable_operator_temporal_unavailable',
+    help: '1 if Temporal was unreachable when this process last used it, else 0',
+    labelNames: [],
+    measure: () => [[{}, Number(isTemporalUnavailable(source))]],
+  });
+  gauge(registry, {
+    name: 'leader_election_master_status',
+    help: '1 if this process holds the Lease of this name, else 0',
+    labelNames: ['name'],
+    measure: () => {
+      const isLeading = source.isLeading();
+      return isLeading === undefined ? [] : [[{ name: leaseName }, Number(isLeading)]];
+    },
+  });
+}
+
+function isTemporalUnavailable(source: MeasuredState): boolean {
+  return !source.isConnectedToTemporal() || source.watcher()?.isTemporalUnavailable === true;
+}
+
+function measureWatches(registry: Registry, watches: () => readonly WatchState[]): void {
+  const perKind = (value: (watch: WatchState) => number) => ({
+    labelNames: ['controller', 'resource'] as const,
+    measure: () =>
+      watches().map((watch) => {
+        const { controller, resource } = watch;
+        return [{ controller, resource }, value(watch)] as const;
+      }),
+  });
+  gauge(registry, {
+    name: 'durable_operator_watch_silence_seconds',
+    help: 'Seconds since the last event, bookmark or list',
+    ...perKind(({ silenceSeconds }) => silenceSeconds),
+  });
+  gauge(registry, {
+    name: 'durable_operator_known_objects',
+    help: 'Number of objects in the cache of the watcher',
+    ...perKind(({ known }) => known),
+  });
+}
+
+/** A process that does not watch knows of no runs: it reports 0, so that sums over all processes are right. */
+function measureRuns(
+  registry: Registry,
+  controllers: readonly string[],
+  runs: () => readonly RunsState[],
+): void {
+  const perController = (count: 'open' | 'stalled') => ({
+    labelNames: ['controller'] as const,
+    measure: () => {
+      const known = new Map(runs().map((state) => [state.controller, state[count]]));
+      return controllers.map((controller) => [{ controller }, known.get(controller) ?? 0] as const);
+    },
+  });
+  gauge(registry, {
+    name: 'durable_operator_open_runs',
+    help: 'Number of open runs that the watcher knows of',
+    ...perController('open'),
+  });
+  gauge(registry, {
+    name: 'durable_operator_stalled_runs',
+    help: 'Number of open runs that do not continue until their resource changes',
+    ...perController('stalled'),
+  });
+}

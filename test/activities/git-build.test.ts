@@ -1,0 +1,463 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { gitBuildReconciler } from '../../activities/git-build.ts';
+import type { Known } from '../../activities/memory.ts';
+import { StepRun } from '../../activities/reconcile.ts';
+import {
+  isRest,
+  nextOf,
+  type DecisionEvent,
+  type Deed,
+  type Next,
+  type Rest,
+} from '../../src/contract/decision.ts';
+import { sentenceOf } from '../../src/contract/deeds.ts';
+import type { KubernetesObject } from '../../src/contract/object.ts';
+import { gitBuild } from '../../src/controllers/git-build/controller.ts';
+import { buildJob, cleanupJob } from '../../src/controllers/git-build/jobs.ts';
+import type { Observation } from '../../src/controllers/git-build/observation.ts';
+import { specHash } from '../../src/controllers/git-build/spec.ts';
+import { buildView, jobView } from '../../src/controllers/git-build/views.ts';
+import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
+import { BUILD_DEFAULTS, SAMPLE } from '../support/builds.ts';
+import { answerJson, aStatus, FakeApiServer, type ReceivedRequest } from '../support/fake-api-server.ts';
+
+const REF = { controller: 'git-build', namespace: 'shop', name: 'sample', uid: 'uid-1' };
+const XXX = '/apis/test.inspur.com/v1alpha1/namespaces/shop/xxxes/sample';
+const JOBS = '/apis/batch/v1/namespaces/shop/jobs';
+const PODS = '/api/v1/namespaces/shop/pods';
+const FINALIZER = 'job.finalizers.test.inspur.com';
+const NOW_MS = Date.parse('2026-11-21T12:00:00Z');
+const DELETING = { deletionTimestamp: '2026-11-21T11:00:00Z', finalizers: [FINALIZER] };
+const CLEANING = {
+  phase: 'Cleaning',
+  jobName: SAMPLE.jobName,
+  completionTime: '2026-11-21T11:00:00Z',
+  artifacts: [{ node: 'node-1', binary: 'helloworld' }],
+};
+/** More than any run here takes. */
+const STEPS_MAX = 30;
+
+/** What the server answers, and the body that it was sent. */
+type Answers = (request: ReceivedRequest, body: unknown) => [code: number, body: object] | undefined;
+
+let server: FakeApiServer;
+let client: KubernetesClient;
+
+beforeEach(async () => {
+  server = await FakeApiServer.start();
+  client = createKubernetesClient(server.kubeConfig());
+});
+
+afterEach(async () => {
+  await client.close();
+  await server.stop();
+});
+
+interface Run {
+  /** The names of the steps. */
+  readonly steps: readonly string[];
+  readonly did: string;
+  readonly events: readonly DecisionEvent[];
+  readonly rest: Rest;
+}
+
+/** What answers of these requests; whatever else is asked for is not there. */
+function serve(answers: Answers): void {
+  server.handle((request, response) => {
+    const body: unknown = request.body === '' ? undefined : JSON.parse(request.body);
+    const name = request.url.pathname.split('/').at(-1);
+    const notFound = aStatus(404, { message: 'not found', reason: 'NotFound', details: { name } });
+    const [code, answer] = answers(request, body) ?? [404, notFound];
+    answerJson(code, answer)(request, response);
+  });
+}
+
+/** Step after step, as the workflow calls them, until the run rests; from the watcher's view, where there is one. */
+async function run(answers: Answers, view?: Observation): Promise<Run> {
+  serve(answers);
+  const reconciler = gitBuildReconciler(client, BUILD_DEFAULTS);
+  const context = { ref: REF, now: () => NOW_MS, superseded: new AbortController().signal };
+  const steps: string[] = [];
+  const did: Deed[] = [];
+  const events: DecisionEvent[] = [];
+  let known: Known<Observation> | undefined = view && { observation: view, source: 'watch' };
+  let next: Next = { do: 'observe', because: 'nothing is known' };
+  if (view !== undefined) next = nextOf(reconciler.controller.decide(view, NOW_MS));
+  while (!isRest(next) && steps.length < STEPS_MAX) {
+    const end = await new StepRun(reconciler, context).perform(next.do, known);
+    steps.push(next.do);
+    did.push(...end.did);
+    events.push(...end.events);
+    ({ next, known } = end);
+  }
+  if (!isRest(next)) throw new Error(`it comes to no rest: ${steps.join()}`);
+  return { steps, did: sentenceOf(did), events, rest: next };
+}
+
+/** What the watcher shows of a build. */
+function viewOf(build: KubernetesObject, ...jobs: KubernetesObject[]): Observation {
+  const views = jobs.flatMap((job) => jobView(job) ?? []);
+  return gitBuild(BUILD_DEFAULTS).observation(buildView(build, BUILD_DEFAULTS), views);
+}
+
+function aBuild(status: object | undefined, metadata: object = {}): KubernetesObject {
+  const { uid, name, namespace } = REF;
+  const meta = { uid, name, namespace, resourceVersion: '7', generation: 1, ...metadata };
+  return { metadata: meta, spec: SAMPLE, ...(status && { status }) };
+}
+
+const aBuildJob = (metadata: object = {}, spec = SAMPLE) => {
+  const job = buildJob(REF, { spec, hash: specHash(spec) }, BUILD_DEFAULTS);
+  return { ...job, metadata: { ...job.metadata, uid: 'job-1', resourceVersion: '8', ...metadata } };
+};
+
+const aCleanupJob = (attempt: number, status: object = {}, more: object = {}) => {
+  const cleanup = { jobName: 'build-helloworld-delete', node: 'node-1', binaries: ['helloworld'], attempt };
+  const job = cleanupJob(REF, cleanup, BUILD_DEFAULTS);
+  const metadata = { ...job.metadata, uid: 'cleanup-1', resourceVersion: '9', ...more };
+  return { ...job, metadata, status };
+};
+
+const failedAt = (lastTransitionTime: string) => ({
+  conditions: [
+    {
+      type: 'Failed',
+      status: 'True',
+      reason: 'BackoffLimitExceeded',
+      message: 'it failed',
+      lastTransitionTime,
+    },
+  ],
+});
+
+const asked = () =>
+  server.requests.map(({ method, url }) => `${method} ${url.pathname.replace(/^.*\/shop\//, '')}`);
+const bodies = (method: string): unknown[] =>
+  server.requests.filter((request) => request.method === method).map(({ body }): unknown => JSON.parse(body));
+
+/** The build as it is after a merge patch of its status or metadata. */
+function merged(build: KubernetesObject, patch: unknown): KubernetesObject {
+  if (typeof patch !== 'object' || patch === null) return build;
+  const status = 'status' in patch && typeof patch.status === 'object' ? patch.status : {};
+  const metadata = 'metadata' in patch && typeof patch.metadata === 'object' ? patch.metadata : {};
+  const before = typeof build['status'] === 'object' ? build['status'] : {};
+  return { ...build, metadata: { ...build.metadata, ...metadata }, status: { ...before, ...status } };
+}
+
+describe('a run of a build', () => {
+  it('that is gone, or another one of the same name, is over', async () => {
+    const gone = { rest: { do: 'converged', because: 'the resource is gone' }, did: '' };
+    expect(await run(() => undefined)).toMatchObject(gone);
+    expect(await run(() => [200, aBuild(undefined, { uid: 'uid-2' })])).toMatchObject(gone);
+  });
+
+  it('that is new makes three requests, each of which fails where the watcher was wrong', async () => {
+    const fresh = aBuild(undefined, { finalizers: [FINALIZER] });
+    const { steps, did, rest, events } = await run(
+      ({ method, url }, body) => {
+        if (method === 'POST') return [201, aBuildJob()];
+        return method === 'PATCH' ? [200, url.pathname === XXX ? fresh : merged(fresh, body)] : undefined;
+      },
+      viewOf(aBuild(undefined)),
+    );
+    expect(steps).toEqual(['addFinalizer', 'createJob', 'updateStatus']);
+    expect(did).toBe('added the finalizer, created Job build-helloworld, updated the status to Building');
+    expect(rest).toEqual({ do: 'wait', for: 'Job shop/build-helloworld to end', atMostMs: 300_000 });
+    expect(asked()).toEqual(['PATCH xxxes/sample', 'POST jobs', 'PATCH xxxes/sample/status']);
+    expect(bodies('PATCH')).toMatchObject([
+      { metadata: { uid: 'uid-1', resourceVersion: '7', finalizers: [FINALIZER] } },
+      {
+        metadata: { uid: 'uid-1', resourceVersion: '7' },
+        status: { phase: 'Building', completionTime: null, workflowId: 'git-build/shop/sample/uid-1' },
+      },
+    ]);
+    expect(events).toMatchObject([{ reason: 'BuildStarted', occasion: 'job-1' }]);
+  });
+
+  it('reads, and decides again, where the build is not the one that the watcher saw', async () => {
+    let patches = 0;
+    const { rest } = await run(
+      ({ method, url }) => {
+        if (method === 'PATCH' && (patches += 1) === 1) return [409, CONFLICT];
+        if (url.pathname !== XXX) return [200, { items: [] }];
+        return method === 'GET' ? [200, aBuild(undefined, { deletionTimestamp: 'x' })] : undefined;
+      },
+      viewOf(aBuild(undefined)),
+    );
+    expect(rest).toEqual({ do: 'converged', because: 'the resource is being deleted' });
+    expect(asked()).toEqual(['PATCH xxxes/sample', 'GET xxxes/sample', 'GET jobs', 'GET pods']);
+  });
+
+  it('leaves it to the backoff where somebody always writes in between', async () => {
+    const running = run(({ method, url }) => {
+      if (method !== 'GET') return [409, CONFLICT];
+      return [200, url.pathname === XXX ? aBuild(undefined) : { items: [] }];
+    });
+    await expect(running).rejects.toMatchObject({ classification: 'conflict' });
+    expect(server.requests.filter(({ method }) => method === 'PATCH')).toHaveLength(5);
+  });
+
+  it('never repeats a create that may have been made: it reads first', async () => {
+    const build = aBuild({ phase: 'Pending', observedGeneration: 1 }, { finalizers: [FINALIZER] });
+    const { steps } = await run(({ method, url }, body) => {
+      if (method === 'PATCH') return [200, merged(build, body)];
+      if (url.pathname === XXX) return [200, build];
+      return [200, { items: url.pathname === JOBS ? [aBuildJob()] : [] }];
+    }, viewOf(build));
+    expect(steps).toEqual(['observe', 'updateStatus']);
+    expect(asked()).not.toContain('POST jobs');
+  });
+
+  it('creates nothing because of what the watcher showed, where the spec has changed since', async () => {
+    const old = aBuild({ phase: 'Pending', observedGeneration: 1 }, { finalizers: [FINALIZER] });
+    const changed = { ...aBuild({}, { finalizers: [FINALIZER], resourceVersion: '9', generation: 2 }) };
+    const spec = { ...SAMPLE, binaryName: 'other' };
+    const now = { ...changed, spec };
+    await run(({ method, url }, body) => {
+      if (method === 'POST') return [201, aBuildJob({}, spec)];
+      if (method === 'PATCH') return [200, merged(now, body)];
+      return [200, url.pathname === XXX ? now : { items: [] }];
+    }, viewOf(old));
+    expect(bodies('POST')).toMatchObject([
+      { metadata: { annotations: { 'durable-operator.dev/binary-name': 'other' } } },
+    ]);
+  });
+
+  it('deletes a Job only as it was read, in the foreground, and reads where its Pods are afterwards', async () => {
+    const build = aBuild(
+      { phase: 'Pending', message: 'Job build-helloworld is being deleted', observedGeneration: 2 },
+      { finalizers: [FINALIZER], generation: 2 },
+    );
+    const old = aBuildJob({}, { ...SAMPLE, buildCommand: 'old' });
+    const { template } = old.spec;
+    const pod = {
+      metadata: { ...template.metadata, name: 'p', uid: 'p' },
+      spec: { nodeName: 'node-1' },
+      status: { phase: 'Pending' },
+    };
+    let deleted = false;
+    const { steps, rest } = await run(({ method, url }, body) => {
+      if (method === 'PATCH') return [200, merged(build, body)];
+      if (method === 'DELETE') deleted = true;
+      const job = deleted ? { ...old, metadata: { ...old.metadata, ...DELETING } } : old;
+      if (method === 'DELETE') return [200, job];
+      if (url.pathname === XXX) return [200, build];
+      return [200, { items: url.pathname === JOBS ? [job] : deleted ? [pod] : [] }];
+    });
+    expect(steps).toEqual(['observe', 'updateStatus', 'deleteJob', 'updateStatus']);
+    expect(bodies('DELETE')).toMatchObject([
+      { preconditions: { uid: 'job-1', resourceVersion: '8' }, propagationPolicy: 'Foreground' },
+    ]);
+    expect(bodies('PATCH').at(-1)).toMatchObject({
+      status: { artifacts: [{ node: 'node-1', binary: 'helloworld' }] },
+    });
+    expect(rest).toMatchObject({ do: 'wait', for: 'Job shop/build-helloworld and its Pods to be deleted' });
+  });
+});
+
+const CONFLICT = aStatus(409, { message: 'x', reason: 'Conflict' });
+
+describe('a Job that the server refuses', () => {
+  const quota = aStatus(403, {
+    message: 'exceeded quota: jobs of https://u:s3cret@h/x?token=s3cret',
+    reason: 'Forbidden',
+  });
+
+  it('is in the status, in the words of the server without credentials, and is tried again later', async () => {
+    const fresh = aBuild(undefined, { finalizers: [FINALIZER] });
+    let build = fresh;
+    const running = run(
+      ({ method, url }, body) => {
+        if (method === 'POST') return [403, quota];
+        if (method === 'PATCH') build = url.pathname === XXX ? fresh : merged(fresh, body);
+        return [200, build];
+      },
+      viewOf(aBuild(undefined)),
+    );
+    await expect(running).rejects.toMatchObject({
+      classification: 'refused',
+      message: expect.not.stringContaining('s3cret'),
+    });
+    expect(asked()).toEqual(['PATCH xxxes/sample', 'POST jobs', 'PATCH xxxes/sample/status', 'POST jobs']);
+    expect(bodies('PATCH').at(-1)).toMatchObject({
+      status: { phase: 'Pending', message: expect.stringContaining('exceeded quota: jobs') },
+    });
+    expect(JSON.stringify(bodies('PATCH'))).not.toContain('s3cret');
+  });
+});
+
+describe('a cleanup', () => {
+  const cleaning = aBuild(CLEANING, DELETING);
+  const looksAt =
+    (job: object, more: Answers = () => undefined): Answers =>
+    (request, body) => {
+      const answer = more(request, body);
+      if (answer !== undefined) return answer;
+      const { method, url } = request;
+      if (method === 'PATCH') return [200, merged(cleaning, body)];
+      if (url.pathname === XXX) return [200, cleaning];
+      return [200, { items: url.pathname === JOBS ? [job] : [] }];
+    };
+
+  it('that its namespace takes no Job for is given up, and an Event on the namespace says what stays', async () => {
+    const causes = [{ reason: 'NamespaceTerminating' }];
+    const terminating = aStatus(403, { message: 'terminating', reason: 'Forbidden', details: { causes } });
+    const { rest, did, events } = await run(({ method, url }, body) => {
+      if (method === 'POST') return [403, terminating];
+      if (method === 'PATCH') return [200, merged(cleaning, body)];
+      return [200, url.pathname === XXX ? cleaning : { items: [] }];
+    });
+    expect(rest).toMatchObject({ do: 'converged' });
+    expect(did).toBe('removed the finalizer');
+    expect(events).toMatchObject([{ type: 'Warning', reason: 'CleanupSkipped', about: 'namespace' }]);
+    expect(events[0]?.note).toContain('helloworld on node-1 stays');
+  });
+
+  it.each([
+    [1, 10_000],
+    [2, 20_000],
+    [5, 160_000],
+    [6, 300_000],
+    [60, 300_000],
+  ])('that has failed %i times says why, and waits %i ms', async (attempt, atMostMs) => {
+    const { rest, events } = await run(looksAt(aCleanupJob(attempt, failedAt('2026-11-21T12:00:00Z'))));
+    expect(rest).toMatchObject({ do: 'wait', atMostMs });
+    expect(bodies('PATCH')).toMatchObject([
+      { status: { message: expect.stringContaining('Job build-helloworld-delete failed: it failed') } },
+    ]);
+    expect(events).toMatchObject([{ type: 'Warning', reason: 'CleanupFailed', occasion: 'cleanup-1' }]);
+    expect(asked()).not.toContain('DELETE jobs/build-helloworld-delete');
+  });
+
+  it('that has failed is tried again once it is time, and counts on', async () => {
+    let jobs: object[] = [aCleanupJob(3, failedAt('2026-11-21T11:59:00Z'))];
+    const { steps } = await run(({ method, url }, body) => {
+      if (method === 'DELETE') jobs = [];
+      if (method === 'DELETE') return [200, { kind: 'Status', status: 'Success' }];
+      if (method === 'POST') return [201, aCleanupJob(4)];
+      if (method === 'PATCH') return [200, merged(cleaning, body)];
+      return [200, url.pathname === XXX ? cleaning : { items: url.pathname === JOBS ? jobs : [] }];
+    });
+    expect(steps).toEqual(['observe', 'updateStatus', 'deleteJob', 'createCleanupJob', 'updateStatus']);
+    expect(bodies('DELETE')).toEqual([
+      {
+        apiVersion: 'v1',
+        kind: 'DeleteOptions',
+        preconditions: { uid: 'cleanup-1', resourceVersion: '9' },
+        propagationPolicy: 'Background',
+      },
+    ]);
+    expect(bodies('POST')).toMatchObject([
+      {
+        metadata: {
+          annotations: { 'durable-operator.dev/attempt': '4', 'durable-operator.dev/node': 'node-1' },
+        },
+      },
+    ]);
+  });
+
+  it('whose Pod no node takes asks for the node, and takes it for clean where that is gone', async () => {
+    const { template } = aCleanupJob(1).spec;
+    const conditions = [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: 'no' }];
+    const pod = {
+      metadata: { ...template.metadata, name: 'p' },
+      spec: {},
+      status: { phase: 'Pending', conditions },
+    };
+    let build = cleaning;
+    let going = {};
+    await run(({ method, url }, body) => {
+      if (method === 'PATCH') build = merged(build, body);
+      if (method === 'DELETE') going = { deletionTimestamp: 'x' };
+      const job = aCleanupJob(1, {}, going);
+      if (method === 'DELETE') return [200, job];
+      if (url.pathname.startsWith('/api/v1/nodes/')) return undefined;
+      if (url.pathname === PODS) return [200, { items: [pod] }];
+      return [200, url.pathname === JOBS ? { items: [job] } : build];
+    });
+    expect(server.requests.map(({ url }) => url.pathname)).toContain('/api/v1/nodes/node-1');
+    expect(bodies('PATCH')).toMatchObject([{ status: { artifacts: [] } }]);
+    expect(asked()).toContain('DELETE jobs/build-helloworld-delete');
+    expect(asked()).not.toContain('POST jobs');
+  });
+});
+
+describe('the name of a Job', () => {
+  const taken = aStatus(409, {
+    message: 'exists',
+    reason: 'AlreadyExists',
+    details: { name: 'build-helloworld' },
+  });
+  const fresh = aBuild(undefined, { finalizers: [FINALIZER] });
+  const meets =
+    (there: object): Answers =>
+    ({ method, url }, body) => {
+      if (method === 'POST') return [409, taken];
+      if (method === 'PATCH') return [200, url.pathname === XXX ? fresh : merged(fresh, body)];
+      if (method === 'DELETE')
+        return [200, { ...there, metadata: { ...metadataOf(there), deletionTimestamp: 'x' } }];
+      return [200, there];
+    };
+  const metadataOf = (object: object) =>
+    'metadata' in object && typeof object.metadata === 'object' ? object.metadata : {};
+
+  it('that another build has is left to it', async () => {
+    const others = aBuildJob({
+      labels: { ...aBuildJob().metadata.labels, 'durable-operator.dev/build-uid': 'uid-9' },
+    });
+    const { annotations } = others.metadata;
+    const named = {
+      ...others,
+      metadata: {
+        ...others.metadata,
+        annotations: { ...annotations, 'durable-operator.dev/build-name': 'other' },
+      },
+    };
+    const { rest, events } = await run(meets(named), viewOf(aBuild(undefined)));
+    expect(rest).toMatchObject({ do: 'wait', atMostMs: 60_000 });
+    expect(asked()).not.toContain('DELETE jobs/build-helloworld');
+    expect(events).toMatchObject([{ type: 'Warning', reason: 'JobNameTaken' }]);
+  });
+
+  it("that was another's is taken once it is free, without a create that is bound to fail before", async () => {
+    const conditions = [
+      {
+        type: 'Stalled',
+        status: 'True',
+        reason: 'JobNameTaken',
+        message: '',
+        observedGeneration: 1,
+        lastTransitionTime: '',
+      },
+    ];
+    const waits = aBuild(
+      { phase: 'Pending', observedGeneration: 1, conditions },
+      { finalizers: [FINALIZER] },
+    );
+    let isFree = false;
+    const answers: Answers = ({ method, url }, body) => {
+      if (method === 'POST') return [201, aBuildJob()];
+      if (method === 'PATCH') return [200, merged(waits, body)];
+      if (url.pathname === XXX) return [200, waits];
+      if (url.pathname === `${JOBS}/${SAMPLE.jobName}`)
+        return isFree ? undefined : [200, { metadata: { name: 'x' } }];
+      return [200, { items: [] }];
+    };
+    expect((await run(answers)).rest).toMatchObject({ do: 'wait', atMostMs: 60_000 });
+    expect(asked()).not.toContain('POST jobs');
+    isFree = true;
+    expect((await run(answers)).rest).toMatchObject({ for: 'Job shop/build-helloworld to end' });
+    expect(asked().filter((request) => request === 'POST jobs')).toHaveLength(1);
+  });
+
+  it('that an earlier build of the same name has left is freed', async () => {
+    const left = aBuildJob({
+      labels: { ...aBuildJob().metadata.labels, 'durable-operator.dev/build-uid': 'uid-0' },
+    });
+    const { rest } = await run(meets(left), viewOf(aBuild(undefined)));
+    expect(rest).toMatchObject({ do: 'wait', atMostMs: 2_000 });
+    expect(bodies('DELETE')).toMatchObject([
+      { preconditions: { uid: 'job-1', resourceVersion: '8' }, propagationPolicy: 'Foreground' },
+    ]);
+  });
+});

@@ -1,0 +1,56 @@
+import { describe, expect, it } from '@jest/globals';
+import { Memory, type Execution, type Known } from '../../activities/memory.ts';
+
+const stepOf = (runId: string, changes = 0): Execution => ({
+  workflowId: 'pod-set/shop/web/uid-1',
+  runId,
+  changes,
+});
+const live: Known = { observation: 'what the step before left', source: 'live' };
+
+describe('what a process knows of a run', () => {
+  it('is the view that the watcher had when it started the run', () => {
+    const memory = new Memory();
+    memory.seed('pod-set/shop/web/uid-1', 'a view');
+    expect(memory.take(stepOf('run-1'))).toEqual({ observation: 'a view', source: 'watch' });
+  });
+
+  it('is what the step before left, rather than the view', () => {
+    const memory = new Memory();
+    memory.seed('pod-set/shop/web/uid-1', 'a view');
+    memory.keep(stepOf('run-1'), live);
+    expect(memory.take(stepOf('run-1'))).toBe(live);
+  });
+
+  it('is handed over once, so that an attempt that fails with it leaves nothing behind', () => {
+    const memory = new Memory();
+    memory.keep(stepOf('run-1'), live);
+    memory.take(stepOf('run-1'));
+    expect(memory.take(stepOf('run-1'))).toBeUndefined();
+    memory.seed('pod-set/shop/web/uid-1', 'a view');
+    memory.take(stepOf('run-1'));
+    expect(memory.take(stepOf('run-1'))).toBeUndefined();
+  });
+
+  it('is nothing once a run that works was signalled: the view may lack what the run has just written', () => {
+    const memory = new Memory();
+    memory.keep(stepOf('run-1', 0), live);
+    memory.seed('pod-set/shop/web/uid-1', 'a view');
+    expect(memory.take(stepOf('run-1', 1))).toBeUndefined();
+    expect(memory.take(stepOf('run-1', 1))).toBeUndefined();
+  });
+
+  it('is the view that came with the signal where the run rested', () => {
+    const memory = new Memory();
+    memory.keep(stepOf('run-1', 0), live);
+    memory.rest(stepOf('run-1', 0));
+    memory.seed('pod-set/shop/web/uid-1', 'a newer view');
+    expect(memory.take(stepOf('run-1', 1))).toEqual({ observation: 'a newer view', source: 'watch' });
+  });
+
+  it('is nothing of another run of the same resource', () => {
+    const memory = new Memory();
+    memory.keep(stepOf('run-1'), live);
+    expect(memory.take(stepOf('run-2'))).toBeUndefined();
+  });
+});

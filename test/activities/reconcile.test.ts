@@ -1,0 +1,334 @@
+import { describe, expect, it } from '@jest/globals';
+import { Memory, type Known } from '../../activities/memory.ts';
+import { stepActivities, StepRun, type Performed, type Reconciler } from '../../activities/reconcile.ts';
+import { converged, waitFor, type Decision, type Observe, type Step } from '../../src/contract/decision.ts';
+import { PODS } from '../../src/controllers/kinds.ts';
+import { ApiError, type ApiErrorClass } from '../../src/kubernetes/errors.ts';
+import { asActivity } from '../support/activity-context.ts';
+import { aRecordingLogger } from '../support/recording-logger.ts';
+
+/** A shelf of so many books, which is to have so many, and of which a report may be due. */
+interface Shelf {
+  readonly wanted: number;
+  readonly books: number;
+  /** Undefined: nobody has looked. */
+  readonly isLit?: boolean;
+  readonly refusal?: string;
+  readonly reported?: string;
+  readonly isClosed?: boolean;
+}
+
+interface ShelfStep extends Step {
+  readonly do: 'addBook' | 'removeBook' | 'report';
+}
+
+function decide({ wanted, books, isLit, refusal, reported, isClosed }: Shelf): Decision<ShelfStep> {
+  if (isClosed) return waitFor('the shop to open', 1_000);
+  if (refusal !== undefined && refusal !== reported) return { do: 'report', because: 'refused' };
+  if (books > wanted) return { do: 'removeBook', because: 'a book too many' };
+  if (books === wanted) return converged(`${books} books`);
+  if (isLit === undefined) return { do: 'observe', because: 'is there light?' };
+  return { do: 'addBook', because: 'a book is missing', event: ADDING };
+}
+
+const ADDING = { type: 'Normal', reason: 'Adding', action: 'AddBook', note: 'adding a book' } as const;
+const REF = { controller: 'shelf', namespace: 'shop', name: 'web', uid: 'uid-1' };
+const ADDED = [{ did: 'added', what: 'Book', count: 1 }];
+
+const failure = (classification: ApiErrorClass, message = 'no') => new ApiError(message, { classification });
+
+/** A shelf that is live, and what is done to it. Faults are thrown by the next calls, one each. */
+function aShelf(live: Shelf) {
+  const world = { live };
+  const calls: string[] = [];
+  const faults: Partial<Record<string, Error[]>> = {};
+  const called = (name: string) => {
+    calls.push(name);
+    const fault = faults[name]?.shift();
+    if (fault !== undefined) throw fault;
+  };
+  const perform = (step: ShelfStep, before: Shelf): Performed<Shelf> => {
+    called(step.do);
+    switch (step.do) {
+      case 'report':
+        world.live = { ...world.live, reported: before.refusal ?? '' };
+        return {
+          observation: { ...before, reported: before.refusal ?? '' },
+          did: [{ did: 'reported', what: 'it' }],
+        };
+      case 'removeBook':
+        world.live = { ...world.live, books: world.live.books - 1 };
+        return {
+          observation: { ...before, books: before.books - 1 },
+          did: [{ did: 'removed', what: 'Book' }],
+        };
+      case 'addBook':
+        world.live = { ...world.live, books: world.live.books + 1 };
+        return { observation: { ...before, books: before.books + 1 }, did: ADDED };
+    }
+  };
+  const reconciler = {
+    controller: { steps: ['addBook', 'removeBook', 'report'], decide, primary: { type: PODS } },
+    observe: async () => {
+      called('observe');
+      return await Promise.resolve(world.live);
+    },
+    look: async (_: Observe, observation: Shelf) => {
+      called('look');
+      return await Promise.resolve({ ...observation, isLit: true });
+    },
+    confirm: async (_: ShelfStep, view: Shelf): Promise<Shelf | undefined> => {
+      called('confirm');
+      return await Promise.resolve(view);
+    },
+    perform: async (step: ShelfStep, before: Shelf) => await Promise.resolve(perform(step, before)),
+  } satisfies Reconciler<Shelf, ShelfStep>;
+  const run = (name: string, known?: Known<Shelf>, changed: Partial<Reconciler<Shelf, ShelfStep>> = {}) => {
+    const context = { ref: REF, now: Date.now, superseded: new AbortController().signal };
+    return new StepRun<Shelf, ShelfStep, Observe>({ ...reconciler, ...changed }, context).perform(
+      name,
+      known,
+    );
+  };
+  return { world, calls, faults, reconciler, run };
+}
+
+const watched = (observation: Shelf): Known<Shelf> => ({ observation, source: 'watch' });
+const live = (observation: Shelf): Known<Shelf> => ({ observation, source: 'live' });
+const MISSING: Shelf = { wanted: 1, books: 0, isLit: true };
+const FULL: Shelf = { wanted: 1, books: 1, isLit: true };
+
+describe('a step activity', () => {
+  it('observes where nothing is known, performs its step, and says what comes next', async () => {
+    const { calls, run } = aShelf({ ...MISSING, wanted: 2 });
+    expect(await run('addBook')).toMatchObject({
+      did: ADDED,
+      next: { do: 'addBook', because: 'a book is missing' },
+      known: { observation: { books: 1 }, source: 'live' },
+    });
+    expect(calls).toEqual(['observe', 'addBook']);
+  });
+
+  it('reads nothing where the step before has left what is known', async () => {
+    const { calls, run } = aShelf(MISSING);
+    expect(await run('addBook', live(MISSING))).toMatchObject({ did: ADDED, next: converged('1 books') });
+    expect(calls).toEqual(['addBook']);
+  });
+
+  it('whose decision names another step writes nothing and returns that step', async () => {
+    const { calls, run } = aShelf({ ...FULL, books: 2 });
+    expect(await run('addBook')).toMatchObject({
+      did: [],
+      next: { do: 'removeBook', because: 'a book too many' },
+      known: { source: 'live' },
+    });
+    expect(calls).toEqual(['observe']);
+  });
+
+  it('that only observes writes nothing', async () => {
+    const { calls, run } = aShelf(MISSING);
+    expect(await run('observe')).toMatchObject({ did: [], next: { do: 'addBook' } });
+    expect(calls).toEqual(['observe']);
+  });
+
+  it('looks for what the decision asks for, and decides again', async () => {
+    const { calls, run } = aShelf({ wanted: 1, books: 0 });
+    expect(await run('addBook')).toMatchObject({ did: ADDED, next: { do: 'converged' } });
+    expect(calls).toEqual(['observe', 'look', 'addBook']);
+  });
+
+  it('gives up where it is never told enough', async () => {
+    const { run } = aShelf({ wanted: 1, books: 0 });
+    await expect(run('addBook', undefined, { look: (_, seen) => Promise.resolve(seen) })).rejects.toThrow(
+      'nothing could be decided after 20 observations',
+    );
+  });
+
+  it('keeps what a step needs out of what it returns', async () => {
+    const { run } = aShelf(MISSING);
+    expect((await run('observe')).next).toEqual({ do: 'addBook', because: 'a book is missing' });
+  });
+});
+
+describe('a step from the view of the watcher', () => {
+  it('is confirmed before it is performed', async () => {
+    const { calls, run } = aShelf(MISSING);
+    expect(await run('addBook', watched(MISSING))).toMatchObject({ did: ADDED });
+    expect(calls).toEqual(['confirm', 'addBook']);
+  });
+
+  it('is decided anew from all that is live where it cannot be confirmed', async () => {
+    const { calls, run } = aShelf(FULL);
+    const confirm = () => Promise.resolve(undefined);
+    expect(await run('addBook', watched(MISSING), { confirm })).toMatchObject({ did: [], next: FULL_AGAIN });
+    expect(calls).toEqual(['observe']);
+  });
+
+  it('is not performed where what was confirmed calls for another', async () => {
+    const { calls, run } = aShelf(FULL);
+    const confirm = () => Promise.resolve(FULL);
+    expect(await run('addBook', watched(MISSING), { confirm })).toMatchObject({ did: [], next: FULL_AGAIN });
+    expect(calls).toEqual([]);
+  });
+
+  const FULL_AGAIN = converged('1 books');
+});
+
+describe('a conflict', () => {
+  it.each(['conflict', 'already-exists', 'not-found'] as const)(
+    'is no failure: the world is observed and decided on again (%s)',
+    async (classification) => {
+      const { calls, faults, run } = aShelf(MISSING);
+      faults['addBook'] = [failure(classification)];
+      expect(await run('addBook', live(MISSING))).toMatchObject({ did: ADDED });
+      expect(calls).toEqual(['addBook', 'observe', 'addBook']);
+    },
+  );
+
+  it('after which nothing is left to do is the end', async () => {
+    const { faults, run } = aShelf(FULL);
+    faults['addBook'] = [failure('conflict')];
+    expect(await run('addBook', live(MISSING))).toMatchObject({ did: [], next: converged('1 books') });
+  });
+
+  it('that comes again and again is left to the backoff of Temporal', async () => {
+    const { calls, faults, run } = aShelf(MISSING);
+    faults['addBook'] = Array.from({ length: 9 }, () => failure('conflict', 'somebody else wrote'));
+    await expect(run('addBook')).rejects.toThrow('somebody else wrote');
+    expect(calls.filter((call) => call === 'addBook')).toHaveLength(5);
+  });
+
+  it('is the only failure that is not passed on', async () => {
+    const { calls, faults, run } = aShelf(MISSING);
+    faults['addBook'] = [failure('unavailable', 'out of order')];
+    await expect(run('addBook')).rejects.toThrow('out of order');
+    expect(calls).toEqual(['observe', 'addBook']);
+  });
+});
+
+describe('a refusal', () => {
+  const refused =
+    (did: Performed<Shelf>['did'], fold: Partial<Shelf> = {}) =>
+    (_: ShelfStep, before: Shelf): Promise<Performed<Shelf>> =>
+      Promise.resolve({
+        observation: { ...before, ...fold },
+        did,
+        refusal: failure('refused', 'the quota is used up'),
+      });
+
+  it('fails the step only when nothing else has to be done first', async () => {
+    const { run } = aShelf(MISSING);
+    const reporting = refused([], { refusal: 'the quota is used up' });
+    expect(await run('addBook', undefined, { perform: reporting })).toMatchObject({
+      did: [],
+      next: { do: 'report' },
+    });
+    const reported = refused([], { refusal: 'the quota is used up', reported: 'the quota is used up' });
+    await expect(run('addBook', undefined, { perform: reported })).rejects.toThrow('the quota is used up');
+  });
+
+  it('does not hide what was done before it', async () => {
+    const { run } = aShelf({ ...MISSING, wanted: 5 });
+    expect(await run('addBook', undefined, { perform: refused(ADDED, { books: 3 }) })).toMatchObject({
+      did: ADDED,
+      next: { do: 'addBook' },
+    });
+  });
+
+  it('fails the step also where it cannot be seen what comes next', async () => {
+    const { faults, run } = aShelf(MISSING);
+    faults['look'] = [failure('unavailable', 'out of order')];
+    const { isLit, ...dark } = MISSING;
+    const perform = () =>
+      Promise.resolve({ observation: dark, did: [], refusal: failure('refused', 'the quota is used up') });
+    expect(isLit).toBe(true);
+    await expect(run('addBook', undefined, { perform })).rejects.toThrow('the quota is used up');
+  });
+});
+
+describe('what was done', () => {
+  it('before a failed look is not lost', async () => {
+    const { faults, run } = aShelf({ ...MISSING, wanted: 2 });
+    faults['look'] = [failure('unavailable', 'out of order')];
+    const dark: Shelf = { wanted: 2, books: 1 };
+    const perform = () => Promise.resolve({ observation: dark, did: ADDED });
+    expect(await run('addBook', undefined, { perform })).toEqual({
+      did: ADDED,
+      next: { do: 'observe', because: 'the next step could not be determined: out of order' },
+      known: undefined,
+      events: [ADDING],
+    });
+  });
+
+  it('is an Event once it is done, and not when it is decided', async () => {
+    const { run } = aShelf(MISSING);
+    expect((await run('observe')).events).toEqual([]);
+    expect((await run('addBook')).events).toEqual([ADDING]);
+  });
+});
+
+describe('the activities of a controller', () => {
+  function theActivitiesOf(shelf: ReturnType<typeof aShelf>) {
+    const memory = new Memory();
+    const recorded: string[] = [];
+    const activities = stepActivities(shelf.reconciler, {
+      memory,
+      log: aRecordingLogger(),
+      recorder: { record: (_, { kind }, { note }) => recorded.push(`${kind}: ${note}`) },
+    });
+    const call = (activityType: string, changes = 0) => {
+      const workflowExecution = { workflowId: 'shelf/shop/web/uid-1', runId: 'run-1' };
+      const activity = activities[activityType];
+      if (activity === undefined) throw new Error(`no activity ${activityType}`);
+      return asActivity({ workflowExecution, attempt: 1, activityType }, () =>
+        activity({ ref: REF, changes }),
+      );
+    };
+    return { memory, recorded, activities, call };
+  }
+
+  it('are its steps, and one that observes', () => {
+    const { activities } = theActivitiesOf(aShelf(MISSING));
+    expect(Object.keys(activities)).toEqual(['observe', 'addBook', 'removeBook', 'report']);
+  });
+
+  it('hand on what is known from step to step, and read once', async () => {
+    const shelf = aShelf({ ...MISSING, wanted: 2 });
+    const { call } = theActivitiesOf(shelf);
+    await call('addBook');
+    expect(await call('addBook')).toEqual({ did: ADDED, next: converged('2 books') });
+    expect(shelf.calls).toEqual(['observe', 'addBook', 'addBook']);
+  });
+
+  it('read anew after a signal', async () => {
+    const shelf = aShelf({ ...MISSING, wanted: 2 });
+    const { call } = theActivitiesOf(shelf);
+    await call('addBook', 0);
+    await call('addBook', 1);
+    expect(shelf.calls).toEqual(['observe', 'addBook', 'observe', 'addBook']);
+  });
+
+  it('read anew after a wait, however short', async () => {
+    const shelf = aShelf({ ...FULL, isClosed: true });
+    const { call } = theActivitiesOf(shelf);
+    expect(await call('observe')).toMatchObject({ next: { do: 'wait' } });
+    shelf.world.live = FULL;
+    expect(await call('observe')).toMatchObject({ next: { do: 'converged' } });
+  });
+
+  it('read anew after an attempt that failed', async () => {
+    const shelf = aShelf(MISSING);
+    const { memory, call } = theActivitiesOf(shelf);
+    memory.seed('shelf/shop/web/uid-1', MISSING);
+    shelf.faults['addBook'] = [failure('unavailable')];
+    await expect(call('addBook')).rejects.toMatchObject({ type: 'Unavailable' });
+    await call('addBook');
+    expect(shelf.calls).toEqual(['confirm', 'addBook', 'observe', 'addBook']);
+  });
+
+  it('record the Events of what was done', async () => {
+    const { recorded, call } = theActivitiesOf(aShelf(MISSING));
+    await call('addBook');
+    expect(recorded).toEqual(['Pod: adding a book']);
+  });
+});

@@ -1,0 +1,223 @@
+import { describe, expect, it } from '@jest/globals';
+import { delimiter } from 'node:path';
+import { ROWS } from '../../src/config/options.ts';
+import { CONTROLLER_NAMES } from '../../src/controllers/index.ts';
+import { aFile, configOf, problemsOf, SAMPLES, type Given } from '../support/configs.ts';
+
+describe('without anything given', () => {
+  it('the program runs watcher and worker, with the defaults that people know', async () => {
+    expect(await configOf({})).toEqual({
+      command: 'run',
+      cluster: { runOutsideCluster: false },
+      temporal: {
+        address: 'localhost:7233',
+        namespace: 'default',
+        connect: { namespace: 'default', connectionOptions: { address: 'localhost:7233' } },
+      },
+      reconciliation: { controllers: CONTROLLER_NAMES, namespaces: [], resyncMs: 180_000 },
+      health: { address: { host: '', port: 9098 } },
+      log: { level: 'info', format: 'auto' },
+      metrics: { address: { host: '', port: 9097 }, secure: false },
+      tracing: { enabled: false },
+      worker: { taskQueue: 'durable-operator', watchdog: false },
+      encryption: {},
+      leaderElection: {
+        enabled: false,
+        name: 'durable-operator',
+        leaseDurationMs: 15_000,
+        renewDeadlineMs: 10_000,
+        retryPeriodMs: 2_000,
+      },
+      promote: { waitForDrainMs: 0, moveOpenRuns: false },
+      codecServer: { address: { host: '127.0.0.1', port: 9096 }, allowOrigins: ['http://localhost:8233'] },
+      roleBinding: {
+        clusterRole: 'edit',
+        prefix: 'ad-kubernetes-',
+        namespaceSelector: [],
+        excludeNamespaces: ['kube-system', 'kube-public', 'kube-node-lease'],
+      },
+      build: {
+        image: 'golang:1.13',
+        hostDir: '/opt',
+        deadlineMs: 3_600_000,
+        gitTransports: ['https', 'ssh'],
+      },
+      local: { exitWhenConverged: false, kubernetesGiven: false, temporalGiven: false },
+    });
+  });
+});
+
+describe('commands', () => {
+  it.each(['run', 'watch', 'work', 'promote', 'codec-server', 'local'])('%s is one', async (command) => {
+    const args = [command, '--worker-deployment=op'];
+    expect((await configOf({ args })).command).toBe(command);
+  });
+
+  it.each([[['watch', '--resync', '1m']], [['--resync', '1m', 'watch']], [['--resync=1m', 'watch']]])(
+    'take options before and after them: %j',
+    async (args) => {
+      expect(await configOf({ args })).toMatchObject({
+        command: 'watch',
+        reconciliation: { resyncMs: 60_000 },
+      });
+    },
+  );
+
+  it('are suggested where one is nearly right', async () => {
+    expect(await problemsOf({ args: ['wrk'] })).toEqual([
+      '"wrk" is neither an option nor a command (did you mean work?); the commands are run, watch, work, promote, codec-server, local',
+    ]);
+  });
+
+  it('take no words besides', async () => {
+    expect(await problemsOf({ args: ['work', 'hard'] })).toEqual([
+      '"hard" is neither an option nor a command; the commands are run, watch, work, promote, codec-server, local',
+    ]);
+  });
+});
+
+describe('flags win over environment, environment over the file, the file over defaults', () => {
+  const flag = { args: ['--resync', '1s'] };
+  const env = { env: { DURABLE_OPERATOR_RESYNC: '2s' } };
+  const file = { file: 'resync: 3s' };
+
+  it.each<[Given, resyncMs: number]>([
+    [{ ...flag, ...env, ...file }, 1000],
+    [{ ...flag, ...file }, 1000],
+    [{ ...env, ...file }, 2000],
+    [file, 3000],
+    [{}, 180_000],
+    // Templates leave empty variables behind.
+    [{ env: { DURABLE_OPERATOR_RESYNC: '' }, ...file }, 3000],
+  ])('%j', async (given, resyncMs) => {
+    expect((await configOf(given)).reconciliation.resyncMs).toBe(resyncMs);
+  });
+
+  it('and a wrong value that is overridden does no harm', async () => {
+    expect(
+      (await configOf({ ...flag, env: { DURABLE_OPERATOR_RESYNC: 'soon' } })).reconciliation.resyncMs,
+    ).toBe(1000);
+  });
+
+  it('and a flag can take back what the environment turned on', async () => {
+    const env = { DURABLE_OPERATOR_RUN_OUTSIDE_CLUSTER: 'true' };
+    expect((await configOf({ env })).cluster.runOutsideCluster).toBe(true);
+    expect((await configOf({ env, args: ['--run-outside-cluster=false'] })).cluster.runOutsideCluster).toBe(
+      false,
+    );
+  });
+
+  it('and the file may be named by the environment', async () => {
+    const DURABLE_OPERATOR_CONFIG = aFile('resync: 3s');
+    expect((await configOf({ env: { DURABLE_OPERATOR_CONFIG } })).reconciliation.resyncMs).toBe(3000);
+  });
+});
+
+describe('every option is read from each source', () => {
+  it('so there is a sample of every one', () => {
+    expect(SAMPLES.map(({ name }) => name).sort()).toEqual(ROWS.map(({ name }) => name).sort());
+  });
+
+  it.each(SAMPLES)('--$name', async ({ name, text, yaml, expected }) => {
+    const command = ROWS.find((row) => row.name === name)?.onlyFor ?? 'run';
+    const needsDeployment = name === 'worker-build-id' || command === 'promote';
+    const args = [command, ...(needsDeployment ? ['--worker-deployment=op'] : [])];
+    const variable = `DURABLE_OPERATOR_${name.toUpperCase().replaceAll('-', '_')}`;
+    expect(await configOf({ args: [...args, `--${name}=${text}`] })).toMatchObject(expected);
+    expect(await configOf({ args, env: { [variable]: text } })).toMatchObject(expected);
+    expect(await configOf({ args, file: `${name}: ${yaml}` })).toMatchObject(expected);
+    expect(await configOf({ args })).not.toMatchObject(expected);
+  });
+
+  it('and kubeconfig, besides, from KUBECONFIG', async () => {
+    const [a, b, c] = [aFile(''), aFile(''), aFile('')];
+    const env = { KUBECONFIG: b, DURABLE_OPERATOR_KUBECONFIG: a };
+    expect((await configOf({ args: ['--kubeconfig', c], env })).cluster.kubeconfig).toBe(c);
+    expect((await configOf({ env })).cluster.kubeconfig).toBe(a);
+    expect((await configOf({ env: { KUBECONFIG: b }, file: `kubeconfig: ${c}` })).cluster.kubeconfig).toBe(b);
+    expect((await configOf({ file: `kubeconfig: ${c}` })).cluster.kubeconfig).toBe(c);
+  });
+});
+
+describe('a wrong flag is reported in one line', () => {
+  it.each([
+    [['--resnc', '3m'], "unknown option '--resnc' (did you mean --resync?); see durable-operator --help"],
+    [['--resync'], "option '--resync <duration>' argument missing; see durable-operator --help"],
+    [['--exit-when-converged'], "unknown option '--exit-when-converged'; it belongs to the command local"],
+  ])('%j', async (args, problem) => {
+    expect(await problemsOf({ args })).toEqual([problem]);
+  });
+});
+
+describe('a wrong file is reported in one line with its name', () => {
+  it.each([
+    ['resinc: 3m', /^file-\d+:1: unknown key "resinc" \(did you mean resync\?\); correct or remove it$/],
+    ['\n\nhealthAddr: x', /^file-\d+:3: unknown key "healthAddr" \(did you mean health-addr\?\)/],
+    ['config: x', /^file-\d+:1: unknown key "config"; the keys are kubeconfig, run-outside-cluster, /],
+    ['resync: 1m\nresync: 2m', /^file-\d+:2: Map keys must be unique; correct the YAML$/],
+    ['resync: [', /^file-\d+:1: .*; correct the YAML$/],
+    ['- resync', /^file-\d+:1: not a mapping; write lines such as resync: 3m$/],
+    ['text', /^file-\d+:1: not a mapping/],
+    [
+      'resync: *nowhere',
+      /^--config "file-\d+" cannot be read: Unresolved alias .*; name a readable YAML file$/,
+    ],
+  ])('%j', async (file, problem) => {
+    const problems = await problemsOf({ file });
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toMatch(problem);
+  });
+
+  it.each([
+    ['/nowhere/x.yaml', 'no such file or directory'],
+    ['/', 'illegal operation on a directory'],
+  ])('%s: %s', async (path, why) => {
+    const problem = `"${path}" cannot be read: ${why}; name a readable YAML file`;
+    expect(await problemsOf({ args: ['--config', path] })).toEqual([`--config ${problem}`]);
+    expect(await problemsOf({ env: { DURABLE_OPERATOR_CONFIG: path } })).toEqual([
+      `DURABLE_OPERATOR_CONFIG ${problem}`,
+    ]);
+  });
+
+  it.each(['', '# only a comment', '---\n'])('but %j is a file without options', async (file) => {
+    expect((await configOf({ file })).reconciliation.resyncMs).toBe(180_000);
+  });
+});
+
+describe('KUBECONFIG', () => {
+  it('may name several files, of which one must be there', async () => {
+    const KUBECONFIG = ['/nowhere/a', aFile('')].join(delimiter);
+    expect((await configOf({ env: { KUBECONFIG } })).cluster.kubeconfig).toBe(KUBECONFIG);
+    const nowhere = ['/nowhere/a', '/nowhere/b'].join(delimiter);
+    expect(await problemsOf({ env: { KUBECONFIG: nowhere } })).toEqual([
+      `KUBECONFIG "${nowhere}" cannot be read: no such file or directory; name a readable file`,
+    ]);
+  });
+});
+
+describe('the local stack starts what is not given', () => {
+  const local = async (given: Given) => configOf({ ...given, args: ['local', ...(given.args ?? [])] });
+
+  it('Kubernetes is given by a kubeconfig, or by asking for the own one', async () => {
+    const KUBECONFIG = aFile('');
+    expect((await local({ env: { KUBECONFIG } })).local.kubernetesGiven).toBe(true);
+    expect((await local({ args: ['--kubeconfig', KUBECONFIG] })).local.kubernetesGiven).toBe(true);
+    expect((await local({ args: ['--run-outside-cluster'] })).local.kubernetesGiven).toBe(true);
+    expect((await local({})).local.kubernetesGiven).toBe(false);
+  });
+
+  it('Temporal is given by an address or a profile', async () => {
+    const TEMPORAL_CONFIG_FILE = aFile('[profile.default]\naddress = "a:1"\n');
+    expect((await local({ env: { TEMPORAL_CONFIG_FILE } })).local.temporalGiven).toBe(true);
+    expect((await local({ env: { TEMPORAL_ADDRESS: 'a:1' } })).local.temporalGiven).toBe(true);
+    expect((await local({})).local.temporalGiven).toBe(false);
+  });
+
+  it('and sends no credentials of the environment to its own Temporal', async () => {
+    const { temporal } = await local({ env: { TEMPORAL_API_KEY: 'key', TEMPORAL_NAMESPACE: 'production' } });
+    expect(temporal.connect).toEqual({
+      namespace: 'default',
+      connectionOptions: { address: 'localhost:7233' },
+    });
+  });
+});

@@ -1,0 +1,70 @@
+import { describe, expect, it } from '@jest/globals';
+import { aFile, configOf, problemsOf } from '../support/configs.ts';
+
+describe('Temporal is configured by its own environment', () => {
+  it('address, namespace and API key', async () => {
+    const env = { TEMPORAL_ADDRESS: 'cloud:7233', TEMPORAL_NAMESPACE: 'ns', TEMPORAL_API_KEY: 'key' };
+    expect((await configOf({ env })).temporal).toMatchObject({
+      address: 'cloud:7233',
+      namespace: 'ns',
+      connect: { namespace: 'ns', connectionOptions: { address: 'cloud:7233', apiKey: 'key', tls: true } },
+    });
+  });
+
+  it('a profile, over which variables win', async () => {
+    const TEMPORAL_CONFIG_FILE = aFile('[profile.a]\naddress = "a:1"\nnamespace = "from-profile"\n');
+    const env = { TEMPORAL_CONFIG_FILE, TEMPORAL_PROFILE: 'a', TEMPORAL_ADDRESS: 'b:2' };
+    expect((await configOf({ env })).temporal).toMatchObject({ address: 'b:2', namespace: 'from-profile' });
+  });
+
+  it('TLS files', async () => {
+    const env = {
+      TEMPORAL_TLS_CLIENT_CERT_PATH: aFile('cert'),
+      TEMPORAL_TLS_CLIENT_KEY_PATH: aFile('key'),
+      TEMPORAL_TLS_SERVER_NAME: 'server',
+    };
+    const { connectionOptions } = (await configOf({ env })).temporal.connect;
+    expect(connectionOptions.tls).toMatchObject({
+      serverNameOverride: 'server',
+      clientCertPair: { crt: new Uint8Array(Buffer.from('cert')), key: new Uint8Array(Buffer.from('key')) },
+    });
+  });
+
+  it('and an empty variable counts as unset', async () => {
+    expect((await configOf({ env: { TEMPORAL_ADDRESS: '' } })).temporal.address).toBe('localhost:7233');
+  });
+
+  it.each<[Record<string, string>, string]>([
+    [
+      { TEMPORAL_ADDRESS: 'http://x:1' },
+      `Temporal address "http://x:1" is not HOST:PORT; correct TEMPORAL_ADDRESS or the profile's address`,
+    ],
+    [{ TEMPORAL_TLS: 'yes' }, 'TEMPORAL_TLS "yes" is not a boolean; write true or false'],
+    [
+      { TEMPORAL_PROFILE: 'none' },
+      "Temporal's configuration: Profile 'none' not found in config data; correct the TEMPORAL_ variables or the profile",
+    ],
+    [
+      { TEMPORAL_CONFIG_FILE: '/nowhere/t' },
+      'TEMPORAL_CONFIG_FILE "/nowhere/t" cannot be read: no such file or directory; name a readable file',
+    ],
+    [
+      { TEMPORAL_TLS_SERVER_CA_CERT_PATH: '/nowhere/ca' },
+      'TEMPORAL_TLS_SERVER_CA_CERT_PATH "/nowhere/ca" cannot be read: no such file or directory; name a readable file',
+    ],
+    [
+      { TEMPORAL_TLS_CLIENT_CERT_DATA: 'cert' },
+      'Temporal TLS has only one of client certificate and key; set both, by TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH',
+    ],
+  ])('%j is refused', async (env, problem) => {
+    expect(await problemsOf({ env })).toEqual([problem]);
+  });
+
+  it('and a file that cannot be parsed is reported without its text, which may be secret', async () => {
+    const TEMPORAL_CONFIG_FILE = aFile('[profile.default]\napi_key = "s3"cr3t"\n');
+    const [problem, ...rest] = await problemsOf({ env: { TEMPORAL_CONFIG_FILE } });
+    expect(problem).toMatch(/^Temporal's configuration: line 2: Invalid TOML/);
+    expect(problem).not.toContain('cr3t');
+    expect(rest).toEqual([]);
+  });
+});

@@ -1,0 +1,293 @@
+import { describe, expect, it } from '@jest/globals';
+import packageJson from '../../package.json' with { type: 'json' };
+import { workerVersionOf, type Config } from '../../src/config/config.ts';
+import { aFile, configOf, problemsOf, type Given } from '../support/configs.ts';
+
+describe('durations', () => {
+  it.each([
+    ['3m', 180_000],
+    ['90s', 90_000],
+    ['1h', 3_600_000],
+    ['500ms', 500],
+    ['1h30m', 5_400_000],
+    ['1.5m', 90_000],
+    [' 3m ', 180_000],
+  ])('%j is %d ms', async (text, milliseconds) => {
+    expect((await configOf({ args: ['--resync', text] })).reconciliation.resyncMs).toBe(milliseconds);
+  });
+
+  it.each(['3', 'soon', '3 bananas', '-3m', '3m!', 'm', '3x', '1h 3', ''])('%j is none', async (text) => {
+    expect(await problemsOf({ args: [`--resync=${text}`] })).toEqual([
+      `--resync ${JSON.stringify(text)} is not a duration; write a number and a unit, such as 3m, 90s, 1h or 500ms`,
+    ]);
+  });
+
+  it.each(['0s', '99ms', '25d'])('%s is out of range for resync', async (text) => {
+    expect(await problemsOf({ args: ['--resync', text] })).toEqual([
+      `--resync "${text}" is out of range; write a duration from 100ms to 24d`,
+    ]);
+  });
+});
+
+describe('leader election', () => {
+  it('is refused where a leader would still try after others may lead', async () => {
+    expect(await problemsOf({ args: ['--leader-election-renew-deadline', '15s'] })).toEqual([
+      '--leader-election-renew-deadline "15s" must be shorter than --leader-election-lease-duration, otherwise two replicas could lead',
+    ]);
+  });
+
+  it('is refused where a leader could not try twice', async () => {
+    expect(await problemsOf({ args: ['--leader-election-retry-period', '9s'] })).toEqual([
+      '--leader-election-retry-period "9s" must be much shorter than --leader-election-renew-deadline, such as 2s for 10s',
+    ]);
+  });
+
+  it.each(['Lease', 'a/b', '-a', 'a..b', 'x'.repeat(254)])('has no Lease named %j', async (name) => {
+    const [problem, ...others] = await problemsOf({ args: [`--leader-election-name=${name}`] });
+    expect(problem).toMatch(/^--leader-election-name .* is (not a Lease name|longer than)/);
+    expect(others).toEqual([]);
+  });
+});
+
+describe('the version of a worker', () => {
+  it('is that of the program, where none is given', async () => {
+    expect(workerVersionOf(await configOf({ args: ['--worker-deployment', 'op'] }))).toEqual({
+      deploymentName: 'op',
+      buildId: packageJson.version,
+    });
+  });
+
+  it('may be given', async () => {
+    const args = ['--worker-deployment', 'op', '--worker-build-id', 'a1b2c3'];
+    expect(workerVersionOf(await configOf({ args }))).toEqual({ deploymentName: 'op', buildId: 'a1b2c3' });
+  });
+
+  it('is refused without a deployment', async () => {
+    expect(await problemsOf({ args: ['--worker-build-id', 'x'] })).toEqual([
+      '--worker-build-id "x" needs a deployment; name one with --worker-deployment',
+    ]);
+  });
+
+  it('is required by promote', async () => {
+    expect(await problemsOf({ args: ['promote'] })).toEqual([
+      'promote needs a deployment; name one with --worker-deployment',
+    ]);
+  });
+
+  it('is promoted with the options of promote', async () => {
+    const args = ['promote', '--worker-deployment=op', '--wait-for-drain=10m', '--move-open-runs'];
+    expect((await configOf({ args })).promote).toEqual({ waitForDrainMs: 600_000, moveOpenRuns: true });
+  });
+
+  it.each(['a.b', 'a:b', '__a'])('has no deployment named %s', async (name) => {
+    const [problem] = await problemsOf({ args: ['--worker-deployment', name] });
+    expect(problem).toMatch(/is not a worker deployment name/);
+  });
+});
+
+describe('the keys of payloads', () => {
+  it('are read from a file that is there', async () => {
+    const file = aFile('');
+    expect((await configOf({ args: ['--payload-keys', file] })).encryption.keysFile).toBe(file);
+    const [problem] = await problemsOf({ args: ['--payload-keys', `${file}-not`] });
+    expect(problem).toMatch(/^--payload-keys ".*" cannot be read: .*; name a readable file$/);
+  });
+});
+
+describe('the origins that the codec server allows', () => {
+  it('are origins, nothing more', async () => {
+    const args = ['codec-server', '--codec-allow-origin', 'https://ui.example,http://localhost:1'];
+    expect((await configOf({ args })).codecServer.allowOrigins).toEqual([
+      'https://ui.example',
+      'http://localhost:1',
+    ]);
+  });
+
+  it.each(['*', 'ui.example', 'https://ui.example/', 'https://ui.example/x'])(
+    'and %s is none',
+    async (text) => {
+      const [problem] = await problemsOf({ args: ['codec-server', '--codec-allow-origin', text] });
+      expect(problem).toMatch(/which is not an origin/);
+    },
+  );
+});
+
+describe('the health address', () => {
+  it.each<[string, Config['health']['address']]>([
+    [':9098', { host: '', port: 9098 }],
+    ['127.0.0.1:80', { host: '127.0.0.1', port: 80 }],
+    ['localhost:0', { host: 'localhost', port: 0 }],
+    ['[::1]:9098', { host: '::1', port: 9098 }],
+    ['0', 'off'],
+  ])('%s', async (text, expected) => {
+    expect((await configOf({ args: ['--health-addr', text] })).health.address).toEqual(expected);
+  });
+
+  it('may be the number 0 in a file', async () => {
+    expect((await configOf({ file: 'health-addr: 0' })).health.address).toBe('off');
+  });
+
+  it('of the local stack is on loopback by default', async () => {
+    expect((await configOf({ args: ['local'] })).health.address).toEqual({ host: '127.0.0.1', port: 9098 });
+    expect((await configOf({ args: ['local', '--health-addr', ':1'] })).health.address).toEqual({
+      host: '',
+      port: 1,
+    });
+  });
+
+  it.each(['9098', 'localhost', ':65536', ':', 'http://x:1', '::1:9098', 'a b:1'])(
+    'is not %j',
+    async (text) => {
+      expect(await problemsOf({ args: ['--health-addr', text] })).toEqual([
+        `--health-addr "${text}" is not an address; write :PORT, HOST:PORT or [IPV6]:PORT, or 0 to disable it`,
+      ]);
+    },
+  );
+});
+
+describe('lists', () => {
+  it('ignore spaces, empty entries and repetition', async () => {
+    expect((await configOf({ args: ['--namespaces', ' a, b,,a'] })).reconciliation.namespaces).toEqual([
+      'a',
+      'b',
+    ]);
+  });
+
+  it('may be emptied by a flag and by a file', async () => {
+    expect((await configOf({ args: ['--exclude-namespaces='] })).roleBinding.excludeNamespaces).toEqual([]);
+    expect((await configOf({ file: 'exclude-namespaces: []' })).roleBinding.excludeNamespaces).toEqual([]);
+  });
+
+  it('of controllers keep the order in which controllers are listed', async () => {
+    expect(
+      (await configOf({ args: ['--controllers', 'namespace-role-binding,pod-label'] })).reconciliation
+        .controllers,
+    ).toEqual(['pod-label', 'namespace-role-binding']);
+  });
+});
+
+describe('a wrong value is reported in one line with its source, what is wrong and what to write', () => {
+  it.each<[Given, RegExp]>([
+    [
+      { args: ['--controllers', 'pod-lable'] },
+      /^--controllers "pod-lable" contains "pod-lable", which is unknown \(did you mean pod-label\?\); write one of pod-label, namespace-role-binding, /,
+    ],
+    [
+      { args: ['--controllers='] },
+      /^--controllers "" is empty; write one or more of pod-label, namespace-role-binding/,
+    ],
+    [
+      { args: ['--namespaces', 'a,B'] },
+      /^--namespaces "a,B" contains "B", which is not a namespace name; use lower-case/,
+    ],
+    [{ args: ['--namespaces', 'a'.repeat(64)] }, /which is longer than the 63 characters/],
+    [
+      { args: ['--exclude-namespaces', 'kube_system'] },
+      /^--exclude-namespaces .* contains "kube_system", which is not/,
+    ],
+    [
+      { args: ['--log-level', 'warning'] },
+      /^--log-level "warning" is unknown; write one of trace, debug, info/,
+    ],
+    [
+      { args: ['--log-format', 'JSON'] },
+      /^--log-format "JSON" is unknown.*; write one of auto, json, pretty$/,
+    ],
+    [{ args: ['--task-queue', ' '] }, /^--task-queue " " is empty; write a value/],
+    [{ args: ['--task-queue', 'q'.repeat(1001)] }, /^--task-queue "q+… is longer than the 1000 characters/],
+    [
+      { args: ['--task-queue', '/_sys/q'] },
+      /choose one that does not begin with \/_sys\/, which Temporal reserves$/,
+    ],
+    [
+      { args: ['--namespace-selector', 'team in dev'] },
+      /^--namespace-selector "team in dev" is not valid: label selector, position 9: expected "\(", found "dev"$/,
+    ],
+    [
+      { args: ['--role-binding-cluster-role', 'a/b'] },
+      /^--role-binding-cluster-role "a\/b" is not a ClusterRole name/,
+    ],
+    [{ args: ['--role-binding-cluster-role', '..'] }, /is not a ClusterRole name/],
+    [{ args: ['--role-binding-cluster-role', '50%'] }, /is not a ClusterRole name/],
+    [{ args: ['--role-binding-cluster-role='] }, /is empty; write a value/],
+    [
+      { args: ['--role-binding-prefix', 'a/'] },
+      /^--role-binding-prefix "a\/" cannot begin the name of a RoleBinding/,
+    ],
+    [{ args: ['--role-binding-prefix', 'p'.repeat(191)] }, /is longer than the 190 characters/],
+    [{ args: ['--build-image', 'a b'] }, /^--build-image "a b" is not an image name; write one such as/],
+    [{ args: ['--build-image', '-a'] }, /is not an image name/],
+    [
+      { args: ['--build-host-dir', 'opt'] },
+      /^--build-host-dir "opt" is not a host directory; write an absolute path/,
+    ],
+    [{ args: ['--build-host-dir', '/'] }, /is not a host directory; write an absolute path/],
+    [{ args: ['--build-host-dir', '/a/../b'] }, /is not a host directory; write an absolute path/],
+    [
+      { args: ['--build-host-dir', '/proc/x'] },
+      /belongs to the kernel; write another directory, such as \/opt/,
+    ],
+    [{ args: ['--build-deadline', '1ms'] }, /is out of range; write a duration from 1s to 24d$/],
+    [
+      { args: ['--build-git-transports', 'https,ext'] },
+      /contains "ext", which is unknown.*; write one of https, ssh, http, git$/,
+    ],
+    [{ args: ['--build-git-transports='] }, /is empty; write one or more of https, ssh, http, git$/],
+    [
+      { args: ['--kubeconfig', '/nowhere/config'] },
+      /^--kubeconfig "\/nowhere\/config" cannot be read: no such file or directory; name a readable file$/,
+    ],
+    [{ args: ['--kubeconfig='] }, /^--kubeconfig "" is empty/],
+    [
+      { env: { KUBECONFIG: '/nowhere/config' } },
+      /^KUBECONFIG "\/nowhere\/config" cannot be read: no such file or directory/,
+    ],
+    [
+      { env: { DURABLE_OPERATOR_RESYNC: 'soon' } },
+      /^DURABLE_OPERATOR_RESYNC "soon" is not a duration; write/,
+    ],
+    [
+      { env: { DURABLE_OPERATOR_RUN_OUTSIDE_CLUSTER: 'yes' } },
+      /^DURABLE_OPERATOR_RUN_OUTSIDE_CLUSTER "yes" is not a boolean; write true or false$/,
+    ],
+    [{ file: 'log-level: info\nresync: 180' }, /^file-\d+:2: resync 180 is not a duration; write/],
+    [{ file: 'resync:' }, /^file-\d+:1: resync null is not a duration/],
+    [
+      { file: 'namespaces: {a: b}' },
+      /^file-\d+:1: namespaces \{"a":"b"\} is not a list; write names separated by commas$/,
+    ],
+    [
+      { file: 'namespaces: [1]' },
+      /^file-\d+:1: namespaces \[1\] contains 1, which is not a string; put it in quotes$/,
+    ],
+    [{ file: 'task-queue: 5' }, /^file-\d+:1: task-queue 5 is not a string; put it in quotes$/],
+    [
+      { file: 'namespace-selector: 5' },
+      /^file-\d+:1: namespace-selector 5 is not a label selector; write one such as team=a/,
+    ],
+  ])('%j', async (given, problem) => {
+    const problems = await problemsOf(given);
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toMatch(problem);
+  });
+
+  it('and several are reported at once, a line each', async () => {
+    const problems = await problemsOf({ args: ['--resync', 'x', '--log-level', 'y'], file: 'zzzzz: 1' });
+    expect(problems).toEqual([
+      expect.stringMatching(/^file-\d+:1: unknown key "zzzzz"/),
+      expect.stringMatching(/^--resync/),
+      expect.stringMatching(/^--log-level/),
+    ]);
+  });
+});
+
+describe('names that RBAC allows are taken', () => {
+  it.each(['edit', 'system:aggregate-to-edit', 'Team.A', 'r'.repeat(253)])('ClusterRole %s', async (name) => {
+    const { roleBinding } = await configOf({ args: ['--role-binding-cluster-role', name] });
+    expect(roleBinding.clusterRole).toBe(name);
+  });
+
+  it.each(['', 'ad:', 'p'.repeat(190)])('prefix %j', async (prefix) => {
+    expect((await configOf({ args: [`--role-binding-prefix=${prefix}`] })).roleBinding.prefix).toBe(prefix);
+  });
+});

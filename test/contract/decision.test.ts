@@ -1,0 +1,53 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  converged,
+  isObserve,
+  isRest,
+  isStep,
+  nextOf,
+  reasonOf,
+  stalled,
+  waitFor,
+  type Decision,
+  type DecisionEvent,
+} from '../../src/contract/decision.ts';
+
+const EVENT: DecisionEvent = { type: 'Warning', reason: 'TooLong', action: 'AddLabel', note: 'too long' };
+const STEP = {
+  do: 'createPods',
+  because: '3 Pods are missing',
+  writes: 3,
+  manifest: { secret: 'text' },
+  event: EVENT,
+};
+const OBSERVE: Decision = { do: 'observe', because: 'the node is not known' };
+
+describe('a decision', () => {
+  it.each<[Decision, kind: string]>([
+    [STEP, 'step'],
+    [OBSERVE, 'observe'],
+    [converged('up to date'), 'rest'],
+    [waitFor('the Job to end', 1_000), 'rest'],
+    [stalled('invalid'), 'rest'],
+  ])('is either a step, an observation or a rest: %j', (decision, kind) => {
+    const kinds = { step: isStep(decision), observe: isObserve(decision), rest: isRest(decision) };
+    expect(kinds).toEqual({ step: false, observe: false, rest: false, [kind]: true });
+  });
+
+  it('has a reason for people', () => {
+    expect(reasonOf(STEP)).toBe('3 Pods are missing');
+    expect(reasonOf(waitFor('the Job to end', 1_000))).toBe('waiting for the Job to end');
+  });
+});
+
+describe('what history keeps of a decision', () => {
+  it('is the name, the reason and the number of writes of a step, and nothing of what it needs', () => {
+    expect(nextOf(STEP)).toEqual({ do: 'createPods', because: '3 Pods are missing', writes: 3 });
+  });
+
+  it('is not the Event, which is recorded by the activity', () => {
+    expect(nextOf(stalled('too long', EVENT))).toEqual(stalled('too long'));
+    expect(nextOf({ ...converged('up to date'), event: EVENT })).toEqual(converged('up to date'));
+    expect(nextOf({ ...waitFor('the Job', 7), event: EVENT })).toEqual(waitFor('the Job', 7));
+  });
+});

@@ -1,0 +1,47 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Deed } from '../../src/contract/decision.ts';
+import { addedUp, sentenceOf } from '../../src/contract/deeds.ts';
+
+const created = (count: number, ...names: string[]): Deed => ({ did: 'created', what: 'Pod', count, names });
+const deleted = (count: number): Deed => ({ did: 'deleted', what: 'failed Pod', count });
+const updated: Deed = { did: 'updated', what: 'the status' };
+
+describe('what a run did, in a sentence', () => {
+  it.each<[sentence: string, deeds: readonly Deed[]]>([
+    ['', []],
+    ['created Job build-web', [{ did: 'created', what: 'Job build-web' }]],
+    ['updated the status', [updated]],
+    ['updated the status 3 times', [updated, updated, updated]],
+    ['created Pod web-1', [created(1, 'web-1')]],
+    ['created 2 Pods web-1, web-2', [created(1, 'web-1'), created(1, 'web-2')]],
+    ['created 300 Pods', [created(250, 'web-1'), created(50)]],
+    ['deleted 2 failed Pods', [deleted(2)]],
+    ['created 300 Pods, updated the status 2 times', [updated, created(300), updated].sort(byWhat)],
+  ])('%s', (sentence, deeds) => {
+    expect(sentenceOf(deeds)).toBe(sentence);
+  });
+
+  function byWhat(one: Deed, other: Deed): number {
+    return one.what < other.what ? -1 : 1;
+  }
+});
+
+describe('deeds that are added up', () => {
+  it('are those of the same words, in the order in which they were first done', () => {
+    const sum = addedUp([created(1), updated, created(2)]);
+    expect(sum).toEqual([{ did: 'created', what: 'Pod', count: 3 }, updated]);
+  });
+
+  it('name no more than five', () => {
+    const [sum] = addedUp([created(4, 'a', 'b', 'c', 'd'), created(4, 'e', 'f', 'g', 'h')]);
+    expect(sum).toEqual(created(8, 'a', 'b', 'c', 'd', 'e'));
+  });
+
+  it('are the same when they are added up again', () => {
+    const sum = addedUp([created(1, 'a'), updated, created(2), updated]);
+    expect(addedUp(sum)).toEqual(sum);
+    expect(addedUp([...sum, created(1)])).toEqual(
+      addedUp([created(1, 'a'), updated, created(2), updated, created(1)]),
+    );
+  });
+});

@@ -1,0 +1,166 @@
+import { describe, expect, it } from '@jest/globals';
+import type { KubernetesObject, ObjectMeta } from '../../../src/contract/object.ts';
+import { gitBuild } from '../../../src/controllers/git-build/controller.ts';
+import { buildJob, cleanupJob } from '../../../src/controllers/git-build/jobs.ts';
+import type { BuildDecision } from '../../../src/controllers/git-build/observation.ts';
+import type { BuildStatus } from '../../../src/controllers/git-build/resource.ts';
+import { specHash } from '../../../src/controllers/git-build/spec.ts';
+import type { BuildChild } from '../../../src/controllers/git-build/views.ts';
+import { FINALIZER } from '../../support/build-views.ts';
+import { BUILD_DEFAULTS, SAMPLE } from '../../support/builds.ts';
+
+const controller = gitBuild(BUILD_DEFAULTS);
+const [jobs, pods] = controller.children;
+const OWNER = { namespace: 'shop', name: 'sample', uid: 'uid-1' };
+const NOW_MS = Date.parse('2026-11-21T12:00:00Z');
+const CREATED = '2026-11-21T11:00:00Z';
+
+interface Given {
+  readonly status?: Partial<BuildStatus>;
+  readonly spec?: object;
+  readonly metadata?: Partial<ObjectMeta>;
+}
+
+/** What the watcher comes to know of a build. */
+function observed({ status, spec = SAMPLE, metadata = {} }: Given, children: readonly BuildChild[]) {
+  const view = controller.primary.view({
+    metadata: { ...OWNER, resourceVersion: '7', generation: 1, finalizers: [FINALIZER], ...metadata },
+    spec,
+    ...(status && { status }),
+  });
+  if (view === undefined) throw new Error('every build is of interest');
+  return controller.observation(view, children);
+}
+
+const decision = (given: Given, ...children: BuildChild[]): BuildDecision =>
+  controller.decide(observed(given, children), NOW_MS);
+const inputs = (...children: BuildChild[]) => controller.inputs?.(observed({}, children));
+
+function stored(manifest: { metadata: object }, metadata: object, status: object): KubernetesObject {
+  const meta = { name: 'a', uid: 'u', resourceVersion: '8', creationTimestamp: CREATED };
+  return { ...manifest, metadata: { ...meta, ...manifest.metadata, ...metadata }, status };
+}
+
+function childOf(watched: typeof jobs, object: KubernetesObject): BuildChild {
+  expect(watched?.ownerKey(object)).toBe('shop/sample');
+  const view = watched?.view(object);
+  if (view === undefined) throw new Error('it is of no interest');
+  return view;
+}
+
+const manifestOf = (spec = SAMPLE) => buildJob(OWNER, { spec, hash: specHash(spec) }, BUILD_DEFAULTS);
+const CLEANUP = cleanupJob(
+  OWNER,
+  { jobName: 'x-delete', node: 'n', binaries: ['helloworld'], attempt: 1 },
+  BUILD_DEFAULTS,
+);
+const ended = (type: string) => ({ conditions: [{ type, status: 'True' }] });
+const GOING = { deletionTimestamp: CREATED };
+
+const job = (status: object = {}, metadata: object = {}) =>
+  childOf(jobs, stored(manifestOf(), { uid: 'job-1', ...metadata }, status));
+const cleanup = (status: object = {}) => childOf(jobs, stored(CLEANUP, { uid: 'job-2' }, status));
+const pod = (status: object) => {
+  const { template } = manifestOf().spec;
+  return childOf(pods, stored(template, { name: 'pod', namespace: 'shop', uid: 'pod' }, status));
+};
+const UNPULLABLE = {
+  phase: 'Pending',
+  containerStatuses: [{ image: 'golang:1.13', state: { waiting: { reason: 'ErrImagePull' } } }],
+};
+const TROUBLE = 'the image golang:1.13 cannot be pulled';
+
+const SUCCEEDED: Partial<BuildStatus> = { phase: 'Succeeded', observedGeneration: 1, completionTime: 'x' };
+
+/** The status once the decision was carried out. */
+function after(made: BuildDecision): Partial<BuildStatus> {
+  if (made.do !== 'updateStatus') throw new Error(`it does ${made.do}`);
+  const merged = Object.entries(made.status).filter(([, value]) => value !== null);
+  return Object.fromEntries(merged);
+}
+
+describe('the watcher of builds', () => {
+  it('starts no run for a build that has succeeded, whatever became of its Job', () => {
+    expect(decision({ status: SUCCEEDED })).toMatchObject({ do: 'converged' });
+    expect(decision({ status: SUCCEEDED }, job(ended('Complete')))).toMatchObject({ do: 'converged' });
+    expect(decision({ status: SUCCEEDED }, job({}, GOING))).toMatchObject({ do: 'converged' });
+  });
+
+  it('starts no run for a build that is being deleted without our finalizer', () => {
+    const metadata = { ...GOING, finalizers: ['a/b'] };
+    expect(decision({ status: SUCCEEDED, metadata })).toMatchObject({ do: 'converged' });
+  });
+
+  it.each<[string, Given, string]>([
+    ['is new', { metadata: { finalizers: [] } }, 'addFinalizer'],
+    ['has lost its finalizer', { status: SUCCEEDED, metadata: { finalizers: [] } }, 'addFinalizer'],
+    ['has another spec', { status: SUCCEEDED, metadata: { generation: 2 } }, 'observe'],
+    [
+      'has left an old binary',
+      { status: { ...SUCCEEDED, artifacts: [{ node: 'n', binary: 'old' }] } },
+      'observe',
+    ],
+    ['is deleted', { status: SUCCEEDED, metadata: GOING }, 'updateStatus'],
+    [
+      'is not valid',
+      { spec: { ...SAMPLE, gitUrl: 'ext::sh' }, metadata: { finalizers: [] } },
+      'updateStatus',
+    ],
+  ])('starts a run for a build that %s', (_, given, first) => {
+    expect(decision(given)).toMatchObject({ do: first });
+  });
+
+  it('lets a run wait while its Job runs, and calls for a step when it ends or is deleted by somebody', () => {
+    const status = after(decision({}, job()));
+    expect(decision({ status }, job())).toMatchObject({ do: 'wait' });
+    expect(decision({ status }, job(ended('Complete')))).toMatchObject({ do: 'observe' });
+    expect(decision({ status }, job(ended('Failed')))).toMatchObject({ do: 'observe' });
+    expect(decision({ status }, job({}, GOING))).toMatchObject({ do: 'updateStatus' });
+    expect(decision({ status })).toMatchObject({ do: 'observe' });
+  });
+
+  it('calls for a step when a Pod is in trouble, and when it starts after all', () => {
+    const status = after(decision({}, job()));
+    const troubled = after(decision({ status }, job(), pod(UNPULLABLE)));
+    expect(troubled.message).toBe(TROUBLE);
+    expect(decision({ status: troubled }, job(), pod(UNPULLABLE))).toMatchObject({ do: 'wait' });
+    expect(decision({ status: troubled }, job(), pod({ phase: 'Running' }))).toMatchObject({
+      do: 'wait',
+    });
+  });
+
+  it('sees a failed Job as stalled once that is reported, until somebody deletes it', () => {
+    const status = { ...SUCCEEDED, phase: 'Failed' } as const;
+    expect(decision({ status }, job(ended('Failed')))).toMatchObject({ do: 'stalled' });
+    expect(decision({ status })).toMatchObject({ do: 'observe' });
+  });
+
+  it('lets a run wait for its cleanup, and calls for a step when that ends', () => {
+    const artifacts = [{ node: 'n', binary: 'helloworld' }];
+    const given = { status: { ...SUCCEEDED, artifacts }, metadata: GOING };
+    const status = { ...given.status, ...after(decision(given)) };
+    expect(decision({ ...given, status }, cleanup())).toMatchObject({ do: 'wait' });
+    expect(decision({ ...given, status }, cleanup(ended('Complete')))).toMatchObject({ do: 'observe' });
+  });
+
+  it('leaves out the Job of another build of the same name', () => {
+    const label = { 'durable-operator.dev/build-uid': 'uid-0' };
+    const other = job({}, { labels: { ...manifestOf().metadata.labels, ...label } });
+    expect(observed({}, [other])).toMatchObject({ jobs: [], pods: [], children: 'watched' });
+  });
+});
+
+describe('news to a run', () => {
+  it('is how a Job ended, and what keeps a Pod from starting', () => {
+    expect(inputs(job(ended('Complete')), cleanup(ended('Failed')), pod(UNPULLABLE))).toEqual([
+      'build Job build-helloworld job-1 succeeded',
+      `build Pod: ${TROUBLE}`,
+      'cleanup Job x-delete job-2 failed',
+    ]);
+  });
+
+  it('is nothing of what the run does itself: it creates and deletes Jobs', () => {
+    expect(inputs(job(), cleanup(), pod({ phase: 'Running' }))).toEqual(inputs());
+    expect(inputs(job({}, GOING))).toEqual(inputs());
+  });
+});

@@ -1,0 +1,479 @@
+import { describe, expect, it } from '@jest/globals';
+import { decideBuild } from '../../../src/controllers/git-build/decide.ts';
+import {
+  afterWrite,
+  type BuildDecision,
+  type Observation,
+} from '../../../src/controllers/git-build/observation.ts';
+import type { BuildStatus, StatusPatch } from '../../../src/controllers/git-build/resource.ts';
+import { checkSpec } from '../../../src/controllers/git-build/spec.ts';
+import {
+  aBuildView,
+  aCleanupView,
+  aJobView,
+  anObservation,
+  aPodView,
+  FINALIZER,
+} from '../../support/build-views.ts';
+import { BUILD_DEFAULTS, SAMPLE } from '../../support/builds.ts';
+
+const NOW = '2026-11-21T12:00:00Z';
+const NOW_MS = Date.parse(NOW);
+const decide = (fields: Partial<Observation>): BuildDecision => decideBuild(anObservation(fields), NOW_MS);
+const watched = (fields: Partial<Observation>) => decide({ children: 'watched', ...fields });
+
+const START = '2026-11-21T11:00:00Z';
+const BUILDING = { phase: 'Building', observedGeneration: 1, startTime: START } as const;
+const ON_NODE_1 = [{ node: 'node-1', binary: 'helloworld' }];
+const INVALID = checkSpec({ ...SAMPLE, gitUrl: 'ext::sh' }, BUILD_DEFAULTS);
+
+/** The status after an update. */
+function updated(status: Partial<BuildStatus>, decision: BuildDecision): Partial<BuildStatus> {
+  if (decision.do !== 'updateStatus') throw new Error(`it does ${decision.do}`);
+  const merged = Object.entries({ ...status, ...decision.status } satisfies StatusPatch);
+  return Object.fromEntries(merged.filter(([, value]) => value !== null));
+}
+
+describe('the finalizer', () => {
+  it('comes before the first Job, behind those of others', () => {
+    expect(watched({ build: aBuildView({}, { finalizers: ['a/b'] }) })).toMatchObject({
+      do: 'addFinalizer',
+      resourceVersion: '7',
+      finalizers: ['a/b', FINALIZER],
+    });
+  });
+
+  it('goes alone, and leaves those of others', () => {
+    const build = aBuildView(
+      {},
+      { deleting: true, skipCleanup: true, finalizers: ['a/b', FINALIZER, 'c/d'] },
+    );
+    expect(decide({ build })).toMatchObject({ do: 'removeFinalizer', finalizers: ['a/b', 'c/d'] });
+  });
+
+  it('is not added to what is being deleted', () => {
+    const build = aBuildView({}, { deleting: true, finalizers: ['a/b'] });
+    expect(watched({ build })).toMatchObject({ do: 'converged' });
+  });
+
+  it('is not added for an invalid spec, of which no Job was ever created', () => {
+    expect(watched({ build: aBuildView({}, { spec: INVALID, finalizers: [] }) })).toMatchObject({
+      do: 'updateStatus',
+      event: { type: 'Warning', reason: 'InvalidSpec' },
+    });
+  });
+});
+
+describe('a Job of the spec', () => {
+  it('is created at once after the finalizer of a build without a status, which can have none', () => {
+    const before = anObservation({ children: 'watched', build: aBuildView({}, { finalizers: [] }) });
+    expect(decide(afterWrite(before, aBuildView()))).toMatchObject({ do: 'createJob' });
+  });
+
+  it.each<[string, Partial<Observation>]>([
+    ['a status', { build: aBuildView({ phase: 'Pending' }, { finalizers: [] }) }],
+    ['its finalizer already', { build: aBuildView() }],
+    ['a Pod', { build: aBuildView({}, { finalizers: [] }), pods: [aPodView({ phase: 'failed' })] }],
+  ])('is otherwise only created once Jobs and Pods were read: it has %s', (_, fields) => {
+    const before = anObservation({ children: 'watched', ...fields });
+    const { status } = before.build === 'gone' ? aBuildView() : before.build;
+    expect(decide(afterWrite(before, aBuildView(status)))).toMatchObject({
+      do: 'observe',
+      what: 'children',
+    });
+  });
+
+  it('that has gone before it succeeded is created again, under a status without a start', () => {
+    const first = decide({ build: aBuildView(BUILDING) });
+    expect(first).toMatchObject({
+      do: 'updateStatus',
+      status: { phase: 'Pending', startTime: null, completionTime: null },
+    });
+    expect(decide({ build: aBuildView(updated(BUILDING, first)) })).toMatchObject({ do: 'createJob' });
+  });
+
+  it('is not taken for gone because the watcher does not show it', () => {
+    expect(watched({ build: aBuildView(BUILDING) })).toMatchObject({ do: 'observe', what: 'children' });
+  });
+});
+
+describe('a success', () => {
+  const jobs = [aJobView()];
+  const pod = aPodView({ phase: 'succeeded', endedAt: NOW });
+
+  it('is reported from its Pod, also while its Job says nothing yet', () => {
+    expect(watched({ build: aBuildView(BUILDING), jobs, pods: [pod] })).toMatchObject({
+      do: 'updateStatus',
+      status: { phase: 'Succeeded', startTime: START, completionTime: NOW, artifacts: ON_NODE_1 },
+      event: { reason: 'BuildSucceeded', occasion: 'job-1' },
+    });
+  });
+
+  it('is reported from its Pod where its Job is gone, which the watcher alone does not prove', () => {
+    expect(watched({ build: aBuildView(BUILDING), pods: [pod] })).toMatchObject({ do: 'observe' });
+    expect(decide({ build: aBuildView(BUILDING), pods: [pod] })).toMatchObject({
+      status: { phase: 'Succeeded' },
+    });
+  });
+
+  it.each([
+    ['another spec', { hash: 'old' }],
+    ['another Job', { jobUid: 'job-0' }],
+  ])('of %s is none', (_, fields) => {
+    const pods = [aPodView({ ...pod, ...fields })];
+    expect(watched({ build: aBuildView({ ...BUILDING, message: '' }), jobs, pods })).not.toMatchObject({
+      status: { phase: 'Succeeded' },
+    });
+  });
+
+  it('of a Job before this one is none, where no Job is left', () => {
+    const build = aBuildView({ ...BUILDING, startTime: NOW });
+    expect(decide({ build, pods: [pod] })).toMatchObject({ status: { phase: 'Pending' } });
+  });
+
+  it('of a Job that was replaced since is none, although the watcher still shows it', () => {
+    const build = aBuildView({ ...BUILDING, startTime: NOW });
+    expect(watched({ build, jobs, pods: [pod] })).toMatchObject({ do: 'observe', what: 'children' });
+  });
+
+  it('that only the Job shows is reported once its Pods were read: they say where the binary is', () => {
+    const over = [aJobView({ state: 'succeeded', endedAt: NOW })];
+    expect(watched({ build: aBuildView(BUILDING), jobs: over })).toMatchObject({ do: 'observe' });
+    expect(decide({ build: aBuildView(BUILDING), jobs: over })).toMatchObject({
+      status: { phase: 'Succeeded', artifacts: [] },
+    });
+  });
+
+  it('is not reported while another Pod still runs, which could put the binary somewhere later', () => {
+    const pods = [pod, aPodView({ uid: 'pod-2', jobUid: 'job-0' })];
+    const over = [aJobView({ state: 'succeeded' })];
+    expect(decide({ build: aBuildView(BUILDING), pods, jobs: over })).toMatchObject({ do: 'wait' });
+  });
+
+  it('names every node where a Pod ran, also one that failed', () => {
+    const pods = [aPodView({ phase: 'failed', node: 'node-2' }), pod];
+    expect(decide({ build: aBuildView(BUILDING), jobs, pods })).toMatchObject({
+      status: { artifacts: [...ON_NODE_1, { node: 'node-2', binary: 'helloworld' }] },
+    });
+  });
+
+  it('is final, whatever becomes of its Job', () => {
+    const build = aBuildView({ phase: 'Succeeded', observedGeneration: 1, artifacts: ON_NODE_1 });
+    expect(watched({ build })).toMatchObject({ do: 'converged' });
+    expect(watched({ build, jobs: [aJobView({ deleting: true })] })).toMatchObject({ do: 'converged' });
+  });
+
+  it('does not hide that the Job of another spec has appeared since', () => {
+    const build = aBuildView({ phase: 'Succeeded', observedGeneration: 1, artifacts: ON_NODE_1 });
+    const late = aJobView({ hash: 'old', uid: 'job-0', name: 'old' });
+    expect(watched({ build, jobs: [late] })).toMatchObject({
+      do: 'updateStatus',
+      status: { phase: 'Pending', message: 'Job old is being deleted' },
+    });
+  });
+});
+
+describe('a failure', () => {
+  const jobs = [aJobView({ state: 'failed', failure: 'BackoffLimitExceeded', failureMessage: 'limit' })];
+  const termination = { exitCode: 2, reason: 'Error', lastLines: 'of the build' };
+  const pods = [aPodView({ phase: 'failed', termination })];
+
+  it('is reported with what the Pod wrote last, which does not enter history', () => {
+    const first = watched({ build: aBuildView(BUILDING), jobs, pods });
+    const message = 'Job build-helloworld failed: exit code 2: of the build';
+    expect(first).toMatchObject({
+      status: { phase: 'Failed', message, artifacts: ON_NODE_1 },
+      event: { reason: 'BuildFailed', note: message, occasion: 'job-1' },
+    });
+    expect(watched({ build: aBuildView(updated(BUILDING, first)), jobs, pods })).toEqual({
+      do: 'stalled',
+      because: 'Job build-helloworld failed: exit code 2; change the spec, or delete Job build-helloworld',
+    });
+  });
+
+  it('whose Pods the watcher does not show is reported once they were read', () => {
+    expect(watched({ build: aBuildView(BUILDING), jobs })).toMatchObject({ do: 'observe' });
+    expect(decide({ build: aBuildView(BUILDING), jobs })).toMatchObject({
+      status: { message: 'Job build-helloworld failed: limit' },
+    });
+  });
+});
+
+describe('a Job of another spec', () => {
+  const old = aJobView({ hash: 'old', uid: 'job-0' });
+  const pod = aPodView({ hash: 'old', binary: 'old', jobUid: 'job-0' });
+
+  it('goes only after it is recorded where its Pods ran, and once all of them were read', () => {
+    const build = aBuildView({ ...BUILDING, observedGeneration: 0 });
+    const first = watched({ build, jobs: [old], pods: [pod] });
+    expect(first).toMatchObject({
+      do: 'updateStatus',
+      status: {
+        phase: 'Pending',
+        artifacts: [{ node: 'node-1', binary: 'old' }],
+        startTime: null,
+        completionTime: null,
+      },
+    });
+    const recorded = aBuildView(updated(build.status, first));
+    expect(watched({ build: recorded, jobs: [old], pods: [pod] })).toMatchObject({ do: 'observe' });
+    expect(decide({ build: recorded, jobs: [old], pods: [pod] })).toMatchObject({
+      do: 'deleteJob',
+      job: { uid: 'job-0' },
+      propagation: 'Foreground',
+      event: { reason: 'JobReplaced', occasion: 'job-0' },
+    });
+  });
+
+  it('that is going may still write wherever a Pod of it is scheduled: that is recorded, too', () => {
+    const jobs = [{ ...old, deleting: true }];
+    const scheduled = { ...pod, started: false };
+    const first = watched({ build: aBuildView(), jobs, pods: [{ ...scheduled, node: '' }] });
+    const build = aBuildView(updated({}, first));
+    expect(watched({ build, jobs, pods: [{ ...scheduled, node: '' }] })).toMatchObject({
+      do: 'wait',
+      atMostMs: 10_000,
+    });
+    expect(watched({ build, jobs, pods: [scheduled] })).toMatchObject({
+      do: 'updateStatus',
+      status: { artifacts: [{ node: 'node-1', binary: 'old' }] },
+    });
+  });
+
+  it('has left nothing where the kubelet says that its Pod cannot start', () => {
+    const trouble = { kind: 'image', text: 'the image x cannot be pulled' } as const;
+    const pods = [{ ...pod, started: false, trouble }];
+    expect(watched({ build: aBuildView(), jobs: [old], pods })).toMatchObject({ status: { artifacts: [] } });
+  });
+
+  it('is awaited until it is gone, and no other is created meanwhile', () => {
+    const jobs = [{ ...old, deleting: true }];
+    const first = decide({ build: aBuildView(), jobs });
+    expect(first).toMatchObject({ do: 'updateStatus', status: { phase: 'Pending' } });
+    expect(decide({ build: aBuildView(updated({}, first)), jobs })).toMatchObject({ do: 'wait' });
+  });
+
+  it('whose Pods run on without it is awaited as well', () => {
+    expect(decide({ pods: [pod] })).toMatchObject({
+      do: 'updateStatus',
+      status: { message: expect.stringContaining('pod-1') },
+    });
+  });
+
+  it('is not awaited where the Pods that run on are of the same spec', () => {
+    const build = aBuildView({ phase: 'Pending', observedGeneration: 1, artifacts: ON_NODE_1 });
+    expect(decide({ build, pods: [aPodView()] })).toMatchObject({ do: 'createJob' });
+  });
+
+  it('goes where the spec is not valid any more, before that is reported', () => {
+    const build = aBuildView(BUILDING, { spec: INVALID, generation: 2 });
+    expect(watched({ build, jobs: [aJobView()] })).toMatchObject({ status: { phase: 'Pending' } });
+    const refused = updated({}, watched({ build }));
+    expect(refused).toMatchObject({ phase: 'Failed', message: expect.stringContaining('spec.gitUrl') });
+    expect(watched({ build: { ...build, status: refused } })).toMatchObject({ do: 'stalled' });
+    expect(watched({ build: { ...build, status: refused }, jobs: [aJobView()] })).toMatchObject({
+      do: 'updateStatus',
+    });
+  });
+
+  it('is looked for again after a Job was deleted', () => {
+    expect(decide({ children: 'outdated' })).toMatchObject({ do: 'observe', what: 'children' });
+  });
+});
+
+describe('while a Job runs', () => {
+  const jobs = [aJobView()];
+
+  it('what keeps its Pods from starting is in the status', () => {
+    const trouble = { kind: 'image', text: 'the image x cannot be pulled' } as const;
+    expect(
+      watched({ build: aBuildView(BUILDING), jobs, pods: [aPodView({ started: false, trouble })] }),
+    ).toMatchObject({
+      status: { phase: 'Building', message: 'the image x cannot be pulled' },
+    });
+  });
+
+  it('that stays in the status when its Pods go at its deadline, and goes from it when one starts', () => {
+    const build = aBuildView({ ...BUILDING, message: 'the image x cannot be pulled' });
+    const messageWith = (pods: Observation['pods']) =>
+      updated(build.status, watched({ build, jobs, pods })).message;
+    expect(messageWith([])).toBe('the image x cannot be pulled');
+    expect(messageWith([aPodView()])).toBe('');
+  });
+
+  it('its end is awaited, by name', () => {
+    const status = updated({}, watched({ jobs }));
+    expect(watched({ build: aBuildView(status), jobs })).toEqual({
+      do: 'wait',
+      for: 'Job shop/build-helloworld to end',
+      atMostMs: 300_000,
+    });
+  });
+});
+
+describe('a build that is deleted', () => {
+  const LONG_AGO = '2026-11-21T11:00:00Z';
+  const deleting = (status: Partial<BuildStatus> = {}, fields: object = {}) =>
+    aBuildView({ phase: 'Cleaning', ...status }, { deleting: true, deletedAt: LONG_AGO, ...fields });
+  const OVER = { completionTime: LONG_AGO, jobName: SAMPLE.jobName, artifacts: ON_NODE_1 };
+
+  it('reports so in one write with where its Pods are, and has its running Job deleted', () => {
+    const jobs = [aJobView()];
+    const pods = [aPodView()];
+    const first = watched({ build: deleting(BUILDING), jobs, pods });
+    expect(first).toMatchObject({
+      do: 'updateStatus',
+      status: { phase: 'Cleaning', artifacts: ON_NODE_1, startTime: START },
+    });
+    expect(decide({ build: deleting(updated(BUILDING, first)), jobs, pods })).toMatchObject({
+      do: 'deleteJob',
+      propagation: 'Foreground',
+    });
+  });
+
+  it('waits for Pods that run without their Job, and says which', () => {
+    expect(decide({ build: deleting(OVER), pods: [aPodView()] })).toMatchObject({
+      do: 'updateStatus',
+      status: { message: expect.stringContaining('pod-1') },
+    });
+  });
+
+  it('is let go, or cleaned, only after Jobs and Pods were read', () => {
+    expect(watched({ build: deleting() })).toMatchObject({ do: 'observe', what: 'children' });
+    expect(watched({ build: deleting(OVER) })).toMatchObject({ do: 'observe', what: 'children' });
+    const done = aCleanupView({ state: 'succeeded' });
+    expect(watched({ build: deleting(OVER), jobs: [done] })).toMatchObject({ do: 'observe' });
+    expect(decide({ build: deleting(OVER), jobs: [done] })).toMatchObject({
+      do: 'removeFinalizer',
+      event: { reason: 'Cleaned', note: 'Removed helloworld on node-1' },
+    });
+  });
+
+  it.each([
+    ['just now', NOW, 15_000],
+    ['4 s ago', '2026-11-21T11:59:56Z', 11_000],
+    ['by a clock that is ahead', '2026-11-21T13:00:00Z', 15_000],
+  ])('%s is not let go as long as the create of a Job may be under way', (_, deletedAt, atMostMs) => {
+    expect(decide({ build: deleting({}, { deletedAt }) })).toMatchObject({ do: 'wait', atMostMs });
+  });
+
+  it('is let go at once where no create can be under way', () => {
+    const removal = { do: 'removeFinalizer' };
+    expect(decide({ build: deleting({}, { deletedAt: LONG_AGO }) })).toMatchObject(removal);
+    const deletedAt = NOW;
+    expect(decide({ build: deleting({ startTime: START }, { deletedAt }) })).toMatchObject(removal);
+    expect(decide({ build: deleting({ startTime: NOW }, { deletedAt }) })).toMatchObject({ do: 'wait' });
+    const over = deleting({ ...OVER, artifacts: [] }, { deletedAt });
+    expect(decide({ build: over })).toMatchObject(removal);
+  });
+
+  it('has where its Pods ran on record before it waits for a create: they may be gone after that', () => {
+    const pods = [aPodView({ phase: 'succeeded' })];
+    const build = deleting({}, { deletedAt: NOW });
+    const first = decide({ build, pods });
+    expect(first).toMatchObject({ do: 'updateStatus', status: { artifacts: ON_NODE_1 } });
+    const recorded = deleting(updated({}, first), { deletedAt: NOW });
+    expect(decide({ build: recorded, pods })).toMatchObject({ do: 'wait' });
+    expect(decide({ build: deleting(updated({}, first)), pods: [] })).toMatchObject({
+      do: 'updateStatus',
+      status: { artifacts: ON_NODE_1, completionTime: NOW },
+    });
+  });
+
+  it('writes down once that nothing builds any more, so that what is cleaned stays off the list', () => {
+    const pods = [aPodView({ phase: 'failed' })];
+    expect(decide({ build: deleting(), pods })).toMatchObject({
+      status: { phase: 'Cleaning', artifacts: ON_NODE_1, completionTime: NOW },
+    });
+    const cleaned = deleting({ ...OVER, artifacts: [] });
+    expect(decide({ build: cleaned, pods })).toMatchObject({ do: 'removeFinalizer' });
+  });
+
+  it('takes a Job without its owner reference along', () => {
+    const jobs = [aJobView({ state: 'succeeded', owned: false })];
+    const build = deleting({ ...OVER, artifacts: [] });
+    expect(decide({ build, jobs })).toMatchObject({ do: 'deleteJob', job: { uid: 'job-1' } });
+    const orphaning = { ...build, finalizers: [FINALIZER, 'orphan'] };
+    expect(decide({ build: orphaning, jobs })).toMatchObject({ do: 'removeFinalizer' });
+  });
+
+  it('is cleaned on one node after the other, all binaries of a node at once', () => {
+    const artifacts = [
+      { node: 'node-1', binary: 'a' },
+      { node: 'node-1', binary: 'b' },
+      { node: 'node-2', binary: 'a' },
+    ];
+    const build = deleting({ ...OVER, artifacts });
+    expect(decide({ build })).toMatchObject({
+      do: 'createCleanupJob',
+      cleanup: { jobName: 'build-helloworld-delete', node: 'node-1', binaries: ['a', 'b'], attempt: 1 },
+    });
+    const done = aCleanupView({ state: 'succeeded', binaries: ['a', 'b'] });
+    expect(watched({ build, jobs: [done] })).toMatchObject({
+      do: 'updateStatus',
+      status: { artifacts: [{ node: 'node-2', binary: 'a' }] },
+    });
+  });
+
+  it('awaits its running cleanup, which the watcher shows', () => {
+    const status = updated({}, watched({ build: deleting(OVER), jobs: [aCleanupView()] }));
+    expect(watched({ build: deleting({ ...OVER, ...status }), jobs: [aCleanupView()] })).toMatchObject({
+      do: 'wait',
+      for: 'cleanup Job build-helloworld-delete to end',
+    });
+  });
+
+  it('without cleanup goes only after a cleanup that is running, which would remove what is said to stay', () => {
+    const build = deleting(OVER, { skipCleanup: true });
+    expect(watched({ build })).toMatchObject({ do: 'observe' });
+    expect(decide({ build, jobs: [aCleanupView()] })).toMatchObject({
+      do: 'deleteJob',
+      job: { uid: 'cleanup-1' },
+    });
+    expect(decide({ build, jobs: [aCleanupView({ deleting: true })] })).toMatchObject({
+      do: 'removeFinalizer',
+      event: { type: 'Warning', reason: 'CleanupSkipped', note: expect.stringContaining('on node-1 stays') },
+    });
+  });
+});
+
+describe('the name of a Job', () => {
+  const jobName = SAMPLE.jobName;
+  const named = (holder: NonNullable<Observation['names']>[string]) =>
+    decide({ names: { [jobName]: holder } });
+
+  it.each([
+    ['that is not the operator’s', 'foreign' as const],
+    ['of another build', aJobView({ buildUid: 'uid-9', buildName: 'other' })],
+  ])('of a Job %s is left to it, and looked up again', (_, holder) => {
+    const first = named(holder);
+    expect(first).toMatchObject({ do: 'updateStatus', event: { reason: 'JobNameTaken' } });
+    const build = aBuildView(updated({}, first));
+    expect(decide({ build, names: { [jobName]: holder } })).toMatchObject({ do: 'wait', atMostMs: 60_000 });
+    expect(decide({ build })).toMatchObject({ do: 'observe', what: 'name', jobName });
+    expect(decide({ build, names: { [jobName]: 'free' } })).toMatchObject({ do: 'createJob' });
+  });
+
+  it('of a Job that an earlier build of the same name has left is freed', () => {
+    const left = aJobView({ buildUid: 'uid-0', uid: 'job-0' });
+    expect(named(left)).toMatchObject({ do: 'deleteJob', job: { uid: 'job-0' } });
+    expect(named({ ...left, deleting: true })).toMatchObject({ do: 'wait', atMostMs: 2_000 });
+  });
+});
+
+describe('what is said of a step', () => {
+  it('holds nothing of the spec, whose URL may have a password', () => {
+    const spec = checkSpec(
+      { ...SAMPLE, gitUrl: 'https://u:s3cret@h/x?t=s3cret', buildCommand: 's3cret' },
+      BUILD_DEFAULTS,
+    );
+    const build = aBuildView({}, { spec });
+    const reasons = [
+      decide({ build }),
+      decide({ build: { ...build, finalizers: [] } }),
+      decide({ build, jobs: [aJobView({ hash: 'old' })] }),
+      decide({ build: { ...build, deleting: true } }),
+    ].map((decision) => ('because' in decision ? decision.because : ''));
+    expect(reasons.join()).not.toContain('s3cret');
+  });
+});

@@ -1,0 +1,152 @@
+import { describe, expect, it, jest } from '@jest/globals';
+import type { KubernetesObject } from '../../src/contract/object.ts';
+import { BUILDS } from '../../src/controllers/git-build/resource.ts';
+import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
+import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
+import { aBuild, LiveBuild } from '../support/builds.ts';
+import { NAMESPACES, PODS, refOf, ROLE_BINDINGS } from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
+import { apiCallsOf, type ApiCall } from '../support/operator.ts';
+import { aPod } from '../support/pods.ts';
+import { aPodSet } from '../support/pod-sets.ts';
+import { setUpOperator } from '../support/stage.ts';
+import { stepsIn, type RecordedStep } from '../support/steps.ts';
+
+jest.setTimeout(180_000);
+const WITHIN_MS = 60_000;
+
+const { stack, cluster, temporal } = setUpOperator({});
+
+/** The writes that the API server accepted, as `create pods`; a name counts for how many objects it stands. */
+function writesIn(namespace: string): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const call of apiCallsOf('operator', stack.auditLog).filter(isWriteIn(namespace))) {
+    const name = `${call.verb} ${call.objectRef?.resource ?? ''}${isStatus(call) ? '/status' : ''}`;
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  return counts;
+}
+
+function isWriteIn(namespace: string) {
+  return ({ verb, objectRef, responseStatus }: ApiCall) =>
+    ['create', 'update', 'patch', 'delete', 'deletecollection'].includes(verb) &&
+    objectRef?.namespace === namespace &&
+    objectRef.resource !== 'events' &&
+    (responseStatus?.code ?? 500) < 300;
+}
+
+const isStatus = ({ requestURI }: ApiCall) => /\/status(\?|$)/.test(requestURI);
+
+async function stepsOf(controller: string, object: KubernetesObject): Promise<readonly RecordedStep[]> {
+  const ref = refOf(controller, object);
+  const runs = await eventually(async () => {
+    const all = await temporal.runsOf(ref);
+    return all.length > 0 && all.every(({ status }) => status === 'COMPLETED') && all;
+  }, WITHIN_MS);
+  const histories = await Promise.all(runs.map(({ runId }) => temporal.historyOf(ref, runId)));
+  return histories.flatMap(stepsIn);
+}
+
+/** What steps of a name say that they did, in all. */
+function doneBy(steps: readonly RecordedStep[], ...names: readonly string[]): number {
+  const deeds = steps.filter(({ name }) => names.includes(name)).flatMap(({ did }) => did);
+  return deeds.reduce((sum, { count }) => sum + count, 0);
+}
+
+describe('every write of the operator is a named step in a history, and no more than is told there', () => {
+  it('of a PodSet that is created, scaled up, scaled down and emptied', async () => {
+    const namespace = await cluster.aNamespace();
+    const at = { type: POD_SETS, namespace, name: 'web' };
+    const podSet = await cluster.create<PodSet>(POD_SETS, aPodSet().in(namespace).wanting(2).manifest);
+    for (const replicas of [2, 30, 3, 0]) {
+      await cluster.patch(at, { spec: { replicas } });
+      await eventually(async () => {
+        const { status, metadata } = (await cluster.get<PodSet>(at)) ?? podSet;
+        return status?.readyReplicas === replicas && status.observedGeneration === metadata.generation;
+      }, WITHIN_MS);
+      // A signal during the last local step of a run has that step done again, which then finds nothing left to do.
+      await stepsOf('pod-set', podSet);
+    }
+    const writes = await eventually(async () => {
+      const steps = await stepsOf('pod-set', podSet);
+      const made = writesIn(namespace);
+      expect(doneBy(steps, 'createPods')).toBe(made.get('create pods'));
+      expect(doneBy(steps, 'deletePods')).toBe(made.get('delete pods'));
+      expect(doneBy(steps, 'updateStatus')).toBe(made.get('patch podsets/status'));
+      return made;
+    }, WITHIN_MS);
+    expect([...writes.keys()].sort()).toEqual([
+      'create pods',
+      'create rolebindings',
+      'delete pods',
+      'patch podsets/status',
+    ]);
+  });
+
+  it('of a build from its creation to its deletion', async () => {
+    const namespace = await cluster.aNamespace();
+    const { manifest } = aBuild(namespace);
+    const created = await cluster.create(BUILDS, manifest);
+    const build = new LiveBuild(cluster, manifest, WITHIN_MS);
+    await build.is('Succeeded');
+    await stepsOf('git-build', created);
+    await build.delete();
+    await build.gone();
+    const steps = await stepsOf('git-build', created);
+    const writes = writesIn(namespace);
+    expect(doneBy(steps, 'createJob', 'createCleanupJob')).toBe(writes.get('create jobs'));
+    expect(doneBy(steps, 'deleteJob')).toBe(writes.get('delete jobs') ?? 0);
+    expect(doneBy(steps, 'addFinalizer', 'removeFinalizer')).toBe(writes.get('patch xxxes'));
+    expect(doneBy(steps, 'updateStatus')).toBe(writes.get('patch xxxes/status'));
+    const names = steps.map(({ name }) => name).filter((name) => name !== 'observe');
+    expect(names.filter((name) => name !== 'updateStatus')).toEqual([
+      'addFinalizer',
+      'createJob',
+      'createCleanupJob',
+      'removeFinalizer',
+    ]);
+  });
+
+  it('of a Pod that is annotated and no longer annotated', async () => {
+    const namespace = await cluster.aNamespace();
+    const pod = await cluster.create(PODS, aPod().in(namespace).named('web').annotated().manifest);
+    const at = { type: PODS, namespace, name: 'web' };
+    const label = async () => (await cluster.get(at))?.metadata.labels?.[POD_NAME_LABEL];
+    await eventually(async () => (await label()) === 'web', WITHIN_MS);
+    await stepsOf('pod-label', pod);
+    await cluster.patch(at, { metadata: { annotations: { [POD_NAME_ANNOTATION]: null } } });
+    await eventually(async () => (await label()) === undefined, WITHIN_MS);
+    const steps = await stepsOf('pod-label', pod);
+    expect(steps.map(({ name, next }) => [name, next])).toEqual([
+      ['addLabel', 'converged'],
+      ['removeLabel', 'converged'],
+    ]);
+    expect(writesIn(namespace).get('patch pods')).toBe(2);
+  });
+
+  it('of a namespace whose role binding is deleted, edited and given another role', async () => {
+    const { metadata } = await cluster.createNamespace();
+    const { name: namespace } = metadata;
+    const name = `ad-kubernetes-${namespace}`;
+    const at = { type: ROLE_BINDINGS, namespace, name };
+    const first = await eventually(() => cluster.get(at), WITHIN_MS);
+    const team = (await cluster.get({ type: NAMESPACES, name: namespace })) ?? first;
+    await stepsOf('namespace-role-binding', team);
+    await cluster.delete(at);
+    await eventually(async () => {
+      const again = await cluster.get(at);
+      return again !== undefined && again.metadata.uid !== first.metadata.uid;
+    }, WITHIN_MS);
+    await stepsOf('namespace-role-binding', team);
+    const other = { kind: 'Group', name: 'others', apiGroup: 'rbac.authorization.k8s.io' };
+    await cluster.patch(at, { subjects: [other] });
+    await eventually(async () => {
+      const subjects = (await cluster.get(at))?.['subjects'];
+      return JSON.stringify(subjects).includes(name);
+    }, WITHIN_MS);
+    const steps = await stepsOf('namespace-role-binding', team);
+    const writes = writesIn(namespace);
+    expect(doneBy(steps, 'createRoleBinding')).toBe(writes.get('create rolebindings'));
+    expect(doneBy(steps, 'updateRoleBinding')).toBe(writes.get('patch rolebindings'));
+  });
+});

@@ -1,0 +1,249 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Cluster, User } from '@kubernetes/client-node';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { connect, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { inspect } from 'node:util';
+import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
+import { ApiError } from '../../src/kubernetes/errors.ts';
+import { Sessions } from '../../src/kubernetes/sessions.ts';
+import { answerJson, answerText, aStatus, FakeApiServer, type Handler } from '../support/fake-api-server.ts';
+import { aSelfSignedCertificate } from '../support/self-signed-certificate.ts';
+
+let directory: string;
+let server: FakeApiServer;
+const opened: { close(): Promise<void> }[] = [];
+
+beforeEach(async () => {
+  directory = await mkdtemp(path.join(tmpdir(), 'credentials-'));
+  server = await FakeApiServer.start();
+  opened.push({ close: () => server.stop() });
+});
+
+afterEach(async () => {
+  for (const each of opened.splice(0).reverse()) await each.close();
+  await rm(directory, { recursive: true });
+});
+
+function aClient(user: Partial<User>, cluster: Partial<Cluster> = {}, of = server): KubernetesClient {
+  const client = createKubernetesClient(of.kubeConfig(user, cluster));
+  opened.push(client);
+  return client;
+}
+
+function get(client: KubernetesClient): Promise<unknown> {
+  return client.request({ method: 'GET', path: '/version' });
+}
+
+function inDirectory(name: string): string {
+  return path.join(directory, name);
+}
+
+/** Accepts one token alone. */
+function accepting(token: string): Handler {
+  return (request, response) => {
+    const isAccepted = request.headers.authorization === `Bearer ${token}`;
+    const answer = isAccepted
+      ? answerText(200, '{"type":"BOOKMARK"}\n')
+      : answerJson(401, aStatus(401, { reason: 'Unauthorized', message: 'Unauthorized' }));
+    answer(request, response);
+  };
+}
+
+function tokensSent(): (string | undefined)[] {
+  return server.requests.map(({ headers }) => headers.authorization);
+}
+
+async function aTokenFile(token: string): Promise<{ file: string; user: Partial<User> }> {
+  const file = inDirectory('token');
+  await writeFile(file, `${token}\n`);
+  return { file, user: { authProvider: { name: 'tokenFile', config: { tokenFile: file } } } };
+}
+
+describe('a token file', () => {
+  it('is read again where its token is rejected, and the request is made once more', async () => {
+    const { file, user } = await aTokenFile('old');
+    const client = aClient(user);
+    server.handle(accepting('old'));
+    await get(client);
+    await writeFile(file, 'new\n');
+    server.handle(accepting('new'));
+    await get(client);
+    await get(client);
+    expect(tokensSent()).toEqual(['Bearer old', 'Bearer old', 'Bearer new', 'Bearer new']);
+  });
+
+  it('is read again for a watch too', async () => {
+    const { file, user } = await aTokenFile('old');
+    const client = aClient(user);
+    await get(client);
+    await writeFile(file, 'new\n');
+    server.handle(accepting('new'));
+    const watch = client.watch({ path: '/api/v1/pods' });
+    for await (const event of watch) expect(event).toEqual({ type: 'BOOKMARK' });
+    expect(tokensSent()).toEqual(['Bearer old', 'Bearer old', 'Bearer new']);
+  });
+
+  it('that still holds the rejected token gives one 401, without another try', async () => {
+    const { user } = await aTokenFile('old');
+    server.handle(accepting('new'));
+    await expect(get(aClient(user))).rejects.toMatchObject({ status: 401, classification: 'access-denied' });
+    expect(tokensSent()).toEqual(['Bearer old']);
+  });
+
+  it('rotated under many requests at once lets each of them through', async () => {
+    const { file, user } = await aTokenFile('old');
+    const client = aClient(user);
+    await get(client);
+    await writeFile(file, 'new');
+    server.handle(accepting('new'));
+    await Promise.all(Array.from({ length: 50 }, () => get(client)));
+    expect(tokensSent().filter((token) => token === 'Bearer new')).toHaveLength(50);
+  });
+
+  it('that is missing says so, without a request', async () => {
+    const tokenFile = inDirectory('absent');
+    const failure = get(aClient({ authProvider: { name: 'tokenFile', config: { tokenFile } } }));
+    await expect(failure).rejects.toBeInstanceOf(ApiError);
+    await expect(failure).rejects.toMatchObject({
+      classification: 'access-denied',
+      message: expect.stringContaining(tokenFile),
+    });
+    expect(server.requests).toEqual([]);
+  });
+});
+
+describe('a session', () => {
+  it('stays the same while nothing changes; a new token opens no new connections', async () => {
+    const { file, user } = await aTokenFile('old');
+    const sessions = new Sessions({
+      kubeConfig: server.kubeConfig(user),
+      origin: server.url,
+      connections: 1,
+    });
+    opened.push(sessions);
+    const first = await sessions.current();
+    expect(await sessions.current()).toBe(first);
+    expect(await sessions.otherThan(first)).toBeUndefined();
+    await writeFile(file, 'new');
+    const second = await sessions.otherThan(first);
+    expect(second?.headers).toEqual({ authorization: 'Bearer new' });
+    expect(second?.connections).toBe(first.connections);
+    expect(await sessions.otherThan(first)).toBe(second);
+  });
+});
+
+describe('other ways to authenticate', () => {
+  it('a user and password, and impersonation', async () => {
+    await get(aClient({ username: 'me', password: 'pass', impersonateUser: 'other' }));
+    expect(server.lastRequest.headers).toMatchObject({
+      authorization: `Basic ${Buffer.from('me:pass').toString('base64')}`,
+      'impersonate-user': 'other',
+    });
+  });
+
+  it('an exec plugin runs once, and once more where its token is rejected', async () => {
+    const runs = inDirectory('runs');
+    const script = `
+      const fs = require('node:fs');
+      fs.appendFileSync(${JSON.stringify(runs)}, 'x');
+      const token = 'token-' + fs.readFileSync(${JSON.stringify(runs)}, 'utf8').length;
+      console.log(JSON.stringify({ kind: 'ExecCredential', status: { token } }));`;
+    const client = aClient({ exec: { command: process.execPath, args: ['-e', script] } });
+    server.handle(accepting('token-1'));
+    await get(client);
+    await get(client);
+    expect(await readFile(runs, 'utf8')).toBe('x');
+    server.handle(accepting('token-2'));
+    await Promise.all(Array.from({ length: 20 }, () => get(client)));
+    expect(await readFile(runs, 'utf8')).toBe('xx');
+  });
+
+  it('an exec plugin that prints a token instead of JSON does not reveal it', async () => {
+    const client = aClient({ exec: { command: process.execPath, args: ['-e', 'console.log("t0ken")'] } });
+    const failure: unknown = await get(client).catch((error: unknown) => error);
+    expect(failure).toMatchObject({
+      classification: 'access-denied',
+      message:
+        "GET /version: no credentials: the exec plugin did not print JSON; check the kubeconfig's user",
+    });
+    expect(inspect(failure)).not.toContain('t0ken');
+  });
+});
+
+describe('TLS', () => {
+  const ofServer = aSelfSignedCertificate('server');
+  const caData = Buffer.from(ofServer.cert).toString('base64');
+
+  async function aTlsServer(clientAuthorities: string[] = []): Promise<FakeApiServer> {
+    const tls = { ...ofServer, requestCert: true, rejectUnauthorized: false, ca: clientAuthorities };
+    const tlsServer = await FakeApiServer.start(undefined, tls);
+    opened.push({ close: () => tlsServer.stop() });
+    return tlsServer;
+  }
+
+  it('trusts the authority of the kubeconfig alone', async () => {
+    const tlsServer = await aTlsServer();
+    await get(aClient({}, { caData }, tlsServer));
+    await expect(get(aClient({}, {}, tlsServer))).rejects.toMatchObject({
+      classification: 'unavailable',
+      message: expect.stringContaining('self-signed certificate'),
+    });
+    expect(tlsServer.requests).toHaveLength(1);
+  });
+
+  it('trusts anyone only where told to', async () => {
+    const tlsServer = await aTlsServer();
+    await get(aClient({}, { skipTLSVerify: true }, tlsServer));
+    expect(tlsServer.requests).toHaveLength(1);
+  });
+
+  it('shares connections, as plain HTTP does', async () => {
+    const tlsServer = await aTlsServer();
+    const client = aClient({}, { caData }, tlsServer);
+    for (let i = 0; i < 20; i += 1) await get(client);
+    expect(tlsServer.connectionsEver).toBeLessThanOrEqual(2);
+  });
+
+  it('shows a client certificate, and after its rotation the new one on new connections', async () => {
+    const [one, two] = [aSelfSignedCertificate('client-one'), aSelfSignedCertificate('client-two')];
+    const tlsServer = await aTlsServer([one.cert, two.cert]);
+    const [certFile, keyFile] = [inDirectory('tls.crt'), inDirectory('tls.key')];
+    await Promise.all([writeFile(certFile, one.cert), writeFile(keyFile, one.key)]);
+    const client = aClient({ certFile, keyFile }, { caData }, tlsServer);
+    await get(client);
+    await Promise.all([writeFile(certFile, two.cert), writeFile(keyFile, two.key)]);
+    tlsServer.handle((request, response) => {
+      const status = request.clientName === 'client-two' ? 200 : 401;
+      answerJson(status, {})(request, response);
+    });
+    await get(client);
+    expect(tlsServer.requests.map(({ clientName }) => clientName)).toEqual([
+      'client-one',
+      'client-one',
+      'client-two',
+    ]);
+  });
+
+  it('goes through the proxy of the kubeconfig', async () => {
+    const tlsServer = await aTlsServer();
+    const tunnels: (string | undefined)[] = [];
+    const proxy = createServer().on('connect', (request, socket) => {
+      tunnels.push(request.url);
+      const upstream = connect(tlsServer.port, '127.0.0.1', () => {
+        socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
+        upstream.pipe(socket).pipe(upstream);
+      });
+      for (const end of [socket, upstream]) end.on('error', () => undefined);
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    opened.unshift({ close: () => new Promise((resolve) => proxy.close(() => resolve())) });
+    const address: AddressInfo | string | null = proxy.address();
+    if (address === null || typeof address === 'string') throw new Error('no port');
+    await get(aClient({}, { caData, proxyUrl: `http://127.0.0.1:${address.port}` }, tlsServer));
+    expect(tunnels).toEqual([`127.0.0.1:${tlsServer.port}`]);
+    expect(tlsServer.requests).toHaveLength(1);
+  });
+});

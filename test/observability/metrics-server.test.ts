@@ -1,0 +1,342 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as tlsRequest } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { TLSSocket } from 'node:tls';
+import { z } from 'zod';
+import { ConfigurationError } from '../../src/contract/configuration-error.ts';
+import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
+import type { ListeningServer } from '../../src/observability/http-server.ts';
+import { metricsAccess } from '../../src/observability/metrics-access.ts';
+import { startMetricsServer, type MetricsServerOptions } from '../../src/observability/metrics-server.ts';
+import { answerJson, aStatus, FakeApiServer, reset, type Handler } from '../support/fake-api-server.ts';
+import { aRecordingLogger } from '../support/recording-logger.ts';
+import { aSelfSignedCertificate } from '../support/self-signed-certificate.ts';
+
+const LOOPBACK = { host: '127.0.0.1', port: 0 };
+const METRICS = { contentType: 'text/plain; version=0.0.4', body: 'up 1\n' };
+const READER = 'Bearer a-token-that-may';
+
+interface Answer {
+  readonly status: number;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+  /** The server's certificate, over TLS. */
+  readonly certificate: X509Certificate | undefined;
+}
+
+interface Question {
+  readonly method?: string;
+  readonly path?: string;
+  readonly authorization?: string | undefined;
+}
+
+let api: FakeApiServer;
+let client: KubernetesClient;
+let log: ReturnType<typeof aRecordingLogger>;
+let server: ListeningServer | undefined;
+
+beforeEach(async () => {
+  api = await FakeApiServer.start(reviewing());
+  client = createKubernetesClient(api.kubeConfig());
+  log = aRecordingLogger();
+});
+
+afterEach(async () => {
+  await server?.close();
+  server = undefined;
+  await client.close();
+  await api.stop();
+});
+
+async function start(options: Partial<MetricsServerOptions> = {}): Promise<ListeningServer> {
+  const scrape = () => Promise.resolve(METRICS);
+  server = await startMetricsServer({ address: LOOPBACK, secure: false, client, scrape, log, ...options });
+  return server;
+}
+
+/** Each on a connection of its own. */
+async function ask({ method = 'GET', path = '/metrics', authorization }: Question = {}): Promise<Answer> {
+  const url = new URL(path, server?.url);
+  const headers = authorization === undefined ? {} : { authorization };
+  const options = { method, headers, agent: false, rejectUnauthorized: false };
+  const sent = url.protocol === 'https:' ? tlsRequest(url, options) : httpRequest(url, options);
+  const [response] = z.tuple([z.custom<IncomingMessage>()]).parse(await once(sent.end(), 'response'));
+  const { socket } = response;
+  const certificate = socket instanceof TLSSocket ? socket.getPeerX509Certificate() : undefined;
+  return {
+    status: response.statusCode ?? 0,
+    headers: response.headers,
+    body: await text(response),
+    certificate,
+  };
+}
+
+const Review = z.object({ spec: z.object({ token: z.string().optional(), user: z.string().optional() }) });
+
+/** As the API server answers: it knows three tokens, and lets the owner of one of them read. */
+function reviewing(): Handler {
+  return (received, response) => {
+    const { spec } = Review.parse(JSON.parse(received.body));
+    if (received.url.pathname === '/apis/authentication.k8s.io/v1/tokenreviews') {
+      const known = ['a-token-that-may', 'another-that-may', 'one-that-may-not'].includes(spec.token ?? '');
+      const user = {
+        username: `owner of ${spec.token ?? ''}`,
+        uid: 'uid-1',
+        groups: ['g'],
+        extra: { e: ['v'] },
+      };
+      const status = known ? { authenticated: true, user } : { error: 'invalid bearer token' };
+      answerJson(201, { kind: 'TokenReview', status })(received, response);
+    } else {
+      const allowed = !(spec.user?.endsWith('may-not') ?? true);
+      answerJson(201, { kind: 'SubjectAccessReview', status: { allowed } })(received, response);
+    }
+  };
+}
+
+describe('the metrics server', () => {
+  it('answers GET with the metrics, in the content type of their format', async () => {
+    await start();
+    const { status, headers, body } = await ask();
+    expect({ status, type: headers['content-type'], body }).toEqual({
+      status: 200,
+      type: METRICS.contentType,
+      body: METRICS.body,
+    });
+  });
+
+  it('answers HEAD with the length alone', async () => {
+    await start();
+    const { status, headers, body } = await ask({ method: 'HEAD' });
+    expect([status, headers['content-length'], body]).toEqual([200, String(METRICS.body.length), '']);
+  });
+
+  it.each(['/', '/metrics/', '/debug/pprof'])('answers %s with 404', async (path) => {
+    await start();
+    expect((await ask({ path })).status).toBe(404);
+  });
+
+  it('rejects other methods, and names those that it allows', async () => {
+    await start();
+    const { status, headers } = await ask({ method: 'POST' });
+    expect([status, headers.allow]).toEqual([405, 'GET, HEAD']);
+  });
+
+  it('answers 500, without the error message, if metrics cannot be collected', async () => {
+    await start({ scrape: () => Promise.reject(new Error('of nobody else’s business')) });
+    const { status, body } = await ask();
+    expect([status, body]).toEqual([500, 'cannot collect metrics; see the log\n']);
+    expect(log.lines).toContainEqual(expect.objectContaining({ level: 'error' }));
+  });
+
+  it('does not ask the API server unless it is secure', async () => {
+    await start();
+    await ask();
+    expect(api.requests).toEqual([]);
+  });
+
+  it('names the option if it cannot listen on its address', async () => {
+    const { url } = await start();
+    const port = Number(new URL(url).port);
+    const second = startMetricsServer({
+      ...{ address: { host: '127.0.0.1', port }, secure: false, client, log },
+      scrape: () => Promise.resolve(METRICS),
+    });
+    await expect(second).rejects.toBeInstanceOf(ConfigurationError);
+    await expect(second).rejects.toThrow(
+      `address already in use 127.0.0.1:${port}; set --metrics-addr to another address`,
+    );
+  });
+});
+
+describe('the secure metrics server', () => {
+  it('serves clients that the API server allows to get /metrics', async () => {
+    await start({ secure: true });
+    const { status, body } = await ask({ authorization: READER });
+    expect([status, body]).toEqual([200, METRICS.body]);
+  });
+
+  it('asks about the user of the token, as the API server describes it', async () => {
+    await start({ secure: true });
+    await ask({ authorization: READER });
+    expect(api.requests.map(({ method, url }) => `${method} ${url.pathname}`)).toEqual([
+      'POST /apis/authentication.k8s.io/v1/tokenreviews',
+      'POST /apis/authorization.k8s.io/v1/subjectaccessreviews',
+    ]);
+    expect(JSON.parse(api.lastRequest.body)).toMatchObject({
+      kind: 'SubjectAccessReview',
+      spec: {
+        user: 'owner of a-token-that-may',
+        uid: 'uid-1',
+        groups: ['g'],
+        extra: { e: ['v'] },
+        nonResourceAttributes: { path: '/metrics', verb: 'get' },
+      },
+    });
+  });
+
+  it.each([
+    ['no token', undefined],
+    ['another scheme', 'Basic dXNlcjpwYXNz'],
+    ['an empty token', 'Bearer '],
+    ['two tokens', 'Bearer a-token-that-may another-that-may'],
+    ['a token that nobody has', 'Bearer of-nobody'],
+  ])('answers 401 to %s', async (_, authorization) => {
+    await start({ secure: true });
+    const { status, headers, body } = await ask({ authorization });
+    expect([status, headers['www-authenticate'], body]).toEqual([401, 'Bearer', 'unauthorized\n']);
+  });
+
+  it('answers 403 to a user who is not allowed', async () => {
+    await start({ secure: true });
+    const { status, body } = await ask({ authorization: 'Bearer one-that-may-not' });
+    expect([status, body]).toEqual([403, 'forbidden\n']);
+  });
+
+  it.each([
+    ['does not answer', reset],
+    ['answers 500', answerJson(500, aStatus(500, { message: 'no' }))],
+    ['answers something else', answerJson(201, { status: { authenticated: 'yes' } })],
+    ['does not let us ask', answerJson(403, aStatus(403, { message: 'forbidden: User "us" cannot create' }))],
+  ])('answers 503, and shows nothing, while the API server %s', async (_, handler) => {
+    api.handle(handler);
+    await start({ secure: true });
+    const { status, body } = await ask({ authorization: READER });
+    expect([status, body]).toEqual([503, 'cannot check access with the API server\n']);
+  });
+
+  it('logs once why nobody can read and what to do, and never the token', async () => {
+    const message = 'forbidden: User "us" cannot create tokenreviews for a-token-that-may';
+    api.handle(answerJson(403, aStatus(403, { message, reason: 'Forbidden' })));
+    await start({ secure: true });
+    await ask({ authorization: READER });
+    await ask({ authorization: READER });
+    const told = log.lines.filter(({ level }) => level === 'warn').map((line) => line.message);
+    expect(told).toEqual([expect.stringContaining('bind the ClusterRole metrics-auth-role to the operator')]);
+    expect(JSON.stringify(log.lines)).not.toContain('a-token-that-may');
+  });
+
+  it('asks again after a failure', async () => {
+    api.handle(reset);
+    await start({ secure: true });
+    expect((await ask({ authorization: READER })).status).toBe(503);
+    api.handle(reviewing());
+    expect((await ask({ authorization: READER })).status).toBe(200);
+  });
+
+  it('does not answer without TLS', async () => {
+    const { url } = await start({ secure: true });
+    const sent = httpRequest(url.replace('https:', 'http:'), { path: '/metrics', agent: false });
+    await expect(once(sent.end(), 'response')).rejects.toThrow();
+  });
+
+  it('makes a certificate for localhost if it has none', async () => {
+    await start({ secure: true });
+    const { certificate } = await ask({ authorization: READER });
+    expect(certificate?.checkHost('localhost')).toBe('localhost');
+    expect(Date.parse(certificate?.validTo ?? '')).toBeGreaterThan(Date.now());
+  });
+});
+
+describe('access to metrics', () => {
+  const START_MS = 1_000;
+  let nowMs: number;
+  beforeEach(() => {
+    nowMs = START_MS;
+  });
+  const access = () => metricsAccess({ client, log, now: () => nowMs });
+
+  it.each([
+    ['yes', 'a-token-that-may'],
+    ['no', 'one-that-may-not'],
+    ['nobody', 'of-nobody'],
+  ])('is reviewed once a minute if the answer is %s', async (_, token) => {
+    const asked = access();
+    const first = await asked(token);
+    const requests = api.requests.length;
+    nowMs = START_MS + 60_000;
+    expect(await asked(token)).toEqual(first);
+    expect(api.requests).toHaveLength(requests);
+    nowMs = START_MS + 60_001;
+    expect(await asked(token)).toEqual(first);
+    expect(api.requests).toHaveLength(2 * requests);
+  });
+
+  it('depends on the whole token', async () => {
+    const asked = access();
+    expect(await asked('a-token-that-may')).toBe('allowed');
+    expect(await asked('one-that-may-not')).toBe('forbidden');
+    expect(await asked('another-that-may')).toBe('allowed');
+  });
+
+  it('is not reviewed for a flood of tokens all at once', async () => {
+    const asked = access();
+    const answers = await Promise.all(Array.from({ length: 100 }, (_, i) => asked(`of-nobody-${i}`)));
+    expect(api.requests).toHaveLength(8);
+    expect(answers.at(-1)).toBe('undecided');
+  });
+});
+
+describe('a certificate from files', () => {
+  let certDir: string;
+  beforeEach(async () => {
+    certDir = await mkdtemp(join(tmpdir(), 'metrics-certificate-'));
+    await put(aSelfSignedCertificate('the first'));
+  });
+  afterEach(() => rm(certDir, { recursive: true }));
+
+  /** Other inodes, as a Secret's next version has. */
+  async function put(files: { cert?: string; key?: string }): Promise<void> {
+    for (const [name, content] of [
+      ['tls.key', files.key],
+      ['tls.crt', files.cert],
+    ] as const) {
+      if (content === undefined) continue;
+      await writeFile(join(certDir, 'next'), content);
+      await rename(join(certDir, 'next'), join(certDir, name));
+    }
+  }
+  const presented = async () => (await ask({ authorization: READER })).certificate?.subject;
+
+  it('is presented', async () => {
+    await start({ secure: true, certDir });
+    expect(await presented()).toBe('CN=the first');
+  });
+
+  it('is the new one for connections made after the files changed', async () => {
+    await start({ secure: true, certDir });
+    await presented();
+    await put(aSelfSignedCertificate('the second'));
+    expect(await presented()).toBe('CN=the second');
+  });
+
+  it('stays in use until its successor is complete', async () => {
+    const second = aSelfSignedCertificate('the second');
+    await start({ secure: true, certDir });
+    await put({ key: second.key });
+    expect(await presented()).toBe('CN=the first');
+    expect(log.lines).toContainEqual(
+      expect.objectContaining({ level: 'warn', fields: expect.objectContaining({ dir: certDir }) }),
+    );
+    await put({ cert: second.cert });
+    expect(await presented()).toBe('CN=the second');
+  });
+
+  it.each([
+    ['is missing', () => rm(join(certDir, 'tls.key')), 'tls.key'],
+    ['is not a certificate', () => put({ cert: 'rubbish' }), 'cannot use the metrics certificate'],
+    ['has another key', () => put({ key: aSelfSignedCertificate('x').key }), 'key values mismatch'],
+  ])('is rejected at start, with what to do, if it %s', async (_, spoil, words) => {
+    await spoil();
+    const starting = start({ secure: true, certDir });
+    await expect(starting).rejects.toBeInstanceOf(ConfigurationError);
+    await expect(starting).rejects.toThrow(words);
+    await expect(starting).rejects.toThrow('put tls.crt and tls.key there, or leave out --metrics-cert-dir');
+  });
+});

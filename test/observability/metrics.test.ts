@@ -1,0 +1,358 @@
+import { describe, expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import {
+  converged,
+  stalled,
+  waitFor,
+  type Deed,
+  type Next,
+  type StepResult,
+} from '../../src/contract/decision.ts';
+import { workflowIdFor, type ResourceRef } from '../../src/contract/resource.ts';
+import type { StepAttempt, WatcherState } from '../../src/contract/telemetry.ts';
+import { PODS } from '../../src/controllers/kinds.ts';
+import { operatorMetrics, type Metrics, type ObservedController } from '../../src/observability/metrics.ts';
+import type { MeasuredState } from '../../src/observability/state-metrics.ts';
+import { readMetrics, type Scraped } from '../support/prometheus.ts';
+
+const web: ResourceRef = { controller: 'pod-label', namespace: 'shop', name: 'web', uid: 'uid-of-web' };
+const KEY = workflowIdFor(web);
+const POD_LABEL = { controller: 'pod-label' };
+const QUEUE = { name: 'pod-label', ...POD_LABEL };
+
+const CONTROLLERS: readonly ObservedController[] = [
+  { name: 'pod-label', steps: ['addLabel', 'removeLabel'], primary: { type: PODS }, children: [] },
+  {
+    name: 'pod-set',
+    steps: ['createPods'],
+    primary: { type: { ...PODS, plural: 'podsets' } },
+    children: [{ type: PODS }],
+  },
+];
+
+const IDLE: MeasuredState = {
+  watcher: () => undefined,
+  isLeading: () => undefined,
+  isConnectedToTemporal: () => true,
+};
+
+function someMetrics(source: Partial<MeasuredState> = {}): Metrics {
+  return operatorMetrics({
+    controllers: CONTROLLERS,
+    stepsAtOnce: 300,
+    leaseName: 'ours',
+    version: '1.2.3',
+    source: { ...IDLE, ...source },
+  });
+}
+
+async function scraped(metrics: Metrics): Promise<Scraped> {
+  return readMetrics(await metrics.scrape());
+}
+
+/** One that watches two kinds of objects and knows of two runs. */
+const WATCHER: WatcherState = {
+  watches: [
+    { controller: 'pod-set', resource: 'podsets', silenceSeconds: 3, known: 7 },
+    { controller: 'pod-set', resource: 'pods', silenceSeconds: 4, known: 70 },
+  ],
+  runs: [{ controller: 'pod-set', open: 2, stalled: 1 }],
+  isTemporalUnavailable: false,
+};
+
+const STEP: StepAttempt = {
+  ref: web,
+  activity: 'addLabel',
+  workflowId: KEY,
+  runId: '0199f0a0-0000-7000-8000-000000000001',
+  attempt: 1,
+};
+
+const ADDED: Deed = { did: 'added', what: 'label a=b' };
+
+function aResult(next: Next = converged('labelled'), did: readonly Deed[] = [ADDED]): StepResult {
+  return { did, next };
+}
+
+describe('before anything has happened', () => {
+  it('there is a series of every counter and histogram for every controller, with 0', async () => {
+    const metrics = await scraped(someMetrics());
+    const perController = [...metrics.types]
+      .filter(([name]) => /^(controller_runtime|workqueue|durable_operator)_/.test(name))
+      .filter(([name]) => !NOT_PER_CONTROLLER.has(name))
+      .map(([name, type]) => (type === 'histogram' ? `${name}_count` : name));
+    expect(perController.length).toBeGreaterThan(15);
+    for (const controller of ['pod-label', 'pod-set']) {
+      const missing = perController.filter((name) => metrics.value(name, { controller }) === undefined);
+      expect(missing).toEqual([]);
+    }
+    expect(metrics.value('controller_runtime_reconcile_total', POD_LABEL)).toBe(0);
+  });
+
+  it.each([
+    ['controller_runtime_reconcile_total', ['result', ['error', 'requeue', 'requeue_after', 'success']]],
+    ['durable_operator_steps_total', ['step', ['addLabel', 'observe', 'removeLabel']]],
+    ['durable_operator_steps_total', ['result', ['error', 'skipped', 'success']]],
+    ['durable_operator_watch_restarts_total', ['reason', ['broken', 'ended', 'expired', 'failed', 'silent']]],
+  ] as const)('%s has every %s', async (name, [label, values]) => {
+    const series = (await scraped(someMetrics())).series(name, POD_LABEL);
+    expect([...new Set(series.map(({ labels }) => labels[label]))].sort()).toEqual(values);
+  });
+
+  it('there are the version and the limit of concurrent step attempts', async () => {
+    const metrics = await scraped(someMetrics());
+    expect(metrics.value('durable_operator_build_info', { version: '1.2.3' })).toBe(1);
+    expect(metrics.value('controller_runtime_max_concurrent_reconciles', POD_LABEL)).toBe(300);
+  });
+
+  it('there are the metrics of the Node process', async () => {
+    const { types } = await scraped(someMetrics());
+    expect([...types.keys()]).toEqual(
+      expect.arrayContaining(['process_cpu_seconds_total', 'nodejs_heap_size_used_bytes']),
+    );
+  });
+});
+
+/** Those by kind of object exist once a watcher does; the others are about the process. */
+const NOT_PER_CONTROLLER = new Set([
+  'durable_operator_build_info',
+  'durable_operator_temporal_unavailable',
+  'durable_operator_watch_silence_seconds',
+  'durable_operator_known_objects',
+]);
+
+describe('a step attempt', () => {
+  const RECONCILES = 'controller_runtime_reconcile_total';
+  const createJob: Next = { do: 'createJob', because: 'no Job builds this spec' };
+
+  it.each<[Next, string]>([
+    [converged('labelled'), 'success'],
+    [createJob, 'requeue'],
+    [{ do: 'observe', because: 'the resource changed' }, 'requeue'],
+    [waitFor('a Job', 1_000), 'requeue_after'],
+    [stalled('the name is too long'), 'error'],
+  ])('followed by %o is a reconcile with the result %s', async (next, reconcile) => {
+    const metrics = someMetrics();
+    const result = aResult(next);
+    expect(await metrics.step(STEP, () => Promise.resolve(result))).toBe(result);
+    const measured = await scraped(metrics);
+    expect(measured.value(RECONCILES, { ...POD_LABEL, result: reconcile })).toBe(1);
+    expect(measured.value(RECONCILES)).toBe(1);
+    expect(measured.value('controller_runtime_reconcile_time_seconds_count', POD_LABEL)).toBe(1);
+  });
+
+  it('that failed is an error, and rejects with the same error', async () => {
+    const metrics = someMetrics();
+    const failure = new Error('refused');
+    await expect(metrics.step(STEP, () => Promise.reject(failure))).rejects.toBe(failure);
+    const measured = await scraped(metrics);
+    expect(measured.value(RECONCILES, { ...POD_LABEL, result: 'error' })).toBe(1);
+    expect(measured.value('controller_runtime_reconcile_errors_total', POD_LABEL)).toBe(1);
+    expect(measured.value('controller_runtime_terminal_reconcile_errors_total', POD_LABEL)).toBe(0);
+    expect(stepsOf(measured)).toEqual({ 'addLabel error': 1 });
+  });
+
+  it('after which the run stalls is a terminal error, but no failure of the step', async () => {
+    const metrics = someMetrics();
+    await metrics.step(STEP, () => Promise.resolve(aResult(stalled('the name is too long'))));
+    const measured = await scraped(metrics);
+    expect(measured.value('controller_runtime_terminal_reconcile_errors_total', POD_LABEL)).toBe(1);
+    expect(measured.value('controller_runtime_reconcile_errors_total', POD_LABEL)).toBe(1);
+    expect(stepsOf(measured)).toEqual({ 'addLabel success': 1 });
+  });
+
+  it('counts by its step; as skipped if it did nothing, unless it is there to observe', async () => {
+    const metrics = someMetrics();
+    const nothing = () => Promise.resolve(aResult(createJob, []));
+    await metrics.step(STEP, () => Promise.resolve(aResult()));
+    await metrics.step({ ...STEP, activity: 'removeLabel' }, nothing);
+    await metrics.step({ ...STEP, activity: 'observe' }, nothing);
+    expect(stepsOf(await scraped(metrics))).toEqual({
+      'addLabel success': 1,
+      'removeLabel skipped': 1,
+      'observe success': 1,
+    });
+  });
+
+  it('counts as an active worker while it is in progress', async () => {
+    const metrics = someMetrics();
+    let end: (result: StepResult) => void = () => undefined;
+    const step = metrics.step(STEP, () => new Promise((resolve) => (end = resolve)));
+    const during = await scraped(metrics);
+    end(aResult());
+    await step;
+    expect(during.value('controller_runtime_active_workers', POD_LABEL)).toBe(1);
+    expect((await scraped(metrics)).value('controller_runtime_active_workers', POD_LABEL)).toBe(0);
+  });
+
+  it('is a retry from the second attempt on', async () => {
+    const metrics = someMetrics();
+    for (const attempt of [1, 2, 3]) {
+      await metrics.step({ ...STEP, attempt }, () => Promise.resolve(aResult()));
+    }
+    expect((await scraped(metrics)).value('durable_operator_retries_total', POD_LABEL)).toBe(2);
+  });
+
+  /** The counts of pod-label that are not 0, by step and result. */
+  function stepsOf(measured: Scraped): Record<string, number> {
+    const counted = measured
+      .series('durable_operator_steps_total', POD_LABEL)
+      .filter(({ value }) => value > 0);
+    return Object.fromEntries(
+      counted.map(({ labels, value }) => [`${labels['step']} ${labels['result']}`, value]),
+    );
+  }
+});
+
+describe('a key of the queue', () => {
+  it('counts towards the depth while it waits, and as unfinished work while it is processed', async () => {
+    const metrics = someMetrics();
+    metrics.queue.added(KEY);
+    const waiting = await scraped(metrics);
+    metrics.queue.begun(KEY);
+    const processing = await scraped(metrics);
+    metrics.queue.done(KEY);
+    const after = await scraped(metrics);
+    expect([waiting, processing, after].map((measured) => measured.value('workqueue_depth', QUEUE))).toEqual([
+      1, 0, 0,
+    ]);
+    for (const name of ['workqueue_unfinished_work_seconds', 'workqueue_longest_running_processor_seconds']) {
+      expect(waiting.value(name, QUEUE)).toBe(0);
+      expect(processing.value(name, QUEUE)).toBeGreaterThan(0);
+      expect(after.value(name, QUEUE)).toBe(0);
+    }
+    expect(after.value('workqueue_adds_total', QUEUE)).toBe(1);
+    expect(after.value('workqueue_queue_duration_seconds_count', QUEUE)).toBe(1);
+    expect(after.value('workqueue_work_duration_seconds_count', QUEUE)).toBe(1);
+  });
+
+  it('does not wait any more once the queue is emptied', async () => {
+    const metrics = someMetrics();
+    metrics.queue.added(KEY);
+    metrics.queue.emptied();
+    expect((await scraped(metrics)).value('workqueue_depth', QUEUE)).toBe(0);
+  });
+
+  it('counts as a retry if it failed', async () => {
+    const metrics = someMetrics();
+    metrics.queue.retried(KEY);
+    expect((await scraped(metrics)).value('workqueue_retries_total', QUEUE)).toBe(1);
+  });
+});
+
+describe('a request to the API server', () => {
+  const patch = { method: 'PATCH', host: 'cluster:6443', path: '/api/v1/namespaces/shop/pods/web' };
+
+  it('counts by status code, without the name of the object', async () => {
+    const metrics = someMetrics();
+    metrics.request({ ...patch, isWatch: false }).answered(409);
+    metrics.request({ ...patch, isWatch: false }).failed();
+    const measured = await scraped(metrics);
+    expect(measured.series('rest_client_requests_total').map(({ labels }) => labels)).toEqual([
+      { code: '409', host: 'cluster:6443', method: 'PATCH' },
+      { code: '<error>', host: 'cluster:6443', method: 'PATCH' },
+    ]);
+    expect(measured.value('rest_client_request_duration_seconds_count', { verb: 'PATCH' })).toBe(2);
+  });
+
+  it('has no duration if it is a watch', async () => {
+    const metrics = someMetrics();
+    metrics.request({ ...patch, method: 'GET', isWatch: true }).answered(200);
+    const measured = await scraped(metrics);
+    expect(measured.value('rest_client_requests_total', { method: 'GET', code: '200' })).toBe(1);
+    expect(measured.value('rest_client_request_duration_seconds_count')).toBeUndefined();
+  });
+});
+
+describe('a scrape', () => {
+  it('asks the watcher for its watches and runs', async () => {
+    const measured = await scraped(someMetrics({ watcher: () => WATCHER }));
+    const pods = { controller: 'pod-set', resource: 'pods' };
+    expect(measured.value('durable_operator_watch_silence_seconds', pods)).toBe(4);
+    expect(measured.value('durable_operator_known_objects', pods)).toBe(70);
+    expect(measured.value('durable_operator_open_runs', { controller: 'pod-set' })).toBe(2);
+    expect(measured.value('durable_operator_stalled_runs', { controller: 'pod-set' })).toBe(1);
+  });
+
+  it('gets 0 for the runs of a controller that the watcher does not mention any more', async () => {
+    let runs = WATCHER.runs;
+    const metrics = someMetrics({ watcher: () => ({ ...WATCHER, runs }) });
+    await metrics.scrape();
+    runs = [];
+    expect((await scraped(metrics)).value('durable_operator_open_runs', { controller: 'pod-set' })).toBe(0);
+  });
+
+  it('does not report a watch any more that the watcher does not mention', async () => {
+    let { watches } = WATCHER;
+    const metrics = someMetrics({ watcher: () => ({ ...WATCHER, watches }) });
+    await metrics.scrape();
+    watches = [];
+    expect((await scraped(metrics)).series('durable_operator_known_objects')).toEqual([]);
+  });
+
+  it('asks whether Temporal is reachable', async () => {
+    const unavailable = async (source: Partial<MeasuredState>) =>
+      (await scraped(someMetrics(source))).value('durable_operator_temporal_unavailable');
+    expect(await unavailable({})).toBe(0);
+    expect(await unavailable({ isConnectedToTemporal: () => false })).toBe(1);
+    expect(await unavailable({ watcher: () => ({ ...WATCHER, isTemporalUnavailable: true }) })).toBe(1);
+  });
+
+  it('asks who leads, and gets nothing without leader election', async () => {
+    const none = await scraped(someMetrics());
+    const leading = await scraped(someMetrics({ isLeading: () => true }));
+    const standby = await scraped(someMetrics({ isLeading: () => false }));
+    const status = (measured: Scraped) => measured.value('leader_election_master_status', { name: 'ours' });
+    expect([none, leading, standby].map(status)).toEqual([undefined, 1, 0]);
+  });
+});
+
+describe('a watch', () => {
+  const pods = { controller: 'pod-set', resource: 'pods' };
+
+  it('measures the age of new objects, which is never negative even if clocks differ', async () => {
+    const metrics = someMetrics();
+    const watch = metrics.watch(pods);
+    watch.created(4);
+    watch.created(-2);
+    const measured = await scraped(metrics);
+    expect(measured.value('durable_operator_watch_lag_seconds_count', pods)).toBe(2);
+    expect(measured.value('durable_operator_watch_lag_seconds_sum', pods)).toBe(4);
+  });
+
+  it('counts why it was reopened', async () => {
+    const metrics = someMetrics();
+    metrics.watch(pods).ended('expired');
+    const measured = await scraped(metrics);
+    expect(measured.value('durable_operator_watch_restarts_total', { ...pods, reason: 'expired' })).toBe(1);
+    expect(measured.value('durable_operator_watch_restarts_total')).toBe(1);
+  });
+});
+
+describe('the end of a reconcile request', () => {
+  it('measures the time to convergence', async () => {
+    const metrics = someMetrics();
+    metrics.requestEnded({ controller: 'pod-label', seconds: 0.3 });
+    const measured = await scraped(metrics);
+    expect(measured.value('durable_operator_convergence_seconds_bucket', { ...POD_LABEL, le: '0.25' })).toBe(
+      0,
+    );
+    expect(measured.value('durable_operator_convergence_seconds_bucket', { ...POD_LABEL, le: '0.5' })).toBe(
+      1,
+    );
+  });
+});
+
+describe('docs/observability.md', () => {
+  const page = readFileSync(new URL('../../docs/observability.md', import.meta.url), 'utf8');
+  /** Described by prom-client and by Temporal. */
+  const OTHERS = /^(process|nodejs|temporal)_/;
+
+  it('lists every metric with its type, and no other', async () => {
+    const rows = [...page.matchAll(/^\| `([a-z_]+)` +\| (counter|gauge|histogram) +\|/gm)];
+    const documented = rows.map(([, name = '', type = '']) => `${name} ${type}`);
+    const { types } = await scraped(someMetrics());
+    const real = [...types].filter(([name]) => !OTHERS.test(name)).map(([name, type]) => `${name} ${type}`);
+    expect(documented.sort()).toEqual(real.sort());
+  });
+});

@@ -1,0 +1,149 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { converged } from '../../src/contract/decision.ts';
+import { workflowIdFor, type ResourceRef } from '../../src/contract/resource.ts';
+import { PODS } from '../../src/controllers/kinds.ts';
+import type { Health } from '../../src/observability/health.ts';
+import {
+  createObservability,
+  type Observability,
+  type ObservabilitySettings,
+  type StateSource,
+} from '../../src/observability/observability.ts';
+import { anOtlpReceiver, type OtlpReceiver } from '../support/otlp-receiver.ts';
+import { readMetrics } from '../support/prometheus.ts';
+import { aRecordingLogger } from '../support/recording-logger.ts';
+
+const OFF: ObservabilitySettings = {
+  health: { address: 'off' },
+  metrics: { address: 'off', secure: false },
+  tracing: { enabled: false },
+};
+
+const web: ResourceRef = { controller: 'pod-label', namespace: 'shop', name: 'web', uid: 'uid-of-web' };
+const STEP = {
+  ref: web,
+  activity: 'addLabel',
+  workflowId: workflowIdFor(web),
+  runId: '0199f0a0-1111-7222-8333-444455556666',
+  attempt: 1,
+};
+
+/** Asks the API server nothing, since these metrics are not secure. */
+const CLIENT = { request: () => Promise.reject(new Error('not expected')) };
+
+let health: Health;
+let opened: Observability[];
+let log: ReturnType<typeof aRecordingLogger>;
+
+beforeEach(() => {
+  health = { live: [], ready: [] };
+  opened = [];
+  log = aRecordingLogger();
+});
+
+afterEach(() => Promise.all(opened.map((observability) => observability.close())));
+
+async function observability(settings: Partial<ObservabilitySettings>): Promise<Observability> {
+  const source: StateSource = {
+    watcher: () => undefined,
+    isLeading: () => true,
+    isConnectedToTemporal: () => true,
+    health: () => health,
+  };
+  const created = await createObservability({
+    settings: { ...OFF, ...settings },
+    controllers: [{ name: 'pod-label', steps: ['addLabel'], primary: { type: PODS }, children: [] }],
+    stepsAtOnce: 300,
+    leaseName: 'ours',
+    version: '1.2.3',
+    source,
+    log,
+  });
+  opened.push(created);
+  return created;
+}
+
+const LOOPBACK = { host: '127.0.0.1', port: 0 };
+
+/** Where it is served, as the log says. */
+function urlOf(what: 'health' | 'metrics'): string {
+  const { url } = Served.parse(log.lines.find(({ message }) => message === `serving ${what}`)?.fields);
+  return url;
+}
+
+const Served = z.object({ url: z.string() });
+
+async function scraped() {
+  return readMetrics(await (await fetch(`${urlOf('metrics')}/metrics`)).text());
+}
+
+const addLabel = ({ telemetry }: Observability) =>
+  telemetry.step(STEP, () =>
+    Promise.resolve({ did: [{ did: 'added', what: 'the label' }], next: converged('labelled') }),
+  );
+
+describe('observability', () => {
+  it('serves what health the process has at the time of the request', async () => {
+    await (await observability({ health: { address: LOOPBACK } })).serve(CLIENT);
+    const ready = async () => (await fetch(`${urlOf('health')}/readyz`)).text();
+    expect(await ready()).toBe('ok\n');
+    health = { live: [], ready: ['Temporal: not connected yet'] };
+    expect(await ready()).toBe('Temporal: not connected yet\n');
+  });
+
+  it('serves the metrics of what it observes, even if those of Temporal are unavailable', async () => {
+    const observed = await observability({ metrics: { address: LOOPBACK, secure: false } });
+    await observed.serve(CLIENT);
+    await addLabel(observed);
+    const metrics = await scraped();
+    expect(metrics.value('durable_operator_steps_total', { step: 'addLabel', result: 'success' })).toBe(1);
+    expect(metrics.value('leader_election_master_status', { name: 'ours' })).toBe(1);
+    expect(observed.temporalMetricsAddress).toMatch(/^127\.0\.0\.1:\d+$/);
+  });
+
+  it('serves nothing before it is asked to, and nothing after it is closed', async () => {
+    const observed = await observability({ health: { address: LOOPBACK } });
+    expect(log.lines).toEqual([]);
+    await observed.serve(CLIENT);
+    const url = `${urlOf('health')}/healthz`;
+    expect((await fetch(url)).status).toBe(200);
+    await observed.close();
+    await observed.close();
+    await expect(fetch(url)).rejects.toThrow();
+  });
+
+  it('lets the operator work without metrics and traces', async () => {
+    const observed = await observability({});
+    await observed.serve(CLIENT);
+    expect((await addLabel(observed)).next.do).toBe('converged');
+    expect(observed.temporalMetricsAddress).toBeUndefined();
+  });
+});
+
+describe('traces', () => {
+  let collector: OtlpReceiver;
+
+  beforeEach(async () => {
+    collector = await anOtlpReceiver();
+    process.env['OTEL_EXPORTER_OTLP_ENDPOINT'] = collector.url;
+  });
+
+  afterEach(async () => {
+    delete process.env['OTEL_EXPORTER_OTLP_ENDPOINT'];
+    await collector.close();
+  });
+
+  it('are sent before observability is closed, beside the metrics of the same work', async () => {
+    const settings = { metrics: { address: LOOPBACK, secure: false }, tracing: { enabled: true } };
+    const observed = await observability(settings);
+    await observed.serve(CLIENT);
+    observed.telemetry.runStarted({ ...STEP, reason: 'the label is missing', requestedAtMs: Date.now() });
+    await addLabel(observed);
+    const metrics = await scraped();
+    await observed.close();
+    expect(collector.spans.map(({ name }) => name)).toEqual(['start pod-label', 'addLabel']);
+    expect(metrics.value('durable_operator_runs_started_total')).toBe(1);
+    expect(metrics.value('durable_operator_steps_total')).toBe(1);
+  });
+});

@@ -1,0 +1,198 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ApplicationFailure } from '@temporalio/common';
+import { converged, type StepResult } from '../../src/contract/decision.ts';
+import { workflowIdFor, type ResourceRef } from '../../src/contract/resource.ts';
+import type { StepAttempt } from '../../src/contract/telemetry.ts';
+import { operatorTraces, traceExporter, type Traces } from '../../src/observability/traces.ts';
+import { anOtlpReceiver, type OtlpReceiver, type ReceivedSpan } from '../support/otlp-receiver.ts';
+import { aRecordingLogger } from '../support/recording-logger.ts';
+
+const RUN_ID = '0199f0a0-1111-7222-8333-444455556666';
+const TRACE_ID = '0199f0a0111172228333444455556666';
+const ROOT_SPAN_ID = '8333444455556666';
+const SECRET = 'canary-f00d';
+
+const web: ResourceRef = { controller: 'pod-label', namespace: 'shop', name: 'web', uid: 'uid-of-web' };
+const STEP: StepAttempt = {
+  ref: web,
+  activity: 'addLabel',
+  workflowId: workflowIdFor(web),
+  runId: RUN_ID,
+  attempt: 2,
+};
+const ADDED: StepResult = { did: [{ did: 'added', what: 'label a=b' }], next: converged('labelled') };
+const PATCH = {
+  method: 'PATCH',
+  host: 'cluster:6443',
+  path: '/api/v1/namespaces/shop/pods/web',
+  isWatch: false,
+};
+
+let collector: OtlpReceiver;
+let log: ReturnType<typeof aRecordingLogger>;
+
+beforeEach(async () => {
+  collector = await anOtlpReceiver();
+  log = aRecordingLogger();
+  process.env['OTEL_EXPORTER_OTLP_ENDPOINT'] = collector.url;
+});
+
+afterEach(async () => {
+  delete process.env['OTEL_EXPORTER_OTLP_ENDPOINT'];
+  await collector.close();
+});
+
+const someTraces = (env: NodeJS.ProcessEnv = {}): Traces =>
+  operatorTraces({ exporter: traceExporter(log), version: '1.2.3', env });
+
+/** Those that reach the collector. */
+async function spansOf(
+  act: (traces: Traces) => unknown,
+  env: NodeJS.ProcessEnv = {},
+): Promise<readonly ReceivedSpan[]> {
+  const traces = someTraces(env);
+  await act(traces);
+  await traces.close();
+  return collector.spans;
+}
+
+const start = (traces: Traces, runId = RUN_ID) =>
+  traces.runStarted({ ref: web, reason: 'the label is missing', runId, requestedAtMs: Date.now() - 20 });
+
+describe('the start of a run', () => {
+  it('is the root of the trace with the run’s id', async () => {
+    const [span] = await spansOf((traces) => start(traces));
+    expect(span).toMatchObject({
+      traceId: TRACE_ID,
+      spanId: ROOT_SPAN_ID,
+      parentSpanId: '',
+      name: 'start pod-label',
+      attributes: { 'temporal.run.id': RUN_ID, 'durable_operator.resource.name': 'web' },
+    });
+  });
+});
+
+describe('a step attempt', () => {
+  it('is a child of the root of its run’s trace, even if another process sent that', async () => {
+    const [span] = await spansOf((traces) => traces.step(STEP, () => Promise.resolve(ADDED)));
+    expect(span).toMatchObject({
+      traceId: TRACE_ID,
+      parentSpanId: ROOT_SPAN_ID,
+      name: 'addLabel',
+      hasFailed: false,
+      attributes: {
+        'durable_operator.next': 'converged',
+        'temporal.workflow.id': 'pod-label/shop/web/uid-of-web',
+        'temporal.activity.attempt': 2,
+      },
+    });
+  });
+
+  it('that failed has the type of the failure, but not its message', async () => {
+    const failure = ApplicationFailure.create({ type: 'Refused', message: `denied: ${SECRET}` });
+    const [span] = await spansOf((traces) =>
+      traces.step(STEP, () => Promise.reject(failure)).catch((error: unknown) => error),
+    );
+    expect(span).toMatchObject({ hasFailed: true, words: '', attributes: { 'error.type': 'Refused' } });
+    expect(collector.bytes.includes(SECRET)).toBe(false);
+  });
+});
+
+describe('a request of a step', () => {
+  const within = (traces: Traces, request: (traces: Traces) => void) =>
+    traces.step(STEP, async () => {
+      await Promise.resolve();
+      request(traces);
+      return ADDED;
+    });
+  const spanOf = (name: string) => collector.spans.find((span) => span.name === name);
+
+  it('is a child of the span of that step', async () => {
+    await spansOf((traces) => within(traces, () => traces.request(PATCH).answered(200)));
+    expect(spanOf('PATCH pods')).toMatchObject({
+      traceId: TRACE_ID,
+      parentSpanId: spanOf('addLabel')?.spanId,
+      hasFailed: false,
+      attributes: { 'http.response.status_code': 200, 'url.path': PATCH.path },
+    });
+  });
+
+  it.each([
+    ['a response that refuses', (traces: Traces) => traces.request(PATCH).answered(403), '403'],
+    ['no response', (traces: Traces) => traces.request(PATCH).failed(), 'no response'],
+  ])('has failed with %s', async (_, request, type) => {
+    await spansOf((traces) => within(traces, request));
+    expect(spanOf('PATCH pods')).toMatchObject({ hasFailed: true, attributes: { 'error.type': type } });
+  });
+
+  it.each([
+    ['/api/v1/namespaces/shop', 'namespaces'],
+    ['/api/v1/nodes/a', 'nodes'],
+    ['/apis/batch.tutorial.kubebuilder.io/v1/namespaces/shop/podsets/web/status', 'podsets/status'],
+    ['/apis/batch/v1/namespaces/shop/jobs', 'jobs'],
+  ])('to %s is named after %s', async (path, resource) => {
+    await spansOf((traces) => within(traces, () => traces.request({ ...PATCH, path }).answered(200)));
+    expect(spanOf(`PATCH ${resource}`)).toBeDefined();
+  });
+
+  it('that records an Event has no span: Events are sent in the background', async () => {
+    const path = '/apis/events.k8s.io/v1/namespaces/shop/events';
+    await spansOf((traces) => within(traces, () => traces.request({ ...PATCH, path }).answered(201)));
+    expect(collector.spans.map(({ name }) => name)).toEqual(['addLabel']);
+  });
+});
+
+describe('a request outside of any step', () => {
+  it('has no span', async () => {
+    await spansOf((traces) => traces.request(PATCH).answered(200));
+    expect(collector.spans).toEqual([]);
+  });
+});
+
+describe('the exporter', () => {
+  it('identifies the process', async () => {
+    await spansOf((traces) => start(traces));
+    expect(collector.resource).toMatchObject({
+      'service.name': 'durable-operator',
+      'service.version': '1.2.3',
+    });
+  });
+
+  it('samples all of a run or nothing of it', async () => {
+    const env = { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: '0.5' };
+    const runIds = Array.from({ length: 64 }, (_, n) => {
+      const spread = (n * 0x04_00_00_00).toString(16).padStart(8, '0');
+      return `${spread}-0000-7000-8000-000000000001`;
+    });
+    await spansOf(async (traces) => {
+      for (const runId of runIds) {
+        start(traces, runId);
+        await traces.step({ ...STEP, runId }, () => Promise.resolve(ADDED));
+      }
+    }, env);
+    const spansOfRun = runIds.map(
+      (runId) => collector.spans.filter(({ traceId }) => traceId === runId.replaceAll('-', '')).length,
+    );
+    expect(new Set(spansOfRun)).toEqual(new Set([0, 2]));
+  });
+
+  it('shuts down even if the collector rejects the spans', async () => {
+    collector.answerWith(400);
+    await spansOf((traces) => start(traces));
+    expect(log.lines).toMatchObject([{ level: 'warn' }]);
+  });
+
+  it('logs once that the collector rejects spans, and once that it accepts them again', async () => {
+    const exporter = traceExporter(log);
+    const send = () => new Promise((resolve) => exporter.export([], resolve));
+    for (const status of [400, 400, 200, 200]) {
+      collector.answerWith(status);
+      await send();
+    }
+    await exporter.shutdown();
+    expect(log.lines.map(({ level }) => level)).toEqual(['warn', 'info']);
+    expect(log.lines[0]?.message).toMatch(
+      /^cannot send traces, so they are lost: .*; OTEL_EXPORTER_OTLP_ENDPOINT names the endpoint$/,
+    );
+  });
+});

@@ -1,0 +1,111 @@
+import { afterAll, expect } from '@jest/globals';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseConfig, type Config, type Parsed } from '../../src/config/config.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'durable-operator-config-'));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+let written = 0;
+
+export function aFile(text: string): string {
+  written += 1;
+  const path = join(directory, `file-${written}`);
+  writeFileSync(path, text);
+  return path;
+}
+
+export interface Sample {
+  readonly name: string;
+  readonly text: string;
+  readonly yaml: string;
+  /** What follows for the config. */
+  readonly expected: object;
+}
+
+const KUBECONFIG = aFile('');
+const KEYS = aFile('');
+
+/** A value of every option, none of them its default. */
+export const SAMPLES: readonly Sample[] = [
+  sample('kubeconfig', KUBECONFIG, { cluster: { kubeconfig: KUBECONFIG } }),
+  sample('run-outside-cluster', 'true', { cluster: { runOutsideCluster: true } }),
+  sample('controllers', 'pod-label', { reconciliation: { controllers: ['pod-label'] } }, '[pod-label]'),
+  sample('namespaces', 'a,b', { reconciliation: { namespaces: ['a', 'b'] } }, '[a, b]'),
+  sample('resync', '90s', { reconciliation: { resyncMs: 90_000 } }),
+  sample('namespace-selector', 'a=b', {
+    roleBinding: { namespaceSelector: [{ key: 'a', operator: 'in', values: ['b'] }] },
+  }),
+  sample('exclude-namespaces', 'x', { roleBinding: { excludeNamespaces: ['x'] } }, '[x]'),
+  sample('role-binding-cluster-role', 'view', { roleBinding: { clusterRole: 'view' } }),
+  sample('role-binding-prefix', 'g-', { roleBinding: { prefix: 'g-' } }),
+  sample('build-image', 'go:2', { build: { image: 'go:2' } }),
+  sample('build-host-dir', '/srv', { build: { hostDir: '/srv' } }),
+  sample('build-deadline', '2m', { build: { deadlineMs: 120_000 } }),
+  sample('build-git-transports', 'http', { build: { gitTransports: ['http'] } }, '[http]'),
+  sample('health-addr', '[::1]:1', { health: { address: { host: '::1', port: 1 } } }, '"[::1]:1"'),
+  sample('log-level', 'debug', { log: { level: 'debug' } }),
+  sample('log-format', 'pretty', { log: { format: 'pretty' } }),
+  sample('enable-leader-election', 'true', { leaderElection: { enabled: true } }),
+  sample('leader-election-namespace', 'ns', { leaderElection: { namespace: 'ns' } }),
+  sample('leader-election-name', 'n.x', { leaderElection: { name: 'n.x' } }),
+  sample('leader-election-lease-duration', '20s', { leaderElection: { leaseDurationMs: 20_000 } }),
+  sample('leader-election-renew-deadline', '9s', { leaderElection: { renewDeadlineMs: 9_000 } }),
+  sample('leader-election-retry-period', '1s', { leaderElection: { retryPeriodMs: 1_000 } }),
+  sample('metrics-addr', '0', { metrics: { address: 'off' } }),
+  sample('metrics-secure', 'true', { metrics: { secure: true } }),
+  sample('metrics-cert-dir', '/certs', { metrics: { certDir: '/certs' } }),
+  sample('tracing', 'true', { tracing: { enabled: true } }),
+  sample('task-queue', 'q', { worker: { taskQueue: 'q' } }),
+  sample('worker-deployment', 'op', { worker: { deploymentName: 'op' } }),
+  sample('worker-build-id', 'b1', { worker: { buildId: 'b1' } }),
+  sample('workflow-watchdog', 'true', { worker: { watchdog: true } }),
+  sample('wait-for-drain', '1m', { promote: { waitForDrainMs: 60_000 } }),
+  sample('move-open-runs', 'true', { promote: { moveOpenRuns: true } }),
+  sample('payload-keys', KEYS, { encryption: { keysFile: KEYS } }),
+  sample('codec-addr', ':1', { codecServer: { address: { host: '', port: 1 } } }),
+  sample(
+    'codec-allow-origin',
+    'http://x:1',
+    { codecServer: { allowOrigins: ['http://x:1'] } },
+    '["http://x:1"]',
+  ),
+  sample('dir', '/d', { local: { dir: '/d' } }),
+  sample('exit-when-converged', 'true', { local: { exitWhenConverged: true } }),
+];
+
+function sample(name: string, text: string, expected: object, yaml = text): Sample {
+  return { name, text, expected, yaml };
+}
+
+/** What somebody gives to the program: words of the command line, variables, a file. */
+export interface Given {
+  readonly args?: string[];
+  readonly env?: Record<string, string>;
+  readonly file?: string;
+}
+
+export async function parsed({ args = [], env = {}, file }: Given): Promise<Parsed> {
+  const named = file === undefined ? [] : ['--config', aFile(file)];
+  // The person who runs the tests may have a profile of their own.
+  return parseConfig([...args, ...named], { XDG_CONFIG_HOME: directory, ...env });
+}
+
+export async function configOf(given: Given): Promise<Config> {
+  const result = await parsed(given);
+  if (result.kind !== 'config') throw new Error(`refused: ${result.output}`);
+  return result.config;
+}
+
+/** The lines of a refusal, without what each begins with. */
+export async function problemsOf(given: Given): Promise<string[]> {
+  const result = await parsed(given);
+  expect(result).toMatchObject({ kind: 'exit', code: 2, to: 'stderr' });
+  const output = result.kind === 'exit' ? result.output : '';
+  expect(output).toMatch(/^(durable-operator: .*\n)+$/);
+  return output
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.replace('durable-operator: ', '').replaceAll(`${directory}/`, ''));
+}

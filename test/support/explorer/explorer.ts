@@ -1,0 +1,148 @@
+/** Something that may happen next. */
+export interface Transition {
+  /** In words, for a trace. */
+  readonly what: string;
+  /** It belongs to what goes on where nobody disturbs. */
+  readonly isCalm: boolean;
+  /** The state after it, as text. @throws Violation */
+  apply(): Promise<string>;
+}
+
+/** What can be explored: states as texts, and what may happen in each. */
+export interface System {
+  readonly start: () => Promise<string>;
+  next(state: string): Promise<readonly Transition[]>;
+  /** What is wrong with a state in which nothing happens any more, unless somebody disturbs. */
+  shortcomings(state: string): readonly string[];
+}
+
+/** A rule is broken. */
+export class Violation extends Error {
+  override readonly name = 'Violation';
+}
+
+export interface Explored {
+  readonly states: number;
+  readonly transitions: number;
+  /** How many of them are an end. */
+  readonly ends: number;
+}
+
+/** So that a mistake in a bound ends the test, and not the machine. */
+const STATES_MAX = 400_000;
+
+/**
+ * Tries whatever may happen next, from every state that can come about, the nearest first. From each of them, and in
+ * whatever order things go on, an end is reached once nobody disturbs any more, and all is well there.
+ *
+ * @throws Violation with the way to where that is not so
+ */
+export async function explore(system: System, statesMax = STATES_MAX): Promise<Explored> {
+  return new Exploration(system, statesMax).run();
+}
+
+/** How a state was come to first, and where it leads where nobody disturbs. */
+interface Visit {
+  readonly from: number;
+  readonly what: string;
+  calm: readonly number[];
+}
+
+class Exploration {
+  readonly #system: System;
+  readonly #statesMax: number;
+  readonly #numbers = new Map<string, number>();
+  readonly #visits: Visit[] = [];
+  #transitions = 0;
+  #ends = 0;
+
+  constructor(system: System, statesMax: number) {
+    this.#system = system;
+    this.#statesMax = statesMax;
+  }
+
+  async run(): Promise<Explored> {
+    const start = await this.#system.start();
+    this.#visit(start, { from: -1, what: 'it begins', calm: [] });
+    // A Map is iterated in the order of insertion, and what is inserted meanwhile is visited, too.
+    for (const [state, number] of this.#numbers) await this.#expand(state, number);
+    this.#findCycle();
+    return { states: this.#visits.length, transitions: this.#transitions, ends: this.#ends };
+  }
+
+  async #expand(state: string, number: number): Promise<void> {
+    const calm: number[] = [];
+    for (const transition of await this.#system.next(state)) {
+      this.#transitions += 1;
+      const next = await this.#after(number, transition);
+      if (transition.isCalm) calm.push(next);
+    }
+    const visit = this.#visits[number];
+    if (visit !== undefined) visit.calm = calm;
+    if (calm.length > 0) return;
+    this.#ends += 1;
+    const wrong = this.#system.shortcomings(state);
+    if (wrong.length > 0) throw this.#violation(`in the end, ${wrong.join('; ')}`, number);
+  }
+
+  // eslint-disable-next-line @typescript-eslint/unbound-method -- it uses no `this`
+  async #after(from: number, { what, apply }: Transition): Promise<number> {
+    try {
+      return this.#visit(await apply(), { from, what, calm: [] });
+    } catch (error) {
+      if (error instanceof Violation) throw this.#violation(error.message, from, [what]);
+      throw error;
+    }
+  }
+
+  #visit(state: string, visit: Visit): number {
+    const known = this.#numbers.get(state);
+    if (known !== undefined) return known;
+    const number = this.#visits.push(visit) - 1;
+    this.#numbers.set(state, number);
+    if (number >= this.#statesMax) throw this.#violation(`more than ${this.#statesMax} states`, number);
+    return number;
+  }
+
+  /** What goes on for ever where nobody disturbs is a way that comes back to where it was. */
+  #findCycle(): void {
+    const done = new Set<number>();
+    for (let first = 0; first < this.#visits.length; first += 1) {
+      const way = [{ number: first, tried: 0 }];
+      const onWay = new Set([first]);
+      for (let here = way.at(-1); here !== undefined && !done.has(first); here = way.at(-1)) {
+        const next = this.#visits[here.number]?.calm[here.tried];
+        here.tried += 1;
+        if (next === undefined) {
+          done.add(here.number);
+          onWay.delete(here.number);
+          way.pop();
+        } else if (onWay.has(next)) {
+          throw this.#cycle(
+            next,
+            way.map(({ number }) => number),
+          );
+        } else if (!done.has(next)) {
+          onWay.add(next);
+          way.push({ number: next, tried: 0 });
+        }
+      }
+    }
+  }
+
+  #cycle(to: number, way: readonly number[]): Violation {
+    const round = way.slice(way.indexOf(to) + 1).map((number) => this.#visits[number]?.what ?? '');
+    return this.#violation('it goes on for ever, round and round', to, [
+      '── and then, again and again:',
+      ...round,
+    ]);
+  }
+
+  #violation(rule: string, number: number, then: readonly string[] = []): Violation {
+    const way: string[] = [];
+    for (let visit = this.#visits[number]; visit !== undefined; visit = this.#visits[visit.from])
+      way.unshift(visit.what);
+    const steps = [...way, ...then].map((what, place) => `${String(place + 1).padStart(4)}. ${what}`);
+    return new Violation(`${rule}\n${steps.join('\n')}`);
+  }
+}

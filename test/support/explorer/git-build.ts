@@ -1,0 +1,257 @@
+import { gitBuildReconciler } from '../../../activities/git-build.ts';
+import type { ResourceType } from '../../../src/contract/controller.ts';
+import type { Wait } from '../../../src/contract/decision.ts';
+import type { KubernetesObject } from '../../../src/contract/object.ts';
+import { gitBuild } from '../../../src/controllers/git-build/controller.ts';
+import {
+  BUILD_FINALIZER,
+  BUILD_UID_LABEL,
+  BUILDS,
+  PURPOSE_LABEL,
+  SKIP_CLEANUP_ANNOTATION,
+  type Build,
+  type BuildSpec,
+  type GitBuildOptions,
+} from '../../../src/controllers/git-build/resource.ts';
+import { JOBS, NAMESPACES, NODES, PODS } from '../../../src/controllers/kinds.ts';
+import { activityOf } from './attempt.ts';
+import { refusal, type Request } from './api-server.ts';
+import { BuildCluster, DISKS, isMarked, mark, markRead, type Job } from './build-cluster.ts';
+import { keyOf, type Cluster, type Created } from './cluster.ts';
+import { wrongIn, type Move, type World } from './world.ts';
+
+const UID = 'uid-of-sample';
+const BUILD = keyOf(BUILDS, 'sample');
+const NAMESPACE = keyOf(NAMESPACES, 'shop');
+
+const OPTIONS: GitBuildOptions = {
+  image: 'golang:1.13',
+  hostDir: '/opt',
+  deadlineMs: 3_600_000,
+  gitTransports: ['https'],
+};
+const SPEC: BuildSpec = {
+  gitUrl: 'https://example.org/x.git',
+  clonePath: '/src/x',
+  buildCommand: 'go build',
+  binaryName: 'x',
+  jobName: 'job',
+};
+const SPECS: Readonly<Record<string, BuildSpec>> = {
+  x: SPEC,
+  /** Another binary. */
+  y: { ...SPEC, binaryName: 'y' },
+  /** Another Job, and the same binary. */
+  renamed: { ...SPEC, jobName: 'other-job' },
+  invalid: { ...SPEC, gitUrl: 'ext::sh' },
+};
+
+export interface BuildWorldOptions {
+  /** To which the spec may be changed. */
+  readonly specs?: readonly string[];
+  readonly nodes?: readonly string[];
+  /** The names of Jobs of somebody else. */
+  readonly foreignJobs?: readonly string[];
+}
+
+/** One build: its Jobs run on nodes, and leave files on their disks. */
+export function buildWorld({ specs = [], nodes = ['n1'], foreignJobs = [] }: BuildWorldOptions = {}): World {
+  return {
+    controller: gitBuild(OPTIONS),
+    activity: activityOf((client) => gitBuildReconciler(client, OPTIONS)),
+    types: [
+      BUILDS,
+      NODES,
+      DISKS,
+      NAMESPACES,
+      { ...PODS, goesSlowly: true, read: markRead },
+      { ...JOBS, refuse: (_, cluster) => refusalIn(cluster) },
+    ],
+    objects: [
+      [NAMESPACES, { metadata: { name: 'shop', uid: 'uid-of-shop' } }],
+      [BUILDS, { metadata: { name: 'sample', namespace: 'shop', uid: UID, finalizers: [] }, spec: SPEC }],
+      ...nodes.flatMap((name): [ResourceType, Created][] => [
+        [NODES, { metadata: { name, uid: `uid-of-${name}` } }],
+        [DISKS, { metadata: { name, uid: `uid-of-disk-${name}` }, files: [] }],
+      ]),
+      ...foreignJobs.map((name): [ResourceType, Created] => [
+        JOBS,
+        { metadata: { name, namespace: 'shop' } },
+      ]),
+    ],
+    happenings: (cluster) => [...new BuildCluster(cluster).happenings(), ...namespaceGoes(cluster)],
+    others: {
+      change: (cluster) => changes(cluster, specs),
+      remove: (cluster) => removals(cluster),
+      skip: (cluster) => skips(cluster),
+      terminate: (cluster) =>
+        isTerminating(cluster)
+          ? []
+          : [{ what: 'the namespace is deleted', change: (it) => it.markDeleted(NAMESPACE, ['kubernetes']) }],
+      fail: (cluster) => new BuildCluster(cluster).failures('build', 'the Job fails'),
+      failPod: (cluster) => new BuildCluster(cluster).failures('build', 'another is started'),
+      failCleanup: (cluster) => new BuildCluster(cluster).failures('cleanup', 'the Job fails'),
+      strip: (cluster) => new BuildCluster(cluster).strips(),
+      recreate: (cluster) => recreations(cluster),
+      deleteJob: (cluster) => new BuildCluster(cluster).deletionsOfJobs(),
+      loseNode: (cluster) => new BuildCluster(cluster).lossesOfNodes(),
+      freeName: (cluster) =>
+        foreignJobs
+          .filter((name) => cluster.get(keyOf(JOBS, name)) !== undefined)
+          .map((name) => ({
+            what: `somebody deletes their Job ${name}`,
+            change: (it) => it.remove(keyOf(JOBS, name)),
+          })),
+    },
+    isAboutTime,
+    violation,
+    shortcomings,
+  };
+}
+
+function changes(cluster: Cluster, specs: readonly string[]): Move[] {
+  const build = cluster.get<Build>(BUILD);
+  if (build === undefined || isDeleted(build)) return [];
+  const others = specs.filter((name) => JSON.stringify(SPECS[name]) !== JSON.stringify(build.spec));
+  return others.map((name) => ({
+    what: `the spec becomes ${name}`,
+    change: (it) => {
+      it.change(BUILD, ({ metadata, ...rest }) => ({
+        ...rest,
+        metadata: { ...metadata, generation: (metadata.generation ?? 0) + 1 },
+        spec: SPECS[name],
+      }));
+    },
+  }));
+}
+
+/** By the API server, which lets it go at once where it has no finalizer. */
+function removals(cluster: Cluster): Move[] {
+  const build = cluster.get(BUILD);
+  if (build === undefined || isDeleted(build)) return [];
+  return [{ what: 'the build is deleted', change: (it) => it.markDeleted(BUILD, []) }];
+}
+
+/** Its finalizers are taken away, so it goes at once, and another one gets its name. */
+function recreations(cluster: Cluster): Move[] {
+  if (cluster.get(BUILD) === undefined) return [];
+  return [
+    {
+      what: 'the build is deleted by force, and another one gets its name',
+      change: (it) => {
+        it.remove(BUILD);
+        it.create(BUILDS, { metadata: { name: 'sample', namespace: 'shop', finalizers: [] }, spec: SPEC });
+      },
+    },
+  ];
+}
+
+function skips(cluster: Cluster): Move[] {
+  if (cluster.get(BUILD) === undefined) return [];
+  const annotations = { [SKIP_CLEANUP_ANNOTATION]: 'true' };
+  return [
+    {
+      what: 'the annotation asks to skip the cleanup',
+      change: (it) => {
+        it.changeMetadata(BUILD, () => ({ annotations }));
+        mark(it, 'skipped');
+      },
+    },
+  ];
+}
+
+/** Whoever deletes a namespace deletes what is in it. */
+function namespaceGoes(cluster: Cluster): Move[] {
+  const build = cluster.get(BUILD);
+  if (!isTerminating(cluster) || build === undefined || isDeleted(build)) return [];
+  return [{ what: 'the build is deleted with its namespace', change: (it) => it.markDeleted(BUILD, []) }];
+}
+
+function refusalIn(cluster: Cluster) {
+  if (!isTerminating(cluster)) return undefined;
+  const details = { name: 'shop', causes: [{ reason: 'NamespaceTerminating' }] };
+  return refusal(403, { reason: 'Forbidden', message: 'the namespace is being terminated', details });
+}
+
+/** Only what no watch shows, or what takes its time, is waited for by the clock. */
+function isAboutTime({ for: what }: Wait, cluster: Cluster): boolean {
+  const name = /^the Job name (\S+) to /.exec(what)?.[1];
+  if (name !== undefined) return cluster.get(keyOf(JOBS, name)) === undefined;
+  const cleanup = /^cleanup Job (\S+) to end$/.exec(what)?.[1];
+  if (cleanup !== undefined) return new BuildCluster(cluster).isStrandedCleanup(cleanup);
+  const leftover = /^Job (\S+) of an earlier resource/.exec(what)?.[1];
+  if (leftover !== undefined) return cluster.get(keyOf(JOBS, leftover)) === undefined;
+  return /next attempt|in progress/.test(what);
+}
+
+// What is to be --------------------------------------------------------------------------------------------
+
+function violation(request: Request, cluster: Cluster): string | undefined {
+  const { method, path, body } = request;
+  const it = new BuildCluster(cluster);
+  const build = cluster.get(BUILD);
+  if (method === 'DELETE') {
+    const job = cluster.get(keyOf(JOBS, path.slice(path.lastIndexOf('/') + 1)));
+    return job !== undefined && job.metadata.labels?.[BUILD_UID_LABEL] === undefined
+      ? 'the Job of somebody else is deleted'
+      : undefined;
+  }
+  if (method === 'POST') return violationOfCreate(body as Job, it, build);
+  const { finalizers } = (body as Partial<KubernetesObject>).metadata ?? {};
+  if (finalizers === undefined || build === undefined || !isMetBy(request, build)) return undefined;
+  if (finalizers.includes(BUILD_FINALIZER))
+    return isDeleted(build) ? 'a finalizer is added to a build that is being deleted' : undefined;
+  if (isTerminating(cluster) || build.metadata.annotations?.[SKIP_CLEANUP_ANNOTATION] === 'true')
+    return undefined;
+  return it.remains().map((what) => `the finalizer goes, and ${what}`)[0];
+}
+
+function violationOfCreate({ metadata }: Job, it: BuildCluster, build: KubernetesObject | undefined) {
+  if (it.cluster.get(keyOf(JOBS, metadata.name)) !== undefined || refusalIn(it.cluster) !== undefined)
+    return undefined;
+  const isBuild = metadata.labels?.[PURPOSE_LABEL] === 'build';
+  const isHeld = build?.metadata.finalizers?.includes(BUILD_FINALIZER) === true;
+  // One that was deleted by force takes nothing with it; the garbage collector deletes what is created for it.
+  const isOfAnother = build !== undefined && build.metadata.uid !== metadata.labels?.[BUILD_UID_LABEL];
+  if (isBuild && !isHeld && !isOfAnother) return 'a Job is created for a build that has no finalizer';
+  const [running] = it.running();
+  return running === undefined ? undefined : `Job ${metadata.name} is created, and ${running} runs`;
+}
+
+function isMetBy({ body }: Request, { metadata }: KubernetesObject): boolean {
+  return (body as Partial<KubernetesObject>).metadata?.resourceVersion === metadata.resourceVersion;
+}
+
+function shortcomings(cluster: Cluster): readonly string[] {
+  const it = new BuildCluster(cluster);
+  const build = cluster.get<Build>(BUILD);
+  const isSkipped = isTerminating(cluster) || isMarked(cluster, 'skipped');
+  if (build === undefined) return isSkipped ? [] : it.remains();
+  const { phase, observedGeneration, artifacts = [], conditions = [] } = build.status ?? {};
+  const isStalled = conditions.some(({ type, status }) => type === 'Stalled' && status === 'True');
+  const binary = build.spec?.binaryName ?? '';
+  const known = artifacts.map((each) => `${each.node}/${each.binary}`);
+  const files = it.files();
+  const isBuilt = phase === 'Succeeded' && !isStalled;
+  return wrongIn({
+    [`it is being deleted, and stays: ${String(phase)}`]: isDeleted(build) && !isStalled,
+    [`it is ${String(phase)} in the end`]: phase !== 'Succeeded' && phase !== 'Failed' && !isStalled,
+    'its status is of another generation':
+      observedGeneration !== build.metadata.generation && !isDeleted(build),
+    [`${files.join()} is there, and the status knows ${known.join()}`]: files.some(
+      (file) => !known.includes(file),
+    ),
+    [`${files.join()} is there, and ${binary} was built`]:
+      isBuilt && files.some((file) => !file.endsWith(`/${binary}`)),
+    [`${it.running().join()} still runs`]: it.running().length > 0,
+  });
+}
+
+function isDeleted({ metadata }: KubernetesObject): boolean {
+  return metadata.deletionTimestamp !== undefined;
+}
+
+function isTerminating(cluster: Cluster): boolean {
+  const namespace = cluster.get(NAMESPACE);
+  return namespace !== undefined && isDeleted(namespace);
+}

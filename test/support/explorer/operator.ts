@@ -1,0 +1,554 @@
+import { isRest, type Next, type Wait } from '../../../src/contract/decision.ts';
+import { Attempts, isWrite, receivedBy, type Attempt, type Received } from './attempt.ts';
+import { ApiServer, type Request } from './api-server.ts';
+import { Cluster } from './cluster.ts';
+import { Dispatching, NEWS, type NewsRule, type RunRequest } from './dispatching.ts';
+import { Violation, type System, type Transition } from './explorer.ts';
+import { Running, RUN_RULES, type RunRules } from './running.ts';
+import { stateOf, textOf, type Component, type Entry, type Run, type State } from './state.ts';
+import { freshUid, valueOf } from './values.ts';
+import { listedInstead, Watching, type Delivery } from './watch.ts';
+import type { Move, World } from './world.ts';
+
+/** What disturbs, besides what others do to the objects. */
+export const FAULTS = [
+  /** The worker is killed: between two requests, or after one was made and before it was answered. */
+  'crash',
+  /** The watcher is killed, and lists everything anew. */
+  'restart',
+  /** The next step runs in another process. */
+  'forget',
+  /** Temporal gives up an attempt, which goes on nevertheless. */
+  'abandon',
+  /** A request is answered by nobody: it was made, or it was not. */
+  'error',
+  /** The time of a step is up. */
+  'late',
+  /** A signal comes twice, or from another watcher. */
+  'duplicate',
+  /** A watch breaks: what has happened meanwhile is shown at once. */
+  'relist',
+  /** What waits for a moment to pass comes before what usually is faster, such as the watch. */
+  'lag',
+  /** A wait ends because its time is over. */
+  'timer',
+] as const;
+export type Fault = (typeof FAULTS)[number];
+
+/** More than follow one after the other until a run has found out what its watcher has missed. */
+const WAITS_AFTER_MISSED = 2;
+
+/** What may happen, and how often each of it at most. */
+export interface Scenario {
+  /** By the names of the faults, and of what others do in this world. */
+  readonly budget?: Readonly<Record<string, number>>;
+  /** Watcher and worker are one process, as by default: the view goes over, and the end of a run comes back. */
+  readonly processes?: 'one' | 'two';
+  /** Each start and signal follows a change by others. Not where crashes repeat them, or watches lag behind each other. */
+  readonly countsSignals?: boolean;
+  /** Default: one by one. */
+  readonly delivery?: Delivery;
+  /**
+   * How often a watch, the watcher or a run may fall behind all others, for as long as it likes. Else what is shown is shown
+   * first, then the watcher does its part, then the runs, and then the cluster. Default: all goes on in any order.
+   */
+  readonly slowness?: number;
+}
+
+/** What is broken on purpose. */
+export interface Broken {
+  readonly news?: Partial<NewsRule>;
+  readonly run?: Partial<RunRules>;
+  /** Writes do not carry what they were decided from. */
+  readonly ignoresVersions?: boolean;
+}
+
+/** An operator with one controller in a small cluster: all that may happen to it. */
+export function operatorIn(world: World, scenario: Scenario, broken: Broken = {}): System {
+  return new Operator(world, scenario, broken);
+}
+
+class Operator implements System {
+  readonly #world: World;
+  readonly #scenario: Scenario;
+  readonly #server: ApiServer;
+  readonly #watching: Watching;
+  readonly #dispatching: Dispatching;
+  readonly #running: Running;
+  readonly #attempts: Attempts;
+  readonly #isOne: boolean;
+
+  constructor(world: World, scenario: Scenario, { news = {}, run = {}, ignoresVersions = false }: Broken) {
+    this.#world = world;
+    this.#scenario = scenario;
+    this.#isOne = scenario.processes !== 'two';
+    this.#server = new ApiServer(world.types, { ignoresVersions });
+    this.#watching = new Watching(world.controller, scenario.delivery ?? 'one by one');
+    this.#dispatching = new Dispatching(this.#watching, { ...NEWS, ...news });
+    this.#attempts = new Attempts(world.activity);
+    this.#running = new Running(this.#attempts, { ...RUN_RULES, ...run }, (state, ref) => {
+      if (this.#isOne) this.#dispatching.runEnded(state, ref);
+    });
+  }
+
+  readonly start = (): Promise<string> => {
+    const { budget = {}, countsSignals = false } = this.#scenario;
+    const state: State = {
+      cluster: {},
+      clockMs: 0,
+      watches: {},
+      order: [],
+      isViewNew: false,
+      entries: {},
+      runs: {},
+      seeds: {},
+      ghost: null,
+      budget: { ...budget },
+      missed: 0,
+      slow: [],
+      slowness: this.#scenario.slowness ?? 0,
+      isUndisturbed: true,
+      hasNews: countsSignals ? true : null,
+      isByOthers: false,
+    };
+    const cluster = this.#clusterOf(state);
+    for (const [type, object] of this.#world.objects) cluster.create(type, object);
+    this.#watcherStarts(state);
+    return Promise.resolve(textOf(state));
+  };
+
+  async next(text: string): Promise<readonly Transition[]> {
+    const state = stateOf(text);
+    const prompt = await this.#prompt(state);
+    const steps = [...this.#goingOn(state, prompt), ...this.#others(state), ...(await this.#faults(state))];
+    return steps
+      .filter(({ fault: name }) => name === undefined || (state.budget[name] ?? 0) > 0)
+      .map((each) => transitionOf(text, each));
+  }
+
+  /** What may happen where nobody disturbs. */
+  #goingOn(state: State, prompt: readonly Step[]): Step[] {
+    const slow = this.#slow(state);
+    const isQuiet = prompt.length === 0;
+    const late = isQuiet ? slow : slow.map((each) => disturbing('lag', each));
+    if (this.#scenario.slowness === undefined) return [...prompt, ...late, ...this.#happenings(state)];
+    const [next] = prompt.filter(({ of = '' }) => !state.slow.includes(of));
+    const resumed = prompt.filter(({ of = '' }) => state.slow.includes(of)).map(({ of = '' }) => resumes(of));
+    if (next === undefined) return [...late, ...this.#happenings(state), ...resumed];
+    return [next, ...(state.slowness > 0 ? [fallsBehind(next.of ?? '')] : []), ...resumed];
+  }
+
+  shortcomings(text: string): readonly string[] {
+    const state = stateOf(text);
+    const wrong = [...this.#world.shortcomings(this.#clusterOf(state))];
+    const decision = this.#watching.evaluate(state.watches, state.clockMs)?.decision;
+    for (const run of Object.values(state.runs)) {
+      if (!isExpected(run, decision?.do))
+        wrong.push(`a run is open, and the view calls for ${decision?.do ?? 'nothing'}`);
+    }
+    const isIdle = Object.keys(state.runs).length === 0;
+    if (isIdle && decision !== undefined && decision.do !== 'converged')
+      wrong.push(`no run is open, and the view calls for ${decision.do}`);
+    return wrong;
+  }
+
+  // What goes on at once ---------------------------------------------------------------------------------
+
+  /** The first is what is done first where nothing falls behind. */
+  async #prompt(state: State): Promise<Step[]> {
+    const steps: Step[] = [];
+    for (const name of this.#watching.due(state))
+      steps.push(stepOf(`watch of ${name}`, this.#delivery(state, name)));
+    if (state.isViewNew)
+      steps.push(
+        stepOf(
+          'watcher',
+          step('the watcher looks at its view', (it) => this.#dispatching.evaluate(it)),
+        ),
+      );
+    for (const { ref, queued } of Object.values(state.entries)) {
+      if (queued === 'now') steps.push(stepOf('watcher', this.#dispatch(ref.uid)));
+    }
+    for (const run of Object.values(state.runs)) {
+      for (const request of await this.#requestOf(run)) steps.push(stepOf(`run of ${run.ref.uid}`, request));
+    }
+    if (state.ghost !== null) {
+      for (const request of await this.#ghostsRequest(state.ghost))
+        steps.push(stepOf('attempt given up', request));
+    }
+    return steps;
+  }
+
+  async #requestOf(run: Run): Promise<Step[]> {
+    const { attempt, backoff, ref } = run;
+    if (attempt === null || backoff !== 'no') return [];
+    const progress = await this.#running.progressOf({ ref, attempt });
+    if (progress.at !== 'request') return [];
+    const { request } = progress;
+    return [
+      step(`${attempt.step}: ${wordsOf(request)}`, async (state) => {
+        this.#answer(state, ref.uid, request, {});
+        await this.#running.goOn(state, ref.uid);
+      }),
+    ];
+  }
+
+  /** The server does as it is asked, and the run's attempt gets its answer. */
+  #answer(state: State, uid: string, request: Request, how: Partial<Received>): void {
+    const run = state.runs[uid];
+    if (run?.attempt == null) return;
+    const answer = this.#serve(state, request);
+    run.attempt = { ...run.attempt, ...receivedBy(run.attempt, { answer, ...how }) };
+  }
+
+  #serve(state: State, request: Request) {
+    const cluster = this.#clusterOf(state);
+    if (isWrite(request)) this.#check(request, cluster, state.isUndisturbed);
+    const before = cluster.get(this.#server.keyOf(request));
+    const answer = this.#server.answer(cluster, request);
+    const after = cluster.get(this.#server.keyOf(request));
+    if (request.method === 'PATCH' && 'body' in answer && before === after && before !== undefined)
+      throw new Violation(`${wordsOf(request)} changes nothing`);
+    return answer;
+  }
+
+  /** Writes carry what they were decided from, and keep to what this world allows. */
+  #check(request: Request, cluster: Cluster, isUndisturbed: boolean): void {
+    const { metadata, preconditions } = request.body as Body;
+    const isConditional =
+      request.method === 'POST' ||
+      (request.method === 'DELETE' ? preconditions?.uid : metadata?.resourceVersion) !== undefined;
+    if (!isConditional) throw new Violation(`${wordsOf(request)} carries nothing that it was decided from`);
+    const violation = this.#world.violation?.(request, cluster, isUndisturbed);
+    if (violation !== undefined) throw new Violation(violation);
+  }
+
+  async #ghostsRequest({ ref, attempt }: { ref: Run['ref']; attempt: Attempt }): Promise<Step[]> {
+    const progress = await this.#attempts.progressOf(ref, attempt);
+    if (progress.at !== 'request') return [];
+    const { request } = progress;
+    return [
+      step(`the attempt that was given up goes on: ${attempt.step}: ${wordsOf(request)}`, async (state) => {
+        if (state.ghost === null) return;
+        const answered = receivedBy(state.ghost.attempt, { answer: this.#serve(state, request) });
+        state.ghost.attempt = answered;
+        const next = await this.#attempts.progressOf(ref, answered);
+        if (next.at !== 'request') this.#running.ghostEnded(state, next);
+      }),
+    ];
+  }
+
+  #delivery({ watches }: State, name: string): Step {
+    const key = watches[name]?.events[0]?.[0] ?? '';
+    return step(`the watch of ${name} shows ${key}`, (state) => this.#show(state, name));
+  }
+
+  #show(state: State, name: string): void {
+    const shown = this.#watching.deliver(state, name);
+    if (shown.isByOthers) state.hasNews = true;
+    if (shown.what === 'the resource') {
+      if (shown.gone !== undefined) this.#dispatching.gone(state, shown.gone);
+      this.#dispatching.evaluate(state);
+      return;
+    }
+    state.isViewNew = true;
+    // Where all is shown at once, so is what it comes to.
+    if (this.#scenario.delivery === 'at once') this.#dispatching.evaluate(state);
+  }
+
+  #dispatch(uid: string): Step {
+    return step('the watcher starts or signals the run', async (state) => {
+      const request = this.#dispatching.dispatch(state, uid);
+      if (!this.#isOne) state.seeds = {};
+      if (request !== undefined) await this.#request(state, request);
+    });
+  }
+
+  async #request(state: State, { ref, first, why }: RunRequest): Promise<void> {
+    countRequest(state, why);
+    if (ref.uid in state.runs) {
+      await this.#running.signal(state, ref.uid);
+    } else if (first !== undefined) await this.#running.start(state, ref, first);
+  }
+
+  // What waits for a moment to pass ----------------------------------------------------------------------
+
+  #slow(state: State): Step[] {
+    const steps: Step[] = [];
+    for (const [uid, entry] of Object.entries(state.entries)) steps.push(...this.#slowFor(uid, entry));
+    for (const run of Object.values(state.runs)) steps.push(...this.#slowIn(state, run));
+    if (this.#dispatching.wouldSweep(state)) {
+      steps.push(step('the watcher lists the open runs', (it) => this.#dispatching.sweep(it)));
+    }
+    return steps.map((slow) => ({ ...slow, apply: (it) => slow.apply(settled(it)) }));
+  }
+
+  #slowFor(uid: string, { standing, queued }: Entry): Step[] {
+    const steps: Step[] = [];
+    if (queued === 'later') steps.push(this.#dispatch(uid));
+    if (standing) {
+      steps.push(
+        step('the step still stands in the view', (state) => {
+          const entry = state.entries[uid];
+          if (entry !== undefined) this.#dispatching.standsStill(entry);
+        }),
+      );
+    }
+    return steps;
+  }
+
+  #slowIn(now: State, { ref: { uid }, next, attempt, backoff }: Run): Step[] {
+    if (backoff === 'changed')
+      return [step('the step is tried again', (state) => this.#tryAgain(state, uid))];
+    const rest = valueOf<Next>(next);
+    if (attempt !== null || !isRest(rest) || rest.do !== 'wait') return [];
+    const isAboutTime = this.#world.isAboutTime?.(rest, this.#clusterOf(now)) ?? false;
+    const over = step(`the wait for ${rest.for} is over`, (state) => this.#waited(state, uid, rest));
+    if (isAboutTime) return [over];
+    if (now.missed === 0) return [disturbing('timer', over)];
+    return [
+      step(over.what, (state) => {
+        state.missed -= 1;
+        return over.apply(state);
+      }),
+    ];
+  }
+
+  async #tryAgain(state: State, uid: string): Promise<void> {
+    const run = state.runs[uid];
+    if (run === undefined) return;
+    run.backoff = 'no';
+    await this.#running.goOn(state, uid);
+  }
+
+  async #waited(state: State, uid: string, rest: Wait): Promise<void> {
+    const run = state.runs[uid];
+    if (run === undefined) return;
+    state.clockMs += rest.atMostMs;
+    // No request takes so long.
+    state.ghost = null;
+    // That time has passed is news, too.
+    if (state.hasNews !== null) state.hasNews = true;
+    await this.#running.waited(state, run, rest);
+  }
+
+  // What happens by itself, what others do, and what goes wrong ------------------------------------------
+
+  #happenings(state: State): Step[] {
+    const moves = this.#world.happenings?.(this.#clusterOf(state)) ?? [];
+    return moves.map((move) => this.#moved(move));
+  }
+
+  #others(state: State): Step[] {
+    const cluster = this.#clusterOf(state);
+    return Object.entries(this.#world.others).flatMap(([name, movesIn]) =>
+      (state.budget[name] ?? 0) > 0 ? movesIn(cluster).map((move) => this.#disturbance(name, move)) : [],
+    );
+  }
+
+  #disturbance(name: string, move: Move): Step {
+    const moved = this.#moved(move);
+    const disturbed = step(moved.what, (state) => {
+      state.isUndisturbed = false;
+      return moved.apply(state);
+    });
+    return disturbing(name, disturbed);
+  }
+
+  #moved({ what, change }: Move): Step {
+    return step(what, (state) => {
+      state.isByOthers = state.hasNews !== null;
+      change(this.#clusterOf(state));
+      state.isByOthers = false;
+      for (const run of Object.values(state.runs)) if (run.backoff === 'same') run.backoff = 'changed';
+    });
+  }
+
+  async #faults(state: State): Promise<Step[]> {
+    const { budget } = state;
+    const isAllowed = (fault: Fault) => (budget[fault] ?? 0) > 0;
+    const steps: Step[] = [];
+    if (isAllowed('restart'))
+      steps.push(fault('restart', 'the watcher is killed', (it) => this.#watcherStarts(it)));
+    if (isAllowed('relist')) {
+      for (const [name, { events }] of Object.entries(state.watches)) {
+        if (events.length > 1) steps.push(this.#relist(name));
+      }
+    }
+    for (const run of Object.values(state.runs)) steps.push(...(await this.#faultsOf(run, isAllowed)));
+    return steps;
+  }
+
+  #relist(name: string): Step {
+    return fault('relist', `the watch of ${name} breaks, and lists again`, (state) => {
+      const watch = state.watches[name];
+      if (watch === undefined) return;
+      state.missed = WAITS_AFTER_MISSED;
+      watch.events = listedInstead(watch);
+      while (watch.events.length > 0) this.#show(state, name);
+    });
+  }
+
+  async #faultsOf(run: Run, isAllowed: (fault: Fault) => boolean): Promise<Step[]> {
+    const { uid } = run.ref;
+    const steps: Step[] = [];
+    if (isAllowed('duplicate'))
+      steps.push(fault('duplicate', 'a signal comes twice', (it) => this.#running.signal(it, uid)));
+    const { attempt } = run;
+    if (attempt === null || run.backoff !== 'no') return steps;
+    const progress = await this.#running.progressOf({ ref: run.ref, attempt });
+    if (progress.at !== 'request') return steps;
+    return [
+      ...steps,
+      ...this.#faultsAt(progress.request, run, attempt).filter((each) => isAllowed(each.fault as Fault)),
+    ];
+  }
+
+  #faultsAt(request: Request, { ref: { uid } }: Run, { step: name, known, answers }: Attempt): Step[] {
+    const words = `${name}: ${wordsOf(request)}`;
+    const running = this.#running;
+    const lose = (state: State, isMade: boolean) => {
+      const run = state.runs[uid];
+      if (run?.attempt == null) return undefined;
+      if (isMade) this.#serve(state, request);
+      run.attempt = { ...run.attempt, ...receivedBy(run.attempt, { answer: 'lost' }) };
+      return running.goOn(state, uid);
+    };
+    return [
+      fault('crash', `the worker is killed at ${words}`, (state) => running.crash(state)),
+      fault('error', `${words} fails before it is made`, (state) => lose(state, false)),
+      fault('abandon', `${words} hangs: the attempt is given up`, (state) => this.#giveUp(state, uid)),
+      ...(isWrite(request)
+        ? [
+            fault('crash', `${words} is made, and the worker is killed`, (state) => {
+              this.#serve(state, request);
+              return running.crash(state);
+            }),
+            fault('error', `${words} is made, and its answer is lost`, (state) => lose(state, true)),
+            fault('late', `${words} is answered late`, (state) => {
+              this.#answer(state, uid, request, { isLate: true });
+              return running.goOn(state, uid);
+            }),
+          ]
+        : []),
+      ...(known !== null && answers.length === 0
+        ? [fault('forget', `${name} runs in another process`, (state) => running.forget(state, uid))]
+        : []),
+    ];
+  }
+
+  async #giveUp(state: State, uid: string): Promise<void> {
+    const run = state.runs[uid];
+    if (run?.attempt == null || state.ghost !== null) return;
+    // eslint-disable-next-line @typescript-eslint/no-unused-vars -- left out of the rest
+    const { isDurable: _, isCurrent, ...attempt } = run.attempt;
+    state.ghost = { ref: run.ref, attempt, isCurrent };
+    this.#running.failed(state, run);
+    await this.#running.goOn(state, uid);
+  }
+
+  /** It knows of no run, lists everything, and then lists the open runs. */
+  #watcherStarts(state: State): void {
+    state.watches = this.#watching.listed(state.cluster);
+    state.order = [];
+    state.entries = {};
+    if (this.#isOne) state.seeds = {};
+    this.#dispatching.evaluate(state);
+  }
+
+  #clusterOf(state: State): Cluster {
+    return new Cluster(state.cluster, {
+      clockMs: state.clockMs,
+      freshUid: () => freshUid(JSON.stringify(state)),
+      onChange: (key, object) =>
+        this.#watching.note(state, state.isByOthers ? [key, object ?? null, true] : [key, object ?? null]),
+    });
+  }
+}
+
+/** A transition before it is known what state it is made in. */
+interface Step {
+  readonly what: string;
+  /** Whose it is, where it is prompt. */
+  readonly of?: Component;
+  /** What it takes from the budget; undefined: it is calm. */
+  readonly fault?: string;
+  readonly apply: (state: State) => unknown;
+}
+
+interface Body {
+  readonly metadata?: { readonly resourceVersion?: string };
+  readonly preconditions?: { readonly uid?: string };
+}
+
+function step(what: string, apply: Step['apply']): Step {
+  return { what, apply };
+}
+
+/** The same for whatever is prompt, unless it is slow. */
+function stepOf(of: Component, { what, apply }: Step): Step {
+  return { what, apply, of };
+}
+
+function fallsBehind(of: Component): Step {
+  return step(`the ${of} falls behind`, (state) => {
+    state.slowness -= 1;
+    state.slow = [...state.slow, of].sort();
+  });
+}
+
+function resumes(of: Component): Step {
+  return step(`the ${of} goes on`, (state) => {
+    state.slow = state.slow.filter((each) => each !== of);
+  });
+}
+
+function fault(name: Fault, what: string, apply: Step['apply']): Step {
+  return { what, fault: name, apply };
+}
+
+function disturbing(name: string, calm: Step): Step {
+  return { ...calm, fault: calm.fault ?? name };
+}
+
+function transitionOf(text: string, { what, fault: name, apply }: Step): Transition {
+  return {
+    what: name === undefined ? what : `${what}  (${name})`,
+    isCalm: name === undefined,
+    apply: async () => {
+      const state = stateOf(text);
+      if (name !== undefined) state.budget[name] = (state.budget[name] ?? 0) - 1;
+      await apply(state);
+      state.isUndisturbed ||= isQuiet(state);
+      return textOf(state);
+    },
+  };
+}
+
+/** A run that is tried again and again, or rests where the view rests; or the view does not suffice to tell. */
+function isExpected({ next, attempt }: Run, decision: string | undefined): boolean {
+  if (decision === undefined || decision === 'converged') return false;
+  return attempt !== null || decision === 'observe' || valueOf<Next>(next).do === decision;
+}
+
+/** All is known, and nobody is at work. */
+function isQuiet({ runs, ghost, watches, isViewNew }: State): boolean {
+  if (Object.keys(runs).length > 0 || ghost !== null || isViewNew) return false;
+  return Object.values(watches).every(({ events }) => events.length === 0);
+}
+
+/** A moment has passed: what a run wrote before is shown by now. */
+function settled(state: State): State {
+  for (const entry of Object.values(state.entries)) entry.settling = false;
+  return state;
+}
+
+function countRequest(state: State, why: string): void {
+  if (state.hasNews === false)
+    throw new Violation(`a start or signal that no change by others has called for: ${why}`);
+  if (state.hasNews !== null) state.hasNews = false;
+}
+
+function wordsOf({ method, path }: Request): string {
+  return `${method} ${path.split('/').slice(-2).join('/')}`;
+}

@@ -1,0 +1,85 @@
+import { podLabelReconciler } from '../../../activities/pod-label.ts';
+import { podLabel } from '../../../src/controllers/pod-label/controller.ts';
+import type { KubernetesObject, ObjectMeta } from '../../../src/contract/object.ts';
+import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../../src/controllers/pod-label/decide.ts';
+import { PODS } from '../../../src/controllers/kinds.ts';
+import { activityOf } from './attempt.ts';
+import { keyOf, type Cluster, type Created } from './cluster.ts';
+import { wrongIn, type Move, type World } from './world.ts';
+
+const POD = keyOf(PODS, 'web');
+
+/** One Pod that asks for its label. */
+export const POD_LABEL_WORLD: World = {
+  controller: podLabel,
+  activity: activityOf(podLabelReconciler),
+  types: [PODS],
+  objects: [[PODS, aPod()]],
+  others: {
+    annotate: ifThere((pod) =>
+      ['true', 'True']
+        .filter((value) => pod.metadata.annotations?.[POD_NAME_ANNOTATION] !== value)
+        .map((value) =>
+          edit(`the annotation becomes ${value}`, { annotations: { [POD_NAME_ANNOTATION]: value } }),
+        ),
+    ),
+    label: ifThere(() => [
+      edit('somebody sets the label', { labels: { [POD_NAME_LABEL]: 'web' } }),
+      edit('somebody sets the label to another value', { labels: { [POD_NAME_LABEL]: 'other' } }),
+      edit('somebody removes the label', { labels: {} }),
+    ]),
+    finish: ifThere(() => [
+      {
+        what: 'the Pod finishes',
+        change: (cluster) => cluster.change(POD, (pod) => ({ ...pod, status: { phase: 'Succeeded' } })),
+      },
+    ]),
+    remove: ifThere(() => [
+      { what: 'the Pod is deleted', change: (cluster) => cluster.markDeleted(POD, ['kubelet']) },
+      {
+        what: 'the Pod is deleted by force, and another one gets its name',
+        change: (cluster) => {
+          cluster.remove(POD);
+          cluster.create(PODS, aPod());
+        },
+      },
+    ]),
+  },
+  happenings: (cluster) => {
+    const isGoing = cluster.get(POD)?.metadata.deletionTimestamp !== undefined;
+    return isGoing ? [{ what: 'the Pod is gone', change: (it) => it.remove(POD) }] : [];
+  },
+  shortcomings: (cluster) => {
+    const pod = cluster.get(POD);
+    if (pod === undefined || isFinished(pod)) return [];
+    const { annotations = {}, labels = {} } = pod.metadata;
+    const isAsked = annotations[POD_NAME_ANNOTATION] === 'true';
+    const isLabelled = labels[POD_NAME_LABEL] === 'web';
+    return wrongIn({
+      'the label is missing': isAsked && !isLabelled,
+      'the label is still there': !isAsked && isLabelled,
+    });
+  },
+};
+
+function aPod(): Created {
+  return {
+    metadata: { name: 'web', namespace: 'shop', labels: {}, annotations: { [POD_NAME_ANNOTATION]: 'true' } },
+    status: { phase: 'Running' },
+  };
+}
+
+function ifThere(moves: (pod: KubernetesObject) => readonly Move[]): (cluster: Cluster) => readonly Move[] {
+  return (cluster) => {
+    const pod = cluster.get(POD);
+    return pod === undefined ? [] : moves(pod);
+  };
+}
+
+function edit(what: string, metadata: Partial<ObjectMeta>): Move {
+  return { what, change: (cluster) => cluster.changeMetadata(POD, () => metadata) };
+}
+
+function isFinished({ status }: KubernetesObject): boolean {
+  return JSON.stringify(status) === JSON.stringify({ phase: 'Succeeded' });
+}

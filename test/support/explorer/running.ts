@@ -1,0 +1,293 @@
+import { isRest, type Next, type Observe, type Wait } from '../../../src/contract/decision.ts';
+import type { ResourceRef } from '../../../src/contract/resource.ts';
+import { ApiError } from '../../../src/kubernetes/errors.ts';
+import type { StepEnd } from '../../../activities/reconcile.ts';
+import { isRefusal, type Attempts, type Progress } from './attempt.ts';
+import { Violation } from './explorer.ts';
+import type { Checkpoint, Run, RunAttempt, State } from './state.ts';
+import { datumOf, valueOf, type Datum } from './values.ts';
+
+/** workflows/reconcile.ts, whose SDK cannot be stopped and copied. */
+const LOCAL_WRITES_MAX = 10;
+const LOCAL_STEPS_MAX = 4;
+
+const LOOK_AGAIN: Datum = datumOf({ do: 'observe', because: 'the resource changed' } satisfies Observe);
+
+/** How runs go on: by the workflow's rules, or by some that are broken on purpose. */
+export interface RunRules {
+  /** A signal that came meanwhile calls for another look. */
+  readonly looksAgain: boolean;
+  /** A step whose worker was killed is called again. */
+  readonly repeatsAfterCrash: boolean;
+}
+
+export const RUN_RULES: RunRules = { looksAgain: true, repeatsAfterCrash: true };
+
+/** What Temporal and its worker do with the runs: `workflows/reconcile.ts` and `activities/memory.ts`. */
+export class Running {
+  readonly #attempts: Attempts;
+  readonly #rules: RunRules;
+  /** A step has found its resource converged. */
+  readonly #onConverged: (state: State, ref: ResourceRef) => void;
+
+  constructor(attempts: Attempts, rules: RunRules, onConverged: (state: State, ref: ResourceRef) => void) {
+    this.#attempts = attempts;
+    this.#rules = rules;
+    this.#onConverged = onConverged;
+  }
+
+  async start(state: State, ref: ResourceRef, first: Next): Promise<void> {
+    const next = datumOf(first);
+    const begun = { unseen: false, localSteps: 0, refused: null };
+    const task = { next, ...begun };
+    state.runs[ref.uid] = {
+      ref,
+      next,
+      ...begun,
+      buffered: false,
+      task,
+      attempt: null,
+      left: null,
+      isRemembered: false,
+      backoff: 'no',
+    };
+    await this.goOn(state, ref.uid);
+  }
+
+  /** A signal has reached the server. */
+  async signal(state: State, uid: string): Promise<void> {
+    const run = state.runs[uid];
+    if (run === undefined) return;
+    if (run.task !== null) run.buffered = true;
+    else deliverSignal(state, run);
+    await this.goOn(state, uid);
+  }
+
+  progressOf({
+    ref,
+    attempt,
+  }: {
+    readonly ref: ResourceRef;
+    readonly attempt: RunAttempt;
+  }): Promise<Progress> {
+    // eslint-disable-next-line @typescript-eslint/no-unused-vars -- left out of the rest
+    const { isDurable: _, isCurrent: __, ...plain } = attempt;
+    return this.#attempts.progressOf(ref, plain);
+  }
+
+  /** Goes on until a request waits for its answer, or the run waits or ends. */
+  async goOn(state: State, uid: string): Promise<void> {
+    for (let run = state.runs[uid]; run !== undefined; run = state.runs[uid]) {
+      if (run.attempt !== null) {
+        if (run.backoff !== 'no') return;
+        const progress = await this.progressOf({ ref: run.ref, attempt: run.attempt });
+        if (progress.at === 'request') return;
+        this.#ended(state, run, progress);
+      } else if (!this.#goesOn(state, run)) return;
+    }
+  }
+
+  /** @returns false where the run rests or has ended */
+  #goesOn(state: State, run: Run): boolean {
+    const next = valueOf<Next>(run.next);
+    if (!isRest(next)) {
+      this.#take(state, run, next);
+      return true;
+    }
+    run.localSteps = 0;
+    if (run.unseen && this.#rules.looksAgain) {
+      run.next = LOOK_AGAIN;
+      run.task ??= checkpointOf(run);
+      return true;
+    }
+    if (next.do === 'converged') return this.#complete(state, run);
+    run.task = null;
+    if (!run.buffered) return false;
+    deliverSignal(state, run);
+    return true;
+  }
+
+  /** The server refuses that a run completes while a signal waits for it: the workflow task is done again. */
+  #complete(state: State, run: Run): boolean {
+    if (!run.buffered || run.task === null) {
+      Reflect.deleteProperty(state.runs, run.ref.uid);
+      if (state.ghost?.ref.uid === run.ref.uid) state.ghost.isCurrent = false;
+      return false;
+    }
+    Object.assign(run, run.task);
+    deliverSignal(state, run);
+    return true;
+  }
+
+  #take(
+    state: State,
+    run: Run,
+    { do: step, ...next }: Exclude<Next, { readonly do: 'wait' | 'converged' | 'stalled' }>,
+  ) {
+    const { writes = 1 } = 'writes' in next ? next : {};
+    const isDurable = writes > LOCAL_WRITES_MAX || run.localSteps >= LOCAL_STEPS_MAX;
+    run.task ??= checkpointOf(run);
+    run.unseen = false;
+    this.#call(state, run, { step, isDurable });
+  }
+
+  #call(
+    state: State,
+    run: Run,
+    { step, isDurable }: { readonly step: string; readonly isDurable: boolean },
+  ): void {
+    run.attempt = {
+      step,
+      known: takeKnown(state, run),
+      answers: [],
+      clockMs: state.clockMs,
+      refusal: run.refused?.refusal ?? null,
+      isDurable,
+      isCurrent: true,
+    };
+    run.localSteps = isDurable ? 0 : run.localSteps + 1;
+    if (!isDurable) return;
+    // An activity is scheduled with the end of the workflow task.
+    run.task = null;
+    if (run.buffered) deliverSignal(state, run);
+  }
+
+  #ended(state: State, run: Run, progress: Exclude<Progress, { readonly at: 'request' }>): void {
+    const { attempt } = run;
+    if (attempt === null) return;
+    if (progress.at === 'failure') {
+      this.failed(state, run, progress.error);
+      return;
+    }
+    const { end, writes } = progress;
+    if (writes > 0 && end.did.length === 0) throw new Violation(`${attempt.step} does not say what it did`);
+    run.attempt = null;
+    keep(run, attempt, end);
+    if (end.next.do === 'converged') this.#onConverged(state, run.ref);
+    noteRefusal(run, attempt.step, end);
+    const looksAgain = run.unseen && this.#rules.looksAgain;
+    if (looksAgain) run.refused = null;
+    run.next = looksAgain ? LOOK_AGAIN : datumOf(end.next);
+    if (attempt.isDurable) run.task = checkpointOf(run);
+  }
+
+  /** The attempt has failed, or was given up: what failed locally is tried durably, and that again and again. */
+  failed(state: State, run: Run, error?: unknown): void {
+    const { attempt } = run;
+    if (attempt === null) return;
+    if (error !== undefined && !(error instanceof ApiError))
+      // eslint-disable-next-line @typescript-eslint/no-base-to-string -- for a trace, whatever it is
+      throw new Violation(`${attempt.step} fails for good: ${String(error)}`);
+    if (attempt.isDurable && run.unseen) {
+      run.attempt = null;
+      run.refused = null;
+      run.next = LOOK_AGAIN;
+      run.task = checkpointOf(run);
+      return;
+    }
+    this.#call(state, run, { step: attempt.step, isDurable: true });
+    if (attempt.isDurable && isRefusal(error)) run.backoff = 'same';
+  }
+
+  /** A wait is over without a signal. */
+  async waited(state: State, run: Run, rest: Wait): Promise<void> {
+    const next: Observe = { do: 'observe', because: `waited for ${rest.for}` };
+    run.next = datumOf(next);
+    run.task = checkpointOf(run);
+    // Nothing is remembered for so long.
+    Reflect.deleteProperty(state.seeds, run.ref.uid);
+    await this.goOn(state, run.ref.uid);
+  }
+
+  /** The step that has just begun does so in another process. */
+  async forget(state: State, uid: string): Promise<void> {
+    const run = state.runs[uid];
+    if (run?.attempt == null) return;
+    run.attempt = { ...run.attempt, known: null };
+    await this.goOn(state, uid);
+  }
+
+  /** An attempt that was given up has come to its end after all. */
+  ghostEnded(state: State, progress: Exclude<Progress, { readonly at: 'request' }>): void {
+    const { ghost } = state;
+    state.ghost = null;
+    if (ghost === null || progress.at === 'failure') return;
+    const run = state.runs[ghost.ref.uid];
+    const { end } = progress;
+    // A run that has gone on since may know more, which is lost then.
+    if (run !== undefined) keep(run, ghost, end);
+    if (end.next.do === 'converged') this.#onConverged(state, ghost.ref);
+  }
+
+  /** The worker is killed, and another one goes on. */
+  async crash(state: State): Promise<void> {
+    state.seeds = {};
+    state.ghost = null;
+    for (const run of Object.values(state.runs)) {
+      run.left = null;
+      run.isRemembered = false;
+      if (!this.#rules.repeatsAfterCrash) {
+        run.attempt = null;
+        run.next = datumOf({ do: 'converged', because: 'what the killed worker did is taken for done' });
+      } else if (run.task === null) {
+        if (run.attempt !== null) run.attempt = { ...run.attempt, known: null, answers: [] };
+      } else {
+        Object.assign(run, run.task, { attempt: null });
+        if (run.buffered) run.unseen = true;
+        run.buffered = false;
+      }
+      await this.goOn(state, run.ref.uid);
+    }
+  }
+}
+
+function checkpointOf({ next, unseen, localSteps, refused }: Run): Checkpoint {
+  return { next, unseen, localSteps, refused };
+}
+
+/** The workflow gets the signal: what was known before it does not count any more. */
+function deliverSignal(state: State, run: Run): void {
+  run.buffered = false;
+  run.unseen = true;
+  run.left = null;
+  if (state.ghost?.ref.uid === run.ref.uid) state.ghost.isCurrent = false;
+  if (run.attempt === null) return;
+  run.attempt = { ...run.attempt, isCurrent: false };
+  if (run.backoff === 'no') return;
+  // A signal ends a backoff.
+  run.backoff = 'no';
+  run.attempt = null;
+  run.refused = null;
+  run.next = LOOK_AGAIN;
+}
+
+/** `Memory.keep` and `Memory.rest`. */
+function keep(
+  run: Run,
+  { isCurrent }: { readonly isCurrent: boolean },
+  { known, next }: StepEnd<unknown>,
+): void {
+  if (isRest(next)) {
+    run.left = null;
+    run.isRemembered = false;
+  } else if (known !== undefined) {
+    run.left = isCurrent ? datumOf(known) : null;
+    run.isRemembered = true;
+  }
+}
+
+function noteRefusal(run: Run, step: string, { did, refusal }: StepEnd<unknown>): void {
+  if (refusal !== undefined) run.refused = { step, refusal };
+  else if (run.refused?.step === step && did.length > 0) run.refused = null;
+}
+
+/** `Memory.take`: the view is not for a run that works, since it may lack what the run has written. */
+function takeKnown(state: State, run: Run): Datum | null {
+  const { left, isRemembered, ref } = run;
+  const view = state.seeds[ref.uid];
+  run.left = null;
+  run.isRemembered = true;
+  Reflect.deleteProperty(state.seeds, ref.uid);
+  if (isRemembered) return left;
+  return view === undefined ? null : datumOf({ observation: valueOf(view), source: 'watch' });
+}

@@ -1,0 +1,45 @@
+import type { Controller, ResourceType } from '../../../src/contract/controller.ts';
+import type { Wait } from '../../../src/contract/decision.ts';
+import type { Request, ServedType } from './api-server.ts';
+import type { StepActivity } from './attempt.ts';
+import type { Cluster, Created } from './cluster.ts';
+
+/** Something that may happen in a cluster: it changes the cluster that it is given. */
+export interface Move {
+  /** In words, for a trace. */
+  readonly what: string;
+  readonly change: (cluster: Cluster) => void;
+}
+
+/**
+ * The small world in which a controller is explored: what there is, what happens by itself, what others may do, and
+ * how all is to be in the end. What the controller does in it is its own code's.
+ */
+export interface World {
+  readonly controller: Controller;
+  readonly activity: StepActivity;
+  /** All that is read or written. */
+  readonly types: readonly ServedType[];
+  readonly objects: readonly (readonly [type: ResourceType, object: Created])[];
+  /** What goes on by itself and comes to an end, such as that a Pod gets ready. */
+  happenings?(cluster: Cluster): readonly Move[];
+  /** What others may do, by the name under which a scenario allows it. */
+  readonly others: Readonly<Record<string, (cluster: Cluster) => readonly Move[]>>;
+  /** Whether that wait ends because its time is over, and not because something changes. */
+  isAboutTime?(wait: Wait, cluster: Cluster): boolean;
+  /**
+   * What a write may not do; undefined: it is allowed.
+   *
+   * @param isUndisturbed nobody else has changed anything since a run began with all of it known
+   */
+  violation?(request: Request, cluster: Cluster, isUndisturbed: boolean): string | undefined;
+  /** What is not as it is to be once nothing happens any more. */
+  shortcomings(cluster: Cluster): readonly string[];
+}
+
+/** What is wrong, of all that may be. */
+export function wrongIn(checks: Readonly<Record<string, boolean>>): readonly string[] {
+  return Object.entries(checks)
+    .filter(([, isWrong]) => isWrong)
+    .map(([what]) => what);
+}

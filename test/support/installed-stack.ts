@@ -1,0 +1,24 @@
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { showBuildProgress } from '../../local/build.ts';
+import { buildServers } from '../../local/build.ts';
+import { startStack, type Stack } from '../../local/stack.ts';
+import { installOperator } from './service-accounts.ts';
+
+/** A local stack with an audit log, on which the operator is what deploy/base makes it. */
+export interface InstalledStack extends Stack {
+  /** Of the operator's service account. */
+  readonly operatorKubeconfig: string;
+  /** The path of the program. */
+  readonly kubectl: string;
+}
+
+/** Builds the servers where they are not built, which takes minutes, and says so on stderr. @throws StackFailed */
+export async function startInstalledStack(say?: (message: string) => void): Promise<InstalledStack> {
+  const { kubectl, ...binaries } = await buildServers({ onProgress: showBuildProgress(process.stderr) });
+  const dir = await mkdtemp(join(tmpdir(), 'durable-operator-test-'));
+  const stack = await startStack({ dir, binaries, audit: true, ...(say && { onProgress: say }) });
+  const operatorKubeconfig = await installOperator({ admin: stack.kubeconfig, dir, kubectl });
+  return { ...stack, operatorKubeconfig, kubectl };
+}

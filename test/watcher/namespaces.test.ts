@@ -1,0 +1,109 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
+import { Namespaces } from '../../src/watcher/namespaces.ts';
+import { eventually } from '../support/eventually.ts';
+import { answerJson, aStatus, FakeApiServer } from '../support/fake-api-server.ts';
+import { aRecordingLogger } from '../support/recording-logger.ts';
+
+let server: FakeApiServer;
+let client: KubernetesClient;
+let namespaces: Namespaces;
+/** By name, whether the namespace is being deleted. */
+let live: Map<string, boolean>;
+let terminating: string[];
+let say: (type: string, name: string) => void;
+
+const objectOf = (name: string) => ({
+  metadata: {
+    name,
+    uid: `uid-of-${name}`,
+    resourceVersion: '7',
+    ...(live.get(name) === true && { deletionTimestamp: '2026-11-22T00:00:00Z' }),
+  },
+});
+
+beforeEach(async () => {
+  live = new Map([
+    ['shop', false],
+    ['old', true],
+  ]);
+  terminating = [];
+  server = await FakeApiServer.start((request, response) => {
+    const name = request.url.pathname.split('/')[4];
+    if (name !== undefined) {
+      const answer = live.has(name) ? answerJson(200, objectOf(name)) : gone(name);
+      answer(request, response);
+    } else if (request.url.searchParams.has('watch')) {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.flushHeaders();
+      say = (type, of) => response.write(`${JSON.stringify({ type, object: objectOf(of) })}\n`);
+    } else {
+      const items = [...live.keys()].map(objectOf);
+      answerJson(200, { metadata: { resourceVersion: '7' }, items })(request, response);
+    }
+  });
+  say = () => {
+    throw new Error('nobody watches');
+  };
+  client = createKubernetesClient(server.kubeConfig());
+});
+
+const gone = (name: string) =>
+  answerJson(
+    404,
+    aStatus(404, {
+      message: `namespaces "${name}" not found`,
+      reason: 'NotFound',
+      details: { kind: 'namespaces', name },
+    }),
+  );
+
+afterEach(async () => {
+  await namespaces.stop();
+  await client.close();
+  await server.stop();
+});
+
+function watching(names: readonly string[] = [], resyncMs = 180_000): void {
+  namespaces = new Namespaces({
+    client,
+    namespaces: names,
+    resyncMs,
+    log: aRecordingLogger(),
+    onTerminating: (name) => terminating.push(name),
+  });
+  namespaces.start();
+}
+
+describe('the namespaces that are being deleted', () => {
+  it('are known from the first list on, and no others are kept', async () => {
+    watching();
+    await eventually(() => namespaces.isTerminating('old'));
+    expect(namespaces.isTerminating('shop')).toBe(false);
+    expect(namespaces.watchState).toMatchObject({ controller: 'all', resource: 'namespaces', known: 1 });
+    expect(terminating).toEqual(['old']);
+  });
+
+  it('are reported when their deletion begins, and forgotten when they are gone', async () => {
+    watching();
+    await eventually(() => server.requests.some(({ url }) => url.searchParams.has('watch')));
+    live.set('shop', true);
+    say('MODIFIED', 'shop');
+    await eventually(() => terminating.includes('shop'));
+    expect(namespaces.isTerminating('shop')).toBe(true);
+    say('DELETED', 'shop');
+    await eventually(() => !namespaces.isTerminating('shop'));
+    expect(terminating).toEqual(['old', 'shop']);
+  });
+
+  it('are read by name where only some namespaces are watched', async () => {
+    watching(['old', 'shop', 'nowhere'], 5);
+    await eventually(() => namespaces.isTerminating('old'));
+    live.set('shop', true);
+    await eventually(() => namespaces.isTerminating('shop'));
+    expect(new Set(server.requests.map(({ url }) => url.pathname))).toEqual(
+      new Set(['old', 'shop', 'nowhere'].map((name) => `/api/v1/namespaces/${name}`)),
+    );
+    expect(terminating).toEqual(['old', 'shop']);
+  });
+});

@@ -1,0 +1,54 @@
+import { describe, expect, it } from '@jest/globals';
+import { converged, stalled, waitFor, type Decision } from '../../src/contract/decision.ts';
+import { afterChange, newsIn, reportedWith, type Reported, type ViewState } from '../../src/watcher/news.ts';
+
+const CREATE: Decision = { do: 'createJob', because: 'no Job' };
+const REPORT: Decision = { do: 'updateStatus', because: 'the status is out of date' };
+const WAIT = waitFor('Job build-web to end', 60_000);
+const view = (decision: Decision, inputs = 'generation 1'): ViewState => ({ decision, inputs });
+
+/** What a run knows that was started with the first view, after the watcher saw the others. */
+const after = (first: ViewState, ...others: readonly ViewState[]): Reported =>
+  others.reduce(afterChange, reportedWith(first));
+/** The news in the last view. */
+const newsAfter = (first: ViewState, ...others: readonly ViewState[]) =>
+  newsIn(others.at(-1) ?? first, after(first, ...others));
+
+describe('news to an open run', () => {
+  it('is everything where nothing was reported', () => {
+    expect(newsIn(view(CREATE), undefined)).toBe('now');
+    expect(newsIn(view(WAIT), undefined)).toBe('now');
+  });
+
+  it('is a change of the inputs, whatever the view calls for', () => {
+    expect(newsAfter(view(CREATE), view(CREATE, 'generation 2'))).toBe('now');
+    expect(newsAfter(view(WAIT), view(WAIT, 'generation 2'))).toBe('now');
+    expect(newsAfter(view(CREATE), view(stalled('invalid'), 'generation 2'))).toBe('now');
+  });
+
+  it('is not what it was started for', () => {
+    expect(newsAfter(view(CREATE))).toBe('none');
+    expect(newsAfter(view(WAIT))).toBe('none');
+  });
+
+  it('is not its own writes, unless the step that follows stands', () => {
+    expect(newsAfter(view(CREATE), view(REPORT))).toBe('if it stands');
+    expect(newsAfter(view(CREATE), view(REPORT), view(WAIT))).toBe('none');
+  });
+
+  it('is not a view that rests', () => {
+    expect(newsAfter(view(CREATE), view(WAIT))).toBe('none');
+    expect(newsAfter(view(CREATE), view(stalled('refused')))).toBe('none');
+    expect(newsAfter(view(CREATE), view(converged('up to date')))).toBe('none');
+  });
+
+  it('is a step that follows a rest', () => {
+    expect(newsAfter(view(CREATE), view(WAIT), view(REPORT))).toBe('now');
+    expect(newsAfter(view(WAIT), view(REPORT))).toBe('now');
+  });
+
+  it('is such a step once: what the run does after it is its own again', () => {
+    const reported = afterChange(reportedWith(view(REPORT)), view(CREATE));
+    expect(newsIn(view(CREATE), reported)).toBe('if it stands');
+  });
+});

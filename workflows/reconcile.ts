@@ -1,0 +1,283 @@
+import {
+  ActivityCancellationType,
+  ActivityFailure,
+  ApplicationFailure,
+  continueAsNew,
+  isCancellation,
+  proxyActivities,
+  proxyLocalActivities,
+  setCurrentDetails,
+  sleep,
+  TemporalFailure,
+  workflowInfo,
+  type ActivityOptions,
+  type LocalActivityOptions,
+  type RetryPolicy,
+} from '@temporalio/workflow';
+import {
+  isRest,
+  type Converged,
+  type Deed,
+  type Next,
+  type Observe,
+  type Refusal,
+  type Rest,
+  type Step,
+  type StepResult,
+} from '../src/contract/decision.ts';
+import { addedUp, sentenceOf } from '../src/contract/deeds.ts';
+import { FAILURE, type RetryAfterDetails } from '../src/contract/failures.ts';
+import type { RunInput, StepInput } from '../src/contract/run.ts';
+import { unreachable } from '../src/contract/unreachable.ts';
+import { listenForChanges, type Changes } from './changes.ts';
+import { markedAsStalled } from './stalling.ts';
+
+/** How one step of a controller is called. */
+export interface StepOptions {
+  /** What the Temporal UI shows beside the activity; the reason of the decision follows it. */
+  readonly summary: string;
+  /** Of a durable attempt. Default: 15,000. */
+  readonly timeoutMs?: number;
+  /** Default: {@link RETRY}. */
+  readonly retry?: RetryPolicy;
+}
+
+/** The steps of a controller by the names of their activities. */
+export type Steps = Readonly<Record<string, StepOptions>>;
+
+/**
+ * Temporal retries a step for as long as it takes. The longest wait is well under a minute, so that a resource
+ * converges within one once a fault is over.
+ */
+const RETRY: RetryPolicy = { initialInterval: '500ms', backoffCoefficient: 2, maximumInterval: '30s' };
+const TIMEOUT_MS = 15_000;
+
+/** A brief step is first tried once within the workflow task itself; whatever fails is tried again durably. */
+const LOCAL: LocalActivityOptions = { scheduleToCloseTimeout: '1s', retry: { maximumAttempts: 1 } };
+/** Steps of more writes are durable from the start. */
+const LOCAL_WRITES_MAX = 10;
+/** A signal waits until the workflow task ends: no more local steps than these in a row. */
+const LOCAL_STEPS_MAX = 4;
+
+/** `Retry-After: 0` does not mean to ask again without a pause. */
+const RETRY_AFTER_MIN_MS = 1_000;
+
+const OBSERVE: StepOptions = { summary: 'read the live state' };
+
+/**
+ * The loop that every run is: call the step that the last result named, until the resource is converged and every
+ * signal was considered.
+ *
+ * A signal ends any backoff and any wait; a stalled resource waits for one without a timer.
+ *
+ * @returns what all steps did, for people: the run's result
+ */
+export function reconcile(run: RunInput, steps: Steps): Promise<string> {
+  return new Reconcile(run, steps).run();
+}
+
+/** How a step ended, or what kept it from ending. */
+type End = StepResult | Failed | RetryAfter | Interrupted;
+
+interface Failed {
+  readonly failed: string;
+}
+
+/** The server said when to come back. */
+interface RetryAfter {
+  readonly retryAfterMs: number;
+  readonly because: string;
+  /** What the step did before. */
+  readonly did: readonly Deed[];
+}
+
+/** A signal came while the step was under way. */
+interface Interrupted {
+  readonly result: 'changed';
+}
+
+const LOOK_AGAIN: Observe = { do: 'observe', because: 'the resource changed' };
+
+class Reconcile {
+  readonly #run: RunInput;
+  readonly #steps: Steps;
+  readonly #changes: Changes = listenForChanges();
+  #did: readonly Deed[];
+  #localSteps = 0;
+  /** The step that was refused last, and has not succeeded since. */
+  #refused: { readonly step: string; readonly refusal: Refusal } | undefined;
+  /** How many signals had come when the last step began: it has seen all of them up to here. */
+  #seen = 0;
+
+  constructor(run: RunInput, steps: Steps) {
+    this.#run = run;
+    this.#steps = steps;
+    this.#did = run.did ?? [];
+  }
+
+  async run(): Promise<string> {
+    let next: Next = this.#run.first;
+    for (;;) {
+      if (isConverged(next) && this.#changes.count === this.#seen) return this.#result(next.because);
+      next = isRest(next) ? await this.#rest(next) : await this.#take(next);
+      if (workflowInfo().continueAsNewSuggested) await this.#continueAsNew();
+    }
+  }
+
+  async #take(step: Step | Observe): Promise<Next> {
+    this.#seen = this.#changes.count;
+    setCurrentDetails(this.#details(`**${step.do}**: ${step.because}`));
+    if (this.#isBrief(step)) {
+      const end = await this.#tryLocally(step);
+      // Whatever failed locally is tried durably, under the same name.
+      if (!('failed' in end)) return this.#after(step, end);
+    }
+    this.#localSteps = 0;
+    return this.#after(step, await this.#callDurably(step));
+  }
+
+  /** What comes after a step; a signal that it has not seen calls for another look. */
+  async #after(step: Step | Observe, end: End): Promise<Next> {
+    if ('failed' in end) return { do: 'stalled', because: end.failed };
+    if ('retryAfterMs' in end) return this.#waitUnshortened(end);
+    if (!('result' in end)) this.#note(step, end);
+    if ('result' in end || this.#isNews()) {
+      this.#refused = undefined;
+      return LOOK_AGAIN;
+    }
+    return end.next;
+  }
+
+  #note({ do: step }: Step | Observe, { did, refusal }: StepResult): void {
+    this.#did = addedUp([...this.#did, ...did]);
+    if (refusal !== undefined) this.#refused = { step, refusal };
+    else if (this.#refused?.step === step && did.length > 0) this.#refused = undefined;
+  }
+
+  async #rest(rest: Rest): Promise<Next> {
+    this.#localSteps = 0;
+    switch (rest.do) {
+      case 'converged':
+        return LOOK_AGAIN;
+      case 'wait':
+        setCurrentDetails(this.#details(`**Waiting** for ${rest.for}.`));
+        await this.#changes.afterAtMost(this.#seen, {
+          ms: rest.atMostMs,
+          summary: `recheck: waiting for ${rest.for}`,
+        });
+        return this.#isNews() ? LOOK_AGAIN : { do: 'observe', because: `waited for ${rest.for}` };
+      case 'stalled':
+        setCurrentDetails(
+          this.#details(`**Stalled**: ${rest.because}\n\nWaiting for a change of the resource.`),
+        );
+        await markedAsStalled(() => this.#changes.after(this.#seen));
+        return LOOK_AGAIN;
+      default:
+        return unreachable(rest);
+    }
+  }
+
+  #isNews(): boolean {
+    return this.#changes.count > this.#seen;
+  }
+
+  #isBrief({ writes = 1 }: Step): boolean {
+    return writes <= LOCAL_WRITES_MAX && this.#localSteps < LOCAL_STEPS_MAX;
+  }
+
+  #tryLocally(step: Step | Observe): Promise<StepResult | Failed | RetryAfter> {
+    this.#localSteps += 1;
+    const options = { ...LOCAL, summary: this.#summary(step) };
+    return endOf(named(step, proxyLocalActivities<Activities>(options))(this.#input()));
+  }
+
+  #callDurably(step: Step | Observe): Promise<End> {
+    const { timeoutMs = TIMEOUT_MS, retry = RETRY } = this.#optionsOf(step);
+    const options: ActivityOptions = {
+      startToCloseTimeout: timeoutMs,
+      retry,
+      summary: this.#summary(step),
+      // An attempt that hangs must not hold up the change that made it obsolete.
+      cancellationType: ActivityCancellationType.TRY_CANCEL,
+    };
+    return this.#changes.interrupting(this.#seen, () =>
+      endOf(named(step, proxyActivities<Activities>(options))(this.#input())),
+    );
+  }
+
+  #input(): StepInput {
+    const refusal = this.#refused?.refusal;
+    return { ref: this.#run.ref, changes: this.#seen, ...(refusal && { refusal }) };
+  }
+
+  #optionsOf({ do: name }: Step | Observe): StepOptions {
+    return this.#steps[name] ?? OBSERVE;
+  }
+
+  #summary(step: Step | Observe): string {
+    return `${this.#optionsOf(step).summary}: ${step.because}`;
+  }
+
+  /** Only a server's own Retry-After waits like this: a signal does not shorten it. */
+  async #waitUnshortened({ because, retryAfterMs, did }: RetryAfter): Promise<Observe> {
+    this.#did = addedUp([...this.#did, ...did]);
+    const waitMs = Math.max(retryAfterMs, RETRY_AFTER_MIN_MS);
+    setCurrentDetails(
+      this.#details(`**Waiting** ${waitMs / 1000} s because the API server asked for it: ${because}`),
+    );
+    await sleep(waitMs, { summary: 'Retry-After of the API server' });
+    return { do: 'observe', because: 'the Retry-After of the API server has passed' };
+  }
+
+  #details(now: string): string {
+    const did = sentenceOf(this.#did);
+    return did === '' ? now : `${now}\n\nDone so far: ${did}.`;
+  }
+
+  #result(found: string): string {
+    const did = sentenceOf(this.#did);
+    return did === '' ? found : did;
+  }
+
+  /** A long history is left behind; the next run observes the live resource. */
+  #continueAsNew(): Promise<never> {
+    const { ref, reason } = this.#run;
+    const first: Observe = { do: 'observe', because: 'the run continued as new with an empty history' };
+    return continueAsNew<(input: RunInput) => Promise<string>>({ ref, reason, first, did: this.#did });
+  }
+}
+
+type Activity = (input: StepInput) => Promise<StepResult>;
+type Activities = Readonly<Record<string, Activity>>;
+
+/** The SDK makes an activity of any name. */
+function named({ do: name }: Step | Observe, activities: Activities): Activity {
+  const activity = activities[name];
+  if (activity === undefined) throw new Error(`there is no activity ${name}`);
+  return activity;
+}
+
+function isConverged(next: Next): next is Converged {
+  return next.do === 'converged';
+}
+
+/**
+ * A durable step fails only with what Temporal does not retry; a local one with anything.
+ *
+ * A local activity's failure comes wrapped in an ActivityFailure the first time, and bare when the run is
+ * replayed from its marker: both must lead to the same commands.
+ */
+async function endOf(step: Promise<StepResult>): Promise<StepResult | Failed | RetryAfter> {
+  try {
+    return await step;
+  } catch (error) {
+    if (!(error instanceof TemporalFailure) || isCancellation(error)) throw error;
+    const cause = error instanceof ActivityFailure ? (error.cause ?? error) : error;
+    if (cause instanceof ApplicationFailure && cause.type === FAILURE.retryAfter) {
+      // What edge.ts put there; Temporal's types do not know.
+      const [retryAfterMs = 0, did = []] = (cause.details ?? []) as unknown as RetryAfterDetails;
+      return { because: cause.message, retryAfterMs, did };
+    }
+    return { failed: cause.message };
+  }
+}
