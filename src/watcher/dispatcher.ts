@@ -281,7 +281,7 @@ export class Dispatcher {
     }
     pending.notNeeded = true;
     const reason = evaluation === undefined ? 'the resource is gone' : 'the resource is in its desired state';
-    if (evaluation !== undefined) this.#options.onRequest?.(id, evaluation.observation);
+    if (evaluation !== undefined) this.#announce(id, evaluation);
     const end = await this.#options.runs.signal(id, reason);
     touched(pending, 'unknown');
     if (end === 'not-open' && !pending.dirty) this.#forget(id);
@@ -292,12 +292,16 @@ export class Dispatcher {
     // Before the call, since the watch may show the effect, and the next change, before the call returns.
     pending.reported = reportedWith(evaluation);
     pending.requestedFor = { fingerprint: fingerprintOf(evaluation), inputs: evaluation.inputs };
-    this.#options.onRequest?.(id, evaluation.observation);
+    this.#announce(id, evaluation);
     if (pending.run === 'open' && (await this.#options.runs.signal(id, reason)) === 'signalled') {
       touched(pending, 'open');
       return;
     }
     await this.#start(id, pending, evaluation);
+  }
+
+  #announce(id: string, { observation }: Evaluation): void {
+    if (observation !== undefined) this.#options.onRequest?.(id, observation);
   }
 
   async #start(id: string, pending: Pending, evaluation: Evaluation): Promise<void> {

@@ -9,7 +9,7 @@ export interface Evaluation extends ViewState {
   readonly ref: ResourceRef;
   readonly decision: Decision;
   readonly resourceVersion: string;
-  /** What the decision was made from. */
+  /** What the decision was made from; undefined where the controller could make none. */
   readonly observation: unknown;
 }
 

@@ -1,5 +1,5 @@
 import type { Controller, Watched } from '../contract/controller.ts';
-import { converged } from '../contract/decision.ts';
+import { converged, type Observe } from '../contract/decision.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { KubernetesObject } from '../contract/object.ts';
 import type { ResourceRef } from '../contract/resource.ts';
@@ -220,13 +220,25 @@ export class Resources {
   }
 
   #evaluate(primary: PrimaryProjection): Evaluation {
-    const { controller } = this;
     const ref = this.#refOf(primary);
     const children = [...(this.#children.get(primary.key)?.values() ?? [])].map(({ view }) => view);
-    const observation = controller.observation(primary.view, children);
-    const inputs = [primary.inputs, ...(controller.inputs?.(observation) ?? [])].join('; ');
-    const decision = this.#isDoomed(ref) ? DOOMED : controller.decide(observation, Date.now());
-    return { ref, decision, inputs, resourceVersion: primary.resourceVersion, observation };
+    const { resourceVersion } = primary;
+    try {
+      const { controller } = this;
+      const observation = controller.observation(primary.view, children);
+      const inputs = [primary.inputs, ...(controller.inputs?.(observation) ?? [])].join('; ');
+      const decision = this.#isDoomed(ref) ? DOOMED : controller.decide(observation, Date.now());
+      return { ref, decision, inputs, resourceVersion, observation };
+    } catch (error) {
+      this.#options.log.error({ ...ref, err: error }, 'the controller could not decide: a run will show why');
+      return {
+        ref,
+        decision: undecided(error),
+        inputs: primary.inputs,
+        resourceVersion,
+        observation: undefined,
+      };
+    }
   }
 
   #isDoomed({ namespace }: ResourceRef): boolean {
@@ -242,6 +254,11 @@ export class Resources {
   #keyOf({ namespace, name }: ResourceRef): string {
     return this.controller.primary.type.namespaced ? `${namespace}/${name}` : name;
   }
+}
+
+/** A mistake in a controller is the matter of the one resource that it is about, and its run meets it, too. */
+function undecided(error: unknown): Observe {
+  return { do: 'observe', because: `the controller could not decide: ${String(error)}` };
 }
 
 /** What it creates would be refused. */

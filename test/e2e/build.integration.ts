@@ -212,13 +212,18 @@ describe('a build that is deleted', () => {
     expect(jobWrites()).toEqual(['create jobs', 'delete jobs', 'create jobs']);
   });
 
-  it('and whose node is gone goes without waiting for it', async () => {
+  it('and one of whose nodes is gone has the others cleaned, and goes without waiting for that one', async () => {
     const build = await created(aBuild(namespace));
-    await build.is('Succeeded');
-    await cluster.patch(build.at, { status: { artifacts: [artifactOnNoNode] } }, 'status');
+    const { status } = await build.is('Succeeded');
+    const artifacts = [artifactOnNoNode, ...(status?.artifacts ?? [])];
+    await cluster.patch(build.at, { status: { artifacts } }, 'status');
     await build.delete();
     await build.gone();
-    expect(await build.job(`${SAMPLE.jobName}-delete`)).toBeUndefined();
+    const cleanup = await build.job(`${SAMPLE.jobName}-delete`);
+    expect(cleanup?.metadata.annotations).toMatchObject({
+      'durable-operator.dev/node': status?.artifacts?.[0]?.node,
+    });
+    expect(jobWrites()).toEqual(['create jobs', 'create jobs', 'delete jobs', 'create jobs']);
   });
 
   it('and that nothing was ever built for goes without a cleanup Job', async () => {

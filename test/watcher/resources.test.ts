@@ -151,6 +151,20 @@ describe('Resources', () => {
     expect(decisions()).toEqual({ web: 'converged' });
   });
 
+  it('leaves a resource that its controller cannot decide on to a run, and goes on with the others', async () => {
+    webs.put('odd', { wants: 'a' });
+    webs.put('plain', { wants: '' });
+    const decide: typeof shadows.decide = (shown, nowMs) => {
+      if (shown.wanted === 'a') throw new TypeError('wanted is not iterable');
+      return shadows.decide(shown, nowMs);
+    };
+    await watching([], { ...shadows, decide }).synced();
+    expect(decisions()).toEqual({ odd: 'observe', plain: 'converged' });
+    const odd = [...resources.all()].find(({ ref }) => ref.name === 'odd');
+    expect(odd?.observation).toBeUndefined();
+    expect(odd && reasonOf(odd.decision)).toContain('wanted is not iterable');
+  });
+
   it('reports once a resource whose children changed all at once', async () => {
     webs.put('web', { wants: 'a+a+a' });
     await watching().synced();
