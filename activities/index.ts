@@ -1,20 +1,14 @@
-import type { Logger } from '../src/contract/logger.ts';
 import type { ControllerName, ControllerOptions } from '../src/controllers/index.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
-import type { Recorder } from './events.ts';
 import { gitBuildReconciler } from './git-build.ts';
-import type { Memory } from './memory.ts';
 import { roleBindingReconciler } from './namespace-role-binding.ts';
 import { podLabelReconciler } from './pod-label.ts';
 import { podSetReconciler } from './pod-set.ts';
-import { dispatching, stepActivities, type StepActivities } from './reconcile.ts';
+import { dispatching, stepActivities, type ReconcileDependencies, type StepActivities } from './reconcile.ts';
 
-export interface ActivityDependencies {
+export interface ActivityDependencies extends ReconcileDependencies {
   readonly client: KubernetesClient;
   readonly options: ControllerOptions;
-  readonly memory: Memory;
-  readonly recorder: Recorder;
-  readonly log: Logger;
 }
 
 /** All activities, by the names that workflows call them by. */

@@ -102,10 +102,14 @@ export class PodSetObjects {
   }
 
   /**
-   * Conditional on the very Pod that was read. One that has changed since is read again, and deleted if it is still ours
-   * and still counts as before; one that is gone needs no delete.
+   * Conditional on the very Pod that was read, or that the watcher shows since. One that has changed since then is read
+   * again, and deleted if it is still ours and still counts as before; one that is gone needs no delete.
+   *
+   * @param shown the Pod as the watcher shows it: what it shows need not be found out by a conflict
    */
-  async delete(pod: PodView, tries = 1): Promise<Written> {
+  async delete(read: PodView, shown: (pod: PodView) => PodView | undefined, tries = 1): Promise<Written> {
+    const pod = newer(read, shown(read));
+    if (!countsAs(read, pod)) return { pod, isDone: false };
     const { uid, resourceVersion } = pod;
     const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid, resourceVersion } };
     try {
@@ -117,7 +121,7 @@ export class PodSetObjects {
     }
     const now = await this.readPod(pod.name);
     if (now === undefined) return { pod: { ...pod, life: 'being deleted' }, isDone: false };
-    return countsAs(pod, now) ? this.delete(now, tries + 1) : { pod: now, isDone: false };
+    return countsAs(pod, now) ? this.delete(now, shown, tries + 1) : { pod: now, isDone: false };
   }
 
   adopt(pod: PodView): Promise<Written> {
@@ -149,6 +153,14 @@ export class PodSetObjects {
       throw new Error(`the API server returned something other than a Pod for ${object.metadata.name}`);
     return view;
   }
+}
+
+/**
+ * Versions of one object grow; source: KEP-5504, comparable resource versions. Where a server's do not, the delete meets
+ * a conflict.
+ */
+function newer(read: PodView, shown: PodView | undefined): PodView {
+  return shown !== undefined && Number(shown.resourceVersion) > Number(read.resourceVersion) ? shown : read;
 }
 
 function countsAs(before: PodView, now: PodView): boolean {

@@ -67,7 +67,7 @@ export function podSetReconciler(client: KubernetesClient): Reconciler<Observati
   function perform(
     step: PodSetStep,
     before: Observation,
-    context: StepContext,
+    context: StepContext<Observation>,
   ): Promise<Performed<Observation>> {
     const about = { ...context, objects: new PodSetObjects(client, context.ref), before };
     switch (step.do) {
@@ -88,7 +88,7 @@ export function podSetReconciler(client: KubernetesClient): Reconciler<Observati
 }
 
 /** A step, and what it is performed with. */
-interface About extends StepContext {
+interface About extends StepContext<Observation> {
   readonly objects: PodSetObjects;
   readonly before: Observation;
 }
@@ -115,7 +115,9 @@ async function createPods({ count, replicas }: CreatePods, about: About): Promis
 async function deletePods(step: DeletePods, about: About): Promise<Performed<Observation>> {
   const { count, replicas, what } = step;
   const pods = podsToDelete(step.pods, Math.min(count, WRITES_MAX), about.now());
-  const end = await write(pods, (pod) => about.objects.delete(pod), { ...about, firstSize: AT_ONCE });
+  const shown = (pod: PodView) => about.watched?.()?.pods.find(({ uid }) => uid === pod.uid);
+  const act = (pod: PodView) => about.objects.delete(pod, shown);
+  const end = await write(pods, act, { ...about, firstSize: AT_ONCE });
   const isScaledDown = replicas !== undefined && end.written === count;
   const event = { reason: 'Deleted', action: 'Delete', note: `scaled down to ${countOf(replicas ?? 0)}` };
   return performed(end, deedsOf('deleted', what, end.done), isScaledDown ? event : undefined);

@@ -27,8 +27,12 @@ const CONFLICTS_MAX = 4;
 /** More than any controller asks to observe one after the other. */
 const LOOKS_MAX = 20;
 
-/** What a step is performed with, besides the decision and the observation. */
-export interface StepContext {
+/**
+ * What a step is performed with, besides the decision and the observation.
+ *
+ * @typeParam O what `decide` is asked with
+ */
+export interface StepContext<O = unknown> {
   readonly ref: ResourceRef;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -36,6 +40,8 @@ export interface StepContext {
   readonly superseded: AbortSignal;
   /** Of an earlier attempt of the step that was refused last. */
   readonly refusal?: Refusal | undefined;
+  /** What this process's watcher shows by now, which may lag behind what was read; undefined: it does not watch. */
+  readonly watched?: (() => O | undefined) | undefined;
 }
 
 /** A step that was performed, all of it or as far as it came. */
@@ -65,9 +71,9 @@ export interface Reconciler<O, S extends Step, L extends Observe = Observe> {
     readonly primary: { readonly type: ResourceType };
   };
   /** Reads the live state of all that decisions are made from. @throws ApiError */
-  observe(context: StepContext): Promise<O>;
+  observe(context: StepContext<O>): Promise<O>;
   /** Reads what a decision asked for besides; undefined: everything is observed again. @throws ApiError */
-  look?(asked: L, observation: O, context: StepContext): Promise<O>;
+  look?(asked: L, observation: O, context: StepContext<O>): Promise<O>;
   /**
    * Makes a watcher's view as good as live for this step, with as few reads as that takes: none where the step's
    * first write fails unless the resource is the one that the watcher saw. Undefined: everything is observed, and
@@ -75,15 +81,17 @@ export interface Reconciler<O, S extends Step, L extends Observe = Observe> {
    *
    * @throws ApiError
    */
-  confirm?(step: S, view: O, context: StepContext): Promise<O | undefined>;
+  confirm?(step: S, view: O, context: StepContext<O>): Promise<O | undefined>;
   /** What is known, with a refusal that another process has met. Only where `decide` considers refusals. */
   withRefusal?(observation: O, refusal: Refusal): O;
   /** Performs one step. Safe to repeat. @throws ApiError */
-  perform(step: S, observation: O, context: StepContext): Promise<Performed<O>>;
+  perform(step: S, observation: O, context: StepContext<O>): Promise<Performed<O>>;
 }
 
 export interface ReconcileDependencies {
   readonly memory: Memory;
+  /** What the watcher of this process shows of a resource, as `decide` is asked of it. Default: none watches. */
+  readonly watched?: ((ref: ResourceRef) => unknown) | undefined;
   readonly recorder: Recorder;
   readonly log: Logger;
 }
@@ -94,7 +102,7 @@ export type StepActivities = Readonly<Record<string, StepActivity>>;
 /** The step activities of one controller by their names, with `observe` among them. */
 export function stepActivities<O, S extends Step, L extends Observe>(
   reconciler: Reconciler<O, S, L>,
-  { memory, recorder, log }: ReconcileDependencies,
+  { memory, watched: viewOf, recorder, log }: ReconcileDependencies,
 ): StepActivities {
   const regarding = kindOf(reconciler.controller.primary.type);
   const superseding = new Superseding();
@@ -104,7 +112,8 @@ export function stepActivities<O, S extends Step, L extends Observe>(
         superseding.run(ref.uid, async (superseded) => {
           const { workflowId = '', runId = ref.uid } = activityInfo().workflowExecution ?? {};
           const execution: Execution = { workflowId, runId, changes };
-          const run = new StepRun(reconciler, { ref, now: Date.now, superseded, refusal });
+          const watched = () => viewOf?.(ref) as O | undefined;
+          const run = new StepRun(reconciler, { ref, now: Date.now, superseded, refusal, watched });
           const end = await run.perform(name, memory.take(execution) as Known<O> | undefined);
           // What was known before a rest says nothing about what happens meanwhile.
           if (isRest(end.next)) memory.rest(execution);
@@ -155,9 +164,9 @@ interface Decided<O, S extends Step, L extends Observe> {
  */
 export class StepRun<O, S extends Step, L extends Observe> {
   readonly #reconciler: Reconciler<O, S, L>;
-  readonly #context: StepContext;
+  readonly #context: StepContext<O>;
 
-  constructor(reconciler: Reconciler<O, S, L>, context: StepContext) {
+  constructor(reconciler: Reconciler<O, S, L>, context: StepContext<O>) {
     this.#reconciler = reconciler;
     this.#context = context;
   }

@@ -6,6 +6,7 @@ import { aborted } from './aborted.ts';
 import { workerVersionOf, type Config } from './config/config.ts';
 import { chosenControllers } from './config/controllers.ts';
 import type { Logger } from './contract/logger.ts';
+import type { ResourceRef } from './contract/resource.ts';
 import type { Telemetry } from './contract/telemetry.ts';
 import { createKubernetesClient, type KubernetesClient } from './kubernetes/client.ts';
 import { loadKubeConfig } from './kubernetes/config.ts';
@@ -141,7 +142,8 @@ async function workerOf({ parts, target, memory, watching }: Working): Promise<W
   const { config, telemetry } = parts;
   const version = workerVersionOf(config);
   await noticeRouting({ ...target, version, log: parts.log });
-  const steps = observed(activitiesFor({ ...parts, memory, options: config }), telemetry);
+  const watched = (ref: ResourceRef) => watching?.watcher.observation(ref);
+  const steps = observed(activitiesFor({ ...parts, memory, watched, options: config }), telemetry);
   const activities = reportingEnds(steps, (ref) => watching?.watcher.runEnded(ref));
   const request = { ...target, activities, ...(version && { version }) };
   return createWorker(request, config.worker.watchdog ? 'watched' : 'fast');

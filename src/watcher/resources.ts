@@ -147,6 +147,12 @@ export class Resources {
     return primary?.uid === ref.uid ? this.#evaluate(primary) : undefined;
   }
 
+  /** What `decide` is asked of the resource now; undefined where it is gone. */
+  observation(ref: ResourceRef): unknown {
+    const primary = this.#primaries.get(this.#keyOf(ref));
+    return primary?.uid === ref.uid ? this.#observation(primary) : undefined;
+  }
+
   #reflect<P extends Projection>(
     { type, metadataOnly, fieldSelector, labelSelector }: Watched<unknown>,
     { project, onChange }: Projecting<P>,
@@ -221,11 +227,10 @@ export class Resources {
 
   #evaluate(primary: PrimaryProjection): Evaluation {
     const ref = this.#refOf(primary);
-    const children = [...(this.#children.get(primary.key)?.values() ?? [])].map(({ view }) => view);
     const { resourceVersion } = primary;
     try {
       const { controller } = this;
-      const observation = controller.observation(primary.view, children);
+      const observation = this.#observation(primary);
       const inputs = [primary.inputs, ...(controller.inputs?.(observation) ?? [])].join('; ');
       const decision = this.#isDoomed(ref) ? DOOMED : controller.decide(observation, Date.now());
       return { ref, decision, inputs, resourceVersion, observation };
@@ -239,6 +244,11 @@ export class Resources {
         observation: undefined,
       };
     }
+  }
+
+  #observation({ key, view }: PrimaryProjection): unknown {
+    const children = [...(this.#children.get(key)?.values() ?? [])].map((child) => child.view);
+    return this.controller.observation(view, children);
   }
 
   #isDoomed({ namespace }: ResourceRef): boolean {

@@ -97,6 +97,11 @@ export class Watcher {
     this.#dispatcher?.runEnded(ref);
   }
 
+  /** What is known of a resource, as its controller decides on it; undefined where it is gone, or not watched. */
+  observation(ref: ResourceRef): unknown {
+    return this.#resources.get(ref.controller)?.observation(ref);
+  }
+
   /** Resolves when the lists of all controllers are complete. */
   async synced(): Promise<void> {
     await Promise.all([...this.#resources.values()].map((resources) => resources.synced()));

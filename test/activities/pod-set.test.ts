@@ -28,6 +28,8 @@ let api: FakePodSetApi;
 let client: KubernetesClient;
 let nowMs: number;
 let superseding: AbortController;
+/** What a watcher of this process shows by now. */
+let shown: Observation | undefined;
 
 /** A cluster with these; the clock stands still unless a test moves it. */
 async function given(podSet: PodSetBuilder, ...pods: readonly OwnedPodBuilder[]): Promise<void> {
@@ -35,6 +37,7 @@ async function given(podSet: PodSetBuilder, ...pods: readonly OwnedPodBuilder[])
   client = createKubernetesClient(api.server.kubeConfig());
   nowMs = NOW_MS;
   superseding = new AbortController();
+  shown = undefined;
 }
 
 afterEach(async () => {
@@ -47,7 +50,7 @@ type Knowledge = Known<Observation>;
 /** One step, as its activity performs it. */
 function step(name: string, from?: Knowledge, uid = POD_SET_UID): Promise<StepEnd<Observation>> {
   const ref = { controller: 'pod-set', namespace: NAMESPACE, name: 'web', uid };
-  const context = { ref, now: () => nowMs, superseded: superseding.signal };
+  const context = { ref, now: () => nowMs, superseded: superseding.signal, watched: () => shown };
   return new StepRun(podSetReconciler(client), context).perform(name, from);
 }
 
@@ -392,6 +395,30 @@ describe('deletePods', () => {
   it('deletes a Pod all the same whose status has changed since it was read, without listing again', async () => {
     expect((await deletedAfter((a) => a.notReady())).did).toBe('deleted Pod a, updated the status');
     expect(api.calls.slice(2, 5)).toEqual(['DELETE pods/a', 'GET pods/a', 'DELETE pods/a']);
+  });
+
+  it('deletes a Pod by the version that the watcher shows by now', async () => {
+    await given(set.wanting(0), pod('a'));
+    shown = { podSet: podSetThere(), pods: [pod('a').notReady().ofVersion('12').view], lookedFor: [] };
+    api.meanwhile = ({ method }) => {
+      if (method === 'DELETE') api.pods.set('a', pod('a').notReady().ofVersion('12').object);
+    };
+    expect((await run()).did).toBe('deleted Pod a, updated the status');
+    expect(api.calls.slice(2, 4)).toEqual(['DELETE pods/a', 'PATCH podsets/web/status']);
+  });
+
+  it('does not go by what the watcher shows where that is older than what was read', async () => {
+    await given(set.wanting(0), pod('a').ofVersion('12'));
+    shown = { podSet: podSetThere(), pods: [pod('a').failed().ofVersion('9').view], lookedFor: [] };
+    expect((await run()).did).toBe('deleted Pod a, updated the status');
+    expect(api.calls.slice(2, 4)).toEqual(['DELETE pods/a', 'PATCH podsets/web/status']);
+  });
+
+  it('spares a Pod that the watcher shows as another controller’s by now', async () => {
+    await given(set.wanting(0), pod('a'));
+    shown = { podSet: podSetThere(), pods: [pod('a').foreign().ofVersion('2').view], lookedFor: [] };
+    await step('deletePods');
+    expect(api.calls).toEqual(['GET pods', 'GET podsets/web']);
   });
 
   it.each([
