@@ -11,9 +11,11 @@ import type { Surroundings } from './surroundings.ts';
 
 /**
  * Node takes as much memory as the machine has to spare before it cleans up; an operator needs little. The image
- * gives the same flags.
+ * gives the same flags and variables.
  */
 export const MEMORY_FLAGS: readonly string[] = ['--max-old-space-size=256', '--max-semi-space-size=2'];
+/** For glibc, which keeps what the threads of Temporal's library have freed. */
+export const MEMORY_VARIABLES = { MALLOC_ARENA_MAX: '2' } as const;
 
 /** How an operator is started, as a process of its own. */
 export interface OperatorLaunch {
@@ -43,7 +45,7 @@ export class OperatorFailed extends Error {
 export function spawnOperator(launch: OperatorLaunch, onLine: (line: string) => void): OperatorProcess {
   const child = spawn(process.execPath, nodeArguments(launch), {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: launch.env,
+    env: { ...MEMORY_VARIABLES, ...launch.env },
   });
   const { pid } = child;
   if (pid === undefined) throw new OperatorFailed(`${launch.program} could not be started`);
@@ -68,7 +70,7 @@ export function startInStack(stack: Stack, launch: OperatorLaunch): Promise<void
     name: OPERATOR,
     command: process.execPath,
     args: nodeArguments(launch),
-    env: launch.env,
+    env: { ...MEMORY_VARIABLES, ...launch.env },
     cwd: process.cwd(),
     graceMs: GRACE_MS,
   });

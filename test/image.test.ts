@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { z } from 'zod';
 import packageJson from '../package.json' with { type: 'json' };
 import { defaultOptions } from '../src/config/config.ts';
-import { MEMORY_FLAGS } from '../local/operator.ts';
+import { MEMORY_FLAGS, MEMORY_VARIABLES } from '../local/operator.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 
@@ -75,6 +75,9 @@ describe('the image', () => {
       packageJson.bin['durable-operator'],
     ]);
     expect(textsOf(image, 'CMD')).toEqual(['["run"]']);
+    for (const [name, value] of Object.entries(MEMORY_VARIABLES)) {
+      expect(textsOf(image, 'ENV').join(' ').split(' ')).toContain(`${name}=${value}`);
+    }
   });
 
   it('exposes the ports of metrics and health', () => {
