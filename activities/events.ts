@@ -203,7 +203,7 @@ class BackgroundRecorder implements EventRecorder {
     // Nobody would read it there.
     if (isOf('namespace-terminating', error) || isOf('not-found', error))
       log.debug(fields, 'an Event was not recorded: its namespace is being deleted');
-    else log.warn({ ...fields, err: error }, 'an Event could not be recorded');
+    else log.warn({ ...fields, err: error }, 'cannot record an Event');
   }
 
   #drop(object: EventObject): void {
@@ -214,7 +214,7 @@ class BackgroundRecorder implements EventRecorder {
   #logDropped(): void {
     if (this.#dropped === 0) return;
     const message =
-      'Events were dropped: there were more than the API server accepted in time; the log has the same information';
+      'dropped Events: there were more than the API server accepted in time; their content is in the log';
     this.#log.warn({ dropped: this.#dropped }, message);
     this.#dropped = 0;
   }

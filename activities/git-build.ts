@@ -267,7 +267,7 @@ function createdJob(job: JobView, observation: Observation): Performed<Observati
 }
 
 function buildStarted({ name, uid }: JobView): DecisionEvent {
-  const note = `Job ${name} builds it`;
+  const note = `created Job ${name} to build the binary`;
   return { type: 'Normal', reason: 'BuildStarted', action: 'Build', note, occasion: uid };
 }
 

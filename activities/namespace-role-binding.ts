@@ -140,7 +140,7 @@ export function roleBindingReconciler(
   async function release(ref: ResourceRef, before: Observation, { resourceVersion }: BindingView) {
     const labels = { [MANAGED_BY_LABEL]: null };
     const released = await patch(ref, { metadata: { resourceVersion, labels } });
-    const what = `role binding ${before.bindingName}: the namespace is not selected any more`;
+    const what = `role binding ${before.bindingName}: the namespace is no longer selected`;
     return done(before, released, { reason: 'Released', action: 'Release' }, { did: 'released', what });
   }
 

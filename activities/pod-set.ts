@@ -126,7 +126,7 @@ async function deletePods(step: DeletePods, about: About): Promise<Performed<Obs
 async function adoptPods(pods: readonly PodView[], about: About): Promise<Performed<Observation>> {
   const adopt = (pod: PodView) => about.objects.adopt(pod);
   const end = await write(pods.slice(0, WRITES_MAX), adopt, { ...about, firstSize: AT_ONCE });
-  const note = `adopted ${namesOf(end.done)}: the labels match, and no controller had them`;
+  const note = `adopted ${namesOf(end.done)}: their labels match, and they had no controller`;
   const event = { reason: 'Adopted', action: 'Adopt', note };
   return performed(end, deedsOf('adopted', 'Pod', end.done), event);
 }
@@ -134,7 +134,7 @@ async function adoptPods(pods: readonly PodView[], about: About): Promise<Perfor
 async function releasePods(pods: readonly PodView[], about: About): Promise<Performed<Observation>> {
   const release = (pod: PodView) => about.objects.release(pod);
   const end = await write(pods.slice(0, WRITES_MAX), release, { ...about, firstSize: AT_ONCE });
-  const note = `released ${namesOf(end.done)}: the labels do not match any more`;
+  const note = `released ${namesOf(end.done)}: their labels no longer match`;
   const event = { reason: 'Released', action: 'Release', note };
   return performed(end, deedsOf('released', 'Pod', end.done), event);
 }

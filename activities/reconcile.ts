@@ -207,7 +207,7 @@ export class StepRun<O, S extends Step, L extends Observe> {
       if (!isObserve(decision)) return { known, decision };
       known = await this.#look(decision, known);
     }
-    throw new Error(`nothing could be decided after ${LOOKS_MAX} observations`);
+    throw new Error(`no decision after ${LOOKS_MAX} observations; this is a bug in the controller`);
   }
 
   async #look(asked: L, { observation, source }: Known<O>): Promise<Known<O>> {

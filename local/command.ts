@@ -78,7 +78,7 @@ async function serve(running: Running): Promise<void> {
 const CUSTOM_RESOURCES_WORDS: Readonly<Record<CustomResources, string>> = {
   applied: 'applied the custom resource definitions of PodSet and Xxx (deploy/crd)',
   'there already':
-    'the custom resource definitions of PodSet and Xxx are there already; you may not apply them',
+    'the custom resource definitions of PodSet and Xxx already exist; you are not allowed to apply them',
 };
 
 async function operate({ config, signal, program, surroundings }: Running): Promise<void> {

@@ -36,7 +36,7 @@ export async function requireGo(source: ProgramSource): Promise<void> {
   // In that folder, because GOTOOLCHAIN=auto fetches the toolchain that its go.mod asks for.
   const found = await outputOf('go', ['env', 'GOVERSION'], { cwd: moduleFolder(source) });
   if (found.outcome === 'missing') throw new GoUnfit('Go is not installed (no `go` on the PATH)');
-  if (found.outcome === 'failed') throw new GoUnfit(`Go does not fit: ${found.output.trim()}`);
+  if (found.outcome === 'failed') throw new GoUnfit(`Go cannot be used: ${found.output.trim()}`);
   const minor = /^go1\.(\d+)/.exec(found.output)?.[1];
   if (minor === undefined || Number(minor) < OLDEST_GO) {
     throw new GoUnfit(`Go is too old (${found.output.trim()})`);

@@ -70,7 +70,7 @@ function shellPreparation({ kubectl, kubeconfigFile }: Addresses['cluster']): st
 /** What stays where the cluster is somebody's own. */
 export function howToRemoveSamples(kubeconfigFile: string | undefined): string {
   const kubeconfig = kubeconfigFile === undefined ? '' : `KUBECONFIG=${shellWord(kubeconfigFile)} `;
-  return `the custom resource definitions and the samples stay on the cluster; this removes the samples, the Xxx only while an operator runs (it removes what was built): ${kubeconfig}kubectl delete -f deploy/samples`;
+  return `the custom resource definitions and the samples stay on the cluster; to remove the samples, run this while an operator is running (it has to remove what was built): ${kubeconfig}kubectl delete -f deploy/samples`;
 }
 
 /** As the shell reads it back. */

@@ -113,7 +113,7 @@ async function rowOf(
     // A summary says whose it is and, after a colon, what is wanted.
     wanted: summary.slice(summary.indexOf(': ') + 2),
     state: isConverged && run.isClosed ? 'converged' : 'waiting',
-    workflow: isConverged && run.words === NO_RUN ? 'not needed: it was so already' : run.words,
+    workflow: isConverged && run.words === NO_RUN ? 'not needed: already in the desired state' : run.words,
     elapsedMs: performance.now() - sample.appliedAtMs,
   };
 }

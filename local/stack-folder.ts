@@ -66,7 +66,9 @@ export async function makeFolder(layout: StackLayout): Promise<void> {
   const contents = await readdir(layout.dir).catch(() => []);
   if (contents.length > 0) {
     if (!existsSync(layout.marker)) {
-      throw new Error(`${layout.dir} holds other things than a local stack; choose an empty or new folder`);
+      throw new Error(
+        `${layout.dir} contains something other than a local stack; choose an empty or new folder`,
+      );
     }
     await endLeftovers(layout);
     await rm(layout.dir, { recursive: true, maxRetries: 5 });

@@ -83,7 +83,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       const failed = tryAgain ? error : await explained(stack, error);
       await stack.servers.stopAll();
       if (!tryAgain) throw failed;
-      stack.report('a port was taken in the last moment; starting again with others');
+      stack.report('a port was taken at the last moment; starting again with other ports');
     } finally {
       options.signal?.removeEventListener('abort', stop);
     }

@@ -49,7 +49,7 @@ export async function startSurroundings(request: SurroundingsRequest): Promise<S
   const onProgress = showBuildProgress(output);
   const binaries: Partial<Binaries> = await buildPrograms(programsFor(parts), { onProgress, signal });
   const dir = config.local.dir ?? defaultDir();
-  say(`everything is kept in ${dir}, and removed in the end`);
+  say(`all files are in ${dir}, and are removed at the end`);
   const ports = await usualPorts();
   const stack = await startStack({ dir, binaries, parts, ports, onProgress: say, signal });
   return surroundingsOf({ config, stack, kubectl: binaries.kubectl ?? 'kubectl' });

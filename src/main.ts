@@ -51,7 +51,7 @@ function signalToEnd(log: Logger): AbortSignal {
   for (const name of ['SIGTERM', 'SIGINT'] as const) {
     process.on(name, () => {
       if (controller.signal.aborted) process.exit(130);
-      log.info({ signal: name }, 'received a signal to stop');
+      log.info({ signal: name }, `received ${name}`);
       controller.abort();
     });
   }

@@ -91,7 +91,7 @@ async function watchAndWork(parts: Parts, target: Target): Promise<void> {
   try {
     // A worker ends by itself only where it cannot go on: its error then ends the program.
     await Promise.race([aborted(signal), working ?? aborted(signal)]);
-    log.info({}, 'stopping: accepting no new work, waiting for work in progress');
+    log.info({}, 'stopping: accepting no new work, finishing work in progress');
   } finally {
     lifecycle.stopping();
     await watching?.election?.stop();

@@ -29,7 +29,7 @@ async function promoteBy(config: Config, log: Logger, signal: AbortSignal): Prom
   const { taskQueue } = config.worker;
   const version = workerVersionOf(config);
   if (version === undefined)
-    throw new ConfigurationError('promote needs a deployment; name one with --worker-deployment');
+    throw new ConfigurationError('promote needs a worker deployment; set --worker-deployment');
   const dataConverter = await dataConverterFor(config.encryption.keysFile);
   installRuntime(log);
   const { connect, address, namespace } = config.temporal;

@@ -25,7 +25,8 @@ const ALERTS: readonly Alert[] = [
     for: '5m',
     severity: 'critical',
     summary: 'The operator has no leader',
-    description: 'No replica holds the Lease {{ $labels.name }}, so changes in the cluster go unnoticed.',
+    description:
+      'No replica holds the Lease {{ $labels.name }}, so no replica acts on changes in the cluster.',
   },
   {
     name: 'DurableOperatorLeaderFlapping',

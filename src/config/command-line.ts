@@ -9,11 +9,11 @@ const PROGRAM = 'durable-operator';
 
 const COMMANDS = {
   run: 'watch the cluster and reconcile, in one process (the default)',
-  watch: 'only watch the cluster, and start workflows in Temporal',
-  work: 'only run the workflows and activities',
+  watch: 'watch the cluster and start workflows in Temporal, but run none',
+  work: 'run only the workflows and activities',
   promote: 'make a worker version current in Temporal, and exit',
   'codec-server': 'decrypt payloads for the Temporal UI and CLI',
-  local: 'start a local Temporal and Kubernetes, run the operator on them and show samples converge',
+  local: 'start Temporal and Kubernetes locally, run the operator on them, and show how the samples converge',
 } as const;
 
 export type CommandName = keyof typeof COMMANDS;
@@ -80,8 +80,8 @@ function programWriting(output: string[], choose: (chosen: Chosen) => void): Com
 
 const AFTER_HELP = `
 Every option can also be set by a variable, such as ${variableFor('resync')},
-and by a key in the file that --config names, such as resync. Flags win over
-variables, and variables over the file.
+and by a key in the file that --config names, such as resync. Flags override
+variables, and variables override the file.
 
 The connection to Temporal is configured with Temporal's own variables
 (TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_API_KEY, TEMPORAL_TLS_...) and

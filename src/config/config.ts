@@ -53,7 +53,7 @@ export async function parseConfig(args: readonly string[], env: NodeJS.ProcessEn
   const problems = [...file.problems, ...optionProblems(options.error?.issues ?? [], given)];
   const temporal = temporalFor(command, env, (problem) => problems.push(problem));
   if (command === 'promote' && options.data?.worker.deploymentName === undefined) {
-    problems.push('promote needs a deployment; name one with --worker-deployment');
+    problems.push('promote needs a worker deployment; set --worker-deployment');
   }
   if (!options.success || problems.length > 0) return refusal(problems);
   const { cluster, local } = options.data;

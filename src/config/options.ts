@@ -24,7 +24,7 @@ export const OPTIONS = z.object({
     }),
     runOutsideCluster: option('run-outside-cluster', values.boolean, {
       default: 'false',
-      help: 'use your own kubeconfig, never the service account of the Pod',
+      help: "use your kubeconfig, never the Pod's service account",
     }),
   }),
   reconciliation: section('Reconciliation', {
@@ -100,7 +100,7 @@ export const OPTIONS = z.object({
     level: option('log-level <level>', values.oneOf(LOG_LEVELS), {
       default: 'info',
       help: '`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`',
-      docs: 'At `debug`, the watcher also logs what needed no work, and errors have their stack.',
+      docs: 'At `debug`, the watcher also logs changed resources that need no run, and errors include their stack trace.',
     }),
     format: option('log-format <format>', values.oneOf(['auto', 'json', 'pretty']), {
       default: 'auto',
@@ -111,7 +111,7 @@ export const OPTIONS = z.object({
   leaderElection: section('Leader election', {
     enabled: option('enable-leader-election', values.boolean, {
       default: 'false',
-      help: 'let only one of several replicas watch, by a Lease; all of them work',
+      help: 'let only the replica that holds a Lease start and signal runs; all replicas work',
     }),
     namespace: option('leader-election-namespace <name>', values.namespaceName, {
       help: 'namespace of the Lease',
@@ -120,7 +120,7 @@ export const OPTIONS = z.object({
     name: option('leader-election-name <name>', values.leaseName, {
       default: 'durable-operator',
       help: 'name of the Lease',
-      docs: 'Two operators in one namespace need two.',
+      docs: 'Two operators in the same namespace need different names.',
     }),
     leaseDurationMs: option('leader-election-lease-duration <duration>', values.duration(LEASE_RANGE), {
       default: '15s',
@@ -147,21 +147,21 @@ export const OPTIONS = z.object({
     }),
     certDir: option('metrics-cert-dir <directory>', values.text, {
       help: 'directory of `tls.crt` and `tls.key`',
-      unset: 'a self-signed certificate, made at start',
+      unset: 'a self-signed certificate, generated at startup',
     }),
   }),
   tracing: section('Metrics and traces', {
     enabled: option('tracing', values.boolean, {
       default: 'false',
       help: 'export OpenTelemetry traces',
-      docs: '`OTEL_EXPORTER_OTLP_ENDPOINT` and the other variables of OpenTelemetry set where to.',
+      docs: "`OTEL_EXPORTER_OTLP_ENDPOINT` and OpenTelemetry's other variables set the destination.",
     }),
   }),
   worker: section('Workers', {
     taskQueue: option('task-queue <name>', values.taskQueueName, {
       default: 'durable-operator',
       help: 'Temporal task queue of watcher and workers',
-      docs: 'Two operators in one Temporal namespace need two.',
+      docs: 'Two operators in the same Temporal namespace need different names.',
     }),
     deploymentName: option('worker-deployment <name>', values.workerDeploymentName, {
       help: 'enable Temporal Worker Versioning, with this deployment name',
@@ -194,7 +194,7 @@ export const OPTIONS = z.object({
   ),
   encryption: section('Encryption', {
     keysFile: option('payload-keys <file>', values.readableFile, {
-      help: 'encrypt what Temporal stores with the first key of this file; its other keys still decrypt',
+      help: 'encrypt what Temporal stores with the first key of this file; the other keys are only used to decrypt',
     }),
   }),
   codecServer: section(
@@ -256,6 +256,6 @@ interface Deployed {
 
 function buildIdInDeployment({ deploymentName, buildId }: Deployed, context: z.RefinementCtx): void {
   if (buildId === undefined || deploymentName !== undefined) return;
-  const message = 'needs a deployment; name one with --worker-deployment';
+  const message = 'needs a worker deployment; set --worker-deployment';
   context.addIssue({ code: 'custom', path: ['buildId'], message });
 }

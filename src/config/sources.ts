@@ -50,7 +50,9 @@ export async function readConfigFile(path: string, namedBy: string): Promise<Fil
   try {
     return parseConfigFile(path, await readFile(path, 'utf8'));
   } catch (error) {
-    return wrong(`${namedBy} "${path}" cannot be read: ${whyUnreadable(error)}; name a readable YAML file`);
+    return wrong(
+      `${namedBy} "${path}" cannot be read: ${whyUnreadable(error)}; specify a readable YAML file`,
+    );
   }
 }
 

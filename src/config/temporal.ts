@@ -56,7 +56,7 @@ function targetFrom(env: Record<string, string>, report: (problem: string) => vo
   if (tls !== undefined && (tls.clientCert === undefined) !== (tls.clientKey === undefined)) {
     // The library would leave out the half that is there, and the server refuse without a word why.
     report(
-      'Temporal TLS has only one of client certificate and key; set both, by TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH',
+      'Temporal TLS needs both a client certificate and its key; set TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH',
     );
   }
   return { connect: toClientOptions({ ...profile, address, namespace }), address, namespace };

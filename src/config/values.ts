@@ -115,7 +115,7 @@ function readable(filesIn: (value: string) => string[]) {
   return text.superRefine((value, context) => {
     const reasons = filesIn(value).map(whyNotReadable);
     if (reasons.includes(undefined)) return;
-    context.addIssue(`cannot be read: ${reasons[0] ?? ''}; name a readable file`);
+    context.addIssue(`cannot be read: ${reasons[0] ?? ''}; specify a readable file`);
   });
 }
 
@@ -161,7 +161,7 @@ export const leaseName = name('a Lease name', {
 export const clusterRoleName = name('a ClusterRole name', {
   most: 253,
   pattern: /^(?!\.{1,2}$)[^/%\s\p{Cc}]+$/u,
-  advice: 'write one without "/", "%" and spaces that is not "." or ".."',
+  advice: 'do not use "/", "%" or spaces, nor "." or ".." as the whole name',
 });
 
 /** What precedes a namespace, of at most 63 characters, in the name of a RoleBinding, of at most 253. */

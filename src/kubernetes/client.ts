@@ -106,7 +106,7 @@ class HttpClient implements KubernetesClient {
 
   constructor(kubeConfig: KubeConfig, options: ClientOptions) {
     const cluster = kubeConfig.getCurrentCluster();
-    if (!cluster) throw new Error(`no cluster in the kubeconfig's context "${kubeConfig.currentContext}"`);
+    if (!cluster) throw new Error(`the kubeconfig's context "${kubeConfig.currentContext}" has no cluster`);
     const { origin, host, pathname } = new URL(cluster.server);
     this.server = cluster.server;
     this.#origin = origin;

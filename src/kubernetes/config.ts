@@ -124,11 +124,11 @@ function troubleWith(config: KubeConfig): string | undefined {
   const name = config.getCurrentContext();
   if (!name) return 'it has no current-context; choose one with kubectl config use-context NAME';
   const context = config.getContextObject(name);
-  if (!context) return `its current-context "${name}" is not among its contexts`;
+  if (!context) return `its current-context "${name}" does not exist in the file`;
   const cluster = config.getCluster(context.cluster);
-  if (!cluster) return `the cluster "${context.cluster}" of context "${name}" is not among its clusters`;
+  if (!cluster) return `the cluster "${context.cluster}" of context "${name}" does not exist in the file`;
   if (context.user && !config.getUser(context.user)) {
-    return `the user "${context.user}" of context "${name}" is not among its users`;
+    return `the user "${context.user}" of context "${name}" does not exist in the file`;
   }
   return troubleWithServer(cluster.server, cluster.skipTLSVerify);
 }

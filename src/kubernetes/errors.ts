@@ -111,7 +111,7 @@ export function errorFromFailure(request: string, cause: unknown): ApiError {
 export function errorFromCredentials(request: string, cause: unknown): ApiError {
   // What a plugin prints holds the token, and the message of a SyntaxError quotes it.
   const safe = cause instanceof SyntaxError ? new Error('the exec plugin did not print JSON') : cause;
-  const words = `no credentials: ${oneLine(failureText(safe))}; check the kubeconfig's user`;
+  const words = `cannot get credentials: ${oneLine(failureText(safe))}; check the user in the kubeconfig`;
   return new ApiError(`${request}: ${words}`, { classification: 'access-denied', cause: safe });
 }
 

@@ -130,5 +130,5 @@ function failureLogger(log: Logger): (error: unknown, token: string) => void {
 function adviceFor(error: unknown): string {
   return error instanceof ApiError && error.classification === 'access-denied'
     ? 'bind the ClusterRole metrics-auth-role to the operator'
-    : 'the next scrape tries again';
+    : 'it is checked again at the next scrape';
 }

@@ -41,7 +41,7 @@ function readAtStart(files: CertificateFiles): CertifiedKey {
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new ConfigurationError(
-      `cannot use the metrics certificate in ${files.dir}: ${why}; put tls.crt and tls.key there, or leave out --metrics-cert-dir`,
+      `cannot use the metrics certificate in ${files.dir}: ${why}; put tls.crt and tls.key there, or unset --metrics-cert-dir`,
       { cause: error },
     );
   }

@@ -274,8 +274,8 @@ class LoggingExporter extends OTLPTraceExporter {
     if (isFailing === this.#isFailing) return;
     this.#isFailing = isFailing;
     if (isFailing) {
-      const advice = 'OTEL_EXPORTER_OTLP_ENDPOINT names the endpoint';
+      const advice = 'check OTEL_EXPORTER_OTLP_ENDPOINT';
       this.#log.warn({}, `cannot send traces, so they are lost: ${error.message}; ${advice}`);
-    } else this.#log.info({}, 'sending traces works again');
+    } else this.#log.info({}, 'traces can be sent again');
   }
 }

@@ -29,7 +29,7 @@ export async function runCodecServer(config: Config, log: Logger, signal: AbortS
   if (!isLoopback(address.host)) {
     log.warn(
       {},
-      'everybody who can reach this address can decrypt what these keys encrypt: put a proxy that authenticates users in front of it',
+      'anyone who can reach this address can decrypt what these keys encrypted; put a proxy that authenticates users in front of it',
     );
   }
   await aborted(signal);
@@ -46,7 +46,7 @@ export interface CodecServerOptions {
 
 /**
  * Answers POST requests for `/encode` and `/decode`, under any prefix, as Temporal's UI and CLI send them. It does not
- * authenticate: everybody who can reach it can decrypt. Pages of other origins are refused, so that no other web site
+ * authenticate: anyone who can reach it can decrypt. Pages of other origins are refused, so that no other web site
  * can use a person's browser.
  *
  * @throws ConfigurationError if it cannot listen on the address

@@ -32,14 +32,14 @@ export async function connectToTemporal(request: ConnectRequest): Promise<Native
       const { words, advice, mayPass } = connectionProblem(message);
       const where = `Temporal at ${address} cannot be reached (${words})`;
       if (!mayPass) throw new ConfigurationError(`${where}; ${advice}`);
-      return `${where}: retrying; ${advice}`;
+      return `${where}; retrying; ${advice}`;
     },
   );
   await persistently(
     request,
     () => registerSearchAttributes(connection, namespace),
     (message) =>
-      `Temporal at ${address} cannot be used with namespace "${namespace}" (${message}): retrying; check TEMPORAL_NAMESPACE`,
+      `Temporal at ${address} cannot be used with namespace "${namespace}" (${message}); retrying; check TEMPORAL_NAMESPACE`,
   );
   return connection;
 }

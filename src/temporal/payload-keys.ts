@@ -51,7 +51,7 @@ export function parsePayloadKeys(text: string): PayloadKeys {
   const keys = lines.slice(isPlain ? 1 : 0).map(keyFrom);
   const decryptWith = new Map(keys.map(({ id, key }) => [id, key]));
   if (decryptWith.size < keys.length) throw new KeysProblem('two keys have the same ID; use different IDs');
-  if (keys.length === 0) throw new KeysProblem(`it contains no key; ${ADVICE}`);
+  if (keys.length === 0) throw new KeysProblem(`it contains no keys; ${ADVICE}`);
   return { encryptWith: isPlain ? undefined : keys[0], decryptWith };
 }
 
@@ -62,6 +62,6 @@ function keyFrom({ words, number }: { words: string; number: number }): PayloadK
   const bytes = Buffer.from(encoded, 'base64');
   // Node ignores characters that are not base64: a key with a typo would be a different key.
   const isKey = bytes.length === KEY_BYTES && bytes.toString('base64') === encoded && more.length === 0;
-  if (!isKey || !/^[\w.-]{1,63}$/.test(id)) throw new KeysProblem(`line ${number} is no key; ${ADVICE}`);
+  if (!isKey || !/^[\w.-]{1,63}$/.test(id)) throw new KeysProblem(`line ${number} is not a key; ${ADVICE}`);
   return { id, key: createSecretKey(bytes) };
 }

@@ -72,7 +72,7 @@ async function makeCurrent(promotion: Promotion): Promise<void> {
   await change(promotion, before);
   log.info(
     {},
-    `${nameOf(version)} is now current: new runs start on it (before: ${before.current ?? 'none'})`,
+    `${nameOf(version)} is now current: new runs start on it (previously: ${before.current ?? 'none'})`,
   );
 }
 
@@ -110,9 +110,11 @@ async function routingOf(promotion: Promotion): Promise<Routing> {
   return untilSeen(promotion, async (say) => {
     const routing = await versions.routing();
     if (routing !== undefined) return routing;
-    const unknown = `Temporal knows no deployment ${version.deploymentName}`;
-    if (clock.now() >= deadline) throw new PromotionFailed(unknown);
-    say(`waiting: ${unknown} yet`);
+    const deployment = `the worker deployment ${version.deploymentName}`;
+    if (clock.now() >= deadline) {
+      throw new PromotionFailed(`Temporal does not know ${deployment}; check --worker-deployment`);
+    }
+    say(`waiting until Temporal knows ${deployment}`);
     return undefined;
   });
 }
@@ -176,7 +178,7 @@ function inWords(open: readonly OpenRun[]): string {
 function sentence(runs: readonly OpenRun[]): string {
   const [{ version, isServed } = { version: '', isServed: true }] = runs;
   const number = runs.length === 1 ? '1 run is' : `${runs.length} runs are`;
-  const served = isServed ? '' : ', which has no workers any more';
+  const served = isServed ? '' : ', which no longer has workers';
   const more = runs.length > NAMED_AT_MOST ? [`${runs.length - NAMED_AT_MOST} more`] : [];
   const names = [...runs.slice(0, NAMED_AT_MOST).map(resourceOf), ...more];
   return `${number} open on ${version}${served} (${names.join(', ')})`;

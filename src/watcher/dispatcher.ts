@@ -340,7 +340,7 @@ export class Dispatcher {
       return;
     }
     pauseAfterFailure(pending);
-    this.#options.log.error({ ...pending.ref, err: error }, 'the run could not be started or signalled');
+    this.#options.log.error({ ...pending.ref, err: error }, 'cannot start or signal the run; retrying');
   }
 }
 

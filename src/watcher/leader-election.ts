@@ -183,7 +183,7 @@ export class LeaderElection {
     this.#term = { untilMs, end: setTimeout(() => this.#endTerm(this.#late), leftMs) };
     if (isRenewal) return;
     this.#holder = this.identity;
-    this.#log.info({}, 'leading: this process starts and signals runs');
+    this.#log.info({}, 'became leader: this process starts and signals runs');
     candidate.lead(() => this.isLeading);
   }
 
@@ -191,11 +191,11 @@ export class LeaderElection {
     this.#endTerm(`${holder} has taken the Lease`);
     if (this.#holder === holder) return;
     this.#holder = holder;
-    this.#log.info({ holder }, 'standing by: another process leads');
+    this.#log.info({ holder }, 'standing by: another process is the leader');
   }
 
   get #late(): string {
-    return `the Lease was not renewed within ${this.#options.renewDeadlineMs / 1000} s`;
+    return `cannot renew the Lease within ${this.#options.renewDeadlineMs / 1000} s`;
   }
 
   #endTerm(why: string): void {
@@ -218,7 +218,7 @@ export class LeaderElection {
       return;
     }
     const level = this.#problem === undefined ? 'warn' : 'debug';
-    this.#log[level]({ err: error }, 'the Lease cannot be read or written; it is tried again');
+    this.#log[level]({ err: error }, 'cannot read or write the Lease; retrying');
     this.#problem = `leader election: ${error instanceof Error ? error.message : String(error)}`;
   }
 
@@ -230,8 +230,8 @@ export class LeaderElection {
         throw error;
       });
     } catch (error) {
-      const consequence = 'the next leader waits until it has run out';
-      this.#log.warn({ err: error }, `the Lease could not be released: ${consequence}`);
+      const consequence = 'the next leader has to wait until it expires';
+      this.#log.warn({ err: error }, `cannot release the Lease: ${consequence}`);
     }
   }
 
@@ -240,7 +240,7 @@ export class LeaderElection {
     const lease = await this.#lease.read(request);
     if (lease?.spec?.holderIdentity !== this.identity) return;
     await this.#lease.replace(lease, released(lease.spec), request);
-    this.#log.info({}, 'the Lease is released');
+    this.#log.info({}, 'released the Lease');
   }
 
   /** A second try fits into the time that a leader has. */

@@ -17,7 +17,8 @@ export class Outage {
   /** What keeps runs from being started, in a sentence. */
   get problem(): string | undefined {
     if (this.#failures === 0) return undefined;
-    return `Temporal cannot be reached; ${this.#queue.depth} resources are waiting`;
+    const { depth } = this.#queue;
+    return `Temporal cannot be reached; ${depth === 1 ? '1 resource is' : `${depth} resources are`} waiting`;
   }
 
   /** Calls that fail together count once. */

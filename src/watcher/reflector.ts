@@ -277,7 +277,7 @@ export class Reflector<P extends Projection> {
     } catch (error) {
       this.#options.log.error(
         { object: identityOf(object).key, err: error },
-        'an object could not be parsed and is ignored',
+        'cannot parse an object; ignoring it',
       );
       return undefined;
     }
@@ -289,7 +289,7 @@ export class Reflector<P extends Projection> {
     } catch (error) {
       this.#options.log.error(
         { object: change.object.key, err: error },
-        `handling of the change "${change.type}" failed`,
+        `cannot handle the change "${change.type}"`,
       );
     }
   }
@@ -302,7 +302,7 @@ export class Reflector<P extends Projection> {
 
   #noteRecovery(): void {
     if (this.#problem === undefined) return;
-    this.#options.log.info({ path: this.#options.path }, `${this.#options.path} is watched again`);
+    this.#options.log.info({ path: this.#options.path }, `watching ${this.#options.path} again`);
     this.#problem = undefined;
   }
 
@@ -343,7 +343,7 @@ function problemText(error: unknown, path: string): string {
   if (!(error instanceof ApiError)) return `${path} cannot be read: ${String(error)}`;
   const { classification, message } = error;
   if (classification === 'access-denied')
-    return `${message}; grant list and watch, and the operator continues by itself`;
+    return `${message}; grant list and watch; the operator then continues by itself`;
   if (classification === 'api-missing') return `${message}; waiting for this API: install its CRD`;
   return `${message}; retrying`;
 }

@@ -235,7 +235,10 @@ export class Resources {
       const decision = this.#isDoomed(ref) ? DOOMED : controller.decide(observation, Date.now());
       return { ref, decision, inputs, resourceVersion, observation };
     } catch (error) {
-      this.#options.log.error({ ...ref, err: error }, 'the controller could not decide: a run will show why');
+      this.#options.log.error(
+        { ...ref, err: error },
+        'the controller failed to decide; its run shows the error',
+      );
       return {
         ref,
         decision: undecided(error),
@@ -268,7 +271,7 @@ export class Resources {
 
 /** A mistake in a controller is the matter of the one resource that it is about, and its run meets it, too. */
 function undecided(error: unknown): Observe {
-  return { do: 'observe', because: `the controller could not decide: ${String(error)}` };
+  return { do: 'observe', because: `the controller failed to decide: ${String(error)}` };
 }
 
 /** What it creates would be refused. */

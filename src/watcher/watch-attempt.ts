@@ -76,7 +76,7 @@ export class WatchAttempt {
   }
 
   #silenceError(): SilentWatch {
-    const message = `the watch received nothing for ${this.#silenceMs} ms; reconnecting`;
+    const message = `the watch received nothing for ${this.#silenceMs / 1000} s; reconnecting`;
     return this.#hasSpoken ? new SilentWatch(message) : new MuteWatch(message);
   }
 

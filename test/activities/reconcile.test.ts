@@ -140,7 +140,7 @@ describe('a step activity', () => {
   it('gives up where it is never told enough', async () => {
     const { run } = aShelf({ wanted: 1, books: 0 });
     await expect(run('addBook', undefined, { look: (_, seen) => Promise.resolve(seen) })).rejects.toThrow(
-      'nothing could be decided after 20 observations',
+      'no decision after 20 observations; this is a bug in the controller',
     );
   });
 

@@ -160,7 +160,7 @@ describe('a wrong file is reported in one line with its name', () => {
     ['text', /^file-\d+:1: not a mapping/],
     [
       'resync: *nowhere',
-      /^--config "file-\d+" cannot be read: Unresolved alias .*; name a readable YAML file$/,
+      /^--config "file-\d+" cannot be read: Unresolved alias .*; specify a readable YAML file$/,
     ],
   ])('%j', async (file, problem) => {
     const problems = await problemsOf({ file });
@@ -172,7 +172,7 @@ describe('a wrong file is reported in one line with its name', () => {
     ['/nowhere/x.yaml', 'no such file or directory'],
     ['/', 'illegal operation on a directory'],
   ])('%s: %s', async (path, why) => {
-    const problem = `"${path}" cannot be read: ${why}; name a readable YAML file`;
+    const problem = `"${path}" cannot be read: ${why}; specify a readable YAML file`;
     expect(await problemsOf({ args: ['--config', path] })).toEqual([`--config ${problem}`]);
     expect(await problemsOf({ env: { DURABLE_OPERATOR_CONFIG: path } })).toEqual([
       `DURABLE_OPERATOR_CONFIG ${problem}`,
@@ -190,7 +190,7 @@ describe('KUBECONFIG', () => {
     expect((await configOf({ env: { KUBECONFIG } })).cluster.kubeconfig).toBe(KUBECONFIG);
     const nowhere = ['/nowhere/a', '/nowhere/b'].join(delimiter);
     expect(await problemsOf({ env: { KUBECONFIG: nowhere } })).toEqual([
-      `KUBECONFIG "${nowhere}" cannot be read: no such file or directory; name a readable file`,
+      `KUBECONFIG "${nowhere}" cannot be read: no such file or directory; specify a readable file`,
     ]);
   });
 });

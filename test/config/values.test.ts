@@ -64,13 +64,13 @@ describe('the version of a worker', () => {
 
   it('is refused without a deployment', async () => {
     expect(await problemsOf({ args: ['--worker-build-id', 'x'] })).toEqual([
-      '--worker-build-id "x" needs a deployment; name one with --worker-deployment',
+      '--worker-build-id "x" needs a worker deployment; set --worker-deployment',
     ]);
   });
 
   it('is required by promote', async () => {
     expect(await problemsOf({ args: ['promote'] })).toEqual([
-      'promote needs a deployment; name one with --worker-deployment',
+      'promote needs a worker deployment; set --worker-deployment',
     ]);
   });
 
@@ -90,7 +90,7 @@ describe('the keys of payloads', () => {
     const file = aFile('');
     expect((await configOf({ args: ['--payload-keys', file] })).encryption.keysFile).toBe(file);
     const [problem] = await problemsOf({ args: ['--payload-keys', `${file}-not`] });
-    expect(problem).toMatch(/^--payload-keys ".*" cannot be read: .*; name a readable file$/);
+    expect(problem).toMatch(/^--payload-keys ".*" cannot be read: .*; specify a readable file$/);
   });
 });
 
@@ -235,7 +235,7 @@ describe('a wrong value is reported in one line with its source, what is wrong a
     [{ args: ['--build-git-transports='] }, /is empty; write one or more of https, ssh, http, git$/],
     [
       { args: ['--kubeconfig', '/nowhere/config'] },
-      /^--kubeconfig "\/nowhere\/config" cannot be read: no such file or directory; name a readable file$/,
+      /^--kubeconfig "\/nowhere\/config" cannot be read: no such file or directory; specify a readable file$/,
     ],
     [{ args: ['--kubeconfig='] }, /^--kubeconfig "" is empty/],
     [

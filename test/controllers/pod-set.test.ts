@@ -122,7 +122,8 @@ describe('a Pod that has lost the labels', () => {
 
   it('is looked for by name where the status names it and it is not among those with the labels', () => {
     const podSet = set.withStatus({ podNames: ['a', 'b'] });
-    expect(decide(podSet, [pod('b')])).toMatchObject({ do: 'observe', names: ['a'] });
+    const because = "the status names 1 Pod that does not have the PodSet's labels";
+    expect(decide(podSet, [pod('b')])).toMatchObject({ do: 'observe', because, names: ['a'] });
   });
 
   it('is looked for once', () => {
@@ -284,8 +285,8 @@ describe('the status', () => {
   });
 
   it.each([
-    ['3 Pods are available, and the status names 0', set.wanting(3), podsNamed(3)],
-    ['1 Pod is available, and the status names others', settled(set, [pod('a')]), [pod('b')]],
+    ['3 Pods are available, but the status names 0', set.wanting(3), podsNamed(3)],
+    ['1 Pod is available, but the status names others', settled(set, [pod('a')]), [pod('b')]],
     ['the spec changed', settled(set, [pod('a')]).ofGeneration(2), [pod('a')]],
     ['Ready is False: PodsNotReady', settled(set, [pod('a')]), [pod('a').notReady()]],
   ] as const)('is written because %s', (because, podSet, pods) => {

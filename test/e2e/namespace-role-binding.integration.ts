@@ -142,7 +142,7 @@ describe('a binding of ours', () => {
     expect(dryRuns.map(({ verb }) => verb)).toEqual(['create']);
   });
 
-  it('stays, without our label and with an Event, when its namespace is not selected any more', async () => {
+  it('stays, without our label and with an Event, when its namespace is no longer selected', async () => {
     const { name } = (await aBoundNamespace()).metadata;
     await cluster.patch({ type: NAMESPACES, name }, { metadata: { labels: { [LEFT_OUT]: '' } } });
     await eventually(async () => {

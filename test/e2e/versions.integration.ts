@@ -169,11 +169,11 @@ describe('a workflow that changed between two versions of the program', () => {
   ] as const)('%s lets them end where they began, and begins new ones on the other', async (_, from, to) => {
     const first = await startVersioned(from);
     expect(said(first)).toContainEqual(expect.stringContaining(`${taskQueue}:${from} gets no new runs`));
-    expect(await promote(from)).toContain(`${taskQueue}:${from} is current`);
+    expect(await promote(from)).toContain(`${taskQueue}:${from} is now current`);
     const underWay = await aBuildUnderWay();
     // The one that watches, and so starts runs, stays the old one, as a leader may for a while.
     await startVersioned(to, 'work');
-    expect(await promote(to)).toContain(`(before: ${from})`);
+    expect(await promote(to)).toContain(`(previously: ${from})`);
     const next = await aNewBuild();
     await next.is('Succeeded');
     await eventuallyRuns(next, `COMPLETED on ${to}`);
@@ -181,7 +181,7 @@ describe('a workflow that changed between two versions of the program', () => {
     await underWay.is('Succeeded');
     await eventuallyRuns(underWay, `COMPLETED on ${from}`);
     expect(await taskFailuresOf(underWay)).toEqual([]);
-    expect(await promote(to, '--wait-for-drain=5m')).toContain('no run is open on any other version');
+    expect(await promote(to, '--wait-for-drain=5m')).toContain('no run is open on a version other than');
   });
 });
 

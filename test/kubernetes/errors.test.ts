@@ -382,7 +382,7 @@ describe('other failures', () => {
   it('missing credentials deny access', () => {
     expect(errorFromCredentials(ASKED, new Error('ENOENT: /token'))).toMatchObject({
       classification: 'access-denied',
-      message: `${ASKED}: no credentials: ENOENT: /token; check the kubeconfig's user`,
+      message: `${ASKED}: cannot get credentials: ENOENT: /token; check the user in the kubeconfig`,
     });
   });
 

@@ -167,7 +167,7 @@ describe('other ways to authenticate', () => {
     expect(failure).toMatchObject({
       classification: 'access-denied',
       message:
-        "GET /version: no credentials: the exec plugin did not print JSON; check the kubeconfig's user",
+        'GET /version: cannot get credentials: the exec plugin did not print JSON; check the user in the kubeconfig',
     });
     expect(inspect(failure)).not.toContain('t0ken');
   });

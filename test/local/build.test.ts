@@ -54,7 +54,7 @@ describe('buildServers', () => {
 
   it("passes on Go's own words when it does not accept the module", async () => {
     await install('go', 'echo "go: go.mod requires go >= 1.26.0 (running go 1.22.1)" >&2; exit 1');
-    await expect(buildServers({ cacheDir })).rejects.toThrow(/Go does not fit: .*requires go >= 1\.26\.0/);
+    await expect(buildServers({ cacheDir })).rejects.toThrow(/Go cannot be used: .*requires go >= 1\.26\.0/);
   });
 
   it('builds every program once, and finds it in the cache from then on', async () => {

@@ -159,7 +159,7 @@ async function aProgram(script: string): Promise<string> {
   return file;
 }
 
-describe('ports that somebody else took in the last moment', () => {
+describe('ports that somebody else took at the last moment', () => {
   it('are chosen again', async () => {
     const firstTime = join(folder, 'first-time');
     const etcd = await aProgram(
@@ -250,7 +250,9 @@ function refuses(port: number, host: string): Promise<boolean> {
 describe('a stack', () => {
   it("is not made in a folder that holds somebody's files", async () => {
     await writeFile(join(folder, 'thesis.txt'), 'draft');
-    await expect(aStack({ dir: folder })).rejects.toThrow(`${folder} holds other things than a local stack`);
+    await expect(aStack({ dir: folder })).rejects.toThrow(
+      `${folder} contains something other than a local stack`,
+    );
     expect(await readdir(folder)).toEqual(['thesis.txt']);
   });
 });

@@ -337,6 +337,6 @@ describe('a certificate from files', () => {
     const starting = start({ secure: true, certDir });
     await expect(starting).rejects.toBeInstanceOf(ConfigurationError);
     await expect(starting).rejects.toThrow(words);
-    await expect(starting).rejects.toThrow('put tls.crt and tls.key there, or leave out --metrics-cert-dir');
+    await expect(starting).rejects.toThrow('put tls.crt and tls.key there, or unset --metrics-cert-dir');
   });
 });

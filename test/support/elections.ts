@@ -62,7 +62,7 @@ export class TestElection {
 }
 
 function hasBegunToLead(message: LogEntry[string]): boolean {
-  return typeof message === 'string' && message.startsWith('leading: ');
+  return typeof message === 'string' && message.startsWith('became leader: ');
 }
 
 /** What it has said since it began to say so. */

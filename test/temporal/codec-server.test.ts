@@ -160,6 +160,6 @@ describe('the command codec-server', () => {
   });
 
   it('wants keys that are keys', async () => {
-    await expect(run('--payload-keys', import.meta.filename)).rejects.toThrow('line 1 is no key');
+    await expect(run('--payload-keys', import.meta.filename)).rejects.toThrow('line 1 is not a key');
   });
 });

@@ -104,7 +104,7 @@ describe('Temporal behind TLS', () => {
     const { address } = mutual;
     const client = presenting('client.crt', 'client.key');
     expect(await firstWarning({ TEMPORAL_ADDRESS: address, ...trusting('other-ca.crt'), ...client })).toBe(
-      `Temporal at ${address} cannot be reached (its certificate is signed by an unknown authority): retrying; set TEMPORAL_TLS_SERVER_CA_CERT_PATH to the certificate of that authority`,
+      `Temporal at ${address} cannot be reached (its certificate is signed by an unknown authority); retrying; set TEMPORAL_TLS_SERVER_CA_CERT_PATH to the certificate of that authority`,
     );
   });
 
@@ -112,7 +112,7 @@ describe('Temporal behind TLS', () => {
     const address = keyed.address.replace('localhost', '127.0.0.1');
     const env = { TEMPORAL_ADDRESS: address, TEMPORAL_API_KEY: API_KEY, ...trusting('ca.crt') };
     expect(await firstWarning(env)).toBe(
-      `Temporal at ${address} cannot be reached (its certificate is for another host name): retrying; correct TEMPORAL_ADDRESS, or set TEMPORAL_TLS_SERVER_NAME`,
+      `Temporal at ${address} cannot be reached (its certificate is for another host name); retrying; correct TEMPORAL_ADDRESS, or set TEMPORAL_TLS_SERVER_NAME`,
     );
   });
 
@@ -120,7 +120,7 @@ describe('Temporal behind TLS', () => {
     const { address } = mutual;
     // Which of the two depends on whether it hangs up before its reason is read.
     expect(await firstWarning({ TEMPORAL_ADDRESS: address, ...trusting('ca.crt') })).toMatch(
-      /cannot be reached \(it (requires a client certificate|closed the connection)\): retrying; .*TEMPORAL_TLS_CLIENT_CERT_PATH/,
+      /cannot be reached \(it (requires a client certificate|closed the connection)\); retrying; .*TEMPORAL_TLS_CLIENT_CERT_PATH/,
     );
   });
 
@@ -128,19 +128,19 @@ describe('Temporal behind TLS', () => {
     const { address } = mutual;
     const stranger = presenting('stranger.crt', 'stranger.key');
     expect(await firstWarning({ TEMPORAL_ADDRESS: address, ...trusting('ca.crt'), ...stranger })).toMatch(
-      /cannot be reached \(it (rejects the client certificate|closed the connection)\): retrying; .*TEMPORAL_TLS_CLIENT_CERT_PATH/,
+      /cannot be reached \(it (rejects the client certificate|closed the connection)\); retrying; .*TEMPORAL_TLS_CLIENT_CERT_PATH/,
     );
   });
 
   it('that is asked without TLS is waited for, and the setting named', async () => {
     const { address } = mutual;
-    const words = `Temporal at ${address} cannot be reached (it closed the connection): retrying; it may require TLS (TEMPORAL_TLS=true), or a client certificate that it trusts (TEMPORAL_TLS_CLIENT_CERT_PATH)`;
+    const words = `Temporal at ${address} cannot be reached (it closed the connection); retrying; it may require TLS (TEMPORAL_TLS=true), or a client certificate that it trusts (TEMPORAL_TLS_CLIENT_CERT_PATH)`;
     expect(await firstWarning({ TEMPORAL_ADDRESS: address })).toBe(words);
   });
 
   it('that refuses the API key, or the lack of one, is waited for, without telling the key', async () => {
     const { address } = keyed;
-    const words = `Temporal at ${address} cannot be reached (it rejects the credentials: invalid API key): retrying; check TEMPORAL_API_KEY`;
+    const words = `Temporal at ${address} cannot be reached (it rejects the credentials: invalid API key); retrying; check TEMPORAL_API_KEY`;
     const env = { TEMPORAL_ADDRESS: address, ...trusting('ca.crt') };
     expect(await firstWarning({ ...env, TEMPORAL_API_KEY: 'another-key' })).toBe(words);
     expect(await firstWarning({ ...env, TEMPORAL_TLS: 'true' })).toBe(words);

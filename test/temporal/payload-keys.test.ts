@@ -32,16 +32,16 @@ describe('a file of payload keys', () => {
   });
 
   it.each([
-    ['without a key', '# none\n', 'it contains no key'],
-    ['of the word plain alone', 'plain\n', 'it contains no key'],
-    ['with a key that is too short', `a ${randomBytes(31).toString('base64')}`, 'line 1 is no key'],
-    ['with a key that is too long', `a ${randomBytes(33).toString('base64')}`, 'line 1 is no key'],
-    ['with something else than base64', `\na ${'!'.repeat(44)}`, 'line 2 is no key'],
-    ['with base64 that has a slip', `a ${aKey().replace('=', '')}`, 'line 1 is no key'],
-    ['with a key without an id', aKey(), 'line 1 is no key'],
-    ['with an id of other characters', `ä ${aKey()}`, 'line 1 is no key'],
-    ['with words after a key', `a ${aKey()} b`, 'line 1 is no key'],
-    ['where plain comes after a key', `a ${aKey()}\nplain`, 'line 2 is no key'],
+    ['without a key', '# none\n', 'it contains no keys'],
+    ['of the word plain alone', 'plain\n', 'it contains no keys'],
+    ['with a key that is too short', `a ${randomBytes(31).toString('base64')}`, 'line 1 is not a key'],
+    ['with a key that is too long', `a ${randomBytes(33).toString('base64')}`, 'line 1 is not a key'],
+    ['with something else than base64', `\na ${'!'.repeat(44)}`, 'line 2 is not a key'],
+    ['with base64 that has a slip', `a ${aKey().replace('=', '')}`, 'line 1 is not a key'],
+    ['with a key without an id', aKey(), 'line 1 is not a key'],
+    ['with an id of other characters', `ä ${aKey()}`, 'line 1 is not a key'],
+    ['with words after a key', `a ${aKey()} b`, 'line 1 is not a key'],
+    ['where plain comes after a key', `a ${aKey()}\nplain`, 'line 2 is not a key'],
     ['with one id twice', `a ${aKey()}\na ${aKey()}`, 'two keys have the same ID'],
   ])('is refused %s', (_, text, problem) => {
     expect(() => parsePayloadKeys(text)).toThrow(problem);
@@ -71,7 +71,7 @@ describe('reading payload keys', () => {
     const reading = readPayloadKeys(await file(`a ${secret}`));
     await expect(reading).rejects.toBeInstanceOf(ConfigurationError);
     await expect(reading).rejects.toThrow(
-      /payload keys \/.*keys: line 1 is no key; .*openssl rand -base64 32/,
+      /payload keys \/.*keys: line 1 is not a key; .*openssl rand -base64 32/,
     );
     await expect(reading).rejects.toThrow(expect.not.stringContaining(secret));
   });

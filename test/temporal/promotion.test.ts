@@ -119,7 +119,7 @@ describe('a version', () => {
   it('becomes current, and it is said which was before', async () => {
     await promoted();
     expect(temporal.current).toBe('v2');
-    expect(said()).toEqual(['op:v2 is now current: new runs start on it (before: v1)']);
+    expect(said()).toEqual(['op:v2 is now current: new runs start on it (previously: v1)']);
   });
 
   it('that is current already stays so, and nothing is changed', async () => {
@@ -138,7 +138,7 @@ describe('a version', () => {
     await promoted();
     expect(said()).toEqual([
       'waiting for workers of op:v2: none polls task queue "q"; other known versions: v1',
-      'op:v2 is now current: new runs start on it (before: v1)',
+      'op:v2 is now current: new runs start on it (previously: v1)',
     ]);
   });
 
@@ -151,7 +151,7 @@ describe('a version', () => {
     await promoted();
     expect(said()).toEqual([
       'waiting until Temporal has registered task queue "q" for op:v2',
-      'op:v2 is now current: new runs start on it (before: v1)',
+      'op:v2 is now current: new runs start on it (previously: v1)',
     ]);
   });
 
@@ -161,14 +161,16 @@ describe('a version', () => {
     await promoted();
     expect(temporal.current).toBe('v2');
     expect(said()).toEqual([
-      'waiting: Temporal knows no deployment op yet',
-      'op:v2 is now current: new runs start on it (before: v1)',
+      'waiting until Temporal knows the worker deployment op',
+      'op:v2 is now current: new runs start on it (previously: v1)',
     ]);
   });
 
   it('does not become current where Temporal has not heard of its deployment for a minute', async () => {
     temporal.knowsTheDeployment = false;
-    await expect(promoted()).rejects.toThrow(new PromotionFailed('Temporal knows no deployment op'));
+    await expect(promoted()).rejects.toThrow(
+      new PromotionFailed('Temporal does not know the worker deployment op; check --worker-deployment'),
+    );
     expect(temporal.nowMs).toBe(MINUTE_MS);
   });
 
@@ -238,7 +240,7 @@ describe('runs that are open on other versions', () => {
     ];
     await promoted();
     expect(said().slice(1)).toEqual([
-      '5 runs are open on op:v1 (git-build shop/a, git-build shop/b, git-build shop/c, 2 more); 1 run is open on op:v0, which has no workers any more (git-build shop/f)',
+      '5 runs are open on op:v1 (git-build shop/a, git-build shop/b, git-build shop/c, 2 more); 1 run is open on op:v0, which no longer has workers (git-build shop/f)',
     ]);
   });
 

@@ -165,7 +165,7 @@ describe('a new run', () => {
     const { handle } = await world.start();
     expect((await handle.fetchHistory()).events).toHaveLength(2);
     expect((await world.promote('v1')).at(-1)).toBe(
-      `${world.nameOf('v1')} is now current: new runs start on it (before: none)`,
+      `${world.nameOf('v1')} is now current: new runs start on it (previously: none)`,
     );
     expect(await handle.result()).toBe('done by v1');
   });
@@ -226,7 +226,7 @@ describe('promote', () => {
     await world.startWorker('v1');
     const said = await promoted;
     expect(said.at(0)).toContain(`waiting for workers of ${world.nameOf('v1')}: `);
-    expect(said.at(-1)).toBe(`${world.nameOf('v1')} is now current: new runs start on it (before: none)`);
+    expect(said.at(-1)).toBe(`${world.nameOf('v1')} is now current: new runs start on it (previously: none)`);
   });
 
   it('ends only once the tasks of workflows and of activities go to the version', async () => {

@@ -519,6 +519,14 @@ describe('while Temporal is away', () => {
     expect(dispatcher.problem).toBeUndefined();
   });
 
+  it('a single resource that waits is told as one', async () => {
+    const { runs, dispatcher, sees } = aWatcher();
+    runs.failure = new RunsUnavailable('connection refused');
+    sees(web);
+    await after(10_000);
+    expect(dispatcher.problem).toBe('Temporal cannot be reached; 1 resource is waiting');
+  });
+
   it('it is asked less and less often, and at least every 5 s', async () => {
     const { runs, sees } = aWatcher({ concurrency: 1 });
     runs.failure = new RunsUnavailable('connection refused');
@@ -564,7 +572,7 @@ describe('a start that is refused for one resource', () => {
     await after(1_000);
     expect(runs.open).toContain(workflowIdFor(web));
     expect(log.lines.filter(({ level }) => level === 'error')).toMatchObject([
-      { message: 'the run could not be started or signalled', fields: { name: 'web' } },
+      { message: 'cannot start or signal the run; retrying', fields: { name: 'web' } },
     ]);
   });
 

@@ -161,8 +161,16 @@ describe('a process that takes part', () => {
     lease.set({ ...SOMEBODY, holderIdentity: 'somebody else' });
     await after(10_000);
     expect(log.lines).toMatchObject([
-      { level: 'info', fields: { holder: 'somebody' }, message: 'standing by: another process leads' },
-      { level: 'info', fields: { holder: 'somebody else' }, message: 'standing by: another process leads' },
+      {
+        level: 'info',
+        fields: { holder: 'somebody' },
+        message: 'standing by: another process is the leader',
+      },
+      {
+        level: 'info',
+        fields: { holder: 'somebody else' },
+        message: 'standing by: another process is the leader',
+      },
     ]);
   });
 
@@ -199,9 +207,9 @@ describe('a process that takes part', () => {
     await after(10_000);
     expect(election.problem).toBeUndefined();
     expect(log.lines.filter(({ level }) => level !== 'debug').map(({ message }) => message)).toEqual([
-      'the Lease cannot be read or written; it is tried again',
+      'cannot read or write the Lease; retrying',
       'the Lease can be read and written again',
-      'leading: this process starts and signals runs',
+      'became leader: this process starts and signals runs',
     ]);
   });
 });
@@ -253,7 +261,7 @@ describe('a leader', () => {
       expect(log.lines).toContainEqual(
         expect.objectContaining({
           level: 'warn',
-          message: 'no longer leading: the Lease was not renewed within 10 s',
+          message: 'no longer leading: cannot renew the Lease within 10 s',
         }),
       );
     },
@@ -400,7 +408,7 @@ describe('a process that is asked to stop', () => {
     await stopped;
     expect(log.lines.at(-1)).toMatchObject({
       level: 'warn',
-      message: 'the Lease could not be released: the next leader waits until it has run out',
+      message: 'cannot release the Lease: the next leader has to wait until it expires',
     });
   });
 

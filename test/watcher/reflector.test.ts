@@ -496,7 +496,7 @@ describe('a problem that somebody must see', () => {
     await eventually(() => pods.openWatches === 1 && reflector.problem === undefined);
     expect(log.lines.map(({ level, message }) => `${level} ${message}`)).toEqual([
       `warn ${problem}`,
-      'info /api/v1/pods is watched again',
+      'info watching /api/v1/pods again',
     ]);
   });
 

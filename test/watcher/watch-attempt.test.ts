@@ -24,7 +24,7 @@ describe('WatchAttempt', () => {
     expect(watch.signal.aborted).toBe(false);
     jest.advanceTimersByTime(1);
     expect(watch.signal.aborted).toBe(true);
-    expect(() => watch.checkEnd()).toThrow('the watch received nothing for 90000 ms');
+    expect(() => watch.checkEnd()).toThrow('the watch received nothing for 90 s');
   });
 
   it('tells one that never spoke from one that fell silent', () => {

@@ -152,7 +152,10 @@ function nextNode({ facts, cleaning, cleaned, left }: Progress, finished: readon
   const [job] = finished;
   if (job === undefined) return createCleanup(facts, cleaning, left);
   if (job.deleting) return waitToGo(job);
-  return deleteJob(facts, job, { propagation: 'Background', because: 'the next node needs its name' });
+  return deleteJob(facts, job, {
+    propagation: 'Background',
+    because: 'the cleanup Job of the next node needs the same name',
+  });
 }
 
 interface Rest {

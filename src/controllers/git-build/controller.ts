@@ -20,7 +20,8 @@ export function gitBuild(options: GitBuildOptions): GitBuildController {
   return {
     name: 'git-build',
     workflowType: 'gitBuild',
-    summary: (ref) => `Xxx ${displayName(ref)}: its binary is built by a Job, and removed with it`,
+    summary: (ref) =>
+      `Xxx ${displayName(ref)}: builds its binary in a Job, and removes the binary when the resource is deleted`,
     steps: ['addFinalizer', 'createJob', 'deleteJob', 'createCleanupJob', 'updateStatus', 'removeFinalizer'],
     primary: { type: BUILDS, view: (object) => buildView(object, options) },
     children: [

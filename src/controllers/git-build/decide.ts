@@ -92,7 +92,7 @@ function refuseSpec(facts: Facts, problems: readonly string[]): BuildDecision {
       jobs: builds.filter(({ state, deleting }) => state === 'active' || deleting),
       strays: pods.filter(isUnfinishedBuild),
       status: BEFORE_JOB,
-      because: 'the spec is not valid any more',
+      because: 'the spec is no longer valid',
       eventOf: replaced,
     }) ??
     reportIfNew(facts, {
@@ -101,7 +101,7 @@ function refuseSpec(facts: Facts, problems: readonly string[]): BuildDecision {
       message,
       stalled: true,
       artifacts: recorded(build, pods),
-      because: 'the spec is not valid',
+      because: 'the spec is invalid',
       event,
     }) ??
     stalled(message)
@@ -151,7 +151,7 @@ function isOfSpec(job: JobView, { hash, spec }: ValidBuild): boolean {
 }
 
 function replaced({ name, uid }: JobView): DecisionEvent {
-  const note = `Job ${name} is deleted because the spec has changed`;
+  const note = `deleted Job ${name} because the spec has changed`;
   return { type: 'Normal', reason: 'JobReplaced', action: 'Replace', note, occasion: uid };
 }
 
@@ -162,7 +162,7 @@ function decideSucceeded(facts: ValidBuild): RuleDecision {
   const obsolete = obsoleteArtifacts(build);
   if (obsolete.length === 0) return converged(`${spec.binaryName} is built`);
   const artifacts = without(build.status.artifacts ?? [], obsolete);
-  const note = `Removed ${listed(obsolete)}, which an earlier spec left there`;
+  const note = `Removed ${listed(obsolete)}, left there by an earlier spec`;
   return cleanAway(facts, {
     artifacts: obsolete,
     jobName: cleanupJobName(spec.jobName),

@@ -37,7 +37,7 @@ function skipCleanup(facts: Facts): RuleDecision {
     ({ purpose, state, deleting }) => purpose === 'cleanup' && state === 'active' && !deleting,
   );
   const because = 'the annotation asks to skip the cleanup';
-  const note = `Cleanup is skipped because of the annotation: ${whatStays(build)}`;
+  const note = `Cleanup was skipped because of the annotation: ${whatStays(build)}`;
   return (
     requireLiveChildren(facts) ??
     (running && deleteJob(facts, running, { propagation: 'Background', because })) ??
@@ -49,7 +49,7 @@ function leaveInTerminatingNamespace(facts: Facts): RuleDecision {
   const { build, refusal } = facts;
   if (refusal?.because !== 'namespace-terminating') return undefined;
   const { namespace, name } = build;
-  const note = `Xxx ${namespace}/${name} is deleted without cleanup, because its namespace accepts no new Jobs: ${whatStays(build)}`;
+  const note = `Xxx ${namespace}/${name} was deleted without cleanup, because its namespace is being deleted and accepts no new Jobs: ${whatStays(build)}`;
   return removeFinalizer(facts, 'its namespace accepts no new Jobs', {
     ...skipped(note),
     about: 'namespace',
@@ -150,6 +150,7 @@ function removeOrphan(facts: Facts): RuleDecision {
   if (build.finalizers.includes('orphan')) return undefined;
   const job = jobs.find(({ purpose, owned, deleting }) => purpose === 'build' && !owned && !deleting);
   return (
-    job && deleteJob(facts, job, { propagation: 'Background', because: 'it has lost its owner reference' })
+    job &&
+    deleteJob(facts, job, { propagation: 'Background', because: 'the Job has lost its owner reference' })
   );
 }

@@ -98,7 +98,7 @@ function resolveName(facts: Facts, { jobName, phase }: Creation): RuleDecision {
   if (holder !== 'foreign' && holder.buildName === build.name) return retireLeftover(facts, holder);
   const message = `Job ${build.namespace}/${jobName} does not belong to this resource, so it is left alone: delete it, or change spec.jobName`;
   const event = { type: 'Warning', reason: 'JobNameTaken', action: 'CreateJob', note: message } as const;
-  const because = 'another Job has the name';
+  const because = 'another Job has this name';
   return (
     reportIfNew(facts, { phase, reason: 'JobNameTaken', message, stalled: true, because, event }) ??
     waitFor(`the Job name ${jobName} to become free`, RECHECK_MS)
@@ -127,7 +127,7 @@ function reportRefusal(facts: Facts, { phase }: Creation): RuleDecision {
     case undefined:
       return undefined;
     case 'namespace-terminating':
-      return waitFor(`namespace ${build.namespace} to be deleted, which accepts no new Jobs`, RECHECK_MS);
+      return waitFor(`namespace ${build.namespace} to be deleted; it accepts no new Jobs`, RECHECK_MS);
     case 'refused':
     case 'access-denied':
       return reportIfNew(facts, {

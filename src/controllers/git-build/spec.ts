@@ -140,7 +140,7 @@ const BEYOND_PATTERNS: { readonly [Name in keyof BuildSpec]?: Rule } = {
   clonePath: (path, { hostDir }) => problemOfPath(path, hostDir),
   jobName: (name) =>
     name.endsWith(CLEANUP_SUFFIX)
-      ? `must not end in ${CLEANUP_SUFFIX}, as the cleanup Job's does`
+      ? `must not end in ${CLEANUP_SUFFIX}, which is reserved for the cleanup Job`
       : undefined,
 };
 
@@ -168,5 +168,5 @@ function problemOfPath(path: string, hostDir: string): string | undefined {
   const root = [...FORBIDDEN_CLONE_ROOTS, hostDir].find(
     (each) => path === each || path.startsWith(`${each}/`),
   );
-  return root === undefined ? undefined : `must not be ${root}, nor lie below it`;
+  return root === undefined ? undefined : `must not be ${root} or lie below it`;
 }

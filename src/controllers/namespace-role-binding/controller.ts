@@ -21,7 +21,7 @@ export function namespaceRoleBinding(options: RoleBindingOptions): NamespaceRole
   return {
     name: 'namespace-role-binding',
     workflowType: 'namespaceRoleBinding',
-    summary: (ref) => `Namespace ${ref.name}: its team's group is bound to a ClusterRole`,
+    summary: (ref) => `Namespace ${ref.name}: binds its team's group to a ClusterRole`,
     steps: ['createRoleBinding', 'updateRoleBinding', 'replaceRoleBinding', 'releaseRoleBinding'],
     primary: {
       type: NAMESPACES,

@@ -134,7 +134,7 @@ const CREATE: RoleBindingStep = { do: 'createRoleBinding', because: 'the namespa
 
 function release(binding: BindingView): Decision<RoleBindingStep> {
   if (!binding.state.includes('ours')) return NOTHING;
-  return { do: 'releaseRoleBinding', because: 'the namespace is not selected any more', binding };
+  return { do: 'releaseRoleBinding', because: 'the namespace is no longer selected', binding };
 }
 
 function decideOnBinding(binding: BindingView, observation: Observation): Decision<RoleBindingStep> {

@@ -107,7 +107,7 @@ function look({ observation, podSet }: Situation): Look | undefined {
   if (names.length === 0) return undefined;
   return {
     do: 'observe',
-    because: `the status names ${countOf(names.length)} that are not among those with its labels`,
+    because: `the status names ${countOf(names.length)} that ${names.length === 1 ? 'does' : 'do'} not have the PodSet's labels`,
     names,
   };
 }
@@ -205,7 +205,7 @@ function failedPods({ podSet, finished }: Situation): DecisionEvent {
     type: 'Warning',
     reason: 'FailedPods',
     action: 'Create',
-    note: `Pods failed. They are replaced after a pause, which grows each time. To see why: ${look}`,
+    note: `Pods failed; they are replaced after a pause that grows each time. To see why they failed: ${look}`,
     ...(newest !== undefined && { occasion: newest.uid }),
   };
 }

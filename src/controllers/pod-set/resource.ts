@@ -83,7 +83,7 @@ const NAME_MAX = 63;
 function specView(podSet: string, name: string, replicas: unknown): PodSetView['spec'] {
   if (name.length > NAME_MAX) {
     return {
-      invalid: `${podSet}: its name has ${name.length} characters, but at most ${NAME_MAX} are allowed because it is used as a label value; create it with a shorter name`,
+      invalid: `${podSet}: its name has ${name.length} characters, but at most ${NAME_MAX} are allowed because it is used as a label value; create the PodSet with a shorter name`,
     };
   }
   if (typeof replicas === 'number' && Number.isInteger(replicas) && replicas >= 0 && replicas <= INT32_MAX) {

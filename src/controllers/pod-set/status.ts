@@ -48,7 +48,7 @@ export function whyUpdate({ podNames: known, ...before }: StatusView, after: Pod
   const { podNames, observedGeneration, conditions } = after;
   if (known.join() !== podNames.join()) {
     const there = podNames.length === 1 ? '1 Pod is' : `${podNames.length} Pods are`;
-    return `${there} available, and the status names ${known.length === podNames.length ? 'others' : known.length}`;
+    return `${there} available, but the status names ${known.length === podNames.length ? 'others' : known.length}`;
   }
   if (before.observedGeneration !== observedGeneration) return 'the spec changed';
   const texts = new Set(before.conditions.map(conditionText));

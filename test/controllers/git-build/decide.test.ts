@@ -265,7 +265,7 @@ describe('a Job of another spec', () => {
     expect(decide({ build, pods: [aPodView()] })).toMatchObject({ do: 'createJob' });
   });
 
-  it('goes where the spec is not valid any more, before that is reported', () => {
+  it('goes where the spec is no longer valid, before that is reported', () => {
     const build = aBuildView(BUILDING, { spec: INVALID, generation: 2 });
     expect(watched({ build, jobs: [aJobView()] })).toMatchObject({ status: { phase: 'Pending' } });
     const refused = updated({}, watched({ build }));
