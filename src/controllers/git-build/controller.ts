@@ -20,8 +20,7 @@ export function gitBuild(options: GitBuildOptions): GitBuildController {
   return {
     name: 'git-build',
     workflowType: 'gitBuild',
-    summary: (ref) =>
-      `Xxx ${displayName(ref)}: builds its binary in a Job, and removes the binary when the resource is deleted`,
+    summary: (ref) => `Xxx ${displayName(ref)}: builds its binary, and removes it with the resource`,
     steps: ['addFinalizer', 'createJob', 'deleteJob', 'createCleanupJob', 'updateStatus', 'removeFinalizer'],
     primary: { type: BUILDS, view: (object) => buildView(object, options) },
     children: [
