@@ -121,7 +121,7 @@ function tryAgain({ facts, cleaning, left }: Progress, job: JobView): BuildDecis
   const event = { reason: 'CleanupFailed', action: 'Clean', note: message, occasion: job.uid };
   const waitMs = retryAtMs(job, nowMs) - nowMs;
   return (
-    (showsEndOf(pods, job) ? undefined : requireLiveChildren(facts)) ??
+    (showsEndOf(pods, job) ? undefined : requireLiveChildren(facts, `cleanup Job ${job.name} has failed`)) ??
     reportIfNew(facts, {
       phase,
       reason: 'CleanupFailed',

@@ -50,7 +50,8 @@ export function decideBuild(observation: Observation, nowMs: number): BuildDecis
   const { build } = observation;
   if (build === 'gone') return converged('the resource is gone');
   const facts: Facts = { ...observation, build, nowMs };
-  if (facts.children === 'outdated') return requireLiveChildren(facts) ?? decideExisting(facts);
+  if (facts.children === 'outdated')
+    return requireLiveChildren(facts, 'the Jobs have changed') ?? decideExisting(facts);
   return decideExisting(facts);
 }
 
@@ -183,12 +184,15 @@ function decideSucceeded(facts: ValidBuild): RuleDecision {
 function followJob(facts: ValidBuild): RuleDecision {
   const { jobs, pods } = facts;
   const job = jobs.find((each) => isOfSpec(each, facts));
-  if (job !== undefined && isBeforeStatus(job, facts)) return requireLiveChildren(facts);
+  if (job !== undefined && isBeforeStatus(job, facts)) {
+    return requireLiveChildren(facts, `Job ${job.name} may have been deleted`);
+  }
   const pod = pods.find((each) => provesSuccess(each, job, facts));
   if (pod !== undefined) {
     const { endedAt, jobUid: occasion } = pod;
     // A Job that the watcher does not show yet may have taken the place of the Pod's.
-    const observe = job === undefined ? requireLiveChildren(facts) : undefined;
+    const observe =
+      job === undefined ? requireLiveChildren(facts, 'a Pod has succeeded whose Job is gone') : undefined;
     return observe ?? reportEnd(facts, succeeded(facts, { startedAt: job?.createdAt, endedAt, occasion }));
   }
   if (job === undefined) return undefined;
@@ -199,7 +203,7 @@ function followJob(facts: ValidBuild): RuleDecision {
       const { createdAt: startedAt, endedAt, uid: occasion } = job;
       const success = succeeded(facts, { startedAt, endedAt, occasion });
       // Where it ran, its Pod says.
-      return requireLiveChildren(facts) ?? reportEnd(facts, success);
+      return requireLiveChildren(facts, `Job ${job.name} has succeeded`) ?? reportEnd(facts, success);
     }
     case 'failed':
       return decideFailed(facts, job);
@@ -278,7 +282,9 @@ function decideFailed(facts: ValidBuild, job: JobView): BuildDecision {
   if (isReported(build, 'Failed')) {
     return stalled(`Job ${job.name} failed: ${reason}; change the spec, or delete Job ${job.name}`);
   }
-  const observe = showsEndOf(pods, job) ? undefined : requireLiveChildren(facts);
+  const observe = showsEndOf(pods, job)
+    ? undefined
+    : requireLiveChildren(facts, `Job ${job.name} has failed`);
   const event = { reason: 'BuildFailed', action: 'Build', note: message, occasion: job.uid };
   return (
     observe ??

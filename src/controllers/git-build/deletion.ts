@@ -39,7 +39,7 @@ function skipCleanup(facts: Facts): RuleDecision {
   const because = 'the annotation asks to skip the cleanup';
   const note = `Cleanup was skipped because of the annotation: ${whatStays(build)}`;
   return (
-    requireLiveChildren(facts) ??
+    requireLiveChildren(facts, because) ??
     (running && deleteJob(facts, running, { propagation: 'Background', because })) ??
     removeFinalizer(facts, because, skipped(note))
   );
@@ -100,7 +100,7 @@ function recordEnd(facts: Facts): RuleDecision {
   const { build, pods, nowMs } = facts;
   if (build.status.completionTime !== undefined) return undefined;
   const artifacts = recorded(build, pods);
-  const blocked = requireLiveChildren(facts) ?? awaitCreate(facts);
+  const blocked = requireLiveChildren(facts, 'the resource is being deleted') ?? awaitCreate(facts);
   if (artifacts.length === 0 || blocked?.do === 'observe') return blocked;
   // Before any wait: where a Pod ran, nobody knows once it is gone.
   if (blocked !== undefined) {
@@ -131,7 +131,7 @@ function cleanAll(facts: Facts): BuildDecision {
     jobName: cleanupJobName(status.jobName ?? (spec.ok ? spec.spec.jobName : uid)),
     phase: 'Cleaning',
     finish: (cleaned) =>
-      requireLiveChildren(facts) ??
+      requireLiveChildren(facts, 'no node has the binary any more') ??
       removeOrphan(facts) ??
       (cleaned.length === 0
         ? removeFinalizer(facts, 'no binary is on any node')

@@ -59,7 +59,7 @@ interface Deletion {
 }
 
 export function deleteJob(facts: Facts, job: JobView, { event, ...how }: Deletion): BuildDecision {
-  return requireLiveChildren(facts) ?? { do: 'deleteJob', job, ...how, ...(event && { event }) };
+  return requireLiveChildren(facts, how.because) ?? { do: 'deleteJob', job, ...how, ...(event && { event }) };
 }
 
 /** The operator may not delete Pods. */
@@ -78,7 +78,7 @@ export interface Creation {
 
 export function createWhenPossible(facts: Facts, creation: Creation): BuildDecision {
   return (
-    requireLiveChildren(facts) ??
+    requireLiveChildren(facts, `Job ${creation.jobName} is not there`) ??
     resolveName(facts, creation) ??
     reportRefusal(facts, creation) ??
     creation.create()

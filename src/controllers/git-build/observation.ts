@@ -95,16 +95,11 @@ export function watchedObservation(build: BuildView, children: readonly BuildChi
 /**
  * Undefined where the Jobs and Pods are live. Whatever creates or deletes something, or lets the build go, rests on
  * nothing else: a Job that the watcher does not show may be there.
+ *
+ * @param because why it matters, for people
  */
-export function requireLiveChildren({ children }: Observation): RuleDecision {
-  switch (children) {
-    case 'live':
-      return undefined;
-    case 'watched':
-      return { do: 'observe', because: 'the watcher may not show all Jobs and Pods yet', what: 'children' };
-    case 'outdated':
-      return { do: 'observe', because: 'the Jobs have changed', what: 'children' };
-  }
+export function requireLiveChildren({ children }: Observation, because: string): RuleDecision {
+  return children === 'live' ? undefined : { do: 'observe', because, what: 'children' };
 }
 
 /** After a write of the build itself. One that had neither finalizer nor status cannot have a Job. */
