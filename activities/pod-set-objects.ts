@@ -20,8 +20,6 @@ import { isOf } from '../src/kubernetes/errors.ts';
 import { found } from '../src/kubernetes/found.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
 
-/** How often a delete is tried again with the version that the Pod has by now: kubelets update its status at any time. */
-const DELETES_MAX = 5;
 /** How many Pods of others may have the names that new ones should get, one after the other. */
 const TAKEN_NAMES_MAX = 20;
 const PAGE = 500;
@@ -102,26 +100,19 @@ export class PodSetObjects {
   }
 
   /**
-   * Conditional on the very Pod that was read, or that the watcher shows since. One that has changed since then is read
-   * again, and deleted if it is still ours and still counts as before; one that is gone needs no delete.
+   * Conditional on the UID alone, as the ReplicaSet controller deletes: a kubelet updates the status of a Pod at any time,
+   * and each update would make a delete by resourceVersion fail. One that the watcher shows to have become somebody
+   * else's since, or to count no more, is spared.
    *
-   * @param shown the Pod as the watcher shows it: what it shows need not be found out by a conflict
+   * @param shown the Pod as the watcher shows it; undefined: it does not, or nobody watches
    */
-  async delete(read: PodView, shown: (pod: PodView) => PodView | undefined, tries = 1): Promise<Written> {
-    const pod = newer(read, shown(read));
+  async delete(read: PodView, shown: PodView | undefined): Promise<Written> {
+    const pod = newer(read, shown);
     if (!countsAs(read, pod)) return { pod, isDone: false };
-    const { uid, resourceVersion } = pod;
-    const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid, resourceVersion } };
-    try {
-      const path = this.#pathOf(pod.name);
-      const deleted = await found(this.#client.request({ method: 'DELETE', path, body }));
-      return { pod: { ...pod, life: 'being deleted' }, isDone: deleted !== undefined };
-    } catch (error) {
-      if (!isOf(error, 'conflict') || tries >= DELETES_MAX) throw error;
-    }
-    const now = await this.readPod(pod.name);
-    if (now === undefined) return { pod: { ...pod, life: 'being deleted' }, isDone: false };
-    return countsAs(pod, now) ? this.delete(now, shown, tries + 1) : { pod: now, isDone: false };
+    const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid: pod.uid } };
+    const path = this.#pathOf(pod.name);
+    const deleted = await found(this.#client.request({ method: 'DELETE', path, body }));
+    return { pod: { ...pod, life: 'being deleted' }, isDone: deleted !== undefined };
   }
 
   adopt(pod: PodView): Promise<Written> {
@@ -155,10 +146,7 @@ export class PodSetObjects {
   }
 }
 
-/**
- * Versions of one object grow; source: KEP-5504, comparable resource versions. Where a server's do not, the delete meets
- * a conflict.
- */
+/** Versions of one object grow. Source: KEP-5504, comparable resource versions. */
 function newer(read: PodView, shown: PodView | undefined): PodView {
   return shown !== undefined && Number(shown.resourceVersion) > Number(read.resourceVersion) ? shown : read;
 }

@@ -116,7 +116,7 @@ async function deletePods(step: DeletePods, about: About): Promise<Performed<Obs
   const { count, replicas, what } = step;
   const pods = podsToDelete(step.pods, Math.min(count, WRITES_MAX), about.now());
   const shown = (pod: PodView) => about.watched?.()?.pods.find(({ uid }) => uid === pod.uid);
-  const act = (pod: PodView) => about.objects.delete(pod, shown);
+  const act = (pod: PodView) => about.objects.delete(pod, shown(pod));
   const end = await write(pods, act, { ...about, firstSize: AT_ONCE });
   const isScaledDown = replicas !== undefined && end.written === count;
   const event = { reason: 'Deleted', action: 'Delete', note: `scaled down to ${countOf(replicas ?? 0)}` };

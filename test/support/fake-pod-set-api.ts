@@ -23,7 +23,9 @@ const Patch = z.object({
   status: z.record(z.string(), z.unknown()).optional(),
 });
 const Body = z.object({ metadata: z.object({ name: z.string() }).loose() }).loose();
-const Deletion = z.object({ preconditions: z.object({ uid: z.string(), resourceVersion: z.string() }) });
+const Deletion = z.object({
+  preconditions: z.object({ uid: z.string(), resourceVersion: z.string().optional() }),
+});
 
 /** An API server with one PodSet, `default/web`, and Pods. It checks the preconditions that the real one checks. */
 export class FakePodSetApi {
