@@ -1,5 +1,5 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import { stalled, type Decision } from '../../src/contract/decision.ts';
+import { reasonOf, stalled, type Decision } from '../../src/contract/decision.ts';
 import { BUILD_FINALIZER } from '../../src/controllers/git-build/resource.ts';
 import { newsIn } from '../../src/watcher/news.ts';
 import type { Request } from '../support/explorer/api-server.ts';
@@ -209,7 +209,7 @@ const OF_CONTROLLERS: readonly Mistake[] = [
     NAME_TAKEN,
     { slowness: 0, budget: { freeName: 1 } },
     deciding((decision) =>
-      decision.do === 'wait' && decision.for.startsWith('the Job name') ? stalled(decision.for) : decision,
+      reasonOf(decision).startsWith('waiting for the Job name') ? stalled('the name is taken') : decision,
     ),
     'it waits for a name that is free',
   ],

@@ -61,7 +61,7 @@ export function activityOf<O, S extends Step, L extends Observe>(
     (client, context, { step, known }) => {
       const superseded = new AbortController().signal;
       // It is given nothing but what it has made itself.
-      const reconciler = broken(reconcilerFor(client) as AnyReconciler);
+      const reconciler = broken(reconcilerFor(client));
       // It is what a step of the same controller has left.
       return new StepRun(reconciler, { ...context, superseded }).perform(step, known as Known | undefined);
     };

@@ -75,7 +75,7 @@ class Operator implements System {
   readonly #sent: NonNullable<Broken['request']>;
 
   constructor(world: World, scenario: Scenario, broken: Broken) {
-    const { news = {}, run = {}, ignoresVersions = false, request = (asked) => asked } = broken;
+    const { news = {}, run = {}, ignoresVersions = false, request = asIs } = broken;
     checkNames(world, scenario);
     this.#world = world;
     this.#scenario = scenario;
@@ -491,6 +491,10 @@ class Operator implements System {
         this.#watching.note(state, state.isByOthers ? [key, object ?? null, true] : [key, object ?? null]),
     });
   }
+}
+
+function asIs(request: Request): Request {
+  return request;
 }
 
 /** A budget for something that there is not would explore nothing, and say that all is well. */
