@@ -248,9 +248,22 @@ function knownTrouble({ build: { status } }: Facts): string {
 
 /** A Pod that still runs, without its Job, could write to a node yet: the end is reported when all have ended. */
 function reportEnd(facts: ValidBuild, end: Report): BuildDecision {
-  return facts.pods.some(isUnfinishedBuild)
-    ? waitFor('the Pods of an earlier Job to end', RETIRING_MS)
-    : report(facts, end);
+  if (!facts.pods.some(isUnfinishedBuild)) return report(facts, end);
+  return recordRuns(facts, end) ?? waitFor('the Pods of an earlier Job to end', RETIRING_MS);
+}
+
+/** Before the wait: where a Pod ran, nobody knows once it is gone, which its Job may be, too, by then. */
+function recordRuns(facts: ValidBuild, { startTime }: Report): RuleDecision {
+  const artifacts = recorded(facts.build, facts.pods);
+  if (artifacts.length === (facts.build.status.artifacts ?? []).length) return undefined;
+  return report(facts, {
+    phase: 'Building',
+    reason: 'Building',
+    message: knownTrouble(facts),
+    artifacts,
+    ...(startTime !== undefined && { startTime }),
+    because: 'a Pod of it has run',
+  });
 }
 
 interface Success {

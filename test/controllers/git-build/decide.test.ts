@@ -83,6 +83,21 @@ describe('a Job of the spec', () => {
     });
   });
 
+  it('that has succeeded while a Pod of an earlier one still runs: where both ran is recorded before the wait', () => {
+    const pods = [
+      aPodView({ uid: 'p1', jobUid: 'earlier', node: 'node-1', phase: 'unfinished', started: true }),
+      aPodView({ uid: 'p2', node: 'node-2', phase: 'succeeded' }),
+    ];
+    const known = { ...BUILDING, artifacts: ON_NODE_1 };
+    const record = decide({ build: aBuildView(known), jobs: [], pods });
+    const artifacts = [...ON_NODE_1, { node: 'node-2', binary: 'helloworld' }];
+    expect(record).toMatchObject({ do: 'updateStatus', status: { phase: 'Building', artifacts } });
+    expect(decide({ build: aBuildView(updated(known, record)), jobs: [], pods })).toMatchObject({
+      do: 'wait',
+      for: 'the Pods of an earlier Job to end',
+    });
+  });
+
   it('that has gone before it succeeded is created again, under a status without a start', () => {
     const first = decide({ build: aBuildView(BUILDING) });
     expect(first).toMatchObject({
@@ -147,7 +162,8 @@ describe('a success', () => {
   it('is not reported while another Pod still runs, which could put the binary somewhere later', () => {
     const pods = [pod, aPodView({ uid: 'pod-2', jobUid: 'job-0' })];
     const over = [aJobView({ state: 'succeeded' })];
-    expect(decide({ build: aBuildView(BUILDING), pods, jobs: over })).toMatchObject({ do: 'wait' });
+    const build = aBuildView({ ...BUILDING, artifacts: ON_NODE_1 });
+    expect(decide({ build, pods, jobs: over })).toMatchObject({ do: 'wait' });
   });
 
   it('names every node where a Pod ran, also one that failed', () => {

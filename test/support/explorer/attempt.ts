@@ -40,6 +40,8 @@ export type Progress =
   | { readonly at: 'failure'; readonly error: unknown; readonly writes: number };
 
 /** A controller's own code, whatever its types. */
+export type AnyReconciler = Reconciler<unknown, Step>;
+
 export type StepActivity = (
   client: KubernetesClient,
   context: Omit<StepContext, 'superseded'>,
@@ -49,15 +51,20 @@ export type StepActivity = (
 /** Later than any step may go on. */
 const LATE_MS = 60_000;
 
+/** The steps of a controller: as they are, or with what is broken on purpose. */
+export type StepActivityWith = (broken: (its: AnyReconciler) => AnyReconciler) => StepActivity;
+
 export function activityOf<O, S extends Step, L extends Observe>(
   reconcilerFor: (client: KubernetesClient) => Reconciler<O, S, L>,
-): StepActivity {
-  return (client, context, { step, known }) => {
-    const superseded = new AbortController().signal;
-    const run = new StepRun(reconcilerFor(client), { ...context, superseded });
-    // It is what a step of the same controller has left.
-    return run.perform(step, known as Known<O> | undefined);
-  };
+): StepActivityWith {
+  return (broken) =>
+    (client, context, { step, known }) => {
+      const superseded = new AbortController().signal;
+      // It is given nothing but what it has made itself.
+      const reconciler = broken(reconcilerFor(client));
+      // It is what a step of the same controller has left.
+      return new StepRun(reconciler, { ...context, superseded }).perform(step, known as Known | undefined);
+    };
 }
 
 export class Attempts {

@@ -154,10 +154,11 @@ export class BuildCluster {
     return [{ what: `${key} writes again`, change: (cluster) => write(cluster, node, binary) }];
   }
 
-  #mayGo({ metadata }: KubernetesObject, { node, binary, phase }: PodView): boolean {
+  #mayGo({ metadata }: KubernetesObject, { node, binary, phase, buildUid }: PodView): boolean {
     if (metadata.annotations?.[LINGERS_ANNOTATION] === undefined) return true;
     const build = this.#build;
-    if (build === undefined) return true;
+    // What was deleted by force has nobody who records anything.
+    if (build?.metadata.uid !== buildUid) return true;
     if (phase !== 'unfinished' && isMarked(this.cluster, `read-${metadata.name}`)) return true;
     const { artifacts = [] } = build.status ?? {};
     return artifacts.some((each) => each.node === node && each.binary === binary);
@@ -284,7 +285,7 @@ function run(cluster: Cluster, job: Job, node: string | undefined): void {
   cluster.change(keyOf(JOBS, name), (before) => ({ ...before, status: { active: 1 } }));
   cluster.create(PODS, {
     metadata: {
-      name: `${name}-${uid}-${cluster.list(PODS).length}`,
+      name: freeNameIn(cluster, `${name}-${uid}`),
       namespace: 'shop',
       labels: { ...labels, [CONTROLLER_UID_LABEL]: uid },
       annotations: annotations ?? {},
@@ -294,6 +295,13 @@ function run(cluster: Cluster, job: Job, node: string | undefined): void {
   });
   const binary = annotations?.[BINARY_NAME_ANNOTATION];
   if (node !== undefined && binary !== undefined) write(cluster, node, binary);
+}
+
+function freeNameIn(cluster: Cluster, prefix: string): string {
+  for (let ordinal = 0; ; ordinal += 1) {
+    const name = `${prefix}-${ordinal}`;
+    if (cluster.get(keyOf(PODS, name)) === undefined) return name;
+  }
 }
 
 const RUNNING = { phase: 'Running', containerStatuses: [{ state: { running: {} } }] };

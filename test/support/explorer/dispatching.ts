@@ -124,6 +124,13 @@ export class Dispatching {
     return { ref: entry.ref, why: 'it is gone, or in its desired state' };
   }
 
+  /** Temporal has not answered: it is asked again. @param before the entry as it was then */
+  failed(state: State, { ref, run, touched }: Entry): void {
+    const entry = obtain(state, ref);
+    Object.assign(entry, { run, touched, reported: null, notNeeded: false });
+    enqueue(entry, 'later');
+  }
+
   /** A step has stood in the view for long. */
   standsStill(entry: Entry): void {
     entry.standing = false;

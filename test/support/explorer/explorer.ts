@@ -2,8 +2,8 @@
 export interface Transition {
   /** In words, for a trace. */
   readonly what: string;
-  /** It belongs to what goes on where nobody disturbs. */
-  readonly isCalm: boolean;
+  /** What disturbs, by its name; undefined: it belongs to what goes on where nobody does. */
+  readonly disturbance?: string | undefined;
   /** The state after it, as text. @throws Violation */
   apply(): Promise<string>;
 }
@@ -26,6 +26,8 @@ export interface Explored {
   readonly transitions: number;
   /** How many of them are an end. */
   readonly ends: number;
+  /** What has disturbed at least once. */
+  readonly disturbances: ReadonlySet<string>;
 }
 
 /** So that a mistake in a bound ends the test, and not the machine. */
@@ -53,6 +55,7 @@ class Exploration {
   readonly #statesMax: number;
   readonly #numbers = new Map<string, number>();
   readonly #visits: Visit[] = [];
+  readonly #disturbances = new Set<string>();
   #transitions = 0;
   #ends = 0;
 
@@ -67,7 +70,12 @@ class Exploration {
     // A Map is iterated in the order of insertion, and what is inserted meanwhile is visited, too.
     for (const [state, number] of this.#numbers) await this.#expand(state, number);
     this.#findCycle();
-    return { states: this.#visits.length, transitions: this.#transitions, ends: this.#ends };
+    return {
+      states: this.#visits.length,
+      transitions: this.#transitions,
+      ends: this.#ends,
+      disturbances: this.#disturbances,
+    };
   }
 
   async #expand(state: string, number: number): Promise<void> {
@@ -75,7 +83,8 @@ class Exploration {
     for (const transition of await this.#system.next(state)) {
       this.#transitions += 1;
       const next = await this.#after(number, transition);
-      if (transition.isCalm) calm.push(next);
+      if (transition.disturbance === undefined) calm.push(next);
+      else this.#disturbances.add(transition.disturbance);
     }
     const visit = this.#visits[number];
     if (visit !== undefined) visit.calm = calm;

@@ -140,6 +140,7 @@ function recreations(cluster: Cluster): Move[] {
       what: 'the build is deleted by force, and another one gets its name',
       change: (it) => {
         it.remove(BUILD);
+        mark(it, 'forced');
         it.create(BUILDS, { metadata: { name: 'sample', namespace: 'shop', finalizers: [] }, spec: SPEC });
       },
     },
@@ -186,10 +187,9 @@ function isAboutTime({ for: what }: Wait, cluster: Cluster): boolean {
 
 // What is to be --------------------------------------------------------------------------------------------
 
-function violation(request: Request, cluster: Cluster): string | undefined {
-  const { method, path, body } = request;
+function violation({ method, path, body }: Request, cluster: Cluster): string | undefined {
   const it = new BuildCluster(cluster);
-  const build = cluster.get(BUILD);
+  const build = cluster.get<Build>(BUILD);
   if (method === 'DELETE') {
     const job = cluster.get(keyOf(JOBS, path.slice(path.lastIndexOf('/') + 1)));
     return job !== undefined && job.metadata.labels?.[BUILD_UID_LABEL] === undefined
@@ -198,51 +198,56 @@ function violation(request: Request, cluster: Cluster): string | undefined {
   }
   if (method === 'POST') return violationOfCreate(body as Job, it, build);
   const { finalizers } = (body as Partial<KubernetesObject>).metadata ?? {};
-  if (finalizers === undefined || build === undefined || !isMetBy(request, build)) return undefined;
+  if (finalizers === undefined || build === undefined) return undefined;
   if (finalizers.includes(BUILD_FINALIZER))
     return isDeleted(build) ? 'a finalizer is added to a build that is being deleted' : undefined;
-  if (isTerminating(cluster) || build.metadata.annotations?.[SKIP_CLEANUP_ANNOTATION] === 'true')
-    return undefined;
+  const isSkipped = build.metadata.annotations?.[SKIP_CLEANUP_ANNOTATION] === 'true';
+  if (isTerminating(cluster) || isSkipped || isMarked(cluster, 'forced')) return undefined;
   return it.remains().map((what) => `the finalizer goes, and ${what}`)[0];
 }
 
-function violationOfCreate({ metadata }: Job, it: BuildCluster, build: KubernetesObject | undefined) {
-  if (it.cluster.get(keyOf(JOBS, metadata.name)) !== undefined || refusalIn(it.cluster) !== undefined)
-    return undefined;
+function violationOfCreate({ metadata }: Job, it: BuildCluster, build: Build | undefined) {
   const isBuild = metadata.labels?.[PURPOSE_LABEL] === 'build';
+  if (isBuild && isBuilt(build)) return 'a Job is created for a spec that is built';
   const isHeld = build?.metadata.finalizers?.includes(BUILD_FINALIZER) === true;
   // One that was deleted by force takes nothing with it; the garbage collector deletes what is created for it.
-  const isOfAnother = build !== undefined && build.metadata.uid !== metadata.labels?.[BUILD_UID_LABEL];
+  const isOfAnother =
+    isMarked(it.cluster, 'forced') && build?.metadata.uid !== metadata.labels?.[BUILD_UID_LABEL];
   if (isBuild && !isHeld && !isOfAnother) return 'a Job is created for a build that has no finalizer';
   const [running] = it.running();
   return running === undefined ? undefined : `Job ${metadata.name} is created, and ${running} runs`;
 }
 
-function isMetBy({ body }: Request, { metadata }: KubernetesObject): boolean {
-  return (body as Partial<KubernetesObject>).metadata?.resourceVersion === metadata.resourceVersion;
+function isBuilt(build: Build | undefined): boolean {
+  const { phase, observedGeneration } = build?.status ?? {};
+  return phase === 'Succeeded' && observedGeneration === build?.metadata.generation;
 }
 
 function shortcomings(cluster: Cluster): readonly string[] {
   const it = new BuildCluster(cluster);
   const build = cluster.get<Build>(BUILD);
-  const isSkipped = isTerminating(cluster) || isMarked(cluster, 'skipped');
+  // Where somebody has taken the finalizer away, nobody cleans up.
+  const isSkipped = isTerminating(cluster) || isMarked(cluster, 'skipped') || isMarked(cluster, 'forced');
   if (build === undefined) return isSkipped ? [] : it.remains();
   const { phase, observedGeneration, artifacts = [], conditions = [] } = build.status ?? {};
   const isStalled = conditions.some(({ type, status }) => type === 'Stalled' && status === 'True');
-  const binary = build.spec?.binaryName ?? '';
+  const { binaryName: binary = '', jobName = '' } = build.spec ?? {};
+  const isNameTaken = conditions.some(({ reason }) => reason === 'JobNameTaken');
   const known = artifacts.map((each) => `${each.node}/${each.binary}`);
   const files = it.files();
-  const isBuilt = phase === 'Succeeded' && !isStalled;
+  const isDone = phase === 'Succeeded' && !isStalled;
   return wrongIn({
     [`it is being deleted, and stays: ${String(phase)}`]: isDeleted(build) && !isStalled,
     [`it is ${String(phase)} in the end`]: phase !== 'Succeeded' && phase !== 'Failed' && !isStalled,
+    'it waits for a name that is free':
+      isNameTaken && !isDeleted(build) && cluster.get(keyOf(JOBS, jobName)) === undefined,
     'its status is of another generation':
       observedGeneration !== build.metadata.generation && !isDeleted(build),
     [`${files.join()} is there, and the status knows ${known.join()}`]: files.some(
       (file) => !known.includes(file),
     ),
     [`${files.join()} is there, and ${binary} was built`]:
-      isBuilt && files.some((file) => !file.endsWith(`/${binary}`)),
+      isDone && files.some((file) => !file.endsWith(`/${binary}`)),
     [`${it.running().join()} still runs`]: it.running().length > 0,
   });
 }

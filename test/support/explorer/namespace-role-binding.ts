@@ -15,7 +15,7 @@ import {
   type RoleBinding,
   type RoleBindingOptions,
 } from '../../../src/controllers/namespace-role-binding/decide.ts';
-import { refusal, type Request } from './api-server.ts';
+import { refusal } from './api-server.ts';
 import { activityOf } from './attempt.ts';
 import { keyOf, type Cluster, type Created } from './cluster.ts';
 import { wrongIn, type Move, type World } from './world.ts';
@@ -65,10 +65,10 @@ export const ROLE_BINDING_WORLD: World = {
     const key = cluster.get(BINDING) === undefined ? TEAM : BINDING;
     return [{ what: `${key} is gone`, change: (it) => it.remove(key) }];
   },
-  violation: (request, cluster) => {
+  violation: (_, cluster) => {
     const binding = cluster.get<RoleBinding>(BINDING);
     const isForeign = binding !== undefined && bindingState(binding, 'shop', OPTIONS) === 'foreign';
-    return isForeign && meets(request, binding) ? 'the role binding of somebody else is written' : undefined;
+    return isForeign ? 'the role binding of somebody else is written' : undefined;
   },
   shortcomings: (cluster) => {
     const namespace = cluster.get(TEAM);
@@ -137,11 +137,4 @@ function refusalIn(cluster: Cluster) {
   if (!isTerminating(cluster)) return undefined;
   const causes = [{ reason: 'NamespaceTerminating' }];
   return refusal(403, { reason: 'Forbidden', details: { name: 'shop', causes } });
-}
-
-/** Whether the server would do what it is asked for, on this object. */
-function meets({ method, body }: Request, { metadata }: KubernetesObject): boolean {
-  if (method === 'POST') return false;
-  const text = JSON.stringify(body);
-  return text.includes(`"${metadata.resourceVersion}"`);
 }

@@ -2,9 +2,10 @@ import { isRest, type Next, type Wait } from '../../../src/contract/decision.ts'
 import { Attempts, isWrite, receivedBy, type Attempt, type Received } from './attempt.ts';
 import { ApiServer, type Request } from './api-server.ts';
 import { Cluster } from './cluster.ts';
-import { Dispatching, NEWS, type NewsRule, type RunRequest } from './dispatching.ts';
+import { decidingAs, reconcilingAs, type Broken } from './broken.ts';
+import { Dispatching, NEWS, type RunRequest } from './dispatching.ts';
 import { Violation, type System, type Transition } from './explorer.ts';
-import { Running, RUN_RULES, type RunRules } from './running.ts';
+import { Running, RUN_RULES } from './running.ts';
 import { stateOf, textOf, type Component, type Entry, type Run, type State } from './state.ts';
 import { freshUid, valueOf } from './values.ts';
 import { listedInstead, Watching, type Delivery } from './watch.ts';
@@ -26,6 +27,8 @@ export const FAULTS = [
   'late',
   /** A signal comes twice, or from another watcher. */
   'duplicate',
+  /** Temporal does not answer a start or a signal: it was made, or it was lost. */
+  'outage',
   /** A watch breaks: what has happened meanwhile is shown at once. */
   'relist',
   /** What waits for a moment to pass comes before what usually is faster, such as the watch. */
@@ -55,14 +58,6 @@ export interface Scenario {
   readonly slowness?: number;
 }
 
-/** What is broken on purpose. */
-export interface Broken {
-  readonly news?: Partial<NewsRule>;
-  readonly run?: Partial<RunRules>;
-  /** Writes do not carry what they were decided from. */
-  readonly ignoresVersions?: boolean;
-}
-
 /** An operator with one controller in a small cluster: all that may happen to it. */
 export function operatorIn(world: World, scenario: Scenario, broken: Broken = {}): System {
   return new Operator(world, scenario, broken);
@@ -77,15 +72,19 @@ class Operator implements System {
   readonly #running: Running;
   readonly #attempts: Attempts;
   readonly #isOne: boolean;
+  readonly #sent: NonNullable<Broken['request']>;
 
-  constructor(world: World, scenario: Scenario, { news = {}, run = {}, ignoresVersions = false }: Broken) {
+  constructor(world: World, scenario: Scenario, broken: Broken) {
+    const { news = {}, run = {}, ignoresVersions = false, request = asIs } = broken;
+    checkNames(world, scenario);
     this.#world = world;
     this.#scenario = scenario;
     this.#isOne = scenario.processes !== 'two';
     this.#server = new ApiServer(world.types, { ignoresVersions });
-    this.#watching = new Watching(world.controller, scenario.delivery ?? 'one by one');
+    this.#sent = request;
+    this.#watching = new Watching(decidingAs(broken, world.controller), scenario.delivery ?? 'one by one');
     this.#dispatching = new Dispatching(this.#watching, { ...NEWS, ...news });
-    this.#attempts = new Attempts(world.activity);
+    this.#attempts = new Attempts(world.activity((its) => reconcilingAs(broken, its)));
     this.#running = new Running(this.#attempts, { ...RUN_RULES, ...run }, (state, ref) => {
       if (this.#isOne) this.#dispatching.runEnded(state, ref);
     });
@@ -120,7 +119,11 @@ class Operator implements System {
   async next(text: string): Promise<readonly Transition[]> {
     const state = stateOf(text);
     const prompt = await this.#prompt(state);
-    const steps = [...this.#goingOn(state, prompt), ...this.#others(state), ...(await this.#faults(state))];
+    const steps = [
+      ...this.#goingOn(state, prompt),
+      ...this.#others(state),
+      ...(await this.#faults(state, prompt)),
+    ];
     return steps
       .filter(({ fault: name }) => name === undefined || (state.budget[name] ?? 0) > 0)
       .map((each) => transitionOf(text, each));
@@ -201,26 +204,28 @@ class Operator implements System {
     run.attempt = { ...run.attempt, ...receivedBy(run.attempt, { answer, ...how }) };
   }
 
-  #serve(state: State, request: Request) {
+  #serve(state: State, asked: Request) {
     const cluster = this.#clusterOf(state);
-    if (isWrite(request)) this.#check(request, cluster, state.isUndisturbed);
+    const request = this.#sent(asked, cluster);
+    const violation = isWrite(request) ? this.#violation(request, cluster, state.isUndisturbed) : undefined;
     const before = cluster.get(this.#server.keyOf(request));
     const answer = this.#server.answer(cluster, request);
     const after = cluster.get(this.#server.keyOf(request));
+    // What the server refuses does no harm: that is what writes carry versions for.
+    if (violation !== undefined && 'body' in answer) throw new Violation(violation);
     if (request.method === 'PATCH' && 'body' in answer && before === after && before !== undefined)
       throw new Violation(`${wordsOf(request)} changes nothing`);
     return answer;
   }
 
-  /** Writes carry what they were decided from, and keep to what this world allows. */
-  #check(request: Request, cluster: Cluster, isUndisturbed: boolean): void {
+  /** Writes carry what they were decided from. @returns what this world does not allow, should it be done */
+  #violation(request: Request, cluster: Cluster, isUndisturbed: boolean): string | undefined {
     const { metadata, preconditions } = request.body as Body;
     const isConditional =
       request.method === 'POST' ||
       (request.method === 'DELETE' ? preconditions?.uid : metadata?.resourceVersion) !== undefined;
     if (!isConditional) throw new Violation(`${wordsOf(request)} carries nothing that it was decided from`);
-    const violation = this.#world.violation?.(request, cluster, isUndisturbed);
-    if (violation !== undefined) throw new Violation(violation);
+    return this.#world.violation?.(request, cluster, isUndisturbed);
   }
 
   async #ghostsRequest({ ref, attempt }: { ref: Run['ref']; attempt: Attempt }): Promise<Step[]> {
@@ -364,7 +369,7 @@ class Operator implements System {
     });
   }
 
-  async #faults(state: State): Promise<Step[]> {
+  async #faults(state: State, prompt: readonly Step[]): Promise<Step[]> {
     const { budget } = state;
     const isAllowed = (fault: Fault) => (budget[fault] ?? 0) > 0;
     const steps: Step[] = [];
@@ -375,8 +380,30 @@ class Operator implements System {
         if (events.length > 1) steps.push(this.#relist(name));
       }
     }
+    if (isAllowed('outage')) {
+      for (const [uid, { queued }] of Object.entries(state.entries)) {
+        if (queued === 'now' || (queued === 'later' && prompt.length === 0))
+          steps.push(...this.#outages(uid));
+      }
+    }
     for (const run of Object.values(state.runs)) steps.push(...(await this.#faultsOf(run, isAllowed)));
     return steps;
+  }
+
+  #outages(uid: string): Step[] {
+    const unanswered = async (state: State, isMade: boolean) => {
+      const before = structuredClone(state.entries[uid]);
+      const request = this.#dispatching.dispatch(state, uid);
+      if (before === undefined || request === undefined) return;
+      this.#dispatching.failed(state, before);
+      if (isMade) await this.#request(state, request);
+    };
+    return [
+      fault('outage', 'the watcher starts or signals the run: it is lost', (it) => unanswered(it, false)),
+      fault('outage', 'the watcher starts or signals the run: its answer is lost', (it) =>
+        unanswered(it, true),
+      ),
+    ];
   }
 
   #relist(name: string): Step {
@@ -466,6 +493,17 @@ class Operator implements System {
   }
 }
 
+function asIs(request: Request): Request {
+  return request;
+}
+
+/** A budget for something that there is not would explore nothing, and say that all is well. */
+function checkNames({ others }: World, { budget = {} }: Scenario): void {
+  const names: readonly string[] = [...FAULTS, ...Object.keys(others)];
+  const unknown = Object.keys(budget).filter((name) => !names.includes(name));
+  if (unknown.length > 0) throw new Error(`nothing here is called ${unknown.join(', ')}`);
+}
+
 /** A transition before it is known what state it is made in. */
 interface Step {
   readonly what: string;
@@ -514,7 +552,7 @@ function disturbing(name: string, calm: Step): Step {
 function transitionOf(text: string, { what, fault: name, apply }: Step): Transition {
   return {
     what: name === undefined ? what : `${what}  (${name})`,
-    isCalm: name === undefined,
+    disturbance: name,
     apply: async () => {
       const state = stateOf(text);
       if (name !== undefined) state.budget[name] = (state.budget[name] ?? 0) - 1;

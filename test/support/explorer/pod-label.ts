@@ -49,15 +49,20 @@ export const POD_LABEL_WORLD: World = {
     const isGoing = cluster.get(POD)?.metadata.deletionTimestamp !== undefined;
     return isGoing ? [{ what: 'the Pod is gone', change: (it) => it.remove(POD) }] : [];
   },
+  violation: ({ body }, cluster) => {
+    const pod = cluster.get(POD);
+    const { labels = {} } = (body as Partial<KubernetesObject>).metadata ?? {};
+    if (pod === undefined || isAsked(pod) === (labels[POD_NAME_LABEL] === 'web')) return undefined;
+    return 'a label is written that the annotation does not ask for';
+  },
   shortcomings: (cluster) => {
     const pod = cluster.get(POD);
     if (pod === undefined || isFinished(pod)) return [];
-    const { annotations = {}, labels = {} } = pod.metadata;
-    const isAsked = annotations[POD_NAME_ANNOTATION] === 'true';
+    const { labels = {} } = pod.metadata;
     const isLabelled = labels[POD_NAME_LABEL] === 'web';
     return wrongIn({
-      'the label is missing': isAsked && !isLabelled,
-      'the label is still there': !isAsked && isLabelled,
+      'the label is missing': isAsked(pod) && !isLabelled,
+      'the label is still there': !isAsked(pod) && isLabelled,
     });
   },
 };
@@ -78,6 +83,10 @@ function ifThere(moves: (pod: KubernetesObject) => readonly Move[]): (cluster: C
 
 function edit(what: string, metadata: Partial<ObjectMeta>): Move {
   return { what, change: (cluster) => cluster.changeMetadata(POD, () => metadata) };
+}
+
+function isAsked({ metadata: { annotations = {} } }: KubernetesObject): boolean {
+  return annotations[POD_NAME_ANNOTATION] === 'true';
 }
 
 function isFinished({ status }: KubernetesObject): boolean {

@@ -1,4 +1,4 @@
-import { isRest, type Next, type Observe, type Wait } from '../../../src/contract/decision.ts';
+import { isRest, stalled, type Next, type Observe, type Wait } from '../../../src/contract/decision.ts';
 import type { ResourceRef } from '../../../src/contract/resource.ts';
 import { ApiError } from '../../../src/kubernetes/errors.ts';
 import type { StepEnd } from '../../../activities/reconcile.ts';
@@ -17,11 +17,13 @@ const LOOK_AGAIN: Datum = datumOf({ do: 'observe', because: 'the resource change
 export interface RunRules {
   /** A signal that came meanwhile calls for another look. */
   readonly looksAgain: boolean;
-  /** A step whose worker was killed is called again. */
+  /** A step whose worker was killed is called again; else its run waits for what it would have done. */
   readonly repeatsAfterCrash: boolean;
+  /** What was known before a rest does not count after it. */
+  readonly forgetsAtRest: boolean;
 }
 
-export const RUN_RULES: RunRules = { looksAgain: true, repeatsAfterCrash: true };
+export const RUN_RULES: RunRules = { looksAgain: true, repeatsAfterCrash: true, forgetsAtRest: true };
 
 /** What Temporal and its worker do with the runs: `workflows/reconcile.ts` and `activities/memory.ts`. */
 export class Running {
@@ -162,7 +164,7 @@ export class Running {
     const { end, writes } = progress;
     if (writes > 0 && end.did.length === 0) throw new Violation(`${attempt.step} does not say what it did`);
     run.attempt = null;
-    keep(run, attempt, end);
+    this.#keep(run, attempt, end);
     if (end.next.do === 'converged') this.#onConverged(state, run.ref);
     noteRefusal(run, attempt.step, end);
     const looksAgain = run.unseen && this.#rules.looksAgain;
@@ -215,8 +217,19 @@ export class Running {
     const run = state.runs[ghost.ref.uid];
     const { end } = progress;
     // A run that has gone on since may know more, which is lost then.
-    if (run !== undefined) keep(run, ghost, end);
+    if (run !== undefined) this.#keep(run, ghost, end);
     if (end.next.do === 'converged') this.#onConverged(state, ghost.ref);
+  }
+
+  /** `Memory.keep` and `Memory.rest`. */
+  #keep(run: Run, { isCurrent }: { readonly isCurrent: boolean }, { known, next }: StepEnd<unknown>): void {
+    if (isRest(next) && this.#rules.forgetsAtRest) {
+      run.left = null;
+      run.isRemembered = false;
+    } else if (known !== undefined) {
+      run.left = isCurrent ? datumOf(known) : null;
+      run.isRemembered = true;
+    }
   }
 
   /** The worker is killed, and another one goes on. */
@@ -228,7 +241,7 @@ export class Running {
       run.isRemembered = false;
       if (!this.#rules.repeatsAfterCrash) {
         run.attempt = null;
-        run.next = datumOf({ do: 'converged', because: 'what the killed worker did is taken for done' });
+        run.next = datumOf(stalled('nobody calls the step again'));
       } else if (run.task === null) {
         if (run.attempt !== null) run.attempt = { ...run.attempt, known: null, answers: [] };
       } else {
@@ -259,21 +272,6 @@ function deliverSignal(state: State, run: Run): void {
   run.attempt = null;
   run.refused = null;
   run.next = LOOK_AGAIN;
-}
-
-/** `Memory.keep` and `Memory.rest`. */
-function keep(
-  run: Run,
-  { isCurrent }: { readonly isCurrent: boolean },
-  { known, next }: StepEnd<unknown>,
-): void {
-  if (isRest(next)) {
-    run.left = null;
-    run.isRemembered = false;
-  } else if (known !== undefined) {
-    run.left = isCurrent ? datumOf(known) : null;
-    run.isRemembered = true;
-  }
 }
 
 function noteRefusal(run: Run, step: string, { did, refusal }: StepEnd<unknown>): void {

@@ -1,7 +1,7 @@
 import type { Controller, ResourceType } from '../../../src/contract/controller.ts';
 import type { Wait } from '../../../src/contract/decision.ts';
 import type { Request, ServedType } from './api-server.ts';
-import type { StepActivity } from './attempt.ts';
+import type { StepActivityWith } from './attempt.ts';
 import type { Cluster, Created } from './cluster.ts';
 
 /** Something that may happen in a cluster: it changes the cluster that it is given. */
@@ -17,7 +17,7 @@ export interface Move {
  */
 export interface World {
   readonly controller: Controller;
-  readonly activity: StepActivity;
+  readonly activity: StepActivityWith;
   /** All that is read or written. */
   readonly types: readonly ServedType[];
   readonly objects: readonly (readonly [type: ResourceType, object: Created])[];
@@ -28,7 +28,7 @@ export interface World {
   /** Whether that wait ends because its time is over, and not because something changes. */
   isAboutTime?(wait: Wait, cluster: Cluster): boolean;
   /**
-   * What a write may not do; undefined: it is allowed.
+   * What a write may not do, should the server accept it; undefined: it is allowed.
    *
    * @param isUndisturbed nobody else has changed anything since a run began with all of it known
    */

@@ -1,0 +1,74 @@
+import { jest } from '@jest/globals';
+import { buildWorld } from '../support/explorer/git-build.ts';
+import { but, exploreAll, FAULTS, NOTHING, pairs, twoOf } from '../support/explorer/table.ts';
+
+jest.setTimeout(60_000);
+
+const ONE_NODE = buildWorld();
+/** What people do to a build, and what becomes of its Jobs. */
+const FEW_WRITES = ['remove', 'skip', 'terminate', 'fail'];
+const WRITES = [...FEW_WRITES, 'failPod', 'strip', 'deleteJob'];
+
+/** The build controller with the watcher, its signals and its runs. */
+exploreAll({
+  'a build, where something lags': {
+    world: ONE_NODE,
+    slowness: 1,
+    after: [NOTHING, 'skip', 'terminate', 'fail', 'failPod', 'strip', ...FAULTS, 'relist', 'lag', 'timer'],
+  },
+  'a build': {
+    world: ONE_NODE,
+    slowness: 0,
+    after: [
+      ...[...WRITES, 'recreate'],
+      ...pairs(WRITES, but(FAULTS, 'late', 'forget')),
+      ...pairs(['remove'], WRITES),
+      ...twoOf(but(WRITES, 'remove', 'strip')),
+      'remove + failCleanup',
+      'recreate + crash',
+    ],
+  },
+  'a build on one of two nodes': {
+    world: buildWorld({ nodes: ['n1', 'n2'] }),
+    slowness: 0,
+    after: [
+      NOTHING,
+      ...WRITES,
+      'loseNode',
+      'remove + loseNode',
+      'failPod + deleteJob',
+      'deleteJob + deleteJob',
+    ],
+  },
+  'a build that becomes another': {
+    world: buildWorld({ specs: ['y'] }),
+    slowness: 0,
+    after: ['change', ...pairs(['change'], FAULTS), ...pairs(['change'], FEW_WRITES)],
+  },
+  'a build whose Job gets another name': {
+    world: buildWorld({ specs: ['renamed'] }),
+    slowness: 0,
+    // A create that was given up may be made after all when the spec has changed: both Jobs run until the older is deleted.
+    after: ['change', ...pairs(['change'], but(FAULTS, 'abandon'))],
+  },
+  'a build that becomes invalid, and valid again': {
+    world: buildWorld({ specs: ['x', 'invalid'] }),
+    slowness: 0,
+    after: ['change', 'change + change', ...pairs(['change'], FAULTS)],
+  },
+  'a build whose Job’s name is taken, where something lags': {
+    world: buildWorld({ foreignJobs: ['job'] }),
+    slowness: 1,
+    after: [NOTHING, 'freeName', 'remove', 'skip', 'terminate', ...FAULTS],
+  },
+  'a build whose Job’s name is taken': {
+    world: buildWorld({ foreignJobs: ['job'] }),
+    slowness: 0,
+    after: [...pairs(['freeName', 'remove'], FAULTS), 'freeName + remove'],
+  },
+  'a build whose cleanup’s name is taken': {
+    world: buildWorld({ foreignJobs: ['job-delete'] }),
+    slowness: 0,
+    after: ['remove + freeName', 'remove + timer', 'skip + remove'],
+  },
+});
