@@ -4,7 +4,7 @@ import { POD_LABEL_WORLD } from '../support/explorer/pod-label.ts';
 import { podSetWorld } from '../support/explorer/pod-set.ts';
 import { but, exploreAll, FAULTS, NOTHING, pairs, twoOf } from '../support/explorer/table.ts';
 
-jest.setTimeout(60_000);
+jest.setTimeout(300_000);
 
 const TO_PODS = ['annotate', 'label', 'finish', 'remove'];
 const TO_BINDINGS = ['select', 'edit', 'create', 'remove', 'end'];

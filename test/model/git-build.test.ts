@@ -2,7 +2,7 @@ import { jest } from '@jest/globals';
 import { buildWorld } from '../support/explorer/git-build.ts';
 import { but, exploreAll, FAULTS, NOTHING, pairs, twoOf } from '../support/explorer/table.ts';
 
-jest.setTimeout(60_000);
+jest.setTimeout(300_000);
 
 const ONE_NODE = buildWorld();
 /** What people do to a build, and what becomes of its Jobs. */

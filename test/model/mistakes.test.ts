@@ -13,7 +13,7 @@ import { POD_LABEL_WORLD } from '../support/explorer/pod-label.ts';
 import { podSetWorld } from '../support/explorer/pod-set.ts';
 import type { World } from '../support/explorer/world.ts';
 
-jest.setTimeout(60_000);
+jest.setTimeout(300_000);
 
 /** More than it takes to find each of these. */
 const STATES_MAX = 10_000;
