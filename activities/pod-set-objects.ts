@@ -23,11 +23,17 @@ import { resourcePath } from '../src/kubernetes/paths.ts';
 /** How many Pods of others may have the names that new ones should get, one after the other. */
 const TAKEN_NAMES_MAX = 20;
 const PAGE = 500;
+const READ_ONE_BY_ONE_MAX = 16;
 
 /** A Pod as a write has left it, and whether it was this write that did. */
 export interface Written {
   readonly pod: PodView;
   readonly isDone: boolean;
+}
+
+interface Listing {
+  readonly labelSelector?: string;
+  readonly isWanted?: (pod: KubernetesObject) => boolean;
 }
 
 /** The API calls about one PodSet and its Pods. Each throws ApiError. */
@@ -58,22 +64,38 @@ export class PodSetObjects {
   }
 
   /** All Pods with the PodSet's labels, whoever controls them. */
-  async listPods(): Promise<readonly PodView[]> {
+  listPods(): Promise<readonly PodView[]> {
+    return this.#list({ labelSelector: selectorFor(this.#ref.name) });
+  }
+
+  /** Those that exist, whatever their labels. Many are looked for in a list of the namespace: one call for 500 Pods. */
+  async readPods(names: readonly string[]): Promise<readonly PodView[]> {
+    if (names.length > READ_ONE_BY_ONE_MAX) {
+      const wanted = new Set(names);
+      return this.#list({ isWanted: ({ metadata }) => wanted.has(metadata.name) });
+    }
+    const pods = await Promise.all(names.map((name) => this.#read(name)));
+    return pods.filter((pod) => pod !== undefined);
+  }
+
+  /** Default: all Pods of the namespace. */
+  async #list({ labelSelector, isWanted = () => true }: Listing): Promise<readonly PodView[]> {
     const pods: PodView[] = [];
     const path = resourcePath(PODS, { namespace: this.#ref.namespace });
     let next: string | undefined;
     do {
-      const query = { labelSelector: selectorFor(this.#ref.name), limit: PAGE, continue: next };
+      const query = { labelSelector, limit: PAGE, continue: next };
       // Without a resourceVersion: what was written before is in it, which a cache does not promise.
       const page = await this.#client.request<KubernetesList>({ method: 'GET', path, query });
-      for (const item of page.items ?? []) pods.push(this.#view(item));
+      const items = (page.items ?? []).filter(isWanted);
+      pods.push(...items.map((item) => this.#view(item)));
       next = page.metadata.continue === '' ? undefined : page.metadata.continue;
     } while (next !== undefined);
     return pods;
   }
 
   /** Undefined where there is none of that name. */
-  async readPod(name: string): Promise<PodView | undefined> {
+  async #read(name: string): Promise<PodView | undefined> {
     const path = this.#pathOf(name);
     const pod = await found(this.#client.request<KubernetesObject>({ method: 'GET', path }));
     return pod && this.#view(pod);
@@ -94,7 +116,7 @@ export class PodSetObjects {
       } catch (error) {
         if (!isOf(error, 'already-exists') || taken >= TAKEN_NAMES_MAX) throw error;
       }
-      const pod = await this.readPod(name);
+      const pod = await this.#read(name);
       if (pod?.controllerUid === this.#ref.uid) return { pod, isDone: false };
     }
   }

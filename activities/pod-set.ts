@@ -40,11 +40,7 @@ export function podSetReconciler(client: KubernetesClient): Reconciler<Observati
   }
 
   async function look({ names }: Look, before: Observation, { ref }: StepContext): Promise<Observation> {
-    const objects = new PodSetObjects(client, ref);
-    const how = { firstSize: AT_ONCE, isTimeUp: () => false };
-    const { done, failure } = await inBatches(names, (name) => objects.readPod(name), how);
-    if (failure !== undefined) throw failure.error;
-    const found = done.filter((pod) => pod !== undefined);
+    const found = await new PodSetObjects(client, ref).readPods(names);
     return { ...withChanged(before, found), lookedFor: [...before.lookedFor, ...names] };
   }
 

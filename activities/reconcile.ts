@@ -21,6 +21,7 @@ import { atTheEdge } from './edge.ts';
 import { regardingNamespace, type Recorder, type Regarding } from './events.ts';
 import type { Execution, Known, Memory } from './memory.ts';
 import { Superseding } from './superseding.ts';
+import { Undelivered } from './undelivered.ts';
 
 /** How often a step observes again at once after a conflict; then Temporal's backoff takes over. */
 const CONFLICTS_MAX = 4;
@@ -106,12 +107,14 @@ export function stepActivities<O, S extends Step, L extends Observe>(
 ): StepActivities {
   const regarding = kindOf(reconciler.controller.primary.type);
   const superseding = new Superseding();
+  const undelivered = new Undelivered();
   const activity = (name: string): StepActivity => {
-    return ({ ref, changes, refusal }) =>
-      atTheEdge({ log, recorder, regarding }, ref, (runLog) =>
+    return async ({ ref, changes, results, refusal }) => {
+      const { workflowId = '', runId = ref.uid } = activityInfo().workflowExecution ?? {};
+      const execution: Execution = { workflowId, runId, changes };
+      const withUndelivered = undelivered.begin(runId, results);
+      const result = await atTheEdge({ log, recorder, regarding }, ref, (runLog) =>
         superseding.run(ref.uid, async (superseded) => {
-          const { workflowId = '', runId = ref.uid } = activityInfo().workflowExecution ?? {};
-          const execution: Execution = { workflowId, runId, changes };
           const watched = () => viewOf?.(ref) as O | undefined;
           const run = new StepRun(reconciler, { ref, now: Date.now, superseded, refusal, watched });
           const end = await run.perform(name, memory.take(execution) as Known<O> | undefined);
@@ -123,6 +126,8 @@ export function stepActivities<O, S extends Step, L extends Observe>(
           return { did: end.did, next: end.next, ...(end.refusal && { refusal: end.refusal }) };
         }),
       );
+      return { ...result, did: withUndelivered(result.did) };
+    };
   };
   const names = ['observe', ...reconciler.controller.steps];
   return Object.fromEntries(names.map((name) => [name, activity(name)]));

@@ -108,6 +108,8 @@ class Reconcile {
   #refused: { readonly step: string; readonly refusal: Refusal } | undefined;
   /** How many signals had come when the last step began: it has seen all of them up to here. */
   #seen = 0;
+  /** How many results of steps have come. */
+  #results = 0;
 
   constructor(run: RunInput, steps: Steps) {
     this.#run = run;
@@ -149,6 +151,7 @@ class Reconcile {
   }
 
   #note({ do: step }: Step | Observe, { did, refusal }: StepResult): void {
+    this.#results += 1;
     this.#did = addedUp([...this.#did, ...did]);
     if (refusal !== undefined) this.#refused = { step, refusal };
     else if (this.#refused?.step === step && did.length > 0) this.#refused = undefined;
@@ -207,7 +210,7 @@ class Reconcile {
 
   #input(): StepInput {
     const refusal = this.#refused?.refusal;
-    return { ref: this.#run.ref, changes: this.#seen, ...(refusal && { refusal }) };
+    return { ref: this.#run.ref, changes: this.#seen, results: this.#results, ...(refusal && { refusal }) };
   }
 
   #optionsOf({ do: name }: Step | Observe): StepOptions {

@@ -25,6 +25,8 @@ export interface StepInput {
    * is the same.
    */
   readonly changes: number;
+  /** How many results of steps the run had got by then: what was done since is yet to be reported to it. */
+  readonly results: number;
   /** Of the step that was refused last, until it succeeds: a process that takes over would not know of it. */
   readonly refusal?: Refusal;
 }

@@ -49,8 +49,8 @@ afterEach(async () => {
 
 /** Another process, as it were. */
 function aRecorder(settings: Partial<RecorderSettings> = {}): EventRecorder {
-  const impatient = { firstWaitMs: 1, closeWithinMs: 50, now: () => nowMs };
-  return eventRecorder(client, log, { ...impatient, ...settings });
+  const usual = { firstWaitMs: 1, closeWithinMs: MINUTE_MS, now: () => nowMs };
+  return eventRecorder(client, log, { ...usual, ...settings });
 }
 
 const record = (event: Partial<Event> = {}, ref = REF) =>
@@ -308,13 +308,14 @@ describe('a recorder that is closed', () => {
 
   it('is closed even where the server never answers, and says how many Events are lost', async () => {
     server.handle(neverAnswer);
+    recorder = aRecorder({ closeWithinMs: 50 });
     for (let i = 0; i < 20; i += 1) record({ note: `event ${i}` });
     await recorder.close();
     expect(log.lines).toMatchObject([{ level: 'warn', fields: { dropped: 20 } }]);
   });
 
   it('does not wait out a backoff', async () => {
-    recorder = aRecorder({ firstWaitMs: MINUTE_MS });
+    recorder = aRecorder({ firstWaitMs: MINUTE_MS, closeWithinMs: 50 });
     events.faults.push(reset);
     record();
     await eventuallyAsked('POST');

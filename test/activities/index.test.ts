@@ -9,6 +9,7 @@ const says =
 const inputFor = (controller: string) => ({
   ref: { controller, namespace: 'shop', name: 'web', uid: 'uid-1' },
   changes: 0,
+  results: 0,
 });
 const activities = dispatching({
   'pod-set': { observe: says('a PodSet'), updateStatus: says('status of a PodSet') },

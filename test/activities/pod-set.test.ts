@@ -412,6 +412,23 @@ describe('deletePods', () => {
     expect(await deletedWhereShown(pod('a').ofVersion('12'), older)).toEqual(['DELETE pods/a']);
   });
 
+  it('asks in one call, not in one for each, what became of many Pods that the status still names', async () => {
+    const names = Array.from({ length: 100 }, (_, index) => `pod-${index}`);
+    await given(
+      set.wanting(0).withStatus({ podNames: names }),
+      ...names.slice(0, 40).map(pod),
+      pod('pod-99').relabelled(),
+    );
+    const { steps } = await run();
+    expect(steps).toEqual(['observe', 'releasePods', 'deletePods', 'updateStatus']);
+    expect(api.calls.filter((call) => call.startsWith('GET'))).toEqual([
+      'GET pods',
+      'GET podsets/web',
+      'GET pods',
+    ]);
+    expect(podsThere()).toEqual(['pod-99']);
+  });
+
   it('observes again where a Pod of ours came in the place of another', async () => {
     await given(set.wanting(0), pod('a'));
     api.meanwhile = ({ method }) => {

@@ -276,12 +276,12 @@ describe('the activities of a controller', () => {
       log: aRecordingLogger(),
       recorder: { record: (_, { kind }, { note }) => recorded.push(`${kind}: ${note}`) },
     });
-    const call = (activityType: string, changes = 0) => {
+    const call = (activityType: string, changes = 0, results = 0) => {
       const workflowExecution = { workflowId: 'shelf/shop/web/uid-1', runId: 'run-1' };
       const activity = activities[activityType];
       if (activity === undefined) throw new Error(`no activity ${activityType}`);
       return asActivity({ workflowExecution, attempt: 1, activityType }, () =>
-        activity({ ref: REF, changes }),
+        activity({ ref: REF, changes, results }),
       );
     };
     return { memory, recorded, activities, call };
@@ -292,11 +292,18 @@ describe('the activities of a controller', () => {
     expect(Object.keys(activities)).toEqual(['observe', 'addBook', 'removeBook', 'report']);
   });
 
+  it('report again what they did where the run never got the result', async () => {
+    const { call } = theActivitiesOf(aShelf(MISSING));
+    const { next } = await call('addBook');
+    expect(await call('addBook')).toEqual({ did: ADDED, next });
+    expect(await call('observe', 0, 1)).toMatchObject({ did: [] });
+  });
+
   it('hand on what is known from step to step, and read once', async () => {
     const shelf = aShelf({ ...MISSING, wanted: 2 });
     const { call } = theActivitiesOf(shelf);
     await call('addBook');
-    expect(await call('addBook')).toEqual({ did: ADDED, next: converged('2 books') });
+    expect(await call('addBook', 0, 1)).toEqual({ did: ADDED, next: converged('2 books') });
     expect(shelf.calls).toEqual(['observe', 'addBook', 'addBook']);
   });
 

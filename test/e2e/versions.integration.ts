@@ -211,7 +211,7 @@ describe('the command promote', () => {
     await startVersioned('changed');
     const { status, stderr } = await launchPromote('changed', '--wait-for-drain=1s').end();
     expect(stderr).toBe(
-      `durable-operator: 1 run is open on ${taskQueue}:ours (build ${namespace}/${build.at.name}); wait longer, or use --move-open-runs\n`,
+      `durable-operator: 1 run is open on ${taskQueue}:ours (git-build ${namespace}/${build.at.name}); wait longer, or use --move-open-runs\n`,
     );
     expect(status).toBe(3);
   });

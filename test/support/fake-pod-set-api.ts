@@ -90,7 +90,7 @@ export class FakePodSetApi {
   #list({ searchParams }: URL): readonly [number, object] {
     const wanted = searchParams.get('labelSelector') ?? '';
     const items = [...this.pods.values()].filter(
-      ({ metadata }) => wanted === selectorOf(metadata.labels ?? {}),
+      ({ metadata }) => wanted === '' || wanted === selectorOf(metadata.labels ?? {}),
     );
     const from = Number(searchParams.get('continue') ?? 0);
     const to = from + Math.min(Number(searchParams.get('limit')), this.pageMost);

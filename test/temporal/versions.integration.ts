@@ -290,6 +290,6 @@ describe('promote', () => {
         before.typedSearchAttributes.getAll().filter(({ key }) => key.name.startsWith('Resource')),
       ),
     );
-    expect(world.steps.at(-1)).toEqual({ ref, changes: 0 });
+    expect(world.steps.at(-1)).toEqual({ ref, changes: 0, results: 0 });
   });
 });

@@ -43,7 +43,9 @@ describe.each(WORKFLOW_TYPES)('%s', (workflow) => {
       'markerRecorded',
       'workflowExecutionCompleted',
     ]);
-    expect(done.calls).toEqual([{ step: name, input: { ref: done.ref, changes: 0 }, isLocal: true }]);
+    expect(done.calls).toEqual([
+      { step: name, input: { ref: done.ref, changes: 0, results: 0 }, isLocal: true },
+    ]);
   });
 
   it('tries a step again durably, under the same name, where it failed locally', async () => {

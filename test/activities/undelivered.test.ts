@@ -1,0 +1,56 @@
+import { describe, expect, it } from '@jest/globals';
+import { Undelivered } from '../../activities/undelivered.ts';
+import type { Deed } from '../../src/contract/decision.ts';
+
+const LABEL: Deed = { did: 'added', what: 'label a=b' };
+const STATUS: Deed = { did: 'updated', what: 'the status' };
+const pods = (count: number): Deed => ({ did: 'created', what: 'Pod', count });
+
+describe('a step reports', () => {
+  it('what it did, and nothing of the step whose result has reached the run', () => {
+    const undelivered = new Undelivered();
+    expect(undelivered.begin('run-1', 0)([LABEL])).toEqual([LABEL]);
+    expect(undelivered.begin('run-1', 1)([STATUS])).toEqual([STATUS]);
+    expect(undelivered.begin('run-1', 2)([])).toEqual([]);
+  });
+
+  it('what it did before, where its result was lost, and that once', () => {
+    const undelivered = new Undelivered();
+    undelivered.begin('run-1', 0)([LABEL]);
+    expect(undelivered.begin('run-1', 0)([])).toEqual([LABEL]);
+    expect(undelivered.begin('run-1', 0)([])).toEqual([LABEL]);
+    expect(undelivered.begin('run-1', 1)([])).toEqual([]);
+  });
+
+  it('what all steps of a workflow task did that Temporal refused', () => {
+    const undelivered = new Undelivered();
+    undelivered.begin('run-1', 3)([pods(2)]);
+    undelivered.begin('run-1', 4)([STATUS]);
+    expect(undelivered.begin('run-1', 3)([pods(1)])).toEqual([pods(3), STATUS]);
+    expect(undelivered.begin('run-1', 4)([])).toEqual([]);
+  });
+
+  it('what a step did that was interrupted, and came to its end meanwhile', () => {
+    const undelivered = new Undelivered();
+    const interrupted = undelivered.begin('run-1', 0);
+    const next = undelivered.begin('run-1', 0);
+    interrupted([pods(7)]);
+    expect(next([pods(1)])).toEqual([pods(8)]);
+    expect(undelivered.begin('run-1', 1)([])).toEqual([]);
+  });
+
+  it('nothing of what came after it, where it was interrupted long ago', () => {
+    const undelivered = new Undelivered();
+    const interrupted = undelivered.begin('run-1', 0);
+    undelivered.begin('run-1', 0)([pods(1)]);
+    const last = undelivered.begin('run-1', 1);
+    expect(interrupted([pods(7)])).toEqual([pods(7)]);
+    expect(last([STATUS])).toEqual([STATUS]);
+  });
+
+  it('nothing of another run', () => {
+    const undelivered = new Undelivered();
+    undelivered.begin('run-1', 0)([LABEL]);
+    expect(undelivered.begin('run-2', 0)([])).toEqual([]);
+  });
+});
