@@ -1,7 +1,8 @@
 import type { AgentOptions, RequestOptions as HttpsOptions } from 'node:https';
 import { isDeepStrictEqual } from 'node:util';
-import { KubeConfig, type ConnectOptions, type DispatcherOptions } from '@kubernetes/client-node';
+import type { ConnectOptions, DispatcherOptions } from '@kubernetes/client-node';
 import { Pool, ProxyAgent, type Dispatcher } from 'undici';
+import { KubeConfig } from './kube-config.ts';
 
 /** What a request is made with; the same object for as long as neither part changes. */
 export interface Session {
