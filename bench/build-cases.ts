@@ -20,7 +20,7 @@ export async function buildCases(bench: Bench, { namespace, count }: BuildsReque
   const names = namesOf('build', count);
   const builds = { client: cluster.client, path: resourcePath(BUILDS, { namespace }), read: 'all' } as const;
   const created = await buildCase(bench, {
-    title: 'build, created',
+    title: 'git-build, created',
     names,
     write: (name) => cluster.create(BUILDS, aBuild(namespace, name)),
     arrivals: {
@@ -30,7 +30,7 @@ export async function buildCases(bench: Bench, { namespace, count }: BuildsReque
   });
   await requireSucceededJobs(bench, { namespace, count });
   const deleted = await buildCase(bench, {
-    title: 'build, deleted',
+    title: 'git-build, deleted',
     names,
     write: (name) => cluster.delete({ type: BUILDS, namespace, name }),
     arrivals: { ...builds, awaited: 'gone', arrivedAs: ({ metadata }) => metadata.name },
