@@ -4,6 +4,8 @@ export interface UserResource {
   readonly plural: string;
   /** Whether it has the subresource that `kubectl scale` writes. */
   readonly hasScale: boolean;
+  /** Whether it gives more power than the roles `admin` and `edit` have, which then do not include its editor's. */
+  readonly isPowerful: boolean;
 }
 
 const READ = ['get', 'list', 'watch'];
@@ -11,12 +13,12 @@ const WRITE = ['create', 'delete', 'patch', 'update'];
 
 /**
  * The ClusterRoles `<name>-editor-role` and `<name>-viewer-role`. By their labels, the roles `admin`, `edit` and
- * `view` of Kubernetes include them: who may create Pods and Jobs may as well have one created.
+ * `view` of Kubernetes include them, where that gives nobody more power than before.
  * Source: the Kubernetes page "Using RBAC Authorization", "Aggregated ClusterRoles".
  */
 export function userRoles(name: string, resource: UserResource) {
   return [
-    clusterRole(`${name}-editor-role`, ['admin', 'edit'], rulesFor(resource, [...READ, ...WRITE])),
+    clusterRole(`${name}-editor-role`, resource.isPowerful ? [] : ['admin', 'edit'], rulesFor(resource, [...READ, ...WRITE])),
     clusterRole(`${name}-viewer-role`, ['view'], rulesFor(resource, READ)),
   ];
 }
@@ -41,7 +43,7 @@ function clusterRole(name: string, aggregatedTo: readonly string[], rules: reado
   return {
     apiVersion: 'rbac.authorization.k8s.io/v1',
     kind: 'ClusterRole',
-    metadata: { name, labels },
+    metadata: { name, ...(aggregatedTo.length > 0 && { labels }) },
     rules,
   };
 }

@@ -3,7 +3,7 @@ import type { KubernetesObject } from '../contract/object.ts';
 import { SILENT, type Telemetry, type WatchState } from '../contract/telemetry.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { resourcePath } from '../kubernetes/paths.ts';
-import { NamedObjects } from './named-objects.ts';
+import { NamedObject } from './named-object.ts';
 import { identityOf, type Projection } from './projection.ts';
 import { Reflector } from './reflector.ts';
 
@@ -25,7 +25,8 @@ export interface NamespacesOptions {
  * kept.
  */
 export class Namespaces {
-  readonly #watch: Reflector<Projection> | NamedObjects<Projection>;
+  /** One of all, or one each: where one cannot be read, the others are. */
+  readonly #watches: readonly (Reflector<Projection> | NamedObject<Projection>)[];
 
   constructor({ client, namespaces, resyncMs, log, telemetry = SILENT, onTerminating }: NamespacesOptions) {
     const common = {
@@ -38,32 +39,34 @@ export class Namespaces {
       },
       observer: telemetry.watch(KIND),
     };
-    const paths = namespaces.map((name) => resourcePath(NAMESPACES, { name }));
-    this.#watch =
+    this.#watches =
       namespaces.length === 0
-        ? new Reflector<Projection>({ ...common, path: resourcePath(NAMESPACES) })
-        : new NamedObjects<Projection>({ ...common, paths, everyMs: resyncMs });
+        ? [new Reflector<Projection>({ ...common, path: resourcePath(NAMESPACES) })]
+        : namespaces.map((name) => {
+            const path = resourcePath(NAMESPACES, { name });
+            return new NamedObject<Projection>({ ...common, path, everyMs: resyncMs });
+          });
   }
 
   start(): void {
-    this.#watch.start();
+    for (const watch of this.#watches) watch.start();
   }
 
   async stop(): Promise<void> {
-    await this.#watch.stop();
+    await Promise.all(this.#watches.map((watch) => watch.stop()));
   }
 
   isTerminating(namespace: string): boolean {
-    return this.#watch.items.has(namespace);
+    return this.#watches.some(({ items }) => items.has(namespace));
   }
 
-  /** What keeps the watch from working, in a sentence. */
+  /** What keeps the watches from working, one sentence each. */
   get problems(): string[] {
-    return this.#watch.problem === undefined ? [] : [this.#watch.problem];
+    return this.#watches.flatMap(({ problem }) => (problem === undefined ? [] : [problem]));
   }
 
-  get watchState(): WatchState {
-    return { ...KIND, silenceSeconds: this.#watch.silenceSeconds, known: this.#watch.items.size };
+  get watchStates(): WatchState[] {
+    return this.#watches.map(({ silenceSeconds, items }) => ({ ...KIND, silenceSeconds, known: items.size }));
   }
 }
 

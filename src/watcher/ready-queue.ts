@@ -1,11 +1,13 @@
 import { SILENT, type QueueObserver } from '../contract/telemetry.ts';
+import { FairSet } from './fair-set.ts';
 
 /**
  * Keys that are to be worked on, each at most once however often it is added, in the order in which they
- * became due; at most `concurrency` at a time, and none while paused.
+ * became due; at most `concurrency` at a time, and none while paused. The resources of one controller in one namespace
+ * take turns with all others: a tenant that changes thousands of them delays nobody else.
  */
 export class ReadyQueue {
-  readonly #ready = new Set<string>();
+  readonly #ready = new FairSet(controllerAndNamespace);
   readonly #timers = new Map<string, { readonly timer: NodeJS.Timeout; readonly dueMs: number }>();
   readonly #work: (key: string) => Promise<void>;
   readonly #concurrency: number;
@@ -90,9 +92,8 @@ export class ReadyQueue {
   #pump(): void {
     if (this.isPaused) return;
     while (!this.#stopped && this.#inFlight < this.#concurrency) {
-      const [key] = this.#ready;
+      const key = this.#ready.take();
       if (key === undefined) return;
-      this.#ready.delete(key);
       this.#inFlight += 1;
       this.#observer.begun(key);
       void this.#work(key).finally(() => {
@@ -103,4 +104,9 @@ export class ReadyQueue {
       });
     }
   }
+}
+
+/** Of a workflow id. */
+function controllerAndNamespace(key: string): string {
+  return key.split('/', 2).join('/');
 }

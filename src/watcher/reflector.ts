@@ -66,7 +66,7 @@ export class Reflector<P extends Projection> {
   #problem: string | undefined;
   #isApiMissing = false;
   /** When an event, a bookmark or a list came; a watch that was merely accepted has said nothing. */
-  #lastWordAt = Date.now();
+  #lastWordMs = performance.now();
   /** The resourceVersion to watch from; undefined: list first. */
   #resumeFrom: string | undefined;
 
@@ -114,7 +114,7 @@ export class Reflector<P extends Projection> {
 
   /** Since the last event, bookmark or list; that there is no such API is a word, too. */
   get silenceSeconds(): number {
-    return this.#isApiMissing ? 0 : (Date.now() - this.#lastWordAt) / 1000;
+    return this.#isApiMissing ? 0 : (performance.now() - this.#lastWordMs) / 1000;
   }
 
   async #run(): Promise<void> {
@@ -147,10 +147,10 @@ export class Reflector<P extends Projection> {
    */
   async #isAheadOfServer(): Promise<boolean> {
     const { muteMs = MUTE_MS } = this.#options;
-    if (this.#resumeFrom === undefined || Date.now() - this.#lastWordAt < muteMs) return false;
+    if (this.#resumeFrom === undefined || performance.now() - this.#lastWordMs < muteMs) return false;
     try {
       const { metadata } = await this.#readPage({ limit: 1, continue: undefined });
-      this.#lastWordAt = Date.now();
+      this.#lastWordMs = performance.now();
       return isOlder(metadata.resourceVersion ?? '', this.#resumeFrom);
     } catch {
       return false; // asked again after the next silence
@@ -195,7 +195,7 @@ export class Reflector<P extends Projection> {
   }
 
   #takePage(page: KubernetesList, keys: Set<string>): void {
-    this.#lastWordAt = Date.now();
+    this.#lastWordMs = performance.now();
     for (const object of page.items ?? []) {
       const seen = this.#see(object);
       keys.add(seen.key);
@@ -235,7 +235,7 @@ export class Reflector<P extends Projection> {
   }
 
   #take(event: WatchEvent): void {
-    this.#lastWordAt = Date.now();
+    this.#lastWordMs = performance.now();
     switch (event.type) {
       case 'ADDED':
         this.#noteAge(event.object);

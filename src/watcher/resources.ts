@@ -6,7 +6,7 @@ import type { ResourceRef } from '../contract/resource.ts';
 import { SILENT, type Telemetry, type WatchState } from '../contract/telemetry.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { resourcePath } from '../kubernetes/paths.ts';
-import { NamedObjects } from './named-objects.ts';
+import { NamedObject } from './named-object.ts';
 import type { Evaluation } from './evaluation.ts';
 import {
   projectChild,
@@ -20,8 +20,8 @@ import { Reflector, type Change } from './reflector.ts';
 export interface ResourcesOptions {
   readonly controller: Controller;
   readonly client: KubernetesClient;
-  /** None: all namespaces. */
-  readonly namespaces: readonly string[];
+  /** Undefined: all namespaces. */
+  readonly namespace: string | undefined;
   /** How often what cannot be watched is read. */
   readonly resyncMs: number;
   readonly log: Logger;
@@ -53,12 +53,17 @@ type Watching = Pick<
 const SETTLE_MS = 200;
 const EVALUATE_EVERY_MS = 50;
 
-/** The projections of one controller's resources and of their children, kept up to date by watches. */
+/**
+ * The projections of one controller's resources in one namespace, or in all, and of their children, kept up to date by
+ * watches.
+ */
 export class Resources {
   readonly controller: Controller;
+  /** Undefined: all namespaces. */
+  readonly namespace: string | undefined;
   readonly #options: ResourcesOptions;
   /** By the plural of what they watch. */
-  readonly #watches: ReadonlyMap<string, readonly Watching[]>;
+  readonly #watches: ReadonlyMap<string, Watching>;
   readonly #reflectors: readonly Watching[];
   /** By the key of the resource. */
   readonly #primaries = new Map<string, PrimaryProjection>();
@@ -70,6 +75,7 @@ export class Resources {
 
   constructor(options: ResourcesOptions) {
     this.controller = options.controller;
+    this.namespace = options.namespace;
     this.#options = options;
     const { primary, children } = options.controller;
     this.#watches = new Map([
@@ -89,7 +95,7 @@ export class Resources {
         return [plural, watching] as const;
       }),
     ]);
-    this.#reflectors = [...this.#watches.values()].flat();
+    this.#reflectors = [...this.#watches.values()];
   }
 
   start(): void {
@@ -121,11 +127,11 @@ export class Resources {
 
   /** How the watches are, for whoever observes. */
   get watchStates(): WatchState[] {
-    return [...this.#watches].map(([resource, watches]) => ({
+    return [...this.#watches].map(([resource, { silenceSeconds, items }]) => ({
       controller: this.controller.name,
       resource,
-      silenceSeconds: Math.max(...watches.map(({ silenceSeconds }) => silenceSeconds)),
-      known: watches.reduce((known, { items }) => known + items.size, 0),
+      silenceSeconds,
+      known: items.size,
     }));
   }
 
@@ -156,17 +162,16 @@ export class Resources {
   #reflect<P extends Projection>(
     { type, metadataOnly, fieldSelector, labelSelector }: Watched<unknown>,
     { project, onChange }: Projecting<P>,
-  ): Watching[] {
-    const { client, namespaces, resyncMs, log, telemetry = SILENT } = this.#options;
+  ): Watching {
+    const { client, namespace, resyncMs, log, telemetry = SILENT } = this.#options;
     const observer = telemetry.watch({ controller: this.controller.name, resource: type.plural });
     const common = { client, metadataOnly, project, onChange, log, observer };
-    const reflector = (path: string) => new Reflector<P>({ ...common, fieldSelector, labelSelector, path });
-    if (namespaces.length === 0) return [reflector(resourcePath(type))];
-    if (!type.namespaced) {
-      const paths = namespaces.map((name) => resourcePath(type, { name }));
-      return [new NamedObjects<P>({ ...common, paths, everyMs: resyncMs })];
+    if (namespace !== undefined && !type.namespaced) {
+      const path = resourcePath(type, { name: namespace });
+      return new NamedObject<P>({ ...common, path, everyMs: resyncMs });
     }
-    return namespaces.map((namespace) => reflector(resourcePath(type, { namespace })));
+    const path = resourcePath(type, namespace === undefined ? {} : { namespace });
+    return new Reflector<P>({ ...common, fieldSelector, labelSelector, path });
   }
 
   #primaryChanged({ type, object }: Change<PrimaryProjection>): void {

@@ -1,7 +1,7 @@
 import type { Controller } from '../contract/controller.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { ResourceRef } from '../contract/resource.ts';
-import type { Telemetry, WatcherState } from '../contract/telemetry.ts';
+import type { Telemetry, WatcherState, WatchState } from '../contract/telemetry.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { isNeeded } from './evaluation.ts';
@@ -30,7 +30,8 @@ const SWEEP_MOST_MS = 30_000;
 /** Watches the resources of all controllers and, while it leads, sees to it that each has the run that it needs. */
 export class Watcher {
   readonly #options: WatcherOptions;
-  readonly #resources: ReadonlyMap<string, Resources>;
+  /** One for each controller, or for each controller and namespace: where one cannot be watched, the others are. */
+  readonly #resources: readonly Resources[];
   /** Only where a controller asks for it. */
   readonly #namespaces: Namespaces | undefined;
   /** Of the current term only: a process that leads again knows no more about the runs than one that has just started. */
@@ -46,15 +47,16 @@ export class Watcher {
   constructor(options: WatcherOptions) {
     this.#options = options;
     this.#namespaces = this.#namespacesOf(options);
-    this.#resources = new Map(
-      options.controllers.map((controller) => [controller.name, this.#resourcesOf(controller)]),
+    const scopes = options.namespaces.length === 0 ? [undefined] : options.namespaces;
+    this.#resources = options.controllers.flatMap((controller) =>
+      scopes.map((namespace) => this.#resourcesOf(controller, namespace)),
     );
   }
 
   /** Begins to watch; nothing is started or signalled before it leads. */
   start(): void {
     this.#namespaces?.start();
-    for (const resources of this.#resources.values()) {
+    for (const resources of this.#resources) {
       resources.start();
       void resources.synced().then(() => this.#knows(resources));
     }
@@ -69,7 +71,7 @@ export class Watcher {
   lead(isLeading: () => boolean): void {
     if (this.#stopped) return;
     this.#dispatcher = this.#dispatcherFor(isLeading);
-    for (const resources of this.#resources.values()) {
+    for (const resources of this.#resources) {
       if (resources.hasSynced()) this.#firstLook(resources);
     }
   }
@@ -87,7 +89,7 @@ export class Watcher {
   async stop(): Promise<void> {
     this.#stopped = true;
     clearInterval(this.#resyncTimer);
-    await Promise.all([...this.#resources.values()].map((resources) => resources.stop()));
+    await Promise.all(this.#resources.map((resources) => resources.stop()));
     await this.#namespaces?.stop();
     await this.standBy();
   }
@@ -99,12 +101,12 @@ export class Watcher {
 
   /** What is known of a resource, as its controller decides on it; undefined where it is gone, or not watched. */
   observation(ref: ResourceRef): unknown {
-    return this.#resources.get(ref.controller)?.observation(ref);
+    return this.#covering(ref)?.observation(ref);
   }
 
   /** Resolves when the lists of all controllers are complete. */
   async synced(): Promise<void> {
-    await Promise.all([...this.#resources.values()].map((resources) => resources.synced()));
+    await Promise.all(this.#resources.map((resources) => resources.synced()));
   }
 
   /**
@@ -112,11 +114,11 @@ export class Watcher {
    * not use a controller need not install it.
    */
   get problems(): string[] {
-    const all = [...this.#resources.values()].filter(({ isApiMissing }) => !isApiMissing);
+    const all = this.#resources.filter(({ isApiMissing }) => !isApiMissing);
     return [
       ...all
         .filter((one) => !one.hasSynced())
-        .map((one) => `${one.controller.name}: the initial list is not complete yet`),
+        .map((one) => `${nameOf(one)}: the initial list is not complete yet`),
       ...all.flatMap((one) => one.problems),
       ...(this.#namespaces?.problems ?? []),
       ...(this.#dispatcher?.problem === undefined ? [] : [this.#dispatcher.problem]),
@@ -126,10 +128,10 @@ export class Watcher {
   /** For whoever observes. */
   get state(): WatcherState {
     return {
-      watches: [
-        ...[...this.#resources.values()].flatMap(({ watchStates }) => watchStates),
-        ...(this.#namespaces === undefined ? [] : [this.#namespaces.watchState]),
-      ],
+      watches: addedUp([
+        ...this.#resources.flatMap(({ watchStates }) => watchStates),
+        ...(this.#namespaces?.watchStates ?? []),
+      ]),
       runs: this.#dispatcher?.runs ?? [],
       isTemporalUnavailable: this.#dispatcher?.problem !== undefined,
     };
@@ -145,10 +147,9 @@ export class Watcher {
       telemetry,
       onRequest,
       known: {
-        controller: (name) => this.#resources.get(name)?.controller,
-        find: (ref) => this.#resources.get(ref.controller)?.find(ref),
-        covers: (ref) =>
-          (this.#resources.get(ref.controller)?.hasSynced() ?? false) && this.#isInScope(ref.namespace),
+        controller: (name) => this.#options.controllers.find((controller) => controller.name === name),
+        find: (ref) => this.#covering(ref)?.find(ref),
+        covers: (ref) => this.#covering(ref)?.hasSynced() ?? false,
       },
     });
   }
@@ -157,21 +158,21 @@ export class Watcher {
     const asking = controllers.filter(({ endsWithNamespace }) => endsWithNamespace);
     if (asking.length === 0) return undefined;
     const onTerminating = (namespace: string) => {
-      for (const { name } of asking) this.#resources.get(name)?.evaluateIn(namespace);
+      for (const { name } of asking) this.#covering({ controller: name, namespace })?.evaluateIn(namespace);
     };
     return new Namespaces({ client, namespaces, resyncMs, log, telemetry, onTerminating });
   }
 
-  #resourcesOf(controller: Controller): Resources {
-    const { client, namespaces, resyncMs, log, telemetry } = this.#options;
+  #resourcesOf(controller: Controller, namespace: string | undefined): Resources {
+    const { client, resyncMs, log, telemetry } = this.#options;
     return new Resources({
       controller,
       client,
-      namespaces,
+      namespace,
       resyncMs,
       log: log.child({ controller: controller.name }),
       telemetry,
-      isNamespaceTerminating: (namespace) => this.#namespaces?.isTerminating(namespace) ?? false,
+      isNamespaceTerminating: (name) => this.#namespaces?.isTerminating(name) ?? false,
       onChange: (evaluation) => {
         this.#dispatcher?.changed(evaluation);
         if (isNeeded(evaluation)) this.#sweepSoon();
@@ -182,8 +183,9 @@ export class Watcher {
 
   #knows(resources: Resources): void {
     if (this.#stopped) return;
-    const { name } = resources.controller;
-    this.#options.log.info({ controller: name }, 'the cache is synced; watching');
+    const { controller, namespace } = resources;
+    const where = namespace === undefined ? {} : { namespace };
+    this.#options.log.info({ controller: controller.name, ...where }, 'the cache is synced; watching');
     this.#firstLook(resources);
   }
 
@@ -198,7 +200,7 @@ export class Watcher {
   #resync(): void {
     const dispatcher = this.#dispatcher;
     if (dispatcher === undefined) return;
-    for (const resources of this.#resources.values()) {
+    for (const resources of this.#resources) {
       if (!resources.hasSynced()) continue;
       for (const evaluation of resources.all()) dispatcher.resynced(evaluation);
     }
@@ -246,8 +248,29 @@ export class Watcher {
     }
   }
 
-  #isInScope(namespace: string): boolean {
-    const { namespaces } = this.#options;
-    return namespaces.length === 0 || namespaces.includes(namespace);
+  #covering(place: Pick<ResourceRef, 'controller' | 'namespace'>): Resources | undefined {
+    return this.#resources.find(
+      ({ controller, namespace = place.namespace }) =>
+        controller.name === place.controller && namespace === place.namespace,
+    );
   }
+}
+
+function nameOf({ controller, namespace }: Resources): string {
+  return namespace === undefined ? controller.name : `${controller.name} in namespace ${namespace}`;
+}
+
+/** Of several namespaces, as of one. */
+function addedUp(states: readonly WatchState[]): WatchState[] {
+  const sums = new Map<string, WatchState>();
+  for (const state of states) {
+    const key = `${state.controller} ${state.resource}`;
+    const { silenceSeconds = 0, known = 0 } = sums.get(key) ?? {};
+    sums.set(key, {
+      ...state,
+      silenceSeconds: Math.max(silenceSeconds, state.silenceSeconds),
+      known: known + state.known,
+    });
+  }
+  return [...sums.values()];
 }

@@ -80,7 +80,7 @@ describe('the namespaces that are being deleted', () => {
     watching();
     await eventually(() => namespaces.isTerminating('old'));
     expect(namespaces.isTerminating('shop')).toBe(false);
-    expect(namespaces.watchState).toMatchObject({ controller: 'all', resource: 'namespaces', known: 1 });
+    expect(namespaces.watchStates).toMatchObject([{ controller: 'all', resource: 'namespaces', known: 1 }]);
     expect(terminating).toEqual(['old']);
   });
 

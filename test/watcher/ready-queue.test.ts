@@ -30,6 +30,15 @@ describe('ReadyQueue', () => {
     expect(begun).toEqual(['a', 'b', 'c']);
   });
 
+  it('lets controllers and namespaces take turns, however many keys one of them has', async () => {
+    const { queue, begun, end } = aWorkshop(1);
+    const busy = ['pod-set/shop/a/1', 'pod-set/shop/b/2', 'pod-set/shop/c/3'];
+    for (const key of [...busy, 'pod-set/blog/d/4', 'git-build/shop/e/5']) queue.add(key);
+    for (let i = 0; i < 4; i += 1) await end(begun.at(-1) ?? '');
+    expect(begun).toEqual([busy[0], busy[1], 'pod-set/blog/d/4', 'git-build/shop/e/5', busy[2]]);
+    expect(queue.depth).toBe(1);
+  });
+
   it('works once on a key that is added again while it waits', async () => {
     const { queue, begun, end } = aWorkshop(1);
     for (const key of ['a', 'b', 'b', 'b']) queue.add(key);

@@ -100,11 +100,11 @@ afterEach(async () => {
   await server.stop();
 });
 
-function watching(namespaces: readonly string[] = [], controller = shadows): Resources {
+function watching(controller = shadows, namespace?: string): Resources {
   resources = new Resources({
     controller,
     client,
-    namespaces,
+    namespace,
     resyncMs: 180_000,
     log: aRecordingLogger(),
     isNamespaceTerminating: (namespace) => terminating.includes(namespace),
@@ -158,7 +158,7 @@ describe('Resources', () => {
       if (shown.wanted === 'a') throw new TypeError('wanted is not iterable');
       return shadows.decide(shown, nowMs);
     };
-    await watching([], { ...shadows, decide }).synced();
+    await watching({ ...shadows, decide }).synced();
     expect(decisions()).toEqual({ odd: 'observe', plain: 'converged' });
     const odd = [...resources.all()].find(({ ref }) => ref.name === 'odd');
     expect(odd?.observation).toBeUndefined();
@@ -315,23 +315,20 @@ describe('Resources', () => {
     );
   });
 
-  it('asks for the namespaces that are named, each by itself', async () => {
-    await watching(['one', 'two']).synced();
+  it('asks for one namespace alone where that is named', async () => {
+    await watching(shadows, 'one').synced();
     const paths = new Set(server.requests.map(({ url }) => url.pathname));
     expect([...paths].sort()).toEqual([
       '/api/v1/namespaces/one/echoes',
       '/api/v1/namespaces/one/shadows',
       '/api/v1/namespaces/one/webs',
-      '/api/v1/namespaces/two/echoes',
-      '/api/v1/namespaces/two/shadows',
-      '/api/v1/namespaces/two/webs',
     ]);
   });
 
   it('needs nothing in a namespace that is being deleted, where the controller says so', async () => {
     terminating = ['default'];
     webs.put('web', { wants: 'a' });
-    await watching([], { ...shadows, endsWithNamespace: true }).synced();
+    await watching({ ...shadows, endsWithNamespace: true }).synced();
     expect(decisions()).toEqual({ web: 'converged' });
   });
 
@@ -344,7 +341,7 @@ describe('Resources', () => {
 
   it('tells of the resources of a namespace once its deletion has begun', async () => {
     webs.put('web', { wants: 'a' });
-    await watching([], { ...shadows, endsWithNamespace: true }).synced();
+    await watching({ ...shadows, endsWithNamespace: true }).synced();
     terminating = ['default'];
     resources.evaluateIn('default');
     resources.evaluateIn('another');

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import type { Controller } from '../../src/contract/controller.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
 import { RunsUnavailable } from '../../src/watcher/runs.ts';
-import { Watcher } from '../../src/watcher/watcher.ts';
+import { Watcher, type WatcherOptions } from '../../src/watcher/watcher.ts';
 import { eventually } from '../support/eventually.ts';
 import { answerJson, answerText, FakeApiServer, type Handler } from '../support/fake-api-server.ts';
 import { FakeCollection } from '../support/fake-collection.ts';
@@ -48,7 +48,11 @@ beforeEach(async () => {
   });
   client = createKubernetesClient(server.kubeConfig());
   runs = new FakeRuns();
-  watcher = new Watcher({
+  watcher = aWatcher();
+});
+
+function aWatcher(options: Partial<WatcherOptions> = {}): Watcher {
+  return new Watcher({
     controllers: [greedy('webs'), greedy('others')],
     client,
     runs,
@@ -56,8 +60,9 @@ beforeEach(async () => {
     resyncMs: 180_000,
     concurrency: 10,
     log: aRecordingLogger(),
+    ...options,
   });
-});
+}
 
 afterEach(async () => {
   jest.useRealTimers();
@@ -87,6 +92,56 @@ describe('a controller whose list cannot be had', () => {
       'others: the initial list is not complete yet',
       expect.stringContaining('403 forbidden: User "operator" cannot list'),
     ]);
+  });
+});
+
+describe('a namespace that cannot be watched', () => {
+  const FORBIDDEN = answerJson(403, { kind: 'Status', message: 'forbidden: User "operator" cannot list' });
+
+  /** Of two namespaces, the operator has rights in the first alone. */
+  async function forbiddenIn(forbidden: string, controllers: readonly Controller[]): Promise<FakeApiServer> {
+    const inPart = await FakeApiServer.start((request, response) => {
+      const { pathname } = request.url;
+      if (pathname.includes(`/namespaces/${forbidden}`)) FORBIDDEN(request, response);
+      else if (pathname.endsWith('/webs')) webs.handler(request, response);
+      else others(request, response);
+    });
+    await client.close();
+    client = createKubernetesClient(inPart.kubeConfig());
+    watcher = aWatcher({ client, controllers, namespaces: ['default', forbidden] });
+    return inPart;
+  }
+
+  it('holds up no other, and is named', async () => {
+    const inPart = await forbiddenIn('secret', [greedy('webs')]);
+    webs.put('web');
+    watcher.start();
+    watcher.lead(() => true);
+    await eventually(() => runs.calls.length > 0);
+    expect(runs.calls).toEqual(['start web']);
+    expect(await eventually(() => watcher.problems.length > 1 && watcher.problems)).toEqual([
+      'webs in namespace secret: the initial list is not complete yet',
+      expect.stringContaining('403 forbidden: User "operator" cannot list'),
+    ]);
+    await watcher.stop();
+    await inPart.stop();
+  });
+
+  it('holds up no other where the Namespace itself is the resource', async () => {
+    const namespaced = greedy('namespaces');
+    const type = { ...namespaced.primary.type, namespaced: false };
+    others = (request, response) => {
+      const name = request.url.pathname.split('/').at(-1) ?? '';
+      answerJson(200, { metadata: { name, uid: name, resourceVersion: '1' } })(request, response);
+    };
+    const controller = { ...namespaced, primary: { ...namespaced.primary, type } };
+    const inPart = await forbiddenIn('secret', [controller]);
+    watcher.start();
+    watcher.lead(() => true);
+    await eventually(() => runs.calls.length > 0);
+    expect(runs.calls).toEqual(['start default']);
+    await watcher.stop();
+    await inPart.stop();
   });
 });
 

@@ -7,10 +7,10 @@ import { found } from '../kubernetes/found.ts';
 import { Backoff } from './backoff.ts';
 import { KnownObjects, type Change } from './known-objects.ts';
 
-export interface NamedObjectsOptions<P extends Projection> {
+export interface NamedObjectOptions<P extends Projection> {
   readonly client: KubernetesClient;
-  /** One path an object: `/api/v1/namespaces/team-1`. */
-  readonly paths: readonly string[];
+  /** The object's own: `/api/v1/namespaces/team-1`. */
+  readonly path: string;
   readonly metadataOnly?: boolean | undefined;
   readonly project: (object: KubernetesObject) => P | undefined;
   readonly onChange: (change: Change<P>) => void;
@@ -21,12 +21,12 @@ export interface NamedObjectsOptions<P extends Projection> {
 }
 
 /**
- * Reads a few cluster-scoped objects by name, every so often. It stands in for a Reflector where a Role in
- * each namespace is all that is granted: such a Role lets its own Namespace be read, but not watched.
+ * Reads one cluster-scoped object by name, every so often. It stands in for a Reflector where a Role in a namespace is all
+ * that is granted: such a Role lets its own Namespace be read, but not watched.
  */
-export class NamedObjects<P extends Projection> {
+export class NamedObject<P extends Projection> {
   readonly synced: Promise<void>;
-  readonly #options: NamedObjectsOptions<P>;
+  readonly #options: NamedObjectOptions<P>;
   readonly #known: KnownObjects<P>;
   readonly #stopping = new AbortController();
   readonly #observer: WatchObserver;
@@ -34,11 +34,11 @@ export class NamedObjects<P extends Projection> {
   #markSynced: () => void = () => undefined;
   #hasSynced = false;
   #problem: string | undefined;
-  #lastReadAt = Date.now();
+  #lastReadMs = performance.now();
   #timer: NodeJS.Timeout | undefined;
   #reading: Promise<void> = Promise.resolve();
 
-  constructor(options: NamedObjectsOptions<P>) {
+  constructor(options: NamedObjectOptions<P>) {
     this.#options = options;
     this.#known = new KnownObjects<P>(options.onChange);
     this.#observer = options.observer ?? SILENT_WATCH;
@@ -55,29 +55,29 @@ export class NamedObjects<P extends Projection> {
     await this.#reading;
   }
 
-  /** Those that are read by name are of Kubernetes itself. */
+  /** What is read by name is of Kubernetes itself. */
   readonly isApiMissing = false;
 
   get items(): ReadonlyMap<string, P> {
     return this.#known.items;
   }
 
-  /** Since they were last read. */
+  /** Since it was last read. */
   get silenceSeconds(): number {
-    return (Date.now() - this.#lastReadAt) / 1000;
+    return (performance.now() - this.#lastReadMs) / 1000;
   }
 
   hasSynced(): boolean {
     return this.#hasSynced;
   }
 
-  /** Why they cannot be read just now, in one line. */
+  /** Why it cannot be read just now, in one line. */
   get problem(): string | undefined {
     return this.#problem;
   }
 
   async #read(): Promise<void> {
-    const next = await this.#readAll();
+    const next = await this.#readOnce();
     if (this.#stopping.signal.aborted) return;
     this.#timer = setTimeout(() => {
       this.#reading = this.#read();
@@ -85,10 +85,9 @@ export class NamedObjects<P extends Projection> {
   }
 
   /** @returns in how many milliseconds to read again */
-  async #readAll(): Promise<number> {
+  async #readOnce(): Promise<number> {
     try {
-      const objects = await Promise.all(this.#options.paths.map((path) => this.#readOne(path)));
-      this.#take(objects.filter((object) => object !== undefined));
+      this.#take(await this.#get());
       this.#problem = undefined;
       this.#backoff.workedFor(this.#options.everyMs);
       return this.#options.everyMs;
@@ -105,22 +104,22 @@ export class NamedObjects<P extends Projection> {
     this.#problem = problem;
   }
 
-  #readOne(path: string): Promise<KubernetesObject | undefined> {
-    const { client, metadataOnly = false } = this.#options;
+  #get(): Promise<KubernetesObject | undefined> {
+    const { client, path, metadataOnly = false } = this.#options;
     const { signal } = this.#stopping;
     return found(client.request<KubernetesObject>({ method: 'GET', path, metadataOnly, signal }));
   }
 
-  #take(objects: readonly KubernetesObject[]): void {
-    const keys = new Set<string>();
-    for (const object of objects) {
-      const { name: key, uid, resourceVersion } = object.metadata;
-      keys.add(key);
-      this.#known.listed({ key, uid, resourceVersion, projection: this.#options.project(object) });
-    }
-    this.#known.listEnded(keys);
-    this.#lastReadAt = Date.now();
+  #take(object: KubernetesObject | undefined): void {
+    if (object === undefined) this.#known.listEnded(new Set());
+    else this.#keep(object);
+    this.#lastReadMs = performance.now();
     this.#hasSynced = true;
     this.#markSynced();
+  }
+
+  #keep(object: KubernetesObject): void {
+    const { name: key, uid, resourceVersion } = object.metadata;
+    this.#known.listed({ key, uid, resourceVersion, projection: this.#options.project(object) });
   }
 }
