@@ -18,7 +18,11 @@ const WRITE = ['create', 'delete', 'patch', 'update'];
  */
 export function userRoles(name: string, resource: UserResource) {
   return [
-    clusterRole(`${name}-editor-role`, resource.isPowerful ? [] : ['admin', 'edit'], rulesFor(resource, [...READ, ...WRITE])),
+    clusterRole(
+      `${name}-editor-role`,
+      resource.isPowerful ? [] : ['admin', 'edit'],
+      rulesFor(resource, [...READ, ...WRITE]),
+    ),
     clusterRole(`${name}-viewer-role`, ['view'], rulesFor(resource, READ)),
   ];
 }

@@ -5,7 +5,7 @@ import { applyManifest } from '../../local/manifests.ts';
 import { PODS, ROLE_BINDINGS, SERVICE_ACCOUNTS } from '../support/cluster.ts';
 import { kustomized } from '../support/delivered.ts';
 import { eventually } from '../support/eventually.ts';
-import { apiCallsOf, ownLogs, startOperator, type Operator } from '../support/operator.ts';
+import { apiCallsOf, launchOperator, ownLogs, startOperator, type Operator } from '../support/operator.ts';
 import { aPod } from '../support/pods.ts';
 import { userNameOf, writeKubeconfig, type ServiceAccount } from '../support/service-accounts.ts';
 import { setUpStage } from '../support/stage.ts';
@@ -119,5 +119,29 @@ describe('an operator for some namespaces, with a Role in each and nothing else,
     const denied = calls.filter(({ responseStatus }) => [401, 403].includes(responseStatus?.code ?? 0));
     expect(denied).toEqual([]);
     expect(ownLogs(operator, 'error', 'warn')).toEqual([]);
+  });
+});
+
+describe('an operator for two namespaces that has rights in one of them alone', () => {
+  it('works in that one, and names the other', async () => {
+    const [allowed, forbidden, own] = await Promise.all([
+      cluster.aNamespace(),
+      cluster.aNamespace(),
+      cluster.aNamespace(),
+    ]);
+    account = { namespace: own, name: 'controller-manager' };
+    const kubeconfig = await aServiceAccount();
+    await allowOperatorIn(allowed);
+    const partly = await launchOperator({
+      kubeconfig,
+      args: [...(await installedArgs()), '--namespaces', `${allowed},${forbidden}`],
+    });
+    await create(allowed, 'web');
+    await eventually(async () => (await labelsIn(allowed))[POD_NAME_LABEL] === 'web', WITHIN_MS);
+    await eventuallyBound(allowed);
+    const { status, body } = await partly.readiness();
+    expect(status).toBe(503);
+    expect(body).toContain(`pod-label in namespace ${forbidden}: the initial list is not complete yet`);
+    expect(body).not.toContain(allowed);
   });
 });
