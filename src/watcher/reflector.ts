@@ -69,6 +69,8 @@ export class Reflector<P extends Projection> {
   #lastWordMs = performance.now();
   /** The resourceVersion to watch from; undefined: list first. */
   #resumeFrom: string | undefined;
+  /** Whether the server may not have reached that version. */
+  #isInDoubt = false;
 
   constructor(options: ReflectorOptions<P>) {
     this.#options = options;
@@ -120,7 +122,7 @@ export class Reflector<P extends Projection> {
   async #run(): Promise<void> {
     while (!this.#isStopped()) {
       try {
-        this.#resumeFrom ??= await this.#list();
+        this.#resumeFrom = (await this.#versionThere()) ?? (await this.#list());
         await this.#watch(this.#resumeFrom);
         if (!this.#isStopped()) this.#observer.ended('ended');
       } catch (error) {
@@ -135,26 +137,25 @@ export class Reflector<P extends Projection> {
     const isEveryday = error instanceof BrokenWatch || (isExpired(error) && this.#state === 'watching');
     if (isEveryday) this.#options.log.debug({ path: this.#options.path }, error.message);
     else this.#noteProblem(error);
-    if (mustListAgain(error) || (error instanceof MuteWatch && (await this.#isAheadOfServer())))
-      this.#resumeFrom = undefined;
+    if (mustListAgain(error)) this.#resumeFrom = undefined;
+    this.#isInDoubt ||= this.#castsDoubt(error);
     this.#isApiMissing = error instanceof ApiError && error.classification === 'api-missing';
     await this.#wait(this.#pauseAfter(error));
   }
 
-  /**
-   * Whether the version to resume from is one that the server has not reached, as after its database was restored: a
-   * watch from there would say nothing for ever. Asked only of a watch that has been mute for long.
-   */
-  async #isAheadOfServer(): Promise<boolean> {
-    const { muteMs = MUTE_MS } = this.#options;
-    if (this.#resumeFrom === undefined || performance.now() - this.#lastWordMs < muteMs) return false;
-    try {
-      const { metadata } = await this.#readPage({ limit: 1, continue: undefined });
-      this.#lastWordMs = performance.now();
-      return isOlder(metadata.resourceVersion ?? '', this.#resumeFrom);
-    } catch {
-      return false; // asked again after the next silence
-    }
+  /** A lost connection may mean a restart, with a restored database. Silence is common, and casts doubt if it lasts. */
+  #castsDoubt(error: unknown): boolean {
+    if (error instanceof MuteWatch) return this.silenceSeconds * 1000 >= (this.#options.muteMs ?? MUTE_MS);
+    return hasNoAnswer(error) || (error instanceof BrokenWatch && !(error instanceof SilentWatch));
+  }
+
+  /** To resume from; undefined where the server has not reached it: such a watch would say nothing for ever. @throws ApiError */
+  async #versionThere(): Promise<string | undefined> {
+    if (this.#resumeFrom === undefined || !this.#isInDoubt) return this.#resumeFrom;
+    const { metadata } = await this.#readPage({ limit: 1, continue: undefined });
+    this.#lastWordMs = performance.now();
+    this.#isInDoubt = false;
+    return isOlder(metadata.resourceVersion ?? '', this.#resumeFrom) ? undefined : this.#resumeFrom;
   }
 
   /** In milliseconds. */

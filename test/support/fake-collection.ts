@@ -89,6 +89,14 @@ export class FakeCollection {
     return JSON.stringify({ metadata: { ...metadata, resourceVersion: version } });
   }
 
+  /** The database of an earlier day: what was written since is lost, versions included. */
+  restore(): void {
+    this.#objects.clear();
+    this.compact();
+    this.#version = 10;
+    this.#oldestKept = 0;
+  }
+
   breakWatches(how: 'end' | 'reset'): void {
     for (const { response } of this.#watches) {
       if (how === 'end') response.end();

@@ -82,8 +82,12 @@ function told(): string[] {
   return changes.map(({ type, object }) => `${type} ${object.key}`);
 }
 
-function requestsFor(kind: 'list' | 'watch'): ReceivedRequest[] {
-  return server.requests.filter(({ url }) => url.searchParams.has('watch') === (kind === 'watch'));
+/** @param kind `version`: a list of one object, which is of interest for its version alone */
+function requestsFor(kind: 'list' | 'version' | 'watch'): ReceivedRequest[] {
+  return server.requests.filter(({ url: { searchParams } }) => {
+    if (searchParams.has('watch')) return kind === 'watch';
+    return kind === (searchParams.get('limit') === '1' ? 'version' : 'list');
+  });
 }
 
 /** The versions that the watches were opened from. */
@@ -292,6 +296,31 @@ describe('a watch', () => {
     expect(requestsFor('list')).toHaveLength(2);
   });
 
+  it('lists again where a lost connection comes back to a restored database', async () => {
+    pods.put('old');
+    await startedAndWatching();
+    for (let i = 0; i < 5; i += 1) pods.put('later');
+    await eventually(agrees);
+    pods.restore();
+    pods.put('new');
+    pods.breakWatches('reset');
+    await eventually(agrees);
+    expect(told().slice(-3).sort()).toEqual([
+      'added default/new',
+      'deleted default/later',
+      'deleted default/old',
+    ]);
+    await eventually(() => requestsFor('watch').length === 2);
+  });
+
+  it('asks for the version alone where a connection was lost, and goes on from there', async () => {
+    await startedAndWatching();
+    pods.breakWatches('reset');
+    await eventually(() => requestsFor('watch').length === 2 && pods.openWatches === 1);
+    expect(requestsFor('list')).toHaveLength(1);
+    expect(requestsFor('version')).toHaveLength(1);
+  });
+
   it('resumes after another error in mid-stream, without a list', async () => {
     await startedAndWatching();
     pods.sendLine(
@@ -324,7 +353,8 @@ describe('a watch', () => {
   it('asks for the version alone where a watch has been mute for long, and goes on where that is not lower', async () => {
     pods.faults.watch.push(mute);
     await startedAndWatching({ silenceMs: 300, muteMs: 300 });
-    expect(requestsFor('list').map(({ url }) => url.searchParams.get('limit'))).toEqual(['500', '1']);
+    expect(requestsFor('list')).toHaveLength(1);
+    expect(requestsFor('version')).toHaveLength(1);
   });
 
   it('lists again where a mute watch began at a version from the future of a restored database', async () => {
@@ -332,7 +362,7 @@ describe('a watch', () => {
     pods.faults.watch.push(mute);
     pods.put('a');
     await startedAndWatching({ silenceMs: 300, muteMs: 300 });
-    expect(requestsFor('list')).toHaveLength(3);
+    expect(requestsFor('list')).toHaveLength(2);
     expect(agrees()).toBe(true);
   });
 
@@ -455,9 +485,10 @@ describe('events that are repeated, late or lost', () => {
     pods.put('a', { a: 'newer' });
     await startedAndWatching();
     const restoredList = `{"metadata":{"resourceVersion":"8"},"items":[${restored}]}`;
-    pods.faults.list.push(answerText(200, restoredList));
-    pods.faults.watch.push(gone, neverAnswer);
-    pods.breakWatches('end');
+    // Asked for its version first, and then for all.
+    pods.faults.list.push(answerText(200, restoredList), answerText(200, restoredList));
+    pods.faults.watch.push(neverAnswer);
+    pods.breakWatches('reset');
     await eventually(() => reflector.items.get('default/a')?.resourceVersion === '7');
     expect(changes.at(-1)).toMatchObject({ type: 'modified', object: { resourceVersion: '7' } });
   });
