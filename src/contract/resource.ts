@@ -9,16 +9,24 @@ export interface ResourceRef {
   readonly uid: string;
 }
 
-/** The one workflow id a resource has for its whole life: `<controller>/<namespace>/<name>/<uid>`. */
-export function workflowIdFor(ref: ResourceRef): string {
-  return `${ref.controller}/${ref.namespace}/${ref.name}/${ref.uid}`;
+/** On PostgreSQL and MySQL, Temporal keeps workflow ids in columns of so many characters. */
+const WORKFLOW_ID_MAX = 255;
+/** Not allowed in the name of any object. */
+const CUT_OFF = '~';
+
+/**
+ * The one workflow id a resource has for its whole life: `<controller>/<namespace>/<name>/<uid>`. A name for which there is
+ * no room is cut off; the UID still makes the id its own.
+ */
+export function workflowIdFor({ controller, namespace, name, uid }: ResourceRef): string {
+  const tooLong = `${controller}/${namespace}/${name}/${uid}`.length - WORKFLOW_ID_MAX;
+  const fitting = tooLong > 0 ? name.slice(0, -(tooLong + CUT_OFF.length)) + CUT_OFF : name;
+  return `${controller}/${namespace}/${fitting}/${uid}`;
 }
 
-/** The resource behind a workflow id, or undefined where the id is not one of ours. */
-export function parseWorkflowId(workflowId: string): ResourceRef | undefined {
-  const [controller, namespace, name, uid, ...rest] = workflowId.split('/');
-  if (!controller || !namespace || !name || !uid || rest.length > 0) return undefined;
-  return { controller, namespace, name, uid };
+/** The controller of a workflow id. */
+export function controllerOfWorkflow(workflowId: string): string {
+  return workflowId.split('/', 1)[0] ?? '';
 }
 
 /** What a person calls the resource in a log line or a summary: `default/web`, or `team-1` for a Namespace. */

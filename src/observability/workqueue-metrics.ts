@@ -1,5 +1,5 @@
 import { exponentialBuckets, type Registry } from 'prom-client';
-import { parseWorkflowId } from '../contract/resource.ts';
+import { controllerOfWorkflow } from '../contract/resource.ts';
 import type { QueueObserver } from '../contract/telemetry.ts';
 import { counter, gauge, histogram } from './instruments.ts';
 
@@ -109,18 +109,14 @@ function labelsOf(controller: string) {
 }
 
 function labelsOfKey(key: string) {
-  return labelsOf(controllerOf(key));
-}
-
-function controllerOf(key: string): string {
-  return parseWorkflowId(key)?.controller ?? '';
+  return labelsOf(controllerOfWorkflow(key));
 }
 
 /** In seconds. */
 function ages(controller: string, since: ReadonlyMap<string, number>): number[] {
   const nowMs = performance.now();
   return [...since]
-    .filter(([key]) => controllerOf(key) === controller)
+    .filter(([key]) => controllerOfWorkflow(key) === controller)
     .map(([, sinceMs]) => secondsBetween(sinceMs, nowMs));
 }
 

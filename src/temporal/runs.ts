@@ -6,7 +6,7 @@ import { CHANGED_SIGNAL, type RunInput } from '../contract/run.ts';
 import type { Telemetry } from '../contract/telemetry.ts';
 import { RunsUnavailable, type OpenRun, type Runs, type StartRequest } from '../watcher/runs.ts';
 import { GRPC, grpcStatusOf } from './grpc-status.ts';
-import { isStalled, registerSearchAttributes, searchAttributesOf } from './search-attributes.ts';
+import { isStalled, refOf, registerSearchAttributes, searchAttributesOf } from './search-attributes.ts';
 
 export interface RunsOptions {
   readonly connection: NativeConnection;
@@ -70,8 +70,10 @@ export function temporalRuns(options: RunsOptions): Runs {
       try {
         return await connection.withDeadline(Date.now() + LIST_TIMEOUT_MS, async () => {
           const open = new Map<string, OpenRun>();
-          for await (const run of client.workflow.list({ query }))
-            open.set(run.workflowId, { isStalled: isStalled(run) });
+          for await (const run of client.workflow.list({ query })) {
+            const ref = refOf(run);
+            if (ref !== undefined) open.set(run.workflowId, { ref, isStalled: isStalled(run) });
+          }
           return open;
         });
       } catch (error) {

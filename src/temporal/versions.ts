@@ -1,10 +1,11 @@
 import { Client, WorkflowNotFoundError, type WorkflowExecutionInfo } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType, type DataConverter } from '@temporalio/common';
 import type { NativeConnection } from '@temporalio/worker';
-import { displayName, parseWorkflowId, workflowIdFor, type ResourceRef } from '../contract/resource.ts';
+import { displayName, workflowIdFor, type ResourceRef } from '../contract/resource.ts';
 import type { RunInput } from '../contract/run.ts';
 import { GRPC, grpcStatusOf } from './grpc-status.ts';
 import { startOptionsFor, unavailableOr } from './runs.ts';
+import { refOf } from './search-attributes.ts';
 
 /** All workers of the same code. Temporal's words: a Worker Deployment has versions, each with a build id. */
 export interface WorkerVersion {
@@ -195,10 +196,11 @@ const VERSION_ATTRIBUTE = defineSearchAttributeKey(
 );
 
 /** None where the workflow is not one of ours. */
-function pinnedRunsIn({ workflowId, runId, typedSearchAttributes }: WorkflowExecutionInfo): PinnedRun[] {
-  const ref = parseWorkflowId(workflowId);
+function pinnedRunsIn(run: WorkflowExecutionInfo): PinnedRun[] {
+  const ref = refOf(run);
   if (ref === undefined) return [];
-  return [{ ref, runId, version: typedSearchAttributes.get(VERSION_ATTRIBUTE) ?? '' }];
+  const version = run.typedSearchAttributes.get(VERSION_ATTRIBUTE) ?? '';
+  return [{ ref, runId: run.runId, version }];
 }
 
 async function unlessNotFound<T>(call: Promise<T>): Promise<T | undefined> {

@@ -1,6 +1,6 @@
 import { isRest, reasonOf } from '../contract/decision.ts';
 import type { Logger } from '../contract/logger.ts';
-import { displayName, parseWorkflowId, workflowIdFor, type ResourceRef } from '../contract/resource.ts';
+import { displayName, workflowIdFor, type ResourceRef } from '../contract/resource.ts';
 import { SILENT, type RunsState, type Telemetry } from '../contract/telemetry.ts';
 import { fingerprintOf, isNeeded, startRequestFor, type Evaluation, type Known } from './evaluation.ts';
 import { KeyTimers } from './key-timers.ts';
@@ -13,6 +13,7 @@ import {
   pauseAfterEnd,
   pauseAfterFailure,
   pauseAfterLoss,
+  pauseAfterOutage,
   pendingFor,
   standingMs,
   runsByController,
@@ -51,9 +52,8 @@ export class Dispatcher {
   readonly #queue: ReadyQueue;
   readonly #telemetry: Telemetry;
   readonly #outage: Outage;
-  /** Timers of steps that stand in the view, by workflow id. */
+  /** Steps that stand in the view, and runs whose effect it has yet to show. */
   readonly #standing = new KeyTimers();
-  /** Runs whose effect the watch has yet to show. */
   readonly #effects = new KeyTimers();
   #lastDispatchMs = -Infinity;
 
@@ -217,9 +217,8 @@ export class Dispatcher {
     this.#enqueue(id, pending);
   }
 
-  #isOpen(id: string, { isStalled, askedAtMs, again }: Listed): void {
-    const ref = parseWorkflowId(id);
-    if (ref === undefined || !this.#options.known.covers(ref)) return;
+  #isOpen(id: string, { ref, isStalled, askedAtMs, again }: Listed): void {
+    if (!this.#options.known.covers(ref)) return;
     const wasKnown = this.#pending.has(id);
     const pending = this.#obtain(id, ref);
     if (pending.busy || pending.touchedAtMs > askedAtMs - timing.YOUNG_MS) return;
@@ -258,7 +257,7 @@ export class Dispatcher {
       pending.failures = 0;
       this.#outage.succeeded();
     } catch (error) {
-      this.#failed(pending, error);
+      this.#failed(id, pending, error);
     } finally {
       pending.busy = false;
       this.#lastDispatchMs = performance.now();
@@ -280,7 +279,7 @@ export class Dispatcher {
       return;
     }
     pending.notNeeded = true;
-    const reason = evaluation === undefined ? 'the resource is gone' : 'the resource is in its desired state';
+    const reason = `the resource is ${evaluation === undefined ? 'gone' : 'in its desired state'}`;
     if (evaluation !== undefined) this.#announce(id, evaluation);
     const end = await this.#options.runs.signal(id, reason);
     touched(pending, 'unknown');
@@ -328,15 +327,16 @@ export class Dispatcher {
     pending.dirty = true;
   }
 
-  #failed(pending: Pending, error: unknown): void {
+  #failed(id: string, pending: Pending, error: unknown): void {
     // Whoever leads looks at everything, this process too, should it lead again.
     if (error instanceof NotLeading) return;
-    this.#telemetry.queue.retried(workflowIdFor(pending.ref));
+    this.#telemetry.queue.retried(id);
     pending.dirty = true;
     pending.reported = undefined;
     pending.notNeeded = false;
     if (error instanceof RunsUnavailable) {
-      this.#outage.failed(error);
+      pauseAfterOutage(pending);
+      this.#outage.failed(id, error);
       return;
     }
     pauseAfterFailure(pending);

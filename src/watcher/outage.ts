@@ -3,11 +3,20 @@ import { backoffMs } from './pending.ts';
 import type { ReadyQueue } from './ready-queue.ts';
 import { PAUSE_FIRST_MS, PAUSE_MOST_MS } from './timing.ts';
 
-/** While Temporal is away all keys wait, for all of them would fail. */
+/** So often may a single key fail, in some seconds, before it is said that Temporal is away. */
+const ALONE_MAX = 4;
+
+/**
+ * While Temporal is away all keys wait, for all of them would fail. They wait once several different keys have failed and
+ * none has succeeded between: what a single key meets may be that key's own.
+ */
 export class Outage {
   readonly #queue: ReadyQueue;
   readonly #log: Logger;
   #failures = 0;
+  /** The first that has failed. */
+  #key: string | undefined;
+  #isOfMany = false;
 
   constructor(queue: ReadyQueue, log: Logger) {
     this.#queue = queue;
@@ -16,21 +25,30 @@ export class Outage {
 
   /** What keeps runs from being started, in a sentence. */
   get problem(): string | undefined {
-    if (this.#failures === 0) return undefined;
+    if (!this.#isCertain) return undefined;
     const { depth } = this.#queue;
     return `Temporal cannot be reached; ${depth === 1 ? '1 resource is' : `${depth} resources are`} waiting`;
   }
 
   /** Calls that fail together count once. */
-  failed(error: unknown): void {
+  failed(key: string, error: unknown): void {
     if (this.#queue.isPaused) return;
+    const wasCertain = this.#isCertain;
     this.#failures += 1;
-    this.#queue.pause(backoffMs(this.#failures, PAUSE_FIRST_MS, PAUSE_MOST_MS));
-    if (this.#failures === 1) this.#log.warn({ err: error }, 'Temporal cannot be reached');
+    this.#key ??= key;
+    this.#isOfMany ||= this.#key !== key;
+    if (this.#isCertain && !wasCertain) this.#log.warn({ err: error }, 'Temporal cannot be reached');
+    if (this.#isOfMany) this.#queue.pause(backoffMs(this.#failures, PAUSE_FIRST_MS, PAUSE_MOST_MS));
   }
 
   succeeded(): void {
-    if (this.#failures > 0) this.#log.info({}, 'Temporal can be reached again');
+    if (this.#isCertain) this.#log.info({}, 'Temporal can be reached again');
     this.#failures = 0;
+    this.#key = undefined;
+    this.#isOfMany = false;
+  }
+
+  get #isCertain(): boolean {
+    return this.#isOfMany || this.#failures > ALONE_MAX;
   }
 }

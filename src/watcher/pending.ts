@@ -5,6 +5,8 @@ import type { Reported } from './news.ts';
 import {
   AGAIN_FIRST_MS,
   ENDED_AFTER_MS,
+  PAUSE_FIRST_MS,
+  PAUSE_MOST_MS,
   RETRY_FIRST_MS,
   RETRY_MOST_MS,
   STANDING_IN_BACKOFF_MS,
@@ -119,6 +121,12 @@ export function pauseAfterLoss(pending: Pending, mostMs: number): void {
 export function pauseAfterFailure(pending: Pending): void {
   pending.failures += 1;
   pending.notBeforeMs = performance.now() + backoffMs(pending.failures, RETRY_FIRST_MS, RETRY_MOST_MS);
+}
+
+/** Its run could not be started or signalled, most likely since Temporal is away, which all keys wait for. */
+export function pauseAfterOutage(pending: Pending): void {
+  pending.failures += 1;
+  pending.notBeforeMs = performance.now() + backoffMs(pending.failures, PAUSE_FIRST_MS, PAUSE_MOST_MS);
 }
 
 /**

@@ -16,6 +16,7 @@ export interface Runs {
 }
 
 export interface OpenRun {
+  readonly ref: ResourceRef;
   /** It waits for a change of its resource. */
   readonly isStalled: boolean;
 }

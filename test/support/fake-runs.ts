@@ -6,17 +6,22 @@ export class FakeRuns implements Runs {
   readonly calls: string[] = [];
   /** What the runs were started with. */
   readonly requests: StartRequest[] = [];
-  readonly open = new Set<string>();
+  /** By workflow id. */
+  readonly open = new Map<string, ResourceRef>();
   /** Those of them that wait for a change. */
   readonly stalled = new Set<string>();
   /** Thrown by every call, while it is set. */
   failure: Error | undefined;
+  /** Thrown by every call about one run, by workflow id, such as its start. */
+  readonly failures = new Map<string, Error>();
 
   start(request: StartRequest): Promise<'started' | 'already-open'> {
+    const id = workflowIdFor(request.ref);
     return this.#called(`start ${request.ref.name}`, () => {
-      const id = workflowIdFor(request.ref);
+      const failure = this.failures.get(id);
+      if (failure !== undefined) throw failure;
       if (this.open.has(id)) return 'already-open';
-      this.open.add(id);
+      this.open.set(id, request.ref);
       this.requests.push(request);
       return 'started';
     });
@@ -32,16 +37,23 @@ export class FakeRuns implements Runs {
   listOpen(): Promise<ReadonlyMap<string, OpenRun>> {
     return this.#called(
       'list',
-      () => new Map([...this.open].map((id) => [id, { isStalled: this.stalled.has(id) }])),
+      () => new Map([...this.open].map(([id, ref]) => [id, { ref, isStalled: this.stalled.has(id) }])),
     );
+  }
+
+  /** It was started by somebody else. */
+  isOpen(ref: ResourceRef): void {
+    this.open.set(workflowIdFor(ref), ref);
   }
 
   end(ref: ResourceRef): void {
     this.open.delete(workflowIdFor(ref));
   }
 
-  #called<T>(call: string, answer: () => T): Promise<T> {
+  async #called<T>(call: string, answer: () => T): Promise<T> {
     this.calls.push(call);
-    return this.failure ? Promise.reject(this.failure) : Promise.resolve(answer());
+    await Promise.resolve();
+    if (this.failure) throw this.failure;
+    return answer();
   }
 }

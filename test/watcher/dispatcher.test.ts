@@ -129,7 +129,7 @@ describe('a resource that is not in its desired state', () => {
     sees(web, edited('generation 2'));
     await after(1_000);
     expect(runs.calls).toEqual(['start web', 'start web']);
-    expect(runs.open).toEqual(new Set([workflowIdFor(web)]));
+    expect([...runs.open.keys()]).toEqual([workflowIdFor(web)]);
   });
 
   it('gets its run at once where it needs one again, right after it needed none', async () => {
@@ -437,7 +437,7 @@ describe('a resource in its desired state', () => {
 describe('a look at the open runs', () => {
   it('signals a run whose resource vanished while nobody watched', async () => {
     const { runs, dispatcher } = aWatcher();
-    runs.open.add(workflowIdFor(web));
+    runs.isOpen(web);
     await dispatcher.sweep(false);
     await after(AT_ONCE);
     expect(runs.calls).toEqual(['list', 'signal web: the resource is gone']);
@@ -446,7 +446,7 @@ describe('a look at the open runs', () => {
   it('leaves a run alone whose resource still needs it, even where it was started by another watcher', async () => {
     const { runs, dispatcher, knows } = aWatcher();
     knows(web);
-    runs.open.add(workflowIdFor(web));
+    runs.isOpen(web);
     await dispatcher.sweep(false);
     await after(10_000);
     expect(runs.calls).toEqual(['list']);
@@ -454,8 +454,7 @@ describe('a look at the open runs', () => {
 
   it('leaves runs alone that are not of what it watches', async () => {
     const { runs, dispatcher } = aWatcher();
-    runs.open.add(workflowIdFor({ ...web, namespace: 'elsewhere' }));
-    runs.open.add('somebody-elses-workflow');
+    runs.isOpen({ ...web, namespace: 'elsewhere' });
     await dispatcher.sweep(true);
     await after(10_000);
     expect(runs.calls).toEqual(['list']);
@@ -515,7 +514,7 @@ describe('while Temporal is away', () => {
     expect(dispatcher.problem).toBe('Temporal cannot be reached; 3 resources are waiting');
     runs.failure = undefined;
     await after(10_000);
-    expect([...runs.open].sort()).toEqual(['a', 'b', 'c'].map((name) => workflowIdFor(refTo(name))));
+    expect([...runs.open.keys()].sort()).toEqual(['a', 'b', 'c'].map((name) => workflowIdFor(refTo(name))));
     expect(dispatcher.problem).toBeUndefined();
   });
 
@@ -555,7 +554,7 @@ describe('while Temporal is away', () => {
     sees(web, CONVERGED);
     runs.failure = undefined;
     await after(10_000);
-    expect(runs.open).toEqual(new Set());
+    expect([...runs.open.keys()]).toEqual([]);
   });
 });
 
@@ -568,12 +567,26 @@ describe('a start that is refused for one resource', () => {
     runs.failure = undefined;
     sees(refTo('b'));
     await after(AT_ONCE);
-    expect(runs.open).toEqual(new Set([workflowIdFor(refTo('b'))]));
+    expect([...runs.open.keys()]).toEqual([workflowIdFor(refTo('b'))]);
     await after(1_000);
-    expect(runs.open).toContain(workflowIdFor(web));
+    expect([...runs.open.keys()]).toContain(workflowIdFor(web));
     expect(log.lines.filter(({ level }) => level === 'error')).toMatchObject([
       { message: 'cannot start or signal the run; retrying', fields: { name: 'web' } },
     ]);
+  });
+
+  it('delays no other where the server calls itself unavailable for it alone', async () => {
+    const { runs, dispatcher, sees } = aWatcher();
+    runs.failures.set(workflowIdFor(web), new RunsUnavailable('value too long for a column'));
+    for (let i = 0; i < 10; i += 1) {
+      await after(5_000);
+      sees(web, edited(`generation ${i}`));
+      const other = refTo(`other-${i}`);
+      sees(other);
+      await after(AT_ONCE);
+      expect([...runs.open.keys()]).toContain(workflowIdFor(other));
+    }
+    expect(dispatcher.problem).toBeUndefined();
   });
 
   it('is not tried any sooner because its resource changes all the time', async () => {

@@ -1,0 +1,31 @@
+import { describe, expect, it } from '@jest/globals';
+import { controllerOfWorkflow, workflowIdFor } from '../../src/contract/resource.ts';
+
+const uid = '12345678-1234-1234-1234-123456789012';
+const longest = {
+  controller: 'namespace-role-binding',
+  namespace: 'n'.repeat(63),
+  name: 'x'.repeat(253),
+  uid,
+};
+
+describe('a workflow id', () => {
+  it('says whose it is', () => {
+    const id = workflowIdFor({ controller: 'pod-set', namespace: 'shop', name: 'web', uid });
+    expect(id).toBe(`pod-set/shop/web/${uid}`);
+    expect(controllerOfWorkflow(id)).toBe('pod-set');
+  });
+
+  it('fits the column of Temporal’s databases, and is still that of one resource', () => {
+    const id = workflowIdFor(longest);
+    expect(id).toHaveLength(255);
+    expect(id).toMatch(/^namespace-role-binding\/n{63}\/x+~\//);
+    expect(id.endsWith(`/${uid}`)).toBe(true);
+    expect(workflowIdFor({ ...longest, uid: uid.replace('1', '9') })).not.toBe(id);
+  });
+
+  it('is left as it is where it just fits', () => {
+    const name = 'x'.repeat(255 - workflowIdFor({ ...longest, name: '' }).length);
+    expect(workflowIdFor({ ...longest, name })).toContain(`/${name}/`);
+  });
+});
