@@ -1,4 +1,4 @@
-import type { NativeConnection, Worker } from '@temporalio/worker';
+import { GracefulShutdownPeriodExpiredError, type NativeConnection, type Worker } from '@temporalio/worker';
 import { eventRecorder, type EventRecorder } from '../activities/events.ts';
 import { activitiesFor } from '../activities/index.ts';
 import { Memory } from '../activities/memory.ts';
@@ -94,12 +94,37 @@ async function watchAndWork(parts: Parts, target: Target): Promise<void> {
     log.info({}, 'stopping: accepting no new work, finishing work in progress');
   } finally {
     lifecycle.stopping();
-    await watching?.election?.stop();
-    await watching?.watcher.stop();
     if (worker?.getState() === 'RUNNING') worker.shutdown();
-    await working;
+    await stopped(parts, watching, working);
   }
   log.info({}, 'stopped');
+}
+
+/** Under the grace that the worker gives to steps in progress. */
+const CUT_OFF_MS = 5_000;
+
+/** Side by side: where the API server does not answer, each part would wait for as long as its requests may take. */
+async function stopped(
+  { client, log }: Parts,
+  watching: Watching | undefined,
+  working: Promise<void> | undefined,
+): Promise<void> {
+  // What is cut off, Temporal has tried again by another worker.
+  const cuttingOff = setTimeout(() => void client.close(0), CUT_OFF_MS);
+  const stopWatching = async () => {
+    await watching?.election?.stop();
+    await watching?.watcher.stop();
+  };
+  const stopWorking = async () => {
+    try {
+      await working;
+    } catch (error) {
+      if (!(error instanceof GracefulShutdownPeriodExpiredError)) throw error;
+      log.warn({}, 'stopped before all work in progress was finished; Temporal retries it');
+    }
+  };
+  await Promise.all([stopWatching(), stopWorking()]);
+  clearTimeout(cuttingOff);
 }
 
 function start({ watcher, election }: Watching): void {

@@ -19,7 +19,9 @@ export type Fault =
       /** The server's words, where they matter. */
       readonly message?: string;
     }
-  | 'answer is lost';
+  | 'answer is lost'
+  /** The request never arrives, and its sender waits. */
+  | 'no answer';
 
 /**
  * Stands between an operator and the API server, and goes wrong as told. A write that has arrived is carried out, even
@@ -87,6 +89,7 @@ export class FaultProxy {
     const seen = { method, path, accept: headers.accept ?? '' };
     this.requests.push(seen);
     const fault = this.fault(seen);
+    if (fault === 'no answer') return;
     if (fault === undefined || fault === 'answer is lost') {
       this.#forward({ incoming, body, outgoing }, fault !== undefined);
       return;
