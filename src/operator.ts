@@ -5,6 +5,7 @@ import { Memory } from '../activities/memory.ts';
 import { aborted } from './aborted.ts';
 import { workerVersionOf, type Config } from './config/config.ts';
 import { chosenControllers } from './config/controllers.ts';
+import { temporalConfigRotated } from './config/temporal-rotation.ts';
 import type { Logger } from './contract/logger.ts';
 import type { ResourceRef } from './contract/resource.ts';
 import type { Telemetry } from './contract/telemetry.ts';
@@ -87,17 +88,26 @@ async function watchAndWork(parts: Parts, target: Target): Promise<void> {
   if (watching !== undefined) start(watching);
   lifecycle.started(watching);
   const { command, temporal } = config;
+  const ended = new AbortController();
   log.info({ command, taskQueue: target.taskQueue, temporal: temporal.address }, 'started');
   try {
     // A worker ends by itself only where it cannot go on: its error then ends the program.
-    await Promise.race([aborted(signal), working ?? aborted(signal)]);
+    await Promise.race([aborted(signal), rotated(parts, ended.signal), working ?? aborted(signal)]);
     log.info({}, 'stopping: accepting no new work, finishing work in progress');
   } finally {
+    ended.abort();
     lifecycle.stopping();
     if (worker?.getState() === 'RUNNING') worker.shutdown();
     await stopped(parts, watching, working);
   }
   log.info({}, 'stopped');
+}
+
+/** Whoever started the process, such as Kubernetes, starts it again. */
+async function rotated({ config, log }: Parts, signal: AbortSignal): Promise<void> {
+  await temporalConfigRotated(config.temporal, process.env, { signal }).catch(() => aborted(signal));
+  if (!signal.aborted)
+    log.warn({}, "Temporal's certificate or API key has changed: a new process has to use it");
 }
 
 /** Under the grace that the worker gives to steps in progress. */
