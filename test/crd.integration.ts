@@ -405,7 +405,8 @@ describe('the roles for people', () => {
   it.each([
     ['edit', 'podsets', 'create'],
     ['edit', 'podsets/scale', 'update'],
-    ['edit', 'xxxes', 'delete'],
+    ['edit', 'xxxes', 'get'],
+    ['admin', 'podsets', 'delete'],
     ['view', 'podsets', 'watch'],
     ['view', 'xxxes', 'list'],
   ])('are part of the role %s: %s, %s', async (role, resource, verb) => {
@@ -416,6 +417,9 @@ describe('the roles for people', () => {
     ['view', 'podsets', 'create'],
     ['view', 'podsets/scale', 'update'],
     ['view', 'xxxes', 'delete'],
+    // A build can write to nodes.
+    ['edit', 'xxxes', 'create'],
+    ['admin', 'xxxes', 'patch'],
     ['edit', 'podsets/status', 'patch'],
     ['edit', 'xxxes/status', 'patch'],
   ])('do not let the role %s do this: %s, %s', async (role, resource, verb) => {
