@@ -98,7 +98,7 @@ async function watchAndWork(parts: Parts, target: Target): Promise<void> {
     ended.abort();
     lifecycle.stopping();
     if (worker?.getState() === 'RUNNING') worker.shutdown();
-    await stopped(parts, watching, working);
+    await stop(parts, watching, working);
   }
   log.info({}, 'stopped');
 }
@@ -114,7 +114,7 @@ async function rotated({ config, log }: Parts, signal: AbortSignal): Promise<voi
 const CUT_OFF_MS = 5_000;
 
 /** Side by side: where the API server does not answer, each part would wait for as long as its requests may take. */
-async function stopped(
+async function stop(
   { client, log }: Parts,
   watching: Watching | undefined,
   working: Promise<void> | undefined,
@@ -133,8 +133,11 @@ async function stopped(
       log.warn({}, 'stopped before all work in progress was finished; Temporal retries it');
     }
   };
-  await Promise.all([stopWatching(), stopWorking()]);
-  clearTimeout(cuttingOff);
+  try {
+    await Promise.all([stopWatching(), stopWorking()]);
+  } finally {
+    clearTimeout(cuttingOff);
+  }
 }
 
 function start({ watcher, election }: Watching): void {

@@ -24,6 +24,11 @@ export function workflowIdFor({ controller, namespace, name, uid }: ResourceRef)
   return `${controller}/${namespace}/${fitting}/${uid}`;
 }
 
+/** `<controller>/<namespace>` of a workflow id. */
+export function placeOfWorkflow(workflowId: string): string {
+  return workflowId.split('/', 2).join('/');
+}
+
 /** The controller of a workflow id. */
 export function controllerOfWorkflow(workflowId: string): string {
   return workflowId.split('/', 1)[0] ?? '';

@@ -1,8 +1,8 @@
-import { KubeConfig } from './kube-config.ts';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parse } from 'yaml';
 import { ConfigurationError } from '../contract/configuration-error.ts';
+import { KubeConfig } from './kube-config.ts';
 
 export { ConfigurationError };
 

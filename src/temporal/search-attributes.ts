@@ -7,14 +7,16 @@ import { SEARCH_ATTRIBUTES, STALLED } from '../contract/search-attributes.ts';
 /** `INDEXED_VALUE_TYPE_KEYWORD`: temporal/api/enums/v1/common.proto; the package's own enum cannot be imported by name. */
 const KEYWORD = 2;
 
+const keyword = (name: string) => defineSearchAttributeKey(name, SearchAttributeType.KEYWORD);
+
 const KEYS = {
-  controller: defineSearchAttributeKey(SEARCH_ATTRIBUTES.controller, SearchAttributeType.KEYWORD),
-  namespace: defineSearchAttributeKey(SEARCH_ATTRIBUTES.namespace, SearchAttributeType.KEYWORD),
-  name: defineSearchAttributeKey(SEARCH_ATTRIBUTES.name, SearchAttributeType.KEYWORD),
-  uid: defineSearchAttributeKey(SEARCH_ATTRIBUTES.uid, SearchAttributeType.KEYWORD),
+  controller: keyword(SEARCH_ATTRIBUTES.controller),
+  namespace: keyword(SEARCH_ATTRIBUTES.namespace),
+  name: keyword(SEARCH_ATTRIBUTES.name),
+  uid: keyword(SEARCH_ATTRIBUTES.uid),
 };
 
-const STATE = defineSearchAttributeKey(SEARCH_ATTRIBUTES.state, SearchAttributeType.KEYWORD);
+const STATE = keyword(SEARCH_ATTRIBUTES.state);
 
 /** Whether the run says of itself that it waits for a change of its resource. */
 export function isStalled({ typedSearchAttributes }: WorkflowExecutionInfo): boolean {
@@ -23,7 +25,7 @@ export function isStalled({ typedSearchAttributes }: WorkflowExecutionInfo): boo
 
 /** The resource of a run; undefined where the run is not one of ours. */
 export function refOf({ workflowId, typedSearchAttributes }: WorkflowExecutionInfo): ResourceRef | undefined {
-  const valueOf = (key: (typeof KEYS)[keyof typeof KEYS]) => typedSearchAttributes.get(key) ?? '';
+  const valueOf = (key: ReturnType<typeof keyword>) => typedSearchAttributes.get(key) ?? '';
   const ref = {
     controller: valueOf(KEYS.controller),
     namespace: valueOf(KEYS.namespace),

@@ -13,7 +13,6 @@ import {
   pauseAfterEnd,
   pauseAfterFailure,
   pauseAfterLoss,
-  pauseAfterOutage,
   pendingFor,
   standingMs,
   runsByController,
@@ -52,8 +51,9 @@ export class Dispatcher {
   readonly #queue: ReadyQueue;
   readonly #telemetry: Telemetry;
   readonly #outage: Outage;
-  /** Steps that stand in the view, and runs whose effect it has yet to show. */
+  /** Timers of steps that stand in the view, by workflow id. */
   readonly #standing = new KeyTimers();
+  /** Runs whose effect the watch has yet to show. */
   readonly #effects = new KeyTimers();
   #lastDispatchMs = -Infinity;
 
@@ -279,7 +279,7 @@ export class Dispatcher {
       return;
     }
     pending.notNeeded = true;
-    const reason = `the resource is ${evaluation === undefined ? 'gone' : 'in its desired state'}`;
+    const reason = evaluation === undefined ? 'the resource is gone' : 'the resource is in its desired state';
     if (evaluation !== undefined) this.#announce(id, evaluation);
     const end = await this.#options.runs.signal(id, reason);
     touched(pending, 'unknown');
@@ -335,11 +335,11 @@ export class Dispatcher {
     pending.reported = undefined;
     pending.notNeeded = false;
     if (error instanceof RunsUnavailable) {
-      pauseAfterOutage(pending);
+      pauseAfterFailure(pending, timing.PAUSE_FIRST_MS, timing.PAUSE_MOST_MS);
       this.#outage.failed(id, error);
       return;
     }
-    pauseAfterFailure(pending);
+    pauseAfterFailure(pending, timing.RETRY_FIRST_MS, timing.RETRY_MOST_MS);
     this.#options.log.error({ ...pending.ref, err: error }, 'cannot start or signal the run; retrying');
   }
 }

@@ -1,4 +1,4 @@
-import type { Projection } from './projection.ts';
+import { identityOf, type Projection } from './projection.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { KubernetesObject } from '../contract/object.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
@@ -112,14 +112,9 @@ export class NamedObject<P extends Projection> {
 
   #take(object: KubernetesObject | undefined): void {
     if (object === undefined) this.#known.listEnded(new Set());
-    else this.#keep(object);
+    else this.#known.listed({ ...identityOf(object), projection: this.#options.project(object) });
     this.#lastReadMs = performance.now();
     this.#hasSynced = true;
     this.#markSynced();
-  }
-
-  #keep(object: KubernetesObject): void {
-    const { name: key, uid, resourceVersion } = object.metadata;
-    this.#known.listed({ key, uid, resourceVersion, projection: this.#options.project(object) });
   }
 }

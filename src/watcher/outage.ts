@@ -13,10 +13,9 @@ const ALONE_MAX = 4;
 export class Outage {
   readonly #queue: ReadyQueue;
   readonly #log: Logger;
+  /** Since the last success. */
+  readonly #failedKeys = new Set<string>();
   #failures = 0;
-  /** The first that has failed. */
-  #key: string | undefined;
-  #isOfMany = false;
 
   constructor(queue: ReadyQueue, log: Logger) {
     this.#queue = queue;
@@ -35,8 +34,7 @@ export class Outage {
     if (this.#queue.isPaused) return;
     const wasCertain = this.#isCertain;
     this.#failures += 1;
-    this.#key ??= key;
-    this.#isOfMany ||= this.#key !== key;
+    this.#failedKeys.add(key);
     if (this.#isCertain && !wasCertain) this.#log.warn({ err: error }, 'Temporal cannot be reached');
     if (this.#isOfMany) this.#queue.pause(backoffMs(this.#failures, PAUSE_FIRST_MS, PAUSE_MOST_MS));
   }
@@ -44,8 +42,11 @@ export class Outage {
   succeeded(): void {
     if (this.#isCertain) this.#log.info({}, 'Temporal can be reached again');
     this.#failures = 0;
-    this.#key = undefined;
-    this.#isOfMany = false;
+    this.#failedKeys.clear();
+  }
+
+  get #isOfMany(): boolean {
+    return this.#failedKeys.size > 1;
   }
 
   get #isCertain(): boolean {

@@ -2,17 +2,7 @@ import type { ResourceRef } from '../contract/resource.ts';
 import type { RunsState } from '../contract/telemetry.ts';
 import { fingerprintOf, type Evaluation } from './evaluation.ts';
 import type { Reported } from './news.ts';
-import {
-  AGAIN_FIRST_MS,
-  ENDED_AFTER_MS,
-  PAUSE_FIRST_MS,
-  PAUSE_MOST_MS,
-  RETRY_FIRST_MS,
-  RETRY_MOST_MS,
-  STANDING_IN_BACKOFF_MS,
-  STANDING_MS,
-  YOUNG_MS,
-} from './timing.ts';
+import { AGAIN_FIRST_MS, ENDED_AFTER_MS, STANDING_IN_BACKOFF_MS, STANDING_MS, YOUNG_MS } from './timing.ts';
 
 /** What the watcher knows of the run of a resource: whether it was open when it was last signalled, or listed. */
 export type RunState = 'unknown' | 'open';
@@ -117,16 +107,10 @@ export function pauseAfterLoss(pending: Pending, mostMs: number): void {
   pending.notBeforeMs = performance.now() + pauseMs;
 }
 
-/** Its run could not be started or signalled, for a reason of its own. */
-export function pauseAfterFailure(pending: Pending): void {
+/** Its run could not be started or signalled. */
+export function pauseAfterFailure(pending: Pending, firstMs: number, mostMs: number): void {
   pending.failures += 1;
-  pending.notBeforeMs = performance.now() + backoffMs(pending.failures, RETRY_FIRST_MS, RETRY_MOST_MS);
-}
-
-/** Its run could not be started or signalled, most likely since Temporal is away, which all keys wait for. */
-export function pauseAfterOutage(pending: Pending): void {
-  pending.failures += 1;
-  pending.notBeforeMs = performance.now() + backoffMs(pending.failures, PAUSE_FIRST_MS, PAUSE_MOST_MS);
+  pending.notBeforeMs = performance.now() + backoffMs(pending.failures, firstMs, mostMs);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { placeOfWorkflow } from '../contract/resource.ts';
 import { SILENT, type QueueObserver } from '../contract/telemetry.ts';
 import { FairSet } from './fair-set.ts';
 
@@ -7,7 +8,7 @@ import { FairSet } from './fair-set.ts';
  * take turns with all others: a tenant that changes thousands of them delays nobody else.
  */
 export class ReadyQueue {
-  readonly #ready = new FairSet(controllerAndNamespace);
+  readonly #ready = new FairSet(placeOfWorkflow);
   readonly #timers = new Map<string, { readonly timer: NodeJS.Timeout; readonly dueMs: number }>();
   readonly #work: (key: string) => Promise<void>;
   readonly #concurrency: number;
@@ -104,9 +105,4 @@ export class ReadyQueue {
       });
     }
   }
-}
-
-/** Of a workflow id. */
-function controllerAndNamespace(key: string): string {
-  return key.split('/', 2).join('/');
 }

@@ -153,8 +153,6 @@ export class Reflector<P extends Projection> {
   async #versionThere(): Promise<string | undefined> {
     if (this.#resumeFrom === undefined || !this.#isInDoubt) return this.#resumeFrom;
     const { metadata } = await this.#readPage({ limit: 1, continue: undefined });
-    this.#lastWordMs = performance.now();
-    this.#isInDoubt = false;
     return isOlder(metadata.resourceVersion ?? '', this.#resumeFrom) ? undefined : this.#resumeFrom;
   }
 
@@ -191,12 +189,14 @@ export class Reflector<P extends Projection> {
     return page.metadata.resourceVersion ?? '';
   }
 
-  #readPage(position: PagePosition): Promise<KubernetesList> {
-    return this.#collection.readPage(position, this.#stopping.signal);
+  async #readPage(position: PagePosition): Promise<KubernetesList> {
+    const page = await this.#collection.readPage(position, this.#stopping.signal);
+    this.#lastWordMs = performance.now();
+    this.#isInDoubt = false;
+    return page;
   }
 
   #takePage(page: KubernetesList, keys: Set<string>): void {
-    this.#lastWordMs = performance.now();
     for (const object of page.items ?? []) {
       const seen = this.#see(object);
       keys.add(seen.key);

@@ -170,7 +170,7 @@ export class Resources {
       const path = resourcePath(type, { name: namespace });
       return new NamedObject<P>({ ...common, path, everyMs: resyncMs });
     }
-    const path = resourcePath(type, namespace === undefined ? {} : { namespace });
+    const path = resourcePath(type, { namespace });
     return new Reflector<P>({ ...common, fieldSelector, labelSelector, path });
   }
 

@@ -321,6 +321,16 @@ describe('a watch', () => {
     expect(requestsFor('version')).toHaveLength(1);
   });
 
+  it('asks for no version where everything was listed since the connection was lost', async () => {
+    pods.faults.list.push(reset);
+    await startedAndWatching();
+    pods.sendLine(
+      JSON.stringify({ type: 'ERROR', object: aStatus(500, { message: 'etcd leader changed' }) }),
+    );
+    await eventually(() => requestsFor('watch').length === 2 && pods.openWatches === 1);
+    expect(requestsFor('version')).toHaveLength(0);
+  });
+
   it('resumes after another error in mid-stream, without a list', async () => {
     await startedAndWatching();
     pods.sendLine(

@@ -35,15 +35,20 @@ let server: FakeApiServer;
 let client: KubernetesClient;
 let webs: FakeCollection;
 let others: Handler;
+/** A namespace in which the operator has no rights. */
+let forbidden: string;
 let runs: FakeRuns;
 let watcher: Watcher;
 
 beforeEach(async () => {
   evaluated.clear();
+  forbidden = 'nowhere';
   webs = new FakeCollection();
   others = answerText(404, '404 page not found\n');
   server = await FakeApiServer.start((request, response) => {
-    if (request.url.pathname.endsWith('/webs')) webs.handler(request, response);
+    const { pathname } = request.url;
+    if (pathname.includes(`/namespaces/${forbidden}`)) FORBIDDEN(request, response);
+    else if (pathname.endsWith('/webs')) webs.handler(request, response);
     else others(request, response);
   });
   client = createKubernetesClient(server.kubeConfig());
@@ -71,77 +76,58 @@ afterEach(async () => {
   await server.stop();
 });
 
+const FORBIDDEN = answerJson(403, { kind: 'Status', message: 'forbidden: User "operator" cannot list' });
+
+async function expectStarted(name: string): Promise<void> {
+  watcher.start();
+  watcher.lead(() => true);
+  await eventually(() => runs.calls.length > 0);
+  expect(runs.calls).toEqual([`start ${name}`]);
+}
+
+/** @param what is forbidden, as a problem names it */
+async function expectForbidden(what: string): Promise<void> {
+  expect(await eventually(() => watcher.problems.length > 1 && watcher.problems)).toEqual([
+    `${what}: the initial list is not complete yet`,
+    expect.stringContaining('403 forbidden: User "operator" cannot list'),
+  ]);
+}
+
 describe('a controller whose list cannot be had', () => {
   it('holds up no other, and is no problem, where its CRD is not installed', async () => {
     webs.put('web');
-    watcher.start();
-    watcher.lead(() => true);
-    await eventually(() => runs.calls.length > 0);
-    expect(runs.calls).toEqual(['start web']);
+    await expectStarted('web');
     await eventually(() => watcher.problems.length === 0);
   });
 
   it('holds up no other, but is a problem, where it is forbidden', async () => {
-    others = answerJson(403, { kind: 'Status', message: 'forbidden: User "operator" cannot list' });
+    others = FORBIDDEN;
     webs.put('web');
-    watcher.start();
-    watcher.lead(() => true);
-    await eventually(() => runs.calls.length > 0);
-    expect(runs.calls).toEqual(['start web']);
-    expect(await eventually(() => watcher.problems.length > 1 && watcher.problems)).toEqual([
-      'others: the initial list is not complete yet',
-      expect.stringContaining('403 forbidden: User "operator" cannot list'),
-    ]);
+    await expectStarted('web');
+    await expectForbidden('others');
   });
 });
 
 describe('a namespace that cannot be watched', () => {
-  const FORBIDDEN = answerJson(403, { kind: 'Status', message: 'forbidden: User "operator" cannot list' });
-
-  /** Of two namespaces, the operator has rights in the first alone. */
-  async function forbiddenIn(forbidden: string, controllers: readonly Controller[]): Promise<FakeApiServer> {
-    const inPart = await FakeApiServer.start((request, response) => {
-      const { pathname } = request.url;
-      if (pathname.includes(`/namespaces/${forbidden}`)) FORBIDDEN(request, response);
-      else if (pathname.endsWith('/webs')) webs.handler(request, response);
-      else others(request, response);
-    });
-    await client.close();
-    client = createKubernetesClient(inPart.kubeConfig());
-    watcher = aWatcher({ client, controllers, namespaces: ['default', forbidden] });
-    return inPart;
-  }
-
   it('holds up no other, and is named', async () => {
-    const inPart = await forbiddenIn('secret', [greedy('webs')]);
+    forbidden = 'secret';
+    watcher = aWatcher({ controllers: [greedy('webs')], namespaces: ['default', forbidden] });
     webs.put('web');
-    watcher.start();
-    watcher.lead(() => true);
-    await eventually(() => runs.calls.length > 0);
-    expect(runs.calls).toEqual(['start web']);
-    expect(await eventually(() => watcher.problems.length > 1 && watcher.problems)).toEqual([
-      'webs in namespace secret: the initial list is not complete yet',
-      expect.stringContaining('403 forbidden: User "operator" cannot list'),
-    ]);
-    await watcher.stop();
-    await inPart.stop();
+    await expectStarted('web');
+    await expectForbidden('webs in namespace secret');
   });
 
   it('holds up no other where the Namespace itself is the resource', async () => {
-    const namespaced = greedy('namespaces');
-    const type = { ...namespaced.primary.type, namespaced: false };
+    forbidden = 'secret';
     others = (request, response) => {
       const name = request.url.pathname.split('/').at(-1) ?? '';
       answerJson(200, { metadata: { name, uid: name, resourceVersion: '1' } })(request, response);
     };
-    const controller = { ...namespaced, primary: { ...namespaced.primary, type } };
-    const inPart = await forbiddenIn('secret', [controller]);
-    watcher.start();
-    watcher.lead(() => true);
-    await eventually(() => runs.calls.length > 0);
-    expect(runs.calls).toEqual(['start default']);
-    await watcher.stop();
-    await inPart.stop();
+    const { primary, ...rest } = greedy('namespaces');
+    const type = { ...primary.type, namespaced: false };
+    const controllers = [{ ...rest, primary: { ...primary, type } }];
+    watcher = aWatcher({ controllers, namespaces: ['default', forbidden] });
+    await expectStarted('default');
   });
 });
 
