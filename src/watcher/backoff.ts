@@ -34,3 +34,8 @@ export class Backoff {
     if (ms > Math.max(this.#lastMs, HEALTHY_MS)) this.#attempts = 0;
   }
 }
+
+/** Exponential, in milliseconds; without jitter, for keys that spread by themselves since each counts for itself. */
+export function backoffMs(failures: number, firstMs: number, mostMs: number): number {
+  return Math.min(firstMs * 2 ** Math.min(Math.max(failures - 1, 0), 20), mostMs);
+}

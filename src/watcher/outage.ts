@@ -1,5 +1,5 @@
 import type { Logger } from '../contract/logger.ts';
-import { backoffMs } from './pending.ts';
+import { backoffMs } from './backoff.ts';
 import type { ReadyQueue } from './ready-queue.ts';
 import { PAUSE_FIRST_MS, PAUSE_MOST_MS } from './timing.ts';
 

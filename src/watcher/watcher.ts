@@ -41,6 +41,8 @@ export class Watcher {
   /** On the clock of `performance.now()`, as the next one. */
   #lastSweepMs = 0;
   #nextSweepMs = 0;
+  /** Until then it lists the open runs again although it knows of none. */
+  #listUntilMs = 0;
   #resyncTimer: NodeJS.Timeout | undefined;
   #stopped = false;
 
@@ -194,6 +196,8 @@ export class Watcher {
     // Also where nothing needs work: runs may be open whose resources vanished while nobody watched.
     this.#sweepAfterMs = SWEEP_FIRST_MS;
     this.#lastSweepMs = performance.now();
+    // And once more, for what a process that led before has started at the last moment.
+    this.#listUntilMs = performance.now() + SWEEP_MOST_MS;
     this.#scheduleSweep();
   }
 
@@ -233,7 +237,7 @@ export class Watcher {
       this.#sweepAfterMs = dispatcher.hasUnknown
         ? Math.min(this.#sweepAfterMs * 2, SWEEP_MOST_MS)
         : SWEEP_MOST_MS;
-      if (dispatcher.pendingCount === 0) return;
+      if (dispatcher.pendingCount === 0 && performance.now() >= this.#listUntilMs) return;
     }
     if (this.#sweepTimer === undefined) this.#scheduleSweep();
   }

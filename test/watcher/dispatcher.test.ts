@@ -4,7 +4,7 @@ import { workflowIdFor, type ResourceRef } from '../../src/contract/resource.ts'
 import { podLabel } from '../../src/controllers/pod-label/controller.ts';
 import { Dispatcher } from '../../src/watcher/dispatcher.ts';
 import type { Evaluation } from '../../src/watcher/evaluation.ts';
-import { RunsUnavailable } from '../../src/watcher/runs.ts';
+import { NotLeading, RunsUnavailable } from '../../src/watcher/runs.ts';
 import { FakeRuns } from '../support/fake-runs.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';
 import { aRecordingTelemetry } from '../support/recording-telemetry.ts';
@@ -555,6 +555,48 @@ describe('while Temporal is away', () => {
     runs.failure = undefined;
     await after(10_000);
     expect([...runs.open.keys()]).toEqual([]);
+  });
+});
+
+describe('a process that is not sure for a moment that it leads', () => {
+  it('signals afterwards what it was about to', async () => {
+    const { runs, sees } = aWatcher();
+    sees(web);
+    await after(1_000);
+    runs.failure = new NotLeading('another process leads');
+    sees(web, edited('generation 2'));
+    await after(1_000);
+    runs.failure = undefined;
+    await after(2_000);
+    expect(runs.calls.at(-1)).toBe('signal web: no label');
+  });
+});
+
+describe('a start whose answer is lost', () => {
+  it('is looked for where the resource is gone by then, and its run is signalled', async () => {
+    const { runs, dispatcher, sees, isGone } = aWatcher();
+    runs.losesAnswers = true;
+    sees(web, STALLED);
+    await after(AT_ONCE);
+    runs.losesAnswers = false;
+    isGone(web);
+    await after(5_000);
+    expect(runs.calls).toEqual(['start web']);
+    await dispatcher.sweep(false);
+    await after(2_000);
+    expect(runs.calls).toEqual(['start web', 'list', 'signal web: the resource is gone']);
+  });
+
+  it('leaves nothing to remember where it was not made', async () => {
+    const { runs, dispatcher, sees, isGone } = aWatcher();
+    runs.failure = new RunsUnavailable('connection refused');
+    sees(web);
+    await after(AT_ONCE);
+    runs.failure = undefined;
+    isGone(web);
+    await after(5_000);
+    await dispatcher.sweep(false);
+    expect(dispatcher.pendingCount).toBe(0);
   });
 });
 

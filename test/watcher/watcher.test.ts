@@ -218,6 +218,22 @@ describe('a run that was terminated by hand', () => {
   });
 });
 
+describe('a run that the process that led before has started at the last moment', () => {
+  const gone = { controller: 'webs', namespace: 'default', name: 'gone', uid: 'uid-of-gone' };
+
+  it('is signalled where its resource is gone, although the first list did not show it yet', async () => {
+    watcher.start();
+    await eventually(() => watcher.problems.length === 0);
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] });
+    watcher.lead(() => true);
+    await jest.advanceTimersByTimeAsync(4_000);
+    expect(runs.calls).toEqual(['list']);
+    runs.isOpen(gone);
+    await jest.advanceTimersByTimeAsync(60_000);
+    expect(runs.calls).toContain('signal gone: the resource is gone');
+  });
+});
+
 describe('a watcher that leads no more, and does not know it yet', () => {
   it('starts nothing', async () => {
     let asked = 0;

@@ -1,0 +1,347 @@
+import { isRest, reasonOf } from '../contract/decision.ts';
+import type { ResourceRef } from '../contract/resource.ts';
+import { backoffMs } from './backoff.ts';
+import { fingerprintOf, isNeeded, type Evaluation } from './evaluation.ts';
+import { afterChange, newsIn, reportedWith } from './news.ts';
+import {
+  isDirty,
+  isInProgress,
+  newState,
+  SETTLED,
+  standingMs,
+  touchedAtMs,
+  type Calling,
+  type RequestState,
+} from './request-state.ts';
+import * as timing from './timing.ts';
+
+/** What happens to a resource, with what the view of it is by then; undefined: it is gone. */
+export type RequestEvent =
+  /** It has changed, or something of it has. */
+  | { readonly type: 'changed'; readonly view: Evaluation | undefined }
+  /** Time has passed, and nothing else. */
+  | { readonly type: 'resynced'; readonly view: Evaluation }
+  /** It is due, and a place is free. */
+  | { readonly type: 'turn'; readonly view: Evaluation | undefined }
+  /** What `wakeAtMs` has named is due. */
+  | { readonly type: 'time' }
+  /** Temporal has answered the call in progress. */
+  | { readonly type: 'answered'; readonly answer: Answer }
+  /** Temporal has not, or has refused; or this process does not lead just now, and has not asked. */
+  | { readonly type: 'failed'; readonly because: 'unavailable' | 'refused' | 'not leading' }
+  /** A run of it has ended, as far as is known. */
+  | { readonly type: 'ended'; readonly view: Evaluation | undefined }
+  /** A list of the open runs that was asked for at that time has it, or does not. */
+  | {
+      readonly type: 'listed';
+      readonly isOpen: boolean;
+      readonly isStalled: boolean;
+      readonly askedAtMs: number;
+      /** It is signalled even if it was before. */
+      readonly again: boolean;
+      readonly view: Evaluation | undefined;
+    };
+
+export type Answer = 'started' | 'already-open' | 'signalled' | 'not-open';
+
+/** What is to be done besides remembering the state. */
+export type Effect =
+  | { readonly do: 'start'; readonly view: Evaluation }
+  | { readonly do: 'signal'; readonly reason: string; readonly view: Evaluation | undefined }
+  /** The resource needs a run no more. */
+  | { readonly do: 'report'; readonly neededForMs: number };
+
+export interface Outcome {
+  /** Undefined: nothing of the resource has to be remembered. */
+  readonly state: RequestState | undefined;
+  readonly effects: readonly Effect[];
+}
+
+export interface Clock {
+  /** On the clock of `performance.now()`. */
+  readonly nowMs: number;
+  /** The longest that a run without effect waits before it is started anew. */
+  readonly longestMs: number;
+}
+
+/**
+ * What comes of an event. A change of a resource is never forgotten: until Temporal has taken it, it is in the state, be the
+ * call refused, its answer lost, or the run at its end meanwhile.
+ */
+export function next(
+  state: RequestState | undefined,
+  ref: ResourceRef,
+  event: RequestEvent,
+  clock: Clock,
+): Outcome {
+  switch (event.type) {
+    case 'changed':
+      if (isNeeded(event.view)) return only(needed(state ?? newState(ref), event.view, clock));
+      return state === undefined ? NOTHING : notNeeded(state, clock);
+    case 'resynced': {
+      const isNews = isNeeded(event.view) && newsIn(event.view, state?.reported) === 'now';
+      return only(isNews ? needed(state ?? newState(ref), event.view, clock) : state);
+    }
+    case 'listed':
+      if (event.isOpen) return only(found(state, ref, event));
+      return only(state && notFound(state, event, clock));
+    case 'ended':
+      return only(state && ended(state, event.view, clock));
+    case 'time':
+      return only(state && timeOver(state));
+    case 'turn':
+      return state?.phase.at === 'queued' ? turn(state, event.view) : only(state);
+    case 'answered':
+      return state?.phase.at === 'calling' ? answered(state, state.phase, event.answer, clock) : only(state);
+    case 'failed':
+      return only(state?.phase.at === 'calling' ? failed(state, event.because, clock) : state);
+  }
+}
+
+const NOTHING: Outcome = { state: undefined, effects: [] };
+
+function only(state: RequestState | undefined): Outcome {
+  return { state, effects: [] };
+}
+
+// The view has changed -----------------------------------------------------------------------------------
+
+function needed(before: RequestState, view: Evaluation, clock: Clock): RequestState {
+  const state: RequestState = {
+    ...(isRest(view.decision) ? runRests(before) : before),
+    neededSinceMs: before.neededSinceMs ?? clock.nowMs,
+    isToldToEnd: false,
+    standsUntilMs: undefined,
+    reported: before.reported && afterChange(before.reported, view),
+  };
+  switch (newsIn(view, state.reported)) {
+    case 'none':
+      return state;
+    case 'now': {
+      const isFirst = state.reported === undefined && state.failures === 0;
+      return queued(isFirst ? { ...state, notBeforeMs: earliestStartMs(state, view) } : state);
+    }
+    case 'if it stands':
+      return { ...state, standsUntilMs: clock.nowMs + standingMs(state, clock.nowMs) };
+  }
+}
+
+/** The view has come to a rest, and so has the run that was started: most likely it is open. */
+function runRests(state: RequestState): RequestState {
+  const { run } = state;
+  if (run.is !== 'started') return effectSeen(state);
+  return effectSeen({ ...state, run: { ...run, is: 'open', isListed: false, isStalled: false } });
+}
+
+/** The watch shows what the run that was started did: it gives its place to others. */
+function effectSeen(state: RequestState): RequestState {
+  return state.phase.at === 'starting' ? afterCall(state, state.phase.isDirty) : state;
+}
+
+function notNeeded(before: RequestState, { nowMs }: Clock): Outcome {
+  const { neededSinceMs, isToldToEnd } = before;
+  const effects: Effect[] =
+    neededSinceMs === undefined ? [] : [{ do: 'report', neededForMs: nowMs - neededSinceMs }];
+  const state = { ...before, neededSinceMs: undefined, standsUntilMs: undefined };
+  return { state: isToldToEnd ? state : toEnd(state, nowMs), effects };
+}
+
+function toEnd(before: RequestState, nowMs: number): RequestState | undefined {
+  const state = effectSeen({
+    ...before,
+    reported: undefined,
+    requestedFor: undefined,
+    withoutEffect: 0,
+    // Most often a resource is in its desired state because its run is just ending.
+    notBeforeMs: nowMs + timing.NOT_NEEDED_AFTER_MS,
+  });
+  if (state.run.is === 'open') return queued(state);
+  return state.phase.at === 'settled' && state.run.is === 'unknown' ? undefined : state;
+}
+
+/**
+ * After a run has ended, the view may not show its last writes yet; but what somebody edited is acted on at once. A run
+ * without effect is not repeated any sooner where nothing is different.
+ */
+function earliestStartMs({ settledAtMs, requestedFor, notBeforeMs }: RequestState, view: Evaluation): number {
+  if (requestedFor?.inputs !== view.inputs) return 0;
+  const isSame = requestedFor.fingerprint === fingerprintOf(view);
+  return isSame ? Math.max(notBeforeMs, settledAtMs) : settledAtMs;
+}
+
+/** The earliest time wins where it is queued already; while Temporal is being asked, it is queued afterwards. */
+function queued(state: RequestState): RequestState {
+  const { phase, notBeforeMs } = state;
+  const dueMs = Math.max(notBeforeMs, touchedAtMs(state) + timing.SPACING_MS);
+  switch (phase.at) {
+    case 'settled':
+      return { ...state, phase: { at: 'queued', dueMs } };
+    case 'queued':
+      return { ...state, phase: { at: 'queued', dueMs: Math.min(phase.dueMs, dueMs) } };
+    case 'calling':
+    case 'starting':
+      return { ...state, phase: { ...phase, isDirty: true } };
+  }
+}
+
+// Temporal is asked, and answers -------------------------------------------------------------------------
+
+function turn(state: RequestState, view: Evaluation | undefined): Outcome {
+  if (!isNeeded(view)) return tellToEnd(state, view);
+  if (newsIn(view, state.reported) !== 'now') return only({ ...state, phase: SETTLED });
+  const asked: RequestState = {
+    ...state,
+    standsUntilMs: undefined,
+    // Before the call, since the watch may show the effect, and the next change, before it is answered.
+    reported: reportedWith(view),
+    requestedFor: { fingerprint: fingerprintOf(view), inputs: view.inputs },
+  };
+  return call(asked, { call: state.run.is === 'open' ? 'signal' : 'start', view });
+}
+
+function tellToEnd(state: RequestState, view: Evaluation | undefined): Outcome {
+  switch (state.run.is) {
+    case 'unknown':
+      return NOTHING;
+    case 'started':
+      // Whether it is still open, the next list of the open runs tells.
+      return only({ ...state, phase: SETTLED });
+    case 'open':
+      return call({ ...state, isToldToEnd: true }, { call: 'signal the end', view });
+  }
+}
+
+type Call = Pick<Calling, 'call' | 'view'>;
+
+function call(state: RequestState, { call: kind, view }: Call, isDirtyStill = false): Outcome {
+  const calling: RequestState = {
+    ...state,
+    phase: { at: 'calling', call: kind, view, isDirty: isDirtyStill },
+  };
+  if (kind === 'start' && view !== undefined) return { state: calling, effects: [{ do: 'start', view }] };
+  return { state: calling, effects: [{ do: 'signal', reason: reasonFor(kind, view), view }] };
+}
+
+function reasonFor(kind: Calling['call'], view: Evaluation | undefined): string {
+  if (view === undefined) return 'the resource is gone';
+  return kind === 'signal the end' ? 'the resource is in its desired state' : reasonOf(view.decision);
+}
+
+function answered(state: RequestState, phase: Calling, answer: Answer, { nowMs }: Clock): Outcome {
+  switch (answer) {
+    case 'started': {
+      const { isDirty: isDirtyStill } = phase;
+      const starting = { at: 'starting', untilMs: nowMs + timing.EFFECT_MS, isDirty: isDirtyStill } as const;
+      return only({ ...state, run: { is: 'started', touchedAtMs: nowMs }, failures: 0, phase: starting });
+    }
+    case 'already-open':
+      return call(state, { call: 'signal instead of start', view: phase.view }, phase.isDirty);
+    case 'signalled':
+      return only(afterCall({ ...state, run: signalled(phase, nowMs) }, phase.isDirty));
+    case 'not-open':
+      return notOpen(state, phase, nowMs);
+  }
+}
+
+function signalled({ call: kind }: Calling, touchedAt: number): RequestState['run'] {
+  if (kind === 'signal the end') return { is: 'started', touchedAtMs: touchedAt };
+  return { is: 'open', touchedAtMs: touchedAt, isListed: false, isStalled: false };
+}
+
+/** A run that was open a moment ago has ended before it was signalled. */
+function notOpen(
+  state: RequestState,
+  { call: kind, view, isDirty: isDirtyStill }: Calling,
+  nowMs: number,
+): Outcome {
+  switch (kind) {
+    case 'start':
+    case 'signal':
+      return call(state, { call: 'start', view }, isDirtyStill);
+    case 'signal instead of start': {
+      const run = { is: 'started', touchedAtMs: nowMs } as const;
+      return only(afterCall({ ...state, run, reported: undefined }, true));
+    }
+    case 'signal the end':
+      return isDirtyStill ? only(afterCall({ ...state, run: { is: 'unknown' } }, true)) : NOTHING;
+  }
+}
+
+/** The call is over, and Temporal has taken what it was about. */
+function afterCall(state: RequestState, isDirtyStill: boolean): RequestState {
+  const settled: RequestState = { ...state, failures: 0, phase: SETTLED };
+  return isDirtyStill ? queued(settled) : settled;
+}
+
+function failed(
+  before: RequestState,
+  because: Extract<RequestEvent, { type: 'failed' }>['because'],
+  { nowMs }: Clock,
+): RequestState {
+  const state: RequestState = { ...before, phase: SETTLED, reported: undefined, isToldToEnd: false };
+  // A process that leads again in a moment, as after it was frozen, has lost nothing.
+  if (because === 'not leading') return queued({ ...state, notBeforeMs: nowMs + timing.RETRY_FIRST_MS });
+  const failures = state.failures + 1;
+  // A call that was not answered may have been made: until a list of the open runs says otherwise, there is a run.
+  const run: RequestState['run'] =
+    state.run.is === 'open' ? state.run : { is: 'started', touchedAtMs: nowMs };
+  const [firstMs, mostMs] =
+    because === 'unavailable'
+      ? [timing.PAUSE_FIRST_MS, timing.PAUSE_MOST_MS]
+      : [timing.RETRY_FIRST_MS, timing.RETRY_MOST_MS];
+  return queued({ ...state, run, failures, notBeforeMs: nowMs + backoffMs(failures, firstMs, mostMs) });
+}
+
+function timeOver(state: RequestState): RequestState {
+  const { phase, standsUntilMs } = state;
+  if (phase.at === 'starting' && phase.untilMs <= (standsUntilMs ?? Infinity)) return effectSeen(state);
+  if (standsUntilMs === undefined) return state;
+  return queued({ ...state, standsUntilMs: undefined, reported: undefined });
+}
+
+// Runs end, and are listed -------------------------------------------------------------------------------
+
+/**
+ * What is still needed a moment after a run has ended is needed anew: it came up while the run was about to end, or the run
+ * saw something else than the watcher does.
+ */
+function ended(before: RequestState, view: Evaluation | undefined, clock: Clock): RequestState | undefined {
+  const { isToldToEnd } = before;
+  const state = isToldToEnd ? before : withoutRun(before);
+  if (isToldToEnd || !isNeeded(view)) return isInProgress(state) || isDirty(state) ? state : undefined;
+  const isSame = state.requestedFor?.fingerprint === fingerprintOf(view);
+  // Where run after run ends and leaves the view as it was, watcher and live state disagree: ever less often.
+  const withoutEffect = isSame ? state.withoutEffect + 1 : 0;
+  const pauseMs = backoffMs(withoutEffect + 1, timing.ENDED_AFTER_MS, clock.longestMs);
+  const settledAtMs = clock.nowMs + timing.ENDED_AFTER_MS;
+  return queued({ ...state, withoutEffect, settledAtMs, notBeforeMs: clock.nowMs + pauseMs });
+}
+
+function withoutRun(state: RequestState): RequestState {
+  return { ...state, run: { is: 'unknown' }, reported: undefined, standsUntilMs: undefined };
+}
+
+type Listed = Extract<RequestEvent, { type: 'listed' }>;
+
+/** It is signalled where nobody needs it: its resource vanished, or converged, while nobody watched. */
+function found(known: RequestState | undefined, ref: ResourceRef, listed: Listed): RequestState {
+  const { view, isStalled, again, askedAtMs } = listed;
+  const before = known ?? newState(ref);
+  const touchedAt = touchedAtMs(before);
+  if (isInProgress(before) || touchedAt > askedAtMs - timing.YOUNG_MS) return before;
+  const run = { is: 'open', touchedAtMs: touchedAt, isListed: true, isStalled } as const;
+  const state: RequestState = { ...before, run };
+  if (isNeeded(view)) return known === undefined ? { ...state, reported: reportedWith(view) } : state;
+  return state.isToldToEnd && !again ? state : queued(state);
+}
+
+/** It has ended, unless it is too young to be in the list; where it is needed, it is started again. */
+function notFound(before: RequestState, { view, askedAtMs }: Listed, clock: Clock): RequestState | undefined {
+  const isYoung = touchedAtMs(before) > askedAtMs - timing.VISIBILITY_LAG_MS;
+  if (isDirty(before) || isInProgress(before) || isYoung) return before;
+  if (!isNeeded(view)) return undefined;
+  const withoutEffect = before.withoutEffect + 1;
+  // At once the first time.
+  const pauseMs = backoffMs(withoutEffect, timing.AGAIN_FIRST_MS, clock.longestMs) - timing.AGAIN_FIRST_MS;
+  return queued({ ...withoutRun(before), withoutEffect, notBeforeMs: clock.nowMs + pauseMs });
+}

@@ -1,0 +1,148 @@
+import type { ResourceRef } from '../contract/resource.ts';
+import type { RunsState } from '../contract/telemetry.ts';
+import type { Evaluation } from './evaluation.ts';
+import type { Reported } from './news.ts';
+import { STANDING_IN_BACKOFF_MS, STANDING_MS, YOUNG_MS } from './timing.ts';
+
+/** What is known of the run of a resource. Times are on the clock of `performance.now()`, which nobody sets. */
+export type RunKnowledge =
+  /** None was started, signalled or listed that has not ended, as far as is known. */
+  | { readonly is: 'unknown' }
+  /** It was started or signalled, and may have ended since. */
+  | { readonly is: 'started'; readonly touchedAtMs: number }
+  /** It was found open when it was last signalled or listed. */
+  | {
+      readonly is: 'open';
+      /** When it was last started or signalled; -Infinity: not by this process. */
+      readonly touchedAtMs: number;
+      /** A list of the open runs has shown it since. */
+      readonly isListed: boolean;
+      /** When it was last listed, it waited for a change of its resource. */
+      readonly isStalled: boolean;
+    };
+
+/**
+ * One resource, as far as its runs are concerned. There is no state for a resource that is in its desired state and of
+ * which no run is known: an idle watcher remembers nothing but projections.
+ */
+export interface RequestState {
+  readonly ref: ResourceRef;
+  readonly phase: Phase;
+  readonly run: RunKnowledge;
+  /** What the run was last started or signalled with; undefined: it has to be. */
+  readonly reported: Reported | undefined;
+  /** The run was signalled that its resource is gone or in its desired state. */
+  readonly isToldToEnd: boolean;
+  /** What the last run was started or signalled for; undefined once the resource was in its desired state. */
+  readonly requestedFor: { readonly fingerprint: string; readonly inputs: string } | undefined;
+  /** When the view shows what the last run did, as far as can be told. */
+  readonly settledAtMs: number;
+  /** Not to be started or signalled before. */
+  readonly notBeforeMs: number;
+  /** When a step that still stands in the view by then is signalled; undefined: none stands. */
+  readonly standsUntilMs: number | undefined;
+  /** Since when the resource has needed a run; undefined: it does not. */
+  readonly neededSinceMs: number | undefined;
+  /** How often in a row it could not be started or signalled. */
+  readonly failures: number;
+  /** How often in a row a run ended and left its resource as it was. */
+  readonly withoutEffect: number;
+}
+
+/** Waits for its time and its turn, to be started or signalled. */
+export interface Queued {
+  readonly at: 'queued';
+  readonly dueMs: number;
+}
+
+/** Temporal was asked, and has not answered. */
+export interface Calling {
+  readonly at: 'calling';
+  readonly call:
+    | 'start'
+    /** The run is believed to be open. */
+    | 'signal'
+    /** The start has found it open. */
+    | 'signal instead of start'
+    | 'signal the end';
+  /** What the call was decided from; undefined: the resource is gone. */
+  readonly view: Evaluation | undefined;
+  /** Has to be started or signalled again. */
+  readonly isDirty: boolean;
+}
+
+/** A run was started, and holds its place until the watch shows its effect, or until then. */
+export interface Starting {
+  readonly at: 'starting';
+  readonly untilMs: number;
+  readonly isDirty: boolean;
+}
+
+/** There is nothing to ask of Temporal. */
+export interface Settled {
+  readonly at: 'settled';
+}
+
+export type Phase = Queued | Calling | Starting | Settled;
+
+export const SETTLED: Settled = { at: 'settled' };
+
+/** As of a resource that nothing is known of. */
+export function newState(ref: ResourceRef): RequestState {
+  return {
+    ref,
+    phase: SETTLED,
+    run: { is: 'unknown' },
+    reported: undefined,
+    isToldToEnd: false,
+    requestedFor: undefined,
+    settledAtMs: 0,
+    notBeforeMs: 0,
+    standsUntilMs: undefined,
+    neededSinceMs: undefined,
+    failures: 0,
+    withoutEffect: 0,
+  };
+}
+
+/** Whether it holds a place among the starts and signals in progress. */
+export function isInProgress(state: RequestState | undefined): boolean {
+  return state?.phase.at === 'calling' || state?.phase.at === 'starting';
+}
+
+/** Whether it is to be started or signalled, be it now or later. */
+export function isDirty({ phase }: RequestState): boolean {
+  return phase.at === 'queued' || (phase.at !== 'settled' && phase.isDirty);
+}
+
+/** When its run was last started or signalled; -Infinity where no run is known that has not ended. */
+export function touchedAtMs({ run }: RequestState): number {
+  return run.is === 'unknown' ? -Infinity : run.touchedAtMs;
+}
+
+/** When something is due in it by itself: it then gets the event `time`. */
+export function wakeAtMs(state: RequestState | undefined): number | undefined {
+  const effectMs = state?.phase.at === 'starting' ? state.phase.untilMs : Infinity;
+  const atMs = Math.min(effectMs, state?.standsUntilMs ?? Infinity);
+  return atMs === Infinity ? undefined : atMs;
+}
+
+/** How long a step has to stand in the view to be news to the run. */
+export function standingMs(state: RequestState, nowMs: number): number {
+  return nowMs - touchedAtMs(state) > YOUNG_MS ? STANDING_IN_BACKOFF_MS : STANDING_MS;
+}
+
+/** Whether a list of the open runs would tell something: the run is not known to be open, and not about to be called. */
+export function isRunUnknown(state: RequestState): boolean {
+  return !isDirty(state) && !(state.run.is === 'open' && state.run.isListed);
+}
+
+/** How many runs are open, as far as is known. */
+export function runsByController(all: readonly RequestState[]): RunsState[] {
+  const open = all.filter(({ run }) => run.is !== 'unknown');
+  return [...new Set(open.map(({ ref }) => ref.controller))].map((controller) => {
+    const runs = open.filter(({ ref }) => ref.controller === controller).map(({ run }) => run);
+    const stalled = runs.filter((run) => run.is === 'open' && run.isStalled);
+    return { controller, open: runs.length, stalled: stalled.length };
+  });
+}

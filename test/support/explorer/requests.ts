@@ -1,0 +1,626 @@
+import { converged, stalled, waitFor } from '../../../src/contract/decision.ts';
+import { isNeeded, type Evaluation } from '../../../src/watcher/evaluation.ts';
+import { next, type Answer, type Effect, type RequestEvent } from '../../../src/watcher/request-machine.ts';
+import { isInProgress, wakeAtMs, type RequestState } from '../../../src/watcher/request-state.ts';
+import { VISIBILITY_LAG_MS, YOUNG_MS } from '../../../src/watcher/timing.ts';
+import { Violation, type System, type Transition } from './explorer.ts';
+
+/** What disturbs, and how often at most. */
+export interface Budget {
+  /** Somebody edits the resource. */
+  readonly edits?: number;
+  /** Somebody deletes it. */
+  readonly deletes?: number;
+  /** A call is refused, or Temporal cannot be reached. */
+  readonly refusals?: number;
+  /** A call is made, and its answer is lost. */
+  readonly 'lost answers'?: number;
+  /** Time passes although something else is due: the watch, Temporal, a worker are slow. */
+  readonly slowness?: number;
+  /** A run is terminated by hand. */
+  readonly terminations?: number;
+  /** Temporal forgets everything. */
+  readonly wipes?: number;
+  /** Another watcher takes over, and the one that led goes on for a while. */
+  readonly failovers?: number;
+  /** The leader is not sure for a moment that it leads. */
+  readonly doubts?: number;
+  /** A watcher starts anew. */
+  readonly restarts?: number;
+  /** A watch breaks: what has happened meanwhile is shown at once. */
+  readonly relists?: number;
+}
+
+export interface Scenario {
+  readonly budget: Budget;
+  /** What the run of each generation comes to. Default: one step, and the resource is in its desired state. */
+  readonly kind?: 'one step' | 'a Job' | 'stalls at even generations';
+  /** So often a run finds nothing to do although the view calls for one. */
+  readonly inVain?: number;
+  /** Watcher and worker are one process: the end of a run comes back. */
+  readonly endsAreSeen?: boolean;
+  /** The open runs are never listed: nothing but what the watcher sees and hears brings it on. */
+  readonly neverLists?: boolean;
+  /** What decides: the watcher's own, or one that is broken on purpose. */
+  readonly decide?: typeof next;
+}
+
+/** What there is of the resource. */
+interface Live {
+  readonly version: number;
+  readonly generation: number;
+  /** The generation whose desired state was reached. */
+  readonly done: number;
+  /** The generation that a Job was created for, and whether it has ended. */
+  readonly job: readonly [generation: number, hasEnded: boolean];
+}
+
+interface Call {
+  readonly effect: Exclude<Effect, { do: 'report' }>;
+  /** What Temporal says; null: the call has not arrived. */
+  readonly answer: Answer | null;
+}
+
+interface WatcherState {
+  leads: boolean;
+  /** What it leads by ends with this process, or with its term. */
+  ends: boolean;
+  view: Live | null;
+  /** What the watch has yet to show. */
+  toShow: (Live | null)[];
+  state: RequestState | null;
+  call: Call | null;
+  /** A list of the open runs that was asked for: whether it has ours, and when that was. */
+  list: readonly [isOpen: boolean, askedAtMs: number] | null;
+  /** When it lists the open runs although it knows of none; null: it has. */
+  listAtMs: number | null;
+  isFirstList: boolean;
+  /** The end of a run that nobody has told it of yet. */
+  endsToSee: number;
+}
+
+interface Run {
+  /** Whether a signal has come that it has not looked for. */
+  hasSignal: boolean;
+  doing: 'look' | 'wait' | 'end';
+  /** The generation that it last saw. */
+  seen: number;
+}
+
+interface State {
+  live: Live | null;
+  watchers: WatcherState[];
+  run: Run | null;
+  /** What visibility shows, and how old it may be by now; null: it is up to date. */
+  visible: boolean;
+  visibleUntilMs: number | null;
+  budget: Record<string, number>;
+  inVain: number;
+  /** Since the last start: how long ago, and for what. */
+  lastStart: readonly [atMs: number, of: string, inVain: number] | null;
+}
+
+const REF = { controller: 'pod-label', namespace: 'shop', name: 'web', uid: 'uid-1' } as const;
+/** As in src/watcher/watcher.ts. */
+const SWEEP_FIRST_MS = 3_000;
+const LAST_LIST_MS = 30_000;
+const LONGEST_MS = 180_000;
+/** What is older counts as this old. */
+const OLD_MS = -10_000;
+
+/** The dispatchers of one or two watchers, one resource, its watch, and Temporal's side. Now is always zero. */
+export function requestsIn(scenario: Scenario): System {
+  return new Requests(scenario);
+}
+
+class Requests implements System {
+  readonly #scenario: Scenario;
+  readonly #decide: typeof next;
+
+  constructor(scenario: Scenario) {
+    this.#scenario = scenario;
+    this.#decide = scenario.decide ?? next;
+  }
+
+  readonly start = (): Promise<string> => {
+    const live: Live = { version: 1, generation: 1, done: 0, job: [0, false] };
+    const state: State = {
+      live,
+      watchers: [watcherOf(live, true)],
+      run: null,
+      visible: false,
+      visibleUntilMs: null,
+      budget: { ...this.#scenario.budget },
+      inVain: this.#scenario.inVain ?? 0,
+      lastStart: null,
+    };
+    if ((this.#scenario.budget.failovers ?? 0) > 0) state.watchers.push(watcherOf(live, false));
+    this.#looks(state, 0);
+    return Promise.resolve(textOf(state));
+  };
+
+  next(text: string): Promise<readonly Transition[]> {
+    const state = JSON.parse(text) as State;
+    const prompt = this.#prompt(state);
+    const moves = [
+      ...prompt,
+      ...this.#timePasses(state, prompt.length > 0),
+      ...(state.visibleUntilMs === null ? [] : [move('visibility catches up', caughtUp)]),
+      ...this.#disturbances(state),
+    ];
+    return Promise.resolve(
+      moves
+        .filter(({ costs }) => costs === undefined || (state.budget[costs] ?? 0) > 0)
+        .map((move) => transitionOf(text, move)),
+    );
+  }
+
+  shortcomings(text: string): readonly string[] {
+    const { live, run, watchers } = JSON.parse(text) as State;
+    const wrong: string[] = [];
+    const decision = live === null ? undefined : this.#decision(live);
+    const isAtRest = live === null || decision?.do === 'converged';
+    if (!isAtRest && decision?.do !== 'stalled') wrong.push(`the resource is at ${decision?.do ?? ''}`);
+    if (isAtRest && run !== null) wrong.push('a run is open that nobody needs');
+    if (decision?.do === 'stalled' && run?.seen !== live?.generation)
+      wrong.push('the resource is stalled, and no run knows its generation');
+    for (const { leads, state } of watchers) {
+      const isRemembered = leads && isAtRest && state !== null;
+      if (isRemembered && this.#scenario.neverLists !== true)
+        wrong.push('the watcher still remembers the resource');
+    }
+    return wrong;
+  }
+
+  // What goes on by itself -------------------------------------------------------------------------------
+
+  #prompt(state: State): Move[] {
+    return [...state.watchers.flatMap((_, who) => this.#watcherMoves(state, who)), ...this.#runMoves(state)];
+  }
+
+  #watcherMoves({ watchers }: State, who: number): Move[] {
+    const watcher = watchers[who];
+    if (watcher === undefined) return [];
+    const { toShow, call, list, endsToSee } = watcher;
+    const moves: Move[] = [];
+    if (toShow.length > 0) moves.push(move(`watcher ${who} sees a change`, (it) => this.#shows(it, who)));
+    if (call?.answer === null) moves.push(...this.#arrivals(who));
+    else if (call !== null) moves.push(...this.#answers(who));
+    if (list !== null) moves.push(move(`watcher ${who} gets the list`, (it) => this.#listed(it, who)));
+    if (endsToSee > 0)
+      moves.push(
+        move(`watcher ${who} hears that a run ended`, (it) => {
+          at(it, who).endsToSee -= 1;
+          this.#happened(it, who, { type: 'ended', view: this.#viewOf(it, who) });
+        }),
+      );
+    return moves;
+  }
+
+  #shows(state: State, who: number): void {
+    const watcher = at(state, who);
+    watcher.view = watcher.toShow.shift() ?? null;
+    if (watcher.leads) this.#happened(state, who, { type: 'changed', view: this.#viewOf(state, who) });
+  }
+
+  #arrivals(who: number): Move[] {
+    return [
+      move(`the call of watcher ${who} arrives`, (it) => this.#arrives(it, who)),
+      disturbs('refusals', `the call of watcher ${who} is refused`, (it) => this.#fails(it, who, 'refused')),
+      disturbs('refusals', `Temporal is away when watcher ${who} calls`, (it) =>
+        this.#fails(it, who, 'unavailable'),
+      ),
+      disturbs('doubts', `watcher ${who} does not lead for a moment`, (it) =>
+        this.#fails(it, who, 'not leading'),
+      ),
+    ];
+  }
+
+  #arrives(state: State, who: number): void {
+    const watcher = at(state, who);
+    const { call } = watcher;
+    if (call === null) return;
+    watcher.call = {
+      ...call,
+      answer: call.effect.do === 'start' ? this.#starts(state, call) : signals(state),
+    };
+  }
+
+  #starts(state: State, { effect }: Call): Answer {
+    if (state.run !== null) return 'already-open';
+    if (effect.do === 'start') this.#checkBackoff(state, effect.view);
+    state.run = { hasSignal: false, doing: 'look', seen: 0 };
+    opennessChanged(state);
+    return 'started';
+  }
+
+  /** No run is started twice in vain without backoff: the second of the same in half a second, and then ever later. */
+  #checkBackoff(state: State, view: Evaluation): void {
+    const of = `${view.inputs}, ${view.resourceVersion}`;
+    const [atMs, before, inVain] = state.lastStart ?? [0, '', 0];
+    const isSame = before === of;
+    if (isSame && inVain > 0 && -atMs < 500 * 2 ** (inVain - 1))
+      throw new Violation(
+        `a run is started ${-atMs} ms after one that was in vain, the ${inVain}th in a row`,
+      );
+    state.lastStart = [0, of, isSame ? inVain : 0];
+  }
+
+  #answers(who: number): Move[] {
+    return [
+      move(`watcher ${who} gets the answer`, (it) => {
+        const watcher = at(it, who);
+        const answer = watcher.call?.answer;
+        watcher.call = null;
+        if (answer != null) this.#happened(it, who, { type: 'answered', answer });
+      }),
+      disturbs('lost answers', `the answer for watcher ${who} is lost`, (it) =>
+        this.#fails(it, who, 'unavailable'),
+      ),
+    ];
+  }
+
+  #fails(state: State, who: number, because: 'unavailable' | 'refused' | 'not leading'): void {
+    at(state, who).call = null;
+    this.#happened(state, who, { type: 'failed', because });
+  }
+
+  #listed(state: State, who: number): void {
+    const watcher = at(state, who);
+    const [isOpen, askedAtMs] = watcher.list ?? [false, 0];
+    watcher.list = null;
+    if (watcher.listAtMs !== null) watcher.listAtMs = watcher.isFirstList ? LAST_LIST_MS : null;
+    watcher.isFirstList = false;
+    const view = this.#viewOf(state, who);
+    if (!isOpen && watcher.state === null) return;
+    this.#happened(state, who, { type: 'listed', isOpen, isStalled: false, askedAtMs, again: false, view });
+  }
+
+  #runMoves({ run }: State): Move[] {
+    if (run === null) return [];
+    if (run.doing === 'wait' && !run.hasSignal) return [];
+    if (run.doing === 'end') return [move('the run ends', (it) => this.#runEnds(it))];
+    return [move('the run looks, and does what is to be done', (it) => this.#runLooks(it))];
+  }
+
+  /** A signal that comes before the end is recorded has the run look again. */
+  #runEnds(state: State): void {
+    const { run } = state;
+    if (run === null) return;
+    if (run.hasSignal) {
+      run.doing = 'look';
+      return;
+    }
+    state.run = null;
+    opennessChanged(state);
+  }
+
+  #runLooks(state: State): void {
+    const { run, live } = state;
+    if (run === null) return;
+    run.hasSignal = false;
+    run.seen = live?.generation ?? 0;
+    if (state.inVain > 0 && live !== null && this.#decision(live).do !== 'converged') {
+      state.inVain -= 1;
+      const [atMs, of, inVain] = state.lastStart ?? [0, '', 0];
+      state.lastStart = [atMs, of, inVain + 1];
+      this.#runIsDone(state, run);
+      return;
+    }
+    if (live !== null) this.#act(state, live);
+    const after = state.live === null ? undefined : this.#decision(state.live);
+    if (after === undefined || after.do === 'converged') this.#runIsDone(state, run);
+    else run.doing = after.do === 'wait' || after.do === 'stalled' ? 'wait' : 'look';
+  }
+
+  #runIsDone(state: State, run: Run): void {
+    run.doing = 'end';
+    if (this.#scenario.endsAreSeen === true) at(state, 0).endsToSee = Math.min(at(state, 0).endsToSee + 1, 2);
+  }
+
+  #act(state: State, live: Live): void {
+    const { generation } = live;
+    switch (this.#decision(live).do) {
+      case 'createJob':
+        changed(state, { job: [generation, false] });
+        return;
+      case 'finish':
+        changed(state, { done: generation });
+    }
+  }
+
+  #decision({ generation, done, job: [jobOf, hasEnded] }: Live): Evaluation['decision'] {
+    const { kind = 'one step' } = this.#scenario;
+    if (kind === 'stalls at even generations' && generation % 2 === 0) return stalled('it cannot be');
+    if (done === generation) return converged('no update required');
+    if (kind !== 'a Job') return { do: 'finish', because: `generation ${generation}` };
+    if (jobOf !== generation) return { do: 'createJob', because: 'no Job' };
+    return hasEnded ? { do: 'finish', because: 'the Job has ended' } : waitFor('the Job to end', 60_000);
+  }
+
+  // Time ------------------------------------------------------------------------------------------------
+
+  #timePasses(state: State, isSomethingDue: boolean): Move[] {
+    const due = state.watchers.flatMap((_, who) => this.#dueMoves(state, who));
+    const costs = isSomethingDue ? 'slowness' : undefined;
+    const moves = due.map((each) => (costs === undefined ? each : { ...each, costs }));
+    const ms = nextMs(state);
+    if (ms === undefined || due.length > 0) return moves;
+    const passes = move(`${ms} ms pass`, (it) => passed(it, ms));
+    return [...moves, costs === undefined ? passes : { ...passes, costs }];
+  }
+
+  /** What does not take any time, and comes after what is prompt. */
+  #dueMoves(state: State, who: number): Move[] {
+    const watcher = state.watchers[who];
+    if (watcher === undefined) return [];
+    const { state: known, leads, ends } = watcher;
+    const moves: Move[] = [];
+    if (known?.phase.at === 'queued' && known.phase.dueMs <= 0)
+      moves.push(
+        move(`it is the turn of the resource at watcher ${who}`, (it) =>
+          this.#happened(it, who, { type: 'turn', view: this.#viewOf(it, who) }),
+        ),
+      );
+    if ((wakeAtMs(known ?? undefined) ?? 1) <= 0)
+      moves.push(move(`watcher ${who} wakes`, (it) => this.#happened(it, who, { type: 'time' })));
+    if (leads && this.#wouldList(state, who))
+      moves.push(
+        move(`watcher ${who} lists the open runs`, (it) => {
+          at(it, who).list = [it.visible, 0];
+        }),
+      );
+    if (ends && !isInProgress(known ?? undefined))
+      moves.push(
+        move(`the term of watcher ${who} ends`, (it) => (it.watchers[who] = watcherOf(it.live, false))),
+      );
+    if (state.live !== null && state.live.job[0] === state.live.generation && !state.live.job[1] && who === 0)
+      moves.push(move('the Job ends', (it) => changed(it, { job: [it.live?.job[0] ?? 0, true] })));
+    return moves;
+  }
+
+  /** It lists again and again; here, where that would tell it something. */
+  #wouldList(state: State, who: number): boolean {
+    const { list, listAtMs, isFirstList, state: known } = at(state, who);
+    if (list !== null || this.#scenario.neverLists === true) return false;
+    if (listAtMs !== null && (isFirstList || listAtMs <= 0)) return listAtMs <= 0;
+    if (known === null) return false;
+    const copy = structuredClone(state);
+    at(copy, who).list = [copy.visible, 0];
+    this.#listed(copy, who);
+    return textOf(copy) !== textOf(state);
+  }
+
+  // What disturbs ---------------------------------------------------------------------------------------
+
+  #disturbances(state: State): Move[] {
+    const moves: Move[] = [];
+    if (state.live !== null) {
+      moves.push(
+        disturbs('edits', 'somebody edits the resource', (it) =>
+          changed(it, { generation: (it.live?.generation ?? 0) + 1 }),
+        ),
+        disturbs('deletes', 'somebody deletes the resource', (it) => changed(it, null)),
+      );
+    }
+    if (state.run !== null) {
+      moves.push(
+        disturbs('terminations', 'somebody terminates the run', (it) => {
+          it.run = null;
+          opennessChanged(it);
+        }),
+        disturbs('wipes', 'Temporal forgets everything', (it) => {
+          it.run = null;
+          it.visible = false;
+          it.visibleUntilMs = null;
+        }),
+      );
+    }
+    if (at(state, 0).toShow.length > 1)
+      moves.push(
+        disturbs('relists', 'the watch breaks, and shows what there is by now', (it) => {
+          at(it, 0).toShow = at(it, 0).toShow.slice(-1);
+          this.#shows(it, 0);
+        }),
+      );
+    moves.push(
+      disturbs('restarts', 'the watcher starts anew', (it) => {
+        it.watchers[0] = watcherOf(it.live, at(it, 0).leads);
+        if (at(it, 0).leads) this.#looks(it, 0);
+      }),
+    );
+    if (state.watchers.length > 1)
+      moves.push(disturbs('failovers', 'another watcher takes over', (it) => this.#failsOver(it)));
+    return moves;
+  }
+
+  #failsOver(state: State): void {
+    const from = state.watchers.findIndex(({ leads, ends }) => leads && !ends);
+    const to = state.watchers.findIndex(({ leads }) => !leads);
+    if (from < 0 || to < 0) return;
+    at(state, from).ends = true;
+    at(state, to).leads = true;
+    this.#looks(state, to);
+  }
+
+  #looks(state: State, who: number): void {
+    at(state, who).listAtMs = SWEEP_FIRST_MS;
+    at(state, who).isFirstList = true;
+    const view = this.#viewOf(state, who);
+    if (view !== undefined) this.#happened(state, who, { type: 'changed', view });
+  }
+
+  #viewOf(state: State, who: number): Evaluation | undefined {
+    const { view } = at(state, who);
+    if (view === null) return undefined;
+    const { generation, version, job } = view;
+    const decision = this.#decision(view);
+    const inputs = `generation ${generation}`;
+    return {
+      ref: REF,
+      decision,
+      inputs,
+      resourceVersion: `${version} ${job.join()}`,
+      observation: undefined,
+    };
+  }
+
+  #happened(state: State, who: number, event: RequestEvent): void {
+    const watcher = at(state, who);
+    const before = revived(watcher.state);
+    const outcome = this.#decide(before, REF, event, { nowMs: 0, longestMs: LONGEST_MS });
+    if (before !== undefined && isLost(before, event, outcome.state, this.#viewOf(state, who)))
+      throw new Violation('what the resource needs is forgotten');
+    watcher.state = outcome.state ?? null;
+    for (const effect of outcome.effects) {
+      if (effect.do === 'report') continue;
+      if (watcher.call !== null) throw new Violation('two calls of one resource at a time');
+      watcher.call = { effect, answer: null };
+    }
+  }
+}
+
+/** A resource that needs a run is remembered, whatever happens. */
+function isLost(
+  before: RequestState,
+  { type }: RequestEvent,
+  after: RequestState | undefined,
+  view: Evaluation | undefined,
+): boolean {
+  const wasNeeded = before.neededSinceMs !== undefined && type !== 'changed';
+  return wasNeeded && isNeeded(view) && after === undefined;
+}
+
+interface Move {
+  readonly what: string;
+  readonly costs?: string;
+  readonly apply: (state: State) => unknown;
+}
+
+function move(what: string, apply: Move['apply']): Move {
+  return { what, apply };
+}
+
+function disturbs(costs: keyof Budget, what: string, apply: Move['apply']): Move {
+  return { what, costs, apply };
+}
+
+function transitionOf(text: string, { what, costs, apply }: Move): Transition {
+  return {
+    what: costs === undefined ? what : `${what}  (${costs})`,
+    disturbance: costs,
+    apply: () => {
+      const state = JSON.parse(text) as State;
+      if (costs !== undefined) state.budget[costs] = (state.budget[costs] ?? 0) - 1;
+      apply(state);
+      return Promise.resolve(textOf(state));
+    },
+  };
+}
+
+function watcherOf(live: Live | null, leads: boolean): WatcherState {
+  const nothing = { state: null, call: null, list: null, listAtMs: null, isFirstList: false, endsToSee: 0 };
+  return { leads, ends: false, view: live, toShow: [], ...nothing };
+}
+
+function at({ watchers }: State, who: number): WatcherState {
+  const watcher = watchers[who];
+  if (watcher === undefined) throw new Error(`there is no watcher ${who}`);
+  return watcher;
+}
+
+function changed(state: State, change: Partial<Live> | null): void {
+  if (state.live === null) return;
+  state.live = change === null ? null : { ...state.live, version: state.live.version + 1, ...change };
+  for (const { toShow } of state.watchers) toShow.push(state.live);
+}
+
+function signals({ run }: State): Answer {
+  if (run === null) return 'not-open';
+  run.hasSignal = true;
+  return 'signalled';
+}
+
+/** Visibility follows when it likes, within its lag. */
+function opennessChanged(state: State): void {
+  state.visibleUntilMs ??= VISIBILITY_LAG_MS;
+}
+
+// Times are relative to now, which is zero ----------------------------------------------------------------
+
+/** When the next thing is due, or something is old enough to count as such; undefined: nothing will be. */
+function nextMs({ watchers, visibleUntilMs }: State): number | undefined {
+  const times = watchers.flatMap(({ state, list, listAtMs }) => {
+    const { phase, run } = state ?? {};
+    const touchedAtMs = run !== undefined && run.is !== 'unknown' ? run.touchedAtMs : undefined;
+    return [
+      phase?.at === 'queued' ? phase.dueMs : undefined,
+      wakeAtMs(state ?? undefined),
+      ...(touchedAtMs == null ? [] : [touchedAtMs + VISIBILITY_LAG_MS, touchedAtMs + YOUNG_MS + 1]),
+      list?.[1],
+      listAtMs,
+    ];
+  });
+  const due = [...times, visibleUntilMs].filter((time) => time != null && time > 0);
+  return due.length === 0 ? undefined : Math.min(...(due as number[]));
+}
+
+function passed(state: State, ms: number): void {
+  const earlier = (time: number) => Math.max(time - ms, OLD_MS);
+  for (const watcher of state.watchers) {
+    const { list, listAtMs } = watcher;
+    if (listAtMs !== null) watcher.listAtMs = earlier(listAtMs);
+    if (list !== null) watcher.list = [list[0], earlier(list[1])];
+    if (watcher.state !== null) watcher.state = shifted(watcher.state, earlier);
+  }
+  if (state.lastStart !== null) {
+    const [atMs, of, inVain] = state.lastStart;
+    state.lastStart = [Math.max(atMs - ms, -LONGEST_MS), of, inVain];
+  }
+  if (state.visibleUntilMs === null) return;
+  state.visibleUntilMs -= ms;
+  if (state.visibleUntilMs <= 0) caughtUp(state);
+}
+
+function caughtUp(state: State): void {
+  state.visibleUntilMs = null;
+  state.visible = state.run !== null;
+}
+
+function shifted(state: RequestState, earlier: (time: number) => number): RequestState {
+  const { phase, run, notBeforeMs, settledAtMs } = state;
+  const notBefore = (time: number) => Math.max(earlier(time), 0);
+  return {
+    ...state,
+    notBeforeMs: notBefore(notBeforeMs),
+    settledAtMs: notBefore(settledAtMs),
+    run: run.is === 'unknown' ? run : { ...run, touchedAtMs: earlier(run.touchedAtMs) },
+    ...(state.standsUntilMs !== undefined && { standsUntilMs: earlier(state.standsUntilMs) }),
+    phase:
+      phase.at === 'queued'
+        ? { ...phase, dueMs: notBefore(phase.dueMs) }
+        : phase.at === 'starting'
+          ? { ...phase, untilMs: earlier(phase.untilMs) }
+          : phase,
+  };
+}
+
+/** In text, -Infinity is null. */
+function revived(state: RequestState | null): RequestState | undefined {
+  if (state === null) return undefined;
+  const { run } = state;
+  const isNever = run.is !== 'unknown' && (run.touchedAtMs as number | null) === null;
+  return isNever ? { ...state, run: { ...run, touchedAtMs: -Infinity } } : state;
+}
+
+/** States that differ in nothing that counts have the same text. */
+function textOf(state: State): string {
+  const watchers = state.watchers.map((watcher) => ({
+    ...watcher,
+    state: watcher.state && {
+      ...shifted(watcher.state, (time) => time),
+      neededSinceMs: watcher.state.neededSinceMs === undefined ? undefined : 0,
+    },
+  }));
+  return JSON.stringify({ ...state, watchers });
+}
