@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -23,6 +23,7 @@ import { testStack } from '../support/stack.ts';
 jest.setTimeout(1_200_000);
 const WITHIN_MS = 60_000;
 
+const ROOT = join(import.meta.dirname, '../..');
 const stack = testStack();
 const cluster = new TestCluster(stack.kubeconfig);
 let helm: string;
@@ -35,7 +36,7 @@ const ELSEWHERE = 'namespace: elsewhere\nnamePrefix: own-\n';
 beforeAll(async () => {
   ({ helm } = await buildPrograms(['helm'], {}));
   deploy = await mkdtemp(join(tmpdir(), 'durable-operator-deploy-'));
-  await cp(join(import.meta.dirname, '../../deploy'), deploy, { recursive: true });
+  await cp(join(ROOT, 'deploy'), deploy, { recursive: true });
   for (const overlay of OVERLAYS) await kustomization(`${overlay}-elsewhere`, overlay, ELSEWHERE);
 });
 
@@ -300,26 +301,37 @@ describe('an operator that was installed elsewhere', () => {
 });
 
 describe('what docs/deploying.md says to patch', () => {
-  it('makes the policy follow an option', async () => {
-    await kustomization(
-      'patched',
-      'base',
-      [
-        'patches:',
-        '  - target: { kind: ValidatingAdmissionPolicy }',
-        '    patch: |-',
-        '      - { op: test, path: /spec/variables/0/name, value: prefix }',
-        `      - { op: replace, path: /spec/variables/0/expression, value: '"team-"' }`,
-      ].join('\n'),
-    );
+  /** The examples of the section, each with nothing before its lines. */
+  async function examples(): Promise<readonly string[]> {
+    const page = await readFile(join(ROOT, 'docs/deploying.md'), 'utf8');
+    const [, section = ''] = page.split('### The policy for RoleBindings');
+    const blocks = section.split('\n## ')[0]?.matchAll(/^( *)```yaml\n(.*?)^ *```$/gms) ?? [];
+    return [...blocks].map(([, indent = '', text = '']) => text.replaceAll(RegExp(`^${indent}`, 'gm'), ''));
+  }
+
+  it('makes the policy follow options', async () => {
+    const [options = ''] = await examples();
+    await kustomization('patched', 'base', options);
     const objects = await kustomized(stack.kubectl, join(deploy, 'patched'));
     const policy = objects.find(({ kind }) => kind === 'ValidatingAdmissionPolicy');
     expect(policy?.['spec']).toMatchObject({
       variables: expect.arrayContaining([
         { name: 'prefix', expression: '"team-"' },
         { name: 'clusterRole', expression: '"edit"' },
+        { name: 'excludeNamespaces', expression: '["kube-system", "system"]' },
       ]),
     });
+  });
+
+  it('leaves the policy out', async () => {
+    const [, none = ''] = await examples();
+    await kustomization('without', 'base', none);
+    const [base, without] = await Promise.all(
+      ['base', 'without'].map((folder) => kustomized(stack.kubectl, join(deploy, folder))),
+    );
+    const isOfPolicy = ({ kind }: Delivered) => kind.startsWith('ValidatingAdmission');
+    expect(base?.filter(isOfPolicy)).toHaveLength(2);
+    expect(without).toEqual(base?.filter((object) => !isOfPolicy(object)));
   });
 });
 
