@@ -39,35 +39,41 @@ export interface PolicyNames {
 }
 
 /** The policy, and what puts it in force. */
-export function roleBindingPolicy({ name, label }: PolicyNames, options: PolicyOptions): readonly object[] {
-  const matchResources = {
-    matchPolicy: 'Equivalent',
-    resourceRules: [
-      {
-        apiGroups: [ROLE_BINDINGS.group],
-        apiVersions: [ROLE_BINDINGS.version],
-        operations: ['CREATE', 'UPDATE', 'DELETE'],
-        resources: [ROLE_BINDINGS.plural],
-      },
-    ],
-  };
-  const policy = {
+export function roleBindingPolicy(names: PolicyNames, options: PolicyOptions): readonly object[] {
+  return [policyOf(names, options), inForce(names)];
+}
+
+function policyOf({ name }: PolicyNames, options: PolicyOptions): object {
+  return {
     apiVersion: ADMISSION,
     kind: 'ValidatingAdmissionPolicy',
     metadata: { name },
     spec: {
       failurePolicy: 'Fail',
       paramKind: { apiVersion: `${RBAC_GROUP}/v1`, kind: 'ClusterRoleBinding' },
-      matchConstraints: matchResources,
+      matchConstraints: { matchPolicy: 'Equivalent', resourceRules: [WRITES_OF_ROLE_BINDINGS] },
       matchConditions: [{ name: 'by-the-operator', expression: BY_THE_OPERATOR }],
-      variables: Object.entries({ ...options, ...VARIABLES }).map(([variable, expression]) => ({
-        name: variable,
-        expression,
-      })),
+      variables: variables(options),
       validations: VALIDATIONS.map((validation) => ({ ...validation, reason: 'Forbidden' })),
     },
   };
-  const binding = {
+}
+
+const WRITES_OF_ROLE_BINDINGS = {
+  apiGroups: [ROLE_BINDINGS.group],
+  apiVersions: [ROLE_BINDINGS.version],
+  operations: ['CREATE', 'UPDATE', 'DELETE'],
+  resources: [ROLE_BINDINGS.plural],
+};
+
+/** The options come first, in this order: docs/deploying.md counts them. */
+function variables({ prefix, clusterRole, excludeNamespaces, namespaceSelected }: PolicyOptions) {
+  const all = { prefix, clusterRole, excludeNamespaces, namespaceSelected, ...VARIABLES };
+  return Object.entries(all).map(([name, expression]) => ({ name, expression }));
+}
+
+function inForce({ name, label }: PolicyNames): object {
+  return {
     apiVersion: ADMISSION,
     kind: 'ValidatingAdmissionPolicyBinding',
     metadata: { name },
@@ -78,7 +84,6 @@ export function roleBindingPolicy({ name, label }: PolicyNames, options: PolicyO
       validationActions: ['Deny', 'Audit'],
     },
   };
-  return [policy, binding];
 }
 
 /** Asked of every request about RoleBindings, whoever makes it: an error here would stop everybody. */
@@ -144,11 +149,9 @@ const VALIDATIONS = [
       "'the operator may delete a RoleBinding only where it refers to something else than ClusterRole ' + variables.clusterRole",
   },
   {
-    expression: lines(
-      "request.operation == 'DELETE' || (",
-      `${unchanged('finalizers')} && ${unchanged('ownerReferences')})`,
-    ),
-    message: 'the operator may give a RoleBinding neither finalizers nor owner references, nor take them away',
+    expression: `request.operation == 'DELETE' || (${unchanged('finalizers')} && ${unchanged('ownerReferences')})`,
+    message:
+      'the operator may give a RoleBinding neither finalizers nor owner references, nor take them away',
   },
 ] as const;
 

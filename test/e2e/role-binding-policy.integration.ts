@@ -227,6 +227,12 @@ describe('whoever has the token of the operator may not change', () => {
       OTHER_GROUP,
     ],
     [
+      'something else of ours where it is for others',
+      () => aRoleBinding(namespace).of('intruders').manifest,
+      () => ({ metadata: { labels: { 'example.com/kept': 'yes' } } }),
+      OTHER_GROUP,
+    ],
+    [
       'ours to be for the team, where it refers to another role',
       () => aRoleBinding(namespace).to(ITS_OWN_ROLE).of('intruders').manifest,
       () => ({ subjects: right()['subjects'] }),
