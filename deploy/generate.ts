@@ -15,16 +15,21 @@ import {
   clusterRole,
   clusterRoleBinding,
   clusterScopedRules,
+  labelled,
   leaderElectionRole,
   managerRules,
   metricsAuthRole,
   metricsReader,
+  NAMESPACE,
   roleBindingInEach,
   roleInEach,
   serviceAccount,
   watcherRules,
   workerRules,
+  type AccountName,
+  type RbacObject,
 } from './rbac/operator-roles.ts';
+import { POLICY_LABEL, roleBindingPolicy, type PolicyNames } from './rbac/role-binding-policy.ts';
 import { userRoles } from './rbac/user-roles.ts';
 
 /*
@@ -74,6 +79,33 @@ const PEOPLE = [
   ...userRoles('xxx', { ...BUILDS, hasScale: false, isPowerful: true }),
 ];
 
+/** For the whole cluster, there is one operator, and one policy. */
+const POLICY: PolicyNames = { name: 'durable-operator-role-bindings', label: NAMESPACE };
+/** For some namespaces, there may be others beside it. */
+const POLICY_IN_NAMESPACES: PolicyNames = { ...POLICY, name: `${POLICY.name}-${NAMESPACE}` };
+
+/** With default options. */
+function defaultPolicy(names: PolicyNames): readonly object[] {
+  const { prefix, clusterRole, excludeNamespaces } = defaultOptions().roleBinding;
+  return roleBindingPolicy(names, {
+    prefix: JSON.stringify(prefix),
+    clusterRole: JSON.stringify(clusterRole),
+    excludeNamespaces: JSON.stringify(excludeNamespaces),
+    namespaceSelected: 'true',
+  });
+}
+
+/** What marks the accounts that a policy is about. */
+function limitedBy({ label }: PolicyNames, binding: RbacObject): RbacObject {
+  return labelled(binding, { [POLICY_LABEL]: label });
+}
+
+/** Where only Roles give rights: it gives none, and says whom the policy is about. */
+function accountsOf(policy: PolicyNames, accounts: readonly AccountName[]): readonly RbacObject[] {
+  const role = `${policy.name}-role`;
+  return [clusterRole(role, []), limitedBy(policy, clusterRoleBinding(role, accounts))];
+}
+
 /** Watcher and worker in one process, for the whole cluster: a file each. */
 export function managerManifests(controllers: readonly Controller[]): Manifests {
   const account = 'controller-manager';
@@ -81,7 +113,7 @@ export function managerManifests(controllers: readonly Controller[]): Manifests 
   const [metricsRole, metricsBinding] = metricsAuthRole([account]);
   const objects = {
     role: clusterRole('manager-role', managerRules(controllers, 'cluster')),
-    role_binding: clusterRoleBinding('manager-role', [account]),
+    role_binding: limitedBy(POLICY, clusterRoleBinding('manager-role', [account])),
     service_account: serviceAccount(account),
     leader_election_role: electionRole,
     leader_election_role_binding: electionBinding,
@@ -91,7 +123,10 @@ export function managerManifests(controllers: readonly Controller[]): Manifests 
   };
   const people = PEOPLE.map((role) => [role.metadata.name.replaceAll('-', '_'), role] as const);
   const files = [...Object.entries(objects), ...people];
-  return new Map(files.map(([name, object]) => [`rbac/${name}.yaml`, manifest(object)]));
+  return new Map([
+    ...files.map(([name, object]) => [`rbac/${name}.yaml`, manifest(object)] as const),
+    ['rbac/role_binding_policy.yaml', manifest(...defaultPolicy(POLICY))],
+  ]);
 }
 
 /** Watcher and worker apart. */
@@ -102,7 +137,8 @@ function splitManifests(controllers: readonly Controller[]): Manifests {
     clusterRole('watcher-role', watcherRules(controllers, 'cluster')),
     clusterRoleBinding('watcher-role', ['watcher']),
     clusterRole('worker-role', workerRules(controllers, 'cluster')),
-    clusterRoleBinding('worker-role', ['worker']),
+    limitedBy(POLICY, clusterRoleBinding('worker-role', ['worker'])),
+    ...defaultPolicy(POLICY),
     ...leaderElectionRole('watcher'),
     ...metricsAuthRole(['watcher', 'worker']),
     metricsReader(),
@@ -129,7 +165,13 @@ function namespacedManifests(controllers: readonly Controller[]): Manifests {
   return new Map([
     [
       'overlays/namespaced/rbac.yaml',
-      manifest(serviceAccount(account), ...leaderElectionRole(account), ...PEOPLE),
+      manifest(
+        serviceAccount(account),
+        ...accountsOf(POLICY_IN_NAMESPACES, [account]),
+        ...defaultPolicy(POLICY_IN_NAMESPACES),
+        ...leaderElectionRole(account),
+        ...PEOPLE,
+      ),
     ],
     [`${IN_EACH_NAMESPACE}/rbac.yaml`, inEach(contained)],
     [`${IN_EACH_NAMESPACE}-with-build/rbac.yaml`, inEach(controllers)],
@@ -141,8 +183,16 @@ function namespacedManifests(controllers: readonly Controller[]): Manifests {
 function chartFiles(): Manifests {
   // Braces: the chart fills in the option's value when it is rendered.
   const controllers = defaultControllers('{{ .Values.roleBinding.clusterRole }}');
+  const names = { name: '{{ include "operator.policy" . }}', label: '{{ .Release.Namespace }}' };
+  const policy = roleBindingPolicy(names, {
+    prefix: '{{ .Values.roleBinding.prefix | toJson }}',
+    clusterRole: '{{ .Values.roleBinding.clusterRole | toJson }}',
+    excludeNamespaces: '{{ .Values.roleBinding.excludeNamespaces | toJson }}',
+    namespaceSelected: '{{ include "operator.namespaceSelected" . }}',
+  });
   return new Map([
     ['helm/files/permissions.yaml', manifest(chartPermissions(controllers))],
+    ['helm/files/role_binding_policy.yaml', manifest(...policy)],
     ['helm/files/user_roles.yaml', manifest(...PEOPLE)],
   ]);
 }

@@ -18,7 +18,11 @@ export type AccountName = 'controller-manager' | 'watcher' | 'worker';
 export interface RbacObject {
   readonly apiVersion: string;
   readonly kind: string;
-  readonly metadata: { readonly name: string; readonly namespace?: string };
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly labels?: Readonly<Record<string, string>>;
+  };
   readonly rules?: readonly PolicyRule[];
 }
 
@@ -81,6 +85,10 @@ export function clusterRole(name: string, rules: readonly PolicyRule[]): RbacObj
 
 export function clusterRoleBinding(role: string, accounts: readonly AccountName[]): RbacObject {
   return bindingOf('ClusterRole', { name: bindingNameFor(role) }, { role, accounts });
+}
+
+export function labelled(object: RbacObject, labels: Readonly<Record<string, string>>): RbacObject {
+  return { ...object, metadata: { ...object.metadata, labels } };
 }
 
 /** Only names are given here: which namespace it is for, the kustomization says that includes it. */

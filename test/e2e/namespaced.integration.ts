@@ -11,7 +11,8 @@ import { userNameOf, writeKubeconfig, type ServiceAccount } from '../support/ser
 import { setUpStage } from '../support/stage.ts';
 
 jest.setTimeout(120_000);
-const WITHIN_MS = 20_000;
+/** It includes the start of an operator, which takes long on a busy machine. */
+const WITHIN_MS = 60_000;
 
 const { stack, cluster } = setUpStage();
 let operator: Operator;

@@ -26,7 +26,6 @@ const WITHIN_MS = 60_000;
 const CANARY = `canary-${randomBytes(8).toString('hex')}`;
 
 const { stack, cluster, temporal, startProxy } = setUpStage(async () => {
-  await gate.close();
   await collector.close();
 });
 const taskQueue = aTaskQueue();
@@ -181,6 +180,18 @@ describe('what is secret in the cluster, and what the operator itself is trusted
     const tellsOfThisTest = () => collector.bytes.includes(namespace.metadata.name);
     await eventually(() => Promise.resolve(tellsOfThisTest()), WITHIN_MS);
     expectNoSecretIn(collector.bytes.toString('latin1'));
+  });
+
+  it('is in no answer about health, while Temporal that wants them is away', async () => {
+    await gate.close();
+    // Whether Temporal is there is seen when a run is to be started.
+    await create('late');
+    const { body } = await eventually(async () => {
+      const readiness = await operator.readiness();
+      return readiness.status === 503 && readiness;
+    }, WITHIN_MS);
+    expect(body).toContain('Temporal cannot be reached');
+    expectNoSecretIn(body);
   });
 
   it('is in no log line, of level debug neither', () => {

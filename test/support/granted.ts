@@ -23,7 +23,7 @@ const Binding = z.object({
 /** What the roles among some objects allow a service account: `patch pods`, `create events.events.k8s.io`. */
 export function grantedTo(account: ServiceAccount, objects: readonly Delivered[]): readonly string[] {
   const bound = objects
-    .filter(({ kind }) => kind.endsWith('Binding'))
+    .filter(({ kind }) => kind === 'RoleBinding' || kind === 'ClusterRoleBinding')
     .map((object) => Binding.parse(object))
     .filter(({ subjects }) => subjects.some((each) => userNameOf(each) === userNameOf(account)))
     .map(({ roleRef: { kind, name } }) => `${kind} ${name}`);

@@ -14,6 +14,7 @@ export function aRoleBinding(namespace: string): RoleBindingBuilder {
   return new RoleBindingBuilder(namespace, {
     labels: OURS,
     role: 'edit',
+    name: `ad-kubernetes-${namespace}`,
     group: `ad-kubernetes-${namespace}`,
   });
 }
@@ -21,6 +22,7 @@ export function aRoleBinding(namespace: string): RoleBindingBuilder {
 interface Fields {
   readonly labels: Readonly<Record<string, string>>;
   readonly role: string;
+  readonly name: string;
   readonly group: string;
 }
 
@@ -42,16 +44,22 @@ class RoleBindingBuilder {
     return new RoleBindingBuilder(this.#namespace, { ...this.#fields, role });
   }
 
+  /** With another prefix than the default. */
+  prefixed(prefix: string): RoleBindingBuilder {
+    const name = prefix + this.#namespace;
+    return new RoleBindingBuilder(this.#namespace, { ...this.#fields, name, group: name });
+  }
+
   of(group: string): RoleBindingBuilder {
     return new RoleBindingBuilder(this.#namespace, { ...this.#fields, group });
   }
 
   get manifest(): Manifest {
-    const { labels, role, group } = this.#fields;
+    const { labels, role, name, group } = this.#fields;
     return {
       apiVersion: `${API_GROUP}/v1`,
       kind: 'RoleBinding',
-      metadata: { name: `ad-kubernetes-${this.#namespace}`, namespace: this.#namespace, labels },
+      metadata: { name, namespace: this.#namespace, labels },
       subjects: [{ kind: 'Group', name: group, apiGroup: API_GROUP }],
       roleRef: { apiGroup: API_GROUP, kind: 'ClusterRole', name: role },
     };

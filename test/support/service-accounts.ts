@@ -23,12 +23,26 @@ export function userNameOf({ namespace, name }: ServiceAccount): `system:service
   return `system:serviceaccount:${namespace}:${name}`;
 }
 
-const ACCESS = ['Namespace', 'ServiceAccount', 'ClusterRole', 'ClusterRoleBinding', 'Role', 'RoleBinding'];
+const ACCESS = [
+  'Namespace',
+  'ServiceAccount',
+  'ClusterRole',
+  'ClusterRoleBinding',
+  'Role',
+  'RoleBinding',
+  'ValidatingAdmissionPolicy',
+  'ValidatingAdmissionPolicyBinding',
+];
+
+/** Whether it says who the operator is, or what it may do. */
+export function isAccess({ kind }: Delivered): boolean {
+  return ACCESS.includes(kind);
+}
 
 /** Applies those objects that say who the operator is and what it may do; nobody else is given anything. */
 export async function installAccess(client: KubernetesClient, objects: readonly Delivered[]): Promise<void> {
   for (const object of objects) {
-    if (ACCESS.includes(object.kind)) await applyManifest(client, object, 'installed');
+    if (isAccess(object)) await applyManifest(client, object, 'installed');
   }
 }
 

@@ -182,6 +182,15 @@ app.kubernetes.io/version: {{ . | quote }}
 {{- if ne $values.roleBinding.clusterRole "edit" }}
 - --role-binding-cluster-role={{ $values.roleBinding.clusterRole }}
 {{- end }}
+{{- if ne $values.roleBinding.prefix "ad-kubernetes-" }}
+- {{ printf "--role-binding-prefix=%s" $values.roleBinding.prefix | quote }}
+{{- end }}
+{{- if ne (join "," $values.roleBinding.excludeNamespaces) "kube-system,kube-public,kube-node-lease" }}
+- --exclude-namespaces={{ join "," $values.roleBinding.excludeNamespaces }}
+{{- end }}
+{{- with include "operator.namespaceSelector" .root }}
+- {{ printf "--namespace-selector=%s" . | quote }}
+{{- end }}
 {{- with .version }}
 - --worker-deployment={{ $values.versioning.deploymentName }}
 - --worker-build-id={{ . }}

@@ -65,15 +65,20 @@ metadata:
   name: {{ .role }}
 rules: {{- include "operator.rules" (merge (dict "scope" "cluster") .) | nindent 2 }}
 ---
-{{ include "operator.clusterRoleBinding" (dict "root" .root "role" .role "accounts" (list .account)) }}
+{{ include "operator.clusterRoleBinding" (dict "root" .root "role" .role "accounts" (list .account) "limited" (and (has "worker" .parts) (include "operator.policy" .root))) }}
 {{- end }}
 {{- end }}
 
+{{/* limited: the policy for RoleBindings is about its accounts. */}}
 {{- define "operator.clusterRoleBinding" -}}
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
 metadata:
   name: {{ .role }}binding
+  {{- if .limited }}
+  labels:
+    {{ include "operator.policyLabel" .root }}
+  {{- end }}
 {{ include "operator.bound" (merge (dict "kind" "ClusterRole") .) }}
 {{- end }}
 
