@@ -133,7 +133,8 @@ function givenTo(command: Command) {
 
 /** Commander's sentence on one line, without its `error:`, with where to read on. */
 function problemIn(error: CommanderError): string {
-  const [sentence = '', hint] = error.message.replace(/^error: /, '').split('\n');
+  const [, sentence = '', hint] =
+    /^(?:error: )?([^]*?)(?:\n(\(Did you mean [^]*))?$/.exec(error.message) ?? [];
   const suggested = hint === undefined ? '' : ` ${hint.replace('(Did', '(did')}`;
   return `${sentence}${suggested}; ${ownerOf(sentence) ?? `see ${PROGRAM} --help`}`;
 }

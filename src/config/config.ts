@@ -3,6 +3,7 @@ import { VERSION } from '../version.ts';
 import { parseCommandLine, type CommandName } from './command-line.ts';
 import type { OptionRow } from './option.ts';
 import { OPTIONS, ROWS } from './options.ts';
+import { printable } from './readable.ts';
 import { readConfigFile, strongest, type FileContents, type GivenOptions } from './sources.ts';
 import { LOCAL_TEMPORAL, temporalFrom, temporalIsGiven, type TemporalTarget } from './temporal.ts';
 
@@ -136,6 +137,6 @@ function temporalFor(command: CommandName, env: NodeJS.ProcessEnv, report: (prob
 }
 
 function refusal(problems: readonly string[]): Parsed {
-  const output = problems.map((problem) => `durable-operator: ${problem}\n`).join('');
+  const output = problems.map((problem) => `durable-operator: ${printable(problem)}\n`).join('');
   return { kind: 'exit', code: 2, output, to: 'stderr' };
 }

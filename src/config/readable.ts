@@ -21,3 +21,10 @@ export function whyUnreadable(error: unknown): string {
 export function firstLineOf(text: string): string {
   return text.split('\n', 1)[0] ?? '';
 }
+
+/** On one line, with what a terminal would not show, or obey, written as its code: `\u{a}`. */
+export function printable(text: string): string {
+  return text.replace(INVISIBLE, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
+}
+
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;

@@ -46,6 +46,13 @@ export const MANAGED_BY = 'durable-operator';
 /** What our own annotations and labels begin with. */
 export const OUR_PREFIX = 'durable-operator.dev/';
 
+/** Whether there may be a Pod or a Node of that name. Source: Kubernetes docs, "Object Names and IDs", DNS subdomains. */
+export function isObjectName(name: string): boolean {
+  return name.length <= 253 && DNS_SUBDOMAIN.test(name);
+}
+
+const DNS_SUBDOMAIN = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;
+
 /** The owner reference whose `controller` is true. */
 export function controllerOf({ ownerReferences = [] }: ObjectMeta): OwnerReference | undefined {
   return ownerReferences.find(({ controller }) => controller === true);

@@ -1,3 +1,5 @@
+import { isObjectName } from './kinds.ts';
+
 /** One condition on a label. All conditions of a selector must hold. */
 export type LabelRequirement =
   | { readonly key: string; readonly operator: 'exists' | 'doesNotExist' }
@@ -151,7 +153,6 @@ function parseValues(tokens: Tokens): string[] {
 }
 
 const NAME = /^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/;
-const DNS_SUBDOMAIN = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;
 
 function parseKey(tokens: Tokens): string {
   const token = tokens.next();
@@ -167,7 +168,7 @@ function isLabelKey(text: string): boolean {
   const [prefixOrName = '', name, ...rest] = text.split('/');
   if (rest.length > 0) return false;
   if (name === undefined) return isName(prefixOrName);
-  return prefixOrName.length <= 253 && DNS_SUBDOMAIN.test(prefixOrName) && isName(name);
+  return isObjectName(prefixOrName) && isName(name);
 }
 
 function isName(text: string): boolean {

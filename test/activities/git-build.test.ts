@@ -427,7 +427,7 @@ describe('the name of a Job', () => {
         reason: 'JobNameTaken',
         message: '',
         observedGeneration: 1,
-        lastTransitionTime: '',
+        lastTransitionTime: '2026-11-21T12:00:00Z',
       },
     ];
     const waits = aBuild(

@@ -143,6 +143,11 @@ describe('a wrong flag is reported in one line', () => {
   it.each([
     [['--resnc', '3m'], "unknown option '--resnc' (did you mean --resync?); see durable-operator --help"],
     [['--resync'], "option '--resync <duration>' argument missing; see durable-operator --help"],
+    [
+      ['--tracing=\r\n\u202eon'],
+      "unknown option '--tracing=\\u{d}\\u{a}\\u{202e}on'; see durable-operator --help",
+    ],
+    [['wo\nrk'], expect.stringMatching(/^"wo\\u{a}rk" is neither an option nor a command/)],
     [['--exit-when-converged'], "unknown option '--exit-when-converged'; it belongs to the command local"],
   ])('%j', async (args, problem) => {
     expect(await problemsOf({ args })).toEqual([problem]);

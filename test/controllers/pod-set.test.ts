@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { Condition } from '../../src/controllers/condition.ts';
 import { podSet as controller } from '../../src/controllers/pod-set/controller.ts';
 import { decidePodSet, type Observation, type UpdateStatus } from '../../src/controllers/pod-set/decide.ts';
 import { desiredPod } from '../../src/controllers/pod-set/pod.ts';
@@ -352,6 +353,25 @@ describe('where the server refuses to create Pods, the status', () => {
       { type: 'Ready', status: 'True' },
       { type: 'Stalled', status: 'False' },
     ]);
+  });
+});
+
+describe('a status that somebody has written by hand', () => {
+  it('is put right, and names that no Pod can have are not looked for', () => {
+    const podSet = set.withStatus({ podNames: ['', 'a/b', '..', 'A'] });
+    expect(decide(podSet, [])).toMatchObject({ do: 'createPods' });
+    expect(statusOf(podSet, [pod('a')]).podNames).toEqual(['a']);
+  });
+
+  it('may have a condition without a message', () => {
+    const odd = { type: 'Stalled', status: 'True', observedGeneration: 1, reason: 'CreateFailed' } as const;
+    const podSet = set.withCondition({ ...odd, lastTransitionTime: '2026-01-01T00:00:00Z' } as Condition);
+    expect(statusOf(podSet, [], { refusal: 'no' }).conditions[1]).toMatchObject({ ...odd, message: 'no' });
+  });
+
+  it('has no more of a refusal than a condition may hold', () => {
+    const { conditions } = statusOf(set, [], { refusal: '😀'.repeat(40_000) });
+    expect(conditions[1]?.message).toBe('😀'.repeat(32_768));
   });
 });
 

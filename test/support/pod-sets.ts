@@ -85,9 +85,7 @@ export class PodSetBuilder {
   }
 
   get view(): PodSetView {
-    const view = podSetView(this.object);
-    if (view === undefined) throw new Error('no PodSet');
-    return view;
+    return podSetView(this.object);
   }
 
   /** As one writes it. */

@@ -9,7 +9,7 @@ import {
   showsEndOf,
   troubleOf,
 } from './job-rules.ts';
-import { requireLiveChildren, type BuildDecision, type Facts } from './observation.ts';
+import { knownOf, requireLiveChildren, type BuildDecision, type Facts } from './observation.ts';
 import type { Artifact } from './resource.ts';
 import { listed, report, reportIfNew, without } from './status.ts';
 import type { JobView } from './views.ts';
@@ -86,11 +86,11 @@ function waitToGo({ name }: JobView): BuildDecision {
 
 /** Where its Pod finds no node, the node may be gone, and with it what was there. */
 function follow({ facts, cleaning, cleaned, left }: Progress, job: JobView): BuildDecision {
-  const { pods, nodes = {} } = facts;
+  const { pods, nodes } = facts;
   const isUnscheduled = pods.some(
     ({ purpose, trouble }) => purpose === 'cleanup' && trouble?.kind === 'unschedulable',
   );
-  const node = nodes[job.node];
+  const node = knownOf(nodes, job.node);
   if (isUnscheduled && node === undefined) {
     return { do: 'observe', because: 'the cleanup Pod cannot be scheduled', what: 'node', node: job.node };
   }

@@ -119,7 +119,9 @@ function recordEnd(facts: Facts): RuleDecision {
  * its Job has been there, which the status' startTime says, or once the deletion is known.
  */
 function awaitCreate({ build, nowMs }: Facts): RuleDecision {
-  const since = Date.parse(build.status.startTime ?? build.deletedAt);
+  const deletedMs = Date.parse(build.deletedAt);
+  // A startTime of next year is none that the operator wrote.
+  const since = Math.min(Date.parse(build.status.startTime ?? build.deletedAt), deletedMs + CREATE_MAX_MS);
   const leftMs = Math.min(since + CREATE_MAX_MS - nowMs, CREATE_MAX_MS);
   return leftMs > 0 ? waitFor('a Job whose creation may still be in progress', leftMs) : undefined;
 }

@@ -1,3 +1,4 @@
+import { endOf, startOf } from '../text.ts';
 import type { JobView, PodView } from './views.ts';
 
 const LONGEST_MESSAGE = 1000;
@@ -35,10 +36,10 @@ function causeOf(job: JobView, pods: readonly PodView[], before: string): Cause 
     .at(-1)?.termination;
   if (termination === undefined) return { reason: job.failureMessage || job.failure, details: '' };
   const lines = termination.lastLines.trim();
-  return { reason: endOf(termination), details: lines === '' ? '' : `: ${lines}` };
+  return { reason: exitOf(termination), details: lines === '' ? '' : `: ${lines}` };
 }
 
-function endOf({ exitCode, reason }: NonNullable<PodView['termination']>): string {
+function exitOf({ exitCode, reason }: NonNullable<PodView['termination']>): string {
   if (reason === 'OOMKilled') return 'it ran out of memory (OOMKilled)';
   return exitCode === -1 ? reason : `exit code ${exitCode}`;
 }
@@ -58,5 +59,5 @@ export function redacted(text: string): string {
 function shortened(text: string): string {
   const safe = redacted(text);
   if (safe.length <= LONGEST_MESSAGE) return safe;
-  return `${safe.slice(0, LONGEST_MESSAGE / 4)} … ${safe.slice(-(LONGEST_MESSAGE * 3) / 4)}`;
+  return `${startOf(safe, LONGEST_MESSAGE / 4)} … ${endOf(safe, (LONGEST_MESSAGE * 3) / 4)}`;
 }

@@ -1,5 +1,11 @@
 import { waitFor, type DecisionEvent } from '../../contract/decision.ts';
-import { requireLiveChildren, type BuildDecision, type Facts, type RuleDecision } from './observation.ts';
+import {
+  knownOf,
+  requireLiveChildren,
+  type BuildDecision,
+  type Facts,
+  type RuleDecision,
+} from './observation.ts';
 import { recorded, reportIfNew, type StatusChange } from './status.ts';
 import type { JobView, PodView } from './views.ts';
 
@@ -90,8 +96,8 @@ export function createWhenPossible(facts: Facts, creation: Creation): BuildDecis
  * The watcher does not show when it goes: its name is looked up, instead of trying to create ours again and again.
  */
 function resolveName(facts: Facts, { jobName, phase }: Creation): RuleDecision {
-  const { build, names = {} } = facts;
-  const holder = names[jobName];
+  const { build, names } = facts;
+  const holder = knownOf(names, jobName);
   if (holder === undefined) return wasTaken(facts) ? lookUp(jobName) : undefined;
   if (holder === 'free') return undefined;
   if (holder !== 'foreign' && holder.buildUid === build.uid) return undefined;

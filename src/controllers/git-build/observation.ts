@@ -26,6 +26,11 @@ export interface Observation {
 /** `foreign`: a Job that is not the operator's. */
 export type NameHolder = JobView | 'foreign' | 'free';
 
+/** Undefined where it was not looked up: a name may be `constructor`, which every object of JavaScript's has. */
+export function knownOf<T>(known: Readonly<Record<string, T>> = {}, name: string): T | undefined {
+  return Object.hasOwn(known, name) ? known[name] : undefined;
+}
+
 interface FinalizerStep extends Step {
   readonly do: 'addFinalizer' | 'removeFinalizer';
   /** Of the build that the decision was made from. */

@@ -1,11 +1,12 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
+import { lengthOf } from '../text.ts';
 import type { BuildSpec, GitBuildOptions, GitTransport } from './resource.ts';
 
 /**
  * What a field of a spec may be. The CRD's schema says the same, so that most of it is refused at admission; the
  * operator checks it again before use. The patterns are for both: RE2, as the API server reads them, and
- * JavaScript; hence no lookahead. Lengths count characters.
+ * JavaScript; hence no lookahead, and no `\s`, which is more characters in JavaScript. Lengths count code points.
  */
 export interface FieldLimit {
   readonly maxLength: number;
@@ -37,7 +38,7 @@ export const CLONE_PATH: FieldLimit = {
 /** It is shell, and may be anything; one environment variable has to hold it (Linux: 128 KiB of UTF-8). */
 export const BUILD_COMMAND: FieldLimit = {
   maxLength: 16_384,
-  pattern: '^\\s*[^\\x00\\s][^\\x00]*$',
+  pattern: '^[\\t\\n\\f\\r ]*[^\\x00\\t\\n\\f\\r ][^\\x00]*$',
   rule: 'be a shell command, and not blank',
 };
 
@@ -121,8 +122,9 @@ function problemsOf(name: keyof BuildSpec, value: unknown, options: SpecOptions)
   if (value === undefined || value === null || value === '') return [`spec.${name} is missing`];
   if (typeof value !== 'string') return [`spec.${name} must be text`];
   const { maxLength, rule } = LIMITS[name];
-  if (value.length > maxLength) {
-    return [`spec.${name} has ${value.length} characters, but at most ${maxLength} are allowed`];
+  const length = lengthOf(value);
+  if (length > maxLength) {
+    return [`spec.${name} has ${length} characters, but at most ${maxLength} are allowed`];
   }
   if (!keeps(value, LIMITS[name])) return [`spec.${name} must ${rule}`];
   const problem = BEYOND_PATTERNS[name]?.(value, options);
@@ -130,7 +132,7 @@ function problemsOf(name: keyof BuildSpec, value: unknown, options: SpecOptions)
 }
 
 function keeps(value: string, { maxLength, pattern }: FieldLimit): boolean {
-  return value.length <= maxLength && new RegExp(pattern).test(value);
+  return lengthOf(value) <= maxLength && new RegExp(pattern).test(value);
 }
 
 type Rule = (value: string, options: SpecOptions) => string | undefined;

@@ -1,7 +1,8 @@
 import type { KubernetesObject, ObjectMeta } from '../../contract/object.ts';
-import type { Condition } from '../condition.ts';
+import { conditionsIn, generationIn } from '../condition.ts';
 import { fieldsOf, listOf, numberOf, textOf, type Fields } from '../fields.ts';
-import { MANAGED_BY, MANAGED_BY_LABEL } from '../kinds.ts';
+import { isObjectName, MANAGED_BY, MANAGED_BY_LABEL } from '../kinds.ts';
+import { startOf } from '../text.ts';
 import {
   ATTEMPT_ANNOTATION,
   BINARIES_ANNOTATION,
@@ -62,7 +63,7 @@ export function hasOurFinalizer({ finalizers }: Pick<BuildView, 'finalizers'>): 
 function statusIn(raw: unknown): Partial<BuildStatus> {
   const fields = fieldsOf(raw);
   const phase = BUILD_PHASES.find((each) => each === fields['phase']);
-  const observedGeneration = numberOf(fields['observedGeneration']);
+  const observedGeneration = generationIn(fields['observedGeneration']);
   const jobName = textOf(fields['jobName']);
   const texts = ['binaryName', 'startTime', 'completionTime', 'message', 'workflowId'] as const;
   return {
@@ -73,36 +74,18 @@ function statusIn(raw: unknown): Partial<BuildStatus> {
       texts.flatMap((name) => (typeof fields[name] === 'string' ? [[name, fields[name]]] : [])),
     ),
     ...('artifacts' in fields && { artifacts: artifactsIn(fields['artifacts']) }),
-    ...('conditions' in fields && { conditions: listOf(fields['conditions']).flatMap(conditionIn) }),
+    ...('conditions' in fields && { conditions: conditionsIn(fields['conditions']) }),
   };
 }
 
-/** What is not the name of a file is never passed to a cleanup Job. */
+/** What is not the name of a file is never passed to a cleanup Job; on what is not the name of a node, nothing is. */
 function artifactsIn(raw: unknown): readonly Artifact[] {
   return listOf(raw).flatMap((fields) => {
     const { node, binary } = { node: textOf(fields['node']), binary: textOf(fields['binary']) };
-    return node !== undefined && node !== '' && binary !== undefined && isBinaryName(binary)
+    return node !== undefined && isObjectName(node) && binary !== undefined && isBinaryName(binary)
       ? [{ node, binary }]
       : [];
   });
-}
-
-const CONDITION_STATUSES = ['True', 'False', 'Unknown'] as const;
-
-function conditionIn(fields: Readonly<Record<string, unknown>>): Condition[] {
-  const status = CONDITION_STATUSES.find((each) => each === fields['status']);
-  const [type, reason] = [textOf(fields['type']), textOf(fields['reason'])];
-  if (status === undefined || type === undefined || reason === undefined) return [];
-  return [
-    {
-      type,
-      status,
-      observedGeneration: numberOf(fields['observedGeneration']) ?? 0,
-      lastTransitionTime: textOf(fields['lastTransitionTime']) ?? '',
-      reason,
-      message: textOf(fields['message']) ?? '',
-    },
-  ];
 }
 
 export type JobState = 'active' | 'succeeded' | 'failed';
@@ -160,10 +143,15 @@ export function jobView({ metadata, ...rest }: KubernetesObject): JobView | unde
     hash: annotations[SPEC_HASH_ANNOTATION] ?? '',
     node: annotations[NODE_ANNOTATION] ?? '',
     binaries: (annotations[BINARIES_ANNOTATION] ?? '').split(',').filter((name) => name !== ''),
-    attempt: Number(annotations[ATTEMPT_ANNOTATION] ?? '1') || 1,
+    attempt: attemptIn(annotations[ATTEMPT_ANNOTATION]),
     createdAt: metadata.creationTimestamp ?? '',
     ...endOf(status),
   };
+}
+
+/** Whoever may write Jobs cannot take away the pauses between the attempts. */
+function attemptIn(text = '1'): number {
+  return /^[1-9]\d{0,8}$/.test(text) ? Number(text) : 1;
 }
 
 function purposeIn(labels: Readonly<Record<string, string>>): JobPurpose | undefined {
@@ -249,7 +237,7 @@ export function podView({ metadata, ...rest }: KubernetesObject): PodView | unde
     purpose,
     jobUid: labels[CONTROLLER_UID_LABEL] ?? '',
     hash: annotations[SPEC_HASH_ANNOTATION] ?? '',
-    binary: annotations[BINARY_NAME_ANNOTATION] ?? '',
+    binary: binaryIn(annotations[BINARY_NAME_ANNOTATION]),
     node,
     phase,
     started: node !== '' && hasStarted(status, containers),
@@ -258,6 +246,11 @@ export function podView({ metadata, ...rest }: KubernetesObject): PodView | unde
     createdAt: metadata.creationTimestamp ?? '',
     endedAt: textOf(terminated?.['finishedAt']) ?? '',
   };
+}
+
+/** Whoever may create Pods may write any: the status would not be read back as it was written. */
+function binaryIn(text = ''): string {
+  return isBinaryName(text) ? text : '';
 }
 
 function phaseIn(status: Fields): PodView['phase'] {
@@ -319,7 +312,7 @@ function troubleIn(status: Fields, containers: readonly Fields[]): Trouble | und
   }
   const scheduled = listOf(status['conditions']).find((each) => each['type'] === 'PodScheduled');
   if (scheduled?.['status'] !== 'False' || scheduled['reason'] !== 'Unschedulable') return undefined;
-  const words = (textOf(scheduled['message']) ?? '').split(/\. preemption:/)[0]?.slice(0, 300) ?? '';
+  const words = startOf((textOf(scheduled['message']) ?? '').split(/\. preemption:/)[0] ?? '', 300);
   return { kind: 'unschedulable', text: `its Pod cannot be scheduled: ${words}` };
 }
 

@@ -8,6 +8,7 @@ import {
   type Rest,
   type Step,
 } from '../../contract/decision.ts';
+import { isObjectName } from '../kinds.ts';
 import { FINISHED_KEPT, finishedBeyondKept, newestFirst, pauseMs } from './failed-pods.ts';
 import type { PodView } from './pod.ts';
 import type { PodSetStatus, PodSetView } from './resource.ts';
@@ -103,7 +104,8 @@ function look({ observation, podSet }: Situation): Look | undefined {
   const { podNames } = podSet.status;
   if (podNames.length === 0) return undefined;
   const known = new Set([...observation.pods.map(({ name }) => name), ...observation.lookedFor]);
-  const names = podNames.filter((name) => !known.has(name));
+  // The status may be somebody's own work.
+  const names = podNames.filter((name) => isObjectName(name) && !known.has(name));
   if (names.length === 0) return undefined;
   return {
     do: 'observe',

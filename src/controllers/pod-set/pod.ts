@@ -1,6 +1,6 @@
 import type { KubernetesObject, ObjectMeta, OwnerReference } from '../../contract/object.ts';
 import { controllerOf } from '../kinds.ts';
-import { isObjectOrAbsent, POD_SET_KIND, POD_SETS } from './resource.ts';
+import { POD_SET_KIND, POD_SETS } from './resource.ts';
 
 const VERSION = 'v0.1';
 export const DELETION_COST_ANNOTATION = 'controller.kubernetes.io/pod-deletion-cost';
@@ -122,6 +122,10 @@ export function podView(object: KubernetesObject, podSet: string): PodView | und
 /** The API server's own schema holds for every Pod it sends; metadata alone is one, too. */
 function isPod(object: KubernetesObject): object is Pod {
   return isObjectOrAbsent(object['spec']) && isObjectOrAbsent(object['status']);
+}
+
+function isObjectOrAbsent(value: unknown): boolean {
+  return value === undefined || (typeof value === 'object' && value !== null);
 }
 
 function ownershipOf(metadata: ObjectMeta, podSet: string) {

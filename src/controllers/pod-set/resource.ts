@@ -1,6 +1,7 @@
 import type { ResourceType } from '../../contract/controller.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
-import type { Condition } from '../condition.ts';
+import { conditionsIn, generationIn, type Condition } from '../condition.ts';
+import { fieldsOf, numberOf, textOf } from '../fields.ts';
 
 export const POD_SETS: ResourceType = {
   group: 'batch.tutorial.kubebuilder.io',
@@ -50,10 +51,7 @@ export interface PodSetView {
 export type StatusView = Partial<Omit<PodSetStatus, 'podNames' | 'conditions'>> &
   Pick<PodSetStatus, 'podNames' | 'conditions'>;
 
-/** Undefined where `spec` or `status` is no object, which the schema has always refused. */
-export function podSetView(object: KubernetesObject): PodSetView | undefined {
-  if (!isPodSet(object)) return undefined;
-  const { metadata, spec, status } = object;
+export function podSetView({ metadata, ...rest }: KubernetesObject): PodSetView {
   const { namespace = '', name, uid, resourceVersion, generation = 0, deletionTimestamp } = metadata;
   return {
     namespace,
@@ -62,17 +60,9 @@ export function podSetView(object: KubernetesObject): PodSetView | undefined {
     resourceVersion,
     generation,
     isBeingDeleted: deletionTimestamp !== undefined,
-    spec: specView(`PodSet ${namespace}/${name}`, name, spec?.replicas),
-    status: statusView(status ?? {}),
+    spec: specView(`PodSet ${namespace}/${name}`, name, fieldsOf(rest['spec'])['replicas']),
+    status: statusView(rest['status']),
   };
-}
-
-function isPodSet(object: KubernetesObject): object is PodSet {
-  return isObjectOrAbsent(object['spec']) && isObjectOrAbsent(object['status']);
-}
-
-export function isObjectOrAbsent(value: unknown): boolean {
-  return value === undefined || (typeof value === 'object' && value !== null);
 }
 
 const INT32_MAX = 2 ** 31 - 1;
@@ -95,26 +85,19 @@ function specView(podSet: string, name: string, replicas: unknown): PodSetView['
   };
 }
 
-function statusView(status: Partial<PodSetStatus>): StatusView {
-  const { podNames, conditions, readyReplicas, selector, observedGeneration } = status;
-  return {
-    podNames: listOf(podNames, isText),
-    conditions: listOf(conditions, isCondition),
-    ...(readyReplicas !== undefined && { readyReplicas }),
-    ...(selector !== undefined && { selector }),
-    ...(observedGeneration !== undefined && { observedGeneration }),
+function statusView(raw: unknown): StatusView {
+  const { podNames, conditions, readyReplicas, selector, observedGeneration } = fieldsOf(raw);
+  const names: readonly unknown[] = Array.isArray(podNames) ? podNames : [];
+  const known = {
+    readyReplicas: numberOf(readyReplicas),
+    selector: textOf(selector),
+    observedGeneration: generationIn(observedGeneration),
   };
-}
-
-function listOf<T>(value: unknown, isOne: (item: unknown) => item is T): readonly T[] {
-  const items: readonly unknown[] = Array.isArray(value) ? value : [];
-  return items.filter(isOne);
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string';
-}
-
-function isCondition(value: unknown): value is Condition {
-  return typeof value === 'object' && value !== null && 'type' in value && 'status' in value;
+  return {
+    podNames: names.filter((name) => typeof name === 'string'),
+    conditions: conditionsIn(conditions),
+    ...(known.readyReplicas !== undefined && { readyReplicas: known.readyReplicas }),
+    ...(known.selector !== undefined && { selector: known.selector }),
+    ...(known.observedGeneration !== undefined && { observedGeneration: known.observedGeneration }),
+  };
 }

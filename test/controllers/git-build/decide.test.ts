@@ -379,6 +379,8 @@ describe('a build that is deleted', () => {
     const deletedAt = NOW;
     expect(decide({ build: deleting({ startTime: START }, { deletedAt }) })).toMatchObject(removal);
     expect(decide({ build: deleting({ startTime: NOW }, { deletedAt }) })).toMatchObject({ do: 'wait' });
+    const byHand = deleting({ startTime: '9999-12-31T23:59:59Z' }, { deletedAt: LONG_AGO });
+    expect(decide({ build: byHand })).toMatchObject(removal);
     const over = deleting({ ...OVER, artifacts: [] }, { deletedAt });
     expect(decide({ build: over })).toMatchObject(removal);
   });
@@ -454,6 +456,11 @@ describe('a build that is deleted', () => {
 });
 
 describe('the name of a Job', () => {
+  it('may be one that every object of JavaScript has', () => {
+    const spec = checkSpec({ ...SAMPLE, jobName: 'constructor' }, BUILD_DEFAULTS);
+    expect(decide({ build: aBuildView({}, { spec }) })).toMatchObject({ do: 'createJob' });
+  });
+
   const jobName = SAMPLE.jobName;
   const named = (holder: NonNullable<Observation['names']>[string]) =>
     decide({ names: { [jobName]: holder } });

@@ -149,6 +149,19 @@ describe('a spec', () => {
     },
   );
 
+  it.each(['\u00a0', '\v', '\ufeff x'])(
+    'may build by what admission takes for no blank: %j',
+    (buildCommand) => {
+      expect(problemsOf({ buildCommand })).toEqual([]);
+    },
+  );
+
+  it('has as many characters as admission counts, which takes a pair of surrogates for one', () => {
+    const { maxLength } = LIMITS.buildCommand;
+    expect(problemsOf({ buildCommand: '😀'.repeat(maxLength) })).toEqual([]);
+    expect(problemsOf({ buildCommand: '😀'.repeat(maxLength + 1) })).toHaveLength(1);
+  });
+
   it.each([' ', '\n\t', 'a\u0000b'])('may not build by %j', (buildCommand) => {
     expect(problemsOf({ buildCommand })).toEqual([expect.stringMatching(/^spec\.buildCommand must /)]);
   });

@@ -143,6 +143,23 @@ describe('a Pod', () => {
   });
 });
 
+describe('what somebody else has written', () => {
+  it.each(['../x', '-rf', 'a,b', '', 'x'.repeat(256)])(
+    'is no binary that a Pod may have left: %j',
+    (binary) => {
+      const annotations = { 'durable-operator.dev/binary-name': binary };
+      const pod = podView({ metadata: { ...META, annotations }, spec: { nodeName: 'n' } });
+      expect(pod?.binary).toBe('');
+      expect(recorded(aBuildView(), pod === undefined ? [] : [{ ...pod, started: true }])).toEqual([]);
+    },
+  );
+
+  it.each(['-5', '0', '1e9', 'Infinity', '1.5', 'x', ''])('is no attempt of a cleanup: %j', (attempt) => {
+    const annotations = { 'durable-operator.dev/attempt': attempt };
+    expect(jobOf(aJob([], { annotations })).attempt).toBe(1);
+  });
+});
+
 describe('why a Job failed', () => {
   const failed = (reason = 'BackoffLimitExceeded') =>
     jobOf(aJob([{ type: 'Failed', status: 'True', reason, message: 'it has reached its limit' }]));
@@ -157,6 +174,15 @@ describe('why a Job failed', () => {
       { message: 'early', finishedAt: '2026-11-21T12:00:00Z' },
     );
     expect(failureOf(failed(), pods).message).toBe('Job a failed: exit code 2: late');
+  });
+
+  it('is cut between characters: half of one comes back as another, and would be written again each time', () => {
+    for (const start of ['', 'x']) {
+      const pods = podsOf({ message: start + '😀'.repeat(2000), exitCode: 1 });
+      const { message } = failureOf(failed(), pods);
+      expect(message).not.toMatch(/\p{Cs}/u);
+      expect(Array.from(message).length).toBeLessThan(1010);
+    }
   });
 
   it('is that it ran out of memory', () => {
@@ -210,6 +236,14 @@ describe('the redaction of credentials', () => {
 });
 
 describe('a build', () => {
+  const CONDITION = {
+    type: 'Ready',
+    status: 'False',
+    observedGeneration: 1,
+    lastTransitionTime: '2026-11-21T12:00:00Z',
+    reason: 'Building',
+  };
+
   const viewOf = (fields: object, metadata: Partial<ObjectMeta> = {}) =>
     buildView({ metadata: { ...META, ...metadata }, spec: SAMPLE, ...fields }, BUILD_DEFAULTS);
 
@@ -222,13 +256,27 @@ describe('a build', () => {
         artifacts: [
           { node: 'n', binary: '../etc/passwd' },
           { node: 'n', binary: 'ok' },
+          { node: '../n', binary: 'ok' },
+          { node: 'n'.repeat(254), binary: 'ok' },
           { node: '' },
           'text',
         ],
-        conditions: [{ type: 'Ready', status: 'Maybe', reason: 'x' }, null],
+        conditions: [
+          { ...CONDITION, status: 'Maybe' },
+          { ...CONDITION, type: '' },
+          { ...CONDITION, reason: 'in words' },
+          { ...CONDITION, lastTransitionTime: 'today' },
+          null,
+          { ...CONDITION, message: 7 },
+          { ...CONDITION, message: 'twice' },
+        ],
+        observedGeneration: -1,
       },
     });
-    expect(status).toEqual({ artifacts: [{ node: 'n', binary: 'ok' }], conditions: [] });
+    expect(status).toEqual({
+      artifacts: [{ node: 'n', binary: 'ok' }],
+      conditions: [{ ...CONDITION, message: '' }],
+    });
   });
 
   it.each(['True', 'yes', '', 'x'.repeat(1000)])(
