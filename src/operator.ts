@@ -17,7 +17,7 @@ import { connectToTemporal } from './temporal/connection.ts';
 import { dataConverterFor } from './temporal/data-converter.ts';
 import { noticeRouting } from './temporal/routing-notice.ts';
 import { temporalRuns } from './temporal/runs.ts';
-import { observed, reportingEnds } from './temporal/steps.ts';
+import { observed, reportingEnds, withHeartbeats } from './temporal/steps.ts';
 import { createWorker, installRuntime, STARTS_UNDER_WAY, STEPS_AT_ONCE } from './temporal/worker.ts';
 import { VERSION } from './version.ts';
 import { LeaderElection, leaseNamespace } from './watcher/leader-election.ts';
@@ -182,7 +182,7 @@ async function workerOf({ parts, target, memory, watching }: Working): Promise<W
   await noticeRouting({ ...target, version, log: parts.log });
   const watched = (ref: ResourceRef) => watching?.watcher.observation(ref);
   const steps = observed(activitiesFor({ ...parts, memory, watched, options: config }), telemetry);
-  const activities = reportingEnds(steps, (ref) => watching?.watcher.runEnded(ref));
+  const activities = withHeartbeats(reportingEnds(steps, (ref) => watching?.watcher.runEnded(ref)));
   const request = { ...target, activities, ...(version && { version }) };
   return createWorker(request, config.worker.watchdog ? 'watched' : 'fast');
 }

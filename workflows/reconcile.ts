@@ -51,6 +51,11 @@ export type Steps = Readonly<Record<string, StepOptions>>;
  */
 const RETRY: RetryPolicy = { initialInterval: '500ms', backoffCoefficient: 2, maximumInterval: '30s' };
 const TIMEOUT_MS = 15_000;
+/**
+ * A worker that was killed or frozen is noticed so soon. The polls of a frozen one go on taking tasks until the server closes
+ * its connection: each costs a run so much.
+ */
+const HEARTBEAT_TIMEOUT = '6s';
 
 /** A brief step is first tried once within the workflow task itself; whatever fails is tried again durably. */
 const LOCAL: LocalActivityOptions = { scheduleToCloseTimeout: '1s', retry: { maximumAttempts: 1 } };
@@ -198,6 +203,7 @@ class Reconcile {
     const { timeoutMs = TIMEOUT_MS, retry = RETRY } = this.#optionsOf(step);
     const options: ActivityOptions = {
       startToCloseTimeout: timeoutMs,
+      heartbeatTimeout: HEARTBEAT_TIMEOUT,
       retry,
       summary: this.#summary(step),
       // An attempt that hangs must not hold up the change that made it obsolete.

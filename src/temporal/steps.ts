@@ -1,4 +1,4 @@
-import { activityInfo } from '@temporalio/activity';
+import { activityInfo, Context } from '@temporalio/activity';
 import type { StepResult } from '../contract/decision.ts';
 import type { ResourceRef } from '../contract/resource.ts';
 import type { StepInput } from '../contract/run.ts';
@@ -21,6 +21,26 @@ export function reportingEnds(activities: Activities, onEnd: (ref: ResourceRef) 
     const result = await act();
     if (result.next.do === 'converged') onEnd(ref);
     return result;
+  });
+}
+
+/** Well under the time that a run gives them: see HEARTBEAT_TIMEOUT in workflows/reconcile.ts. */
+export const HEARTBEAT_EVERY_MS = 2_000;
+
+/**
+ * The same step activities, each durable attempt of which says that its worker lives: one that was killed or frozen, be it
+ * before it has begun, is noticed by Temporal long before the time of the step is up.
+ */
+export function withHeartbeats(activities: Activities): Activities {
+  return around(activities, async (_input, _name, act) => {
+    const context = Context.current();
+    if (context.info.isLocal) return act();
+    const beating = setInterval(() => context.heartbeat(), HEARTBEAT_EVERY_MS);
+    try {
+      return await act();
+    } finally {
+      clearInterval(beating);
+    }
   });
 }
 

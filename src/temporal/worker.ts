@@ -10,6 +10,7 @@ import {
 import type { DataConverter } from '@temporalio/common';
 import type { Logger } from '../contract/logger.ts';
 import { workflowBundle, type WorkflowBundle } from './bundle.ts';
+import { HEARTBEAT_EVERY_MS } from './steps.ts';
 import type { WorkerVersion } from './versions.ts';
 import { withWorkflowThreads, type WorkflowThreads } from './workflow-threads.ts';
 
@@ -85,6 +86,10 @@ function optionsFor({ version, ...request }: WorkerRequest, workflowBundle: Work
     maxConcurrentWorkflowTaskExecutions: WORKFLOW_SLOTS,
     maxConcurrentLocalActivityExecutions: WORKFLOW_SLOTS,
     maxConcurrentActivityTaskExecutions: ACTIVITY_SLOTS,
+    // The polls of a frozen process take tasks that it does nothing for: no more of them than there is work for.
+    activityTaskPollerBehavior: { type: 'autoscaling', minimum: 1, initial: 1, maximum: 10 },
+    // Every heartbeat is sent.
+    maxHeartbeatThrottleInterval: HEARTBEAT_EVERY_MS,
     // The default grows with the heap; a run that ended is not asked for again.
     maxCachedWorkflows: 100,
     // Under the 10 s that a Pod is given; an activity's own requests are shorter.
