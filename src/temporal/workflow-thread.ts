@@ -9,7 +9,7 @@
 import v8 from 'node:v8';
 import vm from 'node:vm';
 import { getEnvironmentData } from 'node:worker_threads';
-import { CALL_BEGAN } from './workflow-call.ts';
+import { CALL_BEGAN, monotonicMs } from './workflow-call.ts';
 
 const began = getEnvironmentData(CALL_BEGAN);
 if (began instanceof SharedArrayBuffer) withoutTimeout(new Float64Array(began));
@@ -19,7 +19,7 @@ function withoutTimeout(calls: Float64Array): void {
   // eslint-disable-next-line @typescript-eslint/unbound-method -- it is called with its own `this` below
   const runInContext = vm.Script.prototype.runInContext;
   vm.Script.prototype.runInContext = function (context): unknown {
-    calls[0] = Date.now();
+    calls[0] = monotonicMs();
     try {
       return runInContext.call(this, context);
     } finally {

@@ -1,7 +1,7 @@
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { dirname, join } from 'node:path';
 import workerThreads, { type WorkerOptions } from 'node:worker_threads';
-import { CALL_BEGAN } from './workflow-call.ts';
+import { CALL_BEGAN, monotonicMs } from './workflow-call.ts';
 
 const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
 const preload = join(dirname(fileURLToPath(import.meta.url)), `workflow-thread.${extension}`);
@@ -9,11 +9,11 @@ const preload = join(dirname(fileURLToPath(import.meta.url)), `workflow-thread.$
 /** A workflow that computes this long without waiting for anything is taken for one that never ends. */
 const STUCK_AFTER_MS = 10_000;
 
-/** When the workflow thread went into the workflow that it is in, in milliseconds since the epoch; 0: in none. */
+/** When the workflow thread went into the workflow that it is in, on the clock of `monotonicMs`; 0: in none. */
 const callBegan = new Float64Array(new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT));
 
 /** Why the workflow thread does nothing any more, as a sentence. */
-export function workflowThreadProblem(nowMs = Date.now()): string | undefined {
+export function workflowThreadProblem(nowMs = monotonicMs()): string | undefined {
   const [sinceMs = 0] = callBegan;
   const forMs = nowMs - sinceMs;
   if (sinceMs === 0 || forMs < STUCK_AFTER_MS) return undefined;
