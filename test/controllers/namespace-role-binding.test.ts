@@ -145,7 +145,16 @@ describe('what is done', () => {
       ...NOTHING,
       'ours, up to date': 'releaseRoleBinding',
       'ours, with other subjects': 'releaseRoleBinding',
-      'ours, with another role': 'releaseRoleBinding',
+      'ours, with another role': 'stalled',
+    });
+  });
+
+  it('in a namespace that is not selected is to say so where RBAC lets nobody of us release it', () => {
+    expect(decideRoleBinding(observing('unselected', 'ours, with another role'))).toMatchObject({
+      do: 'stalled',
+      because:
+        'RoleBinding team-1/ad-kubernetes-team-1 refers to ClusterRole admin, which the operator may not grant, so it cannot ' +
+        'be released: remove its label app.kubernetes.io/managed-by, or delete it',
     });
   });
 

@@ -123,7 +123,7 @@ export function decideRoleBinding(observation: Observation): Decision<RoleBindin
     case 'terminating':
       return converged('the namespace is being deleted');
     case 'unselected':
-      return binding === undefined ? NOTHING : release(binding);
+      return binding === undefined ? NOTHING : release(binding, observation);
     case 'selected':
       return binding === undefined ? CREATE : decideOnBinding(binding, observation);
   }
@@ -132,9 +132,18 @@ export function decideRoleBinding(observation: Observation): Decision<RoleBindin
 const NOTHING = converged('no update required');
 const CREATE: RoleBindingStep = { do: 'createRoleBinding', because: 'the namespace has no role binding' };
 
-function release(binding: BindingView): Decision<RoleBindingStep> {
+function release(binding: BindingView, observation: Observation): Decision<RoleBindingStep> {
   if (!binding.state.includes('ours')) return NOTHING;
+  // Any change of a binding counts as granting its role, and the operator may grant only its own.
+  if (binding.state === 'ours, with another role') return refuseToRelease(binding, observation);
   return { do: 'releaseRoleBinding', because: 'the namespace is no longer selected', binding };
+}
+
+function refuseToRelease({ role }: BindingView, { namespace, bindingName }: Observation) {
+  const note =
+    `RoleBinding ${namespace.name}/${bindingName} refers to ${role}, which the operator may not grant, so it cannot be ` +
+    `released: remove its label ${MANAGED_BY_LABEL}, or delete it`;
+  return stalled(note, { type: 'Warning', reason: 'ForeignRoleBinding', action: 'Release', note });
 }
 
 function decideOnBinding(binding: BindingView, observation: Observation): Decision<RoleBindingStep> {
