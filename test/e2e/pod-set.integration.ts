@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { controllerOf } from '../../src/controllers/kinds.ts';
-import { labelsFor, selectorFor, type Pod } from '../../src/controllers/pod-set/pod.ts';
+import { controllerReference, labelsFor, selectorFor, type Pod } from '../../src/controllers/pod-set/pod.ts';
 import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
 import { PODS, refOf } from '../support/cluster.ts';
@@ -103,6 +103,28 @@ function createLookalike(name: string, ownerReferences: readonly object[] = []):
 function relabel(name: string, app: string) {
   return cluster.patch(podAt(name), { metadata: { labels: { app } } });
 }
+
+describe('a Pod that claims a PodSet by its owner reference, with labels of something else', () => {
+  it('brings no stream of runs: a few at most, while other PodSets come and go', async () => {
+    await create(1);
+    const podSet = await eventuallyReady(1);
+    await eventuallyOver(podSet);
+    const { name, uid } = podSet.metadata;
+    await createLookalike('claims', [controllerReference({ name, uid })]);
+    await relabel('claims', 'another');
+    for (const other of ['one', 'two', 'three', 'four', 'five']) {
+      await cluster.create(POD_SETS, aPodSet().in(namespace).named(other).manifest);
+      await eventually(async () => {
+        const { status } = (await cluster.get<PodSet>(at(other))) ?? {};
+        expect(status?.readyReplicas).toBe(1);
+        return true;
+      }, WITHIN_MS);
+    }
+    const runs = await temporal.runsOf(refOf('pod-set', podSet));
+    expect(runs.length).toBeLessThanOrEqual(6);
+    expect((await read())?.status?.podNames).toHaveLength(1);
+  });
+});
 
 describe('a PodSet', () => {
   it('gets its Pods, a status and conditions that tell of them, and no write more', async () => {

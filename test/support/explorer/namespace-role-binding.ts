@@ -30,9 +30,9 @@ const TEAM = keyOf(NAMESPACES, 'shop');
 const BINDING = keyOf(ROLE_BINDINGS, 'ad-kubernetes-shop');
 const DESIRED = desiredRoleBinding('shop', OPTIONS);
 
-/** One namespace that is to have a role binding. */
 const IS_TO_BE_RELEASED: ReadonlySet<string> = new Set(['ours, up to date', 'ours, with other subjects']);
 
+/** One namespace that is to have a role binding. */
 export const ROLE_BINDING_WORLD: World = {
   controller: namespaceRoleBinding(OPTIONS),
   activity: activityOf((client) => roleBindingReconciler(client, OPTIONS)),
