@@ -20,7 +20,7 @@ export async function build(): Promise<void> {
 
 /** The operator as it is delivered, ready. Of its log, only warnings and errors are shown. */
 export async function startOperator(
-  target: Target,
+  target: Pick<Target, 'kubeconfig' | 'temporalAddress'>,
   taskQueue: string,
   args: readonly string[] = [],
 ): Promise<BenchOperator> {

@@ -1,0 +1,218 @@
+import { cp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Command, InvalidArgumentError } from 'commander';
+import { applyCustomResources } from '../local/custom-resources.ts';
+import { layoutOf } from '../local/stack-folder.ts';
+import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../src/controllers/pod-label/decide.ts';
+import { POD_SETS, type PodSet } from '../src/controllers/pod-set/resource.ts';
+import { resourcePath } from '../src/kubernetes/paths.ts';
+import { PODS, TestCluster, uniqueName } from '../test/support/cluster.ts';
+import { eventually } from '../test/support/eventually.ts';
+import { startInstalledStack, type InstalledStack } from '../test/support/installed-stack.ts';
+import { aPodSet } from '../test/support/pod-sets.ts';
+import { aPod } from '../test/support/pods.ts';
+import { build, startOperator } from './operator.ts';
+
+/*
+ * How long the operator takes until all is done again after its servers were away, lost what they had, or went back to an
+ * older state: `npm run bench:recovery`. Each case has servers of its own, from the project's own files.
+ */
+
+const GIVE_UP_MS = 300_000;
+const QUOTAS = { group: '', version: 'v1', plural: 'resourcequotas' };
+const CLUSTER = ['kwok', 'kube-scheduler', 'kube-controller-manager', 'kube-apiserver'] as const;
+
+interface Options {
+  readonly changes: number;
+  readonly outages: number;
+  readonly away: number;
+  readonly podSets: number;
+}
+
+interface World {
+  readonly stack: InstalledStack;
+  readonly cluster: TestCluster;
+  readonly namespace: string;
+}
+
+async function main({ changes, outages, away, podSets }: Options): Promise<void> {
+  await build();
+  await inAWorld('etcd wiped', etcdWiped);
+  await inAWorld('etcd restored to an older state', etcdRestored);
+  await inAWorld(`Temporal wiped while ${podSets} PodSets wait for quota`, (it) =>
+    temporalWiped(it, podSets),
+  );
+  await inAWorld(`Temporal away for ${away} s, ${changes} changes, ${outages} times`, (it) =>
+    temporalAway(it, { changes, outages, awayMs: away * 1_000 }),
+  );
+}
+
+async function inAWorld(name: string, measure: (world: World) => Promise<readonly number[]>): Promise<void> {
+  const stack = await startInstalledStack(() => undefined);
+  const cluster = new TestCluster(stack.kubeconfig);
+  // As a person with all rights: what grants the operator's own is lost with etcd, too.
+  const operator = await startOperator(stack, uniqueName(), ['--log-level', 'error']);
+  try {
+    const seconds = await measure({ stack, cluster, namespace: await cluster.aNamespace() });
+    print(`${name}: all done after ${seconds.map((each) => each.toFixed(1)).join(', ')} s`);
+  } finally {
+    await operator.end('SIGTERM');
+    await cluster.close();
+    await stack.stop();
+  }
+}
+
+async function etcdWiped({ stack, cluster, namespace }: World): Promise<readonly number[]> {
+  await labelled(cluster, namespace, ['before']);
+  const { etcdData } = layoutOf(stack.dir);
+  await withoutCluster(stack, () => rm(etcdData, { recursive: true }));
+  return [
+    await secondsUntil(async () => {
+      await applyCustomResources(cluster.client);
+      await labelled(cluster, await cluster.aNamespace(), ['after']);
+    }),
+  ];
+}
+
+async function etcdRestored({ stack, cluster, namespace }: World): Promise<readonly number[]> {
+  const { etcdData } = layoutOf(stack.dir);
+  const saved = join(stack.dir, 'etcd.saved');
+  await labelled(cluster, namespace, ['before']);
+  await withoutCluster(stack, () => cp(etcdData, saved, { recursive: true }));
+  await labelled(cluster, namespace, ['lost-1', 'lost-2', 'lost-3']);
+  await withoutCluster(stack, async () => {
+    await rm(etcdData, { recursive: true });
+    await cp(saved, etcdData, { recursive: true });
+  });
+  return [await secondsUntil(() => labelled(cluster, namespace, ['after']))];
+}
+
+async function temporalWiped(
+  { stack, cluster, namespace }: World,
+  count: number,
+): Promise<readonly number[]> {
+  const quota = { type: QUOTAS, namespace, name: 'pods' };
+  await cluster.create(QUOTAS, {
+    ...{ apiVersion: 'v1', kind: 'ResourceQuota' },
+    ...{ metadata: { name: quota.name, namespace }, spec: { hard: { pods: '0' } } },
+  });
+  for (let i = 0; i < count; i += 1)
+    await cluster.create(POD_SETS, aPodSet().in(namespace).named(`set-${i}`).manifest);
+  const podSets = () => list<PodSet>(cluster, namespace, POD_SETS);
+  await until(async () => (await podSets()).every(isRefused));
+  const { temporalData } = layoutOf(stack.dir);
+  await stack.stopServer('temporal');
+  for (const suffix of ['', '-wal', '-shm']) await rm(`${temporalData}${suffix}`, { force: true });
+  await stack.startServer('temporal');
+  await cluster.patch(quota, { spec: { hard: { pods: '1000' } } });
+  const isDone = ({ status }: PodSet) => status?.readyReplicas === 1;
+  return [await secondsUntil(() => until(async () => (await podSets()).every(isDone)))];
+}
+
+async function temporalAway(
+  { stack, cluster, namespace }: World,
+  {
+    changes,
+    outages,
+    awayMs,
+  }: { readonly changes: number; readonly outages: number; readonly awayMs: number },
+): Promise<readonly number[]> {
+  const names = Array.from({ length: changes }, (_, i) => `pod-${i}`);
+  await labelled(cluster, namespace, names);
+  const seconds: number[] = [];
+  for (let outage = 0; outage < outages; outage += 1) {
+    const isAnnotated = outage % 2 === 1;
+    await stack.stopServer('temporal');
+    const over = pause(awayMs);
+    await inTurns(names, (name) =>
+      cluster.patch(
+        { type: PODS, namespace, name },
+        { metadata: { annotations: { [POD_NAME_ANNOTATION]: isAnnotated ? 'true' : null } } },
+      ),
+    );
+    await over;
+    await stack.startServer('temporal');
+    seconds.push(await secondsUntil(() => untilLabels(cluster, namespace, isAnnotated ? names : [])));
+  }
+  return seconds;
+}
+
+function isRefused({ status }: PodSet): boolean {
+  return status?.conditions?.some(({ type, status: is }) => type === 'Stalled' && is === 'True') ?? false;
+}
+
+/** Creates Pods that are to be labelled, and waits until they are. */
+async function labelled(cluster: TestCluster, namespace: string, names: readonly string[]): Promise<void> {
+  await inTurns(names, (name) => cluster.create(PODS, aPod().in(namespace).named(name).annotated().manifest));
+  await until(async () => {
+    const found = await labelsIn(cluster, namespace);
+    return names.every((name) => found.includes(name));
+  });
+}
+
+function untilLabels(cluster: TestCluster, namespace: string, names: readonly string[]): Promise<void> {
+  return until(async () => (await labelsIn(cluster, namespace)).length === names.length);
+}
+
+async function labelsIn(cluster: TestCluster, namespace: string): Promise<readonly string[]> {
+  const pods = await list(cluster, namespace, PODS);
+  return pods.flatMap(({ metadata }) => metadata.labels?.[POD_NAME_LABEL] ?? []);
+}
+
+async function list<T extends { readonly metadata: { readonly labels?: Readonly<Record<string, string>> } }>(
+  cluster: TestCluster,
+  namespace: string,
+  type: typeof PODS,
+): Promise<readonly T[]> {
+  const path = resourcePath(type, { namespace });
+  return (await cluster.client.request<{ items: T[] }>({ method: 'GET', path })).items;
+}
+
+const AT_ONCE = 8;
+
+async function inTurns(names: readonly string[], act: (name: string) => Promise<unknown>): Promise<void> {
+  const left = [...names];
+  const work = async () => {
+    for (let name = left.pop(); name !== undefined; name = left.pop()) await act(name);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+}
+
+async function until(isDone: () => Promise<boolean>): Promise<void> {
+  await eventually(isDone, GIVE_UP_MS);
+}
+
+async function secondsUntil(act: () => Promise<void>): Promise<number> {
+  const beganMs = performance.now();
+  await act();
+  return (performance.now() - beganMs) / 1_000;
+}
+
+async function withoutCluster(stack: InstalledStack, act: () => Promise<void>): Promise<void> {
+  for (const name of [...CLUSTER, 'etcd']) await stack.stopServer(name);
+  await act();
+  await Promise.all([stack.startServer('etcd'), stack.startServer('kube-apiserver')]);
+  for (const name of CLUSTER.slice(0, -1)) await stack.startServer(name);
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+function count(text: string): number {
+  if (!/^[1-9]\d*$/.test(text)) throw new InvalidArgumentError('It must be a number, from 1.');
+  return Number(text);
+}
+
+const options = new Command('bench:recovery')
+  .description(
+    'Measures how long the operator takes until all is done again after its servers were away or lost their data.',
+  )
+  .option('--changes <count>', 'how many Pods change while Temporal is away', count, 1_000)
+  .option('--outages <count>', 'how often in a row Temporal is away', count, 3)
+  .option('--away <seconds>', 'how long each time', count, 30)
+  .option('--pod-sets <count>', 'how many PodSets wait for quota while Temporal is wiped', count, 45)
+  .parse()
+  .opts<Options>();
+await main(options);
