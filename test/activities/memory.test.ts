@@ -48,6 +48,14 @@ describe('what a process knows of a run', () => {
     expect(memory.take(stepOf('run-1', 1))).toEqual({ observation: 'a newer view', source: 'watch' });
   });
 
+  it('is the view where the run was not known, and once', () => {
+    const memory = new Memory();
+    memory.seed('pod-set/shop/web/uid-1', 'a view');
+    expect(memory.take(stepOf('run-1'))).toMatchObject({ observation: 'a view' });
+    memory.rest(stepOf('run-1'));
+    expect(memory.take(stepOf('run-1'))).toBeUndefined();
+  });
+
   it('is nothing of another run of the same resource', () => {
     const memory = new Memory();
     memory.keep(stepOf('run-1'), live);
