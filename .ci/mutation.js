@@ -22,20 +22,24 @@ const PARTS = {
     'src/contract/{decision,deeds,failures,resource}.ts',
     'test/{contract/*,activities/edge}.test.ts',
   ],
-  steps: [
-    'activities/{batches,memory,reconcile,superseding,undelivered}.ts',
-    'test/activities/{batches,memory,reconcile,superseding,undelivered}.test.ts',
-  ],
-  edge: ['activities/{edge,partly-done}.ts', 'test/activities/{edge,reconcile}.test.ts'],
+  batches: ['activities/batches.ts', 'test/activities/batches.test.ts'],
+  edge: ['activities/{edge,partly-done}.ts', 'test/activities/edge.test.ts'],
+  memory: ['activities/memory.ts', 'test/activities/memory.test.ts'],
+  step: ['activities/reconcile.ts', 'test/activities/reconcile.test.ts'],
+  superseding: ['activities/superseding.ts', 'test/activities/superseding.test.ts'],
+  undelivered: ['activities/undelivered.ts', 'test/activities/undelivered.test.ts'],
   workflows: ['workflows/{changes,reconcile,stalling}.ts', 'test/workflows/reconcile.test.ts'],
-  controllers: ['src/controllers/{index,kinds,*/controller}.ts', 'test/controllers/index.test.ts'],
+  controllers: [
+    'src/controllers/{index,kinds,*/controller}.ts',
+    'test/controllers/{index,namespace-role-binding,pod-label,pod-set,git-build/controller}.test.ts',
+  ],
   selector: [
     'src/controllers/{label-selector,fields,condition}.ts',
     'test/controllers/label-selector.test.ts',
   ],
   'pod-label': ['src/controllers/pod-label/decide.ts', 'test/controllers/pod-label.test.ts'],
   'role-binding': [
-    'src/controllers/namespace-role-binding/*.ts',
+    'src/controllers/namespace-role-binding/decide.ts',
     'test/controllers/namespace-role-binding.test.ts',
   ],
   'pod-set': [
@@ -48,8 +52,12 @@ const PARTS = {
     'test/controllers/pod-set-{ranking,views}.test.ts',
   ],
   'git-build': [
-    'src/controllers/git-build/{decide,cleanup,deletion,job-rules,observation,status}.ts',
-    'test/controllers/git-build/decide.test.ts',
+    'src/controllers/git-build/{decide,job-rules,observation,status}.ts',
+    'test/controllers/git-build/{decide,cleanup,reasons}.test.ts',
+  ],
+  'git-build-cleanup': [
+    'src/controllers/git-build/{cleanup,deletion}.ts',
+    'test/controllers/git-build/{decide,cleanup}.test.ts',
   ],
   'git-build-views': [
     'src/controllers/git-build/{views,failure}.ts',

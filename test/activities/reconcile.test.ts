@@ -301,11 +301,15 @@ describe('what was done', () => {
 });
 
 describe('the activities of a controller', () => {
-  function theActivitiesOf(shelf: { readonly reconciler: Reconciler<Shelf, ShelfStep> }) {
+  function theActivitiesOf(
+    shelf: { readonly reconciler: Reconciler<Shelf, ShelfStep> },
+    watched?: (ref: typeof REF) => unknown,
+  ) {
     const memory = new Memory();
     const recorded: string[] = [];
     const activities = stepActivities(shelf.reconciler, {
       memory,
+      watched,
       log: aRecordingLogger(),
       recorder: {
         record: (_, { apiVersion, kind }, { note }) => recorded.push(`${apiVersion} ${kind}: ${note}`),
@@ -432,15 +436,39 @@ describe('the activities of a controller', () => {
   });
 
   it('show what the watcher of the process sees, where there is one', async () => {
-    const shelf = aShelf(MISSING);
+    const shelf = aShelf({ ...MISSING, wanted: 2 });
     const seen: unknown[] = [];
     const perform = (step: ShelfStep, before: Shelf, { ref, watched }: StepContext<Shelf>) => {
       seen.push(ref, watched?.());
       return shelf.reconciler.perform(step, before);
     };
-    const { call } = theActivitiesOf({ ...shelf, reconciler: { ...shelf.reconciler, perform } });
-    await call('addBook');
-    expect(seen).toEqual([REF, undefined]);
+    const observed = { ...shelf, reconciler: { ...shelf.reconciler, perform } };
+    await theActivitiesOf(observed).call('addBook');
+    await theActivitiesOf(observed, ({ name }) => `a view of ${name}`).call('addBook');
+    expect(seen).toEqual([REF, undefined, REF, 'a view of web']);
+  });
+
+  it('begin after a rest with the view that has ended it', async () => {
+    const shelf = aShelf({ ...FULL, isClosed: true });
+    const { memory, call } = theActivitiesOf(shelf);
+    await call('observe');
+    memory.seed('shelf/shop/web/uid-1', MISSING);
+    await call('addBook', 1);
+    expect(shelf.calls).toEqual(['observe', 'confirm', 'addBook']);
+  });
+
+  it('observe where the step before could not look around', async () => {
+    const shelf = aShelf({ wanted: 2, books: 0, isLit: true });
+    const { call } = theActivitiesOf(shelf);
+    shelf.faults['look'] = [failure('unavailable', 'out of order')];
+    const { isLit, ...dark } = MISSING;
+    expect(isLit).toBe(true);
+    const perform = (): Promise<Performed<Shelf>> =>
+      Promise.resolve({ observation: { ...dark, wanted: 2, books: 1 }, did: ADDED });
+    const hidden = theActivitiesOf({ ...shelf, reconciler: { ...shelf.reconciler, perform } });
+    expect((await hidden.call('addBook')).next.do).toBe('observe');
+    await call('observe', 0, 1);
+    expect(shelf.calls).toEqual(['observe', 'look', 'observe']);
   });
 });
 
