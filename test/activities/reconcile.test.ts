@@ -153,10 +153,32 @@ describe('a step activity', () => {
   });
 
   it('gives up where it is never told enough', async () => {
-    const { run } = aShelf({ wanted: 1, books: 0 });
-    await expect(run('addBook', undefined, { look: (_, seen) => Promise.resolve(seen) })).rejects.toThrow(
+    const { calls, reconciler, run } = aShelf({ wanted: 1, books: 0 });
+    const look = async (asked: Observe, seen: Shelf) => {
+      await reconciler.look(asked, seen);
+      return seen;
+    };
+    await expect(run('addBook', undefined, { look })).rejects.toThrow(
       'no decision after 20 observations; this is a bug in the controller',
     );
+    expect(calls).toEqual(['observe', ...Array.from({ length: 20 }, () => 'look')]);
+  });
+
+  it('observes everything where its controller has no other way to look', async () => {
+    const { calls, world, reconciler } = aShelf({ wanted: 1, books: 0 });
+    const observe = async () => {
+      const seen = await reconciler.observe();
+      world.live = MISSING;
+      return seen;
+    };
+    const { controller, perform } = reconciler;
+    const context = { ref: REF, now: Date.now, superseded: new AbortController().signal };
+    const bare = new StepRun<Shelf, ShelfStep, Observe>({ controller, perform, observe }, context);
+    expect(await bare.perform('addBook', undefined)).toMatchObject({ did: ADDED });
+    expect(calls).toEqual(['observe', 'observe', 'addBook']);
+    world.live = MISSING;
+    expect(await bare.perform('addBook', watched(MISSING))).toMatchObject({ did: ADDED });
+    expect(calls.slice(3)).toEqual(['observe', 'addBook']);
   });
 
   it('keeps what a step needs out of what it returns', async () => {

@@ -229,7 +229,10 @@ describe('a report', () => {
     if (first.do !== 'updateStatus') throw new Error(first.do);
     const backwards = (value: object) => Object.fromEntries(Object.entries(value).reverse());
     const { conditions = [], ...status } = first.status;
-    const stored = { ...backwards(status), conditions: conditions?.map(backwards) };
+    const stored: Record<string, unknown> = {
+      ...backwards(status),
+      conditions: conditions?.map(backwards),
+    };
     const kept = Object.fromEntries(Object.entries(stored).filter(([, value]) => value !== null));
     expect(decide({ build: aBuildView(kept), jobs: [aJobView()] }).do).toBe('wait');
   });
