@@ -1,6 +1,6 @@
 // Mutation testing: StrykerJS breaks the code in one place at a time, and some test has to fail. `npm run mutation`
-// measures all parts, `npm run mutation -- --mutate src/controllers/pod-set` the files below a path. A part has its own
-// tests, since each mutant costs a start of all its test files.
+// measures all parts, `npm run mutation -- --part pod-set` one of them, `npm run mutation -- --mutate src/controllers`
+// the files below a path; `--force` also what was measured before.
 import { Stryker } from '@stryker-mutator/core';
 import { globSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,6 +29,10 @@ const PARTS = {
   superseding: ['activities/superseding.ts', 'test/activities/superseding.test.ts'],
   undelivered: ['activities/undelivered.ts', 'test/activities/undelivered.test.ts'],
   workflows: ['workflows/{changes,reconcile,stalling}.ts', 'test/workflows/reconcile.test.ts'],
+  dispatcher: [
+    'src/watcher/{dispatcher,pending,ready-queue,outage,news}.ts',
+    'test/watcher/{dispatcher,ready-queue,news}.test.ts',
+  ],
   controllers: [
     'src/controllers/{index,kinds,*/controller}.ts',
     'test/controllers/{index,namespace-role-binding,pod-label,pod-set,git-build/controller}.test.ts',
@@ -49,7 +53,7 @@ const PARTS = {
   'pod-set-ranking': ['src/controllers/pod-set/ranking.ts', 'test/controllers/pod-set-ranking.test.ts'],
   'pod-set-views': [
     'src/controllers/pod-set/{pod,resource}.ts',
-    'test/controllers/pod-set-{ranking,views}.test.ts',
+    'test/controllers/pod-set{,-ranking,-views}.test.ts',
   ],
   'git-build': [
     'src/controllers/git-build/{decide,job-rules,observation,status}.ts',
@@ -67,13 +71,21 @@ const PARTS = {
   'git-build-jobs': ['src/controllers/git-build/jobs.ts', 'test/controllers/git-build/{jobs,script}.test.ts'],
 };
 
-const { mutate = '', force } = parseArgs({
-  options: { mutate: { type: 'string' }, force: { type: 'boolean', default: false } },
+const {
+  mutate = '',
+  part,
+  force,
+} = parseArgs({
+  options: {
+    mutate: { type: 'string' },
+    part: { type: 'string' },
+    force: { type: 'boolean', default: false },
+  },
 }).values;
 
 for (const [name, [mutated, tests]] of Object.entries(PARTS)) {
   const files = globSync(mutated).filter((file) => file.startsWith(mutate));
-  if (files.length > 0) await measure(name, files, tests);
+  if (files.length > 0 && (part === undefined || part === name)) await measure(name, files, tests);
 }
 
 async function measure(name, files, tests) {

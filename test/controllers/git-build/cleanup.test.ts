@@ -446,8 +446,11 @@ describe('what still builds', () => {
       because: 'nothing builds any more',
       status: { phase: 'Cleaning', artifacts: ON_NODE_1, completionTime: NOW },
     });
-    const watched = decide({ build: cleaning, children: 'watched' });
-    expect(watched).toMatchObject({ do: 'observe', because: 'the resource is being deleted' });
+    for (const pods of [[], [aPodView({ phase: 'failed' })]])
+      expect(decide({ build: cleaning, pods, children: 'watched' })).toMatchObject({
+        do: 'observe',
+        because: 'the resource is being deleted',
+      });
   });
 
   it('may be a Job whose create is under way', () => {
