@@ -162,6 +162,27 @@ describe('what is kept of a PodSet', () => {
     expect(aPodSet().wanting(replicas).view.spec).toEqual(spec);
   });
 
+  it('is whether it is being deleted', () => {
+    expect(aPodSet().beingDeleted().view.isBeingDeleted).toBe(true);
+  });
+
+  it('is why it is invalid, which names it', () => {
+    expect(aPodSet().wanting(-1).view.spec).toEqual({
+      invalid:
+        'PodSet default/web: spec.replicas is -1, but must be an integer from 0 to 2147483647; edit the PodSet',
+    });
+    const longest = 'n'.repeat(63);
+    expect(aPodSet().named(longest).view.spec).toEqual({ replicas: 1 });
+    expect(aPodSet().named(`${longest}n`).view.spec).toEqual({
+      invalid: `PodSet default/${longest}n: its name has 64 characters, but at most 63 are allowed because it is used as a label value; create the PodSet with a shorter name`,
+    });
+  });
+
+  it('is its status, field by field', () => {
+    const status = { podNames: ['a'], readyReplicas: 1, selector: 'app=web', observedGeneration: 2 };
+    expect(aPodSet().withStatus(status).view.status).toEqual({ ...status, conditions: [] });
+  });
+
   it('is of its status what is well-formed', () => {
     const condition = { type: 'Ready', status: 'True' };
     const broken = Object.fromEntries(

@@ -208,7 +208,8 @@ describe('a cleanup that failed', () => {
 
   it('whose Pods the watcher does not show is reported once they were read', () => {
     const running = [aPodView({ purpose: 'cleanup', jobUid: 'cleanup-1' })];
-    for (const seen of [[], running])
+    const others = [aPodView({ purpose: 'cleanup', jobUid: 'cleanup-0', phase: 'failed' })];
+    for (const seen of [[], running, others])
       expect(decide({ build: deleting(), jobs: [failed()], pods: seen, children: 'watched' })).toEqual({
         do: 'observe',
         because: `cleanup Job ${CLEANUP} has failed`,

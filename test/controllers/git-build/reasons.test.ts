@@ -354,7 +354,8 @@ describe('a Job that cannot be created', () => {
       atMostMs: 60_000,
     });
     const taken = first.do === 'updateStatus' ? first.status.conditions : undefined;
-    expect(decide({ build: aBuildView({ conditions: taken ?? [] }) })).toEqual({
+    const theirs = (taken ?? []).map((each) => ({ ...each, type: 'Theirs', reason: 'Odd' }));
+    expect(decide({ build: aBuildView({ conditions: [...theirs, ...(taken ?? [])] }) })).toEqual({
       do: 'observe',
       because: 'another Job had the name',
       what: 'name',
