@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { Condition } from '../../src/controllers/condition.ts';
 import { decidePodSet, type Observation } from '../../src/controllers/pod-set/decide.ts';
 import { reasonOf } from '../../src/contract/decision.ts';
 import { aPodOf, aPodSet, NOW_MS, type OwnedPodBuilder, type PodSetBuilder } from '../support/pod-sets.ts';
@@ -53,6 +54,84 @@ describe('the reason of a decision', () => {
     const { selector, ...status } = settled(set, [pod('a')]).view.status;
     expect(selector).toBeDefined();
     expect(reasonOf(decide(set.withStatus(status), [pod('a')]))).toBe('the status is incomplete');
+  });
+});
+
+describe('the conditions', () => {
+  const conditionsOf = (podSet: PodSetBuilder, pods: readonly OwnedPodBuilder[], refusal?: string) => {
+    const step = decide(podSet, pods, { refusal });
+    if (step.do !== 'updateStatus') throw new Error(step.do);
+    return step.status.conditions.map(({ type, status, reason, message }) => [type, status, reason, message]);
+  };
+  const many = (count: number) => Array.from({ length: count }, (_, i) => pod(`p-${i}`));
+  const NOT_STALLED = ['Stalled', 'False', 'NotStalled', ''];
+
+  it.each<[reason: string, status: string, message: string, podSet: PodSetBuilder, OwnedPodBuilder[]]>([
+    ['PodsReady', 'True', 'all desired Pods exist and are Ready', set, [pod('a')]],
+    [
+      'PodsNotReady',
+      'False',
+      'all desired Pods exist, but some are not Ready',
+      set.wanting(2),
+      [pod('a'), pod('b').notReady()],
+    ],
+    ['PodsMissing', 'False', 'some Pods have not been created yet', set.wanting(999), many(100)],
+    ['PodsSurplus', 'False', 'there are more Pods than spec.replicas', set.wanting(1), many(100)],
+    [
+      'PodsFailed',
+      'False',
+      'Pods failed; they are replaced after a pause that grows each time',
+      set,
+      [failed('a', 1), failed('b', 1)],
+    ],
+  ])('say %s, and what that means', (reason, status, message, podSet, pods) => {
+    expect(conditionsOf(podSet, pods)).toEqual([['Ready', status, reason, message], NOT_STALLED]);
+  });
+
+  it('say that the server refuses to create Pods, in its words', () => {
+    const refusal = 'POST pods: 403 exceeded quota';
+    expect(conditionsOf(set.wanting(2), [pod('a')], refusal)).toEqual([
+      ['Ready', 'False', 'CreateFailed', 'Pods are missing: the API server refuses to create them'],
+      ['Stalled', 'True', 'CreateFailed', refusal],
+    ]);
+  });
+
+  it('keep the words of a refusal of the same kind, and of Stalled alone', () => {
+    const [first, again] = ['"web-x": used 1', '"web-yy": used 22'];
+    const stalled = conditionsOf(set.wanting(2), [], first);
+    expect(stalled[1]?.[3]).toBe(first);
+    const written = decide(set.wanting(2), [], { refusal: first });
+    if (written.do !== 'updateStatus') throw new Error(written.do);
+    const known = set.wanting(2).withStatus(written.status);
+    expect(conditionsOf(known, [pod('a')], again)[1]?.[3]).toBe(first);
+    expect(conditionsOf(known, [pod('a')], 'another')[1]?.[3]).toBe('another');
+    const theirs = { ...written.status.conditions[1], type: 'Theirs' };
+    const other = set.wanting(2).withStatus({ conditions: [theirs as Condition] });
+    expect(conditionsOf(other, [], again)[1]?.[3]).toBe(again);
+  });
+});
+
+describe('the reason to write the status', () => {
+  it('is the first condition that has changed', () => {
+    const known = settled(set, [pod('a')]);
+    const { conditions } = known.view.status;
+    const because = (change: Partial<Condition>) =>
+      reasonOf(
+        decide(known.withStatus({ conditions: conditions.map((each) => ({ ...each, ...change })) }), [
+          pod('a'),
+        ]),
+      );
+    expect(because({ message: 'odd' })).toBe('Ready is True: PodsReady');
+    expect(because({ reason: 'Odd' })).toBe('Ready is True: PodsReady');
+    expect(because({ observedGeneration: 0 })).toBe('Ready is True: PodsReady');
+    const [ready, stalled] = conditions;
+    if (ready === undefined || stalled === undefined) throw new Error('there are two conditions');
+    const changed = known.withStatus({ conditions: [ready, { ...stalled, message: 'odd' }] });
+    expect(reasonOf(decide(changed, [pod('a')]))).toBe('Stalled is False: NotStalled');
+  });
+
+  it('is that the spec changed, where nothing else has', () => {
+    expect(reasonOf(decide(settled(set, [pod('a')]).ofGeneration(2), [pod('a')]))).toBe('the spec changed');
   });
 });
 
