@@ -1,4 +1,4 @@
-const shared = {
+export const shared = {
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
@@ -14,7 +14,7 @@ const shared = {
       },
     ],
   },
-  modulePathIgnorePatterns: ['<rootDir>/dist/'],
+  modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/.stryker-tmp/'],
   // Jest allows no hooks into Node's own loader: docs/adr/0019.
   moduleNameMapper: { '/kube-config\\.ts$': '@kubernetes/client-node' },
 };

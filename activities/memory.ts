@@ -21,7 +21,7 @@ const RUNS_MAX = 500;
 
 interface Remembered {
   readonly changes: number;
-  /** Undefined: a step is under way with it, or has failed. */
+  /** Undefined: a step is under way with it, or has failed, or has nothing to leave. */
   readonly known: Known | undefined;
 }
 
@@ -31,9 +31,16 @@ interface Remembered {
  */
 export class Memory {
   /** By workflow id: what the watcher saw when it started or signalled the run. */
-  readonly #views = new LRUCache<string, Known>({ max: VIEWS_MAX, ttl: KEPT_MS, ttlAutopurge: true });
+  readonly #views: LRUCache<string, Known>;
   /** By run id: what the last step left. */
-  readonly #runs = new LRUCache<string, Remembered>({ max: RUNS_MAX, ttl: KEPT_MS, ttlAutopurge: true });
+  readonly #runs: LRUCache<string, Remembered>;
+
+  /** @param clock in milliseconds, from whenever */
+  constructor(clock: { readonly now: () => number } = performance) {
+    const kept = { ttl: KEPT_MS, ttlAutopurge: true, perf: clock };
+    this.#views = new LRUCache({ ...kept, max: VIEWS_MAX });
+    this.#runs = new LRUCache({ ...kept, max: RUNS_MAX });
+  }
 
   /** The watcher is about to start or to signal the run because of this view. */
   seed(workflowId: string, view: unknown): void {
@@ -60,7 +67,7 @@ export class Memory {
     this.#runs.delete(runId);
   }
 
-  keep({ runId, changes }: Execution, known: Known): void {
+  keep({ runId, changes }: Execution, known: Known | undefined): void {
     this.#runs.set(runId, { changes, known });
   }
 }

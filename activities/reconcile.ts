@@ -120,7 +120,7 @@ export function stepActivities<O, S extends Step, L extends Observe>(
           const end = await run.perform(name, memory.take(execution) as Known<O> | undefined);
           // What was known before a rest says nothing about what happens meanwhile.
           if (isRest(end.next)) memory.rest(execution);
-          else if (end.known !== undefined) memory.keep(execution, end.known);
+          else memory.keep(execution, end.known);
           for (const { about, ...event } of end.events)
             recorder.record(ref, about === 'namespace' ? regardingNamespace(ref) : regarding, event, runLog);
           return { did: end.did, next: end.next, ...(end.refusal && { refusal: end.refusal }) };

@@ -36,6 +36,7 @@ export class Superseding {
   async #after<T>(before: Turn | undefined, work: () => Promise<T>): Promise<T> {
     if (before !== undefined) {
       before.superseded.abort();
+      // Stryker disable next-line ObjectLiteral,BooleanLiteral: only a process that ends would notice.
       await Promise.race([before.ended, delay(PATIENCE_MS, undefined, { ref: false })]);
     }
     return work();

@@ -147,12 +147,12 @@ class Reconcile {
   async #after(step: Step | Observe, end: End): Promise<Next> {
     if ('failed' in end) return { do: 'stalled', because: end.failed };
     if ('retryAfterMs' in end) return this.#waitUnshortened(end);
-    if (!('result' in end)) this.#note(step, end);
-    if ('result' in end || this.#isNews()) {
-      this.#refused = undefined;
-      return LOOK_AGAIN;
+    if (!('result' in end)) {
+      this.#note(step, end);
+      if (!this.#isNews()) return end.next;
     }
-    return end.next;
+    this.#refused = undefined;
+    return LOOK_AGAIN;
   }
 
   #note({ do: step }: Step | Observe, { did, refusal }: StepResult): void {

@@ -15,7 +15,8 @@ describe('batches', () => {
   it('double until they are 16', async () => {
     const openAt: number[] = [];
     const items = Array.from({ length: 70 });
-    await inBatches(items, act(openAt), { firstSize: 1, isTimeUp: () => false });
+    const end = await inBatches(items, act(openAt), { firstSize: 1, isTimeUp: () => false });
+    expect(end).toEqual({ done: items, failure: undefined });
     const ups = (size: number) => Array.from({ length: size }, (_, i) => i + 1);
     expect(openAt).toEqual([1, 2, 4, 8, 16, 16, 16, 7].flatMap(ups));
   });

@@ -1,7 +1,18 @@
 import { describe, expect, it } from '@jest/globals';
 import { ApplicationFailure } from '@temporalio/common';
-import { asFailure } from '../../activities/edge.ts';
+import { asFailure, atTheEdge } from '../../activities/edge.ts';
+import { PartlyDone } from '../../activities/partly-done.ts';
+import {
+  converged,
+  stalled,
+  waitFor,
+  type Deed,
+  type Next,
+  type StepResult,
+} from '../../src/contract/decision.ts';
 import { ApiError, type ApiErrorClass } from '../../src/kubernetes/errors.ts';
+import { asActivity } from '../support/activity-context.ts';
+import { aRecordingLogger } from '../support/recording-logger.ts';
 
 const MESSAGE = 'PATCH /api/v1/namespaces/shop/pods/web: the words of the server';
 
@@ -59,5 +70,98 @@ describe('an error that is not the API server’s', () => {
   it('is passed on as it is', () => {
     const bug = new TypeError('a bug of ours');
     expect(asFailure(bug, { attempt: 1 })).toBe(bug);
+  });
+});
+
+describe('how a step ended', () => {
+  const REF = { controller: 'pod-set', namespace: 'shop', name: 'web', uid: 'uid-1' };
+  const REGARDING = { apiVersion: 'v1', kind: 'PodSet' };
+  const CREATED: Deed = { did: 'created', what: 'Job build-web' };
+  const deeds = (...did: Deed[]) => did;
+
+  /** Lets a step end like this at its so manieth attempt. */
+  async function atItsEnd(step: () => Promise<StepResult>, attempt = 1) {
+    const recording = aRecordingLogger();
+    const bindings: object[] = [];
+    const child = (fields: object) => {
+      bindings.push(fields);
+      return recording;
+    };
+    const events: unknown[] = [];
+    const edge = {
+      log: { ...recording, child },
+      regarding: REGARDING,
+      recorder: { record: (...[, regarding, event]: unknown[]) => events.push(regarding, event) },
+    };
+    const workflowExecution = { workflowId: 'pod-set/shop/web/uid-1', runId: 'run-1' };
+    const ended = await asActivity({ workflowExecution, attempt, activityType: 'createJob' }, () =>
+      atTheEdge(edge, REF, step).then(
+        (result) => ({ result, error: undefined }),
+        (error: unknown) => ({ result: undefined, error }),
+      ),
+    );
+    return { ...ended, bindings, events, lines: recording.lines };
+  }
+  const ending = (next: Next, did: Deed[]) => atItsEnd(() => Promise.resolve({ did, next }));
+  const failing = (error: Error) => atItsEnd(() => Promise.reject(error));
+
+  it.each<[level: string, message: string, next: Next, did: Deed[]]>([
+    ['info', 'up to date', converged('up to date'), []],
+    ['info', 'created Job build-web', converged('up to date'), deeds(CREATED)],
+    ['warn', 'stalled: the name is too long', stalled('the name is too long'), []],
+    ['warn', 'created Job build-web; stalled: no', stalled('no'), deeds(CREATED)],
+    ['info', 'next: wait: waiting for the Job', waitFor('the Job', 1), []],
+    ['info', 'created Job build-web; next: observe: why', { do: 'observe', because: 'why' }, deeds(CREATED)],
+  ])('is a line of the log, as %s: %s', async (level, message, next, did) => {
+    const { lines, result } = await ending(next, did);
+    expect(lines).toEqual([{ level, message, fields: { next: next.do } }]);
+    expect(result).toEqual({ did, next });
+  });
+
+  it('is told of the run that it is about', async () => {
+    const { bindings } = await ending(converged('up to date'), []);
+    const run = {
+      controller: 'pod-set',
+      namespace: 'shop',
+      name: 'web',
+      workflowId: 'pod-set/shop/web/uid-1',
+      runId: 'run-1',
+      step: 'createJob',
+    };
+    expect(bindings).toEqual([run]);
+    const again = await atItsEnd(() => Promise.resolve({ did: [], next: converged('up to date') }), 2);
+    expect(again.bindings).toEqual([{ ...run, attempt: 2 }]);
+  });
+
+  it('is a failure for Temporal, a line of the log, and an Event where somebody has to mend it', async () => {
+    const err = new ApiError(MESSAGE, { classification: 'refused' });
+    const { error, lines, events } = await failing(err);
+    expect(error).toMatchObject({ type: 'Refused', message: MESSAGE, nextRetryDelay: 5_000 });
+    expect(lines).toEqual([
+      { level: 'warn', message: 'the step failed and will be retried', fields: { err } },
+    ]);
+    expect(events).toMatchObject([REGARDING, { type: 'Warning', reason: 'Refused' }]);
+  });
+
+  it('is a longer wait each time', async () => {
+    const refused = () => Promise.reject(new ApiError(MESSAGE, { classification: 'refused' }));
+    expect((await atItsEnd(refused, 3)).error).toMatchObject({ nextRetryDelay: 20_000 });
+  });
+
+  it('keeps what was done before the server said when to come back', async () => {
+    const err = new ApiError(MESSAGE, { classification: 'retry-after', retryAfterMs: 7_000 });
+    const { error, lines } = await failing(new PartlyDone(err, deeds(CREATED)));
+    expect(error).toMatchObject({ type: 'RetryAfter', details: [7_000, deeds(CREATED)] });
+    expect(lines).toMatchObject([{ fields: { err } }]);
+    expect((await failing(err)).error).toMatchObject({ details: [7_000, []] });
+    const unsaid = new ApiError(MESSAGE, { classification: 'retry-after' });
+    expect((await failing(unsaid)).error).toMatchObject({ details: [0, []] });
+  });
+});
+
+describe('what was partly done', () => {
+  it('has the words of what ended it', () => {
+    const cause = new ApiError(MESSAGE, { classification: 'retry-after' });
+    expect(new PartlyDone(cause, [])).toMatchObject({ name: 'PartlyDone', message: MESSAGE, cause });
   });
 });

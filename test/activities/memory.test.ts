@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { Memory, type Execution, type Known } from '../../activities/memory.ts';
 
 const stepOf = (runId: string, changes = 0): Execution => ({
@@ -8,7 +8,25 @@ const stepOf = (runId: string, changes = 0): Execution => ({
 });
 const live: Known = { observation: 'what the step before left', source: 'live' };
 
+afterEach(() => {
+  jest.useRealTimers();
+});
+
 describe('what a process knows of a run', () => {
+  it.each([
+    ['the view', (memory: Memory) => memory.seed('pod-set/shop/web/uid-1', 'a view')],
+    ['what the step before left', (memory: Memory) => memory.keep(stepOf('run-1'), live)],
+  ])('is out of date after ten seconds: %s', (_, remember) => {
+    jest.useFakeTimers();
+    const known = [10_000, 10_001].map((ms) => {
+      const memory = new Memory({ now: () => Date.now() });
+      remember(memory);
+      jest.advanceTimersByTime(ms);
+      return memory.take(stepOf('run-1'));
+    });
+    expect(known).toEqual([expect.anything(), undefined]);
+  });
+
   it('is the view that the watcher had when it started the run', () => {
     const memory = new Memory();
     memory.seed('pod-set/shop/web/uid-1', 'a view');
@@ -46,6 +64,14 @@ describe('what a process knows of a run', () => {
     memory.rest(stepOf('run-1', 0));
     memory.seed('pod-set/shop/web/uid-1', 'a newer view');
     expect(memory.take(stepOf('run-1', 1))).toEqual({ observation: 'a newer view', source: 'watch' });
+  });
+
+  it('is the view where the run was not known, and once', () => {
+    const memory = new Memory();
+    memory.seed('pod-set/shop/web/uid-1', 'a view');
+    expect(memory.take(stepOf('run-1'))).toMatchObject({ observation: 'a view' });
+    memory.rest(stepOf('run-1'));
+    expect(memory.take(stepOf('run-1'))).toBeUndefined();
   });
 
   it('is nothing of another run of the same resource', () => {

@@ -1,7 +1,22 @@
 import { describe, expect, it } from '@jest/globals';
 import { Memory, type Known } from '../../activities/memory.ts';
-import { stepActivities, StepRun, type Performed, type Reconciler } from '../../activities/reconcile.ts';
-import { converged, waitFor, type Decision, type Observe, type Step } from '../../src/contract/decision.ts';
+import {
+  dispatching,
+  stepActivities,
+  StepRun,
+  type Performed,
+  type Reconciler,
+  type StepActivity,
+  type StepContext,
+} from '../../activities/reconcile.ts';
+import {
+  converged,
+  waitFor,
+  type Decision,
+  type Observe,
+  type Refusal,
+  type Step,
+} from '../../src/contract/decision.ts';
 import { PODS } from '../../src/controllers/kinds.ts';
 import { ApiError, type ApiErrorClass } from '../../src/kubernetes/errors.ts';
 import { asActivity } from '../support/activity-context.ts';
@@ -138,10 +153,32 @@ describe('a step activity', () => {
   });
 
   it('gives up where it is never told enough', async () => {
-    const { run } = aShelf({ wanted: 1, books: 0 });
-    await expect(run('addBook', undefined, { look: (_, seen) => Promise.resolve(seen) })).rejects.toThrow(
+    const { calls, reconciler, run } = aShelf({ wanted: 1, books: 0 });
+    const look = async (asked: Observe, seen: Shelf) => {
+      await reconciler.look(asked, seen);
+      return seen;
+    };
+    await expect(run('addBook', undefined, { look })).rejects.toThrow(
       'no decision after 20 observations; this is a bug in the controller',
     );
+    expect(calls).toEqual(['observe', ...Array.from({ length: 20 }, () => 'look')]);
+  });
+
+  it('observes everything where its controller has no other way to look', async () => {
+    const { calls, world, reconciler } = aShelf({ wanted: 1, books: 0 });
+    const observe = async () => {
+      const seen = await reconciler.observe();
+      world.live = MISSING;
+      return seen;
+    };
+    const { controller, perform } = reconciler;
+    const context = { ref: REF, now: Date.now, superseded: new AbortController().signal };
+    const bare = new StepRun<Shelf, ShelfStep, Observe>({ controller, perform, observe }, context);
+    expect(await bare.perform('addBook', undefined)).toMatchObject({ did: ADDED });
+    expect(calls).toEqual(['observe', 'observe', 'addBook']);
+    world.live = MISSING;
+    expect(await bare.perform('addBook', watched(MISSING))).toMatchObject({ did: ADDED });
+    expect(calls.slice(3)).toEqual(['observe', 'addBook']);
   });
 
   it('keeps what a step needs out of what it returns', async () => {
@@ -227,6 +264,24 @@ describe('a refusal', () => {
     await expect(run('addBook', undefined, { perform: reported })).rejects.toThrow('the quota is used up');
   });
 
+  it('that another process has met is considered where all is observed', async () => {
+    const { reconciler } = aShelf(MISSING);
+    const context = {
+      ref: REF,
+      now: Date.now,
+      superseded: new AbortController().signal,
+      refusal: { because: 'refused', message: 'no room' } as const,
+    };
+    const considering = {
+      ...reconciler,
+      withRefusal: (shelf: Shelf, { message }: Refusal) => ({ ...shelf, refusal: message }),
+    };
+    const run = (each: Reconciler<Shelf, ShelfStep>) =>
+      new StepRun<Shelf, ShelfStep, Observe>(each, context).perform('observe', undefined);
+    expect((await run(considering)).next.do).toBe('report');
+    expect((await run(reconciler)).next.do).toBe('addBook');
+  });
+
   it('does not hide what was done before it', async () => {
     const { run } = aShelf({ ...MISSING, wanted: 5 });
     expect(await run('addBook', undefined, { perform: refused(ADDED, { books: 3 }) })).toMatchObject({
@@ -268,13 +323,19 @@ describe('what was done', () => {
 });
 
 describe('the activities of a controller', () => {
-  function theActivitiesOf(shelf: ReturnType<typeof aShelf>) {
+  function theActivitiesOf(
+    shelf: { readonly reconciler: Reconciler<Shelf, ShelfStep> },
+    watched?: (ref: typeof REF) => unknown,
+  ) {
     const memory = new Memory();
     const recorded: string[] = [];
     const activities = stepActivities(shelf.reconciler, {
       memory,
+      watched,
       log: aRecordingLogger(),
-      recorder: { record: (_, { kind }, { note }) => recorded.push(`${kind}: ${note}`) },
+      recorder: {
+        record: (_, { apiVersion, kind }, { note }) => recorded.push(`${apiVersion} ${kind}: ${note}`),
+      },
     });
     const call = (activityType: string, changes = 0, results = 0) => {
       const workflowExecution = { workflowId: 'shelf/shop/web/uid-1', runId: 'run-1' };
@@ -336,6 +397,123 @@ describe('the activities of a controller', () => {
   it('record the Events of what was done', async () => {
     const { recorded, call } = theActivitiesOf(aShelf(MISSING));
     await call('addBook');
-    expect(recorded).toEqual(['Pod: adding a book']);
+    expect(recorded).toEqual(['v1 Pod: adding a book']);
+  });
+
+  it('record Events on what the resource is, or on its namespace', async () => {
+    const shelf = aShelf(MISSING);
+    const primary = { type: { ...PODS, group: 'shop.io', kind: 'Shelf' } };
+    const perform = (_: ShelfStep, before: Shelf) =>
+      Promise.resolve({
+        observation: { ...before, books: 1 },
+        did: ADDED,
+        event: { ...ADDING, note: 'the shop closes', about: 'namespace' as const },
+      });
+    const reconciler = {
+      ...shelf.reconciler,
+      perform,
+      controller: { ...shelf.reconciler.controller, primary },
+    };
+    const { recorded, call } = theActivitiesOf({ ...shelf, reconciler });
+    await call('addBook');
+    expect(recorded).toEqual(['shop.io/v1 Shelf: adding a book', 'v1 Namespace: the shop closes']);
+  });
+
+  it('record the Event of a rest that is found, and of one that follows a step', async () => {
+    const event = { ...ADDING, note: 'full' };
+    const shelf = aShelf(MISSING);
+    const full = (seen: Shelf) =>
+      seen.books === seen.wanted ? { ...converged('full'), event } : decide(seen);
+    const reconciler = {
+      ...shelf.reconciler,
+      controller: { ...shelf.reconciler.controller, decide: full },
+    };
+    const { recorded, call } = theActivitiesOf({ ...shelf, reconciler });
+    await call('addBook');
+    expect(recorded).toEqual(['v1 Pod: adding a book', 'v1 Pod: full']);
+    await call('observe');
+    expect(recorded).toHaveLength(3);
+  });
+
+  it('hand the refusal that comes first to the run, by its class', async () => {
+    const report = { refusal: 'no room' };
+    const ends = async (classification: ApiErrorClass) => {
+      const shelf = aShelf(MISSING);
+      const perform = (_: ShelfStep, before: Shelf) =>
+        Promise.resolve({
+          observation: { ...before, ...report },
+          did: [],
+          refusal: failure(classification, 'no room'),
+        });
+      const { call } = theActivitiesOf({ ...shelf, reconciler: { ...shelf.reconciler, perform } });
+      return (await call('addBook')).refusal;
+    };
+    expect(await ends('refused')).toEqual({ because: 'refused', message: 'no room' });
+    expect(await ends('unavailable')).toEqual({ because: 'refused', message: 'no room' });
+    expect(await ends('access-denied')).toEqual({ because: 'access-denied', message: 'no room' });
+    expect(await ends('namespace-terminating')).toEqual({
+      because: 'namespace-terminating',
+      message: 'no room',
+    });
+  });
+
+  it('show what the watcher of the process sees, where there is one', async () => {
+    const shelf = aShelf({ ...MISSING, wanted: 2 });
+    const seen: unknown[] = [];
+    const perform = (step: ShelfStep, before: Shelf, { ref, watched }: StepContext<Shelf>) => {
+      seen.push(ref, watched?.());
+      return shelf.reconciler.perform(step, before);
+    };
+    const observed = { ...shelf, reconciler: { ...shelf.reconciler, perform } };
+    await theActivitiesOf(observed).call('addBook');
+    await theActivitiesOf(observed, ({ name }) => `a view of ${name}`).call('addBook');
+    expect(seen).toEqual([REF, undefined, REF, 'a view of web']);
+  });
+
+  it('begin after a rest with the view that has ended it', async () => {
+    const shelf = aShelf({ ...FULL, isClosed: true });
+    const { memory, call } = theActivitiesOf(shelf);
+    await call('observe');
+    memory.seed('shelf/shop/web/uid-1', MISSING);
+    await call('addBook', 1);
+    expect(shelf.calls).toEqual(['observe', 'confirm', 'addBook']);
+  });
+
+  it('observe where the step before could not look around', async () => {
+    const shelf = aShelf({ wanted: 2, books: 0, isLit: true });
+    const { call } = theActivitiesOf(shelf);
+    shelf.faults['look'] = [failure('unavailable', 'out of order')];
+    const { isLit, ...dark } = MISSING;
+    expect(isLit).toBe(true);
+    const perform = (): Promise<Performed<Shelf>> =>
+      Promise.resolve({ observation: { ...dark, wanted: 2, books: 1 }, did: ADDED });
+    const hidden = theActivitiesOf({ ...shelf, reconciler: { ...shelf.reconciler, perform } });
+    expect((await hidden.call('addBook')).next.do).toBe('observe');
+    await call('observe', 0, 1);
+    expect(shelf.calls).toEqual(['observe', 'look', 'observe']);
+  });
+});
+
+describe('the activities of all controllers', () => {
+  const named = (name: string): StepActivity => {
+    return () => Promise.resolve({ did: [], next: converged(name) });
+  };
+  const all = dispatching({
+    shelf: { observe: named('a shelf is seen'), addBook: named('a book is added') },
+    lamp: { observe: named('a lamp is seen') },
+  });
+  const call = (controller: string, name: string) =>
+    all[name]?.({ ref: { ...REF, controller }, changes: 0, results: 0 });
+
+  it('are those of the controller that the resource names', async () => {
+    expect(Object.keys(all)).toEqual(['observe', 'addBook']);
+    expect(await call('shelf', 'observe')).toMatchObject({ next: { because: 'a shelf is seen' } });
+    expect(await call('lamp', 'observe')).toMatchObject({ next: { because: 'a lamp is seen' } });
+    expect(await call('shelf', 'addBook')).toMatchObject({ next: { because: 'a book is added' } });
+  });
+
+  it('fail where that has none of the name', async () => {
+    await expect(call('lamp', 'addBook')).rejects.toThrow('controller lamp has no step addBook');
+    await expect(call('door', 'observe')).rejects.toThrow('controller door has no step observe');
   });
 });

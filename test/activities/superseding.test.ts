@@ -47,6 +47,31 @@ describe('a step of a resource', () => {
     expect(one.seen.superseded?.aborted).toBe(false);
   });
 
+  it('is not signalled once it has ended', async () => {
+    const steps = new Superseding();
+    const [ended, newer] = [aStep(), aStep()];
+    ended.end('it');
+    await steps.run('uid', ended.step);
+    newer.end('the newer');
+    await steps.run('uid', newer.step);
+    expect(ended.seen.superseded?.aborted).toBe(false);
+  });
+
+  it('is signalled by the one after it, although one before it has ended meanwhile', async () => {
+    const steps = new Superseding();
+    const [first, second, third] = [aStep(), aStep(), aStep()];
+    const one = steps.run('uid', first.step);
+    const other = steps.run('uid', second.step);
+    first.end('the first');
+    await one;
+    // Until the second has begun.
+    await new Promise(setImmediate);
+    void steps.run('uid', third.step);
+    expect(second.seen.superseded?.aborted).toBe(true);
+    second.end('the second');
+    expect(await other).toBe('the second');
+  });
+
   it('may fail, and the next one begins all the same', async () => {
     const steps = new Superseding();
     await expect(steps.run('uid', () => Promise.reject(new Error('failed')))).rejects.toThrow('failed');

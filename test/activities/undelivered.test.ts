@@ -48,6 +48,13 @@ describe('a step reports', () => {
     expect(last([STATUS])).toEqual([STATUS]);
   });
 
+  it('what the last ten steps did, which is more than a workflow task has', () => {
+    const undelivered = new Undelivered();
+    const deeds = Array.from({ length: 11 }, (_, i): Deed => ({ did: 'created', what: `Job ${i}` }));
+    for (const [i, deed] of deeds.entries()) undelivered.begin('run-1', i)([deed]);
+    expect(undelivered.begin('run-1', 0)([])).toEqual(deeds.slice(1));
+  });
+
   it('nothing of another run', () => {
     const undelivered = new Undelivered();
     undelivered.begin('run-1', 0)([LABEL]);

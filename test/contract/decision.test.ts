@@ -34,6 +34,11 @@ describe('a decision', () => {
     expect(kinds).toEqual({ step: false, observe: false, rest: false, [kind]: true });
   });
 
+  it('that the run is stalled may have an Event', () => {
+    expect(stalled('too long', EVENT)).toEqual({ do: 'stalled', because: 'too long', event: EVENT });
+    expect(stalled('too long')).not.toHaveProperty('event');
+  });
+
   it('has a reason for people', () => {
     expect(reasonOf(STEP)).toBe('3 Pods are missing');
     expect(reasonOf(waitFor('the Job to end', 1_000))).toBe('waiting for the Job to end');
@@ -43,6 +48,11 @@ describe('a decision', () => {
 describe('what history keeps of a decision', () => {
   it('is the name, the reason and the number of writes of a step, and nothing of what it needs', () => {
     expect(nextOf(STEP)).toEqual({ do: 'createPods', because: '3 Pods are missing', writes: 3 });
+  });
+
+  it('is no number of writes where the step names none, nor where it only observes', () => {
+    expect(Object.keys(nextOf({ do: 'createJob', because: 'it is missing' }))).toEqual(['do', 'because']);
+    expect(nextOf(OBSERVE)).toStrictEqual(OBSERVE);
   });
 
   it('is not the Event, which is recorded by the activity', () => {

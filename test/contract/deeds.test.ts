@@ -16,6 +16,11 @@ describe('what a run did, in a sentence', () => {
     ['created 2 Pods web-1, web-2', [created(1, 'web-1'), created(1, 'web-2')]],
     ['created 300 Pods', [created(250, 'web-1'), created(50)]],
     ['deleted 2 failed Pods', [deleted(2)]],
+    ['updated the status', [{ ...updated, count: 1 }]],
+    ['updated the Status page 2 times', [{ did: 'updated', what: 'the Status page', count: 2 }]],
+    ['updated a Status page 2 times', [{ did: 'updated', what: 'a Status page', count: 2 }]],
+    ['updated the only Pod 2 times', [{ did: 'updated', what: 'the only Pod', count: 2 }]],
+    ['labelled the Pod a', [{ did: 'labelled', what: 'the Pod', count: 1, names: ['a'] }]],
     ['created 300 Pods, updated the status 2 times', [updated, created(300), updated].sort(byWhat)],
   ])('%s', (sentence, deeds) => {
     expect(sentenceOf(deeds)).toBe(sentence);

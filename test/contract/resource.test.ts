@@ -1,5 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { controllerOfWorkflow, workflowIdFor } from '../../src/contract/resource.ts';
+import {
+  controllerOfWorkflow,
+  displayName,
+  placeOfWorkflow,
+  workflowIdFor,
+} from '../../src/contract/resource.ts';
 
 const uid = '12345678-1234-1234-1234-123456789012';
 const longest = {
@@ -14,6 +19,7 @@ describe('a workflow id', () => {
     const id = workflowIdFor({ controller: 'pod-set', namespace: 'shop', name: 'web', uid });
     expect(id).toBe(`pod-set/shop/web/${uid}`);
     expect(controllerOfWorkflow(id)).toBe('pod-set');
+    expect(placeOfWorkflow(id)).toBe('pod-set/shop');
   });
 
   it('fits the column of Temporal’s databases, and is still that of one resource', () => {
@@ -27,5 +33,14 @@ describe('a workflow id', () => {
   it('is left as it is where it just fits', () => {
     const name = 'x'.repeat(255 - workflowIdFor({ ...longest, name: '' }).length);
     expect(workflowIdFor({ ...longest, name })).toContain(`/${name}/`);
+  });
+});
+
+describe('a resource is called', () => {
+  it.each([
+    ['shop/web', 'shop', 'web'],
+    ['team-1', 'team-1', 'team-1'],
+  ])('%s', (called, namespace, name) => {
+    expect(displayName({ controller: 'pod-set', namespace, name, uid })).toBe(called);
   });
 });

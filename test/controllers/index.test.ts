@@ -1,7 +1,107 @@
-import { expect, it } from '@jest/globals';
-import { defaultControllers } from '../../deploy/generate.ts';
-import { CONTROLLER_NAMES } from '../../src/controllers/index.ts';
+import { describe, expect, it } from '@jest/globals';
+import type { Controller, PolicyRule } from '../../src/contract/controller.ts';
+import { CONTROLLER_NAMES, controllersFor } from '../../src/controllers/index.ts';
+
+const controllers = controllersFor({
+  roleBinding: { clusterRole: 'edit', prefix: 'team-', namespaceSelector: [], excludeNamespaces: [] },
+  build: { image: 'golang:1.26', hostDir: '/opt', deadlineMs: 60_000, gitTransports: [] },
+});
+const REF = { controller: '', namespace: 'shop', name: 'web', uid: 'uid-1' };
+
+/** `get list pods`; whose names are given, `bind clusterroles.rbac.authorization.k8s.io edit`. */
+function inWords({ apiGroups, resources, verbs, resourceNames = [] }: PolicyRule): string {
+  const types = resources.flatMap((resource) =>
+    apiGroups.map((group) => (group === '' ? resource : `${resource}.${group}`)),
+  );
+  return [...verbs, ...types, ...resourceNames].join(' ');
+}
+
+function factsOf({ name, workflowType, steps, primary, children, ...controller }: Controller) {
+  return {
+    name,
+    workflowType,
+    summary: controller.summary(REF),
+    steps,
+    watches: [primary, ...children].map(({ type, metadataOnly = false, labelSelector = '' }) =>
+      [type.kind, metadataOnly ? 'metadata' : '', labelSelector].filter((word) => word !== '').join(' '),
+    ),
+    endsWithNamespace: controller.endsWithNamespace ?? false,
+    permissions: controller.permissions.map(inWords),
+  };
+}
+
+const RECORD_EVENTS = 'create patch events.events.k8s.io';
 
 it('lists every controller by its own name', () => {
-  expect(defaultControllers().map(({ name }) => name)).toEqual(CONTROLLER_NAMES);
+  expect(controllers.map(({ name }) => name)).toEqual(CONTROLLER_NAMES);
+});
+
+/** Open runs know the names; and the one role of the operator hides which controller needs what. */
+describe('a controller has its names, watches and may do what it needs, and nothing more', () => {
+  it.each([
+    {
+      name: 'pod-label',
+      workflowType: 'podLabel',
+      summary: 'Pod shop/web: label padok.fr/pod-name follows its annotation',
+      steps: ['addLabel', 'removeLabel'],
+      watches: ['Pod metadata'],
+      endsWithNamespace: false,
+      permissions: ['list patch pods', RECORD_EVENTS],
+    },
+    {
+      name: 'namespace-role-binding',
+      workflowType: 'namespaceRoleBinding',
+      summary: "Namespace web: binds its team's group to a ClusterRole",
+      steps: ['createRoleBinding', 'updateRoleBinding', 'replaceRoleBinding', 'releaseRoleBinding'],
+      watches: ['Namespace metadata', 'RoleBinding'],
+      endsWithNamespace: false,
+      permissions: [
+        'get namespaces',
+        'get create patch delete rolebindings.rbac.authorization.k8s.io',
+        'bind clusterroles.rbac.authorization.k8s.io edit',
+        RECORD_EVENTS,
+      ],
+    },
+    {
+      name: 'pod-set',
+      workflowType: 'podSet',
+      summary: 'PodSet shop/web: keeps its Pods at spec.replicas',
+      steps: ['createPods', 'deletePods', 'adoptPods', 'releasePods', 'updateStatus'],
+      watches: ['PodSet', 'Pod version=v0.1,app'],
+      endsWithNamespace: true,
+      permissions: [
+        'get podsets.batch.tutorial.kubebuilder.io',
+        'patch podsets/status.batch.tutorial.kubebuilder.io',
+        'update podsets/finalizers.batch.tutorial.kubebuilder.io',
+        'get list create patch delete pods',
+        RECORD_EVENTS,
+      ],
+    },
+    {
+      name: 'git-build',
+      workflowType: 'gitBuild',
+      summary: 'Xxx shop/web: builds its binary, and removes it with the resource',
+      steps: [
+        'addFinalizer',
+        'createJob',
+        'deleteJob',
+        'createCleanupJob',
+        'updateStatus',
+        'removeFinalizer',
+      ],
+      watches: ['Xxx', 'Job durable-operator.dev/build-uid', 'Pod durable-operator.dev/build-uid'],
+      endsWithNamespace: false,
+      permissions: [
+        'get patch xxxes.test.inspur.com',
+        'patch xxxes/status.test.inspur.com',
+        'update xxxes/finalizers.test.inspur.com',
+        'get list create delete jobs.batch',
+        'list pods',
+        'get nodes',
+        RECORD_EVENTS,
+      ],
+    },
+  ])('$name', (facts) => {
+    expect(controllers.filter(({ name }) => name === facts.name).map(factsOf)).toEqual([facts]);
+  });
 });

@@ -1,5 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { matchesLabels, parseLabelSelector } from '../../src/controllers/label-selector.ts';
+import {
+  labelSelectorText,
+  matchesLabels,
+  parseLabelSelector,
+} from '../../src/controllers/label-selector.ts';
 
 const selects = (selector: string, labels: Record<string, string>) =>
   matchesLabels(parseLabelSelector(selector), labels);
@@ -69,14 +73,30 @@ describe('a label selector that is wrong is refused, with the position and what 
     ['team in (a', 'position 11: expected "," or ")", found the end'],
     ['team in (a b)', 'position 12: expected "," or ")", found "b"'],
     ['team=a)', 'position 7: expected "," or the end, found ")"'],
-    ['team>1', 'position 1: "team>1" is not a label key'],
+    [
+      'team>1',
+      'label selector, position 1: "team>1" is not a label key; write a name such as team or example.com/team',
+    ],
     ['-team=a', 'position 1: "-team" is not a label key'],
     ['a/b/c', 'position 1: "a/b/c" is not a label key'],
     ['/team', 'position 1: "/team" is not a label key'],
     ['Example.com/team', 'position 1: "Example.com/team" is not a label key'],
     ['example.com/', 'position 1: "example.com/" is not a label key'],
     [`${'k'.repeat(64)}=a`, `is not a label key`],
-    ['team=-a', 'position 6: "-a" is not a label value'],
+    [
+      'team=-a',
+      'label selector, position 6: "-a" is not a label value; use at most 63 letters, digits, "-", "_" and ".", with a letter or digit at both ends',
+    ],
+    ['team=(', 'position 6: expected a label value, found "("'],
+    ['team in (=)', 'position 10: expected a label value, found "="'],
+    ['team.=a', 'position 1: "team." is not a label key'],
+    ['-example.com/team', 'position 1: "-example.com/team" is not a label key'],
+    ['example.com-/team', 'position 1: "example.com-/team" is not a label key'],
+    ['example..com/team', 'position 1: "example..com/team" is not a label key'],
+    ['example.-com/team', 'position 1: "example.-com/team" is not a label key'],
+    ['example.com_/team', 'position 1: "example.com_/team" is not a label key'],
+    ['example.com-.io/team', 'position 1: "example.com-.io/team" is not a label key'],
+    ['team=a-', 'position 6: "a-" is not a label value'],
     ['team=a b/c', 'position 8: expected "," or the end, found "b/c"'],
     ['team=ä', 'position 6: "ä" is not a label value'],
     [`team=${'v'.repeat(64)}`, 'is not a label value'],
@@ -91,5 +111,27 @@ describe('a label selector that is wrong is refused, with the position and what 
       { key: `${prefix}/${name}`, operator: 'in', values: [name] },
     ]);
     expect(() => parseLabelSelector(`p${prefix}/${name}`)).toThrow('is not a label key');
+  });
+});
+
+describe('a label selector as text', () => {
+  it.each([
+    ['', ''],
+    ['team', 'team'],
+    ['! team', '!team'],
+    ['team==a', 'team=a'],
+    ['team=', 'team='],
+    ['team != a', 'team!=a'],
+    ['team in (a)', 'team=a'],
+    ['team in (b,a)', 'team in (b,a)'],
+    ['team notin (a, b)', 'team notin (a,b)'],
+    ['team=a, !legacy ,env', 'team=a,!legacy,env'],
+    ['t.e_a-m=v.a_l-1', 't.e_a-m=v.a_l-1'],
+    ['a.b-c.d/team=a', 'a.b-c.d/team=a'],
+    ['0.1/2=3', '0.1/2=3'],
+  ])('of %j is %j, which selects the same', (text, again) => {
+    const selector = parseLabelSelector(text);
+    expect(labelSelectorText(selector)).toBe(again);
+    expect(parseLabelSelector(again)).toEqual(selector);
   });
 });

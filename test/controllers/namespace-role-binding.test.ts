@@ -32,8 +32,15 @@ function aBinding(fields: Partial<RoleBinding> = {}, metadata: Partial<ObjectMet
   return { ...desired, ...fields, metadata: { ...desired.metadata, ...identity, ...metadata } };
 }
 
+const { metadata: METADATA, roleRef: ROLE_REF } = aBinding();
+const WITHOUT_SUBJECTS: RoleBinding = { metadata: METADATA, roleRef: ROLE_REF };
+const WITHOUT_LABELS = {
+  ...aBinding(),
+  metadata: { name: METADATA.name, namespace: 'team-1', uid: 'uid-2', resourceVersion: '8' },
+};
 const FOREIGN = { labels: { app: 'other' } };
 const ADMIN = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'admin' };
+const TEAM = 'ad-kubernetes-team-1';
 const group = (name: string) => ({ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name });
 
 describe('the role binding of a namespace', () => {
@@ -92,6 +99,33 @@ describe('a binding that is there', () => {
       'ours, with other subjects',
     ],
     ['has other subjects where it has none', aBinding({ subjects: [] }), 'ours, with other subjects'],
+    ['has other subjects where it names none', WITHOUT_SUBJECTS, 'ours, with other subjects'],
+    [
+      'has other subjects where it is a User of that name',
+      aBinding({ subjects: [{ ...group(TEAM), kind: 'User' }] }),
+      'ours, with other subjects',
+    ],
+    [
+      'has other subjects where it is of another API group',
+      aBinding({ subjects: [{ ...group(TEAM), apiGroup: 'other.io' }] }),
+      'ours, with other subjects',
+    ],
+    [
+      'has other subjects where it is of a namespace',
+      aBinding({ subjects: [{ ...group(TEAM), namespace: 'team-1' }] }),
+      'ours, with other subjects',
+    ],
+    [
+      'is up to date where the namespace of its subject is empty',
+      aBinding({ subjects: [{ ...group(TEAM), namespace: '' }] }),
+      'ours, up to date',
+    ],
+    [
+      'has another role where that is of another API group',
+      aBinding({ roleRef: { ...ADMIN, name: 'edit', apiGroup: 'other.io' } }),
+      'ours, with another role',
+    ],
+    ['is not ours where it has no labels', WITHOUT_LABELS, 'up to date'],
     ['has another role', aBinding({ roleRef: ADMIN }), 'ours, with another role'],
     [
       'has another role, whatever its subjects',
@@ -138,6 +172,18 @@ describe('what is done', () => {
 
   it.each(['terminating', 'gone'] as const)('in a namespace that is %s is nothing at all', (state) => {
     expect(decisions(state)).toEqual(NOTHING);
+  });
+
+  it.each<[state: NamespaceState | 'gone', binding: BindingState, because: string]>([
+    ['gone', 'ours, up to date', 'the namespace is gone'],
+    ['terminating', 'ours, up to date', 'the namespace is being deleted'],
+    ['unselected', 'up to date', 'no update required'],
+    ['unselected', 'ours, up to date', 'the namespace is no longer selected'],
+    ['selected', 'ours, up to date', 'no update required'],
+    ['selected', 'ours, with other subjects', 'the subjects of the role binding were changed'],
+    ['selected', 'ours, with another role', 'the role binding refers to ClusterRole admin'],
+  ])('says why: the namespace is %s, and the binding %s', (state, binding, because) => {
+    expect(decideRoleBinding(observing(state, binding))).toMatchObject({ because });
   });
 
   it('in a namespace that is not selected is to release what is ours', () => {
@@ -213,6 +259,21 @@ describe('what the watcher keeps', () => {
 
   it('of a binding of any other name is nothing', () => {
     expect(bindings?.view(aBinding({}, { name: 'admins' }))).toBeUndefined();
+  });
+
+  it.each([undefined, null, 'edit'])('of a binding without a role is nothing: %s', (roleRef) => {
+    expect(bindings?.view({ ...aBinding(), roleRef })).toBeUndefined();
+  });
+
+  it('is news to an open run where the namespace is selected or not', () => {
+    const inputsOf = (state: NamespaceState) => {
+      const namespace = { name: 'team-1', resourceVersion: '7', state };
+      return controller.inputs?.({ namespace, binding: undefined, bindingName: TEAM });
+    };
+    expect([inputsOf('selected'), inputsOf('unselected')]).toEqual([
+      ['namespace selected'],
+      ['namespace unselected'],
+    ]);
   });
 
   it('is enough to see that a binding is missing', () => {

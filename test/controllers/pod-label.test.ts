@@ -25,6 +25,13 @@ const longest = 'x'.repeat(LABEL_VALUE_MAX);
 const decide = (pod: ObjectMeta) => decidePodLabel(podView({ metadata: pod }));
 
 describe('the label of a Pod', () => {
+  it('is asked for and named by what users know', () => {
+    expect([POD_NAME_ANNOTATION, POD_NAME_LABEL]).toEqual([
+      'padok.fr/add-pod-name-label',
+      'padok.fr/pod-name',
+    ]);
+  });
+
   it.each<[rule: string, pod: ObjectMeta, state: LabelState]>([
     ['is missing where the annotation is true', aPod(annotated('true')), 'missing'],
     ['is missing where it has another value', aPod({ ...annotated('true'), ...labelled('db') }), 'missing'],
@@ -62,12 +69,12 @@ describe('the decision', () => {
     });
   });
 
-  it.each([aPod(), aPod({ ...annotated('true'), ...deleting })])(
-    'is nothing where nothing is to be done',
-    (pod) => {
-      expect(decide(pod)).toMatchObject({ do: 'converged' });
-    },
-  );
+  it.each([
+    [aPod(), 'no update required'],
+    [aPod({ ...annotated('true'), ...deleting }), 'the Pod is gone or finished'],
+  ])('is nothing where nothing is to be done, and says why', (pod, because) => {
+    expect(decide(pod)).toEqual({ do: 'converged', because });
+  });
 
   it('is that a name too long stalls the run, with an Event that says what to do', () => {
     const pod = aPod({ name: `${longest}x`, ...annotated('true') });
@@ -91,6 +98,12 @@ describe('the decision', () => {
 });
 
 describe('what the watcher keeps of a Pod', () => {
+  it('is all that is observed', () => {
+    const view: PodView = { resourceVersion: '7', label: 'missing' };
+    expect(podLabel.observation(view, [])).toBe(view);
+    expect(podLabel.children).toEqual([]);
+  });
+
   it('is what a decision needs: neither labels nor annotations, nor its name', () => {
     const pod = aPod({ ...annotated('true'), labels: { secret: 'of somebody' } });
     expect(podLabel.primary.view({ metadata: pod })).toEqual({ resourceVersion: '7', label: 'missing' });
@@ -107,11 +120,13 @@ describe('what the watcher keeps of a Pod', () => {
 describe('what is news to an open run of a Pod', () => {
   const inputsOf = (label: PodView['label']) => podLabel.inputs?.({ resourceVersion: '1', label });
 
-  it('is that the annotation asks for the opposite', () => {
-    expect(inputsOf('missing')).not.toEqual(inputsOf('surplus'));
-  });
-
-  it('is not that the name is too long for what it asks', () => {
-    expect(inputsOf('name too long')).toEqual(inputsOf('missing'));
+  it.each<[PodView['label'], inputs: readonly string[]]>([
+    ['missing', ['the annotation asks for the label']],
+    ['name too long', ['the annotation asks for the label']],
+    ['surplus', ['the annotation does not ask for the label']],
+    ['up to date', []],
+    ['gone', []],
+  ])('is what its annotation asks for, where the label does not follow it: %s', (label, inputs) => {
+    expect(inputsOf(label)).toEqual(inputs);
   });
 });

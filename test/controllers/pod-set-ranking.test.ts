@@ -80,9 +80,21 @@ describe('of Pods that are too many', () => {
   });
 
   it('ages count in powers of two: within one it is chance, which is the UID', () => {
-    const older = pod('a').readyFor(3700).createdAgo(3700);
-    const newer = pod('z').readyFor(3600).createdAgo(3600);
+    // Of nanoseconds: 2 ** 41 are 2,199 s, and 2 ** 42 are 4,398 s.
+    const older = pod('a').readyFor(4200).createdAgo(4200);
+    const newer = pod('z').readyFor(3900).createdAgo(3900);
     expect(deleted([newer, older], 1)).toEqual(['a']);
+  });
+
+  it('one goes that comes from the future, where the clocks differ', () => {
+    expect(deleted([pod('a').createdAgo(60), pod('z').createdAgo(-60)], 1)).toEqual(['z']);
+    expect(deleted([pod('z').createdAgo(0), pod('a').createdAgo(-60)], 1)).toEqual(['a']);
+  });
+
+  it('one goes whose init containers were restarted more often', () => {
+    const [often, newer] = [pod('z').createdAgo(9 * HOUR_S).view, pod('a').createdAgo(1).view];
+    const names = podsToDelete([newer, { ...often, initRestarts: 1 }], 1, NOW_MS).map(({ name }) => name);
+    expect(names).toEqual(['z']);
   });
 
   it('it is always the same ones, in whatever order they were listed', () => {
@@ -91,7 +103,7 @@ describe('of Pods that are too many', () => {
     expect(deleted([...pods].reverse(), 2)).toEqual(['a', 'b']);
   });
 
-  it.each(['+5', '05', '1.5', 'much', '', '2147483648'])('a cost of "%s" is none', (cost) => {
+  it.each(['+5', '05', '1.5', 'much', '', '2147483648', '-2147483649'])('a cost of "%s" is none', (cost) => {
     expect(pod('a').costing(cost).view.deletionCost).toBe(0);
   });
 

@@ -4,6 +4,7 @@ import {
   errorFromCredentials,
   errorFromFailure,
   errorFromWatchEvent,
+  isOf,
   type ApiErrorClass,
 } from '../../src/kubernetes/errors.ts';
 import { aStatus } from '../support/fake-api-server.ts';
@@ -327,8 +328,44 @@ describe('errorFromAnswer', () => {
     [502, 'bad gateway', 'unavailable'],
     [404, '{"kind":"Pod","details":{"name":"x"}}', 'api-missing'],
     [404, '{"kind":"Stat', 'api-missing'],
+    [407, 'proxy authentication required', 'access-denied'],
+    [408, '', 'unavailable'],
+    [409, '', 'conflict'],
+    [412, 'precondition failed', 'conflict'],
+    [422, '', 'refused'],
+    [400, '', 'refused'],
+    [399, '', 'unavailable'],
+    [500, '', 'unavailable'],
   ])('classifies a %d whose body is no Status, %j, as %s', (status, body, classification) => {
     expect(errorFromAnswer(ASKED, { status, body })).toMatchObject({ classification });
+  });
+
+  it.each<[what: string, code: number, expected: ApiErrorClass, status: object]>([
+    ['details', 404, 'api-missing', { details: 'web' }],
+    ['a name', 404, 'api-missing', { details: { name: 7 } }],
+    ['a reason', 409, 'conflict', { reason: ['AlreadyExists'] }],
+    ['a message', 403, 'refused', { message: null }],
+    ['causes', 422, 'refused', { details: { causes: 'metadata.uid' } }],
+    ['a cause', 422, 'refused', { details: { causes: ['metadata.uid'] } }],
+    ['a field', 422, 'refused', { details: { causes: [{ field: ['metadata.uid'] }] } }],
+    ['retryAfterSeconds', 503, 'unavailable', { details: { retryAfterSeconds: '2' } }],
+  ])('takes %s of the wrong type for absent, and the rest as it is', (_, status, classification, fields) => {
+    const body = JSON.stringify({ kind: 'Status', code: 'none', reason: 'Odd', message: 'odd', ...fields });
+    const error = errorFromAnswer(ASKED, { status, body });
+    expect(error).toMatchObject({ classification, status });
+    expect(error.message).toBe('message' in fields ? `${ASKED}: 403` : `${ASKED}: ${status} odd`);
+  });
+
+  it('finds the cause that decides among others', () => {
+    const other = { reason: 'Other', field: 'spec' };
+    const causes = [other, { reason: 'NamespaceTerminating' }, { field: 'metadata.uid' }, other];
+    const classOf = (code: number, details: object) => errorOf({ code, message: '', details }).classification;
+    expect(classOf(403, { causes })).toBe('namespace-terminating');
+    expect(classOf(422, { causes })).toBe('conflict');
+    expect([classOf(403, { causes: [other] }), classOf(422, { causes: [other] })]).toEqual([
+      'refused',
+      'refused',
+    ]);
   });
 
   it('hands on the details, so that a missing namespace can be told from a missing object', () => {
@@ -345,7 +382,13 @@ describe('errorFromAnswer', () => {
   });
 
   it('cuts words that go on and on', () => {
-    expect(errorOf({ code: 422, message: 'x'.repeat(100_000) }).message.length).toBeLessThan(2100);
+    const longest = 'x'.repeat(2000);
+    expect(errorOf({ code: 422, message: longest }).message).toBe(`${ASKED}: 422 ${longest}`);
+    expect(errorOf({ code: 422, message: `${longest}y` }).message).toBe(`${ASKED}: 422 ${longest}…`);
+  });
+
+  it('says only what was asked, and the code, where the server said nothing', () => {
+    expect(errorFromAnswer(ASKED, { status: 502, body: '\n' }).message).toBe(`${ASKED}: 502`);
   });
 
   it('reads Retry-After in seconds and as a date', () => {
@@ -354,6 +397,17 @@ describe('errorFromAnswer', () => {
     const retryAfterMs = errorOf({ code: 503, message: '', retryAfter: inAMinute }).retryAfterMs ?? 0;
     expect(Math.round(retryAfterMs / 10_000)).toBe(6);
     expect(errorOf({ code: 503, message: '', retryAfter: 'soon' }).retryAfterMs).toBeUndefined();
+  });
+
+  it.each([
+    ['0', 0],
+    ['1.2345', 1235],
+    ['Thu, 01 Jan 2026 00:00:00 GMT', 0],
+    ['-1', undefined],
+    ['', undefined],
+    ['  ', undefined],
+  ])('reads Retry-After %j as %s ms', (retryAfter, expected) => {
+    expect(errorOf({ code: 503, message: '', retryAfter }).retryAfterMs).toBe(expected);
   });
 
   it('lets the header win over the Status', () => {
@@ -379,6 +433,20 @@ describe('other failures', () => {
     );
   });
 
+  it.each<[cause: unknown, says: string]>([
+    ['a string', 'a string'],
+    [null, 'null'],
+    [undefined, 'undefined'],
+    [new RangeError(''), 'RangeError'],
+    [{ message: 7, name: 'Odd' }, 'Odd'],
+    [new Error(' two\tlines '), 'two lines'],
+  ])('says in one line what was thrown, whatever that is: %p', (cause, says) => {
+    const error = errorFromFailure('GET /x', cause);
+    expect(error.message).toBe(`GET /x: ${says}`);
+    expect(error.cause).toBe(cause);
+    expect(error.name).toBe('ApiError');
+  });
+
   it('missing credentials deny access', () => {
     expect(errorFromCredentials(ASKED, new Error('ENOENT: /token'))).toMatchObject({
       classification: 'access-denied',
@@ -386,9 +454,39 @@ describe('other failures', () => {
     });
   });
 
+  it('never quotes what an exec plugin printed: it holds the token', () => {
+    const error = errorFromCredentials(ASKED, new SyntaxError('Unexpected token in "secret"'));
+    expect(error.message).toBe(
+      `${ASKED}: cannot get credentials: the exec plugin did not print JSON; check the user in the kubeconfig`,
+    );
+    expect(String(error.cause)).toBe('Error: the exec plugin did not print JSON');
+  });
+
   it('an ERROR event is classified by its Status', () => {
     const status = aStatus(410, { reason: 'Expired', message: 'too old resource version: 1 (2)' });
     expect(errorFromWatchEvent('WATCH /x', status)).toMatchObject({ classification: 'expired', status: 410 });
-    expect(errorFromWatchEvent('WATCH /x', 'nonsense')).toMatchObject({ classification: 'unavailable' });
+  });
+
+  it('an ERROR event that is no Status, or has no code, is an unknown outcome', () => {
+    expect(errorFromWatchEvent('WATCH /x', 'nonsense')).toMatchObject({
+      classification: 'unavailable',
+      status: 500,
+      message: 'WATCH /x: 500 the watch ended with an error that is not a Status',
+    });
+    expect(errorFromWatchEvent('WATCH /x', { kind: 'Status', message: 'odd' })).toMatchObject({
+      classification: 'unavailable',
+      status: 500,
+      message: 'WATCH /x: 500 odd',
+    });
+  });
+});
+
+describe('isOf', () => {
+  const conflict = errorOf({ code: 409, message: '' });
+
+  it('is true of an error of the API server that has one of the classes', () => {
+    expect(isOf(conflict, 'not-found', 'conflict')).toBe(true);
+    expect(isOf(conflict, 'not-found')).toBe(false);
+    expect(isOf({ classification: 'conflict' }, 'conflict')).toBe(false);
   });
 });

@@ -2,7 +2,7 @@ import type { Observation } from '../../src/controllers/git-build/observation.ts
 import type { BuildStatus } from '../../src/controllers/git-build/resource.ts';
 import { checkSpec, specHash } from '../../src/controllers/git-build/spec.ts';
 import type { BuildView, JobView, PodView } from '../../src/controllers/git-build/views.ts';
-import { BUILD_DEFAULTS, SAMPLE } from './builds.ts';
+import { BUILD_DEFAULTS, SAMPLE } from './build-samples.ts';
 
 export const FINALIZER = 'job.finalizers.test.inspur.com';
 const HASH = specHash(SAMPLE);

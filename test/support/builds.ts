@@ -1,33 +1,13 @@
 import type { KubernetesObject } from '../../src/contract/object.ts';
-import {
-  BUILD_KIND,
-  BUILDS,
-  type Build,
-  type BuildSpec,
-  type GitBuildOptions,
-} from '../../src/controllers/git-build/resource.ts';
+import { BUILD_KIND, BUILDS, type Build, type BuildSpec } from '../../src/controllers/git-build/resource.ts';
 import { JOBS } from '../../src/controllers/kinds.ts';
+import { SAMPLE } from './build-samples.ts';
 import { apiCallsOf } from './operator.ts';
 import type { At, Manifest, TestCluster } from './cluster.ts';
 import { eventually } from './eventually.ts';
 
 export { JOBS, NODES } from '../../src/controllers/kinds.ts';
-
-export const BUILD_DEFAULTS: GitBuildOptions = {
-  image: 'golang:1.13',
-  hostDir: '/opt',
-  deadlineMs: 3_600_000,
-  gitTransports: ['https', 'ssh'],
-};
-
-/** The spec of the sample. */
-export const SAMPLE: BuildSpec = {
-  gitUrl: 'https://github.com/kelseyhightower/helloworld.git',
-  clonePath: '/root/go/src/helloworld',
-  buildCommand: 'go build',
-  binaryName: 'helloworld',
-  jobName: 'build-helloworld',
-};
+export { BUILD_DEFAULTS, SAMPLE } from './build-samples.ts';
 
 export function aBuild(namespace: string, name = 'sample'): BuildBuilder {
   return new BuildBuilder({ namespace, name, spec: SAMPLE });

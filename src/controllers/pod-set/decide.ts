@@ -102,7 +102,6 @@ function situationOf(observation: Observation, podSet: PodSetView, nowMs: number
 /** A Pod of ours that has lost the labels is not among those that are listed; the status still names it. */
 function look({ observation, podSet }: Situation): Look | undefined {
   const { podNames } = podSet.status;
-  if (podNames.length === 0) return undefined;
   const known = new Set([...observation.pods.map(({ name }) => name), ...observation.lookedFor]);
   // The status may be somebody's own work.
   const names = podNames.filter((name) => isObjectName(name) && !known.has(name));

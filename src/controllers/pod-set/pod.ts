@@ -150,7 +150,7 @@ function ownershipOf(metadata: ObjectMeta, podSet: string) {
 export function podSetNameOf(metadata: ObjectMeta): string | undefined {
   const podSet = metadata.labels?.['app'];
   const controller = controllerOf(metadata);
-  if (podSet === undefined || controller === undefined) return podSet;
+  if (controller === undefined) return podSet;
   const { kind, apiVersion, name } = controller;
   const isPodSet = kind === POD_SETS.kind && apiVersion.startsWith(`${POD_SETS.group}/`);
   return isPodSet && name === podSet ? podSet : undefined;

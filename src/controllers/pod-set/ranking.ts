@@ -33,11 +33,7 @@ function rulesOfOrder(onNode: ReadonlyMap<string, number>, nowMs: number): reado
 }
 
 function firstDifference(rules: readonly Rule[], a: PodView, b: PodView): number {
-  for (const rule of rules) {
-    const difference = rule(a, b);
-    if (difference !== 0) return difference;
-  }
-  return 0;
+  return rules.reduce((difference, rule) => difference || rule(a, b), 0);
 }
 
 function by(value: (pod: PodView) => number): Rule {
@@ -63,4 +59,5 @@ function magnitude(ageMs: number): number {
 /** Go counts ages in nanoseconds: the powers of two lie where the ReplicaSet controller has them. */
 const NANOSECONDS = 1e6;
 
-const byUid: Rule = (a, b) => (a.uid < b.uid ? -1 : a.uid > b.uid ? 1 : 0);
+/** No two Pods have the same. */
+const byUid: Rule = (a, b) => (a.uid < b.uid ? -1 : 1);

@@ -7,7 +7,7 @@ import type { BuildStatus } from '../../../src/controllers/git-build/resource.ts
 import { specHash } from '../../../src/controllers/git-build/spec.ts';
 import type { BuildChild } from '../../../src/controllers/git-build/views.ts';
 import { FINALIZER } from '../../support/build-views.ts';
-import { BUILD_DEFAULTS, SAMPLE } from '../../support/builds.ts';
+import { BUILD_DEFAULTS, SAMPLE } from '../../support/build-samples.ts';
 
 const controller = gitBuild(BUILD_DEFAULTS);
 const [jobs, pods] = controller.children;

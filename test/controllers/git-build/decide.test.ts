@@ -15,7 +15,7 @@ import {
   aPodView,
   FINALIZER,
 } from '../../support/build-views.ts';
-import { BUILD_DEFAULTS, SAMPLE } from '../../support/builds.ts';
+import { BUILD_DEFAULTS, SAMPLE } from '../../support/build-samples.ts';
 
 const NOW = '2026-11-21T12:00:00Z';
 const NOW_MS = Date.parse(NOW);

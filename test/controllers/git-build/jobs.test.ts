@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { buildJob, cleanupJob } from '../../../src/controllers/git-build/jobs.ts';
 import { jobView } from '../../../src/controllers/git-build/views.ts';
 import { specHash } from '../../../src/controllers/git-build/spec.ts';
-import { BUILD_DEFAULTS, SAMPLE } from '../../support/builds.ts';
+import { BUILD_DEFAULTS, SAMPLE } from '../../support/build-samples.ts';
 
 const OWNER = { namespace: 'shop', name: 'sample', uid: 'uid-1' };
 const HASH = specHash(SAMPLE);

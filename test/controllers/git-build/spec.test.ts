@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { LIMITS } from '../../../src/controllers/git-build/spec.ts';
 import type { BuildSpec } from '../../../src/controllers/git-build/resource.ts';
 import { checkSpec, isBinaryName, isJobName, specHash } from '../../../src/controllers/git-build/spec.ts';
-import { SAMPLE } from '../../support/builds.ts';
+import { SAMPLE } from '../../support/build-samples.ts';
 
 const OPTIONS = { hostDir: '/srv/bin', gitTransports: ['https', 'ssh'] } as const;
 

@@ -4,7 +4,7 @@ import { failureOf, redacted } from '../../../src/controllers/git-build/failure.
 import { recorded } from '../../../src/controllers/git-build/status.ts';
 import { buildView, jobView, podView, type JobView } from '../../../src/controllers/git-build/views.ts';
 import { aBuildView } from '../../support/build-views.ts';
-import { BUILD_DEFAULTS, SAMPLE } from '../../support/builds.ts';
+import { BUILD_DEFAULTS, SAMPLE } from '../../support/build-samples.ts';
 
 const LABELS = {
   'app.kubernetes.io/managed-by': 'durable-operator',

@@ -1,0 +1,479 @@
+import { describe, expect, it } from '@jest/globals';
+import { decideBuild } from '../../../src/controllers/git-build/decide.ts';
+import type { BuildDecision, Observation } from '../../../src/controllers/git-build/observation.ts';
+import type { BuildStatus } from '../../../src/controllers/git-build/resource.ts';
+import type { BuildView, JobView } from '../../../src/controllers/git-build/views.ts';
+import {
+  aBuildView,
+  aCleanupView,
+  aJobView,
+  anObservation,
+  aPodView,
+  FINALIZER,
+} from '../../support/build-views.ts';
+import { SAMPLE } from '../../support/build-samples.ts';
+
+const NOW = '2026-11-21T12:00:00Z';
+const NOW_MS = Date.parse(NOW);
+const LONG_AGO = '2026-11-21T11:00:00Z';
+const CLEANUP = 'build-helloworld-delete';
+const ON_NODE_1 = [{ node: 'node-1', binary: 'helloworld' }];
+const OLD = { node: 'node-1', binary: 'old' };
+
+const decide = (fields: Partial<Observation>): BuildDecision => decideBuild(anObservation(fields), NOW_MS);
+const secondsAgo = (seconds: number) => new Date(NOW_MS - seconds * 1000).toISOString();
+
+/** Nothing builds any more, and the binary is on node-1. */
+function deleting(status: Partial<BuildStatus> = {}, fields: Partial<BuildView> = {}): BuildView {
+  const over = { phase: 'Cleaning', completionTime: LONG_AGO, jobName: SAMPLE.jobName } as const;
+  const gone = { deleting: true, deletedAt: LONG_AGO, ...fields };
+  return aBuildView({ ...over, artifacts: ON_NODE_1, ...status }, gone);
+}
+
+/** Built, while an earlier spec has left its binary on node-1. */
+function rebuilt(status: Partial<BuildStatus> = {}): BuildView {
+  const artifacts = [OLD, { node: 'node-2', binary: 'helloworld' }];
+  return aBuildView({ phase: 'Succeeded', observedGeneration: 1, artifacts, ...status });
+}
+
+/** What is decided once the status says what it is to say. */
+function settled(build: BuildView, fields: Partial<Observation>): BuildDecision {
+  const first = decide({ build, ...fields });
+  if (first.do !== 'updateStatus') return first;
+  const merged = Object.entries({ ...build.status, ...first.status }).filter(([, value]) => value !== null);
+  return decide({ build: { ...build, status: Object.fromEntries(merged) }, ...fields });
+}
+
+const reasonsIn = (decision: BuildDecision) =>
+  decision.do === 'updateStatus'
+    ? decision.status.conditions?.map(({ type, status, reason }) => `${type} ${status}: ${reason}`)
+    : undefined;
+
+describe('the cleanup of a node', () => {
+  it('is created for all that is on it', () => {
+    expect(decide({ build: deleting() })).toEqual({
+      do: 'createCleanupJob',
+      because: 'helloworld on node-1 has to be removed',
+      cleanup: { jobName: CLEANUP, node: 'node-1', binaries: ['helloworld'], attempt: 1 },
+    });
+  });
+
+  it('counts its attempts', () => {
+    expect(decide({ build: deleting(), attempts: 2 })).toMatchObject({ cleanup: { attempt: 3 } });
+  });
+
+  it('is of a name that follows from the Job, else from the spec, else from the resource', () => {
+    const nameFor = (build: BuildView) => {
+      const decision = decide({ build });
+      return decision.do === 'createCleanupJob' ? decision.cleanup.jobName : decision.do;
+    };
+    const { jobName, ...unnamed } = deleting().status;
+    expect(jobName).toBe(SAMPLE.jobName);
+    expect(nameFor(deleting({ jobName: 'other' }))).toBe('other-delete');
+    expect(nameFor({ ...deleting(), status: unnamed })).toBe(CLEANUP);
+    expect(nameFor({ ...deleting(), status: unnamed, spec: { ok: false, problems: [] } })).toBe(
+      'uid-1-delete',
+    );
+  });
+
+  it('that is running is in the status, and then awaited', () => {
+    const jobs = [aCleanupView()];
+    const first = decide({ build: deleting(), jobs });
+    expect(first).toMatchObject({
+      because: 'the cleanup is running',
+      status: { phase: 'Cleaning', message: '', artifacts: ON_NODE_1 },
+    });
+    expect(reasonsIn(first)).toEqual(['Ready False: Cleaning', 'Stalled False: InProgress']);
+    expect(settled(deleting(), { jobs })).toEqual({
+      do: 'wait',
+      for: `cleanup Job ${CLEANUP} to end`,
+      atMostMs: 300_000,
+    });
+  });
+
+  it('that is being deleted is awaited', () => {
+    const WAIT = { do: 'wait', for: `cleanup Job ${CLEANUP} to be deleted`, atMostMs: 10_000 };
+    expect(decide({ build: deleting(), jobs: [aCleanupView({ deleting: true })] })).toEqual(WAIT);
+    const finished = aCleanupView({ deleting: true, state: 'succeeded', node: 'node-2' });
+    expect(decide({ build: deleting(), jobs: [finished] })).toEqual(WAIT);
+  });
+
+  it.each([
+    ['active', 'Foreground'],
+    ['failed', 'Background'],
+  ] as const)('that has nothing left to remove is deleted: it is %s', (state, propagation) => {
+    for (const other of [{ node: 'node-9' }, { binaries: ['other'] }]) {
+      const job = aCleanupView({ state, ...other });
+      expect(decide({ build: deleting(), jobs: [job] })).toEqual({
+        do: 'deleteJob',
+        job,
+        propagation,
+        because: 'there is nothing left for it to remove',
+      });
+    }
+  });
+
+  it('that has succeeded makes room for the next one, which needs its name', () => {
+    const job = aCleanupView({ state: 'succeeded', node: 'node-2' });
+    expect(decide({ build: deleting(), jobs: [job] })).toEqual({
+      do: 'deleteJob',
+      job,
+      propagation: 'Background',
+      because: 'the cleanup Job of the next node needs the same name',
+    });
+  });
+
+  it('is off the status before anything else is done', () => {
+    const artifacts = [...ON_NODE_1, { node: 'node-2', binary: 'helloworld' }];
+    const first = decide({ build: deleting({ artifacts }), jobs: [aCleanupView({ state: 'succeeded' })] });
+    expect(first).toMatchObject({
+      because: 'helloworld on node-1 is removed',
+      status: { phase: 'Cleaning', message: '', artifacts: [{ node: 'node-2', binary: 'helloworld' }] },
+    });
+    expect(reasonsIn(first)).toEqual(['Ready False: Cleaning', 'Stalled False: InProgress']);
+  });
+});
+
+describe('a cleanup whose Pod finds no node', () => {
+  const jobs = [aCleanupView()];
+  const trouble = { kind: 'unschedulable', text: 'no node has room' } as const;
+  const pods = [aPodView({ purpose: 'cleanup', started: false, trouble })];
+
+  it('asks whether its node is there', () => {
+    expect(decide({ build: deleting(), jobs, pods })).toEqual({
+      do: 'observe',
+      because: 'the cleanup Pod cannot be scheduled',
+      what: 'node',
+      node: 'node-1',
+    });
+  });
+
+  it('says so, and looks again sooner, where it is', () => {
+    const nodes = { 'node-1': 'there' } as const;
+    expect(decide({ build: deleting(), jobs, pods, nodes })).toMatchObject({
+      status: { message: 'no node has room' },
+    });
+    expect(settled(deleting(), { jobs, pods, nodes })).toMatchObject({ do: 'wait', atMostMs: 60_000 });
+  });
+
+  it('takes what was there for gone where the node is', () => {
+    const nodes = { 'node-1': 'gone' } as const;
+    const artifacts = [...ON_NODE_1, { node: 'node-2', binary: 'helloworld' }];
+    expect(decide({ build: deleting({ artifacts }), jobs, pods, nodes })).toMatchObject({
+      do: 'updateStatus',
+      because: 'helloworld on node-1 is removed',
+      status: {
+        message: 'node node-1 is gone, and helloworld on node-1 with it',
+        artifacts: [{ node: 'node-2', binary: 'helloworld' }],
+      },
+    });
+  });
+
+  it.each([
+    ['another trouble', [aPodView({ purpose: 'cleanup', trouble: { kind: 'image', text: 'no image' } })]],
+    ['the trouble of another Pod', [aPodView({ purpose: 'build', phase: 'failed', trouble })]],
+    ['no trouble', []],
+  ] as const)('is no other: it has %s', (_, others) => {
+    const nodes = { 'node-1': 'gone' } as const;
+    expect(settled(deleting(), { jobs, pods: others, nodes })).toMatchObject({
+      do: 'wait',
+      atMostMs: 300_000,
+    });
+  });
+});
+
+describe('a cleanup that failed', () => {
+  const failed = (fields: Partial<JobView> = {}) =>
+    aCleanupView({ state: 'failed', endedAt: NOW, failure: 'BackoffLimitExceeded', ...fields });
+  const termination = { exitCode: 2, reason: 'Error', lastLines: 'rm: busy' };
+  const pods = [aPodView({ purpose: 'cleanup', jobUid: 'cleanup-1', phase: 'failed', termination })];
+  const MESSAGE = `Job ${CLEANUP} failed: exit code 2: rm: busy (attempt 1); still to be removed: helloworld on node-1`;
+
+  it('is reported with what it wrote last', () => {
+    const first = decide({ build: deleting(), jobs: [failed()], pods });
+    expect(first).toMatchObject({
+      do: 'updateStatus',
+      because: 'the cleanup has failed',
+      status: { phase: 'Cleaning', message: MESSAGE },
+      event: {
+        type: 'Warning',
+        reason: 'CleanupFailed',
+        action: 'Clean',
+        note: MESSAGE,
+        occasion: 'cleanup-1',
+      },
+    });
+    expect(reasonsIn(first)).toEqual(['Ready False: CleanupFailed', 'Stalled True: CleanupFailed']);
+  });
+
+  it('whose Pods the watcher does not show is reported once they were read', () => {
+    const running = [aPodView({ purpose: 'cleanup', jobUid: 'cleanup-1' })];
+    const others = [aPodView({ purpose: 'cleanup', jobUid: 'cleanup-0', phase: 'failed' })];
+    for (const seen of [[], running, others])
+      expect(decide({ build: deleting(), jobs: [failed()], pods: seen, children: 'watched' })).toEqual({
+        do: 'observe',
+        because: `cleanup Job ${CLEANUP} has failed`,
+        what: 'children',
+      });
+    const shown = decide({ build: deleting(), jobs: [failed()], pods, children: 'watched' });
+    expect(shown.do).toBe('updateStatus');
+  });
+
+  it.each([
+    ['10 s after the first attempt', { attempt: 1 }, 10_000],
+    ['twice as long after the second', { attempt: 2 }, 20_000],
+    ['and after the fifth', { attempt: 5 }, 160_000],
+    ['five minutes after the sixth', { attempt: 6 }, 300_000],
+    ['and after any later one', { attempt: 2_000 }, 300_000],
+    ['counted from its end', { endedAt: secondsAgo(4) }, 6_000],
+    ['from now where the end is not known', { endedAt: '' }, 10_000],
+    ['from now where a clock is ahead', { endedAt: secondsAgo(-3600) }, 10_000],
+  ])('is tried again %s', (_, fields, atMostMs) => {
+    expect(settled(deleting(), { jobs: [failed(fields)], pods })).toEqual({
+      do: 'wait',
+      for: `the next attempt of cleanup Job ${CLEANUP}: exit code 2`,
+      atMostMs,
+    });
+  });
+
+  it('is deleted when the next attempt is due', () => {
+    const job = failed({ endedAt: secondsAgo(10) });
+    expect(settled(deleting(), { jobs: [job], pods })).toEqual({
+      do: 'deleteJob',
+      job,
+      propagation: 'Background',
+      because: 'the cleanup is due for another attempt',
+    });
+  });
+});
+
+describe('what an earlier spec has left', () => {
+  it('is removed while the build is ready, which its status goes on saying', () => {
+    expect(decide({ build: rebuilt() })).toMatchObject({
+      do: 'createCleanupJob',
+      because: 'old on node-1 has to be removed',
+      cleanup: { jobName: CLEANUP, node: 'node-1', binaries: ['old'] },
+    });
+    expect(decide({ build: rebuilt(), jobs: [aCleanupView({ binaries: ['old'] })] })).toMatchObject({
+      do: 'wait',
+      for: `cleanup Job ${CLEANUP} to end`,
+    });
+  });
+
+  it('and cannot be removed leaves the build ready, and stalled', () => {
+    const job = aCleanupView({ binaries: ['old'], state: 'failed', failureMessage: 'too often' });
+    const first = decide({ build: rebuilt(), jobs: [job] });
+    expect(first).toMatchObject({ status: { phase: 'Succeeded' } });
+    expect(reasonsIn(first)).toEqual(['Ready True: CleanupFailed', 'Stalled True: CleanupFailed']);
+  });
+
+  it('is taken off the status, node by node', () => {
+    const artifacts = [OLD, { node: 'node-3', binary: 'old' }, { node: 'node-2', binary: 'helloworld' }];
+    const first = decide({
+      build: rebuilt({ artifacts }),
+      jobs: [aCleanupView({ binaries: ['old'], state: 'succeeded' })],
+    });
+    expect(first).toMatchObject({
+      because: 'old on node-1 is removed',
+      status: { phase: 'Succeeded', artifacts: artifacts.slice(1) },
+    });
+    expect(reasonsIn(first)).toEqual(['Ready True: Built', 'Stalled False: InProgress']);
+  });
+
+  it('is reported as removed when all of it is', () => {
+    const job = aCleanupView({ binaries: ['old'], state: 'succeeded' });
+    const first = decide({ build: rebuilt(), jobs: [job] });
+    expect(first).toMatchObject({
+      do: 'updateStatus',
+      because: 'the old binary is removed',
+      status: { phase: 'Succeeded', artifacts: [{ node: 'node-2', binary: 'helloworld' }] },
+      event: {
+        type: 'Normal',
+        reason: 'Cleaned',
+        action: 'Clean',
+        note: 'Removed old on node-1, left there by an earlier spec',
+      },
+    });
+    expect(reasonsIn(first)).toEqual(['Ready True: Built', 'Stalled False: InProgress']);
+  });
+});
+
+describe('a build that may go', () => {
+  const DONE = { do: 'removeFinalizer', resourceVersion: '7', finalizers: [] };
+
+  it('goes without more words where no binary is on any node', () => {
+    expect(decide({ build: deleting({ artifacts: [] }) })).toEqual({
+      ...DONE,
+      because: 'no binary is on any node',
+    });
+    expect(decide({ build: deleting({ artifacts: [] }), children: 'watched' })).toEqual({
+      do: 'observe',
+      because: 'no node has the binary any more',
+      what: 'children',
+    });
+  });
+
+  it('goes with an Event once every node is clean', () => {
+    expect(decide({ build: deleting(), jobs: [aCleanupView({ state: 'succeeded' })] })).toEqual({
+      ...DONE,
+      because: 'every node is clean',
+      event: { type: 'Normal', reason: 'Cleaned', action: 'Clean', note: 'Removed helloworld on node-1' },
+    });
+  });
+
+  it('has nothing to do where its finalizer is gone already', () => {
+    expect(decide({ build: deleting({}, { finalizers: ['a/b'] }) })).toEqual({
+      do: 'converged',
+      because: 'the resource is being deleted',
+    });
+  });
+
+  it('takes a Job along that has lost its owner reference, but no other', () => {
+    const lost = aJobView({ state: 'succeeded', owned: false });
+    const build = deleting({ artifacts: [] });
+    expect(decide({ build, jobs: [lost] })).toEqual({
+      do: 'deleteJob',
+      job: lost,
+      propagation: 'Background',
+      because: 'the Job has lost its owner reference',
+    });
+    const others = [{ ...lost, owned: true }, aCleanupView({ state: 'succeeded', owned: false })];
+    for (const job of others) expect(decide({ build, jobs: [job] }).do).toBe('removeFinalizer');
+  });
+
+  it.each([
+    ['has left its binary', deleting(), 'helloworld on node-1 stays'],
+    ['has left nothing', deleting({ artifacts: [] }), 'no binary is recorded on any node'],
+    ['has no status', aBuildView({}, { deleting: true }), 'no binary is recorded on any node'],
+  ])('goes without cleanup where the annotation asks for that, and it %s', (_, build, stays) => {
+    const because = 'the annotation asks to skip the cleanup';
+    const skipping = { ...build, skipCleanup: true };
+    expect(decide({ build: skipping })).toEqual({
+      ...DONE,
+      because,
+      event: {
+        type: 'Warning',
+        reason: 'CleanupSkipped',
+        action: 'Clean',
+        note: `Cleanup was skipped because of the annotation: ${stays}`,
+      },
+    });
+    expect(decide({ build: skipping, children: 'watched' })).toMatchObject({ do: 'observe', because });
+    const over = [aCleanupView({ state: 'succeeded' }), aCleanupView({ state: 'failed' }), aJobView()];
+    expect(decide({ build: skipping, jobs: over }).do).toBe('removeFinalizer');
+    const job = aCleanupView();
+    expect(decide({ build: skipping, jobs: [...over, job] })).toEqual({
+      do: 'deleteJob',
+      job,
+      propagation: 'Background',
+      because,
+    });
+  });
+
+  it('goes where its namespace takes no new Job, with an Event on the namespace', () => {
+    const refusal = { because: 'namespace-terminating', message: 'no' } as const;
+    expect(decide({ build: deleting({}, { finalizers: ['a/b', FINALIZER] }), refusal })).toEqual({
+      ...DONE,
+      finalizers: ['a/b'],
+      because: 'its namespace accepts no new Jobs',
+      event: {
+        type: 'Warning',
+        reason: 'CleanupSkipped',
+        action: 'Clean',
+        note: 'Xxx shop/sample was deleted without cleanup, because its namespace is being deleted and accepts no new Jobs: helloworld on node-1 stays',
+        about: 'namespace',
+      },
+    });
+    const refused = { ...refusal, because: 'refused' } as const;
+    expect(decide({ build: deleting(), refusal: refused }).do).toBe('updateStatus');
+  });
+});
+
+describe('what still builds', () => {
+  const begun = { phase: 'Building', observedGeneration: 1, startTime: LONG_AGO } as const;
+  const build = aBuildView(begun, { deleting: true, deletedAt: NOW });
+  const running = aJobView();
+
+  it('is stopped before anything is cleaned', () => {
+    const first = decide({ build, jobs: [running] });
+    expect(first).toMatchObject({
+      do: 'updateStatus',
+      because: 'the resource is being deleted',
+      status: {
+        phase: 'Cleaning',
+        startTime: running.createdAt,
+        message: 'Job build-helloworld is being deleted',
+      },
+    });
+    expect(reasonsIn(first)).toEqual(['Ready False: Cleaning', 'Stalled False: InProgress']);
+    expect(settled(build, { jobs: [running] })).toEqual({
+      do: 'deleteJob',
+      job: running,
+      propagation: 'Foreground',
+      because: 'the resource is being deleted',
+    });
+    expect(settled(build, { jobs: [{ ...running, deleting: true }] })).toEqual({
+      do: 'wait',
+      for: 'Job shop/build-helloworld and its Pods to be deleted',
+      atMostMs: 10_000,
+    });
+  });
+
+  it('is a Pod without its Job, too', () => {
+    expect(settled(build, { pods: [aPodView()] })).toEqual({
+      do: 'wait',
+      for: 'Pods without their Job to end',
+      atMostMs: 10_000,
+    });
+  });
+
+  it.each([
+    ['has succeeded', [aJobView({ state: 'succeeded' })], []],
+    ['has failed', [aJobView({ state: 'failed' })], []],
+    ['has a Pod that has succeeded', [running], [aPodView({ phase: 'succeeded' })]],
+  ])('is no Job that %s', (_, jobs, pods) => {
+    expect(settled(build, { jobs, pods })).not.toMatchObject({ do: 'deleteJob' });
+  });
+
+  it('is a Job whose Pods have ended otherwise, or of whose Pods another has succeeded', () => {
+    for (const pod of [aPodView({ phase: 'failed' }), aPodView({ phase: 'succeeded', jobUid: 'job-0' })])
+      expect(settled(build, { jobs: [running], pods: [pod] })).toMatchObject({ do: 'deleteJob' });
+  });
+
+  it('is over when that is on record', () => {
+    const cleaning = { ...build, status: { phase: 'Cleaning', startTime: LONG_AGO } as const };
+    expect(decide({ build: cleaning, pods: [aPodView({ phase: 'failed' })] })).toMatchObject({
+      do: 'updateStatus',
+      because: 'nothing builds any more',
+      status: { phase: 'Cleaning', artifacts: ON_NODE_1, completionTime: NOW },
+    });
+    for (const pods of [[], [aPodView({ phase: 'failed' })]])
+      expect(decide({ build: cleaning, pods, children: 'watched' })).toMatchObject({
+        do: 'observe',
+        because: 'the resource is being deleted',
+      });
+  });
+
+  it('may be a Job whose create is under way', () => {
+    const cleaning = { ...build, status: { phase: 'Cleaning' } as const };
+    expect(decide({ build: cleaning })).toEqual({
+      do: 'wait',
+      for: 'a Job whose creation may still be in progress',
+      atMostMs: 15_000,
+    });
+    expect(decide({ build: cleaning, pods: [aPodView({ phase: 'failed' })] })).toMatchObject({
+      because: 'a Pod of it has run',
+      status: { artifacts: ON_NODE_1 },
+    });
+    expect(decide({ build: { ...cleaning, deletedAt: secondsAgo(15) } }).do).toBe('removeFinalizer');
+  });
+
+  it('is reported first where there is nothing to stop', () => {
+    const first = decide({ build, jobs: [aJobView({ state: 'failed' })] });
+    expect(first).toMatchObject({
+      because: 'the resource is being deleted',
+      status: { phase: 'Cleaning', artifacts: [] },
+    });
+    expect(reasonsIn(first)).toEqual(['Ready False: Cleaning', 'Stalled False: InProgress']);
+  });
+});

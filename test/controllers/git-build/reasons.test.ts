@@ -1,0 +1,593 @@
+import { describe, expect, it } from '@jest/globals';
+import { reasonOf } from '../../../src/contract/decision.ts';
+import { decideBuild } from '../../../src/controllers/git-build/decide.ts';
+import {
+  afterCreate,
+  afterDelete,
+  afterWrite,
+  watchedObservation,
+  withHolder,
+  type BuildDecision,
+  type Observation,
+} from '../../../src/controllers/git-build/observation.ts';
+import type { BuildStatus } from '../../../src/controllers/git-build/resource.ts';
+import { checkSpec } from '../../../src/controllers/git-build/spec.ts';
+import { isReported, listed, recorded, united, without } from '../../../src/controllers/git-build/status.ts';
+import type { BuildView } from '../../../src/controllers/git-build/views.ts';
+import {
+  aBuildView,
+  aCleanupView,
+  aJobView,
+  anObservation,
+  aPodView,
+  FINALIZER,
+} from '../../support/build-views.ts';
+import { BUILD_DEFAULTS, SAMPLE } from '../../support/build-samples.ts';
+
+const NOW = '2026-11-21T12:00:00Z';
+const NOW_MS = Date.parse(NOW);
+const START = '2026-11-21T11:00:00Z';
+const ON_NODE_1 = [{ node: 'node-1', binary: 'helloworld' }];
+const BUILDING = { phase: 'Building', observedGeneration: 1, startTime: START } as const;
+const INVALID = checkSpec({ ...SAMPLE, gitUrl: 'ext::sh' }, BUILD_DEFAULTS);
+
+const decide = (fields: Partial<Observation>): BuildDecision => decideBuild(anObservation(fields), NOW_MS);
+const watched = (fields: Partial<Observation>) => decide({ children: 'watched', ...fields });
+
+/** What is decided once the status says what it is to say. */
+function settled(build: BuildView, fields: Partial<Observation>): BuildDecision {
+  const first = decide({ build, ...fields });
+  if (first.do !== 'updateStatus') return first;
+  const merged = Object.entries({ ...build.status, ...first.status }).filter(([, value]) => value !== null);
+  return decide({ build: { ...build, status: Object.fromEntries(merged) }, ...fields });
+}
+
+const reasonsIn = (decision: BuildDecision) =>
+  decision.do === 'updateStatus'
+    ? decision.status.conditions?.map(({ type, status, reason }) => `${type} ${status}: ${reason}`)
+    : undefined;
+
+const old = aJobView({ hash: 'old', uid: 'job-0' });
+const succeeded = aJobView({ state: 'succeeded', endedAt: NOW });
+const failed = aJobView({ state: 'failed', failureMessage: 'too often', endedAt: NOW });
+const succeededPod = aPodView({ phase: 'succeeded', endedAt: NOW });
+const built = aBuildView({ phase: 'Succeeded', observedGeneration: 1, artifacts: ON_NODE_1 });
+
+/** History keeps it, and the Temporal UI shows it beside each step. */
+describe('the reason of a decision', () => {
+  it.each<[because: string, decision: () => BuildDecision]>([
+    ['the resource is gone', () => decide({ build: 'gone' })],
+    [
+      'the binary must be removed with the resource',
+      () => decide({ build: aBuildView({}, { finalizers: [] }) }),
+    ],
+    ['no Job builds this spec', () => decide({})],
+    ['the Jobs have changed', () => decide({ children: 'outdated' })],
+    ['Job build-helloworld is not there', () => watched({})],
+    ['the spec has changed, or its Job is being deleted', () => decide({ jobs: [old] })],
+    ['the spec is no longer valid', () => decide({ build: aBuildView({}, { spec: INVALID }), jobs: [old] })],
+    ['the spec is invalid', () => decide({ build: aBuildView({}, { spec: INVALID }) })],
+    ['helloworld is built', () => decide({ build: built })],
+    ['the Job is running', () => decide({ jobs: [aJobView()] })],
+    ['waiting for Job shop/build-helloworld to end', () => settled(aBuildView(), { jobs: [aJobView()] })],
+    ['the Job has succeeded', () => decide({ jobs: [succeeded] })],
+    ['Job build-helloworld has succeeded', () => watched({ jobs: [succeeded] })],
+    ['the Job has failed', () => decide({ jobs: [failed] })],
+    ['Job build-helloworld has failed', () => watched({ jobs: [failed] })],
+    ['the last Job is gone', () => decide({ build: aBuildView(BUILDING) })],
+    [
+      'a Pod has succeeded whose Job is gone',
+      () => watched({ build: aBuildView(BUILDING), pods: [succeededPod] }),
+    ],
+    [
+      'Job build-helloworld may have been deleted',
+      () => watched({ build: aBuildView({ ...BUILDING, startTime: NOW }), jobs: [aJobView()] }),
+    ],
+    [
+      'a Pod of it has run',
+      () => decide({ build: aBuildView(BUILDING), jobs: [succeeded], pods: [succeededPod, aPodView()] }),
+    ],
+    [
+      'waiting for the Pods of an earlier Job to end',
+      () => settled(aBuildView(BUILDING), { jobs: [succeeded], pods: [succeededPod, aPodView()] }),
+    ],
+    [
+      'waiting for Pods without their Job to end',
+      () => settled(aBuildView(), { pods: [aPodView({ hash: 'old' })] }),
+    ],
+    [
+      'waiting for Job shop/build-helloworld and its Pods to be deleted',
+      () => settled(aBuildView(), { jobs: [{ ...old, deleting: true }] }),
+    ],
+  ])('is: %s', (because, decision) => {
+    expect(reasonOf(decision())).toBe(because);
+  });
+});
+
+describe('a report', () => {
+  it('of an invalid spec is Failed, with an Event that says what is wrong', () => {
+    const build = aBuildView({ artifacts: ON_NODE_1 }, { spec: INVALID });
+    const first = decide({ build });
+    const message = INVALID.ok ? '' : INVALID.problems.join('; ');
+    expect(first).toMatchObject({
+      status: { phase: 'Failed', message, artifacts: ON_NODE_1 },
+      event: { type: 'Warning', reason: 'InvalidSpec', action: 'Validate', note: message },
+    });
+    expect(reasonsIn(first)).toEqual(['Ready False: InvalidSpec', 'Stalled True: InvalidSpec']);
+    expect(settled(build, {})).toEqual({ do: 'stalled', because: message });
+  });
+
+  it('of several problems names each', () => {
+    const build = aBuildView({}, { spec: { ok: false, problems: ['one', 'two'] } });
+    expect(decide({ build })).toMatchObject({ status: { message: 'one; two' } });
+  });
+
+  it('of a success is Ready, from the start of its Job to its end', () => {
+    const first = decide({ jobs: [succeeded], pods: [succeededPod] });
+    expect(first).toMatchObject({
+      status: { phase: 'Succeeded', message: '', startTime: START, completionTime: NOW },
+      event: {
+        type: 'Normal',
+        reason: 'BuildSucceeded',
+        action: 'Build',
+        note: 'Job build-helloworld built helloworld: helloworld on node-1',
+        occasion: 'job-1',
+      },
+    });
+    expect(reasonsIn(first)).toEqual(['Ready True: Built', 'Stalled False: InProgress']);
+  });
+
+  it('of a success keeps the start that it has, where no Job is left to say it', () => {
+    const build = aBuildView(BUILDING);
+    const first = decide({ build, pods: [succeededPod] });
+    expect(first).toMatchObject({ status: { phase: 'Succeeded' } });
+    expect(first.do === 'updateStatus' && 'startTime' in first.status).toBe(false);
+  });
+
+  it.each([
+    ['a success', succeeded],
+    ['a failure', failed],
+  ])('of %s whose end is not known is dated now', (_, job) => {
+    expect(decide({ jobs: [{ ...job, endedAt: '' }] })).toMatchObject({ status: { completionTime: NOW } });
+    const endedAt = '2026-11-21T11:30:00Z';
+    expect(decide({ jobs: [{ ...job, endedAt }] })).toMatchObject({ status: { completionTime: endedAt } });
+  });
+
+  it('of a failure is Stalled, and then says how to go on', () => {
+    const first = decide({ jobs: [failed] });
+    const note = 'Job build-helloworld failed: too often';
+    expect(first).toMatchObject({
+      status: { phase: 'Failed', message: note, startTime: START, completionTime: NOW },
+      event: { type: 'Warning', reason: 'BuildFailed', action: 'Build', note, occasion: 'job-1' },
+    });
+    expect(reasonsIn(first)).toEqual(['Ready False: BuildFailed', 'Stalled True: BuildFailed']);
+    expect(settled(aBuildView(), { jobs: [failed] })).toEqual({
+      do: 'stalled',
+      because: 'Job build-helloworld failed: too often; change the spec, or delete Job build-helloworld',
+    });
+  });
+
+  it('of a running Job has its start, and no end', () => {
+    const first = decide({ build: aBuildView({ completionTime: NOW }), jobs: [aJobView()] });
+    expect(first).toMatchObject({
+      status: { phase: 'Building', startTime: START, completionTime: null, message: '' },
+    });
+    expect(reasonsIn(first)).toEqual(['Ready False: Building', 'Stalled False: InProgress']);
+  });
+
+  it('of where Pods have run keeps what is known of the Job', () => {
+    const build = aBuildView({ ...BUILDING, message: 'the image x cannot be pulled' });
+    const first = decide({ build, jobs: [succeeded], pods: [succeededPod, aPodView()] });
+    expect(first).toMatchObject({
+      status: {
+        phase: 'Building',
+        startTime: START,
+        message: 'the image x cannot be pulled',
+        artifacts: ON_NODE_1,
+      },
+    });
+    expect(reasonsIn(first)).toEqual(['Ready False: Building', 'Stalled False: InProgress']);
+  });
+
+  it('of a Job that is gone has neither start nor end', () => {
+    const first = decide({ build: aBuildView({ ...BUILDING, message: 'odd' }), pods: [] });
+    expect(first).toMatchObject({
+      status: { phase: 'Pending', startTime: null, completionTime: null, artifacts: [], message: '' },
+    });
+    expect(reasonsIn(first)).toEqual(['Ready False: Pending', 'Stalled False: InProgress']);
+  });
+
+  it.each<[what: string, status: Partial<BuildStatus>, pods: Observation['pods']]>([
+    ['an end', { phase: 'Failed', completionTime: NOW }, []],
+    ['a start', { phase: 'Pending', startTime: NOW }, []],
+    ['not where a Pod ran', { phase: 'Pending' }, [aPodView({ phase: 'failed' })]],
+  ])('of a Job that is gone comes before the next where the status has %s', (_, status, pods) => {
+    expect(decide({ build: aBuildView(status), pods })).toMatchObject({ because: 'the last Job is gone' });
+  });
+
+  it('says the Job, the binary and the run that it is of', () => {
+    expect(decide({ jobs: [aJobView()] })).toMatchObject({
+      resourceVersion: '7',
+      status: {
+        observedGeneration: 1,
+        workflowId: 'git-build/shop/sample/uid-1',
+        jobName: 'build-helloworld',
+        binaryName: 'helloworld',
+      },
+    });
+    const invalid = decide({ build: aBuildView({}, { spec: INVALID }) });
+    expect(invalid.do === 'updateStatus' && 'jobName' in invalid.status).toBe(false);
+  });
+
+  it('has the time of its conditions in whole seconds', () => {
+    const first = decideBuild(anObservation({ jobs: [aJobView()] }), NOW_MS + 123);
+    expect(first).toMatchObject({ status: { conditions: [{ lastTransitionTime: NOW }, {}] } });
+  });
+
+  it('is not made again, whatever the order of its fields', () => {
+    const first = decide({ jobs: [aJobView()] });
+    if (first.do !== 'updateStatus') throw new Error(first.do);
+    const backwards = (value: object) => Object.fromEntries(Object.entries(value).reverse());
+    const { conditions = [], ...status } = first.status;
+    const stored: Record<string, unknown> = {
+      ...backwards(status),
+      conditions: conditions?.map(backwards),
+    };
+    const kept = Object.fromEntries(Object.entries(stored).filter(([, value]) => value !== null));
+    expect(decide({ build: aBuildView(kept), jobs: [aJobView()] }).do).toBe('wait');
+  });
+});
+
+describe('a Job that goes', () => {
+  const replacing = { ...old, name: 'build-old' };
+
+  it('is deleted with its Pods, and the Event says why', () => {
+    expect(settled(aBuildView(), { jobs: [replacing] })).toEqual({
+      do: 'deleteJob',
+      job: replacing,
+      propagation: 'Foreground',
+      because: 'the spec has changed, or its Job is being deleted',
+      event: {
+        type: 'Normal',
+        reason: 'JobReplaced',
+        action: 'Replace',
+        note: 'deleted Job build-old because the spec has changed',
+        occasion: 'job-0',
+      },
+    });
+  });
+
+  it('is in the status by its name, once', () => {
+    const jobs = [replacing, { ...replacing, uid: 'job-9' }, { ...old, name: 'build-older' }];
+    const first = decide({ jobs });
+    expect(first).toMatchObject({
+      status: {
+        phase: 'Pending',
+        message: 'Job build-old, build-older is being deleted',
+        startTime: null,
+        completionTime: null,
+      },
+    });
+    expect(reasonsIn(first)).toEqual(['Ready False: Pending', 'Stalled False: InProgress']);
+  });
+
+  it('is not waited for as long as another has to be deleted', () => {
+    const jobs = [
+      { ...replacing, deleting: true },
+      { ...old, uid: 'job-9' },
+    ];
+    expect(settled(aBuildView(), { jobs })).toMatchObject({ do: 'deleteJob', job: { uid: 'job-9' } });
+  });
+
+  it('leaves Pods that the status names, with what to do about them', () => {
+    const pods = [aPodView({ hash: 'old' }), aPodView({ hash: 'old', name: 'pod-2', uid: 'pod-2' })];
+    expect(decide({ pods })).toMatchObject({
+      status: {
+        message:
+          'Pods are still running without their Job: pod-1, pod-2; delete them, or wait for their deadline',
+      },
+    });
+  });
+
+  it.each<[string, Partial<Observation>]>([
+    ['of another name', { jobs: [aJobView({ name: 'build-other' })] }],
+    ['of another spec', { jobs: [aJobView({ hash: 'old' })] }],
+    ['that is being deleted', { jobs: [aJobView({ deleting: true })] }],
+    ['that cleans up while nothing is built', { jobs: [aCleanupView({ state: 'failed' })] }],
+    ['that cleans up while the build runs', { jobs: [aJobView(), aCleanupView()] }],
+  ])('is one %s', (_, fields) => {
+    expect(decide(fields)).toMatchObject({ because: 'the spec has changed, or its Job is being deleted' });
+  });
+
+  it.each<[string, Partial<Observation>, does: string]>([
+    [
+      'has ended its cleanup',
+      { jobs: [aJobView(), aCleanupView({ state: 'failed' })] },
+      'the Job is running',
+    ],
+    ['is its own', { jobs: [aJobView()] }, 'the Job is running'],
+    [
+      'has Pods of another spec that have ended',
+      { pods: [aPodView({ hash: 'old', phase: 'failed' })] },
+      'the last Job is gone',
+    ],
+    [
+      'has a Pod that cleans up',
+      { pods: [aPodView({ hash: 'old', purpose: 'cleanup' })] },
+      'no Job builds this spec',
+    ],
+  ])('is none where the build %s', (_, fields, because) => {
+    expect(reasonOf(decide(fields))).toBe(because);
+  });
+
+  it('is of an invalid spec only where it is active, or being deleted', () => {
+    const build = aBuildView({}, { spec: INVALID });
+    const because = (fields: Partial<Observation>) => reasonOf(decide({ build, ...fields }));
+    expect(because({ jobs: [succeeded] })).toBe('the spec is invalid');
+    expect(because({ jobs: [aCleanupView()] })).toBe('the spec is invalid');
+    expect(because({ jobs: [{ ...succeeded, deleting: true }] })).toBe('the spec is no longer valid');
+    expect(because({ pods: [aPodView()] })).toBe('the spec is no longer valid');
+    expect(because({ pods: [aPodView({ phase: 'failed' })] })).toBe('the spec is invalid');
+    expect(settled(build, { jobs: [aJobView()] })).toMatchObject({
+      do: 'deleteJob',
+      event: { reason: 'JobReplaced', occasion: 'job-1' },
+    });
+  });
+});
+
+describe('a Job that cannot be created', () => {
+  const jobName = SAMPLE.jobName;
+
+  it('because its name is taken is reported, and looked up again', () => {
+    const names = { [jobName]: 'foreign' } as const;
+    const message = `Job shop/${jobName} does not belong to this resource, so it is left alone: delete it, or change spec.jobName`;
+    const first = decide({ names });
+    expect(first).toMatchObject({
+      because: 'another Job has this name',
+      status: { phase: 'Pending', message },
+      event: { type: 'Warning', reason: 'JobNameTaken', action: 'CreateJob', note: message },
+    });
+    expect(reasonsIn(first)).toEqual(['Ready False: JobNameTaken', 'Stalled True: JobNameTaken']);
+    expect(settled(aBuildView(), { names })).toEqual({
+      do: 'wait',
+      for: `the Job name ${jobName} to become free`,
+      atMostMs: 60_000,
+    });
+    const taken = first.do === 'updateStatus' ? first.status.conditions : undefined;
+    const theirs = (taken ?? []).map((each) => ({ ...each, type: 'Theirs', reason: 'Odd' }));
+    expect(decide({ build: aBuildView({ conditions: [...theirs, ...(taken ?? [])] }) })).toEqual({
+      do: 'observe',
+      because: 'another Job had the name',
+      what: 'name',
+      jobName,
+    });
+  });
+
+  it('because an earlier resource of the name has left one waits until that is gone', () => {
+    const left = aJobView({ buildUid: 'uid-0', uid: 'job-0' });
+    expect(decide({ names: { [jobName]: left } })).toEqual({
+      do: 'deleteJob',
+      job: left,
+      propagation: 'Foreground',
+      because: 'an earlier resource of the same name left it behind',
+    });
+    expect(decide({ names: { [jobName]: { ...left, deleting: true } } })).toEqual({
+      do: 'wait',
+      for: `Job ${jobName} of an earlier resource of this name to be deleted`,
+      atMostMs: 2_000,
+    });
+  });
+
+  it('is created where the name is free, or its own', () => {
+    expect(decide({ names: { [jobName]: 'free' } }).do).toBe('createJob');
+    expect(decide({ names: { [jobName]: aJobView() } }).do).toBe('createJob');
+  });
+
+  it.each(['refused', 'access-denied'] as const)('because that is %s says so, and is tried again', (why) => {
+    const refusal = { because: why, message: 'exceeded quota' };
+    const first = decide({ refusal });
+    expect(first).toMatchObject({
+      because: 'the API server refuses the Job',
+      status: { phase: 'Pending', message: 'exceeded quota' },
+    });
+    expect(reasonsIn(first)).toEqual(['Ready False: JobRefused', 'Stalled True: JobRefused']);
+    expect(settled(aBuildView(), { refusal }).do).toBe('createJob');
+  });
+
+  it('because its namespace goes waits for that', () => {
+    const refusal = { because: 'namespace-terminating', message: 'no' } as const;
+    expect(decide({ refusal })).toEqual({
+      do: 'wait',
+      for: 'namespace shop to be deleted; it accepts no new Jobs',
+      atMostMs: 60_000,
+    });
+  });
+});
+
+describe('what keeps Pods from starting', () => {
+  it('is said once for each, in an order of its own, of the Pods of that purpose', () => {
+    const troubled = (text: string, fields = {}) =>
+      aPodView({ started: false, trouble: { kind: 'image', text }, ...fields });
+    const pods = [
+      troubled('b'),
+      troubled('a'),
+      troubled('b'),
+      troubled('of a cleanup', { purpose: 'cleanup' }),
+      aPodView({ started: false }),
+    ];
+    expect(decide({ jobs: [aJobView()], pods })).toMatchObject({ status: { message: 'a; b' } });
+  });
+
+  it('that was reported in another phase is not that of this Job', () => {
+    const build = aBuildView({ phase: 'Pending', message: 'Job old is being deleted' });
+    expect(decide({ build, jobs: [aJobView()] })).toMatchObject({ status: { message: '' } });
+  });
+
+  it('is still known where only a Pod of a cleanup has started', () => {
+    const build = aBuildView({ ...BUILDING, message: 'the image x cannot be pulled' });
+    const pods = [aPodView({ purpose: 'cleanup' })];
+    expect(settled(build, { jobs: [aJobView()], pods })).toMatchObject({ do: 'wait' });
+    expect(decide({ build, jobs: [aJobView()], pods })).toMatchObject({
+      status: { message: 'the image x cannot be pulled' },
+    });
+  });
+});
+
+describe('a success by a Pod', () => {
+  it.each([
+    ['of a cleanup', { purpose: 'cleanup' }],
+    ['that has failed', { phase: 'failed' }],
+    ['of another spec', { hash: 'old' }],
+    ['created before the Job that the status is about', { createdAt: '2026-11-21T10:59:59Z' }],
+  ] as const)('is none %s', (_, fields) => {
+    const pods = [aPodView({ phase: 'succeeded', ...fields })];
+    const step = decide({ build: aBuildView(BUILDING), pods });
+    expect(step).not.toMatchObject({ status: { phase: 'Succeeded' } });
+  });
+
+  it('counts where it was created with the Job, and not where the status is of no Job', () => {
+    const pods = [aPodView({ phase: 'succeeded', createdAt: START })];
+    expect(decide({ build: aBuildView(BUILDING), pods })).toMatchObject({ status: { phase: 'Succeeded' } });
+    const { startTime, ...unstarted } = BUILDING;
+    expect(startTime).toBe(START);
+    for (const status of [
+      unstarted,
+      { ...BUILDING, phase: 'Pending' } as const,
+      { ...BUILDING, observedGeneration: 0 },
+    ])
+      expect(decide({ build: aBuildView(status), pods })).not.toMatchObject({
+        status: { phase: 'Succeeded' },
+      });
+  });
+});
+
+describe('what is known after a write', () => {
+  const before = anObservation({
+    children: 'watched',
+    refusal: { because: 'refused', message: 'no' },
+    attempts: 2,
+  });
+
+  it('of the build itself is live only where it was new: without finalizer, status, Jobs and Pods', () => {
+    const fresh = anObservation({ children: 'watched', build: aBuildView({}, { finalizers: [] }) });
+    const childrenOf = (observation: Observation, build = aBuildView()) =>
+      afterWrite(observation, build).children;
+    expect(childrenOf(fresh)).toBe('live');
+    expect(childrenOf(fresh, aBuildView({}, { finalizers: [] }))).toBe('watched');
+    expect(childrenOf({ ...fresh, build: 'gone' })).toBe('watched');
+    expect(childrenOf({ ...fresh, jobs: [aJobView()] })).toBe('watched');
+    expect(childrenOf({ ...fresh, pods: [aPodView()] })).toBe('watched');
+    expect(childrenOf(before)).toBe('watched');
+  });
+
+  it('that created a Job holds the Job, and no refusal', () => {
+    const job = aJobView();
+    expect(afterCreate({ ...before, jobs: [old], names: {} }, job)).toEqual({
+      ...before,
+      jobs: [old, job],
+      names: undefined,
+      refusal: undefined,
+      attempts: undefined,
+    });
+  });
+
+  it('that deleted a Job of its own is that Jobs and Pods have to be read again', () => {
+    const jobs = [aJobView(), old];
+    expect(afterDelete({ ...before, jobs }, old, undefined)).toEqual({
+      ...before,
+      jobs,
+      children: 'outdated',
+    });
+  });
+
+  it.each([
+    ['a cleanup that failed', aCleanupView({ state: 'failed', attempt: 4 }), 4],
+    ['a cleanup that has succeeded', aCleanupView({ state: 'succeeded', attempt: 4 }), 2],
+    ['a build that failed', aJobView({ state: 'failed', attempt: 4 }), 2],
+  ])('that deleted %s keeps how often it was tried', (_, job, attempts) => {
+    expect(afterDelete({ ...before, jobs: [job] }, job, undefined).attempts).toBe(attempts);
+  });
+
+  it('that deleted the Job of another frees its name, or says that it is going', () => {
+    const names = { other: 'foreign' } as const;
+    expect(afterDelete({ ...before, names }, old, undefined).names).toEqual({ ...names, [old.name]: 'free' });
+    const going = { ...old, deleting: true };
+    expect(afterDelete(before, old, going).names).toEqual({ [old.name]: going });
+  });
+
+  it('that found who has a name says who, and reads again where it is its own', () => {
+    const found = (holder: Parameters<typeof withHolder>[2], build: Observation['build'] = aBuildView()) =>
+      withHolder({ ...before, build }, 'x', holder);
+    expect(found('foreign')).toEqual({ ...before, names: { x: 'foreign' } });
+    expect(found('free').children).toBe('watched');
+    expect(found(aJobView({ buildUid: 'uid-0' })).children).toBe('watched');
+    expect(found(aJobView(), 'gone').children).toBe('watched');
+    expect(found(aJobView())).toEqual({ ...before, names: { x: aJobView() }, children: 'outdated' });
+  });
+});
+
+describe('what the watcher knows of a build', () => {
+  it('is its Jobs and Pods, and none of another of its name', () => {
+    const build = aBuildView();
+    const others = [aJobView({ buildUid: 'uid-0' }), aPodView({ buildUid: 'uid-0' })];
+    expect(watchedObservation(build, [aJobView(), aPodView(), ...others])).toEqual({
+      build,
+      children: 'watched',
+      jobs: [aJobView()],
+      pods: [aPodView()],
+    });
+  });
+});
+
+describe('where binaries are', () => {
+  const at = (node: string, binary = 'b') => ({ node, binary });
+
+  it('is each once, in an order of its own', () => {
+    expect(united([at('2'), at('1', 'z')], [at('1'), at('3'), at('1'), at('2')])).toEqual([
+      at('1'),
+      at('1', 'z'),
+      at('2'),
+      at('3'),
+    ]);
+    const some = [at('2'), at('1')];
+    expect(united(some, [at('1')])).toBe(some);
+    expect(without([at('1'), at('1', 'z'), at('2')], [at('1'), at('2', 'z')])).toEqual([
+      at('1', 'z'),
+      at('2'),
+    ]);
+  });
+
+  it('is said by binary', () => {
+    expect(listed([at('1'), at('2'), at('1', 'c')])).toBe('b on 1, 2; c on 1');
+  });
+
+  it.each([
+    ['has started', {}, true],
+    ['has failed', { phase: 'failed' }, true],
+    ['may start', { started: false }, true],
+    ['cannot start', { started: false, trouble: { kind: 'image', text: 'no' } }, false],
+    ['has ended without a start', { started: false, phase: 'failed' }, false],
+    ['has no node', { node: '' }, false],
+    ['has no binary', { binary: '' }, false],
+    ['cleans up', { purpose: 'cleanup' }, false],
+  ] as const)('is where a Pod ran, or may run: it %s', (_, fields, isThere) => {
+    expect(recorded(aBuildView(), [aPodView(fields)])).toEqual(isThere ? ON_NODE_1 : []);
+  });
+
+  it('is reported of a generation', () => {
+    expect(isReported(built, 'Succeeded')).toBe(true);
+    expect(isReported(built, 'Failed')).toBe(false);
+    expect(isReported({ ...built, generation: 2 }, 'Succeeded')).toBe(false);
+  });
+});
+
+describe('the finalizer', () => {
+  it('is added behind those of others', () => {
+    expect(decide({ build: aBuildView({}, { finalizers: ['a/b'] }) })).toEqual({
+      do: 'addFinalizer',
+      because: 'the binary must be removed with the resource',
+      resourceVersion: '7',
+      finalizers: ['a/b', FINALIZER],
+    });
+  });
+});

@@ -1,0 +1,179 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Condition } from '../../src/controllers/condition.ts';
+import { decidePodSet, type Observation } from '../../src/controllers/pod-set/decide.ts';
+import { reasonOf } from '../../src/contract/decision.ts';
+import { aPodOf, aPodSet, NOW_MS, type OwnedPodBuilder, type PodSetBuilder } from '../support/pod-sets.ts';
+
+const set = aPodSet();
+const pod = (name: string) => aPodOf(set, name);
+const failed = (name: string, secondsAgo: number) => pod(name).failed().createdAgo(secondsAgo);
+
+function decide(podSet: PodSetBuilder, pods: readonly OwnedPodBuilder[], rest: Partial<Observation> = {}) {
+  const views = pods.map(({ view }) => view);
+  return decidePodSet({ podSet: podSet.view, pods: views, lookedFor: [], ...rest }, NOW_MS);
+}
+
+/** With a status that is up to date. */
+function settled(podSet: PodSetBuilder, pods: readonly OwnedPodBuilder[]): PodSetBuilder {
+  const step = decide(podSet, pods);
+  return step.do === 'updateStatus' ? podSet.withStatus(step.status) : podSet;
+}
+
+const naming = (...podNames: string[]) => set.withStatus({ podNames });
+const lost = (name: string) => pod(name).relabelled();
+const orphan = (name: string) => pod(name).orphaned();
+const six = [1, 2, 3, 4, 5, 6].map((age) => failed(`f-${age}`, age * 100));
+
+/** History keeps it, and the Temporal UI shows it beside each step. */
+describe('the reason of a decision', () => {
+  it.each<[because: string, podSet: PodSetBuilder, pods: readonly OwnedPodBuilder[]]>([
+    ['there are 0 Pods, and spec.replicas is 1', set, []],
+    ['there is 1 Pod, and spec.replicas is 2', set.wanting(2), [pod('a')]],
+    ['there is 1 Pod, and spec.replicas is 0', set.wanting(0), [pod('a')]],
+    ['1 Pod lost the labels of the PodSet', set, [lost('a')]],
+    ['2 Pods lost the labels of the PodSet', set, [lost('a'), lost('b')]],
+    ['1 Pod with the labels of the PodSet has no controller', set, [orphan('a')]],
+    ['2 Pods with the labels of the PodSet have no controller', set, [orphan('a'), orphan('b')]],
+    ["the status names 1 Pod that does not have the PodSet's labels", naming('a'), []],
+    ["the status names 2 Pods that do not have the PodSet's labels", naming('a', 'b'), []],
+    ['only the 5 newest failed Pods are kept', set.wanting(0), six],
+    ['its Pods and its status are up to date', settled(set, [pod('a')]), [pod('a')]],
+    ['2 Pods are available, but the status names 1', naming('a').wanting(2), [pod('a'), pod('b')]],
+  ])('is that %s', (because, podSet, pods) => {
+    expect(reasonOf(decide(podSet, pods))).toBe(because);
+  });
+
+  it('is that the PodSet is gone', () => {
+    expect(decidePodSet({ podSet: 'gone', pods: [], lookedFor: [] }, NOW_MS)).toEqual({
+      do: 'converged',
+      because: 'the PodSet is gone, or its namespace is being deleted',
+    });
+  });
+
+  it('is that the status is incomplete', () => {
+    const { selector, ...status } = settled(set, [pod('a')]).view.status;
+    expect(selector).toBeDefined();
+    expect(reasonOf(decide(set.withStatus(status), [pod('a')]))).toBe('the status is incomplete');
+  });
+});
+
+describe('the conditions', () => {
+  const conditionsOf = (podSet: PodSetBuilder, pods: readonly OwnedPodBuilder[], refusal?: string) => {
+    const step = decide(podSet, pods, refusal === undefined ? {} : { refusal });
+    if (step.do !== 'updateStatus') throw new Error(step.do);
+    return step.status.conditions.map(({ type, status, reason, message }) => [type, status, reason, message]);
+  };
+  const many = (count: number) => Array.from({ length: count }, (_, i) => pod(`p-${i}`));
+  const NOT_STALLED = ['Stalled', 'False', 'NotStalled', ''];
+
+  it.each<[reason: string, status: string, message: string, podSet: PodSetBuilder, OwnedPodBuilder[]]>([
+    ['PodsReady', 'True', 'all desired Pods exist and are Ready', set, [pod('a')]],
+    [
+      'PodsNotReady',
+      'False',
+      'all desired Pods exist, but some are not Ready',
+      set.wanting(2),
+      [pod('a'), pod('b').notReady()],
+    ],
+    ['PodsMissing', 'False', 'some Pods have not been created yet', set.wanting(999), many(100)],
+    ['PodsSurplus', 'False', 'there are more Pods than spec.replicas', set.wanting(1), many(100)],
+    [
+      'PodsFailed',
+      'False',
+      'Pods failed; they are replaced after a pause that grows each time',
+      set,
+      [failed('a', 1), failed('b', 1)],
+    ],
+  ])('say %s, and what that means', (reason, status, message, podSet, pods) => {
+    expect(conditionsOf(podSet, pods)).toEqual([['Ready', status, reason, message], NOT_STALLED]);
+  });
+
+  it('say that the server refuses to create Pods, in its words', () => {
+    const refusal = 'POST pods: 403 exceeded quota';
+    expect(conditionsOf(set.wanting(2), [pod('a')], refusal)).toEqual([
+      ['Ready', 'False', 'CreateFailed', 'Pods are missing: the API server refuses to create them'],
+      ['Stalled', 'True', 'CreateFailed', refusal],
+    ]);
+  });
+
+  it('keep the words of a refusal of the same kind, and of Stalled alone', () => {
+    const [first, again] = ['"web-x": used 1', '"web-yy": used 22'];
+    const stalled = conditionsOf(set.wanting(2), [], first);
+    expect(stalled[1]?.[3]).toBe(first);
+    const written = decide(set.wanting(2), [], { refusal: first });
+    if (written.do !== 'updateStatus') throw new Error(written.do);
+    const known = set.wanting(2).withStatus(written.status);
+    expect(conditionsOf(known, [pod('a')], again)[1]?.[3]).toBe(first);
+    expect(conditionsOf(known, [pod('a')], 'another')[1]?.[3]).toBe('another');
+    const theirs = { ...written.status.conditions[1], type: 'Theirs' };
+    const other = set.wanting(2).withStatus({ conditions: [theirs as Condition] });
+    expect(conditionsOf(other, [], again)[1]?.[3]).toBe(again);
+  });
+});
+
+describe('the reason to write the status', () => {
+  it('is the first condition that has changed', () => {
+    const known = settled(set, [pod('a')]);
+    const { conditions } = known.view.status;
+    const because = (change: Partial<Condition>) =>
+      reasonOf(
+        decide(known.withStatus({ conditions: conditions.map((each) => ({ ...each, ...change })) }), [
+          pod('a'),
+        ]),
+      );
+    expect(because({ message: 'odd' })).toBe('Ready is True: PodsReady');
+    expect(because({ reason: 'Odd' })).toBe('Ready is True: PodsReady');
+    expect(because({ observedGeneration: 0 })).toBe('Ready is True: PodsReady');
+    const [ready, stalled] = conditions;
+    if (ready === undefined || stalled === undefined) throw new Error('there are two conditions');
+    const changed = known.withStatus({ conditions: [ready, { ...stalled, message: 'odd' }] });
+    expect(reasonOf(decide(changed, [pod('a')]))).toBe('Stalled is False: NotStalled');
+  });
+
+  it('is that the spec changed, where nothing else has', () => {
+    expect(reasonOf(decide(settled(set, [pod('a')]).ofGeneration(2), [pod('a')]))).toBe('the spec changed');
+  });
+});
+
+describe('the Event of a pause after failed Pods', () => {
+  it('is of the newest of them, and says how to look into it', () => {
+    const pods = [failed('old', 5), failed('new', 4)];
+    expect(decide(settled(set, pods), pods)).toMatchObject({
+      do: 'wait',
+      event: {
+        type: 'Warning',
+        reason: 'FailedPods',
+        action: 'Create',
+        note: 'Pods failed; they are replaced after a pause that grows each time. To see why they failed: kubectl describe pods --selector app=web --namespace default',
+        occasion: 'uid-of-new',
+      },
+    });
+  });
+
+  it('is of the first by name where several are as new, in whatever order they are listed', () => {
+    const pods = [failed('b', 4), failed('a', 4)];
+    for (const listed of [pods, [...pods].reverse()])
+      expect(decide(settled(set, pods), listed)).toMatchObject({ event: { occasion: 'uid-of-a' } });
+  });
+});
+
+describe('failed Pods', () => {
+  it('count for the pause where they were created within half an hour', () => {
+    expect(decide(set, [failed('a', 1800), failed('b', 1)])).toMatchObject({ do: 'createPods' });
+    const pods = [failed('a', 1799), failed('b', 1)];
+    expect(decide(settled(set, pods), pods)).toMatchObject({ do: 'wait', atMostMs: 9_000 });
+  });
+
+  it('are kept by their name where they are as new, in whatever order they are listed', () => {
+    const pods = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => failed(name, 4));
+    for (const listed of [pods, [...pods].reverse()])
+      expect(decide(set.wanting(0), listed)).toMatchObject({ do: 'deletePods', pods: [{ name: 'f' }] });
+  });
+});
+
+describe('a refusal to create Pods', () => {
+  it('is no reason to write the status before Pods are deleted', () => {
+    const refusal = 'POST pods: 403 exceeded quota';
+    expect(decide(set.wanting(0), [pod('a')], { refusal })).toMatchObject({ do: 'deletePods' });
+  });
+});

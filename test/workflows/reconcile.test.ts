@@ -1,0 +1,319 @@
+import { describe, expect, it } from '@jest/globals';
+import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
+import { coresdk } from '@temporalio/proto';
+import {
+  converged,
+  stalled,
+  waitFor,
+  type Deed,
+  type Next,
+  type Observe,
+  type Refusal,
+  type Step,
+  type StepResult,
+} from '../../src/contract/decision.ts';
+import { FAILURE } from '../../src/contract/failures.ts';
+import type { RunInput } from '../../src/contract/run.ts';
+import { CHANGE, WorkflowInProcess } from '../support/workflow-in-process.ts';
+
+const { TRY_CANCEL } = coresdk.workflow_commands.ActivityCancellationType;
+
+const REF = { controller: 'pod-label', namespace: 'shop', name: 'web', uid: 'uid-1' };
+const STEPS = {
+  addPod: { summary: 'create a Pod' },
+  addMany: { summary: 'create Pods', timeoutMs: 60_000, retry: { maximumAttempts: 3 } },
+};
+const OBSERVE: Observe = { do: 'observe', because: 'nothing is known' };
+const ADD: Step = { do: 'addPod', because: 'a Pod is missing' };
+const MANY: Step = { do: 'addMany', because: 'many are missing', writes: 11 };
+const POD: Deed = { did: 'created', what: 'Pod', count: 1 };
+const STATUS: Deed = { did: 'updated', what: 'the status' };
+const REFUSAL: Refusal = { because: 'refused', message: 'the quota is used up' };
+const GRACE = 'timer of 500 ms: the resource changed: grace period for the attempt in progress';
+
+const start = (first: Next, more: Partial<RunInput> = {}) =>
+  WorkflowInProcess.start(STEPS, { ref: REF, reason: 'a test', first, ...more });
+const result = (next: Next, ...did: readonly Deed[]): StepResult => ({ did, next });
+const DONE = converged('up to date');
+const failure = (type: string, ...details: unknown[]) =>
+  ApplicationFailure.create({ type, message: 'no', nonRetryable: true, details });
+const UNAVAILABLE = failure(FAILURE.unavailable);
+
+describe('a run', () => {
+  it('calls the step that it was started with, and each that a result names, until it is converged', async () => {
+    const [run, story] = await start(ADD);
+    expect(story).toEqual(['addPod locally']);
+    expect(await run.ends(result(OBSERVE, POD))).toEqual(['observe locally']);
+    expect(await run.ends(result(DONE, STATUS))).toEqual(['result: created Pod, updated the status']);
+  });
+
+  it('that did nothing tells what was found', async () => {
+    const [run] = await start(OBSERVE);
+    expect(await run.ends(result(DONE))).toEqual(['result: up to date']);
+  });
+
+  it('that has nothing to do completes at once', async () => {
+    expect((await start(DONE))[1]).toEqual(['result: up to date']);
+  });
+
+  it('adds what it does to what the run before it did', async () => {
+    const [run] = await start(ADD, { did: [POD, STATUS] });
+    expect(await run.ends(result(DONE, POD))).toEqual(['result: created 2 Pods, updated the status']);
+  });
+
+  it('tells each step how many changes it has seen, and how many results it has got', async () => {
+    const [run] = await start(ADD);
+    expect(run.called?.input).toEqual({ ref: REF, changes: 0, results: 0 });
+    await run.ends(result(ADD));
+    expect(run.called?.input).toEqual({ ref: REF, changes: 0, results: 1 });
+    await run.ends(result(ADD), CHANGE, CHANGE);
+    expect(run.called?.input).toEqual({ ref: REF, changes: 2, results: 2 });
+  });
+
+  it('fails where there is a bug, so that Temporal shows it', async () => {
+    const [run] = await start(OBSERVE);
+    const nothing: unknown = undefined;
+    await expect(run.ends(nothing as StepResult)).rejects.toThrow(TypeError);
+  });
+});
+
+describe('a brief step', () => {
+  it('is tried once, within the workflow task', async () => {
+    const [run] = await start(ADD);
+    expect(run.called).toMatchObject({
+      isLocal: true,
+      summary: 'create a Pod: a Pod is missing',
+      scheduleToCloseMs: 1_000,
+      retry: { attempts: 1 },
+    });
+  });
+
+  it.each(['wrapped', 'bare'] as const)(
+    'that fails is tried durably (the failure comes %s)',
+    async (kind) => {
+      const [run] = await start(ADD);
+      expect(await run.fails(UNAVAILABLE, kind)).toEqual(['addPod']);
+      expect(run.called).toEqual({
+        name: 'addPod',
+        isLocal: false,
+        seq: 2,
+        input: { ref: REF, changes: 0, results: 0 },
+        summary: 'create a Pod: a Pod is missing',
+        startToCloseMs: 15_000,
+        scheduleToCloseMs: undefined,
+        retry: { initialMs: 500, coefficient: 2, mostMs: 30_000, attempts: 0 },
+        cancellation: TRY_CANCEL,
+      });
+    },
+  );
+
+  it('has no more than ten writes', async () => {
+    expect((await start({ ...ADD, writes: 10 }))[1]).toEqual(['addPod locally']);
+    expect((await start({ ...ADD, writes: 11 }))[1]).toEqual(['addPod']);
+  });
+
+  it('is durable after four in a row, and local again after that', async () => {
+    const [run, story] = await start(ADD);
+    const called = [...story];
+    for (let i = 0; i < 6; i += 1) called.push(...(await run.ends(result(ADD, POD))));
+    const LOCAL = 'addPod locally';
+    expect(called).toEqual([LOCAL, LOCAL, LOCAL, LOCAL, 'addPod', LOCAL, LOCAL]);
+  });
+
+  it('is one of four in a row again after a wait', async () => {
+    const [run] = await start(ADD);
+    for (let i = 0; i < 3; i += 1) await run.ends(result(ADD, POD));
+    await run.ends(result(waitFor('a Job', 1_000)));
+    expect(await run.timeIsUp()).toEqual(['observe locally']);
+  });
+
+  it('that only observes says so', async () => {
+    const [run] = await start(OBSERVE);
+    expect(run.called?.summary).toBe('read the live state: nothing is known');
+  });
+});
+
+describe('a durable step', () => {
+  it('has the time and the retries that it asks for', async () => {
+    const [run, story] = await start(MANY);
+    expect(story).toEqual(['addMany']);
+    expect(run.called).toMatchObject({ startToCloseMs: 60_000, retry: { attempts: 3 } });
+  });
+
+  it('whose result comes with a change leads to another look, and is not dropped', async () => {
+    const [run] = await start(MANY);
+    expect(await run.changes()).toEqual([GRACE]);
+    expect(await run.ends(result(MANY, POD))).toEqual(['no timer', 'observe locally']);
+    expect(run.called).toMatchObject({ input: { changes: 1, results: 1 }, summary: LOOK_AGAIN });
+    expect(await run.ends(result(DONE))).toEqual(['result: created Pod']);
+  });
+
+  it('that hangs is dropped a moment after a change', async () => {
+    const [run] = await start(MANY);
+    await run.changes();
+    expect(await run.timeIsUp()).toEqual(['cancel addMany']);
+    expect(await run.isCancelled()).toEqual(['observe locally']);
+    expect(run.called).toMatchObject({ input: { changes: 1, results: 0 }, summary: LOOK_AGAIN });
+  });
+
+  it('that fails for good stalls the run until its resource changes', async () => {
+    const [run] = await start(MANY);
+    expect(await run.fails(failure('Odd'))).toEqual(['RunState: Stalled']);
+    expect(run.details).toBe('**Stalled**: no\n\nWaiting for a change of the resource.');
+    expect(await run.changes()).toEqual(['RunState: null', 'observe locally']);
+  });
+
+  it('that Temporal gives up without a cause stalls the run, too', async () => {
+    const [run] = await start(MANY);
+    expect(await run.givesUp()).toEqual(['RunState: Stalled']);
+    expect(run.details).toContain('**Stalled**: Activity task failed');
+  });
+
+  it('that somebody has cancelled ends the run', async () => {
+    const [run] = await start(MANY);
+    expect(await run.fails(new CancelledFailure('by hand'))).toEqual(['failure: Activity task failed']);
+  });
+
+  const LOOK_AGAIN = 'read the live state: the resource changed';
+});
+
+describe('a change', () => {
+  it('that comes before the run is done calls for another look', async () => {
+    const [run] = await start(ADD);
+    expect(await run.ends(result(DONE, POD), CHANGE)).toEqual(['observe locally']);
+    expect(await run.ends(result(DONE))).toEqual(['result: created Pod']);
+  });
+
+  it('that came before the first step is seen by that', async () => {
+    const first = { ref: REF, reason: 'a test', first: ADD };
+    const [run, story] = await WorkflowInProcess.start(STEPS, first, CHANGE);
+    expect(story).toEqual(['addPod locally']);
+    expect(run.called?.input.changes).toBe(1);
+    expect(await run.ends(result(DONE))).toEqual(['result: up to date']);
+  });
+
+  it('that comes before a run without a step completes is looked at', async () => {
+    const first = { ref: REF, reason: 'a test', first: DONE };
+    expect((await WorkflowInProcess.start(STEPS, first, CHANGE))[1]).toEqual(['observe locally']);
+  });
+});
+
+describe('a wait', () => {
+  it('ends with its time', async () => {
+    const [run] = await start(ADD);
+    const JOB = waitFor('the Job to end', 3_600_000);
+    expect(await run.ends(result(JOB, POD))).toEqual([
+      'timer of 3600000 ms: recheck: waiting for the Job to end',
+    ]);
+    expect(run.details).toBe('**Waiting** for the Job to end.\n\nDone so far: created Pod.');
+    expect(await run.timeIsUp()).toEqual(['observe locally']);
+    expect(run.called?.summary).toBe('read the live state: waited for the Job to end');
+  });
+
+  it('ends with a change', async () => {
+    const [run] = await start(ADD);
+    await run.ends(result(waitFor('the Job to end', 3_600_000)));
+    expect(await run.changes()).toEqual(['no timer', 'observe locally']);
+    expect(run.called?.summary).toBe('read the live state: the resource changed');
+  });
+
+  it('with which a run starts does not begin where a change has come before', async () => {
+    const first = { ref: REF, reason: 'a test', first: waitFor('the Job to end', 1_000) };
+    expect((await WorkflowInProcess.start(STEPS, first, CHANGE))[1]).toEqual(['observe locally']);
+  });
+});
+
+describe('a stalled run', () => {
+  it('says so until its resource changes, and waits without a timer', async () => {
+    const [run] = await start(ADD);
+    expect(await run.ends(result(stalled('the name is too long')))).toEqual(['RunState: Stalled']);
+    expect(run.details).toBe('**Stalled**: the name is too long\n\nWaiting for a change of the resource.');
+    expect(await run.changes()).toEqual(['RunState: null', 'observe locally']);
+    expect(run.called?.summary).toBe('read the live state: the resource changed');
+  });
+});
+
+describe('a Retry-After', () => {
+  const asked = (ms: number, ...did: Deed[]) => failure(FAILURE.retryAfter, ms, did);
+  const timer = (ms: number) => `timer of ${ms} ms: Retry-After of the API server`;
+
+  it.each(['wrapped', 'bare'] as const)('is waited for, and then comes a look (%s)', async (kind) => {
+    const [run] = await start(ADD);
+    expect(await run.fails(asked(7_000, POD), kind)).toEqual([timer(7_000)]);
+    expect(run.details).toBe(
+      '**Waiting** 7 s because the API server asked for it: no\n\nDone so far: created Pod.',
+    );
+    expect(await run.timeIsUp()).toEqual(['observe locally']);
+    expect(run.called?.summary).toBe('read the live state: the Retry-After of the API server has passed');
+    expect(await run.ends(result(DONE, POD))).toEqual(['result: created 2 Pods']);
+  });
+
+  it('is shortened by no change', async () => {
+    const [run] = await start(ADD);
+    await run.fails(asked(7_000));
+    expect(await run.changes()).toEqual([]);
+    expect(await run.timeIsUp()).toEqual(['observe locally']);
+    expect(run.called?.input.changes).toBe(1);
+  });
+
+  it('of a durable step is the same', async () => {
+    const [run] = await start(MANY);
+    expect(await run.fails(asked(7_000))).toEqual([timer(7_000)]);
+  });
+
+  it.each([
+    ['less than a second', asked(0)],
+    ['nothing', failure(FAILURE.retryAfter)],
+  ])('of %s is a second', async (_, asking) => {
+    const [run] = await start(ADD);
+    expect(await run.fails(asking)).toEqual([timer(1_000)]);
+    await run.timeIsUp();
+    expect(await run.ends(result(DONE))).toEqual(['result: up to date']);
+  });
+});
+
+describe('a refusal', () => {
+  const REPORT: Step = { do: 'report', because: 'refused' };
+  const refused = (next: Next, ...did: readonly Deed[]) => ({ ...result(next, ...did), refusal: REFUSAL });
+
+  it('is told to all steps until the one that was refused has done something', async () => {
+    const [run] = await start(ADD);
+    await run.ends(refused(REPORT));
+    expect(run.called?.input).toMatchObject({ refusal: REFUSAL });
+    await run.ends(result(ADD, STATUS));
+    expect(run.called?.input).toMatchObject({ refusal: REFUSAL });
+    await run.ends(result(ADD));
+    expect(run.called?.input).toMatchObject({ refusal: REFUSAL });
+    await run.ends(result(ADD, POD));
+    expect(run.called?.input).not.toHaveProperty('refusal');
+  });
+
+  it('is forgotten once the resource has changed', async () => {
+    const [run] = await start(ADD);
+    await run.ends(refused(REPORT), CHANGE);
+    expect(run.called?.input).not.toHaveProperty('refusal');
+  });
+});
+
+describe('what the Temporal UI shows of a run', () => {
+  it('is the step that is under way', async () => {
+    const [run] = await start(ADD);
+    expect(run.details).toBe('**addPod**: a Pod is missing');
+    await run.ends(result(MANY, POD));
+    expect(run.details).toBe('**addMany**: many are missing\n\nDone so far: created Pod.');
+  });
+});
+
+describe('a run with a long history', () => {
+  it('continues as new, observes first, and keeps what it did', async () => {
+    const [run] = await start(ADD);
+    run.suggestToContinueAsNew();
+    expect(await run.ends(result(ADD, POD))).toEqual(['continue as new']);
+    expect(run.continuesAs).toEqual({
+      ref: REF,
+      reason: 'a test',
+      first: { do: 'observe', because: 'the run continued as new with an empty history' },
+      did: [POD],
+    });
+  });
+});
