@@ -2,7 +2,8 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { bugHunt } from './bug-hunt.ts';
+import { build } from '../../bench/operator.ts';
+import { hunt } from './bug-hunt.ts';
 import { draw } from './draw.ts';
 import { needsOwnServers, printed, type Schedule } from './events.ts';
 import { openGround, type OpenGround } from './ground.ts';
@@ -22,11 +23,13 @@ export interface CampaignOptions {
   readonly program?: string;
   readonly print?: boolean;
   readonly shrink: boolean;
+  readonly build: boolean;
   readonly schedule?: string;
   readonly bugs?: true | string;
 }
 
-export const PROGRAM = join(import.meta.dirname, '../../src/main.ts');
+/** As it is delivered: what it is made of at start takes seconds each time, and it is started often. */
+export const PROGRAM = join(import.meta.dirname, '../../dist/src/main.js');
 const CONVERGED_WITHIN_MS = 60_000;
 
 /** @returns the exit code: 0 where everything held, and every bug was caught */
@@ -36,7 +39,8 @@ export async function campaign(options: CampaignOptions): Promise<number> {
     for (const schedule of schedules) say(`seed ${schedule.seed}\n${printed(schedule)}\n`);
     return 0;
   }
-  if (options.bugs !== undefined) return bugHunt(options);
+  if (options.build) await build();
+  if (options.bugs !== undefined) return huntBugs(options, options.bugs);
   const areOwn = schedules.some(needsOwnServers);
   const ground = await openGround(areOwn, say);
   try {
@@ -44,6 +48,12 @@ export async function campaign(options: CampaignOptions): Promise<number> {
   } finally {
     await ground.close();
   }
+}
+
+async function huntBugs(options: CampaignOptions, bugs: true | string): Promise<number> {
+  const names = bugs === true ? [] : bugs.split(',');
+  const missed = await hunt({ trial: trialOptions(options, false), atOnce: options.atOnce, names, say });
+  return missed.length === 0 ? 0 : 1;
 }
 
 async function schedulesFor(options: CampaignOptions): Promise<readonly Schedule[]> {
@@ -97,7 +107,11 @@ function needsAll({ servers }: OpenGround): boolean {
 }
 
 export function trialOptions(
-  { controllers, quietSeconds, program = PROGRAM }: CampaignOptions,
+  {
+    controllers,
+    quietSeconds,
+    program = PROGRAM,
+  }: Pick<CampaignOptions, 'controllers' | 'quietSeconds' | 'program'>,
   isAlone: boolean,
 ): TrialOptions {
   const limits = { convergedWithinMs: CONVERGED_WITHIN_MS, quietMs: quietSeconds * 1000 };
@@ -118,6 +132,7 @@ async function tell(schedule: Schedule, verdict: Verdict): Promise<void> {
   await writeFile(file('json'), JSON.stringify(schedule, null, 2));
   await writeFile(file('log'), verdict.logs.join('\n'));
   await writeFile(file('writes'), writes.join('\n'));
+  await writeFile(file('versions'), verdict.versions.join('\n'));
   say(
     `seed ${seed}: VIOLATED\n${violations.map((each) => `  ${each}`).join('\n')}\n${printed(schedule)}\n  see ${file('*')}`,
   );

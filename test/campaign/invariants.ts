@@ -22,6 +22,8 @@ export interface Evidence {
   readonly versions: readonly Version[];
   /** UIDs of what the operator must not write. */
   readonly foreign: ReadonlySet<string>;
+  /** UIDs of Jobs that people have deleted. */
+  readonly deletedJobs: ReadonlySet<string>;
   /** Whether the database was restored: then what was made may have been made twice. */
   readonly isRestored: boolean;
 }
@@ -205,9 +207,15 @@ function goneTooSoon(writes: readonly Journalled[], versions: readonly Version[]
     const build = objectIn(answer);
     if (about.resource !== 'xxxes' || !Array.isArray(finalizersLeft) || build === undefined) return [];
     if (finalizersLeft.includes(BUILD_FINALIZER)) return [];
-    const running = activeJobsOf(build.metadata.uid, Number(build.metadata.resourceVersion), versions);
+    const running = activeJobsOf(build.metadata.uid, versionOfEnd(build, versions), versions);
     return running.map((job) => `I8: ${nameOf(request, place)} let it go while Job ${job} runs`);
   });
+}
+
+/** Where its last finalizer goes the object goes, too, and what is answered has the version before. */
+function versionOfEnd({ metadata }: KubernetesObject, versions: readonly Version[]): number {
+  const end = versions.find(({ object, isDeleted }) => isDeleted && object.metadata.uid === metadata.uid);
+  return Number((end?.object ?? { metadata }).metadata.resourceVersion);
 }
 
 function activeJobsOf(buildUid: string, before: number, versions: readonly Version[]): readonly string[] {
@@ -237,8 +245,8 @@ function isEnd({ type, status }: { readonly type?: unknown; readonly status?: un
  * it. A build that is gone has left nothing, and one that has succeeded nothing but its own, unless it is to skip the
  * cleanup.
  */
-function leftBinaries({ versions }: Evidence): string[] {
-  const disks = disksAfter(versions);
+function leftBinaries({ versions, deletedJobs }: Evidence): string[] {
+  const disks = disksAfter(versions, deletedJobs);
   const builds = new Map<string, Version>();
   for (const version of versions)
     if (version.resource === 'xxxes') builds.set(version.object.metadata.uid, version);
@@ -257,8 +265,11 @@ function leftBinaries({ versions }: Evidence): string[] {
   });
 }
 
-/** `<uid of the build> <node> <binary>` of every file. */
-function disksAfter(versions: readonly Version[]): ReadonlySet<string> {
+/**
+ * `<uid of the build> <node> <binary>` of every file. Where a build ran whose Job people have deleted, with its Pods,
+ * nobody may know: docs/controllers/git-build.md, "Limits".
+ */
+function disksAfter(versions: readonly Version[], deletedJobs: ReadonlySet<string>): ReadonlySet<string> {
   const files = new Set<string>();
   const ended = new Set<string>();
   for (const { resource, object } of versions) {
@@ -268,6 +279,7 @@ function disksAfter(versions: readonly Version[]): ReadonlySet<string> {
       continue;
     ended.add(uid);
     if (labels[PURPOSE_LABEL] === 'build') {
+      if (deletedJobs.has(controllerOf(object.metadata)?.uid ?? '')) continue;
       const node = valueAt(object, 'spec', 'nodeName');
       files.add(`${build} ${String(node)} ${annotations[BINARY_NAME_ANNOTATION] ?? ''}`);
     } else {

@@ -26,6 +26,7 @@ function program(): Command {
     .option('--minutes <minutes>', 'begin no schedule after so many minutes', count)
     .option('--program <file>', 'the main module of the operator to try, where it is not this project’s')
     .option('--print', 'only print the schedules')
+    .option('--no-build', 'take the operator as it was built last')
     .option('--no-shrink', 'leave the schedule of a seed that fails as long as it is')
     .addOption(
       new Option('--schedule <file>', 'run a schedule that was written as JSON, and none that is drawn'),

@@ -22,6 +22,7 @@ export interface OperatorOptions {
 
 /** Namespaces are read at every resync where only some are watched. */
 const RESYNC = '8s';
+const RESTARTED_AFTER_MS = 1_000;
 const CLOCK = pathToFileURL(join(import.meta.dirname, 'clock.ts')).href;
 
 const running = new Set<OperatorProcess>();
@@ -38,6 +39,8 @@ export class Operators {
   #second: OperatorProcess | undefined;
   /** What is asked for is done one after the other. */
   #last: Promise<void> = Promise.resolve();
+  /** Those that end because somebody wants it. */
+  readonly #ending = new Set<OperatorProcess>();
   #isOver = false;
 
   constructor(options: OperatorOptions) {
@@ -54,7 +57,7 @@ export class Operators {
   /** Ends it, and starts it again after a while. */
   restart(signal: 'SIGTERM' | 'SIGKILL', afterMs: number): void {
     this.#next(async () => {
-      await this.#first?.end(signal);
+      await this.#end(this.#first, signal);
       await sleep(afterMs);
       if (!this.#isOver) this.#first = await this.#spawn(false);
     });
@@ -62,7 +65,10 @@ export class Operators {
 
   /** At once, and not only once what was asked before is done. */
   killNow(): void {
-    if (this.#first !== undefined) kill(this.#first.pid, 'SIGKILL');
+    if (this.#first !== undefined) {
+      this.#ending.add(this.#first);
+      kill(this.#first.pid, 'SIGKILL');
+    }
     this.restart('SIGKILL', 0);
   }
 
@@ -82,7 +88,7 @@ export class Operators {
 
   endSecond(): void {
     this.#next(async () => {
-      await this.#second?.end('SIGTERM');
+      await this.#end(this.#second, 'SIGTERM');
       this.#second = undefined;
     });
   }
@@ -105,7 +111,21 @@ export class Operators {
   async stop(): Promise<void> {
     this.#isOver = true;
     await this.#last.catch(() => undefined);
-    await Promise.all([this.#first?.end('SIGTERM'), this.#second?.end('SIGTERM')]);
+    await Promise.all([this.#end(this.#first, 'SIGTERM'), this.#end(this.#second, 'SIGTERM')]);
+  }
+
+  async #end(operator: OperatorProcess | undefined, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+    if (operator === undefined) return;
+    this.#ending.add(operator);
+    await operator.end(signal);
+  }
+
+  /** One that ends by itself is started again, as Kubernetes would. */
+  #ended(operator: OperatorProcess): void {
+    running.delete(operator);
+    if (operator === this.#first && !this.#ending.has(operator) && !this.#isOver) {
+      this.restart('SIGKILL', RESTARTED_AFTER_MS);
+    }
   }
 
   #next(act: () => Promise<void>): void {
@@ -126,10 +146,19 @@ export class Operators {
       },
       healthPort: await freePort(),
     };
-    const operator = spawnOperator(launch, (line) => this.logs.push(line));
+    let begin: () => void = () => undefined;
+    const hasStarted = new Promise<void>((resolve) => (begin = resolve));
+    const operator = spawnOperator(launch, (line) => {
+      this.logs.push(line);
+      if (line.includes('"msg":"started"')) begin();
+    });
     running.add(operator);
-    operator.ended.addEventListener('abort', () => running.delete(operator));
-    if (isToBeReady) await untilReady(launch, operator.ended);
+    operator.ended.addEventListener('abort', () => {
+      this.#ended(operator);
+      begin();
+    });
+    // While something is wrong it may start, and not be ready.
+    await (isToBeReady ? untilReady(launch, operator.ended) : hasStarted);
     return operator;
   }
 

@@ -128,6 +128,7 @@ export class Side {
   /** What is wrong with something else must not keep it from being labelled. */
   async #probe({ pod }: Change & { readonly change: 'probe' }): Promise<void> {
     const at = { type: PODS, namespace: this.place.home, name: pod };
+    await this.#operators.settled();
     const deadline = performance.now() + PROBED_WITHIN_MS;
     for (;;) {
       const found = await this.#ground.cluster.get(at).catch(() => undefined);

@@ -29,6 +29,8 @@ export interface Verdict {
   /** For whoever has to find out why. */
   readonly logs: readonly string[];
   readonly writes: readonly string[];
+  /** Every version of every object, as JSON. */
+  readonly versions: readonly string[];
 }
 
 /** Ends of undisturbed runs, by what was changed: they are the same each time. */
@@ -55,13 +57,15 @@ export async function tryOut(
     const isDone = await Promise.race([people.then(() => true), pause(options.limits.convergedWithinMs)]);
     if (isDone !== true) side.violations.push('I1: what people began cannot end: the operator holds it up');
     const end = await comesTo(side, reference, healedMs, options.limits);
+    const versions = side.versions().map((version) => JSON.stringify(version));
     const judged = await judge(ground, side, schedule);
     const closed = end.violations.length === 0 ? await closes(ground, side) : [];
     return {
       violations: [...side.violations, ...side.people.failures, ...end.violations, ...judged, ...closed],
       convergedMs: end.convergedMs,
       logs: side.logs,
-      writes: writesOf(side.journal).map(({ method, path, status }) => `${method} ${path} ${status ?? ''}`),
+      writes: writesOf(side.journal).map((write) => JSON.stringify(write)),
+      versions,
     };
   } finally {
     await side.close();
@@ -150,12 +154,12 @@ async function judge(
   schedule: Schedule,
 ): Promise<readonly string[]> {
   const { place, journal, people } = side;
-  const { foreign } = people;
+  const { foreign, deletedJobs } = people;
   const versions = side.versions();
   const isRestored = schedule.events.some(({ what }) => isFault(what) && what.fault === 'etcd is restored');
   const changes = schedule.events.flatMap(({ what }): Change[] => (isFault(what) ? [] : [what]));
   return unique([
-    ...violationsIn({ place, journal, versions, foreign, isRestored }),
+    ...violationsIn({ place, journal, versions, foreign, deletedJobs, isRestored }),
     ...(isRestored ? [] : tooMany(countsIn(journal, place.team), mostCounts(changes))),
     ...(await leaksIn({ cluster, temporal, place, versions, logs: side.logs })),
   ]);
