@@ -68,9 +68,13 @@ export async function hunt({ trial, atOnce, names, say }: HuntOptions): Promise<
     const references: References = new Map();
     const hunter = async () => {
       for (let bug = left.shift(); bug !== undefined; bug = left.shift()) {
-        const caught = await catchBug(bug, ground, { ...trial, isAlone: servers }, references);
-        if (caught === undefined) missed.push(bug);
-        say(caught === undefined ? `${bug.name}: MISSED; ${bug.title}` : `${bug.name}: caught by ${caught}`);
+        const end = await catchBug(bug, ground, { ...trial, isAlone: servers }, references).catch(failure);
+        if (end.caught === undefined) missed.push(bug);
+        say(
+          end.caught === undefined
+            ? `${bug.name}: MISSED; ${end.why}`
+            : `${bug.name}: caught by ${end.caught}`,
+        );
       }
     };
     try {
@@ -83,13 +87,20 @@ export async function hunt({ trial, atOnce, names, say }: HuntOptions): Promise<
   return missed;
 }
 
-/** @returns the seed, and the first thing that did not hold */
+/** How the hunt of one bug ended: `caught` is the seed, and the first thing that did not hold. */
+type End = { readonly caught: string } | { readonly caught: undefined; readonly why: string };
+
+/** One bug that cannot be tried must not end the hunt of the others. */
+function failure(error: unknown): End {
+  return { caught: undefined, why: `it could not be tried: ${String(error)}` };
+}
+
 async function catchBug(
   bug: Bug,
   ground: OpenGround,
   trial: TrialOptions,
   references: References,
-): Promise<string | undefined> {
+): Promise<End> {
   const copy = await ProjectCopy.make();
   try {
     const program = await builtWith(bug, copy);
@@ -98,9 +109,9 @@ async function catchBug(
       const schedule = draw(seed, { controllers, servers });
       const { violations } = await tryOut(ground, schedule, { ...trial, controllers, program }, references);
       const [first] = violations;
-      if (first !== undefined) return `seed ${seed}: ${first}`;
+      if (first !== undefined) return { caught: `seed ${seed}: ${first}` };
     }
-    return undefined;
+    return { caught: undefined, why: bug.title };
   } finally {
     await copy.remove();
   }

@@ -80,7 +80,7 @@ async function runAll(
 ): Promise<number> {
   const references: References = new Map();
   const trial = trialOptions(options, needsAll(ground));
-  const run = (schedule: Schedule) => tryOut(ground, schedule, trial, references);
+  const run = (schedule: Schedule) => tryOut(ground, schedule, trial, references).catch(untried);
   const deadline = performance.now() + (options.minutes ?? Infinity) * 60_000;
   const left = [...schedules];
   const failed: Schedule[] = [];
@@ -116,6 +116,18 @@ export function trialOptions(
 ): TrialOptions {
   const limits = { convergedWithinMs: CONVERGED_WITHIN_MS, quietMs: quietSeconds * 1000 };
   return { program, referenceProgram: PROGRAM, controllers, isAlone, limits };
+}
+
+/** That a schedule could not be run is no less to be looked into, and others go on. */
+function untried(error: unknown): Verdict {
+  const why = error instanceof Error ? error.message : String(error);
+  return {
+    violations: [`the schedule could not be run: ${why}`],
+    convergedMs: undefined,
+    logs: [],
+    writes: [],
+    versions: [],
+  };
 }
 
 async function tell(schedule: Schedule, verdict: Verdict): Promise<void> {

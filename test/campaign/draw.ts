@@ -420,8 +420,19 @@ class Drawing {
     for (const [build, { spec, isThere }] of this.#builds) {
       if (isThere && spec.buildCommand === 'exit 1') this.#edit(build, { buildCommand: 'go build' });
     }
+    if (this.#has('pod-label') && this.#random.chance(0.4)) this.#endStalledRun();
+  }
+
+  /** By hand, when nothing else happens any more that would have somebody look. */
+  #endStalledRun(): void {
+    if (this.#pods.has(LONG_NAME)) this.#add({ change: 'annotate pod', pod: LONG_NAME, annotation: 'true' });
+    else this.#add({ change: 'create pod', pod: LONG_NAME, annotation: 'true' });
+    this.#add({ fault: 'terminate runs' }, 12_000);
   }
 }
+
+/** A probe ends what it is made for. */
+const PROBED_MS = 90_000;
 
 /** A Pod whose name is too long for a label: a permanent error. */
 const LONG_NAME = 'long-'.padEnd(70, 'x');
@@ -503,7 +514,7 @@ const TACTICS: Readonly<Record<Controller, readonly ((pen: Pen) => void)[]>> = {
         fault: 'answers for a while',
         status: 404,
         requests: { kind: 'any', resource: 'podsets' },
-        lastsMs: 28_000,
+        lastsMs: has('pod-label') ? PROBED_MS : 8_000,
       });
       if (has('pod-label')) add({ change: 'probe', pod: name('probe') }, 300);
     },
@@ -593,7 +604,7 @@ const TACTICS: Readonly<Record<Controller, readonly ((pen: Pen) => void)[]>> = {
         fault: 'answers for a while',
         status: 403,
         requests: { kind: 'any', namespace: 'team' },
-        lastsMs: 28_000,
+        lastsMs: has('pod-label') ? PROBED_MS : 8_000,
       });
       add({ fault: 'stop', signal: 'SIGKILL', lastsMs: 0 });
       if (has('pod-label')) add({ change: 'probe', pod: name('probe') }, 300);

@@ -32,8 +32,9 @@ const QUOTAS: ResourceType = { group: '', version: 'v1', plural: 'resourcequotas
 const RBAC = 'rbac.authorization.k8s.io';
 const OTHER_OWNER = 'another-controller';
 const TRY_AGAIN_MS = 150;
-/** How long failed Pods stay before somebody deletes them: the set has seen them, and waits. */
-const LOOKED_INTO_MS = 3_000;
+const BOUND_WITHIN_MS = 40_000;
+/** How long failed Pods stay before somebody deletes them: the set has seen all of them by then, and waits for minutes. */
+const LOOKED_INTO_MS = 14_000;
 
 /**
  * What people do during a schedule, straight at the API server. Who finds it away tries again. Changes of one object are
@@ -160,9 +161,7 @@ export class People {
       case 'forbid Pods':
         return this.#forbidPods(change.forbidden);
       case 'select team':
-        return this.#patch(this.#team(), {
-          metadata: { labels: { [TEAM_LABEL]: change.selected ? null : 'no' } },
-        });
+        return this.#selectTeam(change.selected);
       case 'delete binding':
         return this.#delete(this.#binding());
       case 'edit binding':
@@ -321,6 +320,19 @@ export class People {
         }
       }
     }
+  }
+
+  /** Nobody takes away what is not there yet: whether it came first would be a matter of time. */
+  async #selectTeam(isSelected: boolean): Promise<void> {
+    const deadline = performance.now() + BOUND_WITHIN_MS;
+    while (!isSelected && performance.now() < deadline && !(await this.#isBoundByOperator()))
+      await this.#pause();
+    await this.#patch(this.#team(), { metadata: { labels: { [TEAM_LABEL]: isSelected ? null : 'no' } } });
+  }
+
+  async #isBoundByOperator(): Promise<boolean> {
+    const binding = await this.#insist(() => this.#cluster.get(this.#binding()));
+    return binding?.metadata.labels?.['app.kubernetes.io/managed-by'] === 'durable-operator';
   }
 
   async #createTeam(): Promise<void> {
