@@ -11,7 +11,6 @@ const NOTHING: Evidence = {
   journal: [],
   versions: [],
   foreign: new Set(),
-  deletedJobs: new Set(),
   isRestored: false,
 };
 
@@ -173,9 +172,40 @@ describe('I8', () => {
     expect(violationsIn({ ...NOTHING, versions: cleaned })).toEqual([]);
   });
 
-  it('does not ask where a build ran whose Job people have deleted', () => {
-    const versions = [ended('p', 'build', 'deleted'), goneBuild];
-    expect(violationsIn({ ...NOTHING, versions, deletedJobs: new Set(['deleted']) })).toEqual([]);
+  describe('of a build whose Job others have deleted before it was gone', () => {
+    const going = version(
+      'jobs',
+      object({ uid: 'j', labels: labels('build'), deletionTimestamp: '2026-01-01T00:00:00Z' }),
+    );
+
+    it('does not ask for what nobody has recorded', () => {
+      const versions = [ended('p', 'build'), going, goneBuild];
+      expect(violationsIn({ ...NOTHING, versions })).toEqual([]);
+    });
+
+    it('asks for what the status has named', () => {
+      const named = version('xxxes', build({}, { status: { artifacts: [{ node: 'n1', binary: 'app' }] } }));
+      const versions = [ended('p', 'build'), named, going, goneBuild];
+      expect(violationsIn({ ...NOTHING, versions })).toEqual([
+        'I8: build app is gone, and app is still on n1',
+      ]);
+    });
+
+    it('asks for it where the operator has deleted the Job', () => {
+      const body = { preconditions: { uid: 'j', resourceVersion: '1' } };
+      const journal = [request({ method: 'DELETE', resource: 'jobs', body })];
+      const versions = [ended('p', 'build'), going, goneBuild];
+      expect(violationsIn({ ...NOTHING, journal, versions })).toEqual([
+        'I8: build app is gone, and app is still on n1',
+      ]);
+    });
+
+    it('asks for it where the build was gone before', () => {
+      const versions = [ended('p', 'build'), goneBuild, going];
+      expect(violationsIn({ ...NOTHING, versions })).toEqual([
+        'I8: build app is gone, and app is still on n1',
+      ]);
+    });
   });
 
   it('wants nothing of the build to run when the finalizer goes', () => {

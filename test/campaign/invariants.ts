@@ -22,8 +22,6 @@ export interface Evidence {
   readonly versions: readonly Version[];
   /** UIDs of what the operator must not write. */
   readonly foreign: ReadonlySet<string>;
-  /** UIDs of Jobs that people have deleted. */
-  readonly deletedJobs: ReadonlySet<string>;
   /** Whether the database was restored: then what was made may have been made twice. */
   readonly isRestored: boolean;
 }
@@ -245,8 +243,8 @@ function isEnd({ type, status }: { readonly type?: unknown; readonly status?: un
  * it. A build that is gone has left nothing, and one that has succeeded nothing but its own, unless it is to skip the
  * cleanup.
  */
-function leftBinaries({ versions, deletedJobs }: Evidence): string[] {
-  const disks = disksAfter(versions, deletedJobs);
+function leftBinaries({ versions, journal }: Evidence): string[] {
+  const disks = disksAfter(versions, journal);
   const builds = new Map<string, Version>();
   for (const version of versions)
     if (version.resource === 'xxxes') builds.set(version.object.metadata.uid, version);
@@ -266,28 +264,63 @@ function leftBinaries({ versions, deletedJobs }: Evidence): string[] {
 }
 
 /**
- * `<uid of the build> <node> <binary>` of every file. Where a build ran whose Job people have deleted, with its Pods,
- * nobody may know: docs/controllers/git-build.md, "Limits".
+ * `<uid of the build> <node> <binary>` of every file. Where a build ran whose Job somebody else has deleted, with its
+ * Pods, before the operator came to see it, nobody can know: docs/controllers/git-build.md, "Limits".
  */
-function disksAfter(versions: readonly Version[], deletedJobs: ReadonlySet<string>): ReadonlySet<string> {
+function disksAfter(versions: readonly Version[], journal: readonly Journalled[]): ReadonlySet<string> {
   const files = new Set<string>();
   const ended = new Set<string>();
+  const taken = jobsTakenAway(versions, journal);
+  const recorded = recordedFiles(versions);
   for (const { resource, object } of versions) {
     const { uid, labels = {}, annotations = {} } = object.metadata;
     const build = labels[BUILD_UID_LABEL];
-    if (resource !== 'pods' || build === undefined || ended.has(uid) || phaseOf(object) !== 'Succeeded')
-      continue;
+    const isEnded = resource === 'pods' && build !== undefined && phaseOf(object) === 'Succeeded';
+    if (!isEnded || ended.has(uid)) continue;
     ended.add(uid);
     if (labels[PURPOSE_LABEL] === 'build') {
-      if (deletedJobs.has(controllerOf(object.metadata)?.uid ?? '')) continue;
       const node = valueAt(object, 'spec', 'nodeName');
-      files.add(`${build} ${String(node)} ${annotations[BINARY_NAME_ANNOTATION] ?? ''}`);
+      const file = `${build} ${String(node)} ${annotations[BINARY_NAME_ANNOTATION] ?? ''}`;
+      if (recorded.has(file) || !taken.has(controllerOf(object.metadata)?.uid ?? '')) files.add(file);
     } else {
       const binaries = (annotations[BINARIES_ANNOTATION] ?? '').split(',');
       for (const binary of binaries) files.delete(`${build} ${annotations[NODE_ANNOTATION] ?? ''} ${binary}`);
     }
   }
   return files;
+}
+
+/** UIDs of Jobs whose deletion others have asked for, as a foreground deletion of the build does, while it was there. */
+function jobsTakenAway(versions: readonly Version[], journal: readonly Journalled[]): ReadonlySet<string> {
+  const deletes = writesOf(journal).filter(
+    ({ method, about }) => method === 'DELETE' && about.resource === 'jobs',
+  );
+  const own = new Set(deletes.map(({ body }) => textAt(body, 'preconditions', 'uid')));
+  const goneBuilds = new Set<string>();
+  const taken = new Set<string>();
+  for (const { resource, object, isDeleted } of versions) {
+    const { uid, labels = {}, deletionTimestamp } = object.metadata;
+    if (resource === 'xxxes' && isDeleted) goneBuilds.add(uid);
+    const isGoing = isDeleted || deletionTimestamp !== undefined;
+    const build = labels[BUILD_UID_LABEL];
+    if (resource !== 'jobs' || build === undefined || !isGoing) continue;
+    if (!own.has(uid) && !goneBuilds.has(build)) taken.add(uid);
+  }
+  return taken;
+}
+
+/** What any status has named. */
+function recordedFiles(versions: readonly Version[]): ReadonlySet<string> {
+  return new Set(
+    versions.flatMap(({ resource, object }) => {
+      const artifacts = valueAt(object, 'status', 'artifacts');
+      if (resource !== 'xxxes' || !Array.isArray(artifacts)) return [];
+      return artifacts.map((artifact: unknown) => {
+        const [node, binary] = [valueAt(artifact, 'node'), valueAt(artifact, 'binary')];
+        return `${object.metadata.uid} ${String(node)} ${String(binary)}`;
+      });
+    }),
+  );
 }
 
 /** I9: the authorizer's words, from the real server. */

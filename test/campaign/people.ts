@@ -49,8 +49,6 @@ export class People {
   readonly #leaving = new AbortController();
   /** UIDs of what the operator must never write. */
   readonly foreign = new Set<string>();
-  /** UIDs of Jobs that people have deleted. */
-  readonly deletedJobs = new Set<string>();
   readonly failures: string[] = [];
 
   constructor(cluster: TestCluster, place: Place) {
@@ -148,10 +146,7 @@ export class People {
           metadata: { annotations: { [SKIP_CLEANUP_ANNOTATION]: 'true' } },
         });
       case 'delete Jobs of build':
-        return this.#eachJob(change.build, (at, uid) => {
-          this.deletedJobs.add(uid);
-          return this.#delete(at, 'Background');
-        });
+        return this.#eachJob(change.build, (at) => this.#delete(at, 'Background'));
       case 'strip Jobs of build':
         return this.#eachJob(change.build, (at) => this.#patch(at, { metadata: { ownerReferences: null } }));
       case 'create foreign job':
@@ -263,11 +258,11 @@ export class People {
     return pods.filter(({ metadata }) => controllerOf(metadata)?.kind === POD_SET_KIND.kind);
   }
 
-  async #eachJob(build: string, act: (at: At, uid: string) => Promise<void>): Promise<void> {
+  async #eachJob(build: string, act: (at: At) => Promise<void>): Promise<void> {
     const found = await this.#insist(() => this.#cluster.get(this.#build(build)));
     if (found === undefined) return;
     for (const { metadata } of await this.#list(JOBS, `${BUILD_UID_LABEL}=${found.metadata.uid}`)) {
-      await act({ type: JOBS, ...this.#at(metadata.name) }, metadata.uid);
+      await act({ type: JOBS, ...this.#at(metadata.name) });
     }
   }
 

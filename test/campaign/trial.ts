@@ -154,12 +154,12 @@ async function judge(
   schedule: Schedule,
 ): Promise<readonly string[]> {
   const { place, journal, people } = side;
-  const { foreign, deletedJobs } = people;
+  const { foreign } = people;
   const versions = side.versions();
   const isRestored = schedule.events.some(({ what }) => isFault(what) && what.fault === 'etcd is restored');
   const changes = schedule.events.flatMap(({ what }): Change[] => (isFault(what) ? [] : [what]));
   return unique([
-    ...violationsIn({ place, journal, versions, foreign, deletedJobs, isRestored }),
+    ...violationsIn({ place, journal, versions, foreign, isRestored }),
     ...(isRestored ? [] : tooMany(countsIn(journal, place.team), mostCounts(changes))),
     ...(await leaksIn({ cluster, temporal, place, versions, logs: side.logs })),
   ]);
