@@ -420,14 +420,23 @@ class Drawing {
     for (const [build, { spec, isThere }] of this.#builds) {
       if (isThere && spec.buildCommand === 'exit 1') this.#edit(build, { buildCommand: 'go build' });
     }
-    if (this.#has('pod-label') && this.#random.chance(0.4)) this.#endStalledRun();
+    if (this.#has('namespace-role-binding') && this.#random.chance(0.4)) this.#endAccess();
+    if (this.#has('pod-label') && this.#random.chance(0.3)) this.#endStalledRun();
+  }
+
+  /** For good: what is given back now stays. */
+  #endAccess(): void {
+    if (this.#team !== 'bound') this.#changeTeam();
+    if (this.#team !== 'bound') return;
+    this.#add({ change: 'select team', selected: false }, 2_000);
+    this.#add({ change: 'delete binding' }, 50);
   }
 
   /** By hand, when nothing else happens any more that would have somebody look. */
   #endStalledRun(): void {
     if (this.#pods.has(LONG_NAME)) this.#add({ change: 'annotate pod', pod: LONG_NAME, annotation: 'true' });
     else this.#add({ change: 'create pod', pod: LONG_NAME, annotation: 'true' });
-    this.#add({ fault: 'terminate runs' }, 12_000);
+    this.#add({ fault: 'terminate runs' }, 20_000);
   }
 }
 
@@ -498,14 +507,17 @@ const TACTICS: Readonly<Record<Controller, readonly ((pen: Pen) => void)[]>> = {
       scale('b');
     },
     ({ add, thereIsSet, random }) => {
-      thereIsSet('b', 4);
-      add({
-        fault: 'lost answers',
-        requests: { kind: 'write', resource: 'pods' },
-        count: random.between(1, 3),
-      });
-      add({ change: 'scale set', set: 'b', replicas: 4 });
-      add({ change: 'delete Pods of set', set: 'b', count: 2 }, 1_500);
+      thereIsSet('b', 2);
+      // What was asked for happens, late or unseen, while it is asked for again.
+      const requests = { kind: 'write', resource: 'pods' } as const;
+      const count = random.between(1, 3);
+      add(
+        random.chance(0.5)
+          ? { fault: 'lost answers', requests, count }
+          : { fault: 'slow', requests, byMs: 2_500, count },
+      );
+      thereIsSet('b', 5);
+      add({ change: 'delete Pods of set', set: 'b', count: 2 }, 2_500);
     },
     // The group is away, and others work.
     ({ add, has, name, scale }) => {
@@ -523,6 +535,15 @@ const TACTICS: Readonly<Record<Controller, readonly ((pen: Pen) => void)[]>> = {
       add({ change: 'create foreign pod', set: 'a', pod: name('foreign') });
       add({ change: 'create orphan', set: 'a', pod: name('orphan') });
       add({ change: 'relabel Pods of set', set: 'a', count: 1 }, 1_500);
+    },
+    // It dies with an attempt in hand that is not the first.
+    ({ add, thereIsSet }) => {
+      thereIsSet('b', 1);
+      const requests = { kind: 'write', resource: 'pods' } as const;
+      add({ fault: 'answers for a while', status: 503, requests, lastsMs: 2_500 }, 1_500);
+      add({ fault: 'crash', write: 1, when: 'before it is sent', requests }, 20);
+      add({ change: 'scale set', set: 'b', replicas: 0 }, 20);
+      thereIsSet('b', 3);
     },
     ({ add, scale, random }) => {
       add({

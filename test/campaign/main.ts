@@ -46,5 +46,8 @@ function seeds(text: string): number[] {
   return text.split(',').map(count);
 }
 
+// Operators end with this process, and servers by their guardian.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(130));
+
 const options = program().parse().opts<CampaignOptions>();
 process.exitCode = await campaign(options);
