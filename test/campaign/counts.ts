@@ -2,16 +2,18 @@ import { BUILD_UID_LABEL } from '../../src/controllers/git-build/resource.ts';
 import type { Journalled } from './api-proxy.ts';
 import type { Change } from './events.ts';
 import { valueAt, writesOf } from './invariants.ts';
+import type { Place } from './place.ts';
 
 /** How often something is created, or deleted, by name: `create Pods of web-a`. */
 export type Counts = ReadonlyMap<string, number>;
 
 /** What the operator has created and deleted, by the API server's answers. */
-export function countsIn(journal: readonly Journalled[], team: string): Counts {
+export function countsIn(journal: readonly Journalled[], { home, team }: Place): Counts {
   const counts = new Map<string, number>();
   for (const { method, about, body, answer } of writesOf(journal)) {
     const verb = method === 'POST' ? 'create' : 'delete';
-    if (method !== 'POST' && method !== 'DELETE') continue;
+    const isOurs = about.namespace === home || about.namespace === team;
+    if (!isOurs || (method !== 'POST' && method !== 'DELETE')) continue;
     const what = whatIn(about.resource, method === 'POST' ? body : answer);
     const where =
       about.resource === 'rolebindings' ? ` in ${about.namespace === team ? 'team' : 'home'}` : '';

@@ -239,8 +239,8 @@ function isEnd({ type, status }: { readonly type?: unknown; readonly status?: un
 }
 
 /**
- * I8, by what is on the disks of the nodes: a build's Pod that succeeded has put its binary there, a cleanup's has removed
- * it. A build that is gone has left nothing, and one that has succeeded nothing but its own, unless it is to skip the
+ * I8, by what is on the disks of the nodes: a build's Pod that ran may have put its binary there, a cleanup's that
+ * succeeded has removed it. A build that is gone has left nothing, and one that has succeeded nothing but its own, unless it is to skip the
  * cleanup.
  */
 function leftBinaries({ versions, journal }: Evidence): string[] {
@@ -275,10 +275,12 @@ function disksAfter(versions: readonly Version[], journal: readonly Journalled[]
   for (const { resource, object } of versions) {
     const { uid, labels = {}, annotations = {} } = object.metadata;
     const build = labels[BUILD_UID_LABEL];
-    const isEnded = resource === 'pods' && build !== undefined && phaseOf(object) === 'Succeeded';
-    if (!isEnded || ended.has(uid)) continue;
+    const isBuild = labels[PURPOSE_LABEL] === 'build';
+    const phases = isBuild ? ['Running', 'Succeeded'] : ['Succeeded'];
+    if (resource !== 'pods' || build === undefined || ended.has(uid)) continue;
+    if (!phases.includes(String(phaseOf(object)))) continue;
     ended.add(uid);
-    if (labels[PURPOSE_LABEL] === 'build') {
+    if (isBuild) {
       const node = valueAt(object, 'spec', 'nodeName');
       const file = `${build} ${String(node)} ${annotations[BINARY_NAME_ANNOTATION] ?? ''}`;
       if (recorded.has(file) || !taken.has(controllerOf(object.metadata)?.uid ?? '')) files.add(file);

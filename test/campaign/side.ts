@@ -35,6 +35,7 @@ export interface SideOptions {
 }
 
 const PROBED_WITHIN_MS = 25_000;
+const PEOPLE_END_WITHIN_MS = 60_000;
 
 /** One run of a schedule, in namespaces of its own, with an operator of its own behind two proxies. */
 export class Side {
@@ -47,6 +48,8 @@ export class Side {
   readonly #temporal: TemporalProxy;
   readonly #operators: Operators;
   readonly #faults: Faults;
+  /** What people do again once the database was restored. */
+  #sinceSaved: Change[] = [];
 
   private constructor(ground: Ground, place: Place, parts: Parts) {
     this.place = place;
@@ -118,9 +121,16 @@ export class Side {
   }
 
   async #begin(what: What): Promise<void> {
-    if (isFault(what)) await this.#faults.begin(what);
-    else {
+    if (isFault(what)) {
+      const isOfEtcd = what.fault === 'etcd is saved' || what.fault === 'etcd is restored';
+      // Whether a change is in the copy must not be a matter of time.
+      if (isOfEtcd) await Promise.race([this.people.done(), pause(PEOPLE_END_WITHIN_MS)]);
+      if (what.fault === 'etcd is saved') this.#sinceSaved = [];
+      await this.#faults.begin(what);
+      if (what.fault === 'etcd is restored') for (const change of this.#sinceSaved) this.people.do(change);
+    } else {
       this.people.do(what);
+      this.#sinceSaved.push(what);
       if (what.change === 'probe') await this.#probe(what);
     }
   }

@@ -49,6 +49,8 @@ export async function tryOut(
   const reference = references.get(key) ?? endOf(ground, undisturbed(schedule), options);
   references.set(key, reference);
   reference.catch(() => references.delete(key));
+  // An operator that watches the whole cluster, and faults of servers, would disturb it.
+  if (options.isAlone) await reference;
   const side = await Side.open(ground, schedule.seed, options);
   try {
     await side.play(schedule);
@@ -160,7 +162,7 @@ async function judge(
   const changes = schedule.events.flatMap(({ what }): Change[] => (isFault(what) ? [] : [what]));
   return unique([
     ...violationsIn({ place, journal, versions, foreign, isRestored }),
-    ...(isRestored ? [] : tooMany(countsIn(journal, place.team), mostCounts(changes))),
+    ...(isRestored ? [] : tooMany(countsIn(journal, place), mostCounts(changes))),
     ...(await leaksIn({ cluster, temporal, place, versions, logs: side.logs })),
   ]);
 }
