@@ -31,6 +31,9 @@ process.on('exit', () => {
   for (const { pid } of running) kill(pid, 'SIGKILL');
 });
 
+/** Whoever starts the first of all hears that it does not get ready. */
+type Role = 'first of all' | 'leader' | 'second leader';
+
 /** The processes of the operator under test: one, none, or two. */
 export class Operators {
   readonly logs: string[] = [];
@@ -42,6 +45,7 @@ export class Operators {
   #last: Promise<void> = Promise.resolve();
   /** Those that end because somebody wants it. */
   readonly #ending = new Set<OperatorProcess>();
+  #hasBegun = false;
   #isOver = false;
 
   constructor(options: OperatorOptions) {
@@ -54,7 +58,8 @@ export class Operators {
     await writeFile(this.#clock, '0');
     // One after the other: a start is the most that an operator ever asks of a machine.
     const started = lastStart.then(async () => {
-      this.#first = await this.#spawn(true);
+      this.#first = await this.#spawn('first of all');
+      this.#hasBegun = true;
     });
     lastStart = started.catch(() => undefined);
     await started;
@@ -65,7 +70,7 @@ export class Operators {
     this.#next(async () => {
       await this.#end(this.#first, signal);
       await sleep(afterMs);
-      if (!this.#isOver) this.#first = await this.#spawn(false);
+      if (!this.#isOver) this.#first = await this.#spawn('leader');
     });
   }
 
@@ -88,7 +93,7 @@ export class Operators {
 
   startSecond(): void {
     this.#next(async () => {
-      this.#second ??= await this.#spawn(false);
+      this.#second ??= await this.#spawn('second leader');
     });
   }
 
@@ -127,9 +132,10 @@ export class Operators {
   }
 
   /** One that ends by itself is started again, as Kubernetes would. */
-  #ended(operator: OperatorProcess): void {
+  #ended(operator: OperatorProcess, role: Role): void {
     running.delete(operator);
-    if (operator === this.#first && !this.#ending.has(operator) && !this.#isOver) {
+    const isMissed = role === 'leader' || (role === 'first of all' && this.#hasBegun);
+    if (isMissed && !this.#ending.has(operator) && !this.#isOver) {
       this.restart('SIGKILL', RESTARTED_AFTER_MS);
     }
   }
@@ -140,7 +146,7 @@ export class Operators {
     this.#last.catch(() => undefined);
   }
 
-  async #spawn(isToBeReady: boolean): Promise<OperatorProcess> {
+  async #spawn(role: Role): Promise<OperatorProcess> {
     const { program, temporalAddress } = this.#options;
     const launch = {
       program,
@@ -160,11 +166,11 @@ export class Operators {
     });
     running.add(operator);
     operator.ended.addEventListener('abort', () => {
-      this.#ended(operator);
+      this.#ended(operator, role);
       begin();
     });
     // While something is wrong it may start, and not be ready.
-    await (isToBeReady ? untilReady(launch, operator.ended) : hasStarted);
+    await (role === 'first of all' ? untilReady(launch, operator.ended) : hasStarted);
     return operator;
   }
 

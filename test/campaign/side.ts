@@ -124,7 +124,8 @@ export class Side {
     if (isFault(what)) {
       const isOfEtcd = what.fault === 'etcd is saved' || what.fault === 'etcd is restored';
       // Whether a change is in the copy must not be a matter of time.
-      if (isOfEtcd) await Promise.race([this.people.done(), pause(PEOPLE_END_WITHIN_MS)]);
+      if (isOfEtcd)
+        await Promise.race([this.people.done(), pause(PEOPLE_END_WITHIN_MS, undefined, { ref: false })]);
       if (what.fault === 'etcd is saved') this.#sinceSaved = [];
       await this.#faults.begin(what);
       if (what.fault === 'etcd is restored') for (const change of this.#sinceSaved) this.people.do(change);

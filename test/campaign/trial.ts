@@ -56,7 +56,10 @@ export async function tryOut(
     await side.play(schedule);
     const healedMs = Date.now();
     const people = side.people.done();
-    const isDone = await Promise.race([people.then(() => true), pause(options.limits.convergedWithinMs)]);
+    const isDone = await Promise.race([
+      people.then(() => true),
+      pause(options.limits.convergedWithinMs, undefined, { ref: false }),
+    ]);
     if (isDone !== true) side.violations.push('I1: what people began cannot end: the operator holds it up');
     const end = await comesTo(side, reference, healedMs, options.limits);
     const versions = side.versions().map((version) => JSON.stringify(version));
@@ -119,7 +122,11 @@ interface End {
 async function comesTo(side: Side, reference: Promise<State>, fromMs: number, limits: Limits): Promise<End> {
   const { convergedWithinMs, quietMs } = limits;
   let wanted: State | undefined;
-  void reference.then((state) => (wanted = state));
+  let failure: Error | undefined;
+  void reference.then(
+    (state) => (wanted = state),
+    (error: unknown) => (failure = new Error(`undisturbed: ${String(error)}`)),
+  );
   let state = await side.state();
   let changedMs = fromMs;
   for (;;) {
@@ -130,6 +137,7 @@ async function comesTo(side: Side, reference: Promise<State>, fromMs: number, li
     const quietSinceMs = Math.max(changedMs, side.lastWriteMs);
     const isLate = quietSinceMs - fromMs > convergedWithinMs;
     if (isLate) return late(side, differences(state, wanted ?? (await reference)), limits);
+    if (failure !== undefined) throw failure;
     if (wanted === undefined) continue;
     const lines = differences(state, wanted);
     const isQuiet = Date.now() - quietSinceMs >= quietMs;
