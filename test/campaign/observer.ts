@@ -1,0 +1,91 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { KubernetesObject } from '../../src/contract/object.ts';
+import { BUILDS } from '../../src/controllers/git-build/resource.ts';
+import { JOBS } from '../../src/controllers/kinds.ts';
+import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
+import { resourcePath, type ResourceType } from '../../src/kubernetes/paths.ts';
+import { PODS, ROLE_BINDINGS, type TestCluster } from '../support/cluster.ts';
+
+/** An object as it was at some time. */
+export interface Version {
+  readonly atMs: number;
+  readonly resource: string;
+  readonly isDeleted: boolean;
+  readonly object: KubernetesObject;
+}
+
+const TYPES: readonly ResourceType[] = [PODS, JOBS, POD_SETS, BUILDS, ROLE_BINDINGS];
+const OURS = 'campaign-';
+const TRY_AGAIN_MS = 200;
+
+interface ListOf {
+  readonly metadata: { readonly resourceVersion: string };
+  readonly items: readonly KubernetesObject[];
+}
+
+/**
+ * Sees every version of every object in the campaign's namespaces, by watches of its own that no fault is about. Where the
+ * API server itself was away it may have missed some.
+ */
+export class Observer {
+  readonly #cluster: TestCluster;
+  readonly #stopping = new AbortController();
+  /** By namespace. */
+  readonly #versions = new Map<string, Version[]>();
+  #running: Promise<unknown> = Promise.resolve();
+
+  constructor(cluster: TestCluster) {
+    this.#cluster = cluster;
+  }
+
+  start(): void {
+    this.#running = Promise.all(TYPES.map((type) => this.#follow(type)));
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+  }
+
+  /** In their order. */
+  versionsIn(namespace: string): readonly Version[] {
+    return this.#versions.get(namespace) ?? [];
+  }
+
+  forget(namespace: string): void {
+    this.#versions.delete(namespace);
+  }
+
+  async #follow(type: ResourceType): Promise<void> {
+    while (!this.#stopping.signal.aborted) {
+      try {
+        await this.#watch(type, await this.#list(type));
+      } catch {
+        await pause(TRY_AGAIN_MS, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
+      }
+    }
+  }
+
+  async #list(type: ResourceType): Promise<string> {
+    const list = await this.#cluster.client.request<ListOf>({ method: 'GET', path: resourcePath(type) });
+    for (const object of list.items) this.#note(type, object, false);
+    return list.metadata.resourceVersion;
+  }
+
+  async #watch(type: ResourceType, resourceVersion: string): Promise<void> {
+    const { signal } = this.#stopping;
+    const path = resourcePath(type);
+    for await (const event of this.#cluster.client.watch({ path, query: { resourceVersion }, signal })) {
+      if (event.type === 'ERROR') return;
+      if (event.type !== 'BOOKMARK') this.#note(type, event.object, event.type === 'DELETED');
+    }
+  }
+
+  #note({ plural: resource }: ResourceType, object: KubernetesObject, isDeleted: boolean): void {
+    const { namespace = '' } = object.metadata;
+    if (!namespace.startsWith(OURS)) return;
+    const versions = this.#versions.get(namespace) ?? [];
+    versions.push({ atMs: Date.now(), resource, isDeleted, object });
+    this.#versions.set(namespace, versions);
+  }
+}

@@ -1,0 +1,170 @@
+import type { Client } from '@temporalio/client';
+import type { KubernetesObject, ObjectMeta } from '../../src/contract/object.ts';
+import { BUILD_FINALIZER, BUILDS, type Build } from '../../src/controllers/git-build/resource.ts';
+import { controllerOf } from '../../src/controllers/kinds.ts';
+import { POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
+import { labelsFor } from '../../src/controllers/pod-set/pod.ts';
+import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
+import { resourcePath, type ResourceType } from '../../src/kubernetes/paths.ts';
+import { NAMESPACES, PODS, ROLE_BINDINGS, type TestCluster } from '../support/cluster.ts';
+import { bindingOf, TEAM_LABEL, type Place } from './place.ts';
+
+/** What there is, without what differs from run to run: by the name of the object, in words. */
+export type State = ReadonlyMap<string, string>;
+
+interface Objects {
+  readonly pods: readonly KubernetesObject[];
+  readonly sets: readonly PodSet[];
+  readonly builds: readonly Build[];
+}
+
+/** An open run, by what its id says. */
+export interface OpenRun {
+  readonly workflowId: string;
+  readonly controller: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** The state of a run of a schedule, with the runs that are open. */
+export async function stateOf(cluster: TestCluster, temporal: Client, place: Place): Promise<State> {
+  const objects = await readAll(cluster, place);
+  const runs = await openRuns(temporal, place);
+  return new Map([
+    ...objects.pods.flatMap(podFact),
+    ...objects.sets.map((set) => setFact(set, objects.pods)),
+    ...objects.builds.map(buildFact),
+    ['namespace team', await teamFact(cluster, place.team)],
+    ['namespace home', await teamFact(cluster, place.home)],
+    [
+      'open runs',
+      runs
+        .map((run) => nameOf(run, place))
+        .sort()
+        .join(', '),
+    ],
+  ]);
+}
+
+/** The differences between two states, one line each. */
+export function differences(state: State, wanted: State): readonly string[] {
+  const names = [...new Set([...state.keys(), ...wanted.keys()])].sort();
+  return names
+    .filter((name) => state.get(name) !== wanted.get(name))
+    .map((name) => `${name}: ${state.get(name) ?? 'absent'}; undisturbed: ${wanted.get(name) ?? 'absent'}`);
+}
+
+async function readAll(cluster: TestCluster, { home }: Place): Promise<Objects> {
+  const [pods, sets, builds] = await Promise.all([
+    listIn(cluster, PODS, home),
+    listIn<PodSet>(cluster, POD_SETS, home),
+    listIn<Build>(cluster, BUILDS, home),
+  ]);
+  return { pods, sets, builds };
+}
+
+export async function listIn<T extends KubernetesObject>(
+  cluster: TestCluster,
+  type: ResourceType,
+  namespace: string,
+): Promise<readonly T[]> {
+  const path = resourcePath(type, { namespace });
+  return (await cluster.client.request<{ items: T[] }>({ method: 'GET', path })).items;
+}
+
+/** All whose task queue is the place's own. */
+export async function openRuns(temporal: Client, { taskQueue }: Place): Promise<readonly OpenRun[]> {
+  const query = `TaskQueue = '${taskQueue}' AND ExecutionStatus = 'Running'`;
+  const runs: OpenRun[] = [];
+  for await (const { workflowId } of temporal.workflow.list({ query })) {
+    const [controller = '', , name = '', uid = ''] = workflowId.split('/');
+    runs.push({ workflowId, controller, name, uid });
+  }
+  return runs;
+}
+
+function nameOf({ controller, name }: OpenRun, { home, team }: Place): string {
+  return `${controller} ${name.replace(home, 'home').replace(team, 'team')}`;
+}
+
+/** Those that no controller has made: what the operator may write of them is the label. */
+function podFact({ metadata }: KubernetesObject): [string, string][] {
+  const { name, labels, ownerReferences = [] } = metadata;
+  if (ownerReferences.length > 0 || labels?.['app'] !== undefined) return [];
+  const label = labels?.[POD_NAME_LABEL];
+  return [
+    [`pod ${name}`, label === undefined ? 'no label' : label === name ? 'its label' : `label ${label}`],
+  ];
+}
+
+function setFact({ metadata, spec, status }: PodSet, pods: readonly KubernetesObject[]): [string, string] {
+  const ours = pods.filter((pod) => isAvailablePodOf(metadata, pod)).map((pod) => pod.metadata.name);
+  const orphans = pods.filter((pod) => isOrphan(metadata.name, pod.metadata));
+  const conditions = (status?.conditions ?? []).map(
+    ({ type, status: is, reason }) => `${type}=${is} ${reason}`,
+  );
+  const fact = {
+    replicas: spec?.replicas,
+    pods: ours.length,
+    orphans: orphans.length,
+    readyReplicas: status?.readyReplicas,
+    namesThem: (status?.podNames ?? []).toSorted().join() === ours.toSorted().join(),
+    isCurrent: status?.observedGeneration === metadata.generation,
+    conditions: conditions.sort(),
+  };
+  return [`set ${metadata.name}`, JSON.stringify(fact)];
+}
+
+function isAvailablePodOf({ uid, name }: ObjectMeta, pod: KubernetesObject): boolean {
+  const { metadata } = pod;
+  return (
+    controllerOf(metadata)?.uid === uid &&
+    hasLabelsOf(name, metadata) &&
+    metadata.deletionTimestamp === undefined &&
+    !['Failed', 'Succeeded'].includes(String(phaseOf(pod)))
+  );
+}
+
+function isOrphan(set: string, metadata: ObjectMeta): boolean {
+  return hasLabelsOf(set, metadata) && controllerOf(metadata) === undefined;
+}
+
+function hasLabelsOf(set: string, { labels = {} }: ObjectMeta): boolean {
+  return Object.entries(labelsFor(set)).every(([key, value]) => labels[key] === value);
+}
+
+export function phaseOf(pod: KubernetesObject): unknown {
+  const { status } = pod;
+  return typeof status === 'object' && status !== null && 'phase' in status ? status.phase : undefined;
+}
+
+/** How often it was built, and where, is a matter of time; what is left of earlier specs is, until it has succeeded. */
+function buildFact({ metadata, status }: Build): [string, string] {
+  const conditions = (status?.conditions ?? []).map(
+    ({ type, status: is, reason }) => `${type}=${is} ${reason}`,
+  );
+  const binaries = [...new Set((status?.artifacts ?? []).map(({ binary }) => binary))].sort();
+  const fact = {
+    isBeingDeleted: metadata.deletionTimestamp !== undefined,
+    hasFinalizer: metadata.finalizers?.includes(BUILD_FINALIZER) ?? false,
+    phase: status?.phase,
+    jobName: status?.jobName,
+    binaryName: status?.binaryName,
+    isCurrent: status?.observedGeneration === metadata.generation,
+    ...(status?.phase === 'Succeeded' && { binaries }),
+    conditions: conditions.sort(),
+  };
+  return [`build ${metadata.name}`, JSON.stringify(fact)];
+}
+
+/** Whether the binding still has our label is a matter of history where it is as it should be anyway. */
+async function teamFact(cluster: TestCluster, name: string): Promise<string> {
+  const namespace = await cluster.get({ type: NAMESPACES, name });
+  if (namespace === undefined) return 'absent';
+  if (namespace.metadata.deletionTimestamp !== undefined) return 'being deleted';
+  const selected = namespace.metadata.labels?.[TEAM_LABEL] !== 'no';
+  const binding = await cluster.get({ type: ROLE_BINDINGS, namespace: name, name: bindingOf(name) });
+  const isOurs = binding?.metadata.labels?.['app.kubernetes.io/managed-by'] === 'durable-operator';
+  const bound = binding && JSON.stringify([binding['subjects'], binding['roleRef']]).replaceAll(name, 'NAME');
+  return JSON.stringify({ selected, bound, ...(!selected && { isOurs }) });
+}

@@ -1,0 +1,119 @@
+import {
+  connect,
+  constants,
+  createServer,
+  type ClientHttp2Session,
+  type IncomingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2';
+import type { AddressInfo, Socket } from 'node:net';
+
+/** What becomes of a call, by the name of its method. */
+export type CallVerdict = 'pass' | 'answer is lost' | 'unavailable';
+
+/** Stands between one operator and Temporal, in the clear, and goes wrong as told. */
+export class TemporalProxy {
+  /** `127.0.0.1:<port>` */
+  readonly address: string;
+  /** Asked for every call: `StartWorkflowExecution`. */
+  judge: (call: string) => CallVerdict = () => 'pass';
+  isAway = false;
+  readonly #server;
+  readonly #sessions: Set<ServerHttp2Session>;
+
+  private constructor(server: ReturnType<typeof createServer>, sessions: Set<ServerHttp2Session>) {
+    this.#server = server;
+    this.#sessions = sessions;
+    const { port } = server.address() as AddressInfo;
+    this.address = `127.0.0.1:${port}`;
+  }
+
+  /** @param temporalAddress as `127.0.0.1:7233` */
+  static async start(temporalAddress: string): Promise<TemporalProxy> {
+    const server = createServer();
+    const sessions = new Set<ServerHttp2Session>();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
+    const proxy = new TemporalProxy(server, sessions);
+    server.on('connection', (socket: Socket) => {
+      socket.on('error', () => undefined);
+      if (proxy.isAway) socket.resetAndDestroy();
+    });
+    server.on('sessionError', () => undefined);
+    server.on('session', (session) => proxy.#join(session, temporalAddress));
+    return proxy;
+  }
+
+  /** Every open connection ends at once. */
+  cutOff(): void {
+    for (const session of this.#sessions) session.destroy();
+  }
+
+  async stop(): Promise<void> {
+    const stopped = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    this.cutOff();
+    await stopped;
+  }
+
+  /** Each connection has one of its own behind it: when the server ends that, this one ends, too. */
+  #join(session: ServerHttp2Session, temporalAddress: string): void {
+    const behind = connect(`http://${temporalAddress}`);
+    this.#sessions.add(session);
+    session.on('error', () => undefined);
+    behind.on('error', () => session.destroy());
+    behind.on('close', () => session.destroy());
+    session.on('close', () => {
+      this.#sessions.delete(session);
+      behind.destroy();
+    });
+    session.on('stream', (stream, headers) => this.#take(stream, headers, behind));
+  }
+
+  #take(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, behind: ClientHttp2Session): void {
+    stream.on('error', () => undefined);
+    const call = headers[':path']?.split('/').at(-1) ?? '';
+    const verdict = this.judge(call);
+    if (verdict === 'unavailable' || behind.destroyed) refuse(stream);
+    else forward({ from: stream, headers, to: behind, isAnswerLost: verdict === 'answer is lost' });
+  }
+}
+
+/** In gRPC's words: UNAVAILABLE. */
+function refuse(stream: ServerHttp2Stream): void {
+  const answer = { ':status': 200, 'content-type': 'application/grpc' };
+  stream.respond(
+    { ...answer, 'grpc-status': '14', 'grpc-message': 'the campaign says so' },
+    { endStream: true },
+  );
+}
+
+interface Forwarded {
+  readonly from: ServerHttp2Stream;
+  readonly headers: IncomingHttpHeaders;
+  readonly to: ClientHttp2Session;
+  readonly isAnswerLost: boolean;
+}
+
+function forward({ from, headers, to, isAnswerLost }: Forwarded): void {
+  const call = to.request(headers);
+  call.on('error', () => from.destroy());
+  // Who gives up a call cancels it behind, too; but what the server is to have done is let end.
+  if (!isAnswerLost) from.on('close', () => call.close(constants.NGHTTP2_CANCEL));
+  let trailers: IncomingHttpHeaders = {};
+  call.on('response', (answer, flags) => {
+    if (isAnswerLost) {
+      call.resume();
+      from.close(constants.NGHTTP2_INTERNAL_ERROR);
+      return;
+    }
+    if (from.destroyed) return;
+    const isEnd = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0;
+    from.respond(answer, { waitForTrailers: !isEnd, endStream: isEnd });
+    call.pipe(from);
+  });
+  call.on('trailers', (sent: IncomingHttpHeaders) => {
+    trailers = sent;
+  });
+  from.on('wantTrailers', () => from.sendTrailers(trailers));
+  from.pipe(call);
+}

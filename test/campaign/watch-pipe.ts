@@ -1,0 +1,74 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { StringDecoder } from 'node:string_decoder';
+
+/** Source: apimachinery, `metav1.Status`, as the watch cache of the API server sends it. */
+const GONE = {
+  type: 'ERROR',
+  object: {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Failure',
+    message: 'too old resource version',
+    reason: 'Expired',
+    code: 410,
+  },
+};
+
+/** One open watch, whose events may be kept back or repeated on their way. */
+export class WatchPipe {
+  /** The plural of what it watches. */
+  readonly resource: string;
+  isDoubled = false;
+  readonly #outgoing: ServerResponse;
+  #begun = '';
+  #isHeld = false;
+  #held: string[] = [];
+
+  constructor(resource: string, answer: IncomingMessage, outgoing: ServerResponse) {
+    this.resource = resource;
+    this.#outgoing = outgoing;
+    const decoder = new StringDecoder('utf8');
+    answer.on('data', (bytes: Buffer) => this.#take(decoder.write(bytes)));
+    answer.on('end', () => outgoing.end());
+    answer.on('error', () => outgoing.destroy());
+    // One that was cut off in the middle must not look like one that has ended.
+    answer.on('close', () => {
+      if (!answer.complete) outgoing.destroy();
+    });
+  }
+
+  /** Events are kept back from now on. */
+  hold(): void {
+    this.#isHeld = true;
+  }
+
+  /** What was kept back comes, and all that follows. */
+  release(): void {
+    this.#isHeld = false;
+    for (const line of this.#held.splice(0)) this.#send(line);
+  }
+
+  expire(): void {
+    this.#outgoing.end(`${JSON.stringify(GONE)}\n`);
+  }
+
+  break(): void {
+    this.#outgoing.destroy();
+  }
+
+  #take(text: string): void {
+    const lines = (this.#begun + text).split('\n');
+    this.#begun = lines.pop() ?? '';
+    for (const line of lines) {
+      if (this.#isHeld) this.#held.push(line);
+      else this.#send(line);
+    }
+  }
+
+  #send(line: string): void {
+    if (this.#outgoing.writableEnded || this.#outgoing.destroyed) return;
+    this.#outgoing.write(`${line}\n`);
+    if (this.isDoubled) this.#outgoing.write(`${line}\n`);
+  }
+}
