@@ -59,7 +59,7 @@ describe('the reason of a decision', () => {
 
 describe('the conditions', () => {
   const conditionsOf = (podSet: PodSetBuilder, pods: readonly OwnedPodBuilder[], refusal?: string) => {
-    const step = decide(podSet, pods, { refusal });
+    const step = decide(podSet, pods, refusal === undefined ? {} : { refusal });
     if (step.do !== 'updateStatus') throw new Error(step.do);
     return step.status.conditions.map(({ type, status, reason, message }) => [type, status, reason, message]);
   };
