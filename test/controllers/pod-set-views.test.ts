@@ -101,7 +101,6 @@ describe('what is kept of a Pod', () => {
     ['status', 1],
   ])('is nothing where its %s is %s', (field, value) => {
     expect(podView({ ...pod.object, [field]: value }, 'web')).toBeUndefined();
-    expect(podSetView({ ...aPodSet().object, [field]: value })).toBeUndefined();
   });
 });
 
@@ -184,13 +183,31 @@ describe('what is kept of a PodSet', () => {
   });
 
   it('is of its status what is well-formed', () => {
-    const condition = { type: 'Ready', status: 'True' };
+    const condition = {
+      type: 'Ready',
+      status: 'True',
+      observedGeneration: 1,
+      lastTransitionTime: '2026-01-01T00:00:00Z',
+      reason: 'PodsReady',
+      message: '',
+    };
     const broken = Object.fromEntries(
       Object.entries({
         podNames: ['a', 7],
-        conditions: [condition, null, 'x', { type: 'A' }, { status: 'B' }],
+        conditions: [condition, null, 'x', { type: 'A' }, { ...condition, type: 'B', status: 'B' }],
       }),
     );
     expect(aPodSet().withStatus(broken).view.status).toEqual({ podNames: ['a'], conditions: [condition] });
   });
+
+  it.each([null, 'x', 1])(
+    'is that it is invalid where its spec is %j, and nothing of such a status',
+    (value) => {
+      const { object } = aPodSet();
+      expect(podSetView({ ...object, spec: value }).spec).toEqual({
+        invalid: expect.stringContaining('spec.replicas is missing'),
+      });
+      expect(podSetView({ ...object, status: value }).status).toEqual({ podNames: [], conditions: [] });
+    },
+  );
 });
