@@ -82,8 +82,10 @@ describe('a namespace is told, each time, that its binding', () => {
     const namespace = await cluster.createNamespace(uniqueName(), { [LEFT_OUT]: '' });
     const { name } = namespace.metadata;
     await cluster.create(ROLE_BINDINGS, aRoleBinding(name).to('view').manifest);
+    // A binding of ours in a namespace that is left out is to be released, which this one cannot be.
+    await eventuallyTold(namespace, 'ForeignRoleBinding');
     await select(name);
-    await eventuallyTold(namespace, 'Replaced');
+    await eventuallyTold(namespace, 'ForeignRoleBinding', 'Replaced');
   });
 });
 
