@@ -222,6 +222,7 @@ describe('whoever has the token of the operator may not', () => {
     ['adopt one that has one of the labels', aPod().labelled({ app: 'set' }), [], owners(POD_SET)],
     ['adopt one and take its other owners from it', MEMBER, [OTHER], owners(POD_SET)],
     ['adopt one that somebody else controls', MEMBER, [controlling()], owners(POD_SET)],
+    ['name its controller otherwise', MEMBER, [{ ...POD_SET, name: 'other' }], owners(POD_SET)],
     ['take one that another PodSet controls', MEMBER, [{ ...POD_SET, uid: 'other' }], owners(POD_SET)],
     ['release one that has the labels', MEMBER, [POD_SET], owners()],
     ['release one and take its other owners from it', LOST, [POD_SET, OTHER], owners()],
