@@ -10,6 +10,7 @@ import { buildDefinition } from './crd/git-build.ts';
 import { podSetDefinition } from './crd/pod-set.ts';
 import { alertRules } from './monitoring/alerts.ts';
 import { dashboard } from './monitoring/dashboard.ts';
+import { POLICY_LABEL } from './rbac/admission-policy.ts';
 import { chartPermissions } from './rbac/chart-permissions.ts';
 import {
   clusterRole,
@@ -29,7 +30,8 @@ import {
   type AccountName,
   type RbacObject,
 } from './rbac/operator-roles.ts';
-import { POLICY_LABEL, roleBindingPolicy, type PolicyNames } from './rbac/role-binding-policy.ts';
+import { podPolicy } from './rbac/pod-policy.ts';
+import { roleBindingPolicy } from './rbac/role-binding-policy.ts';
 import { userRoles } from './rbac/user-roles.ts';
 
 /*
@@ -79,31 +81,43 @@ const PEOPLE = [
   ...userRoles('xxx', { ...BUILDS, hasScale: false, isPowerful: true }),
 ];
 
-/** For the whole cluster, there is one operator, and one policy. */
-const POLICY: PolicyNames = { name: 'durable-operator-role-bindings', label: NAMESPACE };
-/** For some namespaces, there may be others beside it. */
-const POLICY_IN_NAMESPACES: PolicyNames = { ...POLICY, name: `${POLICY.name}-${NAMESPACE}` };
+const ROLE_BINDING_POLICY = 'durable-operator-role-bindings';
+const POD_POLICY = 'durable-operator-pods';
+/** Of names. For the whole cluster, there is one operator; for some namespaces, there may be others beside it. */
+type Suffix = '' | `-${string}`;
+const IN_NAMESPACES: Suffix = `-${NAMESPACE}`;
 
 /** With default options. */
-function defaultPolicy(names: PolicyNames): readonly object[] {
+function defaultRoleBindingPolicy(suffix: Suffix = ''): readonly object[] {
   const { prefix, clusterRole, excludeNamespaces } = defaultOptions().roleBinding;
-  return roleBindingPolicy(names, {
-    prefix: JSON.stringify(prefix),
-    clusterRole: JSON.stringify(clusterRole),
-    excludeNamespaces: JSON.stringify(excludeNamespaces),
-    namespaceSelected: 'true',
-  });
+  return roleBindingPolicy(
+    { name: `${ROLE_BINDING_POLICY}${suffix}`, label: NAMESPACE },
+    {
+      prefix: JSON.stringify(prefix),
+      clusterRole: JSON.stringify(clusterRole),
+      excludeNamespaces: JSON.stringify(excludeNamespaces),
+      namespaceSelected: 'true',
+    },
+  );
 }
 
-/** What marks the accounts that a policy is about. */
-function limitedBy({ label }: PolicyNames, binding: RbacObject): RbacObject {
-  return labelled(binding, { [POLICY_LABEL]: label });
+/** For all controllers. */
+function defaultPodPolicy(suffix: Suffix = ''): readonly object[] {
+  return podPolicy(
+    { name: `${POD_POLICY}${suffix}`, label: NAMESPACE },
+    { podLabel: 'true', podSet: 'true' },
+  );
 }
 
-/** Where only Roles give rights: it gives none, and says whom the policy is about. */
-function accountsOf(policy: PolicyNames, accounts: readonly AccountName[]): readonly RbacObject[] {
-  const role = `${policy.name}-role`;
-  return [clusterRole(role, []), limitedBy(policy, clusterRoleBinding(role, accounts))];
+/** Marks the accounts that the policies are about. */
+function limited(binding: RbacObject): RbacObject {
+  return labelled(binding, { [POLICY_LABEL]: NAMESPACE });
+}
+
+/** Where only Roles give rights: it gives none, and says whom the policies are about. */
+function limitedAccounts(accounts: readonly AccountName[]): readonly RbacObject[] {
+  const role = `durable-operator-limited${IN_NAMESPACES}-role`;
+  return [clusterRole(role, []), limited(clusterRoleBinding(role, accounts))];
 }
 
 /** Watcher and worker in one process, for the whole cluster: a file each. */
@@ -113,7 +127,7 @@ export function managerManifests(controllers: readonly Controller[]): Manifests 
   const [metricsRole, metricsBinding] = metricsAuthRole([account]);
   const objects = {
     role: clusterRole('manager-role', managerRules(controllers, 'cluster')),
-    role_binding: limitedBy(POLICY, clusterRoleBinding('manager-role', [account])),
+    role_binding: limited(clusterRoleBinding('manager-role', [account])),
     service_account: serviceAccount(account),
     leader_election_role: electionRole,
     leader_election_role_binding: electionBinding,
@@ -125,7 +139,8 @@ export function managerManifests(controllers: readonly Controller[]): Manifests 
   const files = [...Object.entries(objects), ...people];
   return new Map([
     ...files.map(([name, object]) => [`rbac/${name}.yaml`, manifest(object)] as const),
-    ['rbac/role_binding_policy.yaml', manifest(...defaultPolicy(POLICY))],
+    ['rbac/role_binding_policy.yaml', manifest(...defaultRoleBindingPolicy())],
+    ['rbac/pod_policy.yaml', manifest(...defaultPodPolicy())],
   ]);
 }
 
@@ -137,8 +152,9 @@ function splitManifests(controllers: readonly Controller[]): Manifests {
     clusterRole('watcher-role', watcherRules(controllers, 'cluster')),
     clusterRoleBinding('watcher-role', ['watcher']),
     clusterRole('worker-role', workerRules(controllers, 'cluster')),
-    limitedBy(POLICY, clusterRoleBinding('worker-role', ['worker'])),
-    ...defaultPolicy(POLICY),
+    limited(clusterRoleBinding('worker-role', ['worker'])),
+    ...defaultRoleBindingPolicy(),
+    ...defaultPodPolicy(),
     ...leaderElectionRole('watcher'),
     ...metricsAuthRole(['watcher', 'worker']),
     metricsReader(),
@@ -167,8 +183,9 @@ function namespacedManifests(controllers: readonly Controller[]): Manifests {
       'overlays/namespaced/rbac.yaml',
       manifest(
         serviceAccount(account),
-        ...accountsOf(POLICY_IN_NAMESPACES, [account]),
-        ...defaultPolicy(POLICY_IN_NAMESPACES),
+        ...limitedAccounts([account]),
+        ...defaultRoleBindingPolicy(IN_NAMESPACES),
+        ...defaultPodPolicy(IN_NAMESPACES),
         ...leaderElectionRole(account),
         ...PEOPLE,
       ),
@@ -183,18 +200,34 @@ function namespacedManifests(controllers: readonly Controller[]): Manifests {
 function chartFiles(): Manifests {
   // Braces: the chart fills in the option's value when it is rendered.
   const controllers = defaultControllers('{{ .Values.roleBinding.clusterRole }}');
-  const names = { name: '{{ include "operator.policy" . }}', label: '{{ .Release.Namespace }}' };
-  const policy = roleBindingPolicy(names, {
-    prefix: '{{ .Values.roleBinding.prefix | toJson }}',
-    clusterRole: '{{ .Values.roleBinding.clusterRole | toJson }}',
-    excludeNamespaces: '{{ .Values.roleBinding.excludeNamespaces | toJson }}',
-    namespaceSelected: '{{ include "operator.namespaceSelected" . }}',
-  });
   return new Map([
     ['helm/files/permissions.yaml', manifest(chartPermissions(controllers))],
-    ['helm/files/role_binding_policy.yaml', manifest(...policy)],
+    ['helm/files/role_binding_policy.yaml', manifest(...chartRoleBindingPolicy())],
+    ['helm/files/pod_policy.yaml', manifest(...chartPodPolicy())],
     ['helm/files/user_roles.yaml', manifest(...PEOPLE)],
   ]);
+}
+
+const CHART_LABEL = '{{ .Release.Namespace }}';
+
+function chartRoleBindingPolicy(): readonly object[] {
+  return roleBindingPolicy(
+    { name: '{{ include "operator.roleBindingPolicy" . }}', label: CHART_LABEL },
+    {
+      prefix: '{{ .Values.roleBinding.prefix | toJson }}',
+      clusterRole: '{{ .Values.roleBinding.clusterRole | toJson }}',
+      excludeNamespaces: '{{ .Values.roleBinding.excludeNamespaces | toJson }}',
+      namespaceSelected: '{{ include "operator.namespaceSelected" . }}',
+    },
+  );
+}
+
+function chartPodPolicy(): readonly object[] {
+  const runs = (name: string) => `{{ has "${name}" (include "operator.controllers" . | fromYamlArray) }}`;
+  return podPolicy(
+    { name: '{{ include "operator.podPolicy" . }}', label: CHART_LABEL },
+    { podLabel: runs('pod-label'), podSet: runs('pod-set') },
+  );
 }
 
 /** The same for those who use Kustomize and those who use the chart. */

@@ -115,12 +115,20 @@ const CLAIMS: readonly (readonly [claim: string, ...proofs: readonly Proof[]])[]
     ['test/deploy.test.ts', 'nor to bind a role that is not named'],
   ],
   [
-    'The account cannot change the policy',
+    'The account cannot change the policies',
     ['test/e2e/role-binding-policy.integration.ts', 'may not change or remove $what'],
   ],
   [
-    'whoever can patch a Pod can change its image',
-    ['test/e2e/credentials.integration.ts', 'runs what they want in them'],
+    'It cannot change their image, nor anything else',
+    ['test/e2e/pod-policy.integration.ts', 'change the image by %s'],
+    [
+      'test/deploy/admission-policies.integration.ts',
+      'by the chart, for pod-label alone, may write the label of Pods, and nothing else',
+    ],
+  ],
+  [
+    '`pod-set` can create Pods, and `git-build` Jobs',
+    ['test/e2e/credentials.integration.ts', 'runs what they want in new ones'],
   ],
   [
     'Then the attacker has these namespaces',
@@ -225,10 +233,7 @@ const CLAIMS: readonly (readonly [claim: string, ...proofs: readonly Proof[]])[]
     'do what `watcher` and `worker` can',
     ['test/deploy.test.ts', 'so both together are allowed what the one process is'],
   ],
-  [
-    'create, change and delete Pods, create and delete Jobs',
-    ['test/e2e/credentials.integration.ts', 'in any namespace'],
-  ],
+  ['create and delete Pods and Jobs', ['test/e2e/credentials.integration.ts', 'in any namespace']],
   [
     'read all Pods, Jobs, RoleBindings, Namespaces, PodSets and Xxxes',
     ['test/e2e/credentials.integration.ts', 'READING'],
@@ -245,8 +250,8 @@ const CLAIMS: readonly (readonly [claim: string, ...proofs: readonly Proof[]])[]
     ['test/e2e/observability.integration.ts', 'and shows the start, the step and its write'],
   ],
   [
-    'The policy for RoleBindings is about service accounts only',
-    ['deploy/rbac/role_binding_policy.yaml', "subject.kind == 'ServiceAccount'"],
+    'The policies are about service accounts only',
+    ['deploy/rbac/admission-policy.ts', "subject.kind == 'ServiceAccount'"],
   ],
   [
     'Both listen on loopback; etcd and Temporal ask for no credentials',

@@ -1,26 +1,13 @@
-import {
-  MANAGED_BY,
-  MANAGED_BY_LABEL,
-  OUR_PREFIX,
-  RBAC_GROUP,
-  ROLE_BINDINGS,
-} from '../../src/controllers/kinds.ts';
+import { MANAGED_BY, MANAGED_BY_LABEL, RBAC_GROUP, ROLE_BINDINGS } from '../../src/controllers/kinds.ts';
+import { admissionPolicy, lines, type PolicyNames } from './admission-policy.ts';
 
 /*
- * What RBAC cannot say: which RoleBindings the operator may write. Its roles let it write any, in any namespace, as
- * long as it refers to the one ClusterRole. docs/adr/0020 says why it is done like this.
+ * Which RoleBindings the operator may write. Its roles let it write any, in any namespace, as long as it refers to the
+ * one ClusterRole.
  */
-
-const ADMISSION = 'admissionregistration.k8s.io/v1';
-
-/**
- * The label of the ClusterRoleBinding whose service accounts a policy is about. The policy asks the binding, since
- * Kustomize changes namespaces and names there, but never inside of an expression.
- */
-export const POLICY_LABEL = `${OUR_PREFIX}role-binding-policy`;
 
 /** CEL expressions: where an option of the operator changes what it writes, they follow. */
-export interface PolicyOptions {
+export interface RoleBindingPolicyOptions {
   /** A string. */
   readonly prefix: string;
   /** A string. */
@@ -31,32 +18,14 @@ export interface PolicyOptions {
   readonly namespaceSelected: string;
 }
 
-export interface PolicyNames {
-  /** Of the policy and of its binding. */
-  readonly name: string;
-  /** The value of POLICY_LABEL. */
-  readonly label: string;
-}
-
-/** The policy, and what puts it in force. */
-export function roleBindingPolicy(names: PolicyNames, options: PolicyOptions): readonly object[] {
-  return [policyOf(names, options), inForce(names)];
-}
-
-function policyOf({ name }: PolicyNames, options: PolicyOptions): object {
-  return {
-    apiVersion: ADMISSION,
-    kind: 'ValidatingAdmissionPolicy',
-    metadata: { name },
-    spec: {
-      failurePolicy: 'Fail',
-      paramKind: { apiVersion: `${RBAC_GROUP}/v1`, kind: 'ClusterRoleBinding' },
-      matchConstraints: { matchPolicy: 'Equivalent', resourceRules: [WRITES_OF_ROLE_BINDINGS] },
-      matchConditions: [{ name: 'by-the-operator', expression: BY_THE_OPERATOR }],
-      variables: variables(options),
-      validations: VALIDATIONS.map((validation) => ({ ...validation, reason: 'Forbidden' })),
-    },
-  };
+/** The policy, and what puts it in force. The options come first, in this order: docs/deploying.md counts them. */
+export function roleBindingPolicy(names: PolicyNames, options: RoleBindingPolicyOptions): readonly object[] {
+  const { prefix, clusterRole, excludeNamespaces, namespaceSelected } = options;
+  return admissionPolicy(names, {
+    requests: WRITES_OF_ROLE_BINDINGS,
+    variables: { prefix, clusterRole, excludeNamespaces, namespaceSelected, ...VARIABLES },
+    validations: VALIDATIONS,
+  });
 }
 
 const WRITES_OF_ROLE_BINDINGS = {
@@ -65,32 +34,6 @@ const WRITES_OF_ROLE_BINDINGS = {
   operations: ['CREATE', 'UPDATE', 'DELETE'],
   resources: [ROLE_BINDINGS.plural],
 };
-
-/** The options come first, in this order: docs/deploying.md counts them. */
-function variables({ prefix, clusterRole, excludeNamespaces, namespaceSelected }: PolicyOptions) {
-  const all = { prefix, clusterRole, excludeNamespaces, namespaceSelected, ...VARIABLES };
-  return Object.entries(all).map(([name, expression]) => ({ name, expression }));
-}
-
-function inForce({ name, label }: PolicyNames): object {
-  return {
-    apiVersion: ADMISSION,
-    kind: 'ValidatingAdmissionPolicyBinding',
-    metadata: { name },
-    spec: {
-      policyName: name,
-      // Without the binding, the operator has no rights that could be limited; to deny would stop everybody.
-      paramRef: { selector: { matchLabels: { [POLICY_LABEL]: label } }, parameterNotFoundAction: 'Allow' },
-      validationActions: ['Deny', 'Audit'],
-    },
-  };
-}
-
-/** Asked of every request about RoleBindings, whoever makes it: an error here would stop everybody. */
-const BY_THE_OPERATOR = lines(
-  "has(params.subjects) && params.subjects.exists(subject, subject.kind == 'ServiceAccount' && has(subject.namespace) &&",
-  "request.userInfo.username == 'system:serviceaccount:' + subject.namespace + ':' + subject.name)",
-);
 
 /** In the order in which they use each other. */
 const VARIABLES = {
@@ -163,9 +106,4 @@ function isOurs(binding: string): string {
 function unchanged(field: 'finalizers' | 'ownerReferences'): string {
   const before = `(request.operation == 'CREATE' ? [] : oldObject.metadata.?${field}.orValue([]))`;
   return `object.metadata.?${field}.orValue([]) == ${before}`;
-}
-
-/** One expression, broken where this file is. */
-function lines(...parts: readonly string[]): string {
-  return parts.join(' ');
 }

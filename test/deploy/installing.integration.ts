@@ -315,7 +315,7 @@ describe('the chart', () => {
     expect(wide.map(({ metadata, rules }) => [metadata.name, rules])).toEqual([
       ['node-reader-role', [{ apiGroups: [''], resources: ['nodes'], verbs: ['get'] }]],
       // It only marks an account.
-      ['durable-operator-role-bindings-system-role', []],
+      ['durable-operator-limited-system-role', []],
     ]);
   });
 

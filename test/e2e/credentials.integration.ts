@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { z } from 'zod';
-import { CLUSTER_ROLE_BINDINGS, PODS, TestCluster } from '../support/cluster.ts';
+import { CLUSTER_ROLE_BINDINGS, PODS, SERVICE_ACCOUNTS, TestCluster } from '../support/cluster.ts';
 import { kustomized } from '../support/delivered.ts';
 import { aPod } from '../support/pods.ts';
 import { installAccess, OPERATOR, userNameOf } from '../support/service-accounts.ts';
@@ -8,8 +8,8 @@ import { setUpStage } from '../support/stage.ts';
 
 /*
  * What SECURITY.md says of the operator's service accounts, "What each credential is worth". The API server is asked,
- * as deploy/base and overlays/split install it; what the policy for RoleBindings forbids besides is in
- * role-binding-policy.integration.ts.
+ * as deploy/base and overlays/split install it; what the admission policies forbid besides is in
+ * role-binding-policy.integration.ts and pod-policy.integration.ts.
  */
 
 jest.setTimeout(120_000);
@@ -29,9 +29,10 @@ beforeAll(async () => {
 });
 
 /** In kube-system, where it is worth most. */
-const RUNS_PROGRAMS = ['create pods', 'patch pods', 'create jobs.batch'];
+const RUNS_PROGRAMS = ['create pods', 'create jobs.batch'];
 const WORKER_CAN = [
   ...RUNS_PROGRAMS,
+  'patch pods',
   'delete pods',
   'delete jobs.batch',
   'create rolebindings.rbac.authorization.k8s.io',
@@ -55,6 +56,9 @@ const NOBODY_CAN = [
   'get pods/log',
   'create pods/exec',
   'patch pods/ephemeralcontainers',
+  'patch pods/resize',
+  'patch pods/status',
+  'update pods',
   'create serviceaccounts/token',
   'impersonate users',
   'create roles.rbac.authorization.k8s.io',
@@ -90,20 +94,26 @@ describe('the token of a watcher', () => {
   });
 });
 
-describe('whoever may patch Pods', () => {
-  it('runs what they want in them', async () => {
+describe('whoever may create Pods', () => {
+  it('runs what they want in new ones, as any service account', async () => {
     const namespace = await cluster.aNamespace();
-    await cluster.create(PODS, aPod().in(namespace).named('web').manifest);
-    const pod = await cluster.get(at(namespace));
-    const { containers } = z
-      .object({ containers: z.array(z.looseObject({ name: z.string() })) })
-      .parse(pod?.['spec']);
-    const others = containers.map((container) => ({ ...container, image: 'example.com/other' }));
-    const patched = await thief.patch(at(namespace), { spec: { containers: others } });
-    expect(JSON.stringify(patched['spec'])).toContain('example.com/other');
+    const account = { type: SERVICE_ACCOUNTS, namespace, name: 'powerful' };
+    await cluster.create(account.type, {
+      kind: 'ServiceAccount',
+      metadata: { name: account.name, namespace },
+    });
+    const spec = {
+      serviceAccountName: account.name,
+      containers: [{ name: 'web', image: 'example.com/other' }],
+    };
+    const pod = await thief.create(PODS, { ...aPod().in(namespace).manifest, spec });
+    expect(pod['spec']).toMatchObject({
+      serviceAccountName: account.name,
+      containers: [
+        { image: 'example.com/other', volumeMounts: [{ name: expect.stringMatching(/^kube-api-access-/) }] },
+      ],
+    });
   });
-
-  const at = (namespace: string) => ({ type: PODS, namespace, name: 'web' });
 });
 
 const Review = z.object({ status: z.object({ allowed: z.boolean() }) });

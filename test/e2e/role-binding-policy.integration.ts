@@ -308,18 +308,17 @@ describe('whoever has the token of the operator', () => {
     await expect(asked).rejects.toThrow(NOT_GRANTED);
   });
 
-  const policies = {
-    group: 'admissionregistration.k8s.io',
-    version: 'v1',
-    name: 'durable-operator-role-bindings',
-  };
-  const ways = [
-    { what: 'the policy', type: { ...policies, plural: 'validatingadmissionpolicies' }, name: policies.name },
+  const policies = { group: 'admissionregistration.k8s.io', version: 'v1' };
+  const ofPolicies = ['durable-operator-role-bindings', 'durable-operator-pods'].flatMap((name) => [
+    { what: `the policy ${name}`, type: { ...policies, plural: 'validatingadmissionpolicies' }, name },
     {
-      what: 'what puts it in force',
+      what: `what puts ${name} in force`,
       type: { ...policies, plural: 'validatingadmissionpolicybindings' },
-      name: policies.name,
+      name,
     },
+  ]);
+  const ways = [
+    ...ofPolicies,
     { what: 'the mark of its accounts', type: CLUSTER_ROLE_BINDINGS, name: 'manager-rolebinding' },
     { what: 'its own role', type: CLUSTER_ROLES, name: 'manager-role' },
     { what: 'the role that it binds', type: CLUSTER_ROLES, name: 'edit' },

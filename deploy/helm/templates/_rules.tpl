@@ -65,11 +65,11 @@ metadata:
   name: {{ .role }}
 rules: {{- include "operator.rules" (merge (dict "scope" "cluster") .) | nindent 2 }}
 ---
-{{ include "operator.clusterRoleBinding" (dict "root" .root "role" .role "accounts" (list .account) "limited" (and (has "worker" .parts) (include "operator.policy" .root))) }}
+{{ include "operator.clusterRoleBinding" (dict "root" .root "role" .role "accounts" (list .account) "limited" (and (has "worker" .parts) (include "operator.policies" .root))) }}
 {{- end }}
 {{- end }}
 
-{{/* limited: the policy for RoleBindings is about its accounts. */}}
+{{/* limited: the policies are about its accounts. */}}
 {{- define "operator.clusterRoleBinding" -}}
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding

@@ -1,9 +1,25 @@
-{{/* Empty where there is none: it is of no use without the controller that writes RoleBindings. */}}
-{{- define "operator.policy" -}}
-{{- if and .Values.roleBinding.admissionPolicy (has "namespace-role-binding" (include "operator.controllers" . | fromYamlArray)) -}}
-durable-operator-role-bindings
-{{- if .Values.namespaces }}-{{ .Release.Namespace }}{{ end }}
+{{/* Its name. Empty where there is none: it is of no use without the controller that writes RoleBindings. */}}
+{{- define "operator.roleBindingPolicy" -}}
+{{- if and .Values.admissionPolicies.roleBindings (has "namespace-role-binding" (include "operator.controllers" . | fromYamlArray)) -}}
+durable-operator-role-bindings{{ include "operator.policySuffix" . }}
 {{- end }}
+{{- end }}
+
+{{/* The same, with the controllers that change Pods. */}}
+{{- define "operator.podPolicy" -}}
+{{- $controllers := include "operator.controllers" . | fromYamlArray }}
+{{- if and .Values.admissionPolicies.pods (or (has "pod-label" $controllers) (has "pod-set" $controllers)) -}}
+durable-operator-pods{{ include "operator.policySuffix" . }}
+{{- end }}
+{{- end }}
+
+{{/* Empty where there is no policy at all. */}}
+{{- define "operator.policies" -}}
+{{ include "operator.roleBindingPolicy" . }}{{ include "operator.podPolicy" . }}
+{{- end }}
+
+{{- define "operator.policySuffix" -}}
+{{ if .Values.namespaces }}-{{ .Release.Namespace }}{{ end }}
 {{- end }}
 
 {{/* The service account whose process writes. */}}
@@ -11,9 +27,9 @@ durable-operator-role-bindings
 {{ ternary "worker" "controller-manager" (eq .Values.mode "split") }}
 {{- end }}
 
-{{/* What marks the ClusterRoleBinding whose accounts the policy is about. */}}
+{{/* What marks the ClusterRoleBinding whose accounts the policies are about. */}}
 {{- define "operator.policyLabel" -}}
-durable-operator.dev/role-binding-policy: {{ .Release.Namespace | quote }}
+durable-operator.dev/admission-policy: {{ .Release.Namespace | quote }}
 {{- end }}
 
 {{/* The requirements of roleBinding.namespaceSelector, one shape for all: a list of key, operator and values. */}}
@@ -42,7 +58,7 @@ durable-operator.dev/role-binding-policy: {{ .Release.Namespace | quote }}
 {{- join "," $terms }}
 {{- end }}
 
-{{/* The same as an expression of the policy. */}}
+{{/* The same as an expression of the policy for RoleBindings. */}}
 {{- define "operator.namespaceSelected" -}}
 {{- $terms := list }}
 {{- range (include "operator.namespaceRequirements" . | fromJsonArray) }}

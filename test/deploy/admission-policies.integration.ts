@@ -7,10 +7,22 @@ import { promisify } from 'node:util';
 import { z } from 'zod';
 import { buildPrograms } from '../../local/build.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
-import { NAMESPACES, ROLE_BINDINGS, TestCluster, uniqueName, type At } from '../support/cluster.ts';
+import { POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
+import { controllerReference, labelsFor } from '../../src/controllers/pod-set/pod.ts';
+import type { RequestOptions } from '../../src/kubernetes/client.ts';
+import {
+  NAMESPACES,
+  PODS,
+  ROLE_BINDINGS,
+  TestCluster,
+  uniqueName,
+  type At,
+  type Manifest,
+} from '../support/cluster.ts';
 import { charted, kustomized, type Delivered } from '../support/delivered.ts';
 import { eventually } from '../support/eventually.ts';
 import { grantedTo } from '../support/granted.ts';
+import { aPod } from '../support/pods.ts';
 import { aRoleBinding } from '../support/role-bindings.ts';
 import {
   installAccess,
@@ -63,10 +75,24 @@ const InForce = z.object({
   }),
 });
 
-/** Those accounts that the policies among some objects are about: `namespace/name`. */
-function limitedBy(objects: readonly Delivered[]): readonly string[] {
+/** A policy, however it is called in the end, and what an account may that it is to limit. */
+interface Policy {
+  readonly name: string;
+  readonly limits: RegExp;
+}
+
+const ROLE_BINDING_POLICY: Policy = {
+  name: 'durable-operator-role-bindings',
+  limits: /^(create|update|patch|delete|deletecollection) rolebindings\./,
+};
+const POD_POLICY: Policy = { name: 'durable-operator-pods', limits: /^(update|patch) pods(\/|$)/ };
+
+/** Those accounts that a policy among some objects is about: `namespace/name`. */
+function limitedBy(policy: Policy, objects: readonly Delivered[]): readonly string[] {
   const named = (kind: string) => objects.filter((object) => object.kind === kind);
-  const policies = named('ValidatingAdmissionPolicy').map(({ metadata: { name } }) => name);
+  const policies = named('ValidatingAdmissionPolicy')
+    .map(({ metadata: { name } }) => name)
+    .filter((name) => name.includes(policy.name));
   return named('ValidatingAdmissionPolicyBinding')
     .map((object) => InForce.parse(object).spec)
     .filter(
@@ -85,63 +111,86 @@ function hasLabels(metadata: Delivered['metadata'], wanted: Readonly<Record<stri
   return Object.entries(wanted).every(([key, value]) => labels[key] === value);
 }
 
-/** Those accounts that may create, change or delete RoleBindings. */
-function writersAmong(objects: readonly Delivered[]): readonly string[] {
+/** Those accounts that a policy is to be about. */
+function toLimit({ limits }: Policy, objects: readonly Delivered[]): readonly string[] {
   return objects
     .filter(({ kind }) => kind === 'ServiceAccount')
     .map(({ metadata: { namespace = '', name } }) => ({ namespace, name }))
-    .filter((account) => grantedTo(account, objects).some((what) => WRITES.test(what)))
+    .filter((account) => grantedTo(account, objects).some((what) => limits.test(what)))
     .map(({ namespace, name }) => `${namespace}/${name}`);
 }
 
-const WRITES = /^(create|update|patch|delete|deletecollection) rolebindings\./;
+describe.each([ROLE_BINDING_POLICY, POD_POLICY])(
+  'the policy $name is about the accounts that may write what it limits, and no others:',
+  (policy) => {
+    it.each([
+      ['base', 'system/controller-manager'],
+      ['overlays/split', 'system/worker'],
+      ['overlays/namespaced', 'system/controller-manager'],
+      ['overlays/versioned', 'system/controller-manager'],
+      ['base-elsewhere', 'elsewhere/own-controller-manager'],
+      ['overlays/split-elsewhere', 'elsewhere/own-worker'],
+      ['overlays/versioned-elsewhere', 'elsewhere/own-controller-manager'],
+    ])('deploy/%s', async (folder, account) => {
+      const objects = await kustomized(stack.kubectl, join(deploy, folder));
+      expect(toLimit(policy, objects)).toEqual([account]);
+      expect(limitedBy(policy, objects)).toEqual([account]);
+    });
 
-describe('the policy for RoleBindings is about the accounts that may write them, and no others:', () => {
-  it.each([
-    ['base', 'system/controller-manager'],
-    ['overlays/split', 'system/worker'],
-    ['overlays/namespaced', 'system/controller-manager'],
-    ['overlays/versioned', 'system/controller-manager'],
-    ['base-elsewhere', 'elsewhere/own-controller-manager'],
-    ['overlays/split-elsewhere', 'elsewhere/own-worker'],
-    ['overlays/versioned-elsewhere', 'elsewhere/own-controller-manager'],
-  ])('deploy/%s', async (folder, account) => {
-    const objects = await kustomized(stack.kubectl, join(deploy, folder));
-    expect(writersAmong(objects)).toEqual([account]);
-    expect(limitedBy(objects)).toEqual([account]);
-  });
+    it('deploy/overlays/namespaced in another namespace', async () => {
+      const objects = await kustomized(stack.kubectl, join(deploy, 'overlays/namespaced-elsewhere'));
+      expect(limitedBy(policy, objects)).toEqual(['elsewhere/own-controller-manager']);
+    });
 
-  it('deploy/overlays/namespaced in another namespace', async () => {
-    const objects = await kustomized(stack.kubectl, join(deploy, 'overlays/namespaced-elsewhere'));
-    expect(limitedBy(objects)).toEqual(['elsewhere/own-controller-manager']);
-  });
+    it.each([
+      ['controller-manager', 'mode=run'],
+      ['worker', 'mode=split'],
+      ['controller-manager', 'namespaces={team-1}'],
+      ['worker', 'namespaces={team-1}', 'mode=split'],
+      ['controller-manager', 'versioning.enabled=true'],
+      ['controller-manager', 'controllers={namespace-role-binding,pod-label}'],
+      ['controller-manager', 'controllers={namespace-role-binding,pod-set}'],
+    ])('the chart, for %s: %s', async (account, ...values) => {
+      const objects = await charted(helm, values, 'elsewhere');
+      expect(toLimit(policy, objects)).toEqual([`elsewhere/${account}`]);
+      expect(limitedBy(policy, objects)).toEqual([`elsewhere/${account}`]);
+    });
 
-  it.each([
-    ['controller-manager', 'mode=run'],
-    ['worker', 'mode=split'],
-    ['controller-manager', 'namespaces={team-1}'],
-    ['worker', 'namespaces={team-1}', 'mode=split'],
-    ['controller-manager', 'versioning.enabled=true'],
-    ['controller-manager', 'controllers={namespace-role-binding}'],
-  ])('the chart, for %s: %s', async (account, ...values) => {
-    const objects = await charted(helm, values, 'elsewhere');
-    expect(writersAmong(objects)).toEqual([`elsewhere/${account}`]);
-    expect(limitedBy(objects)).toEqual([`elsewhere/${account}`]);
-  });
-});
+    it('the chart, for each controller alone', async () => {
+      for (const controller of ['pod-label', 'namespace-role-binding', 'pod-set', 'git-build']) {
+        const objects = await charted(helm, [`controllers={${controller}}`]);
+        expect([controller, limitedBy(policy, objects)]).toEqual([controller, toLimit(policy, objects)]);
+      }
+    });
+  },
+);
 
 describe('the chart', () => {
-  it.each([['controllers={pod-label,pod-set,git-build}'], ['roleBinding.admissionPolicy=false']])(
-    'has no policy, and nothing that is marked for it: %s',
-    async (value) => {
-      expect(JSON.stringify(await charted(helm, [value]))).not.toMatch(/role-binding-policy|Admission/);
-    },
-  );
+  it.each([
+    [['controllers={pod-label,pod-set,git-build}'], [POD_POLICY]],
+    [['admissionPolicies.roleBindings=false'], [POD_POLICY]],
+    [['admissionPolicies.pods=false'], [ROLE_BINDING_POLICY]],
+    [['namespaces={team-1}', 'admissionPolicies.pods=false'], [ROLE_BINDING_POLICY]],
+  ])('has the policies that are of use and wanted: %s', async (values, policies) => {
+    const objects = await charted(helm, values);
+    const names = objects
+      .filter(({ kind }) => kind === 'ValidatingAdmissionPolicy')
+      .map(({ metadata: { name } }) => name);
+    expect(names).toEqual(policies.map(({ name }) => expect.stringContaining(name)));
+    for (const policy of policies) expect(limitedBy(policy, objects)).toEqual(['system/controller-manager']);
+  });
+
+  it.each([
+    [['controllers={git-build}']],
+    [['admissionPolicies.roleBindings=false', 'admissionPolicies.pods=false']],
+  ])('has no policy, and nothing that is marked for it: %s', async (values) => {
+    expect(JSON.stringify(await charted(helm, values))).not.toMatch(/admission-policy|Admission/);
+  });
 
   it('refuses flags that the policy would not know of', async () => {
     const value = 'extraArgs={--role-binding-prefix=own-}';
     await expect(charted(helm, [value])).rejects.toThrow('set it under roleBinding');
-    await expect(charted(helm, [value, 'roleBinding.admissionPolicy=false'])).resolves.toBeDefined();
+    await expect(charted(helm, [value, 'admissionPolicies.roleBindings=false'])).resolves.toBeDefined();
   });
 
   it.each([
@@ -179,6 +228,8 @@ function expression(index: number, key: string, operator: string, ...values: rea
 interface Probe {
   readonly denied: (binding: { readonly manifest: object }, where: string, why: string) => Promise<true>;
   readonly accepted: (binding: { readonly manifest: object }, where: string) => Promise<unknown>;
+  /** Any other request. */
+  readonly client: TestCluster['client'];
 }
 
 /** With a token of the account. */
@@ -195,6 +246,7 @@ async function withTokenOf(account: ServiceAccount, test: (probe: Probe) => Prom
     });
   try {
     await test({
+      client: user.client,
       // It takes the API server a moment to see roles and policies.
       accepted: (binding, where) => eventually(() => create(binding, where), WITHIN_MS),
       denied: (binding, where, why) =>
@@ -231,18 +283,60 @@ describe('an operator that was installed elsewhere', () => {
     // By kubectl: Kustomize takes the policy for something that lies in a namespace, and kubectl knows better.
     await kubectlApply(access);
     // The one of deploy/base is about this account, too: it goes by the label.
-    for (const at of policyNamed('durable-operator-role-bindings')) await cluster.delete(at);
+    for (const at of [ROLE_BINDING_POLICY, POD_POLICY].flatMap(({ name }) => policyNamed(name)))
+      await cluster.delete(at);
+    const pod = await cluster.create(PODS, aPod().in(team).manifest);
     await withTokenOf({ namespace: 'elsewhere', name: 'own-controller-manager' }, async (probe) => {
+      await eventually(async () => {
+        const asked = probe.client.request(patchOf(pod.metadata.name, { metadata: { labels: { a: 'b' } } }));
+        await expect(asked).rejects.toThrow('own-durable-operator-pods');
+        return true;
+      }, WITHIN_MS);
       await probe.accepted(aRoleBinding(team), team);
       await probe.denied(aRoleBinding(team).of('intruders'), team, 'own-durable-operator-role-bindings');
     });
     await installAccess(cluster.client, await kustomized(stack.kubectl, 'base'));
-    for (const at of policyNamed('own-durable-operator-role-bindings')) await cluster.delete(at);
+    for (const at of [ROLE_BINDING_POLICY, POD_POLICY].flatMap(({ name }) => policyNamed(`own-${name}`)))
+      await cluster.delete(at);
     await cluster.delete({
       type: { ...ROLE_BINDINGS, plural: 'clusterrolebindings' },
       name: 'own-manager-rolebinding',
     });
   });
+
+  it('by the chart, for pod-label alone, may write the label of Pods, and nothing else', async () => {
+    const pod = aPod().in(team).labelled(labelsFor('set')).annotated();
+    const { name } = (await cluster.create(PODS, pod.named('labelled').manifest)).metadata;
+    await installAccess(cluster.client, await charted(helm, ['controllers={pod-label}'], 'elsewhere'));
+    await withTokenOf({ namespace: 'elsewhere', name: 'controller-manager' }, async ({ client }) => {
+      const label = { metadata: { labels: { [POD_NAME_LABEL]: name } } };
+      await eventually(() => client.request(patchOf(name, label)), WITHIN_MS);
+      const adopting = { ownerReferences: [controllerReference({ name: 'set', uid: 'a-uid' })] };
+      await eventually(async () => {
+        const asked = client.request(patchOf(name, { metadata: adopting }));
+        await expect(asked).rejects.toThrow('may only make a PodSet the controller');
+        return true;
+      }, WITHIN_MS);
+      const image = [{ op: 'replace', path: '/spec/containers/0/image', value: 'example.com/other' }];
+      const replacing = { ...patchOf(name, image), contentType: 'application/json-patch+json' } as const;
+      await expect(client.request(replacing)).rejects.toThrow('may not change the spec');
+      await expect(client.request(applied(pod.named('new').manifest))).rejects.toThrow('cannot create');
+    });
+    await installAccess(cluster.client, await kustomized(stack.kubectl, 'base'));
+  });
+
+  /** Nothing is kept. */
+  function patchOf(name: string, body: object): RequestOptions {
+    const path = resourcePath(PODS, { namespace: team, name });
+    return { method: 'PATCH', path, query: { dryRun: 'All' }, body };
+  }
+
+  /** Creates what is not there. */
+  function applied(manifest: Manifest): RequestOptions {
+    const query = { dryRun: 'All', fieldManager: 'thief', force: true };
+    const contentType = 'application/apply-patch+yaml';
+    return { ...patchOf(manifest.metadata.name, manifest), query, contentType };
+  }
 
   it('by the chart, with other options, may write what these say, and nothing else', async () => {
     const label = uniqueName();
@@ -299,7 +393,10 @@ describe('an operator that was installed elsewhere', () => {
       await probe.denied(aRoleBinding(namespaces[1]), namespaces[1], 'it is excluded, or not selected');
       await probe.accepted(aRoleBinding(namespaces[0]), namespaces[0]);
     });
-    for (const at of policyNamed('durable-operator-role-bindings-elsewhere')) await cluster.delete(at);
+    for (const at of [ROLE_BINDING_POLICY, POD_POLICY].flatMap(({ name }) =>
+      policyNamed(`${name}-elsewhere`),
+    ))
+      await cluster.delete(at);
   });
 });
 
@@ -307,16 +404,19 @@ describe('what docs/deploying.md says to patch', () => {
   /** The examples of the section, each with nothing before its lines. */
   async function examples(): Promise<readonly string[]> {
     const page = await readFile(join(ROOT, 'docs/deploying.md'), 'utf8');
-    const [, section = ''] = page.split('### The policy for RoleBindings');
+    const [, section = ''] = page.split('### Admission policies');
     const blocks = section.split('\n## ')[0]?.matchAll(/^( *)```yaml\n(.*?)^ *```$/gms) ?? [];
     return [...blocks].map(([, indent = '', text = '']) => text.replaceAll(RegExp(`^${indent}`, 'gm'), ''));
   }
 
-  it('makes the policy follow options', async () => {
+  it('makes the policy for RoleBindings follow options, and leaves the other as it is', async () => {
     const [options = ''] = await examples();
     await kustomization('patched', 'base', options);
     const objects = await kustomized(stack.kubectl, join(deploy, 'patched'));
-    const policy = objects.find(({ kind }) => kind === 'ValidatingAdmissionPolicy');
+    const policy = objects.find(
+      ({ kind, metadata }) =>
+        kind === 'ValidatingAdmissionPolicy' && metadata.name === ROLE_BINDING_POLICY.name,
+    );
     expect(policy?.['spec']).toMatchObject({
       variables: expect.arrayContaining([
         { name: 'prefix', expression: '"team-"' },
@@ -326,14 +426,14 @@ describe('what docs/deploying.md says to patch', () => {
     });
   });
 
-  it('leaves the policy out', async () => {
+  it('leaves the policies out', async () => {
     const [, none = ''] = await examples();
     await kustomization('without', 'base', none);
     const [base, without] = await Promise.all(
       ['base', 'without'].map((folder) => kustomized(stack.kubectl, join(deploy, folder))),
     );
     const isOfPolicy = ({ kind }: Delivered) => kind.startsWith('ValidatingAdmission');
-    expect(base?.filter(isOfPolicy)).toHaveLength(2);
+    expect(base?.filter(isOfPolicy)).toHaveLength(4);
     expect(without).toEqual(base?.filter((object) => !isOfPolicy(object)));
   });
 });

@@ -1,0 +1,122 @@
+import { PODS } from '../../src/controllers/kinds.ts';
+import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
+import { labelsFor } from '../../src/controllers/pod-set/pod.ts';
+import { POD_SET_KIND } from '../../src/controllers/pod-set/resource.ts';
+import { admissionPolicy, lines, type PolicyNames } from './admission-policy.ts';
+
+/*
+ * What the operator may change of a Pod: with `patch` alone, it could give any of them another image. To create and
+ * delete Pods is another matter, which no policy of ours limits.
+ */
+
+/** CEL expressions: `true` or `false`. */
+export interface PodPolicyOptions {
+  /** Whether controller pod-label runs, which writes the label. */
+  readonly podLabel: string;
+  /** Whether controller pod-set runs, which adopts and releases. */
+  readonly podSet: string;
+}
+
+/** The policy, and what puts it in force. */
+export function podPolicy(names: PolicyNames, options: PodPolicyOptions): readonly object[] {
+  const { podLabel, podSet } = options;
+  return admissionPolicy(names, {
+    requests: UPDATES_OF_PODS,
+    variables: { podLabel, podSet, ...VARIABLES },
+    validations: VALIDATIONS,
+  });
+}
+
+/** Not of their status, which kubelets write all the time, nor of other subresources, which are not granted. */
+const UPDATES_OF_PODS = {
+  apiGroups: [PODS.group],
+  apiVersions: [PODS.version],
+  operations: ['UPDATE'],
+  resources: [PODS.plural],
+};
+
+/** In the order in which they use each other. */
+const VARIABLES = {
+  labels: 'object.metadata.?labels.orValue({})',
+  labelsBefore: 'oldObject.metadata.?labels.orValue({})',
+  nameLabel: `variables.labels[?'${POD_NAME_LABEL}']`,
+  nameLabelBefore: `variables.labelsBefore[?'${POD_NAME_LABEL}']`,
+  isLabelWanted: `object.metadata.?annotations[?'${POD_NAME_ANNOTATION}'].orValue('') == 'true'`,
+  followsAnnotation: lines(
+    'variables.isLabelWanted ? variables.nameLabel == optional.of(object.metadata.name)',
+    ': !variables.nameLabel.hasValue() && variables.nameLabelBefore == optional.of(object.metadata.name)',
+  ),
+  owners: 'object.metadata.?ownerReferences.orValue([])',
+  ownersBefore: 'oldObject.metadata.?ownerReferences.orValue([])',
+  // At most one of them each: the API server sees to that.
+  controllers: `variables.owners.filter(owner, ${isController('owner')})`,
+  controllersBefore: `variables.ownersBefore.filter(owner, ${isController('owner')})`,
+  // Whether there is a PodSet of that UID, nobody can say here.
+  isAdoption: lines(
+    'variables.controllersBefore.size() == 0 && variables.controllers.size() == 1 && variables.controllers.all(owner,',
+    `${isPodSet('owner')} && owner.?blockOwnerDeletion.orValue(false) && ${hasLabelsOf('owner')} &&`,
+    'variables.owners == variables.ownersBefore.filter(other, other.uid != owner.uid) + [owner])',
+  ),
+  isRelease: lines(
+    'variables.controllersBefore.size() == 1 && variables.controllersBefore.all(owner,',
+    `${isPodSet('owner')} && !(${hasLabelsOf('owner')}) &&`,
+    'variables.owners == variables.ownersBefore.filter(other, other.uid != owner.uid))',
+  ),
+} as const;
+
+const VALIDATIONS = [
+  {
+    expression: 'object.spec == oldObject.spec',
+    message: 'the operator may not change the spec of a Pod',
+  },
+  {
+    expression: lines(
+      `variables.labels.all(key, key == '${POD_NAME_LABEL}' ||`,
+      'variables.labelsBefore[?key] == optional.of(variables.labels[key])) &&',
+      `variables.labelsBefore.all(key, key == '${POD_NAME_LABEL}' || key in variables.labels)`,
+    ),
+    message: `the operator may change no label of a Pod but ${POD_NAME_LABEL}`,
+  },
+  {
+    expression: lines(
+      'variables.nameLabel == variables.nameLabelBefore ||',
+      '(variables.podLabel && variables.followsAnnotation)',
+    ),
+    message: `the operator may change the label ${POD_NAME_LABEL} only to the name of the Pod where the annotation ${POD_NAME_ANNOTATION} asks for it, and remove it only where it does not`,
+  },
+  {
+    expression: lines(
+      'variables.owners == variables.ownersBefore ||',
+      '(variables.podSet && (variables.isAdoption || variables.isRelease))',
+    ),
+    message:
+      'the operator may only make a PodSet the controller of a Pod that has its labels and no controller, and take it from one that has lost them',
+  },
+  {
+    expression: ['annotations', 'finalizers', 'generateName'].map(isUnchanged).join(' && '),
+    message: 'the operator may change nothing else in the metadata of a Pod',
+  },
+] as const;
+
+function isUnchanged(field: string): string {
+  return `object.metadata.?${field} == oldObject.metadata.?${field}`;
+}
+
+function isController(owner: string): string {
+  return `${owner}.?controller.orValue(false)`;
+}
+
+function isPodSet(owner: string): string {
+  return `${owner}.apiVersion == '${POD_SET_KIND.apiVersion}' && ${owner}.kind == '${POD_SET_KIND.kind}'`;
+}
+
+/** Whether the Pod has the labels of the PodSet that an owner reference names. */
+function hasLabelsOf(owner: string): string {
+  const ITS_NAME = '<name>';
+  return Object.entries(labelsFor(ITS_NAME))
+    .map(([key, value]) => {
+      const wanted = value === ITS_NAME ? `${owner}.name` : `'${value}'`;
+      return `variables.labels[?'${key}'].orValue('') == ${wanted}`;
+    })
+    .join(' && ');
+}

@@ -1,0 +1,342 @@
+import { beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import type { OwnerReference } from '../../src/contract/object.ts';
+import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
+import { controllerReference, labelsFor } from '../../src/controllers/pod-set/pod.ts';
+import type { ContentType, Query } from '../../src/kubernetes/client.ts';
+import { resourcePath } from '../../src/kubernetes/paths.ts';
+import { PODS, SERVICE_ACCOUNTS, TestCluster } from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
+import { aPod, type PodBuilder } from '../support/pods.ts';
+import { OPERATOR, userNameOf } from '../support/service-accounts.ts';
+import { setUpStage } from '../support/stage.ts';
+
+/*
+ * What somebody who has the operator's token tries with Pods, with exactly the rights that deploy/base gives it. The
+ * tests of pod-label and pod-set run under the same policy and show that it stops nothing that the operator does.
+ */
+
+jest.setTimeout(120_000);
+const WITHIN_MS = 60_000;
+
+const POLICY = "ValidatingAdmissionPolicy 'durable-operator-pods'";
+/** Said by the authorizer, before any admission. */
+const NOT_GRANTED = new RegExp(`User "${userNameOf(OPERATOR)}" cannot `);
+const IMAGE = 'example.com/other';
+
+const { stack, cluster } = setUpStage(async () => {
+  await Promise.all(kept.map(free));
+  await thief.close();
+});
+/** Has the operator's token. */
+const thief = new TestCluster(stack.operatorKubeconfig);
+let namespace: string;
+
+beforeAll(async () => {
+  namespace = await cluster.aNamespace();
+  // Then the containers are as they are written here, without a volume for the token.
+  const account = { type: SERVICE_ACCOUNTS, namespace, name: 'default' };
+  await cluster.patch(account, { automountServiceAccountToken: false });
+  const name = await there(aPod().named('first'));
+  // It takes the API server a moment to see a policy.
+  await eventually(async () => {
+    await expect(patch(name, otherImage())).rejects.toThrow(POLICY);
+    return true;
+  }, WITHIN_MS);
+});
+
+let pods = 0;
+/** Those that cannot be deleted. */
+const kept: string[] = [];
+
+/** Made by a person. @returns its name */
+async function there(pod: PodBuilder): Promise<string> {
+  const name = `web-${(pods += 1)}`;
+  await cluster.create(PODS, pod.in(namespace).named(name).manifest);
+  return name;
+}
+
+/** The owners are not there: but for the finalizer, the garbage collector would delete it at once. */
+async function ownedPod(pod: PodBuilder, ownerReferences: readonly object[]): Promise<string> {
+  const name = `owned-${(pods += 1)}`;
+  const { metadata, ...rest } = pod.in(namespace).named(name).heldBy('example.com/keep').manifest;
+  await cluster.create(PODS, { ...rest, metadata: { ...metadata, ownerReferences } });
+  kept.push(name);
+  return name;
+}
+
+function free(name: string): Promise<unknown> {
+  return cluster.patch({ type: PODS, namespace, name }, { metadata: { finalizers: null } });
+}
+
+const pathOf = (name: string, subresource?: 'status') =>
+  resourcePath(PODS, { namespace, name, ...(subresource && { subresource }) });
+
+/** Nothing is kept, but all of it is checked. */
+function patch(
+  name: string,
+  body: unknown,
+  { as = thief, contentType, query }: { as?: TestCluster; contentType?: ContentType; query?: Query } = {},
+): Promise<unknown> {
+  return as.client.request({
+    method: 'PATCH',
+    path: pathOf(name),
+    query: { dryRun: 'All', ...query },
+    body,
+    ...(contentType && { contentType }),
+  });
+}
+
+const otherImage = () => ({ spec: { containers: [{ name: 'web', image: IMAGE }] } });
+const labels = (all: Readonly<Record<string, string | null>>) => ({ metadata: { labels: all } });
+const nameLabel = (value: string | null) => labels({ [POD_NAME_LABEL]: value });
+const owners = (...ownerReferences: readonly object[]) => ({ metadata: { ownerReferences } });
+
+const POD_SET = controllerReference({ name: 'set', uid: 'uid-of-set' });
+const OTHER: OwnerReference = { apiVersion: 'v1', kind: 'ConfigMap', name: 'other', uid: 'uid-of-other' };
+const MEMBER = aPod().labelled(labelsFor('set'));
+const LOST = aPod().labelled({ ...labelsFor('set'), app: 'under-inspection' });
+
+/** What a Pod is before, besides what its builder says. */
+type Case = readonly [what: string, pod: PodBuilder, owners: readonly object[], change: object];
+
+describe('whoever has the token of the operator may', () => {
+  it('give a Pod its name as a label where the annotation asks for it', async () => {
+    const name = await there(aPod().annotated());
+    await expect(patch(name, nameLabel(name))).resolves.toMatchObject(nameLabel(name));
+  });
+
+  it('correct that label where the annotation asks for it', async () => {
+    const name = await there(
+      aPod()
+        .annotated()
+        .labelled({ [POD_NAME_LABEL]: 'other' }),
+    );
+    await expect(patch(name, nameLabel(name))).resolves.toBeDefined();
+  });
+
+  it('remove the name of a Pod as a label where the annotation does not ask for it', async () => {
+    const name = await nameLabelled(aPod().annotated('false'));
+    await expect(patch(name, nameLabel(null))).resolves.toBeDefined();
+  });
+
+  it.each<Case>([
+    ['adopt a Pod that has the labels of a PodSet', MEMBER, [], owners(POD_SET)],
+    ['adopt one beside its other owners', MEMBER, [OTHER], owners(OTHER, POD_SET)],
+    [
+      'adopt one that the PodSet owns, but does not control',
+      MEMBER,
+      [{ ...POD_SET, controller: false }, OTHER],
+      owners(OTHER, POD_SET),
+    ],
+    ['release a Pod that has lost the labels', LOST, [POD_SET], owners()],
+    ['release one to its other owners', LOST, [POD_SET, OTHER], owners(OTHER)],
+  ])('%s', async (_what, pod, ownerReferences, change) => {
+    const name = await ownedPod(pod, ownerReferences);
+    await expect(patch(name, change)).resolves.toBeDefined();
+  });
+
+  it('write what changes nothing', async () => {
+    const name = await ownedPod(MEMBER.annotated(), [POD_SET]);
+    await expect(patch(name, owners(POD_SET))).resolves.toBeDefined();
+  });
+});
+
+const SPEC = 'may not change the spec of a Pod';
+const LABELS = `may change no label of a Pod but ${POD_NAME_LABEL}`;
+const NAME_LABEL = `may change the label ${POD_NAME_LABEL} only to the name of the Pod`;
+const OWNERS = 'may only make a PodSet the controller of a Pod that has its labels and no controller';
+const REST = 'may change nothing else in the metadata of a Pod';
+
+/** To every Pod, by the admission plugin DefaultTolerationSeconds: they cannot be taken away. */
+const GIVEN = ['not-ready', 'unreachable'].map((what) => ({
+  key: `node.kubernetes.io/${what}`,
+  operator: 'Exists',
+  effect: 'NoExecute',
+  tolerationSeconds: 300,
+}));
+const TOLERATION = { key: 'example.com/taint', operator: 'Exists', effect: 'NoSchedule' };
+
+describe('whoever has the token of the operator may not', () => {
+  it.each<readonly [what: string, pod: PodBuilder, change: object, why: string]>([
+    ['change the image', aPod(), otherImage(), SPEC],
+    ['change the image of one of a PodSet', MEMBER, { ...owners(POD_SET), ...otherImage() }, SPEC],
+    ['add a toleration', aPod(), { spec: { tolerations: [...GIVEN, TOLERATION] } }, SPEC],
+    ['let the scheduler have it', aPod(), { spec: { schedulingGates: [] } }, SPEC],
+    ['give it a deadline', aPod(), { spec: { activeDeadlineSeconds: 1 } }, SPEC],
+    ['add a label', aPod(), labels({ app: 'payments' }), LABELS],
+    ['change a label', MEMBER, labels({ app: 'payments' }), LABELS],
+    ['remove a label', MEMBER, labels({ app: null }), LABELS],
+    [
+      'remove a label, and adopt by what was there',
+      MEMBER,
+      { metadata: { ...labels({ app: null }).metadata, ...owners(POD_SET).metadata } },
+      LABELS,
+    ],
+    ['add the label that the annotation does not ask for', aPod(), nameLabel('first'), NAME_LABEL],
+    ['give it the name of another Pod', aPod().annotated(), nameLabel('first'), NAME_LABEL],
+    [
+      'remove the label of another name',
+      aPod().labelled({ [POD_NAME_LABEL]: 'first' }),
+      nameLabel(null),
+      NAME_LABEL,
+    ],
+    [
+      'remove the label that the annotation asks for',
+      aPod()
+        .annotated()
+        .labelled({ [POD_NAME_LABEL]: 'first' }),
+      nameLabel(null),
+      NAME_LABEL,
+    ],
+    ['add an annotation', aPod(), { metadata: { annotations: { 'example.com/a': 'b' } } }, REST],
+    ['ask for the label', aPod(), { metadata: { annotations: { [POD_NAME_ANNOTATION]: 'true' } } }, REST],
+    [
+      'change an annotation',
+      aPod().annotated(),
+      { metadata: { annotations: { [POD_NAME_ANNOTATION]: 'no' } } },
+      REST,
+    ],
+    ['remove an annotation', aPod().annotated(), { metadata: { annotations: null } }, REST],
+    ['add a finalizer', aPod(), { metadata: { finalizers: ['example.com/keep'] } }, REST],
+    ['remove a finalizer', aPod().heldBy('example.com/keep'), { metadata: { finalizers: null } }, REST],
+    ['change what its name was made from', aPod(), { metadata: { generateName: 'other-' } }, REST],
+  ])('%s', async (_what, pod, change, why) => {
+    const name = await there(pod);
+    await expect(patch(name, change)).rejects.toThrow(`${POLICY} with binding`);
+    await expect(patch(name, change)).rejects.toThrow(why);
+    await free(name);
+  });
+
+  it.each<Case>([
+    ['let something else own it', MEMBER, [], owners(OTHER)],
+    ['let something else control it', MEMBER, [], owners({ ...OTHER, controller: true })],
+    ['let something else and a PodSet own it', MEMBER, [], owners(OTHER, POD_SET)],
+    ['let another kind of that group control it', MEMBER, [], owners({ ...POD_SET, kind: 'CronJob' })],
+    ['let a PodSet of another group control it', MEMBER, [], owners({ ...POD_SET, apiVersion: 'apps/v1' })],
+    ['let a PodSet own it, but not control it', MEMBER, [], owners({ ...POD_SET, controller: false })],
+    ['let a PodSet control it that does not wait for it', MEMBER, [], owners(withoutBlocking())],
+    ['let a PodSet of another name control it', MEMBER, [], owners({ ...POD_SET, name: 'other' })],
+    ['adopt one that does not have the labels', aPod(), [], owners(POD_SET)],
+    ['adopt one that has one of the labels', aPod().labelled({ app: 'set' }), [], owners(POD_SET)],
+    ['adopt one and take its other owners from it', MEMBER, [OTHER], owners(POD_SET)],
+    ['adopt one that somebody else controls', MEMBER, [controlling()], owners(POD_SET)],
+    ['name its controller otherwise', MEMBER, [{ ...POD_SET, name: 'other' }], owners(POD_SET)],
+    ['take one that another PodSet controls', MEMBER, [{ ...POD_SET, uid: 'other' }], owners(POD_SET)],
+    ['release one that has the labels', MEMBER, [POD_SET], owners()],
+    ['release one and take its other owners from it', LOST, [POD_SET, OTHER], owners()],
+    ['release one to something else', LOST, [POD_SET], owners(OTHER)],
+    ['release one of another controller', LOST, [controlling()], owners()],
+    ['take an owner from it', LOST, [OTHER], owners()],
+  ])('%s', async (_what, pod, ownerReferences, change) => {
+    const name = await ownedPod(pod, ownerReferences);
+    await expect(patch(name, change)).rejects.toThrow(`${POLICY} with binding`);
+    await expect(patch(name, change)).rejects.toThrow(OWNERS);
+  });
+
+  it.each<readonly [ContentType, body: (name: string) => unknown, query: Query]>([
+    [
+      'application/json-patch+json',
+      () => [{ op: 'replace', path: '/spec/containers/0/image', value: IMAGE }],
+      {},
+    ],
+    ['application/merge-patch+json', otherImage, {}],
+    [
+      'application/apply-patch+yaml',
+      (name) => ({ apiVersion: 'v1', kind: 'Pod', metadata: { name }, ...otherImage() }),
+      { fieldManager: 'thief', force: true },
+    ],
+  ])('change the image by %s', async (contentType, body, query) => {
+    const name = await there(aPod());
+    await expect(patch(name, body(name), { contentType, query })).rejects.toThrow(SPEC);
+    await expect(patch(name, body(name), { as: cluster, contentType, query })).resolves.toBeDefined();
+  });
+
+  it('change the image by a strategic merge patch', async () => {
+    const name = await there(aPod());
+    await expect(strategically(stack.operatorKubeconfig, name)).rejects.toThrow(SPEC);
+    await expect(strategically(stack.kubeconfig, name)).resolves.toContain('patched');
+  });
+
+  it('change anything by an update, which is not granted', async () => {
+    const name = await there(aPod());
+    const pod = await cluster.get({ type: PODS, namespace, name });
+    const asked = thief.client.request({ method: 'PUT', path: pathOf(name), body: pod });
+    await expect(asked).rejects.toThrow(NOT_GRANTED);
+  });
+
+  it('change its status, which is not granted', async () => {
+    const name = await there(aPod());
+    const asked = thief.client.request({
+      method: 'PATCH',
+      path: pathOf(name, 'status'),
+      body: { status: {} },
+    });
+    await expect(asked).rejects.toThrow(NOT_GRANTED);
+  });
+
+  it('change it for good, which a dry run only shows', async () => {
+    const name = await there(aPod());
+    const at = { type: PODS, namespace, name };
+    const before = await cluster.get(at);
+    await expect(thief.patch(at, otherImage())).rejects.toThrow(SPEC);
+    expect(await cluster.get(at)).toEqual(before);
+  });
+});
+
+describe('nobody else is stopped', () => {
+  it('a person changes what they want', async () => {
+    const name = await there(MEMBER);
+    const change = {
+      metadata: { labels: { app: null }, annotations: { a: 'b' }, ...owners(OTHER).metadata },
+    };
+    await expect(patch(name, { ...otherImage(), ...change }, { as: cluster })).resolves.toBeDefined();
+  });
+
+  it('but who acts as the operator is stopped as it is', async () => {
+    const name = await there(aPod());
+    const as = `--as=${userNameOf(OPERATOR)}`;
+    await expect(strategically(stack.kubeconfig, name, as)).rejects.toThrow(SPEC);
+  });
+});
+
+describe('the policy', () => {
+  it('has no expression that the API server finds wrong', async () => {
+    const type = {
+      group: 'admissionregistration.k8s.io',
+      version: 'v1',
+      plural: 'validatingadmissionpolicies',
+    };
+    const status = await eventually(async () => {
+      const policy = await cluster.get({ type, name: 'durable-operator-pods' });
+      const seen = policy?.['status'];
+      expect(seen).toMatchObject({ observedGeneration: policy?.metadata.generation });
+      return seen;
+    }, WITHIN_MS);
+    expect(JSON.stringify(status)).not.toContain('expressionWarnings');
+  });
+});
+
+/** Created under another annotation, or none. */
+async function nameLabelled(pod: PodBuilder): Promise<string> {
+  const name = await there(pod);
+  await cluster.patch({ type: PODS, namespace, name }, nameLabel(name));
+  return name;
+}
+
+function withoutBlocking(): object {
+  return { ...POD_SET, blockOwnerDeletion: undefined };
+}
+
+function controlling(): object {
+  return { ...OTHER, controller: true };
+}
+
+/** By kubectl, which alone knows this kind of patch; nothing is kept. */
+async function strategically(kubeconfig: string, name: string, ...more: readonly string[]): Promise<string> {
+  const args = ['--kubeconfig', kubeconfig, '--namespace', namespace, ...more, 'patch', 'pod', name];
+  const change = ['--type=strategic', '--dry-run=server', `--patch=${JSON.stringify(otherImage())}`];
+  const { stdout } = await promisify(execFile)(stack.kubectl, [...args, ...change]);
+  return stdout;
+}
