@@ -215,11 +215,6 @@ class Drawing {
     const change = random.oneOf(changes)();
     this.#add(change);
     if (change.change === 'delete pod') this.#createPod(pod);
-    // Whose value the label has at last is then a matter of who came last.
-    if (change.change === 'label pod') {
-      this.#add({ change: 'label pod', pod, label: null });
-      this.#add({ change: 'annotate pod', pod, annotation: 'true' });
-    }
   }
 
   #createSet(set: string): void {
@@ -417,11 +412,21 @@ class Drawing {
 
   /** Nothing stays that would go on for minutes, as a build that fails does. */
   #endings(): void {
+    if (this.#random.chance(0.4)) this.#endRefused();
     for (const [build, { spec, isThere }] of this.#builds) {
       if (isThere && spec.buildCommand === 'exit 1') this.#edit(build, { buildCommand: 'go build' });
     }
     if (this.#has('namespace-role-binding') && this.#random.chance(0.4)) this.#endAccess();
     if (this.#has('pod-label') && this.#random.chance(0.3)) this.#endStalledRun();
+  }
+
+  /** What is refused, and for how long, is over in the end, and nobody changes anything that would have it tried again. */
+  #endRefused(): void {
+    const status = this.#random.oneOf([403, 503] as const);
+    const lastsMs = 8_000;
+    this.#add({ fault: 'answers for a while', status, requests: { kind: 'write' }, lastsMs }, 2_000);
+    for (const controller of this.#controllers) this.#changeOf(controller);
+    this.#add({ fault: 'watches break' }, lastsMs);
   }
 
   /** For good: what is given back now stays. */

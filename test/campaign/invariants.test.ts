@@ -12,6 +12,7 @@ const NOTHING: Evidence = {
   versions: [],
   foreign: new Set(),
   isRestored: false,
+  isRestarted: false,
 };
 
 function object(metadata: Partial<ObjectMeta>, more: object = {}): KubernetesObject {

@@ -22,8 +22,10 @@ export interface Evidence {
   readonly versions: readonly Version[];
   /** UIDs of what the operator must not write. */
   readonly foreign: ReadonlySet<string>;
-  /** Whether the database was restored: then what was made may have been made twice. */
+  /** Whether the database was restored: then versions repeat, and what was made may have been made twice. */
   readonly isRestored: boolean;
+  /** Whether the API server was restarted: its authorizer refuses everybody until it has read the roles again. */
+  readonly isRestarted: boolean;
 }
 
 /** `I3: …`: each is one sentence, which names the object. */
@@ -33,9 +35,8 @@ export function violationsIn(evidence: Evidence): readonly string[] {
     ...foreignWrites(evidence),
     ...observedGenerations(evidence),
     ...retryStorms(evidence),
-    ...finalizers(evidence),
-    ...leftBinaries(evidence),
-    ...forbidden(evidence),
+    ...(evidence.isRestored ? [] : [...finalizers(evidence), ...leftBinaries(evidence)]),
+    ...(evidence.isRestarted ? [] : forbidden(evidence)),
   ];
 }
 
@@ -170,7 +171,12 @@ function finalizers({ journal, place, versions }: Evidence): string[] {
       ? []
       : `I8: Job ${objectIn(answer)?.metadata.name ?? ''} was created before the finalizer was there`;
   });
-  return [...unheld, ...returned(versions), ...goneTooSoon(writes, versions, place)];
+  return [
+    ...unheld,
+    ...returned(versions),
+    ...goneTooSoon(writes, versions, place),
+    ...unawaited(writes, place),
+  ];
 }
 
 function wasHeldBefore(versions: readonly Version[], uid: string, { answer }: Journalled): boolean {
@@ -207,6 +213,20 @@ function goneTooSoon(writes: readonly Journalled[], versions: readonly Version[]
     if (finalizersLeft.includes(BUILD_FINALIZER)) return [];
     const running = activeJobsOf(build.metadata.uid, versionOfEnd(build, versions), versions);
     return running.map((job) => `I8: ${nameOf(request, place)} let it go while Job ${job} runs`);
+  });
+}
+
+/** A build that runs has to be deleted in the foreground: its Job is there until its Pods have ended. */
+function unawaited(writes: readonly Journalled[], place: Place): string[] {
+  return writes.flatMap((request) => {
+    const { method, about, body, answer } = request;
+    const job = objectIn(answer);
+    const isBuild = job?.metadata.labels?.[PURPOSE_LABEL] === 'build';
+    if (method !== 'DELETE' || about.resource !== 'jobs' || !isBuild || conditionsOf(job).some(isEnd))
+      return [];
+    return valueAt(body, 'propagationPolicy') === 'Foreground'
+      ? []
+      : `I8: ${nameOf(request, place)} does not wait for the Pods of a build that runs`;
   });
 }
 

@@ -103,10 +103,12 @@ function setFact({ metadata, spec, status }: PodSet, pods: readonly KubernetesOb
   const conditions = (status?.conditions ?? []).map(
     ({ type, status: is, reason }) => `${type}=${is} ${reason}`,
   );
+  const unreleased = pods.filter((pod) => isUnreleased(metadata, pod.metadata));
   const fact = {
     replicas: spec?.replicas,
     pods: ours.length,
     orphans: orphans.length,
+    unreleased: unreleased.length,
     readyReplicas: status?.readyReplicas,
     namesThem: (status?.podNames ?? []).toSorted().join() === ours.toSorted().join(),
     isCurrent: status?.observedGeneration === metadata.generation,
@@ -123,6 +125,11 @@ function isAvailablePodOf({ uid, name }: ObjectMeta, pod: KubernetesObject): boo
     metadata.deletionTimestamp === undefined &&
     !['Failed', 'Succeeded'].includes(String(phaseOf(pod)))
   );
+}
+
+/** It has lost the labels of the set that still controls it. */
+function isUnreleased({ uid, name }: ObjectMeta, metadata: ObjectMeta): boolean {
+  return controllerOf(metadata)?.uid === uid && !hasLabelsOf(name, metadata);
 }
 
 function isOrphan(set: string, metadata: ObjectMeta): boolean {

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { NAMESPACES } from '../support/cluster.ts';
 import { BUILDS } from '../../src/controllers/git-build/resource.ts';
 import { countsIn, mostCounts, tooMany } from './counts.ts';
-import { isFault, undisturbed, type Change, type Schedule } from './events.ts';
+import { isFault, undisturbed, type Change, type Fault, type Schedule } from './events.ts';
 import { violationsIn, writesOf } from './invariants.ts';
 import { leaksIn } from './secrets.ts';
 import { Side, type Ground, type SideOptions } from './side.ts';
@@ -168,14 +168,18 @@ async function judge(
   const { place, journal, people } = side;
   const { foreign } = people;
   const versions = side.versions();
-  const isRestored = schedule.events.some(({ what }) => isFault(what) && what.fault === 'etcd is restored');
+  const faults = schedule.events.flatMap(({ what }) => (isFault(what) ? [what.fault] : []));
+  const isRestored = faults.includes('etcd is restored');
+  const isRestarted = faults.some((fault) => RESTARTING.includes(fault));
   const changes = schedule.events.flatMap(({ what }): Change[] => (isFault(what) ? [] : [what]));
   return unique([
-    ...violationsIn({ place, journal, versions, foreign, isRestored }),
+    ...violationsIn({ place, journal, versions, foreign, isRestored, isRestarted }),
     ...(isRestored ? [] : tooMany(countsIn(journal, place), mostCounts(changes))),
     ...(await leaksIn({ cluster, temporal, place, versions, logs: side.logs })),
   ]);
 }
+
+const RESTARTING: readonly Fault['fault'][] = ['api server restarts', 'etcd is saved', 'etcd is restored'];
 
 function unique(texts: readonly string[]): readonly string[] {
   return [...new Set(texts)];
