@@ -7,12 +7,13 @@ import { layoutOf } from '../local/stack-folder.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../src/controllers/pod-label/decide.ts';
 import { POD_SETS, type PodSet } from '../src/controllers/pod-set/resource.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
+import { build } from '../test/support/built.ts';
 import { PODS, TestCluster, uniqueName } from '../test/support/cluster.ts';
 import { eventually } from '../test/support/eventually.ts';
 import { startInstalledStack, type InstalledStack } from '../test/support/installed-stack.ts';
 import { aPodSet } from '../test/support/pod-sets.ts';
 import { aPod } from '../test/support/pods.ts';
-import { build, startOperator } from './operator.ts';
+import { startOperator } from './operator.ts';
 
 /*
  * How long the operator takes until all is done again after its servers were away, lost what they had, or went back to an

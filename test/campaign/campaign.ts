@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { build } from '../../bench/operator.ts';
+import { build, PROGRAM } from '../support/built.ts';
 import { hunt } from './bug-hunt.ts';
 import { draw } from './draw.ts';
 import { needsOwnServers, printed, type Schedule } from './events.ts';
@@ -28,8 +28,6 @@ export interface CampaignOptions {
   readonly bugs?: true | string;
 }
 
-/** As it is delivered: what it is made of at start takes seconds each time, and it is started often. */
-export const PROGRAM = join(import.meta.dirname, '../../dist/src/main.js');
 const CONVERGED_WITHIN_MS = 60_000;
 
 /** @returns the exit code: 0 where everything held, and every bug was caught */

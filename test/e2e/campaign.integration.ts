@@ -1,5 +1,4 @@
 import { afterAll, describe, expect, it, jest } from '@jest/globals';
-import { build } from '../../bench/operator.ts';
 import { trialOptions } from '../campaign/campaign.ts';
 import { draw } from '../campaign/draw.ts';
 import { printed } from '../campaign/events.ts';
@@ -14,13 +13,11 @@ const SEEDS = [2, 4];
 const OPTIONS = { controllers: 'all', quietSeconds: 10 };
 
 const ground = sharedGround(testStack());
-const built = build();
 
 afterAll(() => ground.close());
 
 describe('a campaign of changes and faults that are drawn from a seed', () => {
   it.each(SEEDS)('ends as if nothing had gone wrong: seed %i', async (seed) => {
-    await built;
     const schedule = draw(seed, { controllers: OPTIONS.controllers, servers: false });
     const { violations, logs } = await tryOut(ground, schedule, trialOptions(OPTIONS, false));
     const end = violations.length === 0 ? '' : `\n${printed(schedule)}\n${logs.slice(-30).join('\n')}`;

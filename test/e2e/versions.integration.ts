@@ -7,6 +7,7 @@ import { workflowIdFor, type ResourceRef } from '../../src/contract/resource.ts'
 import { BUILDS } from '../../src/controllers/git-build/resource.ts';
 import { aBuild, LiveBuild } from '../support/builds.ts';
 import { refOf, uniqueName } from '../support/cluster.ts';
+import { PROGRAM } from '../support/built.ts';
 import { eventually } from '../support/eventually.ts';
 import { aTaskQueue, endOperators, startOperator, type Operator } from '../support/operator.ts';
 import { ProjectCopy } from '../support/project-copy.ts';
@@ -50,7 +51,7 @@ async function aProjectWithAnotherWorkflow(): Promise<ProjectCopy> {
 type Version = 'ours' | 'changed';
 
 const programOf = (version: Version) =>
-  join(version === 'ours' ? join(import.meta.dirname, '../..') : changed.directory, 'src/main.ts');
+  version === 'ours' ? PROGRAM : join(changed.directory, 'src/main.ts');
 
 const versionArguments = (version: Version) => [
   `--worker-deployment=${taskQueue}`,

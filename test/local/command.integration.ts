@@ -9,12 +9,11 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { outputOf } from '../../local/program-output.ts';
 import { isRunning, runningIn, type RecordedProcess } from '../../local/recorded-process.ts';
+import { PROGRAM } from '../support/built.ts';
 import { eventually } from '../support/eventually.ts';
 import { testStack } from '../support/stack.ts';
 
 jest.setTimeout(240_000);
-
-const PROGRAM = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 let home: string;
 let dir: string;

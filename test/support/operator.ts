@@ -1,13 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { z } from 'zod';
 import { bareEnvironment, readiness, spawnOperator, untilReady } from '../../local/operator.ts';
 import { freePort } from '../../local/ports.ts';
+import { PROGRAM } from './built.ts';
 import { OPERATOR, userNameOf } from './service-accounts.ts';
 import { testStack } from './stack.ts';
-
-const PROGRAM = join(import.meta.dirname, '../../src/main.ts');
 
 export interface OperatorRequest {
   /** Default: that of the stack that all tests share. */

@@ -18,11 +18,14 @@ const Coordinates = z.object({
 });
 export type TestStack = z.infer<typeof Coordinates>;
 
-/** The stack that all integration tests of a run share. It was started before the first of them. */
+/** The stack of this worker of Jest, which its test files share, one after the other. It was started before the first. */
 export function testStack(): TestStack {
-  const file = process.env['DURABLE_OPERATOR_TEST_STACK'];
+  const file = process.env['DURABLE_OPERATOR_TEST_STACKS'];
   if (file === undefined) {
     throw new Error('no stack was started for this test; run it with `npm run test:integration`');
   }
-  return Coordinates.parse(JSON.parse(readFileSync(file, 'utf8')));
+  const stacks = z.array(Coordinates).parse(JSON.parse(readFileSync(file, 'utf8')));
+  const stack = stacks[Number(process.env['JEST_WORKER_ID']) - 1];
+  if (stack === undefined) throw new Error(`${stacks.length} stacks were started, and Jest has more workers`);
+  return stack;
 }

@@ -1,13 +1,27 @@
-import { writeFile } from 'node:fs/promises';
+import { glob, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
+import { buildServers, showBuildProgress } from '../../local/build.ts';
+import { build } from './built.ts';
 import { startInstalledStack } from './installed-stack.ts';
 
-/** Once a run, before the first integration test: one stack for all of them, found through stack.ts. */
-export default async function startStackForTests() {
-  const stack = await startInstalledStack();
-  const coordinates = join(stack.dir, 'coordinates.json');
-  await writeFile(coordinates, JSON.stringify(stack));
-  process.env.DURABLE_OPERATOR_TEST_STACK = coordinates;
-  globalThis.durableOperatorTestStack = stack;
+/**
+ * Once a run, before the first integration test: a stack for each of Jest's workers, found through stack.ts. An operator
+ * watches a whole cluster, so test files that share one have to take turns.
+ */
+export default async function startStacksForTests({ maxWorkers, testPathPatterns, rootDir }) {
+  await Promise.all([build(), buildServers({ onProgress: showBuildProgress(process.stderr) })]);
+  const count = Math.min(maxWorkers, await filesThatMatch(testPathPatterns.patterns, rootDir));
+  const stacks = await Promise.all(Array.from({ length: count }, () => startInstalledStack()));
+  globalThis.durableOperatorTestStacks = stacks;
+  if (stacks.length === 0) return;
+  const coordinates = join(stacks[0].dir, 'coordinates.json');
+  await writeFile(coordinates, JSON.stringify(stacks));
+  process.env.DURABLE_OPERATOR_TEST_STACKS = coordinates;
+}
+
+async function filesThatMatch(patterns, rootDir) {
+  const files = await Array.fromAsync(glob('test/**/*.integration.ts', { cwd: rootDir }));
+  const isMatch = (file) => patterns.some((pattern) => new RegExp(pattern, 'i').test(join(rootDir, file)));
+  return patterns.length === 0 ? files.length : files.filter(isMatch).length;
 }

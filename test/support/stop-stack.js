@@ -2,7 +2,7 @@ import process from 'node:process';
 
 /** Once a run, after the last integration test. */
 export default async function stopStackForTests() {
-  await globalThis.durableOperatorTestStack?.stop();
+  await Promise.all((globalThis.durableOperatorTestStacks ?? []).map((stack) => stack.stop()));
   process.once('beforeExit', endWithoutCleanup);
 }
 
