@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { KubernetesObject } from '../src/contract/object.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../src/controllers/pod-label/decide.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
@@ -27,6 +28,59 @@ export async function podLabelCases(bench: Bench, namespace: string, count: numb
 export async function labelledPodsCase(bench: Bench, namespace: string, count: number): Promise<Result> {
   const names = await createPods(bench, namespace, count);
   return podLabelCase(bench, { namespace, names, load: 'at once', change: 'add' });
+}
+
+/**
+ * At rest, while other Pods change all the time: with short names, and with the longest that Kubernetes allows. A database
+ * of Temporal's may refuse what has too long a name, and nobody else may wait for that.
+ */
+export async function longNamesCases(bench: Bench, prefix: string, count: number): Promise<Result[]> {
+  const namespace = `${prefix}-beside`;
+  const names = await createPods(bench, namespace, AT_REST);
+  const short = { namespace: `${prefix}-short`, names: namesOf('pod', count) };
+  const long = {
+    namespace: longNamespace(prefix),
+    names: short.names.map((name) => name.padEnd(LONGEST_POD, 'x')),
+  };
+  const beside = async (others: Pods, change: 'add' | 'remove') => {
+    const end = await changing(bench.target.cluster, others);
+    const result = await podLabelCase(bench, { namespace, names, load: 'at rest', change }).finally(end);
+    const length = others.namespace.length + (others.names[0] ?? '').length;
+    return { ...result, case: `${result.case}, beside ${count} with ${length} characters` };
+  };
+  return [await beside(short, 'add'), await beside(long, 'remove')];
+}
+
+/** As long as a namespace's name may be. */
+export const longNamespace = (prefix: string) => prefix.padEnd(63, 'x');
+
+const LONGEST_POD = 253;
+const BETWEEN_CHANGES_MS = 200;
+
+interface Pods {
+  readonly namespace: string;
+  readonly names: readonly string[];
+}
+
+/** @returns what ends it */
+async function changing(cluster: TestCluster, { namespace, names }: Pods): Promise<() => Promise<void>> {
+  await cluster.createNamespace(namespace);
+  await inFlight(names, (name) => cluster.create(PODS, aPod().named(name).in(namespace).manifest));
+  const over = new AbortController();
+  const change = async () => {
+    for (let round = 1; !over.signal.aborted; round += 1) {
+      const annotations = { [POD_NAME_ANNOTATION]: round % 2 === 1 ? 'true' : null };
+      await inFlight(names, (name) =>
+        cluster.patch({ type: PODS, namespace, name }, { metadata: { annotations } }),
+      );
+      await delay(BETWEEN_CHANGES_MS);
+    }
+  };
+  const changed = change();
+  return () => {
+    over.abort();
+    return changed;
+  };
 }
 
 export async function namespaceCases(bench: Bench, prefix: string, count: number): Promise<Result[]> {

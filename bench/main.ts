@@ -7,7 +7,7 @@ import { NAMESPACES, uniqueName } from '../test/support/cluster.ts';
 import { build } from '../test/support/built.ts';
 import { measureIdle, runsClosed, type Bench, type Result } from './bench.ts';
 import { buildCases } from './build-cases.ts';
-import { labelledPodsCase, namespaceCases, podLabelCases } from './cases.ts';
+import { labelledPodsCase, longNamesCases, longNamespace, namespaceCases, podLabelCases } from './cases.ts';
 import { measureFailover } from './failover.ts';
 import { namesOf } from './names.ts';
 import { startOperator } from './operator.ts';
@@ -22,6 +22,7 @@ interface Options {
   readonly podSets: number;
   readonly builds: number;
   readonly idle: number;
+  readonly longNames?: number;
   readonly large?: true;
   readonly failover?: number;
   readonly json?: string;
@@ -43,6 +44,7 @@ function program(): Command {
     .option('--pod-sets <count>', 'how many PodSets of ten Pods are scaled at once', count, 20)
     .option('--builds <count>', 'how many Xxx are created and deleted at once', count, 60)
     .option('--idle <seconds>', 'how long it is watched doing nothing', count, 60)
+    .option('--long-names <count>', 'also beside so many Pods with the longest names (default: never)', count)
     .option('--large', `with ${LARGE_PODS} labelled pods more`)
     .option('--failover <count>', 'how often the leader of three replicas is killed (default: never)', count)
     .option('--json <file>', 'write the results there too, as JSON lines')
@@ -130,12 +132,16 @@ async function failovers(target: Target, { failover }: Options): Promise<Result[
 }
 
 async function runCases(bench: Bench, name: string, options: Options): Promise<Result[]> {
-  const { pods, namespaces, podSetReplicas, podSets, builds, idle, large } = options;
+  const { pods, namespaces, podSetReplicas, podSets, builds, idle, longNames, large } = options;
   const results: Result[] = [];
   say(`pod-label: ${pods} pods`);
   results.push(...(await podLabelCases(bench, name, pods)));
   say(`namespace-role-binding: ${namespaces} namespaces`);
   results.push(...(await namespaceCases(bench, name, namespaces)));
+  if (longNames !== undefined) {
+    say(`pod-label: beside ${longNames} with the longest names`);
+    results.push(...(await longNamesCases(bench, name, longNames)));
+  }
   say(`pod-set: one of ${podSetReplicas} Pods, and ${podSets} small ones`);
   const sets = { namespace: `${name}-pod-sets`, replicas: podSetReplicas, sets: podSets };
   results.push(...(await podSetCases(bench, sets)));
@@ -157,6 +163,8 @@ async function removeAll({ cluster }: Target, name: string, { namespaces, pods }
       name,
       `${name}-pod-sets`,
       `${name}-builds`,
+      ...['beside', 'short'].map((each) => `${name}-${each}`),
+      longNamespace(name),
       ...[pods, LARGE_PODS].map((labelled) => `${name}-labelled-${labelled}`),
     ],
     ...namesOf(`${name}-rest`, namespaces),

@@ -24,11 +24,16 @@ const GIVE_UP_MS = 300_000;
 const QUOTAS = { group: '', version: 'v1', plural: 'resourcequotas' };
 const CLUSTER = ['kwok', 'kube-scheduler', 'kube-controller-manager', 'kube-apiserver'] as const;
 
+const CASES = ['etcd-wiped', 'etcd-restored', 'temporal-wiped', 'temporal-away'] as const;
+type Case = (typeof CASES)[number];
+
 interface Options {
+  readonly cases: readonly Case[];
   readonly changes: number;
   readonly outages: number;
   readonly away: number;
   readonly podSets: number;
+  readonly stacks: number;
 }
 
 interface World {
@@ -37,16 +42,32 @@ interface World {
   readonly namespace: string;
 }
 
-async function main({ changes, outages, away, podSets }: Options): Promise<void> {
+async function main(options: Options): Promise<void> {
   await build();
-  await inAWorld('etcd wiped', etcdWiped);
-  await inAWorld('etcd restored to an older state', etcdRestored);
-  await inAWorld(`Temporal wiped while ${podSets} PodSets wait for quota`, (it) =>
-    temporalWiped(it, podSets),
-  );
-  await inAWorld(`Temporal away for ${away} s, ${changes} changes, ${outages} times`, (it) =>
-    temporalAway(it, { changes, outages, awayMs: away * 1_000 }),
-  );
+  for (const each of options.cases) await measured(each, options);
+}
+
+function measured(name: Case, { changes, outages, away, podSets, stacks }: Options): Promise<unknown> {
+  const awayMs = away * 1_000;
+  switch (name) {
+    case 'etcd-wiped':
+      return inAWorld('etcd wiped', etcdWiped);
+    case 'etcd-restored':
+      return inAWorld('etcd restored to an older state', etcdRestored);
+    case 'temporal-wiped':
+      return inAWorld(`Temporal wiped while ${podSets} PodSets wait for quota`, (it) =>
+        temporalWiped(it, podSets),
+      );
+    case 'temporal-away':
+      return Promise.all(
+        Array.from({ length: stacks }, (_, index) =>
+          // One after the other, so that each recovers while all others are away.
+          inAWorld(`Temporal away for ${away} s, ${changes} changes, ${outages} times`, (it) =>
+            temporalAway(it, { changes, outages, awayMs, firstAfterMs: (index * awayMs) / stacks }),
+          ),
+        ),
+      );
+  }
 }
 
 async function inAWorld(name: string, measure: (world: World) => Promise<readonly number[]>): Promise<void> {
@@ -111,16 +132,20 @@ async function temporalWiped(
   return [await secondsUntil(() => until(async () => (await podSets()).every(isDone)))];
 }
 
+interface Outages {
+  readonly changes: number;
+  readonly outages: number;
+  readonly awayMs: number;
+  readonly firstAfterMs: number;
+}
+
 async function temporalAway(
   { stack, cluster, namespace }: World,
-  {
-    changes,
-    outages,
-    awayMs,
-  }: { readonly changes: number; readonly outages: number; readonly awayMs: number },
+  { changes, outages, awayMs, firstAfterMs }: Outages,
 ): Promise<readonly number[]> {
   const names = Array.from({ length: changes }, (_, i) => `pod-${i}`);
   await labelled(cluster, namespace, names);
+  await pause(firstAfterMs);
   const seconds: number[] = [];
   for (let outage = 0; outage < outages; outage += 1) {
     const isAnnotated = outage % 2 === 1;
@@ -206,14 +231,24 @@ function count(text: string): number {
   return Number(text);
 }
 
+function cases(text: string): readonly Case[] {
+  return text.split(',').map((name) => {
+    const found = CASES.find((each) => each === name);
+    if (found === undefined) throw new InvalidArgumentError(`The cases are ${CASES.join(', ')}.`);
+    return found;
+  });
+}
+
 const options = new Command('bench:recovery')
   .description(
     'Measures how long the operator takes until all is done again after its servers were away or lost their data.',
   )
+  .option('--cases <names>', 'which of them, with commas', cases, CASES)
   .option('--changes <count>', 'how many Pods change while Temporal is away', count, 1_000)
   .option('--outages <count>', 'how often in a row Temporal is away', count, 3)
   .option('--away <seconds>', 'how long each time', count, 30)
   .option('--pod-sets <count>', 'how many PodSets wait for quota while Temporal is wiped', count, 45)
+  .option('--stacks <count>', 'on how many stacks Temporal is away, in turns', count, 1)
   .parse()
   .opts<Options>();
 await main(options);
