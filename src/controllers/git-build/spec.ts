@@ -17,8 +17,8 @@ export interface FieldLimit {
 }
 
 /**
- * One colon at a time: `::` names a remote helper of git, as in `ext::sh -c …`. What a shell takes for more than
- * itself is left out, and can be written percent-encoded.
+ * One colon at a time: `::` names a remote helper of git, as in `ext::sh -c …`. The rest is what URLs are made of; the
+ * script quotes it all the same.
  */
 export const GIT_URL: FieldLimit = {
   maxLength: 2048,
