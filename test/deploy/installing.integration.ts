@@ -312,11 +312,11 @@ describe('the chart', () => {
   it('gives an operator for some namespaces nothing beyond them but Nodes, which controller git-build asks for', async () => {
     const objects = await charted(helm, ['namespaces={team-1}', 'metrics.secure=false', 'userRoles=false']);
     const wide = objects.filter(({ kind }) => kind === 'ClusterRole');
-    expect(wide.map(({ metadata, rules }) => [metadata.name, rules])).toEqual([
-      ['node-reader-role', [{ apiGroups: [''], resources: ['nodes'], verbs: ['get'] }]],
+    expect(Object.fromEntries(wide.map(({ metadata, rules }) => [metadata.name, rules]))).toEqual({
+      'node-reader-role': [{ apiGroups: [''], resources: ['nodes'], verbs: ['get'] }],
       // It only marks an account.
-      ['durable-operator-limited-system-role', []],
-    ]);
+      'durable-operator-limited-system-role': [],
+    });
   });
 
   it('has the version of the program, as the kustomizations have', async () => {
