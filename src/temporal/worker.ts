@@ -10,6 +10,7 @@ import {
 import type { DataConverter } from '@temporalio/common';
 import type { Logger } from '../contract/logger.ts';
 import { workflowBundle, type WorkflowBundle } from './bundle.ts';
+import { sdkLogger } from './sdk-logs.ts';
 import { HEARTBEAT_EVERY_MS } from './steps.ts';
 import type { WorkerVersion } from './versions.ts';
 import { withWorkflowThreads, type WorkflowThreads } from './workflow-threads.ts';
@@ -30,22 +31,13 @@ export const STARTS_UNDER_WAY = 10;
  * @param metricsAddress where the SDK's own metrics are served, as `127.0.0.1:40001`; undefined: nowhere
  */
 export function installRuntime(log: Logger, metricsAddress?: string): void {
-  const at = (level: 'debug' | 'info' | 'warn' | 'error') => (message: string, fields?: object) =>
-    log[level](withoutBigInts(fields ?? {}), message);
   Runtime.install({
     shutdownSignals: [],
     telemetryOptions: {
       logging: { forward: {}, filter: makeTelemetryFilterString({ core: 'WARN', other: 'ERROR' }) },
       ...(metricsAddress !== undefined && { metrics: metricsAt(metricsAddress) }),
     },
-    logger: {
-      log: (level, message, fields) => at(level === 'TRACE' ? 'debug' : lower(level))(message, fields),
-      trace: at('debug'),
-      debug: at('debug'),
-      info: at('debug'), // what the SDK finds worth telling is of no interest to an operator's reader
-      warn: at('warn'),
-      error: at('error'),
-    },
+    logger: sdkLogger(log),
   });
 }
 
@@ -101,24 +93,4 @@ function optionsFor({ version, ...request }: WorkerRequest, workflowBundle: Work
 /** A run ends on the version that began it. */
 export function pinnedTo(version: WorkerVersion): WorkerDeploymentOptions {
   return { useWorkerVersioning: true, version, defaultVersioningBehavior: 'PINNED' };
-}
-
-function lower(level: string): 'debug' | 'info' | 'warn' | 'error' {
-  switch (level) {
-    case 'WARN':
-      return 'warn';
-    case 'ERROR':
-      return 'error';
-    default:
-      return 'debug';
-  }
-}
-
-function withoutBigInts(fields: object): object {
-  return Object.fromEntries(
-    Object.entries(fields).map(([key, value]) => [
-      key,
-      typeof value === 'bigint' ? value.toString() : (value as unknown),
-    ]),
-  );
 }
