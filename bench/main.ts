@@ -54,8 +54,12 @@ function program(): Command {
         'KUBECONFIG',
       ),
     )
-    .addOption(new Option('--temporal-address <address>', 'and its Temporal server').env('TEMPORAL_ADDRESS'))
-    .option('--audit-log <file>', 'and its audit log, as JSON lines')
+    .addOption(
+      new Option('--temporal-address <address>', 'a Temporal server that runs already').env(
+        'TEMPORAL_ADDRESS',
+      ),
+    )
+    .option('--audit-log <file>', "the cluster's audit log, as JSON lines")
     .option('--user <name>', "what that log calls the kubeconfig's user (default: admin)");
 }
 
@@ -96,11 +100,14 @@ async function versionsOf({ cluster, temporalAddress }: Target): Promise<Version
 /** A wrong combination of options is told before the build, which takes a while. */
 function targetOpener(options: Options): () => Promise<Target> {
   const { kubeconfig, temporalAddress, auditLog, user, failover } = options;
-  if (kubeconfig === undefined && temporalAddress === undefined) return () => freshTarget(say);
-  if (kubeconfig === undefined || temporalAddress === undefined) {
-    throw new Error(
-      'give both, --kubeconfig and --temporal-address (or KUBECONFIG and TEMPORAL_ADDRESS), or neither for a fresh local stack',
-    );
+  if (kubeconfig === undefined) {
+    return async () => ({
+      ...(await freshTarget(say)),
+      ...(temporalAddress !== undefined && { temporalAddress }),
+    });
+  }
+  if (temporalAddress === undefined) {
+    throw new Error('--kubeconfig (or KUBECONFIG) needs --temporal-address (or TEMPORAL_ADDRESS), too');
   }
   if (failover !== undefined) throw new Error('--failover needs a fresh local stack: leave --kubeconfig out');
   return () => givenTarget({ kubeconfig, temporalAddress, auditLog, user });
