@@ -41,12 +41,14 @@ export interface Result {
 
 export interface Case extends LoadRequest {
   readonly title: string;
+  /** Ends what goes on beside it, before its last run is awaited. */
+  readonly endOthers?: () => Promise<void>;
 }
 
 /** Runs a case, waits until its last run has closed, and says what it took. @throws Error where something does not converge */
-export async function measure(bench: Bench, { title, ...load }: Case): Promise<Result> {
+export async function measure(bench: Bench, { title, endOthers, ...load }: Case): Promise<Result> {
   const before = await look(bench);
-  const { latenciesMs, elapsedMs } = await timed(load);
+  const { latenciesMs, elapsedMs } = await timed(load).finally(endOthers);
   await runsClosed(bench);
   const costs = await used(bench, before);
   if (costs.apiCalls !== undefined) requireCalls(title, costs.apiCalls);

@@ -43,8 +43,8 @@ export async function longNamesCases(bench: Bench, prefix: string, count: number
     names: short.names.map((name) => name.padEnd(LONGEST_POD, 'x')),
   };
   const beside = async (others: Pods, change: 'add' | 'remove') => {
-    const end = await changing(bench.target.cluster, others);
-    const result = await podLabelCase(bench, { namespace, names, load: 'at rest', change }).finally(end);
+    const endOthers = await changing(bench.target.cluster, others);
+    const result = await podLabelCase(bench, { namespace, names, load: 'at rest', change, endOthers });
     const length = others.namespace.length + (others.names[0] ?? '').length;
     return { ...result, case: `${result.case}, beside ${count} with ${length} characters` };
   };
@@ -67,12 +67,19 @@ async function changing(cluster: TestCluster, { namespace, names }: Pods): Promi
   await cluster.createNamespace(namespace);
   await inFlight(names, (name) => cluster.create(PODS, aPod().named(name).in(namespace).manifest));
   const over = new AbortController();
+  const annotate = (value: 'true' | null) =>
+    inFlight(names, (name) =>
+      cluster.patch(
+        { type: PODS, namespace, name },
+        { metadata: { annotations: { [POD_NAME_ANNOTATION]: value } } },
+      ),
+    );
   const change = async () => {
-    for (let round = 1; !over.signal.aborted; round += 1) {
-      const annotations = { [POD_NAME_ANNOTATION]: round % 2 === 1 ? 'true' : null };
-      await inFlight(names, (name) =>
-        cluster.patch({ type: PODS, namespace, name }, { metadata: { annotations } }),
-      );
+    while (!over.signal.aborted) {
+      await annotate('true');
+      await delay(BETWEEN_CHANGES_MS);
+      // What has too long a name for a label stalls until then.
+      await annotate(null);
       await delay(BETWEEN_CHANGES_MS);
     }
   };
@@ -104,9 +111,11 @@ interface PodLabelCase {
   readonly names: readonly string[];
   readonly load: Load;
   readonly change: 'add' | 'remove';
+  readonly endOthers?: () => Promise<void>;
 }
 
-async function podLabelCase(bench: Bench, { namespace, names, load, change }: PodLabelCase): Promise<Result> {
+async function podLabelCase(bench: Bench, podLabelling: PodLabelCase): Promise<Result> {
+  const { namespace, change, ...load } = podLabelling;
   const { cluster } = bench.target;
   const arrivals = await Arrivals.open({
     client: cluster.client,
@@ -117,7 +126,7 @@ async function podLabelCase(bench: Bench, { namespace, names, load, change }: Po
   const write = (name: string) =>
     cluster.patch({ type: PODS, namespace, name }, { metadata: { annotations } });
   try {
-    return await measure(bench, { title: `pod-label ${change}, ${load}`, load, names, write, arrivals });
+    return await measure(bench, { title: `pod-label ${change}, ${load.load}`, ...load, write, arrivals });
   } finally {
     await arrivals.close();
   }
