@@ -54,11 +54,15 @@ async function aBoundNamespace(): Promise<KubernetesObject> {
   return namespace;
 }
 
-/** With a binding that was there before the operator was to look at it. */
+/** With a binding that the watcher had seen before the operator was to look at the namespace. */
 async function aNamespaceWith(binding: (namespace: string) => ReturnType<typeof aRoleBinding>) {
   const namespace = await cluster.createNamespace(uniqueName(), { [LEFT_OUT]: '' });
   const { name } = namespace.metadata;
+  const other = await aBoundNamespace();
   const there = await cluster.create<RoleBindingObject>(ROLE_BINDINGS, binding(name).manifest);
+  // That it comes back shows that the watcher has seen its deletion, and with it what came before.
+  await cluster.delete(at(other.metadata.name));
+  await eventuallyBound(other.metadata.name);
   await cluster.patch({ type: NAMESPACES, name }, { metadata: { labels: { [LEFT_OUT]: null } } });
   return { namespace, name, there };
 }

@@ -23,6 +23,10 @@ exploreAll({
       ...[...WRITES, 'recreate'],
       ...pairs(WRITES, but(FAULTS, 'late', 'forget')),
       ...pairs(['remove'], WRITES),
+      ...pairs(
+        ['removeJobsFirst'],
+        [...FEW_WRITES, 'failPod', 'deleteJob', ...but(FAULTS, 'late', 'forget')],
+      ),
       ...twoOf(but(WRITES, 'remove', 'strip')),
       'remove + failCleanup',
       'recreate + crash',
@@ -49,7 +53,7 @@ exploreAll({
     world: buildWorld({ specs: ['renamed'] }),
     slowness: 0,
     // A create that was given up may be made after all when the spec has changed: both Jobs run until the older is deleted.
-    after: ['change', ...pairs(['change'], but(FAULTS, 'abandon'))],
+    after: ['change', ...pairs(['change'], but(FAULTS, 'abandon', 'linger'))],
   },
   'a build that becomes invalid, and valid again': {
     world: buildWorld({ specs: ['x', 'invalid'] }),

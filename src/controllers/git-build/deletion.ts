@@ -4,7 +4,7 @@ import { deleteJob, isUnfinishedBuild, retire } from './job-rules.ts';
 import { cleanupJobName } from './jobs.ts';
 import { requireLiveChildren, type BuildDecision, type Facts, type RuleDecision } from './observation.ts';
 import { BUILD_FINALIZER } from './resource.ts';
-import { listed, recorded, report, reportIfNew, rfc3339 } from './status.ts';
+import { listed, recorded, report, reportIfNew, rfc3339, type StatusChange } from './status.ts';
 import { hasOurFinalizer, type BuildView, type JobView } from './views.ts';
 
 /** A step goes by what was read at most 10 s ago, and its request takes at most 5 s. */
@@ -73,7 +73,7 @@ function stopBuilds(facts: Facts): RuleDecision {
   return retire(facts, {
     jobs: builds.filter((job) => job.deleting || isRunning(job, facts)),
     strays: pods.filter(isUnfinishedBuild),
-    status: { phase: 'Cleaning', reason: 'Cleaning', ...(startTime !== undefined && { startTime }) },
+    status: { ...cleaning(facts), ...(startTime !== undefined && { startTime }) },
     because: 'the resource is being deleted',
   });
 }
@@ -85,11 +85,16 @@ function isRunning({ uid, state }: JobView, { pods }: Facts): boolean {
 
 const CLEANING = { phase: 'Cleaning', reason: 'Cleaning' } as const;
 
+/** An end that was reported while a create may still be in progress is not the last one: `recordEnd` finds that. */
+function cleaning(facts: Facts): StatusChange {
+  return { ...CLEANING, ...(awaitCreate(facts) && { completionTime: null }) };
+}
+
 function beginCleaning(facts: Facts): RuleDecision {
   const { build, pods } = facts;
   if (build.status.phase === 'Cleaning') return undefined;
   const artifacts = recorded(build, pods);
-  return report(facts, { ...CLEANING, artifacts, because: 'the resource is being deleted' });
+  return report(facts, { ...cleaning(facts), artifacts, because: 'the resource is being deleted' });
 }
 
 /**

@@ -468,6 +468,25 @@ describe('what still builds', () => {
     expect(decide({ build: { ...cleaning, deletedAt: secondsAgo(15) } }).do).toBe('removeFinalizer');
   });
 
+  it.each([
+    ['its Job is gone', {}],
+    ['its Job is being deleted', { jobs: [aJobView({ state: 'succeeded', deleting: true })] }],
+    ['its Job is there', { jobs: [aJobView({ state: 'succeeded' })] }],
+  ])('is not over with a success while another create may be in progress: %s', (_, seen) => {
+    const statusAt = (startTime: string) =>
+      decide({
+        build: { ...build, status: { phase: 'Succeeded', startTime, completionTime: secondsAgo(1) } },
+        ...seen,
+      });
+    expect(statusAt(secondsAgo(14))).toMatchObject({
+      do: 'updateStatus',
+      status: { phase: 'Cleaning', completionTime: null },
+    });
+    const late = statusAt(secondsAgo(15));
+    expect(late).toMatchObject({ do: 'updateStatus', status: { phase: 'Cleaning' } });
+    expect('status' in late && 'completionTime' in late.status).toBe(false);
+  });
+
   it('is reported first where there is nothing to stop', () => {
     const first = decide({ build, jobs: [aJobView({ state: 'failed' })] });
     expect(first).toMatchObject({

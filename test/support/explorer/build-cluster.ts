@@ -198,29 +198,40 @@ export class BuildCluster {
   deletionsOfJobs(): readonly Move[] {
     return this.#jobs
       .filter(({ job }) => !job.deleting)
-      .flatMap(({ key, job }) => {
-        const linger = (cluster: Cluster) => {
-          for (const { key: pod, pod: view } of this.#podsOf(job)) {
-            if (view.purpose === 'build') lingers(cluster, pod);
-          }
-        };
+      .flatMap((working) => {
+        const { key } = working;
         return [
           {
             what: `somebody deletes ${key}`,
             change: (cluster: Cluster) => {
-              linger(cluster);
+              this.#lingerPodsOf(working, cluster);
               cluster.remove(key);
             },
           },
           {
             what: `somebody deletes ${key} in the foreground`,
-            change: (cluster: Cluster) => {
-              linger(cluster);
-              cluster.markDeleted(key, [FOREGROUND]);
-            },
+            change: (cluster: Cluster) => this.#deleteInForeground(working, cluster),
           },
         ];
       });
+  }
+
+  /** As the garbage collector does where the build is deleted in the foreground. */
+  deleteOwned(): void {
+    for (const working of this.#jobs) {
+      if (working.job.owned && !working.job.deleting) this.#deleteInForeground(working, this.cluster);
+    }
+  }
+
+  #deleteInForeground(working: Working, cluster: Cluster): void {
+    this.#lingerPodsOf(working, cluster);
+    cluster.markDeleted(working.key, [FOREGROUND]);
+  }
+
+  #lingerPodsOf({ job }: Working, cluster: Cluster): void {
+    for (const { key, pod } of this.#podsOf(job)) {
+      if (pod.purpose === 'build') lingers(cluster, key);
+    }
   }
 
   lossesOfNodes(): readonly Move[] {

@@ -83,6 +83,7 @@ export function buildWorld({ specs = [], nodes = ['n1'], foreignJobs = [] }: Bui
     others: {
       change: (cluster) => changes(cluster, specs),
       remove: (cluster) => removals(cluster),
+      removeJobsFirst: (cluster) => removalsInForeground(cluster),
       skip: (cluster) => skips(cluster),
       terminate: (cluster) =>
         isTerminating(cluster)
@@ -130,6 +131,17 @@ function removals(cluster: Cluster): Move[] {
   const build = cluster.get(BUILD);
   if (build === undefined || isDeleted(build)) return [];
   return [{ what: 'the build is deleted', change: (it) => it.markDeleted(BUILD, []) }];
+}
+
+/** With `--cascade=foreground`, the garbage collector deletes its Jobs while it has the operator's finalizer yet. */
+function removalsInForeground(cluster: Cluster): Move[] {
+  return removals(cluster).map(({ what, change }) => ({
+    what: `${what} in the foreground`,
+    change: (it) => {
+      change(it);
+      new BuildCluster(it).deleteOwned();
+    },
+  }));
 }
 
 /** Its finalizers are taken away, so it goes at once, and another one gets its name. */

@@ -6,7 +6,7 @@ import { decidingAs, reconcilingAs, type Broken } from './broken.ts';
 import { Dispatching, NEWS, type RunRequest } from './dispatching.ts';
 import { Violation, type System, type Transition } from './explorer.ts';
 import { Running, RUN_RULES } from './running.ts';
-import { stateOf, textOf, type Component, type Entry, type Run, type State } from './state.ts';
+import { stateOf, textOf, type Component, type Entry, type Ghost, type Run, type State } from './state.ts';
 import { freshUid, valueOf } from './values.ts';
 import { listedInstead, Watching, type Delivery } from './watch.ts';
 import type { Move, World } from './world.ts';
@@ -23,6 +23,8 @@ export const FAULTS = [
   'abandon',
   /** A request is answered by nobody: it was made, or it was not. */
   'error',
+  /** A request is answered by nobody, and made much later: before a wait is over. */
+  'linger',
   /** The time of a step is up. */
   'late',
   /** A signal comes twice, or from another watcher. */
@@ -102,6 +104,7 @@ class Operator implements System {
       runs: {},
       seeds: {},
       ghost: null,
+      lingering: null,
       budget: { ...budget },
       missed: 0,
       slow: [],
@@ -121,6 +124,7 @@ class Operator implements System {
     const prompt = await this.#prompt(state);
     const steps = [
       ...this.#goingOn(state, prompt),
+      ...this.#lingering(state),
       ...this.#others(state),
       ...(await this.#faults(state, prompt)),
     ];
@@ -204,6 +208,13 @@ class Operator implements System {
     run.attempt = { ...run.attempt, ...receivedBy(run.attempt, { answer, ...how }) };
   }
 
+  /** What was decided long ago may be created in vain: nothing that it carries is outdated. It must come to a good end. */
+  #serveLate(state: State, request: Request) {
+    if (request.method === 'POST')
+      this.#server.answer(this.#clusterOf(state), this.#sent(request, this.#clusterOf(state)));
+    else this.#serve(state, request);
+  }
+
   #serve(state: State, asked: Request) {
     const cluster = this.#clusterOf(state);
     const request = this.#sent(asked, cluster);
@@ -228,7 +239,18 @@ class Operator implements System {
     return this.#world.violation?.(request, cluster, isUndisturbed);
   }
 
-  async #ghostsRequest({ ref, attempt }: { ref: Run['ref']; attempt: Attempt }): Promise<Step[]> {
+  /** At any time, be it before or after all that the others do. */
+  #lingering({ lingering: request }: State): Step[] {
+    if (request === null) return [];
+    return [
+      step(`what lingered is made: ${wordsOf(request)}`, (state) => {
+        state.lingering = null;
+        this.#serveLate(state, request);
+      }),
+    ];
+  }
+
+  async #ghostsRequest({ ref, attempt }: Ghost): Promise<Step[]> {
     const progress = await this.#attempts.progressOf(ref, attempt);
     if (progress.at !== 'request') return [];
     const { request } = progress;
@@ -309,7 +331,7 @@ class Operator implements System {
     if (attempt !== null || !isRest(rest) || rest.do !== 'wait') return [];
     const isAboutTime = this.#world.isAboutTime?.(rest, this.#clusterOf(now)) ?? false;
     const over = step(`the wait for ${rest.for} is over`, (state) => this.#waited(state, uid, rest));
-    if (isAboutTime) return [over];
+    if (isAboutTime) return now.lingering === null ? [over] : [];
     if (now.missed === 0) return [disturbing('timer', over)];
     return [
       step(over.what, (state) => {
@@ -452,6 +474,10 @@ class Operator implements System {
               return running.crash(state);
             }),
             fault('error', `${words} is made, and its answer is lost`, (state) => lose(state, true)),
+            fault('linger', `${words} lingers, and nobody waits for its answer`, (state) => {
+              state.lingering = request;
+              return lose(state, false);
+            }),
             fault('late', `${words} is answered late`, (state) => {
               this.#answer(state, uid, request, { isLate: true });
               return running.goOn(state, uid);
@@ -570,8 +596,8 @@ function isExpected({ next, attempt }: Run, decision: string | undefined): boole
 }
 
 /** All is known, and nobody is at work. */
-function isQuiet({ runs, ghost, watches, isViewNew }: State): boolean {
-  if (Object.keys(runs).length > 0 || ghost !== null || isViewNew) return false;
+function isQuiet({ runs, ghost, lingering, watches, isViewNew }: State): boolean {
+  if (Object.keys(runs).length > 0 || ghost !== null || lingering !== null || isViewNew) return false;
   return Object.values(watches).every(({ events }) => events.length === 0);
 }
 

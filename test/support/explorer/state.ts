@@ -1,6 +1,7 @@
 import type { Refusal } from '../../../src/contract/decision.ts';
 import type { ResourceRef } from '../../../src/contract/resource.ts';
 import type { Reported } from '../../../src/watcher/news.ts';
+import type { Request } from './api-server.ts';
 import type { Attempt } from './attempt.ts';
 import type { Objects } from './cluster.ts';
 import { renumbered, type Datum } from './values.ts';
@@ -24,6 +25,8 @@ export interface State {
   seeds: Record<string, Datum>;
   /** An attempt that Temporal has given up, and that still goes on. */
   ghost: Ghost | null;
+  /** A request on its way to the server, whose answer reaches nobody. */
+  lingering: Request | null;
   /** How often what disturbs may still happen. */
   budget: Record<string, number>;
   /** What does nothing for now, however much it has to do. */

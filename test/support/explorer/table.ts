@@ -19,7 +19,7 @@ export interface Row {
   readonly after: readonly Disturbance[];
 }
 
-const OF_WORKERS = ['crash', 'forget', 'abandon', 'error', 'late'];
+const OF_WORKERS = ['crash', 'forget', 'abandon', 'error', 'late', 'linger'];
 const OF_SIGNALS = ['restart', 'duplicate', 'outage'];
 /** Those that may happen in every world, whatever else goes on there. */
 export const FAULTS: readonly Disturbance[] = [...OF_WORKERS, ...OF_SIGNALS];
