@@ -117,6 +117,17 @@ describe('I4', () => {
     ]);
     expect(violationsIn({ ...NOTHING, journal })).toEqual([]);
   });
+
+  it('forbids to delete what people have put there, also where no object is the answer', () => {
+    const answer = { kind: 'Status', status: 'Success', details: { name: 'it', uid: 'u' } };
+    const journal = [
+      request({ method: 'DELETE', resource: 'rolebindings', body: { preconditions }, answer }),
+    ];
+    expect(violationsIn({ ...NOTHING, journal, foreign: new Set(['u']) })).toEqual([
+      "I4: DELETE rolebindings home/it changed what is not the operator's",
+    ]);
+    expect(violationsIn({ ...NOTHING, journal, foreign: new Set(['other']) })).toEqual([]);
+  });
 });
 
 describe('I6', () => {

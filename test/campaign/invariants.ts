@@ -79,9 +79,11 @@ function foreignWrites({ journal, place, foreign, versions }: Evidence): string[
   );
   return writesOf(journal).flatMap((request) => {
     const object = objectIn(request.answer);
-    if (object === undefined) return [];
     const name = nameOf(request, place);
-    if (foreign.has(object.metadata.uid)) return `I4: ${name} changed what is not the operator's`;
+    // Some deletes are answered with a Status, and not with the object.
+    const uid = object?.metadata.uid ?? textAt(request.answer, 'details', 'uid');
+    if (uid !== undefined && foreign.has(uid)) return `I4: ${name} changed what is not the operator's`;
+    if (object === undefined) return [];
     const { resource } = request.about;
     const controller = controllerOf(object.metadata)?.kind;
     if (request.method === 'DELETE' && resource === 'pods' && controller !== 'PodSet') {
