@@ -231,6 +231,22 @@ describe('I8', () => {
     expect(violationsIn({ ...NOTHING, journal, versions: [job, going, goneBuild] })).toEqual([]);
   });
 
+  it('wants the Pods of a build that runs to be awaited', () => {
+    const preconditions = { uid: 'j', resourceVersion: '1' };
+    const job = object({ name: 'j', uid: 'j', labels: labels('build') });
+    const status = { kind: 'Status', status: 'Success', details: { name: 'j', uid: 'j' } };
+    const deleting = (propagationPolicy: string, answer: object) => [
+      request({ method: 'DELETE', resource: 'jobs', body: { preconditions, propagationPolicy }, answer }),
+    ];
+    const versions = [version('jobs', job)];
+    for (const answer of [job, status]) {
+      expect(violationsIn({ ...NOTHING, journal: deleting('Background', answer), versions })).toEqual([
+        'I8: DELETE jobs home/it does not wait for the Pods of a build that runs',
+      ]);
+      expect(violationsIn({ ...NOTHING, journal: deleting('Foreground', answer), versions })).toEqual([]);
+    }
+  });
+
   it('forbids the finalizer to return', () => {
     const deletionTimestamp = '2026-01-01T00:00:00Z';
     const versions = [[], [FINALIZER]].map((finalizers) =>

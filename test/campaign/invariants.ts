@@ -80,8 +80,7 @@ function foreignWrites({ journal, place, foreign, versions }: Evidence): string[
   return writesOf(journal).flatMap((request) => {
     const object = objectIn(request.answer);
     const name = nameOf(request, place);
-    // Some deletes are answered with a Status, and not with the object.
-    const uid = object?.metadata.uid ?? textAt(request.answer, 'details', 'uid');
+    const uid = uidIn(request.answer);
     if (uid !== undefined && foreign.has(uid)) return `I4: ${name} changed what is not the operator's`;
     if (object === undefined) return [];
     const { resource } = request.about;
@@ -177,7 +176,7 @@ function finalizers({ journal, place, versions }: Evidence): string[] {
     ...unheld,
     ...returned(versions),
     ...goneTooSoon(writes, versions, place),
-    ...unawaited(writes, place),
+    ...unawaited(writes, versions, place),
   ];
 }
 
@@ -219,10 +218,12 @@ function goneTooSoon(writes: readonly Journalled[], versions: readonly Version[]
 }
 
 /** A build that runs has to be deleted in the foreground: its Job is there until its Pods have ended. */
-function unawaited(writes: readonly Journalled[], place: Place): string[] {
+function unawaited(writes: readonly Journalled[], versions: readonly Version[], place: Place): string[] {
   return writes.flatMap((request) => {
     const { method, about, body, answer } = request;
-    const job = objectIn(answer);
+    const uid = uidIn(answer);
+    // Who is deleted in the background is not the answer.
+    const job = objectIn(answer) ?? versions.findLast(({ object }) => object.metadata.uid === uid)?.object;
     const isBuild = job?.metadata.labels?.[PURPOSE_LABEL] === 'build';
     if (method !== 'DELETE' || about.resource !== 'jobs' || !isBuild || conditionsOf(job).some(isEnd))
       return [];
@@ -364,6 +365,11 @@ function forbidden({ journal, place }: Evidence): string[] {
 function objectIn(answer: unknown): KubernetesObject | undefined {
   const uid = valueAt(answer, 'metadata', 'uid');
   return typeof uid === 'string' ? (answer as KubernetesObject) : undefined;
+}
+
+/** Some deletes are answered with a Status, and not with the object. */
+function uidIn(answer: unknown): string | undefined {
+  return objectIn(answer)?.metadata.uid ?? textAt(answer, 'details', 'uid');
 }
 
 function textAt(value: unknown, ...path: readonly string[]): string | undefined {
