@@ -118,15 +118,23 @@ describe('I4', () => {
     expect(violationsIn({ ...NOTHING, journal })).toEqual([]);
   });
 
-  it('forbids to delete what people have put there, also where no object is the answer', () => {
+  it('forbids to delete what people have put there, also where that is refused, or no object is the answer', () => {
     const answer = { kind: 'Status', status: 'Success', details: { name: 'it', uid: 'u' } };
-    const journal = [
-      request({ method: 'DELETE', resource: 'rolebindings', body: { preconditions }, answer }),
-    ];
-    expect(violationsIn({ ...NOTHING, journal, foreign: new Set(['u']) })).toEqual([
+    const deleting = { method: 'DELETE', resource: 'rolebindings', answer };
+    const done = request({ ...deleting, body: { preconditions: { uid: 'other', resourceVersion: '5' } } });
+    expect(violationsIn({ ...NOTHING, journal: [done], foreign: new Set(['u']) })).toEqual([
       "I4: DELETE rolebindings home/it changed what is not the operator's",
     ]);
-    expect(violationsIn({ ...NOTHING, journal, foreign: new Set(['other']) })).toEqual([]);
+    const refused = request({
+      ...deleting,
+      body: { preconditions },
+      status: 403,
+      answer: { kind: 'Status' },
+    });
+    expect(violationsIn({ ...NOTHING, journal: [refused], foreign: new Set(['u']) })).toEqual([
+      "I4: DELETE rolebindings home/it is about what is not the operator's",
+    ]);
+    expect(violationsIn({ ...NOTHING, journal: [done, refused], foreign: new Set(['x']) })).toEqual([]);
   });
 });
 

@@ -77,7 +77,11 @@ function foreignWrites({ journal, place, foreign, versions }: Evidence): string[
   const byVersion = new Map(
     versions.map(({ object }) => [`${object.metadata.uid} ${object.metadata.resourceVersion}`, object]),
   );
-  return writesOf(journal).flatMap((request) => {
+  // Also where an admission policy has kept it from being done.
+  const tried = journal.filter(
+    ({ method, body }) => method === 'DELETE' && foreign.has(textAt(body, 'preconditions', 'uid') ?? ''),
+  );
+  const done = writesOf(journal).flatMap((request) => {
     const object = objectIn(request.answer);
     const name = nameOf(request, place);
     const uid = uidIn(request.answer);
@@ -98,6 +102,10 @@ function foreignWrites({ journal, place, foreign, versions }: Evidence): string[
       ? `I4: ${name} took a Pod of ${owner}`
       : [];
   });
+  return [
+    ...tried.map((request) => `I4: ${nameOf(request, place)} is about what is not the operator's`),
+    ...done,
+  ];
 }
 
 /** I6: each status that is written is about the generation that it was decided from. */
