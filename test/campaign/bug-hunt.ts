@@ -3,7 +3,9 @@ import { stripTypeScriptTypes } from 'node:module';
 import { basename, join } from 'node:path';
 import { ProjectCopy } from '../support/project-copy.ts';
 import { draw } from './draw.ts';
+import type { Schedule } from './events.ts';
 import { openGround, type OpenGround } from './ground.ts';
+import { readSchedule } from './written.ts';
 import { tryOut, type References, type TrialOptions } from './trial.ts';
 
 const BUGS = join(import.meta.dirname, 'bugs');
@@ -18,6 +20,8 @@ export interface Bug {
   readonly title: string;
   /** Which schedules are tried, one after the other, until one catches it. */
   readonly seeds: readonly number[];
+  /** Tried before all others: what no seed draws. */
+  readonly written?: Schedule;
   /** Of which controllers they are; as `--controllers` takes them, or `all`. */
   readonly controllers: string;
   /** Whether these need servers of their own. */
@@ -31,7 +35,10 @@ export async function readBugs(names: readonly string[] = []): Promise<readonly 
   return bugs.filter(({ name }) => names.length === 0 || names.includes(name));
 }
 
-/** What is above the diff: a sentence, and lines such as `Seeds: 3, 5`, `Controllers: pod-set` and `Servers: own`. */
+/**
+ * What is above the diff: a sentence, and lines such as `Seeds: 3, 5`, `Controllers: pod-set` and `Servers: own`. A file of the
+ * same name that ends in `.json` is a schedule.
+ */
 async function readBug(patch: string): Promise<Bug> {
   const text = await readFile(patch, 'utf8');
   const [head = ''] = text.split(/^diff /m, 1);
@@ -39,7 +46,9 @@ async function readBug(patch: string): Promise<Bug> {
     [...head.matchAll(/^(Seeds|Controllers|Servers): *(.+)$/gm)].map(([, name, value]) => [name, value]),
   );
   const [title = ''] = head.split('\n', 1);
+  const written = await readSchedule(patch.replace(/patch$/, 'json')).catch(unlessMissing);
   return {
+    ...(written && { written }),
     name: basename(patch, '.patch'),
     patch,
     title,
@@ -47,6 +56,12 @@ async function readBug(patch: string): Promise<Bug> {
     controllers: fields.get('Controllers') ?? 'all',
     servers: fields.get('Servers') === 'own',
   };
+}
+
+function unlessMissing(error: unknown): undefined {
+  if (typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOENT')
+    return undefined;
+  throw error;
 }
 
 export interface HuntOptions {
@@ -98,6 +113,11 @@ function failure(error: unknown): End {
 /** What its own seeds miss, since no two runs of a schedule are the same in time, others may catch. */
 const MORE_SEEDS = [101, 102, 103, 104, 105, 106, 107, 108];
 
+function* schedulesFor({ written, seeds, controllers, servers }: Bug): Iterable<Schedule> {
+  if (written !== undefined) yield written;
+  for (const seed of new Set([...seeds, ...MORE_SEEDS])) yield draw(seed, { controllers, servers });
+}
+
 async function catchBug(
   bug: Bug,
   ground: OpenGround,
@@ -107,12 +127,11 @@ async function catchBug(
   const copy = await ProjectCopy.make();
   try {
     const program = await builtWith(bug, copy);
-    for (const seed of new Set([...bug.seeds, ...MORE_SEEDS])) {
-      const { controllers, servers } = bug;
-      const schedule = draw(seed, { controllers, servers });
+    const { controllers, servers } = bug;
+    for (const schedule of schedulesFor(bug)) {
       const { violations } = await tryOut(ground, schedule, { ...trial, controllers, program }, references);
       const [first] = violations;
-      if (first !== undefined) return { caught: `seed ${seed}: ${first}` };
+      if (first !== undefined) return { caught: `seed ${schedule.seed}: ${first}` };
     }
     return { caught: undefined, why: bug.title };
   } finally {

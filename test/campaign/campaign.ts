@@ -1,11 +1,11 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { z } from 'zod';
 import { build, PROGRAM } from '../support/built.ts';
 import { hunt } from './bug-hunt.ts';
 import { draw } from './draw.ts';
 import { needsOwnServers, printed, type Schedule } from './events.ts';
+import { readSchedule } from './written.ts';
 import { openGround, type OpenGround } from './ground.ts';
 import { shrunk } from './shrink.ts';
 import { tryOut, type References, type TrialOptions, type Verdict } from './trial.ts';
@@ -59,16 +59,6 @@ async function schedulesFor(options: CampaignOptions): Promise<readonly Schedule
   if (schedule !== undefined) return [await readSchedule(schedule)];
   const drawn = seed ?? Array.from({ length: seeds }, (_, index) => from + index);
   return drawn.map((each) => draw(each, { controllers, servers }));
-}
-
-/** What a person has cut down by hand is checked no further than this. */
-const Written = z.object({
-  seed: z.number(),
-  events: z.array(z.object({ afterMs: z.number(), what: z.looseObject({}) })),
-});
-
-export async function readSchedule(file: string): Promise<Schedule> {
-  return Written.parse(JSON.parse(await readFile(file, 'utf8'))) as unknown as Schedule;
 }
 
 async function runAll(
