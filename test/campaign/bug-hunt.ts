@@ -127,7 +127,7 @@ async function catchBug(
   const copy = await ProjectCopy.make();
   try {
     const program = await builtWith(bug, copy);
-    const { controllers, servers } = bug;
+    const { controllers } = bug;
     for (const schedule of schedulesFor(bug)) {
       const { violations } = await tryOut(ground, schedule, { ...trial, controllers, program }, references);
       const [first] = violations;
