@@ -70,6 +70,9 @@ describe('a build', () => {
     expect(done.metadata.finalizers).toEqual(['job.finalizers.test.inspur.com']);
     expect(done.status?.workflowId).toBe(`git-build/${namespace}/sample/${done.metadata.uid}`);
     await eventuallyOver(done);
+    // Sooner, another create of its Job may still be in progress, and has to be awaited.
+    const started = Date.parse(done.status?.startTime ?? '');
+    await eventually(() => Date.now() > started + 15_000, WITHIN_MS);
     await build.delete();
     await build.gone();
     await eventuallyOver(done);
