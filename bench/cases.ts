@@ -114,8 +114,7 @@ interface PodLabelCase {
   readonly endOthers?: () => Promise<void>;
 }
 
-async function podLabelCase(bench: Bench, podLabelling: PodLabelCase): Promise<Result> {
-  const { namespace, change, ...load } = podLabelling;
+async function podLabelCase(bench: Bench, { namespace, change, ...rest }: PodLabelCase): Promise<Result> {
   const { cluster } = bench.target;
   const arrivals = await Arrivals.open({
     client: cluster.client,
@@ -126,7 +125,7 @@ async function podLabelCase(bench: Bench, podLabelling: PodLabelCase): Promise<R
   const write = (name: string) =>
     cluster.patch({ type: PODS, namespace, name }, { metadata: { annotations } });
   try {
-    return await measure(bench, { title: `pod-label ${change}, ${load.load}`, ...load, write, arrivals });
+    return await measure(bench, { title: `pod-label ${change}, ${rest.load}`, ...rest, write, arrivals });
   } finally {
     await arrivals.close();
   }

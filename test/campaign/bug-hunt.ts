@@ -5,8 +5,8 @@ import { ProjectCopy } from '../support/project-copy.ts';
 import { draw } from './draw.ts';
 import type { Schedule } from './events.ts';
 import { openGround, type OpenGround } from './ground.ts';
-import { readSchedule } from './written.ts';
 import { tryOut, type References, type TrialOptions } from './trial.ts';
+import { readSchedule } from './written.ts';
 
 const BUGS = join(import.meta.dirname, 'bugs');
 const DIST = join(import.meta.dirname, '../../dist');
@@ -30,25 +30,31 @@ export interface Bug {
 
 /** @param names none: all of them */
 export async function readBugs(names: readonly string[] = []): Promise<readonly Bug[]> {
-  const files = (await readdir(BUGS)).filter((file) => file.endsWith('.patch')).sort();
-  const bugs = await Promise.all(files.map((file) => readBug(join(BUGS, file))));
+  const files = (await readdir(BUGS)).sort();
+  const patches = files.filter((file) => file.endsWith('.patch'));
+  const bugs = await Promise.all(
+    patches.map((file) => {
+      const schedule = file.replace(/patch$/, 'json');
+      return readBug(join(BUGS, file), files.includes(schedule) ? join(BUGS, schedule) : undefined);
+    }),
+  );
   return bugs.filter(({ name }) => names.length === 0 || names.includes(name));
 }
 
 /**
- * What is above the diff: a sentence, and lines such as `Seeds: 3, 5`, `Controllers: pod-set` and `Servers: own`. A file of the
- * same name that ends in `.json` is a schedule.
+ * What is above the diff: a sentence, and lines such as `Seeds: 3, 5`, `Controllers: pod-set` and `Servers: own`.
+ *
+ * @param schedule the file of its own schedule
  */
-async function readBug(patch: string): Promise<Bug> {
+async function readBug(patch: string, schedule?: string): Promise<Bug> {
   const text = await readFile(patch, 'utf8');
   const [head = ''] = text.split(/^diff /m, 1);
   const fields = new Map(
     [...head.matchAll(/^(Seeds|Controllers|Servers): *(.+)$/gm)].map(([, name, value]) => [name, value]),
   );
   const [title = ''] = head.split('\n', 1);
-  const written = await readSchedule(patch.replace(/patch$/, 'json')).catch(unlessMissing);
   return {
-    ...(written && { written }),
+    ...(schedule !== undefined && { written: await readSchedule(schedule) }),
     name: basename(patch, '.patch'),
     patch,
     title,
@@ -56,12 +62,6 @@ async function readBug(patch: string): Promise<Bug> {
     controllers: fields.get('Controllers') ?? 'all',
     servers: fields.get('Servers') === 'own',
   };
-}
-
-function unlessMissing(error: unknown): undefined {
-  if (typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOENT')
-    return undefined;
-  throw error;
 }
 
 export interface HuntOptions {

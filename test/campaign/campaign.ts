@@ -5,10 +5,10 @@ import { build, PROGRAM } from '../support/built.ts';
 import { hunt } from './bug-hunt.ts';
 import { draw } from './draw.ts';
 import { needsOwnServers, printed, type Schedule } from './events.ts';
-import { readSchedule } from './written.ts';
 import { openGround, type OpenGround } from './ground.ts';
 import { shrunk } from './shrink.ts';
 import { tryOut, type References, type TrialOptions, type Verdict } from './trial.ts';
+import { readSchedule } from './written.ts';
 
 /** As the command line gives them. */
 export interface CampaignOptions {

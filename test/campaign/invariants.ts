@@ -230,7 +230,7 @@ function unawaited(writes: readonly Journalled[], versions: readonly Version[], 
   return writes.flatMap((request) => {
     const { method, about, body, answer } = request;
     const uid = uidIn(answer);
-    // Who is deleted in the background is not the answer.
+    // A delete in the background is answered with a Status.
     const job = objectIn(answer) ?? versions.findLast(({ object }) => object.metadata.uid === uid)?.object;
     const isBuild = job?.metadata.labels?.[PURPOSE_LABEL] === 'build';
     if (method !== 'DELETE' || about.resource !== 'jobs' || !isBuild || conditionsOf(job).some(isEnd))

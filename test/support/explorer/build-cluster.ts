@@ -198,22 +198,19 @@ export class BuildCluster {
   deletionsOfJobs(): readonly Move[] {
     return this.#jobs
       .filter(({ job }) => !job.deleting)
-      .flatMap((working) => {
-        const { key } = working;
-        return [
-          {
-            what: `somebody deletes ${key}`,
-            change: (cluster: Cluster) => {
-              this.#lingerPodsOf(working, cluster);
-              cluster.remove(key);
-            },
+      .flatMap((working) => [
+        {
+          what: `somebody deletes ${working.key}`,
+          change: (cluster: Cluster) => {
+            this.#lingerPodsOf(working, cluster);
+            cluster.remove(working.key);
           },
-          {
-            what: `somebody deletes ${key} in the foreground`,
-            change: (cluster: Cluster) => this.#deleteInForeground(working, cluster),
-          },
-        ];
-      });
+        },
+        {
+          what: `somebody deletes ${working.key} in the foreground`,
+          change: (cluster: Cluster) => this.#deleteInForeground(working, cluster),
+        },
+      ]);
   }
 
   /** As the garbage collector does where the build is deleted in the foreground. */

@@ -208,17 +208,12 @@ class Operator implements System {
     run.attempt = { ...run.attempt, ...receivedBy(run.attempt, { answer, ...how }) };
   }
 
-  /** What was decided long ago may be created in vain: nothing that it carries is outdated. It must come to a good end. */
-  #serveLate(state: State, request: Request) {
-    if (request.method === 'POST')
-      this.#server.answer(this.#clusterOf(state), this.#sent(request, this.#clusterOf(state)));
-    else this.#serve(state, request);
-  }
-
-  #serve(state: State, asked: Request) {
+  #serve(state: State, asked: Request, { isLate = false } = {}) {
     const cluster = this.#clusterOf(state);
     const request = this.#sent(asked, cluster);
-    const violation = isWrite(request) ? this.#violation(request, cluster, state.isUndisturbed) : undefined;
+    // A create that comes late may be in vain, since it carries nothing that is outdated: it must come to a good end.
+    const isJudged = isWrite(request) && !(isLate && request.method === 'POST');
+    const violation = isJudged ? this.#violation(request, cluster, state.isUndisturbed) : undefined;
     const before = cluster.get(this.#server.keyOf(request));
     const answer = this.#server.answer(cluster, request);
     const after = cluster.get(this.#server.keyOf(request));
@@ -245,7 +240,7 @@ class Operator implements System {
     return [
       step(`what lingered is made: ${wordsOf(request)}`, (state) => {
         state.lingering = null;
-        this.#serveLate(state, request);
+        this.#serve(state, request, { isLate: true });
       }),
     ];
   }
