@@ -6,6 +6,7 @@ import type { Controller } from '../src/contract/controller.ts';
 import { controllersFor } from '../src/controllers/index.ts';
 import { BUILDS } from '../src/controllers/git-build/resource.ts';
 import { POD_SETS } from '../src/controllers/pod-set/resource.ts';
+import { healthChecks } from './argocd/health.ts';
 import { buildDefinition } from './crd/git-build.ts';
 import { podSetDefinition } from './crd/pod-set.ts';
 import { alertRules } from './monitoring/alerts.ts';
@@ -60,6 +61,7 @@ export function allManifests(): Manifests {
     ...namespacedManifests(controllers),
     ...chartFiles(),
     ...monitoring(),
+    ...argoCd(),
   ]);
 }
 
@@ -238,6 +240,10 @@ function* monitoring(): Iterable<[string, string]> {
   for (const folder of ['components/dashboard', 'helm/files']) {
     yield [`${folder}/dashboard.json`, `${JSON.stringify(dashboard, null, 2)}\n`];
   }
+}
+
+function* argoCd(): Iterable<[string, string]> {
+  yield ['argocd/argocd-cm.yaml', manifest(healthChecks)];
 }
 
 function manifest(...objects: readonly object[]): string {
