@@ -50,13 +50,17 @@ function controlIn({ uid, deletionTimestamp }: ObjectMeta, annotations: Annotati
   };
 }
 
-/** As much of a request as the status repeats: its schema allows no more. */
+/** As much of an annotation as status, Events and history repeat: it may hold 256 KiB. */
 const ECHO_MAX = 253;
 
 function answerIn(annotations: Annotations): Answer | undefined {
-  const { [APPROVED_ANNOTATION]: approved, [REJECTED_ANNOTATION]: rejected } = annotations;
-  const by = annotations[ANSWERED_BY_ANNOTATION] ?? '';
-  const because = annotations[ANSWERED_BECAUSE_ANNOTATION] ?? '';
+  const textIn = (name: string) => {
+    const text = annotations[name];
+    return text === undefined ? undefined : startOf(text, ECHO_MAX);
+  };
+  const [approved, rejected] = [textIn(APPROVED_ANNOTATION), textIn(REJECTED_ANNOTATION)];
+  const by = textIn(ANSWERED_BY_ANNOTATION) ?? '';
+  const because = textIn(ANSWERED_BECAUSE_ANNOTATION) ?? '';
   // Where somebody has said both of one plan, nothing is deleted.
   if (rejected !== undefined && (approved === undefined || approved === rejected))
     return { is: 'rejected', plan: rejected, by, because };
