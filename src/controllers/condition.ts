@@ -71,6 +71,30 @@ export const RECONCILING_REASONS = [
   { type: 'Reconciling', status: 'False', reason: 'Stalled', meaning: 'See the condition `Stalled`.' },
 ] as const satisfies readonly ReasonRow[];
 
+/** The reasons of the conditions that say what holds a resource back. They are there once something has been held. */
+export const CONTROL_REASONS = [
+  {
+    type: 'Paused',
+    status: 'True',
+    reason: 'Paused',
+    meaning: 'An annotation pauses the resource or its Namespace. The message says which step is held.',
+  },
+  { type: 'Paused', status: 'False', reason: 'NotPaused', meaning: 'It was paused.' },
+  {
+    type: 'AwaitingApproval',
+    status: 'True',
+    reason: 'ApprovalRequired',
+    meaning: 'The next step deletes something, and waits for approval. The message names the plan.',
+  },
+  {
+    type: 'AwaitingApproval',
+    status: 'True',
+    reason: 'Rejected',
+    meaning: 'Somebody rejected the plan. The message says who, and why.',
+  },
+  { type: 'AwaitingApproval', status: 'False', reason: 'NotAwaited', meaning: 'It awaited approval.' },
+] as const satisfies readonly ReasonRow[];
+
 type ReconcilingReason = (typeof RECONCILING_REASONS)[number]['reason'];
 
 /**

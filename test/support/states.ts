@@ -38,7 +38,7 @@ const BEFORE: Partial<BuildStatus> = { observedGeneration: -1 };
 const PAUSED: Finding = {
   type: 'Paused',
   status: 'True',
-  reason: 'PausedByAnnotation',
+  reason: 'Paused',
   message: 'createPods is paused',
 };
 const AWAITING: Finding = {
@@ -80,6 +80,8 @@ function* podSetStates(): Iterable<State> {
   const held = (finding: Finding) =>
     surplus.withStatus({ conditions: withFindings(surplus.object.status?.conditions, finding) });
   yield state('that is paused', HELD, held(PAUSED));
+  const fresh = set.withStatus({ observedGeneration: -1, conditions: withFindings([], PAUSED) });
+  yield state('that is paused before the first reconcile', HELD, fresh);
   yield state('that awaits approval', HELD, held(AWAITING));
 }
 
