@@ -17,6 +17,8 @@ export interface ResourceType {
   readonly plural: string;
   readonly kind: string;
   readonly namespaced: boolean;
+  /** What people type for short: `po`. */
+  readonly shortNames?: readonly string[];
 }
 
 /**
