@@ -1,14 +1,13 @@
 import { sentenceOf } from '../contract/deeds.ts';
 import { unreachable } from '../contract/unreachable.ts';
 import {
-  ENCRYPTED,
+  ENCRYPTED_WORDS,
   type Entry,
   type RunEnd,
   type RunStory,
   type StepEntry,
   type StepFailure,
   type WaitEntry,
-  type Words,
 } from './run-story.ts';
 
 /** An Event of the resource, as `kubectl events` shows it. */
@@ -89,7 +88,7 @@ function linesOfRun({ runId, startedAtMs, reason, entries, end }: RunStory): rea
     kind: 'run',
     id: id('start'),
     label: 'reconcile',
-    words: shown(reason),
+    words: reason,
     notes: [`run ${runId}`],
   };
   const lines = entries.map((entry, index) => lineOfEntry(entry, id(index)));
@@ -102,7 +101,7 @@ function lineOfEntry(entry: Entry, id: string): Line {
     case 'step':
       return lineOfStep(entry, id);
     case 'signal':
-      return { ...PLAIN, atMs, kind: 'signal', id, label: entry.signal, words: shown(entry.reason) };
+      return { ...PLAIN, atMs, kind: 'signal', id, label: entry.signal, words: entry.reason };
     case 'wait':
       return lineOfWait(entry, id);
     case 'state': {
@@ -144,7 +143,9 @@ function lineOfStep(entry: StepEntry, id: string): Line {
       };
     case 'in progress': {
       const words = failure === undefined ? 'in progress' : `retrying: ${failureText(failure)}`;
-      return { ...line, words, notes: attemptsText(entry), tone: failure === undefined ? 'plain' : 'bad' };
+      const next = end.nextTryAtMs === undefined ? [] : [`next try at ${timeText(end.nextTryAtMs)}`];
+      const tone = failure === undefined ? 'plain' : 'bad';
+      return { ...line, words, notes: [...attemptsText(entry), ...next], tone };
     }
     default:
       return unreachable(end);
@@ -154,14 +155,14 @@ function lineOfStep(entry: StepEntry, id: string): Line {
 function doneText({ end, summary }: StepEntry): string {
   if (end.how !== 'done') return '';
   const { did, next } = end;
-  if (did === ENCRYPTED) return ENCRYPTED_WORDS;
+  if (did === 'encrypted') return ENCRYPTED_WORDS;
   const deeds = sentenceOf(did);
   if (deeds !== '') return deeds;
   if (next !== undefined)
     return next.because === ''
       ? `next: ${next.do}`
       : `${NOTHING[next.do] ?? `next: ${next.do}`}: ${next.because}`;
-  return summary === undefined ? '' : shown(summary);
+  return summary === undefined ? '' : summary;
 }
 
 /** What a step has found that wrote nothing. */
@@ -173,7 +174,7 @@ const NOTHING: Readonly<Record<string, string>> = {
 };
 
 function lineOfWait({ atMs, summary, atMostMs, end }: WaitEntry, id: string): Line {
-  const words = shown(summary).replace(/^recheck: /, '');
+  const words = summary.replace(/^recheck: /, '');
   const line = { atMs, kind: 'wait', id, label: 'wait', words, tone: 'plain' } as const;
   switch (end.how) {
     case 'in progress':
@@ -193,7 +194,7 @@ function lineOfEnd(
 ): Line {
   const tone = how === 'completed' || how === 'continued as new' ? 'good' : 'bad';
   const notes = [tookText(atMs - startedAtMs)];
-  return { atMs, kind: 'end', id, label: how, words: shown(words), notes, tone, isFinal: true };
+  return { atMs, kind: 'end', id, label: how, words: words, notes, tone, isFinal: true };
 }
 
 function attemptsText({ attempts }: StepEntry): string[] {
@@ -201,14 +202,8 @@ function attemptsText({ attempts }: StepEntry): string[] {
 }
 
 function failureText({ type, message }: StepFailure): string {
-  const words = shown(message);
+  const words = message;
   return type === undefined || words.includes(type) ? words : `${type}: ${words}`;
-}
-
-export const ENCRYPTED_WORDS = '(encrypted)';
-
-function shown(words: Words): string {
-  return words === ENCRYPTED ? ENCRYPTED_WORDS : words;
 }
 
 /** In UTC, which every log has: `2026-11-22T02:24:29Z`. */

@@ -12,16 +12,16 @@ interface Moment {
   readonly nanos?: number | null | undefined;
 }
 
-/** Words from a history; or that it takes a key to read them. */
-export type Words = string | 'encrypted';
-export const ENCRYPTED = 'encrypted';
+const ENCRYPTED = 'encrypted';
+/** In place of words that take a key to read. */
+export const ENCRYPTED_WORDS = '(encrypted)';
 
 /** What happened in one run of a resource, in the order of time. */
 export interface RunStory {
   readonly runId: string;
   readonly startedAtMs: number;
   /** Why it was started. */
-  readonly reason: Words;
+  readonly reason: string;
   readonly entries: readonly Entry[];
   /** Undefined: it is open. */
   readonly end: RunEnd | undefined;
@@ -31,7 +31,7 @@ export interface RunEnd {
   readonly atMs: number;
   readonly how: 'completed' | 'continued as new' | 'failed' | 'terminated' | 'canceled' | 'timed out';
   /** What it did, or why it ended. */
-  readonly words: Words;
+  readonly words: string;
 }
 
 export type Entry = StepEntry | SignalEntry | WaitEntry | StateEntry;
@@ -43,7 +43,7 @@ export interface StepEntry {
   /** Such as `createPods`. */
   readonly step: string;
   /** What the Temporal UI shows beside it. */
-  readonly summary: Words | undefined;
+  readonly summary: string | undefined;
   readonly isLocal: boolean;
   /** How many were begun. */
   readonly attempts: number;
@@ -55,7 +55,7 @@ export interface StepEntry {
 export interface StepFailure {
   /** Such as `Refused`. */
   readonly type: string | undefined;
-  readonly message: Words;
+  readonly message: string;
 }
 
 export type StepEnd =
@@ -71,7 +71,7 @@ export type StepEnd =
   | { readonly how: 'failed'; readonly tookMs: number }
   /** A change made it obsolete. */
   | { readonly how: 'dropped'; readonly tookMs: number }
-  | { readonly how: 'in progress' };
+  | { readonly how: 'in progress'; readonly nextTryAtMs?: number };
 
 export interface NextWords {
   readonly do: string;
@@ -83,14 +83,14 @@ export interface SignalEntry {
   readonly kind: 'signal';
   readonly atMs: number;
   readonly signal: string;
-  readonly reason: Words;
+  readonly reason: string;
 }
 
 /** The run waited for something, with a time limit. */
 export interface WaitEntry {
   readonly kind: 'wait';
   readonly atMs: number;
-  readonly summary: Words;
+  readonly summary: string;
   readonly atMostMs: number;
   readonly end:
     | { readonly how: 'time passed' | 'something changed'; readonly tookMs: number }
@@ -113,10 +113,30 @@ export function storyOf(events: readonly HistoryEvent[]): RunStory {
   return telling.story();
 }
 
+/** What Temporal says of the durable step of an open run: a history has its attempts only once it has ended. */
+export interface PendingStep {
+  readonly step: string;
+  readonly attempt: number;
+  readonly failure: StepFailure | undefined;
+  /** Undefined: an attempt is in progress. */
+  readonly nextTryAtMs: number | undefined;
+}
+
+export function withPending(story: RunStory, pending: readonly PendingStep[]): RunStory {
+  const entries = story.entries.map((entry) => {
+    const now = entry.kind === 'step' ? pending.find(({ step }) => step === entry.step) : undefined;
+    if (entry.kind !== 'step' || entry.end.how !== 'in progress' || now === undefined) return entry;
+    const { attempt, failure, nextTryAtMs } = now;
+    const end = { how: 'in progress', ...(nextTryAtMs !== undefined && { nextTryAtMs }) } as const;
+    return { ...entry, attempts: attempt, ...(failure && { failure }), end };
+  });
+  return { ...story, entries };
+}
+
 /** How the SDK's core marks a local activity. */
 const LOCAL_ACTIVITY = 'core_local_activity';
 /** Of the timer that lets an attempt end; it is no wait: workflows/changes.ts. */
-const GRACE_TIMER = /^the resource changed: /;
+const GRACE_TIMER = 'the resource changed: ';
 const RUN_STATE = 'RunState';
 
 interface Open<E extends Entry> {
@@ -127,7 +147,7 @@ interface Open<E extends Entry> {
 class Telling {
   #runId = '';
   #startedAtMs = 0;
-  #reason: Words = '';
+  #reason = '';
   #end: RunEnd | undefined;
   readonly #entries: Entry[] = [];
   /** By the id of the event that scheduled or started it. */
@@ -253,7 +273,7 @@ class Telling {
     const atMs = msOf(event.eventTime);
     const started = event.timerStartedEventAttributes;
     const summary = textOf(event.userMetadata?.summary) ?? '';
-    if (started && !GRACE_TIMER.test(summary)) {
+    if (started && !summary.startsWith(GRACE_TIMER)) {
       const atMostMs = msOf(started.startToFireTimeout);
       const entry = { kind: 'wait', atMs, summary, atMostMs, end: { how: 'in progress' } } as const;
       this.#begin<WaitEntry>(this.#waits, idOf(event.eventId), entry);
@@ -367,7 +387,7 @@ function endOf(event: HistoryEvent): Omit<RunEnd, 'atMs'> | undefined {
 const EncodedFailure = z.object({ message: z.string() });
 
 /** With encryption, the message of a failure is in a payload of its own. */
-function failureOf({
+export function failureOf({
   message,
   encodedAttributes,
   applicationFailureInfo,
@@ -379,14 +399,14 @@ function failureOf({
   return { type, message: wordsOf(read, (value) => EncodedFailure.safeParse(value).data?.message) };
 }
 
-function textOf(payload: Payload | null | undefined): Words | undefined {
+function textOf(payload: Payload | null | undefined): string | undefined {
   const read = readPayload(payload);
   if (read === undefined) return undefined;
   return wordsOf(read, (value) => (typeof value === 'string' ? value : undefined));
 }
 
-function wordsOf(read: Read | undefined, parse: (value: unknown) => string | undefined): Words {
-  if (read === ENCRYPTED) return ENCRYPTED;
+function wordsOf(read: Read | undefined, parse: (value: unknown) => string | undefined): string {
+  if (read === ENCRYPTED) return ENCRYPTED_WORDS;
   return (read && parse(read.value)) ?? '';
 }
 

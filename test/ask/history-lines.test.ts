@@ -104,13 +104,13 @@ describe('the lines of a history', () => {
     const run: RunStory = {
       runId: 'r',
       startedAtMs: 0,
-      reason: 'encrypted',
+      reason: '(encrypted)',
       entries: [
         {
           kind: 'step',
           atMs: 0,
           step: 'createPods',
-          summary: 'encrypted',
+          summary: '(encrypted)',
           isLocal: true,
           attempts: 1,
           end: { how: 'done', tookMs: 3, did: 'encrypted', next: undefined, refusal: undefined },

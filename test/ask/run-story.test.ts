@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { randomBytes, createSecretKey } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import type { Payload } from '@temporalio/common';
 import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
 import { decoded } from '../../src/ask/payloads.ts';
 import { storyOf, type HistoryEvent, type RunStory } from '../../src/ask/run-story.ts';
@@ -122,7 +123,10 @@ describe('an encrypted history', () => {
   const other = payloadEncryption({ encryptWith: undefined, decryptWith: new Map() });
 
   async function encryptedEvents() {
-    const encrypting = { encode: codec.encode, decode: codec.encode };
+    const encrypting = {
+      encode: (payloads: Payload[]) => codec.encode(payloads),
+      decode: (payloads: Payload[]) => codec.encode(payloads),
+    };
     return decoded(await eventsOf('podSet/0.3.0-durable-step-retries'), [encrypting]);
   }
 
@@ -136,12 +140,12 @@ describe('an encrypted history', () => {
     { case: 'with other keys', codecs: [other] },
   ])('says what cannot be read, and the rest, $case', async ({ codecs }) => {
     const story = storyOf(await decoded(await encryptedEvents(), codecs));
-    expect(story).toMatchObject({ reason: 'encrypted', end: { how: 'completed', words: 'encrypted' } });
+    expect(story).toMatchObject({ reason: '(encrypted)', end: { how: 'completed', words: '(encrypted)' } });
     expect(story.entries).toMatchObject([
       {
         step: 'createPods',
         attempts: 2,
-        summary: 'encrypted',
+        summary: '(encrypted)',
         end: { how: 'done', did: 'encrypted', tookMs: 1015 },
       },
     ]);
