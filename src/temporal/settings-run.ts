@@ -3,8 +3,10 @@ import type { Client } from '@temporalio/client';
 /** Its one open run has the settings of the operator of a task queue as its memo. */
 export const SETTINGS_WORKFLOW = 'operatorSettings';
 
+const PREFIX = 'operator-settings/';
+
 export function settingsRunId(taskQueue: string): string {
-  return `${SETTINGS_WORKFLOW}/${taskQueue}`;
+  return PREFIX + taskQueue;
 }
 
 export type SettingsTexts = Readonly<Record<string, string>>;
@@ -28,7 +30,8 @@ export async function publishSettings(
   if (isSame(await publishedSettings(client, taskQueue), settings)) return;
   await client.workflow.start(SETTINGS_WORKFLOW, {
     workflowId: settingsRunId(taskQueue),
-    taskQueue,
+    // Nobody polls it; who counts the open runs of the operator's own task queue does not count this one.
+    taskQueue: SETTINGS_WORKFLOW,
     startDelay: NEVER,
     memo: { ...settings },
     staticSummary: 'The settings of the operator, as its memo. Nothing runs here.',
@@ -56,7 +59,9 @@ export async function publishedSettings(
 export async function publishingTaskQueues(client: Client): Promise<readonly string[]> {
   const query = `WorkflowType = '${SETTINGS_WORKFLOW}' AND ExecutionStatus = 'Running'`;
   const found: string[] = [];
-  for await (const { taskQueue } of client.workflow.list({ query })) found.push(taskQueue);
+  for await (const { workflowId } of client.workflow.list({ query })) {
+    if (workflowId.startsWith(PREFIX)) found.push(workflowId.slice(PREFIX.length));
+  }
   return found;
 }
 
