@@ -8,7 +8,9 @@ import { ASK_COMMAND_NAMES, ASK_COMMANDS, isAskCommand, type AskCommand } from '
 type Add = (program: Command, ask: Ask) => void;
 
 /** Only the code of the command that is asked for is loaded. */
-const ADD: Partial<Readonly<Record<AskCommand, () => Promise<Add>>>> = {};
+const ADD: Partial<Readonly<Record<AskCommand, () => Promise<Add>>>> = {
+  history: async () => (await import('./history.ts')).addHistory,
+};
 
 const PROGRAM = 'kubectl durable';
 
