@@ -19,8 +19,15 @@ const KEYS = {
 const STATE = keyword(SEARCH_ATTRIBUTES.state);
 
 /** Whether the run says of itself that it waits for a change of its resource. */
-export function isStalled({ typedSearchAttributes }: WorkflowExecutionInfo): boolean {
-  return typedSearchAttributes.get(STATE) === STALLED;
+export function isStalled(info: WorkflowExecutionInfo): boolean {
+  return stateOfRun(info) === STALLED;
+}
+
+/** What the run says of itself, such as {@link STALLED}; undefined: nothing. */
+export function stateOfRun({
+  typedSearchAttributes,
+}: Pick<WorkflowExecutionInfo, 'typedSearchAttributes'>): string | undefined {
+  return typedSearchAttributes.get(STATE);
 }
 
 /** The resource of a run; undefined where the run is not one of ours. */

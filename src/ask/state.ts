@@ -1,0 +1,106 @@
+import type { Next } from '../contract/decision.ts';
+import type { KubernetesObject } from '../contract/object.ts';
+import type { ListedRun, Run } from './runs.ts';
+
+export const STATES = [
+  'UpToDate',
+  'Reconciling',
+  'Waiting',
+  'Retrying',
+  'Stalled',
+  'Paused',
+  'AwaitingApproval',
+  'Ignored',
+] as const;
+
+/** How a resource does. */
+export type State = (typeof STATES)[number];
+
+/** Of a run that is open. */
+export function stateOfRun({ mark, pending, task }: Pick<Run, 'mark' | 'pending' | 'task'>): State {
+  const marked = markedState(mark);
+  if (marked !== undefined) return marked;
+  if (pending.some(({ failure }) => failure !== undefined)) return 'Retrying';
+  return pending.length > 0 || task !== undefined ? 'Reconciling' : 'Waiting';
+}
+
+/** What a run says of itself. */
+export function markedState(mark: ListedRun['mark']): State | undefined {
+  return mark === 'Stalled' || mark === 'Paused' || mark === 'AwaitingApproval' ? mark : undefined;
+}
+
+/** Of a resource that no run is open for, by what its controller decides. */
+export function stateByDecision(next: Next): State {
+  switch (next.do) {
+    case 'converged':
+      return 'UpToDate';
+    case 'stalled':
+      return 'Stalled';
+    default:
+      // Nobody is at it.
+      return 'Waiting';
+  }
+}
+
+/** What the status of a resource says of its latest spec. */
+export interface StatusSays {
+  readonly state: State;
+  readonly message: string;
+  /** RFC 3339: since when; undefined: it does not say. */
+  readonly since: string | undefined;
+}
+
+/**
+ * Of a resource that no run is open for, by its own status, as kstatus reads it.
+ */
+export function stateByStatus(object: KubernetesObject): StatusSays {
+  const { status, metadata } = object;
+  const { conditions = [], observedGeneration } = fieldsIn(status);
+  const ready = conditions.find(({ type }) => type === 'Ready');
+  const since = ready?.lastTransitionTime;
+  if (observedGeneration !== metadata.generation || metadata.deletionTimestamp !== undefined) {
+    return { state: 'Waiting', message: 'waiting for the operator to start a run', since: undefined };
+  }
+  const stalled = conditions.find(({ type, status: is }) => type === 'Stalled' && is === 'True');
+  if (stalled !== undefined) return { state: 'Stalled', message: stalled.message, since };
+  return { state: 'UpToDate', message: ready?.status === 'True' ? '' : (ready?.message ?? ''), since };
+}
+
+interface ConditionFields {
+  readonly type: string;
+  readonly status: string;
+  readonly message: string;
+  readonly lastTransitionTime: string | undefined;
+}
+
+interface StatusFields {
+  readonly conditions?: readonly ConditionFields[];
+  readonly observedGeneration?: number;
+}
+
+function fieldsIn(status: unknown): StatusFields {
+  if (!isRecord(status)) return {};
+  const { conditions, observedGeneration } = status;
+  return {
+    conditions: Array.isArray(conditions) ? conditions.flatMap(conditionIn) : [],
+    ...(typeof observedGeneration === 'number' && { observedGeneration }),
+  };
+}
+
+function conditionIn(raw: unknown): ConditionFields[] {
+  if (!isRecord(raw)) return [];
+  const { type, status, message, lastTransitionTime } = raw;
+  if (typeof type !== 'string' || typeof status !== 'string') return [];
+  return [
+    {
+      type,
+      status,
+      message: typeof message === 'string' ? message : '',
+      lastTransitionTime: typeof lastTransitionTime === 'string' ? lastTransitionTime : undefined,
+    },
+  ];
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}
