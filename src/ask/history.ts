@@ -9,10 +9,10 @@ import { withConnectionOptions, withOutput, type ConnectionOptions } from './con
 import { linesOf, timeText, type Incarnation, type Line } from './history-lines.ts';
 import { eventsOf, type EventOf } from './object-events.ts';
 import { harmless, paintFor, structured, type Paint } from './output.ts';
-import { pastRuns, storiesOf, type PastRun } from './past-runs.ts';
 import { parseNamedResource, placeOf, type NamedResource, type ResourcePlace } from './resource-name.ts';
-import { ENCRYPTED_WORDS, type RunStory } from './run-story.ts';
-import { controllersOf, type Session } from './session.ts';
+import { ENCRYPTED_WORDS, withPending, type RunStory } from './run-story.ts';
+import { bounded, describeRun, runsOfPlace, storyOfRun, type ListedRun } from './runs.ts';
+import { controllersOf, type Session, type TemporalAccess } from './session.ts';
 
 interface HistoryOptions extends ConnectionOptions {
   readonly follow?: boolean;
@@ -106,10 +106,11 @@ class HistoryReader {
       eventsOf(client, this.#resource.controller.primary.type, place),
     ]);
     const access = await this.#session.temporal();
-    const runs = (await pastRuns(access, place, live?.metadata.uid)).slice(-(this.#tail ?? 0));
-    const fresh = await storiesOf(
-      access,
+    const runs = (await runsOf(access, place, live?.metadata.uid)).slice(-(this.#tail ?? 0));
+    const fresh = await bounded(
       runs.filter(({ runId }) => !this.#closed.has(runId)),
+      HISTORIES_AT_A_TIME,
+      (run) => readStory(access, run),
     );
     for (const story of fresh) if (story.end !== undefined) this.#closed.set(story.runId, story);
     const stories = new Map([...this.#closed, ...fresh.map((story) => [story.runId, story] as const)]);
@@ -124,9 +125,33 @@ class HistoryReader {
   }
 }
 
+const HISTORIES_AT_A_TIME = 8;
+
+/** The oldest first. The list may lag by a second: the latest run of the resource that is there is asked for besides. */
+async function runsOf(
+  access: TemporalAccess,
+  place: ResourcePlace,
+  liveUid: string | undefined,
+): Promise<readonly ListedRun[]> {
+  const [listed, latest] = await Promise.all([
+    runsOfPlace(access, place),
+    liveUid === undefined ? undefined : describeRun(access, { ...place, uid: liveUid }),
+  ]);
+  const byId = new Map(listed.toReversed().map((run) => [run.runId, run]));
+  if (latest !== undefined) byId.set(latest.runId, latest);
+  return [...byId.values()];
+}
+
+async function readStory(access: TemporalAccess, run: ListedRun): Promise<RunStory> {
+  const story = { ...(await storyOfRun(access, run)), runId: run.runId };
+  if (story.end !== undefined) return story;
+  const now = await describeRun(access, run.ref, run.runId);
+  return now === undefined ? story : withPending(story, now.pending);
+}
+
 interface Found {
   readonly live: KubernetesObject | undefined;
-  readonly runs: readonly PastRun[];
+  readonly runs: readonly ListedRun[];
   readonly stories: ReadonlyMap<string, RunStory>;
   readonly events: readonly EventOf[];
 }
