@@ -9,7 +9,15 @@ type Add = (program: Command, ask: Ask) => void;
 
 /** Only the code of the command that is asked for is loaded. */
 const ADD: Partial<Readonly<Record<AskCommand, () => Promise<Add>>>> = {
+  get: async () => (await import('./get.ts')).addGet,
   why: async () => (await import('./why.ts')).addWhy,
+  history: async () => (await import('./history.ts')).addHistory,
+  retry: async () => (await import('./retry.ts')).addRetry,
+  reconcile: async () => (await import('./reconcile.ts')).addReconcile,
+  pause: async () => (await import('./pause.ts')).addPause,
+  resume: async () => (await import('./pause.ts')).addResume,
+  approve: async () => (await import('./approval.ts')).addApprove,
+  reject: async () => (await import('./approval.ts')).addReject,
 };
 
 const PROGRAM = 'kubectl durable';

@@ -3,6 +3,7 @@ import { unreachable } from '../contract/unreachable.ts';
 import {
   ENCRYPTED_WORDS,
   type Entry,
+  type NextWords,
   type RunEnd,
   type RunStory,
   type StepEntry,
@@ -158,11 +159,11 @@ function doneText({ end, summary }: StepEntry): string {
   if (did === 'encrypted') return ENCRYPTED_WORDS;
   const deeds = sentenceOf(did);
   if (deeds !== '') return deeds;
-  if (next !== undefined)
-    return next.because === ''
-      ? `next: ${next.do}`
-      : `${NOTHING[next.do] ?? `next: ${next.do}`}: ${next.because}`;
-  return summary === undefined ? '' : summary;
+  return next === undefined ? (summary ?? '') : nextText(next);
+}
+
+function nextText({ do: next, because }: NextWords): string {
+  return [NOTHING[next] ?? `next: ${next}`, because].filter((words) => words !== '').join(': ');
 }
 
 /** What a step has found that wrote nothing. */

@@ -31,7 +31,10 @@ export function stateOfRun({
 }
 
 /** The resource of a run; undefined where the run is not one of ours. */
-export function refOf({ workflowId, typedSearchAttributes }: WorkflowExecutionInfo): ResourceRef | undefined {
+export function refOf({
+  workflowId,
+  typedSearchAttributes,
+}: Pick<WorkflowExecutionInfo, 'workflowId' | 'typedSearchAttributes'>): ResourceRef | undefined {
   const valueOf = (key: ReturnType<typeof keyword>) => typedSearchAttributes.get(key) ?? '';
   const ref = {
     controller: valueOf(KEYS.controller),
