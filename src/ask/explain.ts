@@ -1,4 +1,3 @@
-import type { KubernetesObject } from '../contract/object.ts';
 import { displayName } from '../contract/resource.ts';
 import type { Advice, Trouble } from '../contract/words.ts';
 import { unreachable } from '../contract/unreachable.ts';
@@ -219,14 +218,14 @@ function stalled(open: Open): Explanation {
   const { found, controller } = open;
   const because = restOf(open, 'stalled') ?? '';
   const trouble: Trouble = { is: 'stalled', because };
-  const says = stateByStatus(found.object).message;
+  const says = statusMessage(open);
   return openRun(open, {
     state: 'Stalled',
     headline: 'is stalled',
     facts: [
       { label: 'because', text: because },
       ...(says === '' || because.includes(says) ? [] : [{ label: 'status', text: says }]),
-      { label: 'until', text: 'it changes; waiting alone does not help' },
+      { label: 'until', text: 'somebody changes it: waiting does not help, and nothing is retried' },
     ],
     advice: controller.words?.advice?.(trouble, found.object) ?? adviceOn(trouble),
   });
@@ -253,6 +252,11 @@ function held(open: Open, state: 'Paused' | 'AwaitingApproval'): Explanation {
   });
 }
 
+/** What its status says; empty where it is of a kind that has none, or all is well. */
+function statusMessage({ controller, found }: Known): string {
+  return controller.primary.metadataOnly === true ? '' : stateByStatus(found.object).message;
+}
+
 /** What is held back, in the decision's own words. */
 function wouldOf({ live }: Open): string | undefined {
   if (live === undefined || live instanceof ApiError) return undefined;
@@ -267,16 +271,15 @@ function waiting(open: Open): Explanation {
     timer?.kind === 'wait' && timer.end.how === 'in progress' ? timer.atMs + timer.atMostMs : undefined;
   const isRetryAfter = timer?.kind === 'wait' && timer.summary.startsWith('Retry-After');
   const trouble: Trouble = { is: 'waiting', for: what };
-  const says = stateByStatus(found.object).message;
-  const again =
-    againMs === undefined || againMs <= nowMs ? '' : ` in ${durationText(againMs - nowMs)} at the latest`;
+  const says = statusMessage(open);
+  const again = againMs === undefined || againMs <= nowMs ? '' : `, or in ${durationText(againMs - nowMs)}`;
   return openRun(open, {
     state: 'Waiting',
     headline: 'is waiting',
     facts: [
       { label: 'for', text: isRetryAfter ? 'as long as the API server asked for (Retry-After)' : what },
       ...(says === '' || what.includes(says) ? [] : [{ label: 'status', text: says }]),
-      { label: 'until', text: `that is seen; it looks again${again}` },
+      { label: 'next', text: `looks again as soon as that happens${again}` },
     ],
     advice: controller.words?.advice?.(trouble, found.object) ?? [],
   });
@@ -338,7 +341,7 @@ function deletion({ found, nowMs }: Known): Fact[] {
 function lastWake({ asked, nowMs }: Known): Fact[] {
   const signal = asked.story?.entries.findLast((entry): entry is SignalEntry => entry.kind === 'signal');
   if (signal === undefined) return [];
-  return [{ label: 'noticed', text: `${since(signal.atMs, nowMs)} ago: ${shown(signal.reason)}` }];
+  return [{ label: 'woken', text: `${since(signal.atMs, nowMs)} ago: ${shown(signal.reason)}` }];
 }
 
 /** Why a run rests: as it says itself, or, where that takes a key, as the controller decides now. */
@@ -517,7 +520,7 @@ function notStarted(known: Known): Explanation {
 }
 
 function wantedAndThere(findings: Findings): Fact[] {
-  const { controller, found, live, nowMs } = findings;
+  const { controller, found, live } = findings;
   if (found.is !== 'there' || live === undefined) return [];
   if (live instanceof ApiError) {
     return [{ label: 'there', text: `unknown: you may not read it (${serversWords(live.message)})` }];
@@ -526,7 +529,7 @@ function wantedAndThere(findings: Findings): Fact[] {
   if (words === undefined) return [];
   const subject = { object: found.object, observation: live.observation };
   return [
-    { label: 'wanted', text: `${words.wanted(subject)}${setBy(found.object, nowMs)}` },
+    { label: 'wanted', text: words.wanted(subject) + setBy(findings) },
     { label: 'there', text: words.there(subject) },
   ];
 }
@@ -543,12 +546,13 @@ function nextFact({ live }: Findings, how: string | undefined): Fact[] {
   return [{ label: 'next', text: `${text}: ${decisionText(next)}${how === undefined ? '' : ` (${how})`}` }];
 }
 
-/** ` (generation 3, set 4m12s ago by kubectl-edit)`; empty where the object does not count its specs. */
-function setBy({ metadata, spec }: KubernetesObject, nowMs: number): string {
-  if (spec === undefined || metadata.generation === undefined) return '';
+/** ` (generation 3, set 4m12s ago by kubectl-edit)`; empty where what is wanted is not in a spec. */
+function setBy({ controller, found, nowMs }: Findings): string {
+  if (controller.primary.metadataOnly === true || found.is !== 'there') return '';
+  const { metadata } = found.object;
   const last = lastWriterOfSpec(metadata);
   const by = last && `, set ${since(Date.parse(last.time), nowMs)} ago by ${last.manager}`;
-  return ` (generation ${metadata.generation}${by ?? ''})`;
+  return ` (generation ${metadata.generation ?? 0}${by ?? ''})`;
 }
 
 /** Source: apimachinery, `metav1.ManagedFieldsEntry`. */
@@ -595,7 +599,7 @@ function lastRun({
   const reason = shown(story?.reason ?? '');
   return [
     { label: 'last run', text: `ended ${ended} ago: ${text}` },
-    ...(reason === '' ? [] : [{ label: 'it began', text: reason }]),
+    ...(reason === '' ? [] : [{ label: 'reason', text: reason }]),
   ];
 }
 
