@@ -1,3 +1,4 @@
+import type { KubernetesObject } from '../contract/object.ts';
 import { displayName } from '../contract/resource.ts';
 import type { Advice, Trouble } from '../contract/words.ts';
 import { unreachable } from '../contract/unreachable.ts';
@@ -10,7 +11,7 @@ import { commandFor, nameOfKind } from './resource-name.ts';
 import { ENCRYPTED_WORDS, type SignalEntry, type StepEntry } from './run-story.ts';
 import { decisionText, lastStepOf, serversWords, shown } from './sentences.ts';
 import type { Run } from './runs.ts';
-import { stateByDecision, stateByStatus, stateOfRun, type State } from './state.ts';
+import { conditionsIn, stateByDecision, stateByStatus, stateOfRun, type State } from './state.ts';
 import { whyNobodyWorks, type Idle } from './workers.ts';
 
 /** Why a resource is as it is, and what a person can do. Pure. */
@@ -334,7 +335,17 @@ function deletion({ found, nowMs }: Known): Fact[] {
   const { deletionTimestamp, finalizers = [] } = found.object.metadata;
   if (deletionTimestamp === undefined) return [];
   const held = finalizers.length === 0 ? '' : `; held by ${finalizers.join(', ')}`;
-  return [{ label: 'deleted', text: `${since(Date.parse(deletionTimestamp), nowMs)} ago${held}` }];
+  return [
+    { label: 'deleted', text: `${since(Date.parse(deletionTimestamp), nowMs)} ago${held}` },
+    ...remaining(found.object).map((text) => ({ label: 'left', text })),
+  ];
+}
+
+/** What a Namespace still waits for. Source: kubernetes/api/core/v1, `NamespaceContentRemaining` and the like. */
+function remaining({ status }: KubernetesObject): string[] {
+  return conditionsIn(status)
+    .filter(({ type, status: is }) => /^Namespace.*Remaining$/.test(type) && is === 'True')
+    .map(({ message }) => message);
 }
 
 /** What ended the last wait of an open run. */
@@ -348,7 +359,7 @@ function lastWake({ asked, nowMs }: Known): Fact[] {
 function restOf({ asked, live }: Known, kind: string): string | undefined {
   const last = lastStepOf(asked.story);
   const next = last?.end.how === 'done' ? last.end.next : undefined;
-  if (next !== undefined && next.do === kind && next.because !== ENCRYPTED_WORDS) return next.because;
+  if (next?.do === kind && next.because !== ENCRYPTED_WORDS) return next.because;
   if (live === undefined || live instanceof ApiError) return next?.because;
   const { next: now } = live;
   return now.do === kind ? decisionText(now) : next?.because;

@@ -106,7 +106,10 @@ describe('why, of an open run,', () => {
 
   it('that waits, says for what, and when it looks again', () => {
     const wait = {
-      ...{ kind: 'wait', atMs: ago(10), summary: 'recheck: waiting for …', atMostMs: 40_000 },
+      kind: 'wait',
+      atMs: ago(10),
+      summary: 'recheck: waiting for …',
+      atMostMs: 40_000,
       end: { how: 'in progress' },
     } as const;
     const rest = done({ do: 'wait', because: 'waiting for the pause after failed Pods to end' });
@@ -207,17 +210,16 @@ describe('why, without an open run,', () => {
     expect(text).toContain('kubectl durable why podset/web -n shop --task-queue b');
   });
 
+  const { reconciliation } = defaultOptions();
+
   it.each([
-    [{ controllers: ['pod-label'] as const }, 'without the controller pod-set'],
-    [{ namespaces: ['other'] }, 'watches only the namespaces other (--namespaces), and not shop'],
-  ])('says what the operator leaves out: %j', (changes, words) => {
-    const options = defaultOptions();
-    const reconciliation = {
-      ...options.reconciliation,
-      ...changes,
-      controllers: [...(changes.controllers ?? options.reconciliation.controllers)],
-    };
-    const settings = { version: '1.0', options: { ...options, reconciliation } };
+    [{ ...reconciliation, controllers: ['pod-label' as const] }, 'without the controller pod-set'],
+    [
+      { ...reconciliation, namespaces: ['other'] },
+      'watches only the namespaces other (--namespaces), and not shop',
+    ],
+  ])('says what the operator leaves out (%#)', (changed, words) => {
+    const settings = { version: '1.0', options: { ...defaultOptions(), reconciliation: changed } };
     const explanation = explain({ ...FINDINGS, asked: asked({ ...atRest, settings }) });
     expect(explanation).toMatchObject({ state: 'Ignored', exit: 0 });
     expect(explanationText(explanation, plain)).toContain(words);
