@@ -418,7 +418,7 @@ function withoutOperator(known: Known): Explanation | undefined {
   const { asked } = known;
   if (asked.settings !== undefined) return undefined;
   const { taskQueue, otherTaskQueues } = asked;
-  const others = otherTaskQueues.map((each) => ({
+  const others = otherTaskQueues.slice(0, OTHERS_MAX).map((each) => ({
     run: `${commandFor('why', known.place, known.controller)} --task-queue ${each}`,
     to: `ask about the operator of task queue ${each}`,
   }));
@@ -433,7 +433,7 @@ function withoutOperator(known: Known): Explanation | undefined {
         text:
           otherTaskQueues.length === 0
             ? `no operator has published its settings in Temporal for the task queue ${taskQueue}`
-            : `no operator has the task queue ${taskQueue}; there are operators of ${otherTaskQueues.join(', ')}`,
+            : `no operator has the task queue ${taskQueue}; there are operators of ${listed(otherTaskQueues)}`,
       },
       ...nextFact(known, 'with the default options'),
       ...lastRunOf(known),
@@ -446,6 +446,14 @@ function withoutOperator(known: Known): Explanation | undefined {
     ],
     exit: 1,
   };
+}
+
+/** Of what may be many. */
+const OTHERS_MAX = 3;
+
+function listed(names: readonly string[]): string {
+  const more = names.length > OTHERS_MAX ? ` and ${names.length - OTHERS_MAX} more` : '';
+  return names.slice(0, OTHERS_MAX).join(', ') + more;
 }
 
 const WHERE_OPERATORS_ARE: readonly Advice[] = [
