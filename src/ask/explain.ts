@@ -90,7 +90,7 @@ function unreadable(findings: Findings, error: ApiError): Explanation {
       },
       {
         label: 'meanwhile',
-        text: 'the operator waits for it, and looks again all the time; its other controllers run',
+        text: 'the operator looks for it again and again; its other controllers run',
       },
     ],
     advice: ['install the custom resource definitions, with the chart or from deploy/crd'],
@@ -253,9 +253,14 @@ function held(open: Open, state: 'Paused' | 'AwaitingApproval'): Explanation {
   });
 }
 
-/** What its status says; empty where it is of a kind that has none, or all is well. */
+/** What its status says is wrong; empty where nothing is, or it is of a kind that has none. */
 function statusMessage({ controller, found }: Known): string {
-  return controller.primary.metadataOnly === true ? '' : stateByStatus(found.object).message;
+  // The conditions of a Pod are not the operator's.
+  if (controller.primary.metadataOnly === true) return '';
+  const conditions = conditionsIn(found.object['status']);
+  const stalled = conditions.find(({ type, status }) => type === 'Stalled' && status === 'True');
+  const notReady = conditions.find(({ type, status }) => type === 'Ready' && status !== 'True');
+  return (stalled ?? notReady)?.message ?? '';
 }
 
 /** What is held back, in the decision's own words. */

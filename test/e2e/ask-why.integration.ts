@@ -63,7 +63,10 @@ async function expectWhy(question: Question, request: AskRequest = {}): Promise<
   const { resource, namespace = shop, golden, until, status, queue = taskQueue, names = {} } = question;
   let last = '';
   const answer = await eventually(async () => {
-    const now = await ask(['why', resource, '-n', namespace, '--task-queue', queue, ...UI], request);
+    const now = await ask(
+      ['why', ...resource.split(' '), '-n', namespace, '--task-queue', queue, ...UI],
+      request,
+    );
     last = now.stdout + now.stderr;
     return until.test(now.stdout) && now;
   }, WITHIN_MS).catch((error: unknown) => {
@@ -356,11 +359,15 @@ describe('why, of an operator that cannot do all,', () => {
     await expectWhy({ ...question, golden: 'image-not-pulled', until: /cannot be pulled/ });
     await cluster.patch(
       build.at,
-      { status: { artifacts: [{ node: 'node-0', binary: 'helloworld' }] } },
+      { status: { artifacts: [{ node: 'simulated-1', binary: 'helloworld' }] } },
       'status',
     );
     await build.delete();
-    await expectWhy({ ...question, golden: 'cleanup-stuck', until: /is waiting[^]*cleanup Job/ });
+    await expectWhy({
+      ...question,
+      golden: 'cleanup-stuck',
+      until: /for {7}cleanup Job[^]*cannot be pulled/,
+    });
     await operator.end('SIGTERM');
   });
 

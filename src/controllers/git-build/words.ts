@@ -41,7 +41,7 @@ function troubles({ pods }: Observation): string[] {
 function adviceOn(trouble: Trouble, object: KubernetesObject): readonly Advice[] | undefined {
   const { name, namespace = '', deletionTimestamp } = object.metadata;
   if (trouble.is === 'stalled') return onStalled(trouble.because, namespace);
-  if (deletionTimestamp !== undefined) return onCleanup(name, namespace);
+  if (deletionTimestamp !== undefined) return [...onTrouble(object), ...onCleanup(name, namespace)];
   if (trouble.is === 'waiting') return onWaiting(trouble.for, object);
   return trouble.failure === 'Refused'
     ? ['change what refuses the Job, named above, and then retry']
