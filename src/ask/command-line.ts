@@ -10,6 +10,7 @@ type Add = (program: Command, ask: Ask) => void;
 /** Only the code of the command that is asked for is loaded. */
 const ADD: Partial<Readonly<Record<AskCommand, () => Promise<Add>>>> = {
   history: async () => (await import('./history.ts')).addHistory,
+  plan: async () => (await import('./plan.ts')).addPlan,
   retry: async () => (await import('./retry.ts')).addRetry,
   reconcile: async () => (await import('./reconcile.ts')).addReconcile,
   pause: async () => (await import('./pause.ts')).addPause,
