@@ -2,13 +2,15 @@ import { Command, CommanderError } from 'commander';
 import { ConfigurationError } from '../contract/configuration-error.ts';
 import { VERSION } from '../version.ts';
 import { AskProblem, type Ask, type ExitStatus } from './ask.ts';
-import { ASK_COMMAND_NAMES, ASK_COMMANDS, isAskCommand, type AskCommand } from './commands.ts';
+import { ASK_COMMAND_NAMES, isAskCommand, type AskCommand } from './commands.ts';
 
 /** Registers a command, with its options and what it does. */
 type Add = (program: Command, ask: Ask) => void;
 
 /** Only the code of the command that is asked for is loaded. */
 const ADD: Partial<Readonly<Record<AskCommand, () => Promise<Add>>>> = {
+  get: async () => (await import('./get.ts')).addGet,
+  why: async () => (await import('./why.ts')).addWhy,
   history: async () => (await import('./history.ts')).addHistory,
   plan: async () => (await import('./plan.ts')).addPlan,
   retry: async () => (await import('./retry.ts')).addRetry,
@@ -57,11 +59,6 @@ async function programFor([first]: readonly string[], ask: Ask): Promise<Command
   const names = isAskCommand(first) ? [first] : ASK_COMMAND_NAMES;
   for (const name of names) (await ADD[name]?.())?.(program, ask);
   return program;
-}
-
-/** A command with its name and description, for the file that says what it does. */
-export function addCommand(program: Command, name: AskCommand): Command {
-  return program.command(name).description(ASK_COMMANDS[name]);
 }
 
 /** One line that says what to do; undefined where there is nothing to say. */

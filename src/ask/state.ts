@@ -42,6 +42,9 @@ export function stateByDecision(next: Next): State {
   }
 }
 
+/** Of a resource that needs a run and has none. */
+export const NOT_STARTED = 'no run is open for it yet';
+
 /** What the status of a resource says of its latest spec. */
 export interface StatusSays {
   readonly state: State;
@@ -59,7 +62,7 @@ export function stateByStatus(object: KubernetesObject): StatusSays {
   const ready = conditions.find(({ type }) => type === 'Ready');
   const since = ready?.lastTransitionTime;
   if (observedGeneration !== metadata.generation || metadata.deletionTimestamp !== undefined) {
-    return { state: 'Waiting', message: 'waiting for the operator to start a run', since: undefined };
+    return { state: 'Waiting', message: NOT_STARTED, since: undefined };
   }
   const stalled = conditions.find(({ type, status: is }) => type === 'Stalled' && is === 'True');
   if (stalled !== undefined) return { state: 'Stalled', message: stalled.message, since };

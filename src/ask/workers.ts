@@ -16,11 +16,11 @@ export interface Workers {
 const WORKFLOW_TASKS = 1;
 
 /** @throws TemporalProblem */
-export async function workersOf({ call, namespace }: TemporalAccess, taskQueue: string): Promise<Workers> {
+export async function workersOf(access: TemporalAccess, taskQueue: string): Promise<Workers> {
   const { msOf } = await import('./run-story.ts');
-  const { pollers, versioningInfo } = await call((client) =>
+  const { pollers, versioningInfo } = await access.call((client) =>
     client.workflowService.describeTaskQueue({
-      namespace,
+      namespace: access.namespace,
       taskQueue: { name: taskQueue },
       // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment -- the enum cannot be imported, see above
       taskQueueType: WORKFLOW_TASKS,
