@@ -19,6 +19,7 @@ const ADD: Partial<Readonly<Record<AskCommand, () => Promise<Add>>>> = {
   resume: async () => (await import('./pause.ts')).addResume,
   approve: async () => (await import('./approval.ts')).addApprove,
   reject: async () => (await import('./approval.ts')).addReject,
+  completion: async () => (await import('./completion.ts')).addCompletion,
 };
 
 const PROGRAM = 'kubectl durable';
@@ -56,7 +57,8 @@ async function programFor([first]: readonly string[], ask: Ask): Promise<Command
       // What is wrong is said in a line of our own.
       writeErr: () => undefined,
     });
-  const names = isAskCommand(first) ? [first] : ASK_COMMAND_NAMES;
+  // Completion has to know all of them.
+  const names = isAskCommand(first) && first !== 'completion' ? [first] : ASK_COMMAND_NAMES;
   for (const name of names) (await ADD[name]?.())?.(program, ask);
   return program;
 }
