@@ -27,11 +27,10 @@ const AGAIN_MS = 30_000;
 export async function publishUntilDone(publishing: Publishing): Promise<void> {
   const { connection, namespace, taskQueue, config, log, signal } = publishing;
   const client = new Client({ connection, namespace });
-  const settings = textsToPublish(config, VERSION);
   while (!signal.aborted) {
     try {
       await connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, () =>
-        publishSettings(client, taskQueue, settings),
+        publishSettings(client, taskQueue, textsToPublish(config, VERSION)),
       );
       return;
     } catch (error) {

@@ -11,7 +11,7 @@ import { commandFor, nameOfKind } from './resource-name.ts';
 import { ENCRYPTED_WORDS, type SignalEntry, type StepEntry } from './run-story.ts';
 import { decisionText, lastStepOf, serversWords, shown } from './sentences.ts';
 import type { Run } from './runs.ts';
-import { stateByDecision, stateByStatus, stateOfRun, type State } from './state.ts';
+import { conditionsIn, stateByDecision, stateByStatus, stateOfRun, type State } from './state.ts';
 import { whyNobodyWorks, type Idle } from './workers.ts';
 
 /** Why a resource is as it is, and what a person can do. Pure. */
@@ -219,14 +219,14 @@ function stalled(open: Open): Explanation {
   const { found, controller } = open;
   const because = restOf(open, 'stalled') ?? '';
   const trouble: Trouble = { is: 'stalled', because };
-  const says = stateByStatus(found.object).message;
+  const says = statusMessage(open);
   return openRun(open, {
     state: 'Stalled',
     headline: 'is stalled',
     facts: [
       { label: 'because', text: because },
       ...(says === '' || because.includes(says) ? [] : [{ label: 'status', text: says }]),
-      { label: 'until', text: 'it changes; waiting alone does not help' },
+      { label: 'until', text: 'somebody changes it: waiting does not help, and nothing is retried' },
     ],
     advice: controller.words?.advice?.(trouble, found.object) ?? adviceOn(trouble),
   });
@@ -253,6 +253,11 @@ function held(open: Open, state: 'Paused' | 'AwaitingApproval'): Explanation {
   });
 }
 
+/** What its status says; empty where it is of a kind that has none, or all is well. */
+function statusMessage({ controller, found }: Known): string {
+  return controller.primary.metadataOnly === true ? '' : stateByStatus(found.object).message;
+}
+
 /** What is held back, in the decision's own words. */
 function wouldOf({ live }: Open): string | undefined {
   if (live === undefined || live instanceof ApiError) return undefined;
@@ -267,16 +272,15 @@ function waiting(open: Open): Explanation {
     timer?.kind === 'wait' && timer.end.how === 'in progress' ? timer.atMs + timer.atMostMs : undefined;
   const isRetryAfter = timer?.kind === 'wait' && timer.summary.startsWith('Retry-After');
   const trouble: Trouble = { is: 'waiting', for: what };
-  const says = stateByStatus(found.object).message;
-  const again =
-    againMs === undefined || againMs <= nowMs ? '' : ` in ${durationText(againMs - nowMs)} at the latest`;
+  const says = statusMessage(open);
+  const again = againMs === undefined || againMs <= nowMs ? '' : `, or in ${durationText(againMs - nowMs)}`;
   return openRun(open, {
     state: 'Waiting',
     headline: 'is waiting',
     facts: [
       { label: 'for', text: isRetryAfter ? 'as long as the API server asked for (Retry-After)' : what },
       ...(says === '' || what.includes(says) ? [] : [{ label: 'status', text: says }]),
-      { label: 'until', text: `that is seen; it looks again${again}` },
+      { label: 'next', text: `looks again as soon as that happens${again}` },
     ],
     advice: controller.words?.advice?.(trouble, found.object) ?? [],
   });
@@ -331,21 +335,31 @@ function deletion({ found, nowMs }: Known): Fact[] {
   const { deletionTimestamp, finalizers = [] } = found.object.metadata;
   if (deletionTimestamp === undefined) return [];
   const held = finalizers.length === 0 ? '' : `; held by ${finalizers.join(', ')}`;
-  return [{ label: 'deleted', text: `${since(Date.parse(deletionTimestamp), nowMs)} ago${held}` }];
+  return [
+    { label: 'deleted', text: `${since(Date.parse(deletionTimestamp), nowMs)} ago${held}` },
+    ...remaining(found.object).map((text) => ({ label: 'left', text })),
+  ];
+}
+
+/** What a Namespace still waits for. Source: kubernetes/api/core/v1, `NamespaceContentRemaining` and the like. */
+function remaining({ status }: KubernetesObject): string[] {
+  return conditionsIn(status)
+    .filter(({ type, status: is }) => /^Namespace.*Remaining$/.test(type) && is === 'True')
+    .map(({ message }) => message);
 }
 
 /** What ended the last wait of an open run. */
 function lastWake({ asked, nowMs }: Known): Fact[] {
   const signal = asked.story?.entries.findLast((entry): entry is SignalEntry => entry.kind === 'signal');
   if (signal === undefined) return [];
-  return [{ label: 'noticed', text: `${since(signal.atMs, nowMs)} ago: ${shown(signal.reason)}` }];
+  return [{ label: 'woken', text: `${since(signal.atMs, nowMs)} ago: ${shown(signal.reason)}` }];
 }
 
 /** Why a run rests: as it says itself, or, where that takes a key, as the controller decides now. */
 function restOf({ asked, live }: Known, kind: string): string | undefined {
   const last = lastStepOf(asked.story);
   const next = last?.end.how === 'done' ? last.end.next : undefined;
-  if (next !== undefined && next.do === kind && next.because !== ENCRYPTED_WORDS) return next.because;
+  if (next?.do === kind && next.because !== ENCRYPTED_WORDS) return next.because;
   if (live === undefined || live instanceof ApiError) return next?.because;
   const { next: now } = live;
   return now.do === kind ? decisionText(now) : next?.because;
@@ -517,7 +531,7 @@ function notStarted(known: Known): Explanation {
 }
 
 function wantedAndThere(findings: Findings): Fact[] {
-  const { controller, found, live, nowMs } = findings;
+  const { controller, found, live } = findings;
   if (found.is !== 'there' || live === undefined) return [];
   if (live instanceof ApiError) {
     return [{ label: 'there', text: `unknown: you may not read it (${serversWords(live.message)})` }];
@@ -526,7 +540,7 @@ function wantedAndThere(findings: Findings): Fact[] {
   if (words === undefined) return [];
   const subject = { object: found.object, observation: live.observation };
   return [
-    { label: 'wanted', text: `${words.wanted(subject)}${setBy(found.object, nowMs)}` },
+    { label: 'wanted', text: words.wanted(subject) + setBy(findings) },
     { label: 'there', text: words.there(subject) },
   ];
 }
@@ -543,12 +557,13 @@ function nextFact({ live }: Findings, how: string | undefined): Fact[] {
   return [{ label: 'next', text: `${text}: ${decisionText(next)}${how === undefined ? '' : ` (${how})`}` }];
 }
 
-/** ` (generation 3, set 4m12s ago by kubectl-edit)`; empty where the object does not count its specs. */
-function setBy({ metadata, spec }: KubernetesObject, nowMs: number): string {
-  if (spec === undefined || metadata.generation === undefined) return '';
+/** ` (generation 3, set 4m12s ago by kubectl-edit)`; empty where what is wanted is not in a spec. */
+function setBy({ controller, found, nowMs }: Findings): string {
+  if (controller.primary.metadataOnly === true || found.is !== 'there') return '';
+  const { metadata } = found.object;
   const last = lastWriterOfSpec(metadata);
   const by = last && `, set ${since(Date.parse(last.time), nowMs)} ago by ${last.manager}`;
-  return ` (generation ${metadata.generation}${by ?? ''})`;
+  return ` (generation ${metadata.generation ?? 0}${by ?? ''})`;
 }
 
 /** Source: apimachinery, `metav1.ManagedFieldsEntry`. */
@@ -595,7 +610,7 @@ function lastRun({
   const reason = shown(story?.reason ?? '');
   return [
     { label: 'last run', text: `ended ${ended} ago: ${text}` },
-    ...(reason === '' ? [] : [{ label: 'it began', text: reason }]),
+    ...(reason === '' ? [] : [{ label: 'reason', text: reason }]),
   ];
 }
 

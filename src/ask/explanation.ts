@@ -28,6 +28,7 @@ export interface Fact {
 const INDENT = '  ';
 const LABEL_WIDTH = 10;
 const COMMAND_GAP = 6;
+const COMMAND_MAX = 70;
 
 /** As it is printed for people; ends in a line feed. */
 export function explanationText(explanation: Explanation, paint: Paint): string {
@@ -46,11 +47,12 @@ function factText({ label, text }: Fact, paint: Paint): string {
   return `${INDENT}${paint('dim', label.padEnd(LABEL_WIDTH))}${harmless(text)}`;
 }
 
-/** Sentences first, then commands, in columns. */
+/** Sentences first, then commands, in columns; a very long command does not move the others' column. */
 function adviceLines(advice: readonly Advice[], paint: Paint): string[] {
   const sentences = advice.filter((each) => typeof each === 'string');
   const commands = advice.filter((each) => typeof each !== 'string');
-  const width = Math.max(0, ...commands.map(({ run }) => run.length));
+  const lengths = commands.map(({ run }) => run.length).filter((length) => length <= COMMAND_MAX);
+  const width = Math.max(0, ...lengths);
   const lines = [
     ...sentences,
     ...commands.map(({ run, to }) => `${run.padEnd(width + COMMAND_GAP)}${paint('dim', to)}`),

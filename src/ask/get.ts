@@ -59,14 +59,16 @@ async function get(getting: Getting): Promise<ExitStatus> {
   for (const problem of first.problems) ask.stderr.write(`kubectl durable: ${problem}\n`);
   const printer = printerFor(getting);
   await printer(first.rows);
-  while (options.watch === true && !ask.signal.aborted) {
-    await delay(WATCH_EVERY_MS, undefined, { signal: ask.signal }).catch(() => undefined);
-    if (!ask.signal.aborted) await printer((await look(getting)).rows);
-  }
+  while (options.watch === true && (await pause(ask.signal))) await printer((await look(getting)).rows);
   return exitOf(first);
 }
 
 const WATCH_EVERY_MS = 2_000;
+
+/** @returns false once nobody wants to see more */
+function pause(signal: AbortSignal): Promise<boolean> {
+  return delay(WATCH_EVERY_MS, true, { signal }).catch(() => false);
+}
 
 function exitOf({ rows, problems }: Looked): ExitStatus {
   if (problems.length > 0) return 2;

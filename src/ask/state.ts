@@ -58,7 +58,8 @@ export interface StatusSays {
  */
 export function stateByStatus(object: KubernetesObject): StatusSays {
   const { status, metadata } = object;
-  const { conditions = [], observedGeneration } = fieldsIn(status);
+  const conditions = conditionsIn(status);
+  const observedGeneration = isRecord(status) ? status['observedGeneration'] : undefined;
   const ready = conditions.find(({ type }) => type === 'Ready');
   const since = ready?.lastTransitionTime;
   if (observedGeneration !== metadata.generation || metadata.deletionTimestamp !== undefined) {
@@ -69,25 +70,17 @@ export function stateByStatus(object: KubernetesObject): StatusSays {
   return { state: 'UpToDate', message: ready?.status === 'True' ? '' : (ready?.message ?? ''), since };
 }
 
-interface ConditionFields {
+export interface ConditionFields {
   readonly type: string;
   readonly status: string;
   readonly message: string;
   readonly lastTransitionTime: string | undefined;
 }
 
-interface StatusFields {
-  readonly conditions?: readonly ConditionFields[];
-  readonly observedGeneration?: number;
-}
-
-function fieldsIn(status: unknown): StatusFields {
-  if (!isRecord(status)) return {};
-  const { conditions, observedGeneration } = status;
-  return {
-    conditions: Array.isArray(conditions) ? conditions.flatMap(conditionIn) : [],
-    ...(typeof observedGeneration === 'number' && { observedGeneration }),
-  };
+/** As far as they are well-formed. */
+export function conditionsIn(status: unknown): readonly ConditionFields[] {
+  const conditions = isRecord(status) ? status['conditions'] : undefined;
+  return Array.isArray(conditions) ? conditions.flatMap(conditionIn) : [];
 }
 
 function conditionIn(raw: unknown): ConditionFields[] {
