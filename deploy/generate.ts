@@ -41,10 +41,10 @@ import { userRoles } from './rbac/user-roles.ts';
 
 /** The controllers as they are with default options, save for the ClusterRole to bind. */
 export function defaultControllers(clusterRole?: string): readonly Controller[] {
-  const { roleBinding, build } = defaultOptions();
+  const { roleBinding, ...options } = defaultOptions();
   return controllersFor({
+    ...options,
     roleBinding: { ...roleBinding, clusterRole: clusterRole ?? roleBinding.clusterRole },
-    build,
   });
 }
 

@@ -3,6 +3,7 @@ import { text as readAll } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
+import { pausedNamespaces } from '../../activities/paused-namespaces.ts';
 import { StepRun, type Reconciler, type StepEnd } from '../../activities/reconcile.ts';
 import { reconcilersFor } from '../../activities/reconcilers.ts';
 import type { Options } from '../config/config.ts';
@@ -138,12 +139,14 @@ export class Planner {
   readonly #rehearsal: Rehearsal;
   readonly #reconcilers: Readonly<Record<string, Reconciler<unknown, Step>>>;
   readonly #now: () => number;
+  readonly #isPaused: (namespace: string) => Promise<boolean>;
 
   constructor(client: KubernetesClient, options: Options, now: () => number) {
     this.#client = dryRunOnly(client);
     this.#rehearsal = new Rehearsal(client);
     this.#reconcilers = reconcilersFor({ client: this.#rehearsal, options });
     this.#now = now;
+    this.#isPaused = pausedNamespaces(this.#rehearsal);
   }
 
   /** @throws AskProblem, ApiError */
@@ -199,7 +202,8 @@ export class Planner {
     const reconciler = this.#reconcilers[ref.controller];
     if (reconciler === undefined) throw new Error(`there is no controller ${ref.controller}`);
     const superseded = new AbortController().signal;
-    const run = new StepRun(reconciler, { ref, now: this.#now, superseded });
+    const isNamespacePaused = () => this.#isPaused(ref.namespace);
+    const run = new StepRun(reconciler, { ref, now: this.#now, superseded, isNamespacePaused });
     const resource = `${controller.primary.type.kind} ${displayName(ref)}`;
     return { resource, ...(await this.#rehearse(run)) };
   }

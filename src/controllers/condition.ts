@@ -1,19 +1,8 @@
+import type { Condition } from '../contract/control.ts';
 import { listOf, numberOf, textOf, type Fields } from './fields.ts';
 import { startOf } from './text.ts';
 
-/** One aspect of a resource's state, as `metav1.Condition` writes it. */
-export interface Condition {
-  readonly type: string;
-  readonly status: 'True' | 'False' | 'Unknown';
-  /** Of the resource when this was found. */
-  readonly observedGeneration: number;
-  /** RFC 3339: when `status` became what it is. */
-  readonly lastTransitionTime: string;
-  /** Why, in CamelCase, for programs. */
-  readonly reason: string;
-  /** Why, for people; at most 32,768 characters. */
-  readonly message: string;
-}
+export type { Condition } from '../contract/control.ts';
 
 /** What is found of an aspect now; since when it is so follows from what was found before. */
 export type Finding = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;

@@ -1,6 +1,8 @@
 import type { ResourceType } from '../../contract/controller.ts';
+import type { Control } from '../../contract/control.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
 import { conditionsIn, generationIn, type Condition } from '../condition.ts';
+import { controlWithStatusOf } from '../control/annotations.ts';
 import { fieldsOf, numberOf, textOf } from '../fields.ts';
 
 export const POD_SETS: ResourceType = {
@@ -46,13 +48,15 @@ export interface PodSetView {
   readonly isBeingDeleted: boolean;
   readonly spec: { readonly replicas: number } | { readonly invalid: string };
   readonly status: StatusView;
+  readonly control?: Control;
 }
 
 /** A status as it is stored; what is missing or malformed is empty. */
 export type StatusView = Partial<Omit<PodSetStatus, 'podNames' | 'conditions'>> &
   Pick<PodSetStatus, 'podNames' | 'conditions'>;
 
-export function podSetView({ metadata, ...rest }: KubernetesObject): PodSetView {
+export function podSetView(object: KubernetesObject): PodSetView {
+  const { metadata, ...rest } = object;
   const { namespace = '', name, uid, resourceVersion, generation = 0, deletionTimestamp } = metadata;
   return {
     namespace,
@@ -63,6 +67,7 @@ export function podSetView({ metadata, ...rest }: KubernetesObject): PodSetView 
     isBeingDeleted: deletionTimestamp !== undefined,
     spec: specView(`PodSet ${namespace}/${name}`, name, fieldsOf(rest['spec'])['replicas']),
     status: statusView(rest['status']),
+    control: controlWithStatusOf(object),
   };
 }
 

@@ -55,6 +55,7 @@ describe('the cleanup of a node', () => {
       do: 'createCleanupJob',
       because: 'helloworld on node-1 has to be removed',
       cleanup: { jobName: CLEANUP, node: 'node-1', binaries: ['helloworld'], attempt: 1 },
+      deletes: { what: 'file', count: 1, of: 'the resource is being deleted', names: expect.any(Function) },
     });
   });
 
@@ -334,6 +335,7 @@ describe('a build that may go', () => {
     expect(decide({ build, jobs: [lost] })).toEqual({
       do: 'deleteJob',
       job: lost,
+      deletes: { what: 'Job', count: 1, of: `Job ${lost.uid}`, names: expect.any(Function) },
       propagation: 'Background',
       because: 'the Job has lost its owner reference',
     });
@@ -409,6 +411,7 @@ describe('what still builds', () => {
     expect(settled(build, { jobs: [running] })).toEqual({
       do: 'deleteJob',
       job: running,
+      deletes: { what: 'Job', count: 1, of: `Job ${running.uid}`, names: expect.any(Function) },
       propagation: 'Foreground',
       because: 'the resource is being deleted',
     });
