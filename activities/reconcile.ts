@@ -130,7 +130,12 @@ export function stepActivities<O, S extends Step, L extends Observe>(
           if (isRest(end.next)) memory.rest(execution);
           else memory.keep(execution, end.known);
           for (const { about, ...event } of end.events)
-            recorder.record(ref, about === 'namespace' ? regardingNamespace(ref) : regarding, event, runLog);
+            recorder.record(
+              ref,
+              about === 'namespace' ? regardingNamespace(ref, regarding) : regarding,
+              event,
+              runLog,
+            );
           return { did: end.did, next: end.next, ...(end.refusal && { refusal: end.refusal }) };
         }),
       );

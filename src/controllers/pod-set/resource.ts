@@ -29,8 +29,12 @@ export interface PodSetStatus {
   readonly selector: string;
   /** The `metadata.generation` that this status is about. */
   readonly observedGeneration: number;
-  /** `Ready` and `Stalled`. */
+  /** `Ready`, `Stalled` and `Reconciling`. */
   readonly conditions: readonly Condition[];
+  /** The value of the annotation `durable-operator.dev/reconcile-requested-at` that was reconciled last. */
+  readonly lastHandledReconcileAt?: string;
+  /** The ID of the plan whose approval or rejection was acted on last. */
+  readonly lastHandledApproval?: string;
 }
 
 /** A PodSet as the API server has it: what its schema refuses today may have been stored before. */
