@@ -104,20 +104,19 @@ async function manifestsIn(file: string): Promise<readonly Manifest[]> {
 
 /** @throws AskProblem */
 export function parseManifests(content: string, file: string): readonly Manifest[] {
-  const documents = parseAllDocuments(content);
-  if (!Array.isArray(documents)) throw new AskProblem(`${file}: there is nothing in it`);
-  return documents
-    .filter((document) => document.contents !== null)
-    .map((document, index) => {
-      const [error] = document.errors;
-      if (error !== undefined)
-        throw new AskProblem(`${file}: ${error.message.split('\n', 1)[0] ?? ''}; correct the file`);
-      const parsed = Manifest.safeParse(document.toJS());
-      if (parsed.success) return parsed.data;
-      throw new AskProblem(
-        `${file}: document ${index + 1} needs apiVersion, kind and metadata.name; correct the file`,
-      );
-    });
+  const documents = [...parseAllDocuments(content)].filter(
+    (document) => document.errors.length > 0 || document.toJS() !== null,
+  );
+  if (documents.length === 0) throw new AskProblem(`${file}: there is nothing in it; name another file`);
+  return documents.map((document, index) => {
+    const [error] = document.errors;
+    const words = error?.message.split('\n', 1)[0]?.replace(/:$/, '');
+    if (words !== undefined) throw new AskProblem(`${file}: ${words}; correct the file`);
+    const parsed = Manifest.safeParse(document.toJS());
+    if (parsed.success) return parsed.data;
+    const which = `document ${index + 1}`;
+    throw new AskProblem(`${file}: ${which} needs apiVersion, kind and metadata.name; correct the file`);
+  });
 }
 
 interface FileScope {

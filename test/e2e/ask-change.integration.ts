@@ -1,12 +1,21 @@
-import { describe, expect, it, jest } from '@jest/globals';
+import { beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { chmod, mkdir, symlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { z } from 'zod';
-import { PAUSED_ANNOTATION } from '../../src/contract/control.ts';
+import {
+  ANSWERED_BECAUSE_ANNOTATION,
+  ANSWERED_BY_ANNOTATION,
+  APPROVAL_ANNOTATION,
+  PAUSED_ANNOTATION,
+  REJECTED_ANNOTATION,
+} from '../../src/contract/control.ts';
 import type { KubernetesList, KubernetesObject } from '../../src/contract/object.ts';
 import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
-import { askProgram, type Answered } from '../support/ask-program.ts';
-import { PODS, refOf, type At } from '../support/cluster.ts';
+import { ASK_PROGRAM, askProgram, type Answered } from '../support/ask-program.ts';
+import { PODS, refOf, ROLE_BINDINGS, type At } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
 import { aTaskQueue } from '../support/operator.ts';
 import { aPodSet } from '../support/pod-sets.ts';
@@ -45,6 +54,10 @@ async function aPodSetOf(replicas: number): Promise<At & { readonly namespace: s
   const namespace = await cluster.aNamespace();
   await cluster.create<PodSet>(POD_SETS, aPodSet().in(namespace).wanting(replicas).manifest);
   return { type: POD_SETS, namespace, name: 'web' };
+}
+
+function isTrue(podSet: PodSet | undefined, type: string): boolean {
+  return podSet?.status?.conditions?.some((each) => each.type === type && each.status === 'True') ?? false;
 }
 
 /** Refuses every Pod, once it counts. */
@@ -152,7 +165,6 @@ describe('pause and resume', () => {
     expect((await ask(`pause podset/web -n ${at.namespace}`)).stdout).toBe(
       `podset/web -n ${at.namespace} is paused already\n`,
     );
-    expect((await ask(`resume ps/web -n ${at.namespace}`)).status).toBeLessThan(3);
     await ask(`resume podset/web -n ${at.namespace}`);
     expect(await isPaused()).toBeUndefined();
     const unasked = await ask(`pause controller/pod-set -n ${at.namespace}`);
@@ -170,6 +182,143 @@ describe('pause and resume', () => {
     expect(answer.stderr).toBe(
       'kubectl durable: there is no PodSet nobody in namespace default; check the name and -n\n',
     );
+  });
+});
+
+describe('a pause', () => {
+  it('holds what is to be done until it is resumed', async () => {
+    const at = await aPodSetOf(1);
+    await idle(await converged(at, 1));
+    await ask(`pause podset/web -n ${at.namespace}`);
+    await cluster.patch(at, { spec: { replicas: 2 } });
+    await eventually(async () => isTrue(await cluster.get<PodSet>(at), 'Paused'), WITHIN_MS);
+    const waited = await ask(`reconcile podset/web -n ${at.namespace} --wait`);
+    expect(waited.status).toBe(1);
+    expect(waited.stderr).toContain('is not up to date: Paused; ask: kubectl durable why podset/web');
+    const plan = await ask(`plan podset/web -n ${at.namespace}`);
+    expect(plan.stdout).toMatch(/it is held: paused by .*createPods/);
+    expect((await cluster.get<PodSet>(at))?.status?.readyReplicas).toBe(1);
+    await ask(`resume podset/web -n ${at.namespace}`);
+    await idle(await converged(at, 2));
+  });
+});
+
+describe('reconcile', () => {
+  it('has one made even where nothing seems to be needed, and waits for its end', async () => {
+    const at = await aPodSetOf(1);
+    const podSet = await converged(at, 1);
+    await idle(podSet);
+    const before = (await temporal.runsOf(refOf('pod-set', podSet))).length;
+    const answer = await ask(`reconcile podset/web -n ${at.namespace} --wait`);
+    const name = `podset/web -n ${at.namespace}`;
+    expect(answer).toEqual({
+      status: 0,
+      stderr: '',
+      stdout: `${name} reconcile requested\n${name} is up to date\n`,
+    });
+    expect((await temporal.runsOf(refOf('pod-set', podSet))).length).toBeGreaterThan(before);
+    const { stdout } = await ask(`history podset/web -n ${at.namespace}`);
+    expect(stdout).toMatch(/reconcile +.*a reconcile was requested: 20/);
+  });
+
+  it('waits, too, where there is no status', async () => {
+    const { namespace } = await aPodSetOf(0);
+    await eventually(
+      async () =>
+        (await cluster.get({ type: ROLE_BINDINGS, namespace, name: `ad-kubernetes-${namespace}` })) !==
+        undefined,
+      WITHIN_MS,
+    );
+    const answer = await ask(`reconcile namespace/${namespace} --wait`);
+    expect(answer).toMatchObject({ status: 0, stderr: '' });
+    expect(answer.stdout).toContain(`namespace/${namespace} is up to date`);
+  });
+});
+
+describe('approve and reject', () => {
+  it('answer the plan that is awaited, as the user whom the API server knows', async () => {
+    const at = await aPodSetOf(3);
+    await idle(await converged(at, 3));
+    expect(await ask(`approve podset/web -n ${at.namespace} -y`)).toMatchObject({
+      status: 1,
+      stderr: `podset/web -n ${at.namespace} does not wait for an approval\n`,
+    });
+    await cluster.patch(at, {
+      metadata: { annotations: { [APPROVAL_ANNOTATION]: 'required' } },
+      spec: { replicas: 1 },
+    });
+    await eventually(async () => isTrue(await cluster.get<PodSet>(at), 'AwaitingApproval'), WITHIN_MS);
+    const unasked = await ask(`approve podset/web -n ${at.namespace}`);
+    expect(unasked.status).toBe(2);
+    expect(unasked.stdout).toContain('delete 2 Pods');
+    const rejected = await ask(`reject podset/web -n ${at.namespace} --yes --because typo`);
+    expect(rejected.status).toBe(0);
+    const user = / by (\S+)\n$/.exec(rejected.stdout)?.[1] ?? '';
+    const annotations = (await cluster.get(at))?.metadata.annotations ?? {};
+    expect(annotations).toMatchObject({
+      [ANSWERED_BY_ANNOTATION]: user,
+      [ANSWERED_BECAUSE_ANNOTATION]: 'typo',
+    });
+    await eventually(async () => {
+      const { stdout } = await ask(`plan podset/web -n ${at.namespace}`);
+      return stdout.includes(`rejected by ${user}: typo`);
+    }, WITHIN_MS);
+    expect((await cluster.get<PodSet>(at))?.status?.readyReplicas).toBe(3);
+    const approved = await ask(`approve podset/web -n ${at.namespace} --yes`);
+    expect(approved.status).toBe(0);
+    await idle(await converged(at, 1));
+    const after = (await cluster.get(at))?.metadata.annotations ?? {};
+    expect(Object.keys(after)).not.toContain(REJECTED_ANNOTATION);
+  });
+});
+
+describe('the kubectl plugin', () => {
+  let path: string;
+
+  beforeAll(async () => {
+    const bin = join(stack.dir, 'plugin');
+    await mkdir(bin, { recursive: true });
+    const programs = [
+      ['kubectl-durable', ASK_PROGRAM],
+      ['kubectl_complete-durable', join(ASK_PROGRAM, '../complete.js')],
+    ] as const;
+    for (const [name, program] of programs) {
+      // As npm and krew do.
+      await chmod(program, 0o755);
+      await symlink(program, join(bin, name));
+    }
+    path = `${bin}:${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`;
+  });
+
+  function shell(script: string): string {
+    const env = {
+      ...process.env,
+      PATH: path,
+      KUBECONFIG: stack.kubeconfig,
+      TEMPORAL_ADDRESS: stack.temporalAddress,
+    };
+    return execFileSync('bash', ['-c', script], { env, encoding: 'utf8' });
+  }
+
+  it('is found by kubectl, and completed by it', async () => {
+    const at = await aPodSetOf(0);
+    expect(shell(`'${stack.kubectl}' durable history --help`)).toContain('Usage: kubectl durable history');
+    expect(shell(`'${stack.kubectl}' __complete durable wh`)).toMatch(/^why\t/);
+    expect(shell(`'${stack.kubectl}' __complete durable why -n ${at.namespace} podset/`)).toMatch(
+      /^podset\/web\b/,
+    );
+  });
+
+  it('is completed by bash', async () => {
+    const at = await aPodSetOf(0);
+    const script = `
+      _get_comp_words_by_ref() { cur="\${COMP_WORDS[COMP_CWORD]}"; words=("\${COMP_WORDS[@]}"); cword=$COMP_CWORD; }
+      compopt() { :; }
+      source <(kubectl-durable completion bash)
+      COMP_WORDS=(kubectl-durable why -n ${at.namespace} podset/); COMP_CWORD=4
+      __kubectl_durable_complete
+      printf '%s\n' "\${COMPREPLY[@]}"`;
+    expect(shell(script)).toBe('podset/web\n');
   });
 });
 
