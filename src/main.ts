@@ -8,6 +8,8 @@ import type { Logger } from './contract/logger.ts';
 async function main(): Promise<number> {
   const args = process.argv.slice(2);
   if (!isAskCommand(args[0])) return operate(args);
+  const { cacheCompiledCode } = await import('./ask/compile-cache.ts');
+  cacheCompiledCode(process.env);
   const { answerHere } = await import('./ask/process.ts');
   return answerHere(args);
 }

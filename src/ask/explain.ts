@@ -90,7 +90,7 @@ function unreadable(findings: Findings, error: ApiError): Explanation {
       },
       {
         label: 'meanwhile',
-        text: 'the operator waits for it, and looks again all the time; its other controllers run',
+        text: 'the operator looks for it again and again; its other controllers run',
       },
     ],
     advice: ['install the custom resource definitions, with the chart or from deploy/crd'],
@@ -253,9 +253,14 @@ function held(open: Open, state: 'Paused' | 'AwaitingApproval'): Explanation {
   });
 }
 
-/** What its status says; empty where it is of a kind that has none, or all is well. */
+/** What its status says is wrong; empty where nothing is, or it is of a kind that has none. */
 function statusMessage({ controller, found }: Known): string {
-  return controller.primary.metadataOnly === true ? '' : stateByStatus(found.object).message;
+  // The conditions of a Pod are not the operator's.
+  if (controller.primary.metadataOnly === true) return '';
+  const conditions = conditionsIn(found.object['status']);
+  const stalled = conditions.find(({ type, status }) => type === 'Stalled' && status === 'True');
+  const notReady = conditions.find(({ type, status }) => type === 'Ready' && status !== 'True');
+  return (stalled ?? notReady)?.message ?? '';
 }
 
 /** What is held back, in the decision's own words. */
@@ -418,7 +423,7 @@ function withoutOperator(known: Known): Explanation | undefined {
   const { asked } = known;
   if (asked.settings !== undefined) return undefined;
   const { taskQueue, otherTaskQueues } = asked;
-  const others = otherTaskQueues.map((each) => ({
+  const others = otherTaskQueues.slice(0, OTHERS_MAX).map((each) => ({
     run: `${commandFor('why', known.place, known.controller)} --task-queue ${each}`,
     to: `ask about the operator of task queue ${each}`,
   }));
@@ -433,7 +438,7 @@ function withoutOperator(known: Known): Explanation | undefined {
         text:
           otherTaskQueues.length === 0
             ? `no operator has published its settings in Temporal for the task queue ${taskQueue}`
-            : `no operator has the task queue ${taskQueue}; there are operators of ${otherTaskQueues.join(', ')}`,
+            : `no operator has the task queue ${taskQueue}; there are operators of ${listed(otherTaskQueues)}`,
       },
       ...nextFact(known, 'with the default options'),
       ...lastRunOf(known),
@@ -446,6 +451,14 @@ function withoutOperator(known: Known): Explanation | undefined {
     ],
     exit: 1,
   };
+}
+
+/** Of what may be many. */
+const OTHERS_MAX = 3;
+
+function listed(names: readonly string[]): string {
+  const more = names.length > OTHERS_MAX ? ` and ${names.length - OTHERS_MAX} more` : '';
+  return names.slice(0, OTHERS_MAX).join(', ') + more;
 }
 
 const WHERE_OPERATORS_ARE: readonly Advice[] = [

@@ -27,7 +27,7 @@ export interface Fact {
 
 const INDENT = '  ';
 const LABEL_WIDTH = 10;
-const COMMAND_GAP = 6;
+const COMMAND_GAP = ' '.repeat(6);
 const COMMAND_MAX = 70;
 
 /** As it is printed for people; ends in a line feed. */
@@ -55,7 +55,7 @@ function adviceLines(advice: readonly Advice[], paint: Paint): string[] {
   const width = Math.max(0, ...lengths);
   const lines = [
     ...sentences,
-    ...commands.map(({ run, to }) => `${run.padEnd(width + COMMAND_GAP)}${paint('dim', to)}`),
+    ...commands.map(({ run, to }) => run.padEnd(width) + COMMAND_GAP + paint('dim', to)),
   ];
   return lines.map((line, index) => {
     const label = (index === 0 ? 'you can' : '').padEnd(LABEL_WIDTH);

@@ -1,4 +1,6 @@
 #!/usr/bin/env node
-import { answerHere } from './process.ts';
+import { cacheCompiledCode } from './compile-cache.ts';
 
+cacheCompiledCode(process.env);
+const { answerHere } = await import('./process.ts');
 process.exitCode = await answerHere(process.argv.slice(2));

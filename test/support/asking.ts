@@ -61,6 +61,7 @@ export function normalized(text: string, names: Readonly<Record<string, string>>
       .replaceAll(/attempt \d+/g, 'attempt <n>')
       .replaceAll(/, in progress|, next in <time>/g, ', next in <time>')
       .replaceAll(/-pod-[a-z0-9]{5,}/g, '-pod-<suffix>')
+      .replaceAll(/\d+ times/g, '<n> times')
       .replaceAll(/simulated-\d+/g, 'simulated-<n>')
       // Whether a change came while the run was open is a matter of moments.
       .replaceAll(/^ {2}woken .*\n/gm, '')

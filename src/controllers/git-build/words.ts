@@ -1,5 +1,6 @@
 import type { KubernetesObject } from '../../contract/object.ts';
 import type { Advice, Trouble, Words } from '../../contract/words.ts';
+import { fieldsOf, textOf } from '../fields.ts';
 import { troubleOf } from './job-rules.ts';
 import type { Observation } from './observation.ts';
 import { SKIP_CLEANUP_ANNOTATION } from './resource.ts';
@@ -40,8 +41,8 @@ function troubles({ pods }: Observation): string[] {
 function adviceOn(trouble: Trouble, object: KubernetesObject): readonly Advice[] | undefined {
   const { name, namespace = '', deletionTimestamp } = object.metadata;
   if (trouble.is === 'stalled') return onStalled(trouble.because, namespace);
-  if (deletionTimestamp !== undefined) return onCleanup(name, namespace);
-  if (trouble.is === 'waiting') return onWaiting(trouble.for, namespace);
+  if (deletionTimestamp !== undefined) return [...onTrouble(object), ...onCleanup(name, namespace)];
+  if (trouble.is === 'waiting') return onWaiting(trouble.for, object);
   return trouble.failure === 'Refused'
     ? ['change what refuses the Job, named above, and then retry']
     : undefined;
@@ -65,7 +66,8 @@ function onCleanup(name: string, namespace: string): readonly Advice[] {
   ];
 }
 
-function onWaiting(what: string, namespace: string): readonly Advice[] | undefined {
+function onWaiting(what: string, object: KubernetesObject): readonly Advice[] | undefined {
+  const { namespace = '' } = object.metadata;
   const [, taken] = /^the Job name (\S+) to become free/.exec(what) ?? [];
   if (taken !== undefined) {
     const run = `kubectl delete job ${taken} -n ${namespace}`;
@@ -73,5 +75,13 @@ function onWaiting(what: string, namespace: string): readonly Advice[] | undefin
   }
   const [, job] = /^Job \S+\/(\S+) to end/.exec(what) ?? [];
   if (job === undefined) return undefined;
-  return [{ run: `kubectl describe pods -n ${namespace} -l job-name=${job}`, to: 'see how its Pods do' }];
+  const run = `kubectl describe pods -n ${namespace} -l job-name=${job}`;
+  return [...onTrouble(object), { run, to: 'see how its Pods do' }];
+}
+
+function onTrouble(object: KubernetesObject): readonly Advice[] {
+  const message = textOf(fieldsOf(object['status'])['message']) ?? '';
+  return message.includes('cannot be pulled')
+    ? ["make the image available to the nodes, or change the operator's --build-image"]
+    : [];
 }
