@@ -28,7 +28,7 @@ const PARTS = {
   step: ['activities/reconcile.ts', 'test/activities/reconcile.test.ts'],
   superseding: ['activities/superseding.ts', 'test/activities/superseding.test.ts'],
   undelivered: ['activities/undelivered.ts', 'test/activities/undelivered.test.ts'],
-  workflows: ['workflows/{changes,reconcile,stalling}.ts', 'test/workflows/reconcile.test.ts'],
+  workflows: ['workflows/{changes,reconcile,marking}.ts', 'test/workflows/reconcile.test.ts'],
   dispatcher: [
     'src/watcher/{dispatcher,pending,ready-queue,outage,news}.ts',
     'test/watcher/{dispatcher,ready-queue,news}.test.ts',

@@ -24,19 +24,27 @@ export interface Event {
   readonly occasion?: string;
 }
 
-/** The object that an Event is about: the resource itself, or where it has a `name`, a cluster-scoped one of that name. */
+/** The object that an Event is about: the resource itself, or its namespace. */
 export interface Regarding {
   readonly apiVersion: string;
   readonly kind: string;
-  readonly name?: string;
+  /** Where it is the namespace. */
+  readonly namespace?: NamespaceOf;
+}
+
+interface NamespaceOf {
+  readonly name: string;
+  /** Of the resource. */
+  readonly resourceKind: string;
 }
 
 /**
  * The namespace of a resource as an object. The Event lives in `default`: a namespace that is being deleted
  * takes none any more.
  */
-export function regardingNamespace(ref: ResourceRef): Regarding {
-  return { apiVersion: 'v1', kind: 'Namespace', name: ref.namespace };
+export function regardingNamespace(ref: ResourceRef, resource: Regarding): Regarding {
+  const namespace = { name: ref.namespace, resourceKind: resource.kind };
+  return { apiVersion: 'v1', kind: 'Namespace', namespace };
 }
 
 /** An `events.k8s.io/v1` Event as far as we write it. */
@@ -63,7 +71,7 @@ export function eventObject(
   nowMs: number,
 ): EventObject {
   const { type, reason, action } = event;
-  const note = cut(event.note);
+  const note = noteOf(ref, about, event);
   const regarding = regardingOf(ref, about);
   return {
     apiVersion: 'events.k8s.io/v1',
@@ -91,8 +99,8 @@ interface ObjectReference {
   readonly uid?: string;
 }
 
-function regardingOf(ref: ResourceRef, { name, ...kind }: Regarding): ObjectReference {
-  if (name !== undefined) return { ...kind, name };
+function regardingOf(ref: ResourceRef, { namespace, ...kind }: Regarding): ObjectReference {
+  if (namespace !== undefined) return { ...kind, name: namespace.name };
   // For a Namespace, too, the namespace is named: the Event then lives where its team looks for it.
   return { ...kind, namespace: ref.namespace, name: ref.name, uid: ref.uid };
 }
@@ -103,7 +111,20 @@ function eventName(ref: ResourceRef, { reason, note, occasion }: Event): string 
   return `${ref.name.slice(0, 200).replace(/[^a-z0-9]+$/, '')}.${digest}`;
 }
 
+/** That of a Warning ends with the command that explains it, however long the rest is. */
+function noteOf(ref: ResourceRef, { kind, namespace }: Regarding, { type, note }: Event): string {
+  if (type === 'Normal') return cut(note, NOTE_MAX_BYTES);
+  const advice = `; see: ${whyCommand(ref, namespace?.resourceKind ?? kind)}`;
+  return cut(note, NOTE_MAX_BYTES - Buffer.byteLength(advice)) + advice;
+}
+
+/** What to type to be told why the resource is in its state. */
+function whyCommand({ namespace, name }: ResourceRef, kind: string): string {
+  const command = `kubectl durable why ${kind.toLowerCase()}/${name}`;
+  return kind === 'Namespace' ? command : `${command} -n ${namespace}`;
+}
+
 /** In mid-stream the decoder keeps an unfinished character to itself. */
-function cut(note: string): string {
-  return new TextDecoder().decode(Buffer.from(note).subarray(0, NOTE_MAX_BYTES), { stream: true });
+function cut(text: string, bytesMax: number): string {
+  return new TextDecoder().decode(Buffer.from(text).subarray(0, bytesMax), { stream: true });
 }

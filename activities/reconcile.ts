@@ -43,6 +43,8 @@ export interface StepContext<O = unknown> {
   readonly refusal?: Refusal | undefined;
   /** What this process's watcher shows by now, which may lag behind what was read; undefined: it does not watch. */
   readonly watched?: (() => O | undefined) | undefined;
+  /** Whether the Namespace of the resource is paused. Default: it is not. @throws ApiError */
+  readonly isNamespacePaused?: (() => Promise<boolean>) | undefined;
 }
 
 /** A step that was performed, all of it or as far as it came. */
@@ -68,13 +70,14 @@ export interface Performed<O> {
  * @typeParam L what `decide` may ask to observe besides
  */
 export interface Reconciler<O, S extends Step, L extends Observe = Observe> {
-  readonly controller: Pick<Controller<unknown, unknown, O, S, L>, 'steps' | 'decide'> & {
+  readonly controller: Pick<Controller<unknown, unknown, O, S, L>, 'decide' | 'control'> & {
+    readonly steps: readonly string[];
     readonly primary: { readonly type: ResourceType };
   };
   /** Reads the live state of all that decisions are made from. @throws ApiError */
   observe(context: StepContext<O>): Promise<O>;
   /** Reads what a decision asked for besides; undefined: everything is observed again. @throws ApiError */
-  look?(asked: L, observation: O, context: StepContext<O>): Promise<O>;
+  look?(asked: L, observation: O, context: StepContext<O>): Promise<O | undefined>;
   /**
    * Makes a watcher's view as good as live for this step, with as few reads as that takes: none where the step's
    * first write fails unless the resource is the one that the watcher saw. Undefined: everything is observed, and
@@ -93,6 +96,8 @@ export interface ReconcileDependencies {
   readonly memory: Memory;
   /** What the watcher of this process shows of a resource, as `decide` is asked of it. Default: none watches. */
   readonly watched?: ((ref: ResourceRef) => unknown) | undefined;
+  /** Default: none is. @throws ApiError */
+  readonly isNamespacePaused?: ((namespace: string) => Promise<boolean>) | undefined;
   readonly recorder: Recorder;
   readonly log: Logger;
 }
@@ -103,7 +108,7 @@ export type StepActivities = Readonly<Record<string, StepActivity>>;
 /** The step activities of one controller by their names, with `observe` among them. */
 export function stepActivities<O, S extends Step, L extends Observe>(
   reconciler: Reconciler<O, S, L>,
-  { memory, watched: viewOf, recorder, log }: ReconcileDependencies,
+  { memory, watched: viewOf, isNamespacePaused, recorder, log }: ReconcileDependencies,
 ): StepActivities {
   const regarding = kindOf(reconciler.controller.primary.type);
   const superseding = new Superseding();
@@ -116,13 +121,21 @@ export function stepActivities<O, S extends Step, L extends Observe>(
       const result = await atTheEdge({ log, recorder, regarding }, ref, (runLog) =>
         superseding.run(ref.uid, async (superseded) => {
           const watched = () => viewOf?.(ref) as O | undefined;
-          const run = new StepRun(reconciler, { ref, now: Date.now, superseded, refusal, watched });
+          const run = new StepRun(reconciler, {
+            ...{ ref, now: Date.now, superseded, refusal, watched },
+            isNamespacePaused: async () => (await isNamespacePaused?.(ref.namespace)) ?? false,
+          });
           const end = await run.perform(name, memory.take(execution) as Known<O> | undefined);
           // What was known before a rest says nothing about what happens meanwhile.
           if (isRest(end.next)) memory.rest(execution);
           else memory.keep(execution, end.known);
           for (const { about, ...event } of end.events)
-            recorder.record(ref, about === 'namespace' ? regardingNamespace(ref) : regarding, event, runLog);
+            recorder.record(
+              ref,
+              about === 'namespace' ? regardingNamespace(ref, regarding) : regarding,
+              event,
+              runLog,
+            );
           return { did: end.did, next: end.next, ...(end.refusal && { refusal: end.refusal }) };
         }),
       );
@@ -208,7 +221,10 @@ export class StepRun<O, S extends Step, L extends Observe> {
     const { controller } = this.#reconciler;
     let known = from;
     for (let looks = 0; looks < LOOKS_MAX; looks += 1) {
-      const decision = controller.decide(known.observation, this.#context.now());
+      const decision = controller.decide(known.observation, this.#context.now(), {
+        isLive: known.source === 'live',
+        isNamespacePaused: (await this.#context.isNamespacePaused?.()) ?? false,
+      });
       if (!isObserve(decision)) return { known, decision };
       known = await this.#look(decision, known);
     }

@@ -2,6 +2,7 @@ import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Command, InvalidArgumentError } from 'commander';
+import { buildServers, showBuildProgress } from '../local/build.ts';
 import { applyCustomResources } from '../local/custom-resources.ts';
 import { layoutOf } from '../local/stack-folder.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../src/controllers/pod-label/decide.ts';
@@ -43,7 +44,8 @@ interface World {
 }
 
 async function main(options: Options): Promise<void> {
-  await build();
+  // Once: the stacks of a case start side by side.
+  await Promise.all([build(), buildServers({ onProgress: showBuildProgress(process.stderr) })]);
   for (const each of options.cases) await measured(each, options);
 }
 

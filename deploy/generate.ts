@@ -6,11 +6,13 @@ import type { Controller } from '../src/contract/controller.ts';
 import { controllersFor } from '../src/controllers/index.ts';
 import { BUILDS } from '../src/controllers/git-build/resource.ts';
 import { POD_SETS } from '../src/controllers/pod-set/resource.ts';
+import { healthChecks } from './argocd/health.ts';
 import { buildDefinition } from './crd/git-build.ts';
 import { podSetDefinition } from './crd/pod-set.ts';
 import { alertRules } from './monitoring/alerts.ts';
 import { dashboard } from './monitoring/dashboard.ts';
 import { POLICY_LABEL } from './rbac/admission-policy.ts';
+import { approvalPolicy } from './rbac/approval-policy.ts';
 import { chartPermissions } from './rbac/chart-permissions.ts';
 import {
   clusterRole,
@@ -41,10 +43,10 @@ import { userRoles } from './rbac/user-roles.ts';
 
 /** The controllers as they are with default options, save for the ClusterRole to bind. */
 export function defaultControllers(clusterRole?: string): readonly Controller[] {
-  const { roleBinding, build } = defaultOptions();
+  const { roleBinding, ...options } = defaultOptions();
   return controllersFor({
+    ...options,
     roleBinding: { ...roleBinding, clusterRole: clusterRole ?? roleBinding.clusterRole },
-    build,
   });
 }
 
@@ -60,6 +62,7 @@ export function allManifests(): Manifests {
     ...namespacedManifests(controllers),
     ...chartFiles(),
     ...monitoring(),
+    ...argoCd(),
   ]);
 }
 
@@ -83,6 +86,7 @@ const PEOPLE = [
 
 const ROLE_BINDING_POLICY = 'durable-operator-role-bindings';
 const POD_POLICY = 'durable-operator-pods';
+const APPROVAL_POLICY = 'durable-operator-approvals';
 /** Of names. For the whole cluster, there is one operator; for some namespaces, there may be others beside it. */
 type Suffix = '' | `-${string}`;
 const IN_NAMESPACES: Suffix = `-${NAMESPACE}`;
@@ -107,6 +111,15 @@ function defaultPodPolicy(suffix: Suffix = ''): readonly object[] {
     { name: `${POD_POLICY}${suffix}`, label: NAMESPACE },
     { podLabel: 'true', podSet: 'true' },
   );
+}
+
+function defaultApprovalPolicy(suffix: Suffix = ''): readonly object[] {
+  return approvalPolicy({ name: `${APPROVAL_POLICY}${suffix}`, label: NAMESPACE });
+}
+
+/** All of them, with default options. */
+function defaultPolicies(suffix: Suffix = ''): readonly object[] {
+  return [...defaultRoleBindingPolicy(suffix), ...defaultPodPolicy(suffix), ...defaultApprovalPolicy(suffix)];
 }
 
 /** Marks the accounts that the policies are about. */
@@ -141,6 +154,7 @@ export function managerManifests(controllers: readonly Controller[]): Manifests 
     ...files.map(([name, object]) => [`rbac/${name}.yaml`, manifest(object)] as const),
     ['rbac/role_binding_policy.yaml', manifest(...defaultRoleBindingPolicy())],
     ['rbac/pod_policy.yaml', manifest(...defaultPodPolicy())],
+    ['rbac/approval_policy.yaml', manifest(...defaultApprovalPolicy())],
   ]);
 }
 
@@ -153,8 +167,7 @@ function splitManifests(controllers: readonly Controller[]): Manifests {
     clusterRoleBinding('watcher-role', ['watcher']),
     clusterRole('worker-role', workerRules(controllers, 'cluster')),
     limited(clusterRoleBinding('worker-role', ['worker'])),
-    ...defaultRoleBindingPolicy(),
-    ...defaultPodPolicy(),
+    ...defaultPolicies(),
     ...leaderElectionRole('watcher'),
     ...metricsAuthRole(['watcher', 'worker']),
     metricsReader(),
@@ -184,8 +197,7 @@ function namespacedManifests(controllers: readonly Controller[]): Manifests {
       manifest(
         serviceAccount(account),
         ...limitedAccounts([account]),
-        ...defaultRoleBindingPolicy(IN_NAMESPACES),
-        ...defaultPodPolicy(IN_NAMESPACES),
+        ...defaultPolicies(IN_NAMESPACES),
         ...leaderElectionRole(account),
         ...PEOPLE,
       ),
@@ -204,6 +216,7 @@ function chartFiles(): Manifests {
     ['helm/files/permissions.yaml', manifest(chartPermissions(controllers))],
     ['helm/files/role_binding_policy.yaml', manifest(...chartRoleBindingPolicy())],
     ['helm/files/pod_policy.yaml', manifest(...chartPodPolicy())],
+    ['helm/files/approval_policy.yaml', manifest(...chartApprovalPolicy())],
     ['helm/files/user_roles.yaml', manifest(...PEOPLE)],
   ]);
 }
@@ -230,6 +243,10 @@ function chartPodPolicy(): readonly object[] {
   );
 }
 
+function chartApprovalPolicy(): readonly object[] {
+  return approvalPolicy({ name: '{{ include "operator.approvalPolicy" . }}', label: CHART_LABEL });
+}
+
 /** The same for those who use Kustomize and those who use the chart. */
 function* monitoring(): Iterable<[string, string]> {
   for (const folder of ['components/alerts', 'helm/files']) {
@@ -238,6 +255,10 @@ function* monitoring(): Iterable<[string, string]> {
   for (const folder of ['components/dashboard', 'helm/files']) {
     yield [`${folder}/dashboard.json`, `${JSON.stringify(dashboard, null, 2)}\n`];
   }
+}
+
+function* argoCd(): Iterable<[string, string]> {
+  yield ['argocd/argocd-cm.yaml', manifest(healthChecks)];
 }
 
 function manifest(...objects: readonly object[]): string {

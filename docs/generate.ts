@@ -3,33 +3,71 @@ import { join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
 import type { OptionRow } from '../src/config/option.ts';
 import { ROWS } from '../src/config/options.ts';
+import { CONTROL_REASONS, RECONCILING_REASONS, type ReasonRow } from '../src/controllers/condition.ts';
+import { BUILD_REASONS } from '../src/controllers/git-build/reasons.ts';
+import { POD_SET_REASONS } from '../src/controllers/pod-set/reasons.ts';
 
 /*
- * Writes the tables of options into docs/configuration.md: `npm run generate`. With `--check` it writes nothing
- * and fails where they are stale, for CI. A table stands between `<!-- options: TITLE -->` and `<!-- end -->`.
+ * Writes the tables of options into docs/configuration.md, and those of reasons into docs/conditions.md:
+ * `npm run generate`. With `--check` it writes nothing and fails where they are stale, for CI. A table stands between
+ * `<!-- options: TITLE -->`, or `<!-- reasons: OF WHAT -->`, and `<!-- end -->`.
  */
 
-export const CONFIGURATION_PAGE = join(import.meta.dirname, 'configuration.md');
+const REASONS: Readonly<Record<string, readonly ReasonRow[]>> = {
+  PodSet: POD_SET_REASONS,
+  Xxx: BUILD_REASONS,
+  both: [...RECONCILING_REASONS, ...CONTROL_REASONS],
+};
 
 /**
- * The page with the tables as they are to be.
+ * The page with the tables of options as they are to be.
  *
  * @throws Error where a title of the table of options has no place on the page, or a place no such title
  */
 export function withOptionTables(page: string): string {
-  const unplaced = new Set(ROWS.map(({ title }) => title));
-  const filled = page.replaceAll(/(<!-- options: (.*) -->\n)[^]*?(<!-- end -->)/g, (_, begin, title, end) => {
-    if (!unplaced.delete(String(title))) throw new Error(`there are no options titled "${title}", or twice`);
-    const rows = ROWS.filter((row) => row.title === title);
-    return `${begin}\n${tableOf(rows)}\n\n${end}`;
+  const titles = new Set(ROWS.map(({ title }) => title));
+  return withTables(page, {
+    what: 'options',
+    tables: new Map([...titles].map((title) => [title, optionTable(title)])),
   });
-  if (unplaced.size > 0) throw new Error(`no <!-- options: ${[...unplaced].join(', ')} --> on the page`);
+}
+
+/** The page with the tables of reasons as they are to be. @throws Error as `withOptionTables` does */
+export function withReasonTables(page: string): string {
+  const tables = Object.entries(REASONS).map(([of, rows]) => [of, reasonTable(rows)] as const);
+  return withTables(page, { what: 'reasons', tables: new Map(tables) });
+}
+
+interface Tables {
+  readonly what: 'options' | 'reasons';
+  /** By their titles. */
+  readonly tables: ReadonlyMap<string, string>;
+}
+
+function withTables(page: string, { what, tables }: Tables): string {
+  const unplaced = new Set(tables.keys());
+  const place = RegExp(`(<!-- ${what}: (.*) -->\\n)[^]*?(<!-- end -->)`, 'g');
+  const filled = page.replaceAll(place, (_, begin, title, end) => {
+    if (!unplaced.delete(String(title))) throw new Error(`there are no ${what} titled "${title}", or twice`);
+    return `${begin}\n${tables.get(String(title))}\n\n${end}`;
+  });
+  if (unplaced.size > 0) throw new Error(`no <!-- ${what}: ${[...unplaced].join(', ')} --> on the page`);
   return filled;
 }
 
-function tableOf(rows: readonly OptionRow[]): string {
+function optionTable(of: string): string {
+  const rows = ROWS.filter(({ title }) => title === of);
   const cells = rows.map((row) => [flagOf(row), variablesOf(row), defaultOf(row), meaningOf(row)]);
-  const lines = [['flag', 'variable', 'default', 'meaning'], ['-', '-', '-', '-'], ...cells];
+  return tableOf(['flag', 'variable', 'default', 'meaning'], cells);
+}
+
+function reasonTable(rows: readonly ReasonRow[]): string {
+  const cells = rows.map(({ type, status, reason, meaning }) => [code(type), status, code(reason), meaning]);
+  return tableOf(['condition', 'status', 'reason', 'meaning'], cells);
+}
+
+function tableOf(titles: readonly string[], cells: readonly (readonly string[])[]): string {
+  const lines = [titles, titles.map(() => '-'), ...cells];
   return lines.map((line) => `| ${line.join(' | ')} |`).join('\n');
 }
 
@@ -55,13 +93,24 @@ function code(text: string): string {
   return `\`${text}\``;
 }
 
+const PAGES = {
+  'configuration.md': withOptionTables,
+  'conditions.md': withReasonTables,
+} as const;
+
 async function main(): Promise<void> {
-  const page = await readFile(CONFIGURATION_PAGE, 'utf8');
-  const style = await resolveConfig(CONFIGURATION_PAGE, { editorconfig: true });
-  const wanted = await format(withOptionTables(page), { ...style, filepath: CONFIGURATION_PAGE });
-  if (!process.argv.includes('--check')) return writeFile(CONFIGURATION_PAGE, wanted);
-  if (wanted === page) return;
-  console.error('docs/configuration.md is stale: run npm run generate, and commit what it wrote');
+  for (const [name, fill] of Object.entries(PAGES)) {
+    const file = join(import.meta.dirname, name);
+    const page = await readFile(file, 'utf8');
+    const style = await resolveConfig(file, { editorconfig: true });
+    const wanted = await format(fill(page), { ...style, filepath: file });
+    if (!process.argv.includes('--check')) await writeFile(file, wanted);
+    else if (wanted !== page) reportStale(name);
+  }
+}
+
+function reportStale(name: string): void {
+  console.error(`docs/${name} is stale: run npm run generate, and commit what it wrote`);
   process.exitCode = 1;
 }
 

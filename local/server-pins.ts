@@ -16,7 +16,7 @@ export type StackProgramName = (typeof PROGRAMS)[number];
 export type ServerName = Exclude<StackProgramName, 'kubectl'>;
 
 /** What only tests run; built as the others are, but not for the local stack. */
-export const TEST_PROGRAMS = ['compose-spec', 'helm'] as const;
+export const TEST_PROGRAMS = ['compose-spec', 'helm', 'kstatus'] as const;
 export type ProgramName = StackProgramName | (typeof TEST_PROGRAMS)[number];
 
 /** Where a program comes from and how it is built. */
@@ -27,6 +27,8 @@ export interface ProgramSource {
   readonly goPackage: string;
   /** The module in that go.mod whose version is the program's. */
   readonly goModule: string;
+  /** The file in that folder with its code, where it is ours. */
+  readonly ownCode?: string;
   /** The arguments that make it print its version. */
   readonly versionArguments: readonly string[];
   /** The Go variable that is to have the version, where the program does not find it by itself. */
@@ -67,6 +69,13 @@ export const PROGRAM_SOURCES: Readonly<Record<ProgramName, ProgramSource>> = {
     goModule: 'helm.sh/helm/v4',
     versionArguments: ['version'],
   },
+  kstatus: {
+    folder: 'kstatus',
+    goPackage: '.',
+    goModule: 'sigs.k8s.io/cli-utils',
+    ownCode: 'main.go',
+    versionArguments: ['-h'], // it cannot tell its version
+  },
   kwok: {
     folder: 'kwok',
     goPackage: 'sigs.k8s.io/kwok/cmd/kwok',
@@ -81,10 +90,11 @@ export const PROGRAM_SOURCES: Readonly<Record<ProgramName, ProgramSource>> = {
   },
 };
 
-/** The contents of the two files that pin a program. */
+/** The contents of the two files that pin a program, and of its own code, if it has any. */
 export interface Pins {
   readonly goMod: string;
   readonly goSum: string;
+  readonly ownCode?: string;
 }
 
 export function moduleFolder(source: ProgramSource): string {
@@ -92,10 +102,12 @@ export function moduleFolder(source: ProgramSource): string {
 }
 
 export async function readPins(source: ProgramSource): Promise<Pins> {
-  const folder = moduleFolder(source);
+  const { ownCode } = source;
+  const read = (file: string) => readFile(join(moduleFolder(source), file), 'utf8');
   return {
-    goMod: await readFile(join(folder, 'go.mod'), 'utf8'),
-    goSum: await readFile(join(folder, 'go.sum'), 'utf8'),
+    goMod: await read('go.mod'),
+    goSum: await read('go.sum'),
+    ...(ownCode !== undefined && { ownCode: await read(ownCode) }),
   };
 }
 
@@ -121,7 +133,8 @@ export function ldflagsOf(source: ProgramSource, pins: Pins): string {
 /** Names a cache entry: another pin, flag or platform is another entry. */
 export function cacheKey(source: ProgramSource, pins: Pins): string {
   const built = [source.goPackage, ldflagsOf(source, pins), process.platform, process.arch];
-  const parts = [...built, pins.goMod, pins.goSum];
+  const code = pins.ownCode === undefined ? [] : [pins.ownCode];
+  const parts = [...built, pins.goMod, pins.goSum, ...code];
   return createHash('sha256').update(parts.join('\0')).digest('hex').slice(0, 16);
 }
 

@@ -2,6 +2,7 @@ import { GracefulShutdownPeriodExpiredError, type NativeConnection, type Worker 
 import { eventRecorder, type EventRecorder } from '../activities/events.ts';
 import { activitiesFor } from '../activities/index.ts';
 import { Memory } from '../activities/memory.ts';
+import { pausedNamespaces } from '../activities/paused-namespaces.ts';
 import { aborted } from './aborted.ts';
 import { workerVersionOf, type Config } from './config/config.ts';
 import { chosenControllers } from './config/controllers.ts';
@@ -183,7 +184,13 @@ async function workerOf({ parts, target, memory, watching }: Working): Promise<W
   const version = workerVersionOf(config);
   await noticeRouting({ ...target, version, log: parts.log });
   const watched = (ref: ResourceRef) => watching?.watcher.observation(ref);
-  const steps = observed(activitiesFor({ ...parts, memory, watched, options: config }), telemetry);
+  const isNamespacePaused = pausedNamespaces(parts.client, (name) =>
+    watching?.watcher.isNamespacePaused(name),
+  );
+  const steps = observed(
+    activitiesFor({ ...parts, memory, watched, isNamespacePaused, options: config }),
+    telemetry,
+  );
   const activities = withHeartbeats(reportingEnds(steps, (ref) => watching?.watcher.runEnded(ref)));
   const request = { ...target, activities, ...(version && { version }) };
   return createWorker(request, config.worker.watchdog ? 'watched' : 'fast');

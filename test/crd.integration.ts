@@ -251,13 +251,13 @@ async function columnsOf(...args: string[]): Promise<Record<string, string>> {
   );
 }
 
-const CONDITIONS = (['Ready', 'Stalled'] as const).map((type) => ({
+const CONDITIONS = (['Ready', 'Stalled', 'Reconciling'] as const).map((type) => ({
   type,
-  status: type === 'Ready' ? 'True' : 'False',
+  status: type === 'Stalled' ? 'True' : 'False',
   observedGeneration: 1,
   lastTransitionTime: '2026-01-02T03:04:05Z',
-  reason: type === 'Ready' ? 'AsWanted' : 'Progressing',
-  message: '',
+  reason: type === 'Reconciling' ? 'Stalled' : 'CreateFailed',
+  message: type === 'Stalled' ? 'exceeded quota' : '',
 }));
 
 describe('a PodSet on the cluster', () => {
@@ -278,18 +278,25 @@ describe('a PodSet on the cluster', () => {
     );
   });
 
-  it('is listed with what is wanted, what there is, and whether it is ready', async () => {
+  it('has observed no generation before a status is written', async () => {
+    const fresh = await cluster.create<PodSet>(POD_SETS, aPodSet(0));
+    const path = { type: POD_SETS, namespace, name: fresh.metadata.name };
+    expect((await cluster.get<PodSet>(path))?.status).toEqual({ observedGeneration: -1 });
+  });
+
+  it('is listed with what is desired, what there is, whether it is ready, and why', async () => {
     expect(await columnsOf('podset', name)).toEqual({
       NAME: name,
-      WANTED: '3',
+      DESIRED: '3',
       AVAILABLE: '2',
-      READY: 'True',
+      READY: 'False',
+      REASON: 'CreateFailed',
       AGE: expect.stringMatching(/^\d+[smh]/),
     });
   });
 
-  it('is listed under its short name, and the wide list says why it stalls', async () => {
-    expect(await columnsOf('pset', name, '--output=wide')).toMatchObject({ STALLED: 'Progressing' });
+  it('is listed under its short name, and the wide list has the message of the condition that is True', async () => {
+    expect(await columnsOf('pset', name, '--output=wide')).toMatchObject({ MESSAGE: 'exceeded quota' });
   });
 
   it('shows an autoscaler its counts and the selector of its Pods', async () => {
@@ -319,7 +326,7 @@ describe('a PodSet on the cluster', () => {
 
   it('has no second condition of a type', async () => {
     const twice = cluster.patch(at(), { status: { conditions: [...CONDITIONS, ...CONDITIONS] } }, 'status');
-    expect(await refusal(twice)).toContain('status.conditions[2]: Duplicate value');
+    expect(await refusal(twice)).toContain('status.conditions[3]: Duplicate value');
   });
 
   it('has no status but by the status subresource, nor a spec by it', async () => {
@@ -338,21 +345,27 @@ describe('an Xxx on the cluster', () => {
 
   beforeAll(async () => {
     await cluster.create(BUILDS, { ...BUILD_KIND, metadata: { name, namespace }, spec: GOOD });
-    await cluster.patch(at(), { status: { phase: 'Failed', message: 'exit code 1' } }, 'status');
+    const [ready] = CONDITIONS;
+    const conditions = [{ ...ready, reason: 'BuildFailed' }];
+    await cluster.patch(at(), { status: { phase: 'Failed', message: 'exit code 1', conditions } }, 'status');
   });
 
-  it('is listed with its phase, its Job and its binary', async () => {
+  it('is listed with its phase, whether it is ready, and why', async () => {
     expect(await columnsOf('xxx', name)).toEqual({
       NAME: name,
       PHASE: 'Failed',
-      JOB: 'build-helloworld',
-      BINARY: 'helloworld',
+      READY: 'False',
+      REASON: 'BuildFailed',
       AGE: expect.stringMatching(/^\d+[smh]/),
     });
   });
 
-  it('is listed under its short name, and the wide list says why it failed', async () => {
-    expect(await columnsOf('xx', name, '--output=wide')).toMatchObject({ MESSAGE: 'exit code 1' });
+  it('is listed under its short name, and the wide list has its Job, its binary and its message', async () => {
+    expect(await columnsOf('xx', name, '--output=wide')).toMatchObject({
+      JOB: 'build-helloworld',
+      BINARY: 'helloworld',
+      MESSAGE: 'exit code 1',
+    });
   });
 
   it('has no phase that there is not', async () => {

@@ -90,6 +90,20 @@ describe.each([
   });
 });
 
+describe.each([podSetDefinition, buildDefinition])('a status of the definition %#', (definition) => {
+  const status = definition.spec.versions[0]?.schema.openAPIV3Schema.properties.status;
+
+  it('has observed no generation before the first reconcile, so that it does not look current', () => {
+    expect(status?.default).toEqual({ observedGeneration: -1 });
+    expect(status?.properties.observedGeneration).toMatchObject({ minimum: -1 });
+  });
+
+  it('echoes annotations of a limited length', () => {
+    expect(status?.properties.lastHandledReconcileAt).toMatchObject({ type: 'string', maxLength: 1024 });
+    expect(status?.properties.lastHandledApproval).toMatchObject({ type: 'string', maxLength: 1024 });
+  });
+});
+
 describe('the definition of PodSet', () => {
   it('has what an autoscaler needs', () => {
     expect(podSetDefinition.spec.versions[0]?.subresources).toEqual({

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
-import { withOptionTables } from '../docs/generate.ts';
+import { withOptionTables, withReasonTables } from '../docs/generate.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { parseCommandLine } from '../src/config/command-line.ts';
 import { ROWS } from '../src/config/options.ts';
@@ -98,6 +98,20 @@ describe('docs/configuration.md', () => {
     const lines = markdown.split('\n').filter((line) => line.startsWith('| ') && !line.startsWith('| -'));
     return lines.map((line) => line.split('|').map((cell) => cell.trim()));
   }
+});
+
+describe('docs/conditions.md', () => {
+  const text = page('docs/conditions.md');
+  const withoutSpaces = (markdown: string) => markdown.replaceAll(/[ -]+/g, ' ');
+
+  it('lists every reason that a condition may have, with what it means', () => {
+    expect(withoutSpaces(withReasonTables(text))).toEqual(withoutSpaces(text));
+  });
+
+  it('is refused without a place for each list', () => {
+    const without = text.replace('<!-- reasons: PodSet -->', '');
+    expect(() => withReasonTables(without)).toThrow('no <!-- reasons: PodSet -->');
+  });
 });
 
 describe('what the documentation tells people to type', () => {

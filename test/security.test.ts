@@ -115,6 +115,16 @@ const CLAIMS: readonly (readonly [claim: string, ...proofs: readonly Proof[]])[]
     ['test/deploy.test.ts', 'nor to bind a role that is not named'],
   ],
   [
+    'So `answered-by` names the user whose request it was',
+    ['test/e2e/approval-policy.integration.ts', "of another's approval, %s"],
+    ['test/e2e/approval-policy.integration.ts', "approve in another's name"],
+    ['test/e2e/approval-policy.integration.ts', 'answer for another by %s'],
+  ],
+  [
+    "and the operator's account can do neither",
+    ['test/e2e/approval-policy.integration.ts', 'approve in the name of a person'],
+  ],
+  [
     'The account cannot change the policies',
     ['test/e2e/role-binding-policy.integration.ts', 'may not change or remove $what'],
   ],

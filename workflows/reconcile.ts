@@ -18,6 +18,7 @@ import {
   isRest,
   type Converged,
   type Deed,
+  type Held,
   type Next,
   type Observe,
   type Refusal,
@@ -28,9 +29,10 @@ import {
 import { addedUp, sentenceOf } from '../src/contract/deeds.ts';
 import { FAILURE, type RetryAfterDetails } from '../src/contract/failures.ts';
 import type { RunInput, StepInput } from '../src/contract/run.ts';
+import { AWAITING_APPROVAL, PAUSED, STALLED } from '../src/contract/search-attributes.ts';
 import { unreachable } from '../src/contract/unreachable.ts';
 import { listenForChanges, type Changes } from './changes.ts';
-import { markedAsStalled } from './stalling.ts';
+import { markedAs } from './marking.ts';
 
 /** How one step of a controller is called. */
 export interface StepOptions {
@@ -66,6 +68,10 @@ const LOCAL_STEPS_MAX = 4;
 
 /** `Retry-After: 0` does not mean to ask again without a pause. */
 const RETRY_AFTER_MIN_MS = 1_000;
+
+/** Who is held may be let go on without a signal: looked for ever less often. */
+const HELD_LOOK_FIRST_MS = 30_000;
+const HELD_LOOK_MOST_MS = 3_600_000;
 
 const OBSERVE: StepOptions = { summary: 'read the live state' };
 
@@ -115,6 +121,8 @@ class Reconcile {
   #seen = 0;
   /** How many results of steps have come. */
   #results = 0;
+  /** How often it has looked in vain whether it is still held. */
+  #looksWhileHeld = 0;
 
   constructor(run: RunInput, steps: Steps) {
     this.#run = run;
@@ -178,11 +186,26 @@ class Reconcile {
         setCurrentDetails(
           this.#details(`**Stalled**: ${rest.because}\n\nWaiting for a change of the resource.`),
         );
-        await markedAsStalled(() => this.#changes.after(this.#seen));
+        await markedAs(STALLED, () => this.#changes.after(this.#seen));
         return LOOK_AGAIN;
+      case 'held':
+        return this.#hold(rest);
       default:
         return unreachable(rest);
     }
+  }
+
+  /** It also looks by itself: a pause that came and went between two looks of the watcher is no news. */
+  async #hold({ by, because, would }: Held): Promise<Observe> {
+    setCurrentDetails(this.#details(`**Held**: ${because}\n\nHeld is ${would}.`));
+    const ms = Math.min(HELD_LOOK_FIRST_MS * 2 ** this.#looksWhileHeld, HELD_LOOK_MOST_MS);
+    this.#looksWhileHeld += 1;
+    await markedAs(by === 'pause' ? PAUSED : AWAITING_APPROVAL, () =>
+      this.#changes.afterAtMost(this.#seen, { ms, summary: `recheck: ${because}` }),
+    );
+    if (!this.#isNews()) return { do: 'observe', because: `held for ${ms / 1000} s` };
+    this.#looksWhileHeld = 0;
+    return LOOK_AGAIN;
   }
 
   #isNews(): boolean {

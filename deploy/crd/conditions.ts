@@ -1,5 +1,5 @@
 import type { Condition } from '../../src/controllers/condition.ts';
-import { objectOf, type ListSchema } from './schema.ts';
+import { objectOf, type IntegerSchema, type ListSchema, type TextSchema } from './schema.ts';
 
 /** As `metav1.Condition` has it; somebody else's condition may lack what is optional there. */
 const condition = objectOf<Condition>({
@@ -45,3 +45,31 @@ export function conditions(description: string): ListSchema<Condition> {
     items: condition,
   };
 }
+
+/** As Flux has it: before the first reconcile no generation has been observed, not even the first. */
+export const BEFORE_FIRST_RECONCILE = { observedGeneration: -1 } as const;
+
+export const OBSERVED_GENERATION: IntegerSchema = {
+  description: 'The metadata.generation that this status is about; -1 before the first reconcile.',
+  type: 'integer',
+  format: 'int64',
+  minimum: BEFORE_FIRST_RECONCILE.observedGeneration,
+};
+
+/** An annotation may hold 256 KiB: what is echoed of it is cut. */
+const ECHO_MAX = 1024;
+
+/** What was done last of what people asked for by annotations. */
+export const LAST_HANDLED: Readonly<Record<'lastHandledReconcileAt' | 'lastHandledApproval', TextSchema>> = {
+  lastHandledReconcileAt: {
+    description:
+      'The value of the annotation durable-operator.dev/reconcile-requested-at that was reconciled last.',
+    type: 'string',
+    maxLength: ECHO_MAX,
+  },
+  lastHandledApproval: {
+    description: 'The ID of the plan whose approval or rejection was acted on last.',
+    type: 'string',
+    maxLength: ECHO_MAX,
+  },
+};

@@ -1,3 +1,4 @@
+import { BEFORE_FIRST_RECONCILE } from './conditions.ts';
 import type { ObjectSchema, Rule } from './schema.ts';
 
 /** A column of `kubectl get`; with `priority: 1` only of `--output wide`. */
@@ -44,6 +45,20 @@ export const AGE: PrinterColumn = {
   jsonPath: '.metadata.creationTimestamp',
 };
 
+export const READY: PrinterColumn = {
+  name: 'Ready',
+  type: 'string',
+  description: 'Whether it is in its desired state.',
+  jsonPath: '.status.conditions[?(@.type=="Ready")].status',
+};
+
+export const REASON: PrinterColumn = {
+  name: 'Reason',
+  type: 'string',
+  description: 'Why it is Ready, or not.',
+  jsonPath: '.status.conditions[?(@.type=="Ready")].reason',
+};
+
 /** The manifest of a namespaced kind with a status. */
 export function customResourceDefinition<Spec, Status>(definition: Definition<Spec, Status>) {
   const { group, names, scale, columns } = definition;
@@ -80,7 +95,8 @@ function rootSchema<Spec, Status>({ description, spec, status, rules }: Definiti
       kind: { description: 'The kind of the resource.', type: 'string' },
       metadata: { type: 'object' },
       spec,
-      status,
+      // Without it, a status that nobody has written yet would look current to kstatus.
+      status: { ...status, default: BEFORE_FIRST_RECONCILE },
     },
   };
 }

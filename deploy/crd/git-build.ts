@@ -12,8 +12,8 @@ import {
   LIMITS,
   type FieldLimit,
 } from '../../src/controllers/git-build/spec.ts';
-import { conditions } from './conditions.ts';
-import { AGE, customResourceDefinition } from './definition.ts';
+import { conditions, LAST_HANDLED, OBSERVED_GENERATION } from './conditions.ts';
+import { AGE, customResourceDefinition, READY, REASON } from './definition.ts';
 import { objectOf, type Rule, type TextSchema } from './schema.ts';
 
 type Field = keyof typeof LIMITS;
@@ -93,19 +93,15 @@ const status = objectOf<Partial<BuildStatus>>({
     startTime: { description: 'When the Job was created.', type: 'string', format: 'date-time' },
     completionTime: { description: 'When it ended, well or not.', type: 'string', format: 'date-time' },
     message: { description: 'Why it is so.', type: 'string' },
-    observedGeneration: {
-      description: 'The metadata.generation that this status is about.',
-      type: 'integer',
-      format: 'int64',
-      minimum: 0,
-    },
+    observedGeneration: OBSERVED_GENERATION,
     conditions: conditions(
-      'Ready: the binary of this spec is built. Stalled: it cannot go on until the resource is changed.',
+      'Ready: the binary of this spec is built. Stalled: somebody has to act. Reconciling: neither.',
     ),
     workflowId: {
       description: 'The ID of the Temporal workflow, whose runs are the history of this resource.',
       type: 'string',
     },
+    ...LAST_HANDLED,
   },
 });
 
@@ -124,8 +120,23 @@ export const buildDefinition = customResourceDefinition({
   status,
   columns: [
     { name: 'Phase', type: 'string', description: 'How far it is.', jsonPath: '.status.phase' },
-    { name: 'Job', type: 'string', description: 'The Job that does it.', jsonPath: '.spec.jobName' },
-    { name: 'Binary', type: 'string', description: 'What is built.', jsonPath: '.spec.binaryName' },
+    READY,
+    REASON,
+    AGE,
+    {
+      name: 'Job',
+      type: 'string',
+      description: 'The Job that does it.',
+      jsonPath: '.spec.jobName',
+      priority: 1,
+    },
+    {
+      name: 'Binary',
+      type: 'string',
+      description: 'What is built.',
+      jsonPath: '.spec.binaryName',
+      priority: 1,
+    },
     {
       name: 'Message',
       type: 'string',
@@ -133,6 +144,5 @@ export const buildDefinition = customResourceDefinition({
       jsonPath: '.status.message',
       priority: 1,
     },
-    AGE,
   ],
 });

@@ -4,8 +4,8 @@ import {
   type PodSetSpec,
   type PodSetStatus,
 } from '../../src/controllers/pod-set/resource.ts';
-import { conditions } from './conditions.ts';
-import { AGE, customResourceDefinition } from './definition.ts';
+import { conditions, LAST_HANDLED, OBSERVED_GENERATION } from './conditions.ts';
+import { AGE, customResourceDefinition, READY, REASON } from './definition.ts';
 import { objectOf } from './schema.ts';
 
 const spec = objectOf<PodSetSpec>({
@@ -35,15 +35,11 @@ const status = objectOf<Partial<PodSetStatus>>({
       description: 'The label selector of the Pods, for the scale subresource.',
       type: 'string',
     },
-    observedGeneration: {
-      description: 'The metadata.generation that this status is about.',
-      type: 'integer',
-      format: 'int64',
-      minimum: 0,
-    },
+    observedGeneration: OBSERVED_GENERATION,
     conditions: conditions(
-      'Ready: the wanted count is there, and every Pod is ready. Stalled: it cannot go on by itself.',
+      'Ready: the desired count is there, and every Pod is ready. Stalled: it cannot go on by itself. Reconciling: neither.',
     ),
+    ...LAST_HANDLED,
   },
 });
 
@@ -72,26 +68,28 @@ export const podSetDefinition = customResourceDefinition({
     labelSelectorPath: '.status.selector',
   },
   columns: [
-    { name: 'Wanted', type: 'integer', description: 'How many Pods are wanted.', jsonPath: '.spec.replicas' },
+    {
+      name: 'Desired',
+      type: 'integer',
+      description: 'How many Pods are desired.',
+      jsonPath: '.spec.replicas',
+    },
     {
       name: 'Available',
       type: 'integer',
       description: 'How many are Pending or Running.',
       jsonPath: '.status.readyReplicas',
     },
+    READY,
+    REASON,
+    AGE,
     {
-      name: 'Ready',
+      name: 'Message',
       type: 'string',
-      description: 'Whether the wanted count is there, and ready.',
-      jsonPath: '.status.conditions[?(@.type=="Ready")].status',
-    },
-    {
-      name: 'Stalled',
-      type: 'string',
-      description: 'Why it stalls, or how it goes.',
-      jsonPath: '.status.conditions[?(@.type=="Stalled")].reason',
+      description: 'Why it is so: of the first condition that is True, of Ready, Stalled and Reconciling.',
+      // A column has one value, the first: apiextensions-apiserver, pkg/registry/customresource/tableconvertor.
+      jsonPath: '.status.conditions[?(@.status=="True")].message',
       priority: 1,
     },
-    AGE,
   ],
 });

@@ -50,6 +50,7 @@ type ListKind<Item> =
 export interface ObjectSchema<T> extends Described {
   readonly type: 'object';
   readonly required?: readonly (keyof T)[];
+  readonly default?: Partial<T>;
   readonly properties: PropertiesOf<T>;
 }
 

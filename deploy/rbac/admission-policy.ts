@@ -19,17 +19,27 @@ export interface PolicyNames {
   readonly label: string;
 }
 
-/** What a policy says of the requests of the operator, in CEL. */
+/** Some requests, as a rule of `matchConstraints` has them. */
+export interface Requests {
+  readonly apiGroups: readonly string[];
+  readonly apiVersions: readonly string[];
+  readonly operations: readonly string[];
+  readonly resources: readonly string[];
+}
+
+/** What a policy says of some requests, in CEL. */
 export interface PolicyRules {
-  readonly requests: {
-    readonly apiGroups: readonly string[];
-    readonly apiVersions: readonly string[];
-    readonly operations: readonly string[];
-    readonly resources: readonly string[];
-  };
+  readonly requests: readonly Requests[];
+  /** Which of them it is about. Default: those of the operator. */
+  readonly condition?: MatchCondition;
   /** By name, in the order in which they use each other. */
   readonly variables: Readonly<Record<string, string>>;
   readonly validations: readonly Validation[];
+}
+
+interface MatchCondition {
+  readonly name: string;
+  readonly expression: string;
 }
 
 interface Validation {
@@ -43,7 +53,8 @@ export function admissionPolicy(names: PolicyNames, rules: PolicyRules): readonl
   return [policyOf(names, rules), inForce(names)];
 }
 
-function policyOf({ name }: PolicyNames, { requests, variables, validations }: PolicyRules): object {
+function policyOf({ name }: PolicyNames, rules: PolicyRules): object {
+  const { requests, condition = OF_THE_OPERATOR, variables, validations } = rules;
   return {
     apiVersion: ADMISSION,
     kind: 'ValidatingAdmissionPolicy',
@@ -51,8 +62,8 @@ function policyOf({ name }: PolicyNames, { requests, variables, validations }: P
     spec: {
       failurePolicy: 'Fail',
       paramKind: { apiVersion: `${RBAC_GROUP}/v1`, kind: 'ClusterRoleBinding' },
-      matchConstraints: { matchPolicy: 'Equivalent', resourceRules: [requests] },
-      matchConditions: [{ name: 'by-the-operator', expression: BY_THE_OPERATOR }],
+      matchConstraints: { matchPolicy: 'Equivalent', resourceRules: requests },
+      matchConditions: [condition],
       variables: Object.entries(variables).map(([variable, expression]) => ({ name: variable, expression })),
       validations: validations.map((validation) => ({ ...validation, reason: 'Forbidden' })),
     },
@@ -74,10 +85,12 @@ function inForce({ name, label }: PolicyNames): object {
 }
 
 /** Asked of every request that a policy matches, whoever makes it: an error here would stop everybody. */
-const BY_THE_OPERATOR = lines(
+export const BY_THE_OPERATOR = lines(
   "has(params.subjects) && params.subjects.exists(subject, subject.kind == 'ServiceAccount' && has(subject.namespace) &&",
   "request.userInfo.username == 'system:serviceaccount:' + subject.namespace + ':' + subject.name)",
 );
+
+const OF_THE_OPERATOR: MatchCondition = { name: 'by-the-operator', expression: BY_THE_OPERATOR };
 
 /** One expression, broken where the code is. */
 export function lines(...parts: readonly string[]): string {

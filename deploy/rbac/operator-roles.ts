@@ -1,10 +1,10 @@
 import { defaultOptions } from '../../src/config/config.ts';
-import type { Controller, PolicyRule, ResourceType } from '../../src/contract/controller.ts';
+import { allow, type Controller, type PolicyRule, type ResourceType } from '../../src/contract/controller.ts';
 import { NAMESPACES } from '../../src/controllers/kinds.ts';
 import { mergeRules } from './merge-rules.ts';
 
 /** What roles follow from. */
-export type Declared = Pick<Controller, 'primary' | 'children' | 'permissions' | 'endsWithNamespace'>;
+export type Declared = Pick<Controller, 'primary' | 'children' | 'permissions'>;
 
 /** A role, and its binding. */
 type RoleAndBinding = readonly [role: RbacObject, binding: RbacObject];
@@ -35,15 +35,13 @@ const RBAC = `${RBAC_API_GROUP}/v1`;
 /** The only ones that a Role cannot give: a Namespace, for that matter, lies in itself. */
 const CLUSTER_SCOPED: readonly string[] = ['nodes'];
 
-/** What the watches of these controllers ask for. */
+/** What the watches of these controllers ask for; whether a Namespace is paused or deleted concerns all of them. */
 export function watcherRules(controllers: readonly Declared[], scope: Scope): PolicyRule[] {
-  return mergeRules(
-    controllers.flatMap((controller) => watchedBy(controller).map((type) => watchingRule(type, scope))),
-  );
+  return mergeRules([...controllers.flatMap(watchedBy), NAMESPACES].map((type) => watchingRule(type, scope)));
 }
 
-function watchedBy({ primary, children, endsWithNamespace }: Declared): readonly ResourceType[] {
-  return [primary.type, ...children.map(({ type }) => type), ...(endsWithNamespace ? [NAMESPACES] : [])];
+function watchedBy({ primary, children }: Declared): readonly ResourceType[] {
+  return [primary.type, ...children.map(({ type }) => type)];
 }
 
 function watchingRule({ group, plural, namespaced }: ResourceType, scope: Scope): PolicyRule {
@@ -54,9 +52,9 @@ function watchingRule({ group, plural, namespaced }: ResourceType, scope: Scope)
 
 type Acting = Pick<Declared, 'permissions'>;
 
-/** What the activities of these controllers ask for. */
+/** What the activities of these controllers ask for; they also look whether a Namespace is paused. */
 export function workerRules(controllers: readonly Acting[], scope: Scope): PolicyRule[] {
-  const rules = controllers.flatMap(({ permissions }) => permissions);
+  const rules = [...controllers.flatMap(({ permissions }) => permissions), allow(NAMESPACES, ['get'])];
   return mergeRules(scope === 'cluster' ? rules : rules.filter((rule) => !isClusterScoped(rule)));
 }
 

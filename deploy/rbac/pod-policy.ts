@@ -21,7 +21,7 @@ export interface PodPolicyOptions {
 export function podPolicy(names: PolicyNames, options: PodPolicyOptions): readonly object[] {
   const { podLabel, podSet } = options;
   return admissionPolicy(names, {
-    requests: UPDATES_OF_PODS,
+    requests: [UPDATES_OF_PODS],
     variables: { podLabel, podSet, ...VARIABLES },
     validations: VALIDATIONS,
   });

@@ -22,7 +22,7 @@ export interface RoleBindingPolicyOptions {
 export function roleBindingPolicy(names: PolicyNames, options: RoleBindingPolicyOptions): readonly object[] {
   const { prefix, clusterRole, excludeNamespaces, namespaceSelected } = options;
   return admissionPolicy(names, {
-    requests: WRITES_OF_ROLE_BINDINGS,
+    requests: [WRITES_OF_ROLE_BINDINGS],
     variables: { prefix, clusterRole, excludeNamespaces, namespaceSelected, ...VARIABLES },
     validations: VALIDATIONS,
   });

@@ -6,9 +6,9 @@ import {
   APPROVED_ANNOTATION,
   REJECTED_ANNOTATION,
 } from '../contract/control.ts';
+import { isRest } from '../contract/decision.ts';
 import type { KubernetesObject } from '../contract/object.ts';
 import type { ResourceRef } from '../contract/resource.ts';
-import { workflowIdFor } from '../contract/resource.ts';
 import { fieldsOf } from '../controllers/fields.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { found } from '../kubernetes/found.ts';
@@ -19,7 +19,7 @@ import { confirmed } from './confirm.ts';
 import { withConnectionOptions, type ConnectionOptions } from './connection-options.ts';
 import { harmless } from './output.ts';
 import { parseNamedResource, placeOf } from './resource-name.ts';
-import { controllersOf, type Session, type TemporalAccess } from './session.ts';
+import { controllersOf, optionsOf, type Session } from './session.ts';
 import { annotate, fullName, readTarget, type LiveTarget } from './targets.ts';
 
 interface ApprovalOptions extends ConnectionOptions {
@@ -62,7 +62,9 @@ async function answerApproval(ask: Ask, { session, words, options, verdict }: Qu
   const { client, namespace } = session;
   const target = await readTarget(client, { type, namespace, name: resource.name });
   const ref = { ...placeOf(resource, namespace), uid: target.uid };
-  const pending = pendingApproval(await wordsOnApproval(session, target, ref));
+  const pending = pendingApproval(
+    (await conditionOf(client, target)) ?? (await heldWords(ref, session, ask.now)),
+  );
   if (pending === undefined) {
     ask.stderr.write(`${fullName(target)} does not wait for an approval\n`);
     return 1;
@@ -100,22 +102,18 @@ export interface PendingApproval {
 /**
  * The plan that a resource waits for an approval of.
  *
- * @param said the message of the condition `AwaitingApproval` where it is True, or the current details of the run
+ * @param said the message of the condition `AwaitingApproval` where it is True, or what its controller decides
  */
 export function pendingApproval(said: string | undefined): PendingApproval | undefined {
   const [, plan] = /\bplan (\d{1,9}-[0-9a-f]{8})\b/.exec(said ?? '') ?? [];
   return said === undefined || plan === undefined ? undefined : { plan, words: said };
 }
 
-/** Where the resource has a status, its condition; else what the run says of itself. */
-async function wordsOnApproval(
-  session: Session,
-  target: LiveTarget,
-  ref: ResourceRef,
-): Promise<string | undefined> {
+/** Undefined where nothing is awaited. */
+async function conditionOf(client: KubernetesClient, target: LiveTarget): Promise<string | undefined> {
   const path = resourcePath(target.type, target);
-  const object = await found(session.client.request<KubernetesObject>({ method: 'GET', path }));
-  return conditionMessage(object?.['status']) ?? detailsOf(await session.temporal(), ref);
+  const object = await found(client.request<KubernetesObject>({ method: 'GET', path }));
+  return conditionMessage(object?.['status']);
 }
 
 const Conditions = z.array(z.object({ type: z.string(), status: z.string(), message: z.string() }).partial());
@@ -126,24 +124,16 @@ export function conditionMessage(status: unknown): string | undefined {
     ?.message;
 }
 
-/** Answered by a worker; the SDK's own query. */
-const METADATA_QUERY = '__temporal_workflow_metadata';
-const Metadata = z.object({ currentDetails: z.string() }).partial();
-
-async function detailsOf(
-  { call }: Pick<TemporalAccess, 'call'>,
-  ref: ResourceRef,
-): Promise<string | undefined> {
-  const { WorkflowNotFoundError } = await import('@temporalio/client');
-  try {
-    const metadata = await call((client) =>
-      client.workflow.getHandle(workflowIdFor(ref)).query<unknown>(METADATA_QUERY),
-    );
-    return Metadata.safeParse(metadata).data?.currentDetails;
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return undefined;
-    throw error;
-  }
+/** Of a resource without a status, its controller's own decision. */
+async function heldWords(ref: ResourceRef, session: Session, now: () => number): Promise<string | undefined> {
+  const { readLive } = await import('./live.ts');
+  const { next } = await readLive(ref, {
+    client: session.client,
+    options: optionsOf(await session.settings()),
+    now,
+  });
+  if (!isRest(next) || next.do !== 'held' || next.plan === undefined) return undefined;
+  return `${next.because}; held is ${next.would}; plan ${next.plan}`;
 }
 
 interface Said {

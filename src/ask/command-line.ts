@@ -12,12 +12,14 @@ const ADD: Partial<Readonly<Record<AskCommand, () => Promise<Add>>>> = {
   get: async () => (await import('./get.ts')).addGet,
   why: async () => (await import('./why.ts')).addWhy,
   history: async () => (await import('./history.ts')).addHistory,
+  plan: async () => (await import('./plan.ts')).addPlan,
   retry: async () => (await import('./retry.ts')).addRetry,
   reconcile: async () => (await import('./reconcile.ts')).addReconcile,
   pause: async () => (await import('./pause.ts')).addPause,
   resume: async () => (await import('./pause.ts')).addResume,
   approve: async () => (await import('./approval.ts')).addApprove,
   reject: async () => (await import('./approval.ts')).addReject,
+  completion: async () => (await import('./completion.ts')).addCompletion,
 };
 
 const PROGRAM = 'kubectl durable';
@@ -55,7 +57,8 @@ async function programFor([first]: readonly string[], ask: Ask): Promise<Command
       // What is wrong is said in a line of our own.
       writeErr: () => undefined,
     });
-  const names = isAskCommand(first) ? [first] : ASK_COMMAND_NAMES;
+  // Completion has to know all of them.
+  const names = isAskCommand(first) && first !== 'completion' ? [first] : ASK_COMMAND_NAMES;
   for (const name of names) (await ADD[name]?.())?.(program, ask);
   return program;
 }

@@ -47,6 +47,11 @@ export const OPTIONS = z.object({
       help: 're-evaluate every known resource this often',
       docs: 'It evaluates what the watches have cached and does not ask the cluster, except for Namespaces with `--namespaces`.',
     }),
+    requireApprovalOver: option('require-approval-over <count>', values.count, {
+      help: 'ask for approval before more objects than this are deleted at once',
+      unset: 'only where the annotation `durable-operator.dev/approval` asks for it',
+      docs: 'Watcher and workers need the same value.',
+    }),
   }),
   roleBinding: section('Controller namespace-role-binding', {
     namespaceSelector: option('namespace-selector <selector>', values.labelSelector, {

@@ -1,7 +1,7 @@
 import { delimiter } from 'node:path';
 import { closestMatch } from 'leven';
-import parse from 'parse-duration';
 import { z } from 'zod';
+import { millisecondsIn } from '../duration.ts';
 import { labelSelectorText, parseLabelSelector, type LabelSelector } from '../controllers/label-selector.ts';
 import { whyNotReadable } from './readable.ts';
 
@@ -33,12 +33,6 @@ export function duration(range: { readonly from: string; readonly to: string }) 
   });
 }
 
-/** The library ignores what it does not know, so the whole text is checked first. */
-function millisecondsIn(text: string): number | undefined {
-  if (!/^\s*(\d+(\.\d+)?(ms|s|m|h|d))+\s*$/.test(text)) return undefined;
-  return parse(text) ?? undefined;
-}
-
 /** `:9098`, `127.0.0.1:9098`, `[::1]:9098`; `0` is off. */
 export const listenAddress = z.codec(z.unknown(), z.custom<ListenAddress | 'off'>(), {
   decode: (raw, payload) => {
@@ -55,6 +49,17 @@ export const listenAddress = z.codec(z.unknown(), z.custom<ListenAddress | 'off'
     if (address === 'off') return '0';
     return `${address.host.includes(':') ? `[${address.host}]` : address.host}:${address.port}`;
   },
+});
+
+/** A positive number, such as `20`. */
+export const count = z.codec(z.unknown(), z.number(), {
+  decode: (raw, payload) => {
+    const value = typeof raw === 'string' && /^\d{1,9}$/.test(raw.trim()) ? Number(raw) : raw;
+    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1 && value <= 1_000_000_000)
+      return value;
+    return problem(payload, 'is not a number of objects; write a whole number of 1 or more');
+  },
+  encode: String,
 });
 
 export const boolean = z.codec(z.unknown(), z.boolean(), {

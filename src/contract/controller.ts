@@ -1,3 +1,4 @@
+import type { Circumstances, Control } from './control.ts';
 import type { Decision, Observe, Step } from './decision.ts';
 import type { KubernetesObject } from './object.ts';
 import type { ResourceRef } from './resource.ts';
@@ -77,16 +78,22 @@ export interface Controller<
    * The next step, or why there is none. Pure: the same observation at the same time gives the same decision.
    *
    * @param nowMs milliseconds since the epoch
+   * @param circumstances only what holds resources back asks for them; default: read live, in a namespace that is not
+   *   paused
    */
-  decide(observation: Observation, nowMs: number): Decision<S, O>;
+  decide(observation: Observation, nowMs: number, circumstances?: Circumstances): Decision<S, O>;
+  /**
+   * What people ask of the resource by annotations, as `controlOf` reads them when the view is made; undefined where they
+   * ask for nothing, or the resource is gone. Default: they are not followed.
+   */
+  control?(observation: Observation): Control | undefined;
   /**
    * What else is news to an open run, besides the generation, the deletion and our annotations of the resource: one
    * text each, such as the end of a Job. Nothing that the run itself changes.
    */
   inputs?(observation: Observation): readonly string[];
   /**
-   * What it creates is refused in a namespace that is being deleted, so nothing is done there. The operator then
-   * watches Namespaces, too.
+   * What it creates is refused in a namespace that is being deleted, so nothing is done there.
    */
   readonly endsWithNamespace?: true;
   /**

@@ -28,6 +28,19 @@ export interface Step extends WithEvent {
   readonly because: string;
   /** About how many writes the step makes. Default: one. Many writes make it a durable step from the start. */
   readonly writes?: number;
+  /** What it deletes. Default: nothing. */
+  readonly deletes?: Deletion;
+}
+
+/** What a step deletes, as far as a person has to know to approve of it. */
+export interface Deletion {
+  /** A kind: `Pod`. */
+  readonly what: string;
+  readonly count: number;
+  /** Their names, the first to be deleted first; asked for only where somebody has to approve. */
+  readonly names: () => readonly string[];
+  /** Why just these, as a text that is the same as long as they are: `generation 3`. */
+  readonly of: string;
 }
 
 /** What is known does not suffice for a decision. A step activity reads what is missing and decides again. */
@@ -58,8 +71,20 @@ export interface Stalled extends WithEvent {
   readonly because: string;
 }
 
+/** A person keeps it from its next step: the run stays open, writes only status and Events, and waits for a change. */
+export interface Held extends WithEvent {
+  readonly do: 'held';
+  readonly by: 'pause' | 'approval';
+  /** `paused by the annotation durable-operator.dev/paused`, `rejected by alice: not today`. */
+  readonly because: string;
+  /** The step that is held, and why it is needed: `createPods: there are 2 Pods, and spec.replicas is 3`. */
+  readonly would: string;
+  /** The id of the plan to approve. */
+  readonly plan?: string;
+}
+
 /** Where a reconcile ends for now. */
-export type Rest = Converged | Wait | Stalled;
+export type Rest = Converged | Wait | Stalled | Held;
 
 /**
  * What a controller decides from an observation: the next step, or that there is none.
@@ -100,7 +125,12 @@ export interface StepResult {
 }
 
 export function isRest(decision: Decision): decision is Rest {
-  return decision.do === 'converged' || decision.do === 'wait' || decision.do === 'stalled';
+  return (
+    decision.do === 'converged' ||
+    decision.do === 'wait' ||
+    decision.do === 'stalled' ||
+    decision.do === 'held'
+  );
 }
 
 export function isObserve<L extends Observe>(decision: Decision<Step, L>): decision is L {
@@ -145,5 +175,9 @@ function restOf(rest: Rest): Rest {
       return stalled(rest.because);
     case 'wait':
       return waitFor(rest.for, rest.atMostMs);
+    case 'held': {
+      const { by, because, would, plan } = rest;
+      return { do: 'held', by, because, would, ...(plan !== undefined && { plan }) };
+    }
   }
 }

@@ -4,9 +4,14 @@ export const SEARCH_ATTRIBUTES = {
   namespace: 'ResourceNamespace',
   name: 'ResourceName',
   uid: 'ResourceUid',
-  /** {@link STALLED}, or nothing. */
+  /** A {@link RunState}, or nothing. */
   state: 'RunState',
 } as const;
 
-/** Of a run that only a change of its resource will let go on. */
+/** Only a change of its resource will let the run go on. */
 export const STALLED = 'Stalled';
+/** A person has to let the run go on. */
+export const PAUSED = 'Paused';
+export const AWAITING_APPROVAL = 'AwaitingApproval';
+
+export type RunState = typeof STALLED | typeof PAUSED | typeof AWAITING_APPROVAL;

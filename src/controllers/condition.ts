@@ -1,22 +1,16 @@
+import type { Condition } from '../contract/control.ts';
 import { listOf, numberOf, textOf, type Fields } from './fields.ts';
 import { startOf } from './text.ts';
 
-/** One aspect of a resource's state, as `metav1.Condition` writes it. */
-export interface Condition {
-  readonly type: string;
-  readonly status: 'True' | 'False' | 'Unknown';
-  /** Of the resource when this was found. */
-  readonly observedGeneration: number;
-  /** RFC 3339: when `status` became what it is. */
-  readonly lastTransitionTime: string;
-  /** Why, in CamelCase, for programs. */
-  readonly reason: string;
-  /** Why, for people; at most 32,768 characters. */
-  readonly message: string;
-}
+export type { Condition } from '../contract/control.ts';
 
 /** What is found of an aspect now; since when it is so follows from what was found before. */
 export type Finding = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
+
+/** A reason that a condition may have, and what it means, for people. */
+export interface ReasonRow extends Pick<Condition, 'type' | 'status' | 'reason'> {
+  readonly meaning: string;
+}
 
 const STATUSES = ['True', 'False', 'Unknown'] as const;
 const TYPE =
@@ -69,6 +63,56 @@ const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 export function generationIn(value: unknown): number | undefined {
   const number = numberOf(value);
   return number !== undefined && Number.isSafeInteger(number) && number >= 0 ? number : undefined;
+}
+
+/** The reasons of `Reconciling` where it is False. Where it is True, it has the reason and message of `Ready`. */
+export const RECONCILING_REASONS = [
+  { type: 'Reconciling', status: 'False', reason: 'UpToDate', meaning: 'The resource is Ready.' },
+  { type: 'Reconciling', status: 'False', reason: 'Stalled', meaning: 'See the condition `Stalled`.' },
+] as const satisfies readonly ReasonRow[];
+
+/** The reasons of the conditions that say what holds a resource back. They are there once something has been held. */
+export const CONTROL_REASONS = [
+  {
+    type: 'Paused',
+    status: 'True',
+    reason: 'Paused',
+    meaning: 'An annotation pauses the resource or its Namespace. The message says which step is held.',
+  },
+  { type: 'Paused', status: 'False', reason: 'NotPaused', meaning: 'It was paused.' },
+  {
+    type: 'AwaitingApproval',
+    status: 'True',
+    reason: 'ApprovalRequired',
+    meaning: 'The next step deletes something, and waits for approval. The message names the plan.',
+  },
+  {
+    type: 'AwaitingApproval',
+    status: 'True',
+    reason: 'Rejected',
+    meaning: 'Somebody rejected the plan. The message says who, and why.',
+  },
+  { type: 'AwaitingApproval', status: 'False', reason: 'NotAwaited', meaning: 'It awaited approval.' },
+] as const satisfies readonly ReasonRow[];
+
+type ReconcilingReason = (typeof RECONCILING_REASONS)[number]['reason'];
+
+/**
+ * These, and whether the resource is on its way from one state to another: `Reconciling` is True exactly while neither
+ * is. Source: kstatus (kubernetes-sigs/cli-utils, pkg/kstatus), "The ready condition" and "abnormal-true".
+ */
+export function withReconciling(ready: Finding, stalled: Finding): readonly [Finding, Finding, Finding] {
+  return [ready, stalled, reconciling(ready, stalled)];
+}
+
+function reconciling(ready: Finding, stalled: Finding): Finding {
+  if (stalled.status === 'True') return notReconciling('Stalled');
+  if (ready.status === 'True') return notReconciling('UpToDate');
+  return { type: 'Reconciling', status: 'True', reason: ready.reason, message: ready.message };
+}
+
+function notReconciling(reason: ReconcilingReason): Finding {
+  return { type: 'Reconciling', status: 'False', reason, message: '' };
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Controller } from '../contract/controller.ts';
+import { controlled, type ControlOptions } from './control/controlled.ts';
 import { gitBuild, type GitBuildOptions } from './git-build/controller.ts';
 import { namespaceRoleBinding } from './namespace-role-binding/controller.ts';
 import type { RoleBindingOptions } from './namespace-role-binding/decide.ts';
@@ -9,6 +10,7 @@ import { podSet } from './pod-set/controller.ts';
 export interface ControllerOptions {
   readonly roleBinding: RoleBindingOptions;
   readonly build: GitBuildOptions;
+  readonly reconciliation: ControlOptions;
 }
 
 type Make = (options: ControllerOptions) => Controller;
@@ -30,5 +32,5 @@ function isName(name: string): name is ControllerName {
 export const CONTROLLER_NAMES: readonly ControllerName[] = Object.keys(CONTROLLERS).filter(isName);
 
 export function controllersFor(options: ControllerOptions): readonly Controller[] {
-  return Object.values<Make>(CONTROLLERS).map((make) => make(options));
+  return Object.values<Make>(CONTROLLERS).map((make) => controlled(make(options), options.reconciliation));
 }

@@ -135,6 +135,7 @@ function reconcileResultOf(next: Next): ReconcileResult {
     case 'converged':
       return 'success';
     case 'wait':
+    case 'held':
       return 'requeue_after';
     case 'stalled':
       return 'error';

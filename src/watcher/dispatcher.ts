@@ -23,6 +23,8 @@ export interface DispatcherOptions {
   readonly telemetry?: Telemetry | undefined;
   /** Called with the watcher's view before the run is started or signalled because of it. */
   readonly onRequest?: ((workflowId: string, observation: unknown) => void) | undefined;
+  /** Called with the watcher's view once a run was started or signalled because of it. */
+  readonly onRequested?: ((view: Evaluation) => void) | undefined;
   /** Starts and signals in progress at a time; keep it under the worker's workflow slots, for eager starts. */
   readonly concurrency: number;
   /** The longest that a run without effect waits before it is started anew. */
@@ -181,19 +183,27 @@ export class Dispatcher {
         this.#telemetry.requestEnded({ controller: ref.controller, seconds: effect.neededForMs / 1_000 });
         return;
       case 'start':
-        void this.#call(id, ref, () => this.#start(id, effect.view));
+        void this.#call(id, effect.view, () => this.#start(id, effect.view));
         return;
       case 'signal':
         this.#announce(id, effect.view);
-        void this.#call(id, ref, () => this.#options.runs.signal(id, effect.reason));
+        void this.#call(id, effect.view ?? { ref }, () => this.#options.runs.signal(id, effect.reason));
     }
   }
 
-  async #call(id: string, ref: ResourceRef, call: () => Promise<Answer>): Promise<void> {
+  /** @param about what the call was decided from; of a resource that is gone, its reference */
+  async #call(
+    id: string,
+    about: Evaluation | Pick<Evaluation, 'ref'>,
+    call: () => Promise<Answer>,
+  ): Promise<void> {
+    const { ref } = about;
     try {
       const answer = await call();
       this.#outage.succeeded();
       this.#happened(ref, { type: 'answered', answer });
+      const isTaken = answer === 'started' || answer === 'signalled';
+      if (isTaken && 'decision' in about) this.#options.onRequested?.(about);
     } catch (error) {
       this.#failed(id, ref, error);
     }

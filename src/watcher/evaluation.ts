@@ -11,6 +11,8 @@ export interface Evaluation extends ViewState {
   readonly resourceVersion: string;
   /** What the decision was made from; undefined where the controller could make none. */
   readonly observation: unknown;
+  /** How many looks were asked for by then; undefined: none. */
+  readonly look?: number;
 }
 
 /** What the dispatcher asks of the projections. */

@@ -4,6 +4,7 @@ import { SILENT, type Telemetry, type WatchState } from '../contract/telemetry.t
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { resourcePath } from '../kubernetes/paths.ts';
 import { NamedObject } from './named-object.ts';
+import { PAUSED_ANNOTATION } from '../contract/control.ts';
 import { identityOf, type Projection } from './projection.ts';
 import { Reflector } from './reflector.ts';
 
@@ -16,35 +17,38 @@ export interface NamespacesOptions {
   readonly resyncMs: number;
   readonly log: Logger;
   readonly telemetry?: Pick<Telemetry, 'watch'> | undefined;
-  /** Called with the name of a namespace whose deletion has begun. */
-  readonly onTerminating: (namespace: string) => void;
+  /** Called with the name of a namespace whose deletion has begun, or that is paused, or is not any more. */
+  readonly onChange: (namespace: string) => void;
 }
 
-/**
- * Which namespaces are being deleted, for the controllers that do nothing in those: only the terminating ones are
- * kept.
- */
+/** What is kept of a Namespace that is being deleted or paused. */
+interface Special extends Projection {
+  readonly isTerminating: boolean;
+  readonly isPaused: boolean;
+}
+
+/** Which namespaces are being deleted, and which are paused: only those are kept. */
 export class Namespaces {
   /** One of all, or one each: where one cannot be read, the others are. */
-  readonly #watches: readonly (Reflector<Projection> | NamedObject<Projection>)[];
+  readonly #watches: readonly (Reflector<Special> | NamedObject<Special>)[];
+  readonly #covered: readonly string[];
 
-  constructor({ client, namespaces, resyncMs, log, telemetry = SILENT, onTerminating }: NamespacesOptions) {
+  constructor({ client, namespaces, resyncMs, log, telemetry = SILENT, onChange }: NamespacesOptions) {
     const common = {
       client,
       log,
       metadataOnly: true,
-      project: terminating,
-      onChange: ({ type, object }: { readonly type: string; readonly object: Projection }) => {
-        if (type !== 'deleted') onTerminating(object.key);
-      },
+      project: special,
+      onChange: ({ object }: { readonly object: Special }) => onChange(object.key),
       observer: telemetry.watch(KIND),
     };
+    this.#covered = namespaces;
     this.#watches =
       namespaces.length === 0
-        ? [new Reflector<Projection>({ ...common, path: resourcePath(NAMESPACES) })]
+        ? [new Reflector<Special>({ ...common, path: resourcePath(NAMESPACES) })]
         : namespaces.map((name) => {
             const path = resourcePath(NAMESPACES, { name });
-            return new NamedObject<Projection>({ ...common, path, everyMs: resyncMs });
+            return new NamedObject<Special>({ ...common, path, everyMs: resyncMs });
           });
   }
 
@@ -57,7 +61,18 @@ export class Namespaces {
   }
 
   isTerminating(namespace: string): boolean {
-    return this.#watches.some(({ items }) => items.has(namespace));
+    return this.#find(namespace)?.isTerminating ?? false;
+  }
+
+  /** Undefined where it is not known, or not yet. */
+  isPaused(namespace: string): boolean | undefined {
+    const watch = this.#watches[Math.max(0, this.#covered.indexOf(namespace))];
+    const isCovered = this.#covered.length === 0 || this.#covered.includes(namespace);
+    return isCovered && watch?.hasSynced() === true ? (this.#find(namespace)?.isPaused ?? false) : undefined;
+  }
+
+  #find(namespace: string): Special | undefined {
+    return this.#watches.flatMap(({ items }) => items.get(namespace) ?? [])[0];
   }
 
   /** What keeps the watches from working, one sentence each. */
@@ -73,6 +88,9 @@ export class Namespaces {
 /** Of no controller in particular. */
 const KIND = { controller: 'all', resource: 'namespaces' };
 
-function terminating(object: KubernetesObject): Projection | undefined {
-  return object.metadata.deletionTimestamp === undefined ? undefined : identityOf(object);
+function special(object: KubernetesObject): Special | undefined {
+  const { deletionTimestamp, annotations = {} } = object.metadata;
+  const isTerminating = deletionTimestamp !== undefined;
+  const isPaused = annotations[PAUSED_ANNOTATION] === 'true';
+  return isTerminating || isPaused ? { ...identityOf(object), isTerminating, isPaused } : undefined;
 }

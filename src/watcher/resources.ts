@@ -1,11 +1,13 @@
 import type { Controller, Watched } from '../contract/controller.ts';
-import { converged, type Observe } from '../contract/decision.ts';
+import type { Control } from '../contract/control.ts';
+import { converged, type Decision, type Observe } from '../contract/decision.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { KubernetesObject } from '../contract/object.ts';
 import type { ResourceRef } from '../contract/resource.ts';
 import { SILENT, type Telemetry, type WatchState } from '../contract/telemetry.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { resourcePath } from '../kubernetes/paths.ts';
+import { Looks } from './looks.ts';
 import { NamedObject } from './named-object.ts';
 import type { Evaluation } from './evaluation.ts';
 import {
@@ -27,12 +29,17 @@ export interface ResourcesOptions {
   readonly log: Logger;
   /** Default: not observed. */
   readonly telemetry?: Pick<Telemetry, 'watch'> | undefined;
-  /** As far as is known. */
-  readonly isNamespaceTerminating: (namespace: string) => boolean;
+  readonly namespaces: NamespaceStates;
   /** Called for each resource that changed, or whose child did; only once all of them are known. */
   readonly onChange: (evaluation: Evaluation) => void;
   /** Called for each resource that is gone. */
   readonly onGone: (ref: ResourceRef) => void;
+}
+
+/** As far as is known. */
+export interface NamespaceStates {
+  isTerminating(namespace: string): boolean;
+  isPaused(namespace: string): boolean | undefined;
 }
 
 interface Projecting<P extends Projection> {
@@ -72,6 +79,7 @@ export class Resources {
   /** The keys of resources whose children changed since they were last evaluated. */
   readonly #changed = new Set<string>();
   #lastEvaluationMs = -Infinity;
+  readonly #looks = new Looks((key) => this.#evaluateSoon(key));
 
   constructor(options: ResourcesOptions) {
     this.controller = options.controller;
@@ -103,6 +111,7 @@ export class Resources {
   }
 
   async stop(): Promise<void> {
+    this.#looks.stop();
     await Promise.all(this.#reflectors.map((reflector) => reflector.stop()));
   }
 
@@ -139,11 +148,12 @@ export class Resources {
     for (const primary of this.#primaries.values()) yield this.#evaluate(primary);
   }
 
-  /** The resources of a namespace have changed, since the namespace is being deleted. */
+  /** The resources of a namespace have changed, since the namespace has. */
   evaluateIn(namespace: string): void {
     if (!this.hasSynced()) return;
     for (const primary of this.#primaries.values()) {
-      if (primary.key.startsWith(`${namespace}/`)) this.#options.onChange(this.#evaluate(primary));
+      if (primary.key === namespace || primary.key.startsWith(`${namespace}/`))
+        this.#options.onChange(this.#evaluate(primary));
     }
   }
 
@@ -175,8 +185,14 @@ export class Resources {
   }
 
   #primaryChanged({ type, object }: Change<PrimaryProjection>): void {
-    if (type === 'deleted') this.#primaries.delete(object.key);
-    else this.#primaries.set(object.key, object);
+    if (type === 'deleted') {
+      this.#primaries.delete(object.key);
+      this.#looks.forget(object.key);
+    } else {
+      const isNew = this.#primaries.get(object.key)?.uid !== object.uid;
+      this.#primaries.set(object.key, object);
+      this.#looks.seen(object.key, this.#controlOf(object), { isNew });
+    }
     if (!this.hasSynced()) return;
     if (type === 'deleted') this.#options.onGone(this.#refOf(object));
     else this.#options.onChange(this.#evaluate(object));
@@ -195,6 +211,14 @@ export class Resources {
     }
     this.#keepChild(plural, object);
     this.#evaluateSoon(object.ownerKey);
+  }
+
+  /** A run was started or signalled because of this view. */
+  requested({ ref, look }: Evaluation): void {
+    const key = this.#keyOf(ref);
+    if (look === undefined || this.#looks.due(key) === undefined) return;
+    this.#looks.done(key, look);
+    this.#evaluateSoon(key);
   }
 
   #keepChild(plural: string, child: ChildProjection): void {
@@ -236,9 +260,21 @@ export class Resources {
     try {
       const { controller } = this;
       const observation = this.#observation(primary);
-      const inputs = [primary.inputs, ...(controller.inputs?.(observation) ?? [])].join('; ');
-      const decision = this.#isDoomed(ref) ? DOOMED : controller.decide(observation, Date.now());
-      return { ref, decision, inputs, resourceVersion, observation };
+      const isNamespacePaused = this.#options.namespaces.isPaused(ref.namespace) ?? false;
+      const look = this.#looks.count(primary.key);
+      const inputs = [
+        primary.inputs,
+        ...(controller.inputs?.(observation) ?? []),
+        ...(isNamespacePaused ? ['its Namespace is paused'] : []),
+        ...(look > 0 ? [`look ${look}`] : []),
+      ].join('; ');
+      const decision = this.#isDoomed(ref)
+        ? DOOMED
+        : this.#withLook(
+            primary.key,
+            controller.decide(observation, Date.now(), { isLive: false, isNamespacePaused }),
+          );
+      return { ref, decision, inputs, resourceVersion, observation, ...(look > 0 && { look }) };
     } catch (error) {
       this.#options.log.error(
         { ...ref, err: error },
@@ -254,13 +290,28 @@ export class Resources {
     }
   }
 
+  /** A run that is open is signalled because of the inputs; where none is, the look calls for one. */
+  #withLook(key: string, decision: Decision): Decision {
+    const because = decision.do === 'converged' ? this.#looks.due(key) : undefined;
+    return because === undefined ? decision : { do: 'observe', because };
+  }
+
+  /** A mistake in a controller shows when the resource is evaluated. */
+  #controlOf(primary: PrimaryProjection): Control | undefined {
+    try {
+      return this.controller.control?.(this.controller.observation(primary.view, []));
+    } catch {
+      return undefined;
+    }
+  }
+
   #observation({ key, view }: PrimaryProjection): unknown {
     const children = [...(this.#children.get(key)?.values() ?? [])].map((child) => child.view);
     return this.controller.observation(view, children);
   }
 
   #isDoomed({ namespace }: ResourceRef): boolean {
-    return this.controller.endsWithNamespace === true && this.#options.isNamespaceTerminating(namespace);
+    return this.controller.endsWithNamespace === true && this.#options.namespaces.isTerminating(namespace);
   }
 
   /** A Namespace is cluster-scoped, and counts as lying in the namespace that it is. */

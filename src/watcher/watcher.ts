@@ -32,8 +32,7 @@ export class Watcher {
   readonly #options: WatcherOptions;
   /** One for each controller, or for each controller and namespace: where one cannot be watched, the others are. */
   readonly #resources: readonly Resources[];
-  /** Only where a controller asks for it. */
-  readonly #namespaces: Namespaces | undefined;
+  readonly #namespaces: Namespaces;
   /** Of the current term only: a process that leads again knows no more about the runs than one that has just started. */
   #dispatcher: Dispatcher | undefined;
   #sweepTimer: NodeJS.Timeout | undefined;
@@ -57,7 +56,7 @@ export class Watcher {
 
   /** Begins to watch; nothing is started or signalled before it leads. */
   start(): void {
-    this.#namespaces?.start();
+    this.#namespaces.start();
     for (const resources of this.#resources) {
       resources.start();
       void resources.synced().then(() => this.#knows(resources));
@@ -92,7 +91,7 @@ export class Watcher {
     this.#stopped = true;
     clearInterval(this.#resyncTimer);
     await Promise.all(this.#resources.map((resources) => resources.stop()));
-    await this.#namespaces?.stop();
+    await this.#namespaces.stop();
     await this.standBy();
   }
 
@@ -104,6 +103,11 @@ export class Watcher {
   /** What is known of a resource, as its controller decides on it; undefined where it is gone, or not watched. */
   observation(ref: ResourceRef): unknown {
     return this.#covering(ref)?.observation(ref);
+  }
+
+  /** As far as is known: undefined where it is not watched, or not listed yet. */
+  isNamespacePaused(namespace: string): boolean | undefined {
+    return this.#namespaces.isPaused(namespace);
   }
 
   /** Resolves when the lists of all controllers are complete. */
@@ -122,7 +126,7 @@ export class Watcher {
         .filter((one) => !one.hasSynced())
         .map((one) => `${nameOf(one)}: the initial list is not complete yet`),
       ...all.flatMap((one) => one.problems),
-      ...(this.#namespaces?.problems ?? []),
+      ...this.#namespaces.problems,
       ...(this.#dispatcher?.problem === undefined ? [] : [this.#dispatcher.problem]),
     ];
   }
@@ -132,7 +136,7 @@ export class Watcher {
     return {
       watches: addedUp([
         ...this.#resources.flatMap(({ watchStates }) => watchStates),
-        ...(this.#namespaces?.watchStates ?? []),
+        ...this.#namespaces.watchStates,
       ]),
       runs: this.#dispatcher?.runs ?? [],
       isTemporalUnavailable: this.#dispatcher?.problem !== undefined,
@@ -148,6 +152,7 @@ export class Watcher {
       resyncMs,
       telemetry,
       onRequest,
+      onRequested: (view) => this.#covering(view.ref)?.requested(view),
       known: {
         controller: (name) => this.#options.controllers.find((controller) => controller.name === name),
         find: (ref) => this.#covering(ref)?.find(ref),
@@ -156,13 +161,12 @@ export class Watcher {
     });
   }
 
-  #namespacesOf({ controllers, client, namespaces, resyncMs, log, telemetry }: WatcherOptions) {
-    const asking = controllers.filter(({ endsWithNamespace }) => endsWithNamespace);
-    if (asking.length === 0) return undefined;
-    const onTerminating = (namespace: string) => {
-      for (const { name } of asking) this.#covering({ controller: name, namespace })?.evaluateIn(namespace);
+  #namespacesOf({ controllers, client, namespaces, resyncMs, log, telemetry }: WatcherOptions): Namespaces {
+    const onChange = (namespace: string) => {
+      for (const { name } of controllers)
+        this.#covering({ controller: name, namespace })?.evaluateIn(namespace);
     };
-    return new Namespaces({ client, namespaces, resyncMs, log, telemetry, onTerminating });
+    return new Namespaces({ client, namespaces, resyncMs, log, telemetry, onChange });
   }
 
   #resourcesOf(controller: Controller, namespace: string | undefined): Resources {
@@ -174,7 +178,7 @@ export class Watcher {
       resyncMs,
       log: log.child({ controller: controller.name }),
       telemetry,
-      isNamespaceTerminating: (name) => this.#namespaces?.isTerminating(name) ?? false,
+      namespaces: this.#namespaces,
       onChange: (evaluation) => {
         this.#dispatcher?.changed(evaluation);
         if (isNeeded(evaluation)) this.#sweepSoon();

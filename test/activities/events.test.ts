@@ -25,6 +25,8 @@ const TOO_LONG: Event = {
 const MINUTE_MS = 60_000;
 const NOON_MS = Date.parse('2026-01-01T12:00:00Z');
 
+const WHY = '; see: kubectl durable why pod/web -n shop';
+
 let events: FakeEvents;
 let server: FakeApiServer;
 let client: KubernetesClient;
@@ -80,19 +82,38 @@ describe('an Event', () => {
       reportingController: 'durable-operator/pod-label',
       reportingInstance: expect.any(String),
       ...TOO_LONG,
+      note: `it is too long${WHY}`,
       regarding: { apiVersion: 'v1', kind: 'Pod', namespace: 'shop', name: 'web', uid: 'uid-1' },
     });
   });
 
   it('about a namespace that takes none lives in "default"', async () => {
-    recorder.record(REF, regardingNamespace(REF), TOO_LONG, log);
+    recorder.record(REF, regardingNamespace(REF, POD), TOO_LONG, log);
     const [stored] = await eventually(() => events.stored.length > 0 && events.stored);
     expect(stored).toMatchObject({ metadata: { namespace: 'default' } });
     expect(stored?.['regarding']).toEqual({ apiVersion: 'v1', kind: 'Namespace', name: 'shop' });
+    expect(stored?.note).toBe(`it is too long${WHY}`);
+  });
+
+  it('of a failure names the command that explains it, and survives where the note is too long', async () => {
+    record({ note: '€'.repeat(400) });
+    const [stored] = await eventually(() => events.stored.length > 0 && events.stored);
+    expect(stored?.note).toBe(`${'€'.repeat(327)}${WHY}`);
+    expect(Buffer.byteLength(stored?.note ?? '')).toBeLessThanOrEqual(1024);
+  });
+
+  it.each([
+    ['Namespace', { namespace: 'team-1', name: 'team-1' }, 'why namespace/team-1'],
+    ['PodSet', { namespace: 'shop', name: 'shop' }, 'why podset/shop -n shop'],
+    ['Xxx', { namespace: 'shop', name: 'sample' }, 'why xxx/sample -n shop'],
+  ])('about a %s names it as kubectl takes it', async (kind, named, command) => {
+    recorder.record({ ...REF, ...named }, { apiVersion: 'v1', kind }, TOO_LONG, log);
+    const [stored] = await eventually(() => events.stored.length > 0 && events.stored);
+    expect(stored?.note).toBe(`it is too long; see: kubectl durable ${command}`);
   });
 
   it('has as much of a long note as the server takes, and no half of a character', async () => {
-    record({ note: '€'.repeat(400) });
+    record({ type: 'Normal', note: '€'.repeat(400) });
     const [stored] = await eventually(() => events.stored.length > 0 && events.stored);
     expect(stored?.note).toBe('€'.repeat(341));
   });
@@ -113,7 +134,7 @@ describe('a repeat of an Event', () => {
     record({ note: 'another' });
     await recorder.close();
     expect(asked()).toEqual(['POST', 'POST']);
-    expect(events.stored.map(({ note }) => note)).toEqual(['it is too long', 'another']);
+    expect(events.stored.map(({ note }) => note)).toEqual([`it is too long${WHY}`, `another${WHY}`]);
   });
 
   it.each<[string, Partial<Event>, typeof REF]>([
@@ -231,7 +252,7 @@ describe('a server that fails', () => {
     events.faults.push(...Array.from({ length: 5 }, () => unavailable));
     record();
     await eventually(() => {
-      expect(warnings()).toMatchObject([{ fields: { event: 'NameTooLong', note: 'it is too long' } }]);
+      expect(warnings()).toMatchObject([{ fields: { event: 'NameTooLong', note: `it is too long${WHY}` } }]);
       return true;
     });
     expect(asked()).toHaveLength(5);
@@ -329,7 +350,7 @@ describe('a recorder that is closed', () => {
     recorder = aRecorder();
     record({ note: 'another' });
     await recorder.close();
-    expect(events.stored.map(({ note }) => note)).toEqual(['another']);
+    expect(events.stored.map(({ note }) => note)).toEqual([`another${WHY}`]);
   });
 });
 
@@ -343,7 +364,9 @@ describe('a failure', () => {
     recordFailure(recorder, { ref: REF, regarding: POD, log }, failure(classification));
     recordFailure(recorder, { ref: REF, regarding: POD, log }, failure(classification));
     await recorder.close();
-    expect(events.stored).toMatchObject([{ type: 'Warning', reason, note: 'shop/web: PATCH /x: 403 quota' }]);
+    expect(events.stored).toMatchObject([
+      { type: 'Warning', reason, note: `shop/web: PATCH /x: 403 quota${WHY}` },
+    ]);
   });
 
   it.each([failure('unavailable'), failure('conflict'), failure('api-missing'), new Error('a bug')])(

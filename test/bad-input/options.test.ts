@@ -22,6 +22,7 @@ const ALLOWED: Readonly<Record<string, Check>> = {
   controllers: someOf(CONTROLLER_NAMES),
   namespaces: listOf(isDnsLabel),
   resync: between(100, 24 * DAY),
+  'require-approval-over': between(1, 1_000_000_000),
   'namespace-selector': Array.isArray,
   'exclude-namespaces': listOf(isDnsLabel),
   'role-binding-cluster-role': (value) => isText(value) && isSegment(value) && value.length <= 253,

@@ -22,6 +22,8 @@ describe('the generators', () => {
       'podsets.yaml status.selector',
       'podsets.yaml status.observedGeneration',
       ...CONDITION.map((field) => `podsets.yaml status.conditions[].${field}`),
+      'podsets.yaml status.lastHandledReconcileAt',
+      'podsets.yaml status.lastHandledApproval',
       'xxxes.yaml spec.gitUrl',
       'xxxes.yaml spec.clonePath',
       'xxxes.yaml spec.buildCommand',
@@ -38,6 +40,8 @@ describe('the generators', () => {
       'xxxes.yaml status.observedGeneration',
       ...CONDITION.map((field) => `xxxes.yaml status.conditions[].${field}`),
       'xxxes.yaml status.workflowId',
+      'xxxes.yaml status.lastHandledReconcileAt',
+      'xxxes.yaml status.lastHandledApproval',
     ]);
   });
 

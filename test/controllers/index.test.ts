@@ -5,6 +5,7 @@ import { CONTROLLER_NAMES, controllersFor } from '../../src/controllers/index.ts
 const controllers = controllersFor({
   roleBinding: { clusterRole: 'edit', prefix: 'team-', namespaceSelector: [], excludeNamespaces: [] },
   build: { image: 'golang:1.26', hostDir: '/opt', deadlineMs: 60_000, gitTransports: [] },
+  reconciliation: {},
 });
 const REF = { controller: '', namespace: 'shop', name: 'web', uid: 'uid-1' };
 

@@ -220,6 +220,7 @@ describe('what is done', () => {
       do: 'replaceRoleBinding',
       because: 'the role binding refers to ClusterRole admin',
       binding: observation.binding,
+      deletes: { what: 'RoleBinding', count: 1, of: 'uid-2 8', names: expect.any(Function) },
     });
   });
 

@@ -85,7 +85,13 @@ describe('the conditions', () => {
       [failed('a', 1), failed('b', 1)],
     ],
   ])('say %s, and what that means', (reason, status, message, podSet, pods) => {
-    expect(conditionsOf(podSet, pods)).toEqual([['Ready', status, reason, message], NOT_STALLED]);
+    const reconciling =
+      status === 'True' ? ['Reconciling', 'False', 'UpToDate', ''] : ['Reconciling', 'True', reason, message];
+    expect(conditionsOf(podSet, pods)).toEqual([
+      ['Ready', status, reason, message],
+      NOT_STALLED,
+      reconciling,
+    ]);
   });
 
   it('say that the server refuses to create Pods, in its words', () => {
@@ -93,6 +99,7 @@ describe('the conditions', () => {
     expect(conditionsOf(set.wanting(2), [pod('a')], refusal)).toEqual([
       ['Ready', 'False', 'CreateFailed', 'Pods are missing: the API server refuses to create them'],
       ['Stalled', 'True', 'CreateFailed', refusal],
+      ['Reconciling', 'False', 'Stalled', ''],
     ]);
   });
 
@@ -124,9 +131,9 @@ describe('the reason to write the status', () => {
     expect(because({ message: 'odd' })).toBe('Ready is True: PodsReady');
     expect(because({ reason: 'Odd' })).toBe('Ready is True: PodsReady');
     expect(because({ observedGeneration: 0 })).toBe('Ready is True: PodsReady');
-    const [ready, stalled] = conditions;
-    if (ready === undefined || stalled === undefined) throw new Error('there are two conditions');
-    const changed = known.withStatus({ conditions: [ready, { ...stalled, message: 'odd' }] });
+    const changed = known.withStatus({
+      conditions: conditions.map((each) => (each.type === 'Stalled' ? { ...each, message: 'odd' } : each)),
+    });
     expect(reasonOf(decide(changed, [pod('a')]))).toBe('Stalled is False: NotStalled');
   });
 

@@ -140,6 +140,14 @@ describe('what is kept of a PodSet', () => {
       isBeingDeleted: false,
       spec: { replicas: 1 },
       status: { podNames: [], conditions: [] },
+      control: {
+        uid: 'uid-of-web',
+        isBeingDeleted: false,
+        isPaused: false,
+        isApprovalRequired: false,
+        problems: [],
+        reported: { resourceVersion: '1', generation: 1, conditions: [] },
+      },
     });
     const { metadata } = aPodSet().object;
     const { name, uid, resourceVersion } = metadata;

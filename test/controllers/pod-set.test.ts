@@ -262,6 +262,7 @@ describe('the status', () => {
     expect(conditions).toMatchObject([
       { type: 'Ready', status, reason, observedGeneration: 1, lastTransitionTime: '2026-01-01T12:00:00Z' },
       { type: 'Stalled', status: 'False', reason: 'NotStalled' },
+      { type: 'Reconciling', status: status === 'True' ? 'False' : 'True' },
     ]);
   });
 
@@ -281,6 +282,7 @@ describe('the status', () => {
     expect(conditions.map(({ type, lastTransitionTime }) => [type, lastTransitionTime])).toEqual([
       ['Ready', since],
       ['Stalled', '2026-01-01T12:00:00Z'],
+      ['Reconciling', '2026-01-01T12:00:00Z'],
       ['Theirs', since],
     ]);
   });
@@ -334,6 +336,7 @@ describe('where the server refuses to create Pods, the status', () => {
     expect(status.conditions).toMatchObject([
       { type: 'Ready', status: 'False', reason: 'CreateFailed' },
       { type: 'Stalled', status: 'True', reason: 'CreateFailed', message: refusal },
+      { type: 'Reconciling', status: 'False', reason: 'Stalled', message: '' },
     ]);
     const written = set.wanting(2).withStatus(status);
     expect(decide(written, [pod('a')], { refusal })).toMatchObject({ do: 'createPods', count: 1 });
@@ -352,6 +355,7 @@ describe('where the server refuses to create Pods, the status', () => {
     expect(statusOf(written, [pod('a'), pod('b')]).conditions).toMatchObject([
       { type: 'Ready', status: 'True' },
       { type: 'Stalled', status: 'False' },
+      { type: 'Reconciling', status: 'False', reason: 'UpToDate' },
     ]);
   });
 });
@@ -391,6 +395,7 @@ describe('a PodSet with an invalid spec', () => {
     expect(status.conditions).toMatchObject([
       { type: 'Ready', status: 'False', reason: 'InvalidSpec', message },
       { type: 'Stalled', status: 'True', reason: 'InvalidSpec', message },
+      { type: 'Reconciling', status: 'False', reason: 'Stalled' },
     ]);
     expect(decide(podSet.withStatus(status), [pod('a')])).toEqual({
       do: 'stalled',

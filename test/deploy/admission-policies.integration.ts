@@ -86,9 +86,12 @@ const ROLE_BINDING_POLICY: Policy = {
   limits: /^(create|update|patch|delete|deletecollection) rolebindings\./,
 };
 const POD_POLICY: Policy = { name: 'durable-operator-pods', limits: /^(update|patch) pods(\/|$)/ };
+/** About everybody; the accounts are those that it lets answer nothing. */
+const APPROVAL_POLICY = { name: 'durable-operator-approvals' };
+const ALL_POLICIES = [ROLE_BINDING_POLICY, POD_POLICY, APPROVAL_POLICY];
 
 /** Those accounts that a policy among some objects is about: `namespace/name`. */
-function limitedBy(policy: Policy, objects: readonly Delivered[]): readonly string[] {
+function limitedBy(policy: Pick<Policy, 'name'>, objects: readonly Delivered[]): readonly string[] {
   const named = (kind: string) => objects.filter((object) => object.kind === kind);
   const policies = named('ValidatingAdmissionPolicy')
     .map(({ metadata: { name } }) => name)
@@ -167,10 +170,16 @@ describe.each([ROLE_BINDING_POLICY, POD_POLICY])(
 
 describe('the chart', () => {
   it.each([
-    [['controllers={pod-label,pod-set,git-build}'], [POD_POLICY]],
-    [['admissionPolicies.roleBindings=false'], [POD_POLICY]],
-    [['admissionPolicies.pods=false'], [ROLE_BINDING_POLICY]],
-    [['namespaces={team-1}', 'admissionPolicies.pods=false'], [ROLE_BINDING_POLICY]],
+    [['controllers={pod-label,pod-set,git-build}'], [POD_POLICY, APPROVAL_POLICY]],
+    [['controllers={pod-label}'], [POD_POLICY]],
+    [['controllers={git-build}'], [APPROVAL_POLICY]],
+    [['admissionPolicies.roleBindings=false'], [POD_POLICY, APPROVAL_POLICY]],
+    [['admissionPolicies.pods=false'], [ROLE_BINDING_POLICY, APPROVAL_POLICY]],
+    [['admissionPolicies.approvals=false'], [ROLE_BINDING_POLICY, POD_POLICY]],
+    [
+      ['namespaces={team-1}', 'admissionPolicies.pods=false'],
+      [ROLE_BINDING_POLICY, APPROVAL_POLICY],
+    ],
   ])('has the policies that are of use and wanted: %s', async (values, policies) => {
     const objects = await charted(helm, values);
     const names = objects
@@ -181,8 +190,8 @@ describe('the chart', () => {
   });
 
   it.each([
-    [['controllers={git-build}']],
-    [['admissionPolicies.roleBindings=false', 'admissionPolicies.pods=false']],
+    [['controllers={git-build}', 'admissionPolicies.approvals=false']],
+    [['roleBindings', 'pods', 'approvals'].map((policy) => `admissionPolicies.${policy}=false`)],
   ])('has no policy, and nothing that is marked for it: %s', async (values) => {
     expect(JSON.stringify(await charted(helm, values))).not.toMatch(/admission-policy|Admission/);
   });
@@ -283,8 +292,7 @@ describe('an operator that was installed elsewhere', () => {
     // By kubectl: Kustomize takes the policy for something that lies in a namespace, and kubectl knows better.
     await kubectlApply(access);
     // The one of deploy/base is about this account, too: it goes by the label.
-    for (const at of [ROLE_BINDING_POLICY, POD_POLICY].flatMap(({ name }) => policyNamed(name)))
-      await cluster.delete(at);
+    for (const at of ALL_POLICIES.flatMap(({ name }) => policyNamed(name))) await cluster.delete(at);
     const pod = await cluster.create(PODS, aPod().in(team).manifest);
     await withTokenOf({ namespace: 'elsewhere', name: 'own-controller-manager' }, async (probe) => {
       await eventually(async () => {
@@ -296,8 +304,7 @@ describe('an operator that was installed elsewhere', () => {
       await probe.denied(aRoleBinding(team).of('intruders'), team, 'own-durable-operator-role-bindings');
     });
     await installAccess(cluster.client, await kustomized(stack.kubectl, 'base'));
-    for (const at of [ROLE_BINDING_POLICY, POD_POLICY].flatMap(({ name }) => policyNamed(`own-${name}`)))
-      await cluster.delete(at);
+    for (const at of ALL_POLICIES.flatMap(({ name }) => policyNamed(`own-${name}`))) await cluster.delete(at);
     await cluster.delete({
       type: { ...ROLE_BINDINGS, plural: 'clusterrolebindings' },
       name: 'own-manager-rolebinding',
@@ -393,9 +400,7 @@ describe('an operator that was installed elsewhere', () => {
       await probe.denied(aRoleBinding(namespaces[1]), namespaces[1], 'it is excluded, or not selected');
       await probe.accepted(aRoleBinding(namespaces[0]), namespaces[0]);
     });
-    for (const at of [ROLE_BINDING_POLICY, POD_POLICY].flatMap(({ name }) =>
-      policyNamed(`${name}-elsewhere`),
-    ))
+    for (const at of ALL_POLICIES.flatMap(({ name }) => policyNamed(`${name}-elsewhere`)))
       await cluster.delete(at);
   });
 });

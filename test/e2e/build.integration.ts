@@ -5,6 +5,7 @@ import { resourcePath } from '../../src/kubernetes/paths.ts';
 import { aBuild, conditionOf, JOBS, LiveBuild, requestsIn, SAMPLE } from '../support/builds.ts';
 import { NAMESPACES, PODS, refOf, type Manifest } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
+import { kstatusOf } from '../support/kstatus.ts';
 import { apiCallsOf, ownLogs } from '../support/operator.ts';
 import { setUpOperator } from '../support/stage.ts';
 
@@ -112,6 +113,24 @@ describe('a build', () => {
     await cluster.delete({ type: JOBS, namespace, name: SAMPLE.jobName });
     await build.jobOtherThan(first.metadata.uid);
     await build.is('Building');
+  });
+
+  it('is to kstatus in progress while it builds, current once it is built, and failed where it failed', async () => {
+    const lasting = await (
+      await created(aBuild(namespace, 'lasting').lasting().with({ jobName: 'lasting' }))
+    ).is('Building');
+    const built = await (await created(aBuild(namespace))).is('Succeeded');
+    const failing = await created(aBuild(namespace, 'failing').failing().with({ jobName: 'failing' }));
+    const failed = await eventually(async () => {
+      const found = await failing.get();
+      return found?.status?.phase === 'Failed' && found;
+    }, 90_000);
+    const verdicts = await kstatusOf([lasting, built, failed]);
+    expect(verdicts).toMatchObject([
+      { status: 'InProgress' },
+      { status: 'Current' },
+      { status: 'Failed', message: 'Job failing failed: exit code 1: simulated failure' },
+    ]);
   });
 
   it('that fails says why, waits, and is tried again when its Job is deleted', async () => {

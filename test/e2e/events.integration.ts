@@ -114,6 +114,7 @@ describe('what the API server refuses', () => {
     await eventuallyTold(namespace, 'Refused');
     const [event] = await eventsAbout(namespace);
     expect(event).toMatchObject({ type: 'Warning', note: expect.stringContaining('exceeded quota: none') });
+    expect(event?.note).toMatch(new RegExp(`; see: kubectl durable why namespace/${name}$`));
     await cluster.delete(quota);
     await eventuallyTold(namespace, 'Refused', 'Created');
   });
@@ -197,7 +198,7 @@ describe('the API server, asked by a user with the permissions of the operator a
     clients.push(client);
     const recorder = eventRecorder(client, log);
     const ref = refOf('test', namespace);
-    recorder.record(ref, regardingNamespace(ref), aTest, log);
+    recorder.record(ref, regardingNamespace(ref, { apiVersion: 'v1', kind: 'Pod' }), aTest, log);
     await recorder.close();
     const events = await cluster.eventsIn('default');
     expect(events.filter(({ regarding }) => regarding.name === ref.name)).toMatchObject([

@@ -4,8 +4,10 @@ import { controllerOf } from '../../src/controllers/kinds.ts';
 import { controllerReference, labelsFor, selectorFor, type Pod } from '../../src/controllers/pod-set/pod.ts';
 import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
+import { outputOf } from '../../local/program-output.ts';
 import { PODS, refOf } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
+import { kstatusOf } from '../support/kstatus.ts';
 import { apiCallsOf } from '../support/operator.ts';
 import { aPodSet } from '../support/pod-sets.ts';
 import { setUpOperator } from '../support/stage.ts';
@@ -219,6 +221,21 @@ describe('a PodSet', () => {
     expect(callsHere('patch', 'delete').filter(({ objectRef }) => objectRef?.name === 'foreign')).toEqual([]);
   });
 
+  it('is waited for by kubectl, and to kstatus is current once it is Ready, and not before', async () => {
+    const fresh = await create(2);
+    await kubectlWait('condition=Ready');
+    const ready = await read();
+    expect(await kstatusesOf(fresh, ready)).toEqual(['InProgress', 'Current']);
+  });
+
+  it('has failed, to kubectl and kstatus, where its Pods are refused', async () => {
+    await limitPodsTo(0);
+    await create(1);
+    await kubectlWait('condition=Stalled');
+    await kubectlWait('condition=Reconciling=False');
+    expect(await kstatusesOf(await read())).toEqual(['Failed']);
+  });
+
   it('says in its status why Pods are refused, asks seldom, and gets them once they are not', async () => {
     await limitPodsTo(2);
     const podSet = await create(20);
@@ -351,6 +368,19 @@ function eventuallyReadyButFor(foreign: string): Promise<true> {
     expect(podSet?.status?.podNames).toHaveLength(2);
     return true as const;
   }, WITHIN_MS);
+}
+
+/** As a person or a pipeline waits; fails where the time is over. */
+async function kubectlWait(what: string): Promise<void> {
+  const to = ['--kubeconfig', stack.kubeconfig, '--namespace', namespace];
+  const waiting = ['wait', `--for=${what}`, 'podset/web', `--timeout=${WITHIN_MS / 1000}s`];
+  const { outcome, output } = await outputOf(stack.kubectl, [...to, ...waiting]);
+  expect([outcome, output]).toEqual(['succeeded', expect.stringContaining('condition met')]);
+}
+
+async function kstatusesOf(...podSets: readonly (PodSet | undefined)[]): Promise<readonly string[]> {
+  const verdicts = await kstatusOf(podSets.filter((podSet) => podSet !== undefined));
+  return verdicts.map(({ status }) => status);
 }
 
 async function limitPodsTo(pods: number): Promise<void> {

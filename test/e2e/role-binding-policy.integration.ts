@@ -309,14 +309,16 @@ describe('whoever has the token of the operator', () => {
   });
 
   const policies = { group: 'admissionregistration.k8s.io', version: 'v1' };
-  const ofPolicies = ['durable-operator-role-bindings', 'durable-operator-pods'].flatMap((name) => [
-    { what: `the policy ${name}`, type: { ...policies, plural: 'validatingadmissionpolicies' }, name },
-    {
-      what: `what puts ${name} in force`,
-      type: { ...policies, plural: 'validatingadmissionpolicybindings' },
-      name,
-    },
-  ]);
+  const ofPolicies = ['role-bindings', 'pods', 'approvals']
+    .map((what) => `durable-operator-${what}`)
+    .flatMap((name) => [
+      { what: `the policy ${name}`, type: { ...policies, plural: 'validatingadmissionpolicies' }, name },
+      {
+        what: `what puts ${name} in force`,
+        type: { ...policies, plural: 'validatingadmissionpolicybindings' },
+        name,
+      },
+    ]);
   const ways = [
     ...ofPolicies,
     { what: 'the mark of its accounts', type: CLUSTER_ROLE_BINDINGS, name: 'manager-rolebinding' },

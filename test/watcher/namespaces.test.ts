@@ -10,7 +10,10 @@ let client: KubernetesClient;
 let namespaces: Namespaces;
 /** By name, whether the namespace is being deleted. */
 let live: Map<string, boolean>;
-let terminating: string[];
+/** The names that were reported. */
+let changed: string[];
+/** The names of those that are paused. */
+let paused: Set<string>;
 let say: (type: string, name: string) => void;
 
 const objectOf = (name: string) => ({
@@ -19,6 +22,7 @@ const objectOf = (name: string) => ({
     uid: `uid-of-${name}`,
     resourceVersion: '7',
     ...(live.get(name) === true && { deletionTimestamp: '2026-11-22T00:00:00Z' }),
+    ...(paused.has(name) && { annotations: { 'durable-operator.dev/paused': 'true' } }),
   },
 });
 
@@ -27,7 +31,8 @@ beforeEach(async () => {
     ['shop', false],
     ['old', true],
   ]);
-  terminating = [];
+  changed = [];
+  paused = new Set();
   server = await FakeApiServer.start((request, response) => {
     const name = request.url.pathname.split('/')[4];
     if (name !== undefined) {
@@ -70,7 +75,7 @@ function watching(names: readonly string[] = [], resyncMs = 180_000): void {
     namespaces: names,
     resyncMs,
     log: aRecordingLogger(),
-    onTerminating: (name) => terminating.push(name),
+    onChange: (name) => changed.push(name),
   });
   namespaces.start();
 }
@@ -81,7 +86,7 @@ describe('the namespaces that are being deleted', () => {
     await eventually(() => namespaces.isTerminating('old'));
     expect(namespaces.isTerminating('shop')).toBe(false);
     expect(namespaces.watchStates).toMatchObject([{ controller: 'all', resource: 'namespaces', known: 1 }]);
-    expect(terminating).toEqual(['old']);
+    expect(changed).toEqual(['old']);
   });
 
   it('are reported when their deletion begins, and forgotten when they are gone', async () => {
@@ -89,11 +94,11 @@ describe('the namespaces that are being deleted', () => {
     await eventually(() => server.requests.some(({ url }) => url.searchParams.has('watch')));
     live.set('shop', true);
     say('MODIFIED', 'shop');
-    await eventually(() => terminating.includes('shop'));
+    await eventually(() => changed.includes('shop'));
     expect(namespaces.isTerminating('shop')).toBe(true);
     say('DELETED', 'shop');
     await eventually(() => !namespaces.isTerminating('shop'));
-    expect(terminating).toEqual(['old', 'shop']);
+    expect(changed).toEqual(['old', 'shop', 'shop']);
   });
 
   it('are read by name where only some namespaces are watched', async () => {
@@ -104,6 +109,38 @@ describe('the namespaces that are being deleted', () => {
     expect(new Set(server.requests.map(({ url }) => url.pathname))).toEqual(
       new Set(['old', 'shop', 'nowhere'].map((name) => `/api/v1/namespaces/${name}`)),
     );
-    expect(terminating).toEqual(['old', 'shop']);
+    expect(changed).toEqual(['old', 'shop']);
+  });
+});
+
+describe('the namespaces that are paused', () => {
+  it('are known from the first list on, and until then nobody can say', async () => {
+    paused.add('shop');
+    watching();
+    expect(namespaces.isPaused('shop')).toBeUndefined();
+    await eventually(() => namespaces.isPaused('shop') === true);
+    expect(namespaces.isPaused('old')).toBe(false);
+    expect(namespaces.isPaused('nowhere')).toBe(false);
+    expect(namespaces.isTerminating('shop')).toBe(false);
+  });
+
+  it('are reported when they are paused, and when they are not any more', async () => {
+    live.delete('old');
+    watching();
+    await eventually(() => server.requests.some(({ url }) => url.searchParams.has('watch')));
+    paused.add('shop');
+    say('MODIFIED', 'shop');
+    await eventually(() => namespaces.isPaused('shop') === true);
+    paused.clear();
+    say('MODIFIED', 'shop');
+    await eventually(() => namespaces.isPaused('shop') === false);
+    expect(changed).toEqual(['shop', 'shop']);
+  });
+
+  it('are not known where they are not watched', async () => {
+    paused.add('shop');
+    watching(['old'], 5);
+    await eventually(() => namespaces.isPaused('old') === false);
+    expect(namespaces.isPaused('shop')).toBeUndefined();
   });
 });

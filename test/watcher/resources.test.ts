@@ -107,7 +107,7 @@ function watching(controller = shadows, namespace?: string): Resources {
     namespace,
     resyncMs: 180_000,
     log: aRecordingLogger(),
-    isNamespaceTerminating: (namespace) => terminating.includes(namespace),
+    namespaces: { isTerminating: (namespace) => terminating.includes(namespace), isPaused: () => false },
     onChange: (evaluation) => changed.push(evaluation),
     onGone: (ref) => gone.push(ref),
   });

@@ -33,6 +33,7 @@ const greedy = (plural: string): Controller<string, never, string> => ({
 const evaluated = new Set<string>();
 let server: FakeApiServer;
 let client: KubernetesClient;
+let namespaces: FakeCollection;
 let webs: FakeCollection;
 let others: Handler;
 /** A namespace in which the operator has no rights. */
@@ -43,11 +44,13 @@ let watcher: Watcher;
 beforeEach(async () => {
   evaluated.clear();
   forbidden = 'nowhere';
+  namespaces = new FakeCollection();
   webs = new FakeCollection();
   others = answerText(404, '404 page not found\n');
   server = await FakeApiServer.start((request, response) => {
     const { pathname } = request.url;
-    if (pathname.includes(`/namespaces/${forbidden}`)) FORBIDDEN(request, response);
+    if (pathname === '/api/v1/namespaces') namespaces.handler(request, response);
+    else if (pathname.includes(`/namespaces/${forbidden}`)) FORBIDDEN(request, response);
     else if (pathname.endsWith('/webs')) webs.handler(request, response);
     else others(request, response);
   });
@@ -86,12 +89,20 @@ async function expectStarted(name: string): Promise<void> {
 }
 
 /** @param what is forbidden, as a problem names it */
-async function expectForbidden(what: string): Promise<void> {
-  expect(await eventually(() => watcher.problems.length > 1 && watcher.problems)).toEqual([
+async function expectForbidden(what: string, besides: readonly string[] = []): Promise<void> {
+  const count = 2 + besides.length;
+  expect(await eventually(() => watcher.problems.length === count && watcher.problems)).toEqual([
     `${what}: the initial list is not complete yet`,
     expect.stringContaining('403 forbidden: User "operator" cannot list'),
+    ...besides.map((text): unknown => expect.stringContaining(text)),
   ]);
 }
+
+/** Reads by name. */
+const answerNamespace: Handler = (request, response) => {
+  const name = request.url.pathname.split('/').at(-1) ?? '';
+  answerJson(200, { metadata: { name, uid: name, resourceVersion: '1' } })(request, response);
+};
 
 describe('a controller whose list cannot be had', () => {
   it('holds up no other, and is no problem, where its CRD is not installed', async () => {
@@ -111,18 +122,16 @@ describe('a controller whose list cannot be had', () => {
 describe('a namespace that cannot be watched', () => {
   it('holds up no other, and is named', async () => {
     forbidden = 'secret';
+    others = answerNamespace;
     watcher = aWatcher({ controllers: [greedy('webs')], namespaces: ['default', forbidden] });
     webs.put('web');
     await expectStarted('web');
-    await expectForbidden('webs in namespace secret');
+    await expectForbidden('webs in namespace secret', ['GET /api/v1/namespaces/secret: 403 forbidden']);
   });
 
   it('holds up no other where the Namespace itself is the resource', async () => {
     forbidden = 'secret';
-    others = (request, response) => {
-      const name = request.url.pathname.split('/').at(-1) ?? '';
-      answerJson(200, { metadata: { name, uid: name, resourceVersion: '1' } })(request, response);
-    };
+    others = answerNamespace;
     const { primary, ...rest } = greedy('namespaces');
     const type = { ...primary.type, namespaced: false };
     const controllers = [{ ...rest, primary: { ...primary, type } }];

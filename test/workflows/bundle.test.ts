@@ -8,6 +8,7 @@ jest.setTimeout(60_000);
 const OPTIONS = {
   roleBinding: { clusterRole: 'edit', prefix: 'p-', namespaceSelector: [], excludeNamespaces: [] },
   build: { image: 'golang:1.13', hostDir: '/opt', deadlineMs: 3_600_000, gitTransports: [] },
+  reconciliation: {},
 };
 
 describe('the workflow bundle', () => {

@@ -233,6 +233,47 @@ describe('a stalled run', () => {
   });
 });
 
+describe('a run that is held', () => {
+  const held = (by: 'pause' | 'approval'): Next => ({
+    do: 'held',
+    by,
+    because: 'somebody asked for it',
+    would: 'addPod: a Pod is missing',
+  });
+
+  it.each([
+    ['pause', 'Paused'],
+    ['approval', 'AwaitingApproval'],
+  ] as const)('says so until its resource changes: %s', async (by, state) => {
+    const [run] = await start(ADD);
+    const timer = 'timer of 30000 ms: recheck: somebody asked for it';
+    expect(await run.ends(result(held(by)))).toEqual([`RunState: ${state}`, timer]);
+    expect(run.details).toBe('**Held**: somebody asked for it\n\nHeld is addPod: a Pod is missing.');
+    expect(await run.changes()).toEqual(['no timer', 'RunState: null', 'observe locally']);
+    expect(run.called?.summary).toBe('read the live state: the resource changed');
+  });
+
+  it('looks by itself ever less often, and every hour in the end; after a change as in the beginning', async () => {
+    const [run] = await start(ADD);
+    const waits: string[] = [];
+    const nextWait = async () => {
+      const commands = await run.ends(result(held('pause')));
+      waits.push(...commands.filter((command) => command.startsWith('timer')));
+    };
+    for (let looks = 0; looks < 9; looks += 1) {
+      await nextWait();
+      expect(await run.timeIsUp()).toEqual(['RunState: null', 'observe locally']);
+    }
+    await nextWait();
+    await run.changes();
+    await nextWait();
+    expect(waits.map((wait) => Number(/(\d+) ms/.exec(wait)?.[1]) / 1000)).toEqual([
+      ...[30, 60, 120, 240, 480, 960, 1920, 3600, 3600],
+      ...[3600, 30],
+    ]);
+  });
+});
+
 describe('a Retry-After', () => {
   const asked = (ms: number, ...did: Deed[]) => failure(FAILURE.retryAfter, ms, did);
   const timer = (ms: number) => `timer of ${ms} ms: Retry-After of the API server`;

@@ -13,9 +13,16 @@ durable-operator-pods{{ include "operator.policySuffix" . }}
 {{- end }}
 {{- end }}
 
+{{/* The same, with the controllers that ask for approval before they delete something: pod-label deletes nothing. */}}
+{{- define "operator.approvalPolicy" -}}
+{{- if and .Values.admissionPolicies.approvals (without (include "operator.controllers" . | fromYamlArray) "pod-label") -}}
+durable-operator-approvals{{ include "operator.policySuffix" . }}
+{{- end }}
+{{- end }}
+
 {{/* Empty where there is no policy at all. */}}
 {{- define "operator.policies" -}}
-{{ include "operator.roleBindingPolicy" . }}{{ include "operator.podPolicy" . }}
+{{ include "operator.roleBindingPolicy" . }}{{ include "operator.podPolicy" . }}{{ include "operator.approvalPolicy" . }}
 {{- end }}
 
 {{- define "operator.policySuffix" -}}

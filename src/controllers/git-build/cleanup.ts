@@ -1,4 +1,4 @@
-import { waitFor } from '../../contract/decision.ts';
+import { waitFor, type Deletion } from '../../contract/decision.ts';
 import { unreachable } from '../../contract/unreachable.ts';
 import { failureOf } from './failure.ts';
 import {
@@ -187,6 +187,21 @@ function createCleanup(facts: Facts, cleaning: Cleaning, left: readonly Artifact
   return createWhenPossible(facts, {
     jobName,
     phase,
-    create: () => ({ do: 'createCleanupJob', because: `${listed(onIt)} has to be removed`, cleanup }),
+    create: () => ({
+      do: 'createCleanupJob',
+      because: `${listed(onIt)} has to be removed`,
+      cleanup,
+      deletes: deletionOf(facts, left),
+    }),
   });
+}
+
+/** Of all nodes: one approval is enough. */
+function deletionOf({ build }: Facts, left: readonly Artifact[]): Deletion {
+  return {
+    what: 'file',
+    count: left.length,
+    names: () => left.map(({ node, binary }) => `${binary} on ${node}`),
+    of: build.deleting ? 'the resource is being deleted' : `generation ${build.generation}`,
+  };
 }

@@ -31,6 +31,7 @@ export function gitBuild(options: GitBuildOptions): GitBuildController {
     ],
     observation: watchedObservation,
     decide: decideBuild,
+    control: ({ build }) => (build === 'gone' ? undefined : build.control),
     inputs: inputsOf,
     permissions: [
       allow(BUILDS, ['get', 'patch']),

@@ -1,4 +1,4 @@
-import { waitFor, type DecisionEvent } from '../../contract/decision.ts';
+import { waitFor, type DecisionEvent, type Deletion } from '../../contract/decision.ts';
 import {
   knownOf,
   requireLiveChildren,
@@ -58,14 +58,27 @@ function deleteFirst(facts: Facts, { jobs, because, eventOf }: Retirement): Rule
   return deleteJob(facts, job, { propagation: 'Foreground', because, event: eventOf?.(job) });
 }
 
-interface Deletion {
+interface HowToDelete {
   readonly propagation: 'Foreground' | 'Background';
   readonly because: string;
   readonly event?: DecisionEvent | undefined;
 }
 
-export function deleteJob(facts: Facts, job: JobView, { event, ...how }: Deletion): BuildDecision {
-  return requireLiveChildren(facts, how.because) ?? { do: 'deleteJob', job, ...how, ...(event && { event }) };
+export function deleteJob(facts: Facts, job: JobView, { event, ...how }: HowToDelete): BuildDecision {
+  return (
+    requireLiveChildren(facts, how.because) ?? {
+      do: 'deleteJob',
+      job,
+      ...how,
+      ...(event && { event }),
+      ...(job.purpose === 'build' && { deletes: deletionOf(job) }),
+    }
+  );
+}
+
+/** A cleanup Job goes with the cleanup, which was approved. */
+function deletionOf({ name, uid }: JobView): Deletion {
+  return { what: 'Job', count: 1, names: () => [name], of: `Job ${uid}` };
 }
 
 /** The operator may not delete Pods. */

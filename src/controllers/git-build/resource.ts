@@ -85,10 +85,14 @@ export interface BuildStatus {
   readonly message: string;
   /** The `metadata.generation` that this status is about. */
   readonly observedGeneration: number;
-  /** `Ready` and `Stalled`. */
+  /** `Ready`, `Stalled` and `Reconciling`. */
   readonly conditions: readonly Condition[];
   /** Of the Temporal workflow that has the whole history. */
   readonly workflowId: string;
+  /** The value of the annotation `durable-operator.dev/reconcile-requested-at` that was reconciled last. */
+  readonly lastHandledReconcileAt?: string;
+  /** The ID of the plan whose approval or rejection was acted on last. */
+  readonly lastHandledApproval?: string;
 }
 
 /** A merge patch of the status: null removes a field. */

@@ -1,15 +1,16 @@
 import { workflowIdFor } from '../../contract/resource.ts';
 import type { DecisionEvent } from '../../contract/decision.ts';
-import { conditionsAfter, type Finding } from '../condition.ts';
+import { conditionsAfter, withReconciling, type Finding } from '../condition.ts';
 import type { BuildStep, Facts, RuleDecision } from './observation.ts';
+import type { BuildReason } from './reasons.ts';
 import type { Artifact, BuildPhase, BuildStatus, StatusPatch } from './resource.ts';
 import type { BuildView, PodView } from './views.ts';
 
 /** What changes in the status; the rest follows from the resource, or stays. */
 export interface StatusChange {
   readonly phase: BuildPhase;
-  /** Why it is not ready, in CamelCase. */
-  readonly reason: string;
+  /** Why it is ready, or not. */
+  readonly reason: BuildReason;
   readonly message?: string;
   readonly ready?: boolean;
   /** Somebody has to do something. */
@@ -67,13 +68,20 @@ function statusPatch(build: BuildView, change: StatusChange, nowMs: number): Sta
   };
 }
 
-function findingsOf({ reason, message = '', ready, stalled }: StatusChange): Finding[] {
-  return [
-    { type: 'Ready', status: ready === true ? 'True' : 'False', reason, message },
+type BuildFinding = Finding & { readonly reason: BuildReason };
+
+function findingsOf({ reason, message = '', ready, stalled }: StatusChange): readonly Finding[] {
+  const readiness: BuildFinding = {
+    type: 'Ready',
+    status: ready === true ? 'True' : 'False',
+    reason,
+    message,
+  };
+  const stall: BuildFinding =
     stalled === true
       ? { type: 'Stalled', status: 'True', reason, message }
-      : { type: 'Stalled', status: 'False', reason: 'InProgress', message: '' },
-  ];
+      : { type: 'Stalled', status: 'False', reason: 'InProgress', message: '' };
+  return withReconciling(readiness, stall);
 }
 
 /** Whether the patch would change nothing. */

@@ -1,5 +1,7 @@
+import type { Control } from '../../contract/control.ts';
 import type { KubernetesObject, ObjectMeta } from '../../contract/object.ts';
 import { conditionsIn, generationIn } from '../condition.ts';
+import { controlWithStatusOf } from '../control/annotations.ts';
 import { fieldsOf, listOf, numberOf, textOf, type Fields } from '../fields.ts';
 import { isObjectName, MANAGED_BY, MANAGED_BY_LABEL } from '../kinds.ts';
 import { startOf } from '../text.ts';
@@ -38,9 +40,11 @@ export interface BuildView {
   readonly spec: CheckedSpec;
   /** Only what is well-formed: somebody may have written it by hand. Empty where there is none yet. */
   readonly status: Partial<BuildStatus>;
+  readonly control?: Control;
 }
 
-export function buildView({ metadata, ...rest }: KubernetesObject, options: SpecOptions): BuildView {
+export function buildView(object: KubernetesObject, options: SpecOptions): BuildView {
+  const { metadata, ...rest } = object;
   return {
     namespace: metadata.namespace ?? '',
     name: metadata.name,
@@ -53,6 +57,7 @@ export function buildView({ metadata, ...rest }: KubernetesObject, options: Spec
     skipCleanup: metadata.annotations?.[SKIP_CLEANUP_ANNOTATION] === 'true',
     spec: checkSpec(rest['spec'], options),
     status: statusIn(rest['status']),
+    control: controlWithStatusOf(object),
   };
 }
 

@@ -1,5 +1,6 @@
 import { allow, RECORD_EVENTS, type Controller } from '../../contract/controller.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
+import { controlOf } from '../control/annotations.ts';
 import { CLUSTER_ROLES, NAMESPACES, ROLE_BINDINGS } from '../kinds.ts';
 import {
   bindingNameFor,
@@ -39,6 +40,7 @@ export function namespaceRoleBinding(options: RoleBindingOptions): NamespaceRole
     ],
     observation: (namespace, [binding]) => observationOf(namespace, binding, options),
     decide: decideRoleBinding,
+    control: ({ namespace }) => namespace.control,
     inputs: ({ namespace }) => [`namespace ${namespace.state}`],
     permissions: [
       allow(NAMESPACES, ['get']),
@@ -57,9 +59,11 @@ export function observationOf(
   return { namespace, binding, bindingName: bindingNameFor(namespace.name, options) };
 }
 
-export function namespaceView({ metadata }: KubernetesObject, options: RoleBindingOptions): NamespaceView {
+export function namespaceView(object: KubernetesObject, options: RoleBindingOptions): NamespaceView {
+  const { metadata } = object;
   const { name, resourceVersion } = metadata;
-  return { name, resourceVersion, state: namespaceState(metadata, options) };
+  const control = controlOf(object);
+  return { name, resourceVersion, state: namespaceState(metadata, options), ...(control && { control }) };
 }
 
 /** Undefined where it is not the one with our name. */

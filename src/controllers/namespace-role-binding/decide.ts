@@ -1,4 +1,5 @@
-import { converged, stalled, type Decision, type Step } from '../../contract/decision.ts';
+import type { Control } from '../../contract/control.ts';
+import { converged, stalled, type Decision, type Deletion, type Step } from '../../contract/decision.ts';
 import type { KubernetesObject, ObjectMeta } from '../../contract/object.ts';
 import { MANAGED_BY, MANAGED_BY_LABEL, RBAC_GROUP } from '../kinds.ts';
 import { matchesLabels, type LabelSelector } from '../label-selector.ts';
@@ -51,6 +52,8 @@ export interface NamespaceView {
   readonly name: string;
   readonly resourceVersion: string;
   readonly state: NamespaceState | 'gone';
+  /** Only where an annotation asks for something. */
+  readonly control?: Control;
 }
 
 /** What is kept of the RoleBinding with our name in a namespace. */
@@ -156,10 +159,19 @@ function decideOnBinding(binding: BindingView, observation: Observation): Decisi
     case 'ours, with other subjects':
       return { do: 'updateRoleBinding', because: 'the subjects of the role binding were changed', binding };
     case 'ours, with another role':
-      return { do: 'replaceRoleBinding', because: `the role binding refers to ${binding.role}`, binding };
+      return {
+        do: 'replaceRoleBinding',
+        because: `the role binding refers to ${binding.role}`,
+        binding,
+        deletes: deletionOf(binding, observation),
+      };
     case 'foreign':
       return refuse(observation);
   }
+}
+
+function deletionOf({ uid, resourceVersion }: BindingView, { bindingName }: Observation): Deletion {
+  return { what: 'RoleBinding', count: 1, names: () => [bindingName], of: `${uid} ${resourceVersion}` };
 }
 
 function refuse({ namespace, bindingName }: Observation): Decision<RoleBindingStep> {

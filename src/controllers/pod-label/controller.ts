@@ -1,6 +1,7 @@
 import { allow, RECORD_EVENTS, type Controller } from '../../contract/controller.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
 import { displayName } from '../../contract/resource.ts';
+import { controlOf } from '../control/annotations.ts';
 import { keyOf, PODS } from '../kinds.ts';
 import { annotationIn, decidePodLabel, labelState, type LabelStep, type PodView } from './decide.ts';
 import { podLabelWords } from './words.ts';
@@ -26,11 +27,19 @@ export const podLabel: Controller<PodView, never, PodView, LabelStep> = {
   observation: (pod) => pod,
   decide: decidePodLabel,
   inputs: annotationIn,
+  control: ({ control }) => control,
   permissions: [allow(PODS, ['list', 'patch']), RECORD_EVENTS],
 };
 
-export function podView({ metadata }: KubernetesObject): PodView {
+export function podView(object: KubernetesObject): PodView {
+  const { metadata } = object;
+  const control = controlOf(object);
   const label = labelState(metadata);
   const { resourceVersion } = metadata;
-  return { resourceVersion, label, ...(label === 'name too long' && { pod: keyOf(metadata) }) };
+  return {
+    resourceVersion,
+    label,
+    ...(label === 'name too long' && { pod: keyOf(metadata) }),
+    ...(control && { control }),
+  };
 }

@@ -1,3 +1,4 @@
+import type { Control } from '../../contract/control.ts';
 import { converged, stalled, type Decision, type Step } from '../../contract/decision.ts';
 import type { ObjectMeta } from '../../contract/object.ts';
 
@@ -17,6 +18,8 @@ export interface PodView {
   readonly label: LabelState;
   /** `namespace/name`, for people; only where the name is too long. */
   readonly pod?: string;
+  /** Only where an annotation asks for something. */
+  readonly control?: Control;
 }
 
 export interface LabelStep extends Step {

@@ -30,6 +30,7 @@ export const podSet: Controller<PodSetView, PodView, Observation, PodSetStep, Lo
   ],
   observation: (view, pods) => ({ podSet: view, pods, lookedFor: [] }),
   decide: decidePodSet,
+  control: ({ podSet: view }) => (view === 'gone' ? undefined : view.control),
   endsWithNamespace: true,
   permissions: [
     allow(POD_SETS, ['get']),

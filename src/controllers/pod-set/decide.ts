@@ -4,6 +4,7 @@ import {
   waitFor,
   type Decision,
   type DecisionEvent,
+  type Deletion,
   type Observe,
   type Rest,
   type Step,
@@ -11,6 +12,7 @@ import {
 import { isObjectName } from '../kinds.ts';
 import { FINISHED_KEPT, finishedBeyondKept, newestFirst, pauseMs } from './failed-pods.ts';
 import type { PodView } from './pod.ts';
+import { podsToDelete } from './ranking.ts';
 import type { PodSetStatus, PodSetView } from './resource.ts';
 import { isFarBehind, statusToWrite, whyUpdate } from './status.ts';
 
@@ -149,11 +151,17 @@ function adoptPods({ observation }: Situation): AdoptPods | undefined {
   return { do: 'adoptPods', because, writes: pods.length, pods };
 }
 
-function deleteSurplus({ available }: Situation, replicas: number): DeletePods | undefined {
+function deleteSurplus({ podSet, available, nowMs }: Situation, replicas: number): DeletePods | undefined {
   const count = available.length - replicas;
   if (count <= 0) return undefined;
   const because = `there ${isOrAre(available.length)}, and spec.replicas is ${replicas}`;
-  return { do: 'deletePods', because, writes: count, what: 'Pod', count, pods: available, replicas };
+  const deletes: Deletion = {
+    what: 'Pod',
+    count,
+    names: () => podsToDelete(available, count, nowMs).map(({ name }) => name),
+    of: `generation ${podSet.generation}`,
+  };
+  return { do: 'deletePods', because, writes: count, what: 'Pod', count, pods: available, replicas, deletes };
 }
 
 function deleteFinished({ finished }: Situation): DeletePods | undefined {

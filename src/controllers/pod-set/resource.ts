@@ -1,6 +1,8 @@
 import type { ResourceType } from '../../contract/controller.ts';
+import type { Control } from '../../contract/control.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
 import { conditionsIn, generationIn, type Condition } from '../condition.ts';
+import { controlWithStatusOf } from '../control/annotations.ts';
 import { fieldsOf, numberOf, textOf } from '../fields.ts';
 
 export const POD_SETS: ResourceType = {
@@ -27,8 +29,12 @@ export interface PodSetStatus {
   readonly selector: string;
   /** The `metadata.generation` that this status is about. */
   readonly observedGeneration: number;
-  /** `Ready` and `Stalled`. */
+  /** `Ready`, `Stalled` and `Reconciling`. */
   readonly conditions: readonly Condition[];
+  /** The value of the annotation `durable-operator.dev/reconcile-requested-at` that was reconciled last. */
+  readonly lastHandledReconcileAt?: string;
+  /** The ID of the plan whose approval or rejection was acted on last. */
+  readonly lastHandledApproval?: string;
 }
 
 /** A PodSet as the API server has it: what its schema refuses today may have been stored before. */
@@ -46,13 +52,15 @@ export interface PodSetView {
   readonly isBeingDeleted: boolean;
   readonly spec: { readonly replicas: number } | { readonly invalid: string };
   readonly status: StatusView;
+  readonly control?: Control;
 }
 
 /** A status as it is stored; what is missing or malformed is empty. */
 export type StatusView = Partial<Omit<PodSetStatus, 'podNames' | 'conditions'>> &
   Pick<PodSetStatus, 'podNames' | 'conditions'>;
 
-export function podSetView({ metadata, ...rest }: KubernetesObject): PodSetView {
+export function podSetView(object: KubernetesObject): PodSetView {
+  const { metadata, ...rest } = object;
   const { namespace = '', name, uid, resourceVersion, generation = 0, deletionTimestamp } = metadata;
   return {
     namespace,
@@ -63,6 +71,7 @@ export function podSetView({ metadata, ...rest }: KubernetesObject): PodSetView 
     isBeingDeleted: deletionTimestamp !== undefined,
     spec: specView(`PodSet ${namespace}/${name}`, name, fieldsOf(rest['spec'])['replicas']),
     status: statusView(rest['status']),
+    control: controlWithStatusOf(object),
   };
 }
 

@@ -1,5 +1,6 @@
-import { conditionsAfter, type Condition, type Finding } from '../condition.ts';
+import { conditionsAfter, withReconciling, type Condition, type Finding } from '../condition.ts';
 import { selectorFor, type PodView } from './pod.ts';
+import type { PodSetReason } from './reasons.ts';
 import type { PodSetStatus, PodSetView, StatusView } from './resource.ts';
 
 /** What a status is about. */
@@ -22,7 +23,7 @@ export function statusToWrite(findings: Findings, nowMs: number): PodSetStatus |
     readyReplicas: podNames.length,
     selector: selectorFor(podSet.name),
     observedGeneration: generation,
-    conditions: conditionsAfter(before.conditions, [ready(findings), stalledOrNot(findings)], {
+    conditions: conditionsAfter(before.conditions, withReconciling(ready(findings), stalledOrNot(findings)), {
       generation,
       now: new Date(nowMs).toISOString().replace(/\.\d+Z$/, 'Z'),
     }),
@@ -57,8 +58,10 @@ export function whyUpdate({ podNames: known, ...before }: StatusView, after: Pod
   return `${changed.type} is ${changed.status}: ${changed.reason}`;
 }
 
+type PodSetFinding = Finding & { readonly reason: PodSetReason };
+
 /** Neither reason nor message has a count: they would have to be written with each Pod. */
-function ready(findings: Findings): Finding {
+function ready(findings: Findings): PodSetFinding {
   const [reason, message] = whyNotReady(findings) ?? [];
   return reason === undefined || message === undefined
     ? { type: 'Ready', status: 'True', reason: 'PodsReady', message: 'all desired Pods exist and are Ready' }
@@ -70,7 +73,7 @@ function whyNotReady({
   available,
   isPausing,
   refusal,
-}: Findings): readonly [string, string] | undefined {
+}: Findings): readonly [PodSetReason, string] | undefined {
   if ('invalid' in podSet.spec) return ['InvalidSpec', podSet.spec.invalid];
   if (refusal !== undefined)
     return ['CreateFailed', 'Pods are missing: the API server refuses to create them'];
@@ -83,7 +86,7 @@ function whyNotReady({
     : ['PodsNotReady', 'all desired Pods exist, but some are not Ready'];
 }
 
-function stalledOrNot({ podSet, refusal }: Findings): Finding {
+function stalledOrNot({ podSet, refusal }: Findings): PodSetFinding {
   const stalled = { type: 'Stalled', status: 'True' } as const;
   if ('invalid' in podSet.spec) return { ...stalled, reason: 'InvalidSpec', message: podSet.spec.invalid };
   if (refusal === undefined) return { type: 'Stalled', status: 'False', reason: 'NotStalled', message: '' };

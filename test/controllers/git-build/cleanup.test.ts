@@ -55,6 +55,7 @@ describe('the cleanup of a node', () => {
       do: 'createCleanupJob',
       because: 'helloworld on node-1 has to be removed',
       cleanup: { jobName: CLEANUP, node: 'node-1', binaries: ['helloworld'], attempt: 1 },
+      deletes: { what: 'file', count: 1, of: 'the resource is being deleted', names: expect.any(Function) },
     });
   });
 
@@ -83,7 +84,11 @@ describe('the cleanup of a node', () => {
       because: 'the cleanup is running',
       status: { phase: 'Cleaning', message: '', artifacts: ON_NODE_1 },
     });
-    expect(reasonsIn(first)).toEqual(['Ready False: Cleaning', 'Stalled False: InProgress']);
+    expect(reasonsIn(first)).toEqual([
+      'Ready False: Cleaning',
+      'Stalled False: InProgress',
+      'Reconciling True: Cleaning',
+    ]);
     expect(settled(deleting(), { jobs })).toEqual({
       do: 'wait',
       for: `cleanup Job ${CLEANUP} to end`,
@@ -130,7 +135,11 @@ describe('the cleanup of a node', () => {
       because: 'helloworld on node-1 is removed',
       status: { phase: 'Cleaning', message: '', artifacts: [{ node: 'node-2', binary: 'helloworld' }] },
     });
-    expect(reasonsIn(first)).toEqual(['Ready False: Cleaning', 'Stalled False: InProgress']);
+    expect(reasonsIn(first)).toEqual([
+      'Ready False: Cleaning',
+      'Stalled False: InProgress',
+      'Reconciling True: Cleaning',
+    ]);
   });
 });
 
@@ -203,7 +212,11 @@ describe('a cleanup that failed', () => {
         occasion: 'cleanup-1',
       },
     });
-    expect(reasonsIn(first)).toEqual(['Ready False: CleanupFailed', 'Stalled True: CleanupFailed']);
+    expect(reasonsIn(first)).toEqual([
+      'Ready False: CleanupFailed',
+      'Stalled True: CleanupFailed',
+      'Reconciling False: Stalled',
+    ]);
   });
 
   it('whose Pods the watcher does not show is reported once they were read', () => {
@@ -264,7 +277,11 @@ describe('what an earlier spec has left', () => {
     const job = aCleanupView({ binaries: ['old'], state: 'failed', failureMessage: 'too often' });
     const first = decide({ build: rebuilt(), jobs: [job] });
     expect(first).toMatchObject({ status: { phase: 'Succeeded' } });
-    expect(reasonsIn(first)).toEqual(['Ready True: CleanupFailed', 'Stalled True: CleanupFailed']);
+    expect(reasonsIn(first)).toEqual([
+      'Ready True: CleanupFailed',
+      'Stalled True: CleanupFailed',
+      'Reconciling False: Stalled',
+    ]);
   });
 
   it('is taken off the status, node by node', () => {
@@ -277,7 +294,11 @@ describe('what an earlier spec has left', () => {
       because: 'old on node-1 is removed',
       status: { phase: 'Succeeded', artifacts: artifacts.slice(1) },
     });
-    expect(reasonsIn(first)).toEqual(['Ready True: Built', 'Stalled False: InProgress']);
+    expect(reasonsIn(first)).toEqual([
+      'Ready True: Built',
+      'Stalled False: InProgress',
+      'Reconciling False: UpToDate',
+    ]);
   });
 
   it('is reported as removed when all of it is', () => {
@@ -294,7 +315,11 @@ describe('what an earlier spec has left', () => {
         note: 'Removed old on node-1, left there by an earlier spec',
       },
     });
-    expect(reasonsIn(first)).toEqual(['Ready True: Built', 'Stalled False: InProgress']);
+    expect(reasonsIn(first)).toEqual([
+      'Ready True: Built',
+      'Stalled False: InProgress',
+      'Reconciling False: UpToDate',
+    ]);
   });
 });
 
@@ -334,6 +359,7 @@ describe('a build that may go', () => {
     expect(decide({ build, jobs: [lost] })).toEqual({
       do: 'deleteJob',
       job: lost,
+      deletes: { what: 'Job', count: 1, of: `Job ${lost.uid}`, names: expect.any(Function) },
       propagation: 'Background',
       because: 'the Job has lost its owner reference',
     });
@@ -405,10 +431,15 @@ describe('what still builds', () => {
         message: 'Job build-helloworld is being deleted',
       },
     });
-    expect(reasonsIn(first)).toEqual(['Ready False: Cleaning', 'Stalled False: InProgress']);
+    expect(reasonsIn(first)).toEqual([
+      'Ready False: Cleaning',
+      'Stalled False: InProgress',
+      'Reconciling True: Cleaning',
+    ]);
     expect(settled(build, { jobs: [running] })).toEqual({
       do: 'deleteJob',
       job: running,
+      deletes: { what: 'Job', count: 1, of: `Job ${running.uid}`, names: expect.any(Function) },
       propagation: 'Foreground',
       because: 'the resource is being deleted',
     });
@@ -493,6 +524,10 @@ describe('what still builds', () => {
       because: 'the resource is being deleted',
       status: { phase: 'Cleaning', artifacts: [] },
     });
-    expect(reasonsIn(first)).toEqual(['Ready False: Cleaning', 'Stalled False: InProgress']);
+    expect(reasonsIn(first)).toEqual([
+      'Ready False: Cleaning',
+      'Stalled False: InProgress',
+      'Reconciling True: Cleaning',
+    ]);
   });
 });

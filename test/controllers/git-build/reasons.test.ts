@@ -113,7 +113,11 @@ describe('a report', () => {
       status: { phase: 'Failed', message, artifacts: ON_NODE_1 },
       event: { type: 'Warning', reason: 'InvalidSpec', action: 'Validate', note: message },
     });
-    expect(reasonsIn(first)).toEqual(['Ready False: InvalidSpec', 'Stalled True: InvalidSpec']);
+    expect(reasonsIn(first)).toEqual([
+      'Ready False: InvalidSpec',
+      'Stalled True: InvalidSpec',
+      'Reconciling False: Stalled',
+    ]);
     expect(settled(build, {})).toEqual({ do: 'stalled', because: message });
   });
 
@@ -134,7 +138,11 @@ describe('a report', () => {
         occasion: 'job-1',
       },
     });
-    expect(reasonsIn(first)).toEqual(['Ready True: Built', 'Stalled False: InProgress']);
+    expect(reasonsIn(first)).toEqual([
+      'Ready True: Built',
+      'Stalled False: InProgress',
+      'Reconciling False: UpToDate',
+    ]);
   });
 
   it('of a success keeps the start that it has, where no Job is left to say it', () => {
@@ -160,7 +168,11 @@ describe('a report', () => {
       status: { phase: 'Failed', message: note, startTime: START, completionTime: NOW },
       event: { type: 'Warning', reason: 'BuildFailed', action: 'Build', note, occasion: 'job-1' },
     });
-    expect(reasonsIn(first)).toEqual(['Ready False: BuildFailed', 'Stalled True: BuildFailed']);
+    expect(reasonsIn(first)).toEqual([
+      'Ready False: BuildFailed',
+      'Stalled True: BuildFailed',
+      'Reconciling False: Stalled',
+    ]);
     expect(settled(aBuildView(), { jobs: [failed] })).toEqual({
       do: 'stalled',
       because: 'Job build-helloworld failed: too often; change the spec, or delete Job build-helloworld',
@@ -172,7 +184,11 @@ describe('a report', () => {
     expect(first).toMatchObject({
       status: { phase: 'Building', startTime: START, completionTime: null, message: '' },
     });
-    expect(reasonsIn(first)).toEqual(['Ready False: Building', 'Stalled False: InProgress']);
+    expect(reasonsIn(first)).toEqual([
+      'Ready False: Building',
+      'Stalled False: InProgress',
+      'Reconciling True: Building',
+    ]);
   });
 
   it('of where Pods have run keeps what is known of the Job', () => {
@@ -186,7 +202,11 @@ describe('a report', () => {
         artifacts: ON_NODE_1,
       },
     });
-    expect(reasonsIn(first)).toEqual(['Ready False: Building', 'Stalled False: InProgress']);
+    expect(reasonsIn(first)).toEqual([
+      'Ready False: Building',
+      'Stalled False: InProgress',
+      'Reconciling True: Building',
+    ]);
   });
 
   it('of a Job that is gone has neither start nor end', () => {
@@ -194,7 +214,11 @@ describe('a report', () => {
     expect(first).toMatchObject({
       status: { phase: 'Pending', startTime: null, completionTime: null, artifacts: [], message: '' },
     });
-    expect(reasonsIn(first)).toEqual(['Ready False: Pending', 'Stalled False: InProgress']);
+    expect(reasonsIn(first)).toEqual([
+      'Ready False: Pending',
+      'Stalled False: InProgress',
+      'Reconciling True: Pending',
+    ]);
   });
 
   it.each<[what: string, status: Partial<BuildStatus>, pods: Observation['pods']]>([
@@ -221,7 +245,7 @@ describe('a report', () => {
 
   it('has the time of its conditions in whole seconds', () => {
     const first = decideBuild(anObservation({ jobs: [aJobView()] }), NOW_MS + 123);
-    expect(first).toMatchObject({ status: { conditions: [{ lastTransitionTime: NOW }, {}] } });
+    expect(first).toMatchObject({ status: { conditions: [{ lastTransitionTime: NOW }, {}, {}] } });
   });
 
   it('is not made again, whatever the order of its fields', () => {
@@ -245,6 +269,7 @@ describe('a Job that goes', () => {
     expect(settled(aBuildView(), { jobs: [replacing] })).toEqual({
       do: 'deleteJob',
       job: replacing,
+      deletes: { what: 'Job', count: 1, of: `Job ${replacing.uid}`, names: expect.any(Function) },
       propagation: 'Foreground',
       because: 'the spec has changed, or its Job is being deleted',
       event: {
@@ -268,7 +293,11 @@ describe('a Job that goes', () => {
         completionTime: null,
       },
     });
-    expect(reasonsIn(first)).toEqual(['Ready False: Pending', 'Stalled False: InProgress']);
+    expect(reasonsIn(first)).toEqual([
+      'Ready False: Pending',
+      'Stalled False: InProgress',
+      'Reconciling True: Pending',
+    ]);
   });
 
   it('is not waited for as long as another has to be deleted', () => {
@@ -347,7 +376,11 @@ describe('a Job that cannot be created', () => {
       status: { phase: 'Pending', message },
       event: { type: 'Warning', reason: 'JobNameTaken', action: 'CreateJob', note: message },
     });
-    expect(reasonsIn(first)).toEqual(['Ready False: JobNameTaken', 'Stalled True: JobNameTaken']);
+    expect(reasonsIn(first)).toEqual([
+      'Ready False: JobNameTaken',
+      'Stalled True: JobNameTaken',
+      'Reconciling False: Stalled',
+    ]);
     expect(settled(aBuildView(), { names })).toEqual({
       do: 'wait',
       for: `the Job name ${jobName} to become free`,
@@ -368,6 +401,7 @@ describe('a Job that cannot be created', () => {
     expect(decide({ names: { [jobName]: left } })).toEqual({
       do: 'deleteJob',
       job: left,
+      deletes: { what: 'Job', count: 1, of: `Job ${left.uid}`, names: expect.any(Function) },
       propagation: 'Foreground',
       because: 'an earlier resource of the same name left it behind',
     });
@@ -390,7 +424,11 @@ describe('a Job that cannot be created', () => {
       because: 'the API server refuses the Job',
       status: { phase: 'Pending', message: 'exceeded quota' },
     });
-    expect(reasonsIn(first)).toEqual(['Ready False: JobRefused', 'Stalled True: JobRefused']);
+    expect(reasonsIn(first)).toEqual([
+      'Ready False: JobRefused',
+      'Stalled True: JobRefused',
+      'Reconciling False: Stalled',
+    ]);
     expect(settled(aBuildView(), { refusal }).do).toBe('createJob');
   });
 

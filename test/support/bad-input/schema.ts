@@ -13,6 +13,7 @@ export interface Schema {
   readonly properties?: Readonly<Record<string, Schema>> | undefined;
   readonly required?: readonly string[] | undefined;
   readonly items?: Schema | undefined;
+  readonly default?: Readonly<Record<string, unknown>> | undefined;
   readonly minLength?: number | undefined;
   readonly maxLength?: number | undefined;
   readonly pattern?: string | undefined;
@@ -36,6 +37,7 @@ const Schema: z.ZodType<Schema> = z.lazy(() =>
     properties: z.record(z.string(), Schema).optional(),
     required: z.array(z.string()).optional(),
     items: Schema.optional(),
+    default: z.record(z.string(), z.unknown()).optional(),
     minLength: z.number().optional(),
     maxLength: z.number().optional(),
     pattern: z.string().optional(),

@@ -1,0 +1,27 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ResourceType } from '../../src/contract/controller.ts';
+import { BUILDS } from '../../src/controllers/git-build/resource.ts';
+import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
+
+/** One script for both kinds: their conditions mean the same. */
+const SCRIPT = readFileSync(join(import.meta.dirname, 'health.lua'), 'utf8');
+
+/**
+ * What Argo CD's own ConfigMap has to have besides. Source: Argo CD, "Resource Health", "Define a Custom Health Check
+ * in argocd-cm ConfigMap".
+ */
+export const healthChecks = {
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: {
+    name: 'argocd-cm',
+    namespace: 'argocd',
+    labels: { 'app.kubernetes.io/name': 'argocd-cm', 'app.kubernetes.io/part-of': 'argocd' },
+  },
+  data: Object.fromEntries([POD_SETS, BUILDS].map((type) => [keyOf(type), SCRIPT])),
+};
+
+function keyOf({ group, kind }: ResourceType): string {
+  return `resource.customizations.health.${group}_${kind}`;
+}

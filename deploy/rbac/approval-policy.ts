@@ -1,0 +1,93 @@
+import type { ResourceType } from '../../src/contract/controller.ts';
+import {
+  ANSWERED_BECAUSE_ANNOTATION,
+  ANSWERED_BY_ANNOTATION,
+  APPROVED_ANNOTATION,
+  REJECTED_ANNOTATION,
+} from '../../src/contract/control.ts';
+import { BUILDS } from '../../src/controllers/git-build/resource.ts';
+import { NAMESPACES } from '../../src/controllers/kinds.ts';
+import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
+import {
+  admissionPolicy,
+  BY_THE_OPERATOR,
+  lines,
+  type PolicyNames,
+  type Requests,
+} from './admission-policy.ts';
+
+/*
+ * Who approved a deletion is an annotation, and so is whatever somebody writes into it. The API server knows who makes a
+ * request; this policy has it compare the two.
+ */
+
+/** The policy, and what puts it in force. It is about everybody, unlike the others. */
+export function approvalPolicy(names: PolicyNames): readonly object[] {
+  return admissionPolicy(names, {
+    requests: [POD_SETS, BUILDS, NAMESPACES].map(writesOf),
+    condition: { name: 'an-answer-changes', expression: AN_ANSWER_CHANGES },
+    variables: VARIABLES,
+    validations: VALIDATIONS,
+  });
+}
+
+/** A write of the status cannot change annotations, except of a Namespace: kubernetes/pkg/registry/core/namespace. */
+function writesOf({ group, version, plural }: ResourceType): Requests {
+  const subresources = plural === NAMESPACES.plural ? [`${plural}/status`, `${plural}/finalize`] : [];
+  return {
+    apiGroups: [group],
+    apiVersions: [version],
+    operations: ['CREATE', 'UPDATE'],
+    resources: [plural, ...subresources],
+  };
+}
+
+const ANSWER = [
+  APPROVED_ANNOTATION,
+  REJECTED_ANNOTATION,
+  ANSWERED_BY_ANNOTATION,
+  ANSWERED_BECAUSE_ANNOTATION,
+];
+
+/** Asked of every write of these kinds, whoever makes it: an error here would stop everybody. */
+const AN_ANSWER_CHANGES = lines(
+  `${listOf(ANSWER)}.exists(key, object.metadata.?annotations[?key] !=`,
+  "(request.operation == 'CREATE' ? optional.none() : oldObject.metadata.?annotations[?key]))",
+);
+
+/** In the order in which they use each other. */
+const VARIABLES = {
+  isByOperator: BY_THE_OPERATOR,
+  annotations: 'object.metadata.?annotations.orValue({})',
+  annotationsBefore: "request.operation == 'CREATE' ? {} : oldObject.metadata.?annotations.orValue({})",
+  hasAnswer: `${listOf([APPROVED_ANNOTATION, REJECTED_ANNOTATION])}.exists(key, key in variables.annotations)`,
+  // To take an answer back needs no name.
+  isWritten: lines(
+    `${listOf(ANSWER)}.exists(key, key in variables.annotations &&`,
+    'variables.annotationsBefore[?key] != variables.annotations[?key])',
+  ),
+  isNamed: `variables.annotations[?'${ANSWERED_BY_ANNOTATION}'].orValue('') == request.userInfo.username`,
+  losesName: lines(
+    `variables.hasAnswer && '${ANSWERED_BY_ANNOTATION}' in variables.annotationsBefore`,
+    `&& !('${ANSWERED_BY_ANNOTATION}' in variables.annotations)`,
+  ),
+} as const;
+
+const VALIDATIONS = [
+  {
+    expression: '!variables.isByOperator',
+    message: `the operator may neither approve nor reject: only people write ${APPROVED_ANNOTATION}, ${REJECTED_ANNOTATION} and who did`,
+  },
+  {
+    expression: '!variables.isWritten || variables.isNamed',
+    messageExpression: `'whoever approves or rejects must be named: set the annotation ${ANSWERED_BY_ANNOTATION} to ' + request.userInfo.username + ' in the same request'`,
+  },
+  {
+    expression: '!variables.losesName',
+    message: `an approval or rejection keeps the name of who gave it: take ${APPROVED_ANNOTATION} or ${REJECTED_ANNOTATION} away with ${ANSWERED_BY_ANNOTATION}`,
+  },
+] as const;
+
+function listOf(keys: readonly string[]): string {
+  return `[${keys.map((key) => `'${key}'`).join(', ')}]`;
+}

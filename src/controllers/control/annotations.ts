@@ -1,0 +1,102 @@
+import {
+  ANSWERED_BECAUSE_ANNOTATION,
+  ANSWERED_BY_ANNOTATION,
+  APPROVAL_ANNOTATION,
+  APPROVED_ANNOTATION,
+  PAUSED_ANNOTATION,
+  POLL_INTERVAL_ANNOTATION,
+  RECONCILE_REQUESTED_ANNOTATION,
+  REJECTED_ANNOTATION,
+  type Answer,
+  type Control,
+  type ControlStatus,
+} from '../../contract/control.ts';
+import type { KubernetesObject, ObjectMeta } from '../../contract/object.ts';
+import { conditionsIn } from '../condition.ts';
+import { fieldsOf, textOf } from '../fields.ts';
+import { OUR_PREFIX } from '../kinds.ts';
+import { startOf } from '../text.ts';
+
+type Annotations = NonNullable<ObjectMeta['annotations']>;
+
+/** Of a resource whose status has no room for what its annotations ask; undefined where they ask for nothing. */
+export function controlOf({ metadata }: KubernetesObject): Control | undefined {
+  const { annotations = {} } = metadata;
+  const isAsked = Object.keys(annotations).some((name) => name.startsWith(OUR_PREFIX));
+  return isAsked ? controlIn(metadata, annotations) : undefined;
+}
+
+/** Of a resource whose status is ours. */
+export function controlWithStatusOf({ metadata, ...rest }: KubernetesObject): Control {
+  return {
+    ...controlIn(metadata, metadata.annotations ?? {}),
+    reported: reportedIn(metadata, rest['status']),
+  };
+}
+
+function controlIn({ uid, deletionTimestamp }: ObjectMeta, annotations: Annotations): Control {
+  const requestedAt = annotations[RECONCILE_REQUESTED_ANNOTATION];
+  const pollInterval = annotations[POLL_INTERVAL_ANNOTATION];
+  const answer = answerIn(annotations);
+  return {
+    uid,
+    isBeingDeleted: deletionTimestamp !== undefined,
+    isPaused: annotations[PAUSED_ANNOTATION] === 'true',
+    isApprovalRequired: annotations[APPROVAL_ANNOTATION] === 'required',
+    problems: problemsIn(annotations),
+    ...(requestedAt !== undefined && { requestedAt: startOf(requestedAt, ECHO_MAX) }),
+    ...(pollInterval !== undefined && isDuration(pollInterval) && { pollInterval }),
+    ...(answer && { answer }),
+  };
+}
+
+/** As much of a request as the status repeats: its schema allows no more. */
+const ECHO_MAX = 253;
+
+function answerIn(annotations: Annotations): Answer | undefined {
+  const { [APPROVED_ANNOTATION]: approved, [REJECTED_ANNOTATION]: rejected } = annotations;
+  const by = annotations[ANSWERED_BY_ANNOTATION] ?? '';
+  const because = annotations[ANSWERED_BECAUSE_ANNOTATION] ?? '';
+  // Where somebody has said both of one plan, nothing is deleted.
+  if (rejected !== undefined && (approved === undefined || approved === rejected))
+    return { is: 'rejected', plan: rejected, by, because };
+  return approved === undefined ? undefined : { is: 'approved', plan: approved, by, because };
+}
+
+/** What each may be, besides absent. */
+const ALLOWED: Readonly<
+  Record<string, { readonly fits: (value: string) => boolean; readonly write: string }>
+> = {
+  [PAUSED_ANNOTATION]: { fits: (value) => value === 'true' || value === 'false', write: '"true" or "false"' },
+  [APPROVAL_ANNOTATION]: { fits: (value) => value === 'required', write: '"required"' },
+  [POLL_INTERVAL_ANNOTATION]: { fits: isDuration, write: 'a duration such as 10m' },
+};
+
+const SHOWN_MAX = 40;
+
+function problemsIn(annotations: Annotations): readonly string[] {
+  return Object.entries(ALLOWED).flatMap(([name, { fits, write }]) => {
+    const value = annotations[name];
+    if (value === undefined || fits(value)) return [];
+    return [
+      `annotation ${name} is ${JSON.stringify(startOf(value, SHOWN_MAX))}; write ${write}, or remove it`,
+    ];
+  });
+}
+
+function isDuration(text: string): boolean {
+  return text.length <= SHOWN_MAX && /^(\d+(\.\d+)?(ms|s|m|h|d))+$/.test(text) && /[1-9]/.test(text);
+}
+
+function reportedIn({ resourceVersion, generation = 0 }: ObjectMeta, status: unknown): ControlStatus {
+  const { conditions, lastHandledReconcileAt, lastHandledApproval } = fieldsOf(status);
+  const request = textOf(lastHandledReconcileAt);
+  const approval = textOf(lastHandledApproval);
+  return {
+    resourceVersion,
+    generation,
+    conditions: conditionsIn(conditions),
+    ...(request !== undefined && { lastHandledReconcileAt: request }),
+    ...(approval !== undefined && { lastHandledApproval: approval }),
+  };
+}

@@ -1,0 +1,43 @@
+import { sha256 } from '@noble/hashes/sha2.js';
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
+import type { Answer, Control } from '../../contract/control.ts';
+import type { Deletion, Step } from '../../contract/decision.ts';
+
+/** A step that deletes something, as it is approved. */
+export interface Plan {
+  /** `290-3f9c2a1b`: how many objects it deletes, and a hash of which and why. */
+  readonly id: string;
+  readonly deletes: Deletion;
+}
+
+/** Undefined where the step deletes nothing. */
+export function planOf({ do: step, deletes }: Step, { uid }: Control): Plan | undefined {
+  if (deletes === undefined || deletes.count === 0) return undefined;
+  const { what, of } = deletes;
+  const hash = bytesToHex(sha256(utf8ToBytes(JSON.stringify([uid, step, what, of])))).slice(0, HASH_LENGTH);
+  return { id: `${deletes.count}-${hash}`, deletes };
+}
+
+const HASH_LENGTH = 8;
+
+/** What was said of this plan, or of one that deletes the same and more, as before its first half was carried out. */
+export function answerTo(plan: Plan, { answer, reported }: Control): Answer | undefined {
+  if (answer === undefined || answer.plan === reported?.lastHandledApproval) return undefined;
+  const [asked, said] = [partsOf(plan.id), partsOf(answer.plan)];
+  return asked.hash === said.hash && asked.count <= said.count ? answer : undefined;
+}
+
+function partsOf(id: string): { readonly count: number; readonly hash: string } {
+  const [, count = '0', hash = ''] = /^(\d{1,9})-([0-9a-f]{8})$/.exec(id) ?? [];
+  return { count: Number(count), hash };
+}
+
+/** `delete 290 Pods (web-pod-2fkq8, web-pod-4gwzn and 288 more)` */
+export function deletionInWords({ what, count, names }: Deletion): string {
+  const shown = names().slice(0, NAMES_MAX);
+  const more = count - shown.length;
+  const named = more > 0 ? `${shown.join(', ')} and ${more} more` : shown.join(', ');
+  return `delete ${count} ${what}${count === 1 ? '' : 's'}${shown.length === 0 ? '' : ` (${named})`}`;
+}
+
+const NAMES_MAX = 5;

@@ -1,0 +1,104 @@
+import type { ReasonRow } from '../condition.ts';
+
+/** Every reason that a condition of an Xxx may have; docs/conditions.md lists them. */
+export const BUILD_REASONS = [
+  {
+    type: 'Ready',
+    status: 'True',
+    reason: 'Built',
+    meaning: 'The binary of this spec is built.',
+  },
+  {
+    type: 'Ready',
+    status: 'True',
+    reason: 'CleanupFailed',
+    meaning: 'The binary of this spec is built, but that of an earlier spec could not be removed.',
+  },
+  {
+    type: 'Ready',
+    status: 'False',
+    reason: 'Pending',
+    meaning: 'The Job has not been created yet.',
+  },
+  {
+    type: 'Ready',
+    status: 'False',
+    reason: 'Building',
+    meaning: 'The Job is running. The message says what keeps its Pod from starting, if anything does.',
+  },
+  {
+    type: 'Ready',
+    status: 'False',
+    reason: 'BuildFailed',
+    meaning: 'The Job failed.',
+  },
+  {
+    type: 'Ready',
+    status: 'False',
+    reason: 'InvalidSpec',
+    meaning: 'The spec has a value that the operator does not accept.',
+  },
+  {
+    type: 'Ready',
+    status: 'False',
+    reason: 'JobNameTaken',
+    meaning: 'A Job with this name exists that does not belong to the resource.',
+  },
+  {
+    type: 'Ready',
+    status: 'False',
+    reason: 'JobRefused',
+    meaning: 'The API server refuses to create the Job.',
+  },
+  {
+    type: 'Ready',
+    status: 'False',
+    reason: 'Cleaning',
+    meaning: 'The resource is being deleted, and its binary is being removed from the nodes.',
+  },
+  {
+    type: 'Ready',
+    status: 'False',
+    reason: 'CleanupFailed',
+    meaning: 'The resource is being deleted, and a binary could not be removed from a node.',
+  },
+  {
+    type: 'Stalled',
+    status: 'True',
+    reason: 'BuildFailed',
+    meaning: 'The Job failed. Change the spec, or delete the Job to build again.',
+  },
+  {
+    type: 'Stalled',
+    status: 'True',
+    reason: 'InvalidSpec',
+    meaning: 'The spec has a value that the operator does not accept. Change the spec.',
+  },
+  {
+    type: 'Stalled',
+    status: 'True',
+    reason: 'JobNameTaken',
+    meaning: 'Another Job has this name. Delete that Job, or choose another `jobName`.',
+  },
+  {
+    type: 'Stalled',
+    status: 'True',
+    reason: 'JobRefused',
+    meaning:
+      'The API server refuses to create a Job. The message has its words. The create is retried with backoff.',
+  },
+  {
+    type: 'Stalled',
+    status: 'True',
+    reason: 'CleanupFailed',
+    meaning: 'A binary could not be removed from a node. The cleanup is retried with backoff.',
+  },
+  {
+    type: 'Stalled',
+    status: 'False',
+    reason: 'InProgress',
+    meaning: 'Nobody has to do anything.',
+  },
+] as const satisfies readonly ReasonRow[];
+
+export type BuildReason = (typeof BUILD_REASONS)[number]['reason'];

@@ -1,0 +1,68 @@
+import type { ReasonRow } from '../condition.ts';
+
+/** Every reason that a condition of a PodSet may have; docs/conditions.md lists them. */
+export const POD_SET_REASONS = [
+  {
+    type: 'Ready',
+    status: 'True',
+    reason: 'PodsReady',
+    meaning: 'All desired Pods exist and are Ready.',
+  },
+  {
+    type: 'Ready',
+    status: 'False',
+    reason: 'PodsMissing',
+    meaning: 'Some Pods have not been created yet.',
+  },
+  {
+    type: 'Ready',
+    status: 'False',
+    reason: 'PodsSurplus',
+    meaning: 'There are more Pods than `spec.replicas`.',
+  },
+  {
+    type: 'Ready',
+    status: 'False',
+    reason: 'PodsNotReady',
+    meaning: 'All desired Pods exist, but some are not Ready.',
+  },
+  {
+    type: 'Ready',
+    status: 'False',
+    reason: 'PodsFailed',
+    meaning: 'Pods failed. They are replaced after a pause that grows each time.',
+  },
+  {
+    type: 'Ready',
+    status: 'False',
+    reason: 'CreateFailed',
+    meaning: 'Pods are missing, and the API server refuses to create them.',
+  },
+  {
+    type: 'Ready',
+    status: 'False',
+    reason: 'InvalidSpec',
+    meaning: 'The spec has a value that the operator does not accept.',
+  },
+  {
+    type: 'Stalled',
+    status: 'True',
+    reason: 'CreateFailed',
+    meaning:
+      'The API server refuses to create Pods. The message has its words. The create is retried with backoff.',
+  },
+  {
+    type: 'Stalled',
+    status: 'True',
+    reason: 'InvalidSpec',
+    meaning: 'The spec has a value that the operator does not accept. Change the spec.',
+  },
+  {
+    type: 'Stalled',
+    status: 'False',
+    reason: 'NotStalled',
+    meaning: 'Nobody has to do anything.',
+  },
+] as const satisfies readonly ReasonRow[];
+
+export type PodSetReason = (typeof POD_SET_REASONS)[number]['reason'];

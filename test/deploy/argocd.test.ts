@@ -1,0 +1,60 @@
+import { describe, expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import type { KubernetesObject } from '../../src/contract/object.ts';
+import { luaLiteral, textFromLua } from '../support/lua.ts';
+import { STATES } from '../support/states.ts';
+
+const ConfigMap = z.object({
+  kind: z.literal('ConfigMap'),
+  metadata: z.object({ name: z.literal('argocd-cm') }),
+  data: z.record(z.string(), z.string()),
+});
+
+const file = new URL('../../deploy/argocd/argocd-cm.yaml', import.meta.url);
+const { data } = ConfigMap.parse(parse(readFileSync(file, 'utf8')));
+
+/** As Argo CD finds the script of a kind, and calls it: with the object as `obj`. */
+function healthOf(object: KubernetesObject) {
+  const [group] = (object.apiVersion ?? '').split('/');
+  const script = data[`resource.customizations.health.${group}_${object.kind}`];
+  if (script === undefined) throw new Error(`there is no script for ${group}_${object.kind}`);
+  const answer = textFromLua(`
+    local obj = ${luaLiteral(object)}
+    local function check() ${script} end
+    local health = check()
+    return health.status .. ": " .. health.message`);
+  const [status = '', ...message] = answer.split(': ');
+  return { status, message: message.join(': ') };
+}
+
+describe('to Argo CD', () => {
+  it.each(STATES)('$name is $health', ({ object, health }) => {
+    expect(healthOf(object).status).toBe(health);
+  });
+
+  it('a resource without a status is in progress', () => {
+    for (const { object } of STATES) {
+      expect(healthOf({ ...object, status: null })).toMatchObject({ status: 'Progressing' });
+    }
+  });
+
+  it('a stalled resource says why in the words of the condition', () => {
+    const state = STATES.find(({ name }) => name === 'a PodSet whose Pods are refused');
+    if (state === undefined) throw new Error('there is no such state');
+    expect(healthOf(state.object)).toEqual({ status: 'Degraded', message: 'exceeded quota' });
+  });
+
+  it('a held resource says what waits for a person', () => {
+    const state = STATES.find(({ name }) => name === 'a PodSet that awaits approval');
+    if (state === undefined) throw new Error('there is no such state');
+    expect(healthOf(state.object)).toEqual({ status: 'Suspended', message: 'would delete 290 Pods' });
+  });
+
+  it('all of Lua that the scripts use is in 5.1, which Argo CD has', () => {
+    for (const script of Object.values(data)) {
+      expect(script).not.toMatch(/\bgoto\b|\/\/|<const>|<close>|[&|]|::|utf8\.|table\.(pack|unpack|move)/);
+    }
+  });
+});

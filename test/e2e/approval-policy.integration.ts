@@ -1,0 +1,301 @@
+import { beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { join } from 'node:path';
+import {
+  ANSWERED_BECAUSE_ANNOTATION,
+  ANSWERED_BY_ANNOTATION,
+  APPROVAL_ANNOTATION,
+  APPROVED_ANNOTATION,
+  REJECTED_ANNOTATION,
+} from '../../src/contract/control.ts';
+import { BUILD_KIND, BUILDS } from '../../src/controllers/git-build/resource.ts';
+import { POD_SET_KIND, POD_SETS } from '../../src/controllers/pod-set/resource.ts';
+import type { ContentType } from '../../src/kubernetes/client.ts';
+import { resourcePath } from '../../src/kubernetes/paths.ts';
+import { SAMPLE } from '../support/build-samples.ts';
+import {
+  CLUSTER_ROLE_BINDINGS,
+  CLUSTER_ROLES,
+  NAMESPACES,
+  SERVICE_ACCOUNTS,
+  TestCluster,
+  uniqueName,
+  type At,
+  type Manifest,
+} from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
+import { OPERATOR, userNameOf, writeKubeconfig, type ServiceAccount } from '../support/service-accounts.ts';
+import { setUpStage } from '../support/stage.ts';
+
+/*
+ * Two people with all rights on the resources, each with a token of their own, and somebody with the operator's: who may
+ * say that who has approved.
+ */
+
+jest.setTimeout(120_000);
+const WITHIN_MS = 60_000;
+
+const POLICY = "ValidatingAdmissionPolicy 'durable-operator-approvals'";
+const UNNAMED = 'whoever approves or rejects must be named';
+const LOST_NAME = 'an approval or rejection keeps the name of who gave it';
+const BY_OPERATOR = 'the operator may neither approve nor reject';
+const PLAN = '290-3f9c2a1b';
+
+const people: TestCluster[] = [];
+const role = uniqueName();
+const { stack, cluster } = setUpStage(async () => {
+  await Promise.all([...people, thief].map((person) => person.close()));
+  await cluster.delete({ type: CLUSTER_ROLE_BINDINGS, name: role });
+  await cluster.delete({ type: CLUSTER_ROLES, name: role });
+});
+/** Has the operator's token. */
+const thief = new TestCluster(stack.operatorKubeconfig);
+let namespace: string;
+let alice: TestCluster;
+let bob: TestCluster;
+const account = (name: string): ServiceAccount => ({ namespace, name });
+const nameOf = (person: 'alice' | 'bob') => userNameOf(account(person));
+
+beforeAll(async () => {
+  namespace = await cluster.aNamespace();
+  const subjects = ['alice', 'bob'].map((name) => ({ kind: 'ServiceAccount', name, namespace }));
+  const rules = [POD_SETS, BUILDS, NAMESPACES].map(({ group, plural }) => ({
+    apiGroups: [group],
+    resources: [plural, `${plural}/status`, `${plural}/finalize`, `${plural}/scale`],
+    verbs: ['*'],
+  }));
+  const apiVersion = 'rbac.authorization.k8s.io/v1';
+  await cluster.create(CLUSTER_ROLES, { apiVersion, kind: 'ClusterRole', metadata: { name: role }, rules });
+  await cluster.create(CLUSTER_ROLE_BINDINGS, {
+    apiVersion,
+    kind: 'ClusterRoleBinding',
+    metadata: { name: role },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
+    subjects,
+  });
+  [alice, bob] = [await aPerson('alice'), await aPerson('bob')];
+  // It takes the API server a moment to see a policy, and a role.
+  await eventually(async () => {
+    const at = await there('podset');
+    await expect(alice.patch(at, annotated({ [APPROVED_ANNOTATION]: PLAN }))).rejects.toThrow(POLICY);
+    return true;
+  }, WITHIN_MS);
+});
+
+async function aPerson(name: string): Promise<TestCluster> {
+  await cluster.create(SERVICE_ACCOUNTS, {
+    apiVersion: 'v1',
+    kind: 'ServiceAccount',
+    metadata: { name, namespace },
+  });
+  const file = join(stack.dir, `${uniqueName()}.kubeconfig`);
+  await writeKubeconfig(cluster.client, { account: account(name), admin: stack.kubeconfig, file });
+  const person = new TestCluster(file);
+  people.push(person);
+  return person;
+}
+
+type Kind = 'podset' | 'xxx' | 'namespace';
+const KINDS: readonly Kind[] = ['podset', 'xxx', 'namespace'];
+
+function manifestOf(kind: Kind, annotations: Readonly<Record<string, string>> = {}): Manifest {
+  const metadata = { name: uniqueName(), annotations };
+  switch (kind) {
+    case 'podset':
+      return { ...POD_SET_KIND, metadata: { ...metadata, namespace }, spec: { replicas: 0 } };
+    case 'xxx':
+      return { ...BUILD_KIND, metadata: { ...metadata, namespace }, spec: SAMPLE };
+    case 'namespace':
+      return { apiVersion: 'v1', kind: 'Namespace', metadata };
+  }
+}
+
+const TYPES = { podset: POD_SETS, xxx: BUILDS, namespace: NAMESPACES } as const;
+
+/** One that waits for approval. */
+async function there(kind: Kind): Promise<At> {
+  const { metadata } = await cluster.create(
+    TYPES[kind],
+    manifestOf(kind, { [APPROVAL_ANNOTATION]: 'required' }),
+  );
+  return {
+    type: TYPES[kind],
+    name: metadata.name,
+    ...(metadata.namespace !== undefined && { namespace: metadata.namespace }),
+  };
+}
+
+/** One that Alice has approved. */
+async function approved(kind: Kind): Promise<At> {
+  const at = await there(kind);
+  await alice.patch(at, annotated(answer('alice')));
+  return at;
+}
+
+const annotated = (annotations: Readonly<Record<string, string | null>>) => ({ metadata: { annotations } });
+const answer = (by: 'alice' | 'bob') => ({
+  [APPROVED_ANNOTATION]: PLAN,
+  [ANSWERED_BY_ANNOTATION]: nameOf(by),
+});
+const annotationsOf = async (at: At) => (await cluster.get(at))?.metadata.annotations;
+
+describe.each(KINDS)('of a %s, a person may', (kind) => {
+  it('approve and reject in their own name, and say why', async () => {
+    const at = await there(kind);
+    const because = { ...answer('alice'), [ANSWERED_BECAUSE_ANNOTATION]: 'agreed in #shop' };
+    await alice.patch(at, annotated(because));
+    const rejected = {
+      [APPROVED_ANNOTATION]: null,
+      [REJECTED_ANNOTATION]: PLAN,
+      [ANSWERED_BY_ANNOTATION]: nameOf('bob'),
+      [ANSWERED_BECAUSE_ANNOTATION]: null,
+    };
+    await bob.patch(at, annotated(rejected));
+    expect(await annotationsOf(at)).toMatchObject({
+      [REJECTED_ANNOTATION]: PLAN,
+      [ANSWERED_BY_ANNOTATION]: nameOf('bob'),
+    });
+  });
+
+  it("take another's answer back, with the name or without", async () => {
+    const at = await approved(kind);
+    await bob.patch(at, annotated({ [APPROVED_ANNOTATION]: null }));
+    await bob.patch(at, annotated({ [ANSWERED_BY_ANNOTATION]: null }));
+    await bob.patch(
+      await approved(kind),
+      annotated({ [APPROVED_ANNOTATION]: null, [ANSWERED_BY_ANNOTATION]: null }),
+    );
+  });
+
+  it('change anything else of what another has approved', async () => {
+    const at = await approved(kind);
+    await bob.patch(at, annotated({ [APPROVAL_ANNOTATION]: null, 'example.com/note': 'mine' }));
+    expect(await annotationsOf(at)).toMatchObject(answer('alice'));
+  });
+});
+
+describe.each(KINDS)('of a %s, a person may not', (kind) => {
+  it.each<[what: string, annotations: () => Readonly<Record<string, string>>]>([
+    ['approve without a name', () => ({ [APPROVED_ANNOTATION]: PLAN })],
+    ['reject without a name', () => ({ [REJECTED_ANNOTATION]: PLAN })],
+    ["approve in another's name", () => answer('bob')],
+    ['say why without a name', () => ({ [ANSWERED_BECAUSE_ANNOTATION]: 'x' })],
+    ["write another's name alone", () => ({ [ANSWERED_BY_ANNOTATION]: nameOf('bob') })],
+    [
+      'approve in a name that only begins so',
+      () => ({ ...answer('alice'), [ANSWERED_BY_ANNOTATION]: `${nameOf('alice')} ` }),
+    ],
+  ])('%s', async (_, annotations) => {
+    const at = await there(kind);
+    await expect(alice.patch(at, annotated(annotations()))).rejects.toThrow(UNNAMED);
+    expect(await annotationsOf(at)).toEqual(expect.not.objectContaining({ [APPROVED_ANNOTATION]: PLAN }));
+  });
+
+  it.each<[what: string, annotations: () => Readonly<Record<string, string | null>>, why: string]>([
+    [
+      'put their approval under the name that is there',
+      () => ({ [APPROVED_ANNOTATION]: '300-00000000' }),
+      UNNAMED,
+    ],
+    ['add a rejection to it', () => ({ [REJECTED_ANNOTATION]: PLAN }), UNNAMED],
+    ['change the words of it', () => ({ [ANSWERED_BECAUSE_ANNOTATION]: 'not what was said' }), UNNAMED],
+    ['take the name from it', () => ({ [ANSWERED_BY_ANNOTATION]: null }), LOST_NAME],
+    ['give it the name of a third', () => ({ [ANSWERED_BY_ANNOTATION]: 'carol' }), UNNAMED],
+  ])("of another's approval, %s", async (_, annotations, why) => {
+    const at = await approved(kind);
+    await expect(bob.patch(at, annotated(annotations()))).rejects.toThrow(why);
+    expect(await annotationsOf(at)).toMatchObject(answer('alice'));
+  });
+
+  it('create it with an answer of another', async () => {
+    await expect(alice.create(TYPES[kind], manifestOf(kind, answer('bob')))).rejects.toThrow(UNNAMED);
+    await expect(alice.create(TYPES[kind], manifestOf(kind, answer('alice')))).resolves.toBeDefined();
+  });
+
+  it.each<[string, ContentType, (at: At) => unknown]>([
+    [
+      'server-side apply',
+      'application/apply-patch+yaml',
+      ({ name }) => {
+        const { apiVersion, kind: type, metadata } = manifestOf(kind);
+        return { apiVersion, kind: type, metadata: { ...metadata, name, annotations: answer('bob') } };
+      },
+    ],
+    [
+      'a JSON patch',
+      'application/json-patch+json',
+      () => [
+        { op: 'add', path: `/metadata/annotations/${APPROVED_ANNOTATION.replace('/', '~1')}`, value: PLAN },
+      ],
+    ],
+  ])('answer for another by %s', async (_, contentType, bodyFor) => {
+    const at = await there(kind);
+    const path = resourcePath(at.type, at);
+    const query = contentType === 'application/apply-patch+yaml' ? { fieldManager: 'test', force: true } : {};
+    const asked = alice.client.request({ method: 'PATCH', path, query, body: bodyFor(at), contentType });
+    await expect(asked).rejects.toThrow(UNNAMED);
+  });
+
+  it('answer for another by an update of the whole', async () => {
+    const at = await there(kind);
+    const current = await alice.get(at);
+    const body = {
+      ...current,
+      metadata: { ...current?.metadata, annotations: { ...current?.metadata.annotations, ...answer('bob') } },
+    };
+    const asked = alice.client.request({ method: 'PUT', path: resourcePath(at.type, at), body });
+    await expect(asked).rejects.toThrow(UNNAMED);
+  });
+
+  it('answer for another by a write of the status', async () => {
+    const at = await there(kind);
+    await alice.patch(at, annotated(answer('bob')), 'status').catch((error: unknown) => {
+      expect(String(error)).toContain(UNNAMED);
+    });
+    expect(await annotationsOf(at)).toEqual({ [APPROVAL_ANNOTATION]: 'required' });
+  });
+});
+
+describe('of a Namespace, a person may not', () => {
+  it('answer for another by its subresource "finalize"', async () => {
+    const at = await there('namespace');
+    const current = await alice.get(at);
+    const body = { ...current, metadata: { ...current?.metadata, annotations: answer('bob') } };
+    const path = `${resourcePath(at.type, at)}/finalize`;
+    await expect(alice.client.request({ method: 'PUT', path, body })).rejects.toThrow(UNNAMED);
+  });
+});
+
+describe('whoever has the token of the operator may not', () => {
+  it.each<[what: string, by: () => Readonly<Record<string, string | null>>]>([
+    [
+      'approve in its own name',
+      () => ({ [APPROVED_ANNOTATION]: PLAN, [ANSWERED_BY_ANNOTATION]: userNameOf(OPERATOR) }),
+    ],
+    ['approve in the name of a person', () => answer('alice')],
+    ['approve without a name', () => ({ [APPROVED_ANNOTATION]: PLAN })],
+    ['take an answer back', () => ({ [APPROVED_ANNOTATION]: null, [ANSWERED_BY_ANNOTATION]: null })],
+  ])('%s', async (_, annotations) => {
+    // Of the three, it may change only builds.
+    const at = await approved('xxx');
+    const change = { ...annotations(), [ANSWERED_BECAUSE_ANNOTATION]: 'x' };
+    await expect(thief.patch(at, annotated(change))).rejects.toThrow(BY_OPERATOR);
+    await expect(thief.patch(at, { metadata: { labels: { a: 'b' } } })).resolves.toBeDefined();
+  });
+});
+
+describe('the policy', () => {
+  it('has no expression that the API server finds wrong', async () => {
+    const type = {
+      group: 'admissionregistration.k8s.io',
+      version: 'v1',
+      plural: 'validatingadmissionpolicies',
+    };
+    const status = await eventually(async () => {
+      const policy = await cluster.get({ type, name: 'durable-operator-approvals' });
+      const seen = policy?.['status'];
+      expect(seen).toMatchObject({ observedGeneration: policy?.metadata.generation });
+      return seen;
+    }, WITHIN_MS);
+    expect(JSON.stringify(status)).not.toContain('expressionWarnings');
+  });
+});

@@ -1,0 +1,200 @@
+import type { KubernetesObject } from '../../src/contract/object.ts';
+import { conditionsAfter, type Condition, type Finding } from '../../src/controllers/condition.ts';
+import { decideBuild } from '../../src/controllers/git-build/decide.ts';
+import type { Observation as BuildObservation } from '../../src/controllers/git-build/observation.ts';
+import { BUILD_KIND, type BuildStatus } from '../../src/controllers/git-build/resource.ts';
+import { checkSpec } from '../../src/controllers/git-build/spec.ts';
+import { decidePodSet } from '../../src/controllers/pod-set/decide.ts';
+import { BUILD_DEFAULTS, SAMPLE } from './build-samples.ts';
+import { aBuildView, aCleanupView, aJobView, anObservation, aPodView } from './build-views.ts';
+import { aPodOf, aPodSet, NOW_MS, type OwnedPodBuilder, type PodSetBuilder } from './pod-sets.ts';
+
+/*
+ * A PodSet and an Xxx in every state that their status tells of, as the operator's own functions write it; and what
+ * tools that know nothing of us are to make of it.
+ */
+
+export interface State {
+  readonly name: string;
+  readonly object: KubernetesObject;
+  /** Source: kubernetes-sigs/cli-utils, pkg/kstatus/status. */
+  readonly kstatus: 'InProgress' | 'Current' | 'Failed' | 'Terminating';
+  /** Of Argo CD. */
+  readonly health: 'Healthy' | 'Progressing' | 'Degraded' | 'Suspended';
+}
+
+type Verdict = Pick<State, 'kstatus' | 'health'>;
+
+const PROGRESSING: Verdict = { kstatus: 'InProgress', health: 'Progressing' };
+const READY: Verdict = { kstatus: 'Current', health: 'Healthy' };
+const STALLED: Verdict = { kstatus: 'Failed', health: 'Degraded' };
+/** kstatus knows no pause. */
+const HELD: Verdict = { kstatus: 'InProgress', health: 'Suspended' };
+/** Argo CD never asks a script about an object that is being deleted. */
+const DELETING: Verdict = { kstatus: 'Terminating', health: 'Progressing' };
+
+const BEFORE: Partial<BuildStatus> = { observedGeneration: -1 };
+
+const PAUSED: Finding = {
+  type: 'Paused',
+  status: 'True',
+  reason: 'Paused',
+  message: 'createPods is paused',
+};
+const AWAITING: Finding = {
+  type: 'AwaitingApproval',
+  status: 'True',
+  reason: 'ApprovalRequired',
+  message: 'would delete 290 Pods',
+};
+
+function withFindings(conditions: readonly Condition[] = [], ...findings: readonly Finding[]) {
+  const others = conditions.map(({ type, status, reason, message }) => ({ type, status, reason, message }));
+  return conditionsAfter(conditions, [...others, ...findings], {
+    generation: 1,
+    now: '2026-01-01T12:00:00Z',
+  });
+}
+
+function* podSetStates(): Iterable<State> {
+  const set = aPodSet().wanting(2);
+  const [a, b] = [aPodOf(set, 'web-pod-a'), aPodOf(set, 'web-pod-b')];
+  const failed = [a.failed().createdAgo(1), b.failed().createdAgo(1)];
+  const state = (name: string, verdict: Verdict, podSet: PodSetBuilder): State => ({
+    name: `a PodSet ${name}`,
+    object: podSet.object,
+    ...verdict,
+  });
+  yield state('before the first reconcile', PROGRESSING, set.withStatus({ observedGeneration: -1 }));
+  yield state('whose Pods are Ready', READY, reported(set, [a, b]));
+  yield state('without Pods, as desired', READY, reported(set.wanting(0), []));
+  yield state('whose spec has changed since', PROGRESSING, reported(set, [a, b]).ofGeneration(2));
+  yield state('whose Pods are being created', PROGRESSING, reported(set.wanting(999), manyPods(set)));
+  yield state('whose Pods are being deleted', PROGRESSING, reported(set.wanting(1), manyPods(set)));
+  yield state('whose Pods are not Ready yet', PROGRESSING, reported(set, [a, b.notReady()]));
+  yield state('whose Pods failed', PROGRESSING, reported(set, failed));
+  yield state('whose Pods are refused', STALLED, reported(set, [a], 'exceeded quota'));
+  yield state('with an invalid spec', STALLED, reported(set.wanting(-1), [a]));
+  yield state('that is being deleted', DELETING, reported(set.wanting(999), manyPods(set)).beingDeleted());
+  const surplus = reported(set.wanting(1), manyPods(set));
+  const held = (finding: Finding) =>
+    surplus.withStatus({ conditions: withFindings(surplus.object.status?.conditions, finding) });
+  yield state('that is paused', HELD, held(PAUSED));
+  const fresh = set.withStatus({ observedGeneration: -1, conditions: withFindings([], PAUSED) });
+  yield state('that is paused before the first reconcile', HELD, fresh);
+  yield state('that awaits approval', HELD, held(AWAITING));
+}
+
+/** Enough for a status before the work is done. */
+function manyPods(set: PodSetBuilder): OwnedPodBuilder[] {
+  return Array.from({ length: 100 }, (_, index) => aPodOf(set, `web-pod-${index}`));
+}
+
+/** With the status that is to be written for these Pods. */
+function reported(set: PodSetBuilder, pods: readonly OwnedPodBuilder[], refusal?: string): PodSetBuilder {
+  const views = pods.map(({ view }) => view);
+  const known = { podSet: set.view, pods: views, lookedFor: [], ...(refusal !== undefined && { refusal }) };
+  const step = decidePodSet(known, NOW_MS);
+  if (step.do !== 'updateStatus') throw new Error(`the status is not written, but: ${step.do}`);
+  return set.withStatus(step.status);
+}
+
+const ENDED = '2026-11-21T12:00:00Z';
+const OLD = { node: 'node-1', binary: 'old' };
+const ARTIFACTS = [{ node: 'node-1', binary: 'helloworld' }];
+const DELETED = { deleting: true, deletedAt: '2026-11-21T11:30:00Z' };
+const OVER: Partial<BuildStatus> = {
+  phase: 'Succeeded',
+  observedGeneration: 1,
+  completionTime: ENDED,
+  artifacts: ARTIFACTS,
+};
+
+function* buildStates(): Iterable<State> {
+  const failure = { state: 'failed', endedAt: ENDED, failureMessage: 'too often' } as const;
+  const invalid = checkSpec({ ...SAMPLE, gitUrl: 'ext::sh' }, BUILD_DEFAULTS);
+  const rebuilt = aBuildView({ ...OVER, artifacts: [OLD, ...ARTIFACTS] });
+  const deleting = aBuildView(OVER, DELETED);
+  const refusal = { because: 'refused', message: 'exceeded quota' } as const;
+  const job = { [SAMPLE.jobName]: 'free' } as const;
+  yield { name: 'an Xxx before the first reconcile', object: buildWith(BEFORE), ...PROGRESSING };
+  const state = (name: string, verdict: Verdict, seen: Partial<BuildObservation>): State => ({
+    name: `an Xxx ${name}`,
+    object: reportedBuild(anObservation({ build: aBuildView(BEFORE), ...seen })),
+    ...verdict,
+  });
+  yield state('whose old Job is being deleted', PROGRESSING, {
+    jobs: [aJobView({ hash: 'old', deleting: true })],
+  });
+  yield state('whose Job is running', PROGRESSING, { jobs: [aJobView()], pods: [aPodView()] });
+  const built = state('that is built', READY, {
+    jobs: [aJobView({ state: 'succeeded', endedAt: ENDED })],
+    pods: [aPodView({ phase: 'succeeded', endedAt: ENDED })],
+  });
+  yield built;
+  yield { ...built, ...PROGRESSING, name: 'an Xxx whose spec has changed since', object: changed(built) };
+  yield state('whose Job failed', STALLED, {
+    jobs: [aJobView(failure)],
+    pods: [aPodView({ phase: 'failed' })],
+  });
+  yield state('with an invalid spec', STALLED, { build: aBuildView(BEFORE, { spec: invalid }) });
+  yield state('whose Job name is taken', STALLED, { names: { [SAMPLE.jobName]: 'foreign' } });
+  yield state('whose Job is refused', STALLED, { names: job, refusal });
+  yield state('whose old binary cannot be removed', STALLED, {
+    build: rebuilt,
+    jobs: [aCleanupView({ ...failure, binaries: ['old'] })],
+  });
+  yield state('whose cleanup is running', DELETING, { build: deleting, jobs: [aJobView()] });
+  yield state(
+    'whose cleanup failed',
+    { ...DELETING, health: 'Degraded' },
+    {
+      build: aBuildView({ ...OVER, phase: 'Cleaning' }, DELETED),
+      jobs: [aCleanupView(failure)],
+    },
+  );
+  const retiring = reportedBuild(anObservation({ jobs: [aJobView({ hash: 'old' })] }));
+  const held = (finding: Finding): KubernetesObject => {
+    const status = statusOf(retiring);
+    return { ...retiring, status: { ...status, conditions: withFindings(status.conditions, finding) } };
+  };
+  yield { name: 'an Xxx that is paused', object: held(PAUSED), ...HELD };
+  yield { name: 'an Xxx that awaits approval', object: held(AWAITING), ...HELD };
+}
+
+function buildWith(status: object, { generation = 1, deletedAt = '' } = {}): KubernetesObject {
+  return {
+    ...BUILD_KIND,
+    metadata: {
+      name: 'sample',
+      namespace: 'shop',
+      uid: 'uid-1',
+      resourceVersion: '7',
+      generation,
+      ...(deletedAt !== '' && { deletionTimestamp: deletedAt }),
+    },
+    spec: SAMPLE,
+    status,
+  };
+}
+
+function changed({ object }: State): KubernetesObject {
+  return { ...object, metadata: { ...object.metadata, generation: 2 } };
+}
+
+/** With the status that is to be written for what was seen. */
+function reportedBuild(seen: BuildObservation): KubernetesObject {
+  const step = decideBuild(seen, Date.parse(ENDED));
+  if (step.do !== 'updateStatus' || seen.build === 'gone') throw new Error(`no status, but: ${step.do}`);
+  const merged = Object.entries({ ...seen.build.status, ...step.status }).filter(
+    ([, value]) => value !== null,
+  );
+  return buildWith(Object.fromEntries(merged), seen.build);
+}
+
+function statusOf(object: KubernetesObject): Partial<BuildStatus> {
+  const { status } = object;
+  return typeof status === 'object' && status !== null ? status : {};
+}
+
+export const STATES: readonly State[] = [...podSetStates(), ...buildStates()];

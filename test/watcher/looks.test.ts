@@ -1,0 +1,111 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { controlOf } from '../../src/controllers/control/annotations.ts';
+import { Looks } from '../../src/watcher/looks.ts';
+
+const KEY = 'shop/web';
+const KNOWN = { isNew: false };
+const NEW = { isNew: true };
+
+let due: string[];
+let looks: Looks;
+
+beforeEach(() => {
+  jest.useFakeTimers();
+  due = [];
+  looks = new Looks((key) => due.push(key));
+});
+
+afterEach(() => {
+  looks.stop();
+  jest.useRealTimers();
+});
+
+function asking(asked: Readonly<Record<string, string>>) {
+  const annotations = Object.fromEntries(
+    Object.entries(asked).map(([name, value]) => [`durable-operator.dev/${name}`, value]),
+  );
+  return controlOf({ metadata: { name: 'web', uid: 'uid-1', resourceVersion: '1', annotations } });
+}
+
+const request = (value: string) => asking({ 'reconcile-requested-at': value });
+
+describe('a requested look', () => {
+  it('is due once for each new value', () => {
+    looks.seen(KEY, undefined, NEW);
+    looks.seen(KEY, request('1'), KNOWN);
+    expect(looks.due(KEY)).toBe('a reconcile was requested: 1');
+    looks.done(KEY, looks.count(KEY));
+    looks.seen(KEY, request('1'), KNOWN);
+    expect(looks.due(KEY)).toBeUndefined();
+    looks.seen(KEY, request('2'), KNOWN);
+    expect(looks.due(KEY)).toBe('a reconcile was requested: 2');
+  });
+
+  it('is met by the list that shows a resource for the first time', () => {
+    looks.seen(KEY, request('1'), NEW);
+    expect(looks.due(KEY)).toBeUndefined();
+    looks.seen(KEY, request('1'), KNOWN);
+    expect(looks.due(KEY)).toBeUndefined();
+  });
+
+  it('stays due where a run was started for an earlier one', () => {
+    looks.seen(KEY, undefined, NEW);
+    looks.seen(KEY, request('1'), KNOWN);
+    const started = looks.count(KEY);
+    looks.seen(KEY, request('2'), KNOWN);
+    looks.done(KEY, started);
+    expect(looks.due(KEY)).toBe('a reconcile was requested: 2');
+  });
+
+  it('is forgotten with its resource', () => {
+    looks.seen(KEY, undefined, NEW);
+    looks.seen(KEY, request('1'), KNOWN);
+    looks.forget(KEY);
+    expect(looks.due(KEY)).toBeUndefined();
+    expect(looks.count(KEY)).toBe(0);
+  });
+
+  it('is due, too, where an annotation cannot be followed, once', () => {
+    looks.seen(KEY, asking({ paused: 'True' }), NEW);
+    expect(looks.due(KEY)).toContain('paused is "True"');
+    looks.done(KEY, looks.count(KEY));
+    looks.seen(KEY, asking({ paused: 'True' }), KNOWN);
+    expect(looks.due(KEY)).toBeUndefined();
+  });
+});
+
+describe('an interval', () => {
+  it('makes a look due again and again, each time after the last was taken', () => {
+    looks.seen(KEY, asking({ 'poll-interval': '10m' }), NEW);
+    jest.advanceTimersByTime(599_999);
+    expect(due).toEqual([]);
+    jest.advanceTimersByTime(1);
+    expect(due).toEqual([KEY]);
+    expect(looks.due(KEY)).toBe('looked at every 10m');
+    jest.advanceTimersByTime(3_600_000);
+    expect(due).toEqual([KEY]);
+    looks.done(KEY, looks.count(KEY));
+    jest.advanceTimersByTime(600_000);
+    expect(due).toEqual([KEY, KEY]);
+  });
+
+  it('begins anew where it is changed, and ends where it is taken away', () => {
+    looks.seen(KEY, asking({ 'poll-interval': '10m' }), NEW);
+    looks.seen(KEY, asking({ 'poll-interval': '20s' }), KNOWN);
+    jest.advanceTimersByTime(20_000);
+    expect(due).toEqual([KEY]);
+    looks.seen(KEY, undefined, KNOWN);
+    looks.done(KEY, looks.count(KEY));
+    jest.advanceTimersByTime(3_600_000);
+    expect(due).toEqual([KEY]);
+  });
+
+  it('is ten seconds at least, and as long as a timer can be at most', () => {
+    looks.seen(KEY, asking({ 'poll-interval': '1ms' }), NEW);
+    looks.seen('shop/api', asking({ 'poll-interval': '9999d' }), NEW);
+    jest.advanceTimersByTime(9_999);
+    expect(due).toEqual([]);
+    jest.advanceTimersByTime(1);
+    expect(due).toEqual([KEY]);
+  });
+});
