@@ -1,35 +1,12 @@
-import type { Observe, Step } from '../src/contract/decision.ts';
-import type { ControllerName, ControllerOptions } from '../src/controllers/index.ts';
-import type { KubernetesClient } from '../src/kubernetes/client.ts';
-import { controlledReconciler } from './controlled.ts';
-import { gitBuildReconciler } from './git-build.ts';
-import { roleBindingReconciler } from './namespace-role-binding.ts';
-import { podLabelReconciler } from './pod-label.ts';
-import { podSetReconciler } from './pod-set.ts';
-import {
-  dispatching,
-  stepActivities,
-  type ReconcileDependencies,
-  type Reconciler,
-  type StepActivities,
-} from './reconcile.ts';
+import { dispatching, stepActivities, type ReconcileDependencies, type StepActivities } from './reconcile.ts';
+import { reconcilersFor, type ReconcilersRequest } from './reconcilers.ts';
 
-export interface ActivityDependencies extends ReconcileDependencies {
-  readonly client: KubernetesClient;
-  readonly options: ControllerOptions;
-}
+export interface ActivityDependencies extends ReconcileDependencies, ReconcilersRequest {}
 
 /** All activities, by the names that workflows call them by. */
 export function activitiesFor({ client, options, ...dependencies }: ActivityDependencies): StepActivities {
-  const steps = <O, S extends Step, L extends Observe>(reconciler: Reconciler<O, S, L>) =>
-    stepActivities(
-      controlledReconciler(reconciler, { client, options: options.reconciliation }),
-      dependencies,
-    );
-  return dispatching({
-    'pod-label': steps(podLabelReconciler(client)),
-    'namespace-role-binding': steps(roleBindingReconciler(client, options.roleBinding)),
-    'pod-set': steps(podSetReconciler(client)),
-    'git-build': steps(gitBuildReconciler(client, options.build)),
-  } satisfies Record<ControllerName, StepActivities>);
+  const activities = Object.entries(reconcilersFor({ client, options })).map(
+    ([name, reconciler]) => [name, stepActivities(reconciler, dependencies)] as const,
+  );
+  return dispatching(Object.fromEntries(activities));
 }

@@ -1,15 +1,24 @@
 #!/usr/bin/env node
-import { parseConfig, type Config } from './config/config.ts';
+import { isAskCommand } from './ask/commands.ts';
+import type { Config } from './config/config.ts';
 import { ConfigurationError } from './contract/configuration-error.ts';
 import type { Logger } from './contract/logger.ts';
-import { loadLocalStack } from './local-stack.ts';
-import { createLogger } from './logging.ts';
-import { runOperator } from './operator.ts';
-import { runPromote } from './promote.ts';
+
+/** Each command loads its own code alone: who asks gets an answer within a second. */
+async function main(): Promise<number> {
+  const args = process.argv.slice(2);
+  if (!isAskCommand(args[0])) return operate(args);
+  const { cacheCompiledCode } = await import('./ask/compile-cache.ts');
+  cacheCompiledCode(process.env);
+  const { answerHere } = await import('./ask/process.ts');
+  return answerHere(args);
+}
 
 /** A configuration error is printed in one line; only an unexpected error is logged. */
-async function main(): Promise<number> {
-  const parsed = await parseConfig(process.argv.slice(2), process.env);
+async function operate(args: readonly string[]): Promise<number> {
+  const { parseConfig } = await import('./config/config.ts');
+  const { createLogger } = await import('./logging.ts');
+  const parsed = await parseConfig(args, process.env);
   if (parsed.kind === 'exit') {
     process[parsed.to].write(parsed.output);
     return parsed.code;
@@ -31,16 +40,22 @@ async function main(): Promise<number> {
 
 async function start(config: Config, log: Logger): Promise<number> {
   if (config.command === 'local') {
+    const { loadLocalStack } = await import('./local-stack.ts');
+    const { createLogger } = await import('./logging.ts');
     const { runLocal } = await loadLocalStack();
     const signal = signalToEnd(createLogger({ ...config.log, level: 'silent' }));
     return runLocal({ config, signal, program: import.meta.filename });
   }
-  if (config.command === 'promote') return runPromote(config, log, signalToEnd(log));
+  if (config.command === 'promote') {
+    const { runPromote } = await import('./promote.ts');
+    return runPromote(config, log, signalToEnd(log));
+  }
   if (config.command === 'codec-server') {
     const { runCodecServer } = await import('./temporal/codec-server.ts');
     await runCodecServer(config, log, signalToEnd(log));
     return 0;
   }
+  const { runOperator } = await import('./operator.ts');
   await runOperator(config, log, signalToEnd(log));
   return 0;
 }

@@ -16,6 +16,7 @@ import { Lifecycle, type Watching } from './lifecycle.ts';
 import { createObservability } from './observability/observability.ts';
 import { connectToTemporal } from './temporal/connection.ts';
 import { dataConverterFor } from './temporal/data-converter.ts';
+import { publishUntilDone } from './publishing.ts';
 import { noticeRouting } from './temporal/routing-notice.ts';
 import { temporalRuns } from './temporal/runs.ts';
 import { observed, reportingEnds, withHeartbeats } from './temporal/steps.ts';
@@ -90,6 +91,7 @@ async function watchAndWork(parts: Parts, target: Target): Promise<void> {
   lifecycle.started(watching);
   const { command, temporal } = config;
   const ended = new AbortController();
+  if (watching !== undefined) void publishUntilDone({ ...parts, ...target, signal: ended.signal });
   log.info({ command, taskQueue: target.taskQueue, temporal: temporal.address }, 'started');
   try {
     // A worker ends by itself only where it cannot go on: its error then ends the program.

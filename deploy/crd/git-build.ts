@@ -108,7 +108,12 @@ const status = objectOf<Partial<BuildStatus>>({
 export const buildDefinition = customResourceDefinition({
   group: BUILDS.group,
   version: BUILDS.version,
-  names: { kind: BUILD_KIND.kind, plural: BUILDS.plural, singular: 'xxx', shortNames: ['xx'] },
+  names: {
+    kind: BUILD_KIND.kind,
+    plural: BUILDS.plural,
+    singular: 'xxx',
+    shortNames: BUILDS.shortNames ?? [],
+  },
   description:
     'An Xxx builds a binary from a Git repository, by a Job, and puts it on the node that the Job runs on.',
   spec,

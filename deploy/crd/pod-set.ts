@@ -46,7 +46,12 @@ const status = objectOf<Partial<PodSetStatus>>({
 export const podSetDefinition = customResourceDefinition({
   group: POD_SETS.group,
   version: POD_SETS.version,
-  names: { kind: POD_SET_KIND.kind, plural: POD_SETS.plural, singular: 'podset', shortNames: ['pset'] },
+  names: {
+    kind: POD_SET_KIND.kind,
+    plural: POD_SETS.plural,
+    singular: 'podset',
+    shortNames: POD_SETS.shortNames ?? [],
+  },
   description: 'A PodSet keeps so many Pods running, each of them with the label app=<its name>.',
   spec,
   status,

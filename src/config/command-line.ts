@@ -1,4 +1,5 @@
 import { Command, CommanderError, Help, Option } from 'commander';
+import { ASK_COMMAND_NAMES, ASK_COMMANDS } from '../ask/commands.ts';
 import { VERSION } from '../version.ts';
 import { variableFor, type OptionRow } from './option.ts';
 import { ROWS } from './options.ts';
@@ -75,7 +76,20 @@ function programWriting(output: string[], choose: (chosen: Chosen) => void): Com
     addOptions(command, name);
     command.allowExcessArguments().action(() => choose({ name, command }));
   }
+  addAskCommands(program);
   return program;
+}
+
+/** They have a command line of their own, which begins with their name. */
+function addAskCommands(program: Command): void {
+  program.commandsGroup('Questions:');
+  for (const name of ASK_COMMAND_NAMES) {
+    const command = program.command(name).description(ASK_COMMANDS[name]);
+    command
+      .allowExcessArguments()
+      .allowUnknownOption()
+      .action(() => command.error(`put the command ${name} before its options`));
+  }
 }
 
 const AFTER_HELP = `
@@ -147,6 +161,6 @@ function ownerOf(sentence: string): string | undefined {
 }
 
 function unexpectedWord(word: string): string {
-  const commands = COMMAND_NAMES.join(', ');
-  return `"${word}" is neither an option nor a command${suggestion(word, COMMAND_NAMES)}; the commands are ${commands}`;
+  const commands = [...COMMAND_NAMES, ...ASK_COMMAND_NAMES].join(', ');
+  return `"${word}" is neither an option nor a command${suggestion(word, [...COMMAND_NAMES, ...ASK_COMMAND_NAMES])}; the commands are ${commands}`;
 }

@@ -68,16 +68,25 @@ export function defaultOptions(): Options {
   return OPTIONS.parse(treeOf(new Map(), 'run'));
 }
 
+/** The options of which some are given, the others at their defaults; undefined where one of them is invalid. */
+export function optionsFrom(given: GivenOptions): Options | undefined {
+  return OPTIONS.safeParse(treeOf(given, 'run')).data;
+}
+
 /** The command line that gives these options to a command: the inverse of `parseConfig`. */
 export function argumentsFor(command: CommandName, options: Options): string[] {
+  const own = ROWS.filter(({ onlyFor = command }) => onlyFor === command).map(({ name }) => name);
+  const flags = textsOf(options).filter(([name]) => own.includes(name));
+  return [command, ...flags.map(([name, text]) => `--${name}=${text}`)];
+}
+
+/** The options that are set, by their names, as a person writes them. */
+export function textsOf(options: Options): (readonly [name: string, text: string])[] {
   const texts = Texts.parse(z.encode(OPTIONS, options));
-  const flags = ROWS.filter(({ onlyFor = command }) => onlyFor === command).flatMap(
-    ({ name, path: [group, property] }) => {
-      const text = texts[group]?.[property];
-      return text === undefined ? [] : [`--${name}=${text}`];
-    },
-  );
-  return [command, ...flags];
+  return ROWS.flatMap(({ name, path: [group, property] }) => {
+    const text = texts[group]?.[property];
+    return text === undefined ? [] : [[name, text] as const];
+  });
 }
 
 const Texts = z.record(z.string(), z.record(z.string(), z.string().optional()));

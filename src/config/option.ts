@@ -12,6 +12,8 @@ export interface Described {
   readonly localDefault?: string;
   /** What applies where the option is not set, in words. */
   readonly unset?: string;
+  /** The running operator publishes it, for those who ask about it. Never anything secret. */
+  readonly published?: true;
   /** A variable that is read besides our own, because people have it set already. */
   readonly alsoFrom?: string;
 }

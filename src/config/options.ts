@@ -29,17 +29,20 @@ export const OPTIONS = z.object({
   }),
   reconciliation: section('Reconciliation', {
     controllers: option('controllers <names>', values.someOf(CONTROLLER_NAMES), {
+      published: true,
       default: CONTROLLER_NAMES.join(','),
       help: 'run only these controllers',
       docs: 'It limits what is watched; a worker runs everything on its task queue.',
     }),
     namespaces: option('namespaces <names>', values.listOf(values.namespaceName), {
+      published: true,
       default: '',
       unset: 'all',
       help: 'watch only these namespaces',
       docs: 'A Role in each of them is then enough. Namespaces are read by name at every resync, because a Role does not allow watching them.',
     }),
     resyncMs: option('resync <duration>', values.duration({ from: '100ms', to: LONGEST }), {
+      published: true,
       default: '3m',
       help: 're-evaluate every known resource this often',
       docs: 'It evaluates what the watches have cached and does not ask the cluster, except for Namespaces with `--namespaces`.',
@@ -52,42 +55,50 @@ export const OPTIONS = z.object({
   }),
   roleBinding: section('Controller namespace-role-binding', {
     namespaceSelector: option('namespace-selector <selector>', values.labelSelector, {
+      published: true,
       default: '',
       unset: 'all',
       help: 'bind only in namespaces with these labels, such as `team=a,env in (dev,test)`',
       docs: 'The syntax is that of `kubectl --selector`.',
     }),
     excludeNamespaces: option('exclude-namespaces <names>', values.listOf(values.namespaceName), {
+      published: true,
       default: 'kube-system,kube-public,kube-node-lease',
       help: 'never bind in these namespaces',
     }),
     clusterRole: option('role-binding-cluster-role <name>', values.clusterRoleName, {
+      published: true,
       default: 'edit',
       help: 'ClusterRole to bind; the operator must be allowed to `bind` it',
       docs: 'The generated role allows only `edit`.',
     }),
     prefix: option('role-binding-prefix <text>', values.bindingNamePrefix, {
+      published: true,
       default: 'ad-kubernetes-',
       help: 'what precedes the namespace in the names of the RoleBinding and the group',
     }),
   }),
   build: section('Controller git-build', {
     image: option('build-image <image>', values.imageName, {
+      published: true,
       default: 'golang:1.13',
       help: 'image of the Jobs that build and clean up; it needs bash, git and GNU coreutils',
       docs: 'It must run as the owner of the host directory, which is usually root.',
     }),
     hostDir: option('build-host-dir <directory>', values.hostDirectory, {
+      published: true,
       default: '/opt',
       help: 'directory on the nodes to which binaries are copied',
       docs: 'Jobs see it as `/opt`. Binaries that earlier builds copied to another directory stay there.',
     }),
     // A Job counts its deadline in whole seconds.
     deadlineMs: option('build-deadline <duration>', values.duration({ from: '1s', to: LONGEST }), {
+      published: true,
       default: '1h',
       help: 'how long a Job may take',
     }),
     gitTransports: option('build-git-transports <names>', values.someOf(GIT_TRANSPORTS), {
+      published: true,
       default: 'https,ssh',
       help: 'how git may fetch sources: `https`, `ssh` (also as `git@host:path`), `http`, `git`',
       docs: 'It applies to submodules and redirects, too.',
@@ -164,15 +175,18 @@ export const OPTIONS = z.object({
   }),
   worker: section('Workers', {
     taskQueue: option('task-queue <name>', values.taskQueueName, {
+      published: true,
       default: 'durable-operator',
       help: 'Temporal task queue of watcher and workers',
       docs: 'Two operators in the same Temporal namespace need different names.',
     }),
     deploymentName: option('worker-deployment <name>', values.workerDeploymentName, {
+      published: true,
       help: 'enable Temporal Worker Versioning, with this deployment name',
       docs: 'Nothing runs before a version is promoted.',
     }),
     buildId: option('worker-build-id <id>', values.workerBuildId, {
+      published: true,
       help: 'build ID of this worker in its deployment',
       unset: 'the version of the program',
     }),
@@ -197,6 +211,13 @@ export const OPTIONS = z.object({
     },
     'promote',
   ),
+  temporalUi: section('Temporal', {
+    url: option('temporal-ui-url <url>', values.webAddress, {
+      published: true,
+      help: 'URL of the Temporal UI, for the links that `why` prints',
+      unset: 'none, or `http://localhost:8233` where Temporal is at `localhost:7233`',
+    }),
+  }),
   encryption: section('Encryption', {
     keysFile: option('payload-keys <file>', values.readableFile, {
       help: 'encrypt what Temporal stores with the first key of this file; the other keys are only used to decrypt',

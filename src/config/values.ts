@@ -215,6 +215,12 @@ export const origin = text.refine(
   'is not an origin; write one such as http://localhost:8233, without a path',
 );
 
+/** Of a page: `http://localhost:8233`, or with a path; without a slash at the end. */
+export const webAddress = text.regex(
+  /^https?:\/\/[^\s?#]*[^\s?#/]$/,
+  'is not the URL of a page; write one such as http://localhost:8233, without a slash at the end',
+);
+
 /** ` (did you mean …?)`, or nothing where no candidate is near. */
 export function suggestion(given: unknown, candidates: readonly string[]): string {
   if (typeof given !== 'string') return '';

@@ -2,6 +2,7 @@ import type { Circumstances, Control } from './control.ts';
 import type { Decision, Observe, Step } from './decision.ts';
 import type { KubernetesObject } from './object.ts';
 import type { ResourceRef } from './resource.ts';
+import type { Words } from './words.ts';
 
 /** One rule of a Role, as `rbac.authorization.k8s.io/v1` writes it. */
 export interface PolicyRule {
@@ -18,6 +19,8 @@ export interface ResourceType {
   readonly plural: string;
   readonly kind: string;
   readonly namespaced: boolean;
+  /** What people type for short: `po`. */
+  readonly shortNames?: readonly string[];
 }
 
 /**
@@ -63,6 +66,8 @@ export interface Controller<
   readonly workflowType: string;
   /** The sentence that the Temporal UI shows over a run. */
   summary(ref: ResourceRef): string;
+  /** What it says of a resource to people who ask. Default: the reasons of its decisions. */
+  readonly words?: Words<Observation>;
   /** The names of its steps, which are those of its activities. */
   readonly steps: readonly S['do'][];
   readonly primary: Watched<Primary>;

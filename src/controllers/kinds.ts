@@ -2,7 +2,14 @@ import type { ResourceType } from '../contract/controller.ts';
 import type { ObjectMeta, OwnerReference } from '../contract/object.ts';
 
 /** The types of Kubernetes' own that our controllers watch, read or write. */
-export const PODS: ResourceType = { group: '', version: 'v1', plural: 'pods', kind: 'Pod', namespaced: true };
+export const PODS: ResourceType = {
+  group: '',
+  version: 'v1',
+  plural: 'pods',
+  kind: 'Pod',
+  namespaced: true,
+  shortNames: ['po'],
+};
 export const NODES: ResourceType = {
   group: '',
   version: 'v1',
@@ -16,6 +23,7 @@ export const NAMESPACES: ResourceType = {
   plural: 'namespaces',
   kind: 'Namespace',
   namespaced: false,
+  shortNames: ['ns'],
 };
 export const JOBS: ResourceType = {
   group: 'batch',

@@ -11,6 +11,8 @@ export interface ClusterChoice {
   readonly outsideCluster?: boolean | undefined;
   /** `--kubeconfig FILE`, or several as in KUBECONFIG. */
   readonly kubeconfig?: string | undefined;
+  /** `--context NAME`, of the kubeconfig. Default: its current one. */
+  readonly context?: string | undefined;
   /** KUBECONFIG, KUBERNETES_SERVICE_HOST and HOME are read. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
@@ -23,12 +25,16 @@ const SERVICE_ACCOUNT_TOKEN = '/var/run/secrets/kubernetes.io/serviceaccount/tok
  * @throws ConfigurationError
  */
 export function loadKubeConfig(choice: ClusterChoice): KubeConfig {
-  const { kubeconfig, env, outsideCluster } = choice;
-  if (kubeconfig) return loadFiles(filesOf(kubeconfig), `kubeconfig ${kubeconfig}`);
-  if (env['KUBECONFIG']) return loadFiles(filesOf(env['KUBECONFIG']), `KUBECONFIG=${env['KUBECONFIG']}`);
+  const { kubeconfig, env, outsideCluster, context } = choice;
+  if (kubeconfig) {
+    return loadFiles(filesOf(kubeconfig), `kubeconfig ${kubeconfig}`, context);
+  }
+  if (env['KUBECONFIG']) {
+    return loadFiles(filesOf(env['KUBECONFIG']), `KUBECONFIG=${env['KUBECONFIG']}`, context);
+  }
   if (!outsideCluster && env['KUBERNETES_SERVICE_HOST']) return loadServiceAccount();
   const file = env['HOME'] ? path.join(env['HOME'], '.kube', 'config') : undefined;
-  if (file && existsSync(file)) return loadFiles([file], file);
+  if (file && existsSync(file)) return loadFiles([file], file, context);
   throw new ConfigurationError(
     `no cluster configured: not running in a Pod, KUBECONFIG is not set, and ${file ?? '~/.kube/config'} does not exist; set --kubeconfig FILE`,
   );
@@ -50,11 +56,12 @@ function loadServiceAccount(): KubeConfig {
 }
 
 /** As kubectl does, what an earlier file says wins, and of several files the missing ones are passed over. */
-function loadFiles(files: readonly string[], source: string): KubeConfig {
+function loadFiles(files: readonly string[], source: string, context: string | undefined): KubeConfig {
   const present = files.length > 1 ? files.filter((file) => existsSync(file)) : files;
   const [first, ...others] = present.map((file) => loadFile(file, source));
   if (!first) throw new ConfigurationError(`${source}: none of these files exists`);
   for (const other of others) addMissing(first, other);
+  if (context !== undefined) first.currentContext = context;
   return checked(first, source);
 }
 
@@ -124,7 +131,7 @@ function troubleWith(config: KubeConfig): string | undefined {
   const name = config.getCurrentContext();
   if (!name) return 'it has no current-context; choose one with kubectl config use-context NAME';
   const context = config.getContextObject(name);
-  if (!context) return `its current-context "${name}" does not exist in the file`;
+  if (!context) return `the context "${name}" does not exist in the file`;
   const cluster = config.getCluster(context.cluster);
   if (!cluster) return `the cluster "${context.cluster}" of context "${name}" does not exist in the file`;
   if (context.user && !config.getUser(context.user)) {

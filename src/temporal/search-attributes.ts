@@ -19,12 +19,22 @@ const KEYS = {
 const STATE = keyword(SEARCH_ATTRIBUTES.state);
 
 /** Whether the run says of itself that it waits for a change of its resource. */
-export function isStalled({ typedSearchAttributes }: WorkflowExecutionInfo): boolean {
-  return typedSearchAttributes.get(STATE) === STALLED;
+export function isStalled(info: WorkflowExecutionInfo): boolean {
+  return stateOfRun(info) === STALLED;
+}
+
+/** What the run says of itself, such as {@link STALLED}; undefined: nothing. */
+export function stateOfRun({
+  typedSearchAttributes,
+}: Pick<WorkflowExecutionInfo, 'typedSearchAttributes'>): string | undefined {
+  return typedSearchAttributes.get(STATE);
 }
 
 /** The resource of a run; undefined where the run is not one of ours. */
-export function refOf({ workflowId, typedSearchAttributes }: WorkflowExecutionInfo): ResourceRef | undefined {
+export function refOf({
+  workflowId,
+  typedSearchAttributes,
+}: Pick<WorkflowExecutionInfo, 'workflowId' | 'typedSearchAttributes'>): ResourceRef | undefined {
   const valueOf = (key: ReturnType<typeof keyword>) => typedSearchAttributes.get(key) ?? '';
   const ref = {
     controller: valueOf(KEYS.controller),

@@ -21,6 +21,7 @@ describe('without anything given', () => {
       tracing: { enabled: false },
       worker: { taskQueue: 'durable-operator', watchdog: false },
       encryption: {},
+      temporalUi: {},
       leaderElection: {
         enabled: false,
         name: 'durable-operator',
@@ -65,13 +66,13 @@ describe('commands', () => {
 
   it('are suggested where one is nearly right', async () => {
     expect(await problemsOf({ args: ['wrk'] })).toEqual([
-      '"wrk" is neither an option nor a command (did you mean work?); the commands are run, watch, work, promote, codec-server, local',
+      '"wrk" is neither an option nor a command (did you mean work?); the commands are run, watch, work, promote, codec-server, local, get, why, history, plan, retry, reconcile, pause, resume, approve, reject, completion',
     ]);
   });
 
   it('take no words besides', async () => {
     expect(await problemsOf({ args: ['work', 'hard'] })).toEqual([
-      '"hard" is neither an option nor a command; the commands are run, watch, work, promote, codec-server, local',
+      '"hard" is neither an option nor a command; the commands are run, watch, work, promote, codec-server, local, get, why, history, plan, retry, reconcile, pause, resume, approve, reject, completion',
     ]);
   });
 });

@@ -55,8 +55,8 @@ async function allowIt(account: ServiceAccount): Promise<void> {
 describe('a fifth controller, built as docs/adding-a-controller.md says', () => {
   it('adds a folder and two files of its own, an entry in two lists, and what is generated', async () => {
     expect(await project.changes()).toEqual([
-      'activities/index.ts',
       'activities/job-ttl.ts',
+      'activities/reconcilers.ts',
       'deploy/helm/files/permissions.yaml',
       'deploy/overlays/namespaced/in-each-namespace-with-build/rbac.yaml',
       'deploy/overlays/namespaced/in-each-namespace/rbac.yaml',

@@ -52,6 +52,14 @@ describe('which cluster', () => {
     expect(config.getCluster('two')?.server).toBe('https://two.example');
   });
 
+  it('and which of its contexts can be said, too', async () => {
+    const one = await write('one', kubeconfig('one'));
+    const two = await write('two', kubeconfig('two'));
+    const env = { KUBECONFIG: [one, two].join(path.delimiter) };
+    expect(loadKubeConfig({ env, context: 'two' }).getCurrentContext()).toBe('two');
+    expect(() => loadKubeConfig({ env, context: 'three' })).toThrow('the context "three" does not exist');
+  });
+
   it('in a pod, outside is meant only where told so', async () => {
     await write('.kube/config', kubeconfig('home'));
     const env = { HOME: directory, KUBERNETES_SERVICE_HOST: '10.0.0.1', KUBERNETES_SERVICE_PORT: '443' };
@@ -74,10 +82,7 @@ describe('what is wrong is said in one line', () => {
     ['no: kubeconfig: at: all', 'is not a kubeconfig'],
     ['', 'is not a kubeconfig'],
     [kubeconfig('a').replace('current-context: a', ''), 'it has no current-context'],
-    [
-      kubeconfig('a').replace('current-context: a', 'current-context: b'),
-      'current-context "b" does not exist',
-    ],
+    [kubeconfig('a').replace('current-context: a', 'current-context: b'), 'the context "b" does not exist'],
     [kubeconfig('a').replace('cluster: a,', 'cluster: b,'), 'the cluster "b" of context "a" does not exist'],
     [kubeconfig('a').replace('user: a }', 'user: b }'), 'the user "b" of context "a" does not exist'],
     [kubeconfig('a', 'nonsense'), 'the server "nonsense" is not a URL'],

@@ -59,6 +59,9 @@ export const SAMPLES: readonly Sample[] = [
   sample('metrics-cert-dir', '/certs', { metrics: { certDir: '/certs' } }),
   sample('tracing', 'true', { tracing: { enabled: true } }),
   sample('task-queue', 'q', { worker: { taskQueue: 'q' } }),
+  sample('temporal-ui-url', 'https://ui.example/temporal', {
+    temporalUi: { url: 'https://ui.example/temporal' },
+  }),
   sample('worker-deployment', 'op', { worker: { deploymentName: 'op' } }),
   sample('worker-build-id', 'b1', { worker: { buildId: 'b1' } }),
   sample('workflow-watchdog', 'true', { worker: { watchdog: true } }),

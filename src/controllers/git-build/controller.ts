@@ -6,6 +6,7 @@ import { decideBuild } from './decide.ts';
 import { watchedObservation, type BuildObserve, type BuildStep, type Observation } from './observation.ts';
 import { BUILD_UID_LABEL, BUILDS, type GitBuildOptions } from './resource.ts';
 import { buildKeyOf, buildView, jobView, podView, type BuildChild, type BuildView } from './views.ts';
+import { gitBuildWords } from './words.ts';
 
 export type { GitBuildOptions } from './resource.ts';
 
@@ -21,6 +22,7 @@ export function gitBuild(options: GitBuildOptions): GitBuildController {
     name: 'git-build',
     workflowType: 'gitBuild',
     summary: (ref) => `Xxx ${displayName(ref)}: builds its binary, and removes it with the resource`,
+    words: gitBuildWords,
     steps: ['addFinalizer', 'createJob', 'deleteJob', 'createCleanupJob', 'updateStatus', 'removeFinalizer'],
     primary: { type: BUILDS, view: (object) => buildView(object, options) },
     children: [

@@ -9,6 +9,7 @@ export const BUILDS: ResourceType = {
   plural: 'xxxes',
   kind: 'Xxx',
   namespaced: true,
+  shortNames: ['xx'],
 };
 export const BUILD_KIND = { apiVersion: `${BUILDS.group}/${BUILDS.version}`, kind: BUILDS.kind } as const;
 

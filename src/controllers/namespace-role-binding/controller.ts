@@ -14,6 +14,7 @@ import {
   type RoleBindingOptions,
   type RoleBindingStep,
 } from './decide.ts';
+import { roleBindingWords } from './words.ts';
 
 export type NamespaceRoleBinding = Controller<NamespaceView, BindingView, Observation, RoleBindingStep>;
 
@@ -23,6 +24,7 @@ export function namespaceRoleBinding(options: RoleBindingOptions): NamespaceRole
     name: 'namespace-role-binding',
     workflowType: 'namespaceRoleBinding',
     summary: (ref) => `Namespace ${ref.name}: binds its team's group to a ClusterRole`,
+    words: roleBindingWords(options),
     steps: ['createRoleBinding', 'updateRoleBinding', 'replaceRoleBinding', 'releaseRoleBinding'],
     primary: {
       type: NAMESPACES,

@@ -4,6 +4,7 @@ import { displayName } from '../../contract/resource.ts';
 import { controlOf } from '../control/annotations.ts';
 import { keyOf, PODS } from '../kinds.ts';
 import { annotationIn, decidePodLabel, labelState, type LabelStep, type PodView } from './decide.ts';
+import { podLabelWords } from './words.ts';
 
 /**
  * Keeps the label `padok.fr/pod-name` on the Pods whose annotation asks for it, so that a Service can
@@ -13,6 +14,7 @@ export const podLabel: Controller<PodView, never, PodView, LabelStep> = {
   name: 'pod-label',
   workflowType: 'podLabel',
   summary: (ref) => `Pod ${displayName(ref)}: label padok.fr/pod-name follows its annotation`,
+  words: podLabelWords,
   steps: ['addLabel', 'removeLabel'],
   primary: {
     type: PODS,

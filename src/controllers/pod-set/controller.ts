@@ -4,12 +4,14 @@ import { PODS } from '../kinds.ts';
 import { decidePodSet, type Look, type Observation, type PodSetStep } from './decide.ts';
 import { PODS_OF_ANY, podSetNameOf, podView, type PodView } from './pod.ts';
 import { POD_SETS, podSetView, type PodSetView } from './resource.ts';
+import { podSetWords } from './words.ts';
 
 /** Keeps the Pods of a PodSet at the desired number. */
 export const podSet: Controller<PodSetView, PodView, Observation, PodSetStep, Look> = {
   name: 'pod-set',
   workflowType: 'podSet',
   summary: (ref) => `PodSet ${displayName(ref)}: keeps its Pods at spec.replicas`,
+  words: podSetWords,
   steps: ['createPods', 'deletePods', 'adoptPods', 'releasePods', 'updateStatus'],
   primary: { type: POD_SETS, view: podSetView },
   children: [

@@ -11,6 +11,7 @@ export const POD_SETS: ResourceType = {
   plural: 'podsets',
   kind: 'PodSet',
   namespaced: true,
+  shortNames: ['pset'],
 };
 export const POD_SET_KIND = { apiVersion: `${POD_SETS.group}/${POD_SETS.version}`, kind: POD_SETS.kind };
 

@@ -1,0 +1,76 @@
+import { Command, CommanderError } from 'commander';
+import { ConfigurationError } from '../contract/configuration-error.ts';
+import { VERSION } from '../version.ts';
+import { AskProblem, type Ask, type ExitStatus } from './ask.ts';
+import { ASK_COMMAND_NAMES, isAskCommand, type AskCommand } from './commands.ts';
+
+/** Registers a command, with its options and what it does. */
+type Add = (program: Command, ask: Ask) => void;
+
+/** Only the code of the command that is asked for is loaded. */
+const ADD: Partial<Readonly<Record<AskCommand, () => Promise<Add>>>> = {
+  get: async () => (await import('./get.ts')).addGet,
+  why: async () => (await import('./why.ts')).addWhy,
+  history: async () => (await import('./history.ts')).addHistory,
+  plan: async () => (await import('./plan.ts')).addPlan,
+  retry: async () => (await import('./retry.ts')).addRetry,
+  reconcile: async () => (await import('./reconcile.ts')).addReconcile,
+  pause: async () => (await import('./pause.ts')).addPause,
+  resume: async () => (await import('./pause.ts')).addResume,
+  approve: async () => (await import('./approval.ts')).addApprove,
+  reject: async () => (await import('./approval.ts')).addReject,
+  completion: async () => (await import('./completion.ts')).addCompletion,
+};
+
+const PROGRAM = 'kubectl durable';
+
+/**
+ * Answers one question.
+ *
+ * @param args what follows the program's name; the first word is the command
+ * @returns the exit status
+ */
+export async function answer(args: readonly string[], asking: Omit<Ask, 'exitWith'>): Promise<ExitStatus> {
+  let status: ExitStatus = 0;
+  const ask: Ask = { ...asking, exitWith: (given) => (status = given) };
+  try {
+    const program = await programFor(args, ask);
+    await program.parseAsync([...args], { from: 'user' });
+    return status;
+  } catch (error) {
+    if (error instanceof CommanderError && error.exitCode === 0) return 0;
+    const problem = await problemIn(error, ask);
+    if (problem === undefined) return status;
+    ask.stderr.write(`${PROGRAM}: ${problem}\n`);
+    return 2;
+  }
+}
+
+async function programFor([first]: readonly string[], ask: Ask): Promise<Command> {
+  const program = new Command(PROGRAM)
+    .description('Ask the operator what it does, and why.')
+    .version(VERSION, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print this help; after a command, the help of the command')
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => ask.stdout.write(text),
+      // What is wrong is said in a line of our own.
+      writeErr: () => undefined,
+    });
+  // Completion has to know all of them.
+  const names = isAskCommand(first) && first !== 'completion' ? [first] : ASK_COMMAND_NAMES;
+  for (const name of names) (await ADD[name]?.())?.(program, ask);
+  return program;
+}
+
+/** One line that says what to do; undefined where there is nothing to say. */
+async function problemIn(error: unknown, { signal }: Ask): Promise<string | undefined> {
+  if (error instanceof CommanderError) {
+    const sentence = error.message.replace(/^error: /, '').replaceAll(/\s*\n\s*/g, ' ');
+    return `${sentence}; see ${PROGRAM} --help`;
+  }
+  if (error instanceof AskProblem || error instanceof ConfigurationError) return error.message;
+  if (signal.aborted) return undefined;
+  const { serverProblem } = await import('./server-problem.ts');
+  return serverProblem(error);
+}

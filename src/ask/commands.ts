@@ -1,0 +1,29 @@
+import type { Command } from 'commander';
+
+/** What people ask of the operator, with what `--help` says of each command. */
+export const ASK_COMMANDS = {
+  get: 'list resources with their state: up to date, retrying, stalled, ...',
+  why: 'explain the state of a resource: what it waits for, why it fails, and what you can do',
+  history: 'show every reconcile of a resource, as far back as Temporal keeps it',
+  plan: 'show what a reconcile would write, without writing it',
+  retry: 'end backoffs and try again now',
+  reconcile: 'reconcile a resource now',
+  pause: 'write nothing for a resource, a namespace or a controller until it is resumed',
+  resume: 'end a pause',
+  approve: 'allow what a resource is to delete',
+  reject: 'refuse what a resource is to delete',
+  completion: 'print a script that completes these commands in a shell',
+} as const;
+
+export type AskCommand = keyof typeof ASK_COMMANDS;
+
+export function isAskCommand(word: string | undefined): word is AskCommand {
+  return word !== undefined && Object.hasOwn(ASK_COMMANDS, word);
+}
+
+export const ASK_COMMAND_NAMES: readonly AskCommand[] = Object.keys(ASK_COMMANDS).filter(isAskCommand);
+
+/** A command with its name and description, for the file that says what it does. */
+export function addCommand(program: Command, name: AskCommand): Command {
+  return program.command(name).description(ASK_COMMANDS[name]);
+}

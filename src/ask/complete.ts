@@ -1,0 +1,5 @@
+#!/usr/bin/env node
+/** `kubectl_complete-durable`: kubectl asks it to complete `kubectl durable`. Source: kubectl, pkg/cmd/plugin_completion.go. */
+import { answerHere } from './process.ts';
+
+process.exitCode = await answerHere(['completion', 'complete', '--', ...process.argv.slice(2)]);

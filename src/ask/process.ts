@@ -1,0 +1,31 @@
+import type { Ask, ExitStatus } from './ask.ts';
+import { answer } from './command-line.ts';
+
+/** Answers a question on the terminal of this process. @returns the exit status */
+export function answerHere(args: readonly string[]): Promise<ExitStatus> {
+  const interrupted = new AbortController();
+  process.once('SIGINT', () => {
+    interrupted.abort();
+  });
+  // `kubectl durable get | head` ends in the middle of a line.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0);
+    throw error;
+  });
+  return answer(args, askingHere(interrupted.signal));
+}
+
+function askingHere(signal: AbortSignal): Omit<Ask, 'exitWith'> {
+  return {
+    stdout: process.stdout,
+    stderr: process.stderr,
+    env: process.env,
+    isTerminal: process.stdout.isTTY,
+    now: Date.now,
+    signal,
+    async open(options) {
+      const { openSession } = await import('./session.ts');
+      return openSession(options, process.env);
+    },
+  };
+}

@@ -1,0 +1,36 @@
+import { optionsFrom, textsOf, workerVersionOf, type Options } from './config.ts';
+import { ROWS } from './options.ts';
+
+/** What a running operator says of itself to those who ask about it. Nothing of it is secret. */
+export interface PublishedSettings {
+  /** Of the program. */
+  readonly version: string;
+  /** As the operator has them; those that it does not publish have their defaults. */
+  readonly options: Options;
+}
+
+/** By the names of the options, as a person writes their values; and `version`. */
+export type PublishedTexts = Readonly<Record<string, string>>;
+
+const PUBLISHED = ROWS.filter(({ published }) => published === true).map(({ name }) => name);
+
+export function textsToPublish(options: Options, version: string): PublishedTexts {
+  const { deploymentName, buildId } = workerVersionOf(options) ?? {};
+  const given = textsOf(options).filter(([name]) => PUBLISHED.includes(name));
+  return {
+    version,
+    ...Object.fromEntries(given),
+    // Unset, it is the version of the operator's program, not of the one that asks.
+    ...(deploymentName !== undefined && buildId !== undefined && { 'worker-build-id': buildId }),
+  };
+}
+
+/** Undefined where a newer operator has written what this program cannot read. */
+export function settingsFrom({ version = '', ...texts }: PublishedTexts): PublishedSettings | undefined {
+  const given = PUBLISHED.flatMap((name) => {
+    const raw = texts[name];
+    return raw === undefined ? [] : [[name, { raw, from: 'the running operator' }] as const];
+  });
+  const options = optionsFrom(new Map(given));
+  return options && { version, options };
+}

@@ -1,0 +1,78 @@
+import type { Client } from '@temporalio/client';
+
+/** Its one open run has the settings of the operator of a task queue as its memo. */
+export const SETTINGS_WORKFLOW = 'operatorSettings';
+
+const PREFIX = 'operator-settings/';
+
+export function settingsRunId(taskQueue: string): string {
+  return PREFIX + taskQueue;
+}
+
+export type SettingsTexts = Readonly<Record<string, string>>;
+
+/**
+ * No worker ever runs it: its first task is due after so long. So there is no code of it to replay, it belongs to no worker
+ * version, and it costs nothing. An operator that starts by then publishes anew.
+ */
+const NEVER = '3650 days';
+
+/**
+ * Makes these the published settings of the task queue. Where they are already, nothing is written.
+ *
+ * @param client without encryption: whoever may read Temporal can read them
+ */
+export async function publishSettings(
+  client: Client,
+  taskQueue: string,
+  settings: SettingsTexts,
+): Promise<void> {
+  if (isSame(await publishedSettings(client, taskQueue), settings)) return;
+  await client.workflow.start(SETTINGS_WORKFLOW, {
+    workflowId: settingsRunId(taskQueue),
+    // Nobody polls it; who counts the open runs of the operator's own task queue does not count this one.
+    taskQueue: SETTINGS_WORKFLOW,
+    startDelay: NEVER,
+    memo: { ...settings },
+    staticSummary: 'The settings of the operator, as its memo. Nothing runs here.',
+    workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+    workflowIdConflictPolicy: 'TERMINATE_EXISTING',
+  });
+}
+
+/** Undefined where no operator has published any, or a person has ended that run. */
+export async function publishedSettings(
+  client: Client,
+  taskQueue: string,
+): Promise<SettingsTexts | undefined> {
+  const { WorkflowNotFoundError } = await import('@temporalio/client');
+  try {
+    const { status, memo } = await client.workflow.getHandle(settingsRunId(taskQueue)).describe();
+    return status.name === 'RUNNING' ? textsIn(memo) : undefined;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return undefined;
+    throw error;
+  }
+}
+
+/** The task queues whose operators have published settings, as of up to a few seconds ago. */
+export async function publishingTaskQueues(client: Client): Promise<readonly string[]> {
+  const query = `WorkflowType = '${SETTINGS_WORKFLOW}' AND ExecutionStatus = 'Running'`;
+  const found: string[] = [];
+  for await (const { workflowId } of client.workflow.list({ query })) {
+    if (workflowId.startsWith(PREFIX)) found.push(workflowId.slice(PREFIX.length));
+  }
+  return found;
+}
+
+function textsIn(memo: Readonly<Record<string, unknown>> = {}): SettingsTexts {
+  return Object.fromEntries(
+    Object.entries(memo).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
+  );
+}
+
+function isSame(one: SettingsTexts | undefined, other: SettingsTexts): boolean {
+  if (one === undefined) return false;
+  const names = new Set([...Object.keys(one), ...Object.keys(other)]);
+  return [...names].every((name) => one[name] === other[name]);
+}

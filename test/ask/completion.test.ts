@@ -1,0 +1,76 @@
+import { describe, expect, it } from '@jest/globals';
+import { Command, Option } from 'commander';
+import { candidates, optionsIn, placeOf } from '../../src/ask/completion.ts';
+
+function aProgram(): Command {
+  const program = new Command();
+  program
+    .command('why')
+    .description('explain')
+    .option('-n, --namespace <name>', 'where')
+    .addOption(new Option('-o, --output <format>', 'how').choices(['json', 'yaml']));
+  program.command('pause').description('pause').option('-y, --yes', 'do not ask');
+  program.command('retry').option('--step <name>').option('--failure <type>');
+  return program;
+}
+
+/** What is offered at the end of the words, with a cluster that has these names. */
+async function offered(words: readonly string[], names: readonly string[] = []): Promise<readonly string[]> {
+  const client = {
+    request: () =>
+      Promise.resolve({
+        metadata: {},
+        items: names.map((name) => ({ metadata: { name, uid: 'u', resourceVersion: '1' } })),
+      }),
+  };
+  const found = await candidates(placeOf(aProgram(), words), (work) =>
+    // As much of a session as it takes.
+    work({ client, namespace: 'shop' } as unknown as Parameters<typeof work>[0]),
+  );
+  return found.map(({ value }) => value);
+}
+
+describe('completion', () => {
+  it.each([
+    { words: [''], offers: ['why', 'pause', 'retry'] },
+    { words: ['why', ''], offers: ['pod', 'namespace', 'podset', 'xxx'] },
+    { words: ['pause', ''], offers: ['pod', 'namespace', 'podset', 'xxx', 'controller'] },
+    { words: ['why', '--'], offers: ['--namespace', '--output'] },
+    { words: ['why', 'podset/web', '-o', ''], offers: ['json', 'yaml'] },
+    {
+      words: ['pause', 'controller/'],
+      offers: ['pod-label', 'namespace-role-binding', 'pod-set', 'git-build'].map(
+        (name) => `controller/${name}`,
+      ),
+    },
+    { words: ['why', 'podset/web', ''], offers: [] },
+  ])('offers after "$words" what may follow', async ({ words, offers }) => {
+    expect(await offered(words)).toEqual(offers);
+  });
+
+  it.each([
+    { words: ['why', 'podset/'], offers: ['podset/web', 'podset/api'] },
+    { words: ['why', '-n', 'shop', 'PodSet/w'], offers: ['PodSet/web', 'PodSet/api'] },
+    { words: ['why', 'podset', ''], offers: ['web', 'api'] },
+    { words: ['why', '-n', ''], offers: ['web', 'api'] },
+  ])('asks the cluster for names: "$words"', async ({ words, offers }) => {
+    expect(await offered(words, ['web', 'api'])).toEqual(offers);
+  });
+
+  it('knows the steps of all controllers, and how a step can fail', async () => {
+    expect(await offered(['retry', '--step', ''])).toEqual(
+      expect.arrayContaining(['createPods', 'createJob', 'addLabel']),
+    );
+    expect(await offered(['retry', '--failure', ''])).toEqual(
+      expect.arrayContaining(['Refused', 'AccessDenied']),
+    );
+  });
+
+  it('asks where the words say', () => {
+    expect(optionsIn(['why', '-n', 'shop', '--context=prod', 'podset/'])).toEqual({
+      namespace: 'shop',
+      context: 'prod',
+    });
+    expect(optionsIn(['why', 'podset', '-n', ''])).toEqual({});
+  });
+});

@@ -1,0 +1,282 @@
+import { describe, expect, it } from '@jest/globals';
+import { explain } from '../../src/ask/explain.ts';
+import { explanationText } from '../../src/ask/explanation.ts';
+import type { Asked, Findings } from '../../src/ask/findings.ts';
+import type { RunStory, StepEntry } from '../../src/ask/run-story.ts';
+import type { Run } from '../../src/ask/runs.ts';
+import { controllersOf } from '../../src/ask/session.ts';
+import { defaultOptions } from '../../src/config/config.ts';
+import { converged } from '../../src/contract/decision.ts';
+import { ApiError } from '../../src/kubernetes/errors.ts';
+import { aPodOf, aPodSet, NOW_MS } from '../support/pod-sets.ts';
+
+const ago = (seconds: number) => NOW_MS - seconds * 1000;
+const [podSet] = controllersOf(undefined).filter(({ name }) => name === 'pod-set');
+if (podSet === undefined) throw new Error('no controller pod-set');
+const web = aPodSet().in('shop').wanting(3).ofGeneration(2);
+const ref = { controller: 'pod-set', namespace: 'shop', name: 'web', uid: web.object.metadata.uid };
+
+const RUN: Run = {
+  ref,
+  workflowId: 'pod-set/shop/web/u',
+  runId: 'r',
+  isOpen: true,
+  startedAtMs: ago(252),
+  endedAtMs: undefined,
+  mark: undefined,
+  status: 'RUNNING',
+  taskQueue: 'durable-operator',
+  pending: [],
+  task: undefined,
+  version: undefined,
+  historyLength: 10,
+};
+const CLOSED: Run = { ...RUN, isOpen: false, endedAtMs: ago(60), status: 'COMPLETED' };
+const STORY: RunStory = {
+  runId: 'r',
+  startedAtMs: ago(252),
+  reason: 'there are 0 Pods, and spec.replicas is 3',
+  entries: [],
+  end: undefined,
+};
+const REACHED: Extract<Asked, { is: 'reached' }> = {
+  is: 'reached',
+  taskQueue: 'durable-operator',
+  settings: { version: '1.0', options: defaultOptions() },
+  otherTaskQueues: [],
+  workers: { hasUnversioned: true, versions: [], current: undefined, lastAskedMs: ago(1) },
+  run: RUN,
+  story: STORY,
+  earlier: undefined,
+};
+const FINDINGS: Findings = {
+  controller: podSet,
+  place: ref,
+  found: { is: 'there', object: web.object, namespace: undefined },
+  asked: REACHED,
+  live: {
+    observation: { podSet: web.view, pods: [aPodOf(web).view], lookedFor: [] },
+    next: { do: 'createPods', because: 'there is 1 Pod, and spec.replicas is 3' },
+  },
+  link: 'http://ui/run',
+  nowMs: NOW_MS,
+};
+
+const plain = (_: unknown, text: string) => text;
+
+function textFor(changes: Partial<Findings>): string {
+  return explanationText(explain({ ...FINDINGS, ...changes }), plain);
+}
+
+const asked = (changes: Partial<typeof REACHED>): Asked => ({ ...REACHED, ...changes });
+
+function done(next: { do: string; because: string }): StepEntry {
+  return {
+    ...{ kind: 'step', atMs: ago(20), step: 'observe', summary: undefined, isLocal: true, attempts: 1 },
+    end: { how: 'done', tookMs: 5, did: [], next, refusal: undefined },
+  };
+}
+
+describe('why, of an open run,', () => {
+  it('that is retrying, names the step, the attempt, the server’s words, and when it tries next', () => {
+    const message =
+      'POST /api/v1/namespaces/shop/pods: 403 pods "web-pod-x" is forbidden: exceeded quota: compute';
+    const pending = [
+      { step: 'createPods', attempt: 6, failure: { type: 'Refused', message }, nextTryAtMs: ago(-21) },
+    ];
+    const signal = { kind: 'signal', atMs: ago(30), signal: 'changed', reason: 'the spec changed' } as const;
+    const text = textFor({
+      asked: asked({ run: { ...RUN, pending }, story: { ...STORY, entries: [signal] } }),
+    });
+    expect(text).toBe(`PodSet shop/web is retrying: 1 of 3 Pods, for 4m12s
+
+  wanted    3 Pods (generation 2)
+  there     1 available, 1 ready, 0 failed
+  step      createPods, attempt 6, next in 21s
+  because   pods "web-pod-x" is forbidden: exceeded quota: compute
+  woken     30s ago: the spec changed
+  you can   raise the quota and then retry, or lower spec.replicas, which is noticed at once
+            kubectl describe quota -n shop                  show the quota
+            kubectl durable retry podset/web -n shop        try again now
+            kubectl durable history podset/web -n shop      what happened before
+
+  http://ui/run
+`);
+  });
+
+  it('that waits, says for what, and when it looks again', () => {
+    const wait = {
+      kind: 'wait',
+      atMs: ago(10),
+      summary: 'recheck: waiting for …',
+      atMostMs: 40_000,
+      end: { how: 'in progress' },
+    } as const;
+    const rest = done({ do: 'wait', because: 'waiting for the pause after failed Pods to end' });
+    const text = textFor({ asked: asked({ story: { ...STORY, entries: [rest, wait] } }) });
+    expect(text).toContain('PodSet shop/web is waiting: 1 of 3 Pods, for 4m12s\n');
+    expect(text).toContain('  for       the pause after failed Pods to end\n');
+    expect(text).toContain('  next      looks again as soon as that happens, or in 30s\n');
+    expect(text).toContain('kubectl describe pods -n shop -l app=web,version=v0.1');
+  });
+
+  it('that is stalled, says that waiting does not help, and what does', () => {
+    const rest = done({ do: 'stalled', because: 'spec.replicas must be at least 0' });
+    const run = { ...RUN, mark: 'Stalled' };
+    const text = textFor({ asked: asked({ run, story: { ...STORY, entries: [rest] } }) });
+    expect(text).toContain('is stalled');
+    expect(text).toContain('  because   spec.replicas must be at least 0\n');
+    expect(text).toContain('  until     somebody changes it: waiting does not help');
+    expect(text).toContain('  you can   correct spec.replicas');
+  });
+
+  it.each([
+    ['Paused', 'is paused', 'kubectl durable resume podset/web -n shop'],
+    ['AwaitingApproval', 'is awaiting approval', 'kubectl durable approve podset/web -n shop'],
+  ])('that is %s, names the command that lets it go on', (mark, headline, command) => {
+    const text = textFor({ asked: asked({ run: { ...RUN, mark } }) });
+    expect(text).toContain(headline);
+    expect(text).toContain(command);
+  });
+
+  it('that takes a key to read, is explained by what the controller decides now', () => {
+    const rest: StepEntry = {
+      ...done({ do: '', because: '' }),
+      end: { how: 'done', tookMs: 1, did: 'encrypted', next: undefined, refusal: undefined },
+    };
+    const run = { ...RUN, mark: 'Stalled' };
+    const live = {
+      ...(FINDINGS.live as object),
+      observation: { podSet: web.view, pods: [], lookedFor: [] },
+      next: { do: 'stalled', because: 'decided just now' },
+    } as const;
+    const text = textFor({ asked: asked({ run, story: { ...STORY, entries: [rest] } }), live });
+    expect(text).toContain('  because   decided just now\n');
+  });
+
+  const task = { isStarted: false, attempt: 1 };
+  const none = { hasUnversioned: false, versions: [], current: undefined, lastAskedMs: undefined };
+
+  it.each([
+    [{ ...RUN, task }, none, 'no worker has polled the task queue durable-operator'],
+    [{ ...RUN, task, taskQueue: 'old' }, none, 'start a worker with --task-queue old'],
+    [{ ...RUN, task }, { ...none, versions: ['op:1'] }, 'durable-operator promote --worker-deployment op'],
+    [{ ...RUN, task, version: 'op:1' }, { ...none, versions: ['op:2'] }, 'the run stays with op:1'],
+    [{ ...RUN, task }, { ...none, versions: ['op:2'], current: 'op:1' }, 'op:1 is the current version'],
+  ])('that nobody works on, says why (%#)', (run, workers, words) => {
+    const text = textFor({ asked: asked({ run, workers }) });
+    expect(text).toContain('is waiting for a worker');
+    expect(text).toContain(words);
+  });
+
+  it('that a worker is about to take, is being reconciled', () => {
+    const text = textFor({ asked: asked({ run: { ...RUN, task } }) });
+    expect(text).toContain('is being reconciled: 1 of 3 Pods');
+  });
+});
+
+describe('why, without an open run,', () => {
+  const story: RunStory = { ...STORY, end: { atMs: ago(60), how: 'completed', words: 'created 3 Pods' } };
+  const atRest = { run: CLOSED, story };
+  const upToDate = {
+    observation: { podSet: web.view, pods: [aPodOf(web).view], lookedFor: [] },
+    next: converged('its Pods and its status are up to date'),
+  };
+
+  it('says that nothing is needed, and what the last reconcile did', () => {
+    const text = textFor({ asked: asked(atRest), live: upToDate });
+    expect(text).toBe(`PodSet shop/web is up to date: 1 of 3 Pods
+
+  wanted    3 Pods (generation 2)
+  there     1 available, 1 ready, 0 failed
+  found     its Pods and its status are up to date
+  last run  ended 1m ago: created 3 Pods
+  reason    there are 0 Pods, and spec.replicas is 3
+  you can   kubectl durable history podset/web -n shop      what happened before
+
+  http://ui/run
+`);
+  });
+
+  it('says what the controller would do, where nobody does it', () => {
+    const text = textFor({ asked: asked(atRest) });
+    expect(text).toContain('needs a reconcile, and no run is open for it');
+    expect(text).toContain('  next      createPods: there is 1 Pod, and spec.replicas is 3\n');
+  });
+
+  it('says that the operator is not known', () => {
+    const text = textFor({ asked: asked({ ...atRest, settings: undefined, otherTaskQueues: ['b'] }) });
+    expect(text).toContain('no operator has the task queue durable-operator; there are operators of b');
+    expect(text).toContain('kubectl durable why podset/web -n shop --task-queue b');
+  });
+
+  const { reconciliation } = defaultOptions();
+
+  it.each([
+    [{ ...reconciliation, controllers: ['pod-label' as const] }, 'without the controller pod-set'],
+    [
+      { ...reconciliation, namespaces: ['other'] },
+      'watches only the namespaces other (--namespaces), and not shop',
+    ],
+  ])('says what the operator leaves out (%#)', (changed, words) => {
+    const settings = { version: '1.0', options: { ...defaultOptions(), reconciliation: changed } };
+    const explanation = explain({ ...FINDINGS, asked: asked({ ...atRest, settings }) });
+    expect(explanation).toMatchObject({ state: 'Ignored', exit: 0 });
+    expect(explanationText(explanation, plain)).toContain(words);
+  });
+
+  it('says that its namespace is being deleted', () => {
+    const metadata = {
+      name: 'shop',
+      uid: 'n',
+      resourceVersion: '1',
+      deletionTimestamp: '2026-01-01T00:00:00Z',
+    };
+    const found = { is: 'there', object: web.object, namespace: { metadata } } as const;
+    expect(textFor({ found, asked: asked(atRest) })).toContain('its namespace shop is being deleted');
+  });
+
+  it('says whose finalizers hold a resource that the operator is done with', () => {
+    const object = web.beingDeleted().object;
+    const metadata = { ...object.metadata, finalizers: ['example.com/theirs'] };
+    const found = { is: 'there', object: { ...object, metadata }, namespace: undefined } as const;
+    const text = textFor({ found, asked: asked(atRest), live: upToDate });
+    expect(text).toContain('is being deleted, and the operator has nothing left to do');
+    expect(text).toContain('held by example.com/theirs');
+  });
+
+  it('says what it cannot see', () => {
+    const live = new ApiError('GET /api/v1/pods: 403 pods is forbidden', {
+      classification: 'access-denied',
+      status: 403,
+    });
+    expect(textFor({ asked: asked(atRest), live })).toContain('you may not see all of it: pods is forbidden');
+  });
+});
+
+describe('why, of what is not there,', () => {
+  const gone = { is: 'gone' } as const;
+
+  it('says that there never was one', () => {
+    const asking = asked({ run: undefined, story: undefined });
+    expect(textFor({ found: gone, asked: asking, live: undefined })).toContain('does not exist');
+  });
+
+  it('says that it was deleted, and what its last run did', () => {
+    const story: RunStory = { ...STORY, end: { atMs: ago(60), how: 'completed', words: 'created 3 Pods' } };
+    const text = textFor({ found: gone, asked: asked({ run: CLOSED, story }), live: undefined });
+    expect(text).toContain('is gone: it was deleted\n\n  last run  ended 1m ago: created 3 Pods\n');
+  });
+
+  it('says that its kind is missing', () => {
+    const error = new ApiError('GET x: 404 not found', { classification: 'api-missing', status: 404 });
+    const text = textFor({ found: { is: 'unreadable', error }, live: undefined });
+    expect(text).toContain('podsets.batch.tutorial.kubebuilder.io is not installed');
+  });
+
+  it('says that Temporal is away, and what there is to do nevertheless', () => {
+    const explanation = explain({ ...FINDINGS, asked: { is: 'away', problem: 'Temporal does not answer' } });
+    expect(explanation.exit).toBe(2);
+    expect(explanationText(explanation, plain)).toContain('next      createPods: there is 1 Pod');
+  });
+});

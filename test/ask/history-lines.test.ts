@@ -1,0 +1,127 @@
+import { describe, expect, it } from '@jest/globals';
+import { readFile } from 'node:fs/promises';
+import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
+import { linesOf, type Incarnation, type Line, type ObjectEvent } from '../../src/ask/history-lines.ts';
+import { storyOf, type RunStory } from '../../src/ask/run-story.ts';
+
+const HISTORIES = new URL('../histories/', import.meta.url);
+
+async function storyIn(name: string): Promise<RunStory> {
+  const json: unknown = JSON.parse(await readFile(new URL(`${name}.json`, HISTORIES), 'utf8'));
+  return storyOf(historyFromJSON(json).events ?? []);
+}
+
+function anIncarnation(changed: Partial<Incarnation>): Incarnation {
+  return { uid: 'u1', createdAtMs: undefined, isLive: true, runs: [], events: [], ...changed };
+}
+
+function anEvent(changed: Partial<ObjectEvent>): ObjectEvent {
+  return { atMs: 0, type: 'Normal', reason: 'Created', note: 'scaled up to 3 Pods', count: 1, ...changed };
+}
+
+async function linesIn(name: string): Promise<readonly Line[]> {
+  return linesOf([anIncarnation({ runs: [await storyIn(name)] })]).slice(1);
+}
+
+const brief = ({ label, words, notes }: Line) => [label, words, ...notes];
+
+describe('the lines of a history', () => {
+  it('tell a run: why, each step with its deeds, attempts and time, and its end', async () => {
+    const lines = await linesIn('podSet/0.3.0-durable-step-retries');
+    expect(lines.map(brief)).toEqual([
+      ['reconcile', 'a test', 'run 01a20111-be15-79d3-9b67-4db5f6d295a1'],
+      ['createPods', 'created it', '1s', 'attempt 2', 'after Unavailable: 500 the server is out of order'],
+      ['completed', 'created it', '1.1s'],
+    ]);
+  });
+
+  it('say what a change has ended', async () => {
+    const lines = await linesIn('podSet/0.3.0-change-in-backoff');
+    expect(lines.slice(1, 4).map(brief)).toEqual([
+      ['createPods', 'ended by a change', '1.3s'],
+      ['changed', 'a change'],
+      ['observe', 'created it after the change', '1ms'],
+    ]);
+  });
+
+  it('say what is tried again durably', async () => {
+    const [, local] = await linesIn('podSet/0.3.0-local-step-fails');
+    expect(local && brief(local)).toEqual([
+      'createPods',
+      'failed: Unavailable: 500 the server is out of order',
+      expect.stringMatching(/ms$/),
+      'tried again with backoff',
+    ]);
+  });
+
+  it('say what the run waits for still, or has waited for', async () => {
+    const waiting = await linesIn('podSet/0.3.0-wait-waits');
+    expect(waiting.at(-1)).toMatchObject({ label: 'wait', notes: ['at most 1h0m'], isFinal: false });
+    const stalled = await linesIn('podSet/0.3.0-stalled-waits');
+    expect(stalled.at(-1)).toMatchObject({ label: 'Stalled', isFinal: false });
+  });
+
+  it('have the Events of the resource between the reconciles, by time', async () => {
+    const runs = [await storyIn('podSet/0.3.0-durable-step-retries')];
+    const [first] = runs;
+    const begin = first?.startedAtMs ?? 0;
+    const events = [
+      anEvent({ atMs: begin + 5_000, type: 'Warning', reason: 'Refused', note: 'quota', count: 3 }),
+      anEvent({ atMs: begin - 5_000 }),
+      anEvent({ atMs: begin + 500, note: 'within' }),
+    ];
+    const lines = linesOf([anIncarnation({ runs, events })]).slice(1);
+    expect(lines.map(({ label }) => label)).toEqual([
+      'Event Created',
+      'reconcile',
+      'createPods',
+      'Event Created',
+      'completed',
+      'Event Refused',
+    ]);
+    expect(lines.at(-1)).toMatchObject({ words: 'quota', notes: ['3 times'], tone: 'bad' });
+  });
+
+  it('begin each object of the name with a line, the oldest first, and never mix them', async () => {
+    const old = await storyIn('podSet/0.3.0-local-step');
+    const young = await storyIn('podSet/0.3.0-several-steps');
+    const lines = linesOf([
+      anIncarnation({ uid: 'young', runs: [young], createdAtMs: young.startedAtMs - 1 }),
+      anIncarnation({
+        uid: 'old',
+        runs: [old],
+        isLive: false,
+        events: [anEvent({ atMs: young.startedAtMs + 1 })],
+      }),
+    ]);
+    const heads = lines.filter(({ kind }) => kind === 'object').map(({ words }) => words);
+    expect(heads).toEqual(['UID old, deleted', expect.stringMatching(/^UID young, created 2026-11-22T/)]);
+    const last = lines.findLastIndex(({ label }) => label === 'Event Created');
+    expect(last).toBeLessThan(lines.findIndex(({ id }) => id === 'young'));
+  });
+
+  it('name what cannot be read without a key', () => {
+    const run: RunStory = {
+      runId: 'r',
+      startedAtMs: 0,
+      reason: '(encrypted)',
+      entries: [
+        {
+          kind: 'step',
+          atMs: 0,
+          step: 'createPods',
+          summary: '(encrypted)',
+          isLocal: true,
+          attempts: 1,
+          end: { how: 'done', tookMs: 3, did: 'encrypted', next: undefined, refusal: undefined },
+        },
+      ],
+      end: undefined,
+    };
+    const lines = linesOf([anIncarnation({ runs: [run] })]).slice(1);
+    expect(lines.map(brief)).toEqual([
+      ['reconcile', '(encrypted)', 'run r'],
+      ['createPods', '(encrypted)', '3ms'],
+    ]);
+  });
+});

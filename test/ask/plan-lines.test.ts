@@ -1,0 +1,104 @@
+import { describe, expect, it } from '@jest/globals';
+import { groupsOf, textOfPlan, type Plan } from '../../src/ask/plan-lines.ts';
+import type { Write } from '../../src/ask/rehearsal.ts';
+
+const PODS = '/api/v1/namespaces/shop/pods';
+const plain = (_: unknown, text: string) => text;
+
+function created(name: string): Write {
+  const after = {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, uid: 'u' },
+    spec: { containers: [{ name: 'busybox' }] },
+  };
+  return { verb: 'create', path: `${PODS}/${name}`, before: undefined, after, isChecked: true };
+}
+
+function aPlan(changed: Partial<Plan>): Plan {
+  const end = { is: 'rest', next: { do: 'converged', because: 'there are 2 Pods' } } as const;
+  return { resource: 'PodSet shop/web', steps: [], end, ...changed };
+}
+
+describe('the writes of a plan', () => {
+  it('are shown once where they differ only in the name', () => {
+    const [group, ...others] = groupsOf([created('web-1'), created('web-2'), created('web-3')]);
+    expect(others).toEqual([]);
+    expect(group?.names).toEqual(['pods/web-1', 'pods/web-2', 'pods/web-3']);
+    expect(group?.diff.split('\n')).toContain('+  name: web-1');
+  });
+
+  it('are a diff of the object, without what the server keeps for itself', () => {
+    const before = {
+      metadata: { name: 'web', resourceVersion: '7', managedFields: [{}] },
+      status: { readyReplicas: 1 },
+    };
+    const after = { metadata: { name: 'web', resourceVersion: '8' }, status: { readyReplicas: 2 } };
+    const path = '/apis/batch.tutorial.kubebuilder.io/v1/namespaces/shop/podsets/web/status';
+    const [group] = groupsOf([{ verb: 'patch', path, before, after, isChecked: true }]);
+    expect(group?.names).toEqual(['podsets/web/status']);
+    const changed = group?.diff.split('\n').filter((line) => /^[+-]/.test(line));
+    expect(changed).toEqual(['-  readyReplicas: 1', '+  readyReplicas: 2']);
+  });
+
+  it('show no credentials', () => {
+    const after = { kind: 'Job', metadata: { name: 'b' }, spec: { url: 'https://me:secret@host/repo.git' } };
+    const [group] = groupsOf([{ verb: 'create', path: '/x', before: undefined, after, isChecked: true }]);
+    expect(group?.diff).not.toContain('secret');
+    expect(group?.diff).toContain('host/repo.git');
+  });
+
+  it('of a namespace keep its name', () => {
+    const write: Write = {
+      verb: 'patch',
+      path: '/api/v1/namespaces/shop',
+      before: {},
+      after: {},
+      isChecked: true,
+    };
+    expect(groupsOf([write])[0]?.names).toEqual(['namespaces/shop']);
+  });
+});
+
+describe('a plan as text', () => {
+  it('has the steps in their order, why each is needed, and where it ends', () => {
+    const steps = [
+      { step: 'createPods', because: '2 Pods are missing', writes: [created('web-1'), created('web-2')] },
+      { step: 'deletePods', because: 'surplus', writes: [{ ...created('old'), verb: 'delete' as const }] },
+    ];
+    const lines = textOfPlan(aPlan({ steps }), plain).split('\n');
+    expect(lines.filter((line) => !line.startsWith('     '))).toEqual([
+      'PodSet shop/web: 2 steps',
+      '',
+      '1. createPods: 2 Pods are missing',
+      '   create pods/web-1, pods/web-2',
+      '',
+      '2. deletePods: surplus',
+      '   delete pods/old',
+      '',
+      'then: up to date: there are 2 Pods',
+      '',
+    ]);
+  });
+
+  it.each([
+    {
+      end: { is: 'rest', next: { do: 'wait', for: 'Job b to end', atMostMs: 1 } } as const,
+      says: 'it waits for Job b to end',
+    },
+    {
+      end: { is: 'refused', words: 'exceeded quota' } as const,
+      says: 'the API server refuses it: exceeded quota',
+    },
+    {
+      end: { is: 'may not try', words: 'forbidden' } as const,
+      says: 'you may not try it, though the operator may be allowed to: forbidden',
+    },
+    {
+      end: { is: 'rest', next: { do: 'stalled', because: 'name too long' } } as const,
+      says: 'it stalls: name too long',
+    },
+  ])('says $says', ({ end, says }) => {
+    expect(textOfPlan(aPlan({ end }), plain)).toContain(says);
+  });
+});

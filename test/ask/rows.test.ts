@@ -1,0 +1,101 @@
+import { describe, expect, it } from '@jest/globals';
+import { resourcesIn } from '../../src/ask/resources.ts';
+import { dataOf, rowsOf, type RowsRequest } from '../../src/ask/rows.ts';
+import type { Run } from '../../src/ask/runs.ts';
+import { controllersOf } from '../../src/ask/session.ts';
+import { defaultOptions } from '../../src/config/config.ts';
+import type { KubernetesObject } from '../../src/contract/object.ts';
+import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
+
+const NOW_MS = Date.parse('2026-01-01T12:00:00Z');
+const controllers = controllersOf(undefined);
+const controllerOf = (name: string) => {
+  const found = controllers.find((each) => each.name === name);
+  if (found === undefined) throw new Error(`no controller ${name}`);
+  return found;
+};
+
+function pod(name: string, metadata: Partial<KubernetesObject['metadata']> = {}): KubernetesObject {
+  return { metadata: { namespace: 'shop', name, uid: `uid-of-${name}`, resourceVersion: '1', ...metadata } };
+}
+
+const annotated = (name: string, value = 'true') =>
+  pod(name, { annotations: { [POD_NAME_ANNOTATION]: value }, labels: {} });
+
+function runOf(name: string, changes: Partial<Run> = {}): Run {
+  const ref = { controller: 'pod-label', namespace: 'shop', name, uid: `uid-of-${name}` };
+  return {
+    ...{ ref, workflowId: `pod-label/shop/${name}/uid-of-${name}`, runId: 'r', isOpen: true },
+    ...{ startedAtMs: NOW_MS - 60_000, endedAtMs: undefined, mark: undefined, status: 'RUNNING' },
+    ...{ taskQueue: 'q', pending: [], task: undefined, version: undefined, historyLength: 3 },
+    ...changes,
+  };
+}
+
+function rowsWith(objects: readonly KubernetesObject[], changes: Partial<RowsRequest> = {}) {
+  const resources = resourcesIn(
+    { controller: 'pod-label', objects, children: [] },
+    controllerOf('pod-label'),
+    NOW_MS,
+  );
+  const { reconciliation } = defaultOptions();
+  return rowsOf({ resources, runs: [], controllers, reconciliation, nowMs: NOW_MS, ...changes });
+}
+
+describe('a list of resources', () => {
+  it('has no Pod that neither asks for the label nor has it', () => {
+    const labelled = pod('labelled', { labels: { [POD_NAME_LABEL]: 'other' } });
+    const rows = rowsWith([pod('plain'), annotated('asking'), labelled]);
+    expect(rows.map(({ resource }) => resource)).toEqual(['pod/asking', 'pod/labelled']);
+  });
+
+  it('says of each how it does, by the controller’s own decision where no run is open', () => {
+    const done = pod('done', {
+      annotations: { [POD_NAME_ANNOTATION]: 'true' },
+      labels: { [POD_NAME_LABEL]: 'done' },
+    });
+    const rows = rowsWith([done, annotated('new'), annotated('cased', 'True')]);
+    expect(rows).toMatchObject([
+      { resource: 'pod/done', state: 'UpToDate', message: '' },
+      { resource: 'pod/new', state: 'Waiting', message: 'no run is open for it yet' },
+      { resource: 'pod/cased', state: 'Ignored', message: expect.stringContaining('"True"') },
+    ]);
+  });
+
+  it('has the step of an open run, its attempt, when it tries next, and the server’s words', () => {
+    const failure = { type: 'Refused', message: 'PATCH /api/v1/pods: 403 denied\nby policy' };
+    const pending = [{ step: 'addLabel', attempt: 4, failure, nextTryAtMs: NOW_MS + 21_000 }];
+    const rows = rowsWith([annotated('web')], { runs: [{ run: runOf('web', { pending }), because: '' }] });
+    expect(rows.map(dataOf)).toEqual([
+      {
+        ...{ namespace: 'shop', resource: 'pod/web', controller: 'pod-label', state: 'Retrying' },
+        ...{ step: 'addLabel', attempt: 4, message: 'denied by policy' },
+        ...{ nextTry: '2026-01-01T12:00:21.000Z', since: '2026-01-01T11:59:00.000Z' },
+        workflowId: 'pod-label/shop/web/uid-of-web',
+      },
+    ]);
+  });
+
+  it('has a run whose resource is gone', () => {
+    const rows = rowsWith([], { runs: [{ run: runOf('late'), because: '' }] });
+    expect(rows).toMatchObject([{ resource: 'pod/late', state: 'Waiting', message: 'the resource is gone' }]);
+  });
+
+  it('shows an object of the same name, but another UID, apart from the run of the one before', () => {
+    const rows = rowsWith([{ metadata: { ...annotated('web').metadata, uid: 'new' } }], {
+      runs: [{ run: runOf('web'), because: '' }],
+    });
+    expect(rows.map(({ key }) => key)).toEqual(['pod-label new', 'pod-label uid-of-web']);
+  });
+
+  it.each([
+    [{ controllers: ['pod-set' as const], namespaces: [] }, 'the operator runs without this controller'],
+    [
+      { controllers: ['pod-label' as const], namespaces: ['other'] },
+      'the operator does not watch this namespace',
+    ],
+  ])('says what the operator leaves out (%#)', (reconciliation, message) => {
+    const rows = rowsWith([annotated('web')], { reconciliation });
+    expect(rows).toMatchObject([{ state: 'Ignored', message }]);
+  });
+});
