@@ -39,6 +39,9 @@ const QUEUE = 'bench-ask';
 const run = promisify(execFile);
 const say = (line: string) => process.stderr.write(`${line}\n`);
 
+/** With 1, where something is not up to date. */
+const Failed = z.object({ code: z.literal(1), stdout: z.string() });
+
 await build();
 const stack = await startInstalledStack(say);
 const cluster = new TestCluster(stack.kubeconfig);
@@ -93,9 +96,6 @@ async function startRuns(objects: readonly KubernetesObject[]): Promise<void> {
   });
   await connection.close();
 }
-
-/** With 1, where something is not up to date. */
-const Failed = z.object({ code: z.literal(1), stdout: z.string() });
 
 async function measure(args: readonly string[]): Promise<number> {
   const plugin = join(dirname(PROGRAM), 'ask/main.js');

@@ -264,9 +264,9 @@ function statusMessage({ controller, found }: Known): string {
 }
 
 /** What is held back, in the decision's own words. */
-function wouldOf({ live }: Open): string | undefined {
+function wouldOf({ live }: Known): string | undefined {
   if (live === undefined || live instanceof ApiError) return undefined;
-  return 'would' in live.next && typeof live.next.would === 'string' ? live.next.would : undefined;
+  return live.next.do === 'held' && 'would' in live.next ? live.next.would : undefined;
 }
 
 function waiting(open: Open): Explanation {

@@ -16,6 +16,8 @@ export interface LiveRequest {
   /** The operator's own. */
   readonly options: Options;
   readonly now: () => number;
+  /** Whether the Namespace has the annotation; Default: it is not paused. */
+  readonly isNamespacePaused?: boolean;
 }
 
 /**
@@ -24,7 +26,10 @@ export interface LiveRequest {
  *
  * @throws ApiError
  */
-export async function readLive(ref: ResourceRef, { client, options, now }: LiveRequest): Promise<Live> {
+export async function readLive(
+  ref: ResourceRef,
+  { client, options, now, isNamespacePaused = false }: LiveRequest,
+): Promise<Live> {
   const reconcilers: Readonly<Record<string, Reconciler<unknown, Step>>> = reconcilersFor({
     client,
     options,
@@ -32,9 +37,7 @@ export async function readLive(ref: ResourceRef, { client, options, now }: LiveR
   const reconciler = reconcilers[ref.controller];
   if (reconciler === undefined) throw new Error(`there is no controller ${ref.controller}`);
   const superseded = new AbortController().signal;
-  const { next, known } = await new StepRun(reconciler, { ref, now, superseded }).perform(
-    'observe',
-    undefined,
-  );
+  const context = { ref, now, superseded, isNamespacePaused: () => Promise.resolve(isNamespacePaused) };
+  const { next, known } = await new StepRun(reconciler, context).perform('observe', undefined);
   return { observation: known?.observation, next };
 }

@@ -36,6 +36,8 @@ export function stateByDecision(next: Next): State {
       return 'UpToDate';
     case 'stalled':
       return 'Stalled';
+    case 'held':
+      return 'by' in next && next.by === 'approval' ? 'AwaitingApproval' : 'Paused';
     default:
       // Nobody is at it.
       return 'Waiting';

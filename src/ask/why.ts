@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { PAUSED_ANNOTATION } from '../contract/control.ts';
 import type { Controller } from '../contract/controller.ts';
 import type { KubernetesObject } from '../contract/object.ts';
 import type { ResourceRef } from '../contract/resource.ts';
@@ -17,7 +18,7 @@ import {
 import { explain } from './explain.ts';
 import { explanationData, explanationText, type Explanation } from './explanation.ts';
 import type { Asked, Findings, Found } from './findings.ts';
-import type { Live } from './live.ts';
+import type { Live, LiveRequest } from './live.ts';
 import { paintFor, structured } from './output.ts';
 import { parseNamedResource, placeOf, type NamedResource, type ResourcePlace } from './resource-name.ts';
 import { describeRun, runsOfPlace, storyOfRun } from './runs.ts';
@@ -62,7 +63,12 @@ export async function gather(session: Session, target: NamedResource, now: () =>
   const [asked, live] = await Promise.all([
     access instanceof TemporalProblem ? away(access) : askTemporal(access, of).catch(asAway),
     found.is === 'there'
-      ? lookAt(refOf(place, found.object), session, { options: optionsOf(settings), now })
+      ? lookAt(refOf(place, found.object), {
+          client: session.client,
+          options: optionsOf(settings),
+          now,
+          isNamespacePaused: isPaused(found.namespace),
+        })
       : undefined,
   ]);
   const run = asked.is === 'reached' ? asked.run : undefined;
@@ -147,20 +153,15 @@ async function lastRunOfName(access: TemporalAccess, place: ResourcePlace): Prom
   return { run: last && (await describeRun(access, last.ref, last.runId)), earlier: undefined };
 }
 
-interface LookOptions {
-  readonly options: ReturnType<typeof optionsOf>;
-  readonly now: () => number;
+function isPaused(namespace: KubernetesObject | undefined): boolean {
+  return namespace?.metadata.annotations?.[PAUSED_ANNOTATION] === 'true';
 }
 
 /** An error where whoever asks may not read all of it. */
-async function lookAt(
-  ref: ResourceRef,
-  { client }: Session,
-  { options, now }: LookOptions,
-): Promise<Live | ApiError> {
+async function lookAt(ref: ResourceRef, request: LiveRequest): Promise<Live | ApiError> {
   const { readLive } = await import('./live.ts');
   try {
-    return await readLive(ref, { client, options, now });
+    return await readLive(ref, request);
   } catch (error) {
     if (error instanceof ApiError) return error;
     throw error;

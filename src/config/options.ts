@@ -48,6 +48,7 @@ export const OPTIONS = z.object({
       docs: 'It evaluates what the watches have cached and does not ask the cluster, except for Namespaces with `--namespaces`.',
     }),
     requireApprovalOver: option('require-approval-over <count>', values.count, {
+      published: true,
       help: 'ask for approval before more objects than this are deleted at once',
       unset: 'only where the annotation `durable-operator.dev/approval` asks for it',
       docs: 'Watcher and workers need the same value.',

@@ -27,6 +27,8 @@ describe('the state of a resource without an open run', () => {
     ['UpToDate', converged('no update required')],
     ['Stalled', stalled('the name is too long')],
     ['Waiting', waitFor('a Job to end', 1)],
+    ['Paused', { do: 'held', by: 'pause', because: 'paused', would: 'addLabel' } as const],
+    ['AwaitingApproval', { do: 'held', by: 'approval', because: 'asks', would: 'deletePods' } as const],
     ['Waiting', { do: 'addLabel', because: 'the annotation asks for the label' }],
   ])('is %s by its decision', (state, next) => {
     expect(stateByDecision(next)).toBe(state);
