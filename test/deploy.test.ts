@@ -40,6 +40,7 @@ describe('the operator is allowed what its controllers need and nothing more', (
           resources: ['pods'],
           verbs: ['create', 'delete', 'get', 'list', 'patch', 'watch'],
         },
+        { apiGroups: [''], resources: ['resourcequotas'], verbs: ['list', 'watch'] },
         {
           apiGroups: ['batch'],
           resources: ['jobs'],

@@ -1,6 +1,6 @@
 import { defaultOptions } from '../../src/config/config.ts';
 import { allow, type Controller, type PolicyRule, type ResourceType } from '../../src/contract/controller.ts';
-import { NAMESPACES } from '../../src/controllers/kinds.ts';
+import { NAMESPACES, QUOTAS } from '../../src/controllers/kinds.ts';
 import { mergeRules } from './merge-rules.ts';
 
 /** What roles follow from. */
@@ -35,9 +35,14 @@ const RBAC = `${RBAC_API_GROUP}/v1`;
 /** The only ones that a Role cannot give: a Namespace, for that matter, lies in itself. */
 const CLUSTER_SCOPED: readonly string[] = ['nodes'];
 
-/** What the watches of these controllers ask for; whether a Namespace is paused or deleted concerns all of them. */
+/**
+ * What the watches of these controllers ask for; whether a Namespace is paused or deleted concerns all of them, and what its
+ * quotas allow.
+ */
 export function watcherRules(controllers: readonly Declared[], scope: Scope): PolicyRule[] {
-  return mergeRules([...controllers.flatMap(watchedBy), NAMESPACES].map((type) => watchingRule(type, scope)));
+  return mergeRules(
+    [...controllers.flatMap(watchedBy), NAMESPACES, QUOTAS].map((type) => watchingRule(type, scope)),
+  );
 }
 
 function watchedBy({ primary, children }: Declared): readonly ResourceType[] {

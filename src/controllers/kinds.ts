@@ -25,6 +25,13 @@ export const NAMESPACES: ResourceType = {
   namespaced: false,
   shortNames: ['ns'],
 };
+export const QUOTAS: ResourceType = {
+  group: '',
+  version: 'v1',
+  plural: 'resourcequotas',
+  kind: 'ResourceQuota',
+  namespaced: true,
+};
 export const JOBS: ResourceType = {
   group: 'batch',
   version: 'v1',

@@ -10,6 +10,7 @@ import { resourcePath } from '../kubernetes/paths.ts';
 import { Looks } from './looks.ts';
 import { NamedObject } from './named-object.ts';
 import type { Evaluation } from './evaluation.ts';
+import type { Quotas } from './quotas.ts';
 import {
   projectChild,
   projectPrimary,
@@ -30,6 +31,7 @@ export interface ResourcesOptions {
   /** Default: not observed. */
   readonly telemetry?: Pick<Telemetry, 'watch'> | undefined;
   readonly namespaces: NamespaceStates;
+  readonly quotas: Pick<Quotas, 'in'>;
   /** Called for each resource that changed, or whose child did; only once all of them are known. */
   readonly onChange: (evaluation: Evaluation) => void;
   /** Called for each resource that is gone. */
@@ -266,8 +268,11 @@ export class Resources {
         primary.inputs,
         ...(controller.inputs?.(observation) ?? []),
         ...(isNamespacePaused ? ['its Namespace is paused'] : []),
+        this.#options.quotas.in(ref.namespace),
         ...(look > 0 ? [`look ${look}`] : []),
-      ].join('; ');
+      ]
+        .filter((text) => text !== '')
+        .join('; ');
       const decision = this.#isDoomed(ref)
         ? DOOMED
         : this.#withLook(

@@ -6,6 +6,7 @@ import type { KubernetesClient } from '../kubernetes/client.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { isNeeded } from './evaluation.ts';
 import { Namespaces } from './namespaces.ts';
+import { Quotas } from './quotas.ts';
 import { Resources } from './resources.ts';
 import { RunsUnavailable, whileLeading, type Runs } from './runs.ts';
 
@@ -33,6 +34,7 @@ export class Watcher {
   /** One for each controller, or for each controller and namespace: where one cannot be watched, the others are. */
   readonly #resources: readonly Resources[];
   readonly #namespaces: Namespaces;
+  readonly #quotas: Quotas;
   /** Of the current term only: a process that leads again knows no more about the runs than one that has just started. */
   #dispatcher: Dispatcher | undefined;
   #sweepTimer: NodeJS.Timeout | undefined;
@@ -48,6 +50,7 @@ export class Watcher {
   constructor(options: WatcherOptions) {
     this.#options = options;
     this.#namespaces = this.#namespacesOf(options);
+    this.#quotas = this.#quotasOf(options);
     const scopes = options.namespaces.length === 0 ? [undefined] : options.namespaces;
     this.#resources = options.controllers.flatMap((controller) =>
       scopes.map((namespace) => this.#resourcesOf(controller, namespace)),
@@ -57,6 +60,7 @@ export class Watcher {
   /** Begins to watch; nothing is started or signalled before it leads. */
   start(): void {
     this.#namespaces.start();
+    this.#quotas.start();
     for (const resources of this.#resources) {
       resources.start();
       void resources.synced().then(() => this.#knows(resources));
@@ -91,7 +95,7 @@ export class Watcher {
     this.#stopped = true;
     clearInterval(this.#resyncTimer);
     await Promise.all(this.#resources.map((resources) => resources.stop()));
-    await this.#namespaces.stop();
+    await Promise.all([this.#namespaces.stop(), this.#quotas.stop()]);
     await this.standBy();
   }
 
@@ -137,6 +141,7 @@ export class Watcher {
       watches: addedUp([
         ...this.#resources.flatMap(({ watchStates }) => watchStates),
         ...this.#namespaces.watchStates,
+        ...this.#quotas.watchStates,
       ]),
       runs: this.#dispatcher?.runs ?? [],
       isTemporalUnavailable: this.#dispatcher?.problem !== undefined,
@@ -161,12 +166,19 @@ export class Watcher {
     });
   }
 
-  #namespacesOf({ controllers, client, namespaces, resyncMs, log, telemetry }: WatcherOptions): Namespaces {
-    const onChange = (namespace: string) => {
-      for (const { name } of controllers)
-        this.#covering({ controller: name, namespace })?.evaluateIn(namespace);
-    };
+  #namespacesOf({ client, namespaces, resyncMs, log, telemetry }: WatcherOptions): Namespaces {
+    const onChange = (namespace: string) => this.#evaluateIn(namespace);
     return new Namespaces({ client, namespaces, resyncMs, log, telemetry, onChange });
+  }
+
+  #quotasOf({ client, namespaces, log, telemetry }: WatcherOptions): Quotas {
+    const onChange = (namespace: string) => this.#evaluateIn(namespace);
+    return new Quotas({ client, namespaces, log, telemetry, onChange });
+  }
+
+  #evaluateIn(namespace: string): void {
+    for (const { name: controller } of this.#options.controllers)
+      this.#covering({ controller, namespace })?.evaluateIn(namespace);
   }
 
   #resourcesOf(controller: Controller, namespace: string | undefined): Resources {
@@ -179,6 +191,7 @@ export class Watcher {
       log: log.child({ controller: controller.name }),
       telemetry,
       namespaces: this.#namespaces,
+      quotas: this.#quotas,
       onChange: (evaluation) => {
         this.#dispatcher?.changed(evaluation);
         if (isNeeded(evaluation)) this.#sweepSoon();

@@ -95,7 +95,7 @@ describe('why, of an open run,', () => {
   step      createPods, attempt 6, next in 21s
   because   pods "web-pod-x" is forbidden: exceeded quota: compute
   woken     30s ago: the spec changed
-  you can   raise the quota and then retry, or lower spec.replicas, which is noticed at once
+  you can   raise the quota or lower spec.replicas; either is noticed at once
             kubectl describe quota -n shop                  show the quota
             kubectl durable retry podset/web -n shop        try again now
             kubectl durable history podset/web -n shop      what happened before

@@ -52,6 +52,7 @@ const ALLOWED: Readonly<Record<string, Check>> = {
   'workflow-watchdog': isBoolean,
   'wait-for-drain': between(0, 24 * DAY),
   'move-open-runs': isBoolean,
+  'temporal-ui-url': (value) => matches(value, /^https?:\/\/[^\s?#]+$/),
   'payload-keys': isText,
   'codec-addr': isAddress,
   'codec-allow-origin': listOf((value) => typeof value === 'string' && new URL(value).origin === value),

@@ -141,11 +141,15 @@ describe('retry', () => {
     const unasked = await ask(`retry --step createPods -n ${at.namespace}`);
     expect(unasked.status).toBe(2);
     expect(unasked.stderr).toMatch(/Retry 1 resource now\? .*--yes/);
-    await cluster.delete(quota);
     const answer = await ask(`retry --step createPods --failure Refused -n ${at.namespace} --yes`);
     expect(answer.status).toBe(0);
     expect(answer.stdout).toMatch(/^podset\/web -n \S+: createPods, attempt \d+, Refused: .*exceeded quota/);
     expect(answer.stdout).toMatch(/retried: 1 of 1 resource\n$/);
+    await eventually(async () => {
+      const { stdout } = await ask(`history podset/web -n ${at.namespace}`);
+      return /createPods +ended by a change/.test(stdout);
+    }, WITHIN_MS);
+    await cluster.delete(quota);
     await idle(await converged(at, 3));
     const again = await ask(`retry podset/web -n ${at.namespace}`);
     expect(again.status).toBe(1);

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Control } from '../../src/contract/control.ts';
 import type { Controller, ResourceType, WatchedChild } from '../../src/contract/controller.ts';
 import { converged, reasonOf, type Step } from '../../src/contract/decision.ts';
 import type { ResourceRef } from '../../src/contract/resource.ts';
@@ -75,6 +76,9 @@ let resources: Resources;
 let changed: Evaluation[];
 let gone: ResourceRef[];
 let terminating: readonly string[];
+let isPaused: boolean | undefined;
+/** By the quotas. */
+let allowed: string;
 
 beforeEach(async () => {
   webs = new FakeCollection();
@@ -92,6 +96,8 @@ beforeEach(async () => {
   changed = [];
   gone = [];
   terminating = [];
+  isPaused = false;
+  allowed = '';
 });
 
 afterEach(async () => {
@@ -107,7 +113,8 @@ function watching(controller = shadows, namespace?: string): Resources {
     namespace,
     resyncMs: 180_000,
     log: aRecordingLogger(),
-    namespaces: { isTerminating: (namespace) => terminating.includes(namespace), isPaused: () => false },
+    namespaces: { isTerminating: (namespace) => terminating.includes(namespace), isPaused: () => isPaused },
+    quotas: { in: () => allowed },
     onChange: (evaluation) => changed.push(evaluation),
     onGone: (ref) => gone.push(ref),
   });
@@ -260,7 +267,7 @@ describe('Resources', () => {
     expect(resources.find(refTo('web', 'uid-1'))).toEqual({
       ref: refTo('web', 'uid-1'),
       decision: { do: 'fix', because: ' is not a' },
-      inputs: '; a',
+      inputs: 'a',
       resourceVersion: '101',
       observation: { wanted: 'a', has: '' },
     });
@@ -346,6 +353,45 @@ describe('Resources', () => {
     resources.evaluateIn('default');
     resources.evaluateIn('another');
     expect(changed.map(({ decision }) => decision)).toEqual([converged('its namespace is being deleted')]);
+  });
+
+  it('is news to open runs that a quota has changed, or that the Namespace is paused', async () => {
+    webs.put('web', { wants: 'a' });
+    await watching().synced();
+    const inputs = () => [...resources.all()].map((each) => each.inputs)[0];
+    const before = inputs();
+    allowed = 'pods {"hard":{"pods":"20"}}';
+    expect(inputs()).toBe(`${before}; pods {"hard":{"pods":"20"}}`);
+    isPaused = true;
+    expect(inputs()).toBe(`${before}; its Namespace is paused; pods {"hard":{"pods":"20"}}`);
+  });
+
+  it('decides as long as nobody knows whether a Namespace is paused: its steps find out', async () => {
+    isPaused = undefined;
+    webs.put('web', { wants: 'a' });
+    await watching().synced();
+    expect(decisions()).toEqual({ web: 'fix' });
+  });
+
+  it('looks at what an annotation asks to be looked at, until a run was started for it', async () => {
+    const asked = (value: string): Control => ({
+      ...{ uid: 'uid-1', isBeingDeleted: false, isPaused: false, isApprovalRequired: false, problems: [] },
+      requestedAt: value,
+    });
+    let control: Control | undefined;
+    webs.put('web', {});
+    await watching({ ...shadows, control: () => control }).synced();
+    expect(decisions()).toEqual({ web: 'converged' });
+    control = asked('1');
+    webs.put('web', {});
+    const view = await eventually(() => changed.find(({ decision }) => decision.do === 'observe'));
+    expect(view).toMatchObject({
+      decision: { because: 'a reconcile was requested: 1' },
+      inputs: expect.stringContaining('look 1'),
+    });
+    resources.requested(view);
+    await eventually(() => changed.at(-1)?.decision.do === 'converged');
+    expect(decisions()).toEqual({ web: 'converged' });
   });
 
   it('says what keeps it from watching', async () => {

@@ -59,7 +59,7 @@ function adviceOn(trouble: Trouble, { metadata }: KubernetesObject): readonly Ad
 function onRefusal(message: string, namespace: string): readonly Advice[] {
   if (message.includes('exceeded quota')) {
     return [
-      'raise the quota and then retry, or lower spec.replicas, which is noticed at once',
+      'raise the quota or lower spec.replicas; either is noticed at once',
       { run: `kubectl describe quota -n ${namespace}`, to: 'show the quota' },
     ];
   }

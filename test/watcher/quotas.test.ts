@@ -1,0 +1,103 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
+import { Quotas } from '../../src/watcher/quotas.ts';
+import { eventually } from '../support/eventually.ts';
+import { answerJson, FakeApiServer } from '../support/fake-api-server.ts';
+import { aRecordingLogger } from '../support/recording-logger.ts';
+
+let server: FakeApiServer;
+let client: KubernetesClient;
+let quotas: Quotas;
+/** How many Pods are allowed, and used, by the name of the quota. */
+let live: Map<string, { readonly hard: string; readonly used: string }>;
+let changed: string[];
+let version: number;
+/** Undefined: nobody watches yet. */
+let say: ((type: string, name: string) => void) | undefined;
+
+const objectOf = (name: string) => ({
+  metadata: { name, namespace: 'shop', uid: `uid-of-${name}`, resourceVersion: String(version) },
+  spec: { hard: { pods: live.get(name)?.hard } },
+  status: { used: { pods: live.get(name)?.used } },
+});
+
+beforeEach(async () => {
+  live = new Map([['pods', { hard: '7', used: '7' }]]);
+  changed = [];
+  version = 7;
+  say = undefined;
+  server = await FakeApiServer.start((request, response) => {
+    if (request.url.searchParams.has('watch')) {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.flushHeaders();
+      say = (type, of) => {
+        version += 1;
+        response.write(`${JSON.stringify({ type, object: objectOf(of) })}\n`);
+      };
+    } else {
+      const items = [...live.keys()].map(objectOf);
+      answerJson(200, { metadata: { resourceVersion: '7' }, items })(request, response);
+    }
+  });
+  client = createKubernetesClient(server.kubeConfig());
+  quotas = aWatch();
+});
+
+afterEach(async () => {
+  await quotas.stop();
+  await client.close();
+  await server.stop();
+});
+
+function aWatch(namespaces: readonly string[] = []): Quotas {
+  const onChange = (namespace: string) => changed.push(namespace);
+  return new Quotas({ client, namespaces, log: aRecordingLogger(), onChange });
+}
+
+async function watching(): Promise<void> {
+  quotas.start();
+  await eventually(() => say !== undefined);
+}
+
+describe('what the quotas of a namespace allow', () => {
+  it('is known from the first list on; where there is none, nothing is limited', async () => {
+    await watching();
+    expect(quotas.in('shop')).toBe('pods {"hard":{"pods":"7"}}');
+    expect(quotas.in('elsewhere')).toBe('');
+    expect(changed).toEqual(['shop']);
+  });
+
+  it('is another text once somebody raises one, which is reported', async () => {
+    await watching();
+    live.set('pods', { hard: '20', used: '7' });
+    say?.('MODIFIED', 'pods');
+    await eventually(() => quotas.in('shop') === 'pods {"hard":{"pods":"20"}}');
+    expect(changed).toEqual(['shop', 'shop']);
+  });
+
+  it('is the same text however much of it is used, which is not reported', async () => {
+    await watching();
+    live.set('pods', { hard: '7', used: '3' });
+    say?.('MODIFIED', 'pods');
+    live.set('jobs', { hard: '1', used: '0' });
+    say?.('ADDED', 'jobs');
+    await eventually(() => quotas.in('shop').includes('jobs'));
+    expect(changed).toEqual(['shop', 'shop']);
+  });
+
+  it('is no limit any more once the quota is deleted', async () => {
+    await watching();
+    say?.('DELETED', 'pods');
+    await eventually(() => quotas.in('shop') === '');
+    expect(changed).toEqual(['shop', 'shop']);
+  });
+
+  it('is watched in each namespace by itself, where only some are', async () => {
+    quotas = aWatch(['shop', 'team']);
+    await watching();
+    await eventually(() => server.requests.filter(({ url }) => url.searchParams.has('watch')).length === 2);
+    expect(new Set(server.requests.map(({ url }) => url.pathname))).toEqual(
+      new Set(['shop', 'team'].map((name) => `/api/v1/namespaces/${name}/resourcequotas`)),
+    );
+  });
+});
