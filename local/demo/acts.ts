@@ -1,10 +1,12 @@
 import { expectThat, until } from './failed.ts';
 import type { Narrator } from './narrator.ts';
-import { SHOP, type PendingStep, type PodRequest, type Shop } from './shop.ts';
+import type { PodRecord } from './pod-record.ts';
+import { SHOP, type PendingStep, type Shop } from './shop.ts';
 
 /** What the acts are played with. */
 export interface Stage {
   readonly shop: Shop;
+  readonly record: PodRecord;
   readonly operator: OperatorOnStage;
   readonly narrator: Narrator;
   readonly signal: AbortSignal;
@@ -55,7 +57,8 @@ async function stopByQuota({ shop, narrator, signal }: Stage): Promise<void> {
   narrator.checked(`${pods} of ${WEB.replicas} Pods, and ${pending.attempt - 1} attempts have failed`);
 }
 
-const KILLED_AFTER = 4;
+/** What a quota refuses is tried again after 5, 10, 20, 40 s: with more of them, it would be no longer a minute. */
+const KILLED_AFTER = 2;
 
 function failureOf(attempt: number, { attempt: next, dueAtMs }: PendingStep): string {
   const failed = `attempt ${attempt} of createPods: forbidden, exceeded quota`;
@@ -84,8 +87,8 @@ async function killInBackoff(stage: Stage): Promise<PendingStep> {
     const step = await shop.pendingStepOf(WEB.name);
     return step?.dueAtMs !== undefined && step.attempt > before.attempt ? step : undefined;
   });
-  const made = (await shop.podRequestsOf(WEB.name)).filter(({ atMs }) => atMs > killedAtMs);
-  const expected = `attempt ${before.attempt} alone, at ${clock(before.dueAtMs)}`;
+  const made = (await shop.createsOf(WEB.name)).filter(({ atMs }) => atMs > killedAtMs);
+  const expected = `attempt ${before.attempt} alone, ${clock(before.dueAtMs)}`;
   expectThat(after.attempt === before.attempt + 1 && made.length === 1, expected, { after, made });
   const atMs = made[0]?.atMs ?? 0;
   const latest = Math.max(before.dueAtMs, readyAtMs) + LATE_MS;
@@ -135,10 +138,9 @@ async function raiseQuota(stage: Stage): Promise<void> {
   narrator.say(
     `${RAISED_QUOTA} Pods are allowed; the next attempt was due in ${seconds(dueAtMs - raisedAtMs)}`,
   );
-  await ask('retry', `podset/${WEB.name}`); // TODO: remove once the watcher watches ResourceQuotas.
   await untilReady(stage, WEB.name);
-  const { made } = countsOf(await shop.podRequestsOf(WEB.name));
-  const lastAtMs = Math.max(...made.map(({ atMs }) => atMs));
+  const created = (await shop.createsOf(WEB.name)).filter(({ code }) => code < 300);
+  const lastAtMs = Math.max(...created.map(({ atMs }) => atMs));
   expectThat(lastAtMs < dueAtMs, 'the Pods to be created before the next attempt was due', clock(lastAtMs));
   await ask('why', `podset/${WEB.name}`);
   narrator.checked(`${WEB.replicas} of ${WEB.replicas} Pods, ${seconds(lastAtMs - raisedAtMs)} later`);
@@ -153,16 +155,9 @@ async function killWhileCreating(stage: Stage): Promise<void> {
   await killOnceThereAre(150, stage);
   await ask('get', 'podset');
   await untilReady(stage, CART.name);
-  const [pods, requests] = await Promise.all([shop.podsOf(CART.name), shop.podRequestsOf(CART.name)]);
-  const { made, deleted } = countsOf(requests);
-  const found = { pods, created: made.length, deleted: deleted.length };
-  expectThat(
-    pods === CART.replicas && made.length === CART.replicas && deleted.length === 0,
-    `${CART.replicas} Pods, as many creates and no delete`,
-    found,
-  );
+  await expectExactly(stage, CART.replicas);
   await ask('get', 'podset');
-  narrator.checked(`${pods} Pods are there; the audit log has ${made.length} creates, and none too many`);
+  narrator.checked(`${CART.replicas} Pods are there, and a watch of all Pods saw no other one`);
 }
 
 async function killOnceThereAre(pods: number, stage: Stage): Promise<void> {
@@ -191,25 +186,26 @@ async function awaitApproval(stage: Stage): Promise<void> {
   });
   const said = await ask('why', `podset/${name}`);
   expectThat(said.includes('approv'), 'why to say that it awaits approval', said);
-  await expectNoDelete(stage, replicas);
+  await expectExactly(stage, replicas);
   narrator.checked(`none is deleted: more than ${APPROVAL_OVER} at once wait for somebody who approves`);
   await shop.scale(name, meant);
   narrator.say(`replicas: ${meant} puts it right`);
   await untilReady(stage, name);
-  await expectNoDelete(stage, meant);
+  await expectExactly(stage, meant);
   await ask('get', 'podset');
-  narrator.checked(`${meant} Pods; the audit log has no delete of a Pod at all`);
+  narrator.checked(`${meant} Pods, and not one was ever deleted`);
 }
 
-async function expectNoDelete({ shop }: Stage, pods: number): Promise<void> {
+/** So many Pods are there, so many were ever created, and none was deleted. */
+async function expectExactly({ shop, record, signal }: Stage, pods: number): Promise<void> {
   const there = await shop.podsOf(CART.name);
-  const { made, deleted } = countsOf(await shop.podRequestsOf(CART.name));
-  const found = { there, created: made.length, deleted: deleted.length };
-  expectThat(
-    there === pods && made.length === pods && deleted.length === 0,
-    `${pods} Pods, no delete`,
-    found,
+  await until(`a watch shows ${pods} Pods`, signal, () =>
+    Promise.resolve(record.of(CART.name).created.length >= pods || undefined),
   );
+  const { created, deleted } = record.of(CART.name);
+  const found = { there, created: created.length, deleted: deleted.length };
+  const isExact = there === pods && created.length === pods && deleted.length === 0;
+  expectThat(isExact, `${pods} Pods, as many that were ever created, and none deleted`, found);
 }
 
 async function untilReady({ shop, narrator, signal }: Stage, name: string): Promise<void> {
@@ -218,14 +214,6 @@ async function untilReady({ shop, narrator, signal }: Stage, name: string): Prom
     narrator.progress(`${status?.readyReplicas ?? 0} of ${spec?.replicas ?? 0} Pods`);
     return (await shop.isTrue(name, 'Ready')) || undefined;
   });
-}
-
-function countsOf(requests: readonly PodRequest[]) {
-  const done = requests.filter(({ code }) => code < 300);
-  return {
-    made: done.filter(({ verb }) => verb === 'create'),
-    deleted: done.filter(({ verb }) => verb !== 'create'),
-  };
 }
 
 function seconds(ms: number): string {

@@ -15,6 +15,7 @@ import { startStack, type Stack } from '../stack.ts';
 import { APPROVAL_OVER, play, type OperatorOnStage } from './acts.ts';
 import { answerOf } from './answer.ts';
 import { plainNarrator, type Narrator } from './narrator.ts';
+import { PodRecord } from './pod-record.ts';
 import { Shop, SHOP } from './shop.ts';
 
 /**
@@ -51,17 +52,20 @@ async function perform(request: LocalRequest, stack: Stack): Promise<void> {
   const signal = AbortSignal.any([request.signal, stack.over]);
   const cluster = createKubernetesClient(loadKubeConfig({ kubeconfig: stack.kubeconfig, env: {} }));
   const connection = await Connection.connect({ address: stack.temporalAddress });
+  const record = new PodRecord();
   try {
     await applyCustomResources(cluster, signal);
     const shop = new Shop({ cluster, temporal: new Client({ connection }), auditLog: stack.auditLog });
     await shop.open();
+    await record.begin(cluster, SHOP);
     const env = await environmentFor(stack);
     const operator = operatorOn(stack, { program: request.program, env, signal });
     await operator.start();
     const narrator = plainNarrator((text) => process.stdout.write(text));
-    await play({ shop, operator, narrator, signal, ask: askingFor(narrator, { ...request, env }) });
+    await play({ shop, record, operator, narrator, signal, ask: askingFor(narrator, { ...request, env }) });
     narrator.end('All of this was checked: against Temporal, the API server and its audit log.');
   } finally {
+    record.end();
     await connection.close();
     await cluster.close();
   }

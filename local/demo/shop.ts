@@ -26,9 +26,8 @@ export interface PendingStep {
   readonly dueAtMs: number | undefined;
 }
 
-/** A request about a Pod, as the API server's audit log has it. */
-export interface PodRequest {
-  readonly verb: string;
+/** A create of a Pod, as the API server's audit log has it. */
+export interface PodCreate {
   readonly pod: string;
   readonly code: number;
   /** Milliseconds since the epoch. */
@@ -111,16 +110,15 @@ export class Shop {
     };
   }
 
-  /** Everybody's creates and deletes of the Pods of a PodSet, the oldest first. */
-  async podRequestsOf(podSet: string): Promise<PodRequest[]> {
+  /** Everybody's creates of the Pods of a PodSet that were answered, the oldest first. */
+  async createsOf(podSet: string): Promise<PodCreate[]> {
     const lines = (await readFile(this.#servers.auditLog, 'utf8')).split('\n').slice(0, -1);
     return lines
-      .filter((line) => WRITES_OF_PODS.test(line))
+      .filter((line) => CREATES_OF_PODS.test(line))
       .map((line) => AuditLine.parse(JSON.parse(line)))
       .filter(({ objectRef: of }) => of.namespace === SHOP && of.name.startsWith(`${podSet}-pod-`))
       .filter(({ objectRef: of, stage }) => of.subresource === undefined && stage === 'ResponseComplete')
-      .map(({ verb, objectRef, responseStatus, requestReceivedTimestamp }) => ({
-        verb,
+      .map(({ objectRef, responseStatus, requestReceivedTimestamp }) => ({
         pod: objectRef.name,
         code: responseStatus.code,
         atMs: Date.parse(requestReceivedTimestamp),
@@ -141,11 +139,10 @@ const Quota = z.object({
 });
 
 /** Cheaper than to parse every line. */
-const WRITES_OF_PODS = /"verb":"(create|delete|deletecollection)".*"resource":"pods"/;
+const CREATES_OF_PODS = /"verb":"create".*"resource":"pods"/;
 
 const AuditLine = z.object({
   stage: z.string(),
-  verb: z.string(),
   objectRef: z.object({
     namespace: z.string().default(''),
     name: z.string().default(''),
