@@ -187,7 +187,9 @@ export class Dispatcher {
         return;
       case 'signal':
         this.#announce(id, effect.view);
-        void this.#call(id, effect.view ?? { ref }, () => this.#options.runs.signal(id, effect.reason));
+        void this.#call(id, effect.view ?? { ref }, () =>
+          this.#options.runs.signal(id, effect.reason, effect.change),
+        );
     }
   }
 
