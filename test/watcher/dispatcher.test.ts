@@ -646,11 +646,18 @@ describe('the dispatcher is busy', () => {
 });
 
 describe('a dispatcher that stops', () => {
+  /** Called once it has stopped. */
+  const stopOf = (dispatcher: Dispatcher) => {
+    const stopped = jest.fn();
+    void dispatcher.stop().then(stopped);
+    return stopped;
+  };
+
   it('begins no call any more', async () => {
     const { runs, dispatcher, sees } = aWatcher({ concurrency: 1 });
     for (const name of ['a', 'b']) sees(refTo(name));
     await after(AT_ONCE);
-    await dispatcher.stop();
+    void dispatcher.stop();
     sees(refTo('c'));
     sees(refTo('a'), edited('generation 2'));
     await after(60_000);
@@ -661,7 +668,9 @@ describe('a dispatcher that stops', () => {
     const { dispatcher, sees } = aWatcher();
     sees(web);
     await after(AT_ONCE);
-    await dispatcher.stop();
+    const stopped = stopOf(dispatcher);
+    await after(AT_ONCE);
+    expect(stopped).toHaveBeenCalled();
     expect(jest.getTimerCount()).toBe(0);
   });
 
@@ -670,7 +679,9 @@ describe('a dispatcher that stops', () => {
     sees(web);
     await after(AT_ONCE);
     sees(web, step('one more'));
-    await dispatcher.stop();
+    const stopped = stopOf(dispatcher);
+    await after(AT_ONCE);
+    expect(stopped).toHaveBeenCalled();
     expect(jest.getTimerCount()).toBe(0);
   });
 
@@ -679,13 +690,12 @@ describe('a dispatcher that stops', () => {
     let answer: ((answer: 'started') => void) | undefined;
     runs.start = () => new Promise((resolve) => (answer = resolve));
     sees(web);
-    let stopped = false;
-    const stopping = dispatcher.stop().then(() => (stopped = true));
+    const stopped = stopOf(dispatcher);
     await after(60_000);
-    expect(stopped).toBe(false);
+    expect(stopped).not.toHaveBeenCalled();
     answer?.('started');
     await after(1_000);
-    await stopping;
+    expect(stopped).toHaveBeenCalled();
   });
 });
 

@@ -17,7 +17,13 @@ function aWorkshop(concurrency = 10) {
     ends.get(key)?.();
     await jest.advanceTimersByTimeAsync(0);
   };
-  return { queue, begun, end, told };
+  /** Called once the queue has stopped. */
+  const stop = () => {
+    const stopped = jest.fn();
+    void queue.stop().then(stopped);
+    return stopped;
+  };
+  return { queue, begun, end, told, stop };
 }
 
 beforeEach(() => void jest.useFakeTimers());
@@ -182,45 +188,45 @@ describe('ReadyQueue', () => {
   });
 
   it('stops when what is in progress has ended, and begins nothing more', async () => {
-    const { queue, begun, end } = aWorkshop(1);
+    const { queue, begun, end, stop } = aWorkshop(1);
     for (const key of ['a', 'b']) queue.add(key);
     queue.add('c', performance.now() + 10);
-    let stopped = false;
-    const stopping = queue.stop().then(() => (stopped = true));
+    const stopped = stop();
     await jest.advanceTimersByTimeAsync(1_000);
-    expect(stopped).toBe(false);
+    expect(stopped).not.toHaveBeenCalled();
     await end('a');
-    await stopping;
+    expect(stopped).toHaveBeenCalled();
     queue.add('d');
     expect(begun).toEqual(['a']);
     expect(jest.getTimerCount()).toBe(0);
   });
 
   it('stops when the last of all in progress has ended', async () => {
-    const { queue, end } = aWorkshop(2);
+    const { queue, end, stop } = aWorkshop(2);
     for (const key of ['a', 'b']) queue.add(key);
-    let stopped = false;
-    const stopping = queue.stop().then(() => (stopped = true));
+    const stopped = stop();
     await end('a');
-    expect(stopped).toBe(false);
+    expect(stopped).not.toHaveBeenCalled();
     await end('b');
-    await stopping;
+    expect(stopped).toHaveBeenCalled();
   });
 
   it('stops at once where nothing is in progress, and leaves no key and no timer', async () => {
-    const { queue, told } = aWorkshop();
+    const { queue, told, stop } = aWorkshop();
     queue.pause(100);
     queue.add('due');
     queue.add('later', performance.now() + 100);
-    await queue.stop();
+    const stopped = stop();
+    await jest.advanceTimersByTimeAsync(0);
+    expect(stopped).toHaveBeenCalled();
     expect(queue.depth).toBe(0);
     expect(jest.getTimerCount()).toBe(0);
     expect(told).toEqual(['added due', 'emptied']);
   });
 
-  it('takes no key any more once it is stopped', async () => {
-    const { queue, told } = aWorkshop();
-    await queue.stop();
+  it('takes no key any more once it is stopped', () => {
+    const { queue, told, stop } = aWorkshop();
+    stop();
     queue.add('due');
     queue.add('later', performance.now() + 100);
     expect(queue.depth).toBe(0);
