@@ -139,7 +139,8 @@ async function describedRuns(
 /** @returns undefined where it has ended since it was listed */
 async function describe(access: TemporalAccess, listed: ListedRun): Promise<DescribedRun | undefined> {
   // It rests, and the list says as what: there is no step to describe.
-  if (markedState(listed.mark) !== undefined) return atRest(access, { ...listed, pending: [], task: undefined });
+  if (markedState(listed.mark) !== undefined)
+    return atRest(access, { ...listed, pending: [], task: undefined });
   const run = await describeRun(access, listed.ref, listed.runId);
   if (run?.isOpen !== true) return undefined;
   return run.pending.length > 0 || run.task !== undefined ? { run, because: '' } : atRest(access, run);
