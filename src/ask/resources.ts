@@ -101,17 +101,16 @@ export function resourcesIn(
   { pausedNamespaces, nowMs }: Around,
 ): readonly ListedResource[] {
   const childrenOf = byOwner(controller, children);
-  const isHeld = ({ metadata }: KubernetesObject) => pausedNamespaces.has(metadata.namespace ?? '');
   return objects
     .filter((object) => controller.words?.isListed?.(object) ?? true)
     .map((object) => ({
       controller,
       object,
       atRest: hasStatus(controller.primary)
-        ? stateByStatus(object, isHeld(object))
+        ? stateByStatus(object)
         : stateByItsController(controller, object, {
             children: childrenOf(object),
-            isNamespacePaused: isHeld(object),
+            isNamespacePaused: pausedNamespaces.has(object.metadata.namespace ?? ''),
             nowMs,
           }),
     }));
