@@ -41,7 +41,7 @@ export async function play(stage: Stage): Promise<void> {
   await awaitApproval(stage);
 }
 
-async function stopByQuota({ shop, narrator, signal }: Stage): Promise<void> {
+async function stopByQuota({ shop, narrator, signal, ask }: Stage): Promise<void> {
   narrator.act('A quota stops a PodSet');
   await shop.allowPods(QUOTA);
   await until('the quota is in force', signal, async () => (await shop.isQuotaInForce()) || undefined);
@@ -57,6 +57,7 @@ async function stopByQuota({ shop, narrator, signal }: Stage): Promise<void> {
   const pods = await shop.podsOf(WEB.name);
   expectThat(pods === QUOTA, `${QUOTA} Pods`, pods);
   narrator.checked(`${pods} of ${WEB.replicas} Pods, and ${pending.attempt - 1} attempts have failed`);
+  await ask('get', 'podset');
 }
 
 /** What a quota refuses is tried again after 5, 10, 20, 40 s: with more of them, it would be no longer a minute. */

@@ -10,9 +10,11 @@ export interface Size {
 /** A screen as it is to look; lines may have colours. */
 export interface Frame {
   readonly lines: readonly string[];
-  /** There is more to read than a moment before: an act is over. */
-  readonly isEndOfAct: boolean;
+  readonly news: News;
 }
+
+/** What there is to read that was not there before: a count, a line or an answer, or how an act ended. */
+export type News = 'count' | 'line' | 'end of act';
 
 /** Below that, lines one below the other are easier to read. */
 export const SMALLEST: Size = { columns: 80, rows: 28 };
@@ -37,21 +39,27 @@ interface Scene {
 /** What happens above, and why below. */
 export function splitScreen(size: Size, show: (frame: Frame) => void): Narrator {
   let scene: Scene = { acts: [], question: '', answer: '', end: undefined };
-  const change = (changes: Partial<Scene>, isEndOfAct = false) => {
+  let shownText = '';
+  const change = (changes: Partial<Scene>, news: News = 'line') => {
     scene = { ...scene, ...changes };
-    show({ lines: linesOf(scene, size), isEndOfAct });
+    const lines = linesOf(scene, size);
+    const text = lines.join('\n');
+    if (text !== shownText) show({ lines, news });
+    shownText = text;
   };
   const add = (kind: Line['kind'], text: string) =>
-    change({ acts: withLine(scene.acts, { kind, text }) }, kind === 'checked');
+    change({ acts: withLine(scene.acts, { kind, text }) }, NEWS[kind]);
   return {
     act: (title) => change({ acts: [...scene.acts, { title, lines: [] }] }),
     say: (text) => add('said', text),
     checked: (text) => add('checked', text),
     progress: (text) => add('progress', text),
     answered: (question, answer) => change({ question, answer }),
-    end: (end) => change({ end }, true),
+    end: (end) => change({ end }, 'end of act'),
   };
 }
+
+const NEWS: Readonly<Record<Line['kind'], News>> = { said: 'line', checked: 'end of act', progress: 'count' };
 
 /** The next line takes the place of a progress. */
 function withLine(acts: readonly Act[], line: Line): Act[] {

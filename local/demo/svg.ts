@@ -1,5 +1,5 @@
 import type { RecordedFrame } from './recording.ts';
-import type { Size } from './split-screen.ts';
+import type { News, Size } from './split-screen.ts';
 
 /*
  * An animated picture of a recording, which a page can show without a script: docs/adr/0023. A line is one text that is
@@ -9,7 +9,9 @@ import type { Size } from './split-screen.ts';
 const CHARACTER = { width: 8.43, height: 18, font: 14 };
 const PADDING = 14;
 /** What happens within a moment is shown slower, and a wait is shortened; at the end of an act there is time to read. */
-const SHOWN_MS = { least: 400, most: 2_500, endOfAct: 3_500, end: 6_000 };
+const LEAST_MS: Readonly<Record<News, number>> = { count: 100, line: 700, 'end of act': 3_500 };
+const MOST_MS = 2_000;
+const LAST_MS = 6_000;
 
 const COLOURS: Readonly<Record<string, string>> = {
   1: 'font-weight:bold',
@@ -59,10 +61,8 @@ function timesOf(frames: readonly RecordedFrame[]): number[] {
   return [0, ...frames.map((frame, index) => (atMs += shownMs(frame, frames[index + 1])))];
 }
 
-function shownMs({ atMs, isEndOfAct }: RecordedFrame, next: RecordedFrame | undefined): number {
-  if (next === undefined) return SHOWN_MS.end;
-  const least = isEndOfAct ? SHOWN_MS.endOfAct : SHOWN_MS.least;
-  return Math.max(least, Math.min(next.atMs - atMs, SHOWN_MS.most));
+function shownMs({ atMs, news }: RecordedFrame, next: RecordedFrame | undefined): number {
+  return next === undefined ? LAST_MS : Math.max(LEAST_MS[news], Math.min(next.atMs - atMs, MOST_MS));
 }
 
 /** A line that stands in a row from one frame until before another. */
