@@ -77,10 +77,12 @@ function linesOf({ acts, question, answer, end }: Scene, { columns, rows }: Size
     ...acts.flatMap((act, index) => outline(act, index, acts)),
   ];
   if (end !== undefined) above.push('', paint('bold', ` ${end}`));
+  // A table is easier to read with its rows cut off.
+  const fitted = question.includes(' get ') ? cut : wrapped;
   const below = answer
     .trimEnd()
     .split('\n')
-    .flatMap((line) => wrapped(` ${line}`, columns));
+    .flatMap((line) => fitted(` ${line}`, columns));
   const head = question === '' ? ' Why' : ` Why   ${paint('cyan', `$ ${question}`)}`;
   const lines = [
     ...filled(above, HAPPENS_ROWS),
@@ -121,6 +123,10 @@ export function wrapped(line: string, columns: number): string[] {
   const end = at > label.length ? at : columns;
   const rest = `${' '.repeat(label.length)}${line.slice(end).trimStart()}`;
   return [line.slice(0, end), ...wrapped(rest, columns)];
+}
+
+function cut(line: string, columns: number): string {
+  return line.length <= columns ? line : `${line.slice(0, columns - 1)}…`;
 }
 
 function paint(format: Parameters<typeof styleText>[0], text: string): string {
