@@ -12,6 +12,8 @@ export interface Stage {
   readonly signal: AbortSignal;
   /** Runs a command of the kubectl plugin. @returns what it prints */
   readonly ask: (...args: readonly string[]) => Promise<string>;
+  /** Where somebody reads along. */
+  readonly giveTimeToRead: () => Promise<void>;
 }
 
 export interface OperatorOnStage {
@@ -39,7 +41,7 @@ export async function play(stage: Stage): Promise<void> {
   await awaitApproval(stage);
 }
 
-async function stopByQuota({ shop, narrator, signal }: Stage): Promise<void> {
+async function stopByQuota({ shop, narrator, signal, ask }: Stage): Promise<void> {
   narrator.act('A quota stops a PodSet');
   await shop.allowPods(QUOTA);
   await until('the quota is in force', signal, async () => (await shop.isQuotaInForce()) || undefined);
@@ -55,6 +57,7 @@ async function stopByQuota({ shop, narrator, signal }: Stage): Promise<void> {
   const pods = await shop.podsOf(WEB.name);
   expectThat(pods === QUOTA, `${QUOTA} Pods`, pods);
   narrator.checked(`${pods} of ${WEB.replicas} Pods, and ${pending.attempt - 1} attempts have failed`);
+  await ask('get', 'podset');
 }
 
 /** What a quota refuses is tried again after 5, 10, 20, 40 s: with more of them, it would be no longer a minute. */
@@ -82,7 +85,7 @@ async function killInBackoff(stage: Stage): Promise<PendingStep> {
   await operator.start();
   const readyAtMs = Date.now();
   narrator.say(`a new operator is ready after ${seconds(readyAtMs - killedAtMs)}, ${clock(readyAtMs)}`);
-  narrator.say('a controller without memory would begin again, with attempt 1 and no backoff');
+  narrator.say('a controller without memory would begin again now, with attempt 1');
   const after = await until(`attempt ${before.attempt} is made`, signal, async () => {
     const step = await shop.pendingStepOf(WEB.name);
     return step?.dueAtMs !== undefined && step.attempt > before.attempt ? step : undefined;
@@ -114,13 +117,14 @@ function lateness(ms: number): string {
   return ms <= LATE_MS ? 'when it was due' : `it was due ${seconds(ms)} before, when no operator was there`;
 }
 
-async function explain({ narrator, ask }: Stage, { attempt }: PendingStep): Promise<void> {
+async function explain({ narrator, ask, giveTimeToRead }: Stage, { attempt }: PendingStep): Promise<void> {
   narrator.act('Why is it not ready?');
   narrator.say('ask it, with kubectl:');
   const said = await ask('why', `podset/${WEB.name}`);
   const named = [`${QUOTA} of ${WEB.replicas} Pods`, `attempt ${attempt}`, 'exceeded quota', 'you can'];
   for (const words of named) expectThat(said.includes(words), `why to say "${words}"`, said);
   narrator.checked('it names the step, the attempt, the cause and what to do');
+  await giveTimeToRead();
 }
 
 /** The attempt that is due must not be what ends it. */
@@ -176,7 +180,7 @@ async function killOnceThereAre(pods: number, stage: Stage): Promise<void> {
 }
 
 async function awaitApproval(stage: Stage): Promise<void> {
-  const { shop, narrator, signal, ask } = stage;
+  const { shop, narrator, signal, ask, giveTimeToRead } = stage;
   const { name, replicas, typo, meant } = CART;
   narrator.act('A typo asks to delete 290 Pods');
   await shop.scale(name, typo);
@@ -188,6 +192,7 @@ async function awaitApproval(stage: Stage): Promise<void> {
   expectThat(said.includes('approv'), 'why to say that it awaits approval', said);
   await expectExactly(stage, replicas);
   narrator.checked(`none is deleted: more than ${APPROVAL_OVER} at once wait for somebody who approves`);
+  await giveTimeToRead();
   await shop.scale(name, meant);
   narrator.say(`replicas: ${meant} puts it right`);
   await untilReady(stage, name);

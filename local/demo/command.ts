@@ -2,6 +2,7 @@ import { Client, Connection } from '@temporalio/client';
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { createKubernetesClient } from '../../src/kubernetes/client.ts';
 import { loadKubeConfig } from '../../src/kubernetes/config.ts';
 import type { LocalRequest } from '../../src/local-stack.ts';
@@ -14,9 +15,11 @@ import { layoutOf, saveLogs } from '../stack-folder.ts';
 import { startStack, type Stack } from '../stack.ts';
 import { APPROVAL_OVER, play, type OperatorOnStage } from './acts.ts';
 import { answerOf } from './answer.ts';
-import { plainNarrator, type Narrator } from './narrator.ts';
+import { allOf, plainNarrator, type Narrator } from './narrator.ts';
 import { PodRecord } from './pod-record.ts';
+import { changesOf, Recording } from './recording.ts';
 import { Shop, SHOP } from './shop.ts';
+import { SMALLEST, splitScreen } from './split-screen.ts';
 
 /**
  * The command `demo`: shows on a stack of its own what the operator survives, and checks it. Leaves neither processes nor
@@ -61,14 +64,49 @@ async function perform(request: LocalRequest, stack: Stack): Promise<void> {
     const env = await environmentFor(stack);
     const operator = operatorOn(stack, { program: request.program, env, signal });
     await operator.start();
-    const narrator = plainNarrator((text) => process.stdout.write(text));
-    await play({ shop, record, operator, narrator, signal, ask: askingFor(narrator, { ...request, env }) });
-    narrator.end('All of this was checked: against Temporal, the API server and its audit log.');
+    const { narrator, save, readingMs } = narration(request.config.demo.record);
+    const ask = askingFor(narrator, { ...request, env });
+    const giveTimeToRead = () => pause(readingMs, undefined, { signal });
+    await play({ shop, record, operator, narrator, signal, ask, giveTimeToRead });
+    narrator.end('All of this was checked, against Temporal and the API server.');
+    await save();
   } finally {
     record.end();
     await connection.close();
     await cluster.close();
   }
+}
+
+interface Narration {
+  readonly narrator: Narrator;
+  /** How long there is to read an answer. */
+  readonly readingMs: number;
+  readonly save: () => Promise<void>;
+}
+
+const READING_MS = 3_000;
+
+/** On a terminal that is large enough, a split screen; else lines. A recording is always a split screen. */
+function narration(file: string | undefined): Narration {
+  const onTerminal = terminalNarrator(process.stdout);
+  const narrator = onTerminal ?? plainNarrator((text) => process.stdout.write(text));
+  const readingMs = onTerminal === undefined && file === undefined ? 0 : READING_MS;
+  if (file === undefined) return { narrator, readingMs, save: () => Promise.resolve() };
+  const recording = new Recording(RECORDED);
+  const recorded = splitScreen(RECORDED, (frame) => recording.add(frame));
+  return { narrator: allOf([narrator, recorded]), readingMs, save: () => recording.save(file) };
+}
+
+const RECORDED = { columns: 104, rows: 32 };
+
+function terminalNarrator(output: NodeJS.WriteStream): Narrator | undefined {
+  const { isTTY, columns, rows } = output;
+  if (!isTTY || columns < SMALLEST.columns || rows < SMALLEST.rows) return undefined;
+  let before: readonly string[] = [];
+  return splitScreen({ columns, rows: rows - 1 }, ({ lines }) => {
+    output.write(`${changesOf(before, lines)}\n`);
+    before = lines;
+  });
 }
 
 /** Of the operator and of those who ask. Without a file named, a person's own profile would be read. */

@@ -1,4 +1,4 @@
-import type { Client } from '@temporalio/client';
+import { WorkflowNotFoundError, type Client } from '@temporalio/client';
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import type { KubernetesList, KubernetesObject } from '../../src/contract/object.ts';
@@ -97,8 +97,7 @@ export class Shop {
   async pendingStepOf(name: string): Promise<PendingStep | undefined> {
     const { uid } = (await this.podSet(name)).metadata;
     const id = workflowIdFor({ controller: 'pod-set', namespace: SHOP, name, uid });
-    const { raw } = await this.#servers.temporal.workflow.getHandle(id).describe();
-    const [pending] = raw.pendingActivities ?? [];
+    const [pending] = await this.#pendingActivitiesOf(id);
     if (pending === undefined) return undefined;
     const { activityType, attempt, scheduledTime, lastStartedTime } = pending;
     const scheduledAtMs = msOf(scheduledTime);
@@ -123,6 +122,17 @@ export class Shop {
         code: responseStatus.code,
         atMs: Date.parse(requestReceivedTimestamp),
       }));
+  }
+
+  /** None where no run was started yet. */
+  async #pendingActivitiesOf(workflowId: string) {
+    try {
+      const { raw } = await this.#servers.temporal.workflow.getHandle(workflowId).describe();
+      return raw.pendingActivities ?? [];
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) return [];
+      throw error;
+    }
   }
 
   #pathOf(name: string): string {

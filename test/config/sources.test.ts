@@ -44,6 +44,7 @@ describe('without anything given', () => {
         gitTransports: ['https', 'ssh'],
       },
       local: { exitWhenConverged: false, kubernetesGiven: false, temporalGiven: false },
+      demo: {},
     });
   });
 });

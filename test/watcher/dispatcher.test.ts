@@ -349,6 +349,17 @@ describe('an open run', () => {
     expect(runs.calls).toEqual(['start web', 'signal web: the time is over']);
   });
 
+  it('is signalled by a new watcher that a change is possible, and then of each that it sees', async () => {
+    const { runs, sees } = aWatcher();
+    runs.isOpen(web);
+    sees(web);
+    await after(1_000);
+    sees(web, { ...edited('generation 2'), ...step('two') });
+    await after(1_000);
+    expect(runs.calls).toEqual(['start web', 'signal web: no label', 'signal web: two']);
+    expect(runs.changes).toEqual(['possible', 'seen']);
+  });
+
   it('is followed by another where it ends just before it is signalled', async () => {
     const { runs, sees } = aWatcher();
     const start = runs.start.bind(runs);
