@@ -46,6 +46,7 @@ export const calling = (call: Calling['call'], more: Partial<Calling> = {}): Pha
   at: 'calling',
   call,
   view: STEP,
+  change: 'seen',
   isDirty: false,
   ...more,
 });
