@@ -21,7 +21,7 @@ export class PodRecord {
   async begin(cluster: KubernetesClient, namespace: string): Promise<void> {
     const path = resourcePath({ group: '', version: 'v1', plural: 'pods' }, { namespace });
     const list = await cluster.request<KubernetesList>({ method: 'GET', path, metadataOnly: 'list' });
-    const query = { resourceVersion: list.metadata?.resourceVersion };
+    const query = { resourceVersion: list.metadata.resourceVersion };
     const watch = { path, query, metadataOnly: true, signal: this.#over.signal };
     void this.#follow(cluster, watch).catch((error: unknown) => {
       if (!this.#over.signal.aborted) this.#problem = new Error('the watch of Pods broke', { cause: error });
@@ -46,7 +46,7 @@ export class PodRecord {
     for await (const { type, object } of cluster.watch(watch)) {
       if (type === 'ERROR') throw new Error(JSON.stringify(object));
       if (type === 'BOOKMARK') continue;
-      const { uid = '', name, deletionTimestamp } = object.metadata;
+      const { uid, name, deletionTimestamp } = object.metadata;
       this.#pods.set(uid, { name, isDeleted: type === 'DELETED' || deletionTimestamp !== undefined });
     }
     throw new Error('the API server ended it');

@@ -1,12 +1,6 @@
 import { writeFile } from 'node:fs/promises';
-import type { Frame, Size } from './split-screen.ts';
+import type { Frame, RecordedFrame, Size } from './split-screen.ts';
 import { svgOf } from './svg.ts';
-
-/** A frame, and when it was shown. */
-export interface RecordedFrame extends Frame {
-  /** Since the beginning, in milliseconds. */
-  readonly atMs: number;
-}
 
 /** Keeps what is shown, as a file for asciinema and as a picture. */
 export class Recording {

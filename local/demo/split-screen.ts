@@ -13,6 +13,12 @@ export interface Frame {
   readonly news: News;
 }
 
+/** A frame, and when it was shown. */
+export interface RecordedFrame extends Frame {
+  /** Since the beginning, in milliseconds. */
+  readonly atMs: number;
+}
+
 /** What there is to read that was not there before: a count, a line or an answer, or how an act ended. */
 export type News = 'count' | 'line' | 'end of act';
 

@@ -1,5 +1,4 @@
-import type { RecordedFrame } from './recording.ts';
-import type { News, Size } from './split-screen.ts';
+import type { News, RecordedFrame, Size } from './split-screen.ts';
 
 /*
  * An animated picture of a recording, which a page can show without a script: docs/adr/0023. A line is one text that is

@@ -20,7 +20,15 @@ const COMMANDS = {
 
 export type CommandName = keyof typeof COMMANDS;
 
-const COMMAND_NAMES: readonly CommandName[] = ['run', 'watch', 'work', 'promote', 'codec-server', 'local', 'demo'];
+const COMMAND_NAMES: readonly CommandName[] = [
+  'run',
+  'watch',
+  'work',
+  'promote',
+  'codec-server',
+  'local',
+  'demo',
+];
 
 /** What the command line says, before any value is checked. */
 export type CommandLine =
