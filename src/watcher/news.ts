@@ -10,8 +10,8 @@ export interface ViewState {
 /** What an open run was last started or signalled with, and what the view has shown since. */
 export interface Reported {
   readonly inputs: string;
-  /** The view has come to a rest: what calls for a step after it is no work of the run. */
-  readonly rested: boolean;
+  /** The first rest that the view has come to: what calls for a step after it is no work of the run. */
+  readonly rest?: string;
   /** Nothing of the view has changed since. */
   readonly current: boolean;
 }
@@ -20,22 +20,34 @@ export interface Reported {
  * Whether an open run has to be signalled: at once, if the view stays as it is for a while, or not.
  *
  * The run's own writes move the view from step to step, and are no news. Nor is a view that rests: the run rests, too,
- * or will when it looks. A step that stands although nothing happens any more may be one that the run does not know
+ * or will when it looks; but it does not look while a person holds it, and people go by what it says it is held by. So it is
+ * news when that begins, ends, or becomes something else. A step that stands although nothing happens any more may be one that the run does not know
  * of, because the change that called for it reached the view together with the run's own writes.
  */
 export function newsIn(view: ViewState, reported: Reported | undefined): 'now' | 'if it stands' | 'none' {
   if (reported?.inputs !== view.inputs) return 'now';
+  if (reported.rest !== undefined && reported.rest !== restIn(view.decision)) return 'now';
   if (isRest(view.decision)) return 'none';
-  if (reported.rested) return 'now';
   return reported.current ? 'none' : 'if it stands';
 }
 
 /** The run is about to be started or signalled because of this view. */
 export function reportedWith({ inputs, decision }: ViewState): Reported {
-  return { inputs, rested: isRest(decision), current: true };
+  return { inputs, current: true, ...restedAt(restIn(decision)) };
 }
 
 /** The view has changed. */
 export function afterChange(reported: Reported, { decision }: ViewState): Reported {
-  return { ...reported, rested: reported.rested || isRest(decision), current: false };
+  return { ...reported, current: false, ...restedAt(reported.rest ?? restIn(decision)) };
+}
+
+function restedAt(rest: string | undefined): Pick<Reported, 'rest'> {
+  return rest === undefined ? {} : { rest };
+}
+
+/** The same text for rests that a run comes to by itself. */
+function restIn(decision: Decision): string | undefined {
+  if (!isRest(decision)) return undefined;
+  if (decision.do !== 'held') return 'a rest';
+  return `held by ${decision.by} ${decision.plan ?? ''}`;
 }

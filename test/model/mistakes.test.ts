@@ -1,5 +1,6 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import { reasonOf, stalled, type Decision } from '../../src/contract/decision.ts';
+import type { Control } from '../../src/contract/control.ts';
+import { reasonOf, stalled, type Decision, type Held } from '../../src/contract/decision.ts';
 import { BUILD_FINALIZER } from '../../src/controllers/git-build/resource.ts';
 import { newsIn } from '../../src/watcher/news.ts';
 import type { Request } from '../support/explorer/api-server.ts';
@@ -11,7 +12,7 @@ import { ROLE_BINDING_WORLD } from '../support/explorer/namespace-role-binding.t
 import { operatorIn, type Scenario } from '../support/explorer/operator.ts';
 import { POD_LABEL_WORLD } from '../support/explorer/pod-label.ts';
 import { podSetWorld } from '../support/explorer/pod-set.ts';
-import type { World } from '../support/explorer/world.ts';
+import { notCounting, requiringApproval, withNamespace, type World } from '../support/explorer/world.ts';
 
 jest.setTimeout(300_000);
 
@@ -21,11 +22,13 @@ const STATES_MAX = 10_000;
 /** A decision from something else than what is there. */
 function seeing(change: (observation: Seen) => object): Broken {
   return {
-    decide: (its) => (observation, nowMs) => {
-      const { podSet, build } = observation as Partial<Seen>;
-      const isGone = podSet === 'gone' || build === 'gone';
-      return its(isGone ? observation : change(observation as Seen), nowMs);
-    },
+    decide:
+      (its) =>
+      (observation, ...asked) => {
+        const { podSet, build } = observation as Partial<Seen>;
+        const isGone = podSet === 'gone' || build === 'gone';
+        return its(isGone ? observation : change(observation as Seen), ...asked);
+      },
   };
 }
 
@@ -38,7 +41,49 @@ interface Seen {
 
 /** Another decision than the controller's. */
 function deciding(change: (decision: Decision) => Decision): Broken {
-  return { decide: (its) => (observation, nowMs) => change(its(observation, nowMs)) };
+  return {
+    decide:
+      (its) =>
+      (observation, ...asked) =>
+        change(its(observation, ...asked)),
+  };
+}
+
+/** The controller's own decision, where a person holds it and that does not count. */
+function ignoring(
+  by: Held['by'],
+  controller: World['controller'],
+  doesCount: (control: Control) => boolean,
+): Broken {
+  return {
+    decide:
+      (its) =>
+      (observation, ...asked) => {
+        const decision = its(observation, ...asked);
+        const asks = controller.control?.(observation);
+        const isIgnored =
+          decision.do === 'held' && 'by' in decision && decision.by === by && asks !== undefined;
+        return isIgnored && !doesCount(asks) ? controller.decide(observation, ...asked) : decision;
+      },
+  };
+}
+
+/** Also what is being deleted. */
+function heldBy(observation: unknown): Held | undefined {
+  const { build } = observation as Seen;
+  const isPaused = build !== 'gone' && (build as Asking).control.isPaused;
+  return isPaused ? { do: 'held', by: 'pause', because: 'paused', would: 'whatever it is' } : undefined;
+}
+
+/** As if nobody had requested anything. */
+function withoutRequest({ control, ...rest }: Asking): object {
+  // eslint-disable-next-line @typescript-eslint/no-unused-vars -- left out of the rest
+  const { requestedAt: _, ...asked } = control;
+  return { ...rest, control: asked };
+}
+
+interface Asking {
+  readonly control: Control;
 }
 
 /** What a step goes by need not be as it was seen. */
@@ -104,6 +149,81 @@ const OF_WATCHERS: readonly Mistake[] = [
       },
     },
     'the role binding is missing',
+  ],
+];
+
+const PAUSABLE = withNamespace(POD_LABEL_WORLD);
+const APPROVED = requiringApproval(podSetWorld({ replicas: 1, ours: ['web-a', 'web-b'] }));
+
+const OF_HOLDS: readonly Mistake[] = [
+  [
+    'a run that does not look again while it is held',
+    PAUSABLE,
+    {
+      ...{ slowness: 1, processes: 'two', delivery: 'at once' },
+      budget: { pauseNamespace: 1, resumeNamespace: 1 },
+    },
+    { run: { rechecksWhileHeld: false } },
+    'a run is held for ever',
+  ],
+  [
+    'a pause that does not count',
+    PAUSABLE,
+    { slowness: 0, budget: { pause: 1 } },
+    ignoring('pause', POD_LABEL_WORLD.controller, () => false),
+    'addLabel is performed although there is a pause',
+  ],
+  [
+    'a pause that holds a finalizer',
+    BUILD,
+    { slowness: 0, budget: { pause: 1, remove: 1 } },
+    {
+      decide:
+        (its) =>
+        (observation, ...asked) =>
+          heldBy(observation) ?? its(observation, ...asked),
+    },
+    'it is being deleted, and stays',
+  ],
+  [
+    'an approval that nobody gave',
+    APPROVED,
+    { slowness: 0 },
+    ignoring('approval', APPROVED.controller, () => false),
+    'deletes what is not approved',
+  ],
+  [
+    'an approval that counts twice',
+    notCounting(APPROVED),
+    { slowness: 0, budget: { stray: 1 } },
+    ignoring('approval', APPROVED.controller, ({ answer }) => answer === undefined),
+    'deletes what is not approved',
+  ],
+  [
+    'an approval of something else',
+    APPROVED,
+    { slowness: 0, budget: { scale: 1 } },
+    ignoring('approval', APPROVED.controller, ({ answer }) => answer === undefined),
+    'deletes what is not approved',
+  ],
+  [
+    'a request that the status does not repeat',
+    POD_SET,
+    { slowness: 0, budget: { request: 1 } },
+    seeing(({ podSet, ...rest }) => ({ ...rest, podSet: withoutRequest(podSet as Asking) })),
+    'the last request is request 1, and the status says undefined',
+  ],
+  [
+    'a watcher to which it is no news that a person holds what was stalled',
+    notCounting(requiringApproval(ROLE_BINDING_WORLD)),
+    { slowness: 0, budget: { edit: 2 } },
+    {
+      news: {
+        newsIn: (view, reported) =>
+          view.decision.do === 'held' && reported?.inputs === view.inputs ? 'none' : newsIn(view, reported),
+      },
+    },
+    'a run is open, and the view calls for held',
   ],
 ];
 
@@ -216,7 +336,7 @@ const OF_CONTROLLERS: readonly Mistake[] = [
 ];
 
 describe('the model finds', () => {
-  it.each([...OF_WATCHERS, ...OF_RUNS, ...OF_STEPS, ...OF_CONTROLLERS])(
+  it.each([...OF_WATCHERS, ...OF_HOLDS, ...OF_RUNS, ...OF_STEPS, ...OF_CONTROLLERS])(
     '%s',
     async (_, world, scenario, broken, found) => {
       await expect(explore(operatorIn(world, scenario, broken), STATES_MAX)).rejects.toThrow(found);

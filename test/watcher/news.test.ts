@@ -5,6 +5,9 @@ import { afterChange, newsIn, reportedWith, type Reported, type ViewState } from
 const CREATE: Decision = { do: 'createJob', because: 'no Job' };
 const REPORT: Decision = { do: 'updateStatus', because: 'the status is out of date' };
 const WAIT = waitFor('Job build-web to end', 60_000);
+const held = (plan: string): Decision => ({
+  ...{ do: 'held', by: 'approval', because: 'awaiting approval', would: 'deletePods: too many', plan },
+});
 const view = (decision: Decision, inputs = 'generation 1'): ViewState => ({ decision, inputs });
 
 /** What a run knows that was started with the first view, after the watcher saw the others. */
@@ -45,6 +48,23 @@ describe('news to an open run', () => {
   it('is a step that follows a rest', () => {
     expect(newsAfter(view(CREATE), view(WAIT), view(REPORT))).toBe('now');
     expect(newsAfter(view(WAIT), view(REPORT))).toBe('now');
+  });
+
+  it('is that a person holds it, though it rests already; and that nobody does any more', () => {
+    expect(newsAfter(view(stalled('refused')), view(held('1-a')))).toBe('now');
+    expect(newsAfter(view(CREATE), view(WAIT), view(held('1-a')))).toBe('now');
+    expect(newsAfter(view(held('1-a')), view(WAIT))).toBe('now');
+    expect(newsAfter(view(held('1-a')), view(CREATE))).toBe('now');
+  });
+
+  it('is another plan than the one that it waits for', () => {
+    expect(newsAfter(view(held('1-a')), view(held('2-a')))).toBe('now');
+    expect(newsAfter(view(CREATE), view(held('1-a')), view(held('2-a')))).toBe('now');
+  });
+
+  it('is not that it is held as it is already, or comes to be by itself', () => {
+    expect(newsAfter(view(held('1-a')), view(held('1-a')))).toBe('none');
+    expect(newsAfter(view(CREATE), view(held('1-a')))).toBe('none');
   });
 
   it('is such a step once: what the run does after it is its own again', () => {

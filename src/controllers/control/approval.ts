@@ -10,11 +10,15 @@ export interface Plan {
   readonly deletes: Deletion;
 }
 
-/** Undefined where the step deletes nothing. */
-export function planOf({ do: step, deletes }: Step, { uid }: Control): Plan | undefined {
+/**
+ * Undefined where the step deletes nothing. What would be the same plan again is another one once that was approved and
+ * carried out: else nobody could approve it a second time.
+ */
+export function planOf({ do: step, deletes }: Step, { uid, reported }: Control): Plan | undefined {
   if (deletes === undefined || deletes.count === 0) return undefined;
   const { what, of } = deletes;
-  const hash = bytesToHex(sha256(utf8ToBytes(JSON.stringify([uid, step, what, of])))).slice(0, HASH_LENGTH);
+  const about = JSON.stringify([uid, step, what, of, reported?.lastHandledApproval]);
+  const hash = bytesToHex(sha256(utf8ToBytes(about))).slice(0, HASH_LENGTH);
   return { id: `${deletes.count}-${hash}`, deletes };
 }
 

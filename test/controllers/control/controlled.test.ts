@@ -4,6 +4,7 @@ import { converged, stalled, waitFor, type Decision, type Step } from '../../../
 import type { KubernetesObject } from '../../../src/contract/object.ts';
 import { controlOf, controlWithStatusOf } from '../../../src/controllers/control/annotations.ts';
 import { controlled } from '../../../src/controllers/control/controlled.ts';
+import type { ControlPatch } from '../../../src/controllers/control/report.ts';
 
 const NOW = Date.parse('2026-11-22T10:00:00Z');
 const LIVE: Circumstances = { isLive: true, isNamespacePaused: false };
@@ -66,6 +67,10 @@ function planIn(decision: Decision): string {
   const plan = 'plan' in decision ? decision.plan : undefined;
   if (plan === undefined) throw new Error(`no plan in ${JSON.stringify(decision)}`);
   return plan;
+}
+
+function conditionsIn(decision: Decision): readonly { readonly message: string }[] {
+  return (decision as { readonly control?: ControlPatch }).control?.conditions ?? [];
 }
 
 /** The id of the plan that such a step is. */
@@ -254,6 +259,17 @@ describe('a deletion that has to be approved', () => {
     expect(decided(deletePods(290), control)).toMatchObject({
       control: { conditions: [{ type: 'AwaitingApproval', status: 'True' }] },
     });
+  });
+
+  it('can be approved again where what was used up comes to the same once more', () => {
+    const approved = planFor(deletePods(1));
+    const again = reporting({ approval: 'required', approved }, { lastHandledApproval: approved });
+    const [{ message } = { message: '' }] = conditionsIn(decided(deletePods(1), again));
+    const plan = /plan (\S+)$/.exec(message)?.[1] ?? '';
+    expect(plan).toMatch(/^1-/);
+    expect(plan).not.toBe(approved);
+    const answered = reporting({ approval: 'required', approved: plan }, { lastHandledApproval: approved });
+    expect(decided(deletePods(1), answered)).toMatchObject({ do: 'deletePods' });
   });
 
   it('of a resource that is being deleted is held, too', () => {

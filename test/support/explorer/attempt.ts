@@ -3,9 +3,11 @@ import type { ResourceRef } from '../../../src/contract/resource.ts';
 import type { KubernetesClient, RequestOptions } from '../../../src/kubernetes/client.ts';
 import { ApiError, errorFromAnswer, errorFromFailure } from '../../../src/kubernetes/errors.ts';
 import type { Known } from '../../../activities/memory.ts';
+import { controlledReconciler } from '../../../activities/controlled.ts';
 import { StepRun, type Reconciler, type StepContext, type StepEnd } from '../../../activities/reconcile.ts';
 import type { Answer, Request } from './api-server.ts';
 import { START_MS } from './cluster.ts';
+import { Violation } from './explorer.ts';
 import { datumOf, valueOf, type Datum } from './values.ts';
 
 /*
@@ -24,6 +26,8 @@ export interface Attempt {
   readonly clockMs: number;
   /** Of the step that was refused last. */
   readonly refusal: Refusal | null;
+  /** As far as its process knew when it began. */
+  readonly isNamespacePaused?: true;
 }
 
 /** What the server said, or that nobody knows. */
@@ -31,6 +35,8 @@ export interface Received {
   readonly answer: Answer | 'lost';
   /** After it, the time of the step is up. */
   readonly isLate?: true;
+  /** As far as its process knows by then. */
+  readonly isNamespacePaused?: true;
 }
 
 /** Where an attempt is. */
@@ -51,7 +57,7 @@ export type StepActivity = (
 /** Later than any step may go on. */
 const LATE_MS = 60_000;
 
-/** The steps of a controller: as they are, or with what is broken on purpose. */
+/** The steps of a controller, under the annotations that all have in common: as they are, or with what is broken on purpose. */
 export type StepActivityWith = (broken: (its: AnyReconciler) => AnyReconciler) => StepActivity;
 
 export function activityOf<O, S extends Step, L extends Observe>(
@@ -61,7 +67,7 @@ export function activityOf<O, S extends Step, L extends Observe>(
     (client, context, { step, known }) => {
       const superseded = new AbortController().signal;
       // It is given nothing but what it has made itself.
-      const reconciler = broken(reconcilerFor(client));
+      const reconciler = broken(controlledReconciler(reconcilerFor(client), { client, options: {} }));
       // It is what a step of the same controller has left.
       return new StepRun(reconciler, { ...context, superseded }).perform(step, known as Known | undefined);
     };
@@ -84,8 +90,12 @@ export class Attempts {
     return progress;
   }
 
-  #replay(ref: ResourceRef, { step, known, answers, clockMs, refusal }: Attempt): Promise<Progress> {
-    return new Promise((resolve) => {
+  #replay(
+    ref: ResourceRef,
+    { step, known, answers, clockMs, refusal, ...began }: Attempt,
+  ): Promise<Progress> {
+    return new Promise((resolve, reject) => {
+      let isNamespacePaused = began.isNamespacePaused ?? false;
       let nowMs = START_MS + clockMs;
       let asked = 0;
       let writes = 0;
@@ -98,14 +108,21 @@ export class Attempts {
         }
         const received = valueOf<Received>(datum);
         if (received.isLate) nowMs += LATE_MS;
+        isNamespacePaused = received.isNamespacePaused ?? false;
         if (isWrite(options) && hasSucceeded(received)) writes += 1;
         return answered<T>(options, received);
       };
-      const context = { ref, now: () => nowMs, refusal: refusal ?? undefined };
-      const began = { step, known: known === null ? undefined : valueOf(known) };
-      this.#activity(clientOf(request), context, began).then(
+      const context = {
+        ...{ ref, now: () => nowMs, refusal: refusal ?? undefined },
+        isNamespacePaused: () => Promise.resolve(isNamespacePaused),
+      };
+      const given = { step, known: known === null ? undefined : valueOf(known) };
+      this.#activity(clientOf(request), context, given).then(
         (end) => resolve({ at: 'end', end, writes }),
-        (error: unknown) => resolve({ at: 'failure', error, writes }),
+        (error: unknown) => {
+          if (error instanceof Violation) reject(error);
+          else resolve({ at: 'failure', error, writes });
+        },
       );
     });
   }

@@ -1,3 +1,4 @@
+import type { Circumstances } from '../../../src/contract/control.ts';
 import type { Decision } from '../../../src/contract/decision.ts';
 import type { Request } from './api-server.ts';
 import type { AnyReconciler } from './attempt.ts';
@@ -21,11 +22,11 @@ export interface Broken {
   readonly ignoresVersions?: boolean;
 }
 
-export type Decide = (observation: unknown, nowMs: number) => Decision;
+export type Decide = (observation: unknown, nowMs: number, circumstances?: Circumstances) => Decision;
 
 export function decidingAs<C extends { decide: Decide }>({ decide }: Broken, controller: C): C {
   if (decide === undefined) return controller;
-  return { ...controller, decide: decide((observation, nowMs) => controller.decide(observation, nowMs)) };
+  return { ...controller, decide: decide((...asked) => controller.decide(...asked)) };
 }
 
 export function reconcilingAs(broken: Broken, its: AnyReconciler): AnyReconciler {

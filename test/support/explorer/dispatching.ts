@@ -21,6 +21,8 @@ export interface RunRequest {
   /** With which step a run begins; undefined: it is signalled alone. */
   readonly first?: Next;
   readonly why: string;
+  /** How many looks were asked for by then. */
+  readonly look?: number;
 }
 
 /**
@@ -39,7 +41,7 @@ export class Dispatching {
   /** Asks what the view comes to. */
   evaluate(state: State): void {
     state.isViewNew = false;
-    const evaluation = this.#watching.evaluate(state.watches, state.clockMs);
+    const evaluation = this.#watching.evaluate(state);
     if (evaluation === undefined) return;
     const { ref } = evaluation;
     if (isNeeded(evaluation)) this.#isNeeded(state, evaluation);
@@ -111,7 +113,16 @@ export class Dispatching {
     entry.requestedFor = evaluation.inputs;
     entry.run = isOpen ? 'open' : 'unknown';
     entry.touched = true;
-    return { ref: entry.ref, first: firstStep(evaluation), why: reasonOf(evaluation.decision) };
+    const { look, decision } = evaluation;
+    const request = { ref: entry.ref, first: firstStep(evaluation), why: reasonOf(decision) };
+    return look === undefined ? request : { ...request, look };
+  }
+
+  /** Temporal has answered. */
+  requested(state: State, { look }: RunRequest): void {
+    if (look === undefined || state.look.done >= state.look.count) return;
+    this.#watching.looked(state, look);
+    state.isViewNew = true;
   }
 
   #signalNotNeeded(state: State, entry: Entry, evaluation: Evaluation | undefined): RunRequest | undefined {
@@ -177,7 +188,7 @@ export class Dispatching {
   }
 
   #find(state: State, { uid }: ResourceRef): Evaluation | undefined {
-    const evaluation = this.#watching.evaluate(state.watches, state.clockMs);
+    const evaluation = this.#watching.evaluate(state);
     return evaluation?.ref.uid === uid ? evaluation : undefined;
   }
 }

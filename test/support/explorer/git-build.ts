@@ -105,6 +105,10 @@ export function buildWorld({ specs = [], nodes = ['n1'], foreignJobs = [] }: Bui
           })),
     },
     isAboutTime,
+    needsApproval: ({ path }, cluster) => {
+      const job = cluster.get(keyOf(JOBS, path.slice(path.lastIndexOf('/') + 1)));
+      return job?.metadata.labels?.[PURPOSE_LABEL] === 'build';
+    },
     violation,
     shortcomings,
   };
@@ -166,7 +170,9 @@ function skips(cluster: Cluster): Move[] {
     {
       what: 'the annotation asks to skip the cleanup',
       change: (it) => {
-        it.changeMetadata(BUILD, () => ({ annotations }));
+        it.changeMetadata(BUILD, (metadata) => ({
+          annotations: { ...metadata.annotations, ...annotations },
+        }));
         mark(it, 'skipped');
       },
     },

@@ -67,6 +67,7 @@ export const ROLE_BINDING_WORLD: World = {
     const key = cluster.get(BINDING) === undefined ? TEAM : BINDING;
     return [{ what: `${key} is gone`, change: (it) => it.remove(key) }];
   },
+  needsApproval: () => true,
   violation: (_, cluster) => {
     const binding = cluster.get<RoleBinding>(BINDING);
     const isForeign = binding !== undefined && bindingState(binding, 'shop', OPTIONS) === 'foreign';

@@ -1,15 +1,34 @@
-import { isRest, type Next, type Wait } from '../../../src/contract/decision.ts';
+import { isRest, type Held, type Next, type Wait } from '../../../src/contract/decision.ts';
 import { Attempts, isWrite, receivedBy, type Attempt, type Received } from './attempt.ts';
+import {
+  APPROVAL_ANNOTATION,
+  AWAITING_APPROVAL,
+  PAUSED,
+  type Condition,
+} from '../../../src/contract/control.ts';
+import type { KubernetesObject } from '../../../src/contract/object.ts';
+import { NAMESPACES } from '../../../src/controllers/kinds.ts';
 import { ApiServer, type Request } from './api-server.ts';
-import { Cluster } from './cluster.ts';
+import { Cluster, keyOf } from './cluster.ts';
+import { controlled } from '../../../src/controllers/control/controlled.ts';
 import { decidingAs, reconcilingAs, type Broken } from './broken.ts';
 import { Dispatching, NEWS, type RunRequest } from './dispatching.ts';
 import { Violation, type System, type Transition } from './explorer.ts';
+import { guarded } from './guarded.ts';
+import {
+  atTheEnd,
+  countIn,
+  isPaused,
+  isStillHeld,
+  movesOfPeople,
+  PEOPLE,
+  type PeoplesMove,
+} from './people.ts';
 import { Running, RUN_RULES } from './running.ts';
 import { stateOf, textOf, type Component, type Entry, type Ghost, type Run, type State } from './state.ts';
 import { freshUid, valueOf } from './values.ts';
 import { listedInstead, Watching, type Delivery } from './watch.ts';
-import type { Move, World } from './world.ts';
+import type { World } from './world.ts';
 
 /** What disturbs, besides what others do to the objects. */
 export const FAULTS = [
@@ -40,12 +59,14 @@ export const FAULTS = [
 ] as const;
 export type Fault = (typeof FAULTS)[number];
 
+/** How long a run that a person holds waits before it looks by itself. */
+const HELD_LOOK_MS = 30_000;
 /** More than follow one after the other until a run has found out what its watcher has missed. */
 const WAITS_AFTER_MISSED = 2;
 
 /** What may happen, and how often each of it at most. */
 export interface Scenario {
-  /** By the names of the faults, and of what others do in this world. */
+  /** By the names of the faults, of what people ask, and of what others do in this world. */
   readonly budget?: Readonly<Record<string, number>>;
   /** Watcher and worker are one process, as by default: the view goes over, and the end of a run comes back. */
   readonly processes?: 'one' | 'two';
@@ -75,6 +96,8 @@ class Operator implements System {
   readonly #attempts: Attempts;
   readonly #isOne: boolean;
   readonly #sent: NonNullable<Broken['request']>;
+  /** Of the resource. */
+  readonly #key: string;
 
   constructor(world: World, scenario: Scenario, broken: Broken) {
     const { news = {}, run = {}, ignoresVersions = false, request = asIs } = broken;
@@ -84,12 +107,23 @@ class Operator implements System {
     this.#isOne = scenario.processes !== 'two';
     this.#server = new ApiServer(world.types, { ignoresVersions });
     this.#sent = request;
-    this.#watching = new Watching(decidingAs(broken, world.controller), scenario.delivery ?? 'one by one');
-    this.#dispatching = new Dispatching(this.#watching, { ...NEWS, ...news });
-    this.#attempts = new Attempts(world.activity((its) => reconcilingAs(broken, its)));
-    this.#running = new Running(this.#attempts, { ...RUN_RULES, ...run }, (state, ref) => {
-      if (this.#isOne) this.#dispatching.runEnded(state, ref);
+    this.#key = keyOfPrimary(world);
+    this.#watching = new Watching(decidingAs(broken, controlled(world.controller, {})), {
+      delivery: scenario.delivery ?? 'one by one',
+      namespaces: world.watchesNamespaces === true,
     });
+    this.#dispatching = new Dispatching(this.#watching, { ...NEWS, ...news });
+    this.#attempts = new Attempts(world.activity((its) => guarded(reconcilingAs(broken, its))));
+    this.#running = new Running(
+      this.#attempts,
+      { ...RUN_RULES, ...run },
+      {
+        onConverged: (state, ref) => {
+          if (this.#isOne) this.#dispatching.runEnded(state, ref);
+        },
+        isNamespacePaused: (state) => this.#isNamespacePaused(state),
+      },
+    );
   }
 
   readonly start = (): Promise<string> => {
@@ -99,6 +133,8 @@ class Operator implements System {
       clockMs: 0,
       watches: {},
       order: [],
+      look: { requestedAt: null, count: 0, done: 0 },
+      approved: null,
       isViewNew: false,
       entries: {},
       runs: {},
@@ -115,6 +151,8 @@ class Operator implements System {
     };
     const cluster = this.#clusterOf(state);
     for (const [type, object] of this.#world.objects) cluster.create(type, object);
+    // Where approval is required all along, each deletion has to be one of those that were approved.
+    if (isApprovalRequired(cluster.get(this.#key))) state.approved = 0;
     this.#watcherStarts(state);
     return Promise.resolve(textOf(state));
   };
@@ -138,18 +176,23 @@ class Operator implements System {
     const slow = this.#slow(state);
     const isQuiet = prompt.length === 0;
     const late = isQuiet ? slow : slow.map((each) => disturbing('lag', each));
-    if (this.#scenario.slowness === undefined) return [...prompt, ...late, ...this.#happenings(state)];
+    const happenings = [...this.#happenings(state), ...this.#lastMoves(state)];
+    if (this.#scenario.slowness === undefined) return [...prompt, ...late, ...happenings];
     const [next] = prompt.filter(({ of = '' }) => !state.slow.includes(of));
     const resumed = prompt.filter(({ of = '' }) => state.slow.includes(of)).map(({ of = '' }) => resumes(of));
-    if (next === undefined) return [...late, ...this.#happenings(state), ...resumed];
+    if (next === undefined) return [...late, ...happenings, ...resumed];
     return [next, ...(state.slowness > 0 ? [fallsBehind(next.of ?? '')] : []), ...resumed];
   }
 
   shortcomings(text: string): readonly string[] {
     const state = stateOf(text);
     const wrong = [...this.#world.shortcomings(this.#clusterOf(state))];
-    const decision = this.#watching.evaluate(state.watches, state.clockMs)?.decision;
+    const evaluation = this.#watching.evaluate(state);
+    const decision = evaluation?.decision;
+    if (evaluation !== undefined) wrong.push(...this.#unsaid(evaluation.observation));
     for (const run of Object.values(state.runs)) {
+      const held = heldIn(run);
+      if (held !== undefined) wrong.push(`a run is held for ever: ${held.because}`);
       if (!isExpected(run, decision?.do))
         wrong.push(`a run is open, and the view calls for ${decision?.do ?? 'nothing'}`);
     }
@@ -157,6 +200,30 @@ class Operator implements System {
     if (isIdle && decision !== undefined && decision.do !== 'converged')
       wrong.push(`no run is open, and the view calls for ${decision.do}`);
     return wrong;
+  }
+
+  /** What the status has to say of what people asked, where it has room for that. */
+  #unsaid(observation: unknown): string[] {
+    const { requestedAt, isBeingDeleted, reported } = this.#world.controller.control?.(observation) ?? {};
+    if (reported === undefined || isBeingDeleted === true) return [];
+    const isHeld = ({ type, status }: Condition) =>
+      [PAUSED, AWAITING_APPROVAL].includes(type) && status === 'True';
+    const { conditions, lastHandledReconcileAt } = reported;
+    return [
+      ...conditions.filter(isHeld).map(({ type }) => `the status still says ${type}`),
+      ...(requestedAt === lastHandledReconcileAt
+        ? []
+        : [`the last request is ${requestedAt}, and the status says ${lastHandledReconcileAt}`]),
+    ];
+  }
+
+  #isNamespacePaused(state: State): boolean {
+    if (this.#world.watchesNamespaces !== true) return false;
+    // Whoever watches goes by what the watch shows; a worker alone reads it.
+    if (this.#isOne) return this.#watching.isNamespacePaused(state.watches);
+    return this.#clusterOf(state)
+      .list(NAMESPACES)
+      .some(({ object }) => isPaused(object));
   }
 
   // What goes on at once ---------------------------------------------------------------------------------
@@ -205,7 +272,11 @@ class Operator implements System {
     const run = state.runs[uid];
     if (run?.attempt == null) return;
     const answer = this.#serve(state, request);
-    run.attempt = { ...run.attempt, ...receivedBy(run.attempt, { answer, ...how }) };
+    run.attempt = { ...run.attempt, ...this.#received(state, run.attempt, { answer, ...how }) };
+  }
+
+  #received(state: State, attempt: Attempt, received: Received): Attempt {
+    return receivedBy(attempt, this.#running.received(state, received));
   }
 
   #serve(state: State, asked: Request, { isLate = false } = {}) {
@@ -215,13 +286,21 @@ class Operator implements System {
     const isJudged = isWrite(request) && !(isLate && request.method === 'POST');
     const violation = isJudged ? this.#violation(request, cluster, state.isUndisturbed) : undefined;
     const before = cluster.get(this.#server.keyOf(request));
+    const isDeletion = request.method === 'DELETE' && this.#world.needsApproval?.(request, cluster) === true;
     const answer = this.#server.answer(cluster, request);
     const after = cluster.get(this.#server.keyOf(request));
     // What the server refuses does no harm: that is what writes carry versions for.
     if (violation !== undefined && 'body' in answer) throw new Violation(violation);
+    if (isDeletion && before !== after) this.#countApproved(state, request);
     if (request.method === 'PATCH' && 'body' in answer && before === after && before !== undefined)
       throw new Violation(`${wordsOf(request)} changes nothing`);
     return answer;
+  }
+
+  #countApproved(state: State, request: Request): void {
+    if (state.approved === null) return;
+    state.approved -= 1;
+    if (state.approved < 0) throw new Violation(`${wordsOf(request)}: nobody has approved that much`);
   }
 
   /** Writes carry what they were decided from. @returns what this world does not allow, should it be done */
@@ -231,7 +310,18 @@ class Operator implements System {
       request.method === 'POST' ||
       (request.method === 'DELETE' ? preconditions?.uid : metadata?.resourceVersion) !== undefined;
     if (!isConditional) throw new Violation(`${wordsOf(request)} carries nothing that it was decided from`);
-    return this.#world.violation?.(request, cluster, isUndisturbed);
+    return (
+      this.#writtenWhilePaused(request, cluster) ?? this.#world.violation?.(request, cluster, isUndisturbed)
+    );
+  }
+
+  /** A write of the resource itself is about the version that has the annotation. */
+  #writtenWhilePaused(request: Request, cluster: Cluster): string | undefined {
+    const object = cluster.get(this.#key);
+    if (this.#server.keyOf(request) !== this.#key || request.path.endsWith('/status')) return undefined;
+    if (object === undefined || !isPaused(object) || object.metadata.deletionTimestamp !== undefined)
+      return undefined;
+    return `${wordsOf(request)} although it is paused`;
   }
 
   /** At any time, be it before or after all that the others do. */
@@ -252,7 +342,8 @@ class Operator implements System {
     return [
       step(`the attempt that was given up goes on: ${attempt.step}: ${wordsOf(request)}`, async (state) => {
         if (state.ghost === null) return;
-        const answered = receivedBy(state.ghost.attempt, { answer: this.#serve(state, request) });
+        const answer = this.#serve(state, request);
+        const answered = this.#received(state, state.ghost.attempt, { answer });
         state.ghost.attempt = answered;
         const next = await this.#attempts.progressOf(ref, answered);
         if (next.at !== 'request') this.#running.ghostEnded(state, next);
@@ -268,6 +359,7 @@ class Operator implements System {
   #show(state: State, name: string): void {
     const shown = this.#watching.deliver(state, name);
     if (shown.isByOthers) state.hasNews = true;
+    if (shown.what === 'nothing') return;
     if (shown.what === 'the resource') {
       if (shown.gone !== undefined) this.#dispatching.gone(state, shown.gone);
       this.#dispatching.evaluate(state);
@@ -282,7 +374,9 @@ class Operator implements System {
     return step('the watcher starts or signals the run', async (state) => {
       const request = this.#dispatching.dispatch(state, uid);
       if (!this.#isOne) state.seeds = {};
-      if (request !== undefined) await this.#request(state, request);
+      if (request === undefined) return;
+      await this.#request(state, request);
+      this.#dispatching.requested(state, request);
     });
   }
 
@@ -323,7 +417,9 @@ class Operator implements System {
     if (backoff === 'changed')
       return [step('the step is tried again', (state) => this.#tryAgain(state, uid))];
     const rest = valueOf<Next>(next);
-    if (attempt !== null || !isRest(rest) || rest.do !== 'wait') return [];
+    if (attempt !== null || !isRest(rest)) return [];
+    if (rest.do === 'held') return this.#rechecks(now, uid, rest);
+    if (rest.do !== 'wait') return [];
     const isAboutTime = this.#world.isAboutTime?.(rest, this.#clusterOf(now)) ?? false;
     const over = step(`the wait for ${rest.for} is over`, (state) => this.#waited(state, uid, rest));
     if (isAboutTime) return now.lingering === null ? [over] : [];
@@ -336,6 +432,15 @@ class Operator implements System {
     ];
   }
 
+  /** It finds the same again and again, until it is not so any more. */
+  #rechecks(now: State, uid: string, held: Held): Step[] {
+    if (!this.#running.rechecksWhileHeld) return [];
+    const recheck = step('the run that is held looks by itself', (state) => this.#waited(state, uid, held));
+    const [cluster, isNamespacePaused] = [this.#clusterOf(now), this.#isNamespacePaused(now)];
+    const isStill = isStillHeld(held, { cluster, key: this.#key, isNamespacePaused });
+    return [isStill ? disturbing('timer', recheck) : recheck];
+  }
+
   async #tryAgain(state: State, uid: string): Promise<void> {
     const run = state.runs[uid];
     if (run === undefined) return;
@@ -343,10 +448,10 @@ class Operator implements System {
     await this.#running.goOn(state, uid);
   }
 
-  async #waited(state: State, uid: string, rest: Wait): Promise<void> {
+  async #waited(state: State, uid: string, rest: Wait | Held): Promise<void> {
     const run = state.runs[uid];
     if (run === undefined) return;
-    state.clockMs += rest.atMostMs;
+    state.clockMs += rest.do === 'held' ? HELD_LOOK_MS : rest.atMostMs;
     // No request takes so long.
     state.ghost = null;
     // That time has passed is news, too.
@@ -363,12 +468,27 @@ class Operator implements System {
 
   #others(state: State): Step[] {
     const cluster = this.#clusterOf(state);
-    return Object.entries(this.#world.others).flatMap(([name, movesIn]) =>
-      (state.budget[name] ?? 0) > 0 ? movesIn(cluster).map((move) => this.#disturbance(name, move)) : [],
+    const isAllowed = (name: string) => (state.budget[name] ?? 0) > 0;
+    const byOthers = Object.entries(this.#world.others).flatMap(([name, movesIn]) =>
+      isAllowed(name) ? movesIn(cluster).map((move) => this.#disturbance(name, move)) : [],
     );
+    const byPeople = PEOPLE.filter(isAllowed).flatMap((name) =>
+      movesOfPeople(name, this.#concerned(state)).map((move) => this.#disturbance(name, move)),
+    );
+    return [...byOthers, ...byPeople];
   }
 
-  #disturbance(name: string, move: Move): Step {
+  /** What people do when nobody else does anything any more. */
+  #lastMoves(state: State): Step[] {
+    return atTheEnd(this.#concerned(state)).map((move) => this.#moved(move));
+  }
+
+  #concerned(state: State) {
+    const [held] = Object.values(state.runs).flatMap((run) => heldIn(run) ?? []);
+    return { cluster: this.#clusterOf(state), key: this.#key, held };
+  }
+
+  #disturbance(name: string, move: PeoplesMove): Step {
     const moved = this.#moved(move);
     const disturbed = step(moved.what, (state) => {
       state.isUndisturbed = false;
@@ -377,8 +497,9 @@ class Operator implements System {
     return disturbing(name, disturbed);
   }
 
-  #moved({ what, change }: Move): Step {
+  #moved({ what, change, approves }: PeoplesMove): Step {
     return step(what, (state) => {
+      if (approves !== undefined && state.approved !== null) state.approved += countIn(approves);
       state.isByOthers = state.hasNews !== null;
       change(this.#clusterOf(state));
       state.isByOthers = false;
@@ -455,7 +576,7 @@ class Operator implements System {
       const run = state.runs[uid];
       if (run?.attempt == null) return undefined;
       if (isMade) this.#serve(state, request);
-      run.attempt = { ...run.attempt, ...receivedBy(run.attempt, { answer: 'lost' }) };
+      run.attempt = { ...run.attempt, ...this.#received(state, run.attempt, { answer: 'lost' }) };
       return running.goOn(state, uid);
     };
     return [
@@ -498,6 +619,7 @@ class Operator implements System {
   /** It knows of no run, lists everything, and then lists the open runs. */
   #watcherStarts(state: State): void {
     state.watches = this.#watching.listed(state.cluster);
+    state.look = this.#watching.lookAfterList(state.watches);
     state.order = [];
     state.entries = {};
     if (this.#isOne) state.seeds = {};
@@ -514,13 +636,27 @@ class Operator implements System {
   }
 }
 
+function keyOfPrimary({ controller: { primary }, objects }: World): string {
+  const [, object] = objects.find(([{ plural }]) => plural === primary.type.plural) ?? [];
+  return keyOf(primary.type, object?.metadata.name ?? '');
+}
+
+function isApprovalRequired(object: KubernetesObject | undefined): boolean {
+  return object?.metadata.annotations?.[APPROVAL_ANNOTATION] === 'required';
+}
+
+function heldIn({ next, attempt }: Run): Held | undefined {
+  const rest = valueOf<Next>(next);
+  return attempt === null && isRest(rest) && rest.do === 'held' ? rest : undefined;
+}
+
 function asIs(request: Request): Request {
   return request;
 }
 
 /** A budget for something that there is not would explore nothing, and say that all is well. */
 function checkNames({ others }: World, { budget = {} }: Scenario): void {
-  const names: readonly string[] = [...FAULTS, ...Object.keys(others)];
+  const names: readonly string[] = [...FAULTS, ...PEOPLE, ...Object.keys(others)];
   const unknown = Object.keys(budget).filter((name) => !names.includes(name));
   if (unknown.length > 0) throw new Error(`nothing here is called ${unknown.join(', ')}`);
 }

@@ -19,9 +19,10 @@ export const POD_LABEL_WORLD: World = {
     annotate: ifThere((pod) =>
       ['true', 'True']
         .filter((value) => pod.metadata.annotations?.[POD_NAME_ANNOTATION] !== value)
-        .map((value) =>
-          edit(`the annotation becomes ${value}`, { annotations: { [POD_NAME_ANNOTATION]: value } }),
-        ),
+        .map((value) => {
+          const annotations = { ...pod.metadata.annotations, [POD_NAME_ANNOTATION]: value };
+          return edit(`the annotation becomes ${value}`, { annotations });
+        }),
     ),
     label: ifThere(() => [
       edit('somebody sets the label', { labels: { [POD_NAME_LABEL]: 'web' } }),

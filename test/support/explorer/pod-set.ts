@@ -79,6 +79,10 @@ export function podSetWorld({ podsGetReady = false, ...options }: PodSetWorldOpt
       orphan: forEach(isOurs, 'loses its owner', (cluster, key) =>
         cluster.changeMetadata(key, () => ({ ownerReferences: [] })),
       ),
+      stray: (cluster) =>
+        cluster.get(POD_SET) === undefined || cluster.get('pods/web-s') !== undefined
+          ? []
+          : [{ what: 'somebody creates a Pod with the labels', change: (it) => it.create(...aPod('web-s')) }],
       delete: forEach(isAvailable, 'is deleted by somebody', (cluster, key) =>
         cluster.markDeleted(key, [KUBELET]),
       ),
@@ -102,6 +106,10 @@ export function podSetWorld({ podsGetReady = false, ...options }: PodSetWorldOpt
     },
     // It waits for nothing but the end of a pause.
     isAboutTime: () => true,
+    needsApproval: ({ path }, cluster) => {
+      const pod = cluster.get<Pod>(`pods/${path.slice(path.lastIndexOf('/') + 1)}`);
+      return pod !== undefined && isAvailable(pod);
+    },
     violation,
     shortcomings: (cluster) => shortcomings(cluster, podsGetReady),
   };

@@ -1,8 +1,15 @@
-import { isRest, stalled, type Next, type Observe, type Wait } from '../../../src/contract/decision.ts';
+import {
+  isRest,
+  stalled,
+  type Held,
+  type Next,
+  type Observe,
+  type Wait,
+} from '../../../src/contract/decision.ts';
 import type { ResourceRef } from '../../../src/contract/resource.ts';
 import { ApiError } from '../../../src/kubernetes/errors.ts';
 import type { StepEnd } from '../../../activities/reconcile.ts';
-import { isRefusal, type Attempts, type Progress } from './attempt.ts';
+import { isRefusal, type Attempts, type Progress, type Received } from './attempt.ts';
 import { Violation } from './explorer.ts';
 import type { Checkpoint, Run, RunAttempt, State } from './state.ts';
 import { datumOf, valueOf, type Datum } from './values.ts';
@@ -21,21 +28,39 @@ export interface RunRules {
   readonly repeatsAfterCrash: boolean;
   /** What was known before a rest does not count after it. */
   readonly forgetsAtRest: boolean;
+  /** One that a person holds looks by itself whether that is still so. */
+  readonly rechecksWhileHeld: boolean;
 }
 
-export const RUN_RULES: RunRules = { looksAgain: true, repeatsAfterCrash: true, forgetsAtRest: true };
+export const RUN_RULES: RunRules = {
+  looksAgain: true,
+  repeatsAfterCrash: true,
+  forgetsAtRest: true,
+  rechecksWhileHeld: true,
+};
+
+/** What runs are not, and what they concern. */
+export interface Surroundings {
+  /** A step has found its resource converged. */
+  readonly onConverged: (state: State, ref: ResourceRef) => void;
+  /** As far as the process of the worker knows. */
+  readonly isNamespacePaused: (state: State) => boolean;
+}
 
 /** What Temporal and its worker do with the runs: `workflows/reconcile.ts` and `activities/memory.ts`. */
 export class Running {
   readonly #attempts: Attempts;
   readonly #rules: RunRules;
-  /** A step has found its resource converged. */
-  readonly #onConverged: (state: State, ref: ResourceRef) => void;
+  readonly #around: Surroundings;
 
-  constructor(attempts: Attempts, rules: RunRules, onConverged: (state: State, ref: ResourceRef) => void) {
+  constructor(attempts: Attempts, rules: RunRules, around: Surroundings) {
     this.#attempts = attempts;
     this.#rules = rules;
-    this.#onConverged = onConverged;
+    this.#around = around;
+  }
+
+  get rechecksWhileHeld(): boolean {
+    return this.#rules.rechecksWhileHeld;
   }
 
   async start(state: State, ref: ResourceRef, first: Next): Promise<void> {
@@ -124,7 +149,7 @@ export class Running {
   #take(
     state: State,
     run: Run,
-    { do: step, ...next }: Exclude<Next, { readonly do: 'wait' | 'converged' | 'stalled' }>,
+    { do: step, ...next }: Exclude<Next, { readonly do: 'wait' | 'converged' | 'stalled' | 'held' }>,
   ) {
     const { writes = 1 } = 'writes' in next ? next : {};
     const isDurable = writes > LOCAL_WRITES_MAX || run.localSteps >= LOCAL_STEPS_MAX;
@@ -146,6 +171,7 @@ export class Running {
       refusal: run.refused?.refusal ?? null,
       isDurable,
       isCurrent: true,
+      ...this.#pauseIn(state),
     };
     run.localSteps = isDurable ? 0 : run.localSteps + 1;
     if (!isDurable) return;
@@ -165,7 +191,7 @@ export class Running {
     if (writes > 0 && end.did.length === 0) throw new Violation(`${attempt.step} does not say what it did`);
     run.attempt = null;
     this.#keep(run, attempt, end);
-    if (end.next.do === 'converged') this.#onConverged(state, run.ref);
+    if (end.next.do === 'converged') this.#around.onConverged(state, run.ref);
     noteRefusal(run, attempt.step, end);
     const looksAgain = run.unseen && this.#rules.looksAgain;
     if (looksAgain) run.refused = null;
@@ -191,9 +217,20 @@ export class Running {
     if (attempt.isDurable && isRefusal(error)) run.backoff = 'same';
   }
 
+  /** What an attempt that begins now, or goes on, knows of its Namespace. */
+  #pauseIn(state: State): { readonly isNamespacePaused?: true } {
+    return this.#around.isNamespacePaused(state) ? { isNamespacePaused: true } : {};
+  }
+
+  /** What is received now, and what its process knows besides. */
+  received(state: State, received: Received): Received {
+    return { ...received, ...this.#pauseIn(state) };
+  }
+
   /** A wait is over without a signal. */
-  async waited(state: State, run: Run, rest: Wait): Promise<void> {
-    const next: Observe = { do: 'observe', because: `waited for ${rest.for}` };
+  async waited(state: State, run: Run, rest: Wait | Held): Promise<void> {
+    const because = rest.do === 'held' ? 'held for a while' : `waited for ${rest.for}`;
+    const next: Observe = { do: 'observe', because };
     run.next = datumOf(next);
     run.task = checkpointOf(run);
     // Nothing is remembered for so long.
@@ -205,7 +242,7 @@ export class Running {
   async forget(state: State, uid: string): Promise<void> {
     const run = state.runs[uid];
     if (run?.attempt == null) return;
-    run.attempt = { ...run.attempt, known: null };
+    run.attempt = this.#begunAgain(state, run.attempt);
     await this.goOn(state, uid);
   }
 
@@ -218,7 +255,7 @@ export class Running {
     const { end } = progress;
     // A run that has gone on since may know more, which is lost then.
     if (run !== undefined) this.#keep(run, ghost, end);
-    if (end.next.do === 'converged') this.#onConverged(state, ghost.ref);
+    if (end.next.do === 'converged') this.#around.onConverged(state, ghost.ref);
   }
 
   /** `Memory.keep` and `Memory.rest`. */
@@ -232,6 +269,12 @@ export class Running {
     }
   }
 
+  /** In another process. */
+  // eslint-disable-next-line @typescript-eslint/no-unused-vars -- left out of the rest
+  #begunAgain(state: State, { isNamespacePaused: _, ...attempt }: RunAttempt): RunAttempt {
+    return { ...attempt, known: null, answers: [], ...this.#pauseIn(state) };
+  }
+
   /** The worker is killed, and another one goes on. */
   async crash(state: State): Promise<void> {
     state.seeds = {};
@@ -243,7 +286,7 @@ export class Running {
         run.attempt = null;
         run.next = datumOf(stalled('nobody calls the step again'));
       } else if (run.task === null) {
-        if (run.attempt !== null) run.attempt = { ...run.attempt, known: null, answers: [] };
+        if (run.attempt !== null) run.attempt = this.#begunAgain(state, run.attempt);
       } else {
         Object.assign(run, run.task, { attempt: null });
         if (run.buffered) run.unseen = true;

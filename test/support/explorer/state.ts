@@ -5,7 +5,7 @@ import type { Request } from './api-server.ts';
 import type { Attempt } from './attempt.ts';
 import type { Objects } from './cluster.ts';
 import { renumbered, type Datum } from './values.ts';
-import type { Watch } from './watch.ts';
+import type { Look, Watch } from './watch.ts';
 
 /** All that decides what may happen next. Plain data: a state is compared and copied as text. */
 export interface State {
@@ -15,6 +15,10 @@ export interface State {
   watches: Record<string, Watch>;
   /** In which order the watches have something to show, where that matters. */
   order: string[];
+  /** What the watcher knows of the requests for a reconcile. */
+  look: Look;
+  /** How much more may be deleted by what was approved; null: nobody counts. */
+  approved: number | null;
   /** Something of the view has changed, and what that comes to was not asked yet. */
   isViewNew: boolean;
   /** What the dispatcher knows of runs, by the UID of their resource. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { explore } from './explorer.ts';
 import { operatorIn } from './operator.ts';
+import type { Delivery } from './watch.ts';
 import type { World } from './world.ts';
 
 /** More than any world of the tables takes: one that has grown fails by this, and not by its time. */
@@ -16,6 +17,10 @@ export interface Row {
   readonly world: World;
   /** How often a watch, the watcher or a run falls behind all others; undefined: all goes on in any order. */
   readonly slowness?: number;
+  /** Default: one. */
+  readonly processes?: 'one' | 'two';
+  /** Default: one by one. */
+  readonly delivery?: Delivery;
   readonly after: readonly Disturbance[];
 }
 
@@ -45,12 +50,12 @@ export function exploreAll(rows: Readonly<Record<string, Row>>): void {
   });
 }
 
-async function exploreOne({ world, slowness }: Row, disturbance: Disturbance): Promise<void> {
+// eslint-disable-next-line @typescript-eslint/no-unused-vars -- left out of the rest
+async function exploreOne({ world, after: _, ...how }: Row, disturbance: Disturbance): Promise<void> {
   const names = disturbance === NOTHING ? [] : disturbance.split(' + ');
   const budget: Record<string, number> = {};
   for (const name of names) budget[name] = (budget[name] ?? 0) + 1;
-  const scenario = { budget, ...(slowness !== undefined && { slowness }) };
-  const { disturbances } = await explore(operatorIn(world, scenario), STATES_MAX);
+  const { disturbances } = await explore(operatorIn(world, { ...how, budget }), STATES_MAX);
   // What never happens in a world is not said to be survived.
   expect([...disturbances].sort()).toEqual(Object.keys(budget).sort());
 }

@@ -1,5 +1,6 @@
 import type { Controller, Watched } from '../../../src/contract/controller.ts';
-import { converged } from '../../../src/contract/decision.ts';
+import { RECONCILE_REQUESTED_ANNOTATION, PAUSED_ANNOTATION } from '../../../src/contract/control.ts';
+import { converged, type Decision } from '../../../src/contract/decision.ts';
 import type { KubernetesObject } from '../../../src/contract/object.ts';
 import type { ResourceRef } from '../../../src/contract/resource.ts';
 import { NAMESPACES } from '../../../src/controllers/kinds.ts';
@@ -29,12 +30,25 @@ export type Shown = { readonly isByOthers: boolean } & (
   | { readonly what: 'the resource'; readonly gone: ResourceRef | undefined }
 );
 
+/** `src/watcher/looks.ts`, of one resource, without intervals. */
+export interface Look {
+  requestedAt: string | null;
+  /** How many looks were asked for. */
+  count: number;
+  /** Up to which of them a run was started or signalled. */
+  done: number;
+}
+
 /** All watches of a controller. */
 export interface Watches {
   readonly watches: Record<string, Watch>;
   /** Their names in the order in which they have something to show, where that matters. */
   readonly order: string[];
+  look: Look;
 }
+
+/** What the watcher sees. */
+export type View = Pick<Watches, 'watches' | 'look'> & { readonly clockMs: number };
 
 /**
  * How watches show what changes: each its events one by one, however far they lag behind each other; the same, in the order
@@ -52,7 +66,11 @@ export class Watching {
   readonly #evaluations = new Map<string, Evaluation | undefined>();
   readonly #delivery: Delivery;
 
-  constructor(controller: Controller, delivery: Delivery) {
+  /** @param options `namespaces`: Namespaces are watched although the controller does not depend on them */
+  constructor(
+    controller: Controller,
+    { delivery, namespaces: areWatched }: { readonly delivery: Delivery; readonly namespaces: boolean },
+  ) {
     this.#controller = controller;
     this.#delivery = delivery;
     const children = controller.children.map((child) => [child.type.plural, child] as const);
@@ -60,7 +78,7 @@ export class Watching {
     this.#watched = new Map<string, Watched<unknown>>([
       [PRIMARY, controller.primary],
       ...children,
-      ...(controller.endsWithNamespace ? ([[NAMESPACE, namespaces]] as const) : []),
+      ...(controller.endsWithNamespace || areWatched ? ([[NAMESPACE, namespaces]] as const) : []),
     ]);
   }
 
@@ -68,6 +86,22 @@ export class Watching {
   listed(objects: Objects): Record<string, Watch> {
     const watches = [...this.#watched].map(([name, watched]) => [name, listed(watched, objects)]);
     return Object.fromEntries(watches) as Record<string, Watch>;
+  }
+
+  /** Whatever was requested before the list is met by it. */
+  lookAfterList(watches: Record<string, Watch>): Look {
+    const [datum] = Object.values(watches[PRIMARY]?.known ?? {});
+    return { requestedAt: datum === undefined ? null : requestIn(datum), count: 0, done: 0 };
+  }
+
+  /** A run was started or signalled when so many looks were asked for. */
+  looked({ look }: Pick<Watches, 'look'>, count: number): void {
+    look.done = Math.max(look.done, count);
+  }
+
+  /** As the watch of Namespaces shows it. */
+  isNamespacePaused(watches: Record<string, Watch>): boolean {
+    return namespacesIn(watches).some(isPaused);
   }
 
   /** An object has changed: the watches that show it will do so. */
@@ -91,23 +125,31 @@ export class Watching {
   }
 
   /** What is next to be shown is. */
-  deliver({ watches, order }: Watches, name: string): Shown {
+  deliver(state: Watches, name: string): Shown {
+    const { watches, order } = state;
     const watch = watches[name];
     if (watch === undefined) return { what: 'nothing', isByOthers: false };
     if (this.#delivery === 'in order') order.shift();
     const events = this.#delivery === 'at once' ? firstOfEach(watch.events) : watch.events.slice(0, 1);
     watch.events = watch.events.filter((event) => !events.includes(event));
-    const shown = events.map((event) => this.#apply(watch, name, event));
+    const shown = events.map((event) => this.#apply(state, name, event));
     const last = shown.at(-1) ?? { what: 'nothing' };
     return { ...last, isByOthers: events.some(([, , isByOthers]) => isByOthers) };
   }
 
-  #apply(watch: Watch, name: string, [key, object]: WatchEvent): Shown {
+  #apply(state: Watches, name: string, [key, object]: WatchEvent): Shown {
+    const watch = state.watches[name] ?? { known: {}, events: [] };
     const before = watch.known[key];
     if (object === null) Reflect.deleteProperty(watch.known, key);
     else watch.known[key] = object;
-    if (name === NAMESPACE) return { what: 'its namespace', isByOthers: false };
+    // Only those that are being deleted or paused are kept.
+    if (name === NAMESPACE)
+      return {
+        what: isSpecial(before) || isSpecial(object) ? 'its namespace' : 'nothing',
+        isByOthers: false,
+      };
     if (name !== PRIMARY) return { what: 'a child', isByOthers: false };
+    noteRequest(state.look, { before, object });
     return { what: 'the resource', gone: this.#goneBy(before, object), isByOthers: false };
   }
 
@@ -117,14 +159,14 @@ export class Watching {
   }
 
   /** What the watcher knows of its resource, and what its controller decides from that. */
-  evaluate(watches: Record<string, Watch>, clockMs: number): Evaluation | undefined {
+  evaluate({ watches, look, clockMs }: View): Evaluation | undefined {
     const known = Object.entries(watches).map(([name, watch]) => [name, watch.known]);
-    const key = JSON.stringify([known, clockMs]);
-    if (!this.#evaluations.has(key)) this.#evaluations.set(key, this.#evaluated(watches, clockMs));
+    const key = JSON.stringify([known, look, clockMs]);
+    if (!this.#evaluations.has(key)) this.#evaluations.set(key, this.#evaluated({ watches, look, clockMs }));
     return this.#evaluations.get(key);
   }
 
-  #evaluated(watches: Record<string, Watch>, clockMs: number): Evaluation | undefined {
+  #evaluated({ watches, look, clockMs }: View): Evaluation | undefined {
     const [primary] = Object.values(watches[PRIMARY]?.known ?? {}).flatMap(
       (datum) => this.#primary(datum) ?? [],
     );
@@ -140,11 +182,27 @@ export class Watching {
       primary.view,
       children.map(({ view }) => view),
     );
-    const inputs = [primary.inputs, ...(controller.inputs?.(observation) ?? [])].join('; ');
-    const decision = isTerminating(watches)
+    const isNamespacePaused = this.isNamespacePaused(watches);
+    const inputs = [
+      primary.inputs,
+      ...(controller.inputs?.(observation) ?? []),
+      ...(isNamespacePaused ? ['its Namespace is paused'] : []),
+      ...(look.count > 0 ? [`look ${look.count}`] : []),
+    ].join('; ');
+    const isDoomed = controller.endsWithNamespace === true && namespacesIn(watches).some(isTerminating);
+    const circumstances = { isLive: false, isNamespacePaused };
+    const decision = isDoomed
       ? converged('its namespace is being deleted')
-      : controller.decide(observation, START_MS + clockMs);
-    return { ref, decision, inputs, resourceVersion: primary.resourceVersion, observation };
+      : withLook(look, controller.decide(observation, START_MS + clockMs, circumstances));
+    const { resourceVersion } = primary;
+    return {
+      ref,
+      decision,
+      inputs,
+      resourceVersion,
+      observation,
+      ...(look.count > 0 && { look: look.count }),
+    };
   }
 
   #primary(datum: Datum | undefined): PrimaryProjection | undefined {
@@ -200,8 +258,47 @@ function objectFor(watched: Watched<unknown>, datum: Datum): KubernetesObject {
   return shown(valueOf<KubernetesObject>(datum), watched.metadataOnly ? { metadataOnly: true } : {});
 }
 
-function isTerminating(watches: Record<string, Watch>): boolean {
-  return Object.values(watches[NAMESPACE]?.known ?? {}).some(
-    (datum) => valueOf<KubernetesObject>(datum).metadata.deletionTimestamp !== undefined,
-  );
+function namespacesIn(watches: Record<string, Watch>): readonly KubernetesObject[] {
+  return Object.values(watches[NAMESPACE]?.known ?? {}).map((datum) => valueOf<KubernetesObject>(datum));
+}
+
+function isTerminating({ metadata }: KubernetesObject): boolean {
+  return metadata.deletionTimestamp !== undefined;
+}
+
+function isPaused({ metadata }: KubernetesObject): boolean {
+  return metadata.annotations?.[PAUSED_ANNOTATION] === 'true';
+}
+
+function isSpecial(datum: Datum | null | undefined): boolean {
+  if (datum === null || datum === undefined) return false;
+  const namespace = valueOf<KubernetesObject>(datum);
+  return isTerminating(namespace) || isPaused(namespace);
+}
+
+/** A run that is open is signalled because of the inputs; where none is, the look calls for one. */
+function withLook({ count, done }: Look, decision: Decision): Decision {
+  if (decision.do !== 'converged' || done >= count) return decision;
+  return { do: 'observe', because: 'a reconcile was requested' };
+}
+
+function requestIn(datum: Datum): string | null {
+  const { annotations = {} } = valueOf<KubernetesObject>(datum).metadata;
+  return annotations[RECONCILE_REQUESTED_ANNOTATION] ?? null;
+}
+
+/** `Looks.seen` and `Looks.forget`. */
+function noteRequest(
+  look: Look,
+  { before, object }: { readonly before: Datum | undefined; readonly object: Datum | null },
+): void {
+  const requestedAt = object === null ? null : requestIn(object);
+  const isNew = before === undefined || object === null || uidIn(before) !== uidIn(object);
+  if (object === null) Object.assign(look, { count: 0, done: 0 });
+  else if (requestedAt !== null && requestedAt !== look.requestedAt && !isNew) look.count += 1;
+  look.requestedAt = requestedAt;
+}
+
+function uidIn(datum: Datum): string {
+  return valueOf<KubernetesObject>(datum).metadata.uid;
 }
