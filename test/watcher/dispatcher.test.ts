@@ -223,9 +223,9 @@ describe('an open run', () => {
     sees(web);
     await after(1_000);
     const signal = runs.signal.bind(runs);
-    runs.signal = (workflowId, reason) => {
+    runs.signal = (workflowId, reason, change) => {
       expect(requested.at(-1)).toEqual([workflowIdFor(web), { seen: 'that' }]);
-      return signal(workflowId, reason);
+      return signal(workflowId, reason, change);
     };
     sees(web, WAITING);
     sees(web, { ...edited('generation 2'), observation: { seen: 'that' } });

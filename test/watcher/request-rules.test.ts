@@ -253,7 +253,9 @@ describe('the turn of a resource', () => {
   const edited = { view: EDITED };
   const due = { phase: queuedFor(NOW), standsUntilMs: NOW + 1 };
   const start: Effect[] = [{ do: 'start', view: EDITED }];
-  const end = (reason: string, view: Evaluation | undefined): Effect[] => [{ do: 'signal', reason, view }];
+  const end = (reason: string, view: Evaluation | undefined): Effect[] => [
+    { do: 'signal', reason, change: 'seen', view },
+  ];
   const tells = (view: Evaluation | undefined) => ({
     isToldToEnd: true,
     phase: calling('signal the end', { view }),
@@ -263,7 +265,7 @@ describe('the turn of a resource', () => {
       'starts a run where none is known',
       aState(due),
       turn(EDITED),
-      { ...asks, phase: calling('start', edited) },
+      { ...asks, phase: calling('start', { ...edited, change: 'possible' }) },
       start,
     ],
     [
@@ -278,7 +280,7 @@ describe('the turn of a resource', () => {
       reported(STEP, due),
       turn(EDITED),
       { ...asks, phase: calling('signal', edited) },
-      [{ do: 'signal', reason: 'another label', view: EDITED }],
+      [{ do: 'signal', reason: 'another label', change: 'seen', view: EDITED }],
     ],
     [
       'asks nothing where nothing is news any more',
@@ -319,7 +321,7 @@ describe('an answer of Temporal', () => {
   const signals = { run: openSince(NOW), failures: 0, phase: SETTLED };
   const anew = { failures: 0, phase: queuedFor(NOW + 200) };
   const start: Effect[] = [{ do: 'start', view: STEP }];
-  const signal: Effect[] = [{ do: 'signal', reason: 'no label', view: STEP }];
+  const signal: Effect[] = [{ do: 'signal', reason: 'no label', change: 'seen', view: STEP }];
   const { started, alreadyOpen, signalled, notOpen } = ANSWERED;
   follows([
     [
