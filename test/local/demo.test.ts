@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { stripVTControlCharacters } from 'node:util';
 import { plainNarrator } from '../../local/demo/narrator.ts';
-import { castOf, changesOf, type RecordedFrame } from '../../local/demo/recording.ts';
-import { splitScreen, wrapped, type Frame } from '../../local/demo/split-screen.ts';
+import { castOf, changesOf } from '../../local/demo/recording.ts';
+import { splitScreen, wrapped, type Frame, type RecordedFrame } from '../../local/demo/split-screen.ts';
 import { svgOf } from '../../local/demo/svg.ts';
 
 const SIZE = { columns: 80, rows: 28 };

@@ -265,7 +265,7 @@ describe('the turn of a resource', () => {
       'starts a run where none is known',
       aState(due),
       turn(EDITED),
-      { ...asks, phase: calling('start', edited) },
+      { ...asks, phase: calling('start', { ...edited, change: 'possible' }) },
       start,
     ],
     [
@@ -321,7 +321,7 @@ describe('an answer of Temporal', () => {
   const signals = { run: openSince(NOW), failures: 0, phase: SETTLED };
   const anew = { failures: 0, phase: queuedFor(NOW + 200) };
   const start: Effect[] = [{ do: 'start', view: STEP }];
-  const signal: Effect[] = [{ do: 'signal', reason: 'no label', view: STEP }];
+  const signal: Effect[] = [{ do: 'signal', reason: 'no label', change: 'seen', view: STEP }];
   const { started, alreadyOpen, signalled, notOpen } = ANSWERED;
   follows([
     [
