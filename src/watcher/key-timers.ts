@@ -2,13 +2,17 @@
 export class KeyTimers {
   readonly #timers = new Map<string, NodeJS.Timeout>();
 
-  /** In the stead of the one that the key has. */
+  /** In the stead of the one that the key has. @param ms negative: it is overdue, and called as soon as possible */
   set(key: string, ms: number, onTime: () => void): void {
     this.cancel(key);
-    const timer = setTimeout(() => {
-      this.cancel(key);
-      onTime();
-    }, ms);
+    // Node warns of a negative time.
+    const timer = setTimeout(
+      () => {
+        this.cancel(key);
+        onTime();
+      },
+      Math.max(0, ms),
+    );
     this.#timers.set(key, timer.unref());
   }
 

@@ -45,7 +45,6 @@ export const queuedFor = (dueMs: number): Phase => ({ at: 'queued', dueMs });
 export const calling = (call: Calling['call'], more: Partial<Calling> = {}): Phase => ({
   at: 'calling',
   call,
-  change: 'seen',
   view: STEP,
   change: 'seen',
   isDirty: false,

@@ -85,7 +85,7 @@ describe('a resource that needs a run', () => {
 describe('a change of a resource with an open run', () => {
   const news = { reported: changedSince(STEP) };
   const rests = { reported: changedSince(WAITING) };
-  const toRest = { reported: { ...changedSince(STEP), rested: true } };
+  const toRest = { reported: { ...changedSince(STEP), rest: 'a rest' } };
   const inStarting = (isDirtyStill: boolean) =>
     reported(STEP, { run: STARTED, failures: 1, phase: startingUntil(NOW + 300, { isDirty: isDirtyStill }) });
   follows([
