@@ -24,6 +24,7 @@ describe('a schedule', () => {
         ...['strip Jobs of build', 'create foreign job', 'forbid Pods'],
         ...['select team', 'delete binding', 'edit binding', 'replace binding', 'create foreign binding'],
         ...['delete team', 'create team'],
+        ...['pause', 'request reconcile', 'require approval', 'approve', 'approve all'],
         ...['crash', 'stop', 'freeze', 'second leader', 'clock step', 'lost answers', 'resets', 'answers'],
         ...['answers for a while', 'slow', 'watch lag', 'duplicates', 'silence', 'watches expire'],
         ...['watches break', 'api server away', 'temporal away', 'temporal loses answers'],
@@ -42,7 +43,21 @@ describe('a schedule', () => {
     const changes = new Set(
       seeds.flatMap((seed) => namesIn(undisturbed(draw(seed, { ...ALL, controllers: 'pod-label' })))),
     );
-    expect([...changes].sort()).toEqual(['annotate pod', 'create pod', 'delete pod', 'label pod']);
+    expect([...changes].sort()).toEqual(
+      [...['annotate pod', 'create pod', 'delete pod', 'label pod', 'pause', 'request reconcile']].sort(),
+    );
+  });
+
+  it('lifts each pause, and approves all in the end', () => {
+    for (const seed of seeds) {
+      const changes = draw(seed, ALL).events.flatMap(({ what }) => (isFault(what) ? [] : [what]));
+      const paused = new Map<string, boolean>();
+      for (const what of changes) {
+        if (what.change === 'pause') paused.set(`${what.on.kind} ${what.on.name}`, what.paused);
+      }
+      expect([...paused.values()]).not.toContain(true);
+      expect(changes).toContainEqual({ change: 'approve all' });
+    }
   });
 
   it('lifts what it forbids, and leaves no build that goes on failing', () => {

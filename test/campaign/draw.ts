@@ -6,6 +6,7 @@ import type {
   Requests,
   Schedule,
   ScheduledEvent,
+  Target,
   What,
 } from './events.ts';
 import { Random } from './random.ts';
@@ -27,6 +28,9 @@ export function draw(seed: number, options: DrawOptions): Schedule {
 
 /** So many stories, each of some changes and mostly a fault. */
 const STORIES = 11;
+/** After which of them people ask for something by annotations. */
+const ASKED_AFTER: readonly number[] = [3, 7];
+const ASKED_MS = 50;
 const REQUESTS: readonly Requests[] = [
   { kind: 'write' },
   { kind: 'read' },
@@ -46,7 +50,9 @@ interface KnownBuild {
 /** What is there, as far as the changes say: so that most of them find what they are about. */
 class Drawing {
   readonly #seed: number;
-  readonly #random: Random;
+  #random: Random;
+  /** What people ask by annotations is drawn apart, of objects of its own: all else is what it would be without it. */
+  readonly #asking: Random;
   readonly #options: DrawOptions;
   readonly #controllers: readonly Controller[];
   readonly #events: ScheduledEvent[] = [];
@@ -55,11 +61,13 @@ class Drawing {
   readonly #builds = new Map<string, KnownBuild>();
   /** Whether the team's binding may not be the operator's any more. */
   #team: 'bound' | 'unselected' | 'foreign' = 'bound';
+  readonly #paused = new Map<string, Target>();
   #count = 0;
 
   constructor(seed: number, options: DrawOptions) {
     this.#seed = seed;
     this.#random = new Random(seed * 7919 + 17);
+    this.#asking = new Random(seed * 104_729 + 31);
     this.#options = options;
     const { controllers } = options;
     this.#controllers = CONTROLLERS.filter(
@@ -69,7 +77,10 @@ class Drawing {
 
   schedule(): Schedule {
     this.#beginnings();
-    for (let story = 0; story < STORIES; story += 1) this.#story();
+    for (let story = 0; story < STORIES; story += 1) {
+      this.#story();
+      if (ASKED_AFTER.includes(story)) this.#ask();
+    }
     if (this.#options.servers) this.#serverStory();
     this.#endings();
     return { seed: this.#seed, events: this.#events };
@@ -105,6 +116,15 @@ class Drawing {
     if (isBefore) this.#add(this.#fault());
     for (let changes = random.between(1, 3); changes > 0; changes -= 1) this.#changeOf(controller);
     if (!isBefore) this.#add(this.#fault());
+  }
+
+  #ask(): void {
+    const before = this.#random;
+    this.#random = this.#asking;
+    const controller = this.#random.oneOf(this.#controllers);
+    if (controller !== 'namespace-role-binding' || this.#team === 'bound')
+      this.#random.oneOf(ASKS[controller])(this.#pen());
+    this.#random = before;
   }
 
   // --- faults
@@ -377,6 +397,11 @@ class Drawing {
       removeBuild: (build) => this.#removeBuild(build),
       changeTeam: () => this.#changeTeam(),
       crash: (requests) => this.#crash(requests),
+      fault: () => this.#fault(),
+      pause: (on, afterMs) => {
+        this.#paused.set(`${on.kind} ${on.name}`, on);
+        this.#add({ change: 'pause', on, paused: true }, afterMs);
+      },
       revoke: () => {
         if (this.#team !== 'bound') this.#changeTeam();
         this.#team = 'unselected';
@@ -412,6 +437,8 @@ class Drawing {
 
   /** Nothing stays that would go on for minutes, as a build that fails does. */
   #endings(): void {
+    for (const on of this.#paused.values()) this.#add({ change: 'pause', on, paused: false }, ASKED_MS);
+    if (this.#has('pod-set') || this.#has('git-build')) this.#add({ change: 'approve all' }, ASKED_MS);
     if (this.#random.chance(0.4)) this.#endRefused();
     for (const [build, { spec, isThere }] of this.#builds) {
       if (isThere && spec.buildCommand === 'exit 1') this.#edit(build, { buildCommand: 'go build' });
@@ -466,6 +493,9 @@ interface Pen {
   readonly removeBuild: (build: string) => void;
   readonly changeTeam: () => void;
   readonly crash: (requests: Requests) => Fault;
+  readonly fault: () => Fault;
+  /** Lifted in the end, if not before. */
+  readonly pause: (on: Target, afterMs?: number) => void;
   /** The team has its binding, and is about to lose it. */
   readonly revoke: () => void;
   readonly has: (controller: Controller) => boolean;
@@ -644,6 +674,85 @@ const TACTICS: Readonly<Record<Controller, readonly ((pen: Pen) => void)[]>> = {
     ({ add, changeTeam }) => {
       changeTeam();
       add({ fault: 'terminate runs' }, 3_000);
+    },
+  ],
+};
+
+/** A pause holds for longer than anything that was begun before it goes on: `PAUSE_SEEN_MS` in invariants.ts. */
+const PAUSE_HOLDS_MS = 13_000;
+/** So does a required approval: `APPROVAL_SEEN_MS`. */
+const APPROVAL_HOLDS_MS = 4_000;
+
+const POD: Target = { kind: 'pod', name: 'web-3' };
+const SET: Target = { kind: 'set', name: 'c' };
+const BUILD: Target = { kind: 'build', name: 'kit' };
+const HOME: Target = { kind: 'namespace', name: 'home' };
+const TEAM: Target = { kind: 'namespace', name: 'team' };
+
+/** What people ask by annotations: to pause, to reconcile, to approve. */
+const ASKS: Readonly<Record<Controller, readonly ((pen: Pen) => void)[]>> = {
+  'pod-label': [
+    ({ add, pause, fault, random }) => {
+      add({ change: 'create pod', pod: POD.name, annotation: null });
+      pause(POD, 1_000);
+      add({ change: 'annotate pod', pod: POD.name, annotation: 'true' });
+      if (random.chance(0.5)) add(fault());
+      add({ change: 'request reconcile', on: POD });
+      if (random.chance(0.7)) add({ change: 'pause', on: POD, paused: false });
+    },
+    // All that is in a Namespace.
+    ({ add, fault, random }) => {
+      add({ change: 'create pod', pod: POD.name, annotation: random.oneOf(['true', null]) });
+      add({ change: 'pause', on: HOME, paused: true }, 1_000);
+      if (random.chance(0.7)) add(fault());
+      add({ change: 'annotate pod', pod: POD.name, annotation: random.oneOf(['true', null]) });
+      add({ change: 'pause', on: HOME, paused: false });
+    },
+  ],
+  'pod-set': [
+    // Long enough that what is written cannot have been begun before.
+    ({ add, pause, thereIsSet, fault, random }) => {
+      thereIsSet(SET.name, 2);
+      pause(SET, 1_500);
+      if (random.chance(0.5)) add(fault());
+      add({ change: 'request reconcile', on: SET }, PAUSE_HOLDS_MS);
+      thereIsSet(SET.name, 6);
+      add({ change: 'delete Pods of set', set: SET.name, count: 1 });
+      add({ change: 'pause', on: SET, paused: false }, 2_500);
+    },
+    // Deleted only once that is approved, whoever dies meanwhile.
+    ({ add, thereIsSet, crash, random }) => {
+      thereIsSet(SET.name, 4);
+      add({ change: 'require approval', on: SET, required: true }, 2_500);
+      add({ change: 'scale set', set: SET.name, replicas: random.between(0, 2) }, APPROVAL_HOLDS_MS);
+      add({ change: 'request reconcile', on: SET }, 2_500);
+      if (random.chance(0.6)) add(crash({ kind: 'write', resource: random.oneOf(['pods', 'podsets']) }));
+      add({ change: 'approve', on: SET });
+    },
+  ],
+  'git-build': [
+    // A pause does not hold its end.
+    ({ add, pause, thereIsBuild, removeBuild, crash }) => {
+      thereIsBuild(BUILD.name);
+      pause(BUILD, 3_000);
+      add(crash({ kind: 'write', resource: 'xxxes' }));
+      removeBuild(BUILD.name);
+    },
+    // The old binary goes once that is approved.
+    ({ add, thereIsBuild, edit, fault, random }) => {
+      thereIsBuild(BUILD.name);
+      add({ change: 'require approval', on: BUILD, required: true }, 2_500);
+      edit(BUILD.name, { binaryName: 'kit-2' }, APPROVAL_HOLDS_MS);
+      if (random.chance(0.6)) add(fault());
+      for (let plans = 0; plans < 2; plans += 1) add({ change: 'approve', on: BUILD }, 2_500);
+    },
+  ],
+  'namespace-role-binding': [
+    ({ add, fault, random }) => {
+      add({ change: 'pause', on: TEAM, paused: true }, 1_500);
+      add({ change: 'delete binding' });
+      if (random.chance(0.6)) add(fault());
+      add({ change: 'pause', on: TEAM, paused: false });
     },
   ],
 };

@@ -45,8 +45,22 @@ export type Change =
   | { readonly change: 'create foreign binding' }
   | { readonly change: 'delete team' }
   | { readonly change: 'create team' }
+  | { readonly change: 'pause'; readonly on: Target; readonly paused: boolean }
+  | { readonly change: 'request reconcile'; readonly on: Target }
+  | { readonly change: 'require approval'; readonly on: Target; readonly required: boolean }
+  /** The plan that its status shows, or will show soon. */
+  | { readonly change: 'approve'; readonly on: Target }
+  /** From now on, each plan that a status shows. */
+  | { readonly change: 'approve all' }
   /** A Pod that has to get its label within 20 s although something else goes wrong. */
   | { readonly change: 'probe'; readonly pod: string };
+
+/** What an annotation is set on: a resource, or the Namespace that resources are in. */
+export interface Target {
+  readonly kind: 'pod' | 'set' | 'build' | 'namespace';
+  /** Of a Namespace: `home` or `team`. */
+  readonly name: string;
+}
 
 export type Propagation = 'Background' | 'Foreground' | 'Orphan';
 

@@ -51,7 +51,7 @@ export function writesOf(journal: readonly Journalled[]): readonly Journalled[] 
   );
 }
 
-function nameOf({ method, about }: Journalled, { home, team }: Place): string {
+export function nameOf({ method, about }: Journalled, { home, team }: Place): string {
   const { resource, namespace, name, subresource } = about;
   const where = namespace.replace(home, 'home').replace(team, 'team');
   return `${method} ${resource}${subresource && `/${subresource}`} ${where}/${name}`;
@@ -113,6 +113,8 @@ function observedGenerations({ journal, place, versions }: Evidence): string[] {
   const written = writesOf(journal).flatMap((request) => {
     const object = objectIn(request.answer);
     if (request.about.subresource !== 'status' || object === undefined) return [];
+    // Whoever says what holds it back observes no generation.
+    if (isOfControls(valueAt(request.body, 'status'))) return [];
     const observed = valueAt(object, 'status', 'observedGeneration');
     return observed === object.metadata.generation
       ? []
@@ -139,6 +141,13 @@ function readyTooSoon(versions: readonly Version[]): string[] {
     return isReady && valueAt(object, 'status', 'readyReplicas') !== valueAt(object, 'spec', 'replicas');
   });
   return wrong === undefined ? [] : [`I6: PodSet ${wrong.object.metadata.name} was Ready without its Pods`];
+}
+
+const OF_CONTROLS: readonly string[] = ['conditions', 'lastHandledReconcileAt', 'lastHandledApproval'];
+
+function isOfControls(status: unknown): boolean {
+  const fields = Object.keys((status ?? {}));
+  return fields.length > 0 && fields.every((field) => OF_CONTROLS.includes(field));
 }
 
 function conditionsOf(object: unknown): readonly { readonly type?: unknown; readonly status?: unknown }[] {
@@ -370,17 +379,17 @@ function forbidden({ journal, place }: Evidence): string[] {
 }
 
 /** A Status is no object. */
-function objectIn(answer: unknown): KubernetesObject | undefined {
+export function objectIn(answer: unknown): KubernetesObject | undefined {
   const uid = valueAt(answer, 'metadata', 'uid');
   return typeof uid === 'string' ? (answer as KubernetesObject) : undefined;
 }
 
 /** Some deletes are answered with a Status, and not with the object. */
-function uidIn(answer: unknown): string | undefined {
+export function uidIn(answer: unknown): string | undefined {
   return objectIn(answer)?.metadata.uid ?? textAt(answer, 'details', 'uid');
 }
 
-function textAt(value: unknown, ...path: readonly string[]): string | undefined {
+export function textAt(value: unknown, ...path: readonly string[]): string | undefined {
   const found = valueAt(value, ...path);
   return typeof found === 'string' && found !== '' ? found : undefined;
 }

@@ -4,7 +4,7 @@ import { BUILDS } from '../../src/controllers/git-build/resource.ts';
 import { JOBS } from '../../src/controllers/kinds.ts';
 import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
 import { resourcePath, type ResourceType } from '../../src/kubernetes/paths.ts';
-import { PODS, ROLE_BINDINGS, type TestCluster } from '../support/cluster.ts';
+import { NAMESPACES, PODS, ROLE_BINDINGS, type TestCluster } from '../support/cluster.ts';
 
 /** An object as it was at some time. */
 export interface Version {
@@ -14,7 +14,7 @@ export interface Version {
   readonly object: KubernetesObject;
 }
 
-const TYPES: readonly ResourceType[] = [PODS, JOBS, POD_SETS, BUILDS, ROLE_BINDINGS];
+const TYPES: readonly ResourceType[] = [PODS, JOBS, POD_SETS, BUILDS, ROLE_BINDINGS, NAMESPACES];
 const OURS = 'campaign-';
 const TRY_AGAIN_MS = 200;
 
@@ -82,7 +82,8 @@ export class Observer {
   }
 
   #note({ plural: resource }: ResourceType, object: KubernetesObject, isDeleted: boolean): void {
-    const { namespace = '' } = object.metadata;
+    // A Namespace is kept with what is in it.
+    const { name, namespace = resource === 'namespaces' ? name : '' } = object.metadata;
     if (!namespace.startsWith(OURS)) return;
     const versions = this.#versions.get(namespace) ?? [];
     versions.push({ atMs: Date.now(), resource, isDeleted, object });

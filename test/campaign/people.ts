@@ -10,6 +10,14 @@ import { controllerOf } from '../../src/controllers/kinds.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
 import { labelsFor, selectorFor } from '../../src/controllers/pod-set/pod.ts';
 import { POD_SET_KIND, POD_SETS } from '../../src/controllers/pod-set/resource.ts';
+import {
+  APPROVAL_ANNOTATION,
+  APPROVED_ANNOTATION,
+  AWAITING_APPROVAL,
+  PAUSED_ANNOTATION,
+  RECONCILE_REQUESTED_ANNOTATION,
+} from '../../src/contract/control.ts';
+import { conditionsIn } from '../../src/controllers/condition.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { unreachable } from '../../src/contract/unreachable.ts';
 import { ApiError, isOf, type ApiErrorClass } from '../../src/kubernetes/errors.ts';
@@ -24,7 +32,8 @@ import {
   type TestCluster,
 } from '../support/cluster.ts';
 import { aPod } from '../support/pods.ts';
-import type { Change, Propagation } from './events.ts';
+import type { Change, Propagation, Target } from './events.ts';
+import { valueAt } from './invariants.ts';
 import { bindingOf, buildSpec, gitUrlOf, TEAM_LABEL, type Place } from './place.ts';
 
 const CONFIG_MAPS: ResourceType = { group: '', version: 'v1', plural: 'configmaps' };
@@ -33,6 +42,7 @@ const RBAC = 'rbac.authorization.k8s.io';
 const OTHER_OWNER = 'another-controller';
 const TRY_AGAIN_MS = 150;
 const BOUND_WITHIN_MS = 40_000;
+const PLANNED_WITHIN_MS = 6_000;
 /** How long failed Pods stay before somebody deletes them: the set has seen all of them by then, and waits for minutes. */
 const LOOKED_INTO_MS = 14_000;
 
@@ -168,6 +178,17 @@ export class People {
         );
       case 'create foreign binding':
         return this.#takeBinding({}, { role: 'view', subject: 'somebody-elses' });
+      case 'pause':
+        return this.#annotate(change.on, { [PAUSED_ANNOTATION]: change.paused ? 'true' : null });
+      case 'request reconcile':
+        return this.#annotate(change.on, { [RECONCILE_REQUESTED_ANNOTATION]: new Date().toISOString() });
+      case 'require approval':
+        return this.#annotate(change.on, { [APPROVAL_ANNOTATION]: change.required ? 'required' : null });
+      case 'approve':
+        return this.#approve(change.on);
+      case 'approve all':
+        void this.#approveAll().catch(() => undefined);
+        return;
       case 'delete team':
         return this.#delete(this.#team());
       case 'create team':
@@ -189,6 +210,46 @@ export class People {
     const { team } = this.#place;
     return { type: ROLE_BINDINGS, namespace: team, name: bindingOf(team) };
   };
+
+  #target({ kind, name }: Target): At {
+    switch (kind) {
+      case 'pod':
+        return this.#pod(name);
+      case 'set':
+        return this.#set(name);
+      case 'build':
+        return this.#build(name);
+      case 'namespace':
+        return { type: NAMESPACES, name: name === 'home' ? this.#place.home : this.#place.team };
+    }
+  }
+
+  #annotate(on: Target, annotations: Readonly<Record<string, string | null>>): Promise<void> {
+    return this.#patch(this.#target(on), { metadata: { annotations } });
+  }
+
+  /** Nobody waits for a plan for ever: what is not to be deleted needs none. */
+  async #approve(on: Target): Promise<void> {
+    const deadline = performance.now() + PLANNED_WITHIN_MS;
+    while (performance.now() < deadline) {
+      const plan = planIn(await this.#insist(() => this.#cluster.get(this.#target(on))));
+      if (plan !== undefined) return this.#annotate(on, { [APPROVED_ANNOTATION]: plan });
+      await this.#pause();
+    }
+  }
+
+  async #approveAll(): Promise<void> {
+    while (!this.#leaving.signal.aborted) {
+      for (const [kind, type] of [['set', POD_SETS] as const, ['build', BUILDS] as const]) {
+        for (const object of await this.#list(type)) {
+          const plan = planIn(object);
+          const on = { kind, name: object.metadata.name };
+          if (plan !== undefined) await this.#annotate(on, { [APPROVED_ANNOTATION]: plan });
+        }
+      }
+      await this.#pause();
+    }
+  }
 
   #createPod(name: string, annotation: string | null): Promise<void> {
     const pod = aPod().in(this.#place.home).named(name);
@@ -266,7 +327,7 @@ export class People {
     }
   }
 
-  async #list(type: ResourceType, labelSelector: string): Promise<readonly KubernetesObject[]> {
+  async #list(type: ResourceType, labelSelector?: string): Promise<readonly KubernetesObject[]> {
     const path = resourcePath(type, { namespace: this.#place.home });
     const list = await this.#insist(() =>
       this.#cluster.client.request<{ items: KubernetesObject[] }>({
@@ -389,6 +450,15 @@ export class People {
   }
 }
 
+/** That is awaited, and not approved yet. */
+function planIn(object: KubernetesObject | undefined): string | undefined {
+  const conditions = conditionsIn(valueAt(object, 'status', 'conditions'));
+  const { message = '' } =
+    conditions.find(({ type, status }) => type === AWAITING_APPROVAL && status === 'True') ?? {};
+  const plan = /; plan (\S+)$/.exec(message)?.[1];
+  return object?.metadata.annotations?.[APPROVED_ANNOTATION] === plan ? undefined : plan;
+}
+
 const OURS = { metadata: { labels: { 'app.kubernetes.io/managed-by': 'durable-operator' } } };
 
 function group(name: string): object {
@@ -416,6 +486,7 @@ function isPassing(error: unknown): boolean {
 }
 
 function objectOf(change: Change): string {
+  if ('on' in change) return change.on.name === 'team' ? 'team' : `${change.on.kind} ${change.on.name}`;
   if ('set' in change && !('pod' in change)) return `set ${change.set}`;
   if ('pod' in change) return `pod ${change.pod}`;
   if ('build' in change) return `build ${change.build}`;

@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import { AWAITING_APPROVAL, PAUSED, type Condition } from '../../src/contract/control.ts';
 import type { KubernetesObject, ObjectMeta } from '../../src/contract/object.ts';
 import { BUILD_FINALIZER, BUILDS, type Build } from '../../src/controllers/git-build/resource.ts';
 import { controllerOf } from '../../src/controllers/kinds.ts';
@@ -100,9 +101,7 @@ function podFact({ metadata }: KubernetesObject): [string, string][] {
 function setFact({ metadata, spec, status }: PodSet, pods: readonly KubernetesObject[]): [string, string] {
   const ours = pods.filter((pod) => isAvailablePodOf(metadata, pod)).map((pod) => pod.metadata.name);
   const orphans = pods.filter((pod) => isOrphan(metadata.name, pod.metadata));
-  const conditions = (status?.conditions ?? []).map(
-    ({ type, status: is, reason }) => `${type}=${is} ${reason}`,
-  );
+  const conditions = factsIn(status?.conditions);
   const unreleased = pods.filter((pod) => isUnreleased(metadata, pod.metadata));
   const fact = {
     replicas: spec?.replicas,
@@ -115,6 +114,13 @@ function setFact({ metadata, spec, status }: PodSet, pods: readonly KubernetesOb
     conditions: conditions.sort(),
   };
   return [`set ${metadata.name}`, JSON.stringify(fact)];
+}
+
+/** Whether somebody once held it is a matter of time. */
+function factsIn(conditions: readonly Condition[] = []): string[] {
+  return conditions
+    .filter(({ type, status }) => status === 'True' || ![PAUSED, AWAITING_APPROVAL].includes(type))
+    .map(({ type, status, reason }) => `${type}=${status} ${reason}`);
 }
 
 function isAvailablePodOf({ uid, name }: ObjectMeta, pod: KubernetesObject): boolean {
@@ -147,9 +153,7 @@ export function phaseOf(pod: KubernetesObject): unknown {
 
 /** How often it was built, and where, is a matter of time; what is left of earlier specs is, until it has succeeded. */
 function buildFact({ metadata, status }: Build): [string, string] {
-  const conditions = (status?.conditions ?? []).map(
-    ({ type, status: is, reason }) => `${type}=${is} ${reason}`,
-  );
+  const conditions = factsIn(status?.conditions);
   const binaries = [...new Set((status?.artifacts ?? []).map(({ binary }) => binary))].sort();
   const fact = {
     isBeingDeleted: metadata.deletionTimestamp !== undefined,

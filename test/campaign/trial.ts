@@ -3,7 +3,8 @@ import { NAMESPACES } from '../support/cluster.ts';
 import { BUILDS } from '../../src/controllers/git-build/resource.ts';
 import { countsIn, mostCounts, tooMany } from './counts.ts';
 import { isFault, undisturbed, type Change, type Fault, type Schedule } from './events.ts';
-import { violationsIn, writesOf } from './invariants.ts';
+import { heldBack } from './held-back.ts';
+import { violationsIn, writesOf, type Evidence } from './invariants.ts';
 import { leaksIn } from './secrets.ts';
 import { Side, type Ground, type SideOptions } from './side.ts';
 import { differences, listIn, openRuns, type State } from './state.ts';
@@ -172,8 +173,10 @@ async function judge(
   const isRestored = faults.includes('etcd is restored');
   const isRestarted = faults.some((fault) => RESTARTING.includes(fault));
   const changes = schedule.events.flatMap(({ what }): Change[] => (isFault(what) ? [] : [what]));
+  const evidence: Evidence = { place, journal, versions, foreign, isRestored, isRestarted };
   return unique([
-    ...violationsIn({ place, journal, versions, foreign, isRestored, isRestarted }),
+    ...violationsIn(evidence),
+    ...(isRestored ? [] : heldBack(evidence)),
     ...(isRestored ? [] : tooMany(countsIn(journal, place), mostCounts(changes))),
     ...(await leaksIn({ cluster, temporal, place, versions, logs: side.logs })),
   ]);
