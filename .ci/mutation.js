@@ -30,9 +30,10 @@ const PARTS = {
   undelivered: ['activities/undelivered.ts', 'test/activities/undelivered.test.ts'],
   workflows: ['workflows/{changes,reconcile,marking}.ts', 'test/workflows/reconcile.test.ts'],
   dispatcher: [
-    'src/watcher/{dispatcher,pending,ready-queue,outage,news}.ts',
-    'test/watcher/{dispatcher,ready-queue,news}.test.ts',
+    'src/watcher/{dispatcher,ready-queue,outage,news,fair-set,key-timers}.ts',
+    'test/watcher/{dispatcher,ready-queue,outage,news,fair-set,key-timers}.test.ts',
   ],
+  requests: ['src/watcher/request-{machine,state}.ts', 'test/watcher/request-{rules,ends,state}.test.ts'],
   controllers: [
     'src/controllers/{index,kinds,*/controller}.ts',
     'test/controllers/{index,namespace-role-binding,pod-label,pod-set,git-build/controller}.test.ts',

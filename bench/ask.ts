@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { loadavg } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
@@ -20,8 +21,8 @@ import { aPodSet } from '../test/support/pod-sets.ts';
 import { aPod } from '../test/support/pods.ts';
 
 /*
- * How long `get -A` and `why` take with so many resources and open runs. No operator runs: its answers are what is
- * there, not how it works.
+ * How long `get -A` and `why` take with so many resources and open runs, and how much CPU of their own. No operator runs:
+ * what is asked is what there is, not how it works.
  */
 
 const { values } = parseArgs({
@@ -40,7 +41,12 @@ const run = promisify(execFile);
 const say = (line: string) => process.stderr.write(`${line}\n`);
 
 /** With 1, where something is not up to date. */
-const Failed = z.object({ code: z.literal(1), stdout: z.string() });
+const Failed = z.object({ code: z.literal(1), stdout: z.string(), stderr: z.string() });
+
+const Cpu = z.object({ user: z.number(), system: z.number() });
+/** Has a command say last how much CPU it took, in microseconds. */
+const SAY_CPU =
+  '--import=data:text/javascript,process.on("exit",()=>process.stderr.write("\\n"+JSON.stringify(process.cpuUsage())))';
 
 await build();
 const stack = await startInstalledStack(say);
@@ -70,10 +76,17 @@ try {
     ['why', 'podset/set-0', '-n', namespace],
     ['why', `podset/set-${half - 1}`, '-n', namespace],
   ]) {
-    const took: number[] = [];
+    const took: Took[] = [];
     for (let i = 0; i < times; i += 1) took.push(await measure(args));
-    const sorted = took.toSorted((a, b) => a - b).map((ms) => Math.round(ms));
-    console.log(`${args.slice(0, 2).join(' ')}: ${sorted.join(', ')} ms`);
+    const sorted = (of: (each: Took) => number) =>
+      took
+        .map((each) => Math.round(of(each)))
+        .toSorted((a, b) => a - b)
+        .join(', ');
+    console.log(`${args.slice(0, 2).join(' ')}: ${sorted(({ ms }) => ms)} ms`);
+    console.log(
+      `  CPU ${sorted(({ cpuMs }) => cpuMs)} ms; load of the machine ${loadavg()[0]?.toFixed(1) ?? ''}`,
+    );
   }
 } finally {
   await cluster.close();
@@ -97,7 +110,12 @@ async function startRuns(objects: readonly KubernetesObject[]): Promise<void> {
   await connection.close();
 }
 
-async function measure(args: readonly string[]): Promise<number> {
+interface Took {
+  readonly ms: number;
+  readonly cpuMs: number;
+}
+
+async function measure(args: readonly string[]): Promise<Took> {
   const plugin = join(dirname(PROGRAM), 'ask/main.js');
   const env = {
     ...process.env,
@@ -106,10 +124,12 @@ async function measure(args: readonly string[]): Promise<number> {
   };
   const began = performance.now();
   const options = { env, maxBuffer: 64 * 1024 * 1024 };
-  const { stdout } = await run(process.execPath, [plugin, ...args, '--task-queue', QUEUE], options).catch(
-    (error: unknown) => Failed.parse(error),
+  const command = [SAY_CPU, plugin, ...args, '--task-queue', QUEUE];
+  const { stdout, stderr } = await run(process.execPath, command, options).catch((error: unknown) =>
+    Failed.parse(error),
   );
   const ms = performance.now() - began;
   if (stdout.length < 100) throw new Error(`${args.join(' ')} answered ${stdout}`);
-  return ms;
+  const { user, system } = Cpu.parse(JSON.parse(stderr.trim().split('\n').at(-1) ?? ''));
+  return { ms, cpuMs: (user + system) / 1_000 };
 }

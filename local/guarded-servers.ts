@@ -22,7 +22,7 @@ export interface Launch {
 
 /** What the guardian is asked. When nobody can ask any more, it stops all. */
 export type Request =
-  { readonly do: 'start'; readonly launch: Launch } | { readonly do: 'stop'; readonly name: string };
+  { readonly do: 'start'; readonly launch: Launch } | { readonly do: 'stop' | 'kill'; readonly name: string };
 
 /** What the guardian says; `how` is as `exit code 1`. */
 export type Notice =
@@ -73,6 +73,11 @@ export class GuardedServers {
   /** Resolves when the process is gone; SIGTERM first, SIGKILL after its grace. */
   async stop(name: string): Promise<void> {
     if (this.#runs(name)) await this.#ask(name, 'stopping', { do: 'stop', name });
+  }
+
+  /** SIGKILL at once: as a machine that fails ends it. Resolves when the process is gone. */
+  async kill(name: string): Promise<void> {
+    if (this.#runs(name)) await this.#ask(name, 'stopping', { do: 'kill', name });
   }
 
   /** Stops all and the guardian, and removes the folder. Idempotent. */

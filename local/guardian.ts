@@ -38,6 +38,9 @@ function obey(request: Request): void {
     case 'stop':
       stopOne(request.name);
       return;
+    case 'kill':
+      killOne(request.name);
+      return;
     default:
       unreachable(request);
   }
@@ -79,6 +82,12 @@ function stopOne(name: string): void {
   server.process.kill('SIGTERM');
   // SIGSTOP may have been sent to it in a test, and SIGTERM then waits.
   setTimeout(() => server.process.kill('SIGKILL'), server.graceMs).unref();
+}
+
+function killOne(name: string): void {
+  const server = servers.get(name);
+  if (server === undefined) say({ event: 'exited', name, how: 'was not running' });
+  else server.process.kill('SIGKILL');
 }
 
 function stopAll(): void {

@@ -76,6 +76,11 @@ export function startInStack(stack: Stack, launch: OperatorLaunch): Promise<void
   });
 }
 
+/** By SIGKILL: it can hand nothing over. */
+export function killInStack(stack: Stack): Promise<void> {
+  return stack.killServer(OPERATOR);
+}
+
 export function stopInStack(stack: Stack): Promise<void> {
   return stack.stopServer(OPERATOR);
 }

@@ -53,6 +53,8 @@ export interface Stack {
   stop(): Promise<void>;
   /** Stops one server or companion: SIGTERM, and SIGKILL after its grace. Its state stays. */
   stopServer(name: string): Promise<void>;
+  /** Ends one server or companion by SIGKILL. Its state stays. */
+  killServer(name: string): Promise<void>;
   /** Starts it again, with the same ports and state; resolves when it is ready. @throws Error that names its log */
   startServer(name: ServerName): Promise<void>;
 }
@@ -171,6 +173,7 @@ function stackOf(stack: Prepared): Stack {
     startCompanion: (companion) => servers.start(companion),
     stop: () => servers.stopAll(),
     stopServer: (name) => servers.stop(name),
+    killServer: (name) => servers.kill(name),
     startServer: (name) => restart(stack, name),
   };
 }

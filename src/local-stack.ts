@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import type { Config } from './config/config.ts';
 import { ConfigurationError } from './contract/configuration-error.ts';
 
-/** What the command `local` is asked to do. */
+/** What `local` or `demo` is asked to do. */
 export interface LocalRequest {
   readonly config: Config;
   readonly signal: AbortSignal;
@@ -10,33 +10,40 @@ export interface LocalRequest {
   readonly program: string;
 }
 
-/** What `local/command.ts` exports. It exists in a source checkout only: the product does not compile it. */
-export interface LocalStack {
-  /** @returns the program's exit code */
-  readonly runLocal: (request: LocalRequest) => Promise<number>;
-}
+/** @returns the program's exit code */
+export type LocalCommand = (request: LocalRequest) => Promise<number>;
+
+/** What the modules of `local/` export. They exist in a source checkout only: the product does not compile them. */
+const COMMANDS = {
+  local: { module: 'command.ts', name: 'runLocal' },
+  demo: { module: 'demo/command.ts', name: 'runDemo' },
+} as const;
 
 /** @throws ConfigurationError where the program does not run in a source checkout */
-export async function loadLocalStack(): Promise<LocalStack> {
-  const command = new URL(commandModule(), import.meta.url);
-  if (!existsSync(command)) {
-    throw new ConfigurationError('the local stack is part of the source checkout; run npm start there');
+export async function loadLocalCommand(command: keyof typeof COMMANDS): Promise<LocalCommand> {
+  const { module, name } = COMMANDS[command];
+  const url = new URL(`${localFolder()}/${module}`, import.meta.url);
+  if (!existsSync(url)) {
+    throw new ConfigurationError(`the command ${command} is part of the source checkout; run it there`);
   }
-  const loaded: unknown = await import(command.href);
-  if (!isLocalStack(loaded)) throw new Error(`${command.href} does not export runLocal`);
-  return loaded;
+  const loaded: unknown = await import(url.href);
+  if (!exportsCommand(loaded, name)) throw new Error(`${url.href} does not export ${name}`);
+  return loaded[name];
 }
 
 /** From src/ as from dist/src/. */
-function commandModule(): string {
-  return import.meta.url.endsWith('.ts') ? '../local/command.ts' : '../../local/command.ts';
+function localFolder(): string {
+  return import.meta.url.endsWith('.ts') ? '../local' : '../../local';
 }
 
-function isLocalStack(loaded: unknown): loaded is LocalStack {
+function exportsCommand<Name extends string>(
+  loaded: unknown,
+  name: Name,
+): loaded is Record<Name, LocalCommand> {
   return (
     typeof loaded === 'object' &&
     loaded !== null &&
-    'runLocal' in loaded &&
-    typeof loaded.runLocal === 'function'
+    name in loaded &&
+    typeof Reflect.get(loaded, name) === 'function'
   );
 }

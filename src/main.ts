@@ -39,12 +39,12 @@ async function operate(args: readonly string[]): Promise<number> {
 }
 
 async function start(config: Config, log: Logger): Promise<number> {
-  if (config.command === 'local') {
-    const { loadLocalStack } = await import('./local-stack.ts');
+  if (config.command === 'local' || config.command === 'demo') {
+    const { loadLocalCommand } = await import('./local-stack.ts');
     const { createLogger } = await import('./logging.ts');
-    const { runLocal } = await loadLocalStack();
+    const run = await loadLocalCommand(config.command);
     const signal = signalToEnd(createLogger({ ...config.log, level: 'silent' }));
-    return runLocal({ config, signal, program: import.meta.filename });
+    return run({ config, signal, program: import.meta.filename });
   }
   if (config.command === 'promote') {
     const { runPromote } = await import('./promote.ts');

@@ -1,7 +1,7 @@
 import { CancellationScope, condition, defineSignal, setHandler, sleep } from '@temporalio/workflow';
-import { CHANGED_SIGNAL } from '../src/contract/run.ts';
+import { CHANGED_SIGNAL, type Change } from '../src/contract/run.ts';
 
-const changed = defineSignal<[reason: string]>(CHANGED_SIGNAL);
+const changed = defineSignal<[reason: string, change?: Change]>(CHANGED_SIGNAL);
 
 /**
  * How long a step may go on after a signal before it is dropped. Long enough that an
@@ -17,7 +17,7 @@ export interface Changes {
   after(handled: number): Promise<void>;
   /** Resolves once there were more than `handled`, or when so much time has passed. */
   afterAtMost(handled: number, time: Limit): Promise<void>;
-  /** Ends `work`, or drops it because of a change that came while it was going on. */
+  /** Ends `work`, or drops it because of a change that was seen while it was going on. */
   interrupting<T>(handled: number, work: () => Promise<T>): Promise<T | Interrupted>;
 }
 
@@ -34,8 +34,11 @@ export interface Interrupted {
 
 export function listenForChanges(): Changes {
   let count = 0;
-  setHandler(changed, () => {
+  /** The count at the last change that somebody saw. */
+  let lastSeen = 0;
+  setHandler(changed, (_reason, change = 'seen') => {
     count += 1;
+    if (change === 'seen') lastSeen = count;
   });
   const after = (handled: number) => condition(() => count > handled);
   return {
@@ -52,7 +55,7 @@ export function listenForChanges(): Changes {
     },
     interrupting(handled, work) {
       const interruption = async () => {
-        await after(handled);
+        await condition(() => lastSeen > handled);
         await sleep(GRACE_MS, { summary: 'the resource changed: grace period for the attempt in progress' });
         return { result: 'changed' } as const;
       };

@@ -244,13 +244,19 @@ function held(open: Open, state: 'Paused' | 'AwaitingApproval'): Explanation {
     ],
     advice:
       state === 'Paused'
-        ? [command('resume', 'go on', open), command('plan', 'what it would do', open)]
+        ? [resumption(because, open), command('plan', 'what it would do', open)]
         : [
             command('plan', 'what it would delete', open),
             command('approve', 'let it', open),
             command('reject', 'keep what it would delete', open),
           ],
   });
+}
+
+/** Who has paused the Namespace has paused all in it. */
+function resumption(because: string, open: Open): Advice {
+  if (!because.endsWith('of its Namespace')) return command('resume', 'go on', open);
+  return { run: `kubectl durable resume namespace/${open.place.namespace}`, to: 'go on with all in it' };
 }
 
 /** What its status says is wrong; empty where nothing is, or it is of a kind that has none. */

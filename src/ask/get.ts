@@ -12,12 +12,18 @@ import {
 import { colourOf } from './explanation.ts';
 import { durationText, harmless, paintFor, structured, tableOf, widthsOf, type Column } from './output.ts';
 import { parseResource, type ResourceName } from './resource-name.ts';
-import { fetchResources, resourcesIn, type Scope, type Unlisted } from './resources.ts';
+import {
+  fetchPausedNamespaces,
+  fetchResources,
+  resourcesIn,
+  type Scope,
+  type Unlisted,
+} from './resources.ts';
 import { dataOf, rowsOf, type DescribedRun, type Row } from './rows.ts';
-import { bounded, describeRun, openRuns, storyOfRun, type ListedRun } from './runs.ts';
+import { bounded, describeRun, endOfRun, openRuns, type ListedRun } from './runs.ts';
 import { lastStepOf, serversWords } from './sentences.ts';
 import { controllersOf, type Session, type TemporalAccess } from './session.ts';
-import { STATES, type State } from './state.ts';
+import { markedState, STATES, type State } from './state.ts';
 
 interface GetOptions extends ConnectionOptions {
   readonly output?: OutputFormat;
@@ -81,25 +87,29 @@ interface Looked {
   readonly problems: readonly string[];
 }
 
-/** The cluster is asked while Temporal's library is still being loaded. */
 async function look({ ask, session, options, named }: Getting): Promise<Looked> {
   const scope = {
     namespace: options.allNamespaces === true ? undefined : session.namespace,
     name: named?.name,
   };
   const kinds = named === undefined ? controllersOf(undefined) : [named.controller];
-  const [access, lists] = await Promise.all([
-    session.temporal(),
-    Promise.all(kinds.map((each) => fetchResources(each, scope, session))),
-  ]);
+  const listing = Promise.all(kinds.map((each) => fetchResources(each, scope, session)));
+  // Loading Temporal's library takes the whole process: by the first answer, all requests are with the API server.
+  const pausedNamespaces = await fetchPausedNamespaces(scope, session);
+  const asking = session.temporal().then(async (access) => ({
+    access,
+    runs: await describedRuns(access, scope, named),
+  }));
+  const [{ access, runs }, lists] = await Promise.all([asking, listing]);
   const controllers = controllersOf(access.settings);
   const nowMs = ask.now();
   const rows = rowsOf({
     resources: lists.flatMap((list) => {
       const controller = controllers.find(({ name }) => name === list.controller);
-      return 'error' in list || controller === undefined ? [] : resourcesIn(list, controller, nowMs);
+      if ('error' in list || controller === undefined) return [];
+      return resourcesIn(list, controller, { pausedNamespaces, nowMs });
     }),
-    runs: await describedRuns(access, scope, named),
+    runs,
     controllers,
     reconciliation: access.settings?.options.reconciliation,
     nowMs,
@@ -126,16 +136,21 @@ async function describedRuns(
   return described.filter((run) => run !== undefined);
 }
 
-/** A run that rests says why in its history. */
-async function describe(
-  access: TemporalAccess,
-  { ref, runId }: ListedRun,
-): Promise<DescribedRun | undefined> {
-  const run = await describeRun(access, ref, runId);
-  // It has ended since it was listed.
+/** @returns undefined where it has ended since it was listed */
+async function describe(access: TemporalAccess, listed: ListedRun): Promise<DescribedRun | undefined> {
+  // It rests, and the list says as what: there is no step to describe.
+  if (markedState(listed.mark) !== undefined)
+    return atRest(access, { ...listed, pending: [], task: undefined });
+  const run = await describeRun(access, listed.ref, listed.runId);
   if (run?.isOpen !== true) return undefined;
-  if (run.pending.length > 0 || run.task !== undefined) return { run, because: '' };
-  const last = lastStepOf(await storyOfRun(access, run));
+  return run.pending.length > 0 || run.task !== undefined ? { run, because: '' } : atRest(access, run);
+}
+
+/** A run that rests says why in its history. */
+async function atRest(access: TemporalAccess, run: DescribedRun['run']): Promise<DescribedRun | undefined> {
+  const story = await endOfRun(access, run);
+  if (story.end !== undefined) return undefined;
+  const last = lastStepOf(story);
   return { run, because: last?.end.how === 'done' ? (last.end.next?.because ?? '') : '' };
 }
 

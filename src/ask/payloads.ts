@@ -1,5 +1,5 @@
 import { defaultPayloadConverter, type Payload, type PayloadCodec } from '@temporalio/common';
-import { isEncrypted } from '../temporal/payload-encryption.ts';
+import { isEncrypted } from '../temporal/encrypted-payload.ts';
 
 /** What a payload holds; or that it takes a key that is not there. */
 export type Read = { readonly value: unknown } | 'encrypted';

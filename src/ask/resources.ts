@@ -1,9 +1,12 @@
 import type { Controller } from '../contract/controller.ts';
+import { reasonOf, type Decision } from '../contract/decision.ts';
 import type { KubernetesList, KubernetesObject } from '../contract/object.ts';
+import { PAUSED_ANNOTATION } from '../contract/control.ts';
+import { NAMESPACES } from '../controllers/kinds.ts';
 import { ApiError } from '../kubernetes/errors.ts';
 import { resourcePath } from '../kubernetes/paths.ts';
 import type { Session } from './session.ts';
-import { NOT_STARTED, stateByDecision, stateByStatus, type StatusSays } from './state.ts';
+import { NOT_STARTED, stateByDecision, stateByStatus, type State, type StatusSays } from './state.ts';
 
 /** A resource that its controller is responsible for, and how it does where no run is open for it. */
 export interface ListedResource {
@@ -53,16 +56,49 @@ export async function fetchResources(
   }
 }
 
+/** The names of the Namespaces that are paused; none where whoever asks may not read Namespaces. */
+export async function fetchPausedNamespaces(
+  { namespace }: Scope,
+  { client }: Pick<Session, 'client'>,
+): Promise<ReadonlySet<string>> {
+  try {
+    const namespaces =
+      namespace === undefined
+        ? await listAll(client, { type: NAMESPACES, metadataOnly: true }, NOT_LIMITED)
+        : [await readNamespace(client, namespace)];
+    return new Set(namespaces.filter(isPaused).map(({ metadata }) => metadata.name));
+  } catch (error) {
+    if (error instanceof ApiError) return new Set();
+    throw error;
+  }
+}
+
+const NOT_LIMITED: Scope = { namespace: undefined, name: undefined };
+
+function readNamespace(client: Session['client'], name: string): Promise<KubernetesObject> {
+  return client.request({ method: 'GET', path: resourcePath(NAMESPACES, { name }), metadataOnly: true });
+}
+
+export function isPaused({ metadata }: KubernetesObject): boolean {
+  return metadata.annotations?.[PAUSED_ANNOTATION] === 'true';
+}
+
 /** A kind with a status says in it how it does; of another one, the controller has to be asked. */
 function hasStatus({ metadataOnly }: Controller['primary']): boolean {
   return metadataOnly !== true;
+}
+
+export interface Around {
+  /** The names of those that are paused, as far as whoever asks may know. */
+  readonly pausedNamespaces: ReadonlySet<string>;
+  readonly nowMs: number;
 }
 
 /** How each of them does. @param controller as the operator has it, with its options */
 export function resourcesIn(
   { objects, children }: Fetched,
   controller: Controller,
-  nowMs: number,
+  { pausedNamespaces, nowMs }: Around,
 ): readonly ListedResource[] {
   const childrenOf = byOwner(controller, children);
   return objects
@@ -72,7 +108,11 @@ export function resourcesIn(
       object,
       atRest: hasStatus(controller.primary)
         ? stateByStatus(object)
-        : stateByItsController(controller, object, { children: childrenOf(object), nowMs }),
+        : stateByItsController(controller, object, {
+            children: childrenOf(object),
+            isNamespacePaused: pausedNamespaces.has(object.metadata.namespace ?? ''),
+            nowMs,
+          }),
     }));
 }
 
@@ -125,19 +165,25 @@ function byOwner({ children }: Controller, objects: readonly (readonly Kubernete
 
 interface Seen {
   readonly children: readonly unknown[];
+  readonly isNamespacePaused: boolean;
   readonly nowMs: number;
 }
 
 function stateByItsController(
   controller: Controller,
   object: KubernetesObject,
-  { children, nowMs }: Seen,
+  { children, isNamespacePaused, nowMs }: Seen,
 ): StatusSays {
   const view = controller.primary.view(object);
-  const decision = controller.decide(controller.observation(view, children), nowMs);
+  const observation = controller.observation(view, children);
+  const decision = controller.decide(observation, nowMs, { isLive: true, isNamespacePaused });
   const state = stateByDecision(decision);
   const ignored = state === 'UpToDate' ? controller.words?.ignored?.(object) : undefined;
   if (ignored !== undefined) return { state: 'Ignored', message: ignored.because, since: undefined };
-  const message = state === 'UpToDate' ? '' : NOT_STARTED;
-  return { state, message, since: undefined };
+  return { state, message: messageOf(state, decision), since: undefined };
+}
+
+function messageOf(state: State, decision: Decision): string {
+  if (state === 'UpToDate') return '';
+  return state === 'Paused' ? reasonOf(decision) : NOT_STARTED;
 }

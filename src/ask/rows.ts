@@ -5,7 +5,7 @@ import { workflowIdFor, type ResourceRef } from '../contract/resource.ts';
 import { harmless } from './output.ts';
 import { nameOfKind } from './resource-name.ts';
 import type { ListedResource } from './resources.ts';
-import type { Run } from './runs.ts';
+import type { ListedRun, Run } from './runs.ts';
 import { serversWords } from './sentences.ts';
 import { stateOfRun, type State } from './state.ts';
 
@@ -31,7 +31,7 @@ export interface Row {
 }
 
 export interface DescribedRun {
-  readonly run: Run;
+  readonly run: Pick<Run, keyof ListedRun | 'pending' | 'task'>;
   /** Why it rests; empty where it does not. */
   readonly because: string;
 }

@@ -1,9 +1,12 @@
 import type { Client, WorkflowExecutionDescription, WorkflowExecutionInfo } from '@temporalio/client';
+import { WorkflowNotFoundError } from '@temporalio/common';
 import { SEARCH_ATTRIBUTES } from '../contract/search-attributes.ts';
 import { workflowIdFor, type ResourceRef } from '../contract/resource.ts';
+import { refOf, stateOfRun } from '../temporal/search-attributes.ts';
 import type { ResourcePlace } from './resource-name.ts';
+import { decoded } from './payloads.ts';
 import type { TemporalAccess } from './session.ts';
-import type { HistoryEvent, PendingStep, RunStory } from './run-story.ts';
+import { failureOf, msOf, storyOf, type HistoryEvent, type PendingStep, type RunStory } from './run-story.ts';
 
 /** A run of a resource, as Temporal's list has it, which may be some seconds late. */
 export interface ListedRun {
@@ -82,7 +85,6 @@ function equal(attribute: string, value: string | undefined): string[] {
 }
 
 async function list(client: Client, query: string, most = Infinity): Promise<ListedRun[]> {
-  const { refOf, stateOfRun } = await import('../temporal/search-attributes.ts');
   const found: ListedRun[] = [];
   for await (const info of client.workflow.list({ query, pageSize: PAGE })) {
     const ref = refOf(info);
@@ -108,7 +110,6 @@ export async function describeRun(
   ref: ResourceRef,
   runId?: string,
 ): Promise<Run | undefined> {
-  const { WorkflowNotFoundError } = await import('@temporalio/client');
   try {
     return await access.call(async (client) => {
       const handle = client.workflow.getHandle(workflowIdFor(ref), runId);
@@ -125,7 +126,6 @@ async function runFrom(
   description: WorkflowExecutionDescription,
   client: Client,
 ): Promise<Run> {
-  const { stateOfRun } = await import('../temporal/search-attributes.ts');
   const { raw, status, taskQueue, historyLength } = description;
   const { deploymentName = '', buildId = '' } =
     raw.workflowExecutionInfo?.versioningInfo?.deploymentVersion ?? {};
@@ -147,10 +147,6 @@ async function pendingOf(
   { pendingActivities }: WorkflowExecutionDescription['raw'],
   client: Client,
 ): Promise<PendingStep[]> {
-  const [{ decoded }, { failureOf, msOf }] = await Promise.all([
-    import('./payloads.ts'),
-    import('./run-story.ts'),
-  ]);
   const codecs = codecsOf(client);
   return Promise.all(
     (pendingActivities ?? []).map(async (pending) => {
@@ -174,7 +170,6 @@ export async function storyOfRun(
   access: Pick<TemporalAccess, 'call' | 'namespace'>,
   { workflowId, runId }: Pick<ListedRun, 'workflowId' | 'runId'>,
 ): Promise<RunStory> {
-  const [{ decoded }, { storyOf }] = await Promise.all([import('./payloads.ts'), import('./run-story.ts')]);
   const events: HistoryEvent[] = [];
   await access.call(async (client) => {
     let nextPageToken: Uint8Array | undefined;
@@ -189,6 +184,25 @@ export async function storyOfRun(
     } while (nextPageToken !== undefined && events.length < EVENTS_MAX);
   });
   return storyOf(events);
+}
+
+/** So many events are the end of a run that rests, with the step before. */
+const TAIL = 20;
+
+/** The end of what happened in a run: its last events alone. @throws TemporalProblem */
+export async function endOfRun(
+  access: Pick<TemporalAccess, 'call' | 'namespace'>,
+  { workflowId, runId }: Pick<ListedRun, 'workflowId' | 'runId'>,
+): Promise<RunStory> {
+  const events = await access.call(async (client) => {
+    const { history } = await client.workflowService.getWorkflowExecutionHistoryReverse({
+      namespace: access.namespace,
+      execution: { workflowId, runId },
+      maximumPageSize: TAIL,
+    });
+    return decoded(history?.events ?? [], codecsOf(client));
+  });
+  return storyOf(events.toReversed());
 }
 
 function codecsOf(client: Client) {

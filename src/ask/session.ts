@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import type { DataConverter } from '@temporalio/common';
 import { defaultOptions, type Options } from '../config/config.ts';
 import { settingsFrom, type PublishedSettings } from '../config/published.ts';
 import { temporalFrom, type TemporalTarget } from '../config/temporal.ts';
@@ -110,12 +111,9 @@ const CALL_TIMEOUT_MS = 5_000;
 
 /** @throws TemporalProblem */
 async function connect(target: TemporalTarget, options: SessionOptions): Promise<OpenTemporal> {
-  const [{ Client, Connection }, { dataConverterFor }] = await Promise.all([
-    import('@temporalio/client'),
-    import('../temporal/data-converter.ts'),
-  ]);
+  const { Client, Connection } = await import('@temporalio/client');
   const { address, namespace } = target;
-  const dataConverter = await dataConverterFor(options.payloadKeys);
+  const dataConverter = await dataConverterFrom(options);
   const connection = Connection.lazy(target.connect.connectionOptions);
   const client = new Client({ connection, namespace, dataConverter });
   const call = async <T>(work: (client: Client) => Promise<T>): Promise<T> => {
@@ -134,6 +132,12 @@ async function connect(target: TemporalTarget, options: SessionOptions): Promise
     await close();
     throw error;
   }
+}
+
+async function dataConverterFrom({ payloadKeys }: SessionOptions): Promise<DataConverter> {
+  if (payloadKeys === undefined) return {};
+  const { dataConverterFor } = await import('../temporal/data-converter.ts');
+  return dataConverterFor(payloadKeys);
 }
 
 type Found = Pick<TemporalAccess, 'taskQueue' | 'settings' | 'otherTaskQueues'>;

@@ -1,3 +1,4 @@
+import { AWAITING_APPROVAL, PAUSED } from '../contract/control.ts';
 import type { Next } from '../contract/decision.ts';
 import type { KubernetesObject } from '../contract/object.ts';
 import type { ListedRun, Run } from './runs.ts';
@@ -55,22 +56,26 @@ export interface StatusSays {
   readonly since: string | undefined;
 }
 
-/**
- * Of a resource that no run is open for, by its own status, as kstatus reads it.
- */
+/** Of a resource that no run is open for, by its own status, as kstatus reads it. */
 export function stateByStatus(object: KubernetesObject): StatusSays {
   const { status, metadata } = object;
   const conditions = conditionsIn(status);
   const observedGeneration = isRecord(status) ? status['observedGeneration'] : undefined;
   const ready = conditions.find(({ type }) => type === 'Ready');
   const since = ready?.lastTransitionTime;
-  if (observedGeneration !== metadata.generation || metadata.deletionTimestamp !== undefined) {
-    return { state: 'Waiting', message: NOT_STARTED, since: undefined };
+  if (metadata.deletionTimestamp !== undefined) return WAITING;
+  // What holds it back may be older than its spec is.
+  for (const state of [PAUSED, AWAITING_APPROVAL] as const) {
+    const held = conditions.find(({ type, status: is }) => type === state && is === 'True');
+    if (held !== undefined) return { state, message: held.message, since: held.lastTransitionTime };
   }
+  if (observedGeneration !== metadata.generation) return WAITING;
   const stalled = conditions.find(({ type, status: is }) => type === 'Stalled' && is === 'True');
   if (stalled !== undefined) return { state: 'Stalled', message: stalled.message, since };
   return { state: 'UpToDate', message: ready?.status === 'True' ? '' : (ready?.message ?? ''), since };
 }
+
+const WAITING: StatusSays = { state: 'Waiting', message: NOT_STARTED, since: undefined };
 
 export interface ConditionFields {
   readonly type: string;

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { PAUSED_ANNOTATION } from '../contract/control.ts';
 import type { Controller } from '../contract/controller.ts';
 import type { KubernetesObject } from '../contract/object.ts';
 import type { ResourceRef } from '../contract/resource.ts';
@@ -21,6 +20,7 @@ import type { Asked, Findings, Found } from './findings.ts';
 import type { Live, LiveRequest } from './live.ts';
 import { paintFor, structured } from './output.ts';
 import { parseNamedResource, placeOf, type NamedResource, type ResourcePlace } from './resource-name.ts';
+import { isPaused } from './resources.ts';
 import { describeRun, runsOfPlace, storyOfRun } from './runs.ts';
 import { controllersOf, optionsOf, type Session, type TemporalAccess } from './session.ts';
 import { TemporalProblem } from './temporal-problem.ts';
@@ -67,7 +67,7 @@ export async function gather(session: Session, target: NamedResource, now: () =>
           client: session.client,
           options: optionsOf(settings),
           now,
-          isNamespacePaused: isPaused(found.namespace),
+          isNamespacePaused: found.namespace !== undefined && isPaused(found.namespace),
         })
       : undefined,
   ]);
@@ -151,10 +151,6 @@ async function latestRunOf(access: TemporalAccess, ref: ResourceRef): Promise<La
 async function lastRunOfName(access: TemporalAccess, place: ResourcePlace): Promise<Latest> {
   const [last] = await runsOfPlace(access, place);
   return { run: last && (await describeRun(access, last.ref, last.runId)), earlier: undefined };
-}
-
-function isPaused(namespace: KubernetesObject | undefined): boolean {
-  return namespace?.metadata.annotations?.[PAUSED_ANNOTATION] === 'true';
 }
 
 /** An error where whoever asks may not read all of it. */

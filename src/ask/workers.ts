@@ -1,3 +1,4 @@
+import { msOf } from './run-story.ts';
 import type { TemporalAccess } from './session.ts';
 
 /** Who asks a task queue for work. The server forgets an asker after five minutes. */
@@ -17,7 +18,6 @@ const WORKFLOW_TASKS = 1;
 
 /** @throws TemporalProblem */
 export async function workersOf(access: TemporalAccess, taskQueue: string): Promise<Workers> {
-  const { msOf } = await import('./run-story.ts');
   const { pollers, versioningInfo } = await access.call((client) =>
     client.workflowService.describeTaskQueue({
       namespace: access.namespace,

@@ -1,8 +1,15 @@
 import type { Deed, Next, Refusal } from './decision.ts';
 import type { ResourceRef } from './resource.ts';
 
-/** The one signal a run knows. Its argument is the reason, for people; it never carries state. */
+/** The one signal a run knows. Its arguments are the reason, for people, and a {@link Change}; it never carries state. */
 export const CHANGED_SIGNAL = 'changed';
+
+/**
+ * Whether somebody saw a change, or only cannot rule one out because nobody watched for a while. Either ends a wait. A
+ * backoff is ended only by what was seen, else each start of a watcher would make all attempts begin again; the next
+ * attempt looks at the live state anyway. Default: `seen`.
+ */
+export type Change = 'seen' | 'possible';
 
 /** What a run is started with: a reference, why, and the first step. */
 export interface RunInput {

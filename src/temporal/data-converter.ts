@@ -5,8 +5,10 @@ import { readPayloadKeys } from './payload-keys.ts';
 
 const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
 
-/** What `failureConverterPath` names, in worker, client and bundle alike. */
-export const ENCODED_FAILURES = fileURLToPath(new URL(`./encoded-failures.${extension}`, import.meta.url));
+/** What `failureConverterPath` names, in worker, client and bundle alike; found from a bundle in another folder, too. */
+export const ENCODED_FAILURES = fileURLToPath(
+  new URL(`../temporal/encoded-failures.${extension}`, import.meta.url),
+);
 
 /**
  * How what Temporal keeps is written and read; without a file of keys, as Temporal does by itself.

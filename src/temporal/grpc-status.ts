@@ -1,5 +1,3 @@
-import { isGrpcServiceError } from '@temporalio/client';
-
 /** Source: https://grpc.io/docs/guides/status-codes/ */
 export const GRPC = {
   cancelled: 1,
@@ -24,8 +22,18 @@ export interface GrpcStatus {
 
 /** Of a call's error, or of the one that the client wrapped; undefined for what no server has said. */
 export function grpcStatusOf(error: unknown): GrpcStatus | undefined {
-  const cause = error instanceof Error && isGrpcServiceError(error.cause) ? error.cause : error;
-  return isGrpcServiceError(cause)
-    ? { code: cause.code, message: cause.details || cause.message }
-    : undefined;
+  const cause = error instanceof Error && isServiceError(error.cause) ? error.cause : error;
+  return isServiceError(cause) ? { code: cause.code, message: cause.details || cause.message } : undefined;
+}
+
+/** grpc-js' `ServiceError`, by its shape: whoever loads this does not load Temporal's client library with it. */
+function isServiceError(error: unknown): error is Error & { code: number; details: string } {
+  return (
+    error instanceof Error &&
+    'code' in error &&
+    typeof error.code === 'number' &&
+    'details' in error &&
+    typeof error.details === 'string' &&
+    'metadata' in error
+  );
 }

@@ -1,13 +1,12 @@
 import { createCipheriv, createDecipheriv, randomBytes, type KeyObject } from 'node:crypto';
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import proto from '@temporalio/proto';
+import { ENCODING, isEncrypted, textOf } from './encrypted-payload.ts';
 import type { PayloadKey, PayloadKeys } from './payload-keys.ts';
 
 // CommonJS, whose names Node does not find.
 const { Payload: PayloadMessage } = proto.temporal.api.common.v1;
 
-/** What Temporal's own samples write, so that their tools know it when they see it. */
-const ENCODING = 'binary/encrypted';
 const KEY_ID = 'encryption-key-id';
 
 const CIPHER = 'aes-256-gcm';
@@ -27,11 +26,6 @@ export function payloadEncryption({ encryptWith, decryptWith }: PayloadKeys): Pa
       ),
     decode: (payloads) => settled(() => payloads.map((payload) => decrypted(payload, decryptWith))),
   };
-}
-
-/** Whether it takes a key to read it. */
-export function isEncrypted(payload: Payload): boolean {
-  return textOf(payload, 'encoding') === ENCODING;
 }
 
 /** What is thrown rejects. */
@@ -71,8 +65,4 @@ function opened(data: Buffer, key: KeyObject): Buffer {
   const decipher = createDecipheriv(CIPHER, key, data.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES });
   decipher.setAuthTag(data.subarray(-TAG_BYTES));
   return Buffer.concat([decipher.update(data.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()]);
-}
-
-function textOf({ metadata }: Payload, name: string): string {
-  return Buffer.from(metadata?.[name] ?? []).toString();
 }

@@ -53,10 +53,10 @@ export function temporalRuns(options: RunsOptions): Runs {
       }
     },
 
-    async signal(workflowId, reason) {
+    async signal(workflowId, reason, change) {
       try {
         await connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, () =>
-          client.workflow.getHandle(workflowId).signal(CHANGED_SIGNAL, reason),
+          client.workflow.getHandle(workflowId).signal(CHANGED_SIGNAL, reason, change),
         );
         return 'signalled';
       } catch (error) {

@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import { WorkflowNotFoundError } from '@temporalio/common';
 
 /** Its one open run has the settings of the operator of a task queue as its memo. */
 export const SETTINGS_WORKFLOW = 'operatorSettings';
@@ -45,7 +46,6 @@ export async function publishedSettings(
   client: Client,
   taskQueue: string,
 ): Promise<SettingsTexts | undefined> {
-  const { WorkflowNotFoundError } = await import('@temporalio/client');
   try {
     const { status, memo } = await client.workflow.getHandle(settingsRunId(taskQueue)).describe();
     return status.name === 'RUNNING' ? textsIn(memo) : undefined;

@@ -106,11 +106,10 @@ export class Dispatcher {
 
   /** Begins no call any more, and resolves when none is in progress. */
   async stop(): Promise<void> {
-    this.#timers.cancelAll();
     const stopped = this.#queue.stop();
-    for (const { ref, phase } of this.#states.values()) {
-      if (phase.at === 'starting') this.#happened(ref, { type: 'time' });
-    }
+    // No start waits for its effect any more.
+    for (const { ref } of this.#states.values()) this.#happened(ref, { type: 'time' });
+    this.#timers.cancelAll();
     await stopped;
   }
 
@@ -146,7 +145,7 @@ export class Dispatcher {
     if (state === undefined) this.#states.delete(id);
     else this.#states.set(id, state);
     if (!isInProgress(state)) this.#giveUpPlace(id);
-    this.#wakeAt(id, wakeAtMs(before), wakeAtMs(state));
+    this.#wakeAt(ref, wakeAtMs(state));
     for (const effect of effects) this.#do(id, ref, effect);
     // The last, since its turn may come at once.
     if (state?.phase.at === 'queued') this.#queue.add(id, state.phase.dueMs);
@@ -157,14 +156,11 @@ export class Dispatcher {
     this.#places.delete(id);
   }
 
-  #wakeAt(id: string, beforeMs: number | undefined, wakeMs: number | undefined): void {
-    if (wakeMs === beforeMs) return;
+  #wakeAt(ref: ResourceRef, wakeMs: number | undefined): void {
+    const id = workflowIdFor(ref);
     this.#timers.cancel(id);
     if (wakeMs === undefined) return;
-    this.#timers.set(id, wakeMs - performance.now(), () => {
-      const ref = this.#states.get(id)?.ref;
-      if (ref !== undefined) this.#happened(ref, { type: 'time' });
-    });
+    this.#timers.set(id, wakeMs - performance.now(), () => this.#happened(ref, { type: 'time' }));
   }
 
   /** @returns when the place among those in progress is free again */
@@ -187,7 +183,9 @@ export class Dispatcher {
         return;
       case 'signal':
         this.#announce(id, effect.view);
-        void this.#call(id, effect.view ?? { ref }, () => this.#options.runs.signal(id, effect.reason));
+        void this.#call(id, effect.view ?? { ref }, () =>
+          this.#options.runs.signal(id, effect.reason, effect.change),
+        );
     }
   }
 

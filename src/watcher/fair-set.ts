@@ -27,13 +27,14 @@ export class FairSet {
   /** Removes the key that is next. */
   take(): string | undefined {
     for (const [group, keys] of this.#groups) {
-      this.#groups.delete(group);
-      const [key] = keys;
-      if (key === undefined) continue;
-      keys.delete(key);
-      if (keys.size > 0) this.#groups.set(group, keys);
-      this.#size -= 1;
-      return key;
+      for (const key of keys) {
+        keys.delete(key);
+        // It is the turn of the others.
+        this.#groups.delete(group);
+        if (keys.size > 0) this.#groups.set(group, keys);
+        this.#size -= 1;
+        return key;
+      }
     }
     return undefined;
   }

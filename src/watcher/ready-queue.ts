@@ -78,10 +78,7 @@ export class ReadyQueue {
   #addLater(key: string, dueMs: number, delayMs: number): void {
     if (dueMs >= (this.#timers.get(key)?.dueMs ?? Infinity)) return;
     this.#forgetTimer(key);
-    const timer = setTimeout(() => {
-      this.#timers.delete(key);
-      this.add(key);
-    }, delayMs);
+    const timer = setTimeout(() => this.add(key), delayMs);
     this.#timers.set(key, { timer, dueMs });
   }
 

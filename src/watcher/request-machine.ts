@@ -1,5 +1,6 @@
 import { isRest, reasonOf } from '../contract/decision.ts';
 import type { ResourceRef } from '../contract/resource.ts';
+import type { Change } from '../contract/run.ts';
 import { backoffMs } from './backoff.ts';
 import { fingerprintOf, isNeeded, type Evaluation } from './evaluation.ts';
 import { afterChange, newsIn, reportedWith } from './news.ts';
@@ -47,7 +48,12 @@ export type Answer = 'started' | 'already-open' | 'signalled' | 'not-open';
 /** What is to be done besides remembering the state. */
 export type Effect =
   | { readonly do: 'start'; readonly view: Evaluation }
-  | { readonly do: 'signal'; readonly reason: string; readonly view: Evaluation | undefined }
+  | {
+      readonly do: 'signal';
+      readonly reason: string;
+      readonly change: Change;
+      readonly view: Evaluation | undefined;
+    }
   /** The resource needs a run no more. */
   | { readonly do: 'report'; readonly neededForMs: number };
 
@@ -196,7 +202,16 @@ function turn(state: RequestState, view: Evaluation | undefined): Outcome {
     reported: reportedWith(view),
     requestedFor: { fingerprint: fingerprintOf(view), inputs: view.inputs },
   };
-  return call(asked, { call: state.run.is === 'open' ? 'signal' : 'start', view });
+  return call(asked, {
+    call: state.run.is === 'open' ? 'signal' : 'start',
+    view,
+    change: changeSeenIn(state),
+  });
+}
+
+/** Of a resource that this process has never asked about, it knows no earlier view to compare with. */
+function changeSeenIn({ run, requestedFor, failures }: RequestState): Change {
+  return run.is === 'unknown' && requestedFor === undefined && failures === 0 ? 'possible' : 'seen';
 }
 
 function tellToEnd(state: RequestState, view: Evaluation | undefined): Outcome {
@@ -207,19 +222,19 @@ function tellToEnd(state: RequestState, view: Evaluation | undefined): Outcome {
       // Whether it is still open, the next list of the open runs tells.
       return only({ ...state, phase: SETTLED });
     case 'open':
-      return call({ ...state, isToldToEnd: true }, { call: 'signal the end', view });
+      return call({ ...state, isToldToEnd: true }, { call: 'signal the end', view, change: 'seen' });
   }
 }
 
-type Call = Pick<Calling, 'call' | 'view'>;
+type Call = Pick<Calling, 'call' | 'view' | 'change'>;
 
-function call(state: RequestState, { call: kind, view }: Call, isDirtyStill = false): Outcome {
+function call(state: RequestState, { call: kind, view, change }: Call, isDirtyStill = false): Outcome {
   const calling: RequestState = {
     ...state,
-    phase: { at: 'calling', call: kind, view, isDirty: isDirtyStill },
+    phase: { at: 'calling', call: kind, view, change, isDirty: isDirtyStill },
   };
   if (kind === 'start' && view !== undefined) return { state: calling, effects: [{ do: 'start', view }] };
-  return { state: calling, effects: [{ do: 'signal', reason: reasonFor(kind, view), view }] };
+  return { state: calling, effects: [{ do: 'signal', reason: reasonFor(kind, view), change, view }] };
 }
 
 function reasonFor(kind: Calling['call'], view: Evaluation | undefined): string {
@@ -235,7 +250,7 @@ function answered(state: RequestState, phase: Calling, answer: Answer, { nowMs }
       return only({ ...state, run: { is: 'started', touchedAtMs: nowMs }, failures: 0, phase: starting });
     }
     case 'already-open':
-      return call(state, { call: 'signal instead of start', view: phase.view }, phase.isDirty);
+      return call(state, { ...phase, call: 'signal instead of start' }, phase.isDirty);
     case 'signalled':
       return only(afterCall({ ...state, run: signalled(phase, nowMs) }, phase.isDirty));
     case 'not-open':
@@ -251,13 +266,13 @@ function signalled({ call: kind }: Calling, touchedAt: number): RequestState['ru
 /** A run that was open a moment ago has ended before it was signalled. */
 function notOpen(
   state: RequestState,
-  { call: kind, view, isDirty: isDirtyStill }: Calling,
+  { call: kind, view, change, isDirty: isDirtyStill }: Calling,
   nowMs: number,
 ): Outcome {
   switch (kind) {
     case 'start':
     case 'signal':
-      return call(state, { call: 'start', view }, isDirtyStill);
+      return call(state, { call: 'start', view, change }, isDirtyStill);
     case 'signal instead of start': {
       const run = { is: 'started', touchedAtMs: nowMs } as const;
       return only(afterCall({ ...state, run, reported: undefined }, true));

@@ -1,4 +1,5 @@
 import type { ResourceRef } from '../contract/resource.ts';
+import type { Change } from '../contract/run.ts';
 import type { RunsState } from '../contract/telemetry.ts';
 import type { Evaluation } from './evaluation.ts';
 import type { Reported } from './news.ts';
@@ -67,6 +68,7 @@ export interface Calling {
     | 'signal the end';
   /** What the call was decided from; undefined: the resource is gone. */
   readonly view: Evaluation | undefined;
+  readonly change: Change;
   /** Has to be started or signalled again. */
   readonly isDirty: boolean;
 }

@@ -1,5 +1,6 @@
 import type { Next } from '../contract/decision.ts';
 import type { ResourceRef } from '../contract/resource.ts';
+import type { Change } from '../contract/run.ts';
 
 /** What the watcher asks of the workflow engine; workflow ids are those of `workflowIdFor`. */
 export interface Runs {
@@ -9,8 +10,8 @@ export interface Runs {
    * @throws RunsUnavailable where the engine cannot be reached
    */
   start(request: StartRequest): Promise<'started' | 'already-open'>;
-  /** Signals an open run that its resource changed. @throws RunsUnavailable */
-  signal(workflowId: string, reason: string): Promise<'signalled' | 'not-open'>;
+  /** Signals an open run that its resource changed, or may have. @throws RunsUnavailable */
+  signal(workflowId: string, reason: string, change: Change): Promise<'signalled' | 'not-open'>;
   /** All open runs by their ids, as of up to a few seconds ago. @throws RunsUnavailable */
   listOpen(): Promise<ReadonlyMap<string, OpenRun>>;
 }
@@ -55,9 +56,9 @@ export function whileLeading(runs: Runs, isLeading: () => boolean): Runs {
       check();
       return runs.start(request);
     },
-    async signal(workflowId, reason) {
+    async signal(workflowId, reason, change) {
       check();
-      return runs.signal(workflowId, reason);
+      return runs.signal(workflowId, reason, change);
     },
     listOpen: () => runs.listOpen(),
   };

@@ -32,11 +32,18 @@ function runOf(name: string, changes: Partial<Run> = {}): Run {
   };
 }
 
-function rowsWith(objects: readonly KubernetesObject[], changes: Partial<RowsRequest> = {}) {
+interface Given extends Partial<RowsRequest> {
+  readonly pausedNamespaces?: ReadonlySet<string>;
+}
+
+function rowsWith(
+  objects: readonly KubernetesObject[],
+  { pausedNamespaces = new Set(), ...changes }: Given = {},
+) {
   const resources = resourcesIn(
     { controller: 'pod-label', objects, children: [] },
     controllerOf('pod-label'),
-    NOW_MS,
+    { pausedNamespaces, nowMs: NOW_MS },
   );
   const { reconciliation } = defaultOptions();
   return rowsOf({ resources, runs: [], controllers, reconciliation, nowMs: NOW_MS, ...changes });
@@ -59,6 +66,19 @@ describe('a list of resources', () => {
       { resource: 'pod/done', state: 'UpToDate', message: '' },
       { resource: 'pod/new', state: 'Waiting', message: 'no run is open for it yet' },
       { resource: 'pod/cased', state: 'Ignored', message: expect.stringContaining('"True"') },
+    ]);
+  });
+
+  it('says which of them a pause of their Namespace holds back', () => {
+    const done = annotated('done');
+    const upToDate = pod('done', { ...done.metadata, labels: { [POD_NAME_LABEL]: 'done' } });
+    const rows = rowsWith([upToDate, annotated('new')], { pausedNamespaces: new Set(['shop']) });
+    expect(rows).toMatchObject([
+      { resource: 'pod/done', state: 'UpToDate' },
+      {
+        ...{ resource: 'pod/new', state: 'Paused' },
+        message: 'paused by the annotation durable-operator.dev/paused of its Namespace',
+      },
     ]);
   });
 

@@ -56,6 +56,19 @@ describe('the state of a resource without an open run', () => {
       }),
     ],
     ['Waiting', 'no run is open for it yet', web({ observedGeneration: 1, conditions: [ready] })],
+    [
+      'Paused',
+      'paused by the annotation',
+      web({
+        observedGeneration: 1,
+        conditions: [ready, { ...ready, type: 'Paused', message: 'paused by the annotation' }],
+      }),
+    ],
+    [
+      'UpToDate',
+      '',
+      web({ observedGeneration: 2, conditions: [ready, { ...ready, type: 'Paused', status: 'False' }] }),
+    ],
     ['Waiting', 'no run is open for it yet', web(undefined)],
     [
       'Waiting',

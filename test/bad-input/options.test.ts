@@ -58,6 +58,7 @@ const ALLOWED: Readonly<Record<string, Check>> = {
   'codec-allow-origin': listOf((value) => typeof value === 'string' && new URL(value).origin === value),
   dir: isText,
   'exit-when-converged': isBoolean,
+  record: isText,
 };
 
 function isText(value: unknown): value is string {

@@ -146,7 +146,7 @@ function readyTooSoon(versions: readonly Version[]): string[] {
 const OF_CONTROLS: readonly string[] = ['conditions', 'lastHandledReconcileAt', 'lastHandledApproval'];
 
 function isOfControls(status: unknown): boolean {
-  const fields = Object.keys((status ?? {}));
+  const fields = Object.keys(status ?? {});
   return fields.length > 0 && fields.every((field) => OF_CONTROLS.includes(field));
 }
 

@@ -456,7 +456,7 @@ describe('what the watcher knows', () => {
   it('shows the end of a pause, at which an open run is signalled', () => {
     const failed = [1, 2, 3, 4, 5].map((age) => pod(`f-${age}`).failed().createdAgo(age));
     const podSet = settled(set.wanting(2), [...failed, pod('a')]);
-    const reported = { inputs: '', rested: true, current: false };
+    const reported = { inputs: '', rest: 'a rest', current: false };
     const newsOf = (pods: readonly OwnedPodBuilder[]) =>
       newsIn({ decision: decideInWatcher(podSet, pods), inputs: '' }, reported);
     expect(newsOf([...failed, pod('a')])).toBe('none');

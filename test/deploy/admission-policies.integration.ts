@@ -438,7 +438,7 @@ describe('what docs/deploying.md says to patch', () => {
       ['base', 'without'].map((folder) => kustomized(stack.kubectl, join(deploy, folder))),
     );
     const isOfPolicy = ({ kind }: Delivered) => kind.startsWith('ValidatingAdmission');
-    expect(base?.filter(isOfPolicy)).toHaveLength(4);
+    expect(base?.filter(isOfPolicy)).toHaveLength(6);
     expect(without).toEqual(base?.filter((object) => !isOfPolicy(object)));
   });
 });

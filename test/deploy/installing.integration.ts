@@ -304,7 +304,9 @@ describe('the chart', () => {
     const objects = await charted(helm, ['controllers={pod-label}']);
     const role = objects.find(({ metadata }) => metadata.name === 'manager-role');
     expect(mergeRules(Rules.parse(role?.['rules']))).toEqual([
+      { apiGroups: [''], resources: ['namespaces'], verbs: ['get', 'list', 'watch'] },
       { apiGroups: [''], resources: ['pods'], verbs: ['list', 'patch', 'watch'] },
+      { apiGroups: [''], resources: ['resourcequotas'], verbs: ['list', 'watch'] },
       { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create', 'patch'] },
     ]);
   });

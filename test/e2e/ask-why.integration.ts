@@ -90,6 +90,17 @@ async function createBuild(manifest: Manifest): Promise<LiveBuild> {
   return new LiveBuild(cluster, manifest, WITHIN_MS);
 }
 
+function annotate(at: Parameters<typeof cluster.patch>[0], annotations: Readonly<Record<string, string>>) {
+  return cluster.patch(at, { metadata: { annotations } });
+}
+
+function isReady(object: KubernetesObject | undefined): boolean {
+  const { conditions } = z
+    .object({ conditions: z.array(z.looseObject({})).default([]) })
+    .parse(object?.['status'] ?? {});
+  return conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
+}
+
 /** Operators of other test files have left theirs behind. */
 async function onlyOurSettings(): Promise<void> {
   const query = `WorkflowType = '${SETTINGS_WORKFLOW}' AND ExecutionStatus = 'Running'`;
@@ -265,6 +276,8 @@ describe('why, while the operator runs,', () => {
     const namespace = await cluster.aNamespace();
     await cluster.create(PODS, aPod().in(namespace).named('held').heldBy('test.dev/held').manifest);
     await createPodSet(namespace, 0);
+    const podSet = { type: POD_SETS, namespace, name: 'web' };
+    await eventually(async () => isReady(await cluster.get(podSet)), WITHIN_MS);
     await cluster.patch(
       { type: POD_SETS, namespace, name: 'web' },
       { metadata: { finalizers: ['test.dev/held'] } },
@@ -279,6 +292,8 @@ describe('why, while the operator runs,', () => {
       await expectWhy({
         ...question,
         ...{ resource: `ns/${namespace}`, golden: 'terminating-namespace-itself', until: /is being deleted/ },
+        // Whether the namespace controller has deleted it by then is a matter of moments.
+        names: { [namespace]: 'shop', 'that RoleBinding': 'no RoleBinding ad-kubernetes-shop' },
       });
     } finally {
       for (const at of [
@@ -287,6 +302,48 @@ describe('why, while the operator runs,', () => {
       ])
         await cluster.patch(at, { metadata: { finalizers: null } });
     }
+  });
+
+  it.each([
+    ['itself', 'paused'],
+    ['its Namespace', 'namespace-paused'],
+  ])('tells a pause of the resource, by %s', async (which, golden) => {
+    const namespace = await cluster.aNamespace();
+    await createPodSet(namespace, 1);
+    const at = { type: POD_SETS, namespace, name: 'web' };
+    await eventually(async () => isReady(await cluster.get(at)), WITHIN_MS);
+    const paused = which === 'itself' ? at : { type: NAMESPACES, name: namespace };
+    await annotate(paused, { 'durable-operator.dev/paused': 'true' });
+    await cluster.patch(at, { spec: { replicas: 3 } });
+    await expectWhy({
+      ...{ resource: 'podset/web', namespace, golden, status: 1, names: { [namespace]: 'shop' } },
+      until: /is paused[^]*held/,
+    });
+  });
+
+  it('tells a deletion that waits for approval, and one that was rejected', async () => {
+    const namespace = await cluster.aNamespace();
+    await createPodSet(namespace, 3);
+    const at = { type: POD_SETS, namespace, name: 'web' };
+    await eventually(async () => isReady(await cluster.get(at)), WITHIN_MS);
+    await annotate(at, { 'durable-operator.dev/approval': 'required' });
+    await cluster.patch(at, { spec: { replicas: 1 } });
+    const question = {
+      resource: 'podset/web',
+      namespace,
+      status: 1,
+      names: { [namespace]: 'shop' },
+    } as const;
+    await expectWhy({
+      ...question,
+      golden: 'awaiting-approval',
+      until: /is awaiting approval[^]*delete 2 Pods/,
+    });
+    const because = ['--because', 'it was a typo', '--yes'];
+    await eventually(
+      async () => (await ask(['reject', 'podset/web', '-n', namespace, ...because])).status === 0,
+    );
+    await expectWhy({ ...question, golden: 'rejected', until: /rejected by admin/ });
   });
 
   it('says what to do where Temporal is away', async () => {
@@ -397,7 +454,8 @@ describe('why, of an operator that cannot do all,', () => {
     const account = { namespace, name: 'default' };
     const name = uniqueName();
     const rules = [
-      { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] },
+      { apiGroups: [''], resources: ['pods', 'resourcequotas'], verbs: ['get', 'list', 'watch'] },
+      { apiGroups: [''], resources: ['namespaces'], verbs: ['get'] },
       { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create', 'patch'] },
     ];
     const rbac = { apiVersion: 'rbac.authorization.k8s.io/v1', metadata: { name } };

@@ -54,6 +54,14 @@ describe('servers under a guardian', () => {
     expect(servers.over.aborted).toBe(false);
   });
 
+  it('can be killed one by one, and that is no failure of theirs', async () => {
+    await startShell('one', 'trap "" TERM; while true; do sleep 0.1; done');
+    const killed = await recorded('one');
+    await servers.kill('one');
+    expect(isRunning(killed)).toBe(false);
+    expect(servers.over.aborted).toBe(false);
+  });
+
   it('are reported when they end by themselves', async () => {
     await startShell('one', 'exit 3');
     await eventually(() => servers.over.aborted);

@@ -1,9 +1,12 @@
+import type { Change } from '../../src/contract/run.ts';
 import { workflowIdFor, type ResourceRef } from '../../src/contract/resource.ts';
 import { RunsUnavailable, type OpenRun, type Runs, type StartRequest } from '../../src/watcher/runs.ts';
 
 /** A workflow engine of which the test can see every call, and in which runs end when the test says so. */
 export class FakeRuns implements Runs {
   readonly calls: string[] = [];
+  /** Of each signal, whether the change was seen. */
+  readonly changes: Change[] = [];
   /** What the runs were started with. */
   readonly requests: StartRequest[] = [];
   /** By workflow id. */
@@ -29,7 +32,8 @@ export class FakeRuns implements Runs {
     });
   }
 
-  signal(workflowId: string, reason: string): Promise<'signalled' | 'not-open'> {
+  signal(workflowId: string, reason: string, change: Change): Promise<'signalled' | 'not-open'> {
+    this.changes.push(change);
     const name = workflowId.split('/')[2] ?? '';
     return this.#called(`signal ${name}: ${reason}`, () =>
       this.open.has(workflowId) ? 'signalled' : 'not-open',

@@ -113,6 +113,11 @@ export class WorkflowInProcess {
     this.#activator.mutateWorkflowInfo((info) => ({ ...info, continueAsNewSuggested: true }));
   }
 
+  /** Nobody knows whether the resource changed. */
+  changeIsPossible(): Promise<readonly string[]> {
+    return this.#does([POSSIBLE_CHANGE]);
+  }
+
   /** The resource changed. */
   changes(): Promise<readonly string[]> {
     return this.#does([CHANGE]);
@@ -219,6 +224,14 @@ export class WorkflowInProcess {
 /** The job of a signal. */
 export const CHANGE: Job = {
   signalWorkflow: { signalName: CHANGED_SIGNAL, input: [payloadOf('a change')], headers: {} },
+};
+
+const POSSIBLE_CHANGE: Job = {
+  signalWorkflow: {
+    signalName: CHANGED_SIGNAL,
+    input: [payloadOf('a new watcher'), payloadOf('possible')],
+    headers: {},
+  },
 };
 
 function payloadOf(value: unknown): Payload {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { defaultPayloadConverter, type Payload } from '@temporalio/common';
-import { isEncrypted, payloadEncryption } from '../../src/temporal/payload-encryption.ts';
+import { isEncrypted } from '../../src/temporal/encrypted-payload.ts';
+import { payloadEncryption } from '../../src/temporal/payload-encryption.ts';
 import { parsePayloadKeys } from '../../src/temporal/payload-keys.ts';
 
 const aKey = (id: string) => `${id} ${randomBytes(32).toString('base64')}`;

@@ -42,6 +42,7 @@ function aWatcher({ concurrency = 10 } = {}) {
   const telemetry = aRecordingTelemetry();
   const views = new Map<string, Evaluation>();
   const requested: [workflowId: string, observation: unknown][] = [];
+  const taken: Evaluation[] = [];
   const dispatcher = new Dispatcher({
     runs,
     log,
@@ -49,6 +50,7 @@ function aWatcher({ concurrency = 10 } = {}) {
     concurrency,
     resyncMs: 180_000,
     onRequest: (workflowId, observation) => requested.push([workflowId, observation]),
+    onRequested: (view) => taken.push(view),
     known: {
       controller: (name) => (name === 'pod-label' ? podLabel : undefined),
       find: (ref) => views.get(workflowIdFor(ref)),
@@ -67,6 +69,7 @@ function aWatcher({ concurrency = 10 } = {}) {
     telemetry,
     dispatcher,
     requested,
+    taken,
     knows,
     sees: (ref: ResourceRef, view: Partial<Evaluation> = {}) => dispatcher.changed(knows(ref, view)),
     resyncs: (ref: ResourceRef, view: Partial<Evaluation> = {}) => dispatcher.resynced(knows(ref, view)),
@@ -117,6 +120,37 @@ describe('a resource that is not in its desired state', () => {
     sees(web, { observation: { seen: 'this' } });
     await after(AT_ONCE);
     expect(runs.calls).toEqual(['start web']);
+  });
+
+  it('tells its run when it was first needed, however long that waited for its turn', async () => {
+    const { runs, sees } = aWatcher({ concurrency: 1 });
+    sees(refTo('a'));
+    await after(100);
+    const neededAtMs = Date.now();
+    sees(refTo('b'));
+    await after(200);
+    expect(runs.requests.at(-1)).toMatchObject({ ref: refTo('b'), requestedAtMs: neededAtMs });
+  });
+
+  it('gets a run also where nobody observes', async () => {
+    const runs = new FakeRuns();
+    const known = { controller: () => podLabel, find: () => viewOf(web), covers: () => true };
+    const log = aRecordingLogger();
+    const dispatcher = new Dispatcher({ runs, known, log, concurrency: 1, resyncMs: 180_000 });
+    dispatcher.changed(viewOf(web));
+    await after(AT_ONCE);
+    expect([...runs.open.keys()]).toEqual([workflowIdFor(web)]);
+    expect(log.lines.filter(({ level }) => level === 'error')).toEqual([]);
+  });
+
+  it('of a controller that does not run here gets none, and the log says so', async () => {
+    const { runs, log, sees } = aWatcher();
+    sees({ ...web, controller: 'pod-set' });
+    await after(AT_ONCE);
+    expect(runs.calls).toEqual([]);
+    expect(log.lines).toMatchObject([
+      { level: 'error', fields: { err: new Error('no controller is called pod-set') } },
+    ]);
   });
 
   it('gets a second run where the one before has ended and it has changed since', async () => {
@@ -182,6 +216,21 @@ describe('an open run', () => {
     sees(web, { ...edited('generation 2'), ...step('another label') });
     await after(1_000);
     expect(runs.calls).toEqual(['start web', 'start web', 'signal web: another label']);
+  });
+
+  it('has the view handed to the worker before it is signalled of it', async () => {
+    const { runs, requested, sees } = aWatcher();
+    sees(web);
+    await after(1_000);
+    const signal = runs.signal.bind(runs);
+    runs.signal = (workflowId, reason, change) => {
+      expect(requested.at(-1)).toEqual([workflowIdFor(web), { seen: 'that' }]);
+      return signal(workflowId, reason, change);
+    };
+    sees(web, WAITING);
+    sees(web, { ...edited('generation 2'), observation: { seen: 'that' } });
+    await after(1_000);
+    expect(runs.calls.at(-1)).toBe('signal web: no label');
   });
 
   it('is not signalled within 200 ms of its start', async () => {
@@ -300,6 +349,17 @@ describe('an open run', () => {
     expect(runs.calls).toEqual(['start web', 'signal web: the time is over']);
   });
 
+  it('is signalled by a new watcher that a change is possible, and then of each that it sees', async () => {
+    const { runs, sees } = aWatcher();
+    runs.isOpen(web);
+    sees(web);
+    await after(1_000);
+    sees(web, { ...edited('generation 2'), ...step('two') });
+    await after(1_000);
+    expect(runs.calls).toEqual(['start web', 'signal web: no label', 'signal web: two']);
+    expect(runs.changes).toEqual(['possible', 'seen']);
+  });
+
   it('is followed by another where it ends just before it is signalled', async () => {
     const { runs, sees } = aWatcher();
     const start = runs.start.bind(runs);
@@ -410,7 +470,61 @@ describe('a run that has ended', () => {
   });
 });
 
+describe('a view', () => {
+  it('is taken once a run was started because of it', async () => {
+    const { taken, sees } = aWatcher();
+    sees(web);
+    expect(taken).toEqual([]);
+    await after(AT_ONCE);
+    expect(taken).toEqual([viewOf(web)]);
+  });
+
+  it('is taken once a run was signalled because of it, and not when its start finds one open', async () => {
+    const { runs, taken, sees } = aWatcher();
+    runs.isOpen(web);
+    sees(web);
+    await after(AT_ONCE);
+    expect(runs.calls).toEqual(['start web', 'signal web: no label']);
+    expect(taken).toEqual([viewOf(web)]);
+  });
+
+  it('is not taken where the call is refused', async () => {
+    const { runs, taken, sees } = aWatcher();
+    runs.failure = new Error('invalid argument');
+    sees(web);
+    await after(AT_ONCE);
+    expect(taken).toEqual([]);
+  });
+
+  it('is not taken where the run has ended before its signal', async () => {
+    const { runs, dispatcher, taken, knows, sees } = aWatcher();
+    knows(web);
+    runs.isOpen(web);
+    await dispatcher.sweep(false);
+    runs.end(web);
+    sees(web, CONVERGED);
+    await after(1_000);
+    expect(runs.calls).toEqual(['list', 'signal web: the resource is in its desired state']);
+    expect(taken).toEqual([]);
+  });
+
+  it('is none of a resource that is gone', async () => {
+    const { runs, dispatcher, taken } = aWatcher();
+    runs.isOpen(web);
+    await dispatcher.sweep(false);
+    await after(AT_ONCE);
+    expect(runs.calls).toEqual(['list', 'signal web: the resource is gone']);
+    expect(taken).toEqual([]);
+  });
+});
+
 describe('a resource in its desired state', () => {
+  it('is in the log, at debug, which shows that its change was seen', () => {
+    const { log, sees } = aWatcher();
+    sees(web, CONVERGED);
+    expect(log.lines).toEqual([{ level: 'debug', message: 'no update required', fields: web }]);
+  });
+
   it('costs nothing: no run, no signal, no entry', async () => {
     const { runs, dispatcher, sees, resyncs } = aWatcher();
     sees(web, CONVERGED);
@@ -418,6 +532,16 @@ describe('a resource in its desired state', () => {
     await after(60_000);
     expect(runs.calls).toEqual([]);
     expect(dispatcher.pendingCount).toBe(0);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('leaves no timer of what its run was waited for', async () => {
+    const { dispatcher, sees } = aWatcher();
+    sees(web);
+    await after(1_000);
+    sees(web, step('one more'));
+    sees(web, CONVERGED);
+    dispatcher.runEnded(web);
     expect(jest.getTimerCount()).toBe(0);
   });
 
@@ -502,6 +626,87 @@ describe('a look at the open runs', () => {
     expect(dispatcher.hasUnknown).toBe(true);
     await dispatcher.sweep(false);
     expect(dispatcher.hasUnknown).toBe(false);
+    sees(refTo('another'));
+    await after(1_000);
+    expect(dispatcher.hasUnknown).toBe(true);
+  });
+});
+
+describe('the dispatcher is busy', () => {
+  it('from the first start until a second after the last one', async () => {
+    const { dispatcher, sees } = aWatcher();
+    expect(dispatcher.isBusy).toBe(false);
+    sees(web);
+    expect(dispatcher.isBusy).toBe(true);
+    await after(100);
+    sees(web, CONVERGED);
+    await after(999);
+    expect(dispatcher.isBusy).toBe(true);
+    await after(1);
+    expect(dispatcher.isBusy).toBe(false);
+  });
+
+  it('while resources wait for their turn, however long the last start was ago', async () => {
+    const { runs, dispatcher, sees } = aWatcher({ concurrency: 1 });
+    runs.start = () => new Promise(() => undefined);
+    sees(refTo('a'));
+    sees(refTo('b'));
+    await after(60_000);
+    expect(dispatcher.isBusy).toBe(true);
+  });
+});
+
+describe('a dispatcher that stops', () => {
+  /** Called once it has stopped. */
+  const stopOf = (dispatcher: Dispatcher) => {
+    const stopped = jest.fn();
+    void dispatcher.stop().then(stopped);
+    return stopped;
+  };
+
+  it('begins no call any more', async () => {
+    const { runs, dispatcher, sees } = aWatcher({ concurrency: 1 });
+    for (const name of ['a', 'b']) sees(refTo(name));
+    await after(AT_ONCE);
+    void dispatcher.stop();
+    sees(refTo('c'));
+    sees(refTo('a'), edited('generation 2'));
+    await after(60_000);
+    expect(runs.calls).toEqual(['start a']);
+  });
+
+  it('waits for the effect of no start, and leaves no timer', async () => {
+    const { dispatcher, sees } = aWatcher();
+    sees(web);
+    await after(AT_ONCE);
+    const stopped = stopOf(dispatcher);
+    await after(AT_ONCE);
+    expect(stopped).toHaveBeenCalled();
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('leaves no timer of a step that stands while its start waits for its effect', async () => {
+    const { dispatcher, sees } = aWatcher();
+    sees(web);
+    await after(AT_ONCE);
+    sees(web, step('one more'));
+    const stopped = stopOf(dispatcher);
+    await after(AT_ONCE);
+    expect(stopped).toHaveBeenCalled();
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('waits for the answer to the call in progress', async () => {
+    const { runs, dispatcher, sees } = aWatcher();
+    let answer: ((answer: 'started') => void) | undefined;
+    runs.start = () => new Promise((resolve) => (answer = resolve));
+    sees(web);
+    const stopped = stopOf(dispatcher);
+    await after(60_000);
+    expect(stopped).not.toHaveBeenCalled();
+    answer?.('started');
+    await after(1_000);
+    expect(stopped).toHaveBeenCalled();
   });
 });
 
@@ -569,6 +774,16 @@ describe('a process that is not sure for a moment that it leads', () => {
     runs.failure = undefined;
     await after(2_000);
     expect(runs.calls.at(-1)).toBe('signal web: no label');
+  });
+
+  it('tries again every second, and reports neither an error nor that Temporal is away', async () => {
+    const { runs, log, dispatcher, sees } = aWatcher();
+    runs.failure = new NotLeading('another process leads');
+    for (const name of ['a', 'b']) sees(refTo(name));
+    await after(9_999);
+    expect(runs.calls.filter((call) => call === 'start a')).toHaveLength(10);
+    expect(log.lines).toEqual([]);
+    expect(dispatcher.problem).toBeUndefined();
   });
 });
 

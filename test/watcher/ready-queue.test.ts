@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { ReadyQueue } from '../../src/watcher/ready-queue.ts';
+import { aRecordingTelemetry } from '../support/recording-telemetry.ts';
 
 /** Work that ends when the test says so. */
 function aWorkshop(concurrency = 10) {
@@ -10,12 +11,19 @@ function aWorkshop(concurrency = 10) {
       begun.push(key);
       ends.set(key, resolve);
     });
-  const queue = new ReadyQueue(work, concurrency);
+  const { told, queue: observer } = aRecordingTelemetry();
+  const queue = new ReadyQueue(work, concurrency, observer);
   const end = async (key: string) => {
     ends.get(key)?.();
     await jest.advanceTimersByTimeAsync(0);
   };
-  return { queue, begun, end };
+  /** Called once the queue has stopped. */
+  const stop = () => {
+    const stopped = jest.fn();
+    void queue.stop().then(stopped);
+    return stopped;
+  };
+  return { queue, begun, end, told, stop };
 }
 
 beforeEach(() => void jest.useFakeTimers());
@@ -78,6 +86,62 @@ describe('ReadyQueue', () => {
     expect(begun).toEqual(['a']);
   });
 
+  it('works once on a key that is added at once while it waits for its time', async () => {
+    const { queue, begun, end } = aWorkshop();
+    queue.add('a', performance.now() + 100);
+    queue.add('a');
+    await end('a');
+    expect(queue.depth).toBe(0);
+    await jest.advanceTimersByTimeAsync(100);
+    expect(begun).toEqual(['a']);
+  });
+
+  it('forgets a key that has waited for its time, and is done', async () => {
+    const { queue, end } = aWorkshop();
+    queue.add('a', performance.now() + 100);
+    expect(queue.depth).toBe(1);
+    await jest.advanceTimersByTimeAsync(100);
+    expect(queue.depth).toBe(1);
+    await end('a');
+    expect(queue.depth).toBe(0);
+  });
+
+  it('leaves a key its place that is added again for the same time', async () => {
+    const { queue, begun } = aWorkshop();
+    const dueMs = performance.now() + 100;
+    for (const key of ['a', 'b', 'a']) queue.add(key, dueMs);
+    await jest.advanceTimersByTimeAsync(100);
+    expect(begun).toEqual(['a', 'b']);
+  });
+
+  it('is busy with what is due or in progress, and not with what waits for its time', async () => {
+    const { queue, end } = aWorkshop(1);
+    queue.add('later', performance.now() + 100);
+    expect(queue.isBusy).toBe(false);
+    queue.add('a');
+    expect(queue.isBusy).toBe(true);
+    // As many are due as are in progress.
+    queue.add('b');
+    expect(queue.isBusy).toBe(true);
+    await end('a');
+    await end('b');
+    expect(queue.isBusy).toBe(false);
+  });
+
+  it('is busy with what is due while it is paused', () => {
+    const { queue } = aWorkshop();
+    queue.pause(100);
+    queue.add('a');
+    expect(queue.isBusy).toBe(true);
+  });
+
+  it('tells who observes once of a key that is added again while it waits', async () => {
+    const { queue, told, end } = aWorkshop(1);
+    for (const key of ['a', 'b', 'b']) queue.add(key);
+    await end('a');
+    expect(told).toEqual(['added a', 'begun a', 'added b', 'done a', 'begun b']);
+  });
+
   it('begins nothing while paused, and everything after', async () => {
     const { queue, begun } = aWorkshop();
     queue.pause(300);
@@ -100,12 +164,17 @@ describe('ReadyQueue', () => {
     expect(queue.isPaused).toBe(false);
   });
 
-  it('lets a second pause take the place of the first', async () => {
+  it.each([
+    ['shorter', 300, 100],
+    ['longer', 100, 300],
+  ])('lets a second pause take the place of the first, also where it is %s', async (_, first, second) => {
     const { queue, begun } = aWorkshop();
-    queue.pause(300);
-    queue.pause(100);
+    queue.pause(first);
+    queue.pause(second);
     queue.add('a');
-    await jest.advanceTimersByTimeAsync(100);
+    await jest.advanceTimersByTimeAsync(second - 1);
+    expect(begun).toEqual([]);
+    await jest.advanceTimersByTimeAsync(1);
     expect(begun).toEqual(['a']);
   });
 
@@ -119,17 +188,48 @@ describe('ReadyQueue', () => {
   });
 
   it('stops when what is in progress has ended, and begins nothing more', async () => {
-    const { queue, begun, end } = aWorkshop(1);
+    const { queue, begun, end, stop } = aWorkshop(1);
     for (const key of ['a', 'b']) queue.add(key);
     queue.add('c', performance.now() + 10);
-    let stopped = false;
-    const stopping = queue.stop().then(() => (stopped = true));
+    const stopped = stop();
     await jest.advanceTimersByTimeAsync(1_000);
-    expect(stopped).toBe(false);
+    expect(stopped).not.toHaveBeenCalled();
     await end('a');
-    await stopping;
+    expect(stopped).toHaveBeenCalled();
     queue.add('d');
     expect(begun).toEqual(['a']);
     expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('stops when the last of all in progress has ended', async () => {
+    const { queue, end, stop } = aWorkshop(2);
+    for (const key of ['a', 'b']) queue.add(key);
+    const stopped = stop();
+    await end('a');
+    expect(stopped).not.toHaveBeenCalled();
+    await end('b');
+    expect(stopped).toHaveBeenCalled();
+  });
+
+  it('stops at once where nothing is in progress, and leaves no key and no timer', async () => {
+    const { queue, told, stop } = aWorkshop();
+    queue.pause(100);
+    queue.add('due');
+    queue.add('later', performance.now() + 100);
+    const stopped = stop();
+    await jest.advanceTimersByTimeAsync(0);
+    expect(stopped).toHaveBeenCalled();
+    expect(queue.depth).toBe(0);
+    expect(jest.getTimerCount()).toBe(0);
+    expect(told).toEqual(['added due', 'emptied']);
+  });
+
+  it('takes no key any more once it is stopped', () => {
+    const { queue, told, stop } = aWorkshop();
+    stop();
+    queue.add('due');
+    queue.add('later', performance.now() + 100);
+    expect(queue.depth).toBe(0);
+    expect(told).toEqual(['emptied']);
   });
 });

@@ -378,11 +378,11 @@ describe('Resources', () => {
       ...{ uid: 'uid-1', isBeingDeleted: false, isPaused: false, isApprovalRequired: false, problems: [] },
       requestedAt: value,
     });
-    let control: Control | undefined;
+    const controls: Control[] = [];
     webs.put('web', {});
-    await watching({ ...shadows, control: () => control }).synced();
+    await watching({ ...shadows, control: () => controls.at(-1) }).synced();
     expect(decisions()).toEqual({ web: 'converged' });
-    control = asked('1');
+    controls.push(asked('1'));
     webs.put('web', {});
     const view = await eventually(() => changed.find(({ decision }) => decision.do === 'observe'));
     expect(view).toMatchObject({

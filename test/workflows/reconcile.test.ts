@@ -156,6 +156,12 @@ describe('a durable step', () => {
     expect(run.called).toMatchObject({ input: { changes: 1, results: 0 }, summary: LOOK_AGAIN });
   });
 
+  it('goes on, in its backoff, where a change is only possible; once it has ended, the run looks', async () => {
+    const [run] = await start(MANY);
+    expect(await run.changeIsPossible()).toEqual([]);
+    expect(await run.ends(result(MANY, POD))).toEqual(['observe locally']);
+  });
+
   it('that fails for good stalls the run until its resource changes', async () => {
     const [run] = await start(MANY);
     expect(await run.fails(failure('Odd'))).toEqual(['RunState: Stalled']);
@@ -215,6 +221,12 @@ describe('a wait', () => {
     await run.ends(result(waitFor('the Job to end', 3_600_000)));
     expect(await run.changes()).toEqual(['no timer', 'observe locally']);
     expect(run.called?.summary).toBe('read the live state: the resource changed');
+  });
+
+  it('ends where a change is only possible', async () => {
+    const [run] = await start(ADD);
+    await run.ends(result(waitFor('the Job to end', 3_600_000)));
+    expect(await run.changeIsPossible()).toEqual(['no timer', 'observe locally']);
   });
 
   it('with which a run starts does not begin where a change has come before', async () => {

@@ -20,7 +20,11 @@ export const podSetWords: Words<Observation> = {
   progress: (subject) => {
     const replicas = replicasOf(subject.observation);
     if (replicas === undefined) return undefined;
-    return `${availableOf(subject).length} of ${replicas} Pod${replicas === 1 ? '' : 's'}`;
+    const available = availableOf(subject).length;
+    const pods = `Pod${replicas === 1 ? '' : 's'}`;
+    return available > replicas
+      ? `${available} instead of ${replicas} ${pods}`
+      : `${available} of ${replicas} ${pods}`;
   },
   advice: adviceOn,
 };

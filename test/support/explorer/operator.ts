@@ -211,7 +211,7 @@ class Operator implements System {
     const { conditions, lastHandledReconcileAt } = reported;
     return [
       ...conditions.filter(isHeld).map(({ type }) => `the status still says ${type}`),
-      ...(requestedAt === lastHandledReconcileAt
+      ...(requestedAt === undefined || requestedAt === lastHandledReconcileAt
         ? []
         : [`the last request is ${requestedAt}, and the status says ${lastHandledReconcileAt}`]),
     ];
