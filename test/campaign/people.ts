@@ -11,6 +11,7 @@ import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-l
 import { labelsFor, selectorFor } from '../../src/controllers/pod-set/pod.ts';
 import { POD_SET_KIND, POD_SETS } from '../../src/controllers/pod-set/resource.ts';
 import {
+  ANSWERED_BY_ANNOTATION,
   APPROVAL_ANNOTATION,
   APPROVED_ANNOTATION,
   AWAITING_APPROVAL,
@@ -80,11 +81,7 @@ export class People {
   do(change: Change): void {
     const key = objectOf(change);
     const before = this.#queues.get(key) ?? Promise.resolve();
-    const made = before
-      .then(() => this.#make(change))
-      .catch((error: unknown) => {
-        if (!this.#leaving.signal.aborted) this.failures.push(`${change.change}: ${String(error)}`);
-      });
+    const made = before.then(() => this.#make(change)).catch((error: unknown) => this.#failed(change, error));
     this.#queues.set(key, made);
   }
 
@@ -96,6 +93,10 @@ export class People {
   /** What is not made by now never is. */
   leave(): void {
     this.#leaving.abort();
+  }
+
+  #failed({ change }: Change, error: unknown): void {
+    if (!this.#leaving.signal.aborted) this.failures.push(`${change}: ${String(error)}`);
   }
 
   async #make(change: Change): Promise<void> {
@@ -187,7 +188,7 @@ export class People {
       case 'approve':
         return this.#approve(change.on);
       case 'approve all':
-        void this.#approveAll().catch(() => undefined);
+        void this.#approveAll().catch((error: unknown) => this.#failed(change, error));
         return;
       case 'delete team':
         return this.#delete(this.#team());
@@ -233,7 +234,7 @@ export class People {
     const deadline = performance.now() + PLANNED_WITHIN_MS;
     while (performance.now() < deadline) {
       const plan = planIn(await this.#insist(() => this.#cluster.get(this.#target(on))));
-      if (plan !== undefined) return this.#annotate(on, { [APPROVED_ANNOTATION]: plan });
+      if (plan !== undefined) return this.#annotate(on, approvalOf(plan));
       await this.#pause();
     }
   }
@@ -244,7 +245,7 @@ export class People {
         for (const object of await this.#list(type)) {
           const plan = planIn(object);
           const on = { kind, name: object.metadata.name };
-          if (plan !== undefined) await this.#annotate(on, { [APPROVED_ANNOTATION]: plan });
+          if (plan !== undefined) await this.#annotate(on, approvalOf(plan));
         }
       }
       await this.#pause();
@@ -448,6 +449,11 @@ export class People {
   async #pause(): Promise<void> {
     await pause(TRY_AGAIN_MS, undefined, { signal: this.#leaving.signal });
   }
+}
+
+/** Whoever approves has to be named, by an admission policy. */
+function approvalOf(plan: string): Readonly<Record<string, string>> {
+  return { [APPROVED_ANNOTATION]: plan, [ANSWERED_BY_ANNOTATION]: 'admin' };
 }
 
 /** That is awaited, and not approved yet. */
