@@ -23,29 +23,31 @@ interface Quota extends Projection {
 }
 
 /**
- * What the ResourceQuotas of each namespace allow: who raises one need not wait until what it refused is tried again. It only
- * saves time: where quotas may not be watched, everything is tried again nevertheless.
+ * How often somebody has changed what the ResourceQuotas of a namespace allow: who raises one need not wait until what it
+ * refused is tried again. It only saves time: where quotas may not be watched, everything is tried again nevertheless.
  */
 export class Quotas {
   readonly #watches: readonly Reflector<Quota>[];
-  /** By namespace, and then by the key of the quota. */
-  readonly #allowed = new Map<string, Map<string, string>>();
+  /** What each allows, by its key. */
+  readonly #allowed = new Map<string, string>();
+  /** By namespace. */
+  readonly #changes = new Map<string, number>();
   readonly #onChange: (namespace: string) => void;
 
   constructor({ client, namespaces, log, telemetry = SILENT, onChange }: QuotasOptions) {
     this.#onChange = onChange;
     const scopes = namespaces.length === 0 ? [undefined] : namespaces;
-    this.#watches = scopes.map(
-      (namespace) =>
-        new Reflector<Quota>({
-          client,
-          log,
-          path: resourcePath(QUOTAS, { namespace }),
-          project: quotaIn,
-          onChange: (change) => this.#changed(change),
-          observer: telemetry.watch(KIND),
-        }),
-    );
+    this.#watches = scopes.map((namespace) => {
+      const watch: Reflector<Quota> = new Reflector<Quota>({
+        client,
+        log,
+        path: resourcePath(QUOTAS, { namespace }),
+        project: quotaIn,
+        onChange: (change) => this.#changed(change, watch.hasSynced()),
+        observer: telemetry.watch(KIND),
+      });
+      return watch;
+    });
   }
 
   start(): void {
@@ -56,24 +58,26 @@ export class Quotas {
     await Promise.all(this.#watches.map((watch) => watch.stop()));
   }
 
-  /** The same text as long as nobody changes what is allowed there; empty where nothing is limited. */
+  /** Another text each time somebody has changed what is allowed there; empty where nobody has, since this process watches. */
   in(namespace: string): string {
-    return [...(this.#allowed.get(namespace)?.values() ?? [])].sort().join(', ');
+    const changes = this.#changes.get(namespace);
+    return changes === undefined ? '' : `quotas changed ${changes}`;
   }
 
   get watchStates(): WatchState[] {
     return this.#watches.map(({ silenceSeconds, items }) => ({ ...KIND, silenceSeconds, known: items.size }));
   }
 
-  #changed({ type, object: { key, allows } }: Change<Quota>): void {
+  /** @param hasSynced what the first list shows is no change: a process that starts must not end backoffs */
+  #changed({ type, object: { key, allows } }: Change<Quota>, hasSynced: boolean): void {
+    const before = this.#allowed.get(key);
+    const after = type === 'deleted' ? undefined : allows;
+    if (after === undefined) this.#allowed.delete(key);
+    else this.#allowed.set(key, after);
+    if (!hasSynced || after === before) return;
     const [namespace = key] = key.split('/');
-    const before = this.in(namespace);
-    const quotas = this.#allowed.get(namespace) ?? new Map<string, string>();
-    if (type === 'deleted') quotas.delete(key);
-    else quotas.set(key, allows);
-    if (quotas.size === 0) this.#allowed.delete(namespace);
-    else this.#allowed.set(namespace, quotas);
-    if (this.in(namespace) !== before) this.#onChange(namespace);
+    this.#changes.set(namespace, (this.#changes.get(namespace) ?? 0) + 1);
+    this.#onChange(namespace);
   }
 }
 
@@ -81,5 +85,5 @@ export class Quotas {
 const KIND = { controller: 'all', resource: 'resourcequotas' };
 
 function quotaIn(object: KubernetesObject): Quota {
-  return { ...identityOf(object), allows: `${object.metadata.name} ${JSON.stringify(object['spec'] ?? {})}` };
+  return { ...identityOf(object), allows: JSON.stringify(object['spec'] ?? {}) };
 }
