@@ -1,7 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -22,10 +22,12 @@ const ACTS: readonly [title: string, checked: RegExp][] = [
 describe('the command demo', () => {
   it('shows six acts on a stack of its own, checks each, and records itself', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'demo-test-'));
+    const kubeconfig = join(folder, 'kubeconfig');
+    await writeFile(kubeconfig, 'apiVersion: v1\nkind: Config\n');
     const child = spawn(process.execPath, [PROGRAM, 'demo', '--record', join(folder, 'demo.cast')], {
       stdio: ['ignore', 'pipe', 'pipe'],
       // Neither is for the demonstration, which must not touch what a person works on.
-      env: { ...process.env, KUBECONFIG: '/nowhere', TEMPORAL_ADDRESS: 'nowhere.invalid:1' },
+      env: { ...process.env, KUBECONFIG: kubeconfig, TEMPORAL_ADDRESS: 'nowhere.invalid:1' },
     });
     const [said, problems] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
     expect({ status: child.exitCode, problems }).toEqual({ status: 0, problems: '' });
