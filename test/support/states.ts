@@ -81,7 +81,7 @@ function* podSetStates(): Iterable<State> {
     surplus.withStatus({ conditions: withFindings(surplus.object.status?.conditions, finding) });
   yield state('that is paused', HELD, held(PAUSED));
   const fresh = set.withStatus({ observedGeneration: -1, conditions: withFindings([], PAUSED) });
-  yield state('that is paused before the first reconcile', HELD, fresh);
+  yield state('that is paused before it was ever reconciled', HELD, fresh);
   yield state('that awaits approval', HELD, held(AWAITING));
 }
 
