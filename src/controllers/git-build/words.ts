@@ -7,7 +7,7 @@ import { SKIP_CLEANUP_ANNOTATION } from './resource.ts';
 import { listed } from './status.ts';
 import type { JobView } from './views.ts';
 
-/** What people are told about a build. */
+/** What the commands say about a build. */
 export const gitBuildWords: Words<Observation> = {
   wanted: ({ observation: { build } }) => {
     if (build === 'gone') return 'nothing: it is gone';

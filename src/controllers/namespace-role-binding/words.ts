@@ -4,7 +4,7 @@ import { MANAGED_BY, MANAGED_BY_LABEL } from '../kinds.ts';
 import { labelSelectorText } from '../label-selector.ts';
 import { bindingNameFor, namespaceState, type Observation, type RoleBindingOptions } from './decide.ts';
 
-/** What people are told about the RoleBinding of a namespace. */
+/** What the commands say about the RoleBinding of a namespace. */
 export function roleBindingWords(options: RoleBindingOptions): Words<Observation> {
   return {
     wanted: ({ observation: { bindingName } }) =>

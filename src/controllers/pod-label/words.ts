@@ -3,7 +3,7 @@ import type { Ignored, Words } from '../../contract/words.ts';
 import { fieldsOf } from '../fields.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL, type PodView } from './decide.ts';
 
-/** What people are told about the label of a Pod. */
+/** What the commands say about the label of a Pod. */
 export const podLabelWords: Words<PodView> = {
   wanted: ({ object }) => (isWanted(object) ? `label ${labelOf(object)}` : `no label ${POD_NAME_LABEL}`),
   there: ({ object: { metadata } }) => {

@@ -3,7 +3,7 @@ import type { Advice, Subject, Trouble, Words } from '../../contract/words.ts';
 import { isAvailable, type Observation } from './decide.ts';
 import { selectorFor } from './pod.ts';
 
-/** What people are told about a PodSet. */
+/** What the commands say about a PodSet. */
 export const podSetWords: Words<Observation> = {
   wanted: ({ observation }) => {
     const replicas = replicasOf(observation);
