@@ -1,3 +1,5 @@
+import { AWAITING_APPROVAL, PAUSED } from './control.ts';
+
 /** The custom search attributes of our runs, all of type Keyword, registered at start. */
 export const SEARCH_ATTRIBUTES = {
   controller: 'Controller',
@@ -10,8 +12,7 @@ export const SEARCH_ATTRIBUTES = {
 
 /** Only a change of its resource will let the run go on. */
 export const STALLED = 'Stalled';
-/** A person has to let the run go on. */
-export const PAUSED = 'Paused';
-export const AWAITING_APPROVAL = 'AwaitingApproval';
+/** A person has to let the run go on: the conditions have the same names. */
+export { AWAITING_APPROVAL, PAUSED };
 
 export type RunState = typeof STALLED | typeof PAUSED | typeof AWAITING_APPROVAL;

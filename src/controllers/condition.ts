@@ -135,3 +135,8 @@ export function conditionsAfter(
   const others = before.filter(({ type }) => !findings.some((finding) => finding.type === type));
   return [...found, ...others];
 }
+
+/** In whole seconds, as Kubernetes writes it. */
+export function rfc3339(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
+}

@@ -1,6 +1,6 @@
 import { AWAITING_APPROVAL, PAUSED, type Control, type ControlStatus } from '../../contract/control.ts';
 import type { Held, Step } from '../../contract/decision.ts';
-import { conditionsAfter, type Finding } from '../condition.ts';
+import { conditionsAfter, type Finding, rfc3339 } from '../condition.ts';
 
 /** What of the status these controls write. */
 export type ControlPatch = Partial<Omit<ControlStatus, 'resourceVersion' | 'generation'>>;
@@ -75,7 +75,7 @@ function withFindings(
   findings: readonly Finding[],
   nowMs: number,
 ) {
-  const now = new Date(nowMs).toISOString().replace(/\.\d+Z$/, 'Z');
+  const now = rfc3339(nowMs);
   const all = conditionsAfter(conditions, findings, { generation, now });
   const isFound = ({ type }: Finding) => findings.some((finding) => finding.type === type);
   return [...all.filter((each) => !isFound(each)), ...all.filter(isFound)];

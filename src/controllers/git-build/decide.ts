@@ -1,5 +1,6 @@
 import { converged, stalled, waitFor, type DecisionEvent } from '../../contract/decision.ts';
 import { unreachable } from '../../contract/unreachable.ts';
+import { rfc3339 } from '../condition.ts';
 import { cleanAway } from './cleanup.ts';
 import { decideDeletion } from './deletion.ts';
 import { failureOf } from './failure.ts';
@@ -28,7 +29,6 @@ import {
   recorded,
   report,
   reportIfNew,
-  rfc3339,
   without,
   type Report,
 } from './status.ts';

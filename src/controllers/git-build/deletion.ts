@@ -1,10 +1,11 @@
 import { converged, waitFor, type DecisionEvent } from '../../contract/decision.ts';
+import { rfc3339 } from '../condition.ts';
 import { cleanAway } from './cleanup.ts';
 import { deleteJob, isUnfinishedBuild, retire } from './job-rules.ts';
 import { cleanupJobName } from './jobs.ts';
 import { requireLiveChildren, type BuildDecision, type Facts, type RuleDecision } from './observation.ts';
 import { BUILD_FINALIZER } from './resource.ts';
-import { listed, recorded, report, reportIfNew, rfc3339, type StatusChange } from './status.ts';
+import { listed, recorded, report, reportIfNew, type StatusChange } from './status.ts';
 import { hasOurFinalizer, type BuildView, type JobView } from './views.ts';
 
 /** A step goes by what was read at most 10 s ago, and its request takes at most 5 s. */

@@ -1,6 +1,6 @@
 import { workflowIdFor } from '../../contract/resource.ts';
 import type { DecisionEvent } from '../../contract/decision.ts';
-import { conditionsAfter, withReconciling, type Finding } from '../condition.ts';
+import { conditionsAfter, withReconciling, type Finding, rfc3339 } from '../condition.ts';
 import type { BuildStep, Facts, RuleDecision } from './observation.ts';
 import type { BuildReason } from './reasons.ts';
 import type { Artifact, BuildPhase, BuildStatus, StatusPatch } from './resource.ts';
@@ -99,11 +99,6 @@ function canonical(value: unknown): string {
       ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => compare(a, b)))
       : inner,
   );
-}
-
-/** In whole seconds, as Kubernetes writes it. */
-export function rfc3339(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
 /** Both, each once, in an order that depends on nothing else. */

@@ -1,4 +1,4 @@
-import { conditionsAfter, withReconciling, type Condition, type Finding } from '../condition.ts';
+import { conditionsAfter, withReconciling, type Condition, type Finding, rfc3339 } from '../condition.ts';
 import { selectorFor, type PodView } from './pod.ts';
 import type { PodSetReason } from './reasons.ts';
 import type { PodSetStatus, PodSetView, StatusView } from './resource.ts';
@@ -25,7 +25,7 @@ export function statusToWrite(findings: Findings, nowMs: number): PodSetStatus |
     observedGeneration: generation,
     conditions: conditionsAfter(before.conditions, withReconciling(ready(findings), stalledOrNot(findings)), {
       generation,
-      now: new Date(nowMs).toISOString().replace(/\.\d+Z$/, 'Z'),
+      now: rfc3339(nowMs),
     }),
   };
   return textOf(status) === textOf(before) ? undefined : status;
