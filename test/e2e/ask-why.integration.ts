@@ -359,7 +359,7 @@ describe('why, while the operator runs,', () => {
     await onlyOurSettings();
     await expectWhy({
       ...{ resource: 'podset/asked', golden: 'wrong-task-queue', queue: 'other', status: 1 },
-      until: /no operator has the task queue/,
+      until: /no operator has the task queue[^]*next +nothing[^]*last run +ended/,
     });
   });
 
