@@ -5,7 +5,7 @@ import { converged, stalled, waitFor } from '../../src/contract/decision.ts';
 const pending = { step: 'createPods', attempt: 1, failure: undefined, nextTryAtMs: undefined };
 const failed = { ...pending, attempt: 4, failure: { type: 'Refused', message: 'exceeded quota' } };
 const task = { isStarted: false, attempt: 1 };
-const resting = { mark: undefined, pending: [], task: undefined };
+const resting = { runState: undefined, pending: [], task: undefined };
 
 describe('the state of an open run', () => {
   it.each([
@@ -13,10 +13,9 @@ describe('the state of an open run', () => {
     ['Reconciling', { ...resting, pending: [pending] }],
     ['Reconciling', { ...resting, task }],
     ['Retrying', { ...resting, pending: [failed] }],
-    ['Stalled', { ...resting, mark: 'Stalled' }],
-    ['Paused', { ...resting, mark: 'Paused' }],
-    ['AwaitingApproval', { ...resting, mark: 'AwaitingApproval' }],
-    ['Waiting', { ...resting, mark: 'SomethingNewer' }],
+    ['Stalled', { ...resting, runState: 'Stalled' as const }],
+    ['Paused', { ...resting, runState: 'Paused' as const }],
+    ['AwaitingApproval', { ...resting, runState: 'AwaitingApproval' as const }],
   ])('is %s', (state, run) => {
     expect(stateOfRun(run)).toBe(state);
   });
