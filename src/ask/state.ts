@@ -39,10 +39,14 @@ export function colourOf(state: State | undefined): 'green' | 'yellow' | 'red' |
 }
 
 /** Of a run that is open. */
-export function stateOfRun({ runState, pending, task }: Pick<Run, 'runState' | 'pending' | 'task'>): State {
+export function stateOfRun({
+  runState,
+  pending,
+  hasWorkflowTask,
+}: Pick<Run, 'runState' | 'pending' | 'hasWorkflowTask'>): State {
   if (runState !== undefined) return runState;
   if (pending.some(({ failure }) => failure !== undefined)) return 'Retrying';
-  return pending.length > 0 || task !== undefined ? 'Reconciling' : 'Waiting';
+  return pending.length > 0 || hasWorkflowTask ? 'Reconciling' : 'Waiting';
 }
 
 /** Of a resource that no run is open for, by what its controller decides. */

@@ -51,6 +51,7 @@ const SESSION: Session = {
   },
   namespace: 'default',
   temporal: nobody,
+  openRuns: nobody,
   linkTo: () => Promise.resolve(undefined),
   close: () => Promise.resolve(),
 };

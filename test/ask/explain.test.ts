@@ -27,7 +27,7 @@ const RUN: Run = {
   status: 'RUNNING',
   taskQueue: 'durable-operator',
   pending: [],
-  task: undefined,
+  hasWorkflowTask: false,
   version: undefined,
   historyLength: 10,
 };
@@ -154,15 +154,26 @@ describe('why, of an open run,', () => {
     expect(text).toContain('  because   decided just now\n');
   });
 
-  const task = { isStarted: false, attempt: 1 };
   const none = { hasUnversioned: false, versions: [], current: undefined };
 
   it.each([
-    [{ ...RUN, task }, none, 'no worker has polled the task queue durable-operator'],
-    [{ ...RUN, task, taskQueue: 'old' }, none, 'start a worker with --task-queue old'],
-    [{ ...RUN, task }, { ...none, versions: ['op:1'] }, 'durable-operator promote --worker-deployment op'],
-    [{ ...RUN, task, version: 'op:1' }, { ...none, versions: ['op:2'] }, 'the run stays with op:1'],
-    [{ ...RUN, task }, { ...none, versions: ['op:2'], current: 'op:1' }, 'op:1 is the current version'],
+    [{ ...RUN, hasWorkflowTask: true }, none, 'no worker has polled the task queue durable-operator'],
+    [{ ...RUN, hasWorkflowTask: true, taskQueue: 'old' }, none, 'start a worker with --task-queue old'],
+    [
+      { ...RUN, hasWorkflowTask: true },
+      { ...none, versions: ['op:1'] },
+      'durable-operator promote --worker-deployment op',
+    ],
+    [
+      { ...RUN, hasWorkflowTask: true, version: 'op:1' },
+      { ...none, versions: ['op:2'] },
+      'the run stays with op:1',
+    ],
+    [
+      { ...RUN, hasWorkflowTask: true },
+      { ...none, versions: ['op:2'], current: 'op:1' },
+      'op:1 is the current version',
+    ],
   ])('that nobody works on, says why (%#)', (run, workers, words) => {
     const text = textFor({ temporal: reached({ run, workers }) });
     expect(text).toContain('is waiting for a worker');
@@ -170,7 +181,7 @@ describe('why, of an open run,', () => {
   });
 
   it('that a worker is about to take, is being reconciled', () => {
-    const text = textFor({ temporal: reached({ run: { ...RUN, task } }) });
+    const text = textFor({ temporal: reached({ run: { ...RUN, hasWorkflowTask: true } }) });
     expect(text).toContain('is being reconciled: 1 of 3 Pods');
   });
 });

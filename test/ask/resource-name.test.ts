@@ -1,5 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { argumentsOf, parseNamedResource, parseResource, placeOf, titleOf } from '../../src/ask/resource-name.ts';
+import {
+  argumentsOf,
+  parseNamedResource,
+  parseResource,
+  placeOf,
+  titleOf,
+} from '../../src/ask/resource-name.ts';
 
 const parsed = (...words: string[]) => {
   const { controller, name } = parseResource(words);

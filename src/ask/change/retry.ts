@@ -16,7 +16,7 @@ import {
   type NamedResource,
   type ResourceName,
 } from '../resource-name.ts';
-import { describeRun, describeRuns, openRuns, type Run } from '../runs/runs.ts';
+import { describeRun, describeRuns, listOpenRuns, type Run } from '../runs/runs.ts';
 import type { PendingStep } from '../runs/timeline.ts';
 import { confirmed, withYes, type ConfirmOptions } from './confirm.ts';
 import { requestReconcile } from './reconcile.ts';
@@ -82,7 +82,10 @@ async function runsOf(
   }
   const access = await session.temporal();
   const namespace = isEverywhere ? undefined : session.namespace;
-  return describeRuns(access, await openRuns(access, { controller: resource?.controller.name, namespace }));
+  return describeRuns(
+    access,
+    await listOpenRuns(access, { controller: resource?.controller.name, namespace }),
+  );
 }
 
 /** A resource whose step failed and is due again only later. */

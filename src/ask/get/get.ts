@@ -12,9 +12,15 @@ import {
 import { controllersOf } from '../controllers.ts';
 import { harmless, serversWords, structured } from '../output.ts';
 import { parseResource, type ResourceName } from '../resource-name.ts';
+import type { OpenRunsOf } from '../runs/open-runs.ts';
 import { STATES, type State } from '../state.ts';
-import { describedRuns } from './described-runs.ts';
-import { fetchPausedNamespaces, fetchResources, resourcesIn, type Unlisted } from './resources.ts';
+import {
+  fetchPausedNamespaces,
+  fetchResources,
+  resourcesIn,
+  type Scope,
+  type Unlisted,
+} from './resources.ts';
 import { RowTable } from './row-table.ts';
 import { dataOf, rowsOf, type Row } from './rows.ts';
 
@@ -80,15 +86,12 @@ async function look(
     name: named?.name,
   };
   const kinds = named === undefined ? controllersOf() : [named.controller];
-  const listing = Promise.all(kinds.map((each) => fetchResources(each, scope, session)));
-  // Loading Temporal's library takes the whole process: by the first answer, all requests are with the API server.
-  const pausedNamespaces = await fetchPausedNamespaces(scope, session);
-  const asking = session.temporal().then(async (access) => ({
-    access,
-    runs: await describedRuns(access, scope, named),
-  }));
-  const [{ access, runs }, lists] = await Promise.all([asking, listing]);
-  const controllers = controllersOf(access.settings);
+  const [{ runs, settings }, pausedNamespaces, lists] = await Promise.all([
+    session.openRuns(runsIn(scope, named)),
+    fetchPausedNamespaces(scope, session),
+    Promise.all(kinds.map((each) => fetchResources(each, scope, session))),
+  ]);
+  const controllers = controllersOf(settings);
   const nowMs = ask.now();
   const rows = rowsOf({
     resources: lists.flatMap((list) => {
@@ -98,7 +101,7 @@ async function look(
     }),
     runs,
     controllers,
-    reconciliation: access.settings?.options.reconciliation,
+    reconciliation: settings?.options.reconciliation,
     nowMs,
   });
   const { state: wanted } = options;
@@ -106,6 +109,12 @@ async function look(
     rows: wanted === undefined ? rows : rows.filter(({ state }) => state === wanted),
     problems: lists.flatMap((list) => ('error' in list ? problemsIn(list, named) : [])),
   };
+}
+
+function runsIn({ namespace, name }: Scope, named: ResourceName | undefined): OpenRunsOf {
+  // A Namespace is in itself.
+  const isNamespace = named?.controller.primary.type.namespaced === false;
+  return { controller: named?.controller.name, namespace: isNamespace ? name : namespace, name };
 }
 
 /** A kind that the cluster does not know is worth a word only to who asks for it. */

@@ -6,7 +6,8 @@ import { leftOutBy } from '../controllers.ts';
 import { harmless, serversWords } from '../output.ts';
 import { nameOfKind } from '../resource-name.ts';
 import type { ListedResource } from './resources.ts';
-import { pendingStepOf, type ListedRun, type Run } from '../runs/runs.ts';
+import type { OpenRun } from '../runs/open-runs.ts';
+import { pendingStepOf } from '../runs/runs.ts';
 import { stateOfRun, type State } from '../state.ts';
 
 /** How one resource does, in a line. */
@@ -30,15 +31,9 @@ export interface Row {
   readonly workflowId?: string | undefined;
 }
 
-export interface DescribedRun {
-  readonly run: Pick<Run, keyof ListedRun | 'pending' | 'task'>;
-  /** Why it rests; empty where it does not. */
-  readonly because: string;
-}
-
 export interface RowsRequest {
   readonly resources: readonly ListedResource[];
-  readonly runs: readonly DescribedRun[];
+  readonly runs: readonly OpenRun[];
   readonly controllers: readonly Controller[];
   /** Which the operator runs, and where; undefined: nobody knows. */
   readonly reconciliation: Pick<Options['reconciliation'], 'controllers' | 'namespaces'> | undefined;
@@ -102,7 +97,7 @@ function placeOf({ metadata }: KubernetesObject, controller: Controller) {
   return { key: `${controller.name} ${uid}`, namespace, resource: `${nameOfKind(controller)}/${name}` };
 }
 
-function rowOfRun({ run, because }: DescribedRun, controller: Controller, nowMs: number): Row {
+function rowOfRun({ run, because }: OpenRun, controller: Controller, nowMs: number): Row {
   const { ref, workflowId, startedAtMs } = run;
   const pending = pendingStepOf(run);
   const next = pending?.nextTryAtMs;

@@ -1,7 +1,8 @@
 import type { KubernetesObject } from '../../contract/object.ts';
 import { bounded } from '../bounded.ts';
 import { readObject, type ObjectName } from '../cluster/objects.ts';
-import type { Session, TemporalAccess } from '../connection/session.ts';
+import type { Session } from '../connection/session.ts';
+import type { TemporalAccess } from '../connection/temporal.ts';
 import { placeOf, titleOf, type NamedResource, type ResourcePlace } from '../resource-name.ts';
 import { describeRun, runsOfPlace, timelineOfRun, type ListedRun } from '../runs/runs.ts';
 import { withPending, type RunTimeline } from '../runs/timeline.ts';

@@ -1,5 +1,5 @@
-import type { Client, WorkflowExecutionDescription, WorkflowExecutionInfo } from '@temporalio/client';
-import { WorkflowNotFoundError } from '@temporalio/common';
+import type { Client } from '@temporalio/client';
+import type { temporal } from '@temporalio/proto';
 import {
   AWAITING_APPROVAL,
   PAUSED,
@@ -8,14 +8,22 @@ import {
   type RunState,
 } from '../../contract/search-attributes.ts';
 import { workflowIdFor, type ResourceRef } from '../../contract/resource.ts';
-import { refOf, stateOfRun } from '../../temporal/search-attributes.ts';
-import type { ResourcePlace } from '../resource-name.ts';
+import { GRPC, grpcStatusOf } from '../../temporal/grpc-status.ts';
 import { bounded } from '../bounded.ts';
-import type { TemporalAccess } from '../connection/session.ts';
-import { failureOf, msOf } from './history-payloads.ts';
+import type { TemporalAccess } from '../connection/temporal.ts';
+import { failureOf, msOf, textIn } from './history-payloads.ts';
 import { decoded } from './payloads.ts';
 import { timelineOf, type HistoryEvent } from './timeline-builder.ts';
 import type { PendingStep, RunTimeline } from './timeline.ts';
+
+/*
+ * The service is asked itself: of many runs, the client of the SDK decodes much that nobody reads.
+ */
+
+type IWorkflowExecutionInfo = temporal.api.workflow.v1.IWorkflowExecutionInfo;
+type DescribeAnswer = temporal.api.workflowservice.v1.IDescribeWorkflowExecutionResponse;
+/** Where runs are asked for. */
+type Where = Pick<TemporalAccess, 'call' | 'namespace'>;
 
 /** A run of a resource, as Temporal's list has it, which may be some seconds late. */
 export interface ListedRun {
@@ -37,8 +45,8 @@ export interface Run extends ListedRun {
   readonly taskQueue: string;
   /** Attempts of durable steps. */
   readonly pending: readonly PendingStep[];
-  /** A workflow task that no worker has finished yet. */
-  readonly task: WorkflowTask | undefined;
+  /** Whether it has a workflow task that no worker has finished yet. */
+  readonly hasWorkflowTask: boolean;
   /** The version of the worker that began it, such as `operator:1.2.0`; undefined: none has, or without a version. */
   readonly version: string | undefined;
   readonly historyLength: number;
@@ -49,24 +57,12 @@ export function pendingStepOf({ pending }: Pick<Run, 'pending'>): PendingStep | 
   return pending.find(({ failure }) => failure !== undefined) ?? pending[0];
 }
 
-export interface WorkflowTask {
-  /** Whether a worker has taken it. */
-  readonly isStarted: boolean;
-  readonly attempt: number;
-}
-
-/** Restricts a list of runs. */
-export interface RunsOf {
-  readonly controller?: string | undefined;
-  readonly namespace?: string | undefined;
-}
-
 const PAGE = 1_000;
 
 /** The open runs of the operator. @throws TemporalProblem */
-export function openRuns(
-  access: Pick<TemporalAccess, 'call' | 'taskQueue'>,
-  of: RunsOf,
+export function listOpenRuns(
+  access: Where & Pick<TemporalAccess, 'taskQueue'>,
+  of: { readonly controller: string | undefined; readonly namespace: string | undefined },
 ): Promise<ListedRun[]> {
   const query = [
     ...equal('TaskQueue', access.taskQueue),
@@ -74,7 +70,7 @@ export function openRuns(
     ...equal(SEARCH_ATTRIBUTES.controller, of.controller),
     ...equal(SEARCH_ATTRIBUTES.namespace, of.namespace),
   ].join(' AND ');
-  return access.call((client) => list(client, query));
+  return access.call((client) => list(access, client, query));
 }
 
 /** Most that are listed of a resource. */
@@ -82,15 +78,15 @@ const RUNS_MAX = 1_000;
 
 /** The runs of all resources that ever had this name, the latest first, as far back as Temporal keeps them. */
 export async function runsOfPlace(
-  access: Pick<TemporalAccess, 'call'>,
-  { controller, namespace, name }: ResourcePlace,
+  access: Where,
+  { controller, namespace, name }: Omit<ResourceRef, 'uid'>,
 ): Promise<ListedRun[]> {
   const query = [
     ...equal(SEARCH_ATTRIBUTES.controller, controller),
     ...equal(SEARCH_ATTRIBUTES.namespace, namespace),
     ...equal(SEARCH_ATTRIBUTES.name, name),
   ].join(' AND ');
-  const runs = await access.call((client) => list(client, query, RUNS_MAX));
+  const runs = await access.call((client) => list(access, client, query, RUNS_MAX));
   return runs.toSorted((a, b) => b.startedAtMs - a.startedAtMs);
 }
 
@@ -98,90 +94,110 @@ function equal(attribute: string, value: string | undefined): string[] {
   return value === undefined ? [] : [`${attribute} = '${value.replaceAll("'", "''")}'`];
 }
 
-async function list(client: Client, query: string, most = Infinity): Promise<ListedRun[]> {
+/** What is not ours is left out. */
+async function list(
+  { namespace }: Where,
+  client: Client,
+  query: string,
+  most = Infinity,
+): Promise<ListedRun[]> {
   const found: ListedRun[] = [];
-  for await (const info of client.workflow.list({ query, pageSize: PAGE })) {
-    const ref = refOf(info);
-    if (ref !== undefined) found.push({ ref, ...listed(info), runState: runStateOf(info) });
-    if (found.length >= most) break;
-  }
-  return found;
+  let nextPageToken: Uint8Array = new Uint8Array();
+  do {
+    const page = await client.workflowService.listWorkflowExecutions({
+      namespace,
+      query,
+      pageSize: PAGE,
+      nextPageToken,
+    });
+    found.push(...page.executions.flatMap((info) => listedRunFrom(info) ?? []));
+    nextPageToken = page.nextPageToken;
+  } while (nextPageToken.length > 0 && found.length < most);
+  return found.slice(0, most);
+}
+
+function listedRunFrom(info: IWorkflowExecutionInfo): ListedRun | undefined {
+  const attributes = info.searchAttributes?.indexedFields ?? {};
+  const valueOf = (name: string) => textIn(attributes[name]) ?? '';
+  const ref = {
+    controller: valueOf(SEARCH_ATTRIBUTES.controller),
+    namespace: valueOf(SEARCH_ATTRIBUTES.namespace),
+    name: valueOf(SEARCH_ATTRIBUTES.name),
+    uid: valueOf(SEARCH_ATTRIBUTES.uid),
+  };
+  return workflowIdFor(ref) === info.execution?.workflowId ? { ref, ...listed(info) } : undefined;
 }
 
 const RUN_STATES = [STALLED, PAUSED, AWAITING_APPROVAL] as const;
 
-function runStateOf(info: Parameters<typeof stateOfRun>[0]): RunState | undefined {
-  const said = stateOfRun(info);
-  return RUN_STATES.find((state) => state === said);
-}
-
-function listed({ workflowId, runId, status, startTime, closeTime }: Omit<WorkflowExecutionInfo, 'raw'>) {
+function listed({ execution, status, startTime, closeTime, searchAttributes }: IWorkflowExecutionInfo) {
+  const said = textIn(searchAttributes?.indexedFields?.[SEARCH_ATTRIBUTES.state]);
   return {
-    workflowId,
-    runId,
-    isOpen: status.name === 'RUNNING',
-    startedAtMs: startTime.getTime(),
-    endedAtMs: closeTime?.getTime(),
+    workflowId: execution?.workflowId ?? '',
+    runId: execution?.runId ?? '',
+    isOpen: STATUS[status ?? 0] === 'RUNNING',
+    startedAtMs: msOf(startTime),
+    endedAtMs: closeTime ? msOf(closeTime) : undefined,
+    runState: RUN_STATES.find((state) => state === said),
   };
 }
 
+/** `WorkflowExecutionStatus` of temporal/api/enums/v1/workflow.proto; the package's own enum cannot be imported by name. */
+const STATUS: readonly string[] = [
+  'UNSPECIFIED',
+  'RUNNING',
+  'COMPLETED',
+  'FAILED',
+  'CANCELED',
+  'TERMINATED',
+  'CONTINUED_AS_NEW',
+  'TIMED_OUT',
+  'PAUSED',
+];
+
 /** The latest run of a resource, or the one that is named; undefined where Temporal has none. @throws TemporalProblem */
-export async function describeRun(
-  access: Pick<TemporalAccess, 'call'>,
-  ref: ResourceRef,
-  runId?: string,
-): Promise<Run | undefined> {
-  try {
-    return await access.call(async (client) => {
-      const handle = client.workflow.getHandle(workflowIdFor(ref), runId);
-      return runFrom(ref, await handle.describe(), client);
-    });
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return undefined;
-    throw error;
-  }
+export function describeRun(access: Where, ref: ResourceRef, runId?: string): Promise<Run | undefined> {
+  const { namespace } = access;
+  const execution = { workflowId: workflowIdFor(ref), ...(runId !== undefined && { runId }) };
+  return access.call(async (client) => {
+    try {
+      const answer = await client.workflowService.describeWorkflowExecution({ namespace, execution });
+      return await runFrom(ref, answer, client);
+    } catch (error) {
+      // The namespace is there: its operator's settings have been looked for in it.
+      if (grpcStatusOf(error)?.code === GRPC.notFound) return undefined;
+      throw error;
+    }
+  });
 }
 
 /** Temporal's server answers so many questions about single runs side by side without a queue. */
 export const DESCRIBED_AT_A_TIME = 50;
 
 /** The same of many, as far as Temporal still has them. @throws TemporalProblem */
-export async function describeRuns(
-  access: Pick<TemporalAccess, 'call'>,
-  runs: readonly ListedRun[],
-): Promise<Run[]> {
+export async function describeRuns(access: Where, runs: readonly ListedRun[]): Promise<Run[]> {
   const described = await bounded(runs, DESCRIBED_AT_A_TIME, ({ ref, runId }) =>
     describeRun(access, ref, runId),
   );
   return described.filter((run) => run !== undefined);
 }
 
-async function runFrom(
-  ref: ResourceRef,
-  description: WorkflowExecutionDescription,
-  client: Client,
-): Promise<Run> {
-  const { raw, status, taskQueue, historyLength } = description;
-  const { deploymentName = '', buildId = '' } =
-    raw.workflowExecutionInfo?.versioningInfo?.deploymentVersion ?? {};
-  const task = raw.pendingWorkflowTask;
+async function runFrom(ref: ResourceRef, answer: DescribeAnswer, client: Client): Promise<Run> {
+  const info = answer.workflowExecutionInfo ?? {};
+  const { deploymentName, buildId } = info.versioningInfo?.deploymentVersion ?? {};
   return {
     ref,
-    ...listed(description),
-    runState: runStateOf(description),
-    status: status.name,
-    taskQueue,
-    pending: await pendingOf(raw, client),
-    task: task ? { isStarted: Boolean(task.startedTime), attempt: task.attempt ?? 1 } : undefined,
+    ...listed(info),
+    status: STATUS[info.status ?? 0] ?? 'UNKNOWN',
+    taskQueue: info.taskQueue ?? '',
+    pending: await pendingOf(answer, client),
+    hasWorkflowTask: Boolean(answer.pendingWorkflowTask),
     version: buildId ? `${deploymentName ?? ''}:${buildId}` : undefined,
-    historyLength,
+    historyLength: Number(info.historyLength ?? 0),
   };
 }
 
-async function pendingOf(
-  { pendingActivities }: WorkflowExecutionDescription['raw'],
-  client: Client,
-): Promise<PendingStep[]> {
+async function pendingOf({ pendingActivities }: DescribeAnswer, client: Client): Promise<PendingStep[]> {
   const codecs = codecsOf(client);
   return Promise.all(
     (pendingActivities ?? []).map(async (pending) => {
@@ -202,7 +218,7 @@ const EVENTS_MAX = 10_000;
 
 /** What happened in a run, from the history that Temporal has of it. @throws TemporalProblem */
 export async function timelineOfRun(
-  access: Pick<TemporalAccess, 'call' | 'namespace'>,
+  access: Where,
   { workflowId, runId }: Pick<ListedRun, 'workflowId' | 'runId'>,
 ): Promise<RunTimeline> {
   const events: HistoryEvent[] = [];
@@ -226,7 +242,7 @@ const TAIL = 20;
 
 /** The end of what happened in a run: its last events alone. @throws TemporalProblem */
 export async function endOfTimeline(
-  access: Pick<TemporalAccess, 'call' | 'namespace'>,
+  access: Where,
   { workflowId, runId }: Pick<ListedRun, 'workflowId' | 'runId'>,
 ): Promise<RunTimeline> {
   const events = await access.call(async (client) => {

@@ -1,4 +1,4 @@
-import type { TemporalAccess } from '../connection/session.ts';
+import type { TemporalAccess } from '../connection/temporal.ts';
 
 /** Who polls a task queue. The server forgets a poller after five minutes. */
 export interface Workers {

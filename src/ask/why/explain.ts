@@ -109,7 +109,7 @@ function goneWithOpenRun(
   findings: Findings,
   { run, workers, taskQueue }: Reached & { readonly run: NonNullable<Reached['run']> },
 ): Explanation {
-  const problem = run.task && workerProblem(workers, run);
+  const problem = run.hasWorkflowTask ? workerProblem(workers, run) : undefined;
   const { because, advice } = problem
     ? workerProblemText(problem, { taskQueue })
     : { because: 'the operator ends it once it sees that the resource is gone', advice: [] };

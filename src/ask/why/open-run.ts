@@ -29,7 +29,7 @@ import { adviceOn, workerProblemText } from './general-advice.ts';
 /** Of a resource that a run is open for. */
 export function explainOpenRun(open: Open): Explanation {
   const { run, temporal } = open;
-  const problem = run.task === undefined ? undefined : workerProblem(temporal.workers, run);
+  const problem = run.hasWorkflowTask ? workerProblem(temporal.workers, run) : undefined;
   if (problem !== undefined && run.pending.length === 0) return withoutWorker(open, problem);
   const state = stateOfRun(run);
   switch (state) {
