@@ -1,4 +1,5 @@
-import type { Session, SessionOptions } from './session.ts';
+import type { Command } from 'commander';
+import type { Session, SessionOptions } from './connection/session.ts';
 
 /** 0: up to date; 1: not; 2: wrong use, or no connection. As `kubectl diff` has it. */
 export type ExitStatus = 0 | 1 | 2;
@@ -29,16 +30,26 @@ export class AskProblem extends Error {
   override readonly name = 'AskProblem';
 }
 
-/** Opens a session, has the question answered in it, and closes it. The answer is the exit status. */
-export async function inSession(
+/** What a person has asked. */
+export interface Question<Options extends SessionOptions> {
+  readonly session: Session;
+  /** What follows the command, without the options. */
+  readonly words: readonly string[];
+  readonly options: Options;
+}
+
+/** Has a command answered in a session, which is closed afterwards. The answer is the exit status. */
+export function answerWith<Options extends SessionOptions>(
+  command: Command,
   ask: Ask,
-  options: SessionOptions,
-  answer: (session: Session) => Promise<ExitStatus>,
-): Promise<void> {
-  const session = await ask.open(options);
-  try {
-    ask.exitWith(await answer(session));
-  } finally {
-    await session.close();
-  }
+  answer: (ask: Ask, question: Question<Options>) => Promise<ExitStatus>,
+): void {
+  command.action(async (words: readonly string[], options: Options) => {
+    const session = await ask.open(options);
+    try {
+      ask.exitWith(await answer(ask, { session, words, options }));
+    } finally {
+      await session.close();
+    }
+  });
 }

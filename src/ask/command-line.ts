@@ -9,16 +9,16 @@ type Add = (program: Command, ask: Ask) => void;
 
 /** Only the code of the command that is asked for is loaded. */
 const ADD: Partial<Readonly<Record<AskCommand, () => Promise<Add>>>> = {
-  get: async () => (await import('./get.ts')).addGet,
-  why: async () => (await import('./why.ts')).addWhy,
-  history: async () => (await import('./history.ts')).addHistory,
-  plan: async () => (await import('./plan.ts')).addPlan,
-  retry: async () => (await import('./retry.ts')).addRetry,
-  reconcile: async () => (await import('./reconcile.ts')).addReconcile,
-  pause: async () => (await import('./pause.ts')).addPause,
-  resume: async () => (await import('./pause.ts')).addResume,
-  approve: async () => (await import('./approval.ts')).addApprove,
-  reject: async () => (await import('./approval.ts')).addReject,
+  get: async () => (await import('./get/get.ts')).addGet,
+  why: async () => (await import('./why/why.ts')).addWhy,
+  history: async () => (await import('./history/history.ts')).addHistory,
+  plan: async () => (await import('./plan/plan.ts')).addPlan,
+  retry: async () => (await import('./change/retry.ts')).addRetry,
+  reconcile: async () => (await import('./change/reconcile.ts')).addReconcile,
+  pause: async () => (await import('./change/pause.ts')).addPause,
+  resume: async () => (await import('./change/pause.ts')).addResume,
+  approve: async () => (await import('./change/approval.ts')).addApprove,
+  reject: async () => (await import('./change/approval.ts')).addReject,
   completion: async () => (await import('./completion.ts')).addCompletion,
 };
 
@@ -71,6 +71,6 @@ async function problemIn(error: unknown, { signal }: Ask): Promise<string | unde
   }
   if (error instanceof AskProblem || error instanceof ConfigurationError) return error.message;
   if (signal.aborted) return undefined;
-  const { serverProblem } = await import('./server-problem.ts');
+  const { serverProblem } = await import('./connection/server-problem.ts');
   return serverProblem(error);
 }

@@ -4,19 +4,18 @@ import type { Controller } from '../contract/controller.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { NAMESPACES } from '../controllers/kinds.ts';
 import type { Ask } from './ask.ts';
-import { ASK_COMMANDS } from './commands.ts';
+import { addCommand } from './commands.ts';
 import { nameOfKind, parseResource } from './resource-name.ts';
-import { controllersOf, type Session, type SessionOptions } from './session.ts';
-import { listTargets } from './targets.ts';
+import type { Session, SessionOptions } from './connection/session.ts';
+import { controllersOf } from './controllers.ts';
+import { listTargets } from './cluster/targets.ts';
 
 const SHELLS = ['bash', 'zsh'] as const;
 /** What the scripts call with the words so far; cobra's protocol, which kubectl speaks as well. */
 export const CALLBACK = 'complete';
 
 export function addCompletion(program: Command, ask: Ask): void {
-  program
-    .command('completion')
-    .description(ASK_COMMANDS.completion)
+  addCommand(program, 'completion')
     .argument('<shell>', SHELLS.join(' or '), shellOrCallback)
     .argument('[words...]')
     .option('--program <name>', 'what is completed: kubectl-durable or durable-operator', 'kubectl-durable')
@@ -66,11 +65,11 @@ const FILES: ReadonlySet<string> = new Set(['filename', 'kubeconfig', 'payloadKe
 
 /** Never fails: where the cluster cannot be asked, there is nothing of it to complete. */
 async function completionsFor({ program, ask, words }: Completing): Promise<string> {
-  const place = placeOf(program, words);
+  const cursor = cursorIn(program, words);
   // Of a file, the shell knows the names.
-  const isFile = FILES.has(place.option?.attributeName() ?? '');
-  const found = isFile ? [] : await candidates(place, (work) => askCluster(ask, words, work));
-  const fitting = found.filter(({ value }) => value.startsWith(place.word));
+  const isFile = FILES.has(cursor.option?.attributeName() ?? '');
+  const found = isFile ? [] : await candidates(cursor, (work) => askCluster(ask, words, work));
+  const fitting = found.filter(({ value }) => value.startsWith(cursor.word));
   const lines = fitting.map(({ value, description }) => `${value}\t${description}\n`);
   return `${lines.join('')}:${isFile ? 0 : NO_FILES}\n`;
 }
@@ -93,7 +92,7 @@ async function askCluster<T>(
 }
 
 /** Where on the command line the word is that is to be completed. */
-export interface Place {
+export interface Cursor {
   /** As far as it is typed. */
   readonly word: string;
   /** Undefined: no command yet. */
@@ -105,7 +104,7 @@ export interface Place {
   readonly commands: readonly Command[];
 }
 
-export function placeOf({ commands }: Pick<Command, 'commands'>, words: readonly string[]): Place {
+export function cursorIn({ commands }: Pick<Command, 'commands'>, words: readonly string[]): Cursor {
   const word = words.at(-1) ?? '';
   const command = commands.find((each) => each.name() === words[0]);
   if (command === undefined || words.length < 2) {
@@ -131,7 +130,7 @@ function takingValue({ options }: Command, word: string): Option | undefined {
 
 /** All that may stand there, whatever is typed of it. */
 export async function candidates(
-  { word, command, option, before, commands }: Place,
+  { word, command, option, before, commands }: Cursor,
   cluster: AskCluster,
 ): Promise<readonly Candidate[]> {
   if (command === undefined) {
@@ -154,7 +153,7 @@ async function valuesOf(option: Option, cluster: AskCluster): Promise<readonly C
     case 'namespace':
       return cluster(({ client }) => namesOf(client, NAMESPACES, undefined));
     case 'step':
-      return plain([...new Set(controllersOf(undefined).flatMap(({ steps }) => steps))]);
+      return plain([...new Set(controllersOf().flatMap(({ steps }) => steps))]);
     case 'failure':
       return plain(Object.values(FAILURE));
     default:
@@ -173,7 +172,7 @@ async function resources(
   { word, before, command }: ResourceWord,
   cluster: AskCluster,
 ): Promise<readonly Candidate[]> {
-  const controllers = controllersOf(undefined);
+  const controllers = controllersOf();
   const [kind] = before.length === 0 ? word.split('/') : before;
   if (before.length === 0 && !word.includes('/')) return kinds(controllers, command);
   if (before.length > 1 || before.some((each) => each.includes('/'))) return [];
@@ -181,7 +180,7 @@ async function resources(
   const prefix = before.length === 0 ? `${kind ?? ''}/` : '';
   const found = isOfController
     ? controllers.map(({ name }) => ({ value: name, description: '' }))
-    : await namesOfKind(kind ?? '', controllers, cluster);
+    : await namesOfKind(kind ?? '', cluster);
   return found.map(({ value, description }) => ({ value: `${prefix}${value}`, description }));
 }
 
@@ -191,13 +190,9 @@ function kinds(controllers: readonly Controller[], command: Command): Candidate[
   return isOfMany ? [...ofKinds, { value: 'controller', description: 'all of its resources' }] : ofKinds;
 }
 
-async function namesOfKind(
-  kind: string,
-  controllers: readonly Controller[],
-  cluster: AskCluster,
-): Promise<readonly Candidate[]> {
+async function namesOfKind(kind: string, cluster: AskCluster): Promise<readonly Candidate[]> {
   return cluster(({ client, namespace }) => {
-    const { type } = parseResource([kind], controllers).controller.primary;
+    const { type } = parseResource([kind]).controller.primary;
     return namesOf(client, type, namespace);
   });
 }

@@ -22,50 +22,49 @@ export interface Column<Row> {
 /** Between two columns, as kubectl has it. */
 const GAP = '   ';
 
-/** A line each, the titles first; every line ends in a line feed. */
-export function table<Row>(
-  rows: readonly Row[],
-  columns: readonly Column<Row>[],
-  paint: Paint = (_, text) => text,
-): string {
-  return tableOf(rows, columns, { paint, widths: widthsOf(rows, columns), titles: true });
-}
-
-export interface TableLayout {
-  readonly paint: Paint;
+export interface Table {
+  /** A line each, the titles first; every line ends in a line feed. */
+  readonly text: string;
   readonly widths: readonly number[];
-  readonly titles: boolean;
 }
 
-export function widthsOf<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): number[] {
-  return columns.map(({ title, text }) =>
-    rows.reduce((most, row) => Math.max(most, widthOf(text(row))), title.length),
-  );
+interface Layout {
+  /** Default: no colours. */
+  readonly paint?: Paint;
+  /** Of an earlier table, whose lines these follow, without titles. Default: as wide as the widest text. */
+  readonly widths?: readonly number[] | undefined;
 }
 
-/** With the widths of an earlier table, as lines that follow it. */
+/** @param columns their texts are {@link harmless}: a character each */
 export function tableOf<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
-  { paint, widths, titles }: TableLayout,
-): string {
-  const line = (cells: readonly string[]) => `${cells.join(GAP).trimEnd()}\n`;
+  { paint = (_, text) => text, widths: earlier }: Layout = {},
+): Table {
+  const cells = rows.map((row) => columns.map(({ text }) => text(row)));
+  const widths = earlier ?? widthsOf(cells, columns);
+  const line = (texts: readonly string[]) => `${texts.join(GAP).trimEnd()}\n`;
   const head = line(columns.map(({ title }, index) => title.padEnd(widths[index] ?? 0)));
-  const lines = rows.map((row) =>
+  const lines = rows.map((row, number) =>
     line(
-      columns.map(({ text, paint: formatOf }, index) => {
+      columns.map(({ paint: formatOf }, index) => {
+        const cell = cells[number]?.[index] ?? '';
         const format = formatOf?.(row);
-        const cell = text(row);
-        const padding = ' '.repeat(Math.max((widths[index] ?? 0) - widthOf(cell), 0));
+        const padding = ' '.repeat(Math.max((widths[index] ?? 0) - cell.length, 0));
         return (format === undefined ? cell : paint(format, cell)) + padding;
       }),
     ),
   );
-  return (titles ? head : '') + lines.join('');
+  return { text: (earlier === undefined ? head : '') + lines.join(''), widths };
 }
 
-function widthOf(text: string): number {
-  return stripVTControlCharacters(text).length;
+function widthsOf(
+  cells: readonly (readonly string[])[],
+  columns: readonly { readonly title: string }[],
+): readonly number[] {
+  return columns.map(({ title }, index) =>
+    cells.reduce((most, texts) => Math.max(most, texts[index]?.length ?? 0), title.length),
+  );
 }
 
 /** JSON or YAML, with a line feed at the end. */
@@ -96,10 +95,19 @@ export function durationText(ms: number): string {
   return parts.length === 0 ? '0s' : parts.join('');
 }
 
+/** Of thousands of texts, most are. */
+const PLAIN = /^(?:[!-~]+(?: [!-~]+)*)?$/;
+
 /** What came from a server, on one line and without what a terminal would take for commands. */
 export function harmless(text: string): string {
+  if (PLAIN.test(text)) return text;
   return stripVTControlCharacters(text)
     .replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ')
     .replaceAll(/\s+/g, ' ')
     .trim();
+}
+
+/** Only the server's words of what an ApiError says: what was asked is of no interest to who reads them. */
+export function serversWords(message: string): string {
+  return message.replace(/^(?:GET|POST|PATCH|PUT|DELETE|WATCH) \S+: (?:\d{3} )?/, '');
 }

@@ -24,7 +24,7 @@ function askingHere(signal: AbortSignal): Omit<Ask, 'exitWith'> {
     now: Date.now,
     signal,
     async open(options) {
-      const { openSession } = await import('./session.ts');
+      const { openSession } = await import('./connection/session.ts');
       return openSession(options, process.env);
     },
   };

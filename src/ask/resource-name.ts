@@ -1,9 +1,12 @@
-import type { Controller } from '../contract/controller.ts';
+import type { Controller, ResourceType } from '../contract/controller.ts';
 import type { ResourceRef } from '../contract/resource.ts';
 import { AskProblem } from './ask.ts';
+import type { ObjectName } from './cluster/objects.ts';
+import { controllersOf } from './controllers.ts';
 
 /** A kind that a controller is responsible for, and maybe a name. */
 export interface ResourceName {
+  /** With the default options: what it decides may be another thing than what the running operator decides. */
   readonly controller: Controller;
   /** Undefined: all of the kind. */
   readonly name: string | undefined;
@@ -21,29 +24,27 @@ export type ResourcePlace = Omit<ResourceRef, 'uid'>;
  *
  * @throws AskProblem
  */
-export function parseNamedResource(
-  words: readonly string[],
-  controllers: readonly Controller[],
-): NamedResource {
-  const { controller, name } = parseResource(words, controllers);
+export function parseNamedResource(words: readonly string[]): NamedResource {
+  const { controller, name } = parseResource(words);
   if (name === undefined)
     throw new AskProblem(`"${words.join(' ')}" has no name; write ${nameOfKind(controller)}/NAME`);
   return { controller, name };
 }
 
 /** The same, or only `KIND`. @throws AskProblem */
-export function parseResource(words: readonly string[], controllers: readonly Controller[]): ResourceName {
+export function parseResource(words: readonly string[]): ResourceName {
   const [first = '', second, ...more] = words;
   const [kind = '', ...names] = first.split('/');
   const name = names.length > 0 ? names.join('/') : second;
   const isTooMuch = more.length > 0 || (names.length > 0 && second !== undefined) || names.length > 1;
   if (isTooMuch) throw new AskProblem(`"${words.join(' ')}" is more than one resource; write KIND/NAME`);
   if (name === '') throw new AskProblem(`"${first}" has no name; write KIND/NAME`);
-  return { controller: controllerOfKind(kind, controllers), name };
+  return { controller: controllerOfKind(kind), name };
 }
 
 /** The kind in any case, singular or plural, its short name, with or without its group; or the controller's own name. */
-export function controllerOfKind(word: string, controllers: readonly Controller[]): Controller {
+export function controllerOfKind(word: string): Controller {
+  const controllers = controllersOf();
   const found = controllers.find((controller) => namesOf(controller).includes(word.toLowerCase()));
   if (found !== undefined) return found;
   const kinds = controllers.map(nameOfKind).join(', ');
@@ -69,20 +70,23 @@ export function placeOf({ controller, name }: NamedResource, namespace: string):
   return { controller: controller.name, namespace: namespaced ? namespace : name, name };
 }
 
-/** `podset/web -n shop`, `namespace/shop`: as it follows a command. */
-export function argumentsOf(
-  place: Pick<ResourcePlace, 'namespace' | 'name'>,
-  controller: Controller,
-): string {
-  const resource = `${nameOfKind(controller)}/${place.name}`;
-  return controller.primary.type.namespaced ? `${resource} -n ${place.namespace}` : resource;
+/** In a sentence: `PodSet shop/web`, `Namespace shop`. */
+export function titleOf({ type, namespace, name }: ObjectName): string {
+  return `${type.kind} ${type.namespaced ? `${namespace ?? ''}/` : ''}${name}`;
+}
+
+/** As it follows a command: `podset/web -n shop`, `namespace/shop`. */
+export function argumentsOf({ type, namespace, name }: ObjectName): string {
+  const resource = `${type.kind.toLowerCase()}/${name}`;
+  return type.namespaced ? `${resource} -n ${namespace ?? ''}` : resource;
 }
 
 /** `kubectl durable why podset/web -n shop` */
-export function commandFor(
-  command: string,
-  place: Pick<ResourcePlace, 'namespace' | 'name'>,
-  controller: Controller,
-): string {
-  return `kubectl durable ${command} ${argumentsOf(place, controller)}`;
+export function commandFor(command: string, object: ObjectName): string {
+  return `kubectl durable ${command} ${argumentsOf(object)}`;
+}
+
+/** `1 PodSet`, `12 PodSets` */
+export function countOf(count: number, { kind }: Pick<ResourceType, 'kind'>): string {
+  return count === 1 ? `1 ${kind}` : `${count} ${/[sx]$/.test(kind) ? `${kind}es` : `${kind}s`}`;
 }

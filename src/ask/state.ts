@@ -1,7 +1,8 @@
 import { AWAITING_APPROVAL, PAUSED } from '../contract/control.ts';
 import type { Next } from '../contract/decision.ts';
 import type { KubernetesObject } from '../contract/object.ts';
-import type { ListedRun, Run } from './runs.ts';
+import { fieldsOf, listOf, textOf } from '../controllers/fields.ts';
+import type { Run } from './runs/runs.ts';
 
 export const STATES = [
   'UpToDate',
@@ -17,17 +18,35 @@ export const STATES = [
 /** How a resource does. */
 export type State = (typeof STATES)[number];
 
-/** Of a run that is open. */
-export function stateOfRun({ mark, pending, task }: Pick<Run, 'mark' | 'pending' | 'task'>): State {
-  const marked = markedState(mark);
-  if (marked !== undefined) return marked;
-  if (pending.some(({ failure }) => failure !== undefined)) return 'Retrying';
-  return pending.length > 0 || task !== undefined ? 'Reconciling' : 'Waiting';
+/** In a terminal. @param state undefined: nobody can tell */
+export function colourOf(state: State | undefined): 'green' | 'yellow' | 'red' | 'cyan' | 'dim' {
+  switch (state) {
+    case 'UpToDate':
+      return 'green';
+    case 'Reconciling':
+    case 'Waiting':
+      return 'cyan';
+    case 'Retrying':
+    case 'Paused':
+    case 'AwaitingApproval':
+      return 'yellow';
+    case 'Stalled':
+    case undefined:
+      return 'red';
+    case 'Ignored':
+      return 'dim';
+  }
 }
 
-/** What a run says of itself. */
-export function markedState(mark: ListedRun['mark']): State | undefined {
-  return mark === 'Stalled' || mark === 'Paused' || mark === 'AwaitingApproval' ? mark : undefined;
+/** Of a run that is open. */
+export function stateOfRun({
+  runState,
+  pending,
+  hasWorkflowTask,
+}: Pick<Run, 'runState' | 'pending' | 'hasWorkflowTask'>): State {
+  if (runState !== undefined) return runState;
+  if (pending.some(({ failure }) => failure !== undefined)) return 'Retrying';
+  return pending.length > 0 || hasWorkflowTask ? 'Reconciling' : 'Waiting';
 }
 
 /** Of a resource that no run is open for, by what its controller decides. */
@@ -60,7 +79,6 @@ export interface StatusSays {
 export function stateByStatus(object: KubernetesObject): StatusSays {
   const { status, metadata } = object;
   const conditions = conditionsIn(status);
-  const observedGeneration = isRecord(status) ? status['observedGeneration'] : undefined;
   const ready = conditions.find(({ type }) => type === 'Ready');
   const since = ready?.lastTransitionTime;
   if (metadata.deletionTimestamp !== undefined) return WAITING;
@@ -69,7 +87,7 @@ export function stateByStatus(object: KubernetesObject): StatusSays {
     const held = conditions.find(({ type, status: is }) => type === state && is === 'True');
     if (held !== undefined) return { state, message: held.message, since: held.lastTransitionTime };
   }
-  if (observedGeneration !== metadata.generation) return WAITING;
+  if (fieldsOf(status)['observedGeneration'] !== metadata.generation) return WAITING;
   const stalled = conditions.find(({ type, status: is }) => type === 'Stalled' && is === 'True');
   if (stalled !== undefined) return { state: 'Stalled', message: stalled.message, since };
   return { state: 'UpToDate', message: ready?.status === 'True' ? '' : (ready?.message ?? ''), since };
@@ -86,24 +104,11 @@ export interface ConditionFields {
 
 /** As far as they are well-formed. */
 export function conditionsIn(status: unknown): readonly ConditionFields[] {
-  const conditions = isRecord(status) ? status['conditions'] : undefined;
-  return Array.isArray(conditions) ? conditions.flatMap(conditionIn) : [];
-}
-
-function conditionIn(raw: unknown): ConditionFields[] {
-  if (!isRecord(raw)) return [];
-  const { type, status, message, lastTransitionTime } = raw;
-  if (typeof type !== 'string' || typeof status !== 'string') return [];
-  return [
-    {
-      type,
-      status,
-      message: typeof message === 'string' ? message : '',
-      lastTransitionTime: typeof lastTransitionTime === 'string' ? lastTransitionTime : undefined,
-    },
-  ];
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
+  return listOf(fieldsOf(status)['conditions']).flatMap((condition) => {
+    const type = textOf(condition['type']);
+    const is = textOf(condition['status']);
+    if (type === undefined || is === undefined) return [];
+    const message = textOf(condition['message']) ?? '';
+    return [{ type, status: is, message, lastTransitionTime: textOf(condition['lastTransitionTime']) }];
+  });
 }

@@ -1,11 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
-import { conditionMessage, pendingApproval, verdictOn } from '../../src/ask/approval.ts';
+import { answerTo, conditionMessage, pendingApproval } from '../../src/ask/change/approval.ts';
 import { AskProblem } from '../../src/ask/ask.ts';
-import { incarnationsOf, textOfLine } from '../../src/ask/history.ts';
-import { parseManifests } from '../../src/ask/plan.ts';
-import { isAskedFor } from '../../src/ask/retry.ts';
-import { annotate, countOf, fullName } from '../../src/ask/targets.ts';
+import { textOfLine } from '../../src/ask/history/history.ts';
+import { incarnationsOf } from '../../src/ask/history/history-reader.ts';
+import { parseManifests } from '../../src/ask/plan/manifests.ts';
+import { isAskedFor } from '../../src/ask/change/retry.ts';
+import { annotate } from '../../src/ask/cluster/targets.ts';
+import { argumentsOf, countOf } from '../../src/ask/resource-name.ts';
 import type { RequestOptions } from '../../src/kubernetes/client.ts';
+import { BUILDS } from '../../src/controllers/git-build/resource.ts';
 import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
 import { NAMESPACES } from '../../src/controllers/kinds.ts';
 
@@ -36,13 +39,13 @@ describe('the plan that waits for an answer', () => {
   });
 
   it('has one answer at a time, with who gave it', () => {
-    expect(verdictOn('2-3f9c2a1b', { verdict: 'approve', by: 'alice', because: undefined })).toEqual({
+    expect(answerTo('2-3f9c2a1b', { verdict: 'approve', by: 'alice', because: undefined })).toEqual({
       'durable-operator.dev/approved': '2-3f9c2a1b',
       'durable-operator.dev/rejected': null,
       'durable-operator.dev/answered-by': 'alice',
       'durable-operator.dev/answered-because': null,
     });
-    expect(verdictOn('2-3f9c2a1b', { verdict: 'reject', by: 'bob', because: 'not today' })).toMatchObject({
+    expect(answerTo('2-3f9c2a1b', { verdict: 'reject', by: 'bob', because: 'not today' })).toMatchObject({
       'durable-operator.dev/approved': null,
       'durable-operator.dev/rejected': '2-3f9c2a1b',
       'durable-operator.dev/answered-because': 'not today',
@@ -104,9 +107,9 @@ describe('an annotation', () => {
 
 describe('words', () => {
   it('name a resource as it follows a command, and count a kind', () => {
-    expect(fullName({ type: POD_SETS, namespace: 'shop', name: 'web' })).toBe('podset/web -n shop');
-    expect(fullName({ type: NAMESPACES, namespace: undefined, name: 'shop' })).toBe('namespace/shop');
-    expect([countOf(1, 'Xxx'), countOf(2, 'Xxx'), countOf(3, 'PodSet')]).toEqual([
+    expect(argumentsOf({ type: POD_SETS, namespace: 'shop', name: 'web' })).toBe('podset/web -n shop');
+    expect(argumentsOf({ type: NAMESPACES, namespace: undefined, name: 'shop' })).toBe('namespace/shop');
+    expect([countOf(1, BUILDS), countOf(2, BUILDS), countOf(3, POD_SETS)]).toEqual([
       '1 Xxx',
       '2 Xxxes',
       '3 PodSets',
@@ -137,14 +140,14 @@ describe('the file of a plan', () => {
 
 describe('the history of a name', () => {
   it('has an object for each UID that anything is known of', () => {
-    const event = { uid: 'old', atMs: 5, type: 'Normal', reason: 'Created', note: 'n', count: 1 };
+    const event = { id: 'e', uid: 'old', atMs: 5, type: 'Normal', reason: 'Created', note: 'n', count: 1 };
     const metadata = {
       name: 'web',
       uid: 'new',
       resourceVersion: '1',
       creationTimestamp: '2026-01-01T12:00:00Z',
     };
-    const found = incarnationsOf({ live: { metadata }, runs: [], stories: new Map(), events: [event] });
+    const found = incarnationsOf({ live: { metadata }, runs: [], timelines: new Map(), events: [event] });
     expect(found.map(({ uid, isLive, createdAtMs }) => [uid, isLive, createdAtMs])).toEqual([
       ['old', false, undefined],
       ['new', true, Date.parse('2026-01-01T12:00:00Z')],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Command, Option } from 'commander';
-import { candidates, optionsIn, placeOf } from '../../src/ask/completion.ts';
+import { candidates, optionsIn, cursorIn } from '../../src/ask/completion.ts';
 
 function aProgram(): Command {
   const program = new Command();
@@ -23,7 +23,7 @@ async function offered(words: readonly string[], names: readonly string[] = []):
         items: names.map((name) => ({ metadata: { name, uid: 'u', resourceVersion: '1' } })),
       }),
   };
-  const found = await candidates(placeOf(aProgram(), words), (work) =>
+  const found = await candidates(cursorIn(aProgram(), words), (work) =>
     // As much of a session as it takes.
     work({ client, namespace: 'shop' } as unknown as Parameters<typeof work>[0]),
   );

@@ -1,17 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
-import { explain } from '../../src/ask/explain.ts';
-import { explanationText } from '../../src/ask/explanation.ts';
-import type { Asked, Findings } from '../../src/ask/findings.ts';
-import type { RunStory, StepEntry } from '../../src/ask/run-story.ts';
-import type { Run } from '../../src/ask/runs.ts';
-import { controllersOf } from '../../src/ask/session.ts';
+import { explain } from '../../src/ask/why/explain.ts';
+import { explanationText } from '../../src/ask/why/explanation.ts';
+import type { Findings, Reached } from '../../src/ask/why/findings.ts';
+import type { RunTimeline, StepEntry } from '../../src/ask/runs/timeline.ts';
+import type { Run } from '../../src/ask/runs/runs.ts';
+import { controllersOf } from '../../src/ask/controllers.ts';
 import { defaultOptions } from '../../src/config/config.ts';
 import { converged } from '../../src/contract/decision.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import { aPodOf, aPodSet, NOW_MS } from '../support/pod-sets.ts';
 
 const ago = (seconds: number) => NOW_MS - seconds * 1000;
-const [podSet] = controllersOf(undefined).filter(({ name }) => name === 'pod-set');
+const [podSet] = controllersOf().filter(({ name }) => name === 'pod-set');
 if (podSet === undefined) throw new Error('no controller pod-set');
 const web = aPodSet().in('shop').wanting(3).ofGeneration(2);
 const ref = { controller: 'pod-set', namespace: 'shop', name: 'web', uid: web.object.metadata.uid };
@@ -23,37 +23,37 @@ const RUN: Run = {
   isOpen: true,
   startedAtMs: ago(252),
   endedAtMs: undefined,
-  mark: undefined,
+  runState: undefined,
   status: 'RUNNING',
   taskQueue: 'durable-operator',
   pending: [],
-  task: undefined,
+  hasWorkflowTask: false,
   version: undefined,
   historyLength: 10,
 };
 const CLOSED: Run = { ...RUN, isOpen: false, endedAtMs: ago(60), status: 'COMPLETED' };
-const STORY: RunStory = {
+const TIMELINE: RunTimeline = {
   runId: 'r',
   startedAtMs: ago(252),
   reason: 'there are 0 Pods, and spec.replicas is 3',
   entries: [],
   end: undefined,
 };
-const REACHED: Extract<Asked, { is: 'reached' }> = {
+const REACHED: Reached = {
   is: 'reached',
   taskQueue: 'durable-operator',
   settings: { version: '1.0', options: defaultOptions() },
   otherTaskQueues: [],
-  workers: { hasUnversioned: true, versions: [], current: undefined, lastAskedMs: ago(1) },
+  workers: { hasUnversioned: true, versions: [], current: undefined },
   run: RUN,
-  story: STORY,
+  timeline: TIMELINE,
   earlier: undefined,
 };
 const FINDINGS: Findings = {
   controller: podSet,
   place: ref,
-  found: { is: 'there', object: web.object, namespace: undefined },
-  asked: REACHED,
+  cluster: { is: 'there', object: web.object, namespace: undefined },
+  temporal: REACHED,
   live: {
     observation: { podSet: web.view, pods: [aPodOf(web).view], lookedFor: [] },
     next: { do: 'createPods', because: 'there is 1 Pod, and spec.replicas is 3' },
@@ -68,7 +68,7 @@ function textFor(changes: Partial<Findings>): string {
   return explanationText(explain({ ...FINDINGS, ...changes }), plain);
 }
 
-const asked = (changes: Partial<typeof REACHED>): Asked => ({ ...REACHED, ...changes });
+const reached = (changes: Partial<typeof REACHED>): Reached => ({ ...REACHED, ...changes });
 
 function done(next: { do: string; because: string }): StepEntry {
   return {
@@ -86,7 +86,7 @@ describe('why, of an open run,', () => {
     ];
     const signal = { kind: 'signal', atMs: ago(30), signal: 'changed', reason: 'the spec changed' } as const;
     const text = textFor({
-      asked: asked({ run: { ...RUN, pending }, story: { ...STORY, entries: [signal] } }),
+      temporal: reached({ run: { ...RUN, pending }, timeline: { ...TIMELINE, entries: [signal] } }),
     });
     expect(text).toBe(`PodSet shop/web is retrying: 1 of 3 Pods, for 4m12s
 
@@ -113,7 +113,7 @@ describe('why, of an open run,', () => {
       end: { how: 'in progress' },
     } as const;
     const rest = done({ do: 'wait', because: 'waiting for the pause after failed Pods to end' });
-    const text = textFor({ asked: asked({ story: { ...STORY, entries: [rest, wait] } }) });
+    const text = textFor({ temporal: reached({ timeline: { ...TIMELINE, entries: [rest, wait] } }) });
     expect(text).toContain('PodSet shop/web is waiting: 1 of 3 Pods, for 4m12s\n');
     expect(text).toContain('  for       the pause after failed Pods to end\n');
     expect(text).toContain('  next      looks again as soon as that happens, or in 30s\n');
@@ -122,8 +122,8 @@ describe('why, of an open run,', () => {
 
   it('that is stalled, says that waiting does not help, and what does', () => {
     const rest = done({ do: 'stalled', because: 'spec.replicas must be at least 0' });
-    const run = { ...RUN, mark: 'Stalled' };
-    const text = textFor({ asked: asked({ run, story: { ...STORY, entries: [rest] } }) });
+    const run = { ...RUN, runState: 'Stalled' as const };
+    const text = textFor({ temporal: reached({ run, timeline: { ...TIMELINE, entries: [rest] } }) });
     expect(text).toContain('is stalled');
     expect(text).toContain('  because   spec.replicas must be at least 0\n');
     expect(text).toContain('  until     somebody changes it: waiting does not help');
@@ -131,10 +131,10 @@ describe('why, of an open run,', () => {
   });
 
   it.each([
-    ['Paused', 'is paused', 'kubectl durable resume podset/web -n shop'],
-    ['AwaitingApproval', 'is awaiting approval', 'kubectl durable approve podset/web -n shop'],
-  ])('that is %s, names the command that lets it go on', (mark, headline, command) => {
-    const text = textFor({ asked: asked({ run: { ...RUN, mark } }) });
+    ['Paused' as const, 'is paused', 'kubectl durable resume podset/web -n shop'],
+    ['AwaitingApproval' as const, 'is awaiting approval', 'kubectl durable approve podset/web -n shop'],
+  ])('that is %s, names the command that lets it go on', (runState, headline, command) => {
+    const text = textFor({ temporal: reached({ run: { ...RUN, runState } }) });
     expect(text).toContain(headline);
     expect(text).toContain(command);
   });
@@ -144,47 +144,61 @@ describe('why, of an open run,', () => {
       ...done({ do: '', because: '' }),
       end: { how: 'done', tookMs: 1, did: 'encrypted', next: undefined, refusal: undefined },
     };
-    const run = { ...RUN, mark: 'Stalled' };
+    const run = { ...RUN, runState: 'Stalled' as const };
     const live = {
       ...(FINDINGS.live as object),
       observation: { podSet: web.view, pods: [], lookedFor: [] },
       next: { do: 'stalled', because: 'decided just now' },
     } as const;
-    const text = textFor({ asked: asked({ run, story: { ...STORY, entries: [rest] } }), live });
+    const text = textFor({ temporal: reached({ run, timeline: { ...TIMELINE, entries: [rest] } }), live });
     expect(text).toContain('  because   decided just now\n');
   });
 
-  const task = { isStarted: false, attempt: 1 };
-  const none = { hasUnversioned: false, versions: [], current: undefined, lastAskedMs: undefined };
+  const none = { hasUnversioned: false, versions: [], current: undefined };
 
   it.each([
-    [{ ...RUN, task }, none, 'no worker has polled the task queue durable-operator'],
-    [{ ...RUN, task, taskQueue: 'old' }, none, 'start a worker with --task-queue old'],
-    [{ ...RUN, task }, { ...none, versions: ['op:1'] }, 'durable-operator promote --worker-deployment op'],
-    [{ ...RUN, task, version: 'op:1' }, { ...none, versions: ['op:2'] }, 'the run stays with op:1'],
-    [{ ...RUN, task }, { ...none, versions: ['op:2'], current: 'op:1' }, 'op:1 is the current version'],
+    [{ ...RUN, hasWorkflowTask: true }, none, 'no worker has polled the task queue durable-operator'],
+    [{ ...RUN, hasWorkflowTask: true, taskQueue: 'old' }, none, 'start a worker with --task-queue old'],
+    [
+      { ...RUN, hasWorkflowTask: true },
+      { ...none, versions: ['op:1'] },
+      'durable-operator promote --worker-deployment op',
+    ],
+    [
+      { ...RUN, hasWorkflowTask: true, version: 'op:1' },
+      { ...none, versions: ['op:2'] },
+      'the run stays with op:1',
+    ],
+    [
+      { ...RUN, hasWorkflowTask: true },
+      { ...none, versions: ['op:2'], current: 'op:1' },
+      'op:1 is the current version',
+    ],
   ])('that nobody works on, says why (%#)', (run, workers, words) => {
-    const text = textFor({ asked: asked({ run, workers }) });
+    const text = textFor({ temporal: reached({ run, workers }) });
     expect(text).toContain('is waiting for a worker');
     expect(text).toContain(words);
   });
 
   it('that a worker is about to take, is being reconciled', () => {
-    const text = textFor({ asked: asked({ run: { ...RUN, task } }) });
+    const text = textFor({ temporal: reached({ run: { ...RUN, hasWorkflowTask: true } }) });
     expect(text).toContain('is being reconciled: 1 of 3 Pods');
   });
 });
 
 describe('why, without an open run,', () => {
-  const story: RunStory = { ...STORY, end: { atMs: ago(60), how: 'completed', words: 'created 3 Pods' } };
-  const atRest = { run: CLOSED, story };
+  const timeline: RunTimeline = {
+    ...TIMELINE,
+    end: { atMs: ago(60), how: 'completed', words: 'created 3 Pods' },
+  };
+  const atRest = { run: CLOSED, timeline };
   const upToDate = {
     observation: { podSet: web.view, pods: [aPodOf(web).view], lookedFor: [] },
     next: converged('its Pods and its status are up to date'),
   };
 
   it('says that nothing is needed, and what the last reconcile did', () => {
-    const text = textFor({ asked: asked(atRest), live: upToDate });
+    const text = textFor({ temporal: reached(atRest), live: upToDate });
     expect(text).toBe(`PodSet shop/web is up to date: 1 of 3 Pods
 
   wanted    3 Pods (generation 2)
@@ -199,13 +213,13 @@ describe('why, without an open run,', () => {
   });
 
   it('says what the controller would do, where nobody does it', () => {
-    const text = textFor({ asked: asked(atRest) });
+    const text = textFor({ temporal: reached(atRest) });
     expect(text).toContain('needs a reconcile, and no run is open for it');
     expect(text).toContain('  next      createPods: there is 1 Pod, and spec.replicas is 3\n');
   });
 
   it('says that the operator is not known', () => {
-    const text = textFor({ asked: asked({ ...atRest, settings: undefined, otherTaskQueues: ['b'] }) });
+    const text = textFor({ temporal: reached({ ...atRest, settings: undefined, otherTaskQueues: ['b'] }) });
     expect(text).toContain('no operator has the task queue durable-operator; there are operators of b');
     expect(text).toContain('kubectl durable why podset/web -n shop --task-queue b');
   });
@@ -220,7 +234,7 @@ describe('why, without an open run,', () => {
     ],
   ])('says what the operator leaves out (%#)', (changed, words) => {
     const settings = { version: '1.0', options: { ...defaultOptions(), reconciliation: changed } };
-    const explanation = explain({ ...FINDINGS, asked: asked({ ...atRest, settings }) });
+    const explanation = explain({ ...FINDINGS, temporal: reached({ ...atRest, settings }) });
     expect(explanation).toMatchObject({ state: 'Ignored', exit: 0 });
     expect(explanationText(explanation, plain)).toContain(words);
   });
@@ -232,15 +246,15 @@ describe('why, without an open run,', () => {
       resourceVersion: '1',
       deletionTimestamp: '2026-01-01T00:00:00Z',
     };
-    const found = { is: 'there', object: web.object, namespace: { metadata } } as const;
-    expect(textFor({ found, asked: asked(atRest) })).toContain('its namespace shop is being deleted');
+    const cluster = { is: 'there', object: web.object, namespace: { metadata } } as const;
+    expect(textFor({ cluster, temporal: reached(atRest) })).toContain('its namespace shop is being deleted');
   });
 
   it('says whose finalizers hold a resource that the operator is done with', () => {
     const object = web.beingDeleted().object;
     const metadata = { ...object.metadata, finalizers: ['example.com/theirs'] };
-    const found = { is: 'there', object: { ...object, metadata }, namespace: undefined } as const;
-    const text = textFor({ found, asked: asked(atRest), live: upToDate });
+    const cluster = { is: 'there', object: { ...object, metadata }, namespace: undefined } as const;
+    const text = textFor({ cluster, temporal: reached(atRest), live: upToDate });
     expect(text).toContain('is being deleted, and the operator has nothing left to do');
     expect(text).toContain('held by example.com/theirs');
   });
@@ -250,7 +264,9 @@ describe('why, without an open run,', () => {
       classification: 'access-denied',
       status: 403,
     });
-    expect(textFor({ asked: asked(atRest), live })).toContain('you may not see all of it: pods is forbidden');
+    expect(textFor({ temporal: reached(atRest), live })).toContain(
+      'you may not see all of it: pods is forbidden',
+    );
   });
 });
 
@@ -258,24 +274,30 @@ describe('why, of what is not there,', () => {
   const gone = { is: 'gone' } as const;
 
   it('says that there never was one', () => {
-    const asking = asked({ run: undefined, story: undefined });
-    expect(textFor({ found: gone, asked: asking, live: undefined })).toContain('does not exist');
+    const asking = reached({ run: undefined, timeline: undefined });
+    expect(textFor({ cluster: gone, temporal: asking, live: undefined })).toContain('does not exist');
   });
 
   it('says that it was deleted, and what its last run did', () => {
-    const story: RunStory = { ...STORY, end: { atMs: ago(60), how: 'completed', words: 'created 3 Pods' } };
-    const text = textFor({ found: gone, asked: asked({ run: CLOSED, story }), live: undefined });
+    const timeline: RunTimeline = {
+      ...TIMELINE,
+      end: { atMs: ago(60), how: 'completed', words: 'created 3 Pods' },
+    };
+    const text = textFor({ cluster: gone, temporal: reached({ run: CLOSED, timeline }), live: undefined });
     expect(text).toContain('is gone: it was deleted\n\n  last run  ended 1m ago: created 3 Pods\n');
   });
 
   it('says that its kind is missing', () => {
     const error = new ApiError('GET x: 404 not found', { classification: 'api-missing', status: 404 });
-    const text = textFor({ found: { is: 'unreadable', error }, live: undefined });
+    const text = textFor({ cluster: { is: 'unreadable', error }, live: undefined });
     expect(text).toContain('podsets.batch.tutorial.kubebuilder.io is not installed');
   });
 
   it('says that Temporal is away, and what there is to do nevertheless', () => {
-    const explanation = explain({ ...FINDINGS, asked: { is: 'away', problem: 'Temporal does not answer' } });
+    const explanation = explain({
+      ...FINDINGS,
+      temporal: { is: 'away', problem: 'Temporal does not answer' },
+    });
     expect(explanation.exit).toBe(2);
     expect(explanationText(explanation, plain)).toContain('next      createPods: there is 1 Pod');
   });

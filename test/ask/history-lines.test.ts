@@ -1,14 +1,20 @@
 import { describe, expect, it } from '@jest/globals';
 import { readFile } from 'node:fs/promises';
 import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
-import { linesOf, type Incarnation, type Line, type ObjectEvent } from '../../src/ask/history-lines.ts';
-import { storyOf, type RunStory } from '../../src/ask/run-story.ts';
+import {
+  linesOf,
+  type Incarnation,
+  type Line,
+  type ObjectEvent,
+} from '../../src/ask/history/history-lines.ts';
+import { timelineOf } from '../../src/ask/runs/timeline-builder.ts';
+import type { RunTimeline } from '../../src/ask/runs/timeline.ts';
 
 const HISTORIES = new URL('../histories/', import.meta.url);
 
-async function storyIn(name: string): Promise<RunStory> {
+async function timelineIn(name: string): Promise<RunTimeline> {
   const json: unknown = JSON.parse(await readFile(new URL(`${name}.json`, HISTORIES), 'utf8'));
-  return storyOf(historyFromJSON(json).events ?? []);
+  return timelineOf(historyFromJSON(json).events ?? []);
 }
 
 function anIncarnation(changed: Partial<Incarnation>): Incarnation {
@@ -16,11 +22,19 @@ function anIncarnation(changed: Partial<Incarnation>): Incarnation {
 }
 
 function anEvent(changed: Partial<ObjectEvent>): ObjectEvent {
-  return { atMs: 0, type: 'Normal', reason: 'Created', note: 'scaled up to 3 Pods', count: 1, ...changed };
+  return {
+    id: 'e',
+    atMs: 0,
+    type: 'Normal',
+    reason: 'Created',
+    note: 'scaled up to 3 Pods',
+    count: 1,
+    ...changed,
+  };
 }
 
 async function linesIn(name: string): Promise<readonly Line[]> {
-  return linesOf([anIncarnation({ runs: [await storyIn(name)] })]).slice(1);
+  return linesOf([anIncarnation({ runs: [await timelineIn(name)] })]).slice(1);
 }
 
 const brief = ({ label, words, notes }: Line) => [label, words, ...notes];
@@ -56,13 +70,13 @@ describe('the lines of a history', () => {
 
   it('say what the run waits for still, or has waited for', async () => {
     const waiting = await linesIn('podSet/0.3.0-wait-waits');
-    expect(waiting.at(-1)).toMatchObject({ label: 'wait', notes: ['at most 1h0m'], isFinal: false });
+    expect(waiting.at(-1)).toMatchObject({ label: 'wait', notes: ['at most 1h'], isFinal: false });
     const stalled = await linesIn('podSet/0.3.0-stalled-waits');
     expect(stalled.at(-1)).toMatchObject({ label: 'Stalled', isFinal: false });
   });
 
   it('have the Events of the resource between the reconciles, by time', async () => {
-    const runs = [await storyIn('podSet/0.3.0-durable-step-retries')];
+    const runs = [await timelineIn('podSet/0.3.0-durable-step-retries')];
     const [first] = runs;
     const begin = first?.startedAtMs ?? 0;
     const events = [
@@ -82,9 +96,16 @@ describe('the lines of a history', () => {
     expect(lines.at(-1)).toMatchObject({ words: 'quota', notes: ['3 times'], tone: 'bad' });
   });
 
+  it('keep the identity of an Event, whichever others the server lists before it', () => {
+    const idOf = (events: readonly ObjectEvent[]) =>
+      linesOf([anIncarnation({ events })]).find(({ words }) => words === 'mine')?.id;
+    const mine = anEvent({ id: 'e1', note: 'mine' });
+    expect(idOf([anEvent({ id: 'e0' }), mine])).toBe(idOf([mine]));
+  });
+
   it('begin each object of the name with a line, the oldest first, and never mix them', async () => {
-    const old = await storyIn('podSet/0.3.0-local-step');
-    const young = await storyIn('podSet/0.3.0-several-steps');
+    const old = await timelineIn('podSet/0.3.0-local-step');
+    const young = await timelineIn('podSet/0.3.0-several-steps');
     const lines = linesOf([
       anIncarnation({ uid: 'young', runs: [young], createdAtMs: young.startedAtMs - 1 }),
       anIncarnation({
@@ -101,7 +122,7 @@ describe('the lines of a history', () => {
   });
 
   it('name what cannot be read without a key', () => {
-    const run: RunStory = {
+    const run: RunTimeline = {
       runId: 'r',
       startedAtMs: 0,
       reason: '(encrypted)',

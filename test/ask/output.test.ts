@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { durationText, harmless, paintFor, table } from '../../src/ask/output.ts';
+import { durationText, harmless, paintFor, tableOf } from '../../src/ask/output.ts';
 
 describe('a table', () => {
   const columns = [
@@ -16,7 +16,7 @@ describe('a table', () => {
   ];
 
   it('has columns as wide as their widest text, and no space at the end of a line', () => {
-    expect(table(rows, columns)).toBe(
+    expect(tableOf(rows, columns).text).toBe(
       ['NAME                    STATE', 'a                       UpToDate', 'longer-than-its-title', ''].join(
         '\n',
       ),
@@ -25,10 +25,12 @@ describe('a table', () => {
 
   it('does not count colours as width', () => {
     const paint = paintFor({ isTerminal: true, env: {} });
-    const colourful = table(rows, columns, paint);
+    const colourful = tableOf(rows, columns, { paint }).text;
     expect(colourful).toContain('\u001b[31mUpToDate');
     // eslint-disable-next-line no-control-regex -- the colours
-    expect(colourful.replaceAll(/\u001b\[\d+m/g, '').replaceAll(/ +$/gm, '')).toBe(table(rows, columns));
+    expect(colourful.replaceAll(/\u001b\[\d+m/g, '').replaceAll(/ +$/gm, '')).toBe(
+      tableOf(rows, columns).text,
+    );
   });
 });
 

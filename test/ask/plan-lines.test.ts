@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { groupsOf, textOfPlan, type Plan } from '../../src/ask/plan-lines.ts';
-import type { Write } from '../../src/ask/rehearsal.ts';
+import { groupsOf, textOfPlan, type Plan } from '../../src/ask/plan/plan-lines.ts';
+import type { Write } from '../../src/ask/plan/rehearsal.ts';
 
 const PODS = '/api/v1/namespaces/shop/pods';
 const plain = (_: unknown, text: string) => text;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { asDryRun, dryRunOnly, isDryRun, WouldWrite } from '../../src/ask/dry-run.ts';
-import { mergePatch } from '../../src/ask/merge-patch.ts';
-import { MayNotTry, Rehearsal } from '../../src/ask/rehearsal.ts';
+import { asDryRun, dryRunOnly, isDryRun, WouldWrite } from '../../src/ask/plan/dry-run.ts';
+import { mergePatch } from '../../src/ask/plan/merge-patch.ts';
+import { MayNotTry, Rehearsal } from '../../src/ask/plan/rehearsal.ts';
 import type { KubernetesList, KubernetesObject } from '../../src/contract/object.ts';
 import { ApiError, type ApiErrorClass } from '../../src/kubernetes/errors.ts';
 import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';

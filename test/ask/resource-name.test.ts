@@ -1,10 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
-import { argumentsOf, parseNamedResource, parseResource, placeOf } from '../../src/ask/resource-name.ts';
-import { controllersOf } from '../../src/ask/session.ts';
+import {
+  argumentsOf,
+  parseNamedResource,
+  parseResource,
+  placeOf,
+  titleOf,
+} from '../../src/ask/resource-name.ts';
 
-const controllers = controllersOf(undefined);
 const parsed = (...words: string[]) => {
-  const { controller, name } = parseResource(words, controllers);
+  const { controller, name } = parseResource(words);
   return [controller.name, name];
 };
 
@@ -38,12 +42,12 @@ describe('a resource on the command line', () => {
   });
 
   it('has a name where one is needed', () => {
-    expect(() => parseNamedResource(['podset'], controllers)).toThrow('write podset/NAME');
+    expect(() => parseNamedResource(['podset'])).toThrow('write podset/NAME');
   });
 });
 
 describe('the place of a resource', () => {
-  const named = (...words: string[]) => parseNamedResource(words, controllers);
+  const named = (...words: string[]) => parseNamedResource(words);
 
   it('is its namespace; of a Namespace it is its own name', () => {
     expect(placeOf(named('podset/web'), 'shop')).toEqual({
@@ -59,10 +63,13 @@ describe('the place of a resource', () => {
   });
 
   it.each([
-    ['podset/web', 'podset/web -n shop'],
-    ['ns/team-1', 'namespace/team-1'],
-  ])('%s is written as %s after a command', (word, expected) => {
+    ['podset/web', 'podset/web -n shop', 'PodSet shop/web'],
+    ['podset/shop', 'podset/shop -n shop', 'PodSet shop/shop'],
+    ['ns/team-1', 'namespace/team-1', 'Namespace team-1'],
+  ])('%s is written as %s after a command, and %s in a sentence', (word, after, title) => {
     const target = named(word);
-    expect(argumentsOf(placeOf(target, 'shop'), target.controller)).toBe(expected);
+    const object = { ...placeOf(target, 'shop'), type: target.controller.primary.type };
+    expect(argumentsOf(object)).toBe(after);
+    expect(titleOf(object)).toBe(title);
   });
 });

@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
-import { resourcesIn } from '../../src/ask/resources.ts';
-import { dataOf, rowsOf, type RowsRequest } from '../../src/ask/rows.ts';
-import type { Run } from '../../src/ask/runs.ts';
-import { controllersOf } from '../../src/ask/session.ts';
+import { resourcesIn } from '../../src/ask/get/resources.ts';
+import { dataOf, rowsOf, type RowsRequest } from '../../src/ask/get/rows.ts';
+import type { Run } from '../../src/ask/runs/runs.ts';
+import { controllersOf } from '../../src/ask/controllers.ts';
 import { defaultOptions } from '../../src/config/config.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
 
 const NOW_MS = Date.parse('2026-01-01T12:00:00Z');
-const controllers = controllersOf(undefined);
+const controllers = controllersOf();
 const controllerOf = (name: string) => {
   const found = controllers.find((each) => each.name === name);
   if (found === undefined) throw new Error(`no controller ${name}`);
@@ -26,8 +26,8 @@ function runOf(name: string, changes: Partial<Run> = {}): Run {
   const ref = { controller: 'pod-label', namespace: 'shop', name, uid: `uid-of-${name}` };
   return {
     ...{ ref, workflowId: `pod-label/shop/${name}/uid-of-${name}`, runId: 'r', isOpen: true },
-    ...{ startedAtMs: NOW_MS - 60_000, endedAtMs: undefined, mark: undefined, status: 'RUNNING' },
-    ...{ taskQueue: 'q', pending: [], task: undefined, version: undefined, historyLength: 3 },
+    ...{ startedAtMs: NOW_MS - 60_000, endedAtMs: undefined, runState: undefined, status: 'RUNNING' },
+    ...{ taskQueue: 'q', pending: [], hasWorkflowTask: false, version: undefined, historyLength: 3 },
     ...changes,
   };
 }

@@ -4,19 +4,17 @@ import { converged, stalled, waitFor } from '../../src/contract/decision.ts';
 
 const pending = { step: 'createPods', attempt: 1, failure: undefined, nextTryAtMs: undefined };
 const failed = { ...pending, attempt: 4, failure: { type: 'Refused', message: 'exceeded quota' } };
-const task = { isStarted: false, attempt: 1 };
-const resting = { mark: undefined, pending: [], task: undefined };
+const resting = { runState: undefined, pending: [], hasWorkflowTask: false };
 
 describe('the state of an open run', () => {
   it.each([
     ['Waiting', resting],
     ['Reconciling', { ...resting, pending: [pending] }],
-    ['Reconciling', { ...resting, task }],
+    ['Reconciling', { ...resting, hasWorkflowTask: true }],
     ['Retrying', { ...resting, pending: [failed] }],
-    ['Stalled', { ...resting, mark: 'Stalled' }],
-    ['Paused', { ...resting, mark: 'Paused' }],
-    ['AwaitingApproval', { ...resting, mark: 'AwaitingApproval' }],
-    ['Waiting', { ...resting, mark: 'SomethingNewer' }],
+    ['Stalled', { ...resting, runState: 'Stalled' as const }],
+    ['Paused', { ...resting, runState: 'Paused' as const }],
+    ['AwaitingApproval', { ...resting, runState: 'AwaitingApproval' as const }],
   ])('is %s', (state, run) => {
     expect(stateOfRun(run)).toBe(state);
   });

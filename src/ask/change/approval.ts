@@ -1,0 +1,142 @@
+import type { Command } from 'commander';
+import { z } from 'zod';
+import {
+  ANSWERED_BECAUSE_ANNOTATION,
+  ANSWERED_BY_ANNOTATION,
+  APPROVED_ANNOTATION,
+  AWAITING_APPROVAL,
+  REJECTED_ANNOTATION,
+} from '../../contract/control.ts';
+import { isRest } from '../../contract/decision.ts';
+import type { ResourceRef } from '../../contract/resource.ts';
+import type { KubernetesClient } from '../../kubernetes/client.ts';
+import { resourcePath } from '../../kubernetes/paths.ts';
+import { answerWith, AskProblem, type Ask, type ExitStatus, type Question } from '../ask.ts';
+import { readObject } from '../cluster/objects.ts';
+import { annotate, missing, targetFrom } from '../cluster/targets.ts';
+import { addCommand } from '../commands.ts';
+import { withConnectionOptions, type ConnectionOptions } from '../connection/options.ts';
+import type { Session } from '../connection/session.ts';
+import { optionsOf } from '../controllers.ts';
+import { harmless } from '../output.ts';
+import { argumentsOf, parseNamedResource, placeOf } from '../resource-name.ts';
+import { conditionsIn } from '../state.ts';
+import { confirmed, withYes, type ConfirmOptions } from './confirm.ts';
+
+interface ApprovalOptions extends ConnectionOptions, ConfirmOptions {
+  readonly because?: string;
+}
+
+const VERDICTS = {
+  approve: { verb: 'Approve', did: 'approved' },
+  reject: { verb: 'Reject', did: 'rejected' },
+} as const;
+
+type Verdict = keyof typeof VERDICTS;
+
+export function addApprove(program: Command, ask: Ask): void {
+  addVerdict(program, ask, 'approve');
+}
+
+export function addReject(program: Command, ask: Ask): void {
+  addVerdict(program, ask, 'reject');
+}
+
+function addVerdict(program: Command, ask: Ask, verdict: Verdict): void {
+  const command = addCommand(program, verdict)
+    .argument('<resource...>', 'KIND/NAME or KIND NAME')
+    .option('--because <reason>', 'why, for the history of the resource');
+  answerWith<ApprovalOptions>(withConnectionOptions(withYes(command, 'do not ask')), ask, (_, question) =>
+    answerPlan(ask, question, verdict),
+  );
+}
+
+async function answerPlan(
+  ask: Ask,
+  { session, words, options }: Question<ApprovalOptions>,
+  verdict: Verdict,
+): Promise<ExitStatus> {
+  const resource = parseNamedResource(words);
+  const { type } = resource.controller.primary;
+  const { client, namespace } = session;
+  const named = { type, namespace, name: resource.name };
+  const name = argumentsOf(named);
+  const object = (await readObject(client, named)) ?? missing(named);
+  const target = targetFrom(object, type);
+  const ref = { ...placeOf(resource, namespace), uid: target.uid };
+  const pending = pendingApproval(
+    conditionMessage(object['status']) ?? (await heldNow(ref, session, ask.now)),
+  );
+  if (pending === undefined) {
+    ask.stderr.write(`${name} does not wait for an approval\n`);
+    return 1;
+  }
+  const by = await userNameOf(client);
+  ask.stdout.write(`${name}: ${harmless(pending.words)}\n`);
+  const { verb, did } = VERDICTS[verdict];
+  if (!(await confirmed(ask, `${verb} plan ${pending.plan} as ${by}?`, options))) return 1;
+  const answer = answerTo(pending.plan, { verdict, by, because: options.because });
+  if (!(await annotate(client, target, answer, target.resourceVersion)))
+    throw new AskProblem(`${name} has changed meanwhile; look again, and repeat the command`);
+  ask.stdout.write(`${name} ${did}: plan ${pending.plan}, by ${by}\n`);
+  return 0;
+}
+
+/** A plan that waits for an answer. */
+export interface PendingApproval {
+  /** `290-3f9c2a1b` */
+  readonly plan: string;
+  /** What it would delete, in words. */
+  readonly words: string;
+}
+
+/**
+ * The plan that a resource waits for an approval of.
+ *
+ * @param said the message of the condition `AwaitingApproval` where it is True, or what its controller decides
+ */
+export function pendingApproval(said: string | undefined): PendingApproval | undefined {
+  const [, plan] = /\bplan (\d{1,9}-[0-9a-f]{8})\b/.exec(said ?? '') ?? [];
+  return said === undefined || plan === undefined ? undefined : { plan, words: said };
+}
+
+/** Undefined where nothing is awaited. */
+export function conditionMessage(status: unknown): string | undefined {
+  return conditionsIn(status).find(({ type, status: is }) => type === AWAITING_APPROVAL && is === 'True')
+    ?.message;
+}
+
+/** Of a resource without a status, its controller's own decision. */
+async function heldNow(ref: ResourceRef, session: Session, now: () => number): Promise<string | undefined> {
+  const { readLive } = await import('../cluster/live.ts');
+  const { settings } = await session.temporal();
+  const { next } = await readLive(ref, { client: session.client, options: optionsOf(settings), now });
+  if (!isRest(next) || next.do !== 'held' || next.plan === undefined) return undefined;
+  return `${next.because}; held is ${next.would}; plan ${next.plan}`;
+}
+
+interface Answer {
+  readonly verdict: Verdict;
+  readonly by: string;
+  readonly because: string | undefined;
+}
+
+/** As annotations; it replaces the answer before. */
+export function answerTo(plan: string, { verdict, by, because }: Answer) {
+  return {
+    [APPROVED_ANNOTATION]: verdict === 'approve' ? plan : null,
+    [REJECTED_ANNOTATION]: verdict === 'reject' ? plan : null,
+    [ANSWERED_BY_ANNOTATION]: by,
+    [ANSWERED_BECAUSE_ANNOTATION]: because ?? null,
+  };
+}
+
+const Review = z.object({ status: z.object({ userInfo: z.object({ username: z.string().min(1) }) }) });
+
+/** As the API server knows the user: nobody can type another name. @throws ApiError */
+async function userNameOf(client: KubernetesClient): Promise<string> {
+  const type = { group: 'authentication.k8s.io', version: 'v1', plural: 'selfsubjectreviews' };
+  const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
+  const review = await client.request({ method: 'POST', path: resourcePath(type), body });
+  return Review.parse(review).status.userInfo.username;
+}

@@ -1,0 +1,138 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { answerWith, type Ask, type ExitStatus, type Question } from '../ask.ts';
+import { addCommand } from '../commands.ts';
+import {
+  withAllNamespaces,
+  withConnectionOptions,
+  withOutput,
+  type ConnectionOptions,
+  type OutputFormat,
+} from '../connection/options.ts';
+import { controllersOf } from '../controllers.ts';
+import { harmless, serversWords, structured } from '../output.ts';
+import { parseResource, type ResourceName } from '../resource-name.ts';
+import type { OpenRunsOf } from '../runs/open-runs.ts';
+import { STATES, type State } from '../state.ts';
+import {
+  fetchPausedNamespaces,
+  fetchResources,
+  resourcesIn,
+  type Scope,
+  type Unlisted,
+} from './resources.ts';
+import { RowTable } from './row-table.ts';
+import { dataOf, rowsOf, type Row } from './rows.ts';
+
+interface GetOptions extends ConnectionOptions {
+  readonly output?: OutputFormat;
+  readonly state?: State;
+  readonly watch?: boolean;
+}
+
+export function addGet(program: Command, ask: Ask): void {
+  const command = addCommand(program, 'get')
+    .argument('[resource...]', 'KIND, KIND/NAME, or KIND NAME')
+    .addOption(new Option('--state <state>', `only those: ${STATES.join(', ')}`).argParser(stateNamed))
+    .option('-w, --watch', 'then print rows that change, until Ctrl-C');
+  answerWith(withOutput(withAllNamespaces(withConnectionOptions(command))), ask, answerGet);
+}
+
+/** In any case, as people type it. */
+function stateNamed(text: string): State {
+  const typed = text.toLowerCase().replaceAll(/[-_ ]/g, '');
+  const found = STATES.find((state) => state.toLowerCase() === typed);
+  if (found === undefined) throw new InvalidArgumentError(`The states are ${STATES.join(', ')}.`);
+  return found;
+}
+
+async function answerGet(ask: Ask, question: Question<GetOptions>): Promise<ExitStatus> {
+  const { options, words } = question;
+  const named = words.length === 0 ? undefined : parseResource(words);
+  const first = await look(ask, question, named);
+  for (const problem of first.problems) ask.stderr.write(`kubectl durable: ${problem}\n`);
+  const print = printerFor(ask, options);
+  await print(first.rows);
+  while (options.watch === true && (await isTimeForNextLook(ask.signal)))
+    await print((await look(ask, question, named)).rows);
+  return exitOf(first);
+}
+
+const LOOK_EVERY_MS = 2_000;
+
+/** @returns false once nobody wants to see more */
+function isTimeForNextLook(signal: AbortSignal): Promise<boolean> {
+  return delay(LOOK_EVERY_MS, true, { signal }).catch(() => false);
+}
+
+function exitOf({ rows, problems }: Looked): ExitStatus {
+  if (problems.length > 0) return 2;
+  return rows.every(({ state }) => state === 'UpToDate' || state === 'Ignored') ? 0 : 1;
+}
+
+interface Looked {
+  readonly rows: readonly Row[];
+  /** What could not be read, a line each. */
+  readonly problems: readonly string[];
+}
+
+async function look(
+  ask: Ask,
+  { session, options }: Question<GetOptions>,
+  named: ResourceName | undefined,
+): Promise<Looked> {
+  const scope = {
+    namespace: options.allNamespaces === true ? undefined : session.namespace,
+    name: named?.name,
+  };
+  const kinds = named === undefined ? controllersOf() : [named.controller];
+  const [{ runs, settings }, pausedNamespaces, lists] = await Promise.all([
+    session.openRuns(runsIn(scope, named)),
+    fetchPausedNamespaces(scope, session),
+    Promise.all(kinds.map((each) => fetchResources(each, scope, session))),
+  ]);
+  const controllers = controllersOf(settings);
+  const nowMs = ask.now();
+  const rows = rowsOf({
+    resources: lists.flatMap((list) => {
+      const controller = controllers.find(({ name }) => name === list.controller);
+      if ('error' in list || controller === undefined) return [];
+      return resourcesIn(list, controller, { pausedNamespaces, nowMs });
+    }),
+    runs,
+    controllers,
+    reconciliation: settings?.options.reconciliation,
+    nowMs,
+  });
+  const { state: wanted } = options;
+  return {
+    rows: wanted === undefined ? rows : rows.filter(({ state }) => state === wanted),
+    problems: lists.flatMap((list) => ('error' in list ? problemsIn(list, named) : [])),
+  };
+}
+
+function runsIn({ namespace, name }: Scope, named: ResourceName | undefined): OpenRunsOf {
+  // A Namespace is in itself.
+  const isNamespace = named?.controller.primary.type.namespaced === false;
+  return { controller: named?.controller.name, namespace: isNamespace ? name : namespace, name };
+}
+
+/** A kind that the cluster does not know is worth a word only to who asks for it. */
+function problemsIn({ controller, error }: Unlisted, named: ResourceName | undefined): string[] {
+  if (error.classification === 'api-missing' && named === undefined) return [];
+  return [`cannot list the resources of ${controller}: ${harmless(serversWords(error.message))}`];
+}
+
+/** Prints all rows first, and later those that have changed. */
+function printerFor(ask: Ask, { output }: GetOptions): (rows: readonly Row[]) => Promise<void> {
+  if (output === 'json' || output === 'yaml') {
+    return async (rows) => {
+      ask.stdout.write(await structured(rows.map(dataOf), output));
+    };
+  }
+  const table = new RowTable(ask, output === 'wide');
+  return (rows) => {
+    table.print(rows);
+    return Promise.resolve();
+  };
+}

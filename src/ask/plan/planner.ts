@@ -1,0 +1,155 @@
+import { pausedNamespaces } from '../../../activities/paused-namespaces.ts';
+import { StepRun, type Reconciler, type StepEnd } from '../../../activities/reconcile.ts';
+import { reconcilersFor } from '../../../activities/reconcilers.ts';
+import type { Options } from '../../config/config.ts';
+import type { Controller } from '../../contract/controller.ts';
+import { isRest, isStep, type Observe, type Step } from '../../contract/decision.ts';
+import type { KubernetesObject } from '../../contract/object.ts';
+import type { ResourceRef } from '../../contract/resource.ts';
+import type { KubernetesClient } from '../../kubernetes/client.ts';
+import { ApiError } from '../../kubernetes/errors.ts';
+import { AskProblem } from '../ask.ts';
+import { pathOf, readObject } from '../cluster/objects.ts';
+import { controllersOf } from '../controllers.ts';
+import { placeOf, titleOf } from '../resource-name.ts';
+import { dryRunOnly } from './dry-run.ts';
+import type { Manifest } from './manifests.ts';
+import type { Plan, PlanEnd, PlannedStep } from './plan-lines.ts';
+import { MayNotTry, Rehearsal, type Write } from './rehearsal.ts';
+
+/** More steps than any reconcile takes: 100,000 Pods, 150 at a time. */
+const STEPS_MAX = 1_000;
+/** The same step without a write, so often: it waits for something. */
+const IDLE_MAX = 3;
+/** Whose fields they would be in the object. */
+const FIELD_MANAGER = 'kubectl-durable';
+
+/** Has a controller's own steps performed by its own code, on a client that writes nothing. */
+export class Planner {
+  readonly #client: KubernetesClient;
+  readonly #rehearsal: Rehearsal;
+  readonly #reconcilers: Readonly<Record<string, Reconciler<unknown, Step>>>;
+  readonly #now: () => number;
+  readonly #isPaused: (namespace: string) => Promise<boolean>;
+
+  constructor(client: KubernetesClient, options: Options, now: () => number) {
+    this.#client = dryRunOnly(client);
+    this.#rehearsal = new Rehearsal(client);
+    this.#reconcilers = reconcilersFor({ client: this.#rehearsal, options });
+    this.#now = now;
+    this.#isPaused = pausedNamespaces(this.#rehearsal);
+  }
+
+  /** @param namespace of what names none @throws AskProblem, ApiError */
+  async ofFile(manifests: readonly Manifest[], namespace: string): Promise<readonly Plan[]> {
+    const controllers = controllersOf();
+    const plans: Plan[] = [];
+    for (const manifest of manifests) {
+      const controller = controllers.find(({ primary: { type } }) => isOfType(manifest, type));
+      if (controller === undefined) continue;
+      const { ref, applied } = await this.#apply(manifest, controller, namespace);
+      const plan = await this.of(ref, controller);
+      plans.push(applied === undefined ? plan : { ...plan, applied });
+    }
+    if (plans.length > 0) return plans;
+    const kinds = controllers.map(({ primary }) => primary.type.kind).join(', ');
+    throw new AskProblem(`the file has nothing that a controller is responsible for; the kinds are ${kinds}`);
+  }
+
+  /** As if it were applied: the API server says what would come of it. */
+  async #apply(
+    manifest: Manifest,
+    controller: Controller,
+    defaultNamespace: string,
+  ): Promise<{ readonly ref: ResourceRef; readonly applied: Write | undefined }> {
+    const { name, namespace = defaultNamespace } = manifest.metadata;
+    const resource = { type: controller.primary.type, namespace, name };
+    const path = pathOf(resource);
+    const before = await readObject(this.#client, resource);
+    const after = await this.#client.request<KubernetesObject>({
+      method: 'PATCH',
+      path,
+      query: { dryRun: 'All', fieldManager: FIELD_MANAGER, force: true },
+      contentType: 'application/apply-patch+yaml',
+      body: manifest,
+    });
+    this.#rehearsal.pretend(path, after, before === undefined);
+    const ref = { ...placeOf({ controller, name }, namespace), uid: after.metadata.uid };
+    const isChanged =
+      before?.metadata.generation !== after.metadata.generation || !isSameMetadata(before, after);
+    const write: Write = {
+      verb: before === undefined ? 'create' : 'patch',
+      path,
+      before,
+      after: before === undefined ? manifest : after,
+      isChecked: true,
+    };
+    return { ref, applied: isChanged ? write : undefined };
+  }
+
+  /** @throws ApiError where the resource cannot be read */
+  async of(ref: ResourceRef, { primary: { type } }: Controller): Promise<Plan> {
+    const reconciler = this.#reconcilers[ref.controller];
+    if (reconciler === undefined) throw new Error(`there is no controller ${ref.controller}`);
+    const superseded = new AbortController().signal;
+    const isNamespacePaused = () => this.#isPaused(ref.namespace);
+    const run = new StepRun(reconciler, { ref, now: this.#now, superseded, isNamespacePaused });
+    return { resource: titleOf({ ...ref, type }), ...(await this.#rehearse(run)) };
+  }
+
+  async #rehearse(run: StepRun<unknown, Step, Observe>): Promise<Pick<Plan, 'steps' | 'end'>> {
+    const steps: PlannedStep[] = [];
+    let end: StepEnd<unknown> = await run.perform('observe', undefined);
+    for (let idle = 0; steps.length < STEPS_MAX && idle < IDLE_MAX;) {
+      const { next } = end;
+      if (isRest(next)) return { steps, end: { is: 'rest', next } };
+      if (!isStep(next)) {
+        end = await run.perform('observe', undefined);
+        idle += 1;
+        continue;
+      }
+      const performed = await this.#perform(run, next, end.known);
+      steps.push(...performed.steps);
+      if ('end' in performed) return { steps, end: performed.end };
+      idle = performed.steps.some(({ writes }) => writes.length > 0) ? 0 : idle + 1;
+      end = performed.stepEnd;
+    }
+    return { steps, end: { is: 'no progress', step: end.next.do } };
+  }
+
+  async #perform(
+    run: StepRun<unknown, Step, Observe>,
+    { do: step, because }: Step,
+    known: StepEnd<unknown>['known'],
+  ): Promise<Performed> {
+    try {
+      const stepEnd = await run.perform(step, known);
+      const { refusal } = stepEnd;
+      const writes = this.#rehearsal.takeWrites();
+      const planned = { step, because, writes, ...(refusal && { refusal: refusal.message }) };
+      return { steps: writes.length === 0 && refusal === undefined ? [] : [planned], stepEnd };
+    } catch (error) {
+      const steps = [{ step, because, writes: this.#rehearsal.takeWrites() }];
+      if (error instanceof MayNotTry) return { steps, end: { is: 'may not try', words: error.message } };
+      if (error instanceof ApiError) return { steps, end: { is: 'refused', words: error.message } };
+      throw error;
+    }
+  }
+}
+
+/** What came of one step, and how to go on from it; or why the plan ends with it. */
+type Performed = { readonly steps: readonly PlannedStep[] } & (
+  { readonly stepEnd: StepEnd<unknown> } | { readonly end: PlanEnd }
+);
+
+function isOfType({ apiVersion, kind }: Manifest, type: Controller['primary']['type']): boolean {
+  const { group, version } = type;
+  return kind === type.kind && apiVersion === (group === '' ? version : `${group}/${version}`);
+}
+
+function isSameMetadata(before: KubernetesObject | undefined, after: KubernetesObject): boolean {
+  const texts = [before, after].map((object) =>
+    JSON.stringify([object?.metadata.labels ?? {}, object?.metadata.annotations ?? {}]),
+  );
+  return texts[0] === texts[1];
+}

@@ -1,0 +1,207 @@
+import type { Advice } from '../../contract/words.ts';
+import { ApiError } from '../../kubernetes/errors.ts';
+import { leftOutBy } from '../controllers.ts';
+import { serversWords } from '../output.ts';
+import { titleOf } from '../resource-name.ts';
+import { workerProblem } from '../runs/workers.ts';
+import { stateByDecision, stateByStatus } from '../state.ts';
+import type { Explanation } from './explanation.ts';
+import {
+  commandOn,
+  decisionText,
+  deletion,
+  lastRunOf,
+  nextFact,
+  progressOf,
+  wantedAndThere,
+} from './facts.ts';
+import { liveIn, objectNameOf, type Known } from './findings.ts';
+import { SHOW_OPERATOR, workerProblemText } from './general-advice.ts';
+
+/** Of a resource that no run is open for. */
+export function explainAtRest(known: Known): Explanation {
+  return (
+    leftOut(known) ??
+    withoutOperator(known) ??
+    unknownDecision(known) ??
+    nothingToDo(known) ??
+    notStarted(known)
+  );
+}
+
+/** What the operator's options, or the resource itself, keep it from doing anything for. */
+function leftOut(known: Known): Explanation | undefined {
+  const reason = leftOutByOptions(known) ?? endedWithNamespace(known) ?? ignored(known);
+  return (
+    reason && {
+      resource: titleOf(objectNameOf(known)),
+      state: 'Ignored',
+      headline: 'is left alone by the operator',
+      facts: [{ label: 'because', text: reason.because }, ...lastRunOf(known)],
+      advice: reason.advice,
+      exit: 0,
+    }
+  );
+}
+
+interface Reason {
+  readonly because: string;
+  readonly advice: readonly Advice[];
+}
+
+function leftOutByOptions({ controller, place, temporal }: Known): Reason | undefined {
+  if (temporal.settings === undefined) return undefined;
+  const { reconciliation } = temporal.settings.options;
+  const { controllers, namespaces } = reconciliation;
+  switch (leftOutBy(reconciliation, place)) {
+    case 'controller':
+      return {
+        because: `the operator runs without the controller ${controller.name}; it runs ${controllers.join(', ')} (--controllers)`,
+        advice: [`add ${controller.name} to --controllers, and start the operator anew`],
+      };
+    case 'namespace':
+      return {
+        because: `the operator watches only the namespaces ${namespaces.join(', ')} (--namespaces), and not ${place.namespace}`,
+        advice: [`add ${place.namespace} to --namespaces, and start the operator anew`],
+      };
+    case undefined:
+      return undefined;
+  }
+}
+
+function endedWithNamespace({ controller, place, cluster }: Known): Reason | undefined {
+  const isTerminating = cluster.namespace?.metadata.deletionTimestamp !== undefined;
+  if (!isTerminating || controller.endsWithNamespace !== true) return undefined;
+  return {
+    because: `its namespace ${place.namespace} is being deleted, and accepts nothing new`,
+    advice: [],
+  };
+}
+
+function ignored(known: Known): Reason | undefined {
+  const { controller, cluster } = known;
+  const live = liveIn(known);
+  const hasWork = live !== undefined && live.next.do !== 'converged';
+  return hasWork ? undefined : controller.words?.ignored?.(cluster.object);
+}
+
+/** Nobody has said which options the operator has: maybe there is none. */
+function withoutOperator(known: Known): Explanation | undefined {
+  const { settings, taskQueue, otherTaskQueues } = known.temporal;
+  if (settings !== undefined) return undefined;
+  const others = otherTaskQueues.slice(0, OTHERS_MAX).map((each) => {
+    const { run } = commandOn(known, 'why', '');
+    return { run: `${run} --task-queue ${each}`, to: `ask about the operator of task queue ${each}` };
+  });
+  return {
+    resource: titleOf(objectNameOf(known)),
+    state: undefined,
+    headline: 'may not be looked after: no operator is known',
+    facts: [
+      ...wantedAndThere(known),
+      {
+        label: 'because',
+        text:
+          others.length === 0
+            ? `no operator has published its settings in Temporal for the task queue ${taskQueue}`
+            : `no operator has the task queue ${taskQueue}; there are operators of ${someOf(otherTaskQueues)}`,
+      },
+      ...nextFact(known, 'with the default options'),
+      ...lastRunOf(known),
+    ],
+    advice:
+      others.length === 0
+        ? ['start the operator, or name its task queue with --task-queue', SHOW_OPERATOR]
+        : others,
+    exit: 1,
+  };
+}
+
+/** Of what may be many. */
+const OTHERS_MAX = 3;
+
+function someOf(names: readonly string[]): string {
+  const more = names.length > OTHERS_MAX ? ` and ${names.length - OTHERS_MAX} more` : '';
+  return names.slice(0, OTHERS_MAX).join(', ') + more;
+}
+
+/** Whoever asks may not read all that the decision needs. */
+function unknownDecision(known: Known): Explanation | undefined {
+  const { live, cluster } = known;
+  if (!(live instanceof ApiError)) return undefined;
+  const { state, message } = stateByStatus(cluster.object);
+  return {
+    resource: titleOf(objectNameOf(known)),
+    state,
+    headline: `has no open run: ${state === 'UpToDate' ? 'nothing seems to be needed' : message}`,
+    facts: [
+      { label: 'unclear', text: `you may not see all of it: ${serversWords(live.message)}` },
+      ...lastRunOf(known),
+    ],
+    advice: [],
+    exit: state === 'UpToDate' ? 0 : 1,
+  };
+}
+
+function nothingToDo(known: Known): Explanation | undefined {
+  const { cluster, temporal, link } = known;
+  const next = liveIn(known)?.next;
+  if (next?.do !== 'converged') return undefined;
+  const progress = progressOf(known);
+  const { deletionTimestamp, finalizers = [] } = cluster.object.metadata;
+  const isDeleted = deletionTimestamp !== undefined;
+  const hasRun = temporal.run !== undefined;
+  const problem = problemOfWorkers(known);
+  const history = hasRun ? [commandOn(known, 'history', 'what happened before')] : [];
+  return {
+    resource: titleOf(objectNameOf(known)),
+    state: 'UpToDate',
+    headline: isDeleted
+      ? 'is being deleted, and the operator has nothing left to do'
+      : `is up to date${progress === undefined ? '' : `: ${progress}`}`,
+    facts: [
+      ...deletion(known),
+      ...wantedAndThere(known),
+      { label: 'found', text: decisionText(next) },
+      ...lastRunOf(known),
+      ...(problem ? [{ label: 'but', text: `${problem.because}: a change would have to wait` }] : []),
+    ],
+    advice:
+      isDeleted && finalizers.length > 0
+        ? ["ask whoever put the finalizers there; none of them is the operator's"]
+        : history,
+    ...(hasRun && { link }),
+    exit: 0,
+  };
+}
+
+/** There is something to do, and no run does it. */
+function notStarted(known: Known): Explanation {
+  const next = liveIn(known)?.next;
+  const state = next === undefined ? 'Waiting' : stateByDecision(next);
+  const { because, advice } = problemOfWorkers(known) ?? {
+    because: 'the operator has not started one: it has not seen the change yet, or does not watch',
+    advice: [SHOW_OPERATOR],
+  };
+  return {
+    resource: titleOf(objectNameOf(known)),
+    state: state === 'UpToDate' ? 'Waiting' : state,
+    headline: 'needs a reconcile, and no run is open for it',
+    facts: [
+      ...deletion(known),
+      ...wantedAndThere(known),
+      ...nextFact(known),
+      { label: 'because', text: because },
+      ...lastRunOf(known),
+    ],
+    advice,
+    exit: 1,
+  };
+}
+
+/** What would keep a new run from being worked on. */
+function problemOfWorkers({ temporal }: Known): ReturnType<typeof workerProblemText> | undefined {
+  const { workers, taskQueue } = temporal;
+  const problem = workerProblem(workers, { taskQueue, version: undefined });
+  return problem && workerProblemText(problem, temporal);
+}

@@ -1,0 +1,132 @@
+import type { Advice } from '../../contract/words.ts';
+import { unreachable } from '../../contract/unreachable.ts';
+import type { ApiError } from '../../kubernetes/errors.ts';
+import { serversWords } from '../output.ts';
+import { nameOfKind, titleOf } from '../resource-name.ts';
+import { workerProblem } from '../runs/workers.ts';
+import { explainAtRest } from './at-rest.ts';
+import type { Explanation } from './explanation.ts';
+import { ago, commandOn, lastRun, nextFact, wantedAndThere } from './facts.ts';
+import { objectNameOf, type Findings, type Reached } from './findings.ts';
+import { workerProblemText } from './general-advice.ts';
+import { explainOpenRun } from './open-run.ts';
+
+/** Why a resource is as it is, and what a person can do. Pure. */
+export function explain(findings: Findings): Explanation {
+  const { cluster, temporal } = findings;
+  if (temporal.is === 'away') return withoutTemporal(findings, temporal.problem);
+  switch (cluster.is) {
+    case 'unreadable':
+      return unreadable(findings, cluster.error);
+    case 'gone':
+      return gone(findings, temporal);
+    case 'there': {
+      const known = { ...findings, cluster, temporal };
+      const { run } = temporal;
+      return run?.isOpen === true ? explainOpenRun({ ...known, run }) : explainAtRest(known);
+    }
+    default:
+      return unreachable(cluster);
+  }
+}
+
+function withoutTemporal(findings: Findings, problem: string): Explanation {
+  return {
+    resource: titleOf(objectNameOf(findings)),
+    state: undefined,
+    headline: 'cannot be explained: Temporal cannot be asked',
+    facts: [
+      { label: 'because', text: problem },
+      ...wantedAndThere(findings),
+      ...nextFact(findings, 'with the default options'),
+    ],
+    advice: ['start Temporal, or correct the address; the operator keeps changes until then, and loses none'],
+    exit: 2,
+  };
+}
+
+function unreadable(findings: Findings, error: ApiError): Explanation {
+  const { kind, plural, group } = findings.controller.primary.type;
+  const resource = titleOf(objectNameOf(findings));
+  if (error.classification !== 'api-missing') {
+    return {
+      resource,
+      state: undefined,
+      headline: 'cannot be read',
+      facts: [{ label: 'because', text: serversWords(error.message) }],
+      advice: [`ask for the right to get ${group === '' ? plural : `${plural}.${group}`}`],
+      exit: 2,
+    };
+  }
+  return {
+    resource,
+    state: undefined,
+    headline: `cannot exist: the cluster does not know the kind ${kind}`,
+    facts: [
+      { label: 'because', text: `the custom resource definition ${plural}.${group} is not installed` },
+      { label: 'meanwhile', text: 'the operator looks for it again and again; its other controllers run' },
+    ],
+    advice: ['install the custom resource definitions, with the chart or from deploy/crd'],
+    exit: 1,
+  };
+}
+
+function gone(findings: Findings, reached: Reached): Explanation {
+  const { run, timeline } = reached;
+  if (run === undefined) return neverSeen(findings);
+  if (run.isOpen) return goneWithOpenRun(findings, { ...reached, run });
+  return {
+    resource: titleOf(objectNameOf(findings)),
+    state: undefined,
+    headline: 'is gone: it was deleted',
+    facts: lastRun({ run, timeline, nowMs: findings.nowMs }),
+    advice: [whatHappened(findings)],
+    link: findings.link,
+    exit: 1,
+  };
+}
+
+function neverSeen(findings: Findings): Explanation {
+  const { controller, place } = findings;
+  const { kind, namespaced } = controller.primary.type;
+  const list = `kubectl durable get ${nameOfKind(controller)}${namespaced ? ` -n ${place.namespace}` : ''}`;
+  return {
+    resource: titleOf(objectNameOf(findings)),
+    state: undefined,
+    headline: 'does not exist',
+    facts: [
+      {
+        label: 'because',
+        text: `the cluster has no such ${kind}, and Temporal has no run of one of that name, as far back as it keeps them`,
+      },
+    ],
+    advice: [{ run: list, to: 'list those that exist' }],
+    exit: 1,
+  };
+}
+
+function goneWithOpenRun(
+  findings: Findings,
+  { run, workers, taskQueue }: Reached & { readonly run: NonNullable<Reached['run']> },
+): Explanation {
+  const problem = run.hasWorkflowTask ? workerProblem(workers, run) : undefined;
+  const { because, advice } = problem
+    ? workerProblemText(problem, { taskQueue })
+    : { because: 'the operator ends it once it sees that the resource is gone', advice: [] };
+  return {
+    resource: titleOf(objectNameOf(findings)),
+    state: undefined,
+    headline: 'is gone, but its run is still open',
+    facts: [
+      { label: 'run', text: `open for ${ago(run.startedAtMs, findings.nowMs)}` },
+      { label: 'because', text: because },
+    ],
+    advice: [...advice, whatHappened(findings)],
+    link: findings.link,
+    exit: 1,
+  };
+}
+
+function whatHappened(findings: Findings): Advice {
+  return commandOn(findings, 'history', 'what happened to it');
+}

@@ -1,0 +1,237 @@
+import type { Advice, Trouble } from '../../contract/words.ts';
+import { unreachable } from '../../contract/unreachable.ts';
+import { hasStatus } from '../controllers.ts';
+import { durationText, serversWords } from '../output.ts';
+import { titleOf } from '../resource-name.ts';
+import { pendingStepOf } from '../runs/runs.ts';
+import {
+  ENCRYPTED_WORDS,
+  lastStepOf,
+  type SignalEntry,
+  type StepEntry,
+  type WaitEntry,
+} from '../runs/timeline.ts';
+import { workerProblem, type WorkerProblem } from '../runs/workers.ts';
+import { conditionsIn, stateOfRun, type State } from '../state.ts';
+import type { Explanation, Fact } from './explanation.ts';
+import {
+  ago,
+  commandOn,
+  decisionText,
+  deletion,
+  orHowToDecrypt,
+  progressOf,
+  wantedAndThere,
+} from './facts.ts';
+import { liveIn, objectNameOf, type Known, type Open } from './findings.ts';
+import { adviceOn, workerProblemText } from './general-advice.ts';
+
+/** Of a resource that a run is open for. */
+export function explainOpenRun(open: Open): Explanation {
+  const { run, temporal } = open;
+  const problem = run.hasWorkflowTask ? workerProblem(temporal.workers, run) : undefined;
+  if (problem !== undefined && run.pending.length === 0) return withoutWorker(open, problem);
+  const state = stateOfRun(run);
+  switch (state) {
+    case 'Retrying':
+      return retrying(open);
+    case 'Stalled':
+      return stalled(open);
+    case 'Paused':
+      return paused(open);
+    case 'AwaitingApproval':
+      return awaitingApproval(open);
+    case 'Waiting':
+      return waiting(open);
+    case 'Reconciling':
+    case 'UpToDate':
+    case 'Ignored':
+      return reconciling(open);
+    default:
+      return unreachable(state);
+  }
+}
+
+interface OpenRunParts {
+  readonly state: State;
+  readonly headline: string;
+  readonly facts: readonly Fact[];
+  readonly advice: readonly Advice[];
+}
+
+/** What all explanations of open runs have in common. */
+function openRun(open: Open, { state, headline, facts, advice }: OpenRunParts): Explanation {
+  const { run, nowMs, link } = open;
+  const progress = progressOf(open);
+  const duration = `for ${ago(run.startedAtMs, nowMs)}`;
+  return {
+    resource: titleOf(objectNameOf(open)),
+    state,
+    headline: progress === undefined ? `${headline}, ${duration}` : `${headline}: ${progress}, ${duration}`,
+    facts: [...deletion(open), ...wantedAndThere(open), ...facts, ...lastSignal(open)],
+    advice: [...advice, commandOn(open, 'history', 'what happened before')],
+    link,
+    exit: 1,
+  };
+}
+
+function withoutWorker(open: Open, problem: WorkerProblem): Explanation {
+  const { because, advice } = workerProblemText(problem, open.temporal);
+  return openRun(open, {
+    state: 'Waiting',
+    headline: 'is waiting for a worker',
+    facts: [{ label: 'because', text: because }],
+    advice,
+  });
+}
+
+function retrying(open: Open): Explanation {
+  const { run, nowMs } = open;
+  const { step = '', attempt = 1, nextTryAtMs, failure } = pendingStepOf(run) ?? {};
+  const message = serversWords(orHowToDecrypt(failure?.message ?? ''));
+  const next =
+    nextTryAtMs === undefined || nextTryAtMs <= nowMs
+      ? 'in progress'
+      : `next in ${durationText(nextTryAtMs - nowMs)}`;
+  return openRun(open, {
+    state: 'Retrying',
+    headline: 'is retrying',
+    facts: [
+      { label: 'step', text: `${step}, attempt ${attempt}, ${next}` },
+      { label: 'because', text: message },
+    ],
+    advice: [
+      ...adviceFor(open, { is: 'failing', step, failure: failure?.type ?? '', message }),
+      commandOn(open, 'retry', 'try again now'),
+    ],
+  });
+}
+
+function stalled(open: Open): Explanation {
+  const because = reasonToRest(open, 'stalled') ?? '';
+  return openRun(open, {
+    state: 'Stalled',
+    headline: 'is stalled',
+    facts: [
+      { label: 'because', text: because },
+      ...statusFact(open, because),
+      { label: 'until', text: 'somebody changes it: waiting does not help, and nothing is retried' },
+    ],
+    advice: adviceFor(open, { is: 'stalled', because }),
+  });
+}
+
+function paused(open: Open): Explanation {
+  const because = reasonToRest(open, 'held') ?? 'it is paused';
+  return openRun(open, {
+    state: 'Paused',
+    headline: 'is paused',
+    facts: [{ label: 'because', text: because }, ...heldFact(open)],
+    advice: [resumption(because, open), commandOn(open, 'plan', 'what it would do')],
+  });
+}
+
+/** Who has paused the Namespace has paused all in it. */
+function resumption(because: string, open: Open): Advice {
+  if (!because.endsWith('of its Namespace')) return commandOn(open, 'resume', 'go on');
+  return { run: `kubectl durable resume namespace/${open.place.namespace}`, to: 'go on with all in it' };
+}
+
+function awaitingApproval(open: Open): Explanation {
+  const because = reasonToRest(open, 'held') ?? 'a person has to approve';
+  return openRun(open, {
+    state: 'AwaitingApproval',
+    headline: 'is awaiting approval',
+    facts: [{ label: 'because', text: because }, ...heldFact(open)],
+    advice: [
+      commandOn(open, 'plan', 'what it would delete'),
+      commandOn(open, 'approve', 'let it'),
+      commandOn(open, 'reject', 'keep what it would delete'),
+    ],
+  });
+}
+
+/** What is held back, in the decision's own words. */
+function heldFact(open: Open): Fact[] {
+  const next = liveIn(open)?.next;
+  return next?.do === 'held' && 'would' in next ? [{ label: 'held', text: next.would }] : [];
+}
+
+function waiting(open: Open): Explanation {
+  const { temporal, nowMs } = open;
+  const what = (reasonToRest(open, 'wait') ?? '').replace(/^waiting for /, '');
+  const timer = temporal.timeline?.entries.findLast(
+    (entry): entry is WaitEntry => entry.kind === 'wait' && entry.end.how === 'in progress',
+  );
+  const isRetryAfter = timer?.summary.startsWith('Retry-After') === true;
+  const againMs = timer === undefined ? nowMs : timer.atMs + timer.atMostMs;
+  const again = againMs <= nowMs ? '' : `, or in ${durationText(againMs - nowMs)}`;
+  return openRun(open, {
+    state: 'Waiting',
+    headline: 'is waiting',
+    facts: [
+      { label: 'for', text: isRetryAfter ? 'as long as the API server asked for (Retry-After)' : what },
+      ...statusFact(open, what),
+      { label: 'next', text: `looks again as soon as that happens${again}` },
+    ],
+    advice: adviceFor(open, { is: 'waiting', for: what }),
+  });
+}
+
+function reconciling(open: Open): Explanation {
+  const { run, temporal, nowMs } = open;
+  const { timeline } = temporal;
+  const [pending] = run.pending;
+  const last = lastStepOf(timeline);
+  const current = timeline?.entries.findLast(
+    (entry): entry is StepEntry => entry.kind === 'step' && entry.end.how === 'in progress',
+  );
+  const step = pending?.step ?? (last?.end.how === 'done' ? last.end.next?.do : undefined);
+  const text = pending === undefined ? step : `${pending.step}, attempt ${pending.attempt}`;
+  return openRun(open, {
+    state: 'Reconciling',
+    headline: 'is being reconciled',
+    facts: [
+      ...(text === undefined ? [] : [{ label: 'step', text }]),
+      ...(current?.summary === undefined
+        ? []
+        : [{ label: 'because', text: orHowToDecrypt(current.summary) }]),
+      { label: 'since', text: `${ago(run.startedAtMs, nowMs)}: ${orHowToDecrypt(timeline?.reason ?? '')}` },
+    ],
+    advice: [],
+  });
+}
+
+function adviceFor({ controller, cluster }: Known, trouble: Trouble): readonly Advice[] {
+  return controller.words?.advice?.(trouble, cluster.object) ?? adviceOn(trouble);
+}
+
+/** What its status says is wrong, unless that is said already. */
+function statusFact({ controller, cluster }: Known, said: string): Fact[] {
+  // The conditions of a Pod are not the operator's.
+  if (!hasStatus(controller)) return [];
+  const conditions = conditionsIn(cluster.object['status']);
+  const wrong =
+    conditions.find(({ type, status }) => type === 'Stalled' && status === 'True') ??
+    conditions.find(({ type, status }) => type === 'Ready' && status !== 'True');
+  const message = wrong?.message ?? '';
+  return message === '' || said.includes(message) ? [] : [{ label: 'status', text: message }];
+}
+
+/** What ended the last wait of an open run. */
+function lastSignal({ temporal, nowMs }: Known): Fact[] {
+  const signal = temporal.timeline?.entries.findLast(
+    (entry): entry is SignalEntry => entry.kind === 'signal',
+  );
+  if (signal === undefined) return [];
+  return [{ label: 'woken', text: `${ago(signal.atMs, nowMs)} ago: ${orHowToDecrypt(signal.reason)}` }];
+}
+
+/** Why a run rests: as it says itself, or, where that takes a key, as the controller decides now. */
+function reasonToRest(known: Known, rest: 'stalled' | 'held' | 'wait'): string | undefined {
+  const last = lastStepOf(known.temporal.timeline);
+  const next = last?.end.how === 'done' ? last.end.next : undefined;
+  if (next?.do === rest && next.because !== ENCRYPTED_WORDS) return next.because;
+  const now = liveIn(known)?.next;
+  return now?.do === rest ? decisionText(now) : next?.because;
+}

@@ -1,0 +1,31 @@
+import type { Command } from 'commander';
+import { answerWith, type Ask, type ExitStatus, type Question } from '../ask.ts';
+import { addCommand } from '../commands.ts';
+import { withConnectionOptions, withOutput, type ConnectionOptions } from '../connection/options.ts';
+import { paintFor, structured } from '../output.ts';
+import { parseNamedResource } from '../resource-name.ts';
+import { explain } from './explain.ts';
+import { explanationData, explanationText } from './explanation.ts';
+import { gather } from './gather.ts';
+
+interface WhyOptions extends ConnectionOptions {
+  readonly output?: 'json' | 'yaml';
+}
+
+export function addWhy(program: Command, ask: Ask): void {
+  const command = addCommand(program, 'why').argument('<resource...>', 'KIND/NAME, or KIND NAME');
+  answerWith(withOutput(withConnectionOptions(command), ['json', 'yaml']), ask, answerWhy);
+}
+
+async function answerWhy(
+  ask: Ask,
+  { session, words, options: { output } }: Question<WhyOptions>,
+): Promise<ExitStatus> {
+  const explanation = explain(await gather(session, parseNamedResource(words), ask.now));
+  const text =
+    output === undefined
+      ? explanationText(explanation, paintFor(ask))
+      : await structured(explanationData(explanation), output);
+  ask.stdout.write(text);
+  return explanation.exit;
+}

@@ -1,0 +1,92 @@
+import { describe, expect, it } from '@jest/globals';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { answer } from '../../src/ask/command-line.ts';
+import type { Session } from '../../src/ask/connection/session.ts';
+import { TemporalProblem } from '../../src/ask/connection/temporal-problem.ts';
+import { controllersOf } from '../../src/ask/controllers.ts';
+import { ApiError } from '../../src/kubernetes/errors.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const AWAY = 'nobody answers in this test';
+
+/** What people are told to type, wherever it is: in a page, or in an answer. */
+const COMMANDS = [
+  ...new Set(
+    ['README.md', ...filesIn('docs', '.md'), ...filesIn('test/e2e/golden', '.txt')].flatMap((file) =>
+      commandsIn(readFileSync(join(ROOT, file), 'utf8')),
+    ),
+  ),
+];
+
+function filesIn(folder: string, extension: string): string[] {
+  const names = readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' });
+  return names.filter((name) => name.endsWith(extension)).map((name) => join(folder, name));
+}
+
+/** Up to the column of what it does, the end of the code, or of the line; a command in a sentence may be its name alone. */
+function commandsIn(text: string): string[] {
+  return [...text.matchAll(/\bkubectl durable (\w[^\n`]*)/g)]
+    .map(([, command = '']) => (command.split(/ {2,}/, 1)[0] ?? '').trim())
+    .filter((command) => command.includes(' ') && !command.includes('KIND/NAME'));
+}
+
+function wordsIn(command: string): string[] {
+  return [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '');
+}
+
+function nobody(): Promise<never> {
+  return Promise.reject(new TemporalProblem(AWAY));
+}
+
+/** Nothing can be asked in it, so a command gets as far as its words are understood. */
+const SESSION: Session = {
+  client: {
+    server: 'http://nowhere.invalid',
+    request: () => Promise.reject(new ApiError(AWAY, { classification: 'unavailable' })),
+    watch: () => {
+      throw new Error(AWAY);
+    },
+    close: () => Promise.resolve(),
+  },
+  namespace: 'default',
+  temporal: nobody,
+  openRuns: nobody,
+  linkTo: () => Promise.resolve(undefined),
+  close: () => Promise.resolve(),
+};
+
+/** What the command says: that nobody answers, or what is wrong with its words. */
+async function saidOf(command: string): Promise<string> {
+  const said: string[] = [];
+  const output = { write: (text: string) => said.push(text) };
+  await answer(wordsIn(command), {
+    ...{ stdout: output, stderr: output, env: {}, isTerminal: false, now: Date.now },
+    signal: new AbortController().signal,
+    open: () => Promise.resolve(SESSION),
+  });
+  return said.join('');
+}
+
+describe('a command that people are told to type', () => {
+  it('is in the pages and in the answers', () => {
+    expect(COMMANDS.length).toBeGreaterThan(20);
+  });
+
+  it.each(COMMANDS)('is understood: %s', async (command) => {
+    expect(await saidOf(command)).toContain(AWAY);
+  });
+
+  it.each(COMMANDS.filter((command) => command.includes('--step')))(
+    'names a step of a controller: %s',
+    (command) => {
+      const [, step] = /--step (\S+)/.exec(command) ?? [];
+      expect(controllersOf().flatMap(({ steps }) => steps)).toContain(step);
+    },
+  );
+
+  it('is not understood where it is wrong', async () => {
+    expect(await saidOf('why deployment/web')).toContain('no controller for "deployment"');
+    expect(await saidOf('retry --stepp createJob')).toContain('unknown option');
+  });
+});

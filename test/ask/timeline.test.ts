@@ -1,0 +1,157 @@
+import { describe, expect, it } from '@jest/globals';
+import { randomBytes, createSecretKey } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { Payload } from '@temporalio/common';
+import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
+import { decoded } from '../../src/ask/runs/payloads.ts';
+import { timelineOf, type HistoryEvent } from '../../src/ask/runs/timeline-builder.ts';
+import type { RunTimeline } from '../../src/ask/runs/timeline.ts';
+import { payloadEncryption } from '../../src/temporal/payload-encryption.ts';
+
+const HISTORIES = new URL('../histories/', import.meta.url);
+
+async function eventsOf(name: string): Promise<readonly HistoryEvent[]> {
+  const json: unknown = JSON.parse(await readFile(new URL(`${name}.json`, HISTORIES), 'utf8'));
+  return historyFromJSON(json).events ?? [];
+}
+
+async function timelineIn(name: string): Promise<RunTimeline> {
+  return timelineOf(await eventsOf(name));
+}
+
+describe('the timeline of a run', () => {
+  it('says why it was started, when, and how it ended', async () => {
+    const timeline = await timelineIn('podSet/0.3.0-durable-step-retries');
+    expect(timeline).toMatchObject({
+      runId: '01a20111-be15-79d3-9b67-4db5f6d295a1',
+      reason: 'a test',
+      startedAtMs: Date.parse('2026-11-22T02:24:29.717Z'),
+      end: { how: 'completed', words: 'created it', atMs: Date.parse('2026-11-22T02:24:30.785Z') },
+    });
+  });
+
+  it('has each durable step with its attempts, its last failure, its time and its deeds', async () => {
+    const { entries } = await timelineIn('podSet/0.3.0-durable-step-retries');
+    expect(entries).toEqual([
+      {
+        kind: 'step',
+        atMs: Date.parse('2026-11-22T02:24:29.743Z'),
+        step: 'createPods',
+        summary: 'create missing Pods: many are missing',
+        isLocal: false,
+        attempts: 2,
+        failure: { type: 'Unavailable', message: '500 the server is out of order' },
+        end: {
+          how: 'done',
+          tookMs: 1015,
+          did: [{ did: 'created', what: 'it' }],
+          next: { do: 'converged', because: 'up to date' },
+          refusal: undefined,
+        },
+      },
+    ]);
+  });
+
+  it('has local steps one after the other, with the time that each took', async () => {
+    const { entries } = await timelineIn('gitBuild/0.3.0-several-steps');
+    const steps = entries.filter((entry) => entry.kind === 'step');
+    expect(steps.map(({ step, isLocal, end }) => [step, isLocal, end])).toMatchObject([
+      ['createJob', true, { how: 'done', tookMs: 2 }],
+      ['updateStatus', true, { how: 'done', tookMs: 6 }],
+    ]);
+    const [first, second] = steps;
+    expect(first?.atMs).toBe(Date.parse('2026-11-22T02:24:37.951Z'));
+    expect(second?.atMs).toBe((first?.atMs ?? 0) + 2);
+  });
+
+  it('has a local step that failed, before the durable one that goes on', async () => {
+    const { entries } = await timelineIn('podSet/0.3.0-local-step-fails');
+    expect(entries).toMatchObject([
+      { step: 'createPods', isLocal: true, end: { how: 'failed' }, failure: { type: 'Unavailable' } },
+      { step: 'createPods', isLocal: false, attempts: 1, end: { how: 'done' } },
+    ]);
+  });
+
+  it('takes a second for a local step that timed out', async () => {
+    const { entries } = await timelineIn('podSet/0.3.0-local-step-times-out');
+    const failure = { type: 'Timeout', message: 'Activity timed out' };
+    expect(entries[0]).toMatchObject({ failure, end: { how: 'failed', tookMs: 1004 } });
+  });
+
+  it('says who signalled, and that this ended a backoff; the grace period is no wait', async () => {
+    const { entries } = await timelineIn('podSet/0.3.0-change-in-backoff');
+    expect(entries).toMatchObject([
+      { kind: 'step', step: 'createPods', end: { how: 'dropped', tookMs: 1286 } },
+      { kind: 'signal', signal: 'changed', reason: 'a change' },
+      { kind: 'step', step: 'observe', end: { how: 'done' } },
+    ]);
+  });
+
+  it('has a wait that a change ended, and one that took its time', async () => {
+    const signalled = await timelineIn('podSet/0.3.0-wait-is-signalled');
+    expect(signalled.entries.find(({ kind }) => kind === 'wait')).toMatchObject({
+      summary: 'at the latest: Job build-web to end',
+      atMostMs: 3_600_000,
+      end: { how: 'something changed', tookMs: 80 },
+    });
+    const timed = await timelineIn('podSet/0.3.0-retry-after');
+    expect(timed.entries.find(({ kind }) => kind === 'wait')).toMatchObject({
+      summary: 'Retry-After of the API server',
+      atMostMs: 1_000,
+      end: { how: 'time passed', tookMs: 1_002 },
+    });
+  });
+
+  it('goes on where the run is open', async () => {
+    const { end, entries } = await timelineIn('podSet/0.3.0-wait-waits');
+    expect(end).toBeUndefined();
+    expect(entries.at(-1)).toMatchObject({ kind: 'wait', end: { how: 'in progress' } });
+  });
+
+  it('has the time in which the run was stalled', async () => {
+    const { entries } = await timelineIn('podSet/0.3.0-stalled-then-changed');
+    const atMs = Date.parse('2026-11-22T02:24:36.409Z');
+    const untilMs = Date.parse('2026-11-22T02:24:36.501Z');
+    expect(entries[1]).toEqual({ kind: 'state', state: 'Stalled', atMs, untilMs });
+    const { entries: still } = await timelineIn('podSet/0.3.0-stalled-waits');
+    expect(still.at(-1)).toMatchObject({ kind: 'state', state: 'Stalled', untilMs: undefined });
+  });
+});
+
+describe('an encrypted history', () => {
+  const key = createSecretKey(randomBytes(32));
+  const codec = payloadEncryption({ encryptWith: { id: 'k', key }, decryptWith: new Map([['k', key]]) });
+  const other = payloadEncryption({ encryptWith: undefined, decryptWith: new Map() });
+
+  async function encryptedEvents() {
+    const encrypting = {
+      encode: (payloads: Payload[]) => codec.encode(payloads),
+      decode: (payloads: Payload[]) => codec.encode(payloads),
+    };
+    return decoded(await eventsOf('podSet/0.3.0-durable-step-retries'), [encrypting]);
+  }
+
+  it('is read with its key, as it was before', async () => {
+    const events = await decoded(await encryptedEvents(), [codec]);
+    expect(timelineOf(events)).toEqual(await timelineIn('podSet/0.3.0-durable-step-retries'));
+  });
+
+  it.each([
+    { case: 'without keys', codecs: [] },
+    { case: 'with other keys', codecs: [other] },
+  ])('says what cannot be read, and the rest, $case', async ({ codecs }) => {
+    const timeline = timelineOf(await decoded(await encryptedEvents(), codecs));
+    expect(timeline).toMatchObject({
+      reason: '(encrypted)',
+      end: { how: 'completed', words: '(encrypted)' },
+    });
+    expect(timeline.entries).toMatchObject([
+      {
+        step: 'createPods',
+        attempts: 2,
+        summary: '(encrypted)',
+        end: { how: 'done', did: 'encrypted', tookMs: 1015 },
+      },
+    ]);
+  });
+});
