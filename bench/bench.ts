@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { VERSION } from '../src/version.ts';
 import { eventually } from '../test/support/eventually.ts';
+import { actionsIn } from './actions.ts';
 import { countCalls, readFrom, sizeOf, totalOf, type CallCounts } from './audit.ts';
 import { timed, type LoadRequest } from './load.ts';
 import { percentile } from './percentiles.ts';
@@ -33,6 +34,8 @@ export interface Result {
   readonly workflows: number;
   /** Of a run, on average over at most 200. */
   readonly eventsPerRun?: number;
+  /** What Temporal Cloud would bill of one, as far as its history tells: see actions.ts. */
+  readonly actionsPerRun?: number;
   /** In the whole case, by process. */
   readonly cpuMs?: Readonly<Record<string, number>>;
   /** The operator's at the case's end. */
@@ -136,10 +139,17 @@ async function runsSince({ temporal, taskQueue }: Bench, since: Date) {
   const query = `TaskQueue = '${taskQueue}' AND StartTime >= '${since.toISOString()}'`;
   const { count } = await temporal.workflow.count(query);
   const lengths: number[] = [];
-  for await (const { historyLength } of temporal.workflow.list({ query })) {
+  const actions: number[] = [];
+  for await (const { historyLength, workflowId, runId } of temporal.workflow.list({ query })) {
+    const { events } = await temporal.workflow.getHandle(workflowId, runId).fetchHistory();
     lengths.push(historyLength);
+    actions.push(actionsIn(events ?? []));
     if (lengths.length === SAMPLED_RUNS) break;
   }
   if (lengths.length === 0) return { workflows: count };
-  return { workflows: count, eventsPerRun: lengths.reduce((sum, n) => sum + n, 0) / lengths.length };
+  return { workflows: count, eventsPerRun: meanOf(lengths), actionsPerRun: meanOf(actions) };
+}
+
+function meanOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, n) => sum + n, 0) / numbers.length;
 }

@@ -50,6 +50,7 @@ const HEAD = [
   'API calls',
   'Events',
   'history',
+  'actions',
   'CPU ms',
   'Temporal',
   'API server',
@@ -63,20 +64,27 @@ export function readable(machine: Machine, results: readonly Result[]): string {
   );
   return `${[
     table(HEAD, results.map(rowOf)),
-    'API calls, Events written and CPU ms are per convergence; in the idle case, of the whole time. History is events per run. RSS is the operator’s.',
+    'API calls, Events written and CPU ms are per convergence; in the idle case, of the whole time. History is events per run. Actions are what Temporal Cloud would bill per convergence, without heartbeats. RSS is the operator’s.',
     ['Calls of the operator, without watches and leases:', ...calls].join('\n'),
     `${date}; ${cpu}, ${cores} cores, ${memoryGb} GB; ${system}; operator ${versions.operator}, Kubernetes ${versions.kubernetes}, Temporal ${versions.temporal}, Node ${versions.node}; load ${loadBefore} before the start`,
   ].join('\n\n')}\n`;
 }
 
 function rowOf(result: Result): Cell[] {
-  const { converged, seconds, p50Ms, p99Ms, perSecond, apiCalls, eventsPerRun, cpuMs, rssMb } = result;
+  const { converged, seconds, p50Ms, p99Ms, perSecond, apiCalls, cpuMs, rssMb } = result;
+  const { workflows, eventsPerRun, actionsPerRun } = result;
   const each = (amount: number | undefined) =>
     amount === undefined ? undefined : amount / Math.max(1, converged);
   const calls = apiCalls && eventsApart(apiCalls);
+  const actions = actionsPerRun === undefined ? undefined : actionsPerRun * workflows;
   return [
     ...[result.case, converged, seconds, p50Ms, p99Ms, perSecond],
-    ...[calls && each(totalOf(calls.others)), calls && each(totalOf(calls.events)), eventsPerRun],
+    ...[
+      calls && each(totalOf(calls.others)),
+      calls && each(totalOf(calls.events)),
+      eventsPerRun,
+      each(actions),
+    ],
     ...[each(cpuMs?.['operator']), each(cpuMs?.['temporal']), each(cpuMs?.['kube-apiserver']), rssMb],
   ];
 }

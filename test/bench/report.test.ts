@@ -19,8 +19,9 @@ const ADD = {
   p50Ms: 20,
   p99Ms: 40,
   apiCalls: { 'patch pods 200': 10, 'patch pods 409': 5, 'create events 201': 20 },
-  workflows: 10,
+  workflows: 15,
   eventsPerRun: 6,
+  actionsPerRun: 2,
   cpuMs: { operator: 100, temporal: 200, 'kube-apiserver': 300 },
   rssMb: 150,
 };
@@ -42,6 +43,7 @@ describe('the readable report', () => {
       '1.5',
       '2',
       '6',
+      '3',
       '10',
       '20',
       '30',
