@@ -30,13 +30,18 @@ securityContext:
   value: {{ .Values.temporal.address | quote }}
 - name: TEMPORAL_NAMESPACE
   value: {{ .Values.temporal.namespace | quote }}
-{{- if .Values.temporal.tlsSecret }}
+{{- with .Values.temporal.tlsSecret }}
 - name: TEMPORAL_TLS_CLIENT_CERT_PATH
   value: /etc/durable-operator/temporal-tls/tls.crt
 - name: TEMPORAL_TLS_CLIENT_KEY_PATH
   value: /etc/durable-operator/temporal-tls/tls.key
-- name: TEMPORAL_TLS_SERVER_CA_CERT_PATH
-  value: /etc/durable-operator/temporal-tls/ca.crt
+# Without it, a public authority has signed the server's certificate, as of Temporal Cloud.
+- name: TEMPORAL_TLS_SERVER_CA_CERT_DATA
+  valueFrom:
+    secretKeyRef:
+      name: {{ . }}
+      key: ca.crt
+      optional: true
 {{- end }}
 {{- with .Values.temporal.apiKeySecret }}
 - name: TEMPORAL_API_KEY
