@@ -1,27 +1,38 @@
 {{- define "operator.image" -}}
-{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{ .Values.image.repository }}{{ with .Values.image.digest }}@{{ . }}{{ else }}:{{ include "operator.tag" . }}{{ end }}
 {{- end }}
 
-{{/* What the pods of the operator and its Jobs may not do: Pod Security "restricted". */}}
+{{- define "operator.tag" -}}
+{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end }}
+
+{{/* What the Pods of the operator and its Jobs may not do: as they are, Pod Security "restricted". */}}
 {{- define "operator.podSecurity" -}}
 enableServiceLinks: false
-securityContext:
-  runAsNonRoot: true
-  runAsUser: 1000
-  runAsGroup: 1000
-  seccompProfile:
-    type: RuntimeDefault
+securityContext: {{- toYaml .Values.securityContext | nindent 2 }}
 {{- with .Values.imagePullSecrets }}
 imagePullSecrets: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
 
 {{- define "operator.containerSecurity" -}}
-securityContext:
-  allowPrivilegeEscalation: false
-  readOnlyRootFilesystem: true
-  capabilities:
-    drop: [ALL]
+securityContext: {{- toYaml .Values.containerSecurityContext | nindent 2 }}
+{{- end }}
+
+{{/* Where a Pod may run, and before which others. */}}
+{{- define "operator.scheduling" -}}
+{{- with .Values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- with .Values.nodeSelector }}
+nodeSelector: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.tolerations }}
+tolerations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.affinity }}
+affinity: {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end }}
 
 {{/* Where Temporal is, and as whom to go there. */}}
