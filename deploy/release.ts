@@ -68,7 +68,7 @@ async function chart(image: Image, { helm }: Binaries<'helm'>): Promise<void> {
 }
 
 /** The package has the local stack, too, compiled: Node runs no TypeScript in node_modules. */
-async function npmPackage(): Promise<void> {
+async function npmPackage(github: string): Promise<void> {
   const folder = join(OUTPUT, 'npm');
   const dist = join(folder, 'dist');
   await run(process.execPath, [TSC, '-p', join(ROOT, 'tsconfig.package.json'), '--outDir', dist]);
@@ -87,13 +87,33 @@ async function npmPackage(): Promise<void> {
     platform: 'node',
     format: 'esm',
   });
-  for (const kept of ['package.json', 'README.md', 'LICENSE', 'deploy/crd', 'deploy/samples', 'tools']) {
+  for (const kept of ['README.md', 'LICENSE', 'deploy/crd', 'deploy/samples', 'tools']) {
     await cp(join(ROOT, kept), join(folder, kept), { recursive: true });
   }
+  await write(join(folder, 'package.json'), JSON.stringify(publishedPackage(github), null, 2));
   const { stdout } = await run('npm', ['pack', '--silent', '--pack-destination', OUTPUT], { cwd: folder });
   // npm and helm would give their archives the same name.
   await rename(join(OUTPUT, stdout.trim()), join(OUTPUT, `durable-operator-npm-${version}.tgz`));
   await rm(folder, { recursive: true });
+}
+
+/** Its provenance is checked against the repository that it names. */
+function publishedPackage(github: string): object {
+  const { name, description, license, type, bin, files, exports, engines, dependencies } = packageJson;
+  const repository = { type: 'git', url: `git+https://github.com/${github}.git` };
+  return {
+    name,
+    version,
+    description,
+    license,
+    repository,
+    type,
+    bin,
+    files,
+    exports,
+    engines,
+    dependencies,
+  };
 }
 
 async function sbom(): Promise<void> {
@@ -200,7 +220,7 @@ async function release(): Promise<void> {
   });
   await installManifest(image, programs);
   await chart(image, programs);
-  await npmPackage();
+  await npmPackage(values.github);
   await sbom();
   await plugin();
   await krewManifest(values.github);

@@ -1,13 +1,15 @@
+import { unreachable } from '../src/contract/unreachable.ts';
 import { TOOL_MODULES, type ProgramName, type ToolFolder } from './server-pins.ts';
 
 /** Of the builds of one call; comes when one begins and ends, and once a second between. */
 export interface BuildProgress {
-  readonly state: 'building' | 'built';
+  /** `downloading` until the first package is compiled. */
+  readonly state: 'downloading' | 'building' | 'built';
   /** What is built at once. */
   readonly programs: readonly ProgramName[];
   /** Since the first build began. */
   readonly elapsedMs: number;
-  /** Until the last build will have ended, as far as this can be told. */
+  /** Until the last build will have ended, without what is still to be downloaded, as far as this can be told. */
   readonly leftMs: number;
 }
 
@@ -25,8 +27,10 @@ export class BuildMeter {
   private readonly since = performance.now();
   private readonly onProgress: (progress: BuildProgress) => void;
   private readonly totalS: number;
-  private endedS = 0;
+  /** What has ended: of the costs, and how long this machine compiled for it. */
+  private ended = { costS: 0, compilingMs: 0 };
   private compiled = 0;
+  private compilingSince = 0;
 
   constructor(parts: readonly Part[], onProgress: (progress: BuildProgress) => void = () => undefined) {
     this.onProgress = onProgress;
@@ -34,35 +38,44 @@ export class BuildMeter {
   }
 
   compiledOne(): void {
+    if (this.compiled === 0) this.compilingSince = performance.now();
     this.compiled += 1;
   }
 
   async during(part: Part, build: () => Promise<void>): Promise<void> {
     this.compiled = 0;
-    this.report('building', part);
-    const heartbeat = setInterval(() => this.report('building', part), HEARTBEAT_MS);
+    this.report(part);
+    const heartbeat = setInterval(() => this.report(part), HEARTBEAT_MS);
     try {
       await build();
     } finally {
       clearInterval(heartbeat);
     }
-    this.report('built', part);
-    this.endedS += TOOL_MODULES[part.folder].cost.seconds;
+    const compilingMs = this.compilingMs();
+    this.ended = { costS: this.ended.costS + TOOL_MODULES[part.folder].cost.seconds, compilingMs };
+    this.compiled = 0;
+    this.report(part, 'built');
   }
 
-  private report(state: BuildProgress['state'], { folder, targets }: Part): void {
-    const elapsedMs = Math.round(performance.now() - this.since);
+  private report({ folder, targets }: Part, ended?: 'built'): void {
     const { seconds, packages } = TOOL_MODULES[folder].cost;
-    const share = state === 'built' ? 1 : Math.min(this.compiled / packages, 1);
-    const doneS = this.endedS + seconds * share;
-    const leftMs = timeLeftMs({ elapsedMs, doneS, totalS: this.totalS });
-    this.onProgress({ state, programs: [...targets.keys()], elapsedMs, leftMs });
+    const doneS = this.ended.costS + seconds * Math.min(this.compiled / packages, 1);
+    this.onProgress({
+      state: ended ?? (this.compiled === 0 ? 'downloading' : 'building'),
+      programs: [...targets.keys()],
+      elapsedMs: Math.round(performance.now() - this.since),
+      leftMs: timeLeftMs({ compilingMs: this.compilingMs(), doneS, totalS: this.totalS }),
+    });
+  }
+
+  private compilingMs(): number {
+    return this.ended.compilingMs + (this.compiled === 0 ? 0 : performance.now() - this.compilingSince);
   }
 }
 
-/** Of `totalS` seconds of the machine where the costs were measured, `doneS` took this one `elapsedMs`. */
-export function timeLeftMs(so: { elapsedMs: number; doneS: number; totalS: number }): number {
-  const pace = (so.elapsedMs / 1000 + TRUSTED_AFTER_S) / (so.doneS + TRUSTED_AFTER_S);
+/** Of `totalS` seconds of the machine where the costs were measured, `doneS` took this one `compilingMs`. */
+export function timeLeftMs(so: { compilingMs: number; doneS: number; totalS: number }): number {
+  const pace = (so.compilingMs / 1000 + TRUSTED_AFTER_S) / (so.doneS + TRUSTED_AFTER_S);
   return Math.round((so.totalS - so.doneS) * pace * 1000);
 }
 
@@ -79,24 +92,32 @@ const SHOWN_EVERY_MS = 15_000;
  * one every 15 s between.
  */
 export function showBuildProgress(output: ProgressOutput): (progress: BuildProgress) => void {
-  let shown: { readonly programs: string; readonly atMs: number } | undefined;
+  let shown: { readonly what: string; readonly atMs: number } | undefined;
   return (progress) => {
     const { programs, elapsedMs, state } = progress;
-    const isNew = shown?.programs !== programs.join();
+    const isNew = shown?.what !== `${state} ${programs.join()}`;
     if (output.isTTY === true) {
       output.write(`\r\u001b[K${lineFor(progress)}${state === 'built' ? '\n' : ''}`);
     } else if (state === 'built' || isNew || elapsedMs - (shown?.atMs ?? 0) >= SHOWN_EVERY_MS) {
       output.write(`${lineFor(progress)}\n`);
-      shown = { programs: programs.join(), atMs: elapsedMs };
+      shown = { what: `${state} ${programs.join()}`, atMs: elapsedMs };
     }
   };
 }
 
 function lineFor({ programs, elapsedMs, leftMs, state }: BuildProgress): string {
   const names = programs.join(', ');
-  return state === 'built'
-    ? `built ${names} (${clock(elapsedMs)} so far)`
-    : `building ${names}, only the first time (${clock(elapsedMs)} so far, about ${clock(leftMs)} left)`;
+  const times = `${clock(elapsedMs)} so far, about ${clock(leftMs)} left`;
+  switch (state) {
+    case 'downloading':
+      return `downloading the sources of ${names} (${times} after that; only the first time)`;
+    case 'building':
+      return `building ${names} (${times}; only the first time)`;
+    case 'built':
+      return `built ${names} (${clock(elapsedMs)} so far)`;
+    default:
+      return unreachable(state);
+  }
 }
 
 /** `0:07`, `12:30` */

@@ -144,16 +144,16 @@ describe('what to do about a failed build', () => {
 
 describe('the time left', () => {
   it('is what the rest took elsewhere, at first', () => {
-    expect(timeLeftMs({ elapsedMs: 0, doneS: 0, totalS: 300 })).toBe(300_000);
+    expect(timeLeftMs({ compilingMs: 0, doneS: 0, totalS: 300 })).toBe(300_000);
   });
 
   it('grows on a machine that is slower, the more the longer that is known', () => {
-    expect(timeLeftMs({ elapsedMs: 60_000, doneS: 30, totalS: 300 })).toBe(405_000);
-    expect(timeLeftMs({ elapsedMs: 400_000, doneS: 200, totalS: 300 })).toBeGreaterThan(180_000);
+    expect(timeLeftMs({ compilingMs: 60_000, doneS: 30, totalS: 300 })).toBe(405_000);
+    expect(timeLeftMs({ compilingMs: 400_000, doneS: 200, totalS: 300 })).toBeGreaterThan(180_000);
   });
 
   it('is nothing when all is done', () => {
-    expect(timeLeftMs({ elapsedMs: 999_000, doneS: 300, totalS: 300 })).toBe(0);
+    expect(timeLeftMs({ compilingMs: 999_000, doneS: 300, totalS: 300 })).toBe(0);
   });
 });
 
@@ -171,10 +171,17 @@ describe('the progress of a build', () => {
     const seconds = [0, 1, 14, 15, 16, 31];
     const building = seconds.map((second) => ({ ...etcd, elapsedMs: second * 1000 }));
     expect(shown(false, [...building, { ...etcd, elapsedMs: 32_000, state: 'built' }])).toEqual([
-      'building etcd, only the first time (0:00 so far, about 1:01 left)\n',
-      'building etcd, only the first time (0:15 so far, about 1:01 left)\n',
-      'building etcd, only the first time (0:31 so far, about 1:01 left)\n',
+      'building etcd (0:00 so far, about 1:01 left; only the first time)\n',
+      'building etcd (0:15 so far, about 1:01 left; only the first time)\n',
+      'building etcd (0:31 so far, about 1:01 left; only the first time)\n',
       'built etcd (0:32 so far)\n',
+    ]);
+  });
+
+  it('says that it downloads, since that takes as long as the network lets it', () => {
+    expect(shown(false, [{ ...etcd, state: 'downloading' }, etcd])).toEqual([
+      'downloading the sources of etcd (0:00 so far, about 1:01 left after that; only the first time)\n',
+      'building etcd (0:00 so far, about 1:01 left; only the first time)\n',
     ]);
   });
 
@@ -182,8 +189,8 @@ describe('the progress of a build', () => {
     expect(
       shown(true, [etcd, { ...etcd, elapsedMs: 1000 }, { ...etcd, elapsedMs: 2000, state: 'built' }]),
     ).toEqual([
-      '\r\u001b[Kbuilding etcd, only the first time (0:00 so far, about 1:01 left)',
-      '\r\u001b[Kbuilding etcd, only the first time (0:01 so far, about 1:01 left)',
+      '\r\u001b[Kbuilding etcd (0:00 so far, about 1:01 left; only the first time)',
+      '\r\u001b[Kbuilding etcd (0:01 so far, about 1:01 left; only the first time)',
       '\r\u001b[Kbuilt etcd (0:02 so far)\n',
     ]);
   });

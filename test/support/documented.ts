@@ -31,9 +31,9 @@ export interface DocumentedCommand {
 /** The commands in the `sh` blocks of all pages. */
 export function documentedCommands(): DocumentedCommand[] {
   return [...PAGES].flatMap(([page, text]) =>
-    [...text.matchAll(/^```sh\n(.*?)^```/gms)].flatMap(([, block = '']) =>
-      commandsIn(block).map((line) => ({ page, line, words: wordsOf(line) })),
-    ),
+    [...text.matchAll(/^```sh\n(.*?)^```/gms)]
+      .flatMap(([, block = '']) => commandsIn(block).map((line) => ({ page, line, words: wordsOf(line) })))
+      .filter(({ words }) => words.length > 0),
   );
 }
 
@@ -50,5 +50,5 @@ function wordsOf(line: string): string[] {
   const quoted = /(?:'[^']*'|"[^"]*"|[^\s'"])+/g;
   const words = (line.match(quoted) ?? []).map((word) => word.replaceAll(/['"]/g, ''));
   const program = words.findIndex((word) => !/^[A-Z][A-Z0-9_]*=/.test(word));
-  return words.slice(program);
+  return program === -1 ? [] : words.slice(program);
 }
