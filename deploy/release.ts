@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
@@ -127,7 +128,7 @@ const PLUGIN = 'kubectl-durable.tar.gz';
 async function plugin(): Promise<void> {
   const folder = join(OUTPUT, 'plugin');
   const programs = [packageJson.bin['kubectl-durable'], packageJson.bin['kubectl_complete-durable']];
-  for (const file of await withWhatTheyImport(programs)) {
+  for (const file of await withWhatTheyName(programs)) {
     await mkdir(dirname(join(folder, file)), { recursive: true });
     await cp(join(ROOT, file), join(folder, file));
   }
@@ -150,16 +151,17 @@ async function plugin(): Promise<void> {
   await rm(folder, { recursive: true });
 }
 
-/** Files by their paths from the root, with all that they import from other files. */
-async function withWhatTheyImport(files: readonly string[]): Promise<Set<string>> {
+/** Files by their paths from the root, with all other files that they name: what they import, and their thread. */
+async function withWhatTheyName(files: readonly string[]): Promise<Set<string>> {
   const found = new Set<string>();
   const open = [...files];
   for (let file = open.pop(); file !== undefined; file = open.pop()) {
     if (found.has(file)) continue;
     found.add(file);
     const text = await readFile(join(ROOT, file), 'utf8');
-    const imported = [...text.matchAll(/(?:from|import|import\()\s*["'](\.{1,2}\/[^"']+)["']/g)];
-    for (const [, path = ''] of imported) open.push(join(dirname(file), path));
+    const named = [...text.matchAll(/["'](\.{1,2}\/[\w./-]+\.js)["']/g)];
+    const paths = named.map(([, path = '']) => join(dirname(file), path));
+    open.push(...paths.filter((path) => existsSync(join(ROOT, path))));
   }
   return found;
 }

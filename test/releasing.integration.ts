@@ -8,6 +8,7 @@ import { parseAllDocuments } from 'yaml';
 import { buildPrograms } from '../local/build.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { fieldsOf, listOf } from '../src/controllers/fields.ts';
+import { testStack } from './support/stack.ts';
 
 jest.setTimeout(600_000);
 
@@ -93,14 +94,11 @@ describe('a release', () => {
 
   it('has a kubectl plugin that needs nothing but Node, with its place and its checksum for krew', async () => {
     const folder = await unpack('kubectl-durable.tar.gz');
-    const { stdout } = await run(
-      process.execPath,
-      [join(folder, packageJson.bin['kubectl-durable']), '--help'],
-      {
-        env: { HOME: unpacked },
-      },
-    );
-    expect(stdout).toContain('why');
+    const program = join(folder, packageJson.bin['kubectl-durable']);
+    const { kubeconfig, temporalAddress } = testStack();
+    const env = { HOME: unpacked, KUBECONFIG: kubeconfig, TEMPORAL_ADDRESS: temporalAddress };
+    const { stderr } = await run(process.execPath, [program, 'get', 'podsets', '-n', 'kube-public'], { env });
+    expect(stderr).toBe('No resources found\n');
     const manifest = await readFile(join(RELEASE, 'durable.yaml'), 'utf8');
     const sums = await readFile(join(RELEASE, 'checksums.txt'), 'utf8');
     const [, sum = ''] = /^(\w+) {2}kubectl-durable\.tar\.gz$/m.exec(sums) ?? [];
