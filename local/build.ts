@@ -1,7 +1,8 @@
 import { access, constants } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
-import { goBuild, requireGo } from './go-toolchain.ts';
+import { BuildMeter, type BuildProgress } from './build-progress.ts';
+import { goBuild, goDownload, requireGo, type Build } from './go-toolchain.ts';
 import { outputOf } from './program-output.ts';
 import {
   cacheKey,
@@ -10,23 +11,14 @@ import {
   PROGRAM_SOURCES,
   PROGRAMS,
   readPins,
+  TOOL_MODULES,
   type ProgramName,
   type StackProgramName,
+  type ToolFolder,
 } from './server-pins.ts';
 
 /** Absolute paths of programs, by name. */
 export type Binaries<Name extends ProgramName = StackProgramName> = Readonly<Record<Name, string>>;
-
-export interface BuildProgress {
-  readonly server: string;
-  /** From 1. */
-  readonly index: number;
-  readonly total: number;
-  /** Since this server's turn came. */
-  readonly elapsedMs: number;
-  /** `found` on the PATH, `cached` from an earlier build; `building` comes once a second. */
-  readonly state: 'found' | 'cached' | 'building' | 'built';
-}
 
 export interface BuildOptions {
   readonly onProgress?: (progress: BuildProgress) => void;
@@ -56,15 +48,9 @@ export async function buildPrograms(
   names: readonly ProgramName[],
   { cacheDir = defaultCacheDir(), onProgress, signal }: BuildOptions,
 ): Promise<Readonly<Record<string, string>>> {
-  const paths = new Map<string, string>();
-  for (const [position, name] of names.entries()) {
-    const since = performance.now();
-    const turn = { server: name, index: position + 1, total: names.length };
-    const report = (state: BuildProgress['state']) =>
-      onProgress?.({ ...turn, elapsedMs: Math.round(performance.now() - since), state });
-    paths.set(name, await obtain(name, { cacheDir, report, signal }));
-  }
-  return Object.fromEntries(paths);
+  const places = await Promise.all(names.map((name) => placeOf(name, cacheDir)));
+  await buildAll(partsOf(places.filter(({ isBuilt }) => !isBuilt)), { cacheDir, onProgress, signal });
+  return Object.fromEntries(places.map(({ name, path }) => [name, path]));
 }
 
 /** Where programs are cached: outside the work tree, so that a clean checkout need not build them again. */
@@ -74,42 +60,61 @@ export function defaultCacheDir(environment: NodeJS.ProcessEnv = process.env): s
   return join(environment['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'durable-operator');
 }
 
-interface Obtaining {
-  readonly cacheDir: string;
-  readonly report: (state: BuildProgress['state']) => void;
-  readonly signal: AbortSignal | undefined;
+/** Where a program is, or is to be. */
+interface Place {
+  readonly name: ProgramName;
+  readonly path: string;
+  readonly isBuilt: boolean;
 }
 
-async function obtain(name: ProgramName, from: Obtaining): Promise<string> {
+async function placeOf(name: ProgramName, cacheDir: string): Promise<Place> {
   const source = PROGRAM_SOURCES[name];
   const pins = await readPins(source);
-  const cached = join(from.cacheDir, `${name}-${cacheKey(source, pins)}`, name);
-  if (await isExecutable(cached)) {
-    from.report('cached');
-    return cached;
-  }
+  const cached = join(cacheDir, `${name}-${cacheKey(source, pins)}`, name);
+  if (await isExecutable(cached)) return { name, path: cached, isBuilt: true };
   const onPath = await findFitting(name, pinnedVersion(source, pins));
-  if (onPath !== undefined) {
-    from.report('found');
-    return onPath;
-  }
-  await build(name, cached, from);
-  return cached;
+  return onPath === undefined
+    ? { name, path: cached, isBuilt: false }
+    : { name, path: onPath, isBuilt: true };
 }
 
-const HEARTBEAT_MS = 1000;
+type Part = Pick<Build, 'folder' | 'targets'>;
 
-async function build(name: ProgramName, target: string, { report, signal }: Obtaining): Promise<void> {
-  const source = PROGRAM_SOURCES[name];
-  await requireGo(source);
-  report('building');
-  const heartbeat = setInterval(() => report('building'), HEARTBEAT_MS);
-  try {
-    await goBuild(name, source, { target, signal });
-  } finally {
-    clearInterval(heartbeat);
+/** The largest first: while it is compiled, what the others are made of is downloaded. */
+function partsOf(missing: readonly Place[]): Part[] {
+  const parts = new Map<ToolFolder, Map<ProgramName, string>>();
+  for (const { name, path } of missing) {
+    const { folder } = PROGRAM_SOURCES[name];
+    parts.set(folder, (parts.get(folder) ?? new Map<ProgramName, string>()).set(name, path));
   }
-  report('built');
+  return [...parts]
+    .map(([folder, targets]) => ({ folder, targets }))
+    .sort((one, other) => secondsFor(other) - secondsFor(one));
+}
+
+function secondsFor({ folder }: Part): number {
+  return TOOL_MODULES[folder].cost.seconds;
+}
+
+type Building = { readonly [Option in keyof BuildOptions]-?: BuildOptions[Option] | undefined } & {
+  readonly cacheDir: string;
+};
+
+/** One part after another: a single `go build` keeps every core busy. */
+async function buildAll(parts: readonly Part[], { cacheDir, onProgress, signal }: Building): Promise<void> {
+  const progress = new BuildMeter(parts, onProgress);
+  const ended = new AbortController();
+  try {
+    for (const [position, part] of parts.entries()) {
+      await requireGo(part.folder);
+      const next = parts[position + 1];
+      if (next !== undefined) void goDownload(next, ended.signal);
+      const onPackage = () => progress.compiledOne();
+      await progress.during(part, () => goBuild({ ...part, workDir: cacheDir, onPackage, signal }));
+    }
+  } finally {
+    ended.abort();
+  }
 }
 
 /** The first program of this name on the PATH, where it is of the pinned major and minor version. */
@@ -128,37 +133,4 @@ function isExecutable(file: string): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-const SHOWN_EVERY_MS = 15_000;
-
-/**
- * Shows a build: one line that is kept up to date on a terminal; elsewhere a line when a server's build
- * begins and ends, and one every 15 s between. What is found or cached goes without saying.
- */
-export function showBuildProgress(output: ProgressOutput): (progress: BuildProgress) => void {
-  let shown = { server: '', atMs: 0 };
-  return (progress) => {
-    const { server, elapsedMs, state } = progress;
-    if (state === 'found' || state === 'cached') return;
-    if (output.isTTY === true) {
-      output.write(`\r\u001b[K${lineFor(progress)}${state === 'built' ? '\n' : ''}`);
-    } else if (state === 'built' || server !== shown.server || elapsedMs - shown.atMs >= SHOWN_EVERY_MS) {
-      output.write(`${lineFor(progress)}\n`);
-      shown = { server, atMs: elapsedMs };
-    }
-  };
-}
-
-/** The part of a terminal or file stream that is written to. */
-export interface ProgressOutput {
-  readonly isTTY?: boolean;
-  write(text: string): unknown;
-}
-
-function lineFor({ server, index, total, elapsedMs, state }: BuildProgress): string {
-  const seconds = Math.round(elapsedMs / 1000);
-  return state === 'built'
-    ? `built ${server} (${index} of ${total}, ${seconds} s)`
-    : `building ${server} (${index} of ${total}, ${seconds} s; only the first time)`;
 }

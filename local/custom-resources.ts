@@ -5,9 +5,10 @@ import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { ApiError, type ApiErrorClass } from '../src/kubernetes/errors.ts';
 import { resourcePath, type ResourceType } from '../src/kubernetes/paths.ts';
 import { applyManifest, readManifests, resourcesIn, type Manifest } from './manifests.ts';
+import { ROOT } from './root.ts';
 
 /** The CustomResourceDefinitions of the operator, in a checkout as in the package. */
-export const CRDS = join(import.meta.dirname, '../deploy/crd');
+export const CRDS = join(ROOT, 'deploy/crd');
 
 const FIELD_MANAGER = 'durable-operator-crds';
 const WITHIN_MS = 60_000;

@@ -5,6 +5,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { unreachable } from '../src/contract/unreachable.ts';
 import { end, GUARDIAN, runningIn } from './recorded-process.ts';
+import { EXTENSION } from './root.ts';
 import type { StackLayout } from './stack-folder.ts';
 
 /** One server, as the guardian is to start it. */
@@ -142,7 +143,7 @@ export class GuardedServers {
 function forkGuardian(layout: StackLayout): ChildProcess {
   const log = openSync(layout.log(GUARDIAN), 'a');
   try {
-    return fork(join(import.meta.dirname, 'guardian.ts'), [layout.dir], {
+    return fork(join(import.meta.dirname, `guardian${EXTENSION}`), [layout.dir], {
       cwd: '/', // the stack's folder may be removed under it
       env: { ...process.env, NODE_OPTIONS: '' },
       execArgv: [],

@@ -8,9 +8,10 @@ import { keyOf } from '../src/controllers/kinds.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
 import { applyManifest, readManifests, type AppliedManifest, type Manifest } from './manifests.ts';
+import { ROOT } from './root.ts';
 import type { LiveTable, SampleRow } from './table.ts';
 
-export const SAMPLES = join(import.meta.dirname, '../deploy/samples');
+export const SAMPLES = join(ROOT, 'deploy/samples');
 
 export interface SampleRun {
   readonly cluster: KubernetesClient;

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { COMPONENT_USERS } from './cluster-files.ts';
+import { ROOT } from './root.ts';
 import type { ServerName } from './server-pins.ts';
 import { etcdUrl, LOOPBACK, type StackLayout, type StackPorts } from './stack-folder.ts';
 
@@ -96,7 +97,7 @@ function kwokArguments({ layout }: CommandContext): string[] {
     '--node-lease-duration-seconds=40',
     '--node-ip=192.0.2.2',
     '--cidr=10.128.0.1/12',
-    `--config=${join(import.meta.dirname, '../tools/kwok/stages.yaml')}`,
+    `--config=${join(ROOT, 'tools/kwok/stages.yaml')}`,
   ];
 }
 

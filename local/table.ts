@@ -1,5 +1,5 @@
 import { createLogUpdate } from 'log-update';
-import type { ProgressOutput } from './build.ts';
+import type { ProgressOutput } from './build-progress.ts';
 
 /** How far a sample is. */
 export interface SampleRow {

@@ -1,28 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { withOptionTables, withReasonTables } from '../docs/generate.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { parseCommandLine } from '../src/config/command-line.ts';
 import { ROWS } from '../src/config/options.ts';
 import { CONTROLLER_NAMES } from '../src/controllers/index.ts';
+import { answer } from '../src/ask/command-line.ts';
+import { isAskCommand } from '../src/ask/commands.ts';
+import { documentedCommands, PAGES, type DocumentedCommand } from './support/documented.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-
-/** Every Markdown file that people read, by its path from the root. */
-const PAGES = new Map(
-  [
-    ...pagesIn(ROOT),
-    ...pagesIn(join(ROOT, 'tools')),
-    ...pagesIn(join(ROOT, 'docs'), { recursive: true }),
-  ].map((file) => [relative(ROOT, file), readFileSync(file, 'utf8')] as const),
-);
-
-function pagesIn(directory: string, { recursive = false } = {}): string[] {
-  return readdirSync(directory, { recursive, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => join(directory, name));
-}
 
 function page(path: string): string {
   const text = PAGES.get(path);
@@ -115,6 +103,29 @@ describe('docs/conditions.md', () => {
 });
 
 describe('what the documentation tells people to type', () => {
+  const commands = documentedCommands();
+
+  /** How a test sees that a command is right. A program that is missing here is checked by nothing. */
+  const CHECKED = new Map<string, string>([
+    ['npm', 'below, and by .ci/run'],
+    ['node', 'below'],
+    ['durable-operator', 'below'],
+    ['kubectl', 'below, and by test/docs.integration.ts'],
+    ['helm', 'test/docs.integration.ts'],
+    ['temporal', 'test/docs.integration.ts'],
+    // What a shell and every Linux have.
+    ...['cat', 'cd', 'chmod', 'curl', 'export', 'mkdir', 'openssl', 'printf', 'sha256sum', 'source'].map(
+      (program) => [program, 'everybody knows it'] as const,
+    ),
+    // They need what is not here: a daemon, a release, an account.
+    ...['cosign', 'docker', 'gh', 'tcld'].map((program) => [program, 'not checked'] as const),
+  ]);
+
+  it('is checked, each command', () => {
+    expect(commands.length).toBeGreaterThan(50);
+    expect(commands.filter(({ words: [program = ''] }) => !CHECKED.has(program))).toEqual([]);
+  });
+
   it('names only scripts that package.json has', () => {
     const named = [...PAGES].flatMap(([path, text]) =>
       [...text.matchAll(/npm (?:run |(?=start|test))([a-z][a-z:-]*)/g)].map(([, script = '']) => ({
@@ -127,15 +138,61 @@ describe('what the documentation tells people to type', () => {
   });
 
   it('calls the program as its command line allows', () => {
-    const calls = [...PAGES].flatMap(([path, text]) =>
-      [...text.matchAll(/node (?:dist\/)?src\/main\.[jt]s([^`\n|&]*)/g)].map(([, line = '']) => ({
-        path,
-        parsed: parseCommandLine(line.split(' ').filter((word) => word !== '')),
-      })),
-    );
+    const calls = commands.flatMap(({ page: path, words }) => {
+      const args = argumentsOfProgram(words);
+      return args === undefined || isAskCommand(args[0]) ? [] : [{ path, parsed: parseCommandLine(args) }];
+    });
     expect(calls.length).toBeGreaterThan(0);
     expect(calls.filter(({ parsed }) => parsed.kind === 'wrong')).toEqual([]);
   });
+
+  function argumentsOfProgram([program, ...args]: readonly string[]): readonly string[] | undefined {
+    if (program === 'durable-operator') return args;
+    return program === 'node' && /src\/main\.[jt]s$/.test(args[0] ?? '') ? args.slice(1) : undefined;
+  }
+
+  it('asks the operator as its commands allow', async () => {
+    const questions = commands.filter(
+      ({ words: [program, plugin] }) => program === 'kubectl' && plugin === 'durable',
+    );
+    expect(questions.length).toBeGreaterThan(10);
+    const wrong: string[] = [];
+    for (const { page: path, words } of questions) {
+      const problem = await problemWith(words.slice(2));
+      if (problem.includes('--help')) wrong.push(`${path}: ${problem}`);
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  /** What a command says where it can connect to nothing; where it is called wrongly, that comes first. */
+  async function problemWith(args: readonly string[]): Promise<string> {
+    const said: string[] = [];
+    const output = { write: (text: string) => said.push(text) };
+    await answer(args, {
+      stdout: output,
+      stderr: output,
+      env: {},
+      isTerminal: false,
+      now: Date.now,
+      signal: new AbortController().signal,
+      open: () => Promise.reject(new Error('there is nothing to connect to')),
+    });
+    return said.join('');
+  }
+
+  it('names only files that exist', () => {
+    expect(commands.flatMap((command) => missingFilesIn(command))).toEqual([]);
+  });
+
+  /** Those that are called as if they were people's own need not be there: they are not in a folder of ours. */
+  function missingFilesIn({ page: path, words }: DocumentedCommand): string[] {
+    const ours =
+      /^(?:\.\/)?(?:\.ci|activities|bench|deploy|docs|local|src|test|tools|workflows)\/|^docker-compose/;
+    return words
+      .flatMap((word) => word.split('='))
+      .filter((word) => ours.test(word) && !existsSync(join(ROOT, word)))
+      .map((word) => `${path}: ${word}`);
+  }
 
   it('names only variables that are read', () => {
     const read = new Set(ROWS.map(({ variable }) => variable));

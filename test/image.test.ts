@@ -117,7 +117,8 @@ describe('the local stack', () => {
       await expect(local).rejects.toMatchObject({
         code: 2,
         stdout: '',
-        stderr: 'durable-operator: the command local is part of the source checkout; run it there\n',
+        stderr:
+          'durable-operator: the command local is part of the source checkout and of the npm package; run it there\n',
       });
     } finally {
       await rm(copy, { recursive: true });

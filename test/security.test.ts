@@ -10,6 +10,20 @@ type Proof = readonly [file: string, words: string];
 
 /** What SECURITY.md claims, in its words, and what proves it. */
 const CLAIMS: readonly (readonly [claim: string, ...proofs: readonly Proof[]])[] = [
+  // Releases
+  [
+    'name that digest',
+    ['test/releasing.integration.ts', 'is installed by its digest, by the manifest as by the chart'],
+  ],
+  ['the SHA-256 of every file', ['test/releasing.integration.ts', 'has a checksum of every file']],
+  [
+    'are signed by the workflow',
+    ['.github/workflows/release.yml', 'cosign sign --yes "$IMAGE"'],
+    ['.github/workflows/release.yml', 'cosign sign-blob'],
+    ['.github/workflows/release.yml', 'actions/attest@'],
+  ],
+  ['has a bill of materials attached', ['.github/workflows/release.yml', 'sbom: true']],
+  ['pinned by commit', ['test/supply-chain.test.ts', 'use actions by commit only']],
   // Assets, data flow
   ['it can write Pods, Jobs and RoleBindings', ['test/deploy.test.ts', 'so its role has these rules']],
   [

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
@@ -47,6 +47,36 @@ describe('package-lock.json', () => {
     const names = new Set(locked.map(([path]) => nameAt(path)));
     const optional = locked.flatMap(([, { optionalDependencies }]) => Object.keys(optionalDependencies));
     expect(optional.filter((name) => !names.has(name))).toEqual([]);
+  });
+});
+
+describe('the workflows', () => {
+  const folder = join(ROOT, '.github/workflows');
+  const texts = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
+
+  it('use actions by commit only, and say which version that is', () => {
+    const uses = texts.flatMap((text) => [...text.matchAll(/uses: (?!\.\/)(.*)$/gm)].map(([, used]) => used));
+    expect(uses.length).toBeGreaterThan(0);
+    expect(uses.filter((used = '') => !/^[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(used))).toEqual([]);
+  });
+
+  it('use one commit of an action everywhere', () => {
+    const commits = new Map<string, Set<string>>();
+    for (const [, action = '', commit = ''] of texts.join().matchAll(/uses: ([\w/-]+)@(\w+)/g)) {
+      commits.set(action, (commits.get(action) ?? new Set()).add(commit));
+    }
+    expect([...commits].filter(([, used]) => used.size > 1)).toEqual([]);
+  });
+
+  it('give no more rights than reading to what does not ask for more', () => {
+    expect(texts.filter((text) => !text.includes('\npermissions:\n  contents: read\n'))).toEqual([]);
+  });
+
+  it('run the Node that everything here is tested with', () => {
+    const versions = texts.flatMap((text) =>
+      [...text.matchAll(/node-version: ([\d.]+)/g)].map(([, version]) => version),
+    );
+    expect(new Set(versions)).toEqual(new Set([packageJson.devDependencies.node]));
   });
 });
 

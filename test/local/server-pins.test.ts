@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import {
+  buildFlags,
   cacheKey,
   isFitting,
-  ldflagsOf,
   pinnedVersion,
   PROGRAM_SOURCES,
   PROGRAMS,
@@ -23,7 +23,10 @@ describe('the cache key of a program', () => {
       cacheKey(etcd, pins),
       cacheKey(etcd, { ...pins, goMod: pins.goMod.replace('v3.7.3', 'v3.7.4') }),
       cacheKey(etcd, { ...pins, goSum: 'other sums' }),
-      cacheKey({ ...etcd, versionVariable: 'main.version' }, pins),
+      cacheKey(
+        { ...etcd, folder: 'kubernetes' },
+        { ...pins, goMod: `${pins.goMod}k8s.io/kubernetes v1.36.3` },
+      ),
       cacheKey({ ...etcd, goPackage: 'go.etcd.io/etcd/etcdctl/v3' }, pins),
     ];
     expect(new Set(keys).size).toBe(keys.length);
@@ -49,7 +52,9 @@ describe('the pinned version of a program', () => {
   it('is what a Kubernetes server says of itself', async () => {
     const source = PROGRAM_SOURCES['kube-apiserver'];
     const real = await readPins(source);
-    expect(ldflagsOf(source, real)).toContain(`gitVersion=${pinnedVersion(source, real)}`);
+    expect(buildFlags(source.folder, real)).toContainEqual(
+      expect.stringMatching(`gitVersion=${pinnedVersion(source, real)}$`),
+    );
   });
 });
 

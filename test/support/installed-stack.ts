@@ -1,7 +1,7 @@
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { showBuildProgress } from '../../local/build.ts';
+import { showBuildProgress } from '../../local/build-progress.ts';
 import { buildServers } from '../../local/build.ts';
 import { startStack, type Stack } from '../../local/stack.ts';
 import { installOperator } from './service-accounts.ts';

@@ -1,7 +1,8 @@
 import { glob, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
-import { buildServers, showBuildProgress } from '../../local/build.ts';
+import { buildServers } from '../../local/build.ts';
+import { showBuildProgress } from '../../local/build-progress.ts';
 import { build } from './built.ts';
 import { startInstalledStack } from './installed-stack.ts';
 

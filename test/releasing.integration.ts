@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { parseAllDocuments } from 'yaml';
+import { buildPrograms } from '../local/build.ts';
+import packageJson from '../package.json' with { type: 'json' };
+import { fieldsOf, listOf } from '../src/controllers/fields.ts';
+import { testStack } from './support/stack.ts';
+
+jest.setTimeout(600_000);
+
+const ROOT = join(import.meta.dirname, '..');
+const RELEASE = join(ROOT, 'dist/release');
+const IMAGE = `registry.example.com/durable-operator@sha256:${'0123456789abcdef'.repeat(4)}`;
+const { version } = packageJson;
+const run = promisify(execFile);
+
+describe("GitHub's workflows", () => {
+  it('are accepted by actionlint', async () => {
+    const { actionlint } = await buildPrograms(['actionlint'], {});
+    const folder = join(ROOT, '.github/workflows');
+    const files = (await readdir(folder)).map((name) => join(folder, name));
+    // The checkers of scripts would be asked only where they are installed.
+    const { stdout } = await run(actionlint, ['-shellcheck=', '-pyflakes=', ...files]);
+    expect(stdout).toBe('');
+  });
+});
+
+describe('a release', () => {
+  /** Where archives are unpacked; the packages that they depend on are beside them. */
+  let unpacked: string;
+
+  beforeAll(async () => {
+    const github = ['--github', 'example/durable-operator'];
+    await run(process.execPath, [join(ROOT, 'deploy/release.ts'), '--image', IMAGE, ...github]);
+    unpacked = await mkdtemp(join(tmpdir(), 'durable-operator-release-'));
+  });
+
+  afterAll(async () => {
+    await rm(unpacked, { recursive: true });
+  });
+
+  async function unpack(archive: string): Promise<string> {
+    const folder = join(unpacked, archive);
+    await mkdir(folder);
+    await run('tar', ['-xzf', join(RELEASE, archive), '-C', folder]);
+    return folder;
+  }
+
+  it('consists of what the workflow publishes', async () => {
+    expect((await readdir(RELEASE)).sort()).toEqual([
+      'checksums.txt',
+      `durable-operator-chart-${version}.tgz`,
+      `durable-operator-npm-${version}.tgz`,
+      'durable.yaml',
+      'install.yaml',
+      'kubectl-durable.tar.gz',
+      'notes.md',
+      'sbom.cdx.json',
+    ]);
+  });
+
+  it('has a checksum of every file', async () => {
+    await run('sha256sum', ['--check', '--strict', 'checksums.txt'], { cwd: RELEASE });
+    const sums = await readFile(join(RELEASE, 'checksums.txt'), 'utf8');
+    const files = (await readdir(RELEASE)).filter((name) => name !== 'checksums.txt').sort();
+    expect(
+      sums
+        .trim()
+        .split('\n')
+        .map((line) => line.split('  ')[1]),
+    ).toEqual(files);
+  });
+
+  it('is installed by its digest, by the manifest as by the chart', async () => {
+    const { helm } = await buildPrograms(['helm'], {});
+    const chart = join(RELEASE, `durable-operator-chart-${version}.tgz`);
+    const { stdout } = await run(helm, ['template', 'durable-operator', chart], { maxBuffer: 2 ** 26 });
+    expect(imagesIn(stdout)).toEqual([IMAGE]);
+    expect(imagesIn(await readFile(join(RELEASE, 'install.yaml'), 'utf8'))).toEqual([IMAGE]);
+  });
+
+  function imagesIn(manifests: string): unknown[] {
+    const objects = parseAllDocuments(manifests).map((document) => fieldsOf(document.toJS()));
+    const deployments = objects.filter(({ kind }) => kind === 'Deployment');
+    return deployments.flatMap(({ spec }) => {
+      const template = fieldsOf(fieldsOf(fieldsOf(spec)['template'])['spec']);
+      return listOf(template['containers']).map(({ image }) => image);
+    });
+  }
+
+  it('has a kubectl plugin that needs nothing but Node, with its place and its checksum for krew', async () => {
+    const folder = await unpack('kubectl-durable.tar.gz');
+    const program = join(folder, packageJson.bin['kubectl-durable']);
+    const { kubeconfig, temporalAddress } = testStack();
+    const env = { HOME: unpacked, KUBECONFIG: kubeconfig, TEMPORAL_ADDRESS: temporalAddress };
+    const { stderr } = await run(process.execPath, [program, 'get', 'podsets', '-n', 'kube-public'], { env });
+    expect(stderr).toBe('No resources found\n');
+    const manifest = await readFile(join(RELEASE, 'durable.yaml'), 'utf8');
+    const sums = await readFile(join(RELEASE, 'checksums.txt'), 'utf8');
+    const [, sum = ''] = /^(\w+) {2}kubectl-durable\.tar\.gz$/m.exec(sums) ?? [];
+    expect(manifest).toContain(`sha256: ${sum}`);
+    expect(manifest).toContain(
+      `example/durable-operator/releases/download/v${version}/kubectl-durable.tar.gz`,
+    );
+  });
+
+  describe('as an npm package', () => {
+    let installed: string;
+
+    beforeAll(async () => {
+      installed = join(await unpack(`durable-operator-npm-${version}.tgz`), 'package');
+      await symlink(join(ROOT, 'node_modules'), join(installed, '../node_modules'));
+    });
+
+    it('has every program of its package.json', async () => {
+      for (const program of Object.values(packageJson.bin)) {
+        const { stdout } = await run(process.execPath, [join(installed, program), '--help']);
+        expect(stdout).not.toBe('');
+      }
+    });
+
+    it('has neither sources nor tests', async () => {
+      const files = await readdir(installed, { recursive: true });
+      expect(files.filter((file) => /(?<!\.d)\.ts$|\.map$|^(src|test|bench)$/.test(file))).toEqual([]);
+    });
+
+    it('runs the local stack until the samples have converged', async () => {
+      const program = join(installed, packageJson.bin['durable-operator']);
+      const args = ['local', '--dir', join(unpacked, 'stack'), '--exit-when-converged'];
+      const { stdout } = await run(process.execPath, [program, ...args], {
+        env: { PATH: process.env['PATH'], HOME: process.env['HOME'] },
+      });
+      expect(stdout).toContain('stopped everything');
+    });
+  });
+});
