@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { draw } from './draw.ts';
-import { isFault, needsOwnServers, undisturbed, type Schedule } from './events.ts';
+import { isFault, needsOwnServers, printed, undisturbed, type Schedule } from './events.ts';
 
 const ALL = { controllers: 'all', servers: false };
 const seeds = Array.from({ length: 150 }, (_, index) => index + 1);
@@ -24,7 +24,7 @@ describe('a schedule', () => {
         ...['strip Jobs of build', 'create foreign job', 'forbid Pods'],
         ...['select team', 'delete binding', 'edit binding', 'replace binding', 'create foreign binding'],
         ...['delete team', 'create team'],
-        ...['pause', 'request reconcile', 'require approval', 'approve', 'approve all'],
+        ...['pause', 'request reconcile', 'poll', 'require approval', 'approve', 'reject', 'approve all'],
         ...['crash', 'stop', 'freeze', 'second leader', 'clock step', 'lost answers', 'resets', 'answers'],
         ...['answers for a while', 'slow', 'watch lag', 'duplicates', 'silence', 'watches expire'],
         ...['watches break', 'api server away', 'temporal away', 'temporal loses answers'],
@@ -48,14 +48,24 @@ describe('a schedule', () => {
     );
   });
 
-  it('lifts each pause, and approves all in the end', () => {
+  it('has the operator ask for approval by its option, or not', () => {
+    const drawn = new Set(seeds.map((seed) => draw(seed, ALL).requireApprovalOver));
+    expect([...drawn].sort()).toEqual([2, 3, 4, undefined]);
+    const schedule = draw(seeds.find((seed) => draw(seed, ALL).requireApprovalOver === 2) ?? 0, ALL);
+    expect(undisturbed(schedule).requireApprovalOver).toBe(2);
+    expect(printed(schedule)).toMatch(/^--require-approval-over 2\n1\. /);
+  });
+
+  it('lifts each pause and each poll, and approves all in the end', () => {
     for (const seed of seeds) {
       const changes = draw(seed, ALL).events.flatMap(({ what }) => (isFault(what) ? [] : [what]));
-      const paused = new Map<string, boolean>();
+      const held = new Map<string, boolean>();
       for (const what of changes) {
-        if (what.change === 'pause') paused.set(`${what.on.kind} ${what.on.name}`, what.paused);
+        if (what.change === 'pause') held.set(`paused ${what.on.kind} ${what.on.name}`, what.paused);
+        if (what.change === 'poll')
+          held.set(`polled ${what.on.kind} ${what.on.name}`, what.interval !== null);
       }
-      expect([...paused.values()]).not.toContain(true);
+      expect([...held.values()]).not.toContain(true);
       expect(changes).toContainEqual({ change: 'approve all' });
     }
   });

@@ -30,6 +30,10 @@ export function draw(seed: number, options: DrawOptions): Schedule {
 const STORIES = 11;
 /** After which of them people ask for something by annotations. */
 const ASKED_AFTER: readonly number[] = [3, 7];
+/** Of how many schedules the operator asks for approval by its option, and over how many. */
+const OVER_CHANCE = 0.5;
+const OVER_LEAST = 2;
+const OVER_MOST = 4;
 const ASKED_MS = 50;
 const REQUESTS: readonly Requests[] = [
   { kind: 'write' },
@@ -53,6 +57,7 @@ class Drawing {
   #random: Random;
   /** What people ask by annotations is drawn apart, of objects of its own: all else is what it would be without it. */
   readonly #asking: Random;
+  readonly #requireApprovalOver: number | undefined;
   readonly #options: DrawOptions;
   readonly #controllers: readonly Controller[];
   readonly #events: ScheduledEvent[] = [];
@@ -62,6 +67,7 @@ class Drawing {
   /** Whether the team's binding may not be the operator's any more. */
   #team: 'bound' | 'unselected' | 'foreign' = 'bound';
   readonly #paused = new Map<string, Target>();
+  readonly #polled = new Map<string, Target>();
   #count = 0;
 
   constructor(seed: number, options: DrawOptions) {
@@ -69,6 +75,10 @@ class Drawing {
     this.#random = new Random(seed * 7919 + 17);
     this.#asking = new Random(seed * 104_729 + 31);
     this.#options = options;
+    const option = new Random(seed * 7_368_787 + 7);
+    this.#requireApprovalOver = option.chance(OVER_CHANCE)
+      ? option.between(OVER_LEAST, OVER_MOST)
+      : undefined;
     const { controllers } = options;
     this.#controllers = CONTROLLERS.filter(
       (name) => controllers === 'all' || controllers.split(',').includes(name),
@@ -83,7 +93,11 @@ class Drawing {
     }
     if (this.#options.servers) this.#serverStory();
     this.#endings();
-    return { seed: this.#seed, events: this.#events };
+    return {
+      seed: this.#seed,
+      ...(this.#requireApprovalOver !== undefined && { requireApprovalOver: this.#requireApprovalOver }),
+      events: this.#events,
+    };
   }
 
   #has(controller: Controller): boolean {
@@ -402,6 +416,10 @@ class Drawing {
         this.#paused.set(`${on.kind} ${on.name}`, on);
         this.#add({ change: 'pause', on, paused: true }, afterMs);
       },
+      poll: (on) => {
+        this.#polled.set(`${on.kind} ${on.name}`, on);
+        this.#add({ change: 'poll', on, interval: POLL_INTERVAL });
+      },
       revoke: () => {
         if (this.#team !== 'bound') this.#changeTeam();
         this.#team = 'unselected';
@@ -438,6 +456,7 @@ class Drawing {
   /** Nothing stays that would go on for minutes, as a build that fails does. */
   #endings(): void {
     for (const on of this.#paused.values()) this.#add({ change: 'pause', on, paused: false }, ASKED_MS);
+    for (const on of this.#polled.values()) this.#add({ change: 'poll', on, interval: null }, ASKED_MS);
     if (this.#has('pod-set') || this.#has('git-build')) this.#add({ change: 'approve all' }, ASKED_MS);
     if (this.#random.chance(0.4)) this.#endRefused();
     for (const [build, { spec, isThere }] of this.#builds) {
@@ -496,6 +515,8 @@ interface Pen {
   readonly fault: () => Fault;
   /** Lifted in the end, if not before. */
   readonly pause: (on: Target, afterMs?: number) => void;
+  /** Lifted in the end. */
+  readonly poll: (on: Target) => void;
   /** The team has its binding, and is about to lose it. */
   readonly revoke: () => void;
   readonly has: (controller: Controller) => boolean;
@@ -683,6 +704,9 @@ const PAUSE_HOLDS_MS = 13_000;
 /** So does a required approval: `APPROVAL_SEEN_MS`. */
 const APPROVAL_HOLDS_MS = 4_000;
 
+/** The least that the operator follows: `POLL_LEAST_MS` in src/watcher/looks.ts. */
+const POLL_INTERVAL = '10s';
+
 const POD: Target = { kind: 'pod', name: 'web-3' };
 const SET: Target = { kind: 'set', name: 'c' };
 const BUILD: Target = { kind: 'build', name: 'kit' };
@@ -729,6 +753,26 @@ const ASKS: Readonly<Record<Controller, readonly ((pen: Pen) => void)[]>> = {
       if (random.chance(0.6)) add(crash({ kind: 'write', resource: random.oneOf(['pods', 'podsets']) }));
       add({ change: 'approve', on: SET });
     },
+    // A rejection stands, whoever dies meanwhile; what is asked for in the end is less, or approved after all.
+    ({ add, thereIsSet, crash, random }) => {
+      thereIsSet(SET.name, 6);
+      add({ change: 'require approval', on: SET, required: true }, 2_500);
+      add({ change: 'scale set', set: SET.name, replicas: random.between(0, 1) }, APPROVAL_HOLDS_MS);
+      add({ change: 'reject', on: SET }, 1_000);
+      if (random.chance(0.6)) add(crash({ kind: 'write', resource: 'podsets' }));
+      add({ change: 'request reconcile', on: SET }, 2_500);
+      if (random.chance(0.5)) add({ change: 'scale set', set: SET.name, replicas: 5 });
+      else add({ change: 'approve', on: SET });
+    },
+    // It looks again and again while it is scaled, as far as the option of the operator lets it.
+    ({ add, poll, thereIsSet, fault, random }) => {
+      thereIsSet(SET.name, 7);
+      poll(SET);
+      if (random.chance(0.6)) add(fault());
+      add({ change: 'scale set', set: SET.name, replicas: random.between(0, 5) }, 3_000);
+      add({ change: 'request reconcile', on: SET }, 1_000);
+      add({ change: 'scale set', set: SET.name, replicas: random.between(0, 4) }, 4_000);
+    },
   ],
   'git-build': [
     // A pause does not hold its end.
@@ -746,6 +790,14 @@ const ASKS: Readonly<Record<Controller, readonly ((pen: Pen) => void)[]>> = {
       if (random.chance(0.6)) add(fault());
       for (let plans = 0; plans < 2; plans += 1) add({ change: 'approve', on: BUILD }, 2_500);
     },
+    // Nothing new comes of looking again.
+    ({ add, poll, thereIsBuild, fault, random }) => {
+      thereIsBuild(BUILD.name);
+      poll(BUILD);
+      add({ change: 'request reconcile', on: BUILD }, random.between(100, 3_000));
+      if (random.chance(0.6)) add(fault());
+      add({ change: 'request reconcile', on: BUILD }, 3_000);
+    },
   ],
   'namespace-role-binding': [
     ({ add, fault, random }) => {
@@ -753,6 +805,12 @@ const ASKS: Readonly<Record<Controller, readonly ((pen: Pen) => void)[]>> = {
       add({ change: 'delete binding' });
       if (random.chance(0.6)) add(fault());
       add({ change: 'pause', on: TEAM, paused: false });
+    },
+    ({ add, poll, fault, random }) => {
+      poll(TEAM);
+      add({ change: 'delete binding' }, 1_500);
+      if (random.chance(0.6)) add(fault());
+      add({ change: 'request reconcile', on: TEAM });
     },
   ],
 };

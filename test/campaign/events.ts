@@ -50,7 +50,11 @@ export type Change =
   | { readonly change: 'require approval'; readonly on: Target; readonly required: boolean }
   /** The plan that its status shows, or will show soon. */
   | { readonly change: 'approve'; readonly on: Target }
-  /** From now on, each plan that a status shows. */
+  /** As `approve`. */
+  | { readonly change: 'reject'; readonly on: Target }
+  /** Null: no longer. */
+  | { readonly change: 'poll'; readonly on: Target; readonly interval: string | null }
+  /** From now on, each plan that a status shows, rejected before or not. */
   | { readonly change: 'approve all' }
   /** A Pod that has to get its label within 20 s although something else goes wrong. */
   | { readonly change: 'probe'; readonly pod: string };
@@ -152,6 +156,8 @@ export interface ScheduledEvent {
 
 export interface Schedule {
   readonly seed: number;
+  /** The operator's option. Default: it does not have it. */
+  readonly requireApprovalOver?: number;
   readonly events: readonly ScheduledEvent[];
 }
 
@@ -178,10 +184,10 @@ export function undisturbed(schedule: Schedule): Schedule {
 }
 
 /** `+250 ms scale set: web-a, 3`: one line an event. */
-export function printed({ events }: Schedule): string {
-  return events
-    .map(({ afterMs, what }, index) => `${index + 1}. +${afterMs} ms ${described(what)}`)
-    .join('\n');
+export function printed({ events, requireApprovalOver }: Schedule): string {
+  const lines = events.map(({ afterMs, what }, index) => `${index + 1}. +${afterMs} ms ${described(what)}`);
+  const option = requireApprovalOver === undefined ? [] : [`--require-approval-over ${requireApprovalOver}`];
+  return [...option, ...lines].join('\n');
 }
 
 export function described(what: What): string {

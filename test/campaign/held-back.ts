@@ -1,22 +1,26 @@
-import { APPROVAL_ANNOTATION, APPROVED_ANNOTATION, PAUSED_ANNOTATION } from '../../src/contract/control.ts';
+import {
+  APPROVAL_ANNOTATION,
+  APPROVED_ANNOTATION,
+  PAUSED_ANNOTATION,
+  REJECTED_ANNOTATION,
+} from '../../src/contract/control.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { BUILD_UID_LABEL, PURPOSE_LABEL } from '../../src/controllers/git-build/resource.ts';
 import { controllerOf } from '../../src/controllers/kinds.ts';
 import type { Journalled } from './api-proxy.ts';
-import { nameOf, objectIn, uidIn, writesOf, type Evidence } from './invariants.ts';
-import type { Version } from './observer.ts';
+import { nameOf, objectIn, uidIn, valueAt, writesOf, type Evidence } from './invariants.ts';
+import { APPROVAL_SEEN_MS, lossesOf } from './losses.ts';
+import { historiesIn, OBSERVED_MS, type Version } from './observer.ts';
 import { phaseOf } from './state.ts';
 
 /** What was begun before the pause may take so long: what is remembered of a run counts for 10 s. */
 const PAUSE_SEEN_MS = 12_000;
-/** A step that deletes takes 2 s at most, and what is slow is not counted from when it is made. */
-const APPROVAL_SEEN_MS = 3_500;
-/** The observer may see a version later than the operator. */
-const OBSERVED_MS = 2_000;
 
 /** I12 and I13: what people hold back by annotations is not written. */
-export function heldBack({ journal, versions, place }: Evidence): string[] {
+export function heldBack(evidence: Evidence): string[] {
+  const { journal, versions, place, requireApprovalOver } = evidence;
   const histories = historiesIn(versions);
+  const losses = requireApprovalOver === undefined ? undefined : lossesOf(evidence, requireApprovalOver);
   return writesOf(journal).flatMap((write) => {
     if (write.about.subresource === 'status') return [];
     const primary = histories.get(primaryOf(write, versions) ?? '') ?? [];
@@ -24,25 +28,19 @@ export function heldBack({ journal, versions, place }: Evidence): string[] {
       ({ resource, object }) => resource === 'namespaces' && object.metadata.name === write.about.namespace,
     );
     const name = nameOf(write, place);
+    const isUnapproved = needsApproval(write, versions) && !isApproved(primary, write);
     return [
       ...(isPausedAt(primary, write, primary) || isPausedAt(namespace, write, primary)
         ? [`I12: ${name} was written although it was paused`]
         : []),
-      ...(needsApproval(write, versions) && isUnapproved(primary, write)
+      ...(isUnapproved && isRequiredAt(primary, write)
         ? [`I13: ${name} was deleted although nobody had approved that`]
+        : []),
+      ...(isUnapproved && losses?.(write) === 'too many'
+        ? [`I13: ${name} was one of more than ${requireApprovalOver} at once, and nobody had approved that`]
         : []),
     ];
   });
-}
-
-/** By the UID of each object. */
-function historiesIn(versions: readonly Version[]): ReadonlyMap<string, readonly Version[]> {
-  const histories = new Map<string, Version[]>();
-  for (const version of versions) {
-    const { uid } = version.object.metadata;
-    histories.set(uid, [...(histories.get(uid) ?? []), version]);
-  }
-  return histories;
 }
 
 /** The UID of the resource that a write was made for. */
@@ -97,12 +95,23 @@ function needsApproval(write: Journalled, versions: readonly Version[]): boolean
   return about.resource === 'pods' && !['Failed', 'Succeeded'].includes(String(phaseOf(object)));
 }
 
-function isUnapproved(history: readonly Version[], { atMs }: Journalled): boolean {
-  const isApproved = history.some(
-    ({ object, atMs: thenMs }) =>
-      object.metadata.annotations?.[APPROVED_ANNOTATION] !== undefined && thenMs <= atMs + OBSERVED_MS,
-  );
-  return !isApproved && hasBeen(isRequired, { history, fromMs: atMs - APPROVAL_SEEN_MS, untilMs: atMs });
+function isRequiredAt(history: readonly Version[], { atMs }: Journalled): boolean {
+  return hasBeen(isRequired, { history, fromMs: atMs - APPROVAL_SEEN_MS, untilMs: atMs });
+}
+
+/** An approval counts once: until the status repeats it. */
+function isApproved(history: readonly Version[], { atMs }: Journalled): boolean {
+  const fromMs = atMs - APPROVAL_SEEN_MS;
+  const before = history.findLast((version) => version.atMs <= fromMs);
+  const during = history.filter((version) => version.atMs > fromMs && version.atMs <= atMs + OBSERVED_MS);
+  return [...(before ? [before] : []), ...during].some(({ object }) => hasApproval(object));
+}
+
+function hasApproval(object: KubernetesObject): boolean {
+  const { [APPROVED_ANNOTATION]: approved, [REJECTED_ANNOTATION]: rejected } =
+    object.metadata.annotations ?? {};
+  const handled = valueAt(object, 'status', 'lastHandledApproval');
+  return approved !== undefined && approved !== rejected && approved !== handled;
 }
 
 function isRequired({ metadata }: KubernetesObject): boolean {

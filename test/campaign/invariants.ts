@@ -24,6 +24,8 @@ export interface Evidence {
   readonly foreign: ReadonlySet<string>;
   /** Whether the database was restored: then versions repeat, and what was made may have been made twice. */
   readonly isRestored: boolean;
+  /** The operator's option; undefined: it does not have it. */
+  readonly requireApprovalOver?: number;
   /** Whether the API server was restarted: its authorizer refuses everybody until it has read the roles again. */
   readonly isRestarted: boolean;
 }

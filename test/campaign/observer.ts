@@ -14,6 +14,19 @@ export interface Version {
   readonly object: KubernetesObject;
 }
 
+/** It may see a version later than the operator. */
+export const OBSERVED_MS = 2_000;
+
+/** By the UID of each object. */
+export function historiesIn(versions: readonly Version[]): ReadonlyMap<string, readonly Version[]> {
+  const histories = new Map<string, Version[]>();
+  for (const version of versions) {
+    const { uid } = version.object.metadata;
+    histories.set(uid, [...(histories.get(uid) ?? []), version]);
+  }
+  return histories;
+}
+
 const TYPES: readonly ResourceType[] = [PODS, JOBS, POD_SETS, BUILDS, ROLE_BINDINGS, NAMESPACES];
 const OURS = 'campaign-';
 const TRY_AGAIN_MS = 200;

@@ -16,7 +16,9 @@ import {
   APPROVED_ANNOTATION,
   AWAITING_APPROVAL,
   PAUSED_ANNOTATION,
+  POLL_INTERVAL_ANNOTATION,
   RECONCILE_REQUESTED_ANNOTATION,
+  REJECTED_ANNOTATION,
 } from '../../src/contract/control.ts';
 import { conditionsIn } from '../../src/controllers/condition.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
@@ -186,7 +188,11 @@ export class People {
       case 'require approval':
         return this.#annotate(change.on, { [APPROVAL_ANNOTATION]: change.required ? 'required' : null });
       case 'approve':
-        return this.#approve(change.on);
+        return this.#answer(change.on, approvalOf);
+      case 'reject':
+        return this.#answer(change.on, rejectionOf);
+      case 'poll':
+        return this.#annotate(change.on, { [POLL_INTERVAL_ANNOTATION]: change.interval });
       case 'approve all':
         void this.#approveAll().catch((error: unknown) => this.#failed(change, error));
         return;
@@ -225,16 +231,16 @@ export class People {
     }
   }
 
-  #annotate(on: Target, annotations: Readonly<Record<string, string | null>>): Promise<void> {
+  #annotate(on: Target, annotations: Annotations): Promise<void> {
     return this.#patch(this.#target(on), { metadata: { annotations } });
   }
 
   /** Nobody waits for a plan for ever: what is not to be deleted needs none. */
-  async #approve(on: Target): Promise<void> {
+  async #answer(on: Target, answerOf: (plan: string) => Annotations): Promise<void> {
     const deadline = performance.now() + PLANNED_WITHIN_MS;
     while (performance.now() < deadline) {
       const plan = planIn(await this.#insist(() => this.#cluster.get(this.#target(on))));
-      if (plan !== undefined) return this.#annotate(on, approvalOf(plan));
+      if (plan !== undefined) return this.#annotate(on, answerOf(plan));
       await this.#pause();
     }
   }
@@ -451,9 +457,15 @@ export class People {
   }
 }
 
-/** Whoever approves has to be named, by an admission policy. */
-function approvalOf(plan: string): Readonly<Record<string, string>> {
-  return { [APPROVED_ANNOTATION]: plan, [ANSWERED_BY_ANNOTATION]: 'admin' };
+type Annotations = Readonly<Record<string, string | null>>;
+
+/** Whoever answers has to be named, by an admission policy. */
+function approvalOf(plan: string): Annotations {
+  return { [APPROVED_ANNOTATION]: plan, [REJECTED_ANNOTATION]: null, [ANSWERED_BY_ANNOTATION]: 'admin' };
+}
+
+function rejectionOf(plan: string): Annotations {
+  return { [APPROVED_ANNOTATION]: null, [REJECTED_ANNOTATION]: plan, [ANSWERED_BY_ANNOTATION]: 'admin' };
 }
 
 /** That is awaited, and not approved yet. */
@@ -462,7 +474,9 @@ function planIn(object: KubernetesObject | undefined): string | undefined {
   const { message = '' } =
     conditions.find(({ type, status }) => type === AWAITING_APPROVAL && status === 'True') ?? {};
   const plan = /; plan (\S+)$/.exec(message)?.[1];
-  return object?.metadata.annotations?.[APPROVED_ANNOTATION] === plan ? undefined : plan;
+  const { [APPROVED_ANNOTATION]: approved, [REJECTED_ANNOTATION]: rejected } =
+    object?.metadata.annotations ?? {};
+  return approved === plan && rejected !== plan ? undefined : plan;
 }
 
 const OURS = { metadata: { labels: { 'app.kubernetes.io/managed-by': 'durable-operator' } } };

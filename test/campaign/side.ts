@@ -64,7 +64,8 @@ export class Side {
   }
 
   /** Resolves once its operator is ready. */
-  static async open(ground: Ground, seed: number, options: SideOptions): Promise<Side> {
+  static async open(ground: Ground, schedule: Schedule, options: SideOptions): Promise<Side> {
+    const { seed, requireApprovalOver } = schedule;
     const place = newPlace(seed);
     const people = new People(ground.cluster, place);
     await people.moveIn();
@@ -73,7 +74,8 @@ export class Side {
     const temporal = await TemporalProxy.start(ground.temporalAddress);
     const { kubeconfig } = api;
     const { address: temporalAddress } = temporal;
-    const operators = new Operators({ ...options, kubeconfig, temporalAddress, place, dir: ground.dir });
+    const where = { kubeconfig, temporalAddress, place, dir: ground.dir };
+    const operators = new Operators({ ...options, ...where, requireApprovalOver });
     const side = new Side(ground, place, { people, api, temporal, operators });
     await operators.start();
     return side;

@@ -46,13 +46,14 @@ export async function tryOut(
   options: TrialOptions,
   references: References = new Map(),
 ): Promise<Verdict> {
-  const key = JSON.stringify([undisturbed(schedule).events, options.controllers]);
+  const { events, requireApprovalOver } = undisturbed(schedule);
+  const key = JSON.stringify([events, requireApprovalOver, options.controllers]);
   const reference = references.get(key) ?? endOf(ground, undisturbed(schedule), options);
   references.set(key, reference);
   reference.catch(() => references.delete(key));
   // An operator that watches the whole cluster, and faults of servers, would disturb it.
   if (options.isAlone) await reference;
-  const side = await Side.open(ground, schedule.seed, options);
+  const side = await Side.open(ground, schedule, options);
   try {
     await side.play(schedule);
     const healedMs = Date.now();
@@ -81,7 +82,7 @@ export async function tryOut(
 
 /** The state that an undisturbed run stays in. @throws Error where it stays in none */
 async function endOf(ground: Ground, schedule: Schedule, options: TrialOptions): Promise<State> {
-  const side = await Side.open(ground, schedule.seed, {
+  const side = await Side.open(ground, schedule, {
     ...options,
     program: options.referenceProgram,
     isAlone: false,
@@ -173,7 +174,11 @@ async function judge(
   const isRestored = faults.includes('etcd is restored');
   const isRestarted = faults.some((fault) => RESTARTING.includes(fault));
   const changes = schedule.events.flatMap(({ what }): Change[] => (isFault(what) ? [] : [what]));
-  const evidence: Evidence = { place, journal, versions, foreign, isRestored, isRestarted };
+  const { requireApprovalOver } = schedule;
+  const evidence: Evidence = {
+    ...{ place, journal, versions, foreign, isRestored, isRestarted },
+    ...(requireApprovalOver !== undefined && { requireApprovalOver }),
+  };
   return unique([
     ...violationsIn(evidence),
     ...(isRestored ? [] : heldBack(evidence)),

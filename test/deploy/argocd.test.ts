@@ -4,6 +4,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { luaLiteral, textFromLua } from '../support/lua.ts';
+import { aPodSet } from '../support/pod-sets.ts';
 import { STATES } from '../support/states.ts';
 
 const ConfigMap = z.object({
@@ -29,6 +30,15 @@ function healthOf(object: KubernetesObject) {
   return { status, message: message.join(': ') };
 }
 
+/** Its one condition is true. */
+function podSetWith(type: string, message: string, { observedGeneration = 1 } = {}): KubernetesObject {
+  const lastTransitionTime = '2026-01-01T12:00:00Z';
+  const condition = { type, status: 'True', reason: 'Any', message, lastTransitionTime } as const;
+  return aPodSet()
+    .withStatus({ observedGeneration })
+    .withCondition({ ...condition, observedGeneration }).object;
+}
+
 describe('to Argo CD', () => {
   it.each(STATES)('$name is $health', ({ object, health }) => {
     expect(healthOf(object).status).toBe(health);
@@ -50,6 +60,23 @@ describe('to Argo CD', () => {
     const state = STATES.find(({ name }) => name === 'a PodSet that awaits approval');
     if (state === undefined) throw new Error('there is no such state');
     expect(healthOf(state.object)).toEqual({ status: 'Suspended', message: 'would delete 290 Pods' });
+  });
+
+  it('a ready resource, and one in progress, say so in the words of the condition', () => {
+    const message = 'in its own words';
+    expect(healthOf(podSetWith('Ready', message))).toEqual({ status: 'Healthy', message });
+    expect(healthOf(podSetWith('Reconciling', message))).toEqual({ status: 'Progressing', message });
+  });
+
+  it('a resource in progress without such a condition has nothing to say', () => {
+    expect(healthOf(podSetWith('Another', 'of no concern'))).toEqual({ status: 'Progressing', message: '' });
+  });
+
+  it('a resource of another generation waits for the operator, whatever its conditions say', () => {
+    expect(healthOf(podSetWith('Ready', 'of an earlier spec', { observedGeneration: 0 }))).toEqual({
+      status: 'Progressing',
+      message: 'Waiting for the operator to observe the latest spec',
+    });
   });
 
   it('all of Lua that the scripts use is in 5.1, which Argo CD has', () => {

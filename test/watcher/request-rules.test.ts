@@ -269,6 +269,20 @@ describe('the turn of a resource', () => {
       start,
     ],
     [
+      'has seen a change of what it has asked for before',
+      aState({ ...due, requestedFor: requestFor(STEP) }),
+      turn(EDITED),
+      { ...asks, phase: calling('start', edited) },
+      start,
+    ],
+    [
+      'has seen a change of what it could not ask for',
+      aState({ ...due, failures: 1 }),
+      turn(EDITED),
+      { ...asks, phase: calling('start', edited) },
+      start,
+    ],
+    [
       'starts a run where the last one may have ended',
       reported(STEP, { ...due, run: STARTED }),
       turn(EDITED),

@@ -1,0 +1,375 @@
+import { beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { z } from 'zod';
+import type { KubernetesList } from '../../src/contract/object.ts';
+import { BUILDS, SKIP_CLEANUP_ANNOTATION } from '../../src/controllers/git-build/resource.ts';
+import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
+import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
+import { resourcePath } from '../../src/kubernetes/paths.ts';
+import { askProgram, type Answered } from '../support/ask-program.ts';
+import { aBuild, LiveBuild, SAMPLE } from '../support/builds.ts';
+import { NAMESPACES, PODS, ROLE_BINDINGS } from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
+import { LivePodSet } from '../support/live-pod-set.ts';
+import { aTaskQueue, startOperator } from '../support/operator.ts';
+import { aPodSet } from '../support/pod-sets.ts';
+import { aPod } from '../support/pods.ts';
+import { aRoleBinding } from '../support/role-bindings.ts';
+import { OPERATOR, userNameOf } from '../support/service-accounts.ts';
+import { setUpStage } from '../support/stage.ts';
+import { writesIn } from '../support/writes.ts';
+
+/*
+ * A plan is what then happens. The operator is stopped, the world is changed, and each plan asked for; then the operator
+ * is started, and the audit log has to begin with the very writes of the plan.
+ */
+
+jest.setTimeout(240_000);
+const WITHIN_MS = 90_000;
+
+/** A Namespace with this label is not selected. */
+const LEFT_OUT = 'test.durable-operator.dev/left-out';
+
+const { stack, cluster } = setUpStage();
+const taskQueue = aTaskQueue();
+
+function plan(words: string, input?: string): Promise<Answered> {
+  return askProgram(stack, ['plan', ...words.split(' '), '--task-queue', taskQueue], input);
+}
+
+const PlanOutput = z.object({
+  steps: z.array(
+    z.object({ step: z.string(), writes: z.array(z.looseObject({ verb: z.string(), path: z.string() })) }),
+  ),
+  end: z.object({ is: z.string(), next: z.looseObject({ do: z.string() }).optional() }),
+});
+
+/** What a plan says, in the words of the audit log. */
+interface Planned {
+  readonly steps: readonly string[];
+  readonly writes: readonly string[];
+  /** How it ends: `converged`, or `wait` where something has to happen first. */
+  readonly end: string;
+}
+
+function plannedIn({ stdout }: Answered): Planned {
+  const { steps, end } = PlanOutput.parse(JSON.parse(stdout));
+  const writes = steps.flatMap((step) => step.writes.map(({ verb, path }) => `${verb} ${objectIn(path)}`));
+  return { steps: steps.map(({ step }) => step), writes: writes.map(unnamed), end: end.next?.do ?? end.is };
+}
+
+function objectIn(path: string): string {
+  return path.replace(/^.*\/namespaces\/[^/]+\//, '');
+}
+
+/** The name of a Pod to be differs from run to run. */
+function unnamed(write: string): string {
+  return write.replace(/(pods\/web-pod-)\w+/, '$1*');
+}
+
+const OPERATOR_NAME = userNameOf(OPERATOR);
+
+function operatorWritesIn(namespace: string): readonly string[] {
+  return writesIn(namespace, stack.auditLog)
+    .filter(({ isDryRun, user }) => !isDryRun && user === OPERATOR_NAME)
+    .map(({ write }) => unnamed(write));
+}
+
+const sampleIn = (namespace: string) => new LiveBuild(cluster, aBuild(namespace).manifest, WITHIN_MS);
+
+async function aBuildIn(namespace: string, phase: 'Building' | 'Succeeded'): Promise<void> {
+  const sample = aBuild(namespace);
+  await cluster.create(BUILDS, (phase === 'Building' ? sample.lasting() : sample).manifest);
+  await sampleIn(namespace).is(phase);
+}
+
+async function aPodSetIn(namespace: string, replicas: number): Promise<void> {
+  await cluster.create(POD_SETS, aPodSet().in(namespace).wanting(replicas).manifest);
+  await new LivePodSet(cluster, namespace).isReady(replicas);
+}
+
+const bindingIn = (namespace: string) => ({
+  type: ROLE_BINDINGS,
+  namespace,
+  name: `ad-kubernetes-${namespace}`,
+});
+const podIn = (namespace: string) => ({ type: PODS, namespace, name: 'api' });
+const nothing = () => Promise.resolve();
+
+interface Case {
+  readonly what: string;
+  /** With the operator at work, until it is at rest. */
+  readonly before: (namespace: string) => Promise<unknown>;
+  /** With no operator there. */
+  readonly change: (namespace: string) => Promise<unknown>;
+  readonly resource: (namespace: string) => string;
+  /** The steps of the plan, and its writes, with NS for the namespace. */
+  readonly steps: readonly string[];
+  readonly writes: readonly string[];
+  readonly end: 'converged' | 'wait';
+  /** Whether something then calls for another reconcile, as Pods that become Ready do. */
+  readonly isFollowed?: true;
+}
+
+const JOB = `jobs/${SAMPLE.jobName}`;
+const STATUS = 'patch xxxes/sample/status';
+const BINDING = 'rolebindings/ad-kubernetes-NS';
+const ofBuild = { resource: () => 'xxx/sample' } as const;
+const ofTeam = { resource: (namespace: string) => `namespace/${namespace}`, end: 'converged' } as const;
+const ofPod = { resource: () => 'pod/api', end: 'converged' } as const;
+const ofPodSet = { resource: () => 'podset/web' } as const;
+
+const CASES: readonly Case[] = [
+  {
+    ...ofBuild,
+    what: 'a build that is new',
+    before: nothing,
+    change: (namespace) => cluster.create(BUILDS, aBuild(namespace).lasting().manifest),
+    steps: ['addFinalizer', 'createJob', 'updateStatus'],
+    writes: ['patch xxxes/sample', `create ${JOB}`, STATUS],
+    end: 'wait',
+  },
+  {
+    ...ofBuild,
+    what: 'a build whose spec is changed while it runs',
+    before: (namespace) => aBuildIn(namespace, 'Building'),
+    change: (namespace) => sampleIn(namespace).change({ buildCommand: 'go build -v' }),
+    steps: ['updateStatus', 'deleteJob'],
+    writes: [STATUS, `delete ${JOB}`],
+    end: 'wait',
+  },
+  {
+    ...ofBuild,
+    what: 'a build that is to have another binary',
+    before: (namespace) => aBuildIn(namespace, 'Succeeded'),
+    change: (namespace) => sampleIn(namespace).change({ binaryName: 'other' }),
+    steps: ['updateStatus', 'deleteJob'],
+    writes: [STATUS, `delete ${JOB}`],
+    end: 'wait',
+  },
+  {
+    ...ofBuild,
+    what: 'a build that is deleted',
+    before: (namespace) => aBuildIn(namespace, 'Succeeded'),
+    change: async (namespace) => {
+      const { at } = sampleIn(namespace);
+      // Nobody need wait for a create that may still be in progress.
+      await cluster.patch(at, { status: { startTime: '2026-01-01T00:00:00Z' } }, 'status');
+      await cluster.delete(at);
+    },
+    steps: ['updateStatus', 'createCleanupJob'],
+    writes: [STATUS, `create ${JOB}-delete`],
+    end: 'wait',
+  },
+  {
+    ...ofBuild,
+    what: 'a build that is deleted while it runs',
+    before: (namespace) => aBuildIn(namespace, 'Building'),
+    change: (namespace) => sampleIn(namespace).delete(),
+    steps: ['updateStatus', 'deleteJob'],
+    writes: [STATUS, `delete ${JOB}`],
+    end: 'wait',
+  },
+  {
+    ...ofBuild,
+    what: 'a build that is deleted without a cleanup',
+    before: (namespace) => aBuildIn(namespace, 'Succeeded'),
+    change: async (namespace) => {
+      const { at } = sampleIn(namespace);
+      await cluster.patch(at, { metadata: { annotations: { [SKIP_CLEANUP_ANNOTATION]: 'true' } } });
+      await cluster.delete(at);
+    },
+    steps: ['removeFinalizer'],
+    writes: ['patch xxxes/sample'],
+    end: 'converged',
+  },
+  {
+    ...ofTeam,
+    what: 'a Namespace without its RoleBinding',
+    before: (namespace) => eventually(() => cluster.get(bindingIn(namespace)), WITHIN_MS),
+    change: (namespace) => cluster.delete(bindingIn(namespace)),
+    steps: ['createRoleBinding'],
+    writes: [`create ${BINDING}`],
+  },
+  {
+    ...ofTeam,
+    what: 'a RoleBinding for others',
+    before: (namespace) => eventually(() => cluster.get(bindingIn(namespace)), WITHIN_MS),
+    change: (namespace) => cluster.patch(bindingIn(namespace), { subjects: [] }),
+    steps: ['updateRoleBinding'],
+    writes: [`patch ${BINDING}`],
+  },
+  {
+    ...ofTeam,
+    what: 'a RoleBinding to another role',
+    before: (namespace) => eventually(() => cluster.get(bindingIn(namespace)), WITHIN_MS),
+    change: async (namespace) => {
+      await cluster.delete(bindingIn(namespace));
+      await cluster.create(ROLE_BINDINGS, aRoleBinding(namespace).to('view').manifest);
+    },
+    steps: ['replaceRoleBinding'],
+    writes: [`delete ${BINDING}`, `create ${BINDING}`],
+  },
+  {
+    ...ofTeam,
+    what: 'a Namespace that is selected no longer',
+    before: (namespace) => eventually(() => cluster.get(bindingIn(namespace)), WITHIN_MS),
+    change: (name) =>
+      cluster.patch({ type: NAMESPACES, name }, { metadata: { labels: { [LEFT_OUT]: 'yes' } } }),
+    steps: ['releaseRoleBinding'],
+    writes: [`patch ${BINDING}`],
+  },
+  {
+    ...ofPod,
+    what: 'a Pod that asks for its label',
+    before: nothing,
+    change: (namespace) => cluster.create(PODS, aPod().in(namespace).named('api').annotated().manifest),
+    steps: ['addLabel'],
+    writes: ['patch pods/api'],
+  },
+  {
+    ...ofPod,
+    what: 'a Pod that asks for its label no longer',
+    before: async (namespace) => {
+      await cluster.create(PODS, aPod().in(namespace).named('api').annotated().manifest);
+      await eventually(async () => {
+        const pod = await cluster.get(podIn(namespace));
+        return pod?.metadata.labels?.[POD_NAME_LABEL] === 'api';
+      }, WITHIN_MS);
+    },
+    change: (namespace) =>
+      cluster.patch(podIn(namespace), { metadata: { annotations: { [POD_NAME_ANNOTATION]: null } } }),
+    steps: ['removeLabel'],
+    writes: ['patch pods/api'],
+  },
+  {
+    ...ofPodSet,
+    what: 'a PodSet that is scaled up',
+    before: (namespace) => aPodSetIn(namespace, 2),
+    change: (namespace) => new LivePodSet(cluster, namespace).scaleTo(5),
+    steps: ['createPods', 'updateStatus'],
+    writes: [...Array.from({ length: 3 }, () => 'create pods/web-pod-*'), 'patch podsets/web/status'],
+    end: 'converged',
+    isFollowed: true,
+  },
+  {
+    ...ofPodSet,
+    what: 'a PodSet that is scaled down',
+    before: (namespace) => aPodSetIn(namespace, 4),
+    change: (namespace) => new LivePodSet(cluster, namespace).scaleTo(1),
+    steps: ['deletePods', 'updateStatus'],
+    writes: [...Array.from({ length: 3 }, () => 'delete pods/web-pod-*'), 'patch podsets/web/status'],
+    end: 'converged',
+  },
+];
+
+interface Found {
+  readonly planned: Planned;
+  readonly namespace: string;
+  /** How many writes the operator had made there before it was stopped. */
+  readonly madeBefore: number;
+}
+
+/** By what the case is. */
+const found = new Map<string, Found>();
+
+beforeAll(async () => {
+  const args = ['--namespace-selector', `!${LEFT_OUT}`];
+  const operator = await startOperator({ taskQueue, args });
+  const places = await Promise.all(
+    CASES.map(async (each) => {
+      const namespace = await cluster.aNamespace();
+      await eventually(() => cluster.get(bindingIn(namespace)), WITHIN_MS);
+      await each.before(namespace);
+      return { each, namespace };
+    }),
+  );
+  await operator.end('SIGTERM');
+  for (const { each, namespace } of places) {
+    const madeBefore = operatorWritesIn(namespace).length;
+    await each.change(namespace);
+    const answer = await plan(`${each.resource(namespace)} -n ${namespace} -o json`);
+    found.set(each.what, { planned: plannedIn(answer), namespace, madeBefore });
+  }
+  await startOperator({ taskQueue, args });
+});
+
+describe('a plan is followed by its very writes:', () => {
+  it.each(CASES)('$what', async ({ what, steps, writes, end, isFollowed }) => {
+    const { planned, namespace, madeBefore } = found.get(what) ?? {};
+    if (planned === undefined || namespace === undefined) throw new Error('it was not planned');
+    const named = writes.map((write) => write.replaceAll('NS', namespace));
+    expect(planned).toEqual({ steps, writes: named, end });
+    await eventually(() => {
+      const made = operatorWritesIn(namespace).slice(madeBefore);
+      // What follows from what the plan waits for is no part of it.
+      const isAll = end === 'converged' && isFollowed !== true;
+      expect(isAll ? made : made.slice(0, named.length)).toEqual(named);
+      return true;
+    }, WITHIN_MS);
+  });
+});
+
+describe('a plan for a file', () => {
+  it('writes nothing, and is what then happens', async () => {
+    const namespace = await cluster.aNamespace();
+    await aPodSetIn(namespace, 2);
+    const manifest = aPodSet().in(namespace).wanting(5).manifest;
+    const before = await versionsIn(namespace);
+    const madeBefore = writesIn(namespace, stack.auditLog).length;
+
+    const answer = await plan(`-f - -n ${namespace} -o json`, JSON.stringify(manifest));
+    expect(answer.status).toBe(1);
+    const text = await plan(`-f - -n ${namespace}`, JSON.stringify(manifest));
+    expect(text.stdout).toMatch(/^1\. createPods: /m);
+
+    expect(await versionsIn(namespace)).toEqual(before);
+    const tried = writesIn(namespace, stack.auditLog).slice(madeBefore);
+    expect(tried.filter(({ isDryRun }) => !isDryRun)).toEqual([]);
+    expect(tried.length).toBeGreaterThan(3);
+
+    const operatorMadeBefore = operatorWritesIn(namespace).length;
+    await new LivePodSet(cluster, namespace).scaleTo(5);
+    await new LivePodSet(cluster, namespace).isReady(5);
+    const { writes } = plannedIn(answer);
+    expect(writes).toHaveLength(4);
+    expect(operatorWritesIn(namespace).slice(operatorMadeBefore, operatorMadeBefore + 4)).toEqual(writes);
+  });
+
+  it('of a build goes up to where it waits for its Job, and shows no credentials', async () => {
+    const namespace = await cluster.aNamespace();
+    const spec = { gitUrl: 'https://user:secret@example.com/app.git' };
+    const manifest = aBuild(namespace).with(spec).manifest;
+    const answer = await plan('-f -', JSON.stringify(manifest));
+    expect(answer.status).toBe(1);
+    expect(answer.stdout).not.toContain('secret');
+    const steps = answer.stdout.split('\n').flatMap((line) => /^\d+\. (\w+)/.exec(line)?.[1] ?? []);
+    expect(steps.slice(0, 2)).toEqual(['addFinalizer', 'createJob']);
+    expect(answer.stdout).toMatch(new RegExp(`create ${JOB}\n`));
+    expect(answer.stdout).toMatch(/then: it waits for /);
+    const tried = writesIn(namespace, stack.auditLog);
+    expect(tried.filter(({ isDryRun, user }) => !isDryRun && !user.startsWith('system:'))).toEqual([]);
+  });
+
+  async function versionsIn(namespace: string): Promise<readonly string[]> {
+    const lists = await Promise.all(
+      [PODS, POD_SETS].map((type) =>
+        cluster.client.request<KubernetesList>({ method: 'GET', path: resourcePath(type, { namespace }) }),
+      ),
+    );
+    return lists
+      .flatMap(({ items }) =>
+        (items ?? []).map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`),
+      )
+      .toSorted();
+  }
+});
+
+describe('a plan for what is up to date', () => {
+  it('has nothing to do', async () => {
+    const namespace = await cluster.aNamespace();
+    await aPodSetIn(namespace, 1);
+    const answer = await plan(`podset/web -n ${namespace}`);
+    expect(answer).toMatchObject({ status: 0 });
+    expect(answer.stdout).toMatch(/^PodSet \S+: nothing to do\n\nup to date: /);
+  });
+});

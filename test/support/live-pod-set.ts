@@ -1,0 +1,80 @@
+import { expect } from '@jest/globals';
+import type { Condition } from '../../src/contract/control.ts';
+import { selectorFor, type Pod } from '../../src/controllers/pod-set/pod.ts';
+import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
+import { resourcePath } from '../../src/kubernetes/paths.ts';
+import { PODS, type At, type TestCluster } from './cluster.ts';
+import { eventually } from './eventually.ts';
+
+const WITHIN_MS = 60_000;
+
+/** One PodSet on a real control plane, as a person with kubectl sees it. */
+export class LivePodSet {
+  readonly at: At & { readonly namespace: string };
+  readonly #cluster: TestCluster;
+
+  constructor(cluster: TestCluster, namespace: string, name = 'web') {
+    this.at = { type: POD_SETS, namespace, name };
+    this.#cluster = cluster;
+  }
+
+  get(): Promise<PodSet | undefined> {
+    return this.#cluster.get<PodSet>(this.at);
+  }
+
+  /** Also to what the schema refuses. */
+  scaleTo(replicas: unknown): Promise<PodSet> {
+    return this.#cluster.patch<PodSet>(this.at, { spec: { replicas } });
+  }
+
+  /** Those with its labels that are not being deleted. */
+  async pods(): Promise<readonly Pod[]> {
+    const { namespace, name } = this.at;
+    const path = resourcePath(PODS, { namespace });
+    const query = { labelSelector: selectorFor(name) };
+    const { items } = await this.#cluster.client.request<{ items: Pod[] }>({ method: 'GET', path, query });
+    return items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  }
+
+  async podNames(): Promise<readonly string[]> {
+    return (await this.pods()).map(({ metadata }) => metadata.name).sort();
+  }
+
+  /** Resolves once its status says that so many are there, all of them Ready; and these are all there are. */
+  isReady(replicas: number): Promise<PodSet> {
+    return eventually(async () => {
+      const podSet = await this.get();
+      expect(podSet?.status).toMatchObject({
+        readyReplicas: replicas,
+        observedGeneration: podSet?.metadata.generation,
+      });
+      expect(conditionOf(podSet, 'Ready')?.status).toBe('True');
+      expect(podSet?.status?.podNames).toEqual(await this.podNames());
+      return podSet;
+    }, WITHIN_MS);
+  }
+
+  /** Resolves once its status says of the latest spec that it is held. */
+  isHeld(type: 'Paused' | 'AwaitingApproval'): Promise<PodSet> {
+    return eventually(async () => {
+      const podSet = await this.get();
+      expect(conditionOf(podSet, type)).toMatchObject({
+        status: 'True',
+        observedGeneration: podSet?.metadata.generation,
+      });
+      return podSet;
+    }, WITHIN_MS);
+  }
+
+  /** The id of the plan that waits for approval, once one does. */
+  async awaitedPlan(): Promise<string> {
+    const { message = '' } = conditionOf(await this.isHeld('AwaitingApproval'), 'AwaitingApproval') ?? {};
+    const [, plan] = /plan (\S+)$/.exec(message) ?? [];
+    if (plan === undefined) throw new Error(`no plan in ${message}`);
+    return plan;
+  }
+}
+
+export function conditionOf(podSet: PodSet | undefined, type: string): Condition | undefined {
+  return podSet?.status?.conditions?.find((condition) => condition.type === type);
+}
