@@ -2,7 +2,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jes
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { buildServers, showBuildProgress } from '../../local/build.ts';
+import { showBuildProgress } from '../../local/build-progress.ts';
+import { buildServers } from '../../local/build.ts';
 import { startStack, type Stack } from '../../local/stack.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
