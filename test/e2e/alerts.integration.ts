@@ -143,7 +143,12 @@ describe('no alert', () => {
     await new LiveBuild(cluster, aBuild(namespace, 'sample').manifest, WITHIN_MS).is('Succeeded');
     await cluster.delete({ type: BUILDS, namespace, name: 'sample' });
     scrapes.push(
-      await scrapeWith(replica, (metrics) => metrics.value('durable_operator_open_runs') === 0 && metrics.value(POLLERS, { status: 'current' }) === 2),
+      await scrapeWith(
+        replica,
+        (metrics) =>
+          metrics.value('durable_operator_open_runs') === 0 &&
+          metrics.value(POLLERS, { status: 'current' }) === 2,
+      ),
     );
     // All of that was its load.
     const last = readMetrics(scrapes.at(-1)?.replicas[0] ?? '');
@@ -260,8 +265,7 @@ describe('an alert fires', () => {
     const replica = await start({ command: 'watch' });
     await createPod('waiting');
     const unworked = (metrics: Scraped) =>
-      metrics.value(POLLERS, { status: 'current' }) === 0 &&
-      (metrics.value(OLDEST, POD_LABEL) ?? 0) > 0;
+      metrics.value(POLLERS, { status: 'current' }) === 0 && (metrics.value(OLDEST, POD_LABEL) ?? 0) > 0;
     const scrapes = [
       await scrapeWith(replica, unworked),
       await scrapeWith(replica, (metrics) => (metrics.value(OLDEST, POD_LABEL) ?? 0) > 3),

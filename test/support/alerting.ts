@@ -28,7 +28,8 @@ export function alertsIfItGoesOn(scrapes: readonly Scrape[], gauges: Gauges): Pr
   const [before, all, after] = [seriesIn([first]), seriesIn(scrapes), seriesIn([last])];
   const inputs = [...after].map(([series, [value = 0]]) => {
     const isCounter = COUNTER.test(series);
-    if (!isCounter && gauges === 'staying') return { series, values: lasting(Math.max(...(all.get(series) ?? []))) };
+    if (!isCounter && gauges === 'staying')
+      return { series, values: lasting(Math.max(...(all.get(series) ?? []))) };
     const [from = isCounter ? 0 : value] = before.get(series) ?? [];
     return { series, values: lasting(value, minutes === 0 ? 0 : Math.max(0, (value - from) / minutes)) };
   });
