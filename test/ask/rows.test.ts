@@ -1,10 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { resourcesIn } from '../../src/ask/get/resources.ts';
+import { fetchResources, resourcesIn } from '../../src/ask/get/resources.ts';
 import { dataOf, rowsOf, type RowsRequest } from '../../src/ask/get/rows.ts';
 import type { Run } from '../../src/ask/runs/runs.ts';
 import { controllersOf } from '../../src/ask/controllers.ts';
 import { defaultOptions } from '../../src/config/config.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
+import type { RequestOptions } from '../../src/kubernetes/client.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
 
 const NOW_MS = Date.parse('2026-01-01T12:00:00Z');
@@ -117,5 +118,38 @@ describe('a list of resources', () => {
   ])('says what the operator leaves out (%#)', (reconciliation, message) => {
     const rows = rowsWith([annotated('web')], { reconciliation });
     expect(rows).toMatchObject([{ state: 'Ignored', message }]);
+  });
+});
+
+describe('the lists of a controller', () => {
+  async function pathsFor(name: string, scope: Parameters<typeof fetchResources>[1]) {
+    const paths: string[] = [];
+    const client = {
+      request: ({ path, query = {} }: RequestOptions) => {
+        paths.push(`${path} ${String(query['fieldSelector'] ?? '')}`.trim());
+        return Promise.resolve({ metadata: {}, items: [] });
+      },
+    };
+    // All that it takes of a client.
+    await fetchResources(controllerOf(name), scope, {
+      client: client as unknown as Parameters<typeof fetchResources>[2]['client'],
+    });
+    return paths;
+  }
+
+  it('are of the namespace, and of the name, that are asked for', async () => {
+    expect(await pathsFor('pod-set', { namespace: 'shop', name: 'web' })).toEqual([
+      '/apis/batch.tutorial.kubebuilder.io/v1/namespaces/shop/podsets metadata.name=web',
+    ]);
+  });
+
+  it.each([
+    { scope: { namespace: 'shop', name: 'team-1' }, of: 'a Namespace that is named' },
+    { scope: { namespace: 'team-1', name: undefined }, of: 'the Namespace that is asked about' },
+  ])('have what is in $of', async ({ scope }) => {
+    expect(await pathsFor('namespace-role-binding', scope)).toEqual([
+      expect.stringMatching(/^\/api\/v1\/namespaces .*metadata\.name=team-1$/),
+      expect.stringMatching(/^\/apis\/rbac\.authorization\.k8s\.io\/v1\/namespaces\/team-1\/rolebindings/),
+    ]);
   });
 });

@@ -413,7 +413,7 @@ describe('why, of an operator that cannot do all,', () => {
     const build = await createBuild(aBuild(namespace).manifest);
     const names = { [namespace]: 'shop', [queue]: 'durable-operator' };
     const question = { resource: 'xxx/sample', namespace, queue, status: 1, names } as const;
-    await expectWhy({ ...question, golden: 'image-not-pulled', until: /cannot be pulled/ });
+    await expectWhy({ ...question, golden: 'image-not-pulled', until: /make the image available/ });
     await cluster.patch(
       build.at,
       { status: { artifacts: [{ node: 'simulated-1', binary: 'helloworld' }] } },

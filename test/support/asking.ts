@@ -63,7 +63,8 @@ export function normalized(text: string, names: Readonly<Record<string, string>>
       .replaceAll(/-pod-[a-z0-9]{5,}/g, '-pod-<suffix>')
       .replaceAll(/\d+ times/g, '<n> times')
       .replaceAll(/\b(\d+)-[0-9a-f]{8}\b/g, '$1-<hash>')
-      .replaceAll(/simulated-\d+/g, 'simulated-<n>')
+      // The Pods of a Job may have been on one node, or on several.
+      .replaceAll(/simulated-\d+(?:, simulated-\d+)*/g, 'simulated-<n>')
       // Which of its runs was the last is a matter of moments, too.
       .replaceAll(/^( {2}last run {2}ended <time> ago: ).*$/gm, '$1<what it did>')
       .replaceAll(/^( {2}reason {4}).*$/gm, '$1<why it began>')

@@ -4,7 +4,7 @@ import type { KubernetesList, KubernetesObject } from '../../contract/object.ts'
 import { NAMESPACES } from '../../controllers/kinds.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
 import { resourcePath } from '../../kubernetes/paths.ts';
-import { isPaused } from '../cluster/objects.ts';
+import { isPaused, readObject } from '../cluster/objects.ts';
 import type { Session } from '../connection/session.ts';
 import { hasStatus } from '../controllers.ts';
 import { NOT_STARTED, stateByDecision, stateByStatus, type State, type StatusSays } from '../state.ts';
@@ -45,10 +45,14 @@ export async function fetchResources(
   { client }: Pick<Session, 'client'>,
 ): Promise<Fetched | Unlisted> {
   const { name, primary, children } = controller;
-  const ofChildren = { namespace: scope.namespace, name: undefined };
+  const { namespaced } = primary.type;
+  // A Namespace is in itself, with what it governs.
+  const namespace = namespaced ? scope.namespace : (scope.name ?? scope.namespace);
+  const ofPrimary = namespaced ? scope : { namespace: undefined, name: namespace };
+  const ofChildren = { namespace, name: undefined };
   try {
     const [objects, ...others] = await Promise.all([
-      listAll(client, primary, inScope(primary, scope)),
+      listAll(client, primary, ofPrimary),
       ...(hasStatus(controller) ? [] : children.map((child) => listAll(client, child, ofChildren))),
     ]);
     return { controller: name, objects, children: others };
@@ -67,8 +71,10 @@ export async function fetchPausedNamespaces(
     const namespaces =
       namespace === undefined
         ? await listAll(client, { type: NAMESPACES, metadataOnly: true }, NOT_LIMITED)
-        : [await readNamespace(client, namespace)];
-    return new Set(namespaces.filter(isPaused).map(({ metadata }) => metadata.name));
+        : [await readObject(client, { type: NAMESPACES, namespace: undefined, name: namespace }, METADATA)];
+    return new Set(
+      namespaces.flatMap((each) => (each !== undefined && isPaused(each) ? [each.metadata.name] : [])),
+    );
   } catch (error) {
     if (error instanceof ApiError) return new Set();
     throw error;
@@ -76,10 +82,7 @@ export async function fetchPausedNamespaces(
 }
 
 const NOT_LIMITED: Scope = { namespace: undefined, name: undefined };
-
-function readNamespace(client: Session['client'], name: string): Promise<KubernetesObject> {
-  return client.request({ method: 'GET', path: resourcePath(NAMESPACES, { name }), metadataOnly: true });
-}
+const METADATA = { metadataOnly: true };
 
 export interface Around {
   /** The names of those that are paused, as far as whoever asks may know. */
@@ -107,10 +110,6 @@ export function resourcesIn(
             nowMs,
           }),
     }));
-}
-
-function inScope({ type }: Controller['primary'], { namespace, name }: Scope): Scope {
-  return type.namespaced ? { namespace, name } : { namespace: undefined, name: name ?? namespace };
 }
 
 type Listable = Pick<Controller['primary'], 'type' | 'metadataOnly' | 'fieldSelector' | 'labelSelector'>;
