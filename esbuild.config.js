@@ -68,7 +68,11 @@ function temporalMessagesOf(folder) {
     setup({ onLoad }) {
       onLoad({ filter: /@temporalio\/proto\/protos\/json-module\.js$/ }, async ({ path }) => {
         const calls = new Set([...CALLS_OF_THE_CLIENT, ...(await callsIn(folder))]);
-        const { nested } = pruned({ nested: await schemaIn(path) }, typesOf(createRequire(import.meta.url)(path), calls), calls);
+        const { nested } = pruned(
+          { nested: await schemaIn(path) },
+          typesOf(createRequire(import.meta.url)(path), calls),
+          calls,
+        );
         const contents = `
           const { Root, roots } = require('protobufjs/light');
           const text = ${JSON.stringify(JSON.stringify(nested))};
@@ -165,9 +169,5 @@ await build({
   banner: {
     js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
   },
-  plugins: [
-    builtinsRequired,
-    temporalMessagesOf('dist/src/ask'),
-    withoutApiModels,
-  ],
+  plugins: [builtinsRequired, temporalMessagesOf('dist/src/ask'), withoutApiModels],
 });
