@@ -37,7 +37,12 @@ const builtinsRequired = {
 };
 
 /** What Temporal's client library calls for us. */
-const CALLS_OF_THE_CLIENT = ['getSystemInfo', 'describeWorkflowExecution', 'listWorkflowExecutions'];
+const CALLS_OF_THE_CLIENT = [
+  'getSystemInfo',
+  'describeWorkflowExecution',
+  'listWorkflowExecutions',
+  'terminateWorkflowExecution',
+];
 /** What it, and its converters, name when they are loaded, or where a server has refused something. */
 const NAMED = [
   'temporal.api.common.v1',

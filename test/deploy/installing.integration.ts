@@ -10,7 +10,7 @@ import { parseConfig } from '../../src/config/config.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
 import { buildPrograms } from '../../local/build.ts';
 import { outputOf } from '../../local/program-output.ts';
-import { PODS, TestCluster } from '../support/cluster.ts';
+import { NAMESPACES, PODS, TestCluster } from '../support/cluster.ts';
 import { charted, Delivered, kustomized } from '../support/delivered.ts';
 import { eventually } from '../support/eventually.ts';
 import { testStack } from '../support/stack.ts';
@@ -32,11 +32,12 @@ beforeAll(async () => {
   temporalCli = programs.temporal;
   deploy = await copyOfDeploy();
   await cluster.createNamespace('team-1');
+  await cluster.createNamespace(NAMESPACE);
 });
 
 afterAll(async () => {
   await rm(deploy, { recursive: true });
-  await cluster.delete({ type: { group: '', version: 'v1', plural: 'namespaces' }, name: 'team-1' });
+  for (const name of ['team-1', NAMESPACE]) await cluster.delete({ type: NAMESPACES, name });
   await cluster.close();
 });
 
