@@ -10,7 +10,7 @@ import { textsToPublish } from '../src/config/published.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
 import { POD_SETS } from '../src/controllers/pod-set/resource.ts';
 import { POD_NAME_LABEL } from '../src/controllers/pod-label/decide.ts';
-import { registerSearchAttributes } from '../src/temporal/search-attributes.ts';
+import { registerSearchAttributes } from '../src/temporal/registration.ts';
 import { publishSettings } from '../src/temporal/settings-run.ts';
 import { startOptionsFor } from '../src/temporal/runs.ts';
 import { NativeConnection } from '@temporalio/worker';
@@ -99,7 +99,11 @@ async function startRuns(objects: readonly KubernetesObject[]): Promise<void> {
   await native.close();
   const connection = await Connection.connect({ address: stack.temporalAddress });
   const client = new Client({ connection });
-  await publishSettings(client, QUEUE, textsToPublish(defaultOptions(), 'bench'));
+  await publishSettings(client, {
+    taskQueue: QUEUE,
+    texts: textsToPublish(defaultOptions(), { version: 'bench', clusterUid: undefined }),
+    check: () => undefined,
+  });
   await bounded(objects, AT_ONCE, async (object) => {
     const ref = refOf('pod-set', object);
     await client.workflow.start('podSet', {

@@ -14,12 +14,18 @@ export interface Watching {
 
 type Phase =
   | { readonly is: 'connecting' }
+  | { readonly is: 'connected' }
   | { readonly is: 'running'; readonly watching: Watching | undefined }
   | { readonly is: 'stopping' };
 
 /** How far the process has come: what its health and its metrics are asked about. */
 export class Lifecycle implements StateSource {
   #phase: Phase = { is: 'connecting' };
+
+  /** Temporal has answered. */
+  connected(): void {
+    this.#phase = { is: 'connected' };
+  }
 
   /** @param watching undefined where this process does not watch */
   started(watching: Watching | undefined): void {
@@ -54,6 +60,8 @@ export class Lifecycle implements StateSource {
     switch (this.#phase.is) {
       case 'connecting':
         return ['Temporal: not connected yet'];
+      case 'connected':
+        return ['not started yet: waiting for the API server, or loading the workflows'];
       case 'stopping':
         return ['stopping'];
       case 'running': {

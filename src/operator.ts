@@ -7,6 +7,7 @@ import { aborted } from './aborted.ts';
 import { workerVersionOf, type Config } from './config/config.ts';
 import { chosenControllers } from './config/controllers.ts';
 import { temporalConfigRotated } from './config/temporal-rotation.ts';
+import { labelOfCluster } from './contract/cluster.ts';
 import type { Logger } from './contract/logger.ts';
 import type { ResourceRef } from './contract/resource.ts';
 import type { Telemetry } from './contract/telemetry.ts';
@@ -16,11 +17,12 @@ import { Lifecycle, type Watching } from './lifecycle.ts';
 import { createObservability } from './observability/observability.ts';
 import { connectToTemporal } from './temporal/connection.ts';
 import { dataConverterFor } from './temporal/data-converter.ts';
-import { publishUntilDone } from './publishing.ts';
+import { ownCluster } from './own-cluster.ts';
+import { checkTaskQueue, publishUntilDone } from './publishing.ts';
 import { noticeRouting } from './temporal/routing-notice.ts';
 import { temporalRuns } from './temporal/runs.ts';
-import { observed, reportingEnds, withHeartbeats } from './temporal/steps.ts';
-import { createWorker, installRuntime, STARTS_UNDER_WAY, STEPS_AT_ONCE } from './temporal/worker.ts';
+import { observed, ofOwnCluster, reportingEnds, withHeartbeats } from './temporal/steps.ts';
+import { createWorker, installRuntime, stepsAtOnce } from './temporal/worker.ts';
 import { VERSION } from './version.ts';
 import { LeaderElection, leaseNamespace } from './watcher/leader-election.ts';
 import { LeaseObject } from './watcher/lease.ts';
@@ -32,7 +34,7 @@ export async function runOperator(config: Config, log: Logger, signal: AbortSign
   const observability = await createObservability({
     settings: config,
     controllers: chosenControllers(config),
-    stepsAtOnce: config.command === 'watch' ? 0 : STEPS_AT_ONCE,
+    stepsAtOnce: config.command === 'watch' ? 0 : stepsAtOnce(config.load),
     leaseName: config.leaderElection.name,
     version: VERSION,
     source: lifecycle,
@@ -40,7 +42,8 @@ export async function runOperator(config: Config, log: Logger, signal: AbortSign
   });
   const { telemetry, temporalMetricsAddress } = observability;
   installRuntime(log, temporalMetricsAddress);
-  const client = createKubernetesClient(kubeConfigOf(config), { version: VERSION, telemetry });
+  const rate = rateOf(config);
+  const client = createKubernetesClient(kubeConfigOf(config), { version: VERSION, rate, telemetry });
   const recorder = eventRecorder(client, log);
   try {
     await observability.serve(client);
@@ -64,19 +67,26 @@ interface Parts {
 
 async function connectAndRun(parts: Parts): Promise<void> {
   const { connect, address, namespace } = parts.config.temporal;
+  const { registersSearchAttributes } = parts.config.temporalServer;
+  const where = { address, namespace, registersSearchAttributes };
   const options = connect.connectionOptions;
-  const connection = await connectToTemporal({ ...parts, options, address, namespace });
+  const connection = await connectToTemporal({ ...parts, ...where, options });
   try {
-    await watchAndWork(parts, await targetOf(parts.config, connection));
+    parts.lifecycle.connected();
+    const target = await targetOf(parts, connection);
+    await checkTaskQueue({ ...parts, ...target });
+    await watchAndWork(parts, target);
   } finally {
     await connection.close();
   }
 }
 
-/** Where runs are kept. */
-async function targetOf({ temporal, worker, encryption }: Config, connection: NativeConnection) {
+/** Where runs are kept, and of which cluster they are. */
+async function targetOf(parts: Parts, connection: NativeConnection) {
+  const { temporal, worker, encryption } = parts.config;
   const dataConverter = await dataConverterFor(encryption.keysFile);
-  return { connection, namespace: temporal.namespace, taskQueue: worker.taskQueue, dataConverter };
+  const cluster = await ownCluster(parts);
+  return { connection, namespace: temporal.namespace, taskQueue: worker.taskQueue, cluster, dataConverter };
 }
 
 type Target = Awaited<ReturnType<typeof targetOf>>;
@@ -91,11 +101,16 @@ async function watchAndWork(parts: Parts, target: Target): Promise<void> {
   lifecycle.started(watching);
   const { command, temporal } = config;
   const ended = new AbortController();
-  if (watching !== undefined) void publishUntilDone({ ...parts, ...target, signal: ended.signal });
-  log.info({ command, taskQueue: target.taskQueue, temporal: temporal.address }, 'started');
+  const publishing =
+    watching === undefined
+      ? aborted(signal)
+      : publishUntilDone({ ...parts, ...target, signal: ended.signal });
+  const { taskQueue, cluster } = target;
+  log.info({ command, taskQueue, cluster: labelOfCluster(cluster), temporal: temporal.address }, 'started');
   try {
     // A worker ends by itself only where it cannot go on: its error then ends the program.
-    await Promise.race([aborted(signal), rotated(parts, ended.signal), working ?? aborted(signal)]);
+    const worked = working ?? aborted(signal);
+    await Promise.race([aborted(signal), rotated(parts, ended.signal), worked, publishing]);
     log.info({}, 'stopping: accepting no new work, finishing work in progress');
   } finally {
     ended.abort();
@@ -154,10 +169,15 @@ function watchingOf(parts: Parts, target: Target, memory: Memory): Watching {
   const watcher = new Watcher({
     controllers: chosenControllers(config),
     client,
-    runs: temporalRuns({ ...target, eager: startsEagerly(config), telemetry }),
+    runs: temporalRuns({
+      ...target,
+      ...{ address: config.temporal.address, ...config.temporalServer },
+      eager: startsEagerly(config),
+      telemetry,
+    }),
     namespaces: config.reconciliation.namespaces,
     resyncMs: config.reconciliation.resyncMs,
-    concurrency: STARTS_UNDER_WAY,
+    concurrency: config.load.startsInFlight,
     log,
     telemetry,
     onRequest: (workflowId, observation) => memory.seed(workflowId, observation),
@@ -187,13 +207,15 @@ async function workerOf({ parts, target, memory, watching }: Working): Promise<W
   const isNamespacePaused = pausedNamespaces(parts.client, (name) =>
     watching?.watcher.isNamespacePaused(name),
   );
-  const steps = observed(
-    activitiesFor({ ...parts, memory, watched, isNamespacePaused, options: config }),
-    telemetry,
-  );
+  const all = activitiesFor({ ...parts, memory, watched, isNamespacePaused, options: config });
+  const steps = observed(ofOwnCluster(all, target.cluster, parts.log), telemetry);
   const activities = withHeartbeats(reportingEnds(steps, (ref) => watching?.watcher.runEnded(ref)));
-  const request = { ...target, activities, ...(version && { version }) };
-  return createWorker(request, config.worker.watchdog ? 'watched' : 'fast');
+  const { connection, namespace, taskQueue, dataConverter } = target;
+  const where = { connection, namespace, taskQueue, dataConverter };
+  return createWorker(
+    { ...where, activities, slots: config.load, ...(version && { version }) },
+    config.worker.watchdog ? 'watched' : 'fast',
+  );
 }
 
 /**
@@ -202,6 +224,11 @@ async function workerOf({ parts, target, memory, watching }: Working): Promise<W
  */
 function startsEagerly(config: Config): boolean {
   return config.command === 'run' && workerVersionOf(config) === undefined;
+}
+
+/** Undefined: the API server alone limits it. */
+function rateOf({ kubeApi: { qps, burst } }: Config) {
+  return qps === undefined ? undefined : { qps, burst: burst ?? 2 * qps };
 }
 
 function kubeConfigOf({ cluster }: Config) {

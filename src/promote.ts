@@ -1,11 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from '@temporalio/client';
 import { workerVersionOf, type Config } from './config/config.ts';
+import { clusterIn } from './config/published.ts';
 import { ConfigurationError } from './contract/configuration-error.ts';
 import type { Logger } from './contract/logger.ts';
 import { connectToTemporal } from './temporal/connection.ts';
 import { dataConverterFor } from './temporal/data-converter.ts';
 import { GRPC, grpcStatusOf } from './temporal/grpc-status.ts';
 import { promote, PromotionFailed } from './temporal/promotion.ts';
+import { publishedSettings } from './temporal/settings-run.ts';
 import { workerVersions } from './temporal/versions.ts';
 import { installRuntime } from './temporal/worker.ts';
 
@@ -34,10 +37,14 @@ async function promoteBy(config: Config, log: Logger, signal: AbortSignal): Prom
   installRuntime(log);
   const { connect, address, namespace } = config.temporal;
   const options = connect.connectionOptions;
-  const connection = await connectToTemporal({ options, address, namespace, log, signal });
+  const where = { address, namespace, ...config.temporalServer };
+  const connection = await connectToTemporal({ ...where, options, log, signal });
   try {
     const { deploymentName } = version;
-    const versions = workerVersions({ connection, namespace, taskQueue, deploymentName, dataConverter });
+    const asked = new Client({ connection, namespace });
+    const cluster = async () => clusterIn((await publishedSettings(asked, taskQueue)) ?? {});
+    const target = { connection, namespace, taskQueue };
+    const versions = workerVersions({ ...target, deploymentName, cluster, dataConverter });
     await promote({ versions, version, taskQueue, ...config.promote, log, clock: clockUntil(signal) });
   } finally {
     await connection.close();

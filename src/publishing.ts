@@ -1,17 +1,28 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from '@temporalio/client';
 import type { NativeConnection } from '@temporalio/worker';
-import { textsToPublish } from './config/published.ts';
+import { aborted } from './aborted.ts';
+import { clusterIn, textsToPublish } from './config/published.ts';
 import type { Options } from './config/config.ts';
+import { isOfOtherCluster, labelOfCluster, type Cluster } from './contract/cluster.ts';
+import { ConfigurationError } from './contract/configuration-error.ts';
 import type { Logger } from './contract/logger.ts';
-import { publishSettings } from './temporal/settings-run.ts';
+import { persistently } from './persistently.ts';
+import {
+  publishedSettings,
+  publishSettings,
+  settingsRunId,
+  type SettingsTexts,
+} from './temporal/settings-run.ts';
 import { VERSION } from './version.ts';
 
+/** The operator of one task queue. */
 export interface Publishing {
   readonly connection: NativeConnection;
   /** The Temporal namespace. */
   readonly namespace: string;
   readonly taskQueue: string;
+  readonly cluster: Cluster;
   readonly config: Options;
   readonly log: Logger;
   readonly signal: AbortSignal;
@@ -21,21 +32,56 @@ const CALL_TIMEOUT_MS = 5_000;
 const AGAIN_MS = 30_000;
 
 /**
+ * Finds out whether the task queue is free for this cluster.
+ *
+ * @throws ConfigurationError where it is another one's; AbortError where the signal came first
+ */
+export async function checkTaskQueue(publishing: Omit<Publishing, 'config'>): Promise<void> {
+  const { connection, namespace, taskQueue } = publishing;
+  const client = new Client({ connection, namespace });
+  const published = await persistently(
+    publishing,
+    () => connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, () => publishedSettings(client, taskQueue)),
+    (message) => `Temporal cannot be asked whose task queue "${taskQueue}" is (${message}); retrying`,
+  );
+  refuseOthers(publishing, published);
+}
+
+/**
  * Publishes the settings for those who ask about the operator, in the clear: they have no keys. That it fails harms nobody
- * else. Never throws.
+ * else. Resolves once the signal comes.
+ *
+ * @throws ConfigurationError where the operator of another cluster was a moment earlier
  */
 export async function publishUntilDone(publishing: Publishing): Promise<void> {
-  const { connection, namespace, taskQueue, config, log, signal } = publishing;
+  const { connection, namespace, taskQueue, cluster, config, log, signal } = publishing;
   const client = new Client({ connection, namespace });
+  const texts = textsToPublish(config, { version: VERSION, clusterUid: cluster.uid });
+  const publish = () =>
+    publishSettings(client, { taskQueue, texts, check: (before) => refuseOthers(publishing, before) });
   while (!signal.aborted) {
     try {
-      await connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, () =>
-        publishSettings(client, taskQueue, textsToPublish(config, VERSION)),
-      );
-      return;
+      await connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, publish);
+      await aborted(signal);
     } catch (error) {
+      if (error instanceof ConfigurationError) throw error;
       log.debug({ err: error }, 'could not publish the settings; retrying');
       await delay(AGAIN_MS, undefined, { signal }).catch(() => undefined);
     }
   }
+}
+
+type Claim = Pick<Publishing, 'cluster' | 'namespace' | 'taskQueue'>;
+
+function refuseOthers({ cluster, namespace, taskQueue }: Claim, published: SettingsTexts = {}): void {
+  const owner = clusterIn(published);
+  if (!isOfOtherCluster(owner, cluster)) return;
+  const own = labelOfCluster(cluster);
+  const here =
+    own === undefined
+      ? 'and which one this is cannot be told; set --cluster-name, or another --task-queue'
+      : `and this is cluster ${own}; set another --task-queue`;
+  throw new ConfigurationError(
+    `task queue "${taskQueue}" of Temporal namespace "${namespace}" belongs to cluster ${labelOfCluster(owner) ?? ''}, ${here}. If that cluster is gone, terminate the workflow ${settingsRunId(taskQueue)}`,
+  );
 }

@@ -115,8 +115,13 @@ describe('the parts of the operator are allowed less than the whole', () => {
   const rulesOn = (resource: string, rules: readonly PolicyRule[]) =>
     rules.filter(({ resources }) => resources.includes(resource));
 
-  it('so the watcher lists and watches, and nothing else', () => {
-    expect(verbsIn(watcherRules(controllers, 'cluster'))).toEqual(['list', 'watch']);
+  it('so the watcher lists and watches, and gets Namespaces, and nothing else', () => {
+    const rules = watcherRules(controllers, 'cluster');
+    const namespaces = rulesOn('namespaces', rules);
+    expect(verbsIn(rules.filter((rule) => !namespaces.includes(rule)))).toEqual(['list', 'watch']);
+    expect(namespaces).toEqual([
+      { apiGroups: [''], resources: ['namespaces'], verbs: ['get', 'list', 'watch'] },
+    ]);
   });
 
   it('so the worker watches nothing', () => {

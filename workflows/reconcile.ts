@@ -238,8 +238,10 @@ class Reconcile {
   }
 
   #input(): StepInput {
+    const { ref, cluster } = this.#run;
     const refusal = this.#refused?.refusal;
-    return { ref: this.#run.ref, changes: this.#seen, results: this.#results, ...(refusal && { refusal }) };
+    const counts = { changes: this.#seen, results: this.#results };
+    return { ref, ...(cluster && { cluster }), ...counts, ...(refusal && { refusal }) };
   }
 
   #optionsOf({ do: name }: Step | Observe): StepOptions {
@@ -273,9 +275,12 @@ class Reconcile {
 
   /** A long history is left behind; the next run observes the live resource. */
   #continueAsNew(): Promise<never> {
-    const { ref, reason } = this.#run;
+    const { ref, cluster, reason } = this.#run;
     const first: Observe = { do: 'observe', because: 'the run continued as new with an empty history' };
-    return continueAsNew<(input: RunInput) => Promise<string>>({ ref, reason, first, did: this.#did });
+    return continueAsNew<(input: RunInput) => Promise<string>>({
+      ...{ ref, reason, first, did: this.#did },
+      ...(cluster && { cluster }),
+    });
   }
 }
 

@@ -40,9 +40,11 @@ const CLUSTER_SCOPED: readonly string[] = ['nodes'];
  * quotas allow.
  */
 export function watcherRules(controllers: readonly Declared[], scope: Scope): PolicyRule[] {
-  return mergeRules(
-    [...controllers.flatMap(watchedBy), NAMESPACES, QUOTAS].map((type) => watchingRule(type, scope)),
-  );
+  return mergeRules([
+    ...[...controllers.flatMap(watchedBy), NAMESPACES, QUOTAS].map((type) => watchingRule(type, scope)),
+    // It tells its cluster by the Namespace kube-system.
+    allow(NAMESPACES, ['get']),
+  ]);
 }
 
 function watchedBy({ primary, children }: Declared): readonly ResourceType[] {

@@ -1,28 +1,35 @@
 import { flushCompileCache } from 'node:module';
 import { parentPort, workerData } from 'node:worker_threads';
-import { connectTemporal, temporalTarget, type TemporalOptions } from './connection/temporal.ts';
+import {
+  connectTemporal,
+  temporalTarget,
+  type OpenTemporal,
+  type TemporalOptions,
+} from './connection/temporal.ts';
 import { TemporalProblem } from './connection/temporal-problem.ts';
 import { readOpenRuns, type OpenRunsOf } from './runs/open-runs.ts';
-import type { RunsAnswer } from './runs-thread.ts';
+import type { RunsAnswer, RunsQuestion } from './runs-thread.ts';
 
 /** Answers each message of the parent thread. */
 export function answerOpenRuns(): void {
   // RunsThread gives it.
   const options = workerData as TemporalOptions;
-  const connecting = connectTemporal(temporalTarget(process.env), options);
-  // Who asks gets it.
-  connecting.catch(() => undefined);
-  parentPort?.on('message', (of: OpenRunsOf) => {
-    void answer(of).then((said) => {
+  const target = temporalTarget(process.env);
+  let connecting: Promise<OpenTemporal> | undefined;
+  // It takes longest, and is begun before the first question.
+  void import('@temporalio/client');
+  parentPort?.on('message', ({ ownUid, ...of }: RunsQuestion) => {
+    connecting ??= connectTemporal(target, options, Promise.resolve(ownUid));
+    void answer(connecting, of).then((said) => {
       parentPort?.postMessage(said);
       // The thread does not end by itself.
       flushCompileCache();
     });
   });
 
-  async function answer(of: OpenRunsOf): Promise<RunsAnswer> {
+  async function answer(connected: Promise<OpenTemporal>, of: OpenRunsOf): Promise<RunsAnswer> {
     try {
-      return { is: 'read', openRuns: await readOpenRuns(await connecting, of) };
+      return { is: 'read', openRuns: await readOpenRuns(await connected, of) };
     } catch (error) {
       if (!(error instanceof TemporalProblem)) throw error;
       return { is: 'problem', message: error.message };

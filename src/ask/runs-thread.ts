@@ -4,6 +4,12 @@ import type { TemporalOptions } from './connection/temporal.ts';
 import { TemporalProblem } from './connection/temporal-problem.ts';
 import type { OpenRuns, OpenRunsOf } from './runs/open-runs.ts';
 
+/** What the thread is asked. */
+export interface RunsQuestion extends OpenRunsOf {
+  /** Of the cluster; the same in each question. */
+  readonly ownUid: string | undefined;
+}
+
 /** What the thread answers. */
 export type RunsAnswer =
   { readonly is: 'read'; readonly openRuns: OpenRuns } | { readonly is: 'problem'; readonly message: string };
@@ -26,8 +32,8 @@ export class RunsThread {
   }
 
   /** One question at a time. @throws TemporalProblem */
-  async openRuns(of: OpenRunsOf): Promise<OpenRuns> {
-    this.#worker.postMessage(of);
+  async openRuns(question: RunsQuestion): Promise<OpenRuns> {
+    this.#worker.postMessage(question);
     // What it throws, by a bug, is thrown here. Its messages are answers.
     const [answer] = (await once(this.#worker, 'message')) as [RunsAnswer];
     if (answer.is === 'problem') throw new TemporalProblem(answer.message);

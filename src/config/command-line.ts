@@ -131,7 +131,8 @@ function addOptions(command: Command, owner: CommandName | undefined): void {
 
 function helpOf({ help, default: text, unset, argument }: OptionRow): string {
   // That a flag without a value is false by default goes without saying.
-  const otherwise = argument === undefined || text === '' ? unset : (text ?? unset);
+  const isOff = argument === undefined && text === 'false';
+  const otherwise = isOff || text === '' ? unset : (text ?? unset);
   return (otherwise === undefined ? help : `${help} (default: ${otherwise})`).replaceAll('`', '');
 }
 

@@ -26,6 +26,12 @@ export const OPTIONS = z.object({
       default: 'false',
       help: "use your kubeconfig, never the Pod's service account",
     }),
+    name: option('cluster-name <name>', values.clusterName, {
+      published: true,
+      help: 'what tells this cluster from others that share a Temporal namespace',
+      unset: 'the UID of the Namespace `kube-system`',
+      docs: 'Watcher and workers need the same value. See [Several clusters](#several-clusters).',
+    }),
   }),
   reconciliation: section('Reconciliation', {
     controllers: option('controllers <names>', values.someOf(CONTROLLER_NAMES), {
@@ -184,11 +190,13 @@ export const OPTIONS = z.object({
     deploymentName: option('worker-deployment <name>', values.workerDeploymentName, {
       published: true,
       help: 'enable Temporal Worker Versioning, with this deployment name',
+      alsoFrom: 'TEMPORAL_DEPLOYMENT_NAME',
       docs: 'Nothing runs before a version is promoted.',
     }),
     buildId: option('worker-build-id <id>', values.workerBuildId, {
       published: true,
       help: 'build ID of this worker in its deployment',
+      alsoFrom: 'TEMPORAL_WORKER_BUILD_ID',
       unset: 'the version of the program',
     }),
     watchdog: option('workflow-watchdog', values.boolean, {
@@ -197,6 +205,37 @@ export const OPTIONS = z.object({
       docs: 'Without it, the tab "Call Stack" of the Temporal UI is empty. See [ADR 9](adr/0009-workflow-thread.md).',
     }),
   }).superRefine(buildIdInDeployment),
+  load: section('Load', {
+    workflowSlots: option('workflow-slots <count>', values.countUpTo('workflow tasks', { from: 2 }), {
+      default: '200',
+      help: 'how many workflow tasks a worker has in progress at most',
+      docs: 'A slot is freed some time after the effect of its run shows, so there are many.',
+    }),
+    activitySlots: option('activity-slots <count>', values.countUpTo('activities'), {
+      default: '100',
+      help: 'how many durable steps a worker has in progress at most',
+    }),
+    localActivitySlots: option('local-activity-slots <count>', values.countUpTo('activities'), {
+      default: '200',
+      help: 'how many local steps a worker has in progress at most',
+    }),
+    startsInFlight: option('starts-in-flight <count>', values.countUpTo('starts'), {
+      default: '10',
+      help: 'how many runs the watcher starts or signals at the same time',
+      docs: 'Keep it well below `--workflow-slots`: the response to a start carries the first task only while a slot is free.',
+    }),
+  }),
+  kubeApi: section('Load', {
+    qps: option('kube-api-qps <count>', values.countUpTo('requests'), {
+      help: 'how many requests the process sends to the API server per second',
+      unset: "no limit but the API server's own",
+      docs: 'Watches count when they are opened; the Lease of the leader election is exempt.',
+    }),
+    burst: option('kube-api-burst <count>', values.countUpTo('requests'), {
+      help: 'how many of them it may send at once after a pause',
+      unset: 'twice `--kube-api-qps`',
+    }),
+  }).superRefine(burstOfRate),
   promote: section(
     'Promotion',
     {
@@ -212,6 +251,13 @@ export const OPTIONS = z.object({
     },
     'promote',
   ),
+  temporalServer: section('Temporal', {
+    registersSearchAttributes: option('register-search-attributes', values.boolean, {
+      default: 'true',
+      help: 'register missing custom search attributes in Temporal at startup',
+      docs: 'Where that is not allowed, as in [Temporal Cloud](temporal-cloud.md), the operator says which are missing, and waits for them.',
+    }),
+  }),
   temporalUi: section('Temporal', {
     url: option('temporal-ui-url <url>', values.webAddress, {
       published: true,
@@ -284,6 +330,17 @@ function electionTimes(times: ElectionTimes, context: z.RefinementCtx): void {
     const message = 'must be much shorter than --leader-election-renew-deadline, such as 2s for 10s';
     context.addIssue({ code: 'custom', path: ['retryPeriodMs'], message });
   }
+}
+
+interface Rate {
+  readonly qps?: number | undefined;
+  readonly burst?: number | undefined;
+}
+
+function burstOfRate({ qps, burst }: Rate, context: z.RefinementCtx): void {
+  if (burst === undefined || qps !== undefined) return;
+  const message = 'needs a limit to exceed; set --kube-api-qps';
+  context.addIssue({ code: 'custom', path: ['burst'], message });
 }
 
 interface Deployed {

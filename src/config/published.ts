@@ -1,3 +1,4 @@
+import type { Cluster } from '../contract/cluster.ts';
 import { optionsFrom, textsOf, workerVersionOf, type Options } from './config.ts';
 import { ROWS } from './options.ts';
 
@@ -9,16 +10,24 @@ export interface PublishedSettings {
   readonly options: Options;
 }
 
-/** By the names of the options, as a person writes their values; and `version`. */
+/** By the names of the options, as a person writes their values; `version`; and `cluster-uid`. */
 export type PublishedTexts = Readonly<Record<string, string>>;
 
 const PUBLISHED = ROWS.filter(({ published }) => published === true).map(({ name }) => name);
 
-export function textsToPublish(options: Options, version: string): PublishedTexts {
+/** What is published besides options. */
+export interface Publisher {
+  /** Of the program. */
+  readonly version: string;
+  readonly clusterUid: string | undefined;
+}
+
+export function textsToPublish(options: Options, { version, clusterUid }: Publisher): PublishedTexts {
   const { deploymentName, buildId } = workerVersionOf(options) ?? {};
   const given = textsOf(options).filter(([name]) => PUBLISHED.includes(name));
   return {
     version,
+    ...(clusterUid !== undefined && { 'cluster-uid': clusterUid }),
     ...Object.fromEntries(given),
     // Unset, it is the version of the operator's program, not of the one that asks.
     ...(deploymentName !== undefined && buildId !== undefined && { 'worker-build-id': buildId }),
@@ -26,11 +35,16 @@ export function textsToPublish(options: Options, version: string): PublishedText
 }
 
 /** Undefined where a newer operator has written what this program cannot read. */
-export function settingsFrom({ version = '', ...texts }: PublishedTexts): PublishedSettings | undefined {
+export function settingsFrom(texts: PublishedTexts): PublishedSettings | undefined {
   const given = PUBLISHED.flatMap((name) => {
     const raw = texts[name];
     return raw === undefined ? [] : [[name, { raw, from: 'the running operator' }] as const];
   });
   const options = optionsFrom(new Map(given));
-  return options && { version, options };
+  return options && { version: texts['version'] ?? '', options };
+}
+
+/** Of the operator; also where the rest cannot be read. */
+export function clusterIn({ 'cluster-name': name, 'cluster-uid': uid }: PublishedTexts): Cluster {
+  return { ...(name !== undefined && { name }), ...(uid !== undefined && { uid }) };
 }

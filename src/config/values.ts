@@ -51,16 +51,21 @@ export const listenAddress = z.codec(z.unknown(), z.custom<ListenAddress | 'off'
   },
 });
 
+/** @param what they are, for the message: `requests` */
+export function countUpTo(what: string, { from = 1, to = 10_000 } = {}) {
+  return z.codec(z.unknown(), z.number(), {
+    decode: (raw, payload) => {
+      const value = typeof raw === 'string' && /^\d{1,9}$/.test(raw.trim()) ? Number(raw) : raw;
+      if (typeof value === 'number' && Number.isSafeInteger(value) && value >= from && value <= to)
+        return value;
+      return problem(payload, `is not a number of ${what}; write a whole number from ${from} to ${to}`);
+    },
+    encode: String,
+  });
+}
+
 /** A positive number, such as `20`. */
-export const count = z.codec(z.unknown(), z.number(), {
-  decode: (raw, payload) => {
-    const value = typeof raw === 'string' && /^\d{1,9}$/.test(raw.trim()) ? Number(raw) : raw;
-    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1 && value <= 1_000_000_000)
-      return value;
-    return problem(payload, 'is not a number of objects; write a whole number of 1 or more');
-  },
-  encode: String,
-});
+export const count = countUpTo('objects', { to: 1_000_000_000 });
 
 export const boolean = z.codec(z.unknown(), z.boolean(), {
   decode: (raw, payload) => {
@@ -153,6 +158,13 @@ export const namespaceName = name('a namespace name', {
   most: 63,
   pattern: /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/,
   advice: 'use lower-case letters, digits and "-", with a letter or digit at both ends',
+});
+
+/** Ours: it stands in list filters of Temporal, and in messages. */
+export const clusterName = name('a cluster name', {
+  most: 253,
+  pattern: /^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/,
+  advice: 'use letters, digits, "-", "_" and ".", with a letter or digit at both ends',
 });
 
 /** A DNS subdomain. Source: Kubernetes docs, "Object Names and IDs". */

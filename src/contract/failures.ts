@@ -17,6 +17,8 @@ export const FAILURE = {
   refused: 'Refused',
   /** The API itself is away: a CRD or an API group is missing. */
   apiMissing: 'ApiMissing',
+  /** The worker is one of another cluster than the run: one of its own takes the next attempt, or the one after. */
+  otherCluster: 'OtherCluster',
 } as const;
 
 export type FailureType = (typeof FAILURE)[keyof typeof FAILURE];

@@ -1,3 +1,4 @@
+import type { Cluster } from './cluster.ts';
 import type { Deed, Next, Refusal } from './decision.ts';
 import type { ResourceRef } from './resource.ts';
 
@@ -14,6 +15,8 @@ export type Change = 'seen' | 'possible';
 /** What a run is started with: a reference, why, and the first step. */
 export interface RunInput {
   readonly ref: ResourceRef;
+  /** Of the resource; undefined: that of whoever works on the run. */
+  readonly cluster?: Cluster;
   /** Why the run was started, for people. */
   readonly reason: string;
   /** The step that the watcher's view calls for, or `observe`. */
@@ -27,6 +30,8 @@ export interface RunInput {
 /** What every step activity is given. */
 export interface StepInput {
   readonly ref: ResourceRef;
+  /** As {@link RunInput} has it. */
+  readonly cluster?: Cluster;
   /**
    * How many signals the run had seen when the step was called. What an earlier step observed counts only while this
    * is the same.

@@ -1,3 +1,4 @@
+import { labelsOfCluster, type Cluster } from './cluster.ts';
 import { AWAITING_APPROVAL, PAUSED } from './control.ts';
 
 /** The custom search attributes of our runs, all of type Keyword, registered at start. */
@@ -6,6 +7,8 @@ export const SEARCH_ATTRIBUTES = {
   namespace: 'ResourceNamespace',
   name: 'ResourceName',
   uid: 'ResourceUid',
+  /** The name of its cluster, or its UID; nothing where nobody knows which it is. */
+  cluster: 'Cluster',
   /** A {@link RunState}, or nothing. */
   state: 'RunState',
 } as const;
@@ -16,3 +19,12 @@ export const STALLED = 'Stalled';
 export { AWAITING_APPROVAL, PAUSED };
 
 export type RunState = typeof STALLED | typeof PAUSED | typeof AWAITING_APPROVAL;
+
+/** Of a list filter: the runs of a cluster, with those of which nobody knows whose they are. */
+export function isOfCluster(cluster: Cluster): string {
+  const labels = labelsOfCluster(cluster).map((label) => `'${label}'`);
+  const isUnknown = `${SEARCH_ATTRIBUTES.cluster} IS NULL`;
+  return labels.length === 0
+    ? isUnknown
+    : `(${SEARCH_ATTRIBUTES.cluster} IN (${labels.join(', ')}) OR ${isUnknown})`;
+}

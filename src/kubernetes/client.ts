@@ -10,6 +10,7 @@ import {
   errorFromFailure,
   type FailedAnswer,
 } from './errors.ts';
+import { RateLimit, type Rate } from './rate-limit.ts';
 import { Sessions, type Session } from './sessions.ts';
 
 export interface KubernetesClient {
@@ -45,6 +46,8 @@ export interface RequestOptions {
   readonly metadataOnly?: boolean | 'list';
   /** Default: 10,000. */
   readonly timeoutMs?: number;
+  /** Does not wait for its turn where requests are limited: what is late is in vain. */
+  readonly isUrgent?: true;
   readonly signal?: AbortSignal;
 }
 
@@ -71,6 +74,8 @@ export interface ClientOptions {
   readonly version?: string;
   /** Most connections for requests; watches have their own. Default: 64. */
   readonly connections?: number;
+  /** Of requests, and of watches that are opened. Default: no limit. */
+  readonly rate?: Rate | undefined;
   /** Observes each request. Default: nothing does. */
   readonly telemetry?: Pick<Telemetry, 'request'>;
 }
@@ -103,6 +108,7 @@ class HttpClient implements KubernetesClient {
   readonly #host: string;
   readonly #userAgent: string;
   readonly #telemetry: Pick<Telemetry, 'request'>;
+  readonly #rate: RateLimit | undefined;
 
   constructor(kubeConfig: KubeConfig, options: ClientOptions) {
     const cluster = kubeConfig.getCurrentCluster();
@@ -114,12 +120,16 @@ class HttpClient implements KubernetesClient {
     this.#prefix = pathname.replace(/\/+$/, '');
     this.#userAgent = `durable-operator/${options.version ?? 'unreleased'}`;
     this.#telemetry = options.telemetry ?? SILENT;
+    this.#rate = options.rate && new RateLimit(options.rate);
     this.#sessions = new Sessions({ kubeConfig, origin, connections: options.connections ?? 64 });
   }
 
   async request<T = unknown>(options: RequestOptions): Promise<T> {
     const asked = `${options.method} ${options.path}`;
-    const answer = await this.#authenticated(asked, (session) => this.#exchange(options, session));
+    const answer = await this.#authenticated(asked, async (session) => {
+      if (options.isUrgent !== true) await this.#rate?.turn(options.signal);
+      return this.#exchange(options, session);
+    });
     if (answer.status < 200 || answer.status > 299) throw errorFromAnswer(asked, answer);
     return parseJson(asked, answer.body);
   }
@@ -127,7 +137,10 @@ class HttpClient implements KubernetesClient {
   async *watch(options: WatchOptions): AsyncIterable<WatchEvent> {
     const asked = `WATCH ${options.path}`;
     try {
-      const answer = await this.#authenticated(asked, (session) => this.#openWatch(options, session));
+      const answer = await this.#authenticated(asked, async (session) => {
+        await this.#rate?.turn(options.signal);
+        return this.#openWatch(options, session);
+      });
       if (!('stream' in answer)) throw errorFromAnswer(asked, answer);
       options.onOpen?.();
       for await (const lines of linesOf(answer.stream)) {

@@ -1,9 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { NativeConnection, type NativeConnectionOptions } from '@temporalio/worker';
 import { ConfigurationError } from '../contract/configuration-error.ts';
 import type { Logger } from '../contract/logger.ts';
+import { persistently } from '../persistently.ts';
 import { connectionProblem } from './connection-problem.ts';
-import { registerSearchAttributes } from './search-attributes.ts';
+import { ensureSearchAttributes, SearchAttributesMissing } from './registration.ts';
 
 export interface ConnectRequest {
   readonly options: NativeConnectionOptions;
@@ -11,6 +11,8 @@ export interface ConnectRequest {
   readonly address: string;
   /** The Temporal namespace. */
   readonly namespace: string;
+  /** Whether missing search attributes are registered; else they are waited for. */
+  readonly registersSearchAttributes: boolean;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
@@ -37,36 +39,11 @@ export async function connectToTemporal(request: ConnectRequest): Promise<Native
   );
   await persistently(
     request,
-    () => registerSearchAttributes(connection, namespace),
-    (message) =>
-      `Temporal at ${address} cannot be used with namespace "${namespace}" (${message}); retrying; check TEMPORAL_NAMESPACE`,
+    () => ensureSearchAttributes({ ...request, connection }),
+    (message, error) =>
+      error instanceof SearchAttributesMissing
+        ? `namespace "${namespace}" of Temporal at ${address} is not ready: ${message}`
+        : `Temporal at ${address} cannot be used with namespace "${namespace}" (${message}); retrying; check TEMPORAL_NAMESPACE`,
   );
   return connection;
-}
-
-const FIRST_WAIT_MS = 500;
-const MOST_WAIT_MS = 10_000;
-
-async function persistently<T>(
-  { log, signal }: ConnectRequest,
-  attempt: () => Promise<T>,
-  problem: (message: string) => string,
-): Promise<T> {
-  let said = '';
-  for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, MOST_WAIT_MS)) {
-    signal.throwIfAborted();
-    try {
-      return await attempt();
-    } catch (error) {
-      const words = problem(firstLine(error));
-      if (words !== said) log.warn({}, words);
-      said = words;
-      await delay(waitMs, undefined, { signal });
-    }
-  }
-}
-
-function firstLine(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
-  return text.split('\n')[0] ?? '';
 }

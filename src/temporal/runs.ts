@@ -1,17 +1,19 @@
 import { Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
-import type { NativeConnection } from '@temporalio/worker';
+import type { Cluster } from '../contract/cluster.ts';
 import { workflowIdFor, type ResourceRef } from '../contract/resource.ts';
 import { CHANGED_SIGNAL, type RunInput } from '../contract/run.ts';
+import { isOfCluster } from '../contract/search-attributes.ts';
 import type { Telemetry } from '../contract/telemetry.ts';
 import { RunsUnavailable, type OpenRun, type Runs, type StartRequest } from '../watcher/runs.ts';
 import { GRPC, grpcStatusOf } from './grpc-status.ts';
-import { isStalled, refOf, registerSearchAttributes, searchAttributesOf } from './search-attributes.ts';
+import { ensureSearchAttributes, SearchAttributesMissing, type RegistrationRequest } from './registration.ts';
+import { isStalled, refOf, searchAttributesOf } from './search-attributes.ts';
 
-export interface RunsOptions {
-  readonly connection: NativeConnection;
-  readonly namespace: string;
+export interface RunsOptions extends RegistrationRequest {
   readonly taskQueue: string;
+  /** Of all resources. */
+  readonly cluster: Cluster;
   /** Whether a worker of this process shares the connection: then a start may hand over its first task. */
   readonly eager: boolean;
   /** Undefined: Temporal's own. */
@@ -23,18 +25,18 @@ export interface RunsOptions {
 const CALL_TIMEOUT_MS = 5_000;
 const LIST_TIMEOUT_MS = 30_000;
 
-/** The runs of one task queue, on a Temporal server. */
+/** The runs of one cluster and one task queue, on a Temporal server. */
 export function temporalRuns(options: RunsOptions): Runs {
-  const { connection, namespace, taskQueue, eager, dataConverter = {}, telemetry } = options;
+  const { connection, namespace, taskQueue, cluster, eager, dataConverter = {}, telemetry } = options;
   const client = new Client({ connection, namespace, dataConverter });
   return {
     async start({ ref, workflowType, summary, requestedAtMs, ...given }: StartRequest) {
       const { reason } = given;
-      const input: RunInput = { ref, ...given };
+      const input: RunInput = { ref, cluster, ...given };
       try {
         const run = await connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, () =>
           client.workflow.start(workflowType, {
-            ...startOptionsFor({ ref, taskQueue, summary }),
+            ...startOptionsFor({ ref, cluster, taskQueue, summary }),
             args: [input],
             requestEagerStart: eager,
             // An open run is signalled; a closed one is followed by the next of the same id.
@@ -45,11 +47,7 @@ export function temporalRuns(options: RunsOptions): Runs {
         return 'started';
       } catch (error) {
         if (error instanceof WorkflowExecutionAlreadyStartedError) return 'already-open';
-        if (!lacksSearchAttributes(error)) throw unavailableOr(error);
-        await registerSearchAttributes(connection, namespace);
-        throw new RunsUnavailable('search attributes were missing and have been registered; retrying', {
-          cause: error,
-        });
+        throw await unavailable(options, error);
       }
     },
 
@@ -66,7 +64,7 @@ export function temporalRuns(options: RunsOptions): Runs {
     },
 
     async listOpen() {
-      const query = `TaskQueue = '${taskQueue}' AND ExecutionStatus = 'Running'`;
+      const query = `TaskQueue = '${taskQueue}' AND ExecutionStatus = 'Running' AND ${isOfCluster(cluster)}`;
       try {
         return await connection.withDeadline(Date.now() + LIST_TIMEOUT_MS, async () => {
           const open = new Map<string, OpenRun>();
@@ -77,20 +75,20 @@ export function temporalRuns(options: RunsOptions): Runs {
           return open;
         });
       } catch (error) {
-        throw unavailableOr(error);
+        throw await unavailable(options, error);
       }
     },
   };
 }
 
 /** What all runs of a resource have in common, whoever starts them. */
-export function startOptionsFor({ ref, taskQueue, summary }: RunDescription) {
+export function startOptionsFor({ ref, cluster, taskQueue, summary }: RunDescription) {
   return {
     workflowId: workflowIdFor(ref),
     taskQueue,
     // After a worker was killed, its runs go on elsewhere only then.
     workflowTaskTimeout: '5s',
-    typedSearchAttributes: searchAttributesOf(ref),
+    typedSearchAttributes: searchAttributesOf(ref, cluster),
     staticSummary: summary,
     workflowIdReusePolicy: 'ALLOW_DUPLICATE',
   } as const;
@@ -98,6 +96,8 @@ export function startOptionsFor({ ref, taskQueue, summary }: RunDescription) {
 
 interface RunDescription {
   readonly ref: ResourceRef;
+  /** Default: nobody knows which it is. */
+  readonly cluster?: Cluster | undefined;
   readonly taskQueue: string;
   readonly summary: string;
 }
@@ -117,6 +117,20 @@ const NOT_NOW: ReadonlySet<number> = new Set([
 function lacksSearchAttributes(error: unknown): boolean {
   const { code, message = '' } = grpcStatusOf(error) ?? {};
   return code === GRPC.invalidArgument && message.includes('search attribute');
+}
+
+/** Search attributes that are missing are registered again, where that is allowed. */
+async function unavailable(options: RunsOptions, cause: unknown): Promise<unknown> {
+  if (!lacksSearchAttributes(cause)) return unavailableOr(cause);
+  try {
+    await ensureSearchAttributes(options);
+    return new RunsUnavailable('search attributes were missing and have been registered; retrying', {
+      cause,
+    });
+  } catch (error) {
+    if (error instanceof SearchAttributesMissing) return new RunsUnavailable(error.message, { cause });
+    return unavailableOr(error);
+  }
 }
 
 /** @returns RunsUnavailable where waiting helps, else the error itself */

@@ -1,11 +1,8 @@
 import type { WorkflowExecutionInfo } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common';
-import type { NativeConnection } from '@temporalio/worker';
+import { labelOfCluster, type Cluster } from '../contract/cluster.ts';
 import { workflowIdFor, type ResourceRef } from '../contract/resource.ts';
 import { SEARCH_ATTRIBUTES, STALLED } from '../contract/search-attributes.ts';
-
-/** `INDEXED_VALUE_TYPE_KEYWORD`: temporal/api/enums/v1/common.proto; the package's own enum cannot be imported by name. */
-const KEYWORD = 2;
 
 const keyword = (name: string) => defineSearchAttributeKey(name, SearchAttributeType.KEYWORD);
 
@@ -16,6 +13,7 @@ const KEYS = {
   uid: keyword(SEARCH_ATTRIBUTES.uid),
 };
 
+const CLUSTER = keyword(SEARCH_ATTRIBUTES.cluster);
 const STATE = keyword(SEARCH_ATTRIBUTES.state);
 
 /** Whether the run says of itself that it waits for a change of its resource. */
@@ -45,26 +43,14 @@ export function refOf({
   return workflowIdFor(ref) === workflowId ? ref : undefined;
 }
 
-export function searchAttributesOf(ref: ResourceRef): TypedSearchAttributes {
+/** @param cluster of the resource; default: nobody knows which it is */
+export function searchAttributesOf(ref: ResourceRef, cluster: Cluster = {}): TypedSearchAttributes {
+  const label = labelOfCluster(cluster);
   return new TypedSearchAttributes([
     { key: KEYS.controller, value: ref.controller },
     { key: KEYS.namespace, value: ref.namespace },
     { key: KEYS.name, value: ref.name },
     { key: KEYS.uid, value: ref.uid },
+    ...(label === undefined ? [] : [{ key: CLUSTER, value: label }]),
   ]);
-}
-
-/** Registers what is missing; several processes may do so at once. @throws ServiceError */
-export async function registerSearchAttributes(
-  connection: NativeConnection,
-  temporalNamespace: string,
-): Promise<void> {
-  const { operatorService } = connection;
-  const { customAttributes } = await operatorService.listSearchAttributes({ namespace: temporalNamespace });
-  const missing = Object.values(SEARCH_ATTRIBUTES).filter((attribute) => !(attribute in customAttributes));
-  if (missing.length === 0) return;
-  await operatorService.addSearchAttributes({
-    namespace: temporalNamespace,
-    searchAttributes: Object.fromEntries(missing.map((attribute) => [attribute, KEYWORD])),
-  });
 }

@@ -18,26 +18,36 @@ export type SettingsTexts = Readonly<Record<string, string>>;
  */
 const NEVER = '3650 days';
 
+export interface SettingsToPublish {
+  readonly taskQueue: string;
+  readonly texts: SettingsTexts;
+  /** Looks at those that would be replaced; undefined: there are none. What it throws keeps them. */
+  readonly check: (before: SettingsTexts | undefined) => void;
+}
+
 /**
  * Makes these the published settings of the task queue. Where they are already, nothing is written.
  *
  * @param client without encryption: whoever may read Temporal can read them
+ * @throws WorkflowExecutionAlreadyStartedError where somebody else published at the same moment: look again
  */
 export async function publishSettings(
   client: Client,
-  taskQueue: string,
-  settings: SettingsTexts,
+  { taskQueue, texts, check }: SettingsToPublish,
 ): Promise<void> {
-  if (isSame(await publishedSettings(client, taskQueue), settings)) return;
+  const before = await publishedSettings(client, taskQueue);
+  check(before);
+  if (isSame(before, texts)) return;
   await client.workflow.start(SETTINGS_WORKFLOW, {
     workflowId: settingsRunId(taskQueue),
     // Nobody polls it; who counts the open runs of the operator's own task queue does not count this one.
     taskQueue: SETTINGS_WORKFLOW,
     startDelay: NEVER,
-    memo: { ...settings },
+    memo: { ...texts },
     staticSummary: 'The settings of the operator, as its memo. Nothing runs here.',
     workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-    workflowIdConflictPolicy: 'TERMINATE_EXISTING',
+    // Of two that begin at once, the second has to look at what the first has published.
+    workflowIdConflictPolicy: before === undefined ? 'FAIL' : 'TERMINATE_EXISTING',
   });
 }
 
@@ -55,12 +65,12 @@ export async function publishedSettings(
   }
 }
 
-/** The task queues whose operators have published settings, as of up to a few seconds ago. */
-export async function publishingTaskQueues(client: Client): Promise<readonly string[]> {
+/** What all operators have published, by their task queues, as of up to a few seconds ago. */
+export async function allPublishedSettings(client: Client): Promise<ReadonlyMap<string, SettingsTexts>> {
   const query = `WorkflowType = '${SETTINGS_WORKFLOW}' AND ExecutionStatus = 'Running'`;
-  const found: string[] = [];
-  for await (const { workflowId } of client.workflow.list({ query })) {
-    if (workflowId.startsWith(PREFIX)) found.push(workflowId.slice(PREFIX.length));
+  const found = new Map<string, SettingsTexts>();
+  for await (const { workflowId, memo } of client.workflow.list({ query })) {
+    if (workflowId.startsWith(PREFIX)) found.set(workflowId.slice(PREFIX.length), textsIn(memo));
   }
   return found;
 }

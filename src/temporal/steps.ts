@@ -1,6 +1,9 @@
-import { activityInfo, Context } from '@temporalio/activity';
+import { activityInfo, ApplicationFailure, Context } from '@temporalio/activity';
+import { isOfOtherCluster, labelOfCluster, type Cluster } from '../contract/cluster.ts';
 import type { StepResult } from '../contract/decision.ts';
-import type { ResourceRef } from '../contract/resource.ts';
+import { FAILURE } from '../contract/failures.ts';
+import type { Logger } from '../contract/logger.ts';
+import { workflowIdFor, type ResourceRef } from '../contract/resource.ts';
 import type { StepInput } from '../contract/run.ts';
 import type { Telemetry } from '../contract/telemetry.ts';
 
@@ -13,6 +16,24 @@ export function observed(activities: Activities, telemetry: Pick<Telemetry, 'ste
     const { workflowId = '', runId = '' } = workflowExecution ?? {};
     return telemetry.step({ ref, activity, workflowId, runId, attempt }, act);
   });
+}
+
+/**
+ * The same step activities, but none of another cluster's run is begun: what the run is about may have the same name here, or
+ * would seem to be gone. Temporal retries the step, and sooner or later a worker of the run's own cluster takes it.
+ */
+export function ofOwnCluster(activities: Activities, own: Cluster, log: Logger): Activities {
+  return around(activities, async ({ ref, cluster }, _, act) => {
+    if (!isOfOtherCluster(cluster, own)) return act();
+    const message = `the run is of cluster ${nameOf(cluster)}, and this worker is of cluster ${nameOf(own)}: one of its own cluster has to take it; give each cluster a task queue of its own (--task-queue)`;
+    const { controller, namespace, name } = ref;
+    log.warn({ controller, namespace, name, workflowId: workflowIdFor(ref) }, message);
+    throw ApplicationFailure.create({ type: FAILURE.otherCluster, message });
+  });
+}
+
+function nameOf(cluster: Cluster = {}): string {
+  return labelOfCluster(cluster) ?? 'unknown name';
 }
 
 /** Where watcher and worker share a process, the watcher need not ask Temporal whether a run has ended. */

@@ -1,6 +1,7 @@
 import { Client, WorkflowNotFoundError, type WorkflowExecutionInfo } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType, type DataConverter } from '@temporalio/common';
 import type { NativeConnection } from '@temporalio/worker';
+import type { Cluster } from '../contract/cluster.ts';
 import { displayName, workflowIdFor, type ResourceRef } from '../contract/resource.ts';
 import type { RunInput } from '../contract/run.ts';
 import { GRPC, grpcStatusOf } from './grpc-status.ts';
@@ -74,6 +75,8 @@ export interface VersionsOptions {
   readonly namespace: string;
   readonly taskQueue: string;
   readonly deploymentName: string;
+  /** Asked for the cluster of the runs that are started anew. Default: nobody knows which it is. */
+  readonly cluster?: () => Promise<Cluster>;
   /** Undefined: Temporal's own. */
   readonly dataConverter?: DataConverter;
 }
@@ -154,12 +157,14 @@ export function workerVersions(options: VersionsOptions): WorkerVersions {
         unlessNotFound(client.workflow.getHandle(workflowIdFor(ref), runId).describe()),
       );
       if (run?.status.name !== 'RUNNING') return 'had ended';
-      const input: RunInput = { ref, reason, first: { do: 'observe', because: reason } };
+      const cluster = await within(CALL_TIMEOUT_MS, async () => options.cluster?.());
+      const first = { do: 'observe', because: reason } as const;
+      const input: RunInput = { ref, ...(cluster && { cluster }), reason, first };
       // One that is encrypted cannot be read without the keys; the run goes on all the same.
       const summary = (await run.staticSummary().catch(() => undefined)) ?? displayName(ref);
       await within(CALL_TIMEOUT_MS, () =>
         client.workflow.start(run.type, {
-          ...startOptionsFor({ ref, taskQueue, summary }),
+          ...startOptionsFor({ ref, cluster, taskQueue, summary }),
           args: [input],
           // In one call, so that wherever this process ends, no resource is left without its run.
           workflowIdConflictPolicy: 'TERMINATE_EXISTING',

@@ -15,15 +15,19 @@ import { HEARTBEAT_EVERY_MS } from './steps.ts';
 import type { WorkerVersion } from './versions.ts';
 import { withWorkflowThreads, type WorkflowThreads } from './workflow-threads.ts';
 
-/**
- * Workflow tasks at a time. An eager start is granted only while a slot is free, and a slot is freed only some
- * time after the run's effect shows: hence many slots, and few starts under way. Measured with `npm run bench`.
- */
-const WORKFLOW_SLOTS = 200;
-const ACTIVITY_SLOTS = 100;
-/** Local activities have slots of their own, besides those of regular ones. */
-export const STEPS_AT_ONCE = WORKFLOW_SLOTS + ACTIVITY_SLOTS;
-export const STARTS_UNDER_WAY = 10;
+/** What a worker has in progress at most. */
+export interface Slots {
+  /** Two or more: a worker asks for the tasks of new runs and for those of the runs that it keeps. */
+  readonly workflowSlots: number;
+  readonly activitySlots: number;
+  /** Besides those of regular ones. */
+  readonly localActivitySlots: number;
+}
+
+/** Local activities, and regular ones. */
+export function stepsAtOnce({ activitySlots, localActivitySlots }: Slots): number {
+  return activitySlots + localActivitySlots;
+}
 
 /**
  * Rust's own logs and the SDK's come out of our logger; signals are the program's to handle.
@@ -57,6 +61,7 @@ export interface WorkerRequest {
   readonly namespace: string;
   readonly taskQueue: string;
   readonly activities: object;
+  readonly slots: Slots;
   /** Undefined: Temporal's own. */
   readonly dataConverter?: DataConverter;
   /** Undefined: without Worker Versioning. */
@@ -70,14 +75,17 @@ export async function createWorker(request: WorkerRequest, threads: WorkflowThre
   return withWorkflowThreads(threads, () => Worker.create(optionsFor(request, bundle)));
 }
 
-function optionsFor({ version, ...request }: WorkerRequest, workflowBundle: WorkflowBundle): WorkerOptions {
+function optionsFor(
+  { version, slots, ...request }: WorkerRequest,
+  workflowBundle: WorkflowBundle,
+): WorkerOptions {
   return {
     ...request,
     workflowBundle,
     ...(version !== undefined && { workerDeploymentOptions: pinnedTo(version) }),
-    maxConcurrentWorkflowTaskExecutions: WORKFLOW_SLOTS,
-    maxConcurrentLocalActivityExecutions: WORKFLOW_SLOTS,
-    maxConcurrentActivityTaskExecutions: ACTIVITY_SLOTS,
+    maxConcurrentWorkflowTaskExecutions: slots.workflowSlots,
+    maxConcurrentLocalActivityExecutions: slots.localActivitySlots,
+    maxConcurrentActivityTaskExecutions: slots.activitySlots,
     // The polls of a frozen process take tasks that it does nothing for: no more of them than there is work for.
     activityTaskPollerBehavior: { type: 'autoscaling', minimum: 1, initial: 1, maximum: 10 },
     // Every heartbeat is sent.

@@ -60,18 +60,19 @@ export class LeaseObject implements LeaseStore {
 
   read(request: LeaseRequest): Promise<Lease | undefined> {
     const path = resourcePath(LEASES, this.#location);
-    return found(this.#client.request<Lease>({ method: 'GET', path, ...request }));
+    return found(this.#client.request<Lease>({ method: 'GET', path, isUrgent: true, ...request }));
   }
 
   create(spec: LeaseSpec, request: LeaseRequest): Promise<Lease> {
     const { namespace, name } = this.#location;
     const path = resourcePath(LEASES, { namespace });
     const body = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name, namespace }, spec };
-    return this.#client.request<Lease>({ method: 'POST', path, body, ...request });
+    return this.#client.request<Lease>({ method: 'POST', path, body, isUrgent: true, ...request });
   }
 
   replace(lease: Lease, spec: LeaseSpec, request: LeaseRequest): Promise<Lease> {
     const path = resourcePath(LEASES, this.#location);
-    return this.#client.request<Lease>({ method: 'PUT', path, body: { ...lease, spec }, ...request });
+    const body = { ...lease, spec };
+    return this.#client.request<Lease>({ method: 'PUT', path, body, isUrgent: true, ...request });
   }
 }

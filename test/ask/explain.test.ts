@@ -44,6 +44,7 @@ const REACHED: Reached = {
   taskQueue: 'durable-operator',
   settings: { version: '1.0', options: defaultOptions() },
   otherTaskQueues: [],
+  otherCluster: undefined,
   workers: { hasUnversioned: true, versions: [], current: undefined },
   run: RUN,
   timeline: TIMELINE,
@@ -222,6 +223,13 @@ describe('why, without an open run,', () => {
     const text = textFor({ temporal: reached({ ...atRest, settings: undefined, otherTaskQueues: ['b'] }) });
     expect(text).toContain('no operator has the task queue durable-operator; there are operators of b');
     expect(text).toContain('kubectl durable why podset/web -n shop --task-queue b');
+  });
+
+  it('says that the operator of the task queue is for another cluster', () => {
+    const others = { settings: undefined, otherTaskQueues: [], otherCluster: 'prod-2' };
+    const text = textFor({ temporal: reached({ ...atRest, ...others }) });
+    expect(text).toContain('the operator of the task queue durable-operator is for another cluster, prod-2');
+    expect(text).toContain('start an operator for this cluster with a --task-queue of its own');
   });
 
   const { reconciliation } = defaultOptions();

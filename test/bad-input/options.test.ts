@@ -19,6 +19,7 @@ const DAY = 24 * HOUR;
 const ALLOWED: Readonly<Record<string, Check>> = {
   kubeconfig: isText,
   'run-outside-cluster': isBoolean,
+  'cluster-name': (value) => matches(value, /^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$/),
   controllers: someOf(CONTROLLER_NAMES),
   namespaces: listOf(isDnsLabel),
   resync: between(100, 24 * DAY),
@@ -50,8 +51,15 @@ const ALLOWED: Readonly<Record<string, Check>> = {
   'worker-deployment': (value) => isText(value) && value.length <= 255 && !/[.:]|^__/.test(value),
   'worker-build-id': (value) => isText(value) && value.length <= 255 && !/:|^__/.test(value),
   'workflow-watchdog': isBoolean,
+  'workflow-slots': between(2, 10_000),
+  'activity-slots': between(1, 10_000),
+  'local-activity-slots': between(1, 10_000),
+  'starts-in-flight': between(1, 10_000),
+  'kube-api-qps': between(1, 10_000),
+  'kube-api-burst': between(1, 10_000),
   'wait-for-drain': between(0, 24 * DAY),
   'move-open-runs': isBoolean,
+  'register-search-attributes': isBoolean,
   'temporal-ui-url': (value) => matches(value, /^https?:\/\/[^\s?#]+$/),
   'payload-keys': isText,
   'codec-addr': isAddress,
@@ -139,6 +147,7 @@ const NEAR_LIMITS = [
     '::1:80',
     '[zz]:1',
   ],
+  ...['2', '10000', '10001', '0.5'],
   ...['true', 'false', 'True', '1', 'yes', 'on', 'no', 'null', 'undefined', '[]', '{}'],
   ...[1, 63, 64, 190, 191, 253, 254, 255, 256, 512, 513, 1000, 1001, 1024, 1025].map((length) =>
     'a'.repeat(length),
@@ -187,7 +196,12 @@ function textsFor(sample: string): fc.Arbitrary<string> {
 /** What a command needs besides, so that the option alone is what is wrong. */
 function wordsFor({ name, onlyFor }: OptionRow): string[] {
   const needsDeployment = name === 'worker-build-id' || onlyFor === 'promote';
-  return [onlyFor ?? 'run', ...(needsDeployment ? ['--worker-deployment=op'] : [])];
+  const needsRate = name === 'kube-api-burst';
+  return [
+    onlyFor ?? 'run',
+    ...(needsDeployment ? ['--worker-deployment=op'] : []),
+    ...(needsRate ? ['--kube-api-qps=5'] : []),
+  ];
 }
 
 function valueIn(result: Parsed, { path: [group, property] }: OptionRow): unknown {

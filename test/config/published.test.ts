@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { defaultOptions } from '../../src/config/config.ts';
-import { settingsFrom, textsToPublish } from '../../src/config/published.ts';
+import { clusterIn, settingsFrom, textsToPublish } from '../../src/config/published.ts';
 
 /** A file that is there: this one. */
 const SECRET = import.meta.filename;
@@ -15,31 +15,43 @@ const options = (() => {
   };
 })();
 
+const publisher = (version: string) => ({ version, clusterUid: 'uid-1' });
+
 describe('published settings', () => {
   it('are read back as the operator has them', () => {
-    const settings = settingsFrom(textsToPublish(options, '1.2.3'));
+    const settings = settingsFrom(textsToPublish(options, publisher('1.2.3')));
     expect(settings?.version).toBe('1.2.3');
     expect(settings?.options.reconciliation).toEqual(options.reconciliation);
     expect(settings?.options.build).toEqual(options.build);
     expect(settings?.options.roleBinding).toEqual(options.roleBinding);
   });
 
+  it('say of which cluster the operator is', () => {
+    expect(clusterIn(textsToPublish(options, publisher('1.2.3')))).toEqual({ uid: 'uid-1' });
+    const cluster = { ...options.cluster, name: 'prod' };
+    const named = textsToPublish({ ...options, cluster }, { version: '1.2.3', clusterUid: undefined });
+    expect(clusterIn(named)).toEqual({ name: 'prod' });
+    expect(clusterIn({ version: '0.3.0' })).toEqual({});
+  });
+
   it('contain neither keys nor where they are', () => {
-    expect(JSON.stringify(textsToPublish(options, '1.2.3'))).not.toContain(SECRET);
+    expect(JSON.stringify(textsToPublish(options, publisher('1.2.3')))).not.toContain(SECRET);
   });
 
   it('name the build ID of the operator, which is its version where nobody has set one', () => {
     const worker = { ...options.worker, deploymentName: 'operator' };
-    const texts = textsToPublish({ ...options, worker: { ...worker, buildId: 'b7' } }, '1.2.3');
+    const texts = textsToPublish({ ...options, worker: { ...worker, buildId: 'b7' } }, publisher('1.2.3'));
     expect(texts).toMatchObject({ 'worker-deployment': 'operator', 'worker-build-id': 'b7' });
   });
 
   it('of a newer operator are read as far as they are known', () => {
-    const texts = { ...textsToPublish(options, '9.0'), 'some-new-option': 'x' };
+    const texts = { ...textsToPublish(options, publisher('9.0')), 'some-new-option': 'x' };
     expect(settingsFrom(texts)?.options.reconciliation.namespaces).toEqual(['a', 'b']);
   });
 
   it('with a value that this program does not know are none', () => {
-    expect(settingsFrom({ ...textsToPublish(options, '9.0'), controllers: 'some-new-one' })).toBeUndefined();
+    expect(
+      settingsFrom({ ...textsToPublish(options, publisher('9.0')), controllers: 'some-new-one' }),
+    ).toBeUndefined();
   });
 });

@@ -21,6 +21,9 @@ describe('without anything given', () => {
       tracing: { enabled: false },
       worker: { taskQueue: 'durable-operator', watchdog: false },
       encryption: {},
+      load: { workflowSlots: 200, activitySlots: 100, localActivitySlots: 200, startsInFlight: 10 },
+      kubeApi: {},
+      temporalServer: { registersSearchAttributes: true },
       temporalUi: {},
       leaderElection: {
         enabled: false,
@@ -98,6 +101,16 @@ describe('flags win over environment, environment over the file, the file over d
     expect((await configOf(given)).reconciliation.resyncMs).toBe(resyncMs);
   });
 
+  it('and our variable over the one of the Worker Controller', async () => {
+    const theirs = { TEMPORAL_DEPLOYMENT_NAME: 'op/system', TEMPORAL_WORKER_BUILD_ID: 'b1' };
+    expect((await configOf({ env: theirs })).worker).toMatchObject({
+      deploymentName: 'op/system',
+      buildId: 'b1',
+    });
+    const ours = { DURABLE_OPERATOR_WORKER_BUILD_ID: 'b2' };
+    expect((await configOf({ env: { ...theirs, ...ours } })).worker.buildId).toBe('b2');
+  });
+
   it('and a wrong value that is overridden does no harm', async () => {
     expect(
       (await configOf({ ...flag, env: { DURABLE_OPERATOR_RESYNC: 'soon' } })).reconciliation.resyncMs,
@@ -126,7 +139,11 @@ describe('every option is read from each source', () => {
   it.each(SAMPLES)('--$name', async ({ name, text, yaml, expected }) => {
     const command = ROWS.find((row) => row.name === name)?.onlyFor ?? 'run';
     const needsDeployment = name === 'worker-build-id' || command === 'promote';
-    const args = [command, ...(needsDeployment ? ['--worker-deployment=op'] : [])];
+    const needs = [
+      ...(needsDeployment ? ['--worker-deployment=op'] : []),
+      ...(name === 'kube-api-burst' ? ['--kube-api-qps=50'] : []),
+    ];
+    const args = [command, ...needs];
     const variable = `DURABLE_OPERATOR_${name.toUpperCase().replaceAll('-', '_')}`;
     expect(await configOf({ args: [...args, `--${name}=${text}`] })).toMatchObject(expected);
     expect(await configOf({ args, env: { [variable]: text } })).toMatchObject(expected);

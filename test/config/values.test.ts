@@ -85,6 +85,17 @@ describe('the version of a worker', () => {
   });
 });
 
+describe('a limit of requests', () => {
+  it('can be exceeded for a moment only where there is one', async () => {
+    expect(await problemsOf({ args: ['--kube-api-burst', '5'] })).toEqual([
+      '--kube-api-burst "5" needs a limit to exceed; set --kube-api-qps',
+    ]);
+    expect(await problemsOf({ args: ['--kube-api-qps', '0'] })).toEqual([
+      '--kube-api-qps "0" is not a number of requests; write a whole number from 1 to 10000',
+    ]);
+  });
+});
+
 describe('the keys of payloads', () => {
   it('are read from a file that is there', async () => {
     const file = aFile('');

@@ -38,7 +38,7 @@ beforeAll(async () => {
   for (const namespace of namespaces) await allowOperatorIn(namespace);
   operator = await startOperator({
     kubeconfig,
-    args: [...(await installedArgs()), '--namespaces', namespaces.join()],
+    args: [...(await installedArgs()), '--namespaces', namespaces.join(), '--cluster-name=test'],
   });
 });
 

@@ -227,3 +227,19 @@ describe('the command promote', () => {
     });
   });
 });
+
+describe('a worker of the Worker Controller', () => {
+  it('has the version that the variables of the controller say', async () => {
+    const deploymentName = `durable-operator/${taskQueue}`;
+    const buildId = '0-3-0-1a2b';
+    const env = { TEMPORAL_DEPLOYMENT_NAME: deploymentName, TEMPORAL_WORKER_BUILD_ID: buildId };
+    await startOperator({ taskQueue, command: 'work', env });
+    const { workflowService } = temporal.client;
+    const request = { namespace: 'default', deploymentVersion: { deploymentName, buildId } };
+    await eventually(async () => {
+      const { versionTaskQueues } = await workflowService.describeWorkerDeploymentVersion(request);
+      expect(versionTaskQueues.map(({ name }) => name)).toContain(taskQueue);
+      return true;
+    }, WITHIN_MS);
+  });
+});

@@ -31,6 +31,7 @@ const KEYS = aFile('');
 export const SAMPLES: readonly Sample[] = [
   sample('kubeconfig', KUBECONFIG, { cluster: { kubeconfig: KUBECONFIG } }),
   sample('run-outside-cluster', 'true', { cluster: { runOutsideCluster: true } }),
+  sample('cluster-name', 'prod-1', { cluster: { name: 'prod-1' } }),
   sample('controllers', 'pod-label', { reconciliation: { controllers: ['pod-label'] } }, '[pod-label]'),
   sample('namespaces', 'a,b', { reconciliation: { namespaces: ['a', 'b'] } }, '[a, b]'),
   sample('resync', '90s', { reconciliation: { resyncMs: 90_000 } }),
@@ -59,6 +60,13 @@ export const SAMPLES: readonly Sample[] = [
   sample('metrics-cert-dir', '/certs', { metrics: { certDir: '/certs' } }),
   sample('tracing', 'true', { tracing: { enabled: true } }),
   sample('task-queue', 'q', { worker: { taskQueue: 'q' } }),
+  sample('workflow-slots', '20', { load: { workflowSlots: 20 } }),
+  sample('activity-slots', '7', { load: { activitySlots: 7 } }),
+  sample('local-activity-slots', '8', { load: { localActivitySlots: 8 } }),
+  sample('starts-in-flight', '3', { load: { startsInFlight: 3 } }),
+  sample('kube-api-qps', '50', { kubeApi: { qps: 50 } }),
+  sample('kube-api-burst', '60', { kubeApi: { burst: 60 } }),
+  sample('register-search-attributes', 'false', { temporalServer: { registersSearchAttributes: false } }),
   sample('temporal-ui-url', 'https://ui.example/temporal', {
     temporalUi: { url: 'https://ui.example/temporal' },
   }),

@@ -14,6 +14,8 @@ export interface GateOptions {
   readonly tls: TlsOptions;
   /** The API key that every call must bear; none: whoever gets through TLS may call. */
   readonly apiKey?: string;
+  /** Nobody may register search attributes, as in Temporal Cloud. */
+  readonly deniesRegistration?: boolean;
 }
 
 /** What stands before a Temporal server that is not for everybody: TLS, and an API key as Temporal Cloud wants it. */
@@ -27,6 +29,7 @@ export async function startTemporalGate({
   temporalAddress,
   tls,
   apiKey,
+  deniesRegistration = false,
 }: GateOptions): Promise<TemporalGate> {
   const temporal = connect(`http://${temporalAddress}`);
   const server = createSecureServer({ ...tls, ALPNProtocols: ['h2'] });
@@ -37,7 +40,9 @@ export async function startTemporalGate({
   server.on('tlsClientError', () => undefined);
   server.on('stream', (stream, headers) => {
     stream.on('error', () => undefined);
-    if (apiKey !== undefined && headers.authorization !== `Bearer ${apiKey}`) refuse(stream);
+    if (apiKey !== undefined && headers.authorization !== `Bearer ${apiKey}`) refuse(stream, UNAUTHENTICATED);
+    else if (deniesRegistration && headers[':path']?.includes('OperatorService') === true)
+      refuse(stream, DENIED);
     else forward(stream, headers, temporal);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -51,10 +56,13 @@ export async function startTemporalGate({
   };
 }
 
-/** In gRPC's words: UNAUTHENTICATED, as Temporal Cloud answers. */
-function refuse(stream: ServerHttp2Stream): void {
+/** In gRPC's words, as Temporal Cloud answers. */
+const UNAUTHENTICATED = { 'grpc-status': '16', 'grpc-message': 'invalid API key' };
+const DENIED = { 'grpc-status': '7', 'grpc-message': 'Request unauthorized.' };
+
+function refuse(stream: ServerHttp2Stream, why: typeof DENIED): void {
   const answer = { ':status': 200, 'content-type': 'application/grpc' };
-  stream.respond({ ...answer, 'grpc-status': '16', 'grpc-message': 'invalid API key' }, { endStream: true });
+  stream.respond({ ...answer, ...why }, { endStream: true });
 }
 
 function forward(from: ServerHttp2Stream, headers: IncomingHttpHeaders, to: ClientHttp2Session): void {

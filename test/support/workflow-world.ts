@@ -7,7 +7,7 @@ import { workflowIdFor, type ResourceRef } from '../../src/contract/resource.ts'
 import type { Next, StepResult } from '../../src/contract/decision.ts';
 import { CHANGED_SIGNAL, type StepInput } from '../../src/contract/run.ts';
 import { workflowBundle, type WorkflowBundle } from '../../src/temporal/bundle.ts';
-import { registerSearchAttributes } from '../../src/temporal/search-attributes.ts';
+import { registerSearchAttributes } from '../../src/temporal/registration.ts';
 import { eventually } from './eventually.ts';
 import { TestTemporal } from './temporal.ts';
 

@@ -1,11 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { msToTs } from '@temporalio/common/lib/time.js';
+import { NativeConnection } from '@temporalio/worker';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseConfig } from '../../src/config/config.ts';
+import { SEARCH_ATTRIBUTES } from '../../src/contract/search-attributes.ts';
 import { ConfigurationError } from '../../src/contract/configuration-error.ts';
 import { connectToTemporal } from '../../src/temporal/connection.ts';
+import { registerSearchAttributes } from '../../src/temporal/registration.ts';
 import { aCertificateAuthority } from '../support/certificate-authority.ts';
+import { uniqueName } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';
 import { testStack } from '../support/stack.ts';
@@ -65,7 +70,8 @@ async function connecting(env: Environment, log = aRecordingLogger(), signal = n
   const parsed = await parseConfig([], { ...env });
   if (parsed.kind === 'exit') throw new Error(parsed.output);
   const { connect, address, namespace } = parsed.config.temporal;
-  return connectToTemporal({ options: connect.connectionOptions, address, namespace, log, signal });
+  const where = { address, namespace, ...parsed.config.temporalServer };
+  return connectToTemporal({ ...where, options: connect.connectionOptions, log, signal });
 }
 
 /** What a person reads while it waits. */
@@ -157,5 +163,72 @@ describe('Temporal behind TLS', () => {
     await expect(failing).rejects.toThrow(
       `Temporal at ${address} cannot be reached (the client certificate or its key is invalid, or they do not match); correct TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH`,
     );
+  });
+});
+
+describe('a Temporal namespace', () => {
+  let denying: TemporalGate;
+  let direct: NativeConnection;
+
+  beforeAll(async () => {
+    const ours = await aCertificateAuthority('ours');
+    const server = await ours.issue('temporal');
+    await writeFile(file('denying-ca.crt'), ours.cert);
+    denying = await startTemporalGate({ temporalAddress, tls: server, deniesRegistration: true });
+    direct = await NativeConnection.connect({ address: temporalAddress });
+  });
+
+  afterAll(async () => {
+    await direct.close();
+    await denying.close();
+  });
+
+  async function aNamespace(): Promise<string> {
+    const namespace = uniqueName();
+    const workflowExecutionRetentionPeriod = msToTs('1 day');
+    await direct.workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod });
+    // The server's frontend reads its list of namespaces now and then.
+    await eventually(async () => {
+      await direct.operatorService.listSearchAttributes({ namespace });
+      return true;
+    }, 60_000);
+    return namespace;
+  }
+
+  const ALL = Object.values(SEARCH_ATTRIBUTES);
+  const COMMAND = (namespace: string) =>
+    `temporal operator search-attribute create --namespace ${namespace} ${ALL.map((each) => `--name ${each} --type Keyword`).join(' ')}`;
+
+  const throughDenying = (namespace: string): Environment => ({
+    TEMPORAL_ADDRESS: denying.address,
+    TEMPORAL_TLS: 'true',
+    TEMPORAL_NAMESPACE: namespace,
+    ...trusting('denying-ca.crt'),
+  });
+
+  it('in which search attributes cannot be registered is waited for, and the missing ones and a command are named', async () => {
+    const namespace = await aNamespace();
+    expect(await firstWarning(throughDenying(namespace))).toBe(
+      `namespace "${namespace}" of Temporal at ${denying.address} is not ready: the search attributes ${ALL.join(', ')} are missing, and they cannot be registered by the operator: Request unauthorized.; register them: ${COMMAND(namespace)}`,
+    );
+  });
+
+  it('whose search attributes are not to be registered is used as soon as somebody else has registered them', async () => {
+    const namespace = await aNamespace();
+    const env = {
+      TEMPORAL_ADDRESS: temporalAddress,
+      TEMPORAL_NAMESPACE: namespace,
+      DURABLE_OPERATOR_REGISTER_SEARCH_ATTRIBUTES: 'false',
+    };
+    const log = aRecordingLogger();
+    const waiting = connecting(env, log);
+    await eventually(() => Promise.resolve(log.lines.length > 0), 30_000);
+    expect(log.lines[0]?.message).toContain('--register-search-attributes is off; register them: temporal');
+    const { customAttributes } = await direct.operatorService.listSearchAttributes({ namespace });
+    expect(Object.keys(customAttributes)).not.toContain('ResourceUid');
+    await registerSearchAttributes(direct, namespace);
+    await (await waiting).close();
+    // Then nobody is asked whether they may be registered.
+    await connects(throughDenying(namespace));
   });
 });

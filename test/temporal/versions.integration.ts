@@ -9,7 +9,7 @@ import type { ResourceRef } from '../../src/contract/resource.ts';
 import { workflowBundle, type WorkflowBundle } from '../../src/temporal/bundle.ts';
 import { promote, PromotionFailed, type Clock } from '../../src/temporal/promotion.ts';
 import { startOptionsFor } from '../../src/temporal/runs.ts';
-import { registerSearchAttributes } from '../../src/temporal/search-attributes.ts';
+import { registerSearchAttributes } from '../../src/temporal/registration.ts';
 import { TASK_KIND, workerVersions, type WorkerVersions } from '../../src/temporal/versions.ts';
 import { pinnedTo } from '../../src/temporal/worker.ts';
 import { eventually } from '../support/eventually.ts';

@@ -61,6 +61,14 @@ describe('a run', () => {
     expect(await run.ends(result(DONE, POD))).toEqual(['result: created 2 Pods, updated the status']);
   });
 
+  it('tells each step which cluster it is for', async () => {
+    const [run] = await start(ADD, { cluster: { name: 'prod' } });
+    expect(run.called?.input.cluster).toEqual({ name: 'prod' });
+    run.suggestToContinueAsNew();
+    await run.ends(result(ADD));
+    expect(run.continuesAs?.cluster).toEqual({ name: 'prod' });
+  });
+
   it('tells each step how many changes it has seen, and how many results it has got', async () => {
     const [run] = await start(ADD);
     expect(run.called?.input).toEqual({ ref: REF, changes: 0, results: 0 });

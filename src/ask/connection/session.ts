@@ -1,5 +1,6 @@
 import type { TemporalTarget } from '../../config/temporal.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../kubernetes/client.ts';
+import { clusterUid } from '../../kubernetes/cluster-uid.ts';
 import { loadKubeConfig } from '../../kubernetes/config.ts';
 import { VERSION } from '../../version.ts';
 import { RunsThread } from '../runs-thread.ts';
@@ -43,13 +44,19 @@ export function openSession(options: SessionOptions, env: NodeJS.ProcessEnv): Se
   const target = temporalTarget(env);
   let connecting: Promise<OpenTemporal> | undefined;
   let thread: RunsThread | undefined;
-  const temporal = () => (connecting ??= connectTemporal(target, options));
+  let asking: Promise<string | undefined> | undefined;
+  // Who may not read it has to know which operator is meant.
+  const ownUid = () => (asking ??= clusterUid(client).catch(() => undefined));
+  const temporal = () => (connecting ??= connectTemporal(target, options, ownUid()));
   return {
     client,
     namespace:
       options.namespace ?? kubeConfig.getContextObject(kubeConfig.currentContext)?.namespace ?? 'default',
     temporal,
-    openRuns: (of) => (thread ??= new RunsThread(options)).openRuns(of),
+    openRuns: async (of) => {
+      thread ??= new RunsThread(options);
+      return thread.openRuns({ ...of, ownUid: await ownUid() });
+    },
     linkTo: async (workflowId, runId) => {
       const published = await temporal().then(
         ({ settings }) => settings?.options.temporalUi.url,

@@ -1,13 +1,15 @@
 import type { Client } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import { defaultOptions } from '../../config/config.ts';
-import { settingsFrom, type PublishedSettings } from '../../config/published.ts';
+import { clusterIn, settingsFrom, type PublishedSettings } from '../../config/published.ts';
 import { temporalFrom, type TemporalTarget } from '../../config/temporal.ts';
+import { labelOfCluster, type Cluster } from '../../contract/cluster.ts';
 import { ConfigurationError } from '../../contract/configuration-error.ts';
+import type { SettingsTexts } from '../../temporal/settings-run.ts';
 import { temporalProblem } from './temporal-problem.ts';
 
 export interface TemporalOptions {
-  /** Undefined: the default one, or that of the only operator. */
+  /** Undefined: the default one, or that of the only operator of the cluster. */
   readonly taskQueue?: string;
   /** A file. */
   readonly payloadKeys?: string;
@@ -25,8 +27,12 @@ export interface TemporalAccess {
   readonly taskQueue: string;
   /** What its operator has published. */
   readonly settings: PublishedSettings | undefined;
-  /** Other task queues whose operators have published settings; only where this one's has not. */
+  /** Other task queues whose operators have published settings, none of another cluster's; only where this one's has not. */
   readonly otherTaskQueues: readonly string[];
+  /** Whose runs count; undefined: everybody's, since nothing says whose they are. */
+  readonly cluster: Cluster | undefined;
+  /** Whose the task queue is, where it is another cluster's: then its operator's settings do not count. */
+  readonly otherCluster: string | undefined;
   /** Makes one call, or several, within a few seconds in all. @throws TemporalProblem */
   call<T>(work: (client: Client) => Promise<T>): Promise<T>;
 }
@@ -47,10 +53,14 @@ export interface OpenTemporal extends TemporalAccess {
 /** Of one command, all that Temporal takes. */
 const CALL_TIMEOUT_MS = 5_000;
 
-/** @throws TemporalProblem */
+/**
+ * @param ownUid of the cluster that is asked about; undefined where whoever asks may not read it
+ * @throws TemporalProblem
+ */
 export async function connectTemporal(
   target: TemporalTarget,
   options: TemporalOptions,
+  ownUid: Promise<string | undefined>,
 ): Promise<OpenTemporal> {
   const { Client, Connection } = await import('@temporalio/client');
   const { address, namespace } = target;
@@ -67,7 +77,7 @@ export async function connectTemporal(
   const close = () => connection.close();
   try {
     const plain = new Client({ connection, namespace });
-    const found = await call(() => findSettings(plain, options.taskQueue));
+    const found = await call(async () => findSettings(plain, options.taskQueue, await ownUid));
     return { client, address, namespace, call, close, ...found };
   } catch (error) {
     await close();
@@ -81,21 +91,41 @@ async function dataConverterFrom({ payloadKeys }: TemporalOptions): Promise<Data
   return dataConverterFor(payloadKeys);
 }
 
-type Found = Pick<TemporalAccess, 'taskQueue' | 'settings' | 'otherTaskQueues'>;
+type Found = Pick<TemporalAccess, 'taskQueue' | 'settings' | 'otherTaskQueues' | 'cluster' | 'otherCluster'>;
 
 /** Of the task queue that is named; else of the default one; else of the only one whose operator has published any. */
-async function findSettings(client: Client, named: string | undefined): Promise<Found> {
-  const { publishedSettings, publishingTaskQueues } = await import('../../temporal/settings-run.ts');
-  const settingsOf = async (taskQueue: string): Promise<PublishedSettings | undefined> => {
-    const texts = await publishedSettings(client, taskQueue);
-    return texts && settingsFrom(texts);
-  };
+async function findSettings(
+  client: Client,
+  named: string | undefined,
+  ownUid: string | undefined,
+): Promise<Found> {
+  const { allPublishedSettings, publishedSettings } = await import('../../temporal/settings-run.ts');
   const taskQueue = named ?? defaultOptions().worker.taskQueue;
-  const settings = await settingsOf(taskQueue);
-  if (settings !== undefined) return { taskQueue, settings, otherTaskQueues: [] };
-  const otherTaskQueues = (await publishingTaskQueues(client)).filter((each) => each !== taskQueue);
-  const [only, ...more] = otherTaskQueues;
-  if (named !== undefined || only === undefined || more.length > 0)
-    return { taskQueue, settings, otherTaskQueues };
-  return { taskQueue: only, settings: await settingsOf(only), otherTaskQueues: [] };
+  const texts = await publishedSettings(client, taskQueue);
+  const owner = clusterIn(texts ?? {});
+  const isOthers = isOther(owner, ownUid);
+  if (texts !== undefined && !isOthers) return foundIn(taskQueue, texts);
+  const others = [...(await allPublishedSettings(client))].filter(
+    ([each, published]) => each !== taskQueue && !isOther(clusterIn(published), ownUid),
+  );
+  const [only, ...more] = others;
+  if (named === undefined && only !== undefined && more.length === 0) return foundIn(...only);
+  return {
+    ...{ taskQueue, settings: undefined, otherTaskQueues: others.map(([each]) => each) },
+    cluster: isOthers ? { uid: ownUid } : undefined,
+    otherCluster: isOthers ? labelOfCluster(owner) : undefined,
+  };
+}
+
+function foundIn(taskQueue: string, texts: SettingsTexts): Found {
+  const cluster = clusterIn(texts);
+  const isKnown = labelOfCluster(cluster) !== undefined;
+  const settings = settingsFrom(texts);
+  const others = { otherTaskQueues: [], otherCluster: undefined };
+  return { taskQueue, settings, cluster: isKnown ? cluster : undefined, ...others };
+}
+
+/** Only where both are known: who asks may not be allowed to read it, and an operator either. */
+function isOther({ uid }: Cluster, ownUid: string | undefined): boolean {
+  return uid !== undefined && ownUid !== undefined && uid !== ownUid;
 }

@@ -3,6 +3,7 @@ import type { temporal } from '@temporalio/proto';
 import {
   AWAITING_APPROVAL,
   PAUSED,
+  isOfCluster,
   SEARCH_ATTRIBUTES,
   STALLED,
   type RunState,
@@ -61,7 +62,7 @@ const PAGE = 1_000;
 
 /** The open runs of the operator. @throws TemporalProblem */
 export function listOpenRuns(
-  access: Where & Pick<TemporalAccess, 'taskQueue'>,
+  access: Where & Pick<TemporalAccess, 'taskQueue' | 'cluster'>,
   of: { readonly controller: string | undefined; readonly namespace: string | undefined },
 ): Promise<ListedRun[]> {
   const query = [
@@ -69,6 +70,7 @@ export function listOpenRuns(
     "ExecutionStatus = 'Running'",
     ...equal(SEARCH_ATTRIBUTES.controller, of.controller),
     ...equal(SEARCH_ATTRIBUTES.namespace, of.namespace),
+    ...ofOwnCluster(access),
   ].join(' AND ');
   return access.call((client) => list(access, client, query));
 }
@@ -78,16 +80,22 @@ const RUNS_MAX = 1_000;
 
 /** The runs of all resources that ever had this name, the latest first, as far back as Temporal keeps them. */
 export async function runsOfPlace(
-  access: Where,
+  access: Where & Pick<TemporalAccess, 'cluster'>,
   { controller, namespace, name }: Omit<ResourceRef, 'uid'>,
 ): Promise<ListedRun[]> {
   const query = [
     ...equal(SEARCH_ATTRIBUTES.controller, controller),
     ...equal(SEARCH_ATTRIBUTES.namespace, namespace),
     ...equal(SEARCH_ATTRIBUTES.name, name),
+    ...ofOwnCluster(access),
   ].join(' AND ');
   const runs = await access.call((client) => list(access, client, query, RUNS_MAX));
   return runs.toSorted((a, b) => b.startedAtMs - a.startedAtMs);
+}
+
+/** Several clusters may share the Temporal namespace. An operator that says of which it is has registered the attribute. */
+function ofOwnCluster({ cluster }: Pick<TemporalAccess, 'cluster'>): string[] {
+  return cluster === undefined ? [] : [isOfCluster(cluster)];
 }
 
 function equal(attribute: string, value: string | undefined): string[] {

@@ -15,7 +15,7 @@ import {
   progressOf,
   wantedAndThere,
 } from './facts.ts';
-import { liveIn, objectNameOf, type Known } from './findings.ts';
+import { liveIn, objectNameOf, type Known, type Reached } from './findings.ts';
 import { SHOW_OPERATOR, workerProblemText } from './general-advice.ts';
 
 /** Of a resource that no run is open for. */
@@ -87,7 +87,7 @@ function ignored(known: Known): Reason | undefined {
 
 /** Nobody has said which options the operator has: maybe there is none. */
 function withoutOperator(known: Known): Explanation | undefined {
-  const { settings, taskQueue, otherTaskQueues } = known.temporal;
+  const { settings, otherTaskQueues, otherCluster } = known.temporal;
   if (settings !== undefined) return undefined;
   const others = otherTaskQueues.slice(0, OTHERS_MAX).map((each) => {
     const { run } = commandOn(known, 'why', '');
@@ -101,20 +101,32 @@ function withoutOperator(known: Known): Explanation | undefined {
       ...wantedAndThere(known),
       {
         label: 'because',
-        text:
-          others.length === 0
-            ? `no operator has published its settings in Temporal for the task queue ${taskQueue}`
-            : `no operator has the task queue ${taskQueue}; there are operators of ${someOf(otherTaskQueues)}`,
+        text: whyNoOperator(known.temporal),
       },
       ...nextFact(known, 'with the default options'),
       ...lastRunOf(known),
     ],
     advice:
       others.length === 0
-        ? ['start the operator, or name its task queue with --task-queue', SHOW_OPERATOR]
+        ? [
+            otherCluster === undefined
+              ? 'start the operator, or name its task queue with --task-queue'
+              : 'start an operator for this cluster with a --task-queue of its own, and name it here; or check the kubeconfig and its context',
+            SHOW_OPERATOR,
+          ]
         : others,
     exit: 1,
   };
+}
+
+function whyNoOperator({ taskQueue, otherTaskQueues, otherCluster }: Reached): string {
+  const others = otherTaskQueues.length === 0 ? '' : `; there are operators of ${someOf(otherTaskQueues)}`;
+  if (otherCluster !== undefined) {
+    return `the operator of the task queue ${taskQueue} is for another cluster, ${otherCluster}${others}`;
+  }
+  return others === ''
+    ? `no operator has published its settings in Temporal for the task queue ${taskQueue}`
+    : `no operator has the task queue ${taskQueue}${others}`;
 }
 
 /** Of what may be many. */

@@ -42,6 +42,8 @@ export type TemporalFindings =
       readonly taskQueue: string;
       readonly settings: PublishedSettings | undefined;
       readonly otherTaskQueues: readonly string[];
+      /** Whose the task queue is, where it is another cluster's. */
+      readonly otherCluster: string | undefined;
       /** Of the run's task queue where a run is open, else of the operator's. */
       readonly workers: Workers;
       /** The latest run of the resource; where it is gone, of the last one of its name. */

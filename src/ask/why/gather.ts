@@ -88,7 +88,7 @@ async function askTemporal(
   ref: ResourceRef | undefined,
   place: ResourcePlace,
 ): Promise<TemporalFindings> {
-  const { taskQueue, settings, otherTaskQueues } = access;
+  const { taskQueue, settings, otherTaskQueues, otherCluster } = access;
   const [{ run, earlier }, ofOperator] = await Promise.all([
     ref === undefined ? lastRunOfName(access, place) : latestRunOf(access, ref),
     workersOf(access, taskQueue),
@@ -99,7 +99,8 @@ async function askTemporal(
     isElsewhere ? workersOf(access, run.taskQueue) : ofOperator,
     run && timelineOfRun(access, run),
   ]);
-  return { is: 'reached', taskQueue, settings, otherTaskQueues, workers, run, timeline, earlier };
+  const operator = { taskQueue, settings, otherTaskQueues, otherCluster };
+  return { is: 'reached', ...operator, workers, run, timeline, earlier };
 }
 
 type Latest = Pick<Reached, 'run' | 'earlier'>;

@@ -31,6 +31,10 @@ function onFailure(type: string): readonly Advice[] {
       return [
         'look whether the API server, and the webhooks that it calls, are healthy; nothing else is to be done',
       ];
+    case FAILURE.otherCluster:
+      return [
+        'give the operator of each cluster a task queue of its own (--task-queue); until then, more attempts are needed',
+      ];
     case FAILURE.conflict:
       return ['look who else writes it all the time: kubectl get … --show-managed-fields'];
     default:

@@ -1,0 +1,36 @@
+import type { Config } from './config/config.ts';
+import type { Cluster } from './contract/cluster.ts';
+import type { Logger } from './contract/logger.ts';
+import type { KubernetesClient } from './kubernetes/client.ts';
+import { clusterUid } from './kubernetes/cluster-uid.ts';
+import { persistently } from './persistently.ts';
+
+export interface OwnClusterRequest {
+  readonly config: Pick<Config, 'cluster' | 'reconciliation'>;
+  readonly client: KubernetesClient;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+}
+
+/** Which cluster the operator is for; waits for an API server that cannot be reached. @throws AbortError */
+export async function ownCluster(request: OwnClusterRequest): Promise<Cluster> {
+  const { name } = request.config.cluster;
+  const isForSome = request.config.reconciliation.namespaces.length > 0;
+  // Where it has a name, it asks for nothing that a Role in its namespaces does not allow.
+  const uid = name !== undefined && isForSome ? undefined : await uidOf(request);
+  if (name === undefined && uid === undefined) {
+    request.log.warn(
+      {},
+      'the operator does not know its cluster, because it may not read the Namespace kube-system; if other clusters use the same Temporal namespace, set --cluster-name',
+    );
+  }
+  return { ...(name !== undefined && { name }), ...(uid !== undefined && { uid }) };
+}
+
+function uidOf({ client, log, signal }: OwnClusterRequest): Promise<string | undefined> {
+  return persistently(
+    { log, signal },
+    () => clusterUid(client),
+    (message) => `the API server cannot be asked for the Namespace kube-system (${message}); retrying`,
+  );
+}

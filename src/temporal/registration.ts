@@ -1,0 +1,97 @@
+import type { NativeConnection } from '@temporalio/worker';
+import { SEARCH_ATTRIBUTES } from '../contract/search-attributes.ts';
+import { GRPC, grpcStatusOf } from './grpc-status.ts';
+
+/** `INDEXED_VALUE_TYPE_KEYWORD`: temporal/api/enums/v1/common.proto; the package's own enum cannot be imported by name. */
+const KEYWORD = 2;
+
+/** Where our runs are kept. */
+export interface RegistrationRequest {
+  readonly connection: NativeConnection;
+  /** `host:port`, for people. */
+  readonly address: string;
+  /** The Temporal namespace. */
+  readonly namespace: string;
+  /** Whether what is missing is registered; else somebody else has to. */
+  readonly registersSearchAttributes: boolean;
+}
+
+/** Search attributes are missing, and cannot be registered; the message says which, why, and what to do. */
+export class SearchAttributesMissing extends Error {
+  override readonly name = 'SearchAttributesMissing';
+}
+
+/**
+ * Sees to it that the namespace has our search attributes. Several processes may do so at once.
+ *
+ * @throws SearchAttributesMissing; ServiceError where Temporal does not answer
+ */
+export async function ensureSearchAttributes(request: RegistrationRequest): Promise<void> {
+  if (!request.registersSearchAttributes) {
+    await requireAll(request, '--register-search-attributes is off');
+    return;
+  }
+  try {
+    await registerSearchAttributes(request.connection, request.namespace);
+  } catch (error) {
+    const status = grpcStatusOf(error);
+    if (status === undefined || !REFUSED.has(status.code)) throw error;
+    // Whoever may not list or register them may still use them, as in Temporal Cloud.
+    await requireAll(request, `they cannot be registered by the operator: ${status.message}`);
+  }
+}
+
+/** What is said of a call that is not for everybody, or not offered, or of more attributes than there is room for. */
+const REFUSED: ReadonlySet<number> = new Set([
+  GRPC.invalidArgument,
+  GRPC.permissionDenied,
+  GRPC.resourceExhausted,
+  GRPC.failedPrecondition,
+  GRPC.unimplemented,
+]);
+
+/** Registers what is missing. @throws ServiceError */
+export async function registerSearchAttributes(
+  connection: NativeConnection,
+  namespace: string,
+): Promise<void> {
+  const { operatorService } = connection;
+  const { customAttributes } = await operatorService.listSearchAttributes({ namespace });
+  const missing = Object.values(SEARCH_ATTRIBUTES).filter((attribute) => !(attribute in customAttributes));
+  if (missing.length === 0) return;
+  await operatorService.addSearchAttributes({
+    namespace,
+    searchAttributes: Object.fromEntries(missing.map((attribute) => [attribute, KEYWORD])),
+  });
+}
+
+async function requireAll(request: RegistrationRequest, why: string): Promise<void> {
+  const missing = await missingOf(request);
+  if (missing.length === 0) return;
+  throw new SearchAttributesMissing(
+    `the search attributes ${missing.join(', ')} are missing, and ${why}; register them: ${commandFor(request, missing)}`,
+  );
+}
+
+/** Asks as any client may: a query that names an attribute which is not there is invalid. */
+async function missingOf({ connection, namespace }: RegistrationRequest): Promise<readonly string[]> {
+  const missing: string[] = [];
+  for (const attribute of Object.values(SEARCH_ATTRIBUTES)) {
+    try {
+      const query = `${attribute} = 'any'`;
+      await connection.workflowService.countWorkflowExecutions({ namespace, query });
+    } catch (error) {
+      if (grpcStatusOf(error)?.code !== GRPC.invalidArgument) throw error;
+      missing.push(attribute);
+    }
+  }
+  return missing;
+}
+
+/** Sources: docs.temporal.io/cloud/tcld/namespace, docs.temporal.io/cli/operator. */
+function commandFor({ address, namespace }: RegistrationRequest, missing: readonly string[]): string {
+  const isCloud = /\.(tmprl\.cloud|api\.temporal\.io)(:\d+)?$/.test(address);
+  return isCloud
+    ? `tcld namespace search-attributes add --namespace ${namespace}${missing.map((each) => ` --search-attribute ${each}=Keyword`).join('')}`
+    : `temporal operator search-attribute create --namespace ${namespace}${missing.map((each) => ` --name ${each} --type Keyword`).join('')}`;
+}
