@@ -133,6 +133,17 @@ async function runsOf(build: LiveBuild): Promise<string[]> {
   );
 }
 
+/** As its input has it. */
+async function clusterOfRun(build: LiveBuild, which: 'first' | 'latest' = 'latest'): Promise<unknown> {
+  const ref = await refTo(build);
+  const runs = await temporal.runsOf(ref);
+  const [started] = await temporal.historyOf(ref, (which === 'first' ? runs[0] : runs.at(-1))?.runId);
+  const [input] = started?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
+  const { cluster: its } = JSON.parse(Buffer.from(input?.data ?? []).toString()) as { cluster?: unknown };
+  expect(its).toEqual({ uid: expect.any(String) });
+  return its;
+}
+
 async function eventuallyRuns(build: LiveBuild, ...runs: readonly string[]): Promise<void> {
   await eventually(async () => {
     expect(await runsOf(build)).toEqual(runs);
@@ -197,6 +208,8 @@ describe('a run under way whose workers are gone', () => {
     await promote('changed', '--move-open-runs');
     await eventuallyRuns(build, 'TERMINATED on ours', 'RUNNING on changed');
     expect((await build.job(build.at.name))?.metadata.uid).toBe(job?.metadata.uid);
+    // A worker of another cluster must not take up the new one either.
+    expect(await clusterOfRun(build)).toEqual(await clusterOfRun(build, 'first'));
     await finish(build);
     await build.is('Succeeded');
     await eventuallyRuns(build, 'TERMINATED on ours', 'COMPLETED on changed');
