@@ -68,7 +68,7 @@ export class Lifecycle implements StateSource {
       case 'connecting':
         return ['Temporal: not connected yet'];
       case 'connected':
-        return ['the API server has not said yet which cluster it is'];
+        return ['not started yet: waiting for the API server, or loading the workflows'];
       case 'stopping':
         return ['stopping'];
       case 'running': {
