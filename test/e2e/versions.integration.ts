@@ -93,17 +93,6 @@ async function clusterOfRun(build: LiveBuild, which: 'first' | 'latest' = 'lates
   return its;
 }
 
-/** As its input has it. */
-async function clusterOfRun(build: LiveBuild, which: 'first' | 'latest' = 'latest'): Promise<unknown> {
-  const ref = await refTo(build);
-  const runs = await temporal.runsOf(ref);
-  const [started] = await temporal.historyOf(ref, (which === 'first' ? runs[0] : runs.at(-1))?.runId);
-  const [input] = started?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
-  const { cluster: its } = JSON.parse(Buffer.from(input?.data ?? []).toString()) as { cluster?: unknown };
-  expect(its).toEqual({ uid: expect.any(String) });
-  return its;
-}
-
 async function eventuallyRuns(build: LiveBuild, ...runs: readonly string[]): Promise<void> {
   await eventually(async () => {
     expect(await runsByVersion(temporal, await refTo(build))).toEqual(runs);
