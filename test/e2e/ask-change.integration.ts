@@ -1,9 +1,7 @@
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { chmod, mkdir, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { z } from 'zod';
 import {
   ANSWERED_BECAUSE_ANNOTATION,
   ANSWERED_BY_ANNOTATION,
@@ -11,13 +9,14 @@ import {
   PAUSED_ANNOTATION,
   REJECTED_ANNOTATION,
 } from '../../src/contract/control.ts';
-import type { KubernetesList, KubernetesObject } from '../../src/contract/object.ts';
+import type { KubernetesObject } from '../../src/contract/object.ts';
 import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
-import { resourcePath } from '../../src/kubernetes/paths.ts';
 import { ASK_PROGRAM, askProgram, type Answered } from '../support/ask-program.ts';
-import { PODS, refOf, ROLE_BINDINGS, type At } from '../support/cluster.ts';
+import { refOf, ROLE_BINDINGS } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
+import { LivePodSet } from '../support/live-pod-set.ts';
 import { aTaskQueue } from '../support/operator.ts';
+import { limitPods } from '../support/pod-quota.ts';
 import { aPodSet } from '../support/pod-sets.ts';
 import { setUpOperator } from '../support/stage.ts';
 
@@ -27,20 +26,8 @@ const WITHIN_MS = 60_000;
 const taskQueue = aTaskQueue();
 const { stack, cluster, temporal } = setUpOperator({ taskQueue });
 
-const QUOTAS = { group: '', version: 'v1', plural: 'resourcequotas' };
-
 function ask(words: string, input?: string): Promise<Answered> {
   return askProgram(stack, [...words.split(' '), '--task-queue', taskQueue], input);
-}
-
-async function converged({ type, namespace = '', name }: At, replicas: number): Promise<PodSet> {
-  return eventually(async () => {
-    const podSet = await cluster.get<PodSet>({ type, namespace, name });
-    const { status, metadata } = podSet ?? {};
-    const isReady = status?.conditions?.some((each) => each.type === 'Ready' && each.status === 'True');
-    const isObserved = status?.observedGeneration === metadata?.generation;
-    return isReady === true && isObserved && status?.readyReplicas === replicas && podSet;
-  }, WITHIN_MS);
 }
 
 async function idle(podSet: KubernetesObject): Promise<void> {
@@ -50,31 +37,10 @@ async function idle(podSet: KubernetesObject): Promise<void> {
   }, WITHIN_MS);
 }
 
-async function aPodSetOf(replicas: number): Promise<At & { readonly namespace: string }> {
+async function aPodSetOf(replicas: number): Promise<LivePodSet> {
   const namespace = await cluster.aNamespace();
   await cluster.create<PodSet>(POD_SETS, aPodSet().in(namespace).wanting(replicas).manifest);
-  return { type: POD_SETS, namespace, name: 'web' };
-}
-
-function isTrue(podSet: PodSet | undefined, type: string): boolean {
-  return podSet?.status?.conditions?.some((each) => each.type === type && each.status === 'True') ?? false;
-}
-
-/** Refuses every Pod, once it counts. */
-async function forbidPods(namespace: string): Promise<At> {
-  const metadata = { name: 'none', namespace };
-  await cluster.create(QUOTAS, {
-    apiVersion: 'v1',
-    kind: 'ResourceQuota',
-    metadata,
-    spec: { hard: { pods: '2' } },
-  });
-  const at = { type: QUOTAS, namespace, name: 'none' };
-  await eventually(async () => {
-    const quota = await cluster.get<KubernetesObject & { status?: { hard?: object } }>(at);
-    return quota?.status?.hard !== undefined;
-  }, WITHIN_MS);
-  return at;
+  return new LivePodSet(cluster, namespace);
 }
 
 const linesOf = ({ stdout }: Answered) =>
@@ -82,29 +48,30 @@ const linesOf = ({ stdout }: Answered) =>
 
 describe('history', () => {
   it('tells every reconcile, its steps and failures, the Events between, and each object of the name', async () => {
-    const at = await aPodSetOf(2);
-    await idle(await converged(at, 2));
-    await forbidPods(at.namespace);
-    await cluster.patch(at, { spec: { replicas: 3 } });
+    const web = await aPodSetOf(2);
+    const { namespace } = web.at;
+    await idle(await web.isReady(2));
+    await limitPods(cluster, namespace, 2);
+    await web.scaleTo(3);
     await eventually(async () => {
-      const { stdout } = await ask(`history podset/web -n ${at.namespace}`);
+      const { stdout } = await ask(`history podset/web -n ${namespace}`);
       return /retrying: .*exceeded quota/.test(stdout) && /attempt [2-9]/.test(stdout);
     }, WITHIN_MS);
-    await cluster.patch(at, { spec: { replicas: 1 } });
-    const first = await converged(at, 1);
+    await web.scaleTo(1);
+    const first = await web.isReady(1);
     await idle(first);
-    await cluster.deleteAndWait(at);
-    await cluster.create<PodSet>(POD_SETS, aPodSet().in(at.namespace).wanting(1).manifest);
-    const second = await converged(at, 1);
+    await cluster.deleteAndWait(web.at);
+    await cluster.create<PodSet>(POD_SETS, aPodSet().in(namespace).wanting(1).manifest);
+    const second = await web.isReady(1);
     await idle(second);
 
-    const answer = await ask(`history podset web -n ${at.namespace}`);
+    const answer = await ask(`history podset web -n ${namespace}`);
     const lines = linesOf(answer);
     expect(answer).toMatchObject({ status: 0, stderr: '' });
     const heads = lines.filter((line) => line.startsWith('──'));
     expect(heads).toEqual([
-      `── PodSet ${at.namespace}/web, UID ${first.metadata.uid}, deleted`,
-      expect.stringMatching(`^── PodSet ${at.namespace}/web, UID ${second.metadata.uid}, created 20`),
+      `── PodSet ${namespace}/web, UID ${first.metadata.uid}, deleted`,
+      expect.stringMatching(`^── PodSet ${namespace}/web, UID ${second.metadata.uid}, created 20`),
     ]);
     const boundary = lines.indexOf(heads[1] ?? '');
     expect(lines.slice(0, boundary).join('\n')).toMatch(/createPods created 2 Pods/);
@@ -125,33 +92,34 @@ describe('history', () => {
 
 describe('retry', () => {
   it('ends a backoff, of one or by what is failing, and says what it was', async () => {
-    const at = await aPodSetOf(2);
-    await idle(await converged(at, 2));
-    const quota = await forbidPods(at.namespace);
-    await cluster.patch(at, { spec: { replicas: 3 } });
+    const web = await aPodSetOf(2);
+    const { namespace } = web.at;
+    await idle(await web.isReady(2));
+    const quota = await limitPods(cluster, namespace, 2);
+    await web.scaleTo(3);
     await eventually(
-      async () => /attempt [4-9]/.test((await ask(`history podset/web -n ${at.namespace}`)).stdout),
+      async () => /attempt [4-9]/.test((await ask(`history podset/web -n ${namespace}`)).stdout),
       WITHIN_MS,
     );
-    const others = await ask(`retry --failure Unavailable -n ${at.namespace} --yes`);
+    const others = await ask(`retry --failure Unavailable -n ${namespace} --yes`);
     expect(others).toMatchObject({
       status: 1,
-      stderr: `nothing in namespace ${at.namespace} is in backoff because of Unavailable\n`,
+      stderr: `nothing in namespace ${namespace} is in backoff because of Unavailable\n`,
     });
-    const unasked = await ask(`retry --step createPods -n ${at.namespace}`);
+    const unasked = await ask(`retry --step createPods -n ${namespace}`);
     expect(unasked.status).toBe(2);
     expect(unasked.stderr).toMatch(/Retry 1 resource now\? .*--yes/);
-    const answer = await ask(`retry --step createPods --failure Refused -n ${at.namespace} --yes`);
+    const answer = await ask(`retry --step createPods --failure Refused -n ${namespace} --yes`);
     expect(answer.status).toBe(0);
     expect(answer.stdout).toMatch(/^podset\/web -n \S+: createPods, attempt \d+, Refused: .*exceeded quota/);
     expect(answer.stdout).toMatch(/retried: 1 of 1 resource\n$/);
     await eventually(async () => {
-      const { stdout } = await ask(`history podset/web -n ${at.namespace}`);
+      const { stdout } = await ask(`history podset/web -n ${namespace}`);
       return /createPods +ended by a change/.test(stdout);
     }, WITHIN_MS);
     await cluster.delete(quota);
-    await idle(await converged(at, 3));
-    const again = await ask(`retry podset/web -n ${at.namespace}`);
+    await idle(await web.isReady(3));
+    const again = await ask(`retry podset/web -n ${namespace}`);
     expect(again.status).toBe(1);
     expect(again.stderr).toContain('is not in backoff');
   });
@@ -159,24 +127,25 @@ describe('retry', () => {
 
 describe('pause and resume', () => {
   it('annotate with the rights of whoever asks, one by one and all of a controller', async () => {
-    const at = await aPodSetOf(0);
-    const isPaused = async () => (await cluster.get(at))?.metadata.annotations?.[PAUSED_ANNOTATION];
-    expect(await ask(`pause podset/web -n ${at.namespace}`)).toMatchObject({
+    const web = await aPodSetOf(0);
+    const { namespace } = web.at;
+    const isPaused = async () => (await web.get())?.metadata.annotations?.[PAUSED_ANNOTATION];
+    expect(await ask(`pause podset/web -n ${namespace}`)).toMatchObject({
       status: 0,
-      stdout: `podset/web -n ${at.namespace} paused\n`,
+      stdout: `podset/web -n ${namespace} paused\n`,
     });
     expect(await isPaused()).toBe('true');
-    expect((await ask(`pause podset/web -n ${at.namespace}`)).stdout).toBe(
-      `podset/web -n ${at.namespace} is paused already\n`,
+    expect((await ask(`pause podset/web -n ${namespace}`)).stdout).toBe(
+      `podset/web -n ${namespace} is paused already\n`,
     );
-    await ask(`resume podset/web -n ${at.namespace}`);
+    await ask(`resume podset/web -n ${namespace}`);
     expect(await isPaused()).toBeUndefined();
-    const unasked = await ask(`pause controller/pod-set -n ${at.namespace}`);
+    const unasked = await ask(`pause controller/pod-set -n ${namespace}`);
     expect(unasked).toMatchObject({ status: 2, stdout: '' });
-    expect(unasked.stderr).toContain(`Pause 1 PodSet in namespace ${at.namespace}?`);
-    expect((await ask(`pause controller/pod-set -n ${at.namespace} --yes`)).status).toBe(0);
+    expect(unasked.stderr).toContain(`Pause 1 PodSet in namespace ${namespace}?`);
+    expect((await ask(`pause controller/pod-set -n ${namespace} --yes`)).status).toBe(0);
     expect(await isPaused()).toBe('true');
-    await ask(`resume podsets -n ${at.namespace} -y`);
+    await ask(`resume podsets -n ${namespace} -y`);
     expect(await isPaused()).toBeUndefined();
   });
 
@@ -191,42 +160,44 @@ describe('pause and resume', () => {
 
 describe('a pause', () => {
   it('holds what is to be done until it is resumed', async () => {
-    const at = await aPodSetOf(1);
-    await idle(await converged(at, 1));
-    await ask(`pause podset/web -n ${at.namespace}`);
-    await cluster.patch(at, { spec: { replicas: 2 } });
-    await eventually(async () => isTrue(await cluster.get<PodSet>(at), 'Paused'), WITHIN_MS);
-    const waited = await ask(`reconcile podset/web -n ${at.namespace} --wait`);
+    const web = await aPodSetOf(1);
+    const { namespace } = web.at;
+    await idle(await web.isReady(1));
+    await ask(`pause podset/web -n ${namespace}`);
+    await web.scaleTo(2);
+    await web.isHeld('Paused');
+    const waited = await ask(`reconcile podset/web -n ${namespace} --wait`);
     expect(waited.status).toBe(1);
     expect(waited.stderr).toContain('is not up to date: Paused; ask: kubectl durable why podset/web');
-    const plan = await ask(`plan podset/web -n ${at.namespace}`);
+    const plan = await ask(`plan podset/web -n ${namespace}`);
     expect(plan.stdout).toMatch(/it is held: paused by .*createPods/);
-    expect((await cluster.get<PodSet>(at))?.status?.readyReplicas).toBe(1);
-    await ask(`resume podset/web -n ${at.namespace}`);
-    await idle(await converged(at, 2));
+    expect((await web.get())?.status?.readyReplicas).toBe(1);
+    await ask(`resume podset/web -n ${namespace}`);
+    await idle(await web.isReady(2));
   });
 });
 
 describe('reconcile', () => {
   it('has one made even where nothing seems to be needed, and waits for its end', async () => {
-    const at = await aPodSetOf(1);
-    const podSet = await converged(at, 1);
+    const web = await aPodSetOf(1);
+    const { namespace } = web.at;
+    const podSet = await web.isReady(1);
     await idle(podSet);
     const before = (await temporal.runsOf(refOf('pod-set', podSet))).length;
-    const answer = await ask(`reconcile podset/web -n ${at.namespace} --wait`);
-    const name = `podset/web -n ${at.namespace}`;
+    const answer = await ask(`reconcile podset/web -n ${namespace} --wait`);
+    const name = `podset/web -n ${namespace}`;
     expect(answer).toEqual({
       status: 0,
       stderr: '',
       stdout: `${name} reconcile requested\n${name} is up to date\n`,
     });
     expect((await temporal.runsOf(refOf('pod-set', podSet))).length).toBeGreaterThan(before);
-    const { stdout } = await ask(`history podset/web -n ${at.namespace}`);
+    const { stdout } = await ask(`history podset/web -n ${namespace}`);
     expect(stdout).toMatch(/reconcile +.*a reconcile was requested: 20/);
   });
 
   it('waits, too, where there is no status', async () => {
-    const { namespace } = await aPodSetOf(0);
+    const { namespace } = (await aPodSetOf(0)).at;
     await eventually(
       async () =>
         (await cluster.get({ type: ROLE_BINDINGS, namespace, name: `ad-kubernetes-${namespace}` })) !==
@@ -241,37 +212,38 @@ describe('reconcile', () => {
 
 describe('approve and reject', () => {
   it('answer the plan that is awaited, as the user whom the API server knows', async () => {
-    const at = await aPodSetOf(3);
-    await idle(await converged(at, 3));
-    expect(await ask(`approve podset/web -n ${at.namespace} -y`)).toMatchObject({
+    const web = await aPodSetOf(3);
+    const { namespace } = web.at;
+    await idle(await web.isReady(3));
+    expect(await ask(`approve podset/web -n ${namespace} -y`)).toMatchObject({
       status: 1,
-      stderr: `podset/web -n ${at.namespace} does not wait for an approval\n`,
+      stderr: `podset/web -n ${namespace} does not wait for an approval\n`,
     });
-    await cluster.patch(at, {
+    await cluster.patch(web.at, {
       metadata: { annotations: { [APPROVAL_ANNOTATION]: 'required' } },
       spec: { replicas: 1 },
     });
-    await eventually(async () => isTrue(await cluster.get<PodSet>(at), 'AwaitingApproval'), WITHIN_MS);
-    const unasked = await ask(`approve podset/web -n ${at.namespace}`);
+    await web.isHeld('AwaitingApproval');
+    const unasked = await ask(`approve podset/web -n ${namespace}`);
     expect(unasked.status).toBe(2);
     expect(unasked.stdout).toContain('delete 2 Pods');
-    const rejected = await ask(`reject podset/web -n ${at.namespace} --yes --because typo`);
+    const rejected = await ask(`reject podset/web -n ${namespace} --yes --because typo`);
     expect(rejected.status).toBe(0);
     const user = / by (\S+)\n$/.exec(rejected.stdout)?.[1] ?? '';
-    const annotations = (await cluster.get(at))?.metadata.annotations ?? {};
+    const annotations = (await web.get())?.metadata.annotations ?? {};
     expect(annotations).toMatchObject({
       [ANSWERED_BY_ANNOTATION]: user,
       [ANSWERED_BECAUSE_ANNOTATION]: 'typo',
     });
     await eventually(async () => {
-      const { stdout } = await ask(`plan podset/web -n ${at.namespace}`);
+      const { stdout } = await ask(`plan podset/web -n ${namespace}`);
       return stdout.includes(`rejected by ${user}: typo`);
     }, WITHIN_MS);
-    expect((await cluster.get<PodSet>(at))?.status?.readyReplicas).toBe(3);
-    const approved = await ask(`approve podset/web -n ${at.namespace} --yes`);
+    expect((await web.get())?.status?.readyReplicas).toBe(3);
+    const approved = await ask(`approve podset/web -n ${namespace} --yes`);
     expect(approved.status).toBe(0);
-    await idle(await converged(at, 1));
-    const after = (await cluster.get(at))?.metadata.annotations ?? {};
+    await idle(await web.isReady(1));
+    const after = (await web.get())?.metadata.annotations ?? {};
     expect(Object.keys(after)).not.toContain(REJECTED_ANNOTATION);
   });
 });
@@ -305,165 +277,25 @@ describe('the kubectl plugin', () => {
   }
 
   it('is found by kubectl, and completed by it', async () => {
-    const at = await aPodSetOf(0);
+    const web = await aPodSetOf(0);
+    const { namespace } = web.at;
     expect(shell(`'${stack.kubectl}' durable history --help`)).toContain('Usage: kubectl durable history');
     expect(shell(`'${stack.kubectl}' __complete durable wh`)).toMatch(/^why\t/);
-    expect(shell(`'${stack.kubectl}' __complete durable why -n ${at.namespace} podset/`)).toMatch(
+    expect(shell(`'${stack.kubectl}' __complete durable why -n ${namespace} podset/`)).toMatch(
       /^podset\/web\b/,
     );
   });
 
   it('is completed by bash', async () => {
-    const at = await aPodSetOf(0);
+    const web = await aPodSetOf(0);
+    const { namespace } = web.at;
     const script = `
       _get_comp_words_by_ref() { cur="\${COMP_WORDS[COMP_CWORD]}"; words=("\${COMP_WORDS[@]}"); cword=$COMP_CWORD; }
       compopt() { :; }
       source <(kubectl-durable completion bash)
-      COMP_WORDS=(kubectl-durable why -n ${at.namespace} podset/); COMP_CWORD=4
+      COMP_WORDS=(kubectl-durable why -n ${namespace} podset/); COMP_CWORD=4
       __kubectl_durable_complete
       printf '%s\n' "\${COMPREPLY[@]}"`;
     expect(shell(script)).toBe('podset/web\n');
-  });
-});
-
-const AuditLine = z.object({
-  stage: z.string(),
-  verb: z.string(),
-  requestURI: z.string(),
-  user: z.object({ username: z.string() }),
-  objectRef: z.object({ namespace: z.string().default(''), resource: z.string() }).optional(),
-  responseStatus: z.object({ code: z.number() }).optional(),
-});
-
-/** The accepted writes in a namespace, but Events: `create pods`, and whether it was a dry run. */
-function writesIn(namespace: string) {
-  const lines = readFileSync(stack.auditLog, 'utf8').split('\n').slice(0, -1);
-  return lines
-    .filter((line) => line.includes(namespace))
-    .map((line) => AuditLine.parse(JSON.parse(line)))
-    .filter(
-      ({ stage, verb, objectRef }) =>
-        stage === 'ResponseComplete' &&
-        objectRef?.namespace === namespace &&
-        !['get', 'list', 'watch'].includes(verb),
-    )
-    .filter(
-      ({ objectRef, responseStatus }) =>
-        objectRef?.resource !== 'events' && (responseStatus?.code ?? 500) < 300,
-    )
-    .map(({ verb, objectRef, requestURI, user }) => ({
-      write: `${verb} ${objectRef?.resource ?? ''}${/\/status(\?|$)/.test(requestURI) ? '/status' : ''}`,
-      isDryRun: requestURI.includes('dryRun=All'),
-      user: user.username,
-    }));
-}
-
-interface PlannedWrites {
-  readonly steps: readonly {
-    readonly step: string;
-    readonly writes: readonly { readonly verb: string; readonly path: string }[];
-  }[];
-}
-
-async function versionsIn(namespace: string): Promise<readonly string[]> {
-  const lists = await Promise.all(
-    [PODS, POD_SETS, QUOTAS].map((type) =>
-      cluster.client.request<KubernetesList>({ method: 'GET', path: resourcePath(type, { namespace }) }),
-    ),
-  );
-  return lists
-    .flatMap(({ items }) =>
-      (items ?? []).map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`),
-    )
-    .toSorted();
-}
-
-const counted = (writes: readonly string[]) =>
-  Object.fromEntries(
-    [...new Set(writes)].map((write) => [write, writes.filter((each) => each === write).length]),
-  );
-
-function plannedWrites({ stdout }: Answered): Readonly<Record<string, number>> {
-  // The program's own output.
-  const { steps } = JSON.parse(stdout) as PlannedWrites;
-  return counted(
-    steps.flatMap(({ writes }) =>
-      writes.map(
-        ({ verb, path }) =>
-          `${verb} ${/namespaces\/[^/]+\/([^/]+)/.exec(path)?.[1] ?? ''}${path.endsWith('/status') ? '/status' : ''}`,
-      ),
-    ),
-  );
-}
-
-describe('plan', () => {
-  it.each([
-    { from: 2, to: 5, first: 'create pods' },
-    { from: 4, to: 1, first: 'delete pods' },
-  ])('writes nothing, and says which writes a scale from $from to $to makes', async ({ from, to, first }) => {
-    const at = await aPodSetOf(from);
-    await idle(await converged(at, from));
-    const manifest = JSON.stringify(aPodSet().in(at.namespace).wanting(to).manifest);
-    const before = await versionsIn(at.namespace);
-    const madeBefore = writesIn(at.namespace).length;
-
-    const answer = await ask(`plan -f - -n ${at.namespace} -o json`, manifest);
-    expect(answer.status).toBe(1);
-    const text = await ask(`plan -f - -n ${at.namespace}`, manifest);
-    expect(text.stdout).toMatch(
-      new RegExp(`^1\\. ${first.startsWith('create') ? 'createPods' : 'deletePods'}: `, 'm'),
-    );
-
-    expect(await versionsIn(at.namespace)).toEqual(before);
-    const tried = writesIn(at.namespace).slice(madeBefore);
-    expect(tried.filter(({ isDryRun }) => !isDryRun)).toEqual([]);
-    expect(tried.length).toBeGreaterThan(Math.abs(from - to));
-
-    await cluster.patch(at, { spec: { replicas: to } });
-    await idle(await converged(at, to));
-    const made = await eventually(() => {
-      const all = writesIn(at.namespace).filter(
-        ({ isDryRun, user }) => !isDryRun && user.startsWith('system:serviceaccount:system'),
-      );
-      return Promise.resolve(all.some(({ write }) => write === first) && all.map(({ write }) => write));
-    }, WITHIN_MS);
-    const planned = plannedWrites(answer);
-    expect(planned[first]).toBe(Math.abs(to - from));
-    expect(Object.keys(planned).every((write) => made.includes(write))).toBe(true);
-    expect(made.filter((write) => write === first)).toHaveLength(first === 'create pods' ? to : from - to);
-  });
-
-  it('has nothing to do where all is up to date', async () => {
-    const at = await aPodSetOf(1);
-    await idle(await converged(at, 1));
-    const answer = await ask(`plan podset/web -n ${at.namespace}`);
-    expect(answer).toMatchObject({ status: 0 });
-    expect(answer.stdout).toMatch(/^PodSet \S+: nothing to do\n\nup to date: /);
-  });
-
-  it('goes through the steps of a build that does not exist, up to where it waits for its Job', async () => {
-    const namespace = await cluster.aNamespace();
-    const spec = {
-      gitUrl: 'https://user:secret@example.com/app.git',
-      clonePath: '/root/app',
-      buildCommand: 'go build',
-      binaryName: 'app',
-      jobName: 'build-app',
-    };
-    const manifest = {
-      apiVersion: 'test.inspur.com/v1alpha1',
-      kind: 'Xxx',
-      metadata: { name: 'app', namespace },
-      spec,
-    };
-    const answer = await ask('plan -f -', JSON.stringify(manifest));
-    expect(answer.status).toBe(1);
-    expect(answer.stdout).not.toContain('secret');
-    const steps = answer.stdout.split('\n').flatMap((line) => /^\d+\. (\w+)/.exec(line)?.[1] ?? []);
-    expect(steps.slice(0, 2)).toEqual(['addFinalizer', 'createJob']);
-    expect(answer.stdout).toMatch(/create jobs\/build-app\n/);
-    expect(answer.stdout).toMatch(/then: it waits for /);
-    const tried = writesIn(namespace);
-    expect(tried.filter(({ isDryRun, user }) => !isDryRun && !user.startsWith('system:'))).toEqual([]);
   });
 });

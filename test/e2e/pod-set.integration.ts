@@ -1,14 +1,16 @@
 import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { controllerOf } from '../../src/controllers/kinds.ts';
-import { controllerReference, labelsFor, selectorFor, type Pod } from '../../src/controllers/pod-set/pod.ts';
+import { controllerReference, labelsFor, type Pod } from '../../src/controllers/pod-set/pod.ts';
 import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
 import { outputOf } from '../../local/program-output.ts';
 import { PODS, refOf } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
 import { kstatusOf } from '../support/kstatus.ts';
+import { conditionOf, LivePodSet } from '../support/live-pod-set.ts';
 import { apiCallsOf } from '../support/operator.ts';
+import { limitPods } from '../support/pod-quota.ts';
 import { aPodSet } from '../support/pod-sets.ts';
 import { setUpOperator } from '../support/stage.ts';
 
@@ -17,54 +19,29 @@ jest.setTimeout(180_000);
 const WITHIN_MS = 60_000;
 
 const CONFIG_MAPS = { group: '', version: 'v1', plural: 'configmaps' };
-const RESOURCE_QUOTAS = { group: '', version: 'v1', plural: 'resourcequotas' };
 
 const { stack, cluster, temporal } = setUpOperator({ args: ['--controllers', 'pod-set'] });
 let namespace: string;
+/** In that namespace, once a test has created it. */
+let web: LivePodSet;
 
 beforeEach(async () => {
   namespace = await cluster.aNamespace();
+  web = new LivePodSet(cluster, namespace);
 });
 
-const at = (name = 'web') => ({ type: POD_SETS, namespace, name });
 const podAt = (name: string) => ({ type: PODS, namespace, name });
-const read = () => cluster.get<PodSet>(at());
 
 function create(replicas: number): Promise<PodSet> {
   return cluster.create<PodSet>(POD_SETS, aPodSet().in(namespace).wanting(replicas).manifest);
 }
 
-function scaleTo(replicas: unknown): Promise<PodSet> {
-  return cluster.patch<PodSet>(at(), { spec: { replicas } });
-}
-
-async function podsIn(labelSelector?: string): Promise<readonly Pod[]> {
+async function podsIn(): Promise<readonly Pod[]> {
   const path = resourcePath(PODS, { namespace });
-  const query = labelSelector === undefined ? {} : { labelSelector };
-  const { items } = await cluster.client.request<{ items: Pod[] }>({ method: 'GET', path, query });
-  return items;
+  return (await cluster.client.request<{ items: Pod[] }>({ method: 'GET', path })).items;
 }
 
-const ownPods = async () =>
-  (await podsIn(selectorFor('web'))).filter(({ metadata }) => metadata.deletionTimestamp === undefined);
 const namesOf = (pods: readonly KubernetesObject[]) => pods.map(({ metadata }) => metadata.name).sort();
-const conditionOf = (podSet: PodSet | undefined, type: string) =>
-  podSet?.status?.conditions?.find((condition) => condition.type === type);
-
-/** The PodSet once its status says that so many are there, all of them Ready. */
-function eventuallyReady(replicas: number): Promise<PodSet> {
-  return eventually(async () => {
-    const podSet = await read();
-    expect(podSet?.status).toMatchObject({
-      readyReplicas: replicas,
-      observedGeneration: podSet?.metadata.generation,
-    });
-    expect(conditionOf(podSet, 'Ready')?.status).toBe('True');
-    expect(podSet?.status?.podNames).toEqual(namesOf(await ownPods()));
-    return podSet;
-  }, WITHIN_MS);
-}
-
 function eventuallyOver(podSet: PodSet): Promise<true> {
   return eventually(async () => {
     const runs = await temporal.runsOf(refOf('pod-set', podSet));
@@ -109,7 +86,7 @@ function relabel(name: string, app: string) {
 describe('a Pod that claims a PodSet by its owner reference, with labels of something else', () => {
   it('brings no stream of runs: a few at most, while other PodSets come and go', async () => {
     await create(1);
-    const podSet = await eventuallyReady(1);
+    const podSet = await web.isReady(1);
     await eventuallyOver(podSet);
     const { name, uid } = podSet.metadata;
     await createLookalike('claims', [controllerReference({ name, uid })]);
@@ -117,24 +94,24 @@ describe('a Pod that claims a PodSet by its owner reference, with labels of some
     for (const other of ['one', 'two', 'three', 'four', 'five']) {
       await cluster.create(POD_SETS, aPodSet().in(namespace).named(other).manifest);
       await eventually(async () => {
-        const { status } = (await cluster.get<PodSet>(at(other))) ?? {};
+        const { status } = (await new LivePodSet(cluster, namespace, other).get()) ?? {};
         expect(status?.readyReplicas).toBe(1);
         return true;
       }, WITHIN_MS);
     }
     const runs = await temporal.runsOf(refOf('pod-set', podSet));
     expect(runs.length).toBeLessThanOrEqual(6);
-    expect((await read())?.status?.podNames).toHaveLength(1);
+    expect((await web.get())?.status?.podNames).toHaveLength(1);
   });
 });
 
 describe('a PodSet', () => {
   it('gets its Pods, a status and conditions that tell of them, and no write more', async () => {
     await create(3);
-    const podSet = await eventuallyReady(3);
+    const podSet = await web.isReady(3);
     expect(podSet.status).toMatchObject({ selector: 'app=web,version=v0.1', readyReplicas: 3 });
     expect(conditionOf(podSet, 'Stalled')?.status).toBe('False');
-    for (const pod of await ownPods()) {
+    for (const pod of await web.pods()) {
       expect(pod.metadata.name).toMatch(/^web-pod-[a-z0-9]{5}$/);
       expect(pod.metadata).toMatchObject({ generateName: 'web-pod-', labels: labelsFor('web') });
       expect(controllerOf(pod.metadata)).toMatchObject({ kind: 'PodSet', uid: podSet.metadata.uid });
@@ -148,14 +125,14 @@ describe('a PodSet', () => {
 
   it('scales by its scale subresource, and deletes first what costs least', async () => {
     await create(3);
-    await eventuallyReady(3);
-    const [keep = '', ...others] = namesOf(await ownPods());
+    await web.isReady(3);
+    const [keep = '', ...others] = await web.podNames();
     await cluster.patch(podAt(keep), {
       metadata: { annotations: { 'controller.kubernetes.io/pod-deletion-cost': '10' } },
     });
     const path = resourcePath(POD_SETS, { namespace, name: 'web', subresource: 'scale' });
     await cluster.client.request({ method: 'PATCH', path, body: { spec: { replicas: 1 } } });
-    const podSet = await eventuallyReady(1);
+    const podSet = await web.isReady(1);
     expect(podSet.status?.podNames).toEqual([keep]);
     const scale = await cluster.client.request({ method: 'GET', path });
     expect(scale).toMatchObject({ status: { replicas: 1, selector: 'app=web,version=v0.1' } });
@@ -168,10 +145,10 @@ describe('a PodSet', () => {
 
   it('has each Pod that somebody deletes replaced, once', async () => {
     await create(2);
-    await eventuallyReady(2);
-    const [gone = '', stays = ''] = namesOf(await ownPods());
+    await web.isReady(2);
+    const [gone = '', stays = ''] = await web.podNames();
     await cluster.deleteAndWait(podAt(gone));
-    const { status } = await eventuallyReady(2);
+    const { status } = await web.isReady(2);
     expect(status?.podNames).toContain(stays);
     expect(status?.podNames).not.toContain(gone);
     expect(podWrites()).toEqual(times(3, 'create'));
@@ -180,7 +157,7 @@ describe('a PodSet', () => {
   it('adopts a Pod with its labels that nobody controls', async () => {
     const orphan = await createLookalike('orphan');
     const podSet = await create(1);
-    await eventuallyReady(1);
+    await web.isReady(1);
     const adopted = await cluster.get(podAt('orphan'));
     expect(adopted?.metadata.uid).toBe(orphan.metadata.uid);
     expect(adopted?.metadata.ownerReferences).toMatchObject([
@@ -191,10 +168,10 @@ describe('a PodSet', () => {
 
   it('releases a Pod that loses its labels, and replaces it', async () => {
     await create(2);
-    await eventuallyReady(2);
-    const [taken = ''] = namesOf(await ownPods());
+    await web.isReady(2);
+    const [taken = ''] = await web.podNames();
     await relabel(taken, 'under-inspection');
-    const podSet = await eventuallyReady(2);
+    const podSet = await web.isReady(2);
     expect(podSet.status?.podNames).not.toContain(taken);
     await eventuallyOver(podSet);
     const released = await cluster.get(podAt(taken));
@@ -212,10 +189,10 @@ describe('a PodSet', () => {
     await createLookalike('foreign', [{ apiVersion: 'v1', kind: 'ConfigMap', name, uid, controller: true }]);
     await create(2);
     await eventuallyReadyButFor('foreign');
-    await scaleTo(0);
+    await web.scaleTo(0);
     await eventually(async () => {
-      expect(namesOf(await ownPods())).toEqual(['foreign']);
-      expect((await read())?.status).toMatchObject({ podNames: [], observedGeneration: 2 });
+      expect(await web.podNames()).toEqual(['foreign']);
+      expect((await web.get())?.status).toMatchObject({ podNames: [], observedGeneration: 2 });
       return true;
     }, WITHIN_MS);
     expect(callsHere('patch', 'delete').filter(({ objectRef }) => objectRef?.name === 'foreign')).toEqual([]);
@@ -224,23 +201,23 @@ describe('a PodSet', () => {
   it('is waited for by kubectl, and to kstatus is current once it is Ready, and not before', async () => {
     const fresh = await create(2);
     await kubectlWait('condition=Ready');
-    const ready = await read();
+    const ready = await web.get();
     expect(await kstatusesOf(fresh, ready)).toEqual(['InProgress', 'Current']);
   });
 
   it('has failed, to kubectl and kstatus, where its Pods are refused', async () => {
-    await limitPodsTo(0);
+    await limitPods(cluster, namespace, 0);
     await create(1);
     await kubectlWait('condition=Stalled');
     await kubectlWait('condition=Reconciling=False');
-    expect(await kstatusesOf(await read())).toEqual(['Failed']);
+    expect(await kstatusesOf(await web.get())).toEqual(['Failed']);
   });
 
   it('says in its status why Pods are refused, asks seldom, and gets them once they are not', async () => {
-    await limitPodsTo(2);
+    const quota = await limitPods(cluster, namespace, 2);
     const podSet = await create(20);
     await eventually(async () => {
-      const seen = await read();
+      const seen = await web.get();
       const stalled = conditionOf(seen, 'Stalled');
       expect(stalled).toMatchObject({ status: 'True', reason: 'CreateFailed' });
       expect(stalled?.message).toContain('exceeded quota');
@@ -255,11 +232,8 @@ describe('a PodSet', () => {
     const creates = callsHere('create').filter(({ objectRef }) => objectRef?.resource === 'pods');
     // One and two of the first batches, and then one call an attempt.
     expect(creates.length).toBeLessThanOrEqual(6);
-    await cluster.patch(
-      { type: RESOURCE_QUOTAS, namespace, name: 'few' },
-      { spec: { hard: { pods: '20' } } },
-    );
-    const ready = await eventuallyReady(20);
+    await cluster.patch(quota, { spec: { hard: { pods: '20' } } });
+    const ready = await web.isReady(20);
     expect(conditionOf(ready, 'Stalled')?.status).toBe('False');
     expect(podWrites()).toEqual(times(20, 'create'));
     const events = await eventually(async () => {
@@ -274,11 +248,11 @@ describe('a PodSet', () => {
 
   it('that is deleted takes its Pods with it, and one of the same name gets Pods of its own', async () => {
     const first = await create(2);
-    const { status: before } = await eventuallyReady(2);
-    await cluster.deleteAndWait(at());
+    const { status: before } = await web.isReady(2);
+    await cluster.deleteAndWait(web.at);
     const second = await create(2);
     expect(second.metadata.uid).not.toBe(first.metadata.uid);
-    const { status: after } = await eventuallyReady(2);
+    const { status: after } = await web.isReady(2);
     expect(before?.podNames?.filter((name) => after?.podNames?.includes(name))).toEqual([]);
     await eventually(async () => (await podsIn()).length === 2, WITHIN_MS);
     await eventuallyOver(first);
@@ -288,22 +262,22 @@ describe('a PodSet', () => {
 
   it('that is deleted without its Pods leaves them, and one of the same name adopts them', async () => {
     const first = await create(2);
-    const { status: before } = await eventuallyReady(2);
+    const { status: before } = await web.isReady(2);
     const path = resourcePath(POD_SETS, { namespace, name: 'web' });
     await cluster.client.request({ method: 'DELETE', path, query: { propagationPolicy: 'Orphan' } });
-    await eventually(async () => (await read()) === undefined, WITHIN_MS);
+    await eventually(async () => (await web.get()) === undefined, WITHIN_MS);
     await eventuallyOver(first);
     await create(2);
-    const { status: after } = await eventuallyReady(2);
+    const { status: after } = await web.isReady(2);
     expect(after?.podNames).toEqual(before?.podNames);
     expect(podWrites()).toEqual(times(2, 'create'));
   });
 
   it('whose spec changes again and again ends with what was wanted last', async () => {
     await create(0);
-    for (let change = 1; change <= 50; change += 1) await scaleTo(change % 5);
-    await scaleTo(3);
-    await eventuallyOver(await eventuallyReady(3));
+    for (let change = 1; change <= 50; change += 1) await web.scaleTo(change % 5);
+    await web.scaleTo(3);
+    await eventuallyOver(await web.isReady(3));
     const [created, deleted] = ['create', 'delete'].map(
       (verb) => podWrites().filter((each) => each === verb).length,
     );
@@ -312,12 +286,12 @@ describe('a PodSet', () => {
 
   it('whose Pods fail has the first replaced at once, and the next after a durable timer', async () => {
     const podSet = await create(1);
-    await eventuallyReady(1);
+    await web.isReady(1);
     const first = await failTheOnlyPod();
     await eventuallyReplaced(first);
     const second = await failTheOnlyPod();
     await eventually(async () => {
-      expect(conditionOf(await read(), 'Ready')).toMatchObject({ status: 'False', reason: 'PodsFailed' });
+      expect(conditionOf(await web.get(), 'Ready')).toMatchObject({ status: 'False', reason: 'PodsFailed' });
       const events = await temporal.historyOf(refOf('pod-set', podSet));
       return events.some(({ timerStartedEventAttributes: timer }) => timer !== null && timer !== undefined);
     }, WITHIN_MS);
@@ -328,9 +302,9 @@ describe('a PodSet', () => {
 
   it('scales up to 300 and down to 1 in few calls', async () => {
     await create(300);
-    await eventuallyReady(300);
-    await scaleTo(1);
-    const podSet = await eventuallyReady(1);
+    await web.isReady(300);
+    await web.scaleTo(1);
+    const podSet = await web.isReady(1);
     await eventuallyOver(podSet);
     expect([...podWrites()].sort()).toEqual([...times(300, 'create'), ...times(299, 'delete')]);
     const byKind = new Map<string, number>();
@@ -346,14 +320,14 @@ describe('a PodSet', () => {
 
 /** @returns its name */
 async function failTheOnlyPod(): Promise<string> {
-  const [name = ''] = (await read())?.status?.podNames ?? [];
+  const [name = ''] = (await web.get())?.status?.podNames ?? [];
   await cluster.patch(podAt(name), { status: { phase: 'Failed' } }, 'status');
   return name;
 }
 
 function eventuallyReplaced(failed: string): Promise<true> {
   return eventually(async () => {
-    const podNames = (await read())?.status?.podNames ?? [];
+    const podNames = (await web.get())?.status?.podNames ?? [];
     expect(podNames).toHaveLength(1);
     expect(podNames).not.toContain(failed);
     return true as const;
@@ -362,9 +336,9 @@ function eventuallyReplaced(failed: string): Promise<true> {
 
 function eventuallyReadyButFor(foreign: string): Promise<true> {
   return eventually(async () => {
-    const podSet = await read();
+    const podSet = await web.get();
     expect(conditionOf(podSet, 'Ready')?.status).toBe('True');
-    expect([...(podSet?.status?.podNames ?? []), foreign].sort()).toEqual(namesOf(await ownPods()));
+    expect([...(podSet?.status?.podNames ?? []), foreign].sort()).toEqual(await web.podNames());
     expect(podSet?.status?.podNames).toHaveLength(2);
     return true as const;
   }, WITHIN_MS);
@@ -381,18 +355,4 @@ async function kubectlWait(what: string): Promise<void> {
 async function kstatusesOf(...podSets: readonly (PodSet | undefined)[]): Promise<readonly string[]> {
   const verdicts = await kstatusOf(podSets.filter((podSet) => podSet !== undefined));
   return verdicts.map(({ status }) => status);
-}
-
-async function limitPodsTo(pods: number): Promise<void> {
-  await cluster.create(RESOURCE_QUOTAS, {
-    apiVersion: 'v1',
-    kind: 'ResourceQuota',
-    metadata: { name: 'few', namespace },
-    spec: { hard: { pods: String(pods) } },
-  });
-  await eventually(async () => {
-    const quota = await cluster.get({ type: RESOURCE_QUOTAS, namespace, name: 'few' });
-    expect(quota?.['status']).toMatchObject({ hard: { pods: String(pods) }, used: { pods: '0' } });
-    return true;
-  }, WITHIN_MS);
 }
