@@ -1,16 +1,13 @@
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import type { OwnerReference } from '../../src/contract/object.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
 import { controllerReference, labelsFor } from '../../src/controllers/pod-set/pod.ts';
 import type { ContentType, Query } from '../../src/kubernetes/client.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
-import { PODS, SERVICE_ACCOUNTS, TestCluster } from '../support/cluster.ts';
-import { eventually } from '../support/eventually.ts';
+import { PODS, SERVICE_ACCOUNTS, type TestCluster } from '../support/cluster.ts';
 import { aPod, type PodBuilder } from '../support/pods.ts';
+import { NOT_GRANTED, setUpPolicy } from '../support/policy-stage.ts';
 import { OPERATOR, userNameOf } from '../support/service-accounts.ts';
-import { setUpStage } from '../support/stage.ts';
 
 /*
  * What somebody who has the operator's token tries with Pods, with exactly the rights that deploy/base gives it. The
@@ -18,19 +15,15 @@ import { setUpStage } from '../support/stage.ts';
  */
 
 jest.setTimeout(120_000);
-const WITHIN_MS = 60_000;
 
-const POLICY = "ValidatingAdmissionPolicy 'durable-operator-pods'";
-/** Said by the authorizer, before any admission. */
-const NOT_GRANTED = new RegExp(`User "${userNameOf(OPERATOR)}" cannot `);
 const IMAGE = 'example.com/other';
 
-const { stack, cluster } = setUpStage(async () => {
-  await Promise.all(kept.map(free));
-  await thief.close();
-});
-/** Has the operator's token. */
-const thief = new TestCluster(stack.operatorKubeconfig);
+const { stack, cluster, policy, thief, inForce, kubectl, expectSoundExpressions } = setUpPolicy(
+  'durable-operator-pods',
+  async () => {
+    await Promise.all(kept.map(free));
+  },
+);
 let namespace: string;
 
 beforeAll(async () => {
@@ -39,11 +32,7 @@ beforeAll(async () => {
   const account = { type: SERVICE_ACCOUNTS, namespace, name: 'default' };
   await cluster.patch(account, { automountServiceAccountToken: false });
   const name = await there(aPod().named('first'));
-  // It takes the API server a moment to see a policy.
-  await eventually(async () => {
-    await expect(patch(name, otherImage())).rejects.toThrow(POLICY);
-    return true;
-  }, WITHIN_MS);
+  await inForce(() => patch(name, otherImage()));
 });
 
 let pods = 0;
@@ -204,7 +193,7 @@ describe('whoever has the token of the operator may not', () => {
     ['change what its name was made from', aPod(), { metadata: { generateName: 'other-' } }, REST],
   ])('%s', async (_what, pod, change, why) => {
     const name = await there(pod);
-    await expect(patch(name, change)).rejects.toThrow(`${POLICY} with binding`);
+    await expect(patch(name, change)).rejects.toThrow(`${policy} with binding`);
     await expect(patch(name, change)).rejects.toThrow(why);
     await free(name);
   });
@@ -231,7 +220,7 @@ describe('whoever has the token of the operator may not', () => {
     ['take an owner from it', LOST, [OTHER], owners()],
   ])('%s', async (_what, pod, ownerReferences, change) => {
     const name = await ownedPod(pod, ownerReferences);
-    await expect(patch(name, change)).rejects.toThrow(`${POLICY} with binding`);
+    await expect(patch(name, change)).rejects.toThrow(`${policy} with binding`);
     await expect(patch(name, change)).rejects.toThrow(OWNERS);
   });
 
@@ -302,20 +291,7 @@ describe('nobody else is stopped', () => {
 });
 
 describe('the policy', () => {
-  it('has no expression that the API server finds wrong', async () => {
-    const type = {
-      group: 'admissionregistration.k8s.io',
-      version: 'v1',
-      plural: 'validatingadmissionpolicies',
-    };
-    const status = await eventually(async () => {
-      const policy = await cluster.get({ type, name: 'durable-operator-pods' });
-      const seen = policy?.['status'];
-      expect(seen).toMatchObject({ observedGeneration: policy?.metadata.generation });
-      return seen;
-    }, WITHIN_MS);
-    expect(JSON.stringify(status)).not.toContain('expressionWarnings');
-  });
+  it('has no expression that the API server finds wrong', expectSoundExpressions);
 });
 
 /** Created under another annotation, or none. */
@@ -334,9 +310,8 @@ function controlling(): object {
 }
 
 /** By kubectl, which alone knows this kind of patch; nothing is kept. */
-async function strategically(kubeconfig: string, name: string, ...more: readonly string[]): Promise<string> {
-  const args = ['--kubeconfig', kubeconfig, '--namespace', namespace, ...more, 'patch', 'pod', name];
+function strategically(kubeconfig: string, name: string, ...more: readonly string[]): Promise<string> {
+  const args = ['--namespace', namespace, ...more, 'patch', 'pod', name];
   const change = ['--type=strategic', '--dry-run=server', `--patch=${JSON.stringify(otherImage())}`];
-  const { stdout } = await promisify(execFile)(stack.kubectl, [...args, ...change]);
-  return stdout;
+  return kubectl(kubeconfig, ...args, ...change);
 }

@@ -1,7 +1,5 @@
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import type { ContentType, Query } from '../../src/kubernetes/client.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
 import {
@@ -16,9 +14,9 @@ import {
 } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
 import { launchOperator } from '../support/operator.ts';
+import { NOT_GRANTED, setUpPolicy } from '../support/policy-stage.ts';
 import { aRoleBinding, OURS } from '../support/role-bindings.ts';
 import { OPERATOR, userNameOf, writeKubeconfig } from '../support/service-accounts.ts';
-import { setUpStage } from '../support/stage.ts';
 
 /*
  * What somebody who has the operator's token tries, with exactly the rights that deploy/base gives it. The other
@@ -28,24 +26,17 @@ import { setUpStage } from '../support/stage.ts';
 jest.setTimeout(120_000);
 const WITHIN_MS = 60_000;
 
-const POLICY = "ValidatingAdmissionPolicy 'durable-operator-role-bindings'";
 const RBAC = 'rbac.authorization.k8s.io';
 const EXCLUDED = ['kube-system', 'kube-public', 'kube-node-lease'];
-/** Said by the authorizer, before any admission. */
-const NOT_GRANTED = new RegExp(`User "${userNameOf(OPERATOR)}" cannot `);
 
-const { stack, cluster, temporal } = setUpStage(() => thief.close());
-/** Has the operator's token. */
-const thief = new TestCluster(stack.operatorKubeconfig);
+const { stack, cluster, temporal, policy, thief, inForce, kubectl, expectSoundExpressions } = setUpPolicy(
+  'durable-operator-role-bindings',
+);
 let namespace: string;
 
 beforeAll(async () => {
   namespace = await cluster.aNamespace();
-  // It takes the API server a moment to see a policy.
-  await eventually(async () => {
-    await expect(create(aRoleBinding(namespace).of('intruders').manifest)).rejects.toThrow(POLICY);
-    return true;
-  }, WITHIN_MS);
+  await inForce(() => create(aRoleBinding(namespace).of('intruders').manifest));
 });
 
 const nameIn = (where: string) => `ad-kubernetes-${where}`;
@@ -128,7 +119,7 @@ describe('whoever has the token of the operator may not create', () => {
     ['one that is owned', () => withMetadata({ ownerReferences: [OWNER] }), EXTRAS],
   ])('%s', async (_what, binding, why) => {
     await aRoleNamed('edit');
-    await expect(create(binding())).rejects.toThrow(`${POLICY} with binding`);
+    await expect(create(binding())).rejects.toThrow(`${policy} with binding`);
     await expect(create(binding())).rejects.toThrow(why);
   });
 
@@ -241,7 +232,7 @@ describe('whoever has the token of the operator may not change', () => {
   ])('%s', async (_what, binding, change, why) => {
     const at = await there(binding());
     const asked = () => thief.patch(at, change());
-    await expect(asked()).rejects.toThrow(`${POLICY} with binding`);
+    await expect(asked()).rejects.toThrow(`${policy} with binding`);
     await expect(asked()).rejects.toThrow(why);
     await cluster.patch(at, { metadata: { finalizers: null } });
     await cluster.delete(at);
@@ -399,25 +390,8 @@ describe('nobody else is stopped', () => {
   });
 });
 
-async function kubectl(kubeconfig: string, ...args: readonly string[]): Promise<string> {
-  const { stdout } = await promisify(execFile)(stack.kubectl, ['--kubeconfig', kubeconfig, ...args]);
-  return stdout;
-}
-
 describe('the policy', () => {
-  it('has no expression that the API server finds wrong', async () => {
-    const at = {
-      type: { group: 'admissionregistration.k8s.io', version: 'v1', plural: 'validatingadmissionpolicies' },
-      name: 'durable-operator-role-bindings',
-    };
-    const status = await eventually(async () => {
-      const policy = await cluster.get(at);
-      const seen = policy?.['status'];
-      expect(seen).toMatchObject({ observedGeneration: policy?.metadata.generation });
-      return seen;
-    }, WITHIN_MS);
-    expect(JSON.stringify(status)).not.toContain('expressionWarnings');
-  });
+  it('has no expression that the API server finds wrong', expectSoundExpressions);
 
   it('that was not told of an option shows in the run and in an Event, in its own words', async () => {
     const label = uniqueName();
@@ -430,7 +404,7 @@ describe('the policy', () => {
     });
     const about = await cluster.createNamespace(uniqueName(), { [label]: '' });
     const ref = refOf('namespace-role-binding', about);
-    const words = `${POLICY} with binding`;
+    const words = `${policy} with binding`;
     await eventually(async () => {
       const { pendingActivities } = await temporal.openRunOf(ref);
       expect(pendingActivities).toMatchObject([{ type: 'createRoleBinding', lastFailure: 'Refused' }]);

@@ -1,0 +1,68 @@
+import { expect } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { TestCluster } from './cluster.ts';
+import { eventually } from './eventually.ts';
+import { OPERATOR, userNameOf } from './service-accounts.ts';
+import { setUpStage, type Stage } from './stage.ts';
+
+const WITHIN_MS = 60_000;
+const POLICIES = {
+  group: 'admissionregistration.k8s.io',
+  version: 'v1',
+  plural: 'validatingadmissionpolicies',
+};
+
+/** Said by the authorizer, before any admission. */
+export const NOT_GRANTED = new RegExp(`User "${userNameOf(OPERATOR)}" cannot `);
+
+/** What the tests of one admission policy of deploy/base work with. */
+export interface PolicyStage extends Stage {
+  /** How the API server begins when the policy denies something. */
+  readonly policy: string;
+  /** Has the operator's token, and so exactly the rights that deploy/base gives it. */
+  readonly thief: TestCluster;
+  /** Resolves once the policy denies what this tries: it takes the API server a moment to see a policy. */
+  readonly inForce: (attempt: () => Promise<unknown>) => Promise<void>;
+  readonly kubectl: (kubeconfig: string, ...args: readonly string[]) => Promise<string>;
+  /** By the API server's own check of its expressions. */
+  readonly expectSoundExpressions: () => Promise<void>;
+}
+
+/**
+ * @param name of the policy
+ * @param cleanUp while the cluster can still be asked
+ */
+export function setUpPolicy(name: string, cleanUp?: () => Promise<void>): PolicyStage {
+  const stage = setUpStage(async () => {
+    await cleanUp?.();
+    await thief.close();
+  });
+  const { stack, cluster } = stage;
+  const thief = new TestCluster(stack.operatorKubeconfig);
+  const policy = `ValidatingAdmissionPolicy '${name}'`;
+  return {
+    ...stage,
+    policy,
+    thief,
+    async inForce(attempt) {
+      await eventually(async () => {
+        await expect(attempt()).rejects.toThrow(policy);
+        return true;
+      }, WITHIN_MS);
+    },
+    async kubectl(kubeconfig, ...args) {
+      const { stdout } = await promisify(execFile)(stack.kubectl, ['--kubeconfig', kubeconfig, ...args]);
+      return stdout;
+    },
+    async expectSoundExpressions() {
+      const status = await eventually(async () => {
+        const found = await cluster.get({ type: POLICIES, name });
+        const seen = found?.['status'];
+        expect(seen).toMatchObject({ observedGeneration: found?.metadata.generation });
+        return seen;
+      }, WITHIN_MS);
+      expect(JSON.stringify(status)).not.toContain('expressionWarnings');
+    },
+  };
+}
