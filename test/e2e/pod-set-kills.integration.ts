@@ -1,10 +1,9 @@
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { selectorFor, type Pod } from '../../src/controllers/pod-set/pod.ts';
 import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
-import { resourcePath } from '../../src/kubernetes/paths.ts';
-import { PODS, refOf } from '../support/cluster.ts';
+import { refOf } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
 import type { FaultProxy, ProxiedRequest } from '../support/fault-proxy.ts';
+import { LivePodSet } from '../support/live-pod-set.ts';
 import { apiCallsOf, aTaskQueue, startOperator, type Operator } from '../support/operator.ts';
 import { aPodSet } from '../support/pod-sets.ts';
 import { setUpStage } from '../support/stage.ts';
@@ -63,28 +62,6 @@ function isWrite({ method, path }: ProxiedRequest, namespace: string): boolean {
   return method !== 'GET' && path.includes(`/namespaces/${namespace}/`) && !path.includes('/events');
 }
 
-async function podsIn(namespace: string): Promise<readonly Pod[]> {
-  const path = resourcePath(PODS, { namespace });
-  const query = { labelSelector: selectorFor('web') };
-  const { items } = await cluster.client.request<{ items: Pod[] }>({ method: 'GET', path, query });
-  return items;
-}
-
-async function eventuallyReady(namespace: string, replicas: number): Promise<PodSet> {
-  return eventually(async () => {
-    const podSet = await cluster.get<PodSet>({ type: POD_SETS, namespace, name: 'web' });
-    const names = (await podsIn(namespace)).map(({ metadata }) => metadata.name).sort();
-    expect(names).toHaveLength(replicas);
-    expect(podSet?.status).toMatchObject({
-      podNames: names,
-      readyReplicas: replicas,
-      observedGeneration: podSet?.metadata.generation,
-    });
-    expect(podSet?.status?.conditions?.find(({ type }) => type === 'Ready')?.status).toBe('True');
-    return podSet;
-  }, WITHIN_MS);
-}
-
 function eventuallyOver(podSet: PodSet): Promise<true> {
   return eventually(async () => {
     const runs = await temporal.runsOf(refOf('pod-set', podSet));
@@ -110,9 +87,10 @@ async function scaleUpAndDown(n: number): Promise<boolean> {
   const namespace = (await cluster.createNamespace()).metadata.name;
   const kill = killAfterWrite(n, namespace);
   await cluster.create(POD_SETS, aPodSet().in(namespace).wanting(3).manifest);
-  await eventuallyReady(namespace, 3);
-  await cluster.patch({ type: POD_SETS, namespace, name: 'web' }, { spec: { replicas: 1 } });
-  const podSet = await eventuallyReady(namespace, 1);
+  const web = new LivePodSet(cluster, namespace);
+  await web.isReady(3);
+  await web.scaleTo(1);
+  const podSet = await web.isReady(1);
   await eventuallyOver(podSet);
   await kill.restarted();
   proxy.fault = () => undefined;
