@@ -1,30 +1,26 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
-import { workflowIdFor, type ResourceRef } from '../../src/contract/resource.ts';
+import type { ResourceRef } from '../../src/contract/resource.ts';
 import { BUILDS } from '../../src/controllers/git-build/resource.ts';
 import { aBuild, LiveBuild } from '../support/builds.ts';
 import { refOf, uniqueName } from '../support/cluster.ts';
-import { PROGRAM } from '../support/built.ts';
 import { eventually } from '../support/eventually.ts';
 import { aTaskQueue, endOperators, startOperator, type Operator } from '../support/operator.ts';
-import { ProjectCopy } from '../support/project-copy.ts';
 import { setUpStage } from '../support/stage.ts';
+import { runsByVersion, versionArguments, WorkerVersions, type Version } from '../support/worker-versions.ts';
 
 jest.setTimeout(300_000);
 const WITHIN_MS = 120_000;
 /** How the SDK begins the message of each non-determinism failure. */
 const NON_DETERMINISM = 'TMPRL1100';
 
-const { stack, cluster, temporal } = setUpStage(() => changed.remove());
-let changed: ProjectCopy;
+const { stack, cluster, temporal } = setUpStage(() => versions.remove());
+let versions: WorkerVersions;
 let namespace: string;
 let taskQueue: string;
 
 beforeAll(async () => {
-  changed = await aProjectWithAnotherWorkflow();
+  versions = await WorkerVersions.make('git-build', 'gitBuild');
 });
 
 beforeEach(async () => {
@@ -34,36 +30,12 @@ beforeEach(async () => {
 
 afterEach(endOperators);
 
-/** A run of it begins with a timer, so that it cannot go on from the history of one of ours, nor ours from one of its. */
-async function aProjectWithAnotherWorkflow(): Promise<ProjectCopy> {
-  const copy = await ProjectCopy.make();
-  await copy.patch('workflows/git-build.ts', [
-    "-import type { RunInput } from '../src/contract/run.ts';",
-    "+import { sleep } from '@temporalio/workflow';",
-    "+import type { RunInput } from '../src/contract/run.ts';",
-    '-export function gitBuild(run: RunInput): Promise<string> {',
-    '+export async function gitBuild(run: RunInput): Promise<string> {',
-    '+  await sleep(1);',
-  ]);
-  return copy;
-}
-
-type Version = 'ours' | 'changed';
-
-const programOf = (version: Version) =>
-  version === 'ours' ? PROGRAM : join(changed.directory, 'src/main.ts');
-
-const versionArguments = (version: Version) => [
-  `--worker-deployment=${taskQueue}`,
-  `--worker-build-id=${version}`,
-];
-
 function startUnversioned(version: Version): Promise<Operator> {
   return startWith(version, 'run', []);
 }
 
 function startVersioned(version: Version, command = 'run'): Promise<Operator> {
-  return startWith(version, command, versionArguments(version));
+  return startWith(version, command, versionArguments(version, taskQueue));
 }
 
 function startWith(version: Version, command: string, args: readonly string[]): Promise<Operator> {
@@ -71,30 +43,20 @@ function startWith(version: Version, command: string, args: readonly string[]): 
     taskQueue,
     command,
     args: ['--controllers', 'git-build', '--namespaces', namespace, ...args],
-    program: programOf(version),
+    program: versions.programOf(version),
   });
 }
 
 const said = ({ logs }: Operator) => logs.map(({ msg }) => msg);
 
-/** The command `promote`, as a Job runs it. */
+const deployment = () => ({ taskQueue, temporalAddress: stack.temporalAddress });
+
 function launchPromote(version: Version, ...args: readonly string[]) {
-  const all = ['promote', `--task-queue=${taskQueue}`, ...versionArguments(version), ...args];
-  const { PATH, HOME } = process.env;
-  const env = { PATH, HOME, TEMPORAL_ADDRESS: stack.temporalAddress };
-  const child = spawn(process.execPath, [programOf(version), ...all, '--log-format=json'], { env });
-  const ended = Promise.all([once(child, 'exit'), text(child.stdout), text(child.stderr)]);
-  return { child, end: async () => endOf(await ended) };
+  return versions.launchPromote(version, deployment(), ...args);
 }
 
-function endOf([[status], stdout, stderr]: [unknown[], string, string]) {
-  return { status, stdout, stderr };
-}
-
-async function promote(version: Version, ...args: readonly string[]): Promise<string> {
-  const { status, stdout, stderr } = await launchPromote(version, ...args).end();
-  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-  return stdout;
+function promote(version: Version, ...args: readonly string[]): Promise<string> {
+  return versions.promote(version, deployment(), ...args);
 }
 
 /** A build whose Pods keep running until it is changed, once it runs. */
@@ -120,22 +82,9 @@ async function refTo(build: LiveBuild): Promise<ResourceRef> {
   return refOf('git-build', live);
 }
 
-/** `COMPLETED on ours`, the oldest first. */
-async function runsOf(build: LiveBuild): Promise<string[]> {
-  const ref = await refTo(build);
-  const runs = await temporal.runsOf(ref);
-  return Promise.all(
-    runs.map(async ({ runId, status }) => {
-      const { raw } = await temporal.client.workflow.getHandle(workflowIdFor(ref), runId).describe();
-      const version = raw.workflowExecutionInfo?.versioningInfo?.deploymentVersion?.buildId;
-      return `${status} on ${version ?? 'no version'}`;
-    }),
-  );
-}
-
 async function eventuallyRuns(build: LiveBuild, ...runs: readonly string[]): Promise<void> {
   await eventually(async () => {
-    expect(await runsOf(build)).toEqual(runs);
+    expect(await runsByVersion(temporal, await refTo(build))).toEqual(runs);
     return true;
   }, WITHIN_MS);
 }
