@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { copyFile, cp, mkdir, readFile, rename, rm } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
@@ -114,7 +114,6 @@ async function copyFromModule(name: ProgramName, file: string, target: string): 
 
 async function nodeIn(context: string): Promise<void> {
   await copyFile(join(ROOT, 'node_modules/node/bin/node'), join(context, 'node'));
-  const globals = (await run(['npm', 'root', '--global'])).trim();
-  await cp(join(globals, 'npm'), join(context, 'npm'), { recursive: true, force: true });
+  await run(['npm', 'install', '--silent', '--global', '--prefix', join(context, 'npm'), 'npm@11']);
   await copyFile(CERTIFICATES, join(context, 'certificates.crt'));
 }
