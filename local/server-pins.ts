@@ -17,9 +17,7 @@ export type ServerName = Exclude<StackProgramName, 'kubectl'>;
 
 /** What only tests run; built as the others are, but not for the local stack. */
 export const TEST_PROGRAMS = ['compose-spec', 'helm', 'kstatus'] as const;
-/** What the images that stand in for published ones are made of: tools/images. */
-export const IMAGE_PROGRAMS = ['temporal-server', 'temporal-sql-tool', 'temporal-ui'] as const;
-export type ProgramName = StackProgramName | (typeof TEST_PROGRAMS)[number] | (typeof IMAGE_PROGRAMS)[number];
+export type ProgramName = StackProgramName | (typeof TEST_PROGRAMS)[number];
 
 /** Where a program comes from and how it is built. */
 export interface ProgramSource {
@@ -45,15 +43,6 @@ function kubernetesProgram(name: string, versionArguments = ['--version']): Prog
     versionArguments,
     // Without it, it calls itself v0.0.0 and refuses to start: component-base, "version/base.go".
     versionVariable: 'k8s.io/component-base/version.gitVersion',
-  };
-}
-
-function temporalProgram(folder: string): ProgramSource {
-  return {
-    folder: 'images/temporal',
-    goPackage: `go.temporal.io/server/${folder}`,
-    goModule: 'go.temporal.io/server',
-    versionArguments: ['--version'],
   };
 }
 
@@ -97,14 +86,6 @@ export const PROGRAM_SOURCES: Readonly<Record<ProgramName, ProgramSource>> = {
     folder: 'temporal',
     goPackage: 'github.com/temporalio/cli/cmd/temporal',
     goModule: 'github.com/temporalio/cli',
-    versionArguments: ['--version'],
-  },
-  'temporal-server': temporalProgram('cmd/server'),
-  'temporal-sql-tool': temporalProgram('cmd/tools/sql'),
-  'temporal-ui': {
-    folder: 'images/temporal-ui',
-    goPackage: 'github.com/temporalio/ui-server/v2/cmd/server',
-    goModule: 'github.com/temporalio/ui-server/v2',
     versionArguments: ['--version'],
   },
 };

@@ -10,6 +10,8 @@ export class CommandFailed extends Error {
 }
 
 export interface RunOptions {
+  /** Default: the root of the checkout. */
+  readonly cwd?: string;
   readonly env?: NodeJS.ProcessEnv;
   readonly input?: string;
   /** Also shows what it says, as it says it. */
@@ -17,13 +19,16 @@ export interface RunOptions {
 }
 
 /**
- * Runs a command in the checkout, and resolves to its standard output.
+ * Runs a command, and resolves to its standard output.
  *
  * @throws CommandFailed
  */
 export async function run(command: readonly string[], options: RunOptions = {}): Promise<string> {
   const [program = '', ...args] = command;
-  const child = spawn(program, args, { cwd: ROOT, env: { ...process.env, ...options.env } });
+  const child = spawn(program, args, {
+    cwd: options.cwd ?? ROOT,
+    env: { ...process.env, GOWORK: 'off', ...options.env },
+  });
   child.stdin.end(options.input);
   if (options.shown === true) {
     child.stdout.pipe(process.stdout, { end: false });

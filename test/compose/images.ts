@@ -1,18 +1,9 @@
-import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { copyFile, mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { buildPrograms, defaultCacheDir } from '../../local/build.ts';
-import {
-  IMAGE_PROGRAMS,
-  moduleFolder,
-  PROGRAM_SOURCES,
-  PROGRAMS,
-  type ProgramName,
-} from '../../local/server-pins.ts';
+import { buildServers, defaultCacheDir } from '../../local/build.ts';
 import { ROOT, run } from './docker.ts';
 
 /** The images that the operator's is made from, without their digests: what is made here has another. */
@@ -24,8 +15,8 @@ export async function basesByName(): Promise<Readonly<Record<string, string>>> {
 
 const Compose = z.object({ services: z.record(z.string(), z.object({ image: z.string() })) });
 
-/** A target of tools/images/Dockerfile for each name that nothing is pulled under. */
-async function targets(): Promise<Readonly<Record<string, string>>> {
+/** For each target of tools/images/Dockerfile, the name of the published image. */
+async function imagesByTarget(): Promise<Readonly<Record<string, string>>> {
   const { services } = Compose.parse(parse(await readFile(join(ROOT, 'docker-compose.yml'), 'utf8')));
   const bases = await basesByName();
   const imageOf = (service: string): string => services[service]?.image ?? service;
@@ -41,13 +32,13 @@ async function targets(): Promise<Readonly<Record<string, string>>> {
 }
 
 /**
- * Makes an image under the name of every published one that `docker compose up` would pull, on a machine with Debian's
- * `mmdebstrap` that reaches package registries and no image registry. Safe to repeat.
+ * Makes an image under the name of every published one that `docker compose up` would pull, on a machine with Go and
+ * Debian's `mmdebstrap` that reaches package registries and no image registry. Safe to repeat.
  */
 export async function makeImages(docker: string): Promise<void> {
   const context = join(defaultCacheDir(), 'images');
   await fill(context);
-  for (const [target, name] of Object.entries(await targets())) {
+  for (const [target, name] of Object.entries(await imagesByTarget())) {
     console.log(`making ${name}`);
     const dockerfile = join(ROOT, 'tools/images/Dockerfile');
     await run([docker, 'build', '--quiet', '--file', dockerfile, '--target', target, '--tag', name, context]);
@@ -57,19 +48,14 @@ export async function makeImages(docker: string): Promise<void> {
 async function fill(context: string): Promise<void> {
   await mkdir(context, { recursive: true });
   await debianIn(context);
-  const programs = await buildPrograms([...PROGRAMS, ...IMAGE_PROGRAMS], {});
-  for (const [name, path] of Object.entries(programs)) await copyFile(path, join(context, name));
-  for (const script of ['postgres.sh', 'k3s.sh']) {
-    await copyFile(join(ROOT, 'tools/images', script), join(context, script));
-  }
-  await copyFile(join(ROOT, 'tools/kwok/stages.yaml'), join(context, 'stages.yaml'));
-  await copyFromModule(
-    'temporal-server',
-    'docker/scripts/sh/entrypoint.sh',
-    join(context, 'temporal-entrypoint.sh'),
-  );
-  await copyFromModule('temporal-ui', 'config/docker.yaml', join(context, 'temporal-ui.yaml'));
+  await mkdir(join(context, 'local'), { recursive: true });
+  const servers = Object.entries(await buildServers({}));
+  for (const [name, path] of servers) await copyFile(path, join(context, 'local', name));
+  await temporalIn(context);
   await nodeIn(context);
+  for (const file of ['images/postgres.sh', 'images/k3s.sh', 'kwok/stages.yaml']) {
+    await copyFile(join(ROOT, 'tools', file), join(context, file.replace(/^.*\//, '')));
+  }
 }
 
 const DEBIAN = 'trixie';
@@ -102,14 +88,44 @@ async function debianIn(context: string): Promise<void> {
   }
 }
 
-/** As the published image has it: the file is in the program's Go module. */
-async function copyFromModule(name: ProgramName, file: string, target: string): Promise<void> {
-  const source = PROGRAM_SOURCES[name];
-  const { stdout } = await promisify(execFile)('go', ['list', '-m', '-f', '{{.Dir}}', source.goModule], {
-    cwd: moduleFolder(source),
-  });
-  await rm(target, { force: true }); // Go's module cache is read-only, and so would be the copy
-  await copyFile(join(stdout.trim(), file), target);
+interface GoImage {
+  /** In tools/images. */
+  readonly folder: string;
+  readonly goModule: string;
+  readonly goPackages: readonly string[];
+  /** A file of the module that the published image has, too, and its name here. */
+  readonly file: readonly [from: string, to: string];
+}
+
+const TEMPORAL: readonly GoImage[] = [
+  {
+    folder: 'temporal',
+    goModule: 'go.temporal.io/server',
+    goPackages: ['go.temporal.io/server/cmd/server', 'go.temporal.io/server/cmd/tools/sql'],
+    file: ['docker/scripts/sh/entrypoint.sh', 'entrypoint.sh'],
+  },
+  {
+    folder: 'temporal-ui',
+    goModule: 'github.com/temporalio/ui-server/v2',
+    goPackages: ['github.com/temporalio/ui-server/v2/cmd/server'],
+    file: ['config/docker.yaml', 'docker.yaml'],
+  },
+];
+
+async function temporalIn(context: string): Promise<void> {
+  for (const { folder, goModule, goPackages, file } of TEMPORAL) {
+    const cwd = join(ROOT, 'tools/images', folder);
+    const target = join(context, folder, '/');
+    console.log(`building ${goModule}; only the first time, this takes minutes`);
+    await run(
+      ['go', 'build', '-mod=readonly', '-buildvcs=false', '-ldflags=-s -w', '-o', target, ...goPackages],
+      { cwd },
+    );
+    const [from, to] = file;
+    const moduleFolder = (await run(['go', 'list', '-m', '-f', '{{.Dir}}', goModule], { cwd })).trim();
+    await rm(join(target, to), { force: true }); // a copy out of Go's module cache is read-only
+    await copyFile(join(moduleFolder, from), join(target, to));
+  }
 }
 
 async function nodeIn(context: string): Promise<void> {
