@@ -88,6 +88,7 @@ kwok --kubeconfig="$KUBECONFIG" --manage-all-nodes=false --manage-nodes-with-ann
 
 # One that ends takes the others along, as they are one program in k3s.
 wait -n || true
+# shellcheck disable=SC2046 # one word a process
 kill $(jobs -p)
 wait
 exit 1

@@ -8,8 +8,11 @@ install --directory --owner=postgres --group=postgres --mode=0700 "$PGDATA"
 install --directory --owner=postgres --group=postgres --mode=2775 /var/run/postgresql
 
 if [ ! -s "$PGDATA/PG_VERSION" ]; then
-  as_postgres initdb --username="$POSTGRES_USER" --pwfile=<(printf '%s\n' "$POSTGRES_PASSWORD") \
+  password=$(as_postgres mktemp)
+  printf '%s\n' "$POSTGRES_PASSWORD" >"$password"
+  as_postgres initdb --username="$POSTGRES_USER" --pwfile="$password" --locale=C.UTF-8 \
     --auth-local=trust --auth-host=scram-sha-256
+  rm "$password"
   echo 'host all all all scram-sha-256' >>"$PGDATA/pg_hba.conf"
   as_postgres pg_ctl --options='-c listen_addresses=' --wait start
   [ "$POSTGRES_USER" = postgres ] || as_postgres createdb --username="$POSTGRES_USER" "$POSTGRES_USER"
