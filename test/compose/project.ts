@@ -53,7 +53,7 @@ export class Project {
   async nextSteps(): Promise<string> {
     const container = await this.#containerOf('next-steps');
     const status = (await run([this.options.docker, 'wait', container])).trim();
-    const said = await this.#compose(['logs', '--no-log-prefix', '--no-color', 'next-steps']);
+    const said = await run([this.options.docker, 'logs', container]);
     if (status !== '0') throw new Error(`next-steps ended with ${status}:\n${said}`);
     return said;
   }
