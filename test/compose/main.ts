@@ -19,6 +19,19 @@ const WITHIN_MS = 300_000;
 const BASE = 'docker-compose.yml';
 const OWN_CLUSTER = 'docker-compose.own-cluster.yml';
 
+const SLOW_BUILD = {
+  apiVersion: 'test.inspur.com/v1alpha1',
+  kind: 'Xxx',
+  metadata: { name: 'slow', namespace: 'default' },
+  spec: {
+    gitUrl: 'https://github.com/kelseyhightower/helloworld.git',
+    clonePath: '/root/go/src/helloworld',
+    buildCommand: 'sleep infinity',
+    binaryName: 'slow',
+    jobName: 'build-slow',
+  },
+};
+
 const { docker, images, keep } = new Command('compose')
   .description('Starts docker-compose.yml as a newcomer does, and checks what that page promises.')
   .option('--docker <program>', 'the docker CLI', 'docker')
@@ -88,19 +101,6 @@ function clusterOf(project: Project): Promise<string> {
     '--output=jsonpath={range .items[*]}{.kind} {.metadata.name} {.metadata.uid} {.spec.nodeName}{"\\n"}{end}',
   );
 }
-
-const SLOW_BUILD = {
-  apiVersion: 'test.inspur.com/v1alpha1',
-  kind: 'Xxx',
-  metadata: { name: 'slow', namespace: 'default' },
-  spec: {
-    gitUrl: 'https://github.com/kelseyhightower/helloworld.git',
-    clonePath: '/root/go/src/helloworld',
-    buildCommand: 'sleep infinity',
-    binaryName: 'slow',
-    jobName: 'build-slow',
-  },
-};
 
 async function isUpgradedInMidBuild(project: Project): Promise<void> {
   heading('a new image in the middle of a build: its run goes on');
