@@ -22,7 +22,7 @@ export type ProgramName = StackProgramName | (typeof TEST_PROGRAMS)[number];
 
 /** A Go module in tools/: one `go build` makes what is missing of its programs, so that they share what they compile. */
 export interface ToolModule {
-  /** What a first build takes on two cores, and how many packages it compiles; the time left is estimated from them. */
+  /** About what a first build takes on two cores, and how many packages it compiles: for the time that is left. */
   readonly cost: { readonly seconds: number; readonly packages: number };
   /** The Go variable that is to have the version of a module, where programs do not find it by themselves. */
   readonly stamp?: { readonly variable: string; readonly goModule: string };
@@ -30,7 +30,7 @@ export interface ToolModule {
   readonly tags?: string;
 }
 
-/** By folder in tools/. The costs were measured with empty caches, downloads included. */
+/** By folder in tools/. Packages as `go list -deps` counts them; the seconds are estimates. */
 export const TOOL_MODULES = {
   actionlint: { cost: { seconds: 15, packages: 106 } },
   compose: { cost: { seconds: 20, packages: 167 } },
