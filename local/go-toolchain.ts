@@ -69,7 +69,8 @@ export async function goBuild(
 async function buildArguments(source: ProgramSource, output: string): Promise<string[]> {
   const reproducible = ['-mod=readonly', '-buildvcs=false'];
   const ldflags = ldflagsOf(source, await readPins(source));
-  return ['build', ...reproducible, '-ldflags', ldflags, '-o', output, source.goPackage];
+  const tags = source.tags === undefined ? [] : ['-tags', source.tags];
+  return ['build', ...reproducible, ...tags, '-ldflags', ldflags, '-o', output, source.goPackage];
 }
 
 /** Runs go with its output in the log file; resolves to its exit code, or null where a signal ended it. */

@@ -16,7 +16,7 @@ export type StackProgramName = (typeof PROGRAMS)[number];
 export type ServerName = Exclude<StackProgramName, 'kubectl'>;
 
 /** What only tests run; built as the others are, but not for the local stack. */
-export const TEST_PROGRAMS = ['compose-spec', 'helm', 'kstatus'] as const;
+export const TEST_PROGRAMS = ['compose-spec', 'helm', 'kstatus', 'promtool'] as const;
 export type ProgramName = StackProgramName | (typeof TEST_PROGRAMS)[number];
 
 /** Where a program comes from and how it is built. */
@@ -33,6 +33,8 @@ export interface ProgramSource {
   readonly versionArguments: readonly string[];
   /** The Go variable that is to have the version, where the program does not find it by itself. */
   readonly versionVariable?: string;
+  /** Build tags, separated by commas. */
+  readonly tags?: string;
 }
 
 function kubernetesProgram(name: string, versionArguments = ['--version']): ProgramSource {
@@ -81,6 +83,14 @@ export const PROGRAM_SOURCES: Readonly<Record<ProgramName, ProgramSource>> = {
     goPackage: 'sigs.k8s.io/kwok/cmd/kwok',
     goModule: 'sigs.k8s.io/kwok',
     versionArguments: ['--version'],
+  },
+  promtool: {
+    folder: 'prometheus',
+    goPackage: 'github.com/prometheus/prometheus/cmd/promtool',
+    goModule: 'github.com/prometheus/prometheus',
+    versionArguments: ['--version'],
+    // Without the clients of all clouds, which it does not need to evaluate rules.
+    tags: 'remove_all_sd',
   },
   temporal: {
     folder: 'temporal',
@@ -133,8 +143,9 @@ export function ldflagsOf(source: ProgramSource, pins: Pins): string {
 /** Names a cache entry: another pin, flag or platform is another entry. */
 export function cacheKey(source: ProgramSource, pins: Pins): string {
   const built = [source.goPackage, ldflagsOf(source, pins), process.platform, process.arch];
+  const tags = source.tags === undefined ? [] : [source.tags];
   const code = pins.ownCode === undefined ? [] : [pins.ownCode];
-  const parts = [...built, pins.goMod, pins.goSum, ...code];
+  const parts = [...built, ...tags, pins.goMod, pins.goSum, ...code];
   return createHash('sha256').update(parts.join('\0')).digest('hex').slice(0, 16);
 }
 

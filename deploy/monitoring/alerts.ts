@@ -121,12 +121,16 @@ const ALERTS: readonly Alert[] = [
       'The watch of {{ $labels.resource }} has received nothing for ten minutes, not even a bookmark.',
   },
   {
-    name: 'DurableOperatorQueueStuck',
-    expr: `max by (${EACH}, controller) (workqueue_longest_running_processor_seconds) > 60`,
-    for: '5m',
+    name: 'DurableOperatorStartsSlow',
+    expr: [
+      `histogram_quantile(0.9, sum by (${EACH}, controller, le)`,
+      '(rate(workqueue_work_duration_seconds_bucket[10m]))) > 1',
+    ].join(' '),
+    for: '15m',
     severity: 'warning',
     summary: 'Starting runs of {{ $labels.controller }} is slow',
-    description: 'Starting or signaling a run takes more than a minute: Temporal is overloaded.',
+    description:
+      'At least 10% of the starts and signals take more than a second: Temporal is overloaded, or far away.',
   },
   {
     name: 'DurableOperatorSlow',

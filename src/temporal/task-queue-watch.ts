@@ -1,6 +1,8 @@
 import type { Logger } from '../contract/logger.ts';
 import type { TaskQueuePollers } from '../contract/telemetry.ts';
 
+/** The worker of this process has begun to poll by then. */
+const FIRST_AFTER_MS = 5_000;
 const EVERY_MS = 60_000;
 /** What Temporal said is still reported for so long where it cannot be asked again. */
 const KEPT_MS = 5 * EVERY_MS;
@@ -9,7 +11,7 @@ const KEPT_MS = 5 * EVERY_MS;
 export class TaskQueueWatch {
   readonly #ask: () => Promise<readonly TaskQueuePollers[]>;
   readonly #log: Logger;
-  #term: { readonly timer: NodeJS.Timeout; answer?: Answer } | undefined;
+  #term: { timer: NodeJS.Timeout; answer?: Answer } | undefined;
 
   constructor(ask: () => Promise<readonly TaskQueuePollers[]>, log: Logger) {
     this.#ask = ask;
@@ -24,20 +26,20 @@ export class TaskQueueWatch {
 
   lead(): void {
     this.standBy();
-    this.#term = { timer: setInterval(() => void this.#look(), EVERY_MS) };
-    void this.#look();
+    this.#term = { timer: setTimeout(() => void this.#look(), FIRST_AFTER_MS) };
   }
 
   standBy(): void {
-    clearInterval(this.#term?.timer);
+    clearTimeout(this.#term?.timer);
     this.#term = undefined;
   }
 
   async #look(): Promise<void> {
     const term = this.#term;
+    if (term === undefined) return;
+    term.timer = setTimeout(() => void this.#look(), EVERY_MS);
     try {
-      const pollers = await this.#ask();
-      if (term !== undefined) term.answer = { pollers, atMs: performance.now() };
+      term.answer = { pollers: await this.#ask(), atMs: performance.now() };
     } catch (error) {
       this.#log.debug({ err: error }, 'could not find out who polls the task queue');
     }

@@ -3,6 +3,7 @@ import type { TaskQueuePollers } from '../../src/contract/telemetry.ts';
 import { TaskQueueWatch } from '../../src/temporal/task-queue-watch.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';
 
+const SOON_MS = 5_000;
 const MINUTE_MS = 60_000;
 const pollers = (count: number): readonly TaskQueuePollers[] => [
   { taskQueue: 'ours', taskType: 'workflow', version: '', status: 'current', count },
@@ -27,9 +28,9 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-it('asks at once, then once a minute', async () => {
+it('asks soon, when the workers poll, then once a minute', async () => {
   watch.lead();
-  await jest.advanceTimersByTimeAsync(0);
+  await jest.advanceTimersByTimeAsync(SOON_MS);
   expect(watch.pollers).toEqual(pollers(1));
   await jest.advanceTimersByTimeAsync(2 * MINUTE_MS);
   expect(watch.pollers).toEqual(pollers(3));
@@ -37,7 +38,7 @@ it('asks at once, then once a minute', async () => {
 
 it('neither asks nor knows anything where it does not lead', async () => {
   watch.lead();
-  await jest.advanceTimersByTimeAsync(0);
+  await jest.advanceTimersByTimeAsync(SOON_MS);
   watch.standBy();
   await jest.advanceTimersByTimeAsync(2 * MINUTE_MS);
   expect(asked).toBe(1);
@@ -48,6 +49,7 @@ it('does not take the answer of an earlier term for one of this term', async () 
   let reply: (late: readonly TaskQueuePollers[]) => void = () => undefined;
   answer = () => new Promise((resolve) => (reply = resolve));
   watch.lead();
+  await jest.advanceTimersByTimeAsync(SOON_MS);
   const late = reply;
   watch.lead();
   late(pollers(7));
@@ -57,7 +59,7 @@ it('does not take the answer of an earlier term for one of this term', async () 
 
 it('keeps what Temporal said for five minutes where Temporal does not answer', async () => {
   watch.lead();
-  await jest.advanceTimersByTimeAsync(0);
+  await jest.advanceTimersByTimeAsync(SOON_MS);
   answer = () => Promise.reject(new Error('unavailable'));
   await jest.advanceTimersByTimeAsync(5 * MINUTE_MS - 1);
   expect(watch.pollers).toEqual(pollers(1));
