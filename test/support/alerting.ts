@@ -12,23 +12,25 @@ export interface Scrape {
   readonly replicas: readonly string[];
 }
 
-/**
- * Where nothing but the recorded changes: counters grow on, as between the first and the last scrape. With `growing`, gauges
- * do as well, as the age of something does that goes on; with `staying`, each stays as high as it ever was.
- */
-export type Gauges = 'growing' | 'staying';
-
 const MINUTES = 180;
 
-/** The alerts that fire within the next three hours, by Prometheus' own evaluation, if all goes on as recorded. */
-export function alertsIfItGoesOn(scrapes: readonly Scrape[], gauges: Gauges): Promise<ReadonlySet<string>> {
+/**
+ * The alerts that fire within the next three hours, by Prometheus' own evaluation, if all goes on as recorded: counters grow as
+ * they did from the first scrape to the last, and each gauge stays as high as it ever was.
+ *
+ * @param growing the gauge that grows on, too, as the age of something does that goes on
+ */
+export function alertsIfItGoesOn(scrapes: readonly Scrape[], growing?: string): Promise<ReadonlySet<string>> {
   const [first, last] = [scrapes[0], scrapes.at(-1)];
   if (first === undefined || last === undefined) throw new Error('nothing was scraped');
   const minutes = (last.atMs - first.atMs) / 60_000;
   const [before, all, after] = [seriesIn([first]), seriesIn(scrapes), seriesIn([last])];
   const inputs = [...after].map(([series, [value = 0]]) => {
     const isCounter = COUNTER.test(series);
-    if (!isCounter && gauges === 'staying') return { series, values: lasting(Math.max(...(all.get(series) ?? []))) };
+    const isGrowing = isCounter || (growing !== undefined && series.startsWith(`${growing}{`));
+    if (!isGrowing) {
+      return { series, values: lasting(Math.max(...(all.get(series) ?? []))) };
+    }
     const [from = isCounter ? 0 : value] = before.get(series) ?? [];
     return { series, values: lasting(value, minutes === 0 ? 0 : Math.max(0, (value - from) / minutes)) };
   });
