@@ -58,6 +58,11 @@ async function answerUninstallCheck(
   if (options.namespace !== undefined)
     throw new AskProblem('uninstall-check is about all namespaces of the operator; leave out -n');
   const access = await session.temporal();
+  if (access.otherCluster !== undefined) {
+    throw new AskProblem(
+      `the operator of the task queue ${access.taskQueue} is for another cluster, ${access.otherCluster}; name yours with --task-queue, or check the kubeconfig and its context`,
+    );
+  }
   const found = await findLeftBehind(session.client, access, scopeOf(access, options));
   if (found.builds.length + found.runs.length > 0) {
     ask.stdout.write(refusal(found, access.taskQueue));
