@@ -87,15 +87,11 @@ const PEOPLE = [
 const ROLE_BINDING_POLICY = 'durable-operator-role-bindings';
 const POD_POLICY = 'durable-operator-pods';
 const APPROVAL_POLICY = 'durable-operator-approvals';
-/** Of names. For the whole cluster, there is one operator; for some namespaces, there may be others beside it. */
-type Suffix = '' | `-${string}`;
-const IN_NAMESPACES: Suffix = `-${NAMESPACE}`;
-
 /** With default options. */
-function defaultRoleBindingPolicy(suffix: Suffix = ''): readonly object[] {
+function defaultRoleBindingPolicy(): readonly object[] {
   const { prefix, clusterRole, excludeNamespaces } = defaultOptions().roleBinding;
   return roleBindingPolicy(
-    { name: `${ROLE_BINDING_POLICY}${suffix}`, label: NAMESPACE },
+    { name: ROLE_BINDING_POLICY, label: NAMESPACE },
     {
       prefix: JSON.stringify(prefix),
       clusterRole: JSON.stringify(clusterRole),
@@ -106,20 +102,17 @@ function defaultRoleBindingPolicy(suffix: Suffix = ''): readonly object[] {
 }
 
 /** For all controllers. */
-function defaultPodPolicy(suffix: Suffix = ''): readonly object[] {
-  return podPolicy(
-    { name: `${POD_POLICY}${suffix}`, label: NAMESPACE },
-    { podLabel: 'true', podSet: 'true' },
-  );
+function defaultPodPolicy(): readonly object[] {
+  return podPolicy({ name: POD_POLICY, label: NAMESPACE }, { podLabel: 'true', podSet: 'true' });
 }
 
-function defaultApprovalPolicy(suffix: Suffix = ''): readonly object[] {
-  return approvalPolicy({ name: `${APPROVAL_POLICY}${suffix}`, label: NAMESPACE });
+function defaultApprovalPolicy(): readonly object[] {
+  return approvalPolicy({ name: APPROVAL_POLICY, label: NAMESPACE });
 }
 
 /** All of them, with default options. */
-function defaultPolicies(suffix: Suffix = ''): readonly object[] {
-  return [...defaultRoleBindingPolicy(suffix), ...defaultPodPolicy(suffix), ...defaultApprovalPolicy(suffix)];
+function defaultPolicies(): readonly object[] {
+  return [...defaultRoleBindingPolicy(), ...defaultPodPolicy(), ...defaultApprovalPolicy()];
 }
 
 /** Marks the accounts that the policies are about. */
@@ -129,8 +122,7 @@ function limited(binding: RbacObject): RbacObject {
 
 /** Where only Roles give rights: it gives none, and says whom the policies are about. */
 function limitedAccounts(accounts: readonly AccountName[]): readonly RbacObject[] {
-  const role = `durable-operator-limited${IN_NAMESPACES}-role`;
-  return [clusterRole(role, []), limited(clusterRoleBinding(role, accounts))];
+  return [clusterRole('limited-role', []), limited(clusterRoleBinding('limited-role', accounts))];
 }
 
 /** Watcher and worker in one process, for the whole cluster: a file each. */
@@ -193,11 +185,11 @@ function namespacedManifests(controllers: readonly Controller[]): Manifests {
   );
   return new Map([
     [
-      'overlays/namespaced/rbac.yaml',
+      'overlays/namespaced/operator/rbac.yaml',
       manifest(
         serviceAccount(account),
         ...limitedAccounts([account]),
-        ...defaultPolicies(IN_NAMESPACES),
+        ...defaultPolicies(),
         ...leaderElectionRole(account),
         ...PEOPLE,
       ),
@@ -217,11 +209,16 @@ function chartFiles(): Manifests {
     ['helm/files/role_binding_policy.yaml', manifest(...chartRoleBindingPolicy())],
     ['helm/files/pod_policy.yaml', manifest(...chartPodPolicy())],
     ['helm/files/approval_policy.yaml', manifest(...chartApprovalPolicy())],
-    ['helm/files/user_roles.yaml', manifest(...PEOPLE)],
+    ['helm/files/user_roles.yaml', manifest(...PEOPLE.map(namedByChart))],
   ]);
 }
 
-const CHART_LABEL = '{{ .Release.Namespace }}';
+/** What nobody else in the cluster has: Helm sees to it. */
+const CHART_LABEL = '{{ include "operator.fullname" . }}';
+
+function namedByChart({ metadata, ...role }: ReturnType<typeof userRoles>[number]): object {
+  return { ...role, metadata: { ...metadata, name: `{{ include "operator.fullname" . }}-${metadata.name}` } };
+}
 
 function chartRoleBindingPolicy(): readonly object[] {
   return roleBindingPolicy(

@@ -11,6 +11,7 @@ import {
   staleManifests,
   writeManifests,
 } from '../deploy/generate.ts';
+import { LABELS } from '../deploy/labels.ts';
 import { mergeRules } from '../deploy/rbac/merge-rules.ts';
 import {
   clusterScopedRules,
@@ -31,7 +32,7 @@ describe('the operator is allowed what its controllers need and nothing more', (
     expect(await read('rbac/role.yaml')).toEqual({
       apiVersion: 'rbac.authorization.k8s.io/v1',
       kind: 'ClusterRole',
-      metadata: { name: 'manager-role' },
+      metadata: { name: 'manager-role', labels: LABELS },
       rules: [
         { apiGroups: [''], resources: ['namespaces'], verbs: ['get', 'list', 'watch'] },
         { apiGroups: [''], resources: ['nodes'], verbs: ['get'] },
@@ -100,7 +101,7 @@ describe('the operator is allowed what its controllers need and nothing more', (
     expect(account).toEqual({
       apiVersion: 'v1',
       kind: 'ServiceAccount',
-      metadata: { name: 'controller-manager', namespace: 'system' },
+      metadata: { name: 'controller-manager', namespace: 'system', labels: LABELS },
     });
     expect(await read('rbac/role_binding.yaml')).toMatchObject({
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'manager-role' },
@@ -165,7 +166,7 @@ describe('the roles for people', () => {
       kind: 'ClusterRole',
       metadata: {
         name: `${kind.name}-editor-role`,
-        ...(kind.editorLabels && { labels: kind.editorLabels }),
+        labels: { ...LABELS, ...kind.editorLabels },
       },
       rules: rulesOf(kind, { verbs: everything, scale: ['get', 'patch', 'update'] }),
     });
@@ -175,7 +176,7 @@ describe('the roles for people', () => {
     expect(await read(`rbac/${kind.name}_viewer_role.yaml`)).toMatchObject({
       metadata: {
         name: `${kind.name}-viewer-role`,
-        labels: { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' },
+        labels: { ...LABELS, 'rbac.authorization.k8s.io/aggregate-to-view': 'true' },
       },
       rules: rulesOf(kind, { verbs: reading, scale: ['get'] }),
     });

@@ -209,7 +209,7 @@ const CLAIMS: readonly (readonly [claim: string, ...proofs: readonly Proof[]])[]
   ],
   [
     'which `overlays/namespaced` leaves out',
-    ['deploy/overlays/namespaced/deployment.yaml', 'Metrics are plain'],
+    ['deploy/overlays/namespaced/operator/deployment.yaml', 'Metrics are plain'],
   ],
   ['never of reconciled objects', ['test/observability/metrics.test.ts', 'without the name of the object']],
   [

@@ -1,4 +1,5 @@
 import { OUR_PREFIX, RBAC_GROUP } from '../../src/controllers/kinds.ts';
+import { LABELS } from '../labels.ts';
 
 /*
  * What RBAC cannot say: as what the operator may write objects. docs/adr/0020 says why it is done like this.
@@ -58,7 +59,7 @@ function policyOf({ name }: PolicyNames, rules: PolicyRules): object {
   return {
     apiVersion: ADMISSION,
     kind: 'ValidatingAdmissionPolicy',
-    metadata: { name },
+    metadata: { name, labels: LABELS },
     spec: {
       failurePolicy: 'Fail',
       paramKind: { apiVersion: `${RBAC_GROUP}/v1`, kind: 'ClusterRoleBinding' },
@@ -74,7 +75,7 @@ function inForce({ name, label }: PolicyNames): object {
   return {
     apiVersion: ADMISSION,
     kind: 'ValidatingAdmissionPolicyBinding',
-    metadata: { name },
+    metadata: { name, labels: LABELS },
     spec: {
       policyName: name,
       // Without the binding, the operator has no rights that could be limited; to deny would stop everybody.

@@ -1,6 +1,7 @@
 import { defaultOptions } from '../../src/config/config.ts';
 import { allow, type Controller, type PolicyRule, type ResourceType } from '../../src/contract/controller.ts';
 import { NAMESPACES, QUOTAS } from '../../src/controllers/kinds.ts';
+import { LABELS } from '../labels.ts';
 import { mergeRules } from './merge-rules.ts';
 
 /** What roles follow from. */
@@ -78,29 +79,30 @@ export function managerRules(controllers: readonly Declared[], scope: Scope): Po
 }
 
 export function serviceAccount(name: AccountName): RbacObject {
-  return { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace: NAMESPACE } };
+  return { apiVersion: 'v1', kind: 'ServiceAccount', metadata: metadataOf(name, NAMESPACE) };
 }
 
 /** A ClusterRole, and whom it is bound to. */
 export function clusterRole(name: string, rules: readonly PolicyRule[]): RbacObject {
-  return { apiVersion: RBAC, kind: 'ClusterRole', metadata: { name }, rules };
+  return { apiVersion: RBAC, kind: 'ClusterRole', metadata: metadataOf(name), rules };
 }
 
 export function clusterRoleBinding(role: string, accounts: readonly AccountName[]): RbacObject {
-  return bindingOf('ClusterRole', { name: bindingNameFor(role) }, { role, accounts });
+  return bindingOf('ClusterRole', { role, accounts });
 }
 
 export function labelled(object: RbacObject, labels: Readonly<Record<string, string>>): RbacObject {
-  return { ...object, metadata: { ...object.metadata, labels } };
+  const { metadata } = object;
+  return { ...object, metadata: { ...metadata, labels: { ...metadata.labels, ...labels } } };
 }
 
 /** Only names are given here: which namespace it is for, the kustomization says that includes it. */
 export function roleInEach(name: string, rules: readonly PolicyRule[]): RbacObject {
-  return { apiVersion: RBAC, kind: 'Role', metadata: { name }, rules };
+  return { apiVersion: RBAC, kind: 'Role', metadata: metadataOf(name), rules };
 }
 
 export function roleBindingInEach(role: string, accounts: readonly AccountName[]): RbacObject {
-  return bindingOf('Role', { name: bindingNameFor(role) }, { role, accounts });
+  return bindingOf('Role', { role, accounts });
 }
 
 /** For the Lease; to create cannot be limited to a name: the RBAC page, "Referring to resources". */
@@ -112,10 +114,9 @@ export function leaderElectionRole(account: AccountName): RoleAndBinding {
     { ...of, verbs: ['create'] },
     { ...of, resourceNames: [lease], verbs: ['get', 'update'] },
   ];
-  const metadata = { name: role, namespace: NAMESPACE };
   return [
-    { apiVersion: RBAC, kind: 'Role', metadata, rules },
-    bindingOf('Role', { name: bindingNameFor(role), namespace: NAMESPACE }, { role, accounts: [account] }),
+    { apiVersion: RBAC, kind: 'Role', metadata: metadataOf(role, NAMESPACE), rules },
+    bindingOf('Role', { role, accounts: [account], namespace: NAMESPACE }),
   ];
 }
 
@@ -130,33 +131,27 @@ export function metricsAuthRole(accounts: readonly AccountName[]): RoleAndBindin
 
 /** For whoever collects metrics; bind it to them. */
 export function metricsReader() {
-  return {
-    apiVersion: RBAC,
-    kind: 'ClusterRole',
-    metadata: { name: 'metrics-reader' },
-    rules: [{ nonResourceURLs: ['/metrics'], verbs: ['get'] }],
-  };
+  const rules = [{ nonResourceURLs: ['/metrics'], verbs: ['get'] }];
+  return { apiVersion: RBAC, kind: 'ClusterRole', metadata: metadataOf('metrics-reader'), rules };
 }
 
-/** `manager-role` → `manager-rolebinding` */
-function bindingNameFor(role: string): string {
-  return `${role}binding`;
+function metadataOf(name: string, namespace?: string): RbacObject['metadata'] {
+  return { name, ...(namespace !== undefined && { namespace }), labels: LABELS };
 }
 
 interface Bound {
   readonly role: string;
   readonly accounts: readonly AccountName[];
+  /** Of the binding; undefined: none, or the kustomization says which. */
+  readonly namespace?: string;
 }
 
-function bindingOf(
-  kind: 'ClusterRole' | 'Role',
-  metadata: RbacObject['metadata'],
-  { role, accounts }: Bound,
-) {
+/** Of `manager-role`, it is `manager-rolebinding`. */
+function bindingOf(kind: 'ClusterRole' | 'Role', { role, accounts, namespace }: Bound) {
   return {
     apiVersion: RBAC,
     kind: `${kind}Binding`,
-    metadata,
+    metadata: metadataOf(`${role}binding`, namespace),
     roleRef: { apiGroup: RBAC_API_GROUP, kind, name: role },
     subjects: accounts.map((name) => ({ kind: 'ServiceAccount', name, namespace: NAMESPACE })),
   };

@@ -1,3 +1,5 @@
+import { LABELS } from '../labels.ts';
+
 /** A resource that people work with. */
 export interface UserResource {
   readonly group: string;
@@ -42,12 +44,12 @@ function rulesFor({ group, plural, hasScale }: UserResource, verbs: readonly str
 }
 
 function clusterRole(name: string, aggregatedTo: readonly string[], rules: readonly object[]) {
-  const labels: Record<string, string> = {};
+  const labels: Record<string, string> = { ...LABELS };
   for (const role of aggregatedTo) labels[`rbac.authorization.k8s.io/aggregate-to-${role}`] = 'true';
   return {
     apiVersion: 'rbac.authorization.k8s.io/v1',
     kind: 'ClusterRole',
-    metadata: { name, ...(aggregatedTo.length > 0 && { labels }) },
+    metadata: { name, labels },
     rules,
   };
 }

@@ -19,6 +19,7 @@ const ADD: Partial<Readonly<Record<AskCommand, () => Promise<Add>>>> = {
   resume: async () => (await import('./change/pause.ts')).addResume,
   approve: async () => (await import('./change/approval.ts')).addApprove,
   reject: async () => (await import('./change/approval.ts')).addReject,
+  'uninstall-check': async () => (await import('./uninstall/uninstall-check.ts')).addUninstallCheck,
   completion: async () => (await import('./completion.ts')).addCompletion,
 };
 

@@ -12,6 +12,7 @@ export const ASK_COMMANDS = {
   resume: 'end a pause',
   approve: 'allow what a resource is to delete',
   reject: 'refuse what a resource is to delete',
+  'uninstall-check': 'list what would hang without the operator, before it is uninstalled',
   completion: 'print a script that completes these commands in a shell',
 } as const;
 

@@ -41,6 +41,15 @@ export async function publishSettings(
   });
 }
 
+/** Takes back what is published. An operator that starts publishes again. Safe to repeat. */
+export async function endSettingsRun(client: Client, taskQueue: string): Promise<void> {
+  try {
+    await client.workflow.getHandle(settingsRunId(taskQueue)).terminate('the operator is uninstalled');
+  } catch (error) {
+    if (!(error instanceof WorkflowNotFoundError)) throw error;
+  }
+}
+
 /** Undefined where no operator has published any, or a person has ended that run. */
 export async function publishedSettings(
   client: Client,

@@ -70,13 +70,13 @@ describe('commands', () => {
 
   it('are suggested where one is nearly right', async () => {
     expect(await problemsOf({ args: ['wrk'] })).toEqual([
-      '"wrk" is neither an option nor a command (did you mean work?); the commands are run, watch, work, promote, codec-server, local, demo, get, why, history, plan, retry, reconcile, pause, resume, approve, reject, completion',
+      '"wrk" is neither an option nor a command (did you mean work?); the commands are run, watch, work, promote, codec-server, local, demo, get, why, history, plan, retry, reconcile, pause, resume, approve, reject, uninstall-check, completion',
     ]);
   });
 
   it('take no words besides', async () => {
     expect(await problemsOf({ args: ['work', 'hard'] })).toEqual([
-      '"hard" is neither an option nor a command; the commands are run, watch, work, promote, codec-server, local, demo, get, why, history, plan, retry, reconcile, pause, resume, approve, reject, completion',
+      '"hard" is neither an option nor a command; the commands are run, watch, work, promote, codec-server, local, demo, get, why, history, plan, retry, reconcile, pause, resume, approve, reject, uninstall-check, completion',
     ]);
   });
 });

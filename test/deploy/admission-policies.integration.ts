@@ -44,6 +44,7 @@ let deploy: string;
 
 const OVERLAYS = ['base', 'overlays/split', 'overlays/namespaced', 'overlays/versioned'];
 const ELSEWHERE = 'namespace: elsewhere\nnamePrefix: own-\n';
+const ELSEWHERE_BY_CHART = { name: 'other', namespace: 'elsewhere' };
 
 beforeAll(async () => {
   ({ helm } = await buildPrograms(['helm'], {}));
@@ -110,7 +111,7 @@ function limitedBy(policy: Pick<Policy, 'name'>, objects: readonly Delivered[]):
 }
 
 function hasLabels(metadata: Delivered['metadata'], wanted: Readonly<Record<string, string>>): boolean {
-  const labels = z.record(z.string(), z.string()).default({}).parse(metadata['labels']);
+  const labels = z.record(z.string(), z.string()).default({}).parse(metadata.labels);
   return Object.entries(wanted).every(([key, value]) => labels[key] === value);
 }
 
@@ -154,9 +155,9 @@ describe.each([ROLE_BINDING_POLICY, POD_POLICY])(
       ['controller-manager', 'controllers={namespace-role-binding,pod-label}'],
       ['controller-manager', 'controllers={namespace-role-binding,pod-set}'],
     ])('the chart, for %s: %s', async (account, ...values) => {
-      const objects = await charted(helm, values, 'elsewhere');
-      expect(toLimit(policy, objects)).toEqual([`elsewhere/${account}`]);
-      expect(limitedBy(policy, objects)).toEqual([`elsewhere/${account}`]);
+      const objects = await charted(helm, values, ELSEWHERE_BY_CHART);
+      expect(toLimit(policy, objects)).toEqual([`elsewhere/other-durable-operator-${account}`]);
+      expect(limitedBy(policy, objects)).toEqual([`elsewhere/other-durable-operator-${account}`]);
     });
 
     it('the chart, for each controller alone', async () => {
@@ -186,7 +187,8 @@ describe('the chart', () => {
       .filter(({ kind }) => kind === 'ValidatingAdmissionPolicy')
       .map(({ metadata: { name } }) => name);
     expect(names).toEqual(policies.map(({ name }) => expect.stringContaining(name)));
-    for (const policy of policies) expect(limitedBy(policy, objects)).toEqual(['system/controller-manager']);
+    const account = 'durable-operator-system/durable-operator-controller-manager';
+    for (const policy of policies) expect(limitedBy(policy, objects)).toEqual([account]);
   });
 
   it.each([
@@ -314,8 +316,9 @@ describe('an operator that was installed elsewhere', () => {
   it('by the chart, for pod-label alone, may write the label of Pods, and nothing else', async () => {
     const pod = aPod().in(team).labelled(labelsFor('set')).annotated();
     const { name } = (await cluster.create(PODS, pod.named('labelled').manifest)).metadata;
-    await installAccess(cluster.client, await charted(helm, ['controllers={pod-label}'], 'elsewhere'));
-    await withTokenOf({ namespace: 'elsewhere', name: 'controller-manager' }, async ({ client }) => {
+    const objects = await charted(helm, ['controllers={pod-label}'], ELSEWHERE_BY_CHART);
+    await installAccess(cluster.client, objects);
+    await withTokenOf(byChart('controller-manager'), async ({ client }) => {
       const label = { metadata: { labels: { [POD_NAME_LABEL]: name } } };
       await eventually(() => client.request(patchOf(name, label)), WITHIN_MS);
       const adopting = { ownerReferences: [controllerReference({ name: 'set', uid: 'a-uid' })] };
@@ -329,7 +332,12 @@ describe('an operator that was installed elsewhere', () => {
       await expect(client.request(replacing)).rejects.toThrow('may not change the spec');
       await expect(client.request(applied(pod.named('new').manifest))).rejects.toThrow('cannot create');
     });
-    await installAccess(cluster.client, await kustomized(stack.kubectl, 'base'));
+    await kubectlDelete(objects.filter(isAccess));
+  });
+
+  const byChart = (name: string): ServiceAccount => ({
+    namespace: 'elsewhere',
+    name: `other-durable-operator-${name}`,
   });
 
   /** Nothing is kept. */
@@ -353,11 +361,10 @@ describe('an operator that was installed elsewhere', () => {
     const { name: left } = excluded.metadata;
     const values = ['mode=split', 'roleBinding.clusterRole=view', 'roleBinding.prefix=t:<&'];
     const selector = `roleBinding.namespaceSelector.matchLabels.${label}=a`;
-    await installAccess(
-      cluster.client,
-      await charted(helm, [...values, selector, `roleBinding.excludeNamespaces={${left}}`], 'elsewhere'),
-    );
-    await withTokenOf({ namespace: 'elsewhere', name: 'worker' }, async ({ accepted, denied }) => {
+    const all = [...values, selector, `roleBinding.excludeNamespaces={${left}}`];
+    const objects = await charted(helm, all, ELSEWHERE_BY_CHART);
+    await installAccess(cluster.client, objects);
+    await withTokenOf(byChart('worker'), async ({ accepted, denied }) => {
       const binding = (where: string) => aRoleBinding(where).prefixed('t:<&').to('view');
       await accepted(binding(own), own);
       await denied(binding(own).to('edit'), own, 'attempting to grant RBAC permissions');
@@ -365,11 +372,7 @@ describe('an operator that was installed elsewhere', () => {
       await denied(binding(left), left, 'it is excluded, or not selected');
       await denied(binding(team), team, 'it is excluded, or not selected');
     });
-    await installAccess(cluster.client, await kustomized(stack.kubectl, 'base'));
-    await cluster.delete({
-      type: { ...ROLE_BINDINGS, plural: 'clusterrolebindings' },
-      name: 'worker-rolebinding',
-    });
+    await kubectlDelete(objects.filter(isAccess));
   });
 
   it.each([
@@ -393,15 +396,14 @@ describe('an operator that was installed elsewhere', () => {
         'metrics.secure=false',
         ...selector.map((value) => `roleBinding.namespaceSelector.${value}`),
       ],
-      'elsewhere',
+      ELSEWHERE_BY_CHART,
     );
     await installAccess(cluster.client, objects);
-    await withTokenOf({ namespace: 'elsewhere', name: 'controller-manager' }, async (probe) => {
+    await withTokenOf(byChart('controller-manager'), async (probe) => {
       await probe.denied(aRoleBinding(namespaces[1]), namespaces[1], 'it is excluded, or not selected');
       await probe.accepted(aRoleBinding(namespaces[0]), namespaces[0]);
     });
-    for (const at of ALL_POLICIES.flatMap(({ name }) => policyNamed(`${name}-elsewhere`)))
-      await cluster.delete(at);
+    await kubectlDelete(objects.filter(isAccess));
   });
 });
 
@@ -443,9 +445,17 @@ describe('what docs/deploying.md says to patch', () => {
   });
 });
 
-async function kubectlApply(objects: readonly Delivered[]): Promise<void> {
+function kubectlApply(objects: readonly Delivered[]): Promise<void> {
+  return kubectl(objects, ['apply', '--server-side', '--validate=strict']);
+}
+
+function kubectlDelete(objects: readonly Delivered[]): Promise<void> {
+  return kubectl(objects, ['delete', '--ignore-not-found']);
+}
+
+async function kubectl(objects: readonly Delivered[], args: readonly string[]): Promise<void> {
   const file = join(deploy, 'access.json');
   await writeFile(file, JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects }));
-  const args = ['apply', '--server-side', '--validate=strict', '--filename', file];
-  await promisify(execFile)(stack.kubectl, ['--kubeconfig', stack.kubeconfig, ...args]);
+  const all = ['--kubeconfig', stack.kubeconfig, ...args, '--filename', file];
+  await promisify(execFile)(stack.kubectl, all);
 }

@@ -10,8 +10,8 @@ import { parseConfig } from '../../src/config/config.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
 import { buildPrograms } from '../../local/build.ts';
 import { outputOf } from '../../local/program-output.ts';
-import { PODS, TestCluster } from '../support/cluster.ts';
-import { charted, kustomized, type Delivered } from '../support/delivered.ts';
+import { NAMESPACES, PODS, TestCluster } from '../support/cluster.ts';
+import { charted, Delivered, kustomized } from '../support/delivered.ts';
 import { eventually } from '../support/eventually.ts';
 import { testStack } from '../support/stack.ts';
 import { TestTemporal } from '../support/temporal.ts';
@@ -32,11 +32,12 @@ beforeAll(async () => {
   temporalCli = programs.temporal;
   deploy = await copyOfDeploy();
   await cluster.createNamespace('team-1');
+  await cluster.createNamespace(NAMESPACE);
 });
 
 afterAll(async () => {
   await rm(deploy, { recursive: true });
-  await cluster.delete({ type: { group: '', version: 'v1', plural: 'namespaces' }, name: 'team-1' });
+  for (const name of ['team-1', NAMESPACE]) await cluster.delete({ type: NAMESPACES, name });
   await cluster.close();
 });
 
@@ -47,10 +48,25 @@ async function copyOfDeploy(): Promise<string> {
   await upgrade(join(copy, 'overlays/upgrading'));
   await mkdir(join(copy, 'everything'));
   await writeFile(join(copy, 'everything/kustomization.yaml'), EVERYTHING);
-  await cp(join(copy, 'overlays/namespaced'), join(copy, 'overlays/building'), { recursive: true });
+  for (const [name, resources] of Object.entries(BY_DEFAULT)) {
+    await cp(join(copy, 'default'), join(copy, name), { recursive: true });
+    await edit(join(copy, name, 'kustomization.yaml'), (text) => text.replace('../base', resources));
+  }
+  for (const name of ['own', 'building']) {
+    await cp(join(copy, 'overlays/namespaced'), join(copy, 'overlays', name), { recursive: true });
+    await moveElsewhere(join(copy, 'overlays', name));
+  }
   await letBuild(join(copy, 'overlays/building'));
   return copy;
 }
+
+/** What is made of deploy/default by another word in it. */
+const BY_DEFAULT = {
+  'default-split': '../overlays/split',
+  'default-versioned': '../overlays/versioned',
+  'default-upgrading': '../overlays/upgrading',
+  'default-everything': '../everything',
+};
 
 /** The Job comes first: later ones change it, too. */
 const COMPONENTS = [
@@ -68,14 +84,22 @@ const EVERYTHING = [
   `components: [${COMPONENTS.map((name) => `../components/${name}`).join()}]`,
 ].join('\n');
 
-/** What docs/deploying.md says of controller build. */
+/** What docs/deploying.md says of another operator for some namespaces. */
+async function moveElsewhere(overlay: string): Promise<void> {
+  await edit(join(overlay, 'operator/kustomization.yaml'), (text) => `${text}namespace: ${NAMESPACE}\n`);
+  await edit(join(overlay, 'kustomization.yaml'), (text) => `${text}namePrefix: durable-operator-\n`);
+}
+
+const NAMESPACE = 'durable-operator-system';
+
+/** What docs/deploying.md says of controller git-build. */
 async function letBuild(overlay: string): Promise<void> {
   await edit(join(overlay, 'team-1/kustomization.yaml'), (text) =>
     text.replace(/in-each-namespace$/m, '$&-with-build'),
   );
-  await edit(join(overlay, 'deployment.yaml'), (text) => text.replace(/ *- --controllers=.*\n/, ''));
-  const component = 'components: [../../components/node-reader]\n';
-  await edit(join(overlay, 'kustomization.yaml'), (text) => text + component);
+  await edit(join(overlay, 'operator/deployment.yaml'), (text) => text.replace(/ *- --controllers=.*\n/, ''));
+  const component = 'components: [../../../components/node-reader]\n';
+  await edit(join(overlay, 'operator/kustomization.yaml'), (text) => text + component);
 }
 
 async function edit(file: string, change: (text: string) => string): Promise<void> {
@@ -100,22 +124,22 @@ async function upgrade(overlay: string): Promise<void> {
 
 /** The ways to install it: the folder, and the values that make the chart give the same. */
 const WAYS: readonly (readonly [folder: string, ...values: string[]])[] = [
-  ['base'],
-  ['overlays/split', 'mode=split', 'temporal.retention=72h'],
+  ['default'],
+  ['default-split', 'mode=split', 'temporal.retention=72h'],
   [
-    'overlays/namespaced',
+    'overlays/own',
     'namespaces={team-1}',
     'controllers={pod-label,namespace-role-binding,pod-set}',
     'metrics.secure=false',
   ],
   ['overlays/building', 'namespaces={team-1}', 'metrics.secure=false'],
-  ['overlays/versioned', 'versioning.enabled=true'],
-  ['overlays/upgrading', 'versioning.enabled=true', 'image.tag=0.4.0', 'versioning.previous={0.3.0}'],
+  ['default-versioned', 'versioning.enabled=true'],
+  ['default-upgrading', 'versioning.enabled=true', 'image.tag=0.4.0', 'versioning.previous={0.3.0}'],
   [
-    'everything',
-    'metrics.alerts=true',
-    'metrics.dashboard=true',
-    'metrics.serviceMonitor=true',
+    'default-everything',
+    'metrics.alerts.enabled=true',
+    'metrics.dashboard.enabled=true',
+    'metrics.serviceMonitor.enabled=true',
     'payloadKeysSecret=payload-keys',
     'temporal.apiKeySecret=temporal-api-key',
     'temporal.retention=72h',
@@ -130,11 +154,21 @@ describe.each(WAYS)('what is installed from deploy/%s', (folder, ...values) => {
     objects = await kustomized(stack.kubectl, join(deploy, folder));
   });
 
-  it('is what the chart gives, save for the Namespace, which Helm wants to be there before', async () => {
+  it('is what the chart gives, save for the Namespace, which Helm makes if it is told to', async () => {
     const chart = await charted(helm, values);
     const namespace = objects.filter(({ kind }) => kind === 'Namespace');
-    expect(namespace.map(({ metadata }) => metadata.name)).toEqual(['system']);
+    expect(namespace.map(({ metadata }) => metadata.name)).toEqual([NAMESPACE]);
     expect(byName(chart)).toEqual(byName(objects.filter(({ kind }) => kind !== 'Namespace')));
+  });
+
+  it('has names of its own, and can be taken away without the CustomResourceDefinitions', () => {
+    const others = objects.filter(({ kind }) => kind !== 'CustomResourceDefinition');
+    const names = others.map(({ metadata }) => metadata.name);
+    expect(names.filter((name) => !name.startsWith('durable-operator-'))).toEqual([]);
+    const labels = new Set(others.map(({ metadata }) => metadata.labels?.['app.kubernetes.io/name']));
+    expect([...labels]).toEqual(['durable-operator']);
+    const definitions = objects.filter((object) => !others.includes(object));
+    expect(definitions.map(({ metadata }) => metadata.labels)).toEqual([undefined, undefined]);
   });
 
   it('is accepted by the API server', async () => {
@@ -163,15 +197,32 @@ describe.each(WAYS)('what is installed from deploy/%s', (folder, ...values) => {
   });
 });
 
-/** Kubernetes reads them as equal, whatever their order and Helm's own annotations. */
+/** Kubernetes reads them as equal, whatever their order. */
 function byName(objects: readonly Delivered[]): Record<string, unknown> {
   return Object.fromEntries(
-    objects.map((object) => {
+    objects.map(toInstall).map((object) => {
       const { apiVersion, kind, metadata } = object;
       return [`${apiVersion} ${kind} ${metadata.namespace ?? ''}/${metadata.name}`, comparable(object)];
     }),
   );
 }
+
+/** Without what only Helm, or only Kustomize, adds to each object and selector. */
+function toInstall({ metadata: { namespace, ...metadata }, ...object }: Delivered): Delivered {
+  // Kustomize takes the policies for something that lies in a namespace.
+  const isWide = object.kind.startsWith('ValidatingAdmission');
+  const placed = { ...object, metadata: isWide ? metadata : { ...metadata, namespace } };
+  const text = JSON.stringify(placed, (key, value: unknown) => {
+    if (HELMS_OWN.includes(key)) return undefined;
+    return key === 'durable-operator.dev/admission-policy' ? 'the installation' : value;
+  });
+  // The policies of overlays/namespaced have the prefix, and get it again.
+  return Delivered.parse(
+    JSON.parse(text.replaceAll('durable-operator-durable-operator-', 'durable-operator-')),
+  );
+}
+
+const HELMS_OWN = ['app.kubernetes.io/instance', 'app.kubernetes.io/managed-by', 'helm.sh/chart'];
 
 const Rule = z.object({
   apiGroups: z.array(z.string()),
@@ -294,7 +345,7 @@ describe('the chart', () => {
 
   it('lets the operator bind the ClusterRole that it is told to, and no other', async () => {
     const objects = await charted(helm, ['roleBinding.clusterRole=view']);
-    const role = objects.find(({ metadata }) => metadata.name === 'manager-role');
+    const role = objects.find(({ metadata }) => metadata.name === 'durable-operator-manager-role');
     const bind = Rules.parse(role?.['rules']).filter(({ verbs }) => verbs.includes('bind'));
     expect(bind.map(({ resourceNames }) => resourceNames)).toEqual([['view']]);
     expect(JSON.stringify(objects)).toContain('--role-binding-cluster-role=view');
@@ -302,7 +353,7 @@ describe('the chart', () => {
 
   it('gives only what the chosen controllers need', async () => {
     const objects = await charted(helm, ['controllers={pod-label}']);
-    const role = objects.find(({ metadata }) => metadata.name === 'manager-role');
+    const role = objects.find(({ metadata }) => metadata.name === 'durable-operator-manager-role');
     expect(mergeRules(Rules.parse(role?.['rules']))).toEqual([
       { apiGroups: [''], resources: ['namespaces'], verbs: ['get', 'list', 'watch'] },
       { apiGroups: [''], resources: ['pods'], verbs: ['list', 'patch', 'watch'] },
@@ -315,15 +366,15 @@ describe('the chart', () => {
     const objects = await charted(helm, ['namespaces={team-1}', 'metrics.secure=false', 'userRoles=false']);
     const wide = objects.filter(({ kind }) => kind === 'ClusterRole');
     expect(Object.fromEntries(wide.map(({ metadata, rules }) => [metadata.name, rules]))).toEqual({
-      'node-reader-role': [{ apiGroups: [''], resources: ['nodes'], verbs: ['get'] }],
+      'durable-operator-node-reader-role': [{ apiGroups: [''], resources: ['nodes'], verbs: ['get'] }],
       // It only marks an account.
-      'durable-operator-limited-system-role': [],
+      'durable-operator-limited-role': [],
     });
   });
 
   it('has the version of the program, as the kustomizations have', async () => {
     const version = await programVersion();
-    const images = [...(await charted(helm, [])), ...(await kustomized(stack.kubectl, 'base'))];
+    const images = [...(await charted(helm, [])), ...(await kustomized(stack.kubectl, 'default'))];
     expect(
       images
         .flatMap((object) => podTemplates([object]))

@@ -6,13 +6,18 @@ import { z } from 'zod';
 
 const DEPLOY = join(import.meta.dirname, '../../deploy');
 
-const Delivered = z.looseObject({
+/** An object that is installed with the operator. */
+export const Delivered = z.looseObject({
   apiVersion: z.string(),
   kind: z.string(),
-  metadata: z.looseObject({ name: z.string(), namespace: z.string().optional() }),
+  metadata: z.looseObject({
+    name: z.string(),
+    namespace: z.string().optional(),
+    labels: z.record(z.string(), z.string()).optional(),
+    annotations: z.record(z.string(), z.string()).optional(),
+  }),
 });
 
-/** An object that is installed with the operator. */
 export type Delivered = z.infer<typeof Delivered>;
 
 /** What a kustomization gives. @param folder in deploy/, or anywhere by its whole path */
@@ -20,14 +25,37 @@ export function kustomized(kubectl: string, folder: string): Promise<readonly De
   return rendered(kubectl, ['kustomize', folder.startsWith('/') ? folder : join(DEPLOY, folder)]);
 }
 
-/** What the chart gives. @param values each as `--set` takes it: `mode=split` */
-export function charted(
+/** What a release of the chart is called, and where it is, unless a test says otherwise: as deploy/default. */
+export const RELEASE = { name: 'durable-operator', namespace: 'durable-operator-system' };
+
+/**
+ * What the chart gives; not what Helm makes before the release is uninstalled, and takes away at once.
+ *
+ * @param values each as `--set` takes it: `mode=split`
+ */
+export async function charted(
   helm: string,
   values: readonly string[],
-  namespace = 'system',
+  release: Partial<typeof RELEASE> = {},
 ): Promise<readonly Delivered[]> {
+  const objects = await chartedWithHooks(helm, values, release);
+  return objects.filter((object) => hookOf(object) !== 'pre-delete');
+}
+
+/** The same, and what Helm makes then. */
+export function chartedWithHooks(
+  helm: string,
+  values: readonly string[],
+  release: Partial<typeof RELEASE> = {},
+): Promise<readonly Delivered[]> {
+  const { name, namespace } = { ...RELEASE, ...release };
   const sets = values.flatMap((value) => ['--set', value]);
-  return rendered(helm, ['template', 'test', join(DEPLOY, 'helm'), '--namespace', namespace, ...sets]);
+  return rendered(helm, ['template', name, join(DEPLOY, 'helm'), '--namespace', namespace, ...sets]);
+}
+
+/** When Helm makes an object; undefined where it is part of the release. */
+export function hookOf({ metadata: { annotations } }: Delivered): string | undefined {
+  return annotations?.['helm.sh/hook'];
 }
 
 /** @throws Error with what the program says */

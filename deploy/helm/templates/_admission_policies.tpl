@@ -1,7 +1,7 @@
 {{/* Its name. Empty where there is none: it is of no use without the controller that writes RoleBindings. */}}
 {{- define "operator.roleBindingPolicy" -}}
 {{- if and .Values.admissionPolicies.roleBindings (has "namespace-role-binding" (include "operator.controllers" . | fromYamlArray)) -}}
-durable-operator-role-bindings{{ include "operator.policySuffix" . }}
+{{ include "operator.nameOf" (dict "root" . "name" "role-bindings") }}
 {{- end }}
 {{- end }}
 
@@ -9,14 +9,14 @@ durable-operator-role-bindings{{ include "operator.policySuffix" . }}
 {{- define "operator.podPolicy" -}}
 {{- $controllers := include "operator.controllers" . | fromYamlArray }}
 {{- if and .Values.admissionPolicies.pods (or (has "pod-label" $controllers) (has "pod-set" $controllers)) -}}
-durable-operator-pods{{ include "operator.policySuffix" . }}
+{{ include "operator.nameOf" (dict "root" . "name" "pods") }}
 {{- end }}
 {{- end }}
 
 {{/* The same, with the controllers that ask for approval before they delete something: pod-label deletes nothing. */}}
 {{- define "operator.approvalPolicy" -}}
 {{- if and .Values.admissionPolicies.approvals (without (include "operator.controllers" . | fromYamlArray) "pod-label") -}}
-durable-operator-approvals{{ include "operator.policySuffix" . }}
+{{ include "operator.nameOf" (dict "root" . "name" "approvals") }}
 {{- end }}
 {{- end }}
 
@@ -25,18 +25,14 @@ durable-operator-approvals{{ include "operator.policySuffix" . }}
 {{ include "operator.roleBindingPolicy" . }}{{ include "operator.podPolicy" . }}{{ include "operator.approvalPolicy" . }}
 {{- end }}
 
-{{- define "operator.policySuffix" -}}
-{{ if .Values.namespaces }}-{{ .Release.Namespace }}{{ end }}
-{{- end }}
-
-{{/* The service account whose process writes. */}}
-{{- define "operator.workingAccount" -}}
-{{ ternary "worker" "controller-manager" (eq .Values.mode "split") }}
+{{/* The process that writes. */}}
+{{- define "operator.workingProcess" -}}
+{{ include "operator.processes" . | fromYamlArray | last }}
 {{- end }}
 
 {{/* What marks the ClusterRoleBinding whose accounts the policies are about. */}}
 {{- define "operator.policyLabel" -}}
-durable-operator.dev/admission-policy: {{ .Release.Namespace | quote }}
+durable-operator.dev/admission-policy: {{ include "operator.fullname" . | quote }}
 {{- end }}
 
 {{/* The requirements of roleBinding.namespaceSelector, one shape for all: a list of key, operator and values. */}}

@@ -1,7 +1,7 @@
 {{/*
 A Deployment of the operator, and its budget. Takes a dict:
   root      the chart's scope
-  name      controller-manager, watcher or worker; the service account's, too
+  name      controller-manager, watcher or worker
   command   run, watch or work
   replicas  none where an autoscaler says how many
   version   the tag of the image, where versions run beside each other
@@ -10,10 +10,12 @@ A Deployment of the operator, and its budget. Takes a dict:
 {{- $root := .root }}
 {{- with .root }}
 {{- $image := include "operator.image" . }}
-{{- $name := $.name }}
-{{- if $.version }}
-{{- $image = printf "%s:%s" .Values.image.repository $.version }}
-{{- $name = printf "%s-%s" $.name (include "operator.suffix" $.version) }}
+{{- $name := include "operator.nameOf" $ }}
+{{- with $.version }}
+{{- if ne . (include "operator.tag" $root) }}
+{{- $image = printf "%s:%s" $root.Values.image.repository . }}
+{{- end }}
+{{- $name = printf "%s-%s" $name (include "operator.suffix" .) }}
 {{- end }}
 apiVersion: apps/v1
 kind: Deployment
@@ -21,7 +23,7 @@ metadata:
   name: {{ $name }}
   namespace: {{ .Release.Namespace }}
   labels:
-    app.kubernetes.io/name: durable-operator
+    {{- include "operator.labels" . | nindent 4 }}
     control-plane: {{ $.name }}
 spec:
   {{- with $.replicas }}
@@ -32,24 +34,24 @@ spec:
   template:
     metadata:
       labels:
-        app.kubernetes.io/name: durable-operator
-        app.kubernetes.io/component: operator
-        {{- include "operator.selector" $ | nindent 8 }}
+        {{- include "operator.podLabels" (dict "root" . "component" "operator") | nindent 8 }}
+        {{- include "operator.processLabels" $ | nindent 8 }}
       annotations:
         kubectl.kubernetes.io/default-container: manager
         {{- with .Values.podAnnotations }}
         {{- toYaml . | nindent 8 }}
         {{- end }}
     spec:
-      serviceAccountName: {{ $.name }}
-      terminationGracePeriodSeconds: 10
+      serviceAccountName: {{ include "operator.account" $ }}
+      terminationGracePeriodSeconds: {{ .Values.terminationGracePeriodSeconds }}
       {{- include "operator.podSecurity" . | nindent 6 }}
+      {{- with .Values.topologySpreadConstraints }}
       topologySpreadConstraints:
-        - maxSkew: 1
-          topologyKey: kubernetes.io/hostname
-          whenUnsatisfiable: ScheduleAnyway
-          labelSelector:
-            matchLabels: {{- include "operator.selector" $ | nindent 14 }}
+        {{- range . }}
+        {{- $selector := dict "labelSelector" (dict "matchLabels" (include "operator.selector" $ | fromYaml)) }}
+        - {{- merge (deepCopy .) $selector | toYaml | nindent 10 }}
+        {{- end }}
+      {{- end }}
       containers:
         - name: manager
           image: {{ $image }}
@@ -77,14 +79,12 @@ spec:
             httpGet:
               path: /healthz
               port: health
-            initialDelaySeconds: 15
-            periodSeconds: 20
+            {{- toYaml .Values.livenessProbe | nindent 12 }}
           readinessProbe:
             httpGet:
               path: /readyz
               port: health
-            initialDelaySeconds: 2
-            periodSeconds: 5
+            {{- toYaml .Values.readinessProbe | nindent 12 }}
           resources: {{- toYaml .Values.resources | nindent 12 }}
           {{- include "operator.containerSecurity" . | nindent 10 }}
           {{- if include "operator.hasVolumes" . }}
@@ -100,6 +100,9 @@ spec:
               mountPath: /etc/durable-operator/metrics-cert
               readOnly: true
             {{- end }}
+            {{- with .Values.extraVolumeMounts }}
+            {{- toYaml . | nindent 12 }}
+            {{- end }}
           {{- end }}
       {{- if include "operator.hasVolumes" . }}
       volumes:
@@ -114,19 +117,11 @@ spec:
           secret:
             secretName: {{ . }}
         {{- end }}
+        {{- with .Values.extraVolumes }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
       {{- end }}
-      {{- with .Values.priorityClassName }}
-      priorityClassName: {{ . }}
-      {{- end }}
-      {{- with .Values.nodeSelector }}
-      nodeSelector: {{- toYaml . | nindent 8 }}
-      {{- end }}
-      {{- with .Values.tolerations }}
-      tolerations: {{- toYaml . | nindent 8 }}
-      {{- end }}
-      {{- with .Values.affinity }}
-      affinity: {{- toYaml . | nindent 8 }}
-      {{- end }}
+      {{- include "operator.scheduling" . | nindent 6 }}
 {{- if .Values.podDisruptionBudget }}
 ---
 apiVersion: policy/v1
@@ -134,8 +129,7 @@ kind: PodDisruptionBudget
 metadata:
   name: {{ $name }}
   namespace: {{ .Release.Namespace }}
-  labels:
-    app.kubernetes.io/name: durable-operator
+  labels: {{- include "operator.labels" . | nindent 4 }}
 spec:
   maxUnavailable: 1
   selector:
@@ -145,10 +139,16 @@ spec:
 {{- end }}
 
 {{- define "operator.hasVolumes" -}}
-{{- if or .Values.temporal.tlsSecret .Values.payloadKeysSecret .Values.metrics.certSecret }}yes{{ end }}
+{{- if or .Values.temporal.tlsSecret .Values.payloadKeysSecret .Values.metrics.certSecret .Values.extraVolumeMounts .Values.extraVolumes }}yes{{ end }}
 {{- end }}
 
 {{- define "operator.selector" -}}
+app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
+{{ include "operator.processLabels" . }}
+{{- end }}
+
+{{/* What tells the Pods of a Deployment from the others of the release. */}}
+{{- define "operator.processLabels" -}}
 control-plane: {{ .name }}
 {{- with .version }}
 app.kubernetes.io/version: {{ . | quote }}
@@ -173,11 +173,14 @@ app.kubernetes.io/version: {{ . | quote }}
 {{- if $values.metrics.certSecret }}
 - --metrics-cert-dir=/etc/durable-operator/metrics-cert
 {{- end }}
-{{- with $values.namespaces }}
-- --namespaces={{ join "," . }}
+{{- if and (ne .command "work") (ne (include "operator.leaseName" .root) "durable-operator") }}
+- --leader-election-name={{ include "operator.leaseName" .root }}
 {{- end }}
-{{- with $values.controllers }}
-- --controllers={{ join "," . }}
+{{- with include "operator.scopeArgs" .root }}
+{{ . }}
+{{- end }}
+{{- with include "operator.taskQueueArgs" .root }}
+{{ . }}
 {{- end }}
 {{- if ne $values.roleBinding.clusterRole "edit" }}
 - --role-binding-cluster-role={{ $values.roleBinding.clusterRole }}
@@ -198,4 +201,17 @@ app.kubernetes.io/version: {{ . | quote }}
 {{- range $values.extraArgs }}
 - {{ . | quote }}
 {{- end }}
+{{- end }}
+
+{{/* Which resources are the operator's. */}}
+{{- define "operator.scopeArgs" -}}
+{{- $args := list }}
+{{- with .Values.namespaces }}{{ $args = append $args (printf "--namespaces=%s" (join "," .)) }}{{ end }}
+{{- with .Values.controllers }}{{ $args = append $args (printf "--controllers=%s" (join "," .)) }}{{ end }}
+{{- with $args }}{{ toYaml . }}{{ end }}
+{{- end }}
+
+{{- define "operator.taskQueueArgs" -}}
+{{- $name := include "operator.taskQueue" . }}
+{{- if ne $name "durable-operator" }}{{ list (printf "--task-queue=%s" $name) | toYaml }}{{ end }}
 {{- end }}

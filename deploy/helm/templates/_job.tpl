@@ -1,40 +1,69 @@
 {{/*
-A Job that asks Temporal only. Takes a dict:
+A Job at a time of the release's life. Takes a dict:
   root       the chart's scope
-  name
-  component  what it is for
+  component  what it is for, and its name
+  suffix     of its name, if any
   image
   args       a list
+  hook       when it runs
+  account    the service account; none where it asks Temporal only
 */}}
 {{- define "operator.job" -}}
+{{- $name := .component }}
+{{- with .suffix }}{{ $name = printf "%s-%s" $name . }}{{ end }}
+{{- $isCheck := eq .hook "pre-delete" }}
 apiVersion: batch/v1
 kind: Job
 metadata:
-  name: {{ .name }}
+  name: {{ include "operator.shortNameOf" (dict "root" .root "name" $name) }}
   namespace: {{ .root.Release.Namespace }}
-  labels:
-    app.kubernetes.io/name: durable-operator
+  labels: {{- include "operator.labels" .root | nindent 4 }}
   annotations:
+    helm.sh/hook: {{ .hook }}
+    {{- if $isCheck }}
+    helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
+    # Helm 3.18 and later show it.
+    helm.sh/hook-output-log-policy: hook-failed
+    {{- else }}
     # A Job cannot be changed: every upgrade makes it anew.
-    helm.sh/hook: post-install,post-upgrade
     helm.sh/hook-delete-policy: before-hook-creation
+    {{- end }}
 spec:
+  {{- if $isCheck }}
+  backoffLimit: 3
+  # What it says is no failure that another attempt could mend.
+  podFailurePolicy:
+    rules:
+      - action: FailJob
+        onExitCodes:
+          operator: In
+          values: [1]
+  {{- else }}
   backoffLimit: 20
+  {{- end }}
   ttlSecondsAfterFinished: 86400
   template:
     metadata:
-      labels:
-        app.kubernetes.io/name: durable-operator
-        app.kubernetes.io/component: {{ .component }}
+      labels: {{- include "operator.podLabels" . | nindent 8 }}
     spec:
-      restartPolicy: OnFailure
+      restartPolicy: {{ ternary "Never" "OnFailure" $isCheck }}
+      {{- with .account }}
+      serviceAccountName: {{ . }}
+      {{- else }}
       automountServiceAccountToken: false
+      {{- end }}
       {{- include "operator.podSecurity" .root | nindent 6 }}
       containers:
         - name: manager
           image: {{ .image }}
           args: {{- toYaml .args | nindent 12 }}
-          env: {{- include "operator.temporalEnv" .root | nindent 12 }}
+          env:
+            {{- include "operator.temporalEnv" .root | nindent 12 }}
+            {{- if $isCheck }}
+            {{- with .root.Values.env }}
+            {{- toYaml . | nindent 12 }}
+            {{- end }}
+            {{- end }}
           resources:
             requests:
               cpu: 50m
@@ -42,10 +71,23 @@ spec:
             limits:
               memory: 256Mi
           {{- include "operator.containerSecurity" .root | nindent 10 }}
-          {{- with include "operator.temporalMount" .root }}
-          volumeMounts: {{- . | nindent 12 }}
+          {{- $mounts := include "operator.temporalMount" .root }}
+          {{- $extra := ternary .root.Values.extraVolumeMounts list $isCheck }}
+          {{- if or $mounts $extra }}
+          volumeMounts:
+            {{- $mounts | nindent 12 }}
+            {{- with $extra }}
+            {{- toYaml . | nindent 12 }}
+            {{- end }}
           {{- end }}
-      {{- with include "operator.temporalVolume" .root }}
-      volumes: {{- . | nindent 8 }}
+      {{- $volumes := include "operator.temporalVolume" .root }}
+      {{- $extra = ternary .root.Values.extraVolumes list $isCheck }}
+      {{- if or $volumes $extra }}
+      volumes:
+        {{- $volumes | nindent 8 }}
+        {{- with $extra }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
       {{- end }}
+      {{- include "operator.scheduling" .root | nindent 6 }}
 {{- end }}

@@ -1,27 +1,38 @@
 {{- define "operator.image" -}}
-{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{ .Values.image.repository }}{{ with .Values.image.digest }}@{{ . }}{{ else }}:{{ include "operator.tag" . }}{{ end }}
 {{- end }}
 
-{{/* What the pods of the operator and its Jobs may not do: Pod Security "restricted". */}}
+{{- define "operator.tag" -}}
+{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end }}
+
+{{/* What the Pods of the operator and its Jobs may not do: as they are, Pod Security "restricted". */}}
 {{- define "operator.podSecurity" -}}
 enableServiceLinks: false
-securityContext:
-  runAsNonRoot: true
-  runAsUser: 1000
-  runAsGroup: 1000
-  seccompProfile:
-    type: RuntimeDefault
+securityContext: {{- toYaml .Values.securityContext | nindent 2 }}
 {{- with .Values.imagePullSecrets }}
 imagePullSecrets: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
 
 {{- define "operator.containerSecurity" -}}
-securityContext:
-  allowPrivilegeEscalation: false
-  readOnlyRootFilesystem: true
-  capabilities:
-    drop: [ALL]
+securityContext: {{- toYaml .Values.containerSecurityContext | nindent 2 }}
+{{- end }}
+
+{{/* Where a Pod may run, and before which others. */}}
+{{- define "operator.scheduling" -}}
+{{- with .Values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- with .Values.nodeSelector }}
+nodeSelector: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.tolerations }}
+tolerations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.affinity }}
+affinity: {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end }}
 
 {{/* Where Temporal is, and as whom to go there. */}}
@@ -30,13 +41,18 @@ securityContext:
   value: {{ .Values.temporal.address | quote }}
 - name: TEMPORAL_NAMESPACE
   value: {{ .Values.temporal.namespace | quote }}
-{{- if .Values.temporal.tlsSecret }}
+{{- with .Values.temporal.tlsSecret }}
 - name: TEMPORAL_TLS_CLIENT_CERT_PATH
   value: /etc/durable-operator/temporal-tls/tls.crt
 - name: TEMPORAL_TLS_CLIENT_KEY_PATH
   value: /etc/durable-operator/temporal-tls/tls.key
-- name: TEMPORAL_TLS_SERVER_CA_CERT_PATH
-  value: /etc/durable-operator/temporal-tls/ca.crt
+# Without it, a public authority has signed the server's certificate, as of Temporal Cloud.
+- name: TEMPORAL_TLS_SERVER_CA_CERT_DATA
+  valueFrom:
+    secretKeyRef:
+      name: {{ . }}
+      key: ca.crt
+      optional: true
 {{- end }}
 {{- with .Values.temporal.apiKeySecret }}
 - name: TEMPORAL_API_KEY

@@ -35,62 +35,84 @@ The rules of some parts of the chosen controllers, from files/permissions.yaml. 
 {{/*
 A role for the whole cluster, or one in each namespace, and its binding. Takes a dict:
   root     the chart's scope
-  account  the service account
-  role     the role's name
+  process  whose service account has it
+  role     the role's name, as deploy/base has it
   parts    as above
 */}}
 {{- define "operator.role" -}}
+{{- $processes := list .process }}
 {{- if .root.Values.namespaces }}
-{{- range .root.Values.namespaces }}
+{{- $rules := include "operator.rules" (merge (dict "scope" "namespaces") .) }}
+{{- range $namespace := .root.Values.namespaces }}
+{{- $place := dict "root" $.root "role" $.role "namespace" $namespace }}
 ---
-apiVersion: rbac.authorization.k8s.io/v1
-kind: Role
-metadata:
-  name: {{ $.role }}
-  namespace: {{ . }}
-rules: {{- include "operator.rules" (merge (dict "scope" "namespaces") $) | nindent 2 }}
+{{ include "operator.namespacedRole" (merge (dict "rules" $rules) $place) }}
 ---
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata:
-  name: {{ $.role }}binding
-  namespace: {{ . }}
-{{ include "operator.bound" (dict "root" $.root "kind" "Role" "role" $.role "accounts" (list $.account)) }}
+{{ include "operator.roleBinding" (merge (dict "processes" $processes) $place) }}
 {{- end }}
 {{- else }}
 ---
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata:
-  name: {{ .role }}
-rules: {{- include "operator.rules" (merge (dict "scope" "cluster") .) | nindent 2 }}
+{{ include "operator.clusterRole" (merge (dict "rules" (include "operator.rules" (merge (dict "scope" "cluster") .))) .) }}
 ---
-{{ include "operator.clusterRoleBinding" (dict "root" .root "role" .role "accounts" (list .account) "limited" (and (has "worker" .parts) (include "operator.policies" .root))) }}
+{{ include "operator.clusterRoleBinding" (dict "root" .root "role" .role "processes" $processes "limited" (and (has "worker" .parts) (include "operator.policies" .root))) }}
 {{- end }}
 {{- end }}
 
-{{/* limited: the policies are about its accounts. */}}
+{{/* Takes a dict: root, role, and rules as YAML. */}}
+{{- define "operator.clusterRole" -}}
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  name: {{ include "operator.nameOf" (dict "root" .root "name" .role) }}
+  labels: {{- include "operator.labels" .root | nindent 4 }}
+rules: {{- .rules | nindent 2 }}
+{{- end }}
+
+{{/* The same, and namespace. */}}
+{{- define "operator.namespacedRole" -}}
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata:
+  name: {{ include "operator.nameOf" (dict "root" .root "name" .role) }}
+  namespace: {{ .namespace }}
+  labels: {{- include "operator.labels" .root | nindent 4 }}
+rules: {{- .rules | nindent 2 }}
+{{- end }}
+
+{{/* Takes a dict: root, role, processes, whose service accounts it is about; and limited: the policies are, too. */}}
 {{- define "operator.clusterRoleBinding" -}}
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
 metadata:
-  name: {{ .role }}binding
-  {{- if .limited }}
+  name: {{ include "operator.nameOf" (dict "root" .root "name" .role) }}binding
   labels:
-    {{ include "operator.policyLabel" .root }}
-  {{- end }}
+    {{- include "operator.labels" .root | nindent 4 }}
+    {{- if .limited }}
+    {{- include "operator.policyLabel" .root | nindent 4 }}
+    {{- end }}
 {{ include "operator.bound" (merge (dict "kind" "ClusterRole") .) }}
+{{- end }}
+
+{{/* Takes a dict: root, role, namespace, processes. */}}
+{{- define "operator.roleBinding" -}}
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata:
+  name: {{ include "operator.nameOf" (dict "root" .root "name" .role) }}binding
+  namespace: {{ .namespace }}
+  labels: {{- include "operator.labels" .root | nindent 4 }}
+{{ include "operator.bound" (merge (dict "kind" "Role") .) }}
 {{- end }}
 
 {{- define "operator.bound" -}}
 roleRef:
   apiGroup: rbac.authorization.k8s.io
   kind: {{ .kind }}
-  name: {{ .role }}
+  name: {{ include "operator.nameOf" (dict "root" .root "name" .role) }}
 subjects:
-{{- range .accounts }}
+{{- range .processes }}
   - kind: ServiceAccount
-    name: {{ . }}
+    name: {{ include "operator.account" (dict "root" $.root "name" .) }}
     namespace: {{ $.root.Release.Namespace }}
 {{- end }}
 {{- end }}

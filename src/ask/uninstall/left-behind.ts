@@ -1,0 +1,91 @@
+import type { KubernetesList, KubernetesObject } from '../../contract/object.ts';
+import { BUILD_FINALIZER, BUILDS } from '../../controllers/git-build/resource.ts';
+import { MANAGED_BY, MANAGED_BY_LABEL, ROLE_BINDINGS } from '../../controllers/kinds.ts';
+import { POD_SETS } from '../../controllers/pod-set/resource.ts';
+import { ApiError } from '../../kubernetes/errors.ts';
+import { resourcePath, type ResourceType } from '../../kubernetes/paths.ts';
+import { bounded } from '../bounded.ts';
+import type { Session } from '../connection/session.ts';
+import type { TemporalAccess } from '../connection/temporal.ts';
+import { DESCRIBED_AT_A_TIME, describeRun, listOpenRuns, type ListedRun } from '../runs/runs.ts';
+
+/** What an operator is responsible for. */
+export interface Scope {
+  /** The names of controllers. */
+  readonly controllers: readonly string[];
+  /** None: all of them. */
+  readonly namespaces: readonly string[];
+}
+
+/** What there would be without the operator. */
+export interface LeftBehind {
+  /** Xxxes that could never be deleted: only the operator removes their finalizer. */
+  readonly builds: readonly KubernetesObject[];
+  /** Runs that would stay open for ever: only its workers complete them. */
+  readonly runs: readonly ListedRun[];
+  /** PodSets, whose Pods go on running. */
+  readonly podSets: number;
+  /** RoleBindings that the operator made. */
+  readonly roleBindings: number;
+}
+
+/** @throws ApiError, TemporalProblem */
+export async function findLeftBehind(
+  client: Session['client'],
+  access: TemporalAccess,
+  scope: Scope,
+): Promise<LeftBehind> {
+  const list = (controller: string, type: ResourceType, labelSelector?: string) =>
+    scope.controllers.includes(controller) ? listIn(client, { type, labelSelector, ...scope }) : [];
+  const [builds, podSets, roleBindings, runs] = await Promise.all([
+    list('git-build', BUILDS),
+    list('pod-set', POD_SETS),
+    list('namespace-role-binding', ROLE_BINDINGS, `${MANAGED_BY_LABEL}=${MANAGED_BY}`),
+    runsStillOpen(access),
+  ]);
+  return {
+    builds: builds.filter(({ metadata: { finalizers = [] } }) => finalizers.includes(BUILD_FINALIZER)),
+    runs,
+    podSets: podSets.length,
+    roleBindings: roleBindings.length,
+  };
+}
+
+interface Listing extends Scope {
+  readonly type: ResourceType;
+  readonly labelSelector: string | undefined;
+}
+
+const LIST_TIMEOUT_MS = 30_000;
+
+async function listIn(
+  client: Session['client'],
+  { type, labelSelector, namespaces }: Listing,
+): Promise<readonly KubernetesObject[]> {
+  const places = namespaces.length === 0 ? [undefined] : namespaces;
+  const request = (namespace: string | undefined) => ({
+    method: 'GET' as const,
+    path: resourcePath(type, { namespace }),
+    query: { labelSelector },
+    metadataOnly: 'list' as const,
+    timeoutMs: LIST_TIMEOUT_MS,
+  });
+  try {
+    const lists = await Promise.all(places.map((place) => client.request<KubernetesList>(request(place))));
+    return lists.flatMap(({ items }) => items ?? []);
+  } catch (error) {
+    if (error instanceof ApiError && error.classification === 'api-missing') return [];
+    throw error;
+  }
+}
+
+/** More of them cannot all have ended just now. */
+const LOOKED_AT = 20;
+
+/** Temporal's list may be a second late: a few are looked at one by one. */
+async function runsStillOpen(access: TemporalAccess): Promise<readonly ListedRun[]> {
+  const listed = await listOpenRuns(access, { controller: undefined, namespace: undefined });
+  if (listed.length > LOOKED_AT) return listed;
+  const now = await bounded(listed, DESCRIBED_AT_A_TIME, ({ ref, runId }) => describeRun(access, ref, runId));
+  return now.filter((run) => run?.isOpen === true).flatMap((run) => run ?? []);
+}

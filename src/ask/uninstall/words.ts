@@ -1,0 +1,63 @@
+import type { KubernetesObject } from '../../contract/object.ts';
+import { workflowIdFor } from '../../contract/resource.ts';
+import { BUILD_FINALIZER, BUILDS } from '../../controllers/git-build/resource.ts';
+import { controllersOf } from '../controllers.ts';
+import { harmless } from '../output.ts';
+import { commandFor, countOf } from '../resource-name.ts';
+import type { ListedRun } from '../runs/runs.ts';
+import type { LeftBehind } from './left-behind.ts';
+
+/** So many of each are named. */
+const NAMED = 20;
+
+/** Why the operator must not go yet, and what to do. */
+export function refusal({ builds, runs }: LeftBehind, taskQueue: string): string {
+  const lines = [`Do not uninstall the operator of task queue ${taskQueue} yet.`];
+  if (builds.length > 0) {
+    lines.push(
+      '',
+      `${countOf(builds.length, BUILDS)} with the finalizer ${BUILD_FINALIZER}, which only the operator removes.`,
+      'Delete them, and wait until they are gone:',
+      ...shown(builds, deletion),
+    );
+  }
+  if (runs.length > 0) {
+    lines.push(
+      '',
+      `${runs.length === 1 ? '1 run' : `${runs.length} runs`} that only the operator's workers would end. To see what they wait for:`,
+      ...shown(runs, explanation),
+    );
+  }
+  return text(lines);
+}
+
+/** That nothing would hang, and what would be there without an owner. */
+export function stays({ podSets, roleBindings }: LeftBehind, taskQueue: string): string {
+  const lines = [`Nothing would hang without the operator of task queue ${taskQueue}.`];
+  if (podSets > 0)
+    lines.push(`PodSets that would stay, with Pods that nobody replaces or deletes: ${podSets}`);
+  if (roleBindings > 0) lines.push(`RoleBindings that would stay, with what they permit: ${roleBindings}`);
+  return text(lines);
+}
+
+function shown<T>(items: readonly T[], line: (item: T) => string): string[] {
+  const more = items.length - NAMED;
+  return [
+    ...items.slice(0, NAMED).map((item) => `  ${harmless(line(item))}`),
+    ...(more > 0 ? [`  and ${more} more`] : []),
+  ];
+}
+
+function deletion({ metadata: { name, namespace = '' } }: KubernetesObject): string {
+  return `kubectl delete ${BUILDS.plural}.${BUILDS.group} ${name} --namespace ${namespace}`;
+}
+
+function explanation({ ref, runState }: ListedRun): string {
+  const type = controllersOf().find(({ name }) => name === ref.controller)?.primary.type;
+  const command = type === undefined ? workflowIdFor(ref) : commandFor('why', { ...ref, type });
+  return runState === undefined ? command : `${command}    # ${runState}`;
+}
+
+function text(lines: readonly string[]): string {
+  return `${lines.join('\n')}\n`;
+}

@@ -1,0 +1,62 @@
+import { describe, expect, it } from '@jest/globals';
+import type { KubernetesObject } from '../../src/contract/object.ts';
+import type { LeftBehind } from '../../src/ask/uninstall/left-behind.ts';
+import { refusal, stays } from '../../src/ask/uninstall/words.ts';
+
+const NOTHING: LeftBehind = { builds: [], runs: [], podSets: 0, roleBindings: 0 };
+
+function aBuild(name: string): KubernetesObject {
+  return { metadata: { name, namespace: 'shop', uid: name, resourceVersion: '1' } };
+}
+
+function aRun(controller: string, runState?: 'Stalled'): LeftBehind['runs'][number] {
+  const ref = { controller, namespace: 'shop', name: 'web', uid: 'u' };
+  return { ref, workflowId: 'w', runId: 'r', isOpen: true, startedAtMs: 0, endedAtMs: undefined, runState };
+}
+
+describe('the refusal to have the operator uninstalled', () => {
+  it('names each build that could never be deleted, and how to delete it', () => {
+    expect(refusal({ ...NOTHING, builds: [aBuild('one'), aBuild('two')] }, 'ours')).toBe(
+      [
+        'Do not uninstall the operator of task queue ours yet.',
+        '',
+        '2 Xxxes with the finalizer job.finalizers.test.inspur.com, which only the operator removes.',
+        'Delete them, and wait until they are gone:',
+        '  kubectl delete xxxes.test.inspur.com one --namespace shop',
+        '  kubectl delete xxxes.test.inspur.com two --namespace shop',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('names each open run, by the command that explains it', () => {
+    const runs = [aRun('pod-set', 'Stalled'), aRun('namespace-role-binding'), aRun('of-another-version')];
+    const text = refusal({ ...NOTHING, runs }, 'ours');
+    expect(text).toContain("3 runs that only the operator's workers would end");
+    expect(text).toContain('  kubectl durable why podset/web -n shop # Stalled\n');
+    expect(text).toContain('  kubectl durable why namespace/web\n');
+    expect(text).toContain('  of-another-version/shop/web/u\n');
+  });
+
+  it('stays readable where there are many', () => {
+    const builds = Array.from({ length: 100 }, (_, index) => aBuild(`b${index}`));
+    const text = refusal({ ...NOTHING, builds }, 'ours');
+    expect(text).toContain('100 Xxxes');
+    expect(text.match(/kubectl delete/g)).toHaveLength(20);
+    expect(text).toContain('  and 80 more\n');
+  });
+});
+
+describe('the leave to uninstall the operator', () => {
+  it('says what stays without an owner', () => {
+    expect(stays({ ...NOTHING, podSets: 2, roleBindings: 3 }, 'ours')).toBe(
+      [
+        'Nothing would hang without the operator of task queue ours.',
+        'PodSets that would stay, with Pods that nobody replaces or deletes: 2',
+        'RoleBindings that would stay, with what they permit: 3',
+        '',
+      ].join('\n'),
+    );
+    expect(stays(NOTHING, 'ours')).toBe('Nothing would hang without the operator of task queue ours.\n');
+  });
+});

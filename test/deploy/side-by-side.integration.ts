@@ -1,0 +1,255 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { z } from 'zod';
+import { buildPrograms } from '../../local/build.ts';
+import { POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
+import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
+import { BUILDS } from '../../src/controllers/git-build/resource.ts';
+import { ask } from '../support/asking.ts';
+import { aBuild, LiveBuild } from '../support/builds.ts';
+import { NAMESPACES, PODS, ROLE_BINDINGS, uniqueName } from '../support/cluster.ts';
+import { chartedWithHooks, hookOf, kustomized, type Delivered } from '../support/delivered.ts';
+import { eventually } from '../support/eventually.ts';
+import { apiCallsOf, startOperator, type Operator } from '../support/operator.ts';
+import { aPodSet } from '../support/pod-sets.ts';
+import { aPod } from '../support/pods.ts';
+import { userNameOf, writeKubeconfig, type ServiceAccount } from '../support/service-accounts.ts';
+import { setUpStage } from '../support/stage.ts';
+
+/*
+ * Two releases of the chart and one installation by Kustomize in one cluster and one namespace of Temporal, each for a team.
+ * One after the other is taken away, and the others never notice.
+ */
+
+jest.setTimeout(600_000);
+const WITHIN_MS = 90_000;
+
+const ROOT = join(import.meta.dirname, '../..');
+const { stack, cluster, temporal } = setUpStage();
+let dir: string;
+let helm: string;
+let installations: readonly Installation[];
+
+/** One of them, and the process in place of its Pods, which are simulated. */
+interface Installation {
+  /** Of the release, or the prefix of Kustomize. */
+  readonly name: string;
+  /** The operator's. */
+  readonly namespace: string;
+  /** The one that it watches. */
+  readonly team: string;
+  readonly objects: readonly Delivered[];
+  readonly account: ServiceAccount;
+  readonly operator: Operator;
+  readonly uninstall: () => Promise<unknown>;
+}
+
+beforeAll(async () => {
+  ({ helm } = await buildPrograms(['helm'], {}));
+  dir = await mkdtemp(join(tmpdir(), 'durable-operator-side-by-side-'));
+  const teams = await Promise.all([cluster.aNamespace(), cluster.aNamespace(), cluster.aNamespace()]);
+  const [one, two, three] = teams;
+  installations = [await release(one), await kustomization(two), await release(three)];
+});
+
+afterAll(async () => {
+  for (const { namespace } of installations) await cluster.delete({ type: NAMESPACES, name: namespace });
+  await rm(dir, { recursive: true });
+});
+
+async function release(team: string): Promise<Installation> {
+  const name = uniqueName();
+  const namespace = `${name}-system`;
+  const values = [`namespaces={${team}}`, 'metrics.secure=false', 'crds=false'];
+  await helmUpgrade({ name, namespace }, values);
+  const objects = await chartedWithHooks(helm, values, { name, namespace });
+  const uninstall = () => run(helm, ['uninstall', name, ...placeOf(namespace)]);
+  return { name, namespace, team, objects, uninstall, ...(await started(objects, namespace)) };
+}
+
+function placeOf(namespace: string): string[] {
+  return ['--kubeconfig', stack.kubeconfig, '--namespace', namespace];
+}
+
+/** Installs the release where there is none. */
+function helmUpgrade(
+  { name, namespace }: Pick<Installation, 'name' | 'namespace'>,
+  values: readonly string[],
+): Promise<string> {
+  const sets = values.flatMap((value) => ['--set', value]);
+  const how = ['--install', '--create-namespace', '--reset-values', ...placeOf(namespace)];
+  return run(helm, ['upgrade', name, join(ROOT, 'deploy/helm'), ...how, ...sets]);
+}
+
+/** What docs/deploying.md says of another operator for some namespaces. */
+async function kustomization(team: string): Promise<Installation> {
+  const name = uniqueName();
+  const namespace = `${name}-system`;
+  const copy = join(dir, 'deploy');
+  await cp(join(ROOT, 'deploy'), copy, { recursive: true });
+  const overlay = join(copy, 'overlays/namespaced');
+  await edit(join(overlay, 'kustomization.yaml'), (text) => `${text}namePrefix: ${name}-\n`);
+  await edit(join(overlay, 'operator/kustomization.yaml'), (text) => `${text}namespace: ${namespace}\n`);
+  await edit(join(overlay, 'team-1/kustomization.yaml'), (text) => text.replace('team-1', team));
+  await edit(join(overlay, 'operator/deployment.yaml'), (text) =>
+    text.replace('--namespaces=team-1', `--namespaces=${team}\n            - --task-queue=${name}`),
+  );
+  await kubectl('apply', '--server-side', '--kustomize', overlay);
+  const objects = await kustomized(stack.kubectl, overlay);
+  const ours = ['--selector', 'app.kubernetes.io/name=durable-operator'];
+  const uninstall = () => kubectl('delete', '--ignore-not-found', '--kustomize', overlay, ...ours);
+  return { name, namespace, team, objects, uninstall, ...(await started(objects, namespace)) };
+}
+
+async function edit(file: string, change: (text: string) => string): Promise<void> {
+  const text = await readFile(file, 'utf8');
+  const changed = change(text);
+  if (changed === text) throw new Error(`${file} has nothing to change`);
+  await writeFile(file, changed);
+}
+
+const PodTemplate = z.looseObject({
+  spec: z.looseObject({
+    template: z.looseObject({
+      spec: z.looseObject({
+        serviceAccountName: z.string(),
+        containers: z.tuple([z.looseObject({ args: z.array(z.string()) })]),
+      }),
+    }),
+  }),
+});
+
+/** With the arguments and the rights of its Deployment. */
+async function started(objects: readonly Delivered[], namespace: string) {
+  const deployment = PodTemplate.parse(objects.find(({ kind }) => kind === 'Deployment'));
+  const { serviceAccountName, containers } = deployment.spec.template.spec;
+  const account = { namespace, name: serviceAccountName };
+  const kubeconfig = join(dir, `${namespace}.kubeconfig`);
+  await writeKubeconfig(cluster.client, { account, admin: stack.kubeconfig, file: kubeconfig });
+  const [command = '', ...args] = containers[0].args;
+  const here = ['--metrics-addr=0', `--leader-election-namespace=${namespace}`];
+  return { account, operator: await startOperator({ kubeconfig, command, args: [...args, ...here] }) };
+}
+
+/** A Pod that gets its label, a binding, and a PodSet that gets its Pods, each under a name of its own. */
+async function work({ team }: Installation): Promise<void> {
+  const name = uniqueName();
+  await cluster.create(PODS, aPod().in(team).named(name).annotated().manifest);
+  await cluster.create(POD_SETS, { ...aPodSet().wanting(2).object, metadata: { name, namespace: team } });
+  await eventually(async () => {
+    const pod = await cluster.get({ type: PODS, namespace: team, name });
+    return pod?.metadata.labels?.[POD_NAME_LABEL] === name;
+  }, WITHIN_MS);
+  await eventually(async () => {
+    const set = await cluster.get<PodSet>({ type: POD_SETS, namespace: team, name });
+    return set?.status?.readyReplicas === 2;
+  }, WITHIN_MS);
+  const binding = { type: ROLE_BINDINGS, namespace: team, name: `ad-kubernetes-${team}` };
+  await eventually(() => cluster.get(binding), WITHIN_MS);
+  await cluster.delete(binding);
+  await eventually(() => cluster.get(binding), WITHIN_MS);
+}
+
+/** What it was denied, and where it asked for anything. */
+function noticed({ account }: Installation) {
+  const calls = apiCallsOf(userNameOf(account), stack.auditLog);
+  const denied = calls
+    // Its own cluster it may not know.
+    .filter(({ objectRef }) => objectRef?.name !== 'kube-system')
+    .filter(({ responseStatus }) => [401, 403].includes(responseStatus?.code ?? 0));
+  const namespaces = new Set(calls.map(({ objectRef }) => objectRef?.namespace));
+  return { denied, namespaces: [...namespaces].filter((each) => each !== undefined && each !== '').sort() };
+}
+
+describe('two releases and an installation by Kustomize in one cluster', () => {
+  it('each work for their own team', async () => {
+    await Promise.all(installations.map(work));
+  });
+
+  it('have nothing in common but the CustomResourceDefinitions', () => {
+    const names = installations.flatMap(({ objects }) =>
+      objects
+        .filter(({ kind }) => kind !== 'CustomResourceDefinition')
+        .map(({ kind, metadata: { namespace = '', name } }) => `${kind} ${namespace}/${name}`),
+    );
+    expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+  });
+
+  it('have their runs on task queues of their own', async () => {
+    for (const { team, name } of installations) {
+      const queues = new Set<string>();
+      const query = `ResourceNamespace = '${team}'`;
+      for await (const { taskQueue } of temporal.client.workflow.list({ query })) queues.add(taskQueue);
+      expect([...queues]).toEqual([expect.stringMatching(`^${name}(-durable-operator)?$`)]);
+    }
+  });
+
+  it('are not uninstalled by Helm while the check fails', async () => {
+    const [first] = installations;
+    if (first === undefined) throw new Error('there are three of them');
+    const values = [`namespaces={${first.team}}`, 'metrics.secure=false', 'crds=false'];
+    // The simulated node lets such a Pod of a Job fail.
+    await helmUpgrade(first, [...values, 'env[0].name=CHECK', 'env[0].value=exit 1']);
+    await expect(first.uninstall()).rejects.toThrow(/pre-delete/);
+    await work(first);
+    await helmUpgrade(first, values);
+  });
+
+  it.each([0, 1])('can be taken away: number %i, and the others never notice', async (index) => {
+    const going = installations[index];
+    if (going === undefined) throw new Error('there are three of them');
+    const staying = installations.slice(index + 1);
+    await takeAway(going);
+    await Promise.all(staying.map(work));
+    for (const each of staying) {
+      expect(noticed(each)).toEqual({ denied: [], namespaces: [each.namespace, each.team].sort() });
+      expect((await each.operator.readiness()).status).toBe(200);
+    }
+  });
+
+  it('are all gone in the end, and the CustomResourceDefinitions stay', async () => {
+    const [last] = installations.slice(-1);
+    if (last === undefined) throw new Error('there are three of them');
+    const manifest = aBuild(last.team).manifest;
+    await cluster.create(BUILDS, manifest);
+    const build = new LiveBuild(cluster, manifest, WITHIN_MS);
+    await build.is('Succeeded');
+    await build.delete();
+    await build.gone();
+    await takeAway(last);
+    expect(await kubectl('get', 'customresourcedefinitions', '--output=name')).toContain(
+      'xxxes.test.inspur.com',
+    );
+  });
+});
+
+/** In the order of docs/uninstalling.md. */
+async function takeAway({ name, namespace, objects, operator, uninstall }: Installation): Promise<void> {
+  const job = objects.find((object) => hookOf(object) === 'pre-delete');
+  const args = job && PodTemplate.parse(job).spec.template.spec.containers[0].args;
+  const kubeconfig = join(dir, `${namespace}.kubeconfig`);
+  const check = args ?? ['uninstall-check', '--end-settings-run', '--task-queue', name];
+  await eventually(async () => {
+    expect(await ask(check, { kubeconfig })).toMatchObject({ status: 0, stderr: '' });
+    return true;
+  }, WITHIN_MS);
+  await operator.end('SIGTERM');
+  await uninstall();
+  const lists = 'clusterroles,clusterrolebindings,roles,rolebindings,deployments,services,networkpolicies';
+  const policies = 'validatingadmissionpolicies,validatingadmissionpolicybindings';
+  const left = await kubectl('get', `${lists},${policies}`, '--all-namespaces', '--output=name');
+  expect(left.split('\n').filter((each) => each.includes(name))).toEqual([]);
+}
+
+function kubectl(...args: readonly string[]): Promise<string> {
+  return run(stack.kubectl, ['--kubeconfig', stack.kubeconfig, ...args]);
+}
+
+async function run(program: string, args: readonly string[]): Promise<string> {
+  const { stdout } = await promisify(execFile)(program, [...args]);
+  return stdout;
+}

@@ -1,0 +1,288 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { z } from 'zod';
+import { buildPrograms, buildServers } from '../../local/build.ts';
+import { bareEnvironment } from '../../local/operator.ts';
+import { startStack, type Stack } from '../../local/stack.ts';
+import { BUILDS } from '../../src/controllers/git-build/resource.ts';
+import { POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
+import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
+import { ask, type Answer } from '../support/asking.ts';
+import { aBuild, LiveBuild } from '../support/builds.ts';
+import { PROGRAM } from '../support/built.ts';
+import { PODS, ROLE_BINDINGS, TestCluster } from '../support/cluster.ts';
+import { chartedWithHooks, hookOf, kustomized, type Delivered } from '../support/delivered.ts';
+import { eventually } from '../support/eventually.ts';
+import { endOperators, startOperator, type Operator } from '../support/operator.ts';
+import { aPodSet } from '../support/pod-sets.ts';
+import { aPod } from '../support/pods.ts';
+import { writeKubeconfig } from '../support/service-accounts.ts';
+import { TestTemporal } from '../support/temporal.ts';
+
+/*
+ * Installed on a cluster of its own, at work, and taken away as docs/uninstalling.md says: the commands are those of the
+ * page. The cluster is then what it was before.
+ */
+
+jest.setTimeout(600_000);
+const WITHIN_MS = 90_000;
+
+const ROOT = join(import.meta.dirname, '../..');
+const NAMESPACE = 'durable-operator-system';
+const TASK_QUEUE = 'durable-operator';
+const TEAM = 'team-1';
+
+let stack: Stack;
+let cluster: TestCluster;
+let temporal: TestTemporal;
+let dir: string;
+/** Programs by their names, as a person has them. */
+let bin: string;
+let programs: { readonly kubectl: string; readonly helm: string };
+
+beforeAll(async () => {
+  const { kubectl, ...binaries } = await buildServers({});
+  programs = { kubectl, ...(await buildPrograms(['helm'], {})) };
+  dir = await mkdtemp(join(tmpdir(), 'durable-operator-uninstall-'));
+  bin = join(dir, 'bin');
+  await mkdir(bin);
+  for (const [name, path] of Object.entries(programs)) await symlink(path, join(bin, name));
+  const plugin = `#!/bin/sh\nexec ${process.execPath} ${join(PROGRAM, '../ask/main.js')} "$@"\n`;
+  await writeFile(join(bin, 'kubectl-durable'), plugin);
+  await chmod(join(bin, 'kubectl-durable'), 0o755);
+  stack = await startStack({ dir: join(dir, 'stack'), binaries });
+  cluster = new TestCluster(stack.kubeconfig);
+  temporal = new TestTemporal(stack.temporalAddress);
+  await cluster.createNamespace(TEAM);
+});
+
+afterAll(async () => {
+  await endOperators();
+  await temporal.close();
+  await cluster.close();
+  await stack.stop();
+  await rm(dir, { recursive: true });
+});
+
+/** As a person types it, in the project's folder. @returns what it prints */
+async function shell(commands: string): Promise<string> {
+  const env = {
+    ...bareEnvironment(stack.temporalAddress),
+    PATH: `${bin}:${process.env['PATH'] ?? ''}`,
+    HOME: dir,
+    KUBECONFIG: stack.kubeconfig,
+  };
+  const { stdout } = await promisify(execFile)('bash', ['-euc', commands], { cwd: ROOT, env });
+  return stdout;
+}
+
+/** The commands of a section of the page; of a kind, where it has several. */
+async function commandsOf(section: string, kind = ''): Promise<string> {
+  const page = await readFile(join(ROOT, 'docs/uninstalling.md'), 'utf8');
+  const text = page.split(/^## /m).find((each) => each.startsWith(section));
+  const blocks = [...(text ?? '').matchAll(/^```sh ?(\w*)\n(.*?)^```$/gms)];
+  const found = blocks.filter(([, of]) => of === kind).map(([, , commands]) => commands);
+  if (found.length === 0) throw new Error(`docs/uninstalling.md has no commands of ${section} ${kind}`);
+  return found.join('');
+}
+
+/** Everything in the cluster, by kind and name, save for what comes and goes by itself. */
+async function everything(): Promise<readonly string[]> {
+  const kinds = await shell('kubectl api-resources --verbs=list --output=name');
+  const lasting = kinds
+    .trim()
+    .split('\n')
+    .filter((kind) => !/^(events|componentstatuses|leases)\b/.test(kind));
+  const objects = await shell(
+    `kubectl get ${lasting.join()} --all-namespaces --no-headers --output=custom-columns=K:.kind,S:.metadata.namespace,N:.metadata.name
+     kubectl get leases --namespace ${NAMESPACE} --output=name`,
+  );
+  return objects
+    .split('\n')
+    .map((line) => line.trim().replaceAll(/ +/g, ' '))
+    .filter((line) => line !== '')
+    .sort();
+}
+
+const Workload = z.looseObject({
+  spec: z.looseObject({
+    template: z.looseObject({
+      spec: z.looseObject({
+        serviceAccountName: z.string(),
+        containers: z.tuple([z.looseObject({ args: z.array(z.string()) })]),
+      }),
+    }),
+  }),
+});
+
+/** A process in place of the Pods, which are simulated: with the arguments and the rights of theirs. */
+async function asInstalled(object: Delivered | undefined) {
+  const { serviceAccountName: name, containers } = Workload.parse(object).spec.template.spec;
+  const file = join(dir, `${name}.kubeconfig`);
+  const account = { namespace: NAMESPACE, name };
+  await writeKubeconfig(cluster.client, { account, admin: stack.kubeconfig, file });
+  return { kubeconfig: file, args: containers[0].args };
+}
+
+async function startInstalled(objects: readonly Delivered[]): Promise<Operator> {
+  const deployment = objects.find(({ kind }) => kind === 'Deployment');
+  const { kubeconfig, args } = await asInstalled(deployment);
+  const [command = '', ...others] = args;
+  const here = ['--metrics-addr=0', `--leader-election-namespace=${NAMESPACE}`];
+  return startOperator({
+    kubeconfig,
+    temporalAddress: stack.temporalAddress,
+    taskQueue: TASK_QUEUE,
+    command,
+    args: [...others, ...here],
+  });
+}
+
+/** One of everything, which the operator has done its work for. */
+async function resources(): Promise<LiveBuild> {
+  const build = aBuild(TEAM).manifest;
+  const { metadata, ...podSet } = aPodSet().in(TEAM).wanting(2).object;
+  await cluster.create(BUILDS, build);
+  await cluster.create(POD_SETS, { ...podSet, metadata: { name: metadata.name, namespace: TEAM } });
+  await cluster.create(PODS, aPod().in(TEAM).named('labelled').annotated().manifest);
+  const live = new LiveBuild(cluster, build, WITHIN_MS);
+  await live.is('Succeeded');
+  await eventually(async () => {
+    const found = await cluster.get<PodSet>({ type: POD_SETS, namespace: TEAM, name: metadata.name });
+    return found?.status?.readyReplicas === 2;
+  }, WITHIN_MS);
+  await eventually(() => cluster.get(BINDING), WITHIN_MS);
+  await eventually(async () => (await labels())[POD_NAME_LABEL] === 'labelled', WITHIN_MS);
+  return live;
+}
+
+const BINDING = { type: ROLE_BINDINGS, namespace: TEAM, name: `ad-kubernetes-${TEAM}` };
+const LABELLED = { type: PODS, namespace: TEAM, name: 'labelled' };
+
+async function labels(): Promise<Readonly<Record<string, string>>> {
+  return (await cluster.get(LABELLED))?.metadata.labels ?? {};
+}
+
+/** Those that nobody would complete. */
+async function openRuns(): Promise<readonly string[]> {
+  const open: string[] = [];
+  for await (const { workflowId } of temporal.client.workflow.list({
+    query: "ExecutionStatus = 'Running'",
+  })) {
+    open.push(workflowId);
+  }
+  return open;
+}
+
+function check(...args: readonly string[]): Promise<Answer> {
+  const { kubeconfig, temporalAddress } = stack;
+  return ask(['uninstall-check', ...args], { kubeconfig, temporalAddress });
+}
+
+interface Way {
+  readonly install: () => Promise<unknown>;
+  readonly objects: () => Promise<readonly Delivered[]>;
+  /** What runs before anything is deleted, as the Job of the chart does. */
+  readonly before: (objects: readonly Delivered[]) => Promise<void>;
+}
+
+const WAYS: Readonly<Record<'helm' | 'kustomize', Way>> = {
+  helm: {
+    install: () =>
+      shell(`helm install durable-operator deploy/helm --namespace ${NAMESPACE} --create-namespace`),
+    objects: () => chartedWithHooks(programs.helm, []),
+    async before(objects) {
+      const job = objects.find((object) => hookOf(object) === 'pre-delete');
+      const { kubeconfig, args } = await asInstalled(job);
+      const answer = await ask(args, { kubeconfig, temporalAddress: stack.temporalAddress });
+      expect(answer).toMatchObject({ status: 0, stderr: '' });
+    },
+  },
+  kustomize: {
+    install: () => shell('kubectl apply --server-side --kustomize deploy/default'),
+    objects: () => kustomized(programs.kubectl, 'default'),
+    before: () => Promise.resolve(),
+  },
+};
+
+describe.each(['helm', 'kustomize'] as const)('an operator that was installed by %s', (kind) => {
+  const way = WAYS[kind];
+  let before: readonly string[];
+  let objects: readonly Delivered[];
+  let operator: Operator;
+  let build: LiveBuild;
+
+  it('works', async () => {
+    before = await everything();
+    await way.install();
+    objects = await way.objects();
+    operator = await startInstalled(objects);
+    build = await resources();
+  });
+
+  it('is not to be uninstalled while a build has its finalizer, and a run is open', async () => {
+    const name = 'held';
+    await cluster.create(BUILDS, aBuild(TEAM, name).with({ jobName: name }).lasting().manifest);
+    await new LiveBuild(cluster, aBuild(TEAM, name).manifest, WITHIN_MS).is('Building');
+    const { status, stdout } = await eventually(async () => {
+      const answer = await check();
+      return answer.stdout.includes('kubectl durable why') && answer;
+    }, WITHIN_MS);
+    expect(status).toBe(1);
+    for (const each of ['sample', name])
+      expect(stdout).toContain(`  kubectl delete xxxes.test.inspur.com ${each} --namespace ${TEAM}\n`);
+    expect(stdout).toContain(`  kubectl durable why xxx/${name} -n ${TEAM}\n`);
+  });
+
+  it('has removed the binaries from the nodes, once the builds are deleted', async () => {
+    const { artifacts = [] } = (await build.get())?.status ?? {};
+    expect(artifacts.map(({ binary }) => binary)).toEqual(['helloworld']);
+    await shell(await commandsOf('1.'));
+    await build.gone();
+    const reasons = (await cluster.eventsIn(TEAM)).map(({ note }) => note);
+    expect(reasons.filter((note) => note.includes(artifacts[0]?.node ?? 'nowhere'))).not.toEqual([]);
+    await eventually(async () => !(POD_NAME_LABEL in (await labels())), WITHIN_MS);
+  });
+
+  it('may then be uninstalled, and says what stays', async () => {
+    await eventually(async () => (await check()).status === 0, WITHIN_MS);
+    // In namespace default, the team's and the operator's own.
+    expect((await check()).stdout).toMatch(/^Nothing would hang.*\nRoleBindings that would stay.*: 3\n$/s);
+    await shell(await commandsOf('2.'));
+  });
+
+  it('leaves nothing behind, in the cluster and in Temporal', async () => {
+    await way.before(objects);
+    await operator.end('SIGTERM');
+    await shell(await commandsOf('3.', kind));
+    expect(await cluster.get(BINDING)).toBeDefined();
+    await shell(await commandsOf('4.'));
+    await cluster.deleteAndWait(LABELLED);
+    await eventually(async () => {
+      expect(await everything()).toEqual(before);
+      return true;
+    }, WITHIN_MS);
+    await eventually(async () => {
+      expect(await openRuns()).toEqual([]);
+      return true;
+    }, WITHIN_MS);
+  });
+});
+
+describe('the check', () => {
+  it('says that Temporal or the cluster does not answer, and then nothing is sure', async () => {
+    const nowhere = { kubeconfig: stack.kubeconfig, temporalAddress: '127.0.0.1:1' };
+    expect(await ask(['uninstall-check'], nowhere)).toMatchObject({ status: 2, stdout: '' });
+    const missing = { kubeconfig: join(dir, 'missing'), temporalAddress: stack.temporalAddress };
+    expect(await ask(['uninstall-check'], missing)).toMatchObject({ status: 2, stdout: '' });
+  });
+
+  it('is about all namespaces, and about controllers that there are', async () => {
+    expect((await check('-n', TEAM)).stderr).toContain('leave out -n');
+    expect((await check('--controllers', 'pods')).stderr).toContain('there is no controller "pods"');
+  });
+});
