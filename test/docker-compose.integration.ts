@@ -26,7 +26,16 @@ const Environment = z.union([
 
 const Service = z.object({
   image: z.string(),
-  build: z.object({ context: z.string(), dockerfile: z.string() }).optional(),
+  pull_policy: z.string().optional(),
+  build: z
+    .object({
+      context: z.string(),
+      dockerfile: z.string(),
+      args: z.record(z.string(), z.string().nullable()),
+    })
+    .optional(),
+  user: z.string().optional(),
+  command: z.array(z.string()).nullish(),
   entrypoint: z.array(z.string()).nullish(),
   environment: Environment.default({}),
   network_mode: z.string().optional(),
@@ -50,14 +59,30 @@ const Service = z.object({
 });
 type Service = z.infer<typeof Service>;
 
-const Project = z.object({ services: z.record(z.string(), Service) });
+const Project = z.object({
+  services: z.record(z.string(), Service),
+  configs: z.record(z.string(), z.object({ content: z.string() })),
+});
+type Project = z.infer<typeof Project>;
+
+const PORTS = {
+  PORT_KUBERNETES: '20001',
+  PORT_TEMPORAL: '20002',
+  PORT_TEMPORAL_UI: '20003',
+  PORT_METRICS: '20004',
+  PORT_HEALTH: '20005',
+};
 
 let parser: string;
 
 /** The program of the compose specification's own Go library: it checks, merges and fills in. */
-async function parsed(...files: readonly string[]): Promise<Readonly<Record<string, Service>>> {
-  const { stdout } = await run(parser, ['-format=json', ...files], { cwd: ROOT, env: { HOME: '/home/me' } });
-  return Project.parse(JSON.parse(stdout)).services;
+async function parsed(
+  files: readonly string[],
+  variables: Readonly<Record<string, string>> = {},
+): Promise<Project> {
+  const env = { HOME: '/home/me', ...variables };
+  const { stdout } = await run(parser, ['-format=json', ...files], { cwd: ROOT, env });
+  return Project.parse(JSON.parse(stdout));
 }
 
 beforeAll(async () => {
@@ -72,7 +97,7 @@ describe('the parser of the compose specification', () => {
     try {
       const text = readFileSync(join(ROOT, BASE), 'utf8');
       await writeFile(slip, text.replace('stop_grace_period', 'stop_grace_periode'));
-      await expect(parsed(slip)).rejects.toThrow('stop_grace_periode');
+      await expect(parsed([slip])).rejects.toThrow('stop_grace_periode');
     } finally {
       await rm(folder, { recursive: true });
     }
@@ -86,7 +111,7 @@ describe.each([
   let services: Readonly<Record<string, Service>>;
 
   beforeAll(async () => {
-    services = await parsed(...files);
+    ({ services } = await parsed(files));
   });
 
   it('pins the version of every image that is not built here', () => {
@@ -120,9 +145,32 @@ describe.each([
     expect(ours.filter(({ read_only }) => !read_only)).toEqual([]);
   });
 
-  it('opens ports on loopback only', () => {
+  it('lets only root read files of the checkout, which are not for everybody under a umask of 077', () => {
+    const readers = Object.entries(services).filter(([, { volumes }]) =>
+      volumes.some(({ source }) => source.startsWith(ROOT)),
+    );
+    const asOthers = readers.filter(
+      ([, { image, user }]) => !image.startsWith('rancher/k3s:') && user !== '0:0',
+    );
+    expect(asOthers.map(([name]) => name)).toEqual([]);
+  });
+
+  it('opens ports on loopback only, each at the port of its variable', async () => {
     const open = Object.values(services).flatMap(({ ports }) => ports);
     expect(open.filter(({ host_ip }) => host_ip !== '127.0.0.1')).toEqual([]);
+    const moved = await parsed(files, PORTS);
+    const published = Object.values(moved.services).flatMap(({ ports }) =>
+      ports.map((port) => port.published),
+    );
+    expect(published.filter((port) => !Object.values(PORTS).includes(port))).toEqual([]);
+  });
+
+  it('never pulls the image that is built here', () => {
+    expect(named('operator')).toMatchObject({ image: 'durable-operator', pull_policy: 'build' });
+  });
+
+  it('says at the end where everything is', () => {
+    expect(named('next-steps').entrypoint).toEqual(['/bin/sh', '/compose/next-steps.sh']);
   });
 
   it('runs the operator as a restricted Pod does, from the image that is built here', () => {
@@ -143,14 +191,34 @@ describe.each([
 });
 
 describe(BASE, () => {
+  it('gives a new container of k3s the name and the password of its node', async () => {
+    const { services } = await parsed([BASE]);
+    expect(services['kubernetes']?.command).toContain('--node-name=k3s');
+    const kept = services['kubernetes']?.volumes.filter(({ type }) => type === 'volume') ?? [];
+    expect(kept.map(({ target }) => target)).toEqual(
+      expect.arrayContaining(['/etc/rancher/node', '/var/lib/rancher/k3s']),
+    );
+  });
+
+  it('takes the base images of the Dockerfile, unless variables name others', async () => {
+    const argumentsOf = async (variables: Readonly<Record<string, string>>) =>
+      (await parsed([BASE], variables)).services['operator']?.build?.args;
+    expect(Object.entries((await argumentsOf({})) ?? {}).filter(([, value]) => value !== null)).toEqual([
+      ['REVISION', 'unknown'],
+    ]);
+    expect(await argumentsOf({ NODE_IMAGE: 'mirror/node' })).toMatchObject({ NODE_IMAGE: 'mirror/node' });
+  });
+
   it('runs every script in deploy/compose', async () => {
-    const run = Object.values(await parsed(BASE)).flatMap(({ entrypoint }) => entrypoint ?? []);
+    const { services } = await parsed([BASE]);
+    const run = Object.values(services).flatMap(({ entrypoint }) => entrypoint ?? []);
     const scripts = readdirSync(join(ROOT, 'deploy/compose')).filter((file) => file.endsWith('.sh'));
     expect(scripts.filter((script) => !run.includes(`/compose/${script}`))).toEqual([]);
   });
 
-  it('tunes Temporal as the local stack does', () => {
-    const text = readFileSync(join(ROOT, 'deploy/compose/temporal-dynamic-config.yaml'), 'utf8');
+  it('tunes Temporal as the local stack does', async () => {
+    const { configs } = await parsed([BASE]);
+    const text = configs['temporal-dynamic-config']?.content ?? '';
     const Setting = z.tuple([z.object({ value: z.union([z.boolean(), z.number()]) })]);
     const settings = Object.entries(z.record(z.string(), Setting).parse(parse(text)));
     const tuned = settings.map(([key, [{ value }]]) => `${key}=${String(value)}`);
@@ -162,15 +230,12 @@ describe(OWN_CLUSTER, () => {
   let services: Readonly<Record<string, Service>>;
 
   beforeAll(async () => {
-    services = await parsed(BASE, OWN_CLUSTER);
+    ({ services } = await parsed([BASE, OWN_CLUSTER]));
   });
 
   it('starts no cluster', () => {
     expect(Object.keys(services)).not.toContain('kubernetes');
-    expect(Object.values(services).filter(({ image }) => image.includes('k3s'))).toEqual([
-      services['custom-resources'],
-      services['samples'],
-    ]);
+    expect(Object.values(services).flatMap(({ command }) => command ?? [])).not.toContain('server');
   });
 
   it('applies the samples only when asked', () => {
@@ -194,6 +259,16 @@ describe(OWN_CLUSTER, () => {
       DURABLE_OPERATOR_HEALTH_ADDR: '127.0.0.1:9098',
       DURABLE_OPERATOR_METRICS_ADDR: '127.0.0.1:9097',
     });
+  });
+
+  it('moves the operator to the ports of their variables', async () => {
+    const { services } = await parsed([BASE, OWN_CLUSTER], PORTS);
+    expect(services['operator']?.environment).toMatchObject({
+      TEMPORAL_ADDRESS: '127.0.0.1:20002',
+      DURABLE_OPERATOR_HEALTH_ADDR: '127.0.0.1:20005',
+      DURABLE_OPERATOR_METRICS_ADDR: '127.0.0.1:20004',
+    });
+    expect(services['operator']?.healthcheck?.test.join(' ')).toContain('http://127.0.0.1:20005/readyz');
   });
 });
 
