@@ -1,6 +1,7 @@
-import type { WatcherState } from './contract/telemetry.ts';
+import type { TaskQueuePollers, WatcherState } from './contract/telemetry.ts';
 import type { Health } from './observability/health.ts';
 import type { StateSource } from './observability/observability.ts';
+import type { TaskQueueWatch } from './temporal/task-queue-watch.ts';
 import { workflowThreadProblem } from './temporal/workflow-threads.ts';
 import type { LeaderElection } from './watcher/leader-election.ts';
 import type { Watcher } from './watcher/watcher.ts';
@@ -10,6 +11,8 @@ export interface Watching {
   readonly watcher: Watcher;
   /** Undefined: it always leads. */
   readonly election: LeaderElection | undefined;
+  /** Undefined: nobody asks for its metrics. */
+  readonly taskQueue: TaskQueueWatch | undefined;
 }
 
 type Phase =
@@ -36,6 +39,10 @@ export class Lifecycle implements StateSource {
 
   watcher(): WatcherState | undefined {
     return this.#watching?.watcher.state;
+  }
+
+  pollers(): readonly TaskQueuePollers[] {
+    return this.#watching?.taskQueue?.pollers ?? [];
   }
 
   isLeading(): boolean | undefined {

@@ -20,9 +20,11 @@ import { publishUntilDone } from './publishing.ts';
 import { noticeRouting } from './temporal/routing-notice.ts';
 import { temporalRuns } from './temporal/runs.ts';
 import { observed, reportingEnds, withHeartbeats } from './temporal/steps.ts';
+import { pollersOf } from './temporal/task-queue-pollers.ts';
+import { TaskQueueWatch } from './temporal/task-queue-watch.ts';
 import { createWorker, installRuntime, STARTS_UNDER_WAY, STEPS_AT_ONCE } from './temporal/worker.ts';
 import { VERSION } from './version.ts';
-import { LeaderElection, leaseNamespace } from './watcher/leader-election.ts';
+import { LeaderElection, leaseNamespace, type Candidate } from './watcher/leader-election.ts';
 import { LeaseObject } from './watcher/lease.ts';
 import { Watcher } from './watcher/watcher.ts';
 
@@ -126,6 +128,7 @@ async function stop(
   const cuttingOff = setTimeout(() => void client.close(0), CUT_OFF_MS);
   const stopWatching = async () => {
     await watching?.election?.stop();
+    watching?.taskQueue?.standBy();
     await watching?.watcher.stop();
   };
   const stopWorking = async () => {
@@ -143,10 +146,24 @@ async function stop(
   }
 }
 
-function start({ watcher, election }: Watching): void {
+function start({ watcher, election, taskQueue }: Watching): void {
   watcher.start();
-  if (election === undefined) watcher.lead(() => true);
+  if (election === undefined) candidateOf(watcher, taskQueue).lead(() => true);
   else election.start();
+}
+
+/** What only one process does at a time. */
+function candidateOf(watcher: Watcher, taskQueue: TaskQueueWatch | undefined): Candidate {
+  return {
+    lead(isLeading) {
+      watcher.lead(isLeading);
+      taskQueue?.lead();
+    },
+    standBy() {
+      taskQueue?.standBy();
+      return watcher.standBy();
+    },
+  };
 }
 
 function watchingOf(parts: Parts, target: Target, memory: Memory): Watching {
@@ -162,10 +179,12 @@ function watchingOf(parts: Parts, target: Target, memory: Memory): Watching {
     telemetry,
     onRequest: (workflowId, observation) => memory.seed(workflowId, observation),
   });
-  return { watcher, election: electionOf(parts, watcher) };
+  const isMeasured = config.metrics.address !== 'off';
+  const taskQueue = isMeasured ? new TaskQueueWatch(() => pollersOf(target), log) : undefined;
+  return { watcher, election: electionOf(parts, candidateOf(watcher, taskQueue)), taskQueue };
 }
 
-function electionOf({ config, log, client }: Parts, candidate: Watcher): LeaderElection | undefined {
+function electionOf({ config, log, client }: Parts, candidate: Candidate): LeaderElection | undefined {
   const { enabled, namespace, name, ...times } = config.leaderElection;
   if (!enabled) return undefined;
   const lease = new LeaseObject(client, { namespace: leaseNamespace(namespace), name });

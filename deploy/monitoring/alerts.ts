@@ -10,6 +10,9 @@ interface Alert {
   readonly description: string;
 }
 
+/** Of several installations, each is alerted on by itself; both labels are those of the ServiceMonitor. */
+const EACH = 'namespace, job';
+
 const ALERTS: readonly Alert[] = [
   {
     name: 'DurableOperatorAbsent',
@@ -21,7 +24,7 @@ const ALERTS: readonly Alert[] = [
   },
   {
     name: 'DurableOperatorWithoutLeader',
-    expr: 'sum by (name) (leader_election_master_status) == 0',
+    expr: `sum by (${EACH}, name) (leader_election_master_status) == 0`,
     for: '5m',
     severity: 'critical',
     summary: 'The operator has no leader',
@@ -30,7 +33,7 @@ const ALERTS: readonly Alert[] = [
   },
   {
     name: 'DurableOperatorLeaderFlapping',
-    expr: 'sum by (name) (changes(leader_election_master_status[30m])) > 6',
+    expr: `sum by (${EACH}, name) (changes(leader_election_master_status[30m])) > 6`,
     for: '0m',
     severity: 'warning',
     summary: 'The leader keeps changing',
@@ -39,17 +42,50 @@ const ALERTS: readonly Alert[] = [
   },
   {
     name: 'DurableOperatorTemporalUnavailable',
-    expr: 'max(durable_operator_temporal_unavailable) == 1',
+    expr: `max by (${EACH}) (durable_operator_temporal_unavailable) == 1`,
     for: '5m',
     severity: 'critical',
     summary: 'Temporal is unavailable',
     description: 'Runs cannot be started. Changes wait in the watcher until Temporal is back; none is lost.',
   },
   {
+    name: 'DurableOperatorWithoutWorkers',
+    expr: [
+      `sum by (${EACH}, task_queue, task_type, version)`,
+      '(durable_operator_task_queue_pollers{status=~"current|ramping|draining"}) == 0',
+    ].join(' '),
+    for: '10m',
+    severity: 'critical',
+    summary: 'Nobody works on runs of task queue {{ $labels.task_queue }}',
+    description:
+      'Temporal gives {{ $labels.task_type }} tasks to the workers {{ if $labels.version }}of version {{ $labels.version }}{{ else }}without a version{{ end }}, and none of them polls. These runs make no progress.',
+  },
+  {
+    name: 'DurableOperatorVersionNotPromoted',
+    expr: [
+      `max by (${EACH}, task_queue, version)`,
+      '(durable_operator_task_queue_pollers{status="inactive"}) > 0',
+    ].join(' '),
+    for: '1h',
+    severity: 'warning',
+    summary: 'Workers of task queue {{ $labels.task_queue }} get no runs',
+    description:
+      'The workers {{ if $labels.version }}of version {{ $labels.version }}{{ else }}without a version{{ end }} poll, but Temporal gives new runs to another version, or to none: nobody has promoted theirs.',
+  },
+  {
+    name: 'DurableOperatorRequestWaiting',
+    expr: `max by (${EACH}, controller) (durable_operator_oldest_request_seconds) > 600`,
+    for: '5m',
+    severity: 'warning',
+    summary: 'A resource of {{ $labels.controller }} is not reconciled',
+    description:
+      'It has needed a step for {{ $value | humanizeDuration }}, and has not got it: its step fails, or nobody works on its run.',
+  },
+  {
     name: 'DurableOperatorErrors',
     expr: [
-      'sum by (controller) (rate(controller_runtime_reconcile_errors_total[10m]))',
-      '/ sum by (controller) (rate(controller_runtime_reconcile_total[10m])) > 0.2',
+      `sum by (${EACH}, controller) (rate(controller_runtime_reconcile_errors_total[10m]))`,
+      `/ sum by (${EACH}, controller) (rate(controller_runtime_reconcile_total[10m])) > 0.2`,
     ].join(' '),
     for: '15m',
     severity: 'warning',
@@ -59,7 +95,7 @@ const ALERTS: readonly Alert[] = [
   },
   {
     name: 'DurableOperatorAccessDenied',
-    expr: 'sum by (code) (rate(rest_client_requests_total{code=~"401|403"}[10m])) > 0',
+    expr: `sum by (${EACH}, code) (rate(rest_client_requests_total{code=~"401|403"}[10m])) > 0`,
     for: '10m',
     severity: 'warning',
     summary: 'The API server denies requests of the operator',
@@ -68,7 +104,7 @@ const ALERTS: readonly Alert[] = [
   },
   {
     name: 'DurableOperatorStalled',
-    expr: 'sum by (controller) (durable_operator_stalled_runs) > 0',
+    expr: `sum by (${EACH}, controller) (durable_operator_stalled_runs) > 0`,
     for: '1h',
     severity: 'info',
     summary: '{{ $value }} resources of {{ $labels.controller }} are stalled',
@@ -77,7 +113,7 @@ const ALERTS: readonly Alert[] = [
   },
   {
     name: 'DurableOperatorWatchSilent',
-    expr: 'max by (controller, resource) (durable_operator_watch_silence_seconds) > 600',
+    expr: `max by (${EACH}, controller, resource) (durable_operator_watch_silence_seconds) > 600`,
     for: '5m',
     severity: 'warning',
     summary: 'A watch of {{ $labels.controller }} is silent',
@@ -85,17 +121,21 @@ const ALERTS: readonly Alert[] = [
       'The watch of {{ $labels.resource }} has received nothing for ten minutes, not even a bookmark.',
   },
   {
-    name: 'DurableOperatorQueueStuck',
-    expr: 'max by (controller) (workqueue_longest_running_processor_seconds) > 60',
-    for: '5m',
+    name: 'DurableOperatorStartsSlow',
+    expr: [
+      `histogram_quantile(0.9, sum by (${EACH}, controller, le)`,
+      '(rate(workqueue_work_duration_seconds_bucket[10m]))) > 1',
+    ].join(' '),
+    for: '15m',
     severity: 'warning',
     summary: 'Starting runs of {{ $labels.controller }} is slow',
-    description: 'Starting or signaling a run takes more than a minute: Temporal is overloaded.',
+    description:
+      'At least 10% of the starts and signals take more than a second: Temporal is overloaded, or far away.',
   },
   {
     name: 'DurableOperatorSlow',
     expr: [
-      'histogram_quantile(0.99, sum by (controller, le)',
+      `histogram_quantile(0.99, sum by (${EACH}, controller, le)`,
       '(rate(durable_operator_convergence_seconds_bucket{controller!="git-build"}[30m]))) > 300',
     ].join(' '),
     for: '30m',
@@ -105,6 +145,9 @@ const ALERTS: readonly Alert[] = [
       'At least 1% of them take more than five minutes. Builds are excluded, because they may take longer.',
   },
 ];
+
+/** In this repository; whoever publishes it elsewhere replaces what is before the `#` by its URL. */
+export const RUNBOOK = 'docs/operating.md';
 
 /** For the Prometheus operator. */
 export const alertRules = {
@@ -124,6 +167,6 @@ function ruleOf({ name, expr, for: lasting, severity, summary, description }: Al
     expr,
     for: lasting,
     labels: { severity },
-    annotations: { summary, description, runbook: `docs/operating.md#${name.toLowerCase()}` },
+    annotations: { summary, description, runbook_url: `${RUNBOOK}#${name.toLowerCase()}` },
   };
 }

@@ -24,6 +24,9 @@ const ROWS: Readonly<Record<string, readonly Graph[]>> = {
       '{{controller}} p50': quantile(0.5, 'durable_operator_convergence_seconds', 'controller'),
       '{{controller}} p99': quantile(0.99, 'durable_operator_convergence_seconds', 'controller'),
     }),
+    graph('Oldest request', 's', {
+      '{{controller}}': 'max by (controller) (durable_operator_oldest_request_seconds)',
+    }),
     graph('Duration of a step attempt', 's', {
       '{{controller}} p50': quantile(0.5, 'controller_runtime_reconcile_time_seconds', 'controller'),
       '{{controller}} p99': quantile(0.99, 'controller_runtime_reconcile_time_seconds', 'controller'),
@@ -59,6 +62,10 @@ const ROWS: Readonly<Record<string, readonly Graph[]>> = {
     }),
     graph('Temporal unavailable', 'short', {
       '{{pod}}': 'max by (pod) (durable_operator_temporal_unavailable)',
+    }),
+    graph('Pollers of the task queue', 'short', {
+      '{{task_type}} {{version}} {{status}}':
+        'sum by (task_type, version, status) (durable_operator_task_queue_pollers)',
     }),
     graph('CPU', 'percentunit', { '{{pod}}': 'sum by (pod) (rate(process_cpu_seconds_total[5m]))' }),
     graph('Memory', 'bytes', { '{{pod}}': 'max by (pod) (process_resident_memory_bytes)' }),

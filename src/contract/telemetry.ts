@@ -102,6 +102,7 @@ export interface RequestObserver {
 export interface WatcherState {
   readonly watches: readonly WatchState[];
   readonly runs: readonly RunsState[];
+  readonly oldestRequests: readonly OldestRequest[];
   /** Whether the last start or signal failed because Temporal could not be reached. */
   readonly isTemporalUnavailable: boolean;
 }
@@ -120,6 +121,37 @@ export interface RunsState {
   /** Those of them that wait for a change of their resource, as of the last look at the open runs. */
   readonly stalled: number;
 }
+
+/** Of a controller. */
+export interface OldestRequest {
+  readonly controller: string;
+  /** How long a resource has needed a step that it has not got, as far as this process has seen; 0: none needs one. */
+  readonly seconds: number;
+}
+
+/** Those who ask the task queue for one kind of task, and belong to one version. */
+export interface TaskQueuePollers {
+  readonly taskQueue: string;
+  readonly taskType: 'workflow' | 'activity';
+  /** `operator:1.2.0`; empty: without a version. */
+  readonly version: string;
+  readonly status: VersionStatus;
+  /** Who has asked in the last five minutes. */
+  readonly count: number;
+}
+
+/** What becomes of the runs that need a worker of a version. */
+export type VersionStatus =
+  /** New runs go to it. */
+  | 'current'
+  /** Some of the new runs do. */
+  | 'ramping'
+  /** It gets no new runs, and has open ones. */
+  | 'draining'
+  /** Its runs have ended. */
+  | 'drained'
+  /** It never got any. */
+  | 'inactive';
 
 const nothing = (): void => undefined;
 

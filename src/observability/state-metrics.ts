@@ -1,11 +1,19 @@
 import type { Registry } from 'prom-client';
-import type { RunsState, WatchState, WatcherState } from '../contract/telemetry.ts';
+import type {
+  OldestRequest,
+  RunsState,
+  TaskQueuePollers,
+  WatchState,
+  WatcherState,
+} from '../contract/telemetry.ts';
 import { gauge } from './instruments.ts';
 
 /** What metrics ask of the process at each scrape. */
 export interface MeasuredState {
   /** Undefined where this process does not watch, or does not watch yet. */
   watcher(): WatcherState | undefined;
+  /** As Temporal was last asked; none where this process does not lead, or could not ask it lately. */
+  pollers(): readonly TaskQueuePollers[];
   /** Whether this process holds the Lease; undefined without leader election. */
   isLeading(): boolean | undefined;
   /** Whether the first connection to Temporal has been made. */
@@ -25,6 +33,8 @@ export function stateMetrics(
 ): void {
   measureWatches(registry, () => source.watcher()?.watches ?? []);
   measureRuns(registry, controllers, () => source.watcher()?.runs ?? []);
+  measureRequests(registry, controllers, () => source.watcher()?.oldestRequests ?? []);
+  measurePollers(registry, () => source.pollers());
   gauge(registry, {
     name: 'durable_operator_temporal_unavailable',
     help: '1 if Temporal was unreachable when this process last used it, else 0',
@@ -89,5 +99,35 @@ function measureRuns(
     name: 'durable_operator_stalled_runs',
     help: 'Number of open runs that do not continue until their resource changes',
     ...perController('stalled'),
+  });
+}
+
+/** As with runs: 0 where this process does not watch. */
+function measureRequests(
+  registry: Registry,
+  controllers: readonly string[],
+  oldest: () => readonly OldestRequest[],
+): void {
+  gauge(registry, {
+    name: 'durable_operator_oldest_request_seconds',
+    help: 'How long the resource that has needed a step for the longest time has needed it, in seconds; 0 if none does',
+    labelNames: ['controller'],
+    measure: () => {
+      const known = new Map(oldest().map(({ controller, seconds }) => [controller, seconds]));
+      return controllers.map((controller) => [{ controller }, known.get(controller) ?? 0] as const);
+    },
+  });
+}
+
+function measurePollers(registry: Registry, pollers: () => readonly TaskQueuePollers[]): void {
+  gauge(registry, {
+    name: 'durable_operator_task_queue_pollers',
+    help: 'Number of workers that have polled the task queue in the last five minutes, as Temporal reports them',
+    labelNames: ['task_queue', 'task_type', 'version', 'status'],
+    measure: () =>
+      pollers().map(({ taskQueue: task_queue, taskType: task_type, version, status, count }) => [
+        { task_queue, task_type, version, status },
+        count,
+      ]),
   });
 }

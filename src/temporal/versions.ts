@@ -203,7 +203,8 @@ function pinnedRunsIn(run: WorkflowExecutionInfo): PinnedRun[] {
   return [{ ref, runId: run.runId, version }];
 }
 
-async function unlessNotFound<T>(call: Promise<T>): Promise<T | undefined> {
+/** @returns undefined where there is no such thing */
+export async function unlessNotFound<T>(call: Promise<T>): Promise<T | undefined> {
   try {
     return await call;
   } catch (error) {

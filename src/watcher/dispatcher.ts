@@ -1,6 +1,6 @@
 import type { Logger } from '../contract/logger.ts';
 import { displayName, workflowIdFor, type ResourceRef } from '../contract/resource.ts';
-import { SILENT, type RunsState, type Telemetry } from '../contract/telemetry.ts';
+import { SILENT, type OldestRequest, type RunsState, type Telemetry } from '../contract/telemetry.ts';
 import { isNeeded, startRequestFor, type Evaluation, type Known } from './evaluation.ts';
 import { KeyTimers } from './key-timers.ts';
 import { Outage } from './outage.ts';
@@ -14,6 +14,7 @@ import {
   type RequestState,
 } from './request-state.ts';
 import { NotLeading, RunsUnavailable, type Runs } from './runs.ts';
+import { StepsNeeded } from './steps-needed.ts';
 
 export interface DispatcherOptions {
   readonly runs: Runs;
@@ -46,6 +47,7 @@ export class Dispatcher {
   readonly #telemetry: Telemetry;
   readonly #outage: Outage;
   readonly #timers = new KeyTimers();
+  readonly #stepsNeeded = new StepsNeeded();
   /** What gives the place back that a resource holds among the starts and signals in progress. */
   readonly #places = new Map<string, () => void>();
   #lastCallMs = -Infinity;
@@ -72,6 +74,11 @@ export class Dispatcher {
     return runsByController([...this.#states.values()]);
   }
 
+  /** By controller. */
+  get oldestRequests(): readonly OldestRequest[] {
+    return this.#stepsNeeded.oldest;
+  }
+
   /** Whether runs are being started just now, so that a list of the open ones would soon be out of date. */
   get isBusy(): boolean {
     return this.#queue.isBusy || performance.now() - this.#lastCallMs < BUSY_MS;
@@ -85,17 +92,20 @@ export class Dispatcher {
   /** A resource, or something of it, has changed. */
   changed(view: Evaluation): void {
     const { ref } = view;
+    this.#stepsNeeded.seen(view);
     if (!isNeeded(view)) this.#options.log.debug(ref, 'no update required');
     this.#happened(ref, { type: 'changed', view });
   }
 
   /** Time has passed, and nothing else: a run that was signalled of this view is not signalled again. */
   resynced(view: Evaluation): void {
+    this.#stepsNeeded.seen(view);
     this.#happened(view.ref, { type: 'resynced', view });
   }
 
   /** A resource is gone, and needs no run any more. */
   gone(ref: ResourceRef): void {
+    this.#stepsNeeded.gone(ref);
     this.#happened(ref, { type: 'changed', view: undefined });
   }
 

@@ -144,6 +144,7 @@ export class Watcher {
         ...this.#quotas.watchStates,
       ]),
       runs: this.#dispatcher?.runs ?? [],
+      oldestRequests: this.#dispatcher?.oldestRequests ?? [],
       isTemporalUnavailable: this.#dispatcher?.problem !== undefined,
     };
   }

@@ -3,7 +3,7 @@ import { parser } from '@prometheus-io/lezer-promql';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { alertRules } from '../../deploy/monitoring/alerts.ts';
+import { alertRules, RUNBOOK as RUNBOOK_URL } from '../../deploy/monitoring/alerts.ts';
 import { dashboard } from '../../deploy/monitoring/dashboard.ts';
 
 const page = (name: string) => readFileSync(join(import.meta.dirname, '../../docs', name), 'utf8');
@@ -55,7 +55,7 @@ describe('an alert', () => {
     ({ alert, annotations }) => {
       expect(Object.values(annotations).filter((text) => text === '')).toEqual([]);
       expect(RUNBOOK).toMatch(new RegExp(`^#+ ${alert}$`, 'm'));
-      expect(annotations.runbook).toBe(`docs/operating.md#${alert.toLowerCase()}`);
+      expect(annotations.runbook_url).toBe(`${RUNBOOK_URL}#${alert.toLowerCase()}`);
     },
   );
 });

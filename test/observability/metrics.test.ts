@@ -32,6 +32,7 @@ const CONTROLLERS: readonly ObservedController[] = [
 
 const IDLE: MeasuredState = {
   watcher: () => undefined,
+  pollers: () => [],
   isLeading: () => undefined,
   isConnectedToTemporal: () => true,
 };
@@ -57,6 +58,7 @@ const WATCHER: WatcherState = {
     { controller: 'pod-set', resource: 'pods', silenceSeconds: 4, known: 70 },
   ],
   runs: [{ controller: 'pod-set', open: 2, stalled: 1 }],
+  oldestRequests: [{ controller: 'pod-set', seconds: 12 }],
   isTemporalUnavailable: false,
 };
 
@@ -117,6 +119,7 @@ describe('before anything has happened', () => {
 const NOT_PER_CONTROLLER = new Set([
   'durable_operator_build_info',
   'durable_operator_temporal_unavailable',
+  'durable_operator_task_queue_pollers',
   'durable_operator_watch_silence_seconds',
   'durable_operator_known_objects',
 ]);
@@ -265,13 +268,15 @@ describe('a request to the API server', () => {
 });
 
 describe('a scrape', () => {
-  it('asks the watcher for its watches and runs', async () => {
+  it('asks the watcher for its watches, its runs and its oldest requests', async () => {
     const measured = await scraped(someMetrics({ watcher: () => WATCHER }));
     const pods = { controller: 'pod-set', resource: 'pods' };
     expect(measured.value('durable_operator_watch_silence_seconds', pods)).toBe(4);
     expect(measured.value('durable_operator_known_objects', pods)).toBe(70);
     expect(measured.value('durable_operator_open_runs', { controller: 'pod-set' })).toBe(2);
     expect(measured.value('durable_operator_stalled_runs', { controller: 'pod-set' })).toBe(1);
+    expect(measured.value('durable_operator_oldest_request_seconds', { controller: 'pod-set' })).toBe(12);
+    expect(measured.value('durable_operator_oldest_request_seconds', POD_LABEL)).toBe(0);
   });
 
   it('gets 0 for the runs of a controller that the watcher does not mention any more', async () => {
@@ -296,6 +301,14 @@ describe('a scrape', () => {
     expect(await unavailable({})).toBe(0);
     expect(await unavailable({ isConnectedToTemporal: () => false })).toBe(1);
     expect(await unavailable({ watcher: () => ({ ...WATCHER, isTemporalUnavailable: true }) })).toBe(1);
+  });
+
+  it('asks who polls the task queue, and reports nothing where that is not known', async () => {
+    const polled = { taskQueue: 'ours', taskType: 'workflow', version: 'op:1', status: 'current' } as const;
+    const measured = await scraped(someMetrics({ pollers: () => [{ ...polled, count: 3 }] }));
+    const labels = { task_queue: 'ours', task_type: 'workflow', version: 'op:1', status: 'current' };
+    expect(measured.value('durable_operator_task_queue_pollers', labels)).toBe(3);
+    expect((await scraped(someMetrics())).series('durable_operator_task_queue_pollers')).toEqual([]);
   });
 
   it('asks who leads, and gets nothing without leader election', async () => {

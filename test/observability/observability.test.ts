@@ -47,6 +47,7 @@ afterEach(() => Promise.all(opened.map((observability) => observability.close())
 async function observability(settings: Partial<ObservabilitySettings>): Promise<Observability> {
   const source: StateSource = {
     watcher: () => undefined,
+    pollers: () => [],
     isLeading: () => true,
     isConnectedToTemporal: () => true,
     health: () => health,

@@ -9,6 +9,8 @@ interface Series {
 export interface Scraped {
   /** The names of all metrics, such as `workqueue_depth`, with their types. */
   readonly types: ReadonlyMap<string, string>;
+  /** Every series. */
+  readonly all: readonly Series[];
   /** All series of that name that have these labels. */
   series(name: string, labels?: Readonly<Record<string, string>>): readonly Series[];
   /** Their sum; undefined where there are none. */
@@ -32,6 +34,7 @@ export function readMetrics(text: string): Scraped {
     );
   return {
     types,
+    all,
     series,
     value: (name, labels) => {
       const found = series(name, labels);

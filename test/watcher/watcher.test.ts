@@ -275,6 +275,14 @@ describe('who observes', () => {
     expect(watch('others')).toMatchObject({ controller: 'others', known: 0 });
   });
 
+  it('may ask how long the oldest resource has needed a step', async () => {
+    webs.put('one');
+    watcher.start();
+    watcher.lead(() => true);
+    await eventually(() => (watcher.state.oldestRequests[0]?.seconds ?? 0) > 0.05);
+    expect(watcher.state.oldestRequests).toEqual([{ controller: 'webs', seconds: expect.any(Number) }]);
+  });
+
   it('may ask whether Temporal can be reached', async () => {
     runs.failure = new RunsUnavailable('connection refused');
     webs.put('one');

@@ -1,0 +1,129 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buildPrograms } from '../../local/build.ts';
+import { outputOf } from '../../local/program-output.ts';
+import { alertRules } from '../../deploy/monitoring/alerts.ts';
+import { readMetrics } from './prometheus.ts';
+
+/** What Prometheus has got from all replicas of an installation at one time: the text of each, empty where it got none. */
+export interface Scrape {
+  readonly atMs: number;
+  readonly replicas: readonly string[];
+}
+
+/**
+ * Where nothing but the recorded changes: counters grow on, as between the first and the last scrape. With `growing`, gauges
+ * do as well, as the age of something does that goes on; with `staying`, each stays as high as it ever was.
+ */
+export type Gauges = 'growing' | 'staying';
+
+const MINUTES = 180;
+
+/** The alerts that fire within the next three hours, by Prometheus' own evaluation, if all goes on as recorded. */
+export function alertsIfItGoesOn(scrapes: readonly Scrape[], gauges: Gauges): Promise<ReadonlySet<string>> {
+  const [first, last] = [scrapes[0], scrapes.at(-1)];
+  if (first === undefined || last === undefined) throw new Error('nothing was scraped');
+  const minutes = (last.atMs - first.atMs) / 60_000;
+  const [before, all, after] = [seriesIn([first]), seriesIn(scrapes), seriesIn([last])];
+  const inputs = [...after].map(([series, [value = 0]]) => {
+    const isCounter = COUNTER.test(series);
+    if (!isCounter && gauges === 'staying') return { series, values: lasting(Math.max(...(all.get(series) ?? []))) };
+    const [from = isCounter ? 0 : value] = before.get(series) ?? [];
+    return { series, values: lasting(value, minutes === 0 ? 0 : Math.max(0, (value - from) / minutes)) };
+  });
+  return firing(inputs, MINUTES);
+}
+
+const COUNTER = /_(total|bucket|count|sum)\{/;
+
+/** In promtool's notation: a value, and by how much more it is each minute. */
+function lasting(value: number, slope = 0): string {
+  return `${value}+${slope.toFixed(6)}x${MINUTES}`;
+}
+
+/** The alerts that fire until the last of the scrapes if they are a minute apart. */
+export function alertsOver(scrapes: readonly Scrape[]): Promise<ReadonlySet<string>> {
+  const each = scrapes.map((scrape) => seriesIn([scrape]));
+  const names = new Set(each.flatMap((series) => [...series.keys()]));
+  const inputs = [...names].map((series) => ({
+    series,
+    values: each.map((one) => one.get(series)?.[0] ?? '_').join(' '),
+  }));
+  return firing(inputs, scrapes.length - 1);
+}
+
+/** @throws Error with what promtool says where it does not understand a rule */
+export async function checkRules(): Promise<void> {
+  await withFiles({ 'rules.json': alertRules.spec }, async (promtool, dir) => {
+    const checked = await outputOf(promtool, ['check', 'rules', join(dir, 'rules.json')]);
+    if (checked.outcome !== 'succeeded') throw new Error(JSON.stringify(checked));
+  });
+}
+
+/** Every value of each series, labelled as the ServiceMonitor has them labelled. What no alert is about is left out. */
+function seriesIn(scrapes: readonly Scrape[]): Map<string, number[]> {
+  const found = new Map<string, number[]>();
+  for (const { replicas } of scrapes) {
+    for (const [replica, text] of replicas.entries()) {
+      for (const { name, labels, value } of readMetrics(text).all) {
+        if (!OURS.test(name) || !Number.isFinite(value)) continue;
+        const all = { ...labels, namespace: 'system', job: 'metrics', pod: `replica-${replica}` };
+        const written = Object.entries(all).map(([label, text]) => `${label}="${text}"`);
+        const series = `${name}{${written.join(', ')}}`;
+        found.set(series, [...(found.get(series) ?? []), value]);
+      }
+    }
+  }
+  return found;
+}
+
+const OURS = /^(durable_operator|controller_runtime|workqueue|rest_client|leader_election)_/;
+
+interface InputSeries {
+  readonly series: string;
+  /** In promtool's notation. */
+  readonly values: string;
+}
+
+async function firing(inputs: readonly InputSeries[], minutes: number): Promise<ReadonlySet<string>> {
+  const test = {
+    rule_files: ['rules.json'],
+    evaluation_interval: '1m',
+    tests: [
+      {
+        interval: '1m',
+        input_series: inputs,
+        promql_expr_test: [
+          {
+            expr: `group by (alertname) (last_over_time(ALERTS{alertstate="firing"}[${minutes + 1}m]))`,
+            eval_time: `${minutes}m`,
+            // What does fire is what promtool then finds different.
+            exp_samples: [],
+          },
+        ],
+      },
+    ],
+  };
+  return withFiles({ 'rules.json': alertRules.spec, 'test.json': test }, async (promtool, dir) => {
+    const { output } = await outputOf(promtool, ['test', 'rules', join(dir, 'test.json')]);
+    const alerts = [...output.matchAll(/\{alertname="(\w+)"\}/g)].map(([, alert = '']) => alert);
+    if (alerts.length === 0 && !output.includes('SUCCESS')) throw new Error(output);
+    return new Set(alerts);
+  });
+}
+
+async function withFiles<T>(
+  files: Readonly<Record<string, object>>,
+  use: (promtool: string, dir: string) => Promise<T>,
+): Promise<T> {
+  const { promtool } = await buildPrograms(['promtool'], {});
+  const dir = await mkdtemp(join(tmpdir(), 'durable-operator-alerts-'));
+  try {
+    for (const [name, content] of Object.entries(files))
+      await writeFile(join(dir, name), JSON.stringify(content));
+    return await use(promtool, dir);
+  } finally {
+    await rm(dir, { recursive: true });
+  }
+}
