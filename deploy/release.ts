@@ -37,11 +37,11 @@ function parseImage(text: string): Image {
   return { repository, digest };
 }
 
-/** What `kubectl apply` installs: deploy/base with the image of the release. */
+/** What `kubectl apply` installs: deploy/default with the image of the release. */
 async function installManifest(image: Image, { kubectl }: Binaries<'kubectl'>): Promise<void> {
   const folder = join(OUTPUT, 'install');
   const kustomization = {
-    resources: [relative(folder, join(ROOT, 'deploy/base'))],
+    resources: [relative(folder, join(ROOT, 'deploy/default'))],
     images: [{ name: 'durable-operator', newName: image.repository, digest: image.digest }],
   };
   await write(join(folder, 'kustomization.yaml'), JSON.stringify(kustomization));
@@ -56,9 +56,7 @@ async function chart(image: Image, { helm }: Binaries<'helm'>): Promise<void> {
   await cp(join(ROOT, 'deploy/helm'), folder, { recursive: true });
   const file = join(folder, 'values.yaml');
   const values = parseDocument(await readFile(file, 'utf8'));
-  for (const [key, value] of Object.entries(image)) {
-    values.setIn(['image', key], value);
-  }
+  for (const [key, value] of Object.entries(image)) values.setIn(['image', key], value);
   await write(file, values.toString());
   await run(helm, ['package', folder, '--destination', OUTPUT]);
   await rename(
