@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { parseAllDocuments } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { buildPrograms } from '../local/build.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { fieldsOf, listOf } from '../src/controllers/fields.ts';
@@ -99,13 +99,12 @@ describe('a release', () => {
     const env = { HOME: unpacked, KUBECONFIG: kubeconfig, TEMPORAL_ADDRESS: temporalAddress };
     const { stderr } = await run(process.execPath, [program, 'get', 'podsets', '-n', 'kube-public'], { env });
     expect(stderr).toBe('No resources found\n');
-    const manifest = await readFile(join(RELEASE, 'durable.yaml'), 'utf8');
+    const manifest: unknown = parse(await readFile(join(RELEASE, 'durable.yaml'), 'utf8'));
     const sums = await readFile(join(RELEASE, 'checksums.txt'), 'utf8');
     const [, sum = ''] = /^(\w+) {2}kubectl-durable\.tar\.gz$/m.exec(sums) ?? [];
-    expect(manifest).toContain(`sha256: ${sum}`);
-    expect(manifest).toContain(
-      `example/durable-operator/releases/download/v${version}/kubectl-durable.tar.gz`,
-    );
+    const place = `example/durable-operator/releases/download/v${version}/kubectl-durable.tar.gz`;
+    const archive = { sha256: sum, uri: expect.stringContaining(place) };
+    expect(manifest).toMatchObject({ spec: { platforms: [archive] } });
   });
 
   describe('as an npm package', () => {
