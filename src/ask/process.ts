@@ -1,8 +1,14 @@
+import type { Worker } from 'node:worker_threads';
 import type { Ask, ExitStatus } from './ask.ts';
 import { answer } from './command-line.ts';
 
-/** Answers a question on the terminal of this process. @returns the exit status */
-export function answerHere(args: readonly string[]): Promise<ExitStatus> {
+/**
+ * Answers a question on the terminal of this process.
+ *
+ * @param runsThread where it was started already
+ * @returns the exit status
+ */
+export function answerHere(args: readonly string[], runsThread?: Worker): Promise<ExitStatus> {
   const interrupted = new AbortController();
   process.once('SIGINT', () => {
     interrupted.abort();
@@ -12,10 +18,10 @@ export function answerHere(args: readonly string[]): Promise<ExitStatus> {
     if (error.code === 'EPIPE') process.exit(0);
     throw error;
   });
-  return answer(args, askingHere(interrupted.signal));
+  return answer(args, askingHere(interrupted.signal, runsThread));
 }
 
-function askingHere(signal: AbortSignal): Omit<Ask, 'exitWith'> {
+function askingHere(signal: AbortSignal, runsThread: Worker | undefined): Omit<Ask, 'exitWith'> {
   return {
     stdout: process.stdout,
     stderr: process.stderr,
@@ -25,7 +31,7 @@ function askingHere(signal: AbortSignal): Omit<Ask, 'exitWith'> {
     signal,
     async open(options) {
       const { openSession } = await import('./connection/session.ts');
-      return openSession(options, process.env);
+      return openSession(options, process.env, runsThread);
     },
   };
 }

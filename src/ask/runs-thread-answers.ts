@@ -1,25 +1,17 @@
 import { flushCompileCache } from 'node:module';
-import { parentPort, workerData } from 'node:worker_threads';
-import {
-  connectTemporal,
-  temporalTarget,
-  type OpenTemporal,
-  type TemporalOptions,
-} from './connection/temporal.ts';
+import { parentPort } from 'node:worker_threads';
+import { connectTemporal, temporalTarget, type OpenTemporal } from './connection/temporal.ts';
 import { TemporalProblem } from './connection/temporal-problem.ts';
 import { readOpenRuns, type OpenRunsOf } from './runs/open-runs.ts';
 import type { RunsAnswer, RunsQuestion } from './runs-thread.ts';
 
 /** Answers each message of the parent thread. */
 export function answerOpenRuns(): void {
-  // RunsThread gives it.
-  const options = workerData as TemporalOptions;
-  const target = temporalTarget(process.env);
   let connecting: Promise<OpenTemporal> | undefined;
   // It takes longest, and is begun before the first question.
   void import('@temporalio/client');
-  parentPort?.on('message', ({ ownUid, ...of }: RunsQuestion) => {
-    connecting ??= connectTemporal(target, options, Promise.resolve(ownUid));
+  parentPort?.on('message', ({ temporal, ownUid, ...of }: RunsQuestion) => {
+    connecting ??= connectTemporal(temporalTarget(process.env), temporal, Promise.resolve(ownUid));
     void answer(connecting, of).then((said) => {
       parentPort?.postMessage(said);
       // The thread does not end by itself.

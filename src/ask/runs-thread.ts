@@ -1,11 +1,14 @@
 import { once } from 'node:events';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import type { TemporalOptions } from './connection/temporal.ts';
 import { TemporalProblem } from './connection/temporal-problem.ts';
 import type { OpenRuns, OpenRunsOf } from './runs/open-runs.ts';
+import { startRunsThread } from './start-runs-thread.ts';
 
 /** What the thread is asked. */
 export interface RunsQuestion extends OpenRunsOf {
+  /** Where to ask; the same in each question. */
+  readonly temporal: TemporalOptions;
   /** Of the cluster; the same in each question. */
   readonly ownUid: string | undefined;
 }
@@ -19,21 +22,23 @@ export type RunsAnswer =
  * processor as long as to read the lists of the cluster, which is done beside it.
  */
 export class RunsThread {
+  readonly #temporal: TemporalOptions;
   readonly #worker: Worker;
 
-  constructor({ taskQueue, payloadKeys }: TemporalOptions) {
-    const workerData: TemporalOptions = {
+  /** @param worker Default: it is started now */
+  constructor({ taskQueue, payloadKeys }: TemporalOptions, worker = startRunsThread()) {
+    this.#temporal = {
       ...(taskQueue !== undefined && { taskQueue }),
       ...(payloadKeys !== undefined && { payloadKeys }),
     };
-    // In the built program, this module is part of process.js, in the same folder.
-    const file = import.meta.url.endsWith('.ts') ? './runs-thread-main.ts' : './runs-thread-main.js';
-    this.#worker = new Worker(new URL(file, import.meta.url), { workerData });
+    this.#worker = worker;
+    worker.ref();
   }
 
   /** One question at a time. @throws TemporalProblem */
-  async openRuns(question: RunsQuestion): Promise<OpenRuns> {
-    this.#worker.postMessage(question);
+  async openRuns(question: Omit<RunsQuestion, 'temporal'>): Promise<OpenRuns> {
+    const asked: RunsQuestion = { ...question, temporal: this.#temporal };
+    this.#worker.postMessage(asked);
     // What it throws, by a bug, is thrown here. Its messages are answers.
     const [answer] = (await once(this.#worker, 'message')) as [RunsAnswer];
     if (answer.is === 'problem') throw new TemporalProblem(answer.message);

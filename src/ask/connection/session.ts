@@ -1,3 +1,4 @@
+import type { Worker } from 'node:worker_threads';
 import type { TemporalTarget } from '../../config/temporal.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../kubernetes/client.ts';
 import { clusterUid } from '../../kubernetes/cluster-uid.ts';
@@ -36,8 +37,11 @@ export interface Session {
   close(): Promise<void>;
 }
 
-/** @throws ConfigurationError */
-export function openSession(options: SessionOptions, env: NodeJS.ProcessEnv): Session {
+/**
+ * @param runsThread where it was started already
+ * @throws ConfigurationError
+ */
+export function openSession(options: SessionOptions, env: NodeJS.ProcessEnv, runsThread?: Worker): Session {
   const { kubeconfig, context } = options;
   const kubeConfig = loadKubeConfig({ kubeconfig, context, env });
   const client = createKubernetesClient(kubeConfig, { version: VERSION });
@@ -54,7 +58,7 @@ export function openSession(options: SessionOptions, env: NodeJS.ProcessEnv): Se
       options.namespace ?? kubeConfig.getContextObject(kubeConfig.currentContext)?.namespace ?? 'default',
     temporal,
     openRuns: async (of) => {
-      thread ??= new RunsThread(options);
+      thread ??= new RunsThread(options, runsThread);
       return thread.openRuns({ ...of, ownUid: await ownUid() });
     },
     linkTo: async (workflowId, runId) => {
