@@ -12,19 +12,22 @@ export function answerOpenRuns(): void {
   void import('@temporalio/client');
   parentPort?.on('message', ({ temporal, ownUid, ...of }: RunsQuestion) => {
     connecting ??= connectTemporal(temporalTarget(process.env), temporal, Promise.resolve(ownUid));
-    void answer(connecting, of).then((said) => {
-      parentPort?.postMessage(said);
-      // The thread does not end by itself.
-      flushCompileCache();
-    });
+    // The thread does not end by itself.
+    void answer(connecting, of).then(flushCompileCache);
   });
+}
 
-  async function answer(connected: Promise<OpenTemporal>, of: OpenRunsOf): Promise<RunsAnswer> {
-    try {
-      return { is: 'read', openRuns: await readOpenRuns(await connected, of) };
-    } catch (error) {
-      if (!(error instanceof TemporalProblem)) throw error;
-      return { is: 'problem', message: error.message };
-    }
+async function answer(connecting: Promise<OpenTemporal>, of: OpenRunsOf): Promise<void> {
+  try {
+    const access = await connecting;
+    say({ is: 'settings', settings: access.settings });
+    say({ is: 'runs', runs: await readOpenRuns(access, of) });
+  } catch (error) {
+    if (!(error instanceof TemporalProblem)) throw error;
+    say({ is: 'problem', message: error.message });
   }
+}
+
+function say(said: RunsAnswer): void {
+  parentPort?.postMessage(said);
 }

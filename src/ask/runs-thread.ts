@@ -1,8 +1,8 @@
-import { once } from 'node:events';
+import { on } from 'node:events';
 import type { Worker } from 'node:worker_threads';
 import type { TemporalOptions } from './connection/temporal.ts';
 import { TemporalProblem } from './connection/temporal-problem.ts';
-import type { OpenRuns, OpenRunsOf } from './runs/open-runs.ts';
+import type { OpenRun, OpenRuns, OpenRunsOf } from './runs/open-runs.ts';
 import { startRunsThread } from './start-runs-thread.ts';
 
 /** What the thread is asked. */
@@ -13,9 +13,11 @@ export interface RunsQuestion extends OpenRunsOf {
   readonly ownUid: string | undefined;
 }
 
-/** What the thread answers. */
+/** What the thread answers, one after the other, or the problem that it has met. */
 export type RunsAnswer =
-  { readonly is: 'read'; readonly openRuns: OpenRuns } | { readonly is: 'problem'; readonly message: string };
+  | { readonly is: 'settings'; readonly settings: OpenRuns['settings'] }
+  | { readonly is: 'runs'; readonly runs: readonly OpenRun[] }
+  | { readonly is: 'problem'; readonly message: string };
 
 /**
  * Reads open runs in a thread of its own. To load Temporal's client, and to ask about each of hundreds of runs, takes a
@@ -38,14 +40,36 @@ export class RunsThread {
   /** One question at a time. @throws TemporalProblem */
   async openRuns(question: Omit<RunsQuestion, 'temporal'>): Promise<OpenRuns> {
     const asked: RunsQuestion = { ...question, temporal: this.#temporal };
+    // What it throws, by a bug, is thrown here, too.
+    const answers = on(this.#worker, 'message');
     this.#worker.postMessage(asked);
-    // What it throws, by a bug, is thrown here. Its messages are answers.
-    const [answer] = (await once(this.#worker, 'message')) as [RunsAnswer];
-    if (answer.is === 'problem') throw new TemporalProblem(answer.message);
-    return answer.openRuns;
+    try {
+      const { settings } = await next(answers, 'settings');
+      const runs = next(answers, 'runs')
+        .then((answer) => answer.runs)
+        .finally(() => answers.return?.());
+      // Who asks gets it, perhaps later.
+      runs.catch(() => undefined);
+      return { settings, runs };
+    } catch (error) {
+      await answers.return?.();
+      throw error;
+    }
   }
 
   async close(): Promise<void> {
     await this.#worker.terminate();
   }
+}
+
+/** @throws TemporalProblem */
+async function next<Is extends 'settings' | 'runs'>(
+  answers: AsyncIterator<unknown>,
+  is: Is,
+): Promise<Extract<RunsAnswer, { is: Is }>> {
+  const { value } = (await answers.next()) as IteratorYieldResult<readonly [RunsAnswer]>;
+  const [answer] = value;
+  if (answer.is === 'problem') throw new TemporalProblem(answer.message);
+  if (answer.is !== is) throw new Error(`the thread has answered with its ${answer.is}, not with its ${is}`);
+  return answer as Extract<RunsAnswer, { is: Is }>;
 }

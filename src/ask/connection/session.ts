@@ -30,7 +30,7 @@ export interface Session {
   readonly namespace: string;
   /** Connects, once. @throws TemporalProblem where it cannot be reached or refuses */
   temporal(): Promise<TemporalAccess>;
-  /** The open runs, with how each of them does; and what the running operator has published. @throws TemporalProblem */
+  /** What the running operator has published, and then the open runs, with how each of them does. @throws TemporalProblem */
   openRuns(of: OpenRunsOf): Promise<OpenRuns>;
   /** The page of a run in the Temporal UI; undefined where nobody has said where that is. */
   linkTo(workflowId: string, runId: string): Promise<string | undefined>;

@@ -86,20 +86,22 @@ async function look(
     name: named?.name,
   };
   const kinds = named === undefined ? controllersOf() : [named.controller];
-  const [{ runs, settings }, pausedNamespaces, lists] = await Promise.all([
+  const [{ settings, runs }, pausedNamespaces, lists] = await Promise.all([
     session.openRuns(runsIn(scope, named)),
     fetchPausedNamespaces(scope, session),
     Promise.all(kinds.map((each) => fetchResources(each, scope, session))),
   ]);
   const controllers = controllersOf(settings);
   const nowMs = ask.now();
+  // There is time for it while the thread reads the runs.
+  const resources = lists.flatMap((list) => {
+    const controller = controllers.find(({ name }) => name === list.controller);
+    if ('error' in list || controller === undefined) return [];
+    return resourcesIn(list, controller, { pausedNamespaces, nowMs });
+  });
   const rows = rowsOf({
-    resources: lists.flatMap((list) => {
-      const controller = controllers.find(({ name }) => name === list.controller);
-      if ('error' in list || controller === undefined) return [];
-      return resourcesIn(list, controller, { pausedNamespaces, nowMs });
-    }),
-    runs,
+    resources,
+    runs: await runs,
     controllers,
     reconciliation: settings?.options.reconciliation,
     nowMs,

@@ -18,13 +18,14 @@ export interface OpenRunsOf {
   readonly name: string | undefined;
 }
 
-/** Plain data: it goes from thread to thread. */
 export interface OpenRuns {
-  readonly runs: readonly OpenRun[];
-  /** What the running operator has published; undefined where nothing is. */
+  /** What the running operator has published; undefined where nothing is. It is known before the runs are. */
   readonly settings: PublishedSettings | undefined;
+  /** @throws TemporalProblem */
+  readonly runs: Promise<readonly OpenRun[]>;
 }
 
+/** Plain data: it goes from thread to thread. */
 export interface OpenRun {
   readonly run: Pick<Run, keyof ListedRun | 'pending' | 'hasWorkflowTask'>;
   /** Why it rests; empty where it does not. */
@@ -32,12 +33,15 @@ export interface OpenRun {
 }
 
 /** @throws TemporalProblem */
-export async function readOpenRuns(access: TemporalAccess, { name, ...of }: OpenRunsOf): Promise<OpenRuns> {
+export async function readOpenRuns(
+  access: TemporalAccess,
+  { name, ...of }: OpenRunsOf,
+): Promise<readonly OpenRun[]> {
   const listed = (await listOpenRuns(access, of)).filter(
     ({ ref }) => name === undefined || ref.name === name,
   );
   const runs = await bounded(listed, DESCRIBED_AT_A_TIME, (run) => readOpenRun(access, run));
-  return { runs: runs.filter((run) => run !== undefined), settings: access.settings };
+  return runs.filter((run) => run !== undefined);
 }
 
 /** @returns undefined where it has ended since it was listed */
