@@ -1,13 +1,14 @@
 import { writeFile } from 'node:fs/promises';
 import { loadavg } from 'node:os';
 import { Client, Connection } from '@temporalio/client';
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, Option } from 'commander';
 import { VERSION } from '../src/version.ts';
 import { NAMESPACES, uniqueName } from '../test/support/cluster.ts';
 import { build } from '../test/support/built.ts';
 import { measureIdle, runsClosed, type Bench, type Result } from './bench.ts';
 import { buildCases } from './build-cases.ts';
 import { labelledPodsCase, longNamesCases, longNamespace, namespaceCases, podLabelCases } from './cases.ts';
+import { count } from './count.ts';
 import { measureFailover } from './failover.ts';
 import { namesOf } from './names.ts';
 import { startOperator } from './operator.ts';
@@ -61,11 +62,6 @@ function program(): Command {
     )
     .option('--audit-log <file>', "the cluster's audit log, as JSON lines")
     .option('--user <name>', "what that log calls the kubeconfig's user (default: admin)");
-}
-
-function count(text: string): number {
-  if (!/^[1-9]\d*$/.test(text)) throw new InvalidArgumentError('It must be a number, from 1.');
-  return Number(text);
 }
 
 async function main(): Promise<void> {

@@ -12,12 +12,13 @@ export async function startOperator(
   target: Pick<Target, 'kubeconfig' | 'temporalAddress'>,
   taskQueue: string,
   args: readonly string[] = [],
+  command: 'run' | 'watch' | 'work' = 'run',
 ): Promise<BenchOperator> {
   const metricsAddress = `127.0.0.1:${await freePort()}`;
   const at = ['--task-queue', taskQueue, '--kubeconfig', target.kubeconfig, '--metrics-addr', metricsAddress];
   const launch = {
     program: PROGRAM,
-    args: ['run', ...at, '--log-level', 'warn', ...args],
+    args: [command, ...at, '--log-level', 'warn', ...args],
     env: bareEnvironment(target.temporalAddress),
     healthPort: await freePort(),
   };

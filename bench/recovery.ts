@@ -14,6 +14,7 @@ import { PODS, TestCluster, uniqueName } from '../test/support/cluster.ts';
 import { startInstalledStack, type InstalledStack } from '../test/support/installed-stack.ts';
 import { aPodSet } from '../test/support/pod-sets.ts';
 import { aPod } from '../test/support/pods.ts';
+import { count } from './count.ts';
 import { startOperator } from './operator.ts';
 
 /*
@@ -232,11 +233,6 @@ async function withoutCluster(stack: InstalledStack, act: () => Promise<void>): 
 
 function print(line: string): void {
   process.stdout.write(`${line}\n`);
-}
-
-function count(text: string): number {
-  if (!/^[1-9]\d*$/.test(text)) throw new InvalidArgumentError('It must be a number, from 1.');
-  return Number(text);
 }
 
 function cases(text: string): readonly Case[] {

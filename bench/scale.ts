@@ -1,18 +1,18 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Command, InvalidArgumentError } from 'commander';
-import { bareEnvironment, spawnOperator, untilReady, type OperatorProcess } from '../local/operator.ts';
-import { freePort } from '../local/ports.ts';
+import type { OperatorProcess } from '../local/operator.ts';
 import type { KubernetesList } from '../src/contract/object.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../src/controllers/pod-label/decide.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
-import { build, PROGRAM } from '../test/support/built.ts';
+import { build } from '../test/support/built.ts';
 import { PODS, uniqueName, type TestCluster } from '../test/support/cluster.ts';
 import { aPod, type PodBuilder } from '../test/support/pods.ts';
+import { count } from './count.ts';
 import { inFlight } from './load.ts';
 import { namesOf } from './names.ts';
 import { startOperator } from './operator.ts';
 import { usageOf } from './processes.ts';
-import { rounded, table, type Cell } from './table.ts';
+import { table, type Cell } from './table.ts';
 import { freshTarget, type Target } from './target.ts';
 
 /*
@@ -92,8 +92,8 @@ async function withWorkers(target: Target, workers: number, labels: number): Pro
   const taskQueue = uniqueName();
   const started: OperatorProcess[] = [];
   try {
-    for (const command of ['watch', ...Array.from({ length: workers }, () => 'work')])
-      started.push(await startPart(target, taskQueue, command));
+    for (const command of ['watch' as const, ...Array.from({ length: workers }, () => 'work' as const)])
+      started.push(await startOperator(target, taskQueue, [], command));
     const beganMs = performance.now();
     await everyPod(labels, (namespace, name) =>
       target.cluster.patch(
@@ -114,21 +114,6 @@ async function withWorkers(target: Target, workers: number, labels: number): Pro
   } finally {
     await Promise.all(started.map((each) => each.end('SIGTERM')));
   }
-}
-
-async function startPart(target: Target, taskQueue: string, command: string): Promise<OperatorProcess> {
-  const launch = {
-    program: PROGRAM,
-    args: [
-      ...[command, '--task-queue', taskQueue, '--kubeconfig', target.kubeconfig],
-      ...['--metrics-addr', '0', '--log-level', 'warn'],
-    ],
-    env: bareEnvironment(target.temporalAddress),
-    healthPort: await freePort(),
-  };
-  const operator = spawnOperator(launch, say);
-  await untilReady(launch, operator.ended);
-  return operator;
 }
 
 /** A namespace each, as in a cluster: names repeat in them. */
@@ -184,9 +169,7 @@ function say(line: string): void {
 }
 
 function print(head: readonly string[], row: readonly Cell[]): void {
-  process.stdout.write(
-    `${table(head, [row.map((cell) => (typeof cell === 'number' ? rounded(cell) : cell))])}\n\n`,
-  );
+  process.stdout.write(`${table(head, [row])}\n\n`);
 }
 
 function counts(text: string): readonly number[] {
@@ -194,11 +177,6 @@ function counts(text: string): readonly number[] {
   if (!/^[1-9]\d*(,[1-9]\d*)*$/.test(text))
     throw new InvalidArgumentError('They are numbers from 1, with commas; 0 for none.');
   return text.split(',').map(Number);
-}
-
-function count(text: string): number {
-  if (!/^[1-9]\d*$/.test(text)) throw new InvalidArgumentError('It must be a number, from 1.');
-  return Number(text);
 }
 
 const options = new Command('bench:scale')

@@ -1,5 +1,6 @@
 import { cpus } from 'node:os';
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, Option } from 'commander';
+import { count } from '../../bench/count.ts';
 import { campaign, type CampaignOptions } from './campaign.ts';
 
 function program(): Command {
@@ -35,11 +36,6 @@ function program(): Command {
       '--bugs [names]',
       'put each bug of test/campaign/bugs, or those named, into a copy, and see it caught',
     );
-}
-
-function count(text: string): number {
-  if (!/^[1-9]\d*$/.test(text)) throw new InvalidArgumentError('It must be a number, from 1.');
-  return Number(text);
 }
 
 function seeds(text: string): number[] {
