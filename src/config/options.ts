@@ -204,7 +204,7 @@ export const OPTIONS = z.object({
       help: "keep the Temporal SDK's watchdog and call stacks in workflow threads; costs about 4 ms of CPU a step",
       docs: 'Without it, the tab "Call Stack" of the Temporal UI is empty. See [ADR 9](adr/0009-workflow-thread.md).',
     }),
-  }).superRefine(buildIdInDeployment),
+  }).superRefine(onlyWith('deploymentName', 'buildId', 'needs a worker deployment; set --worker-deployment')),
   load: section('Load', {
     workflowSlots: option('workflow-slots <count>', values.countUpTo('workflow tasks', { from: 2 }), {
       default: '200',
@@ -235,7 +235,7 @@ export const OPTIONS = z.object({
       help: 'how many of them it may send at once after a pause',
       unset: 'twice `--kube-api-qps`',
     }),
-  }).superRefine(burstOfRate),
+  }).superRefine(onlyWith('qps', 'burst', 'needs a limit to exceed; set --kube-api-qps')),
   promote: section(
     'Promotion',
     {
@@ -332,24 +332,10 @@ function electionTimes(times: ElectionTimes, context: z.RefinementCtx): void {
   }
 }
 
-interface Rate {
-  readonly qps?: number | undefined;
-  readonly burst?: number | undefined;
-}
-
-function burstOfRate({ qps, burst }: Rate, context: z.RefinementCtx): void {
-  if (burst === undefined || qps !== undefined) return;
-  const message = 'needs a limit to exceed; set --kube-api-qps';
-  context.addIssue({ code: 'custom', path: ['burst'], message });
-}
-
-interface Deployed {
-  readonly deploymentName?: string | undefined;
-  readonly buildId?: string | undefined;
-}
-
-function buildIdInDeployment({ deploymentName, buildId }: Deployed, context: z.RefinementCtx): void {
-  if (buildId === undefined || deploymentName !== undefined) return;
-  const message = 'needs a worker deployment; set --worker-deployment';
-  context.addIssue({ code: 'custom', path: ['buildId'], message });
+/** An option that means nothing without another one. */
+function onlyWith<Other extends string, Path extends string>(other: Other, path: Path, message: string) {
+  return (values: Readonly<Partial<Record<Other | Path, unknown>>>, context: z.RefinementCtx): void => {
+    if (values[path] === undefined || values[other] !== undefined) return;
+    context.addIssue({ code: 'custom', path: [path], message });
+  };
 }
