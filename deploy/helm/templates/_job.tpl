@@ -31,7 +31,7 @@ metadata:
 spec:
   {{- if $isCheck }}
   backoffLimit: 3
-  # What it says is no failure that another attempt could mend.
+  # Exit status 1 is an answer: another attempt would give the same.
   podFailurePolicy:
     rules:
       - action: FailJob
