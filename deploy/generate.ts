@@ -107,7 +107,7 @@ function defaultPodPolicy(): readonly object[] {
 }
 
 function defaultApprovalPolicy(): readonly object[] {
-  return approvalPolicy({ name: APPROVAL_POLICY, label: NAMESPACE });
+  return approvalPolicy({ name: APPROVAL_POLICY, label: NAMESPACE }, { inNamespaces: 'true' });
 }
 
 /** All of them, with default options. */
@@ -241,7 +241,10 @@ function chartPodPolicy(): readonly object[] {
 }
 
 function chartApprovalPolicy(): readonly object[] {
-  return approvalPolicy({ name: '{{ include "operator.approvalPolicy" . }}', label: CHART_LABEL });
+  return approvalPolicy(
+    { name: '{{ include "operator.approvalPolicy" . }}', label: CHART_LABEL },
+    { inNamespaces: '{{ include "operator.inNamespaces" . }}' },
+  );
 }
 
 /** The same for those who use Kustomize and those who use the chart. */

@@ -31,8 +31,8 @@ export interface Requests {
 /** What a policy says of some requests, in CEL. */
 export interface PolicyRules {
   readonly requests: readonly Requests[];
-  /** Which of them it is about. Default: those of the operator. */
-  readonly condition?: MatchCondition;
+  /** Which of them it is about: those that all of these hold of. Default: those of the operator. */
+  readonly conditions?: readonly MatchCondition[];
   /** By name, in the order in which they use each other. */
   readonly variables: Readonly<Record<string, string>>;
   readonly validations: readonly Validation[];
@@ -55,7 +55,7 @@ export function admissionPolicy(names: PolicyNames, rules: PolicyRules): readonl
 }
 
 function policyOf({ name }: PolicyNames, rules: PolicyRules): object {
-  const { requests, condition = OF_THE_OPERATOR, variables, validations } = rules;
+  const { requests, conditions = [OF_THE_OPERATOR], variables, validations } = rules;
   return {
     apiVersion: ADMISSION,
     kind: 'ValidatingAdmissionPolicy',
@@ -64,7 +64,7 @@ function policyOf({ name }: PolicyNames, rules: PolicyRules): object {
       failurePolicy: 'Fail',
       paramKind: { apiVersion: `${RBAC_GROUP}/v1`, kind: 'ClusterRoleBinding' },
       matchConstraints: { matchPolicy: 'Equivalent', resourceRules: requests },
-      matchConditions: [condition],
+      matchConditions: conditions,
       variables: Object.entries(variables).map(([variable, expression]) => ({ name: variable, expression })),
       validations: validations.map((validation) => ({ ...validation, reason: 'Forbidden' })),
     },

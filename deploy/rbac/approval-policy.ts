@@ -21,11 +21,23 @@ import {
  * request; this policy has it compare the two.
  */
 
+/** CEL expressions: where an option of the operator changes what is its own, they follow. */
+export interface ApprovalPolicyOptions {
+  /** Whether the object is in one of `--namespaces`, or is one of them. */
+  readonly inNamespaces: string;
+}
+
 /** The policy, and what puts it in force. It is about everybody, unlike the others. */
-export function approvalPolicy(names: PolicyNames): readonly object[] {
+export function approvalPolicy(
+  names: PolicyNames,
+  { inNamespaces }: ApprovalPolicyOptions,
+): readonly object[] {
   return admissionPolicy(names, {
     requests: [POD_SETS, BUILDS, NAMESPACES].map(writesOf),
-    condition: { name: 'an-answer-changes', expression: AN_ANSWER_CHANGES },
+    conditions: [
+      { name: 'in-the-namespaces-of-the-operator', expression: inNamespaces },
+      { name: 'an-answer-changes', expression: AN_ANSWER_CHANGES },
+    ],
     variables: VARIABLES,
     validations: VALIDATIONS,
   });

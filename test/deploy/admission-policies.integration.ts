@@ -7,8 +7,10 @@ import { promisify } from 'node:util';
 import { z } from 'zod';
 import { buildPrograms } from '../../local/build.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
+import { APPROVED_ANNOTATION } from '../../src/contract/control.ts';
 import { POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
 import { controllerReference, labelsFor } from '../../src/controllers/pod-set/pod.ts';
+import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
 import type { RequestOptions } from '../../src/kubernetes/client.ts';
 import {
   NAMESPACES,
@@ -22,6 +24,7 @@ import {
 import { charted, kustomized, type Delivered } from '../support/delivered.ts';
 import { eventually } from '../support/eventually.ts';
 import { grantedTo } from '../support/granted.ts';
+import { aPodSet } from '../support/pod-sets.ts';
 import { aPod } from '../support/pods.ts';
 import { aRoleBinding } from '../support/role-bindings.ts';
 import {
@@ -404,6 +407,39 @@ describe('an operator that was installed elsewhere', () => {
       await probe.accepted(aRoleBinding(namespaces[0]), namespaces[0]);
     });
     await kubectlDelete(objects.filter(isAccess));
+  });
+
+  it('by the chart, for some namespaces, has nobody approve without a name there, and says nothing of others', async () => {
+    const other = await cluster.aNamespace();
+    // The one of deploy/base says the same of all.
+    for (const at of policyNamed(APPROVAL_POLICY.name)) await cluster.delete(at);
+    const values = [`namespaces={${team}}`, 'metrics.secure=false'];
+    const objects = await charted(helm, values, ELSEWHERE_BY_CHART);
+    await installAccess(cluster.client, objects);
+    const annotations = { [APPROVED_ANNOTATION]: '1-00000000' };
+    const ofNamespace = (name: string): RequestOptions => {
+      const path = resourcePath(NAMESPACES, { name });
+      return { method: 'PATCH', path, query: { dryRun: 'All' }, body: { metadata: { annotations } } };
+    };
+    const inNamespace = (namespace: string): RequestOptions => {
+      const body = {
+        ...aPodSet().wanting(0).object,
+        metadata: { name: uniqueName(), namespace, annotations },
+      };
+      const path = resourcePath(POD_SETS, { namespace });
+      return { method: 'POST', path, query: { dryRun: 'All' }, body };
+    };
+    for (const approving of [ofNamespace, inNamespace]) {
+      await eventually(async () => {
+        await expect(cluster.client.request(approving(team))).rejects.toThrow(
+          'other-durable-operator-approvals',
+        );
+        return true;
+      }, WITHIN_MS);
+      await eventually(() => cluster.client.request(approving(other)), WITHIN_MS);
+    }
+    await kubectlDelete(objects.filter(isAccess));
+    await installAccess(cluster.client, await kustomized(stack.kubectl, 'base'));
   });
 });
 

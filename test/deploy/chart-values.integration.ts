@@ -195,6 +195,17 @@ const RENDERED: readonly Rendered[] = [
   },
   {
     ...TEMPLATE,
+    values: ['clusterName=eu-1'],
+    gives: container({ args: expect.arrayContaining(['--cluster-name=eu-1']) }),
+  },
+  {
+    kind: 'Deployment',
+    name: 'worker',
+    values: ['clusterName=eu-1', 'mode=split'],
+    gives: container({ args: expect.arrayContaining(['--cluster-name=eu-1']) }),
+  },
+  {
+    ...TEMPLATE,
     values: ['temporal.taskQueue=mine'],
     gives: container({ args: expect.arrayContaining(['--task-queue=mine']) }),
   },

@@ -6,7 +6,7 @@ import { BUILDS } from '../../src/controllers/git-build/resource.ts';
 import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
 import { SETTINGS_WORKFLOW, settingsRunId } from '../../src/temporal/settings-run.ts';
 import { ask, expectGolden, normalized, type AskRequest } from '../support/asking.ts';
-import { aBuild, JOBS, LiveBuild, SAMPLE } from '../support/builds.ts';
+import { aBuild, JOBS, LiveBuild, NODES, SAMPLE } from '../support/builds.ts';
 import {
   CLUSTER_ROLE_BINDINGS,
   CLUSTER_ROLES,
@@ -270,6 +270,29 @@ describe('why, while the operator runs,', () => {
       ...{ resource: 'xxx/sample', namespace, golden: 'node-gone', status: 1 },
       ...{ until: /is gone: it was deleted/, names: { [namespace]: 'shop' } },
     });
+  });
+
+  it('tells a build that is deleted while its node does not answer', async () => {
+    const namespace = await cluster.aNamespace();
+    const build = await createBuild(aBuild(namespace).manifest);
+    await build.is('Succeeded');
+    const node = uniqueName();
+    // No kubelet has ever said that it is ready, and nothing runs on it.
+    await cluster.create(NODES, { apiVersion: 'v1', kind: 'Node', metadata: { name: node } });
+    try {
+      await cluster.patch(
+        build.at,
+        { status: { artifacts: [{ node, binary: 'helloworld' }] } },
+        'status',
+      );
+      await build.delete();
+      await expectWhy({
+        ...{ resource: 'xxx/sample', namespace, golden: 'node-not-ready', status: 1 },
+        ...{ until: /cleanup Job[^]*to end/, names: { [namespace]: 'shop', [node]: 'node-2' } },
+      });
+    } finally {
+      await cluster.delete({ type: NODES, name: node });
+    }
   });
 
   it('tells a namespace that is being deleted', async () => {

@@ -74,3 +74,12 @@ durable-operator.dev/admission-policy: {{ include "operator.fullname" . | quote 
 {{- end }}
 {{- join " && " $terms | default "true" }}
 {{- end }}
+
+{{/* Whether an object is in one of the namespaces, or is one of them: an expression of the policy for approvals. */}}
+{{- define "operator.inNamespaces" -}}
+{{- with .Values.namespaces -}}
+(request.resource.resource == "namespaces" ? object.metadata.name : request.namespace) in {{ toJson . }}
+{{- else -}}
+true
+{{- end }}
+{{- end }}

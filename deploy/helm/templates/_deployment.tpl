@@ -182,6 +182,9 @@ app.kubernetes.io/version: {{ . | quote }}
 {{- with include "operator.taskQueueArgs" .root }}
 {{ . }}
 {{- end }}
+{{- with $values.clusterName }}
+- {{ printf "--cluster-name=%s" . | quote }}
+{{- end }}
 {{- if ne $values.roleBinding.clusterRole "edit" }}
 - --role-binding-cluster-role={{ $values.roleBinding.clusterRole }}
 {{- end }}
