@@ -1,10 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
+import { msToTs } from '@temporalio/common/lib/time.js';
 import { Agent, request } from 'undici';
 import { z } from 'zod';
 import { unreachable } from '../src/contract/unreachable.ts';
 import { createKubernetesClient, type KubernetesClient } from '../src/kubernetes/client.ts';
 import { loadKubeConfig } from '../src/kubernetes/config.ts';
+import { GRPC, grpcStatusOf } from '../src/temporal/grpc-status.ts';
 import { ADMIN } from './cluster-files.ts';
 import { ServerFailed, type GuardedServers } from './guarded-servers.ts';
 import { isListening } from './ports.ts';
@@ -134,9 +136,16 @@ const SERVING = 1;
 async function temporalServes(ports: StackPorts, until: (probe: Probe) => Promise<void>): Promise<void> {
   const { Connection } = await import('@temporalio/client');
   const connection = Connection.lazy({ address: `${LOOPBACK}:${ports.temporal}` });
+  const { healthService, workflowService } = connection;
+  // The development server has it. The other one, with which tests can run, leaves that to whoever uses it.
+  const registerNamespace = (error: unknown) => {
+    if (grpcStatusOf(error)?.code !== GRPC.notFound) throw error;
+    const workflowExecutionRetentionPeriod = msToTs('1 day');
+    return workflowService.registerNamespace({ namespace: 'default', workflowExecutionRetentionPeriod });
+  };
   const serves = async () => {
-    const status: number = (await connection.healthService.check({ service: FRONTEND })).status;
-    await connection.workflowService.describeNamespace({ namespace: 'default' });
+    const status: number = (await healthService.check({ service: FRONTEND })).status;
+    await workflowService.describeNamespace({ namespace: 'default' }).catch(registerNamespace);
     return status === SERVING;
   };
   try {

@@ -89,7 +89,9 @@ async function debianIn(context: string): Promise<void> {
 }
 
 interface GoImage {
-  /** In tools/images. */
+  /** Where its go.mod is, in tools/. */
+  readonly pinned: string;
+  /** Where the Dockerfile looks for it. */
   readonly folder: string;
   readonly goModule: string;
   readonly goPackages: readonly string[];
@@ -99,12 +101,14 @@ interface GoImage {
 
 const TEMPORAL: readonly GoImage[] = [
   {
+    pinned: 'temporal-server',
     folder: 'temporal',
     goModule: 'go.temporal.io/server',
     goPackages: ['go.temporal.io/server/cmd/server', 'go.temporal.io/server/cmd/tools/sql'],
     file: ['docker/scripts/sh/entrypoint.sh', 'entrypoint.sh'],
   },
   {
+    pinned: 'images/temporal-ui',
     folder: 'temporal-ui',
     goModule: 'github.com/temporalio/ui-server/v2',
     goPackages: ['github.com/temporalio/ui-server/v2/cmd/server'],
@@ -113,8 +117,8 @@ const TEMPORAL: readonly GoImage[] = [
 ];
 
 async function temporalIn(context: string): Promise<void> {
-  for (const { folder, goModule, goPackages, file } of TEMPORAL) {
-    const cwd = join(ROOT, 'tools/images', folder);
+  for (const { pinned, folder, goModule, goPackages, file } of TEMPORAL) {
+    const cwd = join(ROOT, 'tools', pinned);
     const target = join(context, folder, '/');
     console.log(`building ${goModule}; only the first time, this takes minutes`);
     await run(

@@ -277,18 +277,17 @@ describe('why, while the operator runs,', () => {
     const build = await createBuild(aBuild(namespace).manifest);
     await build.is('Succeeded');
     const node = uniqueName();
-    // No kubelet has ever said that it is ready, and nothing runs on it.
-    await cluster.create(NODES, { apiVersion: 'v1', kind: 'Node', metadata: { name: node } });
+    // As a node whose kubelet has ended: there is room on it, and nothing runs.
+    const room = { cpu: '4', memory: '8Gi', pods: '110' };
+    const conditions = [{ type: 'Ready', status: 'False', reason: 'KubeletNotReady' }];
+    const status = { capacity: room, allocatable: room, conditions };
+    await cluster.create(NODES, { apiVersion: 'v1', kind: 'Node', metadata: { name: node }, status });
     try {
-      await cluster.patch(
-        build.at,
-        { status: { artifacts: [{ node, binary: 'helloworld' }] } },
-        'status',
-      );
+      await cluster.patch(build.at, { status: { artifacts: [{ node, binary: 'helloworld' }] } }, 'status');
       await build.delete();
       await expectWhy({
         ...{ resource: 'xxx/sample', namespace, golden: 'node-not-ready', status: 1 },
-        ...{ until: /cleanup Job[^]*to end/, names: { [namespace]: 'shop', [node]: 'node-2' } },
+        ...{ until: RegExp(`delete is to run on ${node}`), names: { [namespace]: 'shop', [node]: 'node-2' } },
       });
     } finally {
       await cluster.delete({ type: NODES, name: node });

@@ -2,8 +2,9 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { showBuildProgress } from '../../local/build-progress.ts';
-import { buildServers } from '../../local/build.ts';
+import { buildPrograms, buildServers, type Binaries } from '../../local/build.ts';
 import { startStack, type Stack } from '../../local/stack.ts';
+import { standIn } from './deployed-temporal.ts';
 import { installOperator } from './service-accounts.ts';
 
 /** A local stack with an audit log, on which the operator is what deploy/base makes it. */
@@ -16,9 +17,23 @@ export interface InstalledStack extends Stack {
 
 /** Builds the servers where they are not built, which takes minutes, and says so on stderr. @throws StackFailed */
 export async function startInstalledStack(say?: (message: string) => void): Promise<InstalledStack> {
-  const { kubectl, ...binaries } = await buildServers({ onProgress: showBuildProgress(process.stderr) });
+  const { kubectl, ...servers } = await buildServers({ onProgress: showBuildProgress(process.stderr) });
   const dir = await mkdtemp(join(tmpdir(), 'durable-operator-test-'));
+  const binaries = { ...servers, temporal: await temporalToTestWith(servers) };
   const stack = await startStack({ dir, binaries, audit: true, ...(say && { onProgress: say }) });
   const operatorKubeconfig = await installOperator({ admin: stack.kubeconfig, dir, kubectl });
   return { ...stack, operatorKubeconfig, kubectl };
+}
+
+/** `development`, which everybody begins with; or `deployed`, which compose and production run. */
+async function temporalToTestWith({ temporal }: Pick<Binaries, 'temporal'>): Promise<string> {
+  const wanted = process.env['TEST_TEMPORAL'] ?? 'development';
+  if (wanted === 'development') return temporal;
+  if (wanted !== 'deployed') {
+    throw new Error(`TEST_TEMPORAL is ${wanted}; it can be "development" or "deployed"`);
+  }
+  const programs = await buildPrograms(['temporal-server'], {
+    onProgress: showBuildProgress(process.stderr),
+  });
+  return standIn(await mkdtemp(join(tmpdir(), 'durable-operator-temporal-')), programs['temporal-server']);
 }

@@ -30,8 +30,9 @@ export const gitBuildWords: Words<Observation> = {
   advice: adviceOn,
 };
 
-function jobText({ name, state, deleting }: JobView): string {
-  return `Job ${name} ${deleting ? 'is being deleted' : state === 'active' ? 'is running' : `has ${state}`}`;
+function jobText({ name, state, deleting, node }: JobView): string {
+  const running = node === '' ? 'is running' : `is to run on ${node}`;
+  return `Job ${name} ${deleting ? 'is being deleted' : state === 'active' ? running : `has ${state}`}`;
 }
 
 function troubles({ pods }: Observation): string[] {

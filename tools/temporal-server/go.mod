@@ -1,4 +1,4 @@
-module durable-operator.dev/tools/images/temporal
+module durable-operator.dev/tools/temporal-server
 
 go 1.26.4
 
