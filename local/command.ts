@@ -5,6 +5,7 @@ import { chosenControllers } from '../src/config/controllers.ts';
 import { createKubernetesClient, type KubernetesClient } from '../src/kubernetes/client.ts';
 import type { LocalRequest } from '../src/local-stack.ts';
 import { dataConverterFor } from '../src/temporal/data-converter.ts';
+import { isAgreed, personHere } from './agreement.ts';
 import { applyCustomResources, type CustomResources } from './custom-resources.ts';
 import { ServerFailed } from './guarded-servers.ts';
 import { howToRemoveSamples, nextSteps, whereThingsAre } from './next-steps.ts';
@@ -13,7 +14,7 @@ import { preferFreePort } from './ports.ts';
 import { lastLines } from './program-output.ts';
 import { runSamples } from './samples.ts';
 import { layoutOf, saveLogs } from './stack-folder.ts';
-import { connectTo, startSurroundings, type Surroundings } from './surroundings.ts';
+import { connectTo, givenServer, startSurroundings, type Surroundings } from './surroundings.ts';
 import { liveTable } from './table.ts';
 
 /**
@@ -26,6 +27,10 @@ export async function runLocal(request: LocalRequest): Promise<number> {
   const { config, signal } = request;
   let surroundings: Surroundings | undefined;
   try {
+    if (!(await isAgreed(config, () => givenServer(config), personHere(signal)))) {
+      say('nothing was done');
+      return 1;
+    }
     surroundings = await startSurroundings({ config, output: process.stdout, say, signal });
     await stay({ ...request, surroundings });
     return 0;

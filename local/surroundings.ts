@@ -56,13 +56,16 @@ export async function startSurroundings(request: SurroundingsRequest): Promise<S
   return surroundingsOf({ config, stack, kubectl: binaries.kubectl ?? 'kubectl' });
 }
 
-/** @throws ConfigurationError where the given kubeconfig does not say which cluster */
+/** The URL of the API server. @throws ConfigurationError where the given kubeconfig does not say which cluster */
+export function givenServer(config: Config): string {
+  return givenKubeConfig(config).getCurrentCluster()?.server ?? '';
+}
+
 function whatIsGiven(config: Config): string[] {
   const { kubernetesGiven, temporalGiven } = config.local;
-  const server = () => givenKubeConfig(config).getCurrentCluster()?.server ?? '';
   const { address, namespace } = config.temporal;
   return [
-    ...(kubernetesGiven ? [`using the cluster that was given, ${server()}`] : []),
+    ...(kubernetesGiven ? [`using the cluster that was given, ${givenServer(config)}`] : []),
     ...(temporalGiven
       ? [`using the Temporal server that was given, ${address}, namespace ${namespace}`]
       : []),

@@ -114,9 +114,19 @@ describe('what the documentation tells people to type', () => {
     ['helm', 'test/docs.integration.ts'],
     ['temporal', 'test/docs.integration.ts'],
     // What a shell and every Linux have.
-    ...['cat', 'cd', 'chmod', 'curl', 'export', 'mkdir', 'openssl', 'printf', 'sha256sum', 'source'].map(
-      (program) => [program, 'everybody knows it'] as const,
-    ),
+    ...[
+      'cat',
+      'cd',
+      'chmod',
+      'curl',
+      'export',
+      'mkdir',
+      'openssl',
+      'printf',
+      'sha256sum',
+      'source',
+      'unset',
+    ].map((program) => [program, 'everybody knows it'] as const),
     // They need what is not here: a daemon, a release, an account.
     ...['cosign', 'docker', 'gh', 'tcld'].map((program) => [program, 'not checked'] as const),
   ]);

@@ -195,6 +195,11 @@ const RENDERED: readonly Rendered[] = [
   },
   {
     ...TEMPLATE,
+    values: ['command={node,--max-old-space-size=512,dist/src/main.js}'],
+    gives: container({ command: ['node', '--max-old-space-size=512', 'dist/src/main.js'] }),
+  },
+  {
+    ...TEMPLATE,
     values: ['clusterName=eu-1'],
     gives: container({ args: expect.arrayContaining(['--cluster-name=eu-1']) }),
   },

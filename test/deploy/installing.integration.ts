@@ -46,6 +46,8 @@ async function copyOfDeploy(): Promise<string> {
   await cp(join(ROOT, 'deploy'), copy, { recursive: true });
   await cp(join(copy, 'overlays/versioned'), join(copy, 'overlays/upgrading'), { recursive: true });
   await upgrade(join(copy, 'overlays/upgrading'));
+  await mkdir(join(copy, 'around'));
+  await writeFile(join(copy, 'around/kustomization.yaml'), AROUND);
   await mkdir(join(copy, 'everything'));
   await writeFile(join(copy, 'everything/kustomization.yaml'), EVERYTHING);
   for (const [name, resources] of Object.entries(BY_DEFAULT)) {
@@ -81,6 +83,13 @@ const COMPONENTS = [
 
 const EVERYTHING = [
   'resources: [../common, ../rbac, ../manager]',
+  `components: [${COMPONENTS.map((name) => `../components/${name}`).join()}]`,
+].join('\n');
+
+/** What docs/deploying.md has people write around deploy/default. */
+const AROUND = [
+  'namespace: durable-operator-system',
+  'resources: [../default]',
   `components: [${COMPONENTS.map((name) => `../components/${name}`).join()}]`,
 ].join('\n');
 
@@ -146,6 +155,21 @@ const WAYS: readonly (readonly [folder: string, ...values: string[]])[] = [
     'temporal.tlsSecret=temporal-tls',
   ],
 ];
+
+describe('components that are listed outside of deploy/default', () => {
+  it('add objects in the namespace of the operator, and change no others', async () => {
+    const [around, within] = await Promise.all(
+      ['around', 'default-everything'].map((folder) => kustomized(stack.kubectl, join(deploy, folder))),
+    );
+    const places = (around ?? []).flatMap(({ metadata }) => metadata.namespace ?? []);
+    expect(new Set(places)).toEqual(new Set([NAMESPACE]));
+    const withoutPrefix = (object: Delivered) => ({
+      ...object,
+      metadata: { ...object.metadata, name: object.metadata.name.replace(/^durable-operator-/, '') },
+    });
+    expect(byName((around ?? []).map(withoutPrefix))).toEqual(byName((within ?? []).map(withoutPrefix)));
+  });
+});
 
 const ONLY_THERE =
   '(request.resource.resource == "namespaces" ? object.metadata.name : request.namespace) in ["team-1"]';

@@ -58,6 +58,9 @@ spec:
           {{- if ne .Values.image.pullPolicy "IfNotPresent" }}
           imagePullPolicy: {{ .Values.image.pullPolicy }}
           {{- end }}
+          {{- with .Values.command }}
+          command: {{- toYaml . | nindent 12 }}
+          {{- end }}
           args: {{- include "operator.args" $ | nindent 12 }}
           env:
             {{- include "operator.temporalEnv" . | nindent 12 }}
