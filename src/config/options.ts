@@ -134,7 +134,7 @@ export const OPTIONS = z.object({
   leaderElection: section('Leader election', {
     enabled: option('enable-leader-election', values.boolean, {
       default: 'false',
-      help: 'let only the replica that holds a Lease start and signal runs; all replicas work',
+      help: 'let only the replica that holds a Lease start and signal runs; all replicas execute them',
     }),
     namespace: option('leader-election-namespace <name>', values.namespaceName, {
       help: 'namespace of the Lease',
@@ -209,15 +209,15 @@ export const OPTIONS = z.object({
     workflowSlots: option('workflow-slots <count>', values.countUpTo('workflow tasks', { from: 2 }), {
       default: '200',
       help: 'how many workflow tasks a worker has in progress at most',
-      docs: 'A slot is freed some time after the effect of its run shows, so there are many.',
+      docs: 'A slot stays in use for a moment after its task is done, so there are many.',
     }),
     activitySlots: option('activity-slots <count>', values.countUpTo('activities'), {
       default: '100',
-      help: 'how many durable steps a worker has in progress at most',
+      help: 'how many activities a worker has in progress at most',
     }),
     localActivitySlots: option('local-activity-slots <count>', values.countUpTo('activities'), {
       default: '200',
-      help: 'how many local steps a worker has in progress at most',
+      help: 'how many local activities a worker has in progress at most',
     }),
     startsInFlight: option('starts-in-flight <count>', values.countUpTo('starts'), {
       default: '10',

@@ -95,7 +95,7 @@ describe('why, of an open run,', () => {
   there     1 available, 1 ready, 0 failed
   step      createPods, attempt 6, next in 21s
   because   pods "web-pod-x" is forbidden: exceeded quota: compute
-  woken     30s ago: the spec changed
+  signal    30s ago: the spec changed
   you can   raise the quota or lower spec.replicas; either is noticed at once
             kubectl describe quota -n shop                  show the quota
             kubectl durable retry podset/web -n shop        try again now
@@ -127,7 +127,7 @@ describe('why, of an open run,', () => {
     const text = textFor({ temporal: reached({ run, timeline: { ...TIMELINE, entries: [rest] } }) });
     expect(text).toContain('is stalled');
     expect(text).toContain('  because   spec.replicas must be at least 0\n');
-    expect(text).toContain('  until     somebody changes it: waiting does not help');
+    expect(text).toContain('  retries   none: waiting does not help');
     expect(text).toContain('  you can   correct spec.replicas');
   });
 
@@ -158,7 +158,7 @@ describe('why, of an open run,', () => {
   const none = { hasUnversioned: false, versions: [], current: undefined };
 
   it.each([
-    [{ ...RUN, hasWorkflowTask: true }, none, 'no worker has polled the task queue durable-operator'],
+    [{ ...RUN, hasWorkflowTask: true }, none, 'no worker has polled task queue "durable-operator"'],
     [{ ...RUN, hasWorkflowTask: true, taskQueue: 'old' }, none, 'start a worker with --task-queue old'],
     [
       { ...RUN, hasWorkflowTask: true },
@@ -221,14 +221,14 @@ describe('why, without an open run,', () => {
 
   it('says that the operator is not known', () => {
     const text = textFor({ temporal: reached({ ...atRest, settings: undefined, otherTaskQueues: ['b'] }) });
-    expect(text).toContain('no operator has the task queue durable-operator; there are operators of b');
+    expect(text).toContain('no operator has task queue "durable-operator"; there are operators with "b"');
     expect(text).toContain('kubectl durable why podset/web -n shop --task-queue b');
   });
 
   it('says that the operator of the task queue is for another cluster', () => {
     const others = { settings: undefined, otherTaskQueues: [], otherCluster: 'prod-2' };
     const text = textFor({ temporal: reached({ ...atRest, ...others }) });
-    expect(text).toContain('the operator of the task queue durable-operator is for another cluster, prod-2');
+    expect(text).toContain('the operator with task queue "durable-operator" is for another cluster, prod-2');
     expect(text).toContain('start an operator for this cluster with a --task-queue of its own');
   });
 

@@ -170,7 +170,9 @@ describe('a pause', () => {
     expect(waited.status).toBe(1);
     expect(waited.stderr).toContain('is not up to date: Paused; ask: kubectl durable why podset/web');
     const plan = await ask(`plan podset/web -n ${namespace}`);
-    expect(plan.stdout).toMatch(/it is held: paused by .*createPods/);
+    expect(plan.stdout).toMatch(
+      /, held\n[^]*it is held: paused by .*; without that:\n[^]*createPods[^]*create pods\/[^]*then: up to date/,
+    );
     expect((await web.get())?.status?.readyReplicas).toBe(1);
     await ask(`resume podset/web -n ${namespace}`);
     await idle(await web.isReady(2));
@@ -237,7 +239,10 @@ describe('approve and reject', () => {
     });
     await eventually(async () => {
       const { stdout } = await ask(`plan podset/web -n ${namespace}`);
-      return stdout.includes(`rejected by ${user}: typo`);
+      return (
+        stdout.includes(`rejected by ${user}: typo`) &&
+        /without that:[^]*delete pods\/\S+, pods\/\S+/.test(stdout)
+      );
     }, WITHIN_MS);
     expect((await web.get())?.status?.readyReplicas).toBe(3);
     const approved = await ask(`approve podset/web -n ${namespace} --yes`);

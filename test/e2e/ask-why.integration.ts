@@ -371,7 +371,7 @@ describe('why, while the operator runs,', () => {
   it('says what to do where Temporal is away', async () => {
     await createPodSet(shop, 1, 'alone');
     await expectWhy(
-      { resource: 'podset/alone', golden: 'temporal-away', until: /Temporal cannot be asked/, status: 2 },
+      { resource: 'podset/alone', golden: 'temporal-away', until: /without Temporal/, status: 2 },
       { temporalAddress: '127.0.0.1:1' },
     );
   });
@@ -381,7 +381,7 @@ describe('why, while the operator runs,', () => {
     await onlyOurSettings();
     await expectWhy({
       ...{ resource: 'podset/asked', golden: 'wrong-task-queue', queue: 'other', status: 1 },
-      until: /no operator has the task queue[^]*next +nothing[^]*last run +ended/,
+      until: /no operator has task queue[^]*next +nothing[^]*last run +ended/,
     });
   });
 
@@ -445,7 +445,7 @@ describe('why, of an operator that cannot do all,', () => {
     await expectWhy({
       ...question,
       golden: 'cleanup-stuck',
-      until: /for {7}cleanup Job[^]*cannot be pulled/,
+      until: /problem {3}the image[^]*for {7}cleanup Job/,
     });
     await operator.end('SIGTERM');
   });

@@ -187,7 +187,7 @@ describe('who asks', () => {
     expect(found.stdout).not.toContain(metadata.uid);
     const wrong = await ask(['why', `pod/${name}`, '-n', namespace, '--task-queue', here], asked);
     expect(wrong.stdout).toContain(
-      `the operator of the task queue ${here} is for another cluster, ${await uidOf(cluster)}`,
+      `the operator with task queue "${here}" is for another cluster, ${await uidOf(cluster)}`,
     );
     expect(wrong.status).toBe(1);
     const rows = await ask(['get', 'pods', '-n', namespace, '--task-queue', here, '-o', 'json'], asked);

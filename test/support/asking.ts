@@ -69,6 +69,6 @@ export function normalized(text: string, names: Readonly<Record<string, string>>
       .replaceAll(/^( {2}last run {2}ended <time> ago: ).*$/gm, '$1<what it did>')
       .replaceAll(/^( {2}reason {4}).*$/gm, '$1<why it began>')
       // Whether a change came while the run was open is a matter of moments.
-      .replaceAll(/^ {2}woken .*\n/gm, '')
+      .replaceAll(/^ {2}signal .*\n/gm, '')
   );
 }

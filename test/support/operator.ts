@@ -111,7 +111,7 @@ const AuditLine = z.object({
       name: z.string().default(''),
     })
     .optional(),
-  responseStatus: z.object({ code: z.number() }).optional(),
+  responseStatus: z.object({ code: z.number(), message: z.string().default('') }).optional(),
   requestReceivedTimestamp: z.string(),
 });
 export type ApiCall = z.infer<typeof AuditLine>;

@@ -22,7 +22,7 @@ export async function confirmed(
 ): Promise<boolean> {
   if (yes) return true;
   if (!ask.isTerminal || !process.stdin.isTTY)
-    throw new AskProblem(`${question} Without a terminal, say so with --yes`);
+    throw new AskProblem(`${question} There is no terminal to ask on; add --yes to confirm`);
   const { confirm } = await import('@clack/prompts');
   return (await confirm({ message: question, initialValue: false, signal: ask.signal })) === true;
 }

@@ -14,7 +14,7 @@ export function serverProblem(error: unknown): string {
 function adviceOn({ classification, status }: ApiError): string {
   switch (classification) {
     case 'access-denied':
-      return status === 401 ? 'log in to the cluster again' : 'ask for the right to do this';
+      return status === 401 ? 'log in to the cluster again' : 'ask for the permission to do this';
     case 'unavailable':
       return status === undefined ? 'check --kubeconfig and --context' : 'try again';
     case 'retry-after':

@@ -13,6 +13,8 @@ export interface Plan {
   /** The write of the file itself, where one was given. */
   readonly applied?: Write;
   readonly steps: readonly PlannedStep[];
+  /** What holds it back now, after so many of the steps. The others would be made without that. */
+  readonly hold?: { readonly because: string; readonly after: number };
   readonly end: PlanEnd;
 }
 
@@ -105,13 +107,19 @@ function yamlOf(value: unknown): string {
 }
 
 /** The whole plan as text, with a line feed at the end. */
-export function textOfPlan({ resource, applied, steps, end }: Plan, paint: Paint): string {
+export function textOfPlan({ resource, applied, steps, hold, end }: Plan, paint: Paint): string {
   const count =
     steps.length === 0 ? 'nothing to do' : steps.length === 1 ? '1 step' : `${steps.length} steps`;
+  const isHeld = hold !== undefined && hold.after < steps.length;
+  const textAt = (step: PlannedStep, index: number) => [
+    ...(isHeld && hold.after === index ? ['', `it is held: ${harmless(hold.because)}; without that:`] : []),
+    '',
+    ...textOfStep(step, { number: index + 1, paint }),
+  ];
   return [
-    paint('bold', `${resource}: ${count}`),
+    paint('bold', `${resource}: ${count}${isHeld ? ', held' : ''}`),
     ...(applied === undefined ? [] : ['', 'the file', ...textOfWrites([applied], paint)]),
-    ...steps.flatMap((step, index) => ['', ...textOfStep(step, { number: index + 1, paint })]),
+    ...steps.flatMap(textAt),
     '',
     textOfEnd(end, steps.length > 0),
     '',
@@ -176,7 +184,7 @@ function textOfRest(rest: Rest): string {
 }
 
 /** As JSON and YAML have it. */
-export function dataOf({ resource, applied, steps, end }: Plan): unknown {
+export function dataOf({ resource, applied, steps, hold, end }: Plan): unknown {
   const writesOf = (writes: readonly Write[]) =>
     writes.map((write) => ({
       verb: write.verb,
@@ -187,6 +195,7 @@ export function dataOf({ resource, applied, steps, end }: Plan): unknown {
   return {
     resource,
     ...(applied && { file: writesOf([applied])[0] }),
+    ...(hold && { hold }),
     steps: steps.map(({ writes, ...step }) => ({ ...step, writes: writesOf(writes) })),
     end,
   };

@@ -2,6 +2,7 @@ import { pausedNamespaces } from '../../../activities/paused-namespaces.ts';
 import { StepRun, type Reconciler, type StepEnd } from '../../../activities/reconcile.ts';
 import { reconcilersFor } from '../../../activities/reconcilers.ts';
 import type { Options } from '../../config/config.ts';
+import { APPROVAL_ANNOTATION, PAUSED_ANNOTATION } from '../../contract/control.ts';
 import type { Controller } from '../../contract/controller.ts';
 import { isRest, isStep, type Observe, type Step } from '../../contract/decision.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
@@ -9,7 +10,7 @@ import type { ResourceRef } from '../../contract/resource.ts';
 import type { KubernetesClient } from '../../kubernetes/client.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
 import { AskProblem } from '../ask.ts';
-import { pathOf, readObject } from '../cluster/objects.ts';
+import { pathOf, readObject, type ObjectName } from '../cluster/objects.ts';
 import { controllersOf } from '../controllers.ts';
 import { placeOf, titleOf } from '../resource-name.ts';
 import { dryRunOnly } from './dry-run.ts';
@@ -24,11 +25,17 @@ const IDLE_MAX = 3;
 /** Whose fields they would be in the object. */
 const FIELD_MANAGER = 'kubectl-durable';
 
+type Reconcilers = Readonly<Record<string, Reconciler<unknown, Step>>>;
+
+const HOLDING: ReadonlySet<string> = new Set([PAUSED_ANNOTATION, APPROVAL_ANNOTATION]);
+
 /** Has a controller's own steps performed by its own code, on a client that writes nothing. */
 export class Planner {
   readonly #client: KubernetesClient;
   readonly #rehearsal: Rehearsal;
-  readonly #reconcilers: Readonly<Record<string, Reconciler<unknown, Step>>>;
+  readonly #reconcilers: Reconcilers;
+  /** The same without `--require-approval-over`. */
+  readonly #unheld: Reconcilers;
   readonly #now: () => number;
   readonly #isPaused: (namespace: string) => Promise<boolean>;
 
@@ -36,6 +43,8 @@ export class Planner {
     this.#client = dryRunOnly(client);
     this.#rehearsal = new Rehearsal(client);
     this.#reconcilers = reconcilersFor({ client: this.#rehearsal, options });
+    const reconciliation = { ...options.reconciliation, requireApprovalOver: undefined };
+    this.#unheld = reconcilersFor({ client: this.#rehearsal, options: { ...options, reconciliation } });
     this.#now = now;
     this.#isPaused = pausedNamespaces(this.#rehearsal);
   }
@@ -89,15 +98,35 @@ export class Planner {
 
   /** @throws ApiError where the resource cannot be read */
   async of(ref: ResourceRef, { primary: { type } }: Controller): Promise<Plan> {
-    const reconciler = this.#reconcilers[ref.controller];
-    if (reconciler === undefined) throw new Error(`there is no controller ${ref.controller}`);
-    const superseded = new AbortController().signal;
-    const isNamespacePaused = () => this.#isPaused(ref.namespace);
-    const run = new StepRun(reconciler, { ref, now: this.#now, superseded, isNamespacePaused });
-    return { resource: titleOf({ ...ref, type }), ...(await this.#rehearse(run)) };
+    const resource = titleOf({ ...ref, type });
+    const now = await this.#rehearse(this.#reconcilers, ref, () => this.#isPaused(ref.namespace));
+    const { end, steps } = now;
+    if (end.is !== 'rest' || end.next.do !== 'held') return { resource, ...now };
+    await this.#lift({ type, namespace: ref.namespace, name: ref.name });
+    const then = await this.#rehearse(this.#unheld, ref, () => Promise.resolve(false));
+    const hold = { because: end.next.because, after: steps.length };
+    return { resource, steps: [...steps, ...then.steps], hold, end: then.end };
   }
 
-  async #rehearse(run: StepRun<unknown, Step, Observe>): Promise<Pick<Plan, 'steps' | 'end'>> {
+  /** As if nobody held the resource back. */
+  async #lift(at: ObjectName): Promise<void> {
+    const object = await readObject(this.#rehearsal, at);
+    if (object === undefined) return;
+    const annotations = Object.entries(object.metadata.annotations ?? {});
+    const others = Object.fromEntries(annotations.filter(([key]) => !HOLDING.has(key)));
+    const metadata = { ...object.metadata, annotations: others };
+    this.#rehearsal.pretend(pathOf(at), { ...object, metadata }, false);
+  }
+
+  async #rehearse(
+    reconcilers: Reconcilers,
+    ref: ResourceRef,
+    isNamespacePaused: () => Promise<boolean>,
+  ): Promise<Pick<Plan, 'steps' | 'end'>> {
+    const reconciler = reconcilers[ref.controller];
+    if (reconciler === undefined) throw new Error(`there is no controller ${ref.controller}`);
+    const superseded = new AbortController().signal;
+    const run = new StepRun(reconciler, { ref, now: this.#now, superseded, isNamespacePaused });
     const steps: PlannedStep[] = [];
     let end: StepEnd<unknown> = await run.perform('observe', undefined);
     for (let idle = 0; steps.length < STEPS_MAX && idle < IDLE_MAX;) {

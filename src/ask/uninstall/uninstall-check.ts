@@ -20,7 +20,7 @@ export function addUninstallCheck(program: Command, ask: Ask): void {
   const command = addCommand(program, 'uninstall-check')
     .option(
       '--end-settings-run',
-      "where nothing would hang, end the run that has the operator's settings in Temporal",
+      'if nothing would hang, end the workflow in which the operator keeps its options for these commands',
     )
     .option(
       '--controllers <names>',

@@ -14,6 +14,7 @@ import {
   nextFact,
   progressOf,
   wantedAndThere,
+  WITHOUT_OPTIONS,
 } from './facts.ts';
 import { liveIn, objectNameOf, type Known, type Reached } from './findings.ts';
 import { SHOW_OPERATOR, workerProblemText } from './general-advice.ts';
@@ -57,12 +58,12 @@ function leftOutByOptions({ controller, place, temporal }: Known): Reason | unde
     case 'controller':
       return {
         because: `the operator runs without the controller ${controller.name}; it runs ${controllers.join(', ')} (--controllers)`,
-        advice: [`add ${controller.name} to --controllers, and start the operator anew`],
+        advice: [`add ${controller.name} to --controllers, and restart the operator`],
       };
     case 'namespace':
       return {
         because: `the operator watches only the namespaces ${namespaces.join(', ')} (--namespaces), and not ${place.namespace}`,
-        advice: [`add ${place.namespace} to --namespaces, and start the operator anew`],
+        advice: [`add ${place.namespace} to --namespaces, and restart the operator`],
       };
     case undefined:
       return undefined;
@@ -91,19 +92,19 @@ function withoutOperator(known: Known): Explanation | undefined {
   if (settings !== undefined) return undefined;
   const others = otherTaskQueues.slice(0, OTHERS_MAX).map((each) => {
     const { run } = commandOn(known, 'why', '');
-    return { run: `${run} --task-queue ${each}`, to: `ask about the operator of task queue ${each}` };
+    return { run: `${run} --task-queue ${each}`, to: 'ask that operator' };
   });
   return {
     resource: titleOf(objectNameOf(known)),
     state: undefined,
-    headline: 'may not be looked after: no operator is known',
+    headline: 'has no operator, as far as is known',
     facts: [
       ...wantedAndThere(known),
       {
         label: 'because',
         text: whyNoOperator(known.temporal),
       },
-      ...nextFact(known, 'with the default options'),
+      ...nextFact(known, WITHOUT_OPTIONS),
       ...lastRunOf(known),
     ],
     advice:
@@ -120,13 +121,13 @@ function withoutOperator(known: Known): Explanation | undefined {
 }
 
 function whyNoOperator({ taskQueue, otherTaskQueues, otherCluster }: Reached): string {
-  const others = otherTaskQueues.length === 0 ? '' : `; there are operators of ${someOf(otherTaskQueues)}`;
+  const others = otherTaskQueues.length === 0 ? '' : `; there are operators with ${someOf(otherTaskQueues)}`;
   if (otherCluster !== undefined) {
-    return `the operator of the task queue ${taskQueue} is for another cluster, ${otherCluster}${others}`;
+    return `the operator with task queue "${taskQueue}" is for another cluster, ${otherCluster}${others}`;
   }
   return others === ''
-    ? `no operator has published its settings in Temporal for the task queue ${taskQueue}`
-    : `no operator has the task queue ${taskQueue}${others}`;
+    ? `no operator with task queue "${taskQueue}" is known to Temporal`
+    : `no operator has task queue "${taskQueue}"${others}`;
 }
 
 /** Of what may be many. */
@@ -134,7 +135,12 @@ const OTHERS_MAX = 3;
 
 function someOf(names: readonly string[]): string {
   const more = names.length > OTHERS_MAX ? ` and ${names.length - OTHERS_MAX} more` : '';
-  return names.slice(0, OTHERS_MAX).join(', ') + more;
+  return (
+    names
+      .slice(0, OTHERS_MAX)
+      .map((name) => `"${name}"`)
+      .join(', ') + more
+  );
 }
 
 /** Whoever asks may not read all that the decision needs. */
@@ -192,8 +198,11 @@ function notStarted(known: Known): Explanation {
   const next = liveIn(known)?.next;
   const state = next === undefined ? 'Waiting' : stateByDecision(next);
   const { because, advice } = problemOfWorkers(known) ?? {
-    because: 'the operator has not started one: it has not seen the change yet, or does not watch',
-    advice: [SHOW_OPERATOR],
+    because: 'the operator has not started one: the change is seconds old, or nothing watches',
+    advice: [
+      'ask again in ten seconds; then see whether the operator is ready (/readyz), and what the log of its leader says',
+      SHOW_OPERATOR,
+    ],
   };
   return {
     resource: titleOf(objectNameOf(known)),

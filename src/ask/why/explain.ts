@@ -6,7 +6,7 @@ import { nameOfKind, titleOf } from '../resource-name.ts';
 import { workerProblem } from '../runs/workers.ts';
 import { explainAtRest } from './at-rest.ts';
 import type { Explanation } from './explanation.ts';
-import { ago, commandOn, lastRun, nextFact, wantedAndThere } from './facts.ts';
+import { ago, commandOn, lastRun, nextFact, wantedAndThere, WITHOUT_OPTIONS } from './facts.ts';
 import { objectNameOf, type Findings, type Reached } from './findings.ts';
 import { workerProblemText } from './general-advice.ts';
 import { explainOpenRun } from './open-run.ts';
@@ -34,13 +34,20 @@ function withoutTemporal(findings: Findings, problem: string): Explanation {
   return {
     resource: titleOf(objectNameOf(findings)),
     state: undefined,
-    headline: 'cannot be explained: Temporal cannot be asked',
+    headline: 'cannot be explained without Temporal',
     facts: [
       { label: 'because', text: problem },
       ...wantedAndThere(findings),
-      ...nextFact(findings, 'with the default options'),
+      ...nextFact(findings, WITHOUT_OPTIONS),
     ],
-    advice: ['start Temporal, or correct the address; the operator keeps changes until then, and loses none'],
+    advice: [
+      'check TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE and the credentials; the operator may have others, and may be fine',
+      'if Temporal itself is down, nothing is reconciled until it is back, and no change is lost',
+      {
+        run: 'kubectl port-forward -n temporal service/temporal-frontend 7233',
+        to: 'reach a Temporal that runs in the cluster',
+      },
+    ],
     exit: 2,
   };
 }
@@ -54,7 +61,7 @@ function unreadable(findings: Findings, error: ApiError): Explanation {
       state: undefined,
       headline: 'cannot be read',
       facts: [{ label: 'because', text: serversWords(error.message) }],
-      advice: [`ask for the right to get ${group === '' ? plural : `${plural}.${group}`}`],
+      advice: [`ask for the permission to get ${group === '' ? plural : `${plural}.${group}`}`],
       exit: 2,
     };
   }
@@ -66,7 +73,10 @@ function unreadable(findings: Findings, error: ApiError): Explanation {
       { label: 'because', text: `the custom resource definition ${plural}.${group} is not installed` },
       { label: 'meanwhile', text: 'the operator looks for it again and again; its other controllers run' },
     ],
-    advice: ['install the custom resource definitions, with the chart or from deploy/crd'],
+    advice: [
+      'install the custom resource definitions, with the chart or from a checkout of the operator',
+      { run: 'kubectl apply --filename deploy/crd', to: 'install them from a checkout' },
+    ],
     exit: 1,
   };
 }

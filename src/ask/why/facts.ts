@@ -39,6 +39,9 @@ export function progressOf(findings: Findings): string | undefined {
   return controller.words?.progress?.({ object: cluster.object, observation: live.observation });
 }
 
+/** How something was decided where nobody has said which options the operator has. */
+export const WITHOUT_OPTIONS = 'assuming default options';
+
 /** @param how it was decided, where that is not as the operator decides */
 export function nextFact(findings: Findings, how?: string): Fact[] {
   const live = liveIn(findings);

@@ -21,7 +21,7 @@ function onFailure(type: string): readonly Advice[] {
   switch (type) {
     case FAILURE.accessDenied:
       return [
-        "give the operator's service account the right that is named above; deploy/rbac/role.yaml has all of them",
+        "give the operator's service account the permission that is named above: apply the manifests or the chart of its version again",
       ];
     case FAILURE.refused:
       return ['change what refuses it, named above, and then retry'];
@@ -48,8 +48,8 @@ interface ProblemText {
 }
 
 export const SHOW_OPERATOR: Advice = {
-  run: 'kubectl get pods -A -l control-plane=controller-manager',
-  to: 'show the operator in the cluster',
+  run: 'kubectl get pods -A -l app.kubernetes.io/name=durable-operator',
+  to: 'show the Pods of the operator',
 };
 
 /** Why no worker takes up a run, and what to do about it. @param taskQueue of the operator that is asked about */
@@ -87,11 +87,11 @@ export function workerProblemText(
 }
 
 function noWorker(taskQueue: string, own: string): ProblemText {
-  const because = `no worker has polled the task queue ${taskQueue} for five minutes`;
+  const because = `no worker has polled task queue "${taskQueue}" for five minutes`;
   return taskQueue === own
     ? { because, advice: ['start the operator, or find out why it does not run', SHOW_OPERATOR] }
     : {
-        because: `${because}; the operator has the task queue ${own}`,
+        because: `${because}; the operator uses task queue "${own}"`,
         advice: [`start a worker with --task-queue ${taskQueue} until this run has ended`],
       };
 }
@@ -101,7 +101,7 @@ function listOf(versions: readonly string[]): string {
 }
 
 function promote(version: string) {
-  return { run: `durable-operator promote ${versionFlags(version)}`, to: 'let it have the runs' };
+  return { run: `durable-operator promote ${versionFlags(version)}`, to: 'make this version current' };
 }
 
 function moved(version: string) {

@@ -1,3 +1,4 @@
+import { REJECTED_BY } from '../../contract/control.ts';
 import type { Advice, Trouble } from '../../contract/words.ts';
 import { unreachable } from '../../contract/unreachable.ts';
 import { hasStatus } from '../controllers.ts';
@@ -114,8 +115,8 @@ function stalled(open: Open): Explanation {
     headline: 'is stalled',
     facts: [
       { label: 'because', text: because },
-      ...statusFact(open, because),
-      { label: 'until', text: 'somebody changes it: waiting does not help, and nothing is retried' },
+      ...problemFact(open, because),
+      { label: 'retries', text: 'none: waiting does not help; it goes on when somebody removes the cause' },
     ],
     advice: adviceFor(open, { is: 'stalled', because }),
   });
@@ -127,28 +128,51 @@ function paused(open: Open): Explanation {
     state: 'Paused',
     headline: 'is paused',
     facts: [{ label: 'because', text: because }, ...heldFact(open)],
-    advice: [resumption(because, open), commandOn(open, 'plan', 'what it would do')],
+    advice: [resumption(because, open), commandOn(open, 'plan', 'show what it would do')],
   });
 }
 
 /** Who has paused the Namespace has paused all in it. */
 function resumption(because: string, open: Open): Advice {
-  if (!because.endsWith('of its Namespace')) return commandOn(open, 'resume', 'go on');
-  return { run: `kubectl durable resume namespace/${open.place.namespace}`, to: 'go on with all in it' };
+  if (!because.endsWith('of its Namespace')) return commandOn(open, 'resume', 'end the pause');
+  return {
+    run: `kubectl durable resume namespace/${open.place.namespace}`,
+    to: 'end the pause of all in it',
+  };
 }
 
 function awaitingApproval(open: Open): Explanation {
   const because = reasonToRest(open, 'held') ?? 'a person has to approve';
   return openRun(open, {
     state: 'AwaitingApproval',
-    headline: 'is awaiting approval',
+    ...(because.startsWith(REJECTED_BY) ? afterRejection(open) : beforeAnswer(open)),
     facts: [{ label: 'because', text: because }, ...heldFact(open)],
-    advice: [
-      commandOn(open, 'plan', 'what it would delete'),
-      commandOn(open, 'approve', 'let it'),
-      commandOn(open, 'reject', 'keep what it would delete'),
-    ],
   });
+}
+
+type Answering = Pick<OpenRunParts, 'headline' | 'advice'>;
+
+function beforeAnswer(open: Open): Answering {
+  return {
+    headline: 'is awaiting approval',
+    advice: [
+      commandOn(open, 'plan', 'show what it would delete'),
+      commandOn(open, 'approve', 'allow it to delete that'),
+      commandOn(open, 'reject', 'keep that'),
+    ],
+  };
+}
+
+/** The run stays open, so that people see it: the spec still asks for the deletion. */
+function afterRejection(open: Open): Answering {
+  return {
+    headline: 'is held by a rejection',
+    advice: [
+      'change the spec back, and it is up to date again',
+      commandOn(open, 'plan', 'show what it would delete'),
+      commandOn(open, 'approve', 'allow it to delete that after all'),
+    ],
+  };
 }
 
 /** What is held back, in the decision's own words. */
@@ -170,8 +194,8 @@ function waiting(open: Open): Explanation {
     state: 'Waiting',
     headline: 'is waiting',
     facts: [
+      ...problemFact(open, what),
       { label: 'for', text: isRetryAfter ? 'as long as the API server asked for (Retry-After)' : what },
-      ...statusFact(open, what),
       { label: 'next', text: `looks again as soon as that happens${again}` },
     ],
     advice: adviceFor(open, { is: 'waiting', for: what }),
@@ -207,7 +231,7 @@ function adviceFor({ controller, cluster }: Known, trouble: Trouble): readonly A
 }
 
 /** What its status says is wrong, unless that is said already. */
-function statusFact({ controller, cluster }: Known, said: string): Fact[] {
+function problemFact({ controller, cluster }: Known, said: string): Fact[] {
   // The conditions of a Pod are not the operator's.
   if (!hasStatus(controller)) return [];
   const conditions = conditionsIn(cluster.object['status']);
@@ -215,7 +239,7 @@ function statusFact({ controller, cluster }: Known, said: string): Fact[] {
     conditions.find(({ type, status }) => type === 'Stalled' && status === 'True') ??
     conditions.find(({ type, status }) => type === 'Ready' && status !== 'True');
   const message = wrong?.message ?? '';
-  return message === '' || said.includes(message) ? [] : [{ label: 'status', text: message }];
+  return message === '' || said.includes(message) ? [] : [{ label: 'problem', text: message }];
 }
 
 /** What ended the last wait of an open run. */
@@ -224,7 +248,7 @@ function lastSignal({ temporal, nowMs }: Known): Fact[] {
     (entry): entry is SignalEntry => entry.kind === 'signal',
   );
   if (signal === undefined) return [];
-  return [{ label: 'woken', text: `${ago(signal.atMs, nowMs)} ago: ${orHowToDecrypt(signal.reason)}` }];
+  return [{ label: 'signal', text: `${ago(signal.atMs, nowMs)} ago: ${orHowToDecrypt(signal.reason)}` }];
 }
 
 /** Why a run rests: as it says itself, or, where that takes a key, as the controller decides now. */

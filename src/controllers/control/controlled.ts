@@ -1,4 +1,4 @@
-import { PAUSED_ANNOTATION, type Circumstances, type Control } from '../../contract/control.ts';
+import { PAUSED_ANNOTATION, REJECTED_BY, type Circumstances, type Control } from '../../contract/control.ts';
 import type { Controller } from '../../contract/controller.ts';
 import {
   isObserve,
@@ -131,7 +131,7 @@ function awaitApproval<S extends Step>(step: Step, { control, options }: Situati
   const because =
     answer === undefined
       ? `awaiting approval to ${deletionInWords(deletes)}`
-      : `rejected by ${answer.by === '' ? 'somebody' : answer.by}${answer.because === '' ? '' : `: ${answer.because}`}`;
+      : `${REJECTED_BY}${answer.by === '' ? 'somebody' : answer.by}${answer.because === '' ? '' : `: ${answer.because}`}`;
   const note = `${because}; held is ${inWords(step)}; plan ${id}`;
   const event: DecisionEvent = { type: 'Normal', reason: 'AwaitingApproval', action: 'Delete', note };
   return { do: 'held', by: 'approval', because, would: inWords(step), plan: id, event };

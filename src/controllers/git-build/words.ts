@@ -1,6 +1,6 @@
 import type { KubernetesObject } from '../../contract/object.ts';
 import type { Advice, Trouble, Words } from '../../contract/words.ts';
-import { fieldsOf, textOf } from '../fields.ts';
+import { fieldsOf, listOf, textOf } from '../fields.ts';
 import { troubleOf } from './job-rules.ts';
 import type { Observation } from './observation.ts';
 import { SKIP_CLEANUP_ANNOTATION } from './resource.ts';
@@ -42,7 +42,9 @@ function troubles({ pods }: Observation): string[] {
 function adviceOn(trouble: Trouble, object: KubernetesObject): readonly Advice[] | undefined {
   const { name, namespace = '', deletionTimestamp } = object.metadata;
   if (trouble.is === 'stalled') return onStalled(trouble.because, namespace);
-  if (deletionTimestamp !== undefined) return [...onTrouble(object), ...onCleanup(name, namespace)];
+  if (deletionTimestamp !== undefined) {
+    return [...onTrouble(object), ...onCleanupJob(trouble, object), ...onCleanup(name, namespace)];
+  }
   if (trouble.is === 'waiting') return onWaiting(trouble.for, object);
   return trouble.failure === 'Refused'
     ? ['change what refuses the Job, named above, and then retry']
@@ -62,8 +64,23 @@ function onStalled(because: string, namespace: string): readonly Advice[] {
 function onCleanup(name: string, namespace: string): readonly Advice[] {
   const run = `kubectl annotate xxx ${name} -n ${namespace} ${SKIP_CLEANUP_ANNOTATION}=true`;
   return [
-    'let the cleanup Job run on its node: start the node again, or delete the node if it is gone for good',
-    { run, to: 'let it go and leave the binary where it is' },
+    'bring the node of the cleanup Job back, or delete the Node if the machine is gone for good',
+    { run, to: 'leave the binary on the node, and remove the finalizer' },
+  ];
+}
+
+/** What shows why a cleanup does not run. */
+function onCleanupJob(trouble: Trouble, { metadata, ...rest }: KubernetesObject): readonly Advice[] {
+  const [, job] = trouble.is === 'waiting' ? (/^cleanup Job (\S+) to end/.exec(trouble.for) ?? []) : [];
+  if (job === undefined) return [];
+  const [first] = listOf(fieldsOf(rest['status'])['artifacts']);
+  const node = textOf(first?.['node']);
+  return [
+    {
+      run: `kubectl describe pods -n ${metadata.namespace ?? ''} -l job-name=${job}`,
+      to: 'see how its Pods do',
+    },
+    ...(node === undefined ? [] : [{ run: `kubectl get node ${node}`, to: 'see whether the node is ready' }]),
   ];
 }
 
@@ -71,8 +88,12 @@ function onWaiting(what: string, object: KubernetesObject): readonly Advice[] | 
   const { namespace = '' } = object.metadata;
   const [, taken] = /^the Job name (\S+) to become free/.exec(what) ?? [];
   if (taken !== undefined) {
-    const run = `kubectl delete job ${taken} -n ${namespace}`;
-    return ['change spec.jobName, which is noticed at once', { run, to: 'free the name' }];
+    const job = `job ${taken} -n ${namespace}`;
+    return [
+      'change spec.jobName, which is noticed at once; or delete that Job, if nobody needs it',
+      { run: `kubectl get ${job} -o yaml`, to: 'see whose Job has the name' },
+      { run: `kubectl delete ${job}`, to: "end somebody else's Job" },
+    ];
   }
   const [, job] = /^Job \S+\/(\S+) to end/.exec(what) ?? [];
   if (job === undefined) return undefined;

@@ -46,8 +46,10 @@ function adviceOn(
   if (trouble.is !== 'stalled') return undefined;
   const binding = `rolebinding ${bindingNameFor(name, options)} -n ${name}`;
   return [
-    { run: `kubectl delete ${binding}`, to: 'have the operator create its own' },
+    'give it to the operator, or delete it: whoever has access by it loses that access',
+    { run: `kubectl get ${binding} -o yaml`, to: 'see whom it gives access' },
     { run: `kubectl label ${binding} ${MANAGED_BY_LABEL}=${MANAGED_BY}`, to: 'let the operator change it' },
+    { run: `kubectl delete ${binding}`, to: 'let the operator create its own' },
   ];
 }
 
@@ -57,8 +59,9 @@ function ignored({ metadata }: KubernetesObject, options: RoleBindingOptions): I
   if (namespaceState(metadata, options) !== 'unselected') return undefined;
   return excludeNamespaces.includes(metadata.name)
     ? {
-        because: 'the operator leaves this namespace out (--exclude-namespaces)',
-        advice: ['take it off --exclude-namespaces, and start the operator anew'],
+        because:
+          'namespace-role-binding leaves this namespace out (--exclude-namespaces); other controllers work in it',
+        advice: ['remove it from --exclude-namespaces, and restart the operator'],
       }
     : {
         because: `the labels of the namespace do not match ${labelSelectorText(namespaceSelector)} (--namespace-selector)`,
