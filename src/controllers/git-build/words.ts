@@ -76,10 +76,7 @@ function onCleanupJob(trouble: Trouble, { metadata, ...rest }: KubernetesObject)
   const [first] = listOf(fieldsOf(rest['status'])['artifacts']);
   const node = textOf(first?.['node']);
   return [
-    {
-      run: `kubectl describe pods -n ${metadata.namespace ?? ''} -l job-name=${job}`,
-      to: 'see how its Pods do',
-    },
+    describePodsOf(job, metadata.namespace),
     ...(node === undefined ? [] : [{ run: `kubectl get node ${node}`, to: 'see whether the node is ready' }]),
   ];
 }
@@ -97,8 +94,11 @@ function onWaiting(what: string, object: KubernetesObject): readonly Advice[] | 
   }
   const [, job] = /^Job \S+\/(\S+) to end/.exec(what) ?? [];
   if (job === undefined) return undefined;
-  const run = `kubectl describe pods -n ${namespace} -l job-name=${job}`;
-  return [...onTrouble(object), { run, to: 'see how its Pods do' }];
+  return [...onTrouble(object), describePodsOf(job, namespace)];
+}
+
+function describePodsOf(job: string, namespace = ''): Advice {
+  return { run: `kubectl describe pods -n ${namespace} -l job-name=${job}`, to: 'see how its Pods do' };
 }
 
 function onTrouble(object: KubernetesObject): readonly Advice[] {
