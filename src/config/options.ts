@@ -45,13 +45,13 @@ export const OPTIONS = z.object({
       default: '',
       unset: 'all',
       help: 'watch only these namespaces',
-      docs: 'A Role in each of them is then enough. Namespaces are read by name at every resync, because a Role does not allow watching them.',
+      docs: 'A Role in each of them is then enough. Namespaces are read by name every 15 s, because a Role does not allow watching them.',
     }),
     resyncMs: option('resync <duration>', values.duration({ from: '100ms', to: LONGEST }), {
       published: true,
       default: '3m',
       help: 're-evaluate every known resource this often',
-      docs: 'It evaluates what the watches have cached and does not ask the cluster, except for Namespaces with `--namespaces`.',
+      docs: 'It evaluates what the watches have cached and does not ask the cluster.',
     }),
     requireApprovalOver: option('require-approval-over <count>', values.count, {
       published: true,

@@ -1,7 +1,7 @@
 import { delimiter } from 'node:path';
 import { closestMatch } from 'leven';
 import { z } from 'zod';
-import { millisecondsIn } from '../duration.ts';
+import { millisecondsIn } from '../contract/duration.ts';
 import { labelSelectorText, parseLabelSelector, type LabelSelector } from '../controllers/label-selector.ts';
 import { whyNotReadable } from './readable.ts';
 
@@ -22,7 +22,7 @@ export function duration(range: { readonly from: string; readonly to: string }) 
   const [from, to] = [millisecondsIn(range.from) ?? 0, millisecondsIn(range.to) ?? Infinity];
   return z.codec(z.unknown(), z.number(), {
     decode: (raw, payload) => {
-      const milliseconds = typeof raw === 'string' ? millisecondsIn(raw) : undefined;
+      const milliseconds = typeof raw === 'string' ? millisecondsIn(raw.trim()) : undefined;
       if (milliseconds === undefined) {
         return problem(payload, 'is not a duration; write a number and a unit, such as 3m, 90s, 1h or 500ms');
       }

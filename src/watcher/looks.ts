@@ -1,5 +1,5 @@
 import type { Control } from '../contract/control.ts';
-import { millisecondsIn } from '../duration.ts';
+import { millisecondsIn } from '../contract/duration.ts';
 import { KeyTimers } from './key-timers.ts';
 
 /** However short an interval is asked for. */

@@ -17,8 +17,11 @@ export interface NamedObjectOptions<P extends Projection> {
   readonly log: Logger;
   /** Default: not observed. */
   readonly observer?: WatchObserver;
-  readonly everyMs: number;
+  /** Default: so often that a pause, or its end, is seen within half a minute. */
+  readonly everyMs?: number;
 }
+
+const EVERY_MS = 15_000;
 
 /**
  * Reads one cluster-scoped object by name, every so often. It stands in for a Reflector where a Role in a namespace is all
@@ -27,10 +30,11 @@ export interface NamedObjectOptions<P extends Projection> {
 export class NamedObject<P extends Projection> {
   readonly synced: Promise<void>;
   readonly #options: NamedObjectOptions<P>;
+  readonly #everyMs: number;
   readonly #known: KnownObjects<P>;
   readonly #stopping = new AbortController();
   readonly #observer: WatchObserver;
-  readonly #backoff = new Backoff({ firstMs: 250, maxMs: 30_000, random: Math.random });
+  readonly #backoff = new Backoff({ firstMs: 250, maxMs: EVERY_MS, random: Math.random });
   #markSynced: () => void = () => undefined;
   #hasSynced = false;
   #problem: string | undefined;
@@ -40,6 +44,7 @@ export class NamedObject<P extends Projection> {
 
   constructor(options: NamedObjectOptions<P>) {
     this.#options = options;
+    this.#everyMs = options.everyMs ?? EVERY_MS;
     this.#known = new KnownObjects<P>(options.onChange);
     this.#observer = options.observer ?? SILENT_WATCH;
     this.synced = new Promise((resolve) => (this.#markSynced = resolve));
@@ -89,8 +94,8 @@ export class NamedObject<P extends Projection> {
     try {
       this.#take(await this.#get());
       this.#problem = undefined;
-      this.#backoff.workedFor(this.#options.everyMs);
-      return this.#options.everyMs;
+      this.#backoff.workedFor(this.#everyMs);
+      return this.#everyMs;
     } catch (error) {
       const problem = error instanceof Error ? error.message : String(error);
       if (!this.#stopping.signal.aborted) this.#note(problem);

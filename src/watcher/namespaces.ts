@@ -14,7 +14,8 @@ export interface NamespacesOptions {
   readonly client: KubernetesClient;
   /** None: all namespaces. */
   readonly namespaces: readonly string[];
-  readonly resyncMs: number;
+  /** How often those of some namespaces are read. Default: that of NamedObject. */
+  readonly everyMs?: number;
   readonly log: Logger;
   readonly telemetry?: Pick<Telemetry, 'watch'> | undefined;
   /** Called with the name of a namespace whose deletion has begun, or that is paused, or is not any more. */
@@ -33,7 +34,7 @@ export class Namespaces {
   readonly #watches: readonly (Reflector<Special> | NamedObject<Special>)[];
   readonly #covered: readonly string[];
 
-  constructor({ client, namespaces, resyncMs, log, telemetry = SILENT, onChange }: NamespacesOptions) {
+  constructor({ client, namespaces, everyMs, log, telemetry = SILENT, onChange }: NamespacesOptions) {
     const common = {
       client,
       log,
@@ -48,7 +49,7 @@ export class Namespaces {
         ? [new Reflector<Special>({ ...common, path: resourcePath(NAMESPACES) })]
         : namespaces.map((name) => {
             const path = resourcePath(NAMESPACES, { name });
-            return new NamedObject<Special>({ ...common, path, everyMs: resyncMs });
+            return new NamedObject<Special>({ ...common, path, ...(everyMs !== undefined && { everyMs }) });
           });
   }
 
@@ -64,11 +65,16 @@ export class Namespaces {
     return this.#find(namespace)?.isTerminating ?? false;
   }
 
-  /** Undefined where it is not known, or not yet. */
+  /** As it was last seen; undefined where it is not known, or not yet. */
   isPaused(namespace: string): boolean | undefined {
     const watch = this.#watches[Math.max(0, this.#covered.indexOf(namespace))];
     const isCovered = this.#covered.length === 0 || this.#covered.includes(namespace);
     return isCovered && watch?.hasSynced() === true ? (this.#find(namespace)?.isPaused ?? false) : undefined;
+  }
+
+  /** The same where a watch shows it; undefined as well where it is read only every so often. */
+  isPausedByWatch(namespace: string): boolean | undefined {
+    return this.#covered.length === 0 ? this.isPaused(namespace) : undefined;
   }
 
   #find(namespace: string): Special | undefined {

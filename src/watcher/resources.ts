@@ -25,8 +25,6 @@ export interface ResourcesOptions {
   readonly client: KubernetesClient;
   /** Undefined: all namespaces. */
   readonly namespace: string | undefined;
-  /** How often what cannot be watched is read. */
-  readonly resyncMs: number;
   readonly log: Logger;
   /** Default: not observed. */
   readonly telemetry?: Pick<Telemetry, 'watch'> | undefined;
@@ -175,12 +173,12 @@ export class Resources {
     { type, metadataOnly, fieldSelector, labelSelector }: Watched<unknown>,
     { project, onChange }: Projecting<P>,
   ): Watching {
-    const { client, namespace, resyncMs, log, telemetry = SILENT } = this.#options;
+    const { client, namespace, log, telemetry = SILENT } = this.#options;
     const observer = telemetry.watch({ controller: this.controller.name, resource: type.plural });
     const common = { client, metadataOnly, project, onChange, log, observer };
     if (namespace !== undefined && !type.namespaced) {
       const path = resourcePath(type, { name: namespace });
-      return new NamedObject<P>({ ...common, path, everyMs: resyncMs });
+      return new NamedObject<P>({ ...common, path });
     }
     const path = resourcePath(type, { namespace });
     return new Reflector<P>({ ...common, fieldSelector, labelSelector, path });

@@ -109,9 +109,9 @@ export class Watcher {
     return this.#covering(ref)?.observation(ref);
   }
 
-  /** As far as is known: undefined where it is not watched, or not listed yet. */
+  /** As the watch shows it: undefined where there is none, or where it has not listed them yet. */
   isNamespacePaused(namespace: string): boolean | undefined {
-    return this.#namespaces.isPaused(namespace);
+    return this.#namespaces.isPausedByWatch(namespace);
   }
 
   /** Resolves when the lists of all controllers are complete. */
@@ -167,9 +167,9 @@ export class Watcher {
     });
   }
 
-  #namespacesOf({ client, namespaces, resyncMs, log, telemetry }: WatcherOptions): Namespaces {
+  #namespacesOf({ client, namespaces, log, telemetry }: WatcherOptions): Namespaces {
     const onChange = (namespace: string) => this.#evaluateIn(namespace);
-    return new Namespaces({ client, namespaces, resyncMs, log, telemetry, onChange });
+    return new Namespaces({ client, namespaces, log, telemetry, onChange });
   }
 
   #quotasOf({ client, namespaces, log, telemetry }: WatcherOptions): Quotas {
@@ -183,12 +183,11 @@ export class Watcher {
   }
 
   #resourcesOf(controller: Controller, namespace: string | undefined): Resources {
-    const { client, resyncMs, log, telemetry } = this.#options;
+    const { client, log, telemetry } = this.#options;
     return new Resources({
       controller,
       client,
       namespace,
-      resyncMs,
       log: log.child({ controller: controller.name }),
       telemetry,
       namespaces: this.#namespaces,

@@ -2,10 +2,18 @@ import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { join } from 'node:path';
 import { POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
 import { applyManifest } from '../../local/manifests.ts';
-import { PODS, ROLE_BINDINGS, SERVICE_ACCOUNTS } from '../support/cluster.ts';
+import { ask } from '../support/asking.ts';
+import { PODS, ROLE_BINDINGS, SERVICE_ACCOUNTS, uniqueName } from '../support/cluster.ts';
 import { kustomized } from '../support/delivered.ts';
 import { eventually } from '../support/eventually.ts';
-import { apiCallsOf, launchOperator, ownLogs, startOperator, type Operator } from '../support/operator.ts';
+import {
+  apiCallsOf,
+  aTaskQueue,
+  launchOperator,
+  ownLogs,
+  startOperator,
+  type Operator,
+} from '../support/operator.ts';
 import { aPod } from '../support/pods.ts';
 import { userNameOf, writeKubeconfig, type ServiceAccount } from '../support/service-accounts.ts';
 import { setUpStage } from '../support/stage.ts';
@@ -16,6 +24,7 @@ const WITHIN_MS = 60_000;
 
 const { stack, cluster } = setUpStage();
 let operator: Operator;
+const taskQueue = aTaskQueue();
 /** Those that it is told of, and may work in. */
 let namespaces: readonly string[];
 let elsewhere: string;
@@ -38,6 +47,7 @@ beforeAll(async () => {
   for (const namespace of namespaces) await allowOperatorIn(namespace);
   operator = await startOperator({
     kubeconfig,
+    taskQueue,
     args: [...(await installedArgs()), '--namespaces', namespaces.join(), '--cluster-name=test'],
   });
 });
@@ -76,8 +86,8 @@ async function installedArgs(): Promise<readonly string[]> {
 
 const create = (namespace: string, name: string) =>
   cluster.create(PODS, aPod().in(namespace).named(name).annotated().manifest);
-const labelsIn = async (namespace: string) =>
-  (await cluster.get({ type: PODS, namespace, name: 'web' }))?.metadata.labels ?? {};
+const labelsIn = async (namespace: string, name = 'web') =>
+  (await cluster.get({ type: PODS, namespace, name }))?.metadata.labels ?? {};
 const bindingIn = (namespace: string) => ({
   type: ROLE_BINDINGS,
   namespace,
@@ -121,7 +131,34 @@ describe('an operator for some namespaces, with a Role in each and nothing else,
     expect(denied).toEqual([]);
     expect(ownLogs(operator, 'error', 'warn')).toEqual([]);
   });
+
+  it('holds what is in a paused Namespace at once, says so, and goes on soon after the pause', async () => {
+    const [namespace = ''] = namespaces;
+    const durable = (...args: readonly string[]) => ask([...args, '--task-queue', taskQueue]);
+    expect(await durable('pause', `namespace/${namespace}`)).toMatchObject({ status: 0 });
+    // What a worker read just before the pause counts for two seconds.
+    const held = await eventually(() => aHeldPod(namespace, durable), WITHIN_MS);
+    const why = await durable('why', `pod/${held}`, '-n', namespace);
+    expect(why).toMatchObject({ status: 1, stderr: '' });
+    expect(why.stdout).toContain(`Pod ${namespace}/${held} is paused`);
+    expect(why.stdout).toContain(`kubectl durable resume namespace/${namespace}`);
+    expect(await durable('resume', `namespace/${namespace}`)).toMatchObject({ status: 0 });
+    await eventually(async () => (await labelsIn(namespace, held))[POD_NAME_LABEL] === held, WITHIN_MS);
+  });
 });
+
+type Durable = (...args: readonly string[]) => ReturnType<typeof ask>;
+
+/** @returns the name of a new Pod that is held back; undefined where it was labelled */
+async function aHeldPod(namespace: string, durable: Durable): Promise<string | undefined> {
+  const name = uniqueName();
+  await create(namespace, name);
+  return eventually(async () => {
+    if ((await labelsIn(namespace, name))[POD_NAME_LABEL] === name) return { held: undefined };
+    const { stdout } = await durable('get', `pod/${name}`, '-n', namespace, '-o', 'json');
+    return stdout.includes('"state": "Paused"') && { held: name };
+  }, WITHIN_MS).then(({ held }) => held);
+}
 
 describe('an operator for two namespaces that has rights in one of them alone', () => {
   it('works in that one, and names the other', async () => {

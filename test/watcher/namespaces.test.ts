@@ -69,11 +69,11 @@ afterEach(async () => {
   await server.stop();
 });
 
-function watching(names: readonly string[] = [], resyncMs = 180_000): void {
+function watching(names: readonly string[] = [], everyMs = 180_000): void {
   namespaces = new Namespaces({
     client,
     namespaces: names,
-    resyncMs,
+    everyMs,
     log: aRecordingLogger(),
     onChange: (name) => changed.push(name),
   });
@@ -135,6 +135,16 @@ describe('the namespaces that are paused', () => {
     say('MODIFIED', 'shop');
     await eventually(() => namespaces.isPaused('shop') === false);
     expect(changed).toEqual(['shop', 'shop']);
+  });
+
+  it('are shown by a watch alone: what is read every so often may be out of date', async () => {
+    paused.add('shop');
+    watching();
+    await eventually(() => namespaces.isPausedByWatch('shop') === true);
+    await namespaces.stop();
+    watching(['shop'], 5);
+    await eventually(() => namespaces.isPaused('shop') === true);
+    expect(namespaces.isPausedByWatch('shop')).toBeUndefined();
   });
 
   it('are not known where they are not watched', async () => {

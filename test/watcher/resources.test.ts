@@ -111,7 +111,6 @@ function watching(controller = shadows, namespace?: string): Resources {
     controller,
     client,
     namespace,
-    resyncMs: 180_000,
     log: aRecordingLogger(),
     namespaces: { isTerminating: (namespace) => terminating.includes(namespace), isPaused: () => isPaused },
     quotas: { in: () => allowed },

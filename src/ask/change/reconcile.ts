@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { InvalidArgumentError, type Command } from 'commander';
-import parseDuration from 'parse-duration';
 import { RECONCILE_REQUESTED_ANNOTATION } from '../../contract/control.ts';
 import type { Controller } from '../../contract/controller.ts';
+import { millisecondsIn } from '../../contract/duration.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
 import type { ResourceRef } from '../../contract/resource.ts';
 import { fieldsOf } from '../../controllers/fields.ts';
@@ -33,9 +33,10 @@ export function addReconcile(program: Command, ask: Ask): void {
   answerWith(withConnectionOptions(command), ask, answerReconcile);
 }
 
-function durationIn(text: string): number {
-  const ms = parseDuration(text);
-  if (ms === null || ms <= 0) throw new InvalidArgumentError('write a duration such as 5m');
+/** For `--timeout`. */
+export function durationIn(text: string): number {
+  const ms = millisecondsIn(text) ?? 0;
+  if (ms <= 0) throw new InvalidArgumentError('write a duration such as 5m');
   return ms;
 }
 

@@ -11,6 +11,7 @@ import {
   type Control,
   type ControlStatus,
 } from '../../contract/control.ts';
+import { millisecondsIn } from '../../contract/duration.ts';
 import type { KubernetesObject, ObjectMeta } from '../../contract/object.ts';
 import { conditionsIn } from '../condition.ts';
 import { fieldsOf, textOf } from '../fields.ts';
@@ -89,7 +90,7 @@ function problemsIn(annotations: Annotations): readonly string[] {
 }
 
 function isDuration(text: string): boolean {
-  return text.length <= SHOWN_MAX && /^(\d+(\.\d+)?(ms|s|m|h|d))+$/.test(text) && /[1-9]/.test(text);
+  return text.length <= SHOWN_MAX && (millisecondsIn(text) ?? 0) > 0;
 }
 
 function reportedIn({ resourceVersion, generation = 0 }: ObjectMeta, status: unknown): ControlStatus {

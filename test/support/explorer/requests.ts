@@ -273,7 +273,8 @@ class Requests implements System {
     watcher.isFirstList = false;
     const view = this.#viewOf(state, who);
     if (!isOpen && watcher.state === null) return;
-    this.#happened(state, who, { type: 'listed', isOpen, isStalled: false, askedAtMs, again: false, view });
+    const rests = { isStalled: false, isPaused: false };
+    this.#happened(state, who, { type: 'listed', isOpen, ...rests, askedAtMs, again: false, view });
   }
 
   #runMoves({ run }: State): Move[] {

@@ -1,0 +1,23 @@
+/** Go's units from milliseconds on, which are Kubernetes' own, and days. Source: Go, `time.ParseDuration`. */
+const UNIT_MS: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
+
+const DURATION = /^(?:\d+(?:\.\d+)?(?:ms|[smhd]))+$/;
+const PART = /(\d+(?:\.\d+)?)(ms|[smhd])/g;
+
+/**
+ * `3m`, `90s`, `1h30m`, `500ms`, in milliseconds; undefined where the text is anything else: every number has a unit, and
+ * there is no sign, space or other word.
+ */
+export function millisecondsIn(text: string): number | undefined {
+  if (!DURATION.test(text)) return undefined;
+  return [...text.matchAll(PART)].reduce(
+    (sum, [, count, unit]) => sum + Number(count) * (UNIT_MS[unit ?? ''] ?? 0),
+    0,
+  );
+}
