@@ -5,7 +5,7 @@ import {
   BUILD_UID_LABEL,
   SKIP_CLEANUP_ANNOTATION,
 } from '../../src/controllers/git-build/resource.ts';
-import { controllerOf, JOBS } from '../../src/controllers/kinds.ts';
+import { controllerOf, JOBS, NAMESPACES, PODS, QUOTAS } from '../../src/controllers/kinds.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
 import { labelsFor, selectorFor } from '../../src/controllers/pod-set/pod.ts';
 import { POD_SET_KIND, POD_SETS } from '../../src/controllers/pod-set/resource.ts';
@@ -18,7 +18,7 @@ import {
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { unreachable } from '../../src/contract/unreachable.ts';
 import type { ResourceType } from '../../src/kubernetes/paths.ts';
-import { NAMESPACES, PODS, type At, type Manifest, type TestCluster } from '../support/cluster.ts';
+import { type At, type Manifest, type TestCluster } from '../support/cluster.ts';
 import { aPod } from '../support/pods.ts';
 import { approvalOf, planIn, rejectionOf, type Annotations } from './approvals.ts';
 import type { Change, Target } from './events.ts';
@@ -27,7 +27,6 @@ import { buildSpec, gitUrlOf, type Place } from './place.ts';
 import { Team } from './team.ts';
 
 const CONFIG_MAPS: ResourceType = { group: '', version: 'v1', plural: 'configmaps' };
-const QUOTAS: ResourceType = { group: '', version: 'v1', plural: 'resourcequotas' };
 const OTHER_OWNER = 'another-controller';
 const PLANNED_WITHIN_MS = 6_000;
 /** How long failed Pods stay before somebody deletes them: the set has seen all of them by then, and waits for minutes. */

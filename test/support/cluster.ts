@@ -2,20 +2,18 @@ import { KubeConfig } from '@kubernetes/client-node';
 import { randomBytes } from 'node:crypto';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import type { ResourceRef } from '../../src/contract/resource.ts';
+import { CLUSTER_ROLES, NAMESPACES, PODS, RBAC_GROUP, ROLE_BINDINGS } from '../../src/controllers/kinds.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
 import { isOf, type ApiErrorClass } from '../../src/kubernetes/errors.ts';
 import { resourcePath, type ResourceType } from '../../src/kubernetes/paths.ts';
 import { eventually } from './eventually.ts';
 
-export const PODS: ResourceType = { group: '', version: 'v1', plural: 'pods' };
-export const NAMESPACES: ResourceType = { group: '', version: 'v1', plural: 'namespaces' };
-export const ROLE_BINDINGS: ResourceType = {
-  group: 'rbac.authorization.k8s.io',
+export { CLUSTER_ROLES, NAMESPACES, PODS, ROLE_BINDINGS };
+export const CLUSTER_ROLE_BINDINGS: ResourceType = {
+  group: RBAC_GROUP,
   version: 'v1',
-  plural: 'rolebindings',
+  plural: 'clusterrolebindings',
 };
-export const CLUSTER_ROLE_BINDINGS: ResourceType = { ...ROLE_BINDINGS, plural: 'clusterrolebindings' };
-export const CLUSTER_ROLES: ResourceType = { ...ROLE_BINDINGS, plural: 'clusterroles' };
 const EVENTS: ResourceType = { group: 'events.k8s.io', version: 'v1', plural: 'events' };
 export const SERVICE_ACCOUNTS: ResourceType = { group: '', version: 'v1', plural: 'serviceaccounts' };
 
