@@ -9,9 +9,16 @@ import {
   type ConnectionOptions,
   type OutputFormat,
 } from '../connection/options.ts';
+import { readObject } from '../cluster/objects.ts';
 import { controllersOf } from '../controllers.ts';
 import { harmless, serversWords, structured } from '../output.ts';
-import { parseResource, type ResourceName } from '../resource-name.ts';
+import {
+  commandFor,
+  parseResource,
+  titleOf,
+  type NamedResource,
+  type ResourceName,
+} from '../resource-name.ts';
 import type { OpenRunsOf } from '../runs/open-runs.ts';
 import { STATES, type State } from '../state.ts';
 import {
@@ -51,6 +58,8 @@ async function answerGet(ask: Ask, question: Question<GetOptions>): Promise<Exit
   const named = words.length === 0 ? undefined : parseResource(words);
   const first = await look(ask, question, named);
   for (const problem of first.problems) ask.stderr.write(`kubectl durable: ${problem}\n`);
+  if (named?.name !== undefined && first.isNothing)
+    return first.problems.length > 0 ? 2 : nothingNamed(ask, question, { ...named, name: named.name });
   const print = printerFor(ask, options);
   await print(first.rows);
   while (options.watch === true && (await isTimeForNextLook(ask.signal)))
@@ -70,8 +79,35 @@ function exitOf({ rows, problems }: Looked): ExitStatus {
   return rows.every(({ state }) => state === 'UpToDate' || state === 'Ignored') ? 0 : 1;
 }
 
+/** There is no such object, as kubectl says it; or it is one that its controller does not look at, such as a finished Pod. */
+async function nothingNamed(
+  ask: Ask,
+  { session, options }: Question<GetOptions>,
+  { controller, name }: NamedResource,
+): Promise<ExitStatus> {
+  const { type } = controller.primary;
+  const named = { type, namespace: session.namespace, name };
+  const isEverywhere = options.allNamespaces === true && type.namespaced;
+  if (!isEverywhere && (await readObject(session.client, named, { metadataOnly: true })) !== undefined) {
+    ask.stderr.write(
+      `${titleOf(named)} is none that ${controller.name} looks at; ask: ${commandFor('why', named)}\n`,
+    );
+    return 0;
+  }
+  const plural = type.group === '' ? type.plural : `${type.plural}.${type.group}`;
+  const place = isEverywhere
+    ? ' in any namespace'
+    : type.namespaced
+      ? ` in namespace ${session.namespace}`
+      : '';
+  ask.stderr.write(`kubectl durable: ${plural} "${name}" not found${place} (NotFound)\n`);
+  return 1;
+}
+
 interface Looked {
   readonly rows: readonly Row[];
+  /** There is neither a resource nor an open run, of any state. */
+  readonly isNothing: boolean;
   /** What could not be read, a line each. */
   readonly problems: readonly string[];
 }
@@ -86,10 +122,11 @@ async function look(
     name: named?.name,
   };
   const kinds = named === undefined ? controllersOf() : [named.controller];
+  const listing = Promise.all(kinds.map((each) => fetchResources(each, scope, session)));
   const [{ settings, runs }, pausedNamespaces, lists] = await Promise.all([
     session.openRuns(runsIn(scope, named)),
-    fetchPausedNamespaces(scope, session),
-    Promise.all(kinds.map((each) => fetchResources(each, scope, session))),
+    fetchPausedNamespaces(scope, session, listing),
+    listing,
   ]);
   const controllers = controllersOf(settings);
   const nowMs = ask.now();
@@ -97,7 +134,7 @@ async function look(
   const resources = lists.flatMap((list) => {
     const controller = controllers.find(({ name }) => name === list.controller);
     if ('error' in list || controller === undefined) return [];
-    return resourcesIn(list, controller, { pausedNamespaces, nowMs });
+    return resourcesIn(list, controller, { pausedNamespaces, nowMs, isNamed: scope.name !== undefined });
   });
   const rows = rowsOf({
     resources,
@@ -109,6 +146,7 @@ async function look(
   const { state: wanted } = options;
   return {
     rows: wanted === undefined ? rows : rows.filter(({ state }) => state === wanted),
+    isNothing: rows.length === 0,
     problems: lists.flatMap((list) => ('error' in list ? problemsIn(list, named) : [])),
   };
 }

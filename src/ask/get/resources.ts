@@ -4,6 +4,7 @@ import type { KubernetesList, KubernetesObject } from '../../contract/object.ts'
 import { NAMESPACES } from '../../controllers/kinds.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
 import { resourcePath } from '../../kubernetes/paths.ts';
+import { bounded } from '../bounded.ts';
 import { isPaused, readObject } from '../cluster/objects.ts';
 import type { Session } from '../connection/session.ts';
 import { hasStatus } from '../controllers.ts';
@@ -62,43 +63,70 @@ export async function fetchResources(
   }
 }
 
-/** The names of the Namespaces that are paused; none where whoever asks may not read Namespaces. */
+/**
+ * The names of the Namespaces that are paused, as far as whoever asks may read them: all at once, or, where that is not
+ * allowed, one after the other.
+ */
 export async function fetchPausedNamespaces(
   { namespace }: Scope,
   { client }: Pick<Session, 'client'>,
+  lists: Promise<readonly (Fetched | Unlisted)[]>,
 ): Promise<ReadonlySet<string>> {
-  try {
-    const namespaces =
-      namespace === undefined
-        ? await listAll(client, { type: NAMESPACES, metadataOnly: true }, NOT_LIMITED)
-        : [await readObject(client, { type: NAMESPACES, namespace: undefined, name: namespace }, METADATA)];
-    return new Set(
-      namespaces.flatMap((each) => (each !== undefined && isPaused(each) ? [each.metadata.name] : [])),
-    );
-  } catch (error) {
-    if (error instanceof ApiError) return new Set();
-    throw error;
-  }
+  const all =
+    namespace === undefined
+      ? await unlessRefused(listAll(client, { type: NAMESPACES, metadataOnly: true }, NOT_LIMITED))
+      : undefined;
+  const namespaces =
+    all ?? (await readNamespaces(client, namespace === undefined ? namespacesIn(await lists) : [namespace]));
+  return new Set(namespaces.filter(isPaused).map(({ metadata }) => metadata.name));
 }
 
 const NOT_LIMITED: Scope = { namespace: undefined, name: undefined };
-const METADATA = { metadataOnly: true };
+const READ_AT_A_TIME = 16;
+
+async function readNamespaces(
+  client: Session['client'],
+  names: readonly string[],
+): Promise<readonly KubernetesObject[]> {
+  const read = await bounded(names, READ_AT_A_TIME, (name) =>
+    unlessRefused(
+      readObject(client, { type: NAMESPACES, namespace: undefined, name }, { metadataOnly: true }),
+    ),
+  );
+  return read.filter((namespace) => namespace !== undefined);
+}
+
+function namespacesIn(lists: readonly (Fetched | Unlisted)[]): readonly string[] {
+  const objects = lists.flatMap((list) => ('error' in list ? [] : list.objects));
+  return [...new Set(objects.flatMap(({ metadata: { namespace } }) => namespace ?? []))];
+}
+
+async function unlessRefused<T>(reading: Promise<T>): Promise<T | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (error instanceof ApiError) return undefined;
+    throw error;
+  }
+}
 
 export interface Around {
   /** The names of those that are paused, as far as whoever asks may know. */
   readonly pausedNamespaces: ReadonlySet<string>;
   readonly nowMs: number;
+  /** Whoever asks has named them: then also those are shown that a list leaves out. */
+  readonly isNamed?: boolean;
 }
 
 /** How each of them does. @param controller as the operator has it, with its options */
 export function resourcesIn(
   { objects, children }: Fetched,
   controller: Controller,
-  { pausedNamespaces, nowMs }: Around,
+  { pausedNamespaces, nowMs, isNamed = false }: Around,
 ): readonly ListedResource[] {
   const childrenOf = byOwner(controller, children);
   return objects
-    .filter((object) => controller.words?.isListed?.(object) ?? true)
+    .filter((object) => isNamed || (controller.words?.isListed?.(object) ?? true))
     .map((object) => ({
       controller,
       object,

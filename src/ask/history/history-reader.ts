@@ -11,7 +11,7 @@ import { eventsOf, type EventOf } from './object-events.ts';
 
 interface ReadHistory {
   readonly incarnations: readonly Incarnation[];
-  /** What could not be read. */
+  /** What is left out, and why. */
   readonly notes: readonly string[];
 }
 
@@ -40,11 +40,19 @@ export class HistoryReader {
       eventsOf(client, this.#object.type, this.#place),
       this.#session.temporal(),
     ]);
-    const runs = await runsOf(access, this.#place, live?.metadata.uid);
-    const shown = this.#tail === undefined ? runs : runs.slice(-this.#tail);
+    const most = this.#tail ?? RUNS_MAX;
+    // One more, to know whether there are any.
+    const runs = await runsOf(access, this.#place, { liveUid: live?.metadata.uid, most: most + 1 });
+    const shown = runs.slice(-most);
     const timelines = await this.#timelinesOf(shown, access);
-    const notes =
-      events === undefined ? [`Events are not shown: you may not list them in ${this.#place.namespace}`] : [];
+    const notes = [
+      ...(events === undefined
+        ? [`Events are not shown: you may not list them in ${this.#place.namespace}`]
+        : []),
+      ...(this.#tail === undefined && runs.length > most
+        ? [`older reconciles than the last ${most} are left out; for more of them: --tail ${most * 10}`]
+        : []),
+    ];
     return { incarnations: incarnationsOf({ live, runs: shown, timelines, events: events ?? [] }), notes };
   }
 
@@ -64,14 +72,22 @@ export class HistoryReader {
 
 const HISTORIES_AT_A_TIME = 8;
 
+/** So many reconciles are shown where nobody says how many. */
+const RUNS_MAX = 1_000;
+
+interface Asked {
+  readonly liveUid: string | undefined;
+  readonly most: number;
+}
+
 /** The oldest first. The list may lag by a second: the latest run of the resource that is there is asked for besides. */
 async function runsOf(
   access: TemporalAccess,
   place: ResourcePlace,
-  liveUid: string | undefined,
+  { liveUid, most }: Asked,
 ): Promise<readonly ListedRun[]> {
   const [listed, latest] = await Promise.all([
-    runsOfPlace(access, place),
+    runsOfPlace(access, place, most),
     liveUid === undefined ? undefined : describeRun(access, { ...place, uid: liveUid }),
   ]);
   const byId = new Map(listed.toReversed().map((run) => [run.runId, run]));

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { InvalidArgumentError, type Command } from 'commander';
-import { answerWith, type Ask, type ExitStatus, type Question } from '../ask.ts';
+import { answerWith, AskProblem, type Ask, type ExitStatus, type Question } from '../ask.ts';
 import { addCommand } from '../commands.ts';
 import { withConnectionOptions, withOutput, type ConnectionOptions } from '../connection/options.ts';
 import { harmless, paintFor, structured, type Paint } from '../output.ts';
@@ -19,7 +19,7 @@ export function addHistory(program: Command, ask: Ask): void {
   const command = addCommand(program, 'history')
     .argument('<resource...>', 'KIND/NAME or KIND NAME')
     .option('-f, --follow', 'go on with what happens next, until Ctrl-C')
-    .option('--tail <count>', 'only the last so many reconciles', countFrom);
+    .option('--tail <count>', 'only the last so many reconciles (default: 1000)', countFrom);
   answerWith(withOutput(withConnectionOptions(command), ['json', 'yaml']), ask, answerHistory);
 }
 
@@ -35,23 +35,26 @@ async function answerHistory(
 ): Promise<ExitStatus> {
   const reader = new HistoryReader(session, parseNamedResource(words), options.tail);
   if (options.follow === true) {
+    if (options.output !== undefined)
+      throw new AskProblem('-o and --follow exclude each other; leave one out');
     await follow(ask, reader);
     return 0;
   }
   const { incarnations, notes } = await reader.read();
+  const lines = linesOf(incarnations);
   if (options.output !== undefined) {
     ask.stdout.write(await structured({ resource: reader.title, objects: incarnations }, options.output));
-    return incarnations.length === 0 ? 1 : 0;
+  } else {
+    const style = { title: reader.title, paint: paintFor(ask) };
+    for (const line of lines) ask.stdout.write(textOfLine(line, style));
   }
-  const lines = linesOf(incarnations);
-  if (lines.length === 0) {
-    ask.stderr.write(`there is no ${reader.title}, and Temporal keeps no reconcile of one\n`);
-    return 1;
-  }
-  const style = { title: reader.title, paint: paintFor(ask) };
-  for (const line of lines) ask.stdout.write(textOfLine(line, style));
-  for (const note of [...notes, ...noteOnKeys(lines)]) ask.stderr.write(`${note}\n`);
-  return 0;
+  for (const note of [...notes, ...noteOnKeys(lines), ...noteOnNothing(lines, reader)])
+    ask.stderr.write(`${note}\n`);
+  return lines.length === 0 ? 1 : 0;
+}
+
+function noteOnNothing(lines: readonly Line[], { title }: HistoryReader): string[] {
+  return lines.length === 0 ? [`there is no ${title}, and Temporal keeps no reconcile of one`] : [];
 }
 
 function noteOnKeys(lines: readonly Line[]): string[] {
@@ -65,9 +68,16 @@ const FOLLOW_EVERY_MS = 1_000;
 /** A line that has changed, such as by another attempt, is printed again. Ends with the signal. */
 async function follow(ask: Ask, reader: HistoryReader): Promise<void> {
   const printed = new Map<string, string>();
+  const noted = new Set<string>();
   const style = { title: reader.title, paint: paintFor(ask) };
   while (!ask.signal.aborted) {
-    for (const line of linesOf((await reader.read()).incarnations)) {
+    const { incarnations, notes } = await reader.read();
+    const lines = linesOf(incarnations);
+    for (const note of [...notes, ...noteOnKeys(lines)]) {
+      if (!noted.has(note)) ask.stderr.write(`${note}\n`);
+      noted.add(note);
+    }
+    for (const line of lines) {
       const text = textOfLine(line, style);
       if (printed.get(line.id) !== text) ask.stdout.write(text);
       printed.set(line.id, text);

@@ -75,13 +75,11 @@ export function listOpenRuns(
   return access.call((client) => list(access, client, query));
 }
 
-/** Most that are listed of a resource. */
-const RUNS_MAX = 1_000;
-
-/** The runs of all resources that ever had this name, the latest first, as far back as Temporal keeps them. */
+/** The last runs of all resources that ever had this name, the latest first, as far back as Temporal keeps them. */
 export async function runsOfPlace(
   access: Where & Pick<TemporalAccess, 'cluster'>,
   { controller, namespace, name }: Omit<ResourceRef, 'uid'>,
+  most: number,
 ): Promise<ListedRun[]> {
   const query = [
     ...equal(SEARCH_ATTRIBUTES.controller, controller),
@@ -89,7 +87,7 @@ export async function runsOfPlace(
     ...equal(SEARCH_ATTRIBUTES.name, name),
     ...ofOwnCluster(access),
   ].join(' AND ');
-  const runs = await access.call((client) => list(access, client, query, RUNS_MAX));
+  const runs = await access.call((client) => list(access, client, query, most));
   return runs.toSorted((a, b) => b.startedAtMs - a.startedAtMs);
 }
 

@@ -108,12 +108,12 @@ type Latest = Pick<Reached, 'run' | 'earlier'>;
 async function latestRunOf(access: TemporalAccess, ref: ResourceRef): Promise<Latest> {
   const run = await describeRun(access, ref);
   if (run !== undefined) return { run, earlier: undefined };
-  const [earlier] = await runsOfPlace(access, ref);
+  const [earlier] = await runsOfPlace(access, ref, 1);
   return { run, earlier };
 }
 
 async function lastRunOfName(access: TemporalAccess, place: ResourcePlace): Promise<Latest> {
-  const [last] = await runsOfPlace(access, place);
+  const [last] = await runsOfPlace(access, place, 1);
   return { run: last && (await describeRun(access, last.ref, last.runId)), earlier: undefined };
 }
 

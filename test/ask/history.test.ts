@@ -1,0 +1,142 @@
+import { describe, expect, it } from '@jest/globals';
+import { defaultPayloadConverter } from '@temporalio/common';
+import type { Client } from '@temporalio/client';
+import { answer } from '../../src/ask/command-line.ts';
+import type { Session } from '../../src/ask/connection/session.ts';
+import type { TemporalAccess } from '../../src/ask/connection/temporal.ts';
+import { ApiError } from '../../src/kubernetes/errors.ts';
+import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';
+
+const HOUR_S = 3_600;
+const indexedFields = Object.fromEntries(
+  Object.entries({
+    ...{ Controller: 'pod-set', ResourceNamespace: 'shop', ResourceName: 'web', ResourceUid: 'u' },
+  }).map(([name, value]) => [name, defaultPayloadConverter.toPayload(value)]),
+);
+
+/** The latest first. */
+const runs = (count: number) =>
+  Array.from({ length: count }, (_, index) => ({
+    execution: { workflowId: 'pod-set/shop/web/u', runId: `run-${count - index}` },
+    status: 2,
+    startTime: { seconds: (count - index) * HOUR_S },
+    closeTime: { seconds: (count - index) * HOUR_S + 1 },
+    searchAttributes: { indexedFields },
+  }));
+
+/** A page after the other. */
+function temporalWith(count: number): TemporalAccess {
+  const all = runs(count);
+  const workflowService = {
+    listWorkflowExecutions: ({
+      pageSize,
+      nextPageToken,
+    }: {
+      pageSize: number;
+      nextPageToken: Uint8Array;
+    }) => {
+      const from = Number(Buffer.from(nextPageToken).toString() || 0);
+      const to = from + pageSize;
+      const token = Buffer.from(to < all.length ? String(to) : '');
+      return Promise.resolve({ executions: all.slice(from, to), nextPageToken: token });
+    },
+    getWorkflowExecutionHistory: () =>
+      Promise.resolve({
+        nextPageToken: new Uint8Array(),
+        history: { events: [{ eventId: 1, workflowExecutionTerminatedEventAttributes: { reason: 'so' } }] },
+      }),
+  };
+  // All that it takes of a client.
+  const client = {
+    workflowService,
+    options: { loadedDataConverter: { payloadCodecs: [] } },
+  } as unknown as Client;
+  return {
+    ...{ client, address: 'temporal:7233', namespace: 'default', taskQueue: 'q', settings: undefined },
+    ...{ otherTaskQueues: [], cluster: undefined, otherCluster: undefined },
+    call: (work) => work(client),
+  };
+}
+
+async function history(count: number, ...words: readonly string[]) {
+  const client: KubernetesClient = {
+    server: 'http://nowhere.invalid',
+    // There are no Events, and no PodSet any more.
+    request: <T>({ path }: RequestOptions) =>
+      path.endsWith('/events')
+        ? Promise.resolve({ metadata: {}, items: [] } as T)
+        : Promise.reject(new ApiError('gone', { classification: 'not-found', status: 404 })),
+    watch: () => {
+      throw new Error('nobody watches');
+    },
+    close: () => Promise.resolve(),
+  };
+  const session: Session = {
+    ...{ client, namespace: 'shop' },
+    temporal: () => Promise.resolve(temporalWith(count)),
+    openRuns: () => Promise.reject(new Error('it is not asked')),
+    linkTo: () => Promise.resolve(undefined),
+    close: () => Promise.resolve(),
+  };
+  const said = { stdout: '', stderr: '' };
+  const status = await answer(['history', 'podset/web', ...words], {
+    stdout: { write: (text) => (said.stdout += text) },
+    stderr: { write: (text) => (said.stderr += text) },
+    ...{ env: {}, isTerminal: false, now: Date.now, signal: new AbortController().signal },
+    open: () => Promise.resolve(session),
+  });
+  return { ...said, status };
+}
+
+const NOTE = 'older reconciles than the last 1000 are left out; for more of them: --tail 10000\n';
+const reconcilesIn = (text: string) => text.match(/run run-\d+/g) ?? [];
+
+describe('a long history', () => {
+  it('has the last 1000 reconciles, and says how to see more', async () => {
+    const { status, stdout, stderr } = await history(1_001);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: NOTE });
+    expect(reconcilesIn(stdout)).toHaveLength(1_000);
+    expect(stdout).not.toContain('run run-1)');
+  });
+
+  it('says it beside JSON, too', async () => {
+    const { stdout, stderr } = await history(1_001, '-o', 'json');
+    expect(stderr).toBe(NOTE);
+    expect(JSON.parse(stdout)).toMatchObject({ resource: 'PodSet shop/web' });
+  });
+
+  it('leaves nothing out where there are no more', async () => {
+    const { stdout, stderr } = await history(1_000);
+    expect(stderr).toBe('');
+    expect(reconcilesIn(stdout)).toHaveLength(1_000);
+  });
+
+  it.each([3, 1_001])('has as many as --tail %i asks for, without a note', async (tail) => {
+    const { stdout, stderr } = await history(2_500, '--tail', String(tail));
+    expect(stderr).toBe('');
+    expect(reconcilesIn(stdout)).toHaveLength(tail);
+    expect(stdout).toContain('run run-2500)');
+  });
+});
+
+describe('the history of what nobody knows', () => {
+  it.each([{ words: [] }, { words: ['-o', 'json'] }])('says so, and fails: $words', async ({ words }) => {
+    const { status, stderr } = await history(0, ...words);
+    expect({ status, stderr }).toEqual({
+      status: 1,
+      stderr: 'there is no PodSet shop/web, and Temporal keeps no reconcile of one\n',
+    });
+  });
+});
+
+describe('--follow', () => {
+  it('is refused with a format for programs, which has an end', async () => {
+    expect(await history(1, '--follow', '-o', 'yaml')).toEqual({
+      ...{
+        status: 2,
+        stdout: '',
+        stderr: 'kubectl durable: -o and --follow exclude each other; leave one out\n',
+      },
+    });
+  });
+});
