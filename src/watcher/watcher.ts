@@ -2,7 +2,7 @@ import type { Controller } from '../contract/controller.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { ResourceRef } from '../contract/resource.ts';
 import type { Telemetry, WatcherState, WatchState } from '../contract/telemetry.ts';
-import type { KubernetesClient } from '../kubernetes/client.ts';
+import { withPool, type KubernetesClient } from '../kubernetes/client.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { isNeeded } from './evaluation.ts';
 import { Namespaces } from './namespaces.ts';
@@ -186,7 +186,7 @@ export class Watcher {
     const { client, resyncMs, log, telemetry } = this.#options;
     return new Resources({
       controller,
-      client,
+      client: withPool(client, controller.name),
       namespace,
       resyncMs,
       log: log.child({ controller: controller.name }),
