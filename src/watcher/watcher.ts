@@ -210,7 +210,7 @@ export class Watcher {
   }
 
   #firstLook(resources: Resources): void {
-    for (const evaluation of resources.all()) this.#dispatcher?.changed(evaluation);
+    for (const evaluation of resources.all()) this.#dispatcher?.firstSeen(evaluation);
     // Also where nothing needs work: runs may be open whose resources vanished while nobody watched.
     this.#sweepAfterMs = SWEEP_FIRST_MS;
     this.#lastSweepMs = performance.now();
