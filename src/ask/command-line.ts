@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { ConfigurationError } from '../contract/configuration-error.ts';
 import { VERSION } from '../version.ts';
 import { AskProblem, type Ask, type ExitStatus } from './ask.ts';
+import { harmless } from './output.ts';
 import { ASK_COMMAND_NAMES, isAskCommand, type AskCommand } from './commands.ts';
 
 /** Registers a command, with its options and what it does. */
@@ -67,7 +68,7 @@ async function programFor([first]: readonly string[], ask: Ask): Promise<Command
 /** One line that says what to do; undefined where there is nothing to say. */
 async function problemIn(error: unknown, { signal }: Ask): Promise<string | undefined> {
   if (error instanceof CommanderError) {
-    const sentence = error.message.replace(/^error: /, '').replaceAll(/\s*\n\s*/g, ' ');
+    const sentence = harmless(error.message.replace(/^error: /, ''));
     return `${sentence}; see ${PROGRAM} --help`;
   }
   if (error instanceof AskProblem || error instanceof ConfigurationError) return error.message;

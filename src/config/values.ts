@@ -201,11 +201,11 @@ export const hostDirectory = name('a host directory', {
   advice: 'write an absolute path without ".", ".." or a slash at the end, such as /opt',
 }).regex(/^(?!\/(proc|sys|dev)(\/|$))/, 'belongs to the kernel; write another directory, such as /opt');
 
-/** Source: Temporal's server. */
+/** Source: Temporal's server; whose list filters do not find the characters that are excluded. */
 export const taskQueueName = name('a task queue name', {
   most: 1000,
-  pattern: /^(?!\/_sys\/)/,
-  advice: 'choose one that does not begin with /_sys/, which Temporal reserves',
+  pattern: /^(?!\/_sys\/|')[^"\\\p{Cc}\p{Cs}]+(?<!')$/u,
+  advice: 'leave out " and \\ and control characters, \' at either end, and /_sys/ at the start',
 });
 
 /** Source: Temporal's server, which joins deployment and build ID with these characters. */

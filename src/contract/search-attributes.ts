@@ -22,9 +22,22 @@ export type RunState = typeof STALLED | typeof PAUSED | typeof AWAITING_APPROVAL
 
 /** Of a list filter: the runs of a cluster, with those of which nobody knows whose they are. */
 export function isOfCluster(cluster: Cluster): string {
-  const labels = labelsOfCluster(cluster).map((label) => `'${label}'`);
+  const labels = labelsOfCluster(cluster).map(quoted);
   const isUnknown = `${SEARCH_ATTRIBUTES.cluster} IS NULL`;
   return labels.length === 0
     ? isUnknown
     : `(${SEARCH_ATTRIBUTES.cluster} IN (${labels.join(', ')}) OR ${isUnknown})`;
+}
+
+/** Of a list filter: the runs with this value of an attribute, be it one of ours or `TaskQueue`. */
+export function isEqual(attribute: string, value: string): string {
+  return `${attribute} = ${quoted(value)}`;
+}
+
+/**
+ * However it is written, the server finds no value with `"`, `\` or a control character in it, or `'` at an end; so the
+ * operator refuses such names. With a single `\` at the end, the filter would be malformed.
+ */
+function quoted(value: string): string {
+  return `'${value.replaceAll('\\', String.raw`\\`).replaceAll("'", "''")}'`;
 }

@@ -3,7 +3,7 @@ import type { DataConverter } from '@temporalio/common';
 import type { Cluster } from '../contract/cluster.ts';
 import { workflowIdFor, type ResourceRef } from '../contract/resource.ts';
 import { CHANGED_SIGNAL, type RunInput } from '../contract/run.ts';
-import { isOfCluster } from '../contract/search-attributes.ts';
+import { isEqual, isOfCluster } from '../contract/search-attributes.ts';
 import type { Telemetry } from '../contract/telemetry.ts';
 import { RunsUnavailable, type OpenRun, type Runs, type StartRequest } from '../watcher/runs.ts';
 import { GRPC, grpcStatusOf } from './grpc-status.ts';
@@ -64,7 +64,7 @@ export function temporalRuns(options: RunsOptions): Runs {
     },
 
     async listOpen() {
-      const query = `TaskQueue = '${taskQueue}' AND ExecutionStatus = 'Running' AND ${isOfCluster(cluster)}`;
+      const query = `${isEqual('TaskQueue', taskQueue)} AND ExecutionStatus = 'Running' AND ${isOfCluster(cluster)}`;
       try {
         return await connection.withDeadline(Date.now() + LIST_TIMEOUT_MS, async () => {
           const open = new Map<string, OpenRun>();

@@ -4,6 +4,7 @@ import type { NativeConnection } from '@temporalio/worker';
 import type { Cluster } from '../contract/cluster.ts';
 import { displayName, workflowIdFor, type ResourceRef } from '../contract/resource.ts';
 import type { RunInput } from '../contract/run.ts';
+import { isEqual } from '../contract/search-attributes.ts';
 import { GRPC, grpcStatusOf } from './grpc-status.ts';
 import { startOptionsFor, unavailableOr } from './runs.ts';
 import { refOf } from './search-attributes.ts';
@@ -143,7 +144,7 @@ export function workerVersions(options: VersionsOptions): WorkerVersions {
     },
 
     async openOnOthers(buildId) {
-      const query = `TaskQueue = '${taskQueue}' AND ExecutionStatus = 'Running' AND TemporalWorkflowVersioningBehavior = 'Pinned'`;
+      const query = `${isEqual('TaskQueue', taskQueue)} AND ExecutionStatus = 'Running' AND TemporalWorkflowVersioningBehavior = 'Pinned'`;
       const own = nameOf({ deploymentName, buildId });
       return within(LIST_TIMEOUT_MS, async () => {
         const open: PinnedRun[] = [];

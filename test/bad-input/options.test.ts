@@ -47,7 +47,8 @@ const ALLOWED: Readonly<Record<string, Check>> = {
   'metrics-secure': isBoolean,
   'metrics-cert-dir': isText,
   tracing: isBoolean,
-  'task-queue': (value) => isText(value) && value.length <= 1000 && !value.startsWith('/_sys/'),
+  'task-queue': (value) =>
+    isText(value) && value.length <= 1000 && !/["\\\p{Cc}]|^'|'$|^\/_sys\//u.test(value),
   'worker-deployment': (value) => isText(value) && value.length <= 255 && !/[.:]|^__/.test(value),
   'worker-build-id': (value) => isText(value) && value.length <= 255 && !/:|^__/.test(value),
   'workflow-watchdog': isBoolean,

@@ -208,8 +208,15 @@ describe('a wrong value is reported in one line with its source, what is wrong a
     [{ args: ['--task-queue', 'q'.repeat(1001)] }, /^--task-queue "q+… is longer than the 1000 characters/],
     [
       { args: ['--task-queue', '/_sys/q'] },
-      /choose one that does not begin with \/_sys\/, which Temporal reserves$/,
+      /is not a task queue name; leave out .*, and \/_sys\/ at the start$/,
     ],
+    [
+      { args: ['--task-queue', 'say "x"'] },
+      /^--task-queue "say \\"x\\"" is not a task queue name; leave out "/,
+    ],
+    [{ args: ['--task-queue', 'a\\b'] }, /is not a task queue name/],
+    [{ args: ['--task-queue', 'a\tb'] }, /is not a task queue name/],
+    [{ args: ['--task-queue', "'a"] }, /is not a task queue name/],
     [
       { args: ['--namespace-selector', 'team in dev'] },
       /^--namespace-selector "team in dev" is not valid: label selector, position 9: expected "\(", found "dev"$/,

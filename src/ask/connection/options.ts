@@ -1,5 +1,6 @@
-import { Option, type Command } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import { variableFor } from '../../config/option.ts';
+import { taskQueueName } from '../../config/values.ts';
 import type { SessionOptions } from './session.ts';
 
 const CONNECTION = 'Connection:';
@@ -15,7 +16,9 @@ export function withConnectionOptions(command: Command): Command {
       ofConnection(
         '--task-queue <name>',
         "the operator's task queue (default: durable-operator, or that of the only operator)",
-      ).env(variableFor('task-queue')),
+      )
+        .env(variableFor('task-queue'))
+        .argParser(taskQueueFrom),
     )
     .addOption(
       ofConnection('--payload-keys <file>', "the operator's payload keys, where it encrypts").env(
@@ -27,6 +30,12 @@ export function withConnectionOptions(command: Command): Command {
         variableFor('temporal-ui-url'),
       ),
     );
+}
+
+function taskQueueFrom(text: string): string {
+  const { success, data, error } = taskQueueName.safeParse(text);
+  if (!success) throw new InvalidArgumentError(`It ${error.issues[0]?.message ?? 'is invalid'}.`);
+  return data;
 }
 
 /** `-A`, of commands about more than one resource. */

@@ -8,10 +8,11 @@ import { isRest, isStep, type Observe, type Step } from '../../contract/decision
 import type { KubernetesObject } from '../../contract/object.ts';
 import type { ResourceRef } from '../../contract/resource.ts';
 import type { KubernetesClient } from '../../kubernetes/client.ts';
-import { ApiError } from '../../kubernetes/errors.ts';
+import { ApiError, isOf } from '../../kubernetes/errors.ts';
 import { AskProblem } from '../ask.ts';
 import { pathOf, readObject, type ObjectName } from '../cluster/objects.ts';
 import { controllersOf } from '../controllers.ts';
+import { whyLeftOut } from '../operator-words.ts';
 import { placeOf, titleOf } from '../resource-name.ts';
 import { dryRunOnly } from './dry-run.ts';
 import type { Manifest } from './manifests.ts';
@@ -38,6 +39,8 @@ export class Planner {
   readonly #unheld: Reconcilers;
   readonly #now: () => number;
   readonly #isPaused: (namespace: string) => Promise<boolean>;
+  readonly #reconciliation: Options['reconciliation'];
+  readonly #notes = new Set<string>();
 
   constructor(client: KubernetesClient, options: Options, now: () => number) {
     this.#client = dryRunOnly(client);
@@ -46,7 +49,13 @@ export class Planner {
     const reconciliation = { ...options.reconciliation, requireApprovalOver: undefined };
     this.#unheld = reconcilersFor({ client: this.#rehearsal, options: { ...options, reconciliation } });
     this.#now = now;
+    this.#reconciliation = options.reconciliation;
     this.#isPaused = pausedNamespaces(this.#rehearsal);
+  }
+
+  /** What the plans so far do without, or what keeps them from being carried out; a sentence each. */
+  get notes(): readonly string[] {
+    return [...this.#notes];
   }
 
   /** @param namespace of what names none @throws AskProblem, ApiError */
@@ -55,7 +64,11 @@ export class Planner {
     const plans: Plan[] = [];
     for (const manifest of manifests) {
       const controller = controllers.find(({ primary: { type } }) => isOfType(manifest, type));
-      if (controller === undefined) continue;
+      if (controller === undefined) {
+        const { kind, metadata } = manifest;
+        this.#notes.add(`${kind} ${metadata.name} is left out: no controller is responsible for its kind`);
+        continue;
+      }
       const { ref, applied } = await this.#apply(manifest, controller, namespace);
       const plan = await this.of(ref, controller);
       plans.push(applied === undefined ? plan : { ...plan, applied });
@@ -99,13 +112,26 @@ export class Planner {
   /** @throws ApiError where the resource cannot be read */
   async of(ref: ResourceRef, { primary: { type } }: Controller): Promise<Plan> {
     const resource = titleOf({ ...ref, type });
-    const now = await this.#rehearse(this.#reconcilers, ref, () => this.#isPaused(ref.namespace));
+    const leftOut = whyLeftOut(this.#reconciliation, ref);
+    if (leftOut) this.#notes.add(`${resource} is left alone for now: ${leftOut.because}`);
+    const now = await this.#rehearse(this.#reconcilers, ref, () => this.#isNamespacePaused(ref.namespace));
     const { end, steps } = now;
     if (end.is !== 'rest' || end.next.do !== 'held') return { resource, ...now };
     await this.#lift({ type, namespace: ref.namespace, name: ref.name });
     const then = await this.#rehearse(this.#unheld, ref, () => Promise.resolve(false));
     const hold = { because: end.next.because, after: steps.length };
     return { resource, steps: [...steps, ...then.steps], hold, end: then.end };
+  }
+
+  /** Whoever asks may plan without the right to read the Namespace. */
+  async #isNamespacePaused(namespace: string): Promise<boolean> {
+    try {
+      return await this.#isPaused(namespace);
+    } catch (error) {
+      if (!isOf(error, 'access-denied')) throw error;
+      this.#notes.add(`whether Namespace ${namespace} is paused is left out: you may not read it`);
+      return false;
+    }
   }
 
   /** As if nobody held the resource back. */

@@ -3,6 +3,7 @@ import type { temporal } from '@temporalio/proto';
 import {
   AWAITING_APPROVAL,
   PAUSED,
+  isEqual,
   isOfCluster,
   SEARCH_ATTRIBUTES,
   STALLED,
@@ -97,7 +98,7 @@ function ofOwnCluster({ cluster }: Pick<TemporalAccess, 'cluster'>): string[] {
 }
 
 function equal(attribute: string, value: string | undefined): string[] {
-  return value === undefined ? [] : [`${attribute} = '${value.replaceAll("'", "''")}'`];
+  return value === undefined ? [] : [isEqual(attribute, value)];
 }
 
 /** What is not ours is left out. */

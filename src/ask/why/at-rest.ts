@@ -1,6 +1,6 @@
 import type { Advice } from '../../contract/words.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
-import { leftOutBy } from '../controllers.ts';
+import { firstOf, whyLeftOut, whyNoOperator } from '../operator-words.ts';
 import { serversWords } from '../output.ts';
 import { titleOf } from '../resource-name.ts';
 import { workerProblem } from '../runs/workers.ts';
@@ -16,7 +16,7 @@ import {
   wantedAndThere,
   WITHOUT_OPTIONS,
 } from './facts.ts';
-import { liveIn, objectNameOf, type Known, type Reached } from './findings.ts';
+import { liveIn, objectNameOf, type Known } from './findings.ts';
 import { SHOW_OPERATOR, workerProblemText } from './general-advice.ts';
 
 /** Of a resource that no run is open for. */
@@ -50,24 +50,9 @@ interface Reason {
   readonly advice: readonly Advice[];
 }
 
-function leftOutByOptions({ controller, place, temporal }: Known): Reason | undefined {
-  if (temporal.settings === undefined) return undefined;
-  const { reconciliation } = temporal.settings.options;
-  const { controllers, namespaces } = reconciliation;
-  switch (leftOutBy(reconciliation, place)) {
-    case 'controller':
-      return {
-        because: `the operator runs without the controller ${controller.name}; it runs ${controllers.join(', ')} (--controllers)`,
-        advice: [`add ${controller.name} to --controllers, and restart the operator`],
-      };
-    case 'namespace':
-      return {
-        because: `the operator watches only the namespaces ${namespaces.join(', ')} (--namespaces), and not ${place.namespace}`,
-        advice: [`add ${place.namespace} to --namespaces, and restart the operator`],
-      };
-    case undefined:
-      return undefined;
-  }
+function leftOutByOptions({ place, temporal: { settings } }: Known): Reason | undefined {
+  const leftOut = settings && whyLeftOut(settings.options.reconciliation, place);
+  return leftOut && { because: leftOut.because, advice: [leftOut.advice] };
 }
 
 function endedWithNamespace({ controller, place, cluster }: Known): Reason | undefined {
@@ -90,7 +75,7 @@ function ignored(known: Known): Reason | undefined {
 function withoutOperator(known: Known): Explanation | undefined {
   const { settings, otherTaskQueues, otherCluster } = known.temporal;
   if (settings !== undefined) return undefined;
-  const others = otherTaskQueues.slice(0, OTHERS_MAX).map((each) => {
+  const others = firstOf(otherTaskQueues).map((each) => {
     const { run } = commandOn(known, 'why', '');
     return { run: `${run} --task-queue ${each}`, to: 'ask that operator' };
   });
@@ -118,29 +103,6 @@ function withoutOperator(known: Known): Explanation | undefined {
         : others,
     exit: 1,
   };
-}
-
-function whyNoOperator({ taskQueue, otherTaskQueues, otherCluster }: Reached): string {
-  const others = otherTaskQueues.length === 0 ? '' : `; there are operators with ${someOf(otherTaskQueues)}`;
-  if (otherCluster !== undefined) {
-    return `the operator with task queue "${taskQueue}" is for another cluster, ${otherCluster}${others}`;
-  }
-  return others === ''
-    ? `no operator with task queue "${taskQueue}" is known to Temporal`
-    : `no operator has task queue "${taskQueue}"${others}`;
-}
-
-/** Of what may be many. */
-const OTHERS_MAX = 3;
-
-function someOf(names: readonly string[]): string {
-  const more = names.length > OTHERS_MAX ? ` and ${names.length - OTHERS_MAX} more` : '';
-  return (
-    names
-      .slice(0, OTHERS_MAX)
-      .map((name) => `"${name}"`)
-      .join(', ') + more
-  );
 }
 
 /** Whoever asks may not read all that the decision needs. */

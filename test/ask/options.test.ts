@@ -1,0 +1,22 @@
+import { describe, expect, it } from '@jest/globals';
+import { answer } from '../../src/ask/command-line.ts';
+
+async function problemOf(words: readonly string[]): Promise<string> {
+  const said: string[] = [];
+  const status = await answer(words, {
+    ...{ stdout: { write: () => undefined }, stderr: { write: (text: string) => said.push(text) } },
+    ...{ env: {}, isTerminal: false, now: Date.now, signal: new AbortController().signal },
+    open: () => Promise.reject(new Error('nothing is to be asked')),
+  });
+  expect(status).toBe(2);
+  return said.join('');
+}
+
+describe('--task-queue', () => {
+  it.each(['say "x"', 'a\\', "'a", 'tab\there', '/_sys/q', ''])('is refused, in a line: %j', async (name) => {
+    const said = await problemOf(['why', 'podset/web', '--task-queue', name]);
+    expect(said).toMatch(
+      /^kubectl durable: option '--task-queue <name>' argument .* is invalid\. It is .*\n$/,
+    );
+  });
+});

@@ -1,0 +1,126 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { answer } from '../../src/ask/command-line.ts';
+import type { Session } from '../../src/ask/connection/session.ts';
+import type { TemporalAccess } from '../../src/ask/connection/temporal.ts';
+import { TemporalProblem } from '../../src/ask/connection/temporal-problem.ts';
+import { defaultOptions, type Options } from '../../src/config/config.ts';
+import { ApiError } from '../../src/kubernetes/errors.ts';
+import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';
+import { aPodSet } from '../support/pod-sets.ts';
+
+const NAMESPACE = '/api/v1/namespaces/shop';
+const POD_SET = '/apis/batch.tutorial.kubebuilder.io/v1/namespaces/shop/podsets/web';
+const web = aPodSet().in('shop').named('web').wanting(0);
+
+const NO_OPERATOR = {
+  // Nothing is asked of it.
+  ...{ client: undefined as unknown as TemporalAccess['client'], call: () => Promise.reject(new Error()) },
+  ...{ address: 'temporal:7233', namespace: 'default', taskQueue: 'durable-operator', settings: undefined },
+  ...{ otherTaskQueues: [], cluster: undefined, otherCluster: undefined },
+} satisfies TemporalAccess;
+
+interface Given {
+  readonly temporal?: TemporalAccess | TemporalProblem;
+  readonly namespace?: unknown;
+}
+
+function operatorWith(reconciliation: Partial<Options['reconciliation']>): TemporalAccess {
+  const options = defaultOptions();
+  const all = { ...options, reconciliation: { ...options.reconciliation, ...reconciliation } };
+  return { ...NO_OPERATOR, settings: { version: '1.0', options: all } };
+}
+
+const NOT_PAUSED = { metadata: { name: 'shop', uid: 'n', resourceVersion: '1' } };
+
+async function planned(words: readonly string[], given: Given = {}) {
+  const { temporal = operatorWith({}), namespace = NOT_PAUSED } = given;
+  const client: KubernetesClient = {
+    server: 'http://nowhere.invalid',
+    // What the test has put there is what the caller expects there; a write is tried on the PodSet alone.
+    request: <T>({ path }: RequestOptions) => {
+      const there = path.startsWith(POD_SET) ? web.object : path === NAMESPACE ? namespace : undefined;
+      if (there instanceof Error) return Promise.reject(there);
+      return Promise.resolve((there ?? { metadata: { resourceVersion: '1' }, items: [] }) as T);
+    },
+    watch: () => {
+      throw new Error('nobody watches');
+    },
+    close: () => Promise.resolve(),
+  };
+  const session: Session = {
+    ...{ client, namespace: 'shop' },
+    temporal: () => (temporal instanceof Error ? Promise.reject(temporal) : Promise.resolve(temporal)),
+    openRuns: () => Promise.reject(new Error('it is not asked')),
+    linkTo: () => Promise.resolve(undefined),
+    close: () => Promise.resolve(),
+  };
+  const said = { stdout: '', stderr: '' };
+  await answer(['plan', ...words], {
+    stdout: { write: (text) => (said.stdout += text) },
+    stderr: { write: (text) => (said.stderr += text) },
+    ...{ env: {}, isTerminal: false, now: Date.now, signal: new AbortController().signal },
+    open: () => Promise.resolve(session),
+  });
+  return said;
+}
+
+const WRITTEN = 'nothing was written: the API server has only tried it, with dryRun=All\n';
+const ASSUMING = 'assuming default options, since those of the operator could not be read';
+
+describe('a plan', () => {
+  it('has no notes where nothing is left out', async () => {
+    const { stdout, stderr } = await planned(['podset/web']);
+    expect(stdout).toMatch(/^PodSet shop\/web: /);
+    expect(stderr).toBe(WRITTEN);
+  });
+
+  it('says that it assumes default options, beside JSON, too', async () => {
+    const { stdout, stderr } = await planned(['podset/web', '-o', 'json'], { temporal: NO_OPERATOR });
+    expect(stderr).toBe(`${ASSUMING}: no operator with task queue "durable-operator" is known to Temporal\n`);
+    expect(JSON.parse(stdout)).toMatchObject({ resource: 'PodSet shop/web' });
+  });
+
+  it('does without Temporal, and says so', async () => {
+    const temporal = new TemporalProblem('Temporal at x:7233 does not answer; check TEMPORAL_ADDRESS');
+    const { stdout, stderr } = await planned(['podset/web'], { temporal });
+    expect(stdout).toMatch(/^PodSet shop\/web: /);
+    expect(stderr).toBe(`${WRITTEN}${ASSUMING}: ${temporal.message}\n`);
+  });
+
+  it('says that it does not know whether the Namespace is paused', async () => {
+    const namespace = new ApiError('no', { classification: 'access-denied', status: 403 });
+    const { stdout, stderr } = await planned(['podset/web'], { namespace });
+    expect(stdout).toMatch(/^PodSet shop\/web: /);
+    expect(stderr).toBe(`${WRITTEN}whether Namespace shop is paused is left out: you may not read it\n`);
+  });
+
+  it('says that the operator would not carry it out', async () => {
+    const { stderr } = await planned(['podset/web'], { temporal: operatorWith({ namespaces: ['other'] }) });
+    expect(stderr).toBe(
+      `${WRITTEN}PodSet shop/web is left alone for now: the operator watches only the namespaces other (--namespaces), and not shop\n`,
+    );
+  });
+});
+
+describe('a plan of a file', () => {
+  let dir: string;
+  beforeAll(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'plan-'));
+  });
+  afterAll(() => rm(dir, { recursive: true }));
+
+  it('names what no controller is responsible for', async () => {
+    const file = join(dir, 'all.yaml');
+    const config = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'settings' } };
+    const type = { apiVersion: 'batch.tutorial.kubebuilder.io/v1', kind: 'PodSet' };
+    const set = { ...type, metadata: { name: 'web' }, spec: {} };
+    await writeFile(file, `${JSON.stringify(config)}\n---\n${JSON.stringify(set)}\n`);
+    const { stderr } = await planned(['-f', file]);
+    expect(stderr).toBe(
+      `${WRITTEN}ConfigMap settings is left out: no controller is responsible for its kind\n`,
+    );
+  });
+});
