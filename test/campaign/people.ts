@@ -21,6 +21,7 @@ import {
   REJECTED_ANNOTATION,
 } from '../../src/contract/control.ts';
 import { conditionsIn } from '../../src/controllers/condition.ts';
+import { planIn } from '../../src/controllers/control/held-message.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { unreachable } from '../../src/contract/unreachable.ts';
 import { ApiError, isOf, type ApiErrorClass } from '../../src/kubernetes/errors.ts';
@@ -239,7 +240,7 @@ export class People {
   async #answer(on: Target, answerOf: (plan: string) => Annotations): Promise<void> {
     const deadline = performance.now() + PLANNED_WITHIN_MS;
     while (performance.now() < deadline) {
-      const plan = planIn(await this.#insist(() => this.#cluster.get(this.#target(on))));
+      const plan = awaitedPlanIn(await this.#insist(() => this.#cluster.get(this.#target(on))));
       if (plan !== undefined) return this.#annotate(on, answerOf(plan));
       await this.#pause();
     }
@@ -249,7 +250,7 @@ export class People {
     while (!this.#leaving.signal.aborted) {
       for (const [kind, type] of [['set', POD_SETS] as const, ['build', BUILDS] as const]) {
         for (const object of await this.#list(type)) {
-          const plan = planIn(object);
+          const plan = awaitedPlanIn(object);
           const on = { kind, name: object.metadata.name };
           if (plan !== undefined) await this.#annotate(on, approvalOf(plan));
         }
@@ -469,11 +470,11 @@ function rejectionOf(plan: string): Annotations {
 }
 
 /** That is awaited, and not approved yet. */
-function planIn(object: KubernetesObject | undefined): string | undefined {
+function awaitedPlanIn(object: KubernetesObject | undefined): string | undefined {
   const conditions = conditionsIn(valueAt(object, 'status', 'conditions'));
   const { message = '' } =
     conditions.find(({ type, status }) => type === AWAITING_APPROVAL && status === 'True') ?? {};
-  const plan = /; plan (\S+)$/.exec(message)?.[1];
+  const plan = planIn(message);
   const { [APPROVED_ANNOTATION]: approved, [REJECTED_ANNOTATION]: rejected } =
     object?.metadata.annotations ?? {};
   return approved === plan && rejected !== plan ? undefined : plan;
