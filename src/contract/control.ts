@@ -18,9 +18,6 @@ export const ANSWERED_BY_ANNOTATION = 'durable-operator.dev/answered-by';
 /** Why, for people; may be missing. */
 export const ANSWERED_BECAUSE_ANNOTATION = 'durable-operator.dev/answered-because';
 
-/** What the reason of a hold begins with where somebody has rejected it. */
-export const REJECTED_BY = 'rejected by ';
-
 /** Conditions of the status that say what holds a resource back. */
 export const PAUSED = 'Paused';
 export const AWAITING_APPROVAL = 'AwaitingApproval';
@@ -60,7 +57,7 @@ export interface ControlStatus {
   readonly conditions: readonly Condition[];
   /** The last request for a reconcile that was met. */
   readonly lastHandledReconcileAt?: string;
-  /** The last plan that was approved and carried out. */
+  /** The id of the last plan that was approved and of which nothing is left to delete: its approval counts no more. */
   readonly lastHandledApproval?: string;
 }
 

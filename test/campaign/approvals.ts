@@ -6,6 +6,7 @@ import {
 } from '../../src/contract/control.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { conditionsIn } from '../../src/controllers/condition.ts';
+import { planIn } from '../../src/controllers/control/held-message.ts';
 import { valueAt } from './invariants.ts';
 
 /** Null: it is removed. */
@@ -21,11 +22,11 @@ export function rejectionOf(plan: string): Annotations {
 }
 
 /** That is awaited, and not approved yet. */
-export function planIn(object: KubernetesObject | undefined): string | undefined {
+export function awaitedPlanIn(object: KubernetesObject | undefined): string | undefined {
   const conditions = conditionsIn(valueAt(object, 'status', 'conditions'));
   const { message = '' } =
     conditions.find(({ type, status }) => type === AWAITING_APPROVAL && status === 'True') ?? {};
-  const plan = /; plan (\S+)$/.exec(message)?.[1];
+  const plan = planIn(message);
   const { [APPROVED_ANNOTATION]: approved, [REJECTED_ANNOTATION]: rejected } =
     object?.metadata.annotations ?? {};
   return approved === plan && rejected !== plan ? undefined : plan;

@@ -20,7 +20,7 @@ import { unreachable } from '../../src/contract/unreachable.ts';
 import type { ResourceType } from '../../src/kubernetes/paths.ts';
 import { type At, type Manifest, type TestCluster } from '../support/cluster.ts';
 import { aPod } from '../support/pods.ts';
-import { approvalOf, planIn, rejectionOf, type Annotations } from './approvals.ts';
+import { approvalOf, awaitedPlanIn, rejectionOf, type Annotations } from './approvals.ts';
 import type { Change, Target } from './events.ts';
 import { InsistentCluster } from './insistent-cluster.ts';
 import { buildSpec, gitUrlOf, type Place } from './place.ts';
@@ -222,7 +222,7 @@ export class People {
   async #answer(on: Target, answerOf: (plan: string) => Annotations): Promise<void> {
     const deadline = performance.now() + PLANNED_WITHIN_MS;
     while (performance.now() < deadline) {
-      const plan = planIn(await this.#cluster.get(this.#target(on)));
+      const plan = awaitedPlanIn(await this.#cluster.get(this.#target(on)));
       if (plan !== undefined) return this.#annotate(on, answerOf(plan));
       await this.#cluster.pause();
     }
@@ -232,7 +232,7 @@ export class People {
     while (!this.#leaving.signal.aborted) {
       for (const [kind, type] of [['set', POD_SETS] as const, ['build', BUILDS] as const]) {
         for (const object of await this.#cluster.list(type, this.#place.home)) {
-          const plan = planIn(object);
+          const plan = awaitedPlanIn(object);
           const on = { kind, name: object.metadata.name };
           if (plan !== undefined) await this.#annotate(on, approvalOf(plan));
         }

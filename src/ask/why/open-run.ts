@@ -1,6 +1,6 @@
-import { REJECTED_BY } from '../../contract/control.ts';
 import type { Advice, Trouble } from '../../contract/words.ts';
 import { unreachable } from '../../contract/unreachable.ts';
+import { isRejection } from '../../controllers/control/held-message.ts';
 import { hasStatus } from '../controllers.ts';
 import { durationText, serversWords } from '../output.ts';
 import { titleOf } from '../resource-name.ts';
@@ -145,7 +145,7 @@ function awaitingApproval(open: Open): Explanation {
   const because = reasonToRest(open, 'held') ?? 'a person has to approve';
   return openRun(open, {
     state: 'AwaitingApproval',
-    ...(because.startsWith(REJECTED_BY) ? afterRejection(open) : beforeAnswer(open)),
+    ...(isRejection(because) ? afterRejection(open) : beforeAnswer(open)),
     facts: [{ label: 'because', text: because }, ...heldFact(open)],
   });
 }
