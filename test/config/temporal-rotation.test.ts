@@ -4,16 +4,24 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { temporalConfigRotated } from '../../src/config/temporal-rotation.ts';
 import { temporalFrom } from '../../src/config/temporal.ts';
+import { eventually } from '../support/eventually.ts';
 
 let dir: string;
 let env: NodeJS.ProcessEnv;
 let ending: AbortController;
+/** How often the address was read: each look at the configuration reads it as often as the first. */
+let reads: number;
+let readsOfALook: number;
 
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'rotation-'));
   await write('first');
+  reads = 0;
   env = {
-    TEMPORAL_ADDRESS: 'temporal.example:7233',
+    get TEMPORAL_ADDRESS() {
+      reads += 1;
+      return 'temporal.example:7233';
+    },
     TEMPORAL_TLS_CLIENT_CERT_PATH: join(dir, 'tls.crt'),
     TEMPORAL_TLS_CLIENT_KEY_PATH: join(dir, 'tls.key'),
   };
@@ -29,7 +37,14 @@ async function write(what: string): Promise<void> {
 
 function rotated(): Promise<void> {
   const started = temporalFrom(env, (problem) => expect(problem).toBeUndefined());
+  readsOfALook = reads;
   return temporalConfigRotated(started, env, { signal: ending.signal, everyMs: 1 });
+}
+
+/** One may be under way, and what is new is settled only at the second look that shows it. */
+async function severalLooks(): Promise<void> {
+  const before = reads;
+  await eventually(() => reads >= before + 4 * readsOfALook);
 }
 
 describe('the configuration of Temporal', () => {
@@ -42,8 +57,9 @@ describe('the configuration of Temporal', () => {
   it('has not changed while its files are the same, or cannot be read', async () => {
     const waiting = rotated();
     await write('first');
+    await severalLooks();
     await rm(join(dir, 'tls.key'));
-    for (let i = 0; i < 20; i += 1) await new Promise((resolve) => setTimeout(resolve, 1));
+    await severalLooks();
     ending.abort();
     await expect(waiting).rejects.toMatchObject({ name: 'AbortError' });
   });

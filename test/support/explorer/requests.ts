@@ -1,112 +1,27 @@
-import { converged, stalled, waitFor } from '../../../src/contract/decision.ts';
 import { isNeeded, type Evaluation } from '../../../src/watcher/evaluation.ts';
-import { next, type Answer, type Effect, type RequestEvent } from '../../../src/watcher/request-machine.ts';
+import { next, type Answer, type RequestEvent } from '../../../src/watcher/request-machine.ts';
 import { isInProgress, wakeAtMs, type RequestState } from '../../../src/watcher/request-state.ts';
-import { VISIBILITY_LAG_MS, YOUNG_MS } from '../../../src/watcher/timing.ts';
 import { Violation, type System, type Transition } from './explorer.ts';
-
-/** What disturbs, and how often at most. */
-export interface Budget {
-  /** Somebody edits the resource. */
-  readonly edits?: number;
-  /** Somebody deletes it. */
-  readonly deletes?: number;
-  /** A call is refused, or Temporal cannot be reached. */
-  readonly refusals?: number;
-  /** A call is made, and its answer is lost. */
-  readonly 'lost answers'?: number;
-  /** Time passes although something else is due: the watch, Temporal, a worker are slow. */
-  readonly slowness?: number;
-  /** A run is terminated by hand. */
-  readonly terminations?: number;
-  /** Temporal forgets everything. */
-  readonly wipes?: number;
-  /** Another watcher takes over, and the one that led goes on for a while. */
-  readonly failovers?: number;
-  /** The leader is not sure for a moment that it leads. */
-  readonly doubts?: number;
-  /** A watcher starts anew. */
-  readonly restarts?: number;
-  /** A watch breaks: what has happened meanwhile is shown at once. */
-  readonly relists?: number;
-}
-
-export interface Scenario {
-  readonly budget: Budget;
-  /** What the run of each generation comes to. Default: one step, and the resource is in its desired state. */
-  readonly kind?: 'one step' | 'a Job' | 'stalls at even generations';
-  /** So often a run finds nothing to do although the view calls for one. */
-  readonly inVain?: number;
-  /** Watcher and worker are one process: the end of a run comes back. */
-  readonly endsAreSeen?: boolean;
-  /** The open runs are never listed: nothing but what the watcher sees and hears brings it on. */
-  readonly neverLists?: boolean;
-  /** What decides: the watcher's own, or one that is broken on purpose. */
-  readonly decide?: typeof next;
-}
-
-/** What there is of the resource. */
-interface Live {
-  readonly version: number;
-  readonly generation: number;
-  /** The generation whose desired state was reached. */
-  readonly done: number;
-  /** The generation that a Job was created for, and whether it has ended. */
-  readonly job: readonly [generation: number, hasEnded: boolean];
-}
-
-interface Call {
-  readonly effect: Exclude<Effect, { do: 'report' }>;
-  /** What Temporal says; null: the call has not arrived. */
-  readonly answer: Answer | null;
-}
-
-interface WatcherState {
-  leads: boolean;
-  /** What it leads by ends with this process, or with its term. */
-  ends: boolean;
-  view: Live | null;
-  /** What the watch has yet to show. */
-  toShow: (Live | null)[];
-  state: RequestState | null;
-  call: Call | null;
-  /** A list of the open runs that was asked for: whether it has ours, and when that was. */
-  list: readonly [isOpen: boolean, askedAtMs: number] | null;
-  /** When it lists the open runs although it knows of none; null: it has. */
-  listAtMs: number | null;
-  isFirstList: boolean;
-  /** The end of a run that nobody has told it of yet. */
-  endsToSee: number;
-}
-
-interface Run {
-  /** Whether a signal has come that it has not looked for. */
-  hasSignal: boolean;
-  doing: 'look' | 'wait' | 'end';
-  /** The generation that it last saw. */
-  seen: number;
-}
-
-interface State {
-  live: Live | null;
-  watchers: WatcherState[];
-  run: Run | null;
-  /** What visibility shows, and how old it may be by now; null: it is up to date. */
-  visible: boolean;
-  visibleUntilMs: number | null;
-  budget: Record<string, number>;
-  inVain: number;
-  /** Since the last start: how long ago, and for what. */
-  lastStart: readonly [atMs: number, of: string, inVain: number] | null;
-}
+import { disturbs, move, transitionOf, type Move } from './requests-move.ts';
+import { RequestedRun } from './requests-run.ts';
+import {
+  at,
+  caughtUp,
+  changed,
+  opennessChanged,
+  signals,
+  watcherOf,
+  type Call,
+  type Live,
+  type Scenario,
+  type State,
+} from './requests-state.ts';
+import { LONGEST_MS, nextMs, passed, revived, textOf } from './requests-time.ts';
 
 const REF = { controller: 'pod-label', namespace: 'shop', name: 'web', uid: 'uid-1' } as const;
 /** As in src/watcher/watcher.ts. */
 const SWEEP_FIRST_MS = 3_000;
 const LAST_LIST_MS = 30_000;
-const LONGEST_MS = 180_000;
-/** What is older counts as this old. */
-const OLD_MS = -10_000;
 
 /** The dispatchers of one or two watchers, one resource, its watch, and Temporal's side. Now is always zero. */
 export function requestsIn(scenario: Scenario): System {
@@ -116,10 +31,12 @@ export function requestsIn(scenario: Scenario): System {
 class Requests implements System {
   readonly #scenario: Scenario;
   readonly #decide: typeof next;
+  readonly #run: RequestedRun;
 
   constructor(scenario: Scenario) {
     this.#scenario = scenario;
     this.#decide = scenario.decide ?? next;
+    this.#run = new RequestedRun(scenario);
   }
 
   readonly start = (): Promise<string> => {
@@ -158,7 +75,7 @@ class Requests implements System {
   shortcomings(text: string): readonly string[] {
     const { live, run, watchers } = JSON.parse(text) as State;
     const wrong: string[] = [];
-    const decision = live === null ? undefined : this.#decision(live);
+    const decision = live === null ? undefined : this.#run.decision(live);
     const isAtRest = live === null || decision?.do === 'converged';
     if (!isAtRest && decision?.do !== 'stalled') wrong.push(`the resource is at ${decision?.do ?? ''}`);
     if (isAtRest && run !== null) wrong.push('a run is open that nobody needs');
@@ -175,7 +92,7 @@ class Requests implements System {
   // What goes on by itself -------------------------------------------------------------------------------
 
   #prompt(state: State): Move[] {
-    return [...state.watchers.flatMap((_, who) => this.#watcherMoves(state, who)), ...this.#runMoves(state)];
+    return [...state.watchers.flatMap((_, who) => this.#watcherMoves(state, who)), ...this.#run.moves(state)];
   }
 
   #watcherMoves({ watchers }: State, who: number): Move[] {
@@ -275,68 +192,6 @@ class Requests implements System {
     if (!isOpen && watcher.state === null) return;
     const rests = { isStalled: false, isPaused: false };
     this.#happened(state, who, { type: 'listed', isOpen, ...rests, askedAtMs, again: false, view });
-  }
-
-  #runMoves({ run }: State): Move[] {
-    if (run === null) return [];
-    if (run.doing === 'wait' && !run.hasSignal) return [];
-    if (run.doing === 'end') return [move('the run ends', (it) => this.#runEnds(it))];
-    return [move('the run looks, and does what is to be done', (it) => this.#runLooks(it))];
-  }
-
-  /** A signal that comes before the end is recorded has the run look again. */
-  #runEnds(state: State): void {
-    const { run } = state;
-    if (run === null) return;
-    if (run.hasSignal) {
-      run.doing = 'look';
-      return;
-    }
-    state.run = null;
-    opennessChanged(state);
-  }
-
-  #runLooks(state: State): void {
-    const { run, live } = state;
-    if (run === null) return;
-    run.hasSignal = false;
-    run.seen = live?.generation ?? 0;
-    if (state.inVain > 0 && live !== null && this.#decision(live).do !== 'converged') {
-      state.inVain -= 1;
-      const [atMs, of, inVain] = state.lastStart ?? [0, '', 0];
-      state.lastStart = [atMs, of, inVain + 1];
-      this.#runIsDone(state, run);
-      return;
-    }
-    if (live !== null) this.#act(state, live);
-    const after = state.live === null ? undefined : this.#decision(state.live);
-    if (after === undefined || after.do === 'converged') this.#runIsDone(state, run);
-    else run.doing = after.do === 'wait' || after.do === 'stalled' ? 'wait' : 'look';
-  }
-
-  #runIsDone(state: State, run: Run): void {
-    run.doing = 'end';
-    if (this.#scenario.endsAreSeen === true) at(state, 0).endsToSee = Math.min(at(state, 0).endsToSee + 1, 2);
-  }
-
-  #act(state: State, live: Live): void {
-    const { generation } = live;
-    switch (this.#decision(live).do) {
-      case 'createJob':
-        changed(state, { job: [generation, false] });
-        return;
-      case 'finish':
-        changed(state, { done: generation });
-    }
-  }
-
-  #decision({ generation, done, job: [jobOf, hasEnded] }: Live): Evaluation['decision'] {
-    const { kind = 'one step' } = this.#scenario;
-    if (kind === 'stalls at even generations' && generation % 2 === 0) return stalled('it cannot be');
-    if (done === generation) return converged('no update required');
-    if (kind !== 'a Job') return { do: 'finish', because: `generation ${generation}` };
-    if (jobOf !== generation) return { do: 'createJob', because: 'no Job' };
-    return hasEnded ? { do: 'finish', because: 'the Job has ended' } : waitFor('the Job to end', 60_000);
   }
 
   // Time ------------------------------------------------------------------------------------------------
@@ -455,7 +310,7 @@ class Requests implements System {
     const { view } = at(state, who);
     if (view === null) return undefined;
     const { generation, version, job } = view;
-    const decision = this.#decision(view);
+    const decision = this.#run.decision(view);
     const inputs = `generation ${generation}`;
     return {
       ref: REF,
@@ -490,138 +345,4 @@ function isLost(
 ): boolean {
   const wasNeeded = before.neededSinceMs !== undefined && type !== 'changed';
   return wasNeeded && isNeeded(view) && after === undefined;
-}
-
-interface Move {
-  readonly what: string;
-  readonly costs?: string;
-  readonly apply: (state: State) => unknown;
-}
-
-function move(what: string, apply: Move['apply']): Move {
-  return { what, apply };
-}
-
-function disturbs(costs: keyof Budget, what: string, apply: Move['apply']): Move {
-  return { what, costs, apply };
-}
-
-function transitionOf(text: string, { what, costs, apply }: Move): Transition {
-  return {
-    what: costs === undefined ? what : `${what}  (${costs})`,
-    disturbance: costs,
-    apply: () => {
-      const state = JSON.parse(text) as State;
-      if (costs !== undefined) state.budget[costs] = (state.budget[costs] ?? 0) - 1;
-      apply(state);
-      return Promise.resolve(textOf(state));
-    },
-  };
-}
-
-function watcherOf(live: Live | null, leads: boolean): WatcherState {
-  const nothing = { state: null, call: null, list: null, listAtMs: null, isFirstList: false, endsToSee: 0 };
-  return { leads, ends: false, view: live, toShow: [], ...nothing };
-}
-
-function at({ watchers }: State, who: number): WatcherState {
-  const watcher = watchers[who];
-  if (watcher === undefined) throw new Error(`there is no watcher ${who}`);
-  return watcher;
-}
-
-function changed(state: State, change: Partial<Live> | null): void {
-  if (state.live === null) return;
-  state.live = change === null ? null : { ...state.live, version: state.live.version + 1, ...change };
-  for (const { toShow } of state.watchers) toShow.push(state.live);
-}
-
-function signals({ run }: State): Answer {
-  if (run === null) return 'not-open';
-  run.hasSignal = true;
-  return 'signalled';
-}
-
-/** Visibility follows when it likes, within its lag. */
-function opennessChanged(state: State): void {
-  state.visibleUntilMs ??= VISIBILITY_LAG_MS;
-}
-
-// Times are relative to now, which is zero ----------------------------------------------------------------
-
-/** When the next thing is due, or something is old enough to count as such; undefined: nothing will be. */
-function nextMs({ watchers, visibleUntilMs }: State): number | undefined {
-  const times = watchers.flatMap(({ state, list, listAtMs }) => {
-    const { phase, run } = state ?? {};
-    const touchedAtMs = run !== undefined && run.is !== 'unknown' ? run.touchedAtMs : undefined;
-    return [
-      phase?.at === 'queued' ? phase.dueMs : undefined,
-      wakeAtMs(state ?? undefined),
-      ...(touchedAtMs == null ? [] : [touchedAtMs + VISIBILITY_LAG_MS, touchedAtMs + YOUNG_MS + 1]),
-      list?.[1],
-      listAtMs,
-    ];
-  });
-  const due = [...times, visibleUntilMs].filter((time) => time != null && time > 0);
-  return due.length === 0 ? undefined : Math.min(...(due as number[]));
-}
-
-function passed(state: State, ms: number): void {
-  const earlier = (time: number) => Math.max(time - ms, OLD_MS);
-  for (const watcher of state.watchers) {
-    const { list, listAtMs } = watcher;
-    if (listAtMs !== null) watcher.listAtMs = earlier(listAtMs);
-    if (list !== null) watcher.list = [list[0], earlier(list[1])];
-    if (watcher.state !== null) watcher.state = shifted(watcher.state, earlier);
-  }
-  if (state.lastStart !== null) {
-    const [atMs, of, inVain] = state.lastStart;
-    state.lastStart = [Math.max(atMs - ms, -LONGEST_MS), of, inVain];
-  }
-  if (state.visibleUntilMs === null) return;
-  state.visibleUntilMs -= ms;
-  if (state.visibleUntilMs <= 0) caughtUp(state);
-}
-
-function caughtUp(state: State): void {
-  state.visibleUntilMs = null;
-  state.visible = state.run !== null;
-}
-
-function shifted(state: RequestState, earlier: (time: number) => number): RequestState {
-  const { phase, run, notBeforeMs, settledAtMs } = state;
-  const notBefore = (time: number) => Math.max(earlier(time), 0);
-  return {
-    ...state,
-    notBeforeMs: notBefore(notBeforeMs),
-    settledAtMs: notBefore(settledAtMs),
-    run: run.is === 'unknown' ? run : { ...run, touchedAtMs: earlier(run.touchedAtMs) },
-    ...(state.standsUntilMs !== undefined && { standsUntilMs: earlier(state.standsUntilMs) }),
-    phase:
-      phase.at === 'queued'
-        ? { ...phase, dueMs: notBefore(phase.dueMs) }
-        : phase.at === 'starting'
-          ? { ...phase, untilMs: earlier(phase.untilMs) }
-          : phase,
-  };
-}
-
-/** In text, -Infinity is null. */
-function revived(state: RequestState | null): RequestState | undefined {
-  if (state === null) return undefined;
-  const { run } = state;
-  const isNever = run.is !== 'unknown' && (run.touchedAtMs as number | null) === null;
-  return isNever ? { ...state, run: { ...run, touchedAtMs: -Infinity } } : state;
-}
-
-/** States that differ in nothing that counts have the same text. */
-function textOf(state: State): string {
-  const watchers = state.watchers.map((watcher) => ({
-    ...watcher,
-    state: watcher.state && {
-      ...shifted(watcher.state, (time) => time),
-      neededSinceMs: watcher.state.neededSinceMs === undefined ? undefined : 0,
-    },
-  }));
-  return JSON.stringify({ ...state, watchers });
 }
