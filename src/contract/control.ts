@@ -18,9 +18,6 @@ export const ANSWERED_BY_ANNOTATION = 'durable-operator.dev/answered-by';
 /** Why, for people; may be missing. */
 export const ANSWERED_BECAUSE_ANNOTATION = 'durable-operator.dev/answered-because';
 
-/** What the reason of a hold begins with where somebody has rejected it. */
-export const REJECTED_BY = 'rejected by ';
-
 /** Conditions of the status that say what holds a resource back. */
 export const PAUSED = 'Paused';
 export const AWAITING_APPROVAL = 'AwaitingApproval';

@@ -1,4 +1,9 @@
-import { REJECTED_BY } from '../../contract/control.ts';
+import {
+  isPausedByNamespace,
+  isRejection,
+  isRetryAfterTimer,
+  whatIsWaitedFor,
+} from '../../contract/sentences.ts';
 import type { Advice, Trouble } from '../../contract/words.ts';
 import { unreachable } from '../../contract/unreachable.ts';
 import { hasStatus } from '../controllers.ts';
@@ -134,7 +139,7 @@ function paused(open: Open): Explanation {
 
 /** Who has paused the Namespace has paused all in it. */
 function resumption(because: string, open: Open): Advice {
-  if (!because.endsWith('of its Namespace')) return commandOn(open, 'resume', 'end the pause');
+  if (!isPausedByNamespace(because)) return commandOn(open, 'resume', 'end the pause');
   return {
     run: `kubectl durable resume namespace/${open.place.namespace}`,
     to: 'end the pause of all in it',
@@ -145,7 +150,7 @@ function awaitingApproval(open: Open): Explanation {
   const because = reasonToRest(open, 'held') ?? 'a person has to approve';
   return openRun(open, {
     state: 'AwaitingApproval',
-    ...(because.startsWith(REJECTED_BY) ? afterRejection(open) : beforeAnswer(open)),
+    ...(isRejection(because) ? afterRejection(open) : beforeAnswer(open)),
     facts: [{ label: 'because', text: because }, ...heldFact(open)],
   });
 }
@@ -183,11 +188,11 @@ function heldFact(open: Open): Fact[] {
 
 function waiting(open: Open): Explanation {
   const { temporal, nowMs } = open;
-  const what = (reasonToRest(open, 'wait') ?? '').replace(/^waiting for /, '');
+  const what = whatIsWaitedFor(reasonToRest(open, 'wait') ?? '');
   const timer = temporal.timeline?.entries.findLast(
     (entry): entry is WaitEntry => entry.kind === 'wait' && entry.end.how === 'in progress',
   );
-  const isRetryAfter = timer?.summary.startsWith('Retry-After') === true;
+  const isRetryAfter = timer !== undefined && isRetryAfterTimer(timer.summary);
   const againMs = timer === undefined ? nowMs : timer.atMs + timer.atMostMs;
   const again = againMs <= nowMs ? '' : `, or in ${durationText(againMs - nowMs)}`;
   return openRun(open, {

@@ -1,4 +1,4 @@
-import { PAUSED_ANNOTATION, REJECTED_BY, type Circumstances, type Control } from '../../contract/control.ts';
+import { type Circumstances, type Control } from '../../contract/control.ts';
 import type { Controller } from '../../contract/controller.ts';
 import {
   isObserve,
@@ -11,6 +11,7 @@ import {
   type Rest,
   type Step,
 } from '../../contract/decision.ts';
+import { pausedBy, rejectedBy } from '../../contract/sentences.ts';
 import { answerTo, deletionInWords, planOf } from './approval.ts';
 import { controlStep, reportHold, type ControlStep } from './report.ts';
 
@@ -96,17 +97,17 @@ function holdOf<S extends Step>(situation: Situation<S>): Held | undefined {
   if (!isStep(decision) || decision.do === 'updateStatus') return undefined;
   // A pause must never hold a finalizer.
   if (control.isBeingDeleted) return awaitApproval(decision, situation);
-  if (control.isPaused) return paused(decision, `annotation ${PAUSED_ANNOTATION}`);
+  if (control.isPaused) return paused(decision, 'resource');
   return heldByNamespace(decision, circumstances) ?? awaitApproval(decision, situation);
 }
 
 function heldByNamespace(decision: Decision, { isNamespacePaused }: Circumstances): Held | undefined {
   if (!isNamespacePaused || !isStep(decision) || decision.do === 'updateStatus') return undefined;
-  return paused(decision, `annotation ${PAUSED_ANNOTATION} of its Namespace`);
+  return paused(decision, 'Namespace');
 }
 
-function paused(step: Step, by: string): Held {
-  const because = `paused by the ${by}`;
+function paused(step: Step, whose: 'resource' | 'Namespace'): Held {
+  const because = pausedBy(whose);
   const event: DecisionEvent = {
     type: 'Normal',
     reason: 'Paused',
@@ -129,9 +130,7 @@ function awaitApproval<S extends Step>(step: Step, { control, options }: Situati
   const answer = answerTo(plan, control);
   if (answer?.is === 'approved') return undefined;
   const because =
-    answer === undefined
-      ? `awaiting approval to ${deletionInWords(deletes)}`
-      : `${REJECTED_BY}${answer.by === '' ? 'somebody' : answer.by}${answer.because === '' ? '' : `: ${answer.because}`}`;
+    answer === undefined ? `awaiting approval to ${deletionInWords(deletes)}` : rejectedBy(answer);
   const note = `${because}; held is ${inWords(step)}; plan ${id}`;
   const event: DecisionEvent = { type: 'Normal', reason: 'AwaitingApproval', action: 'Delete', note };
   return { do: 'held', by: 'approval', because, would: inWords(step), plan: id, event };
