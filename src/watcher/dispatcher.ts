@@ -134,14 +134,14 @@ export class Dispatcher {
   async sweep(again: boolean): Promise<void> {
     const askedAtMs = performance.now();
     const open = await this.#options.runs.listOpen();
-    const listed = { type: 'listed', askedAtMs, again, isStalled: false, isPaused: false } as const;
+    const listed = { type: 'listed', askedAtMs, again } as const;
     for (const [id, { ref }] of this.#states) {
       if (open.has(id)) continue;
-      this.#happened(ref, { ...listed, isOpen: false, view: this.#find(ref) });
+      this.#happened(ref, { ...listed, isOpen: false, isStalled: false, view: this.#find(ref) });
     }
-    for (const { ref, ...state } of open.values()) {
+    for (const { ref, isStalled } of open.values()) {
       if (!this.#options.known.covers(ref)) continue;
-      this.#happened(ref, { ...listed, ...state, isOpen: true, view: this.#find(ref) });
+      this.#happened(ref, { ...listed, isOpen: true, isStalled, view: this.#find(ref) });
     }
   }
 
