@@ -374,12 +374,13 @@ describe('the value', () => {
   });
 
   it('metrics.alerts.runbooks is where all alerts refer to', async () => {
-    const url = 'https://example.com/operating.html';
+    const url = 'https://example.com/$1/operating.html';
     const objects = await charted(helm, ['metrics.alerts.enabled=true', `metrics.alerts.runbooks=${url}`]);
     const text = JSON.stringify(objects.filter(({ kind }) => kind === 'PrometheusRule'));
     const runbooks = [...text.matchAll(/"runbook(?:_url)?":"([^"]*)"/g)].map(([, runbook]) => runbook);
     expect(runbooks.length).toBeGreaterThan(5);
-    for (const runbook of runbooks) expect(runbook).toMatch(/^https:\/\/example\.com\/operating\.html#\w+$/);
+    for (const runbook of runbooks)
+      expect(runbook).toMatch(/^https:\/\/example\.com\/\$1\/operating\.html#\w+$/);
   });
 
   it('commonLabels is on everything but the CustomResourceDefinitions, and changes no selector', async () => {
