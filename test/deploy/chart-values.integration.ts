@@ -336,6 +336,17 @@ const RENDERED: readonly Rendered[] = [
   },
   {
     kind: 'NetworkPolicy',
+    values: [],
+    gives: {
+      spec: {
+        egress: expect.arrayContaining([
+          { ports: [443, 6443, 7233].map((port) => ({ port, protocol: 'TCP' })) },
+        ]),
+      },
+    },
+  },
+  {
+    kind: 'NetworkPolicy',
     values: ['networkPolicy.egressPorts={443}', 'temporal.address=temporal:17233'],
     gives: {
       spec: {
@@ -394,6 +405,12 @@ describe('the value', () => {
 });
 
 describe('the names of a release', () => {
+  it('may not begin with a digit, as that of a Service may not', async () => {
+    const refused = charted(helm, [], { name: '1st' });
+    await expect(refused).rejects.toThrow('must begin with a letter');
+    await charted(helm, ['fullnameOverride=first'], { name: '1st' });
+  });
+
   it.each([
     ['durable-operator', [], 'durable-operator'],
     ['my-durable-operator', [], 'my-durable-operator'],
