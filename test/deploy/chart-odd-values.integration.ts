@@ -34,6 +34,24 @@ describe('a name that looks like a number', () => {
   }
 });
 
+it('a value that is null is one that is not there', async () => {
+  const nulls = [
+    'image.tag',
+    'podAnnotations',
+    'podLabels',
+    'commonLabels',
+    'networkPolicy.egressPorts',
+    'metrics.dashboard.labels',
+  ];
+  const digest = `image.digest=sha256:${'0123456789abcdef'.repeat(4)}`;
+  const objects = await chartedWithHooks(helm, [
+    digest,
+    'metrics.dashboard.enabled=true',
+    ...nulls.map((name) => `${name}=null`),
+  ]);
+  expect(objects.filter(({ kind }) => kind === 'Deployment' || kind === 'NetworkPolicy')).toHaveLength(2);
+});
+
 describe('a label or an annotation that the chart has, too,', () => {
   it('is there once', async () => {
     const values = [

@@ -32,7 +32,7 @@ spec:
         {{- $labels := include "operator.podLabels" (dict "root" . "component" "operator") | fromYaml }}
         {{- merge (include "operator.processLabels" $ | fromYaml) $labels | toYaml | nindent 8 }}
       annotations:
-        {{- merge (deepCopy .Values.podAnnotations) (dict "kubectl.kubernetes.io/default-container" "manager") | toYaml | nindent 8 }}
+        {{- merge (deepCopy (.Values.podAnnotations | default dict)) (dict "kubectl.kubernetes.io/default-container" "manager") | toYaml | nindent 8 }}
     spec:
       serviceAccountName: {{ include "operator.account" $ | quote }}
       terminationGracePeriodSeconds: {{ .Values.terminationGracePeriodSeconds }}

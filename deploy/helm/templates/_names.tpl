@@ -30,14 +30,14 @@ app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- $own := include "operator.ofRelease" . | fromYaml }}
 {{- $own = set $own "app.kubernetes.io/managed-by" .Release.Service }}
 {{- $own = set $own "helm.sh/chart" (printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_") }}
-{{- merge $own .Values.commonLabels | toYaml }}
+{{- merge $own (.Values.commonLabels | default dict) | toYaml }}
 {{- end }}
 
 {{/* Those of its Pods. Takes a dict: root, the chart's scope; and component, what they are for. */}}
 {{- define "operator.podLabels" -}}
 {{- $own := include "operator.ofRelease" .root | fromYaml }}
 {{- $own = set $own "app.kubernetes.io/component" .component }}
-{{- merge $own .root.Values.podLabels .root.Values.commonLabels | toYaml }}
+{{- merge $own (.root.Values.podLabels | default dict) (.root.Values.commonLabels | default dict) | toYaml }}
 {{- end }}
 
 {{/* A service account's. Takes a dict: root, the chart's scope; and name, controller-manager, watcher or worker. */}}

@@ -9,7 +9,7 @@ and tag.
 {{- $tag := printf ":%s" .tag }}
 {{- if and $image.digest (ne $image.digest $digest) (eq .tag (include "operator.tag" .root)) }}
 {{- $digest = $image.digest }}
-{{- $tag = ternary $tag "" (ne $image.tag "") }}
+{{- $tag = ternary $tag "" (not (empty $image.tag)) }}
 {{- end }}
 {{- $image.repository }}{{ $tag }}{{ with $digest }}@{{ . }}{{ end }}
 {{- end }}
