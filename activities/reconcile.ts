@@ -49,8 +49,8 @@ export interface StepContext<O = unknown> {
 
 /** A step that was performed, all of it or as far as it came. */
 export interface Performed<O> {
-  /** What is known now: the observation before, with the server's answers folded in. */
-  readonly observation: O;
+  /** What is known now: the observation before, with the server's answers folded in. Undefined: it is observed anew. */
+  readonly observation: O | undefined;
   readonly did: readonly Deed[];
   /** Besides the event of the decision, or in its stead. */
   readonly event?: DecisionEvent;
@@ -245,10 +245,12 @@ export class StepRun<O, S extends Step, L extends Observe> {
   async #perform(step: S, observation: O): Promise<StepEnd<O>> {
     const performed = await this.#reconciler.perform(step, observation, this.#context);
     const events = [step.event, performed.event].filter((event) => event !== undefined);
-    const { did, refusal } = performed;
+    const { did, refusal, observation: after } = performed;
     let decided: Decided<O, S, L>;
     try {
-      decided = await this.#decide({ observation: performed.observation, source: 'live' });
+      decided = await this.#decide(
+        after === undefined ? await this.#observe() : { observation: after, source: 'live' },
+      );
     } catch (error) {
       if (did.length === 0) throw refusal ?? error;
       // The write is made: that it failed to look around afterwards must not hide it.
