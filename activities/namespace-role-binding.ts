@@ -52,16 +52,15 @@ export function roleBindingReconciler(
   function perform(
     step: RoleBindingStep,
     before: Observation,
-    context: StepContext,
+    { ref }: StepContext,
   ): Promise<Performed<Observation>> {
-    const { ref } = context;
     switch (step.do) {
       case 'createRoleBinding':
         return create(ref, before);
       case 'updateRoleBinding':
         return update(ref, before, step.binding);
       case 'replaceRoleBinding':
-        return replace(context, before, step.binding);
+        return replace(ref, before, step.binding);
       case 'releaseRoleBinding':
         return release(ref, before, step.binding);
       default:
@@ -95,34 +94,24 @@ export function roleBindingReconciler(
 
   /** `roleRef` is immutable (RBAC documentation, "Changing roleRef"): delete and create. */
   async function replace(
-    context: StepContext,
+    ref: ResourceRef,
     before: Observation,
     binding: BindingView,
   ): Promise<Performed<Observation>> {
-    const { ref } = context;
     await proveAcceptable(ref);
     const { uid, resourceVersion, role } = binding;
     const preconditions = { uid, resourceVersion };
     const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions };
     await client.request({ method: 'DELETE', path: bindingPath(ref), body });
-    const created = await createdAfterDelete(ref);
-    // From here on something was done, which must not be lost: what comes next is decided from what is there now.
+    // From here on something was done, which must not be lost: what comes next is decided from what is there by then, and
+    // meets the failure again, if it lasts.
+    const created = await createdBinding(ref).catch(() => undefined);
     if (created === undefined) {
       const deleted = { did: 'deleted', what: `role binding ${before.bindingName}` };
-      return { observation: await observe(context), did: [deleted] };
+      return { observation: undefined, did: [deleted] };
     }
     const what = `role binding ${before.bindingName}, which referred to ${role}`;
     return done(before, created, { reason: 'Replaced', action: 'Replace' }, { did: 'replaced', what });
-  }
-
-  /** Undefined, too, where somebody was faster. */
-  async function createdAfterDelete(ref: ResourceRef): Promise<KubernetesObject | undefined> {
-    try {
-      return await createdBinding(ref);
-    } catch (error) {
-      if (isOf(error, 'already-exists')) return undefined;
-      throw error;
-    }
   }
 
   /**

@@ -49,8 +49,8 @@ export interface StepContext<O = unknown> {
 
 /** A step that was performed, all of it or as far as it came. */
 export interface Performed<O> {
-  /** What is known now: the observation before, with the server's answers folded in. */
-  readonly observation: O;
+  /** What is known now: the observation before, with the server's answers folded in. Undefined: it is observed anew. */
+  readonly observation: O | undefined;
   readonly did: readonly Deed[];
   /** Besides the event of the decision, or in its stead. */
   readonly event?: DecisionEvent;
@@ -290,11 +290,13 @@ export class StepRun<O, S extends Step, L extends Observe> {
     const performed = await this.#reconciler.perform(step, observation, this.#context);
     const { approval, event } = step;
     const events = [approval?.event, event, performed.event].filter((each) => each !== undefined);
-    const { refusal } = performed;
+    const { refusal, observation: after } = performed;
     const did = approval && performed.did.length > 0 ? [...performed.did, approval.deed] : performed.did;
     let decided: Decided<O, S, L>;
     try {
-      decided = await this.#decide({ observation: performed.observation, source: 'live' });
+      decided = await this.#decide(
+        after === undefined ? await this.#observe() : { observation: after, source: 'live' },
+      );
     } catch (error) {
       if (did.length === 0) throw refusal ?? error;
       // The write is made: that it failed to look around afterwards must not hide it.

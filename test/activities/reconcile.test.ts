@@ -315,6 +315,20 @@ describe('what was done', () => {
     });
   });
 
+  it('before everything is observed anew is not lost, where that fails, either', async () => {
+    const { faults, run } = aShelf({ ...MISSING, wanted: 2 });
+    const perform = () => {
+      faults['observe'] = [failure('unavailable', 'out of order')];
+      return Promise.resolve({ observation: undefined, did: ADDED });
+    };
+    expect(await run('addBook', undefined, { perform })).toEqual({
+      did: ADDED,
+      next: { do: 'observe', because: 'the next step could not be determined: out of order' },
+      known: undefined,
+      events: [ADDING],
+    });
+  });
+
   it('is an Event once it is done, and not when it is decided', async () => {
     const { run } = aShelf(MISSING);
     expect((await run('observe')).events).toEqual([]);
