@@ -108,42 +108,86 @@ export type StepActivities = Readonly<Record<string, StepActivity>>;
 /** The step activities of one controller by their names, with `observe` among them. */
 export function stepActivities<O, S extends Step, L extends Observe>(
   reconciler: Reconciler<O, S, L>,
-  { memory, watched: viewOf, isNamespacePaused, recorder, log }: ReconcileDependencies,
+  dependencies: ReconcileDependencies,
 ): StepActivities {
-  const regarding = kindOf(reconciler.controller.primary.type);
-  const superseding = new Superseding();
-  const undelivered = new Undelivered();
-  const activity = (name: string): StepActivity => {
-    return async ({ ref, changes, results, refusal }) => {
-      const { workflowId = '', runId = ref.uid } = activityInfo().workflowExecution ?? {};
-      const execution: Execution = { workflowId, runId, changes };
-      const withUndelivered = undelivered.begin(runId, results);
-      const result = await atTheEdge({ log, recorder, regarding }, ref, (runLog) =>
-        superseding.run(ref.uid, async (superseded) => {
-          const watched = () => viewOf?.(ref) as O | undefined;
-          const run = new StepRun(reconciler, {
-            ...{ ref, now: Date.now, superseded, refusal, watched },
-            isNamespacePaused: async () => (await isNamespacePaused?.(ref.namespace)) ?? false,
-          });
-          const end = await run.perform(name, memory.take(execution) as Known<O> | undefined);
-          // What was known before a rest says nothing about what happens meanwhile.
-          if (isRest(end.next)) memory.rest(execution);
-          else memory.keep(execution, end.known);
-          for (const { about, ...event } of end.events)
-            recorder.record(
-              ref,
-              about === 'namespace' ? regardingNamespace(ref, regarding) : regarding,
-              event,
-              runLog,
-            );
-          return { did: end.did, next: end.next, ...(end.refusal && { refusal: end.refusal }) };
-        }),
-      );
-      return { ...result, did: withUndelivered(result.did) };
-    };
-  };
+  const activities = new ControllerActivities(reconciler, dependencies);
   const names = ['observe', ...reconciler.controller.steps];
-  return Object.fromEntries(names.map((name) => [name, activity(name)]));
+  return Object.fromEntries(names.map((name) => [name, (input) => activities.perform(name, input)]));
+}
+
+/** What is around a step: whose turn it is, what is known before and after it, and what is told of it. */
+class ControllerActivities<O, S extends Step, L extends Observe> {
+  readonly #reconciler: Reconciler<O, S, L>;
+  readonly #dependencies: ReconcileDependencies;
+  readonly #regarding: Regarding;
+  readonly #superseding = new Superseding();
+  readonly #undelivered = new Undelivered();
+
+  constructor(reconciler: Reconciler<O, S, L>, dependencies: ReconcileDependencies) {
+    this.#reconciler = reconciler;
+    this.#dependencies = dependencies;
+    this.#regarding = kindOf(reconciler.controller.primary.type);
+  }
+
+  async perform(name: string, input: StepInput): Promise<StepResult> {
+    const { ref, results } = input;
+    const { log, recorder } = this.#dependencies;
+    const execution = executionOf(input);
+    const withUndelivered = this.#undelivered.begin(execution.runId, results);
+    const edge = { log, recorder, regarding: this.#regarding };
+    const result = await atTheEdge(edge, ref, (runLog) =>
+      this.#superseding.run(ref.uid, async (superseded) => {
+        const run = new StepRun(this.#reconciler, this.#contextOf(input, superseded));
+        const end = await this.#remembering(execution, (known) => run.perform(name, known));
+        this.#record(ref, end.events, runLog);
+        return resultOf(end);
+      }),
+    );
+    return { ...result, did: withUndelivered(result.did) };
+  }
+
+  #contextOf({ ref, refusal }: StepInput, superseded: AbortSignal): StepContext<O> {
+    const { watched: viewOf, isNamespacePaused } = this.#dependencies;
+    return {
+      ref,
+      now: Date.now,
+      superseded,
+      refusal,
+      watched: () => viewOf?.(ref) as O | undefined,
+      isNamespacePaused: async () => (await isNamespacePaused?.(ref.namespace)) ?? false,
+    };
+  }
+
+  /** The step gets what was known, and leaves what it knows. */
+  async #remembering(
+    execution: Execution,
+    step: (known: Known<O> | undefined) => Promise<StepEnd<O>>,
+  ): Promise<StepEnd<O>> {
+    const { memory } = this.#dependencies;
+    const end = await step(memory.take(execution) as Known<O> | undefined);
+    // What was known before a rest says nothing about what happens meanwhile.
+    if (isRest(end.next)) memory.rest(execution);
+    else memory.keep(execution, end.known);
+    return end;
+  }
+
+  #record(ref: ResourceRef, events: readonly DecisionEvent[], log: Logger): void {
+    const { recorder } = this.#dependencies;
+    for (const { about, ...event } of events) {
+      const regarding = about === 'namespace' ? regardingNamespace(ref, this.#regarding) : this.#regarding;
+      recorder.record(ref, regarding, event, log);
+    }
+  }
+}
+
+function executionOf({ ref, changes }: StepInput): Execution {
+  const { workflowId = '', runId = ref.uid } = activityInfo().workflowExecution ?? {};
+  return { workflowId, runId, changes };
+}
+
+/** As history has it. */
+function resultOf({ did, next, refusal }: StepEnd<unknown>): StepResult {
+  return { did, next, ...(refusal && { refusal }) };
 }
 
 /** Some steps of several controllers have one name, such as `updateStatus`: the resource says whose it is. */

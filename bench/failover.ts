@@ -10,7 +10,7 @@ import { percentile } from './percentiles.ts';
 import type { Target } from './target.ts';
 
 const REPLICAS = 3;
-const ELECTION = ['--enable-leader-election', '--leader-election-namespace', OPERATOR.namespace];
+export const ELECTION = ['--enable-leader-election', '--leader-election-namespace', OPERATOR.namespace];
 const LEADS = /^leader_election_master_status\{.*\} 1$/m;
 const WITHIN_MS = 120_000;
 
@@ -43,7 +43,8 @@ export async function measureFailover(target: Target, taskQueue: string, count: 
   return { case: 'pod-label add, leader killed', converged: count, seconds, p50Ms, p99Ms, workflows: count };
 }
 
-function leaderOf(replicas: ReadonlySet<BenchOperator>): Promise<BenchOperator> {
+/** Waits until one leads. */
+export function leaderOf(replicas: Iterable<BenchOperator>): Promise<BenchOperator> {
   return eventually(async () => {
     for (const replica of replicas) {
       if (LEADS.test(await (await fetch(replica.metricsUrl)).text())) return replica;

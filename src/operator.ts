@@ -154,11 +154,10 @@ async function stop(
       log.warn({}, 'stopped before all work in progress was finished; Temporal retries it');
     }
   };
-  try {
-    await Promise.all([stopWatching(), stopWorking()]);
-  } finally {
-    clearTimeout(cuttingOff);
-  }
+  // Both to their end: where one fails, the other still needs its connections.
+  const ends = await Promise.allSettled([stopWatching(), stopWorking()]);
+  clearTimeout(cuttingOff);
+  for (const end of ends) if (end.status === 'rejected') throw end.reason;
 }
 
 function start({ watcher, election, taskQueue }: Watching): void {

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from '@temporalio/client';
 import type { NativeConnection } from '@temporalio/worker';
-import { aborted } from './aborted.ts';
 import { clusterIn, textsToPublish } from './config/published.ts';
 import type { Options } from './config/config.ts';
 import { isOfOtherCluster, labelOfCluster, type Cluster } from './contract/cluster.ts';
@@ -30,6 +29,9 @@ export interface Publishing {
 
 const CALL_TIMEOUT_MS = 5_000;
 const AGAIN_MS = 30_000;
+const LOOK_EVERY_MS = 120_000;
+/** So many looks in a row have to find nothing. */
+const MISSES_MAX = 2;
 
 /**
  * Finds out whether the task queue is free for this cluster.
@@ -59,14 +61,46 @@ export async function publishUntilDone(publishing: Publishing): Promise<void> {
   const texts = textsToPublish(config, { version: VERSION, clusterUid: cluster.uid });
   const publish = () =>
     publishSettings(client, { taskQueue, texts, check: (before) => refuseOthers(publishing, before) });
+  const withinLimit = <T>(call: () => Promise<T>) =>
+    connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, call);
+  await keepPublished({
+    publish: () => withinLimit(publish),
+    isPublished: () => withinLimit(async () => (await publishedSettings(client, taskQueue)) !== undefined),
+    wait: (ms) => delay(ms, undefined, { signal }).catch(() => undefined),
+    ...{ log, signal },
+  });
+}
+
+/** What is published, and looked at now and then. */
+export interface Published {
+  readonly publish: () => Promise<void>;
+  readonly isPublished: () => Promise<boolean>;
+  /** Resolves after so many milliseconds, or once the signal comes. */
+  readonly wait: (ms: number) => Promise<void>;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Publishes, and does so again where it is gone: Temporal's data may be lost, or somebody may have ended the run. Two looks
+ * have to find nothing, so that what is just being replaced or taken back stays as it is; one that fails finds nothing out.
+ *
+ * @throws ConfigurationError from `publish`
+ */
+export async function keepPublished({ publish, isPublished, wait, log, signal }: Published): Promise<void> {
+  let misses = MISSES_MAX;
   while (!signal.aborted) {
     try {
-      await connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, publish);
-      await aborted(signal);
+      if (misses < MISSES_MAX) misses = (await isPublished()) ? 0 : misses + 1;
+      if (misses >= MISSES_MAX) {
+        await publish();
+        misses = 0;
+      }
+      await wait(LOOK_EVERY_MS);
     } catch (error) {
       if (error instanceof ConfigurationError) throw error;
       log.debug({ err: error }, 'could not publish the settings; retrying');
-      await delay(AGAIN_MS, undefined, { signal }).catch(() => undefined);
+      await wait(AGAIN_MS);
     }
   }
 }

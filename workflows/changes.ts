@@ -1,5 +1,6 @@
 import { CancellationScope, condition, defineSignal, setHandler, sleep } from '@temporalio/workflow';
 import { CHANGED_SIGNAL, type Change } from '../src/contract/run.ts';
+import { GRACE_TIMER } from '../src/contract/sentences.ts';
 
 const changed = defineSignal<[reason: string, change?: Change]>(CHANGED_SIGNAL);
 
@@ -56,7 +57,7 @@ export function listenForChanges(): Changes {
     interrupting(handled, work) {
       const interruption = async () => {
         await condition(() => lastSeen > handled);
-        await sleep(GRACE_MS, { summary: 'the resource changed: grace period for the attempt in progress' });
+        await sleep(GRACE_MS, { summary: GRACE_TIMER });
         return { result: 'changed' } as const;
       };
       return firstOf(interruption, work);

@@ -30,6 +30,7 @@ import { addedUp, sentenceOf } from '../src/contract/deeds.ts';
 import { FAILURE, type RetryAfterDetails } from '../src/contract/failures.ts';
 import type { RunInput, StepInput } from '../src/contract/run.ts';
 import { AWAITING_APPROVAL, PAUSED, STALLED } from '../src/contract/search-attributes.ts';
+import { recheckTimer, RETRY_AFTER_TIMER, waitingFor } from '../src/contract/sentences.ts';
 import { unreachable } from '../src/contract/unreachable.ts';
 import { listenForChanges, type Changes } from './changes.ts';
 import { markedAs } from './marking.ts';
@@ -179,7 +180,7 @@ class Reconcile {
         setCurrentDetails(this.#details(`**Waiting** for ${rest.for}.`));
         await this.#changes.afterAtMost(this.#seen, {
           ms: rest.atMostMs,
-          summary: `recheck: waiting for ${rest.for}`,
+          summary: recheckTimer(waitingFor(rest.for)),
         });
         return this.#isNews() ? LOOK_AGAIN : { do: 'observe', because: `waited for ${rest.for}` };
       case 'stalled':
@@ -201,7 +202,7 @@ class Reconcile {
     const ms = Math.min(HELD_LOOK_FIRST_MS * 2 ** this.#looksWhileHeld, HELD_LOOK_MOST_MS);
     this.#looksWhileHeld += 1;
     await markedAs(by === 'pause' ? PAUSED : AWAITING_APPROVAL, () =>
-      this.#changes.afterAtMost(this.#seen, { ms, summary: `recheck: ${because}` }),
+      this.#changes.afterAtMost(this.#seen, { ms, summary: recheckTimer(because) }),
     );
     if (!this.#isNews()) return { do: 'observe', because: `held for ${ms / 1000} s` };
     this.#looksWhileHeld = 0;
@@ -259,7 +260,7 @@ class Reconcile {
     setCurrentDetails(
       this.#details(`**Waiting** ${waitMs / 1000} s because the API server asked for it: ${because}`),
     );
-    await sleep(waitMs, { summary: 'Retry-After of the API server' });
+    await sleep(waitMs, { summary: RETRY_AFTER_TIMER });
     return { do: 'observe', because: 'the Retry-After of the API server has passed' };
   }
 

@@ -25,6 +25,8 @@ const ADD: Partial<Readonly<Record<AskCommand, () => Promise<Add>>>> = {
 };
 
 const PROGRAM = 'kubectl durable';
+/** Of commander. */
+const NO_COMMAND = 'commander.help';
 
 /**
  * Answers one question.
@@ -41,7 +43,7 @@ export async function answer(args: readonly string[], asking: Omit<Ask, 'exitWit
     return status;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0;
-    const problem = await problemIn(error, ask);
+    const problem = await problemIn(error, ask, helpFor(args));
     if (problem === undefined) return status;
     ask.stderr.write(`${PROGRAM}: ${problem}\n`);
     return 2;
@@ -65,11 +67,16 @@ async function programFor([first]: readonly string[], ask: Ask): Promise<Command
   return program;
 }
 
+function helpFor([first]: readonly string[]): string {
+  return isAskCommand(first) ? `${PROGRAM} ${first} --help` : `${PROGRAM} --help`;
+}
+
 /** One line that says what to do; undefined where there is nothing to say. */
-async function problemIn(error: unknown, { signal }: Ask): Promise<string | undefined> {
+async function problemIn(error: unknown, { signal }: Ask, help: string): Promise<string | undefined> {
   if (error instanceof CommanderError) {
-    const sentence = harmless(error.message.replace(/^error: /, ''));
-    return `${sentence}; see ${PROGRAM} --help`;
+    if (error.code === NO_COMMAND) return `name a command; see ${help}`;
+    const sentence = harmless(error.message.replace(/^error: /, '')).replace(/\.$/, '');
+    return `${sentence}; see ${help}`;
   }
   if (error instanceof AskProblem || error instanceof ConfigurationError) return error.message;
   if (signal.aborted) return undefined;

@@ -9,6 +9,7 @@ import { nameOfKind, parseResource } from './resource-name.ts';
 import type { Session, SessionOptions } from './connection/session.ts';
 import { controllersOf } from './controllers.ts';
 import { listTargets } from './cluster/targets.ts';
+import { STATES } from './state.ts';
 
 const SHELLS = ['bash', 'zsh'] as const;
 /** What the scripts call with the words so far; cobra's protocol, which kubectl speaks as well. */
@@ -35,7 +36,7 @@ kubectl completes "kubectl durable" itself, by kubectl_complete-durable on the P
 
 function shellOrCallback(word: string): string {
   if (word === CALLBACK || SHELLS.some((shell) => shell === word)) return word;
-  throw new InvalidArgumentError(`the shells are ${SHELLS.join(' and ')}`);
+  throw new InvalidArgumentError(`The shells are ${SHELLS.join(' and ')}.`);
 }
 
 /** On standard output. */
@@ -154,6 +155,8 @@ async function valuesOf(option: Option, cluster: AskCluster): Promise<readonly C
       return cluster(({ client }) => namesOf(client, NAMESPACES, undefined));
     case 'step':
       return plain([...new Set(controllersOf().flatMap(({ steps }) => steps))]);
+    case 'state':
+      return plain(STATES);
     case 'failure':
       return plain(Object.values(FAILURE));
     default:

@@ -35,6 +35,11 @@ function someOf(names: readonly string[]): string {
   );
 }
 
+/** @param because why nothing is known of the operator's options */
+export function assumingDefaults(because: string): string {
+  return `assuming default options, since those of the operator could not be read: ${because}`;
+}
+
 /** Those that are worth a command each. */
 export function firstOf(otherTaskQueues: readonly string[]): readonly string[] {
   return otherTaskQueues.slice(0, OTHERS_MAX);

@@ -1,5 +1,6 @@
 import { flushCompileCache } from 'node:module';
 import { parentPort } from 'node:worker_threads';
+import { ConfigurationError } from '../contract/configuration-error.ts';
 import { connectTemporal, temporalTarget, type OpenTemporal } from './connection/temporal.ts';
 import { TemporalProblem } from './connection/temporal-problem.ts';
 import { readOpenRuns, type OpenRunsOf } from './runs/open-runs.ts';
@@ -20,10 +21,11 @@ export function answerOpenRuns(): void {
 async function answer(connecting: Promise<OpenTemporal>, of: OpenRunsOf): Promise<void> {
   try {
     const access = await connecting;
-    say({ is: 'settings', settings: access.settings });
+    const { settings, taskQueue, otherTaskQueues, otherCluster } = access;
+    say({ is: 'settings', settings, operator: { taskQueue, otherTaskQueues, otherCluster } });
     say({ is: 'runs', runs: await readOpenRuns(access, of) });
   } catch (error) {
-    if (!(error instanceof TemporalProblem)) throw error;
+    if (!(error instanceof TemporalProblem || error instanceof ConfigurationError)) throw error;
     say({ is: 'problem', message: error.message });
   }
 }

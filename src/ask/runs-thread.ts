@@ -15,7 +15,7 @@ export interface RunsQuestion extends OpenRunsOf {
 
 /** What the thread answers, one after the other, or the problem that it has met. */
 export type RunsAnswer =
-  | { readonly is: 'settings'; readonly settings: OpenRuns['settings'] }
+  | ({ readonly is: 'settings' } & Pick<OpenRuns, 'settings' | 'operator'>)
   | { readonly is: 'runs'; readonly runs: readonly OpenRun[] }
   | { readonly is: 'problem'; readonly message: string };
 
@@ -44,13 +44,13 @@ export class RunsThread {
     const answers = on(this.#worker, 'message');
     this.#worker.postMessage(asked);
     try {
-      const { settings } = await next(answers, 'settings');
+      const { settings, operator } = await next(answers, 'settings');
       const runs = next(answers, 'runs')
         .then((answer) => answer.runs)
         .finally(() => answers.return?.());
       // Who asks gets it, perhaps later.
       runs.catch(() => undefined);
-      return { settings, runs };
+      return { settings, operator, runs };
     } catch (error) {
       await answers.return?.();
       throw error;

@@ -1,3 +1,5 @@
+import { waitingFor } from './sentences.ts';
+
 /** What people read in `kubectl events`. */
 export interface DecisionEvent {
   readonly type: 'Normal' | 'Warning';
@@ -164,7 +166,7 @@ export function waitFor(what: string, atMostMs: number): Wait {
 
 /** The reason of a decision, for people. */
 export function reasonOf(decision: Decision): string {
-  return 'because' in decision ? decision.because : `waiting for ${decision.for}`;
+  return 'because' in decision ? decision.because : waitingFor(decision.for);
 }
 
 /** Leaves out what a step needs to be performed: history keeps names and reasons alone. */

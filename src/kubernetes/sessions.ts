@@ -76,6 +76,8 @@ export class Sessions {
       this.#session = this.#open(credentials);
     this.#credentials = credentials;
     this.#freshUntil = performance.now() + FRESH_FOR_MS;
+    // Who waited for them meanwhile shall open no connection that nobody closes.
+    if (this.#closing) await this.#session.connections.close();
     return this.#session;
   }
 

@@ -37,13 +37,18 @@ export async function connectToTemporal(request: ConnectRequest): Promise<Native
       return `${where}; retrying; ${advice}`;
     },
   );
-  await persistently(
-    request,
-    () => ensureSearchAttributes({ ...request, connection }),
-    (message, error) =>
-      error instanceof SearchAttributesMissing
-        ? `namespace "${namespace}" of Temporal at ${address} is not ready: ${message}`
-        : `Temporal at ${address} cannot be used with namespace "${namespace}" (${message}); retrying; check TEMPORAL_NAMESPACE`,
-  );
-  return connection;
+  try {
+    await persistently(
+      request,
+      () => ensureSearchAttributes({ ...request, connection }),
+      (message, error) =>
+        error instanceof SearchAttributesMissing
+          ? `namespace "${namespace}" of Temporal at ${address} is not ready: ${message}`
+          : `Temporal at ${address} cannot be used with namespace "${namespace}" (${message}); retrying; check TEMPORAL_NAMESPACE`,
+    );
+    return connection;
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
 }

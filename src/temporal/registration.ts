@@ -2,6 +2,9 @@ import type { NativeConnection } from '@temporalio/worker';
 import { SEARCH_ATTRIBUTES } from '../contract/search-attributes.ts';
 import { GRPC, grpcStatusOf } from './grpc-status.ts';
 
+/** Of all of them together: whoever waits for them is not to wait for ever. */
+const CALLS_TIMEOUT_MS = 30_000;
+
 /** `INDEXED_VALUE_TYPE_KEYWORD`: temporal/api/enums/v1/common.proto; the package's own enum cannot be imported by name. */
 const KEYWORD = 2;
 
@@ -27,6 +30,10 @@ export class SearchAttributesMissing extends Error {
  * @throws SearchAttributesMissing; ServiceError where Temporal does not answer
  */
 export async function ensureSearchAttributes(request: RegistrationRequest): Promise<void> {
+  await request.connection.withDeadline(Date.now() + CALLS_TIMEOUT_MS, () => ensure(request));
+}
+
+async function ensure(request: RegistrationRequest): Promise<void> {
   if (!request.registersSearchAttributes) {
     await requireAll(request, '--register-search-attributes is off');
     return;

@@ -8,7 +8,7 @@ import type { Telemetry } from '../contract/telemetry.ts';
 import { RunsUnavailable, type OpenRun, type Runs, type StartRequest } from '../watcher/runs.ts';
 import { GRPC, grpcStatusOf } from './grpc-status.ts';
 import { ensureSearchAttributes, SearchAttributesMissing, type RegistrationRequest } from './registration.ts';
-import { isPaused, isStalled, refOf, searchAttributesOf } from './search-attributes.ts';
+import { isStalled, refOf, searchAttributesOf } from './search-attributes.ts';
 
 export interface RunsOptions extends RegistrationRequest {
   readonly taskQueue: string;
@@ -70,8 +70,7 @@ export function temporalRuns(options: RunsOptions): Runs {
           const open = new Map<string, OpenRun>();
           for await (const run of client.workflow.list({ query })) {
             const ref = refOf(run);
-            if (ref === undefined) continue;
-            open.set(run.workflowId, { ref, isStalled: isStalled(run), isPaused: isPaused(run) });
+            if (ref !== undefined) open.set(run.workflowId, { ref, isStalled: isStalled(run) });
           }
           return open;
         });

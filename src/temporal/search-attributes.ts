@@ -2,7 +2,7 @@ import type { WorkflowExecutionInfo } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common';
 import { labelOfCluster, type Cluster } from '../contract/cluster.ts';
 import { workflowIdFor, type ResourceRef } from '../contract/resource.ts';
-import { PAUSED, SEARCH_ATTRIBUTES, STALLED } from '../contract/search-attributes.ts';
+import { SEARCH_ATTRIBUTES, STALLED } from '../contract/search-attributes.ts';
 
 const keyword = (name: string) => defineSearchAttributeKey(name, SearchAttributeType.KEYWORD);
 
@@ -19,11 +19,6 @@ const STATE = keyword(SEARCH_ATTRIBUTES.state);
 /** Whether the run says of itself that it waits for a change of its resource. */
 export function isStalled(info: WorkflowExecutionInfo): boolean {
   return stateOfRun(info) === STALLED;
-}
-
-/** Whether the run says of itself that it waits for the end of a pause. */
-export function isPaused(info: WorkflowExecutionInfo): boolean {
-  return stateOfRun(info) === PAUSED;
 }
 
 /** What the run says of itself, such as {@link STALLED}; undefined: nothing. */

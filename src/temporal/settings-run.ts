@@ -51,7 +51,7 @@ export async function publishSettings(
   });
 }
 
-/** Takes back what is published. An operator that starts publishes again. Safe to repeat. */
+/** Takes back what is published. An operator that starts, or goes on for minutes, publishes again. Safe to repeat. */
 export async function endSettingsRun(client: Client, taskQueue: string): Promise<void> {
   try {
     await client.workflow.getHandle(settingsRunId(taskQueue)).terminate('the operator is uninstalled');

@@ -51,6 +51,7 @@ export class Dispatcher {
   /** What gives the place back that a resource holds among the starts and signals in progress. */
   readonly #places = new Map<string, () => void>();
   #lastCallMs = -Infinity;
+  #stopped: Promise<void> | undefined;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
@@ -116,13 +117,20 @@ export class Dispatcher {
     this.#happened(ref, { type: 'ended', view: this.#options.known.find(ref) });
   }
 
-  /** Begins no call any more, and resolves when none is in progress. */
-  async stop(): Promise<void> {
+  /** Begins no call any more, and resolves when none is in progress. Safe to repeat. */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  async #stop(): Promise<void> {
     const stopped = this.#queue.stop();
     // No start waits for its effect any more.
     for (const { ref } of this.#states.values()) this.#happened(ref, { type: 'time' });
     this.#timers.cancelAll();
     await stopped;
+    // Those that the last answers have set.
+    this.#timers.cancelAll();
   }
 
   /**
@@ -134,14 +142,15 @@ export class Dispatcher {
   async sweep(again: boolean): Promise<void> {
     const askedAtMs = performance.now();
     const open = await this.#options.runs.listOpen();
-    const listed = { type: 'listed', askedAtMs, again, isStalled: false, isPaused: false } as const;
+    if (this.#stopped !== undefined) return;
+    const listed = { type: 'listed', askedAtMs, again } as const;
     for (const [id, { ref }] of this.#states) {
       if (open.has(id)) continue;
-      this.#happened(ref, { ...listed, isOpen: false, view: this.#find(ref) });
+      this.#happened(ref, { ...listed, isOpen: false, isStalled: false, view: this.#find(ref) });
     }
-    for (const { ref, ...state } of open.values()) {
+    for (const { ref, isStalled } of open.values()) {
       if (!this.#options.known.covers(ref)) continue;
-      this.#happened(ref, { ...listed, ...state, isOpen: true, view: this.#find(ref) });
+      this.#happened(ref, { ...listed, isOpen: true, isStalled, view: this.#find(ref) });
     }
   }
 

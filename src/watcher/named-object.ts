@@ -40,7 +40,7 @@ export class NamedObject<P extends Projection> {
   #problem: string | undefined;
   #lastReadMs = performance.now();
   #timer: NodeJS.Timeout | undefined;
-  #reading: Promise<void> = Promise.resolve();
+  #reading: Promise<void> | undefined;
 
   constructor(options: NamedObjectOptions<P>) {
     this.#options = options;
@@ -51,9 +51,10 @@ export class NamedObject<P extends Projection> {
   }
 
   start(): void {
-    this.#reading = this.#read();
+    this.#reading ??= this.#read();
   }
 
+  /** Drops what is under way; resolves once nothing is. Safe to repeat. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     clearTimeout(this.#timer);

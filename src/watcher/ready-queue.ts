@@ -16,7 +16,7 @@ export class ReadyQueue {
   #inFlight = 0;
   /** Set while paused. */
   #pauseTimer: NodeJS.Timeout | undefined;
-  #stopped = false;
+  #stopped: Promise<void> | undefined;
   #idle: (() => void) | undefined;
 
   /** @param work must not reject */
@@ -37,7 +37,7 @@ export class ReadyQueue {
 
   /** @param dueMs on the clock of `performance.now()`; the earliest of several wins */
   add(key: string, dueMs = 0): void {
-    if (this.#stopped || this.#ready.has(key)) return;
+    if (this.#stopped !== undefined || this.#ready.has(key)) return;
     // A timer cuts off what is less than a millisecond.
     const delayMs = Math.ceil(dueMs - performance.now());
     if (delayMs > 0) {
@@ -56,6 +56,7 @@ export class ReadyQueue {
 
   /** Nothing is begun for that long. */
   pause(ms: number): void {
+    if (this.#stopped !== undefined) return;
     clearTimeout(this.#pauseTimer);
     // A timer may fire before the clock has come so far: it ends the pause by itself.
     this.#pauseTimer = setTimeout(() => {
@@ -64,9 +65,13 @@ export class ReadyQueue {
     }, ms);
   }
 
-  /** Begins nothing more, and resolves when nothing is in progress. */
-  async stop(): Promise<void> {
-    this.#stopped = true;
+  /** Begins nothing more, and resolves when nothing is in progress. Safe to repeat. */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  async #stop(): Promise<void> {
     clearTimeout(this.#pauseTimer);
     for (const { timer } of this.#timers.values()) clearTimeout(timer);
     this.#timers.clear();
@@ -89,7 +94,7 @@ export class ReadyQueue {
 
   #pump(): void {
     if (this.isPaused) return;
-    while (!this.#stopped && this.#inFlight < this.#concurrency) {
+    while (this.#stopped === undefined && this.#inFlight < this.#concurrency) {
       const key = this.#ready.take();
       if (key === undefined) return;
       this.#inFlight += 1;

@@ -39,7 +39,6 @@ export type RequestEvent =
       readonly type: 'listed';
       readonly isOpen: boolean;
       readonly isStalled: boolean;
-      readonly isPaused: boolean;
       readonly askedAtMs: number;
       /** It is signalled even if it was before. */
       readonly again: boolean;
@@ -347,19 +346,14 @@ function withoutRun(state: RequestState): RequestState {
 
 type Listed = Extract<RequestEvent, { type: 'listed' }>;
 
-/**
- * It is signalled where nobody needs it: its resource vanished, or converged, while nobody watched. So it is where it rests
- * for a pause that the view does not show: it may have begun and ended between two looks at a Namespace.
- */
+/** It is signalled where nobody needs it: its resource vanished, or converged, while nobody watched. */
 function found(known: RequestState | undefined, ref: ResourceRef, listed: Listed): RequestState {
-  const { view, isStalled, isPaused, again, askedAtMs } = listed;
+  const { view, isStalled, again, askedAtMs } = listed;
   const before = known ?? newState(ref);
   const touchedAt = touchedAtMs(before);
   if (isInProgress(before) || touchedAt > askedAtMs - timing.YOUNG_MS) return before;
   const run = { is: 'open', touchedAtMs: touchedAt, isListed: true, isStalled } as const;
   const state: RequestState = { ...before, run };
-  if (isNeeded(view) && isPaused && view.decision.do !== 'held')
-    return queued({ ...state, reported: undefined });
   if (isNeeded(view)) return known === undefined ? { ...state, reported: reportedWith(view) } : state;
   return state.isToldToEnd && !again ? state : queued(state);
 }

@@ -111,8 +111,9 @@ export class Resources {
   }
 
   async stop(): Promise<void> {
-    this.#looks.stop();
     await Promise.all(this.#reflectors.map((reflector) => reflector.stop()));
+    // The last, since what is still seen may set a timer.
+    this.#looks.stop();
   }
 
   /** Resolves when every list is complete: a decision is worth something only from then on. */

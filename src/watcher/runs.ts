@@ -20,8 +20,6 @@ export interface OpenRun {
   readonly ref: ResourceRef;
   /** It waits for a change of its resource. */
   readonly isStalled: boolean;
-  /** It waits for the end of a pause. */
-  readonly isPaused: boolean;
 }
 
 export interface StartRequest {

@@ -36,8 +36,10 @@ export class Watcher {
   /** Of the current term only: a process that leads again knows no more about the runs than one that has just started. */
   #dispatcher: Dispatcher | undefined;
   #sweeps: Sweeps | undefined;
+  /** What was done in earlier terms is not under way any more. */
+  #stoodBy: Promise<void> = Promise.resolve();
   #resyncTimer: NodeJS.Timeout | undefined;
-  #stopped = false;
+  #stopped: Promise<void> | undefined;
 
   constructor(options: WatcherOptions) {
     this.#options = options;
@@ -51,6 +53,7 @@ export class Watcher {
 
   /** Begins to watch; nothing is started or signalled before it leads. */
   start(): void {
+    if (this.#stopped !== undefined || this.#resyncTimer !== undefined) return;
     this.#namespaces.start();
     this.#quotas.start();
     for (const resources of this.#resources) {
@@ -66,7 +69,7 @@ export class Watcher {
    * @param isLeading asked before each start and signal
    */
   lead(isLeading: () => boolean): void {
-    if (this.#stopped) return;
+    if (this.#stopped !== undefined) return;
     this.#dispatcher = this.#dispatcherFor(isLeading);
     this.#sweeps = new Sweeps(this.#dispatcher, this.#options.log);
     for (const resources of this.#resources) {
@@ -75,16 +78,21 @@ export class Watcher {
   }
 
   /** Goes on watching, and acts no more; resolves when no start or signal is under way. */
-  async standBy(): Promise<void> {
+  standBy(): Promise<void> {
     this.#sweeps?.stop();
-    const dispatcher = this.#dispatcher;
+    const stopped = this.#dispatcher?.stop();
     this.#dispatcher = undefined;
-    await dispatcher?.stop();
+    this.#stoodBy = this.#stoodBy.then(() => stopped);
+    return this.#stoodBy;
   }
 
-  /** Stops to watch, and resolves when no start or signal is under way any more. */
-  async stop(): Promise<void> {
-    this.#stopped = true;
+  /** Stops to watch, and resolves when no start or signal is under way any more. Safe to repeat. */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  async #stop(): Promise<void> {
     clearInterval(this.#resyncTimer);
     await Promise.all(this.#resources.map((resources) => resources.stop()));
     await Promise.all([this.#namespaces.stop(), this.#quotas.stop()]);
@@ -193,7 +201,7 @@ export class Watcher {
   }
 
   #knows(resources: Resources): void {
-    if (this.#stopped) return;
+    if (this.#stopped !== undefined) return;
     const { controller, namespace } = resources;
     const where = namespace === undefined ? {} : { namespace };
     this.#options.log.info({ controller: controller.name, ...where }, 'the cache is synced; watching');

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Command, Option } from 'commander';
+import { STATES } from '../../src/ask/state.ts';
 import { candidates, optionsIn, cursorIn } from '../../src/ask/completion.ts';
 
 function aProgram(): Command {
@@ -10,6 +11,7 @@ function aProgram(): Command {
     .option('-n, --namespace <name>', 'where')
     .addOption(new Option('-o, --output <format>', 'how').choices(['json', 'yaml']));
   program.command('pause').description('pause').option('-y, --yes', 'do not ask');
+  program.command('get').option('--state <state>');
   program.command('retry').option('--step <name>').option('--failure <type>');
   return program;
 }
@@ -32,7 +34,7 @@ async function offered(words: readonly string[], names: readonly string[] = []):
 
 describe('completion', () => {
   it.each([
-    { words: [''], offers: ['why', 'pause', 'retry'] },
+    { words: [''], offers: ['why', 'pause', 'get', 'retry'] },
     { words: ['why', ''], offers: ['pod', 'namespace', 'podset', 'xxx'] },
     { words: ['pause', ''], offers: ['pod', 'namespace', 'podset', 'xxx', 'controller'] },
     { words: ['why', '--'], offers: ['--namespace', '--output'] },
@@ -44,6 +46,7 @@ describe('completion', () => {
       ),
     },
     { words: ['why', 'podset/web', ''], offers: [] },
+    { words: ['get', '--state', ''], offers: STATES },
   ])('offers after "$words" what may follow', async ({ words, offers }) => {
     expect(await offered(words)).toEqual(offers);
   });

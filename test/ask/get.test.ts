@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { answer } from '../../src/ask/command-line.ts';
 import type { Session } from '../../src/ask/connection/session.ts';
+import { defaultOptions } from '../../src/config/config.ts';
 import type { OpenRun } from '../../src/ask/runs/open-runs.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { POD_NAME_ANNOTATION } from '../../src/controllers/pod-label/decide.ts';
@@ -27,13 +28,19 @@ const CLEANUP: OpenRun = {
   because: 'waiting for Job shop/clean-up-late to end',
 };
 
+const OPERATOR = { taskQueue: 'durable-operator', otherTaskQueues: [], otherCluster: undefined };
+const SETTINGS = { version: '1.0', options: defaultOptions() };
+
 interface Given {
+  /** Of the operator; null: none has published any. */
+  readonly published?: null;
   /** By the path of an object or of a list; the others are not there, or empty. */
   readonly cluster?: Readonly<Record<string, KubernetesObject | readonly KubernetesObject[] | ApiError>>;
   readonly runs?: readonly OpenRun[];
 }
 
-async function asked(words: readonly string[], { cluster = {}, runs = [] }: Given = {}) {
+async function asked(words: readonly string[], { cluster = {}, runs = [], published }: Given = {}) {
+  const settings = published === null ? undefined : SETTINGS;
   const client: KubernetesClient = {
     server: 'http://nowhere.invalid',
     // What the test has put there is what the caller expects there.
@@ -54,7 +61,7 @@ async function asked(words: readonly string[], { cluster = {}, runs = [] }: Give
     client,
     namespace: 'shop',
     temporal: () => Promise.reject(new Error('it is not asked')),
-    openRuns: () => Promise.resolve({ settings: undefined, runs: Promise.resolve(runs) }),
+    openRuns: () => Promise.resolve({ settings, operator: OPERATOR, runs: Promise.resolve(runs) }),
     linkTo: () => Promise.resolve(undefined),
     close: () => Promise.resolve(),
   };
@@ -112,6 +119,17 @@ describe('get of a resource that is named', () => {
     expect(await asked(['pod/web', '--state', 'stalled'], { cluster })).toEqual({
       ...{ status: 0, stdout: '', stderr: 'No resources found\n' },
     });
+  });
+});
+
+describe('get without the options of the operator', () => {
+  it('says that it assumes the defaults', async () => {
+    const cluster = { [`${API}/pods`]: [asking('web')] };
+    const { stdout, stderr } = await asked(['pods', '-o', 'json'], { cluster, published: null });
+    expect(JSON.parse(stdout)).toMatchObject([{ resource: 'pod/web' }]);
+    expect(stderr).toBe(
+      'assuming default options, since those of the operator could not be read: no operator with task queue "durable-operator" is known to Temporal\n',
+    );
   });
 });
 

@@ -47,6 +47,6 @@ describe('--timeout', () => {
   });
 
   it.each(['5', '1h foo', '-3m', '0s', 'soon'])('is not %j', (text) => {
-    expect(() => durationIn(text)).toThrow('write a duration such as 5m');
+    expect(() => durationIn(text)).toThrow('Write a duration such as 5m.');
   });
 });

@@ -336,6 +336,17 @@ const RENDERED: readonly Rendered[] = [
   },
   {
     kind: 'NetworkPolicy',
+    values: [],
+    gives: {
+      spec: {
+        egress: expect.arrayContaining([
+          { ports: [443, 6443, 7233].map((port) => ({ port, protocol: 'TCP' })) },
+        ]),
+      },
+    },
+  },
+  {
+    kind: 'NetworkPolicy',
     values: ['networkPolicy.egressPorts={443}', 'temporal.address=temporal:17233'],
     gives: {
       spec: {
@@ -374,12 +385,13 @@ describe('the value', () => {
   });
 
   it('metrics.alerts.runbooks is where all alerts refer to', async () => {
-    const url = 'https://example.com/operating.html';
+    const url = 'https://example.com/$1/operating.html';
     const objects = await charted(helm, ['metrics.alerts.enabled=true', `metrics.alerts.runbooks=${url}`]);
     const text = JSON.stringify(objects.filter(({ kind }) => kind === 'PrometheusRule'));
     const runbooks = [...text.matchAll(/"runbook(?:_url)?":"([^"]*)"/g)].map(([, runbook]) => runbook);
     expect(runbooks.length).toBeGreaterThan(5);
-    for (const runbook of runbooks) expect(runbook).toMatch(/^https:\/\/example\.com\/operating\.html#\w+$/);
+    for (const runbook of runbooks)
+      expect(runbook).toMatch(/^https:\/\/example\.com\/\$1\/operating\.html#\w+$/);
   });
 
   it('commonLabels is on everything but the CustomResourceDefinitions, and changes no selector', async () => {
@@ -393,6 +405,12 @@ describe('the value', () => {
 });
 
 describe('the names of a release', () => {
+  it('may not begin with a digit, as that of a Service may not', async () => {
+    const refused = charted(helm, [], { name: '1st' });
+    await expect(refused).rejects.toThrow('must begin with a letter');
+    await charted(helm, ['fullnameOverride=first'], { name: '1st' });
+  });
+
   it.each([
     ['durable-operator', [], 'durable-operator'],
     ['my-durable-operator', [], 'my-durable-operator'],

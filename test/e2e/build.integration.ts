@@ -344,6 +344,16 @@ describe('a Job of somebody else', () => {
     expect(requests().filter((request) => request.startsWith('delete'))).toEqual([]);
   });
 
+  it('with the name of the Job that removes an earlier binary leaves what is built ready', async () => {
+    const build = await created(aBuild(namespace));
+    await build.is('Succeeded');
+    await aForeignJob(`${SAMPLE.jobName}-delete`);
+    await build.change({ binaryName: 'other' });
+    const told = await build.reaches((found) => conditionOf(found, 'Stalled') === 'True JobNameTaken');
+    expect(told.status).toMatchObject({ phase: 'Succeeded', binaryName: 'other' });
+    expect(conditionOf(told, 'Ready')).toBe('True JobNameTaken');
+  });
+
   it('with the name of the cleanup Job is not touched, holds the build, and can be given way to', async () => {
     const build = await created(aBuild(namespace));
     await build.is('Succeeded');

@@ -292,6 +292,14 @@ describe('close', () => {
     await closed;
   });
 
+  it('lets no request open a connection that was waiting for its credentials', async () => {
+    const client = aClient();
+    const request = failureOf(client.request({ method: 'GET', path: POD }));
+    await client.close();
+    expect((await request).classification).toBe('unavailable');
+    expect(server.connectionsEver).toBe(0);
+  });
+
   it('ends requests that take longer than its grace', async () => {
     const client = aClient();
     server.handle(neverAnswer);

@@ -45,14 +45,20 @@ function lasting(value: number, slope = 0): string {
 }
 
 /** The alerts that fire until the last of the scrapes if they are a minute apart. */
-export function alertsOver(scrapes: readonly Scrape[]): Promise<ReadonlySet<string>> {
+export async function alertsOver(scrapes: readonly Scrape[]): Promise<ReadonlySet<string>> {
+  return firing(await alertingOver(scrapes, 60));
+}
+
+/** The alerts that are pending or fire until the last of the scrapes, which are so many seconds apart. */
+export function alertingOver(scrapes: readonly Scrape[], everyS: number): Promise<readonly Alerting[]> {
   const each = scrapes.map((scrape) => seriesIn([scrape]));
   const names = new Set(each.flatMap((series) => [...series.keys()]));
   const inputs = [...names].map((series) => ({
     series,
-    values: each.map((one) => one.get(series)?.[0] ?? '_').join(' '),
+    // To Prometheus, the series of a target that it cannot scrape end at once.
+    values: each.map((one) => one.get(series)?.[0] ?? 'stale').join(' '),
   }));
-  return alertsAmong(inputs, scrapes.length - 1);
+  return alerting(inputs, { everyS, count: scrapes.length });
 }
 
 /** @throws Error with what promtool says where it does not understand a rule */
@@ -82,29 +88,47 @@ function seriesIn(scrapes: readonly Scrape[]): Map<string, number[]> {
 
 const OURS = /^(durable_operator|controller_runtime|workqueue|rest_client|leader_election)_/;
 
-/** In promtool's notation, with a value each minute. */
+/** In promtool's notation. */
 export interface InputSeries {
   readonly series: string;
   readonly values: string;
 }
 
-/** The alerts that fire within so many minutes. */
+export interface Alerting {
+  readonly alert: string;
+  /** `pending` while its expression holds for less than the time that the rule says. */
+  readonly state: 'pending' | 'firing';
+}
+
+/** The alerts that fire within so many minutes, of series with a value each minute. */
 export async function alertsAmong(
   inputs: readonly InputSeries[],
   minutes: number,
 ): Promise<ReadonlySet<string>> {
+  return firing(await alerting(inputs, { everyS: 60, count: minutes + 1 }));
+}
+
+function firing(found: readonly Alerting[]): ReadonlySet<string> {
+  return new Set(found.filter(({ state }) => state === 'firing').map(({ alert }) => alert));
+}
+
+/** Of series with so many values, so many seconds apart. */
+function alerting(
+  inputs: readonly InputSeries[],
+  { everyS, count }: { readonly everyS: number; readonly count: number },
+): Promise<readonly Alerting[]> {
   const test = {
     rule_files: ['rules.json'],
-    evaluation_interval: '1m',
+    evaluation_interval: `${everyS}s`,
     tests: [
       {
-        interval: '1m',
+        interval: `${everyS}s`,
         input_series: inputs,
         promql_expr_test: [
           {
-            expr: `group by (alertname) (last_over_time(ALERTS{alertstate="firing"}[${minutes + 1}m]))`,
-            eval_time: `${minutes}m`,
-            // What does fire is what promtool then finds different.
+            expr: `group by (alertname, alertstate) (last_over_time(ALERTS[${everyS * count}s]))`,
+            eval_time: `${everyS * (count - 1)}s`,
+            // What there is is what promtool then finds different.
             exp_samples: [],
           },
         ],
@@ -113,9 +137,12 @@ export async function alertsAmong(
   };
   return withFiles({ 'rules.json': alertRules.spec, 'test.json': test }, async (promtool, dir) => {
     const { output } = await outputOf(promtool, ['test', 'rules', join(dir, 'test.json')]);
-    const alerts = [...output.matchAll(/\{alertname="(\w+)"\}/g)].map(([, alert = '']) => alert);
-    if (alerts.length === 0 && !output.includes('SUCCESS')) throw new Error(output);
-    return new Set(alerts);
+    const found = [...output.matchAll(/\{alertname="(\w+)", alertstate="(pending|firing)"\}/g)];
+    if (found.length === 0 && !output.includes('SUCCESS')) throw new Error(output);
+    return found.map(([, alert = '', state]) => ({
+      alert,
+      state: state === 'firing' ? 'firing' : 'pending',
+    }));
   });
 }
 

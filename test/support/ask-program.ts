@@ -14,13 +14,19 @@ export interface Answered {
   readonly status: number | null;
 }
 
+interface Asking extends Pick<TestStack, 'kubeconfig' | 'temporalAddress'> {
+  /** Of the environment, besides where to ask. */
+  readonly variables?: Readonly<Record<string, string>>;
+}
+
 /** As a person asks it at a shell, without a terminal. */
 export async function askProgram(
-  { kubeconfig, temporalAddress }: Pick<TestStack, 'kubeconfig' | 'temporalAddress'>,
+  { kubeconfig, temporalAddress, variables }: Asking,
   args: readonly string[],
   input = '',
 ): Promise<Answered> {
-  const env = { ...process.env, KUBECONFIG: kubeconfig, TEMPORAL_ADDRESS: temporalAddress };
+  const where = { KUBECONFIG: kubeconfig, TEMPORAL_ADDRESS: temporalAddress };
+  const env = { ...process.env, ...where, ...variables };
   const child = spawn(process.execPath, [ASK_PROGRAM, ...args], { env, stdio: 'pipe' });
   child.stdin.end(input);
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);

@@ -30,6 +30,8 @@ export const RELEASE = {
   name: 'durable-operator',
   namespace: 'durable-operator-system',
   chart: join(DEPLOY, 'helm'),
+  /** `--set-string` makes no numbers, and no booleans either. */
+  setAs: '--set',
 };
 
 /**
@@ -52,8 +54,8 @@ export function chartedWithHooks(
   values: readonly string[],
   release: Partial<typeof RELEASE> = {},
 ): Promise<readonly Delivered[]> {
-  const { name, namespace, chart } = { ...RELEASE, ...release };
-  const sets = values.flatMap((value) => ['--set', value]);
+  const { name, namespace, chart, setAs } = { ...RELEASE, ...release };
+  const sets = values.flatMap((value) => [setAs, value]);
   return rendered(helm, ['template', name, chart, '--namespace', namespace, ...sets]);
 }
 
@@ -67,5 +69,9 @@ async function rendered(program: string, args: readonly string[]): Promise<reado
   const { stdout } = await promisify(execFile)(program, [...args], { maxBuffer: 10_000_000 });
   return parseAllDocuments(stdout)
     .filter(({ contents }) => contents !== null)
-    .map((document) => Delivered.parse(document.toJS()));
+    .map((document) => {
+      // Such as a key that is there twice, of which Kubernetes takes the last.
+      for (const error of document.errors) throw error;
+      return Delivered.parse(document.toJS());
+    });
 }

@@ -43,10 +43,7 @@ export class FakeRuns implements Runs {
   listOpen(): Promise<ReadonlyMap<string, OpenRun>> {
     return this.#called(
       'list',
-      () =>
-        new Map(
-          [...this.open].map(([id, ref]) => [id, { ref, isStalled: this.stalled.has(id), isPaused: false }]),
-        ),
+      () => new Map([...this.open].map(([id, ref]) => [id, { ref, isStalled: this.stalled.has(id) }])),
     );
   }
 

@@ -25,12 +25,6 @@ const viewWith = (decision: Decision, inputs = 'generation 1'): Evaluation => ({
 export const STEP = viewWith({ do: 'addLabel', because: 'no label' });
 export const ANOTHER_STEP = viewWith({ do: 'addLabel', because: 'a second label' });
 export const EDITED = viewWith({ do: 'addLabel', because: 'another label' }, 'generation 2');
-export const HELD = viewWith({
-  do: 'held',
-  by: 'pause',
-  because: 'paused by the annotation',
-  would: 'addLabel: no label',
-});
 export const WAITING = viewWith(waitFor('Job build-web to end', 60_000));
 export const CONVERGED = viewWith(converged('no update required'));
 
@@ -90,12 +84,11 @@ export const ANSWERED = {
 export const listed = (
   isOpen: boolean,
   view: Evaluation | undefined,
-  more: { again?: boolean; isPaused?: boolean } = {},
+  more: { again?: boolean } = {},
 ): RequestEvent => ({
   type: 'listed',
   isOpen,
   isStalled: isOpen,
-  isPaused: false,
   askedAtMs: NOW,
   again: false,
   view,

@@ -144,6 +144,12 @@ function* buildStates(): Iterable<State> {
     build: rebuilt,
     jobs: [aCleanupView({ ...failure, binaries: ['old'] })],
   });
+  const cleanup = `${SAMPLE.jobName}-delete`;
+  yield state('whose old binary stays since a Job name is taken', STALLED, {
+    build: rebuilt,
+    names: { [cleanup]: 'foreign' },
+  });
+  yield state('whose old binary stays since a Job is refused', STALLED, { build: rebuilt, refusal });
   yield state('whose cleanup is running', DELETING, { build: deleting, jobs: [aJobView()] });
   yield state(
     'whose cleanup failed',

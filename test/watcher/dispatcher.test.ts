@@ -752,6 +752,28 @@ describe('a dispatcher that stops', () => {
     await after(1_000);
     expect(stopped).toHaveBeenCalled();
   });
+
+  it('leaves no timer of a step that came to stand while a call was in progress', async () => {
+    const { runs, dispatcher, sees } = aWatcher();
+    const answer = holdsStartsOf(web, runs);
+    sees(web);
+    await after(AT_ONCE);
+    const stopped = stopOf(dispatcher);
+    sees(web, step('one more'));
+    answer();
+    await after(300);
+    expect(stopped).toHaveBeenCalled();
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('takes no notice of a list of the open runs that comes after it', async () => {
+    const { runs, dispatcher } = aWatcher();
+    runs.isOpen(web);
+    const sweeping = dispatcher.sweep(false);
+    await dispatcher.stop();
+    await sweeping;
+    expect(dispatcher.pendingCount).toBe(0);
+  });
 });
 
 describe('while Temporal is away', () => {

@@ -113,6 +113,16 @@ describe('the namespaces that are being deleted', () => {
   });
 });
 
+describe('a namespace that is read by name', () => {
+  it('is read once at a time, however often that is started', async () => {
+    watching(['old']);
+    namespaces.start();
+    await eventually(() => namespaces.isTerminating('old'));
+    await client.request({ method: 'GET', path: '/api/v1/namespaces/old' });
+    expect(server.requests).toHaveLength(2);
+  });
+});
+
 describe('the namespaces that are paused', () => {
   it('are known from the first list on, and until then nobody can say', async () => {
     paused.add('shop');

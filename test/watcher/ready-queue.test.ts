@@ -211,6 +211,25 @@ describe('ReadyQueue', () => {
     expect(stopped).toHaveBeenCalled();
   });
 
+  it('stops for all who ask it to, however often', async () => {
+    const { queue, end, stop } = aWorkshop(1);
+    queue.add('a');
+    const both = [stop(), stop()];
+    await jest.advanceTimersByTimeAsync(0);
+    for (const stopped of both) expect(stopped).not.toHaveBeenCalled();
+    await end('a');
+    for (const stopped of both) expect(stopped).toHaveBeenCalled();
+  });
+
+  it('is not paused any more once it is stopped: that would leave a timer', async () => {
+    const { queue, end, stop } = aWorkshop(1);
+    queue.add('a');
+    stop();
+    queue.pause(1_000);
+    await end('a');
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
   it('stops at once where nothing is in progress, and leaves no key and no timer', async () => {
     const { queue, told, stop } = aWorkshop();
     queue.pause(100);

@@ -9,7 +9,6 @@ import {
   ANOTHER_STEP,
   EDITED,
   CONVERGED,
-  HELD,
   STARTED,
   OPEN,
   startedAt,
@@ -104,13 +103,6 @@ describe('a run that a list shows', () => {
       { run: found, reported: reportedWith(STEP) },
     ],
     ['knows no more than it was told', reported(STEP, { run: STARTED }), isOpen(EDITED), known],
-    [
-      'is signalled where it rests for a pause that is over',
-      reported(STEP),
-      listed(true, STEP, { isPaused: true }),
-      { ...known, reported: undefined, phase: queuedFor(LONG_AGO + 200) },
-    ],
-    ['is left alone where the pause goes on', reported(HELD), listed(true, HELD, { isPaused: true }), known],
     [
       'is told to end where nobody needs it',
       undefined,

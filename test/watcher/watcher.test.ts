@@ -193,6 +193,39 @@ describe('a watcher that stands by', () => {
   });
 });
 
+describe('a watcher that stops', () => {
+  it('and is asked to stand by or to stop again, has ended what was in progress before each says so', async () => {
+    const inProgress: (() => void)[] = [];
+    runs.start = () => new Promise((resolve) => inProgress.push(() => resolve('started')));
+    webs.put('web');
+    watcher.start();
+    watcher.lead(() => true);
+    await eventually(() => inProgress.length === 1);
+    const said: string[] = [];
+    const ends = [
+      watcher.standBy().then(() => said.push('stood by')),
+      watcher.standBy().then(() => said.push('stood by again')),
+      watcher.stop().then(() => said.push('stopped')),
+      watcher.stop().then(() => said.push('stopped again')),
+    ];
+    await eventually(() => webs.openWatches === 0);
+    await new Promise(setImmediate);
+    expect(said).toEqual([]);
+    inProgress[0]?.();
+    await Promise.all(ends);
+  });
+
+  it('asks for nothing any more where it is started then, be it for the first time', async () => {
+    await watcher.stop();
+    const resyncs = jest.spyOn(globalThis, 'setInterval');
+    watcher.start();
+    await new Promise(setImmediate);
+    expect(resyncs).not.toHaveBeenCalled();
+    resyncs.mockRestore();
+    expect(server.requests).toEqual([]);
+  });
+});
+
 describe('a run that was terminated by hand', () => {
   const web = { controller: 'webs', namespace: 'default', name: 'web', uid: 'uid-1' };
   const starts = () => runs.calls.filter((call) => call === 'start web').length;

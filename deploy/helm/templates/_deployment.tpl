@@ -17,10 +17,9 @@ apiVersion: apps/v1
 kind: Deployment
 metadata:
   name: {{ $name }}
-  namespace: {{ .Release.Namespace }}
+  namespace: {{ .Release.Namespace | quote }}
   labels:
-    {{- include "operator.labels" . | nindent 4 }}
-    control-plane: {{ $.name }}
+    {{- merge (dict "control-plane" $.name) (include "operator.labels" . | fromYaml) | toYaml | nindent 4 }}
 spec:
   {{- if hasKey $ "replicas" }}
   replicas: {{ $.replicas }}
@@ -33,10 +32,7 @@ spec:
         {{- $labels := include "operator.podLabels" (dict "root" . "component" "operator") | fromYaml }}
         {{- merge (include "operator.processLabels" $ | fromYaml) $labels | toYaml | nindent 8 }}
       annotations:
-        kubectl.kubernetes.io/default-container: manager
-        {{- with .Values.podAnnotations }}
-        {{- toYaml . | nindent 8 }}
-        {{- end }}
+        {{- merge (deepCopy .Values.podAnnotations) (dict "kubectl.kubernetes.io/default-container" "manager") | toYaml | nindent 8 }}
     spec:
       serviceAccountName: {{ include "operator.account" $ | quote }}
       terminationGracePeriodSeconds: {{ .Values.terminationGracePeriodSeconds }}
@@ -125,7 +121,7 @@ apiVersion: policy/v1
 kind: PodDisruptionBudget
 metadata:
   name: {{ $name }}
-  namespace: {{ .Release.Namespace }}
+  namespace: {{ .Release.Namespace | quote }}
   labels: {{- include "operator.labels" . | nindent 4 }}
 spec:
   maxUnavailable: 1

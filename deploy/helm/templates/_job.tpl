@@ -16,7 +16,7 @@ apiVersion: batch/v1
 kind: Job
 metadata:
   name: {{ include "operator.shortNameOf" (dict "root" .root "name" $name) }}
-  namespace: {{ .root.Release.Namespace }}
+  namespace: {{ .root.Release.Namespace | quote }}
   labels: {{- include "operator.labels" .root | nindent 4 }}
   annotations:
     helm.sh/hook: {{ .hook }}

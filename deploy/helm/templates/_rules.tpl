@@ -74,7 +74,7 @@ apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata:
   name: {{ include "operator.nameOf" (dict "root" .root "name" .role) }}
-  namespace: {{ .namespace }}
+  namespace: {{ .namespace | quote }}
   labels: {{- include "operator.labels" .root | nindent 4 }}
 rules: {{- .rules | nindent 2 }}
 {{- end }}
@@ -99,7 +99,7 @@ apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
 metadata:
   name: {{ include "operator.nameOf" (dict "root" .root "name" .role) }}binding
-  namespace: {{ .namespace }}
+  namespace: {{ .namespace | quote }}
   labels: {{- include "operator.labels" .root | nindent 4 }}
 {{ include "operator.bound" (merge (dict "kind" "Role") .) }}
 {{- end }}
@@ -113,6 +113,6 @@ subjects:
 {{- range .processes }}
   - kind: ServiceAccount
     name: {{ include "operator.account" (dict "root" $.root "name" .) | quote }}
-    namespace: {{ $.root.Release.Namespace }}
+    namespace: {{ $.root.Release.Namespace | quote }}
 {{- end }}
 {{- end }}

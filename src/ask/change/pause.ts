@@ -50,6 +50,7 @@ const WRITES_AT_A_TIME = 16;
 async function answerPause(ask: Ask, question: Question<PauseOptions>, change: Change): Promise<ExitStatus> {
   const { session, options } = question;
   const { targets, isBatch } = await targetsOf(question);
+  if (targets.length === 0) ask.stderr.write('No resources found\n');
   const due = targets.filter((target) => isDue(target, change));
   if (isBatch && due.length > 0 && !(await confirmed(ask, questionFor(question, due, change), options)))
     return 1;

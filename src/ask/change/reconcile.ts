@@ -36,7 +36,7 @@ export function addReconcile(program: Command, ask: Ask): void {
 /** For `--timeout`. */
 export function durationIn(text: string): number {
   const ms = millisecondsIn(text) ?? 0;
-  if (ms <= 0) throw new InvalidArgumentError('write a duration such as 5m');
+  if (ms <= 0) throw new InvalidArgumentError('Write a duration such as 5m.');
   return ms;
 }
 

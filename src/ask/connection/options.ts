@@ -48,7 +48,7 @@ export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
 /** `-o`, as kubectl has it. */
 export function withOutput(command: Command, formats: readonly OutputFormat[] = OUTPUT_FORMATS): Command {
-  return command.addOption(new Option('-o, --output <format>', formats.join(', ')).choices([...formats]));
+  return command.addOption(new Option('-o, --output <format>', 'format of the output').choices([...formats]));
 }
 
 /** What {@link withConnectionOptions} and {@link withAllNamespaces} give an action. */

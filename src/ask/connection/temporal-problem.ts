@@ -7,7 +7,9 @@ export class TemporalProblem extends Error {
 
 /** The same error, where it says nothing of the connection. */
 export function temporalProblem(error: unknown, address: string): unknown {
-  const status = grpcStatusOf(error);
+  // The SDK's client has one of its own for a namespace that is missing.
+  const isNamespaceMissing = error instanceof Error && error.name === 'NamespaceNotFoundError';
+  const status = isNamespaceMissing ? { code: GRPC.notFound, message: error.message } : grpcStatusOf(error);
   if (status === undefined) return error;
   const { code, message } = status;
   const words = (advice: string) =>

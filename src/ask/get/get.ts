@@ -11,6 +11,7 @@ import {
 } from '../connection/options.ts';
 import { readObject } from '../cluster/objects.ts';
 import { controllersOf } from '../controllers.ts';
+import { assumingDefaults, whyNoOperator } from '../operator-words.ts';
 import { harmless, serversWords, structured } from '../output.ts';
 import {
   commandFor,
@@ -62,6 +63,7 @@ async function answerGet(ask: Ask, question: Question<GetOptions>): Promise<Exit
     return first.problems.length > 0 ? 2 : nothingNamed(ask, question, { ...named, name: named.name });
   const print = printerFor(ask, options);
   await print(first.rows);
+  for (const note of first.notes) ask.stderr.write(`${note}\n`);
   while (options.watch === true && (await isTimeForNextLook(ask.signal)))
     await print((await look(ask, question, named)).rows);
   return exitOf(first);
@@ -110,6 +112,8 @@ interface Looked {
   readonly isNothing: boolean;
   /** What could not be read, a line each. */
   readonly problems: readonly string[];
+  /** What was assumed, a line each. */
+  readonly notes: readonly string[];
 }
 
 async function look(
@@ -123,7 +127,7 @@ async function look(
   };
   const kinds = named === undefined ? controllersOf() : [named.controller];
   const listing = Promise.all(kinds.map((each) => fetchResources(each, scope, session)));
-  const [{ settings, runs }, pausedNamespaces, lists] = await Promise.all([
+  const [{ settings, operator, runs }, pausedNamespaces, lists] = await Promise.all([
     session.openRuns(runsIn(scope, named)),
     fetchPausedNamespaces(scope, session, listing),
     listing,
@@ -147,6 +151,7 @@ async function look(
   return {
     rows: wanted === undefined ? rows : rows.filter(({ state }) => state === wanted),
     isNothing: rows.length === 0,
+    notes: settings === undefined ? [assumingDefaults(whyNoOperator(operator))] : [],
     problems: lists.flatMap((list) => ('error' in list ? problemsIn(list, named) : [])),
   };
 }

@@ -1,4 +1,5 @@
 import { sentenceOf } from '../../contract/deeds.ts';
+import { whyRechecked } from '../../contract/sentences.ts';
 import { unreachable } from '../../contract/unreachable.ts';
 import { durationText } from '../output.ts';
 import {
@@ -176,7 +177,7 @@ const NOTHING: Readonly<Record<string, string>> = {
 };
 
 function lineOfWait({ atMs, summary, atMostMs, end }: WaitEntry, id: string): Line {
-  const words = summary.replace(/^recheck: /, '');
+  const words = whyRechecked(summary);
   const line = { atMs, kind: 'wait', id, label: 'wait', words, tone: 'plain' } as const;
   switch (end.how) {
     case 'in progress':

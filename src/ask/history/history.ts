@@ -24,7 +24,7 @@ export function addHistory(program: Command, ask: Ask): void {
 }
 
 function countFrom(text: string): number {
-  if (!/^[1-9]\d*$/.test(text)) throw new InvalidArgumentError('write a number from 1');
+  if (!/^[1-9]\d*$/.test(text)) throw new InvalidArgumentError('Write a number from 1.');
   return Number(text);
 }
 

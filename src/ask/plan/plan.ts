@@ -7,7 +7,7 @@ import type { Session } from '../connection/session.ts';
 import { TemporalProblem } from '../connection/temporal-problem.ts';
 import { withConnectionOptions, withOutput, type ConnectionOptions } from '../connection/options.ts';
 import { optionsOf } from '../controllers.ts';
-import { whyNoOperator } from '../operator-words.ts';
+import { assumingDefaults, whyNoOperator } from '../operator-words.ts';
 import { harmless, paintFor, structured } from '../output.ts';
 import { parseNamedResource, placeOf, type NamedResource } from '../resource-name.ts';
 import { manifestsIn } from './manifests.ts';
@@ -85,7 +85,7 @@ async function settingsIn(session: Session): Promise<{
 }> {
   const without = (because: string) => ({
     settings: undefined,
-    note: [`assuming default options, since those of the operator could not be read: ${because}`],
+    note: [assumingDefaults(because)],
   });
   try {
     const access = await session.temporal();

@@ -1,6 +1,7 @@
 import type { Payload } from '@temporalio/common';
 import type { temporal } from '@temporalio/proto';
 import { z } from 'zod';
+import { waitingFor } from '../../contract/sentences.ts';
 import { readPayload, type Read } from './payloads.ts';
 import { ENCRYPTED_WORDS, type StepEnd, type StepFailure } from './timeline.ts';
 
@@ -76,7 +77,7 @@ export function doneWith(result: MaybePayload, tookMs: number): StepEnd {
   const parsed = Result.safeParse(read.value).data;
   if (parsed === undefined) return nothing;
   const { did, next, refusal } = parsed;
-  const because = next?.because ?? (next?.for === undefined ? '' : `waiting for ${next.for}`);
+  const because = next?.because ?? (next?.for === undefined ? '' : waitingFor(next.for));
   return {
     how: 'done',
     tookMs,

@@ -1,5 +1,6 @@
 import type { temporal } from '@temporalio/proto';
 import { SEARCH_ATTRIBUTES } from '../../contract/search-attributes.ts';
+import { isGraceTimer } from '../../contract/sentences.ts';
 import {
   doneWith,
   failureOf,
@@ -22,8 +23,6 @@ export function timelineOf(events: readonly HistoryEvent[]): RunTimeline {
 
 /** How the SDK's core marks a local activity. */
 const LOCAL_ACTIVITY = 'core_local_activity';
-/** Of the timer that lets an attempt end; it is no wait: workflows/changes.ts. */
-const GRACE_TIMER = 'the resource changed: ';
 
 interface Open<E extends Entry> {
   readonly index: number;
@@ -154,7 +153,7 @@ class TimelineBuilder {
   ): void {
     if (!started) return;
     const summary = textIn(userMetadata?.summary) ?? '';
-    if (summary.startsWith(GRACE_TIMER)) return;
+    if (isGraceTimer(summary)) return;
     const atMostMs = msOf(started.startToFireTimeout);
     this.#begin<WaitEntry>(this.#waits, eventId, {
       kind: 'wait',

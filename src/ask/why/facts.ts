@@ -1,4 +1,5 @@
 import { reasonOf, type Next } from '../../contract/decision.ts';
+import { whatIsWaitedFor } from '../../contract/sentences.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
 import type { CommandAdvice } from '../../contract/words.ts';
 import { fieldsOf, listOf, textOf } from '../../controllers/fields.ts';
@@ -129,7 +130,7 @@ export function commandOn(findings: Findings, command: string, to: string): Comm
 
 /** The reason of a decision, without what its kind says already. */
 export function decisionText(next: Next): string {
-  return reasonOf(next).replace(/^waiting for /, '');
+  return whatIsWaitedFor(reasonOf(next));
 }
 
 /** What takes a key says so. */

@@ -1,6 +1,7 @@
+import { isRetryAfterTimer, whatIsWaitedFor } from '../../contract/sentences.ts';
 import type { Advice, Trouble } from '../../contract/words.ts';
 import { unreachable } from '../../contract/unreachable.ts';
-import { isRejection } from '../../controllers/control/held-message.ts';
+import { isPausedByNamespace, isRejection } from '../../controllers/control/held-message.ts';
 import { hasStatus } from '../controllers.ts';
 import { durationText, serversWords } from '../output.ts';
 import { titleOf } from '../resource-name.ts';
@@ -134,7 +135,7 @@ function paused(open: Open): Explanation {
 
 /** Who has paused the Namespace has paused all in it. */
 function resumption(because: string, open: Open): Advice {
-  if (!because.endsWith('of its Namespace')) return commandOn(open, 'resume', 'end the pause');
+  if (!isPausedByNamespace(because)) return commandOn(open, 'resume', 'end the pause');
   return {
     run: `kubectl durable resume namespace/${open.place.namespace}`,
     to: 'end the pause of all in it',
@@ -183,11 +184,11 @@ function heldFact(open: Open): Fact[] {
 
 function waiting(open: Open): Explanation {
   const { temporal, nowMs } = open;
-  const what = (reasonToRest(open, 'wait') ?? '').replace(/^waiting for /, '');
+  const what = whatIsWaitedFor(reasonToRest(open, 'wait') ?? '');
   const timer = temporal.timeline?.entries.findLast(
     (entry): entry is WaitEntry => entry.kind === 'wait' && entry.end.how === 'in progress',
   );
-  const isRetryAfter = timer?.summary.startsWith('Retry-After') === true;
+  const isRetryAfter = timer !== undefined && isRetryAfterTimer(timer.summary);
   const againMs = timer === undefined ? nowMs : timer.atMs + timer.atMostMs;
   const again = againMs <= nowMs ? '' : `, or in ${durationText(againMs - nowMs)}`;
   return openRun(open, {

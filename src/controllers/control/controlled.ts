@@ -1,4 +1,4 @@
-import { PAUSED_ANNOTATION, type Circumstances, type Control } from '../../contract/control.ts';
+import { type Circumstances, type Control } from '../../contract/control.ts';
 import type { Controller } from '../../contract/controller.ts';
 import {
   isObserve,
@@ -12,7 +12,7 @@ import {
   type Step,
 } from '../../contract/decision.ts';
 import { answerTo, deletionInWords, planOf, type Plan } from './approval.ts';
-import { answererInWords, answerInWords, heldMessage } from './held-message.ts';
+import { answererInWords, answerInWords, heldMessage, pausedBy } from './held-message.ts';
 import { controlStep, reportHold, type ControlStep } from './report.ts';
 
 /** The operator's options that concern all controllers. */
@@ -104,17 +104,17 @@ function holdOf<S extends Step>(situation: Situation<S>): Held | undefined {
   if (!isStep(decision)) return undefined;
   // A pause must never hold a finalizer.
   if (control.isBeingDeleted) return awaitApproval(decision, situation);
-  if (control.isPaused) return paused(decision, `annotation ${PAUSED_ANNOTATION}`);
+  if (control.isPaused) return paused(decision, 'resource');
   return heldByNamespace(decision, circumstances) ?? awaitApproval(decision, situation);
 }
 
 function heldByNamespace(decision: Decision, { isNamespacePaused }: Circumstances): Held | undefined {
   if (!isNamespacePaused || !isStep(decision) || decision.do === 'updateStatus') return undefined;
-  return paused(decision, `annotation ${PAUSED_ANNOTATION} of its Namespace`);
+  return paused(decision, 'Namespace');
 }
 
-function paused(step: Step, by: string): Held {
-  const held = { because: `paused by the ${by}`, would: inWords(step) };
+function paused(step: Step, whose: 'resource' | 'Namespace'): Held {
+  const held = { because: pausedBy(whose), would: inWords(step) };
   const event: DecisionEvent = {
     type: 'Normal',
     reason: 'Paused',

@@ -1,4 +1,4 @@
-import type { Answer } from '../../contract/control.ts';
+import { PAUSED_ANNOTATION, type Answer } from '../../contract/control.ts';
 import type { Held } from '../../contract/decision.ts';
 
 /*
@@ -29,4 +29,16 @@ export function answererInWords({ by, because }: Answer): string {
 /** Whether a step is held because of an answer, as {@link answerInWords} puts it. */
 export function isRejection(because: string): boolean {
   return because.startsWith('rejected by ');
+}
+
+const OF_NAMESPACE = ' of its Namespace';
+
+/** `paused by the annotation durable-operator.dev/paused of its Namespace` */
+export function pausedBy(whose: 'resource' | 'Namespace'): string {
+  return `paused by the annotation ${PAUSED_ANNOTATION}${whose === 'Namespace' ? OF_NAMESPACE : ''}`;
+}
+
+/** Whether a step is held by the pause of its Namespace, as {@link pausedBy} puts it. */
+export function isPausedByNamespace(because: string): boolean {
+  return because.endsWith(OF_NAMESPACE);
 }

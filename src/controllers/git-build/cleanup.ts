@@ -4,6 +4,7 @@ import { failureOf } from './failure.ts';
 import {
   createWhenPossible,
   deleteJob,
+  during,
   RECHECK_MS,
   RETIRING_MS,
   showsEndOf,
@@ -104,9 +105,7 @@ function follow({ facts, cleaning, cleaned, left }: Progress, job: JobView): Bui
   const message = troubleOf(pods, 'cleanup');
   const because = 'the cleanup is running';
   return (
-    (cleaning.phase === 'Cleaning'
-      ? reportIfNew(facts, { phase: 'Cleaning', reason: 'Cleaning', message, because })
-      : undefined) ??
+    reportIfNew(facts, { ...inProgress(cleaning), message, because }) ??
     // Nobody watches nodes.
     waitFor(`cleanup Job ${job.name} to end`, isUnscheduled ? RECHECK_MS : JOB_RECHECK_MS)
   );
@@ -123,11 +122,10 @@ function tryAgain({ facts, cleaning, left }: Progress, job: JobView): BuildDecis
   return (
     (showsEndOf(pods, job) ? undefined : requireLiveChildren(facts, `cleanup Job ${job.name} has failed`)) ??
     reportIfNew(facts, {
-      phase,
+      ...during(phase),
       reason: 'CleanupFailed',
       message,
       stalled: true,
-      ready: phase === 'Succeeded',
       because: 'the cleanup has failed',
       event: { type: 'Warning', ...event },
     }) ??
@@ -164,16 +162,17 @@ interface Rest {
 }
 
 /** The status without what is clean. */
-function keepRest(facts: Facts, { phase }: Cleaning, { cleaned, message }: Rest): BuildDecision {
-  const ready = phase === 'Succeeded';
+function keepRest(facts: Facts, cleaning: Cleaning, { cleaned, message }: Rest): BuildDecision {
   return report(facts, {
-    phase,
-    reason: ready ? 'Built' : 'Cleaning',
-    ready,
+    ...inProgress(cleaning),
     message,
     artifacts: without(facts.build.status.artifacts ?? [], cleaned),
     because: `${listed(cleaned)} is removed`,
   });
+}
+
+function inProgress({ phase }: Cleaning) {
+  return { ...during(phase), reason: phase === 'Succeeded' ? 'Built' : 'Cleaning' } as const;
 }
 
 function createCleanup(facts: Facts, cleaning: Cleaning, left: readonly Artifact[]): BuildDecision {

@@ -6,7 +6,7 @@ import { cleanupJobName } from './jobs.ts';
 import { requireLiveChildren, type BuildDecision, type Facts, type RuleDecision } from './observation.ts';
 import { BUILD_FINALIZER } from './resource.ts';
 import { listed, recorded, report, reportIfNew, type StatusChange } from './status.ts';
-import { hasOurFinalizer, type BuildView, type JobView } from './views.ts';
+import { hasOurFinalizer, type JobView } from './views.ts';
 
 /** A step goes by what was read at most 10 s ago, and its request takes at most 5 s. */
 const CREATE_MAX_MS = 15_000;
@@ -38,7 +38,7 @@ function skipCleanup(facts: Facts): RuleDecision {
     ({ purpose, state, deleting }) => purpose === 'cleanup' && state === 'active' && !deleting,
   );
   const because = 'the annotation asks to skip the cleanup';
-  const note = `Cleanup was skipped because of the annotation: ${whatStays(build)}`;
+  const note = `Cleanup was skipped because of the annotation: ${whatStays(facts)}`;
   return (
     requireLiveChildren(facts, because) ??
     (running && deleteJob(facts, running, { propagation: 'Background', because })) ??
@@ -50,7 +50,7 @@ function leaveInTerminatingNamespace(facts: Facts): RuleDecision {
   const { build, refusal } = facts;
   if (refusal?.because !== 'namespace-terminating') return undefined;
   const { namespace, name } = build;
-  const note = `Xxx ${namespace}/${name} was deleted without cleanup, because its namespace is being deleted and accepts no new Jobs: ${whatStays(build)}`;
+  const note = `Xxx ${namespace}/${name} was deleted without cleanup, because its namespace is being deleted and accepts no new Jobs: ${whatStays(facts)}`;
   return removeFinalizer(facts, 'its namespace accepts no new Jobs', {
     ...skipped(note),
     about: 'namespace',
@@ -61,8 +61,9 @@ function skipped(note: string): DecisionEvent {
   return { type: 'Warning', reason: 'CleanupSkipped', action: 'Clean', note };
 }
 
-function whatStays({ status }: BuildView): string {
-  const { artifacts = [] } = status;
+/** A Pod may have run that the status does not say yet. */
+function whatStays({ build, pods }: Facts): string {
+  const artifacts = recorded(build, pods);
   return artifacts.length === 0 ? 'no binary is recorded on any node' : `${listed(artifacts)} stays`;
 }
 

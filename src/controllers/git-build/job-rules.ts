@@ -119,9 +119,22 @@ function resolveName(facts: Facts, { jobName, phase }: Creation): RuleDecision {
   const event = { type: 'Warning', reason: 'JobNameTaken', action: 'CreateJob', note: message } as const;
   const because = 'another Job has this name';
   return (
-    reportIfNew(facts, { phase, reason: 'JobNameTaken', message, stalled: true, because, event }) ??
-    waitFor(`the Job name ${jobName} to become free`, RECHECK_MS)
+    reportIfNew(facts, {
+      ...during(phase),
+      reason: 'JobNameTaken',
+      message,
+      stalled: true,
+      because,
+      event,
+    }) ?? waitFor(`the Job name ${jobName} to become free`, RECHECK_MS)
   );
+}
+
+/** What was built stays Ready, whatever becomes of the cleanup that an earlier spec needs. */
+export function during<P extends StatusChange['phase']>(
+  phase: P,
+): { readonly phase: P; readonly ready: boolean } {
+  return { phase, ready: phase === 'Succeeded' };
 }
 
 function wasTaken({ build }: Facts): boolean {
@@ -150,7 +163,7 @@ function reportRefusal(facts: Facts, { phase }: Creation): RuleDecision {
     case 'refused':
     case 'access-denied':
       return reportIfNew(facts, {
-        phase,
+        ...during(phase),
         reason: 'JobRefused',
         message: refusal.message,
         stalled: true,

@@ -16,6 +16,20 @@ export const BUILD_REASONS = [
   },
   {
     type: 'Ready',
+    status: 'True',
+    reason: 'JobNameTaken',
+    meaning:
+      'The binary of this spec is built, but that of an earlier spec stays: a Job with the name of its cleanup exists that does not belong to the resource.',
+  },
+  {
+    type: 'Ready',
+    status: 'True',
+    reason: 'JobRefused',
+    meaning:
+      'The binary of this spec is built, but that of an earlier spec stays: the API server refuses to create the Job of its cleanup.',
+  },
+  {
+    type: 'Ready',
     status: 'False',
     reason: 'Pending',
     meaning: 'The Job has not been created yet.',

@@ -267,7 +267,7 @@ describe('what an earlier spec has left', () => {
       because: 'old on node-1 has to be removed',
       cleanup: { jobName: CLEANUP, node: 'node-1', binaries: ['old'] },
     });
-    expect(decide({ build: rebuilt(), jobs: [aCleanupView({ binaries: ['old'] })] })).toMatchObject({
+    expect(settled(rebuilt(), { jobs: [aCleanupView({ binaries: ['old'] })] })).toMatchObject({
       do: 'wait',
       for: `cleanup Job ${CLEANUP} to end`,
     });
@@ -281,6 +281,26 @@ describe('what an earlier spec has left', () => {
       'Ready True: CleanupFailed',
       'Stalled True: CleanupFailed',
       'Reconciling False: Stalled',
+    ]);
+  });
+
+  it.each([
+    ['whose Job is refused', { refusal: { because: 'refused', message: 'no' } }, 'JobRefused'],
+    ['whose Job may not be created', { refusal: { because: 'access-denied', message: 'no' } }, 'JobRefused'],
+    ['whose Job has a name that is taken', { names: { [CLEANUP]: 'foreign' } }, 'JobNameTaken'],
+  ] as const)('%s leaves the build ready, and stalled until that is over', (_, trouble, reason) => {
+    const step = decide({ build: rebuilt(), ...trouble });
+    expect(reasonsIn(step)).toEqual([
+      `Ready True: ${reason}`,
+      `Stalled True: ${reason}`,
+      'Reconciling False: Stalled',
+    ]);
+    const { conditions } = step.do === 'updateStatus' ? step.status : {};
+    const jobs = [aCleanupView({ binaries: ['old'] })];
+    expect(reasonsIn(decide({ build: rebuilt(conditions ? { conditions } : {}), jobs }))).toEqual([
+      'Ready True: Built',
+      'Stalled False: InProgress',
+      'Reconciling False: UpToDate',
     ]);
   });
 

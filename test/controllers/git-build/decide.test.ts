@@ -455,6 +455,25 @@ describe('a build that is deleted', () => {
   });
 });
 
+describe('a build that goes without cleanup', () => {
+  const noteOf = (decision: BuildDecision) =>
+    decision.do === 'removeFinalizer' ? decision.event?.note : undefined;
+
+  it.each([
+    ['the annotation', { skipCleanup: true }, {}],
+    ['its namespace', {}, { refusal: { because: 'namespace-terminating', message: 'no' } }],
+  ] as const)(
+    'because of %s tells where its Pods have run, also what its status does not say yet',
+    (_, fields, seen) => {
+      const build = aBuildView({ phase: 'Building', artifacts: ON_NODE_1 }, { deleting: true, ...fields });
+      const pods = [aPodView({ node: 'node-2' })];
+      const decision = decide({ build, pods, ...seen });
+      expect(decision).toMatchObject({ do: 'removeFinalizer' });
+      expect(noteOf(decision)).toMatch(/helloworld on node-1, node-2 stays$/);
+    },
+  );
+});
+
 describe('the name of a Job', () => {
   it('may be one that every object of JavaScript has', () => {
     const spec = checkSpec({ ...SAMPLE, jobName: 'constructor' }, BUILD_DEFAULTS);

@@ -190,8 +190,7 @@ class Requests implements System {
     watcher.isFirstList = false;
     const view = this.#viewOf(state, who);
     if (!isOpen && watcher.state === null) return;
-    const rests = { isStalled: false, isPaused: false };
-    this.#happened(state, who, { type: 'listed', isOpen, ...rests, askedAtMs, again: false, view });
+    this.#happened(state, who, { type: 'listed', isOpen, isStalled: false, askedAtMs, again: false, view });
   }
 
   // Time ------------------------------------------------------------------------------------------------

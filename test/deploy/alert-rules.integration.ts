@@ -1,7 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import { alertsAmong } from '../support/alerting.ts';
+import { alertingOver, alertsAmong } from '../support/alerting.ts';
 
-/* Prometheus alone is asked here, and no cluster: of whose series the alerts are. */
+/* Prometheus alone is asked here, and no cluster: of whose series the alerts are, and since when. */
 
 jest.setTimeout(1_200_000);
 
@@ -41,5 +41,33 @@ describe('of metrics that other programs have, too', () => {
     const alerts = async (job: string) => [...(await alertsAmong([build, flapping(job)], 9))];
     expect(await alerts('metrics')).toEqual(['DurableOperatorLeaderFlapping']);
     expect(await alerts('other')).toEqual([]);
+  });
+});
+
+describe('of what is scraped every 15 s', () => {
+  const EVERY_S = 15;
+  /** Of one replica, by how often each of them is scraped. */
+  const scrapes = (...texts: readonly (readonly [text: string, times: number])[]) =>
+    texts
+      .flatMap(([text, times]) => Array.from({ length: times }, () => text))
+      .map((text, index) => ({ atMs: index * EVERY_S * 1_000, replicas: [text] }));
+  const BUILD = 'durable_operator_build_info{version="1"} 1\n';
+  const AWAY = `${BUILD}durable_operator_temporal_unavailable{} 1\n`;
+  const FIVE_MINUTES = 20;
+
+  it.each([
+    ['is pending before its time is over', scrapes([AWAY, FIVE_MINUTES - 1]), 'pending'],
+    ['fires when it is over', scrapes([AWAY, FIVE_MINUTES + 2]), 'firing'],
+  ])('an alert %s', async (_rule, scraped, state) => {
+    const found = await alertingOver(scraped, EVERY_S);
+    expect(found).toContainEqual({ alert: 'DurableOperatorTemporalUnavailable', state });
+    expect(found.every((each) => each.state === 'pending')).toBe(state === 'pending');
+  });
+
+  it('a replica that is gone is missed at once', async () => {
+    expect(await alertingOver(scrapes([BUILD, 4], ['', 1]), EVERY_S)).toEqual([
+      { alert: 'DurableOperatorAbsent', state: 'pending' },
+    ]);
+    expect(await alertingOver(scrapes([BUILD, 5]), EVERY_S)).toEqual([]);
   });
 });

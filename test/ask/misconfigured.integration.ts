@@ -1,0 +1,35 @@
+import { describe, expect, it, jest } from '@jest/globals';
+import { askProgram } from '../support/ask-program.ts';
+import { testStack } from '../support/stack.ts';
+
+jest.setTimeout(60_000);
+
+const stack = testStack();
+
+describe('a command that is told where to ask', () => {
+  it.each(['get', 'why podset/web', 'history podset/web'])(
+    'names the Temporal namespace that is not there: %s',
+    async (words) => {
+      const asking = { ...stack, variables: { TEMPORAL_NAMESPACE: 'nowhere' } };
+      const { status, stderr, stdout } = await askProgram(asking, words.split(' '));
+      expect(status).toBe(2);
+      expect(stdout + stderr).toContain("'nowhere'; check TEMPORAL_NAMESPACE");
+    },
+  );
+
+  it.each(['get', 'why podset/web', 'retry'])(
+    'names the payload keys that cannot be read: %s',
+    async (words) => {
+      const { status, stderr } = await askProgram(stack, [...words.split(' '), '--payload-keys', '/nowhere']);
+      expect(status).toBe(2);
+      expect(stderr).toMatch(/^kubectl durable: payload keys \/nowhere: .*; specify a readable file\n$/);
+    },
+  );
+
+  it('says that there is nothing to pause', async () => {
+    const words = ['pause', 'podset', '-n', 'nowhere', '--yes'];
+    expect(await askProgram(stack, words)).toEqual({
+      ...{ status: 0, stdout: '', stderr: 'No resources found\n' },
+    });
+  });
+});
