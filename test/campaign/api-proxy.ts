@@ -1,10 +1,10 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Agent, request } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
-import { KubeConfig } from '@kubernetes/client-node';
+import { apiServerIn, writeKubeconfigThrough, type ProxiedApiServer } from '../support/proxied-api-server.ts';
 import { WatchPipe } from './watch-pipe.ts';
 
 /** One request of the operator, and what became of it. */
@@ -66,10 +66,10 @@ export class ApiProxy {
   onWatch: (watch: WatchPipe) => void = () => undefined;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
-  readonly #target: { readonly url: URL; readonly ca: Buffer };
+  readonly #target: ProxiedApiServer;
   readonly #agent = new Agent({ keepAlive: true });
 
-  private constructor(kubeconfig: string, target: { readonly url: URL; readonly ca: Buffer }) {
+  private constructor(kubeconfig: string, target: ProxiedApiServer) {
     this.kubeconfig = kubeconfig;
     this.#target = target;
     this.#server = createServer((incoming, outgoing) => void this.#receive(incoming, outgoing));
@@ -83,18 +83,10 @@ export class ApiProxy {
    */
   static async start(kubeconfig: string, file: string): Promise<ApiProxy> {
     const text = await readFile(kubeconfig, 'utf8');
-    const config = new KubeConfig();
-    config.loadFromString(text);
-    const cluster = config.getCurrentCluster();
-    if (cluster?.caData === undefined) throw new Error(`${kubeconfig} names no cluster`);
-    const ca = Buffer.from(cluster.caData, 'base64');
-    const proxy = new ApiProxy(file, { url: new URL(cluster.server), ca });
+    const proxy = new ApiProxy(file, apiServerIn(text));
     await new Promise<void>((resolve) => proxy.#server.listen(0, '127.0.0.1', resolve));
     const { port } = proxy.#server.address() as AddressInfo;
-    const through = text
-      .replace(cluster.server, `http://127.0.0.1:${port}`)
-      .replace(/"certificate-authority-data": "[^"]*"/, '"insecure-skip-tls-verify": true');
-    await writeFile(file, through, { mode: 0o600 });
+    await writeKubeconfigThrough(port, text, file);
     return proxy;
   }
 

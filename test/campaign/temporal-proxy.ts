@@ -8,6 +8,7 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
+import { relay } from '../support/http2-relay.ts';
 
 /** What becomes of a call, by the name of its method. */
 export type CallVerdict = 'pass' | 'answer is lost' | 'unavailable';
@@ -99,21 +100,10 @@ function forward({ from, headers, to, isAnswerLost }: Forwarded): void {
   call.on('error', () => from.destroy());
   // Who gives up a call cancels it behind, too; but what the server is to have done is let end.
   if (!isAnswerLost) from.on('close', () => call.close(constants.NGHTTP2_CANCEL));
-  let trailers: IncomingHttpHeaders = {};
-  call.on('response', (answer, flags) => {
-    if (isAnswerLost) {
-      call.resume();
-      from.close(constants.NGHTTP2_INTERNAL_ERROR);
-      return;
-    }
-    if (from.destroyed) return;
-    const isEnd = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0;
-    from.respond(answer, { waitForTrailers: !isEnd, endStream: isEnd });
-    call.pipe(from);
+  relay(from, call, () => {
+    if (!isAnswerLost) return !from.destroyed;
+    call.resume();
+    from.close(constants.NGHTTP2_INTERNAL_ERROR);
+    return false;
   });
-  call.on('trailers', (sent: IncomingHttpHeaders) => {
-    trailers = sent;
-  });
-  from.on('wantTrailers', () => from.sendTrailers(trailers));
-  from.pipe(call);
 }

@@ -6,7 +6,8 @@ import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts
 import { aBuild, LiveBuild } from '../support/builds.ts';
 import { NAMESPACES, PODS, refOf, ROLE_BINDINGS } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
-import { apiCallsOf, type ApiCall } from '../support/operator.ts';
+import type { ApiCall } from '../support/audit-log.ts';
+import { apiCallsOf } from '../support/operator.ts';
 import { aPod } from '../support/pods.ts';
 import { aPodSet } from '../support/pod-sets.ts';
 import { setUpOperator } from '../support/stage.ts';

@@ -2,7 +2,6 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { BUILDS } from '../../src/controllers/git-build/resource.ts';
 import { aBuild, LiveBuild, requestsIn, SAMPLE } from '../support/builds.ts';
 import { refOf } from '../support/cluster.ts';
-import { eventually } from '../support/eventually.ts';
 import type { FaultProxy, ProxiedRequest } from '../support/fault-proxy.ts';
 import { aTaskQueue, endOperators, startOperator, type Operator } from '../support/operator.ts';
 import { setUpStage } from '../support/stage.ts';
@@ -71,11 +70,7 @@ describe('an operator that is killed once it has written, and before it knows,',
       await build.delete();
       await build.gone();
       expect(await restarted()).toBeDefined();
-      await eventually(async () => {
-        const runs = await temporal.runsOf(refOf('git-build', done));
-        expect(runs.map(({ status }) => status)).toEqual(runs.map(() => 'COMPLETED'));
-        return true;
-      }, WITHIN_MS);
+      await temporal.untilCompleted(refOf('git-build', done), WITHIN_MS);
       const made = requestsIn(namespace, stack.auditLog);
       expect(made.filter((request) => /^(create|delete) jobs( → 2..)?$/.test(request))).toEqual([
         'create jobs',

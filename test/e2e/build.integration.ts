@@ -53,12 +53,8 @@ async function aForeignJob(name: string) {
   });
 }
 
-async function eventuallyOver(build: KubernetesObject): Promise<void> {
-  await eventually(async () => {
-    const runs = await temporal.runsOf(refOf('git-build', build));
-    expect(runs.map(({ status }) => status)).toEqual(runs.map(() => 'COMPLETED'));
-    return true;
-  }, WITHIN_MS);
+function eventuallyOver(build: KubernetesObject): Promise<void> {
+  return temporal.untilCompleted(refOf('git-build', build), WITHIN_MS);
 }
 
 describe('a build', () => {

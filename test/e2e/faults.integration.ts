@@ -1,17 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
+import type { ApiCall } from '../support/audit-log.ts';
 import { PODS, refOf, ROLE_BINDINGS } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
 import type { FaultProxy } from '../support/fault-proxy.ts';
-import {
-  apiCallsOf,
-  aTaskQueue,
-  endOperators,
-  startOperator,
-  type ApiCall,
-  type Operator,
-} from '../support/operator.ts';
+import { apiCallsOf, aTaskQueue, endOperators, startOperator, type Operator } from '../support/operator.ts';
 import { aPod } from '../support/pods.ts';
 import { setUpStage } from '../support/stage.ts';
 import { kindOf } from '../support/workflow-world.ts';
@@ -55,12 +49,19 @@ function eventuallyLabelled(names: readonly string[]): Promise<true> {
   }, CONVERGED_WITHIN_MS);
 }
 
-function eventuallyOver(pod: KubernetesObject): Promise<true> {
-  return eventually(async () => {
-    const runs = await runsOf(pod);
-    expect(runs.map(({ status }) => status)).toEqual(runs.map(() => 'COMPLETED'));
-    return true as const;
-  }, CONVERGED_WITHIN_MS);
+function eventuallyOver(pod: KubernetesObject): Promise<void> {
+  return temporal.untilCompleted(refOf('pod-label', pod), CONVERGED_WITHIN_MS);
+}
+
+/** Each Pod has got its label, and the namespace its RoleBinding, by one write. */
+async function expectDoneOnce(pods: readonly KubernetesObject[], bound: KubernetesObject): Promise<void> {
+  const all = pods.map(({ metadata }) => metadata.name);
+  const { name } = bound.metadata;
+  await eventuallyLabelled(all);
+  await eventually(() => bindingOf(name), CONVERGED_WITHIN_MS);
+  for (const pod of pods) await eventuallyOver(pod);
+  expect(writesIn(namespace, 'pods')).toEqual(all.map((pod) => `patch ${pod}`));
+  expect(writesIn(name, 'rolebindings')).toEqual([`create ad-kubernetes-${name}`]);
 }
 
 /** What the operator has written and the server has accepted: `patch web-1`. */
@@ -94,13 +95,7 @@ describe('an operator that is killed', () => {
     await first.end('SIGKILL');
     const pods = await creating;
     await start();
-    await eventuallyLabelled(all);
-    await eventually(() => bindingOf(other.metadata.name), CONVERGED_WITHIN_MS);
-    for (const pod of pods) await eventuallyOver(pod);
-    expect(writesIn(namespace, 'pods')).toEqual(all.map((name) => `patch ${name}`));
-    expect(writesIn(other.metadata.name, 'rolebindings')).toEqual([
-      `create ad-kubernetes-${other.metadata.name}`,
-    ]);
+    await expectDoneOnce(pods, other);
   });
 
   it('finds out, once started again, what was created, changed and deleted meanwhile', async () => {
@@ -145,13 +140,7 @@ describe('two operators at once', () => {
     const all = names(20);
     const pods = await Promise.all(all.map(create));
     const other = await cluster.createNamespace();
-    await eventuallyLabelled(all);
-    await eventually(() => bindingOf(other.metadata.name), CONVERGED_WITHIN_MS);
-    for (const pod of pods) await eventuallyOver(pod);
-    expect(writesIn(namespace, 'pods')).toEqual(all.map((name) => `patch ${name}`));
-    expect(writesIn(other.metadata.name, 'rolebindings')).toEqual([
-      `create ad-kubernetes-${other.metadata.name}`,
-    ]);
+    await expectDoneOnce(pods, other);
   });
 });
 

@@ -88,16 +88,10 @@ const CONTROLLERS = new Map([
   ['Xxx', 'git-build'],
 ]);
 
-function eventuallyOver(object: KubernetesObject): Promise<true> {
-  return eventually(async () => {
-    const runs = await runsOf(object);
-    expect(runs.map(({ status }) => status)).toEqual(runs.map(() => 'COMPLETED'));
-    return true as const;
-  }, WITHIN_MS);
+function eventuallyOver(object: KubernetesObject): Promise<void> {
+  const controller = CONTROLLERS.get(object.kind ?? '') ?? '';
+  return temporal.untilCompleted(refOf(controller, object), WITHIN_MS);
 }
-
-const runsOf = (object: KubernetesObject) =>
-  temporal.runsOf(refOf(CONTROLLERS.get(object.kind ?? '') ?? '', object));
 
 /** `create pods`: what the operators have written, and the server has accepted; status and Events apart. */
 function writes(): readonly string[] {
@@ -168,7 +162,10 @@ describe('three operators', () => {
       await election.leaderOf(others, WITHIN_MS);
       const saidUntilThen = leader.logs.length;
       const stalled = await create('long'.padEnd(70, 'x'));
-      await eventually(async () => (await runsOf(stalled))[0]?.status === 'RUNNING', WITHIN_MS);
+      await eventually(
+        async () => (await temporal.runsOf(refOf('pod-label', stalled)))[0]?.status === 'RUNNING',
+        WITHIN_MS,
+      );
       process.kill(leader.pid, 'SIGCONT');
       await eventuallySays(leader, 'standing by: ');
       const said = leader.logs.slice(saidUntilThen).map(({ msg }) => String(msg));

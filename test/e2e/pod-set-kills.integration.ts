@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
+import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
 import { refOf } from '../support/cluster.ts';
-import { eventually } from '../support/eventually.ts';
 import type { FaultProxy, ProxiedRequest } from '../support/fault-proxy.ts';
 import { LivePodSet } from '../support/live-pod-set.ts';
 import { apiCallsOf, aTaskQueue, startOperator, type Operator } from '../support/operator.ts';
@@ -62,14 +61,6 @@ function isWrite({ method, path }: ProxiedRequest, namespace: string): boolean {
   return method !== 'GET' && path.includes(`/namespaces/${namespace}/`) && !path.includes('/events');
 }
 
-function eventuallyOver(podSet: PodSet): Promise<true> {
-  return eventually(async () => {
-    const runs = await temporal.runsOf(refOf('pod-set', podSet));
-    expect(runs.map(({ status }) => status)).toEqual(runs.map(() => 'COMPLETED'));
-    return true as const;
-  }, WITHIN_MS);
-}
-
 /** What the operator has written to Pods, and the server has accepted. */
 function podWritesIn(namespace: string): readonly string[] {
   return apiCallsOf('operator', stack.auditLog)
@@ -91,7 +82,7 @@ async function scaleUpAndDown(n: number): Promise<boolean> {
   await web.isReady(3);
   await web.scaleTo(1);
   const podSet = await web.isReady(1);
-  await eventuallyOver(podSet);
+  await temporal.untilCompleted(refOf('pod-set', podSet), WITHIN_MS);
   await kill.restarted();
   proxy.fault = () => undefined;
   const found = { n, writes: podWritesIn(namespace).filter((verb) => verb !== 'get') };

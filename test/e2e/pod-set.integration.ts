@@ -42,12 +42,9 @@ async function podsIn(): Promise<readonly Pod[]> {
 }
 
 const namesOf = (pods: readonly KubernetesObject[]) => pods.map(({ metadata }) => metadata.name).sort();
-function eventuallyOver(podSet: PodSet): Promise<true> {
-  return eventually(async () => {
-    const runs = await temporal.runsOf(refOf('pod-set', podSet));
-    expect(runs.map(({ status }) => status)).toEqual(runs.map(() => 'COMPLETED'));
-    return true as const;
-  }, WITHIN_MS);
+
+function eventuallyOver(podSet: PodSet): Promise<void> {
+  return temporal.untilCompleted(refOf('pod-set', podSet), WITHIN_MS);
 }
 
 function callsHere(...verbs: readonly string[]) {

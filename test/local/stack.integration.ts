@@ -8,15 +8,16 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { buildServers, type Binaries } from '../../local/build.ts';
 import { outputOf } from '../../local/program-output.ts';
 import { freePort, isFree } from '../../local/ports.ts';
 import { GUARDIAN, isRunning, runningIn, type RecordedProcess } from '../../local/recorded-process.ts';
 import { startStack, type Stack, type StackOptions } from '../../local/stack.ts';
+import { eventually } from '../support/eventually.ts';
 
 jest.setTimeout(120_000);
+const ENDS_WITHIN_MS = 60_000;
 
 const EVERY_PROCESS = [
   'etcd',
@@ -62,10 +63,6 @@ function processesOf(stack: { dir: string }): Promise<RecordedProcess[]> {
   return runningIn(join(stack.dir, 'processes'));
 }
 
-async function eventually(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await pause(20);
-}
-
 async function withClient<T>(stack: Stack, use: (client: Client) => Promise<T>): Promise<T> {
   const connection = await Connection.connect({ address: stack.temporalAddress });
   try {
@@ -106,8 +103,8 @@ describe('no process is left', () => {
     const processes = await processesOf(stack);
     expect(processes.map(({ name }) => name).sort()).toEqual(EVERY_PROCESS);
     starter.kill(signal);
-    await eventually(() => !processes.some(isRunning));
-    await eventually(() => !existsSync(stack.dir));
+    await eventually(() => !processes.some(isRunning), ENDS_WITHIN_MS);
+    await eventually(() => !existsSync(stack.dir), ENDS_WITHIN_MS);
   });
 
   it('after the guardian was killed too, once a stack starts in the same folder', async () => {

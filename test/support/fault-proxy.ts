@@ -1,9 +1,9 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { request } from 'node:https';
-import type { Socket } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
-import { KubeConfig } from '@kubernetes/client-node';
+import { apiServerIn, writeKubeconfigThrough, type ProxiedApiServer } from './proxied-api-server.ts';
 
 export interface ProxiedRequest {
   readonly method: string;
@@ -36,9 +36,9 @@ export class FaultProxy {
   fault: (request: ProxiedRequest) => Fault | undefined = () => undefined;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
-  readonly #target: { readonly url: URL; readonly ca: Buffer };
+  readonly #target: ProxiedApiServer;
 
-  private constructor(kubeconfig: string, target: { readonly url: URL; readonly ca: Buffer }) {
+  private constructor(kubeconfig: string, target: ProxiedApiServer) {
     this.kubeconfig = kubeconfig;
     this.#target = target;
     this.#server = createServer((incoming, outgoing) => void this.#receive(incoming, outgoing));
@@ -54,14 +54,11 @@ export class FaultProxy {
    * @param file where to write the kubeconfig that goes through it
    */
   static async start(kubeconfig: string, file: string): Promise<FaultProxy> {
-    const config = new KubeConfig();
-    config.loadFromFile(kubeconfig);
-    const cluster = config.getCurrentCluster();
-    if (cluster?.caData === undefined) throw new Error(`${kubeconfig} names no cluster`);
-    const ca = Buffer.from(cluster.caData, 'base64');
-    const proxy = new FaultProxy(file, { url: new URL(cluster.server), ca });
+    const text = await readFile(kubeconfig, 'utf8');
+    const proxy = new FaultProxy(file, apiServerIn(text));
     await new Promise<void>((resolve) => proxy.#server.listen(0, '127.0.0.1', resolve));
-    await proxy.#writeKubeconfig(await readFile(kubeconfig, 'utf8'), file);
+    const { port } = proxy.#server.address() as AddressInfo;
+    await writeKubeconfigThrough(port, text, file);
     return proxy;
   }
 
@@ -69,16 +66,6 @@ export class FaultProxy {
     const stopped = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     for (const socket of this.#sockets) socket.destroy();
     await stopped;
-  }
-
-  async #writeKubeconfig(original: string, file: string): Promise<void> {
-    const address = this.#server.address();
-    if (address === null || typeof address === 'string') throw new Error('not listening');
-    const server = this.#target.url.origin;
-    const text = original
-      .replace(server, `http://127.0.0.1:${address.port}`)
-      .replace(/"certificate-authority-data": "[^"]*"/, '"insecure-skip-tls-verify": true');
-    await writeFile(file, text, { mode: 0o600 });
   }
 
   async #receive(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { linesOf, type ApiCall } from './audit-log.ts';
 import type { Delivered } from './delivered.ts';
 import { userNameOf, type ServiceAccount } from './service-accounts.ts';
 
@@ -56,22 +56,6 @@ function permission({ verb, resource, apiGroup }: Permission): string {
   return `${verb} ${qualified}${subresource === undefined ? '' : `/${subresource}`}`;
 }
 
-const Decided = z.object({
-  verb: z.string(),
-  requestURI: z.string(),
-  userAgent: z.string().default(''),
-  user: z.object({ username: z.string() }),
-  objectRef: z
-    .object({
-      resource: z.string(),
-      subresource: z.string().optional(),
-      apiGroup: z.string().default(''),
-      namespace: z.string().default(''),
-    })
-    .optional(),
-  annotations: z.record(z.string(), z.string()).default({}),
-});
-
 /** Something that a service account has asked for, in the whole run of the tests. */
 export interface Asked {
   /** As `grantedTo` writes it; a path where it was about no object. */
@@ -82,12 +66,8 @@ export interface Asked {
 
 /** Everything that the operator has asked for as a service account, and what the authorizer said. */
 export function askedBy(account: ServiceAccount, auditLog: string): readonly Asked[] {
-  const user = userNameOf(account);
-  return readFileSync(auditLog, 'utf8')
-    .split('\n')
-    .filter((line) => line.includes(`"username":"${user}"`))
-    .map((line) => Decided.parse(JSON.parse(line)))
-    .filter(({ user: { username }, userAgent }) => username === user && isOperator(userAgent))
+  return linesOf(userNameOf(account), auditLog)
+    .filter(({ userAgent }) => isOperator(userAgent))
     .map(({ verb, objectRef, requestURI, annotations }) => ({
       what: objectRef === undefined ? `${verb} ${requestURI}` : whatOf(verb, objectRef),
       namespace: objectRef?.namespace ?? '',
@@ -102,7 +82,7 @@ function isOperator(userAgent: string): boolean {
 
 function whatOf(
   verb: string,
-  { resource, subresource, apiGroup }: NonNullable<z.infer<typeof Decided>['objectRef']>,
+  { resource, subresource, apiGroup }: NonNullable<ApiCall['objectRef']>,
 ): string {
   return permission({
     verb,

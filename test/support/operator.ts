@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { bareEnvironment, readiness, spawnOperator, untilReady } from '../../local/operator.ts';
 import { freePort } from '../../local/ports.ts';
+import { linesOf, type ApiCall } from './audit-log.ts';
 import { PROGRAM } from './built.ts';
 import { OPERATOR, userNameOf } from './service-accounts.ts';
 import { testStack } from './stack.ts';
@@ -98,32 +98,11 @@ function parseLine(line: string): LogEntry {
   return z.record(z.string(), z.unknown()).parse(JSON.parse(line));
 }
 
-const AuditLine = z.object({
-  stage: z.string(),
-  verb: z.string(),
-  requestURI: z.string(),
-  userAgent: z.string().default(''),
-  user: z.object({ username: z.string() }),
-  objectRef: z
-    .object({
-      resource: z.string(),
-      namespace: z.string().default(''),
-      name: z.string().default(''),
-    })
-    .optional(),
-  responseStatus: z.object({ code: z.number(), message: z.string().default('') }).optional(),
-  requestReceivedTimestamp: z.string(),
-});
-export type ApiCall = z.infer<typeof AuditLine>;
-
 /** The answered requests of the operator, or of another user, as the audit log has them, in their order. */
-export function apiCallsOf(who: 'operator' | `system:${string}`, auditLog: string): ApiCall[] {
+export function apiCallsOf(who: 'operator' | `system:${string}`, auditLog: string): readonly ApiCall[] {
   const user = who === 'operator' ? userNameOf(OPERATOR) : who;
-  const lines = readFileSync(auditLog, 'utf8').split('\n').slice(0, -1);
-  return lines
-    .filter((line) => line.includes(`"username":"${user}"`))
-    .map((line) => AuditLine.parse(JSON.parse(line)))
-    .filter(({ stage, user: { username } }) => stage === 'ResponseComplete' && username === user)
+  return linesOf(user, auditLog)
+    .filter(({ stage }) => stage === 'ResponseComplete')
     .filter(({ requestReceivedTimestamp }) => Date.parse(requestReceivedTimestamp) >= FILE_BEGAN_MS);
 }
 

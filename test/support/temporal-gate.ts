@@ -7,6 +7,7 @@ import {
 } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import type { TlsOptions } from 'node:tls';
+import { relay } from './http2-relay.ts';
 
 export interface GateOptions {
   /** The server behind it, as `127.0.0.1:7233`, in the clear. */
@@ -69,21 +70,8 @@ function forward(from: ServerHttp2Stream, headers: IncomingHttpHeaders, to: Clie
   const call = to.request({ ...headers, ':scheme': 'http' });
   call.on('error', () => from.destroy());
   from.on('close', () => call.destroy());
-  let trailers: IncomingHttpHeaders = {};
-  call.on('response', (answer, flags) => {
-    const isEnd = (flags & END_STREAM) !== 0;
-    from.respond(answer, { waitForTrailers: !isEnd, endStream: isEnd });
-    call.pipe(from);
-  });
-  call.on('trailers', (sent: IncomingHttpHeaders) => {
-    trailers = sent;
-  });
-  from.on('wantTrailers', () => from.sendTrailers(trailers));
-  from.pipe(call);
+  relay(from, call);
 }
-
-/** RFC 9113, section 6.2. */
-const END_STREAM = 1;
 
 function portOf(address: AddressInfo | string | null): number {
   if (address === null || typeof address === 'string') throw new Error('not listening');

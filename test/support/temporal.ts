@@ -51,6 +51,17 @@ export class TestTemporal {
     }, LISTED_WITHIN_MS);
   }
 
+  /** Resolves once the resource has had a run, and all of its runs have completed. */
+  async untilCompleted(ref: ResourceRef, withinMs: number): Promise<void> {
+    await eventually(async () => {
+      const statuses = (await this.runsOf(ref)).map(({ status }) => status);
+      if (statuses.length > 0 && statuses.every((status) => status === 'COMPLETED')) return true;
+      throw new Error(
+        `the runs of ${workflowIdFor(ref)} are not all COMPLETED: ${statuses.join(', ') || 'none'}`,
+      );
+    }, withinMs);
+  }
+
   /** The ids of the open runs of a namespace that say that they are stalled. */
   async stalledRunsIn(namespace: string): Promise<readonly string[]> {
     const found: string[] = [];

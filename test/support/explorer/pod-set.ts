@@ -1,7 +1,7 @@
 import { podSetReconciler } from '../../../activities/pod-set.ts';
 import type { ResourceType } from '../../../src/contract/controller.ts';
 import type { KubernetesObject, OwnerReference } from '../../../src/contract/object.ts';
-import { controllerOf, NAMESPACES, PODS } from '../../../src/controllers/kinds.ts';
+import { controllerOf, NAMESPACES, PODS, QUOTAS } from '../../../src/controllers/kinds.ts';
 import { podSet as controller } from '../../../src/controllers/pod-set/controller.ts';
 import { controllerReference, labelsFor, type Pod } from '../../../src/controllers/pod-set/pod.ts';
 import { POD_SETS, type PodSet } from '../../../src/controllers/pod-set/resource.ts';
@@ -14,13 +14,6 @@ const UID = 'uid-of-web';
 const POD_SET = keyOf(POD_SETS, 'web');
 const NAMESPACE = keyOf(NAMESPACES, 'shop');
 /** While there is one, no Pod may be created. */
-const QUOTAS: ResourceType = {
-  group: '',
-  version: 'v1',
-  plural: 'resourcequotas',
-  kind: 'ResourceQuota',
-  namespaced: true,
-};
 const QUOTA = keyOf(QUOTAS, 'pods');
 /** What others create is not counted as ours. */
 const OTHER: OwnerReference = {
