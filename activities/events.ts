@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../src/contract/logger.ts';
 import { displayName, type ResourceRef } from '../src/contract/resource.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
-import { ApiError, type ApiErrorClass } from '../src/kubernetes/errors.ts';
+import { ApiError, isNamespaceEnding, type ApiErrorClass } from '../src/kubernetes/errors.ts';
 import { found } from '../src/kubernetes/found.ts';
 import { microTime } from '../src/kubernetes/micro-time.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
@@ -201,7 +201,7 @@ class BackgroundRecorder implements EventRecorder {
     this.#recent.forget(object);
     const fields = { event: object.reason, note: object['note'] };
     // Nobody would read it there.
-    if (isOf('namespace-terminating', error) || isOf('not-found', error))
+    if (isNamespaceEnding(error))
       log.debug(fields, 'an Event was not recorded: its namespace is being deleted');
     else log.warn({ ...fields, err: error }, 'cannot record an Event');
   }

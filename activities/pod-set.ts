@@ -12,7 +12,7 @@ import type {
 import type { PodView } from '../src/controllers/pod-set/pod.ts';
 import { podsToDelete } from '../src/controllers/pod-set/ranking.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
-import { isOf } from '../src/kubernetes/errors.ts';
+import { isNamespaceEnding, isOf } from '../src/kubernetes/errors.ts';
 import { AT_ONCE, inBatches, SLOWLY } from './batches.ts';
 import { podNames } from './pod-names.ts';
 import { PodSetObjects, type Written } from './pod-set-objects.ts';
@@ -100,8 +100,7 @@ async function createPods({ count, replicas }: CreatePods, about: About): Promis
   const { observation, failure } = end;
   const error = failure?.error;
   const did = deedsOf('created', 'Pod', end.done);
-  if (isOf(error, 'not-found', 'namespace-terminating'))
-    return { observation: { ...observation, podSet: 'gone' }, did };
+  if (isNamespaceEnding(error)) return { observation: { ...observation, podSet: 'gone' }, did };
   if (isOf(error, 'refused', 'access-denied'))
     return { observation: { ...observation, refusal: error.message }, did, refusal: error };
   const event = { reason: 'Created', action: 'Create', note: `scaled up to ${countOf(replicas)}` };
