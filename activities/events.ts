@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../src/contract/logger.ts';
 import { displayName, type ResourceRef } from '../src/contract/resource.ts';
+import { EVENTS } from '../src/controllers/kinds.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { ApiError, isNamespaceEnding, type ApiErrorClass } from '../src/kubernetes/errors.ts';
 import { found } from '../src/kubernetes/found.ts';
@@ -11,8 +12,6 @@ import type { Regarding } from './event-object.ts';
 import { RecentEvents } from './recent-events.ts';
 
 export { regardingNamespace, type Event, type Regarding } from './event-object.ts';
-
-const EVENTS = { group: 'events.k8s.io', version: 'v1', plural: 'events' };
 
 export interface Recorder {
   /**
