@@ -1,4 +1,4 @@
-/** Calls under way at a time, at most. */
+/** Calls in progress at a time, at most. */
 const LARGEST_BATCH = 16;
 
 export interface Batching {

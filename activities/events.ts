@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../src/contract/logger.ts';
 import { displayName, type ResourceRef } from '../src/contract/resource.ts';
+import { EVENTS } from '../src/controllers/kinds.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
-import { ApiError, type ApiErrorClass } from '../src/kubernetes/errors.ts';
+import { ApiError, isNamespaceEnding, type ApiErrorClass } from '../src/kubernetes/errors.ts';
 import { found } from '../src/kubernetes/found.ts';
 import { microTime } from '../src/kubernetes/micro-time.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
@@ -11,8 +12,6 @@ import type { Regarding } from './event-object.ts';
 import { RecentEvents } from './recent-events.ts';
 
 export { regardingNamespace, type Event, type Regarding } from './event-object.ts';
-
-const EVENTS = { group: 'events.k8s.io', version: 'v1', plural: 'events' };
 
 export interface Recorder {
   /**
@@ -201,7 +200,7 @@ class BackgroundRecorder implements EventRecorder {
     this.#recent.forget(object);
     const fields = { event: object.reason, note: object['note'] };
     // Nobody would read it there.
-    if (isOf('namespace-terminating', error) || isOf('not-found', error))
+    if (isNamespaceEnding(error))
       log.debug(fields, 'an Event was not recorded: its namespace is being deleted');
     else log.warn({ ...fields, err: error }, 'cannot record an Event');
   }

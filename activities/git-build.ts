@@ -37,7 +37,7 @@ import { found } from '../src/kubernetes/found.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
 import type { Performed, Reconciler } from './reconcile.ts';
 
-/** A step may be repeated while it is still under way: then it shall not go on for long. */
+/** A step may be repeated while it is still in progress: then it shall not go on for long. */
 const REQUEST_TIMEOUT_MS = 5_000;
 
 /** How builds, their Jobs and Pods are read and written. Every write carries what it was decided from. */

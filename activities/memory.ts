@@ -21,7 +21,7 @@ const RUNS_MAX = 500;
 
 interface Remembered {
   readonly changes: number;
-  /** Undefined: a step is under way with it, or has failed, or has nothing to leave. */
+  /** Undefined: a step is in progress with it, or has failed, or has nothing to leave. */
   readonly known: Known | undefined;
 }
 

@@ -19,7 +19,7 @@ import {
 } from '../src/controllers/namespace-role-binding/decide.ts';
 import { MANAGED_BY_LABEL, NAMESPACES, ROLE_BINDINGS } from '../src/controllers/kinds.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
-import { isOf } from '../src/kubernetes/errors.ts';
+import { isNamespaceEnding, isOf } from '../src/kubernetes/errors.ts';
 import { found } from '../src/kubernetes/found.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
 import type { Performed, Reconciler, StepContext } from './reconcile.ts';
@@ -80,7 +80,7 @@ export function roleBindingReconciler(
     try {
       return await post(ref, {});
     } catch (error) {
-      if (isOf(error, 'not-found', 'namespace-terminating')) return undefined;
+      if (isNamespaceEnding(error)) return undefined;
       throw error;
     }
   }

@@ -9,10 +9,10 @@ import type {
   PodSetStep,
   UpdateStatus,
 } from '../src/controllers/pod-set/decide.ts';
-import type { PodView } from '../src/controllers/pod-set/pod.ts';
+import { podsInWords, type PodView } from '../src/controllers/pod-set/pod.ts';
 import { podsToDelete } from '../src/controllers/pod-set/ranking.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
-import { isOf } from '../src/kubernetes/errors.ts';
+import { isNamespaceEnding, isOf } from '../src/kubernetes/errors.ts';
 import { AT_ONCE, inBatches, SLOWLY } from './batches.ts';
 import { podNames } from './pod-names.ts';
 import { PodSetObjects, type Written } from './pod-set-objects.ts';
@@ -100,11 +100,10 @@ async function createPods({ count, replicas }: CreatePods, about: About): Promis
   const { observation, failure } = end;
   const error = failure?.error;
   const did = deedsOf('created', 'Pod', end.done);
-  if (isOf(error, 'not-found', 'namespace-terminating'))
-    return { observation: { ...observation, podSet: 'gone' }, did };
+  if (isNamespaceEnding(error)) return { observation: { ...observation, podSet: 'gone' }, did };
   if (isOf(error, 'refused', 'access-denied'))
     return { observation: { ...observation, refusal: error.message }, did, refusal: error };
-  const event = { reason: 'Created', action: 'Create', note: `scaled up to ${countOf(replicas)}` };
+  const event = { reason: 'Created', action: 'Create', note: `scaled up to ${podsInWords(replicas)}` };
   return performed(end, did, end.written === count ? event : undefined);
 }
 
@@ -115,7 +114,7 @@ async function deletePods(step: DeletePods, about: About): Promise<Performed<Obs
   const act = (pod: PodView) => about.objects.delete(pod, shown(pod));
   const end = await write(pods, act, { ...about, firstSize: AT_ONCE });
   const isScaledDown = replicas !== undefined && end.written === count;
-  const event = { reason: 'Deleted', action: 'Delete', note: `scaled down to ${countOf(replicas ?? 0)}` };
+  const event = { reason: 'Deleted', action: 'Delete', note: `scaled down to ${podsInWords(replicas ?? 0)}` };
   return performed(end, deedsOf('deleted', what, end.done), isScaledDown ? event : undefined);
 }
 
@@ -202,10 +201,6 @@ function namesOf(pods: readonly PodView[]): string {
   const names = pods.slice(0, NAMED_MAX).map(({ name }) => name);
   const more = pods.length > NAMED_MAX ? ` and ${pods.length - NAMED_MAX} more` : '';
   return `${pods.length === 1 ? 'Pod' : 'Pods'} ${names.join(', ')}${more}`;
-}
-
-function countOf(replicas: number): string {
-  return replicas === 1 ? '1 Pod' : `${replicas} Pods`;
 }
 
 function withChanged(before: Observation, changed: readonly PodView[]): Observation {

@@ -22,7 +22,7 @@ const RUNS_MAX = 2_000;
 const STEPS_MAX = 10;
 
 /**
- * What steps did whose results the run may never get. A signal that comes while local steps are under way makes Temporal
+ * What steps did whose results the run may never get. A signal that comes while local steps are in progress makes Temporal
  * refuse the workflow task, and they are all done again; a step that was interrupted goes on for a moment; an answer to
  * Temporal gets lost. The next attempt finds the work done, and would report that there was nothing to do.
  *

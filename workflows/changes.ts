@@ -6,7 +6,7 @@ const changed = defineSignal<[reason: string, change?: Change]>(CHANGED_SIGNAL);
 
 /**
  * How long a step may go on after a signal before it is dropped. Long enough that an
- * attempt under way usually ends by itself, short enough that a change ends a backoff within a second.
+ * attempt in progress usually ends by itself, short enough that a change ends a backoff within a second.
  */
 const GRACE_MS = 500;
 

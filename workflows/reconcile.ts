@@ -103,7 +103,7 @@ interface RetryAfter {
   readonly did: readonly Deed[];
 }
 
-/** A signal came while the step was under way. */
+/** A signal came while the step was in progress. */
 interface Interrupted {
   readonly result: 'changed';
 }

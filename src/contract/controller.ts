@@ -53,6 +53,7 @@ export interface WatchedChild<View> extends Watched<View> {
  * @typeParam Child the views of the objects that it owns or governs; a union where they are of several kinds
  * @typeParam Observation what a decision is made from
  * @typeParam S its steps
+ * @typeParam O what `decide` may ask to observe besides
  */
 export interface Controller<
   Primary = unknown,

@@ -39,6 +39,14 @@ export const JOBS: ResourceType = {
   kind: 'Job',
   namespaced: true,
 };
+export const EVENTS: ResourceType = {
+  group: 'events.k8s.io',
+  version: 'v1',
+  plural: 'events',
+  kind: 'Event',
+  namespaced: true,
+  shortNames: ['ev'],
+};
 export const RBAC_GROUP = 'rbac.authorization.k8s.io';
 export const ROLE_BINDINGS: ResourceType = {
   group: RBAC_GROUP,

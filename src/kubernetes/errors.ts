@@ -2,9 +2,9 @@ import { z } from 'zod';
 
 /** What an answer of the API server means for whoever asked; see the table in docs/architecture.md. */
 export type ApiErrorClass =
-  /** 404 whose Status names an object: the resource itself, or the namespace it was to be created in. */
+  /** 404 whose Status names an object of the path: the resource itself, or the namespace it was to be created in. */
   | 'not-found'
-  /** Any other 404: the API group or the CRD is away. */
+  /** 404 whose Status names none: the API group or the CRD is away. */
   | 'api-missing'
   | 'already-exists'
   /** 409 otherwise, or 422 for a UID that differs: a failed precondition, or somebody wrote in between. */
@@ -16,7 +16,10 @@ export type ApiErrorClass =
   /** 401, or 403 by the authorizer. */
   | 'access-denied'
   | 'namespace-terminating'
-  /** Quota, PodSecurity, admission or schema refused the request: it stays refused until something changes. */
+  /**
+   * Quota, PodSecurity, admission or schema refused the request, or what it refers to does not exist: it stays refused until
+   * something changes.
+   */
   | 'refused'
   /** 410: the resourceVersion or the continue token is too old. */
   | 'expired';
@@ -126,7 +129,7 @@ interface Judged {
 function errorFromStatus(request: string, { code, status, words = '', retryAfter }: Judged): ApiError {
   const { reason, details } = status ?? {};
   const retryAfterMs = parseRetryAfter(retryAfter) ?? secondsToMs(details?.retryAfterSeconds);
-  const classification = classify(code, status, retryAfterMs);
+  const classification = classify({ request, code, status, retryAfterMs });
   return new ApiError(`${request}: ${code} ${oneLine(words)}`.trimEnd(), {
     status: code,
     reason,
@@ -136,7 +139,14 @@ function errorFromStatus(request: string, { code, status, words = '', retryAfter
   });
 }
 
-function classify(code: number, status: Status | undefined, retryAfterMs: number | undefined): ApiErrorClass {
+interface Classified {
+  readonly request: string;
+  readonly code: number;
+  readonly status: Status | undefined;
+  readonly retryAfterMs: number | undefined;
+}
+
+function classify({ request, code, status, retryAfterMs }: Classified): ApiErrorClass {
   if (code === 429 || code >= 500) return retryAfterMs === undefined ? 'unavailable' : 'retry-after';
   switch (code) {
     case 401:
@@ -145,7 +155,7 @@ function classify(code: number, status: Status | undefined, retryAfterMs: number
     case 403:
       return status ? classifyForbidden(status) : 'access-denied';
     case 404:
-      return status?.details?.name ? 'not-found' : 'api-missing';
+      return classifyNotFound(request, status?.details);
     case 409:
       return status?.reason === 'AlreadyExists' ? 'already-exists' : 'conflict';
     case 412:
@@ -157,6 +167,18 @@ function classify(code: number, status: Status | undefined, retryAfterMs: number
     default:
       return code >= 400 && code !== 408 ? 'refused' : 'unavailable';
   }
+}
+
+/**
+ * What the path names is gone. Any other name is of what the object refers to: a RoleBinding to a ClusterRole that is missing, and
+ * that the user may not bind, is answered by `rolebindings "<ClusterRole>" not found`. Source:
+ * kubernetes/pkg/registry/rbac/rolebinding/policybased, `Create`.
+ */
+function classifyNotFound(request: string, details: StatusDetails | undefined): ApiErrorClass {
+  const { name, kind } = details ?? {};
+  if (!name) return 'api-missing';
+  const isInPath = kind === undefined || `${request}/`.includes(`/${kind}/${encodeURIComponent(name)}/`);
+  return isInPath ? 'not-found' : 'refused';
 }
 
 /**
@@ -228,4 +250,10 @@ function oneLine(words: string): string {
 /** Whether the API server's answer means one of these. */
 export function isOf(error: unknown, ...classes: readonly ApiErrorClass[]): error is ApiError {
   return error instanceof ApiError && classes.includes(error.classification);
+}
+
+/** Whether a create was refused because its namespace is being deleted, or gone. */
+export function isNamespaceEnding(error: unknown): error is ApiError {
+  if (isOf(error, 'namespace-terminating')) return true;
+  return isOf(error, 'not-found') && error.details?.kind === 'namespaces';
 }

@@ -19,8 +19,10 @@ export const ENDED_AFTER_MS = 500;
 export const YOUNG_MS = 5_000;
 /** How long visibility may lag behind the truth before it is believed. */
 export const VISIBILITY_LAG_MS = 3_000;
+/** How long nothing is started while Temporal is away: at first, and at most, as it doubles. */
 export const PAUSE_FIRST_MS = 100;
 export const PAUSE_MOST_MS = 5_000;
+/** How long one run whose start or signal failed waits until it is tried again: at first, and at most, as it doubles. */
 export const RETRY_FIRST_MS = 1_000;
 export const RETRY_MOST_MS = 30_000;
 /** A run that ended and left its resource unconverged, as far as the watch shows, is started again after this. */

@@ -1,5 +1,9 @@
-import { describe, expect, it, jest } from '@jest/globals';
+import { afterAll, describe, expect, it, jest } from '@jest/globals';
+import { roleBindingReconciler } from '../../activities/namespace-role-binding.ts';
+import { StepRun } from '../../activities/reconcile.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
+import { createKubernetesClient } from '../../src/kubernetes/client.ts';
+import { loadKubeConfig } from '../../src/kubernetes/config.ts';
 import { NAMESPACES, refOf, ROLE_BINDINGS, uniqueName } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
 import { apiCallsOf, ownLogs } from '../support/operator.ts';
@@ -212,6 +216,36 @@ describe('a namespace that terminates', () => {
     expect(writesIn(name).map(({ verb }) => verb)).toEqual(['create']);
     await cluster.patch(self, { metadata: { finalizers: null } });
     await eventually(async () => (await cluster.get(self)) === undefined, WITHIN_MS);
+  });
+});
+
+describe('what the API server answers to a create', () => {
+  const client = createKubernetesClient(loadKubeConfig({ kubeconfig: stack.operatorKubeconfig, env: {} }));
+  afterAll(() => client.close());
+
+  /** The operator may bind `edit` alone: of another role the API server looks up what it would give. */
+  const creating = (namespace: string, clusterRole: string) => {
+    const options = { clusterRole, prefix: 'other-', namespaceSelector: [], excludeNamespaces: [] };
+    const ref = { controller: 'namespace-role-binding', namespace, name: namespace, uid: 'none' };
+    const run = new StepRun(roleBindingReconciler(client, options), {
+      ...{ ref, now: Date.now, superseded: new AbortController().signal },
+    });
+    const view = { name: namespace, resourceVersion: '', state: 'selected' as const };
+    const observation = { namespace: view, binding: undefined, bindingName: `other-${namespace}` };
+    return run.perform('createRoleBinding', { observation, source: 'live' });
+  };
+
+  it('of a binding to a ClusterRole that is missing is a refusal: its namespace is there', async () => {
+    const { name } = (await cluster.createNamespace()).metadata;
+    await expect(creating(name, 'no-such-role')).rejects.toMatchObject({
+      classification: 'refused',
+      status: 404,
+      details: { kind: 'rolebindings', name: 'no-such-role' },
+    });
+  });
+
+  it.each(['edit', 'no-such-role'])('of one to %s in a namespace that is gone ends the run', async (role) => {
+    expect(await creating(uniqueName(), role)).toMatchObject({ did: [], next: { do: 'converged' } });
   });
 });
 

@@ -1,9 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import {
+  ApiError,
   errorFromAnswer,
   errorFromCredentials,
   errorFromFailure,
   errorFromWatchEvent,
+  isNamespaceEnding,
   isOf,
   type ApiErrorClass,
 } from '../../src/kubernetes/errors.ts';
@@ -41,9 +43,24 @@ const TABLE: [what: string, expected: ApiErrorClass, answer: Answered][] = [
     {
       code: 404,
       reason: 'NotFound',
-      message: 'namespaces "no" not found',
-      details: { name: 'no', kind: 'namespaces' },
+      message: 'namespaces "default" not found',
+      details: { name: 'default', kind: 'namespaces' },
     },
+  ],
+  [
+    'a create that refers to what does not exist',
+    'refused',
+    {
+      code: 404,
+      reason: 'NotFound',
+      message: 'rolebindings.rbac.authorization.k8s.io "no" not found',
+      details: { name: 'no', kind: 'rolebindings', group: 'rbac.authorization.k8s.io' },
+    },
+  ],
+  [
+    'an object whose kind is not said',
+    'not-found',
+    { code: 404, reason: 'NotFound', message: '"web" not found', details: { name: 'web' } },
   ],
   [
     'a CRD that is missing',
@@ -488,5 +505,34 @@ describe('isOf', () => {
     expect(isOf(conflict, 'not-found', 'conflict')).toBe(true);
     expect(isOf(conflict, 'not-found')).toBe(false);
     expect(isOf({ classification: 'conflict' }, 'conflict')).toBe(false);
+  });
+});
+
+describe('a 404 of a create', () => {
+  const answered = (kind: string) => {
+    const status = { reason: 'NotFound', message: 'not found', details: { name: 'shop', kind } };
+    return errorFromAnswer('POST /apis/rbac.authorization.k8s.io/v1/namespaces/shop/rolebindings', {
+      status: 404,
+      body: JSON.stringify(aStatus(404, status)),
+    });
+  };
+
+  it('says that the namespace is gone where it names that alone', () => {
+    expect(answered('namespaces').classification).toBe('not-found');
+    expect(answered('clusterroles').classification).toBe('refused');
+    expect(answered('rolebindings').classification).toBe('refused');
+  });
+});
+
+describe('a namespace that is ending', () => {
+  const failed = (classification: ApiErrorClass, kind: string) =>
+    new ApiError('no', { classification, details: { kind, name: 'shop' } });
+
+  it('is one that is being deleted, or gone, and not another object that is missing', () => {
+    expect(isNamespaceEnding(failed('namespace-terminating', 'pods'))).toBe(true);
+    expect(isNamespaceEnding(failed('not-found', 'namespaces'))).toBe(true);
+    expect(isNamespaceEnding(failed('not-found', 'rolebindings'))).toBe(false);
+    expect(isNamespaceEnding(failed('refused', 'namespaces'))).toBe(false);
+    expect(isNamespaceEnding(new Error('no'))).toBe(false);
   });
 });

@@ -1,12 +1,11 @@
 import { z } from 'zod';
 import type { ResourceType } from '../../contract/controller.ts';
+import { EVENTS } from '../../controllers/kinds.ts';
 import type { KubernetesClient } from '../../kubernetes/client.ts';
 import { isOf } from '../../kubernetes/errors.ts';
 import { listObjects } from '../cluster/objects.ts';
 import type { ObjectEvent } from './history-lines.ts';
 import type { ResourcePlace } from '../resource-name.ts';
-
-const EVENTS = { group: 'events.k8s.io', version: 'v1', plural: 'events' };
 
 export interface EventOf extends ObjectEvent {
   /** Of the object that it is about. */

@@ -38,7 +38,7 @@ import { hasOurFinalizer, type JobView, type PodView } from './views.ts';
 /** The watcher shows the end of a Job; this is for when it does not. */
 const JOB_RECHECK_MS = 300_000;
 
-/** The status while the Job of the spec is not created yet: no create is under way under a status with a startTime. */
+/** The status while the Job of the spec is not created yet: no create is in progress under a status with a startTime. */
 const BEFORE_JOB = { phase: 'Pending', reason: 'Pending', startTime: null, completionTime: null } as const;
 
 /**

@@ -122,7 +122,7 @@ function recordEnd(facts: Facts): RuleDecision {
 }
 
 /**
- * A create that was sent before may still be under way, and its Job would build after the cleanup. None is sent once
+ * A create that was sent before may still be in progress, and its Job would build after the cleanup. None is sent once
  * its Job has been there, which the status' startTime says, or once the deletion is known.
  */
 function awaitCreate({ build, nowMs }: Facts): RuleDecision {

@@ -77,7 +77,7 @@ export interface BuildStatus {
   readonly jobName: string;
   readonly binaryName: string;
   readonly artifacts: readonly Artifact[];
-  /** RFC 3339: when the Job was created. Unset before a Job is created: then a create may be under way. */
+  /** RFC 3339: when the Job was created. Unset before a Job is created: then a create may be in progress. */
   readonly startTime: string;
   /** RFC 3339: when it ended, successfully or not. */
   readonly completionTime: string;

@@ -11,7 +11,7 @@ import {
 } from '../../contract/decision.ts';
 import { isObjectName } from '../kinds.ts';
 import { FINISHED_KEPT, finishedBeyondKept, newestFirst, pauseMs } from './failed-pods.ts';
-import type { PodView } from './pod.ts';
+import { podsInWords, type PodView } from './pod.ts';
 import { podsToDelete } from './ranking.ts';
 import type { PodSetStatus, PodSetView } from './resource.ts';
 import { isFarBehind, statusToWrite, whyUpdate } from './status.ts';
@@ -119,14 +119,14 @@ function look({ observation, podSet }: Situation): Look | undefined {
   if (names.length === 0) return undefined;
   return {
     do: 'observe',
-    because: `the status names ${countOf(names.length)} that ${names.length === 1 ? 'does' : 'do'} not have the PodSet's labels`,
+    because: `the status names ${podsInWords(names.length)} that ${names.length === 1 ? 'does' : 'do'} not have the PodSet's labels`,
     names,
   };
 }
 
 function releasePods({ lost: pods }: Situation): ReleasePods | undefined {
   if (pods.length === 0) return undefined;
-  const because = `${countOf(pods.length)} lost the labels of the PodSet`;
+  const because = `${podsInWords(pods.length)} lost the labels of the PodSet`;
   return { do: 'releasePods', because, writes: pods.length, pods };
 }
 
@@ -155,7 +155,7 @@ function adoptPods({ observation }: Situation): AdoptPods | undefined {
   const pods = observation.pods.filter((pod) => pod.controllerUid === undefined && isAvailable(pod));
   if (pods.length === 0) return undefined;
   const verb = pods.length === 1 ? 'has' : 'have';
-  const because = `${countOf(pods.length)} with the labels of the PodSet ${verb} no controller`;
+  const because = `${podsInWords(pods.length)} with the labels of the PodSet ${verb} no controller`;
   return { do: 'adoptPods', because, writes: pods.length, pods };
 }
 
@@ -223,10 +223,6 @@ function failedPods({ podSet, finished }: Situation): DecisionEvent {
   };
 }
 
-function countOf(pods: number): string {
-  return pods === 1 ? '1 Pod' : `${pods} Pods`;
-}
-
 function isOrAre(pods: number): string {
-  return pods === 1 ? 'is 1 Pod' : `are ${pods} Pods`;
+  return `${pods === 1 ? 'is' : 'are'} ${podsInWords(pods)}`;
 }

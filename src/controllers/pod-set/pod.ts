@@ -39,6 +39,11 @@ export function desiredPod({ name: owner, uid }: Owner, name: string) {
   };
 }
 
+/** `1 Pod`, `3 Pods` */
+export function podsInWords(count: number): string {
+  return count === 1 ? '1 Pod' : `${count} Pods`;
+}
+
 export function podNamePrefix(podSet: string): string {
   return `${podSet}-pod-`;
 }

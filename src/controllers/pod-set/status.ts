@@ -1,5 +1,5 @@
 import { conditionsAfter, withReconciling, type Condition, type Finding, rfc3339 } from '../condition.ts';
-import { selectorFor, type PodView } from './pod.ts';
+import { podsInWords, selectorFor, type PodView } from './pod.ts';
 import type { PodSetReason } from './reasons.ts';
 import type { PodSetStatus, PodSetView, StatusView } from './resource.ts';
 
@@ -50,7 +50,7 @@ export function isFarBehind({ podNames: known }: StatusView, available: readonly
 export function whyUpdate({ podNames: known, ...before }: StatusView, after: PodSetStatus): string {
   const { podNames, readyReplicas, observedGeneration, conditions } = after;
   if (known.join() !== podNames.join()) {
-    const there = readyReplicas === 1 ? '1 Pod is' : `${readyReplicas} Pods are`;
+    const there = `${podsInWords(readyReplicas)} ${readyReplicas === 1 ? 'is' : 'are'}`;
     return `${there} available, but the status names ${known.length === podNames.length ? 'others' : known.length}`;
   }
   if (before.observedGeneration !== observedGeneration) return 'the spec changed';

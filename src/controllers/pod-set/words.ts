@@ -1,13 +1,13 @@
 import type { KubernetesObject } from '../../contract/object.ts';
 import type { Advice, Subject, Trouble, Words } from '../../contract/words.ts';
 import { isAvailable, type Observation } from './decide.ts';
-import { selectorFor } from './pod.ts';
+import { podsInWords, selectorFor } from './pod.ts';
 
 /** What the commands say about a PodSet. */
 export const podSetWords: Words<Observation> = {
   wanted: ({ observation }) => {
     const replicas = replicasOf(observation);
-    if (replicas !== undefined) return replicas === 1 ? '1 Pod' : `${replicas} Pods`;
+    if (replicas !== undefined) return podsInWords(replicas);
     return isInvalid(observation) ? 'unclear: spec.replicas is invalid' : 'nothing: it is being deleted';
   },
   there: (subject) => {
