@@ -70,7 +70,7 @@ export interface Performed<O> {
  * @typeParam L what `decide` may ask to observe besides
  */
 export interface Reconciler<O, S extends Step, L extends Observe = Observe> {
-  readonly controller: Pick<Controller<unknown, unknown, O, S, L>, 'decide' | 'control'> & {
+  readonly controller: Pick<Controller<unknown, unknown, O, S, L>, 'decide' | 'control' | 'statusStep'> & {
     readonly steps: readonly string[];
     readonly primary: { readonly type: ResourceType };
   };
@@ -244,8 +244,10 @@ export class StepRun<O, S extends Step, L extends Observe> {
 
   async #perform(step: S, observation: O): Promise<StepEnd<O>> {
     const performed = await this.#reconciler.perform(step, observation, this.#context);
-    const events = [step.event, performed.event].filter((event) => event !== undefined);
-    const { did, refusal } = performed;
+    const { approval, event } = step;
+    const events = [approval?.event, event, performed.event].filter((each) => each !== undefined);
+    const { refusal } = performed;
+    const did = approval && performed.did.length > 0 ? [...performed.did, approval.deed] : performed.did;
     let decided: Decided<O, S, L>;
     try {
       decided = await this.#decide({ observation: performed.observation, source: 'live' });

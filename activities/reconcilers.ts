@@ -1,6 +1,6 @@
 import type { Observe, Step } from '../src/contract/decision.ts';
 import type { ControllerName, ControllerOptions } from '../src/controllers/index.ts';
-import type { KubernetesClient } from '../src/kubernetes/client.ts';
+import { withPool, type KubernetesClient } from '../src/kubernetes/client.ts';
 import { controlledReconciler } from './controlled.ts';
 import { gitBuildReconciler } from './git-build.ts';
 import { roleBindingReconciler } from './namespace-role-binding.ts';
@@ -13,17 +13,27 @@ export interface ReconcilersRequest {
   readonly options: ControllerOptions;
 }
 
-/** How the resources of each controller are read and written: by the step activities, and read by those who ask. */
+/**
+ * How the resources of each controller are read and written: by the step activities, and read by those who ask. Each
+ * controller has connections of its own, so that none waits for the slow requests of another.
+ */
 export function reconcilersFor({
   client,
   options,
 }: ReconcilersRequest): Readonly<Record<ControllerName, Reconciler<unknown, Step>>> {
-  const controlled = <O, S extends Step, L extends Observe>(reconciler: Reconciler<O, S, L>) =>
-    controlledReconciler(reconciler, { client, options: options.reconciliation });
+  const controlled = <O, S extends Step, L extends Observe>(
+    name: ControllerName,
+    make: (own: KubernetesClient) => Reconciler<O, S, L>,
+  ) => {
+    const own = withPool(client, name);
+    return controlledReconciler(make(own), { client: own, options: options.reconciliation });
+  };
   return {
-    'pod-label': controlled(podLabelReconciler(client)),
-    'namespace-role-binding': controlled(roleBindingReconciler(client, options.roleBinding)),
-    'pod-set': controlled(podSetReconciler(client)),
-    'git-build': controlled(gitBuildReconciler(client, options.build)),
+    'pod-label': controlled('pod-label', podLabelReconciler),
+    'namespace-role-binding': controlled('namespace-role-binding', (own) =>
+      roleBindingReconciler(own, options.roleBinding),
+    ),
+    'pod-set': controlled('pod-set', podSetReconciler),
+    'git-build': controlled('git-build', (own) => gitBuildReconciler(own, options.build)),
   };
 }

@@ -1,11 +1,10 @@
 import { BUILD_KIND, BUILDS, type Build } from '../src/controllers/git-build/resource.ts';
-import { resourcePath, type ResourceType } from '../src/kubernetes/paths.ts';
+import { JOBS } from '../src/controllers/kinds.ts';
+import { resourcePath } from '../src/kubernetes/paths.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
 import { Arrivals, type ArrivalsRequest } from './arrivals.ts';
 import { measure, runsClosed, type Bench, type Result } from './bench.ts';
 import { namesOf } from './names.ts';
-
-const JOBS: ResourceType = { group: 'batch', version: 'v1', plural: 'jobs' };
 
 export interface BuildsRequest {
   readonly namespace: string;

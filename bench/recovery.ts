@@ -6,6 +6,7 @@ import { buildServers } from '../local/build.ts';
 import { showBuildProgress } from '../local/build-progress.ts';
 import { applyCustomResources } from '../local/custom-resources.ts';
 import { layoutOf } from '../local/stack-folder.ts';
+import { QUOTAS } from '../src/controllers/kinds.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../src/controllers/pod-label/decide.ts';
 import { POD_SETS, type PodSet } from '../src/controllers/pod-set/resource.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
@@ -24,7 +25,6 @@ import { startOperator } from './operator.ts';
 
 const GIVE_UP_MS = 300_000;
 const LOOK_EVERY_MS = 500;
-const QUOTAS = { group: '', version: 'v1', plural: 'resourcequotas' };
 const CLUSTER = ['kwok', 'kube-scheduler', 'kube-controller-manager', 'kube-apiserver'] as const;
 
 const CASES = ['etcd-wiped', 'etcd-restored', 'temporal-wiped', 'temporal-away'] as const;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import { build } from 'esbuild';
@@ -50,20 +50,24 @@ async function installManifest(image: Image, { kubectl }: Binaries<'kubectl'>): 
   await rm(folder, { recursive: true });
 }
 
-/** The chart, whose default image is that of the release. */
+/** The chart, whose default image is that of the release: by its digest, as long as nobody sets another tag. */
 async function chart(image: Image, { helm }: Binaries<'helm'>): Promise<void> {
   const folder = join(OUTPUT, 'durable-operator');
   await cp(join(ROOT, 'deploy/helm'), folder, { recursive: true });
-  const file = join(folder, 'values.yaml');
-  const values = parseDocument(await readFile(file, 'utf8'));
-  for (const [key, value] of Object.entries(image)) values.setIn(['image', key], value);
-  await write(file, values.toString());
+  await setIn(join(folder, 'values.yaml'), ['image', 'repository'], image.repository);
+  await setIn(join(folder, 'Chart.yaml'), ['annotations', 'durable-operator.dev/image-digest'], image.digest);
   await run(helm, ['package', folder, '--destination', OUTPUT]);
   await rename(
     join(OUTPUT, `durable-operator-${version}.tgz`),
     join(OUTPUT, `durable-operator-chart-${version}.tgz`),
   );
   await rm(folder, { recursive: true });
+}
+
+async function setIn(file: string, path: readonly string[], value: string): Promise<void> {
+  const document = parseDocument(await readFile(file, 'utf8'));
+  document.setIn(path, value);
+  await write(file, document.toString());
 }
 
 /** The package has the local stack, too, compiled: Node runs no TypeScript in node_modules. */
@@ -130,6 +134,8 @@ async function plugin(): Promise<void> {
     await mkdir(dirname(join(folder, file)), { recursive: true });
     await cp(join(ROOT, file), join(folder, file));
   }
+  // The compiler makes no file executable, and krew links to these as they are.
+  for (const program of programs) await chmod(join(folder, program), 0o755);
   await cp(join(ROOT, 'LICENSE'), join(folder, 'LICENSE'));
   await write(
     join(folder, 'package.json'),

@@ -7,13 +7,11 @@ import type { LocalRequest } from '../src/local-stack.ts';
 import { dataConverterFor } from '../src/temporal/data-converter.ts';
 import { isAgreed, personHere } from './agreement.ts';
 import { applyCustomResources, type CustomResources } from './custom-resources.ts';
-import { ServerFailed } from './guarded-servers.ts';
+import { reportFailure } from './failure.ts';
 import { howToRemoveSamples, nextSteps, whereThingsAre } from './next-steps.ts';
 import { operatorArguments, operatorEnvironment, startInStack, stopInStack, untilReady } from './operator.ts';
 import { preferFreePort } from './ports.ts';
-import { lastLines } from './program-output.ts';
 import { runSamples } from './samples.ts';
-import { layoutOf, saveLogs } from './stack-folder.ts';
 import { connectTo, givenServer, startSurroundings, type Surroundings } from './surroundings.ts';
 import { liveTable } from './table.ts';
 
@@ -36,7 +34,7 @@ export async function runLocal(request: LocalRequest): Promise<number> {
     return 0;
   } catch (error) {
     if (signal.aborted) return config.local.exitWhenConverged ? 1 : 0;
-    await complain(error, surroundings);
+    await reportFailure(error, surroundings?.stack);
     return 1;
   } finally {
     if (surroundings !== undefined) await end(surroundings, config);
@@ -112,16 +110,6 @@ async function converge(running: Running, cluster: KubernetesClient): Promise<vo
   } finally {
     await connection.close();
   }
-}
-
-async function complain(error: unknown, surroundings: Surroundings | undefined): Promise<void> {
-  const message = error instanceof Error ? error.message : String(error);
-  process.stderr.write(`durable-operator: ${message}\n`);
-  if (surroundings === undefined) return;
-  const { stack } = surroundings;
-  const program = error instanceof ServerFailed ? error.server : 'operator';
-  process.stderr.write(`The last lines of its log:\n${await lastLines(stack.logOf(program), 10)}\n`);
-  process.stderr.write(`All logs are in ${await saveLogs(layoutOf(stack.dir))}\n`);
 }
 
 async function end(surroundings: Surroundings, { local }: Config): Promise<void> {

@@ -150,11 +150,15 @@ export async function operatorEnvironment(
   } = surroundings;
   const cluster = kubeconfigFile === undefined ? {} : { DURABLE_OPERATOR_KUBECONFIG: kubeconfigFile };
   if (config.local.temporalGiven) return { ...process.env, ...cluster };
-  // The default file may hold a profile with credentials; without any file named, it would be read.
-  const profiles = join(stack.dir, 'temporal.toml');
-  await writeFile(profiles, '[profile.default]\n');
-  const server = { TEMPORAL_ADDRESS: temporal.address, TEMPORAL_CONFIG_FILE: profiles };
+  const server = { TEMPORAL_ADDRESS: temporal.address, ...(await withoutProfiles(stack)) };
   return { ...withoutTemporal(process.env), ...cluster, ...server };
+}
+
+/** Without any file named, a person's own would be read, which may hold a profile with credentials. */
+export async function withoutProfiles({ dir }: Pick<Stack, 'dir'>): Promise<NodeJS.ProcessEnv> {
+  const file = join(dir, 'temporal.toml');
+  await writeFile(file, '[profile.default]\n');
+  return { TEMPORAL_CONFIG_FILE: file };
 }
 
 /** A person's own profile and credentials are not for a server that we started. */

@@ -14,8 +14,10 @@ jest.setTimeout(600_000);
 
 const ROOT = join(import.meta.dirname, '..');
 const RELEASE = join(ROOT, 'dist/release');
-const IMAGE = `registry.example.com/durable-operator@sha256:${'0123456789abcdef'.repeat(4)}`;
 const { version } = packageJson;
+const REPOSITORY = 'registry.example.com/durable-operator';
+const DIGEST = `sha256:${'0123456789abcdef'.repeat(4)}`;
+const IMAGE = `${REPOSITORY}@${DIGEST}`;
 const run = promisify(execFile);
 
 describe("GitHub's workflows", () => {
@@ -79,8 +81,16 @@ describe('a release', () => {
     const { helm } = await buildPrograms(['helm'], {});
     const chart = join(RELEASE, `durable-operator-chart-${version}.tgz`);
     const { stdout } = await run(helm, ['template', 'durable-operator', chart], { maxBuffer: 2 ** 26 });
-    expect(imagesIn(stdout)).toEqual([IMAGE]);
+    expect(imagesIn(stdout)).toEqual([`${REPOSITORY}:${version}@${DIGEST}`]);
     expect(imagesIn(await readFile(join(RELEASE, 'install.yaml'), 'utf8'))).toEqual([IMAGE]);
+  });
+
+  it('has a chart whose digest is not that of another tag', async () => {
+    const { helm } = await buildPrograms(['helm'], {});
+    const chart = join(RELEASE, `durable-operator-chart-${version}.tgz`);
+    const args = ['template', 'durable-operator', chart, '--set', 'image.tag=9.9.9'];
+    const { stdout } = await run(helm, args, { maxBuffer: 2 ** 26 });
+    expect(imagesIn(stdout)).toEqual([`${REPOSITORY}:9.9.9`]);
   });
 
   function imagesIn(manifests: string): unknown[] {
@@ -104,7 +114,17 @@ describe('a release', () => {
     const [, sum = ''] = /^(\w+) {2}kubectl-durable\.tar\.gz$/m.exec(sums) ?? [];
     const place = `example/durable-operator/releases/download/v${version}/kubectl-durable.tar.gz`;
     const archive = { sha256: sum, uri: expect.stringContaining(place) };
-    expect(manifest).toMatchObject({ spec: { platforms: [archive] } });
+    const { [`kubectl-durable`]: bin } = packageJson.bin;
+    expect(manifest).toMatchObject({ spec: { version: `v${version}`, platforms: [{ ...archive, bin }] } });
+  });
+
+  it('has programs in the archive of the plugin that can be executed as they are', async () => {
+    const { stdout } = await run('tar', ['-tvzf', join(RELEASE, 'kubectl-durable.tar.gz')]);
+    const executable = stdout.split('\n').filter((line) => line.startsWith('-rwxr-xr-x'));
+    const programs = [packageJson.bin['kubectl-durable'], packageJson.bin['kubectl_complete-durable']];
+    expect(executable.map((line) => line.split(' ').at(-1)).sort()).toEqual(
+      programs.map((program) => `./${program}`).sort(),
+    );
   });
 
   describe('as an npm package', () => {

@@ -68,7 +68,7 @@ export const LAST_HANDLED: Readonly<Record<'lastHandledReconcileAt' | 'lastHandl
     maxLength: ECHO_MAX,
   },
   lastHandledApproval: {
-    description: 'The ID of the plan whose approval or rejection was acted on last.',
+    description: 'The ID of the last plan that was approved and of which nothing is left to delete.',
     type: 'string',
     maxLength: ECHO_MAX,
   },

@@ -26,7 +26,8 @@ const status = objectOf<Partial<PodSetStatus>>({
       items: { description: 'The name of a Pod.', type: 'string' },
     },
     readyReplicas: {
-      description: 'How many Pods are available.',
+      description:
+        'How many Pods are available: Pending or Running, and not being deleted. It does not say how many are Ready.',
       type: 'integer',
       format: 'int32',
       minimum: 0,

@@ -1,3 +1,5 @@
+import { ofTheOperator } from './of-the-operator.ts';
+
 /** The runbook in docs/operating.md has a section of the same name. */
 interface Alert {
   readonly name: string;
@@ -24,7 +26,7 @@ const ALERTS: readonly Alert[] = [
   },
   {
     name: 'DurableOperatorWithoutLeader',
-    expr: `sum by (${EACH}, name) (leader_election_master_status) == 0`,
+    expr: `sum by (${EACH}, name) (${ofTheOperator('leader_election_master_status')}) == 0`,
     for: '5m',
     severity: 'critical',
     summary: 'The operator has no leader',
@@ -33,7 +35,7 @@ const ALERTS: readonly Alert[] = [
   },
   {
     name: 'DurableOperatorLeaderFlapping',
-    expr: `sum by (${EACH}, name) (changes(leader_election_master_status[30m])) > 6`,
+    expr: `sum by (${EACH}, name) (${ofTheOperator('changes(leader_election_master_status[30m])')}) > 6`,
     for: '0m',
     severity: 'warning',
     summary: 'The leader keeps changing',
@@ -84,8 +86,8 @@ const ALERTS: readonly Alert[] = [
   {
     name: 'DurableOperatorErrors',
     expr: [
-      `sum by (${EACH}, controller) (rate(controller_runtime_reconcile_errors_total[10m]))`,
-      `/ sum by (${EACH}, controller) (rate(controller_runtime_reconcile_total[10m])) > 0.2`,
+      `sum by (${EACH}, controller) (${ofTheOperator('rate(controller_runtime_reconcile_errors_total[10m])')})`,
+      `/ sum by (${EACH}, controller) (${ofTheOperator('rate(controller_runtime_reconcile_total[10m])')}) > 0.2`,
     ].join(' '),
     for: '15m',
     severity: 'warning',
@@ -95,7 +97,7 @@ const ALERTS: readonly Alert[] = [
   },
   {
     name: 'DurableOperatorAccessDenied',
-    expr: `sum by (${EACH}, code) (rate(rest_client_requests_total{code=~"401|403"}[10m])) > 0`,
+    expr: `sum by (${EACH}, code) (${ofTheOperator('rate(rest_client_requests_total{code=~"401|403"}[10m])')}) > 0`,
     for: '10m',
     severity: 'warning',
     summary: 'The API server denies requests of the operator',
@@ -124,7 +126,7 @@ const ALERTS: readonly Alert[] = [
     name: 'DurableOperatorStartsSlow',
     expr: [
       `histogram_quantile(0.9, sum by (${EACH}, controller, le)`,
-      '(rate(workqueue_work_duration_seconds_bucket[10m]))) > 1',
+      `(${ofTheOperator('rate(workqueue_work_duration_seconds_bucket[10m])')})) > 1`,
     ].join(' '),
     for: '15m',
     severity: 'warning',

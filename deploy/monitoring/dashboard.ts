@@ -1,3 +1,5 @@
+import { ofTheOperator } from './of-the-operator.ts';
+
 /** One panel. */
 interface Graph {
   readonly title: string;
@@ -9,8 +11,7 @@ interface Graph {
 const ROWS: Readonly<Record<string, readonly Graph[]>> = {
   Reconciling: [
     graph('Step attempts by result', 'ops', {
-      '{{controller}} {{result}}':
-        'sum by (controller, result) (rate(controller_runtime_reconcile_total[5m]))',
+      '{{controller}} {{result}}': `sum by (controller, result) (${ofTheOperator('rate(controller_runtime_reconcile_total[5m])')})`,
     }),
     graph('Steps', 'ops', {
       '{{controller}} {{step}}':
@@ -50,15 +51,19 @@ const ROWS: Readonly<Record<string, readonly Graph[]>> = {
     graph('Cached objects', 'short', {
       '{{controller}} {{resource}}': 'max by (controller, resource) (durable_operator_known_objects)',
     }),
-    graph('Queue depth', 'short', { '{{controller}}': 'sum by (controller) (workqueue_depth)' }),
+    graph('Queue depth', 'short', {
+      '{{controller}}': `sum by (controller) (${ofTheOperator('workqueue_depth')})`,
+    }),
     graph('Time in the queue', 's', {
       '{{controller}} p99': quantile(0.99, 'workqueue_queue_duration_seconds', 'controller'),
     }),
-    graph('Leader', 'short', { '{{pod}}': 'max by (pod) (leader_election_master_status)' }),
+    graph('Leader', 'short', {
+      '{{pod}}': `max by (pod) (${ofTheOperator('leader_election_master_status')})`,
+    }),
   ],
   'Servers and processes': [
     graph('Requests to the API server', 'reqps', {
-      '{{method}} {{code}}': 'sum by (method, code) (rate(rest_client_requests_total[5m]))',
+      '{{method}} {{code}}': `sum by (method, code) (${ofTheOperator('rate(rest_client_requests_total[5m])')})`,
     }),
     graph('Temporal unavailable', 'short', {
       '{{pod}}': 'max by (pod) (durable_operator_temporal_unavailable)',
@@ -67,8 +72,12 @@ const ROWS: Readonly<Record<string, readonly Graph[]>> = {
       '{{task_type}} {{version}} {{status}}':
         'sum by (task_type, version, status) (durable_operator_task_queue_pollers)',
     }),
-    graph('CPU', 'percentunit', { '{{pod}}': 'sum by (pod) (rate(process_cpu_seconds_total[5m]))' }),
-    graph('Memory', 'bytes', { '{{pod}}': 'max by (pod) (process_resident_memory_bytes)' }),
+    graph('CPU', 'percentunit', {
+      '{{pod}}': `sum by (pod) (${ofTheOperator('rate(process_cpu_seconds_total[5m])')})`,
+    }),
+    graph('Memory', 'bytes', {
+      '{{pod}}': `max by (pod) (${ofTheOperator('process_resident_memory_bytes')})`,
+    }),
   ],
 };
 
@@ -77,7 +86,7 @@ function graph(title: string, unit: Graph['unit'], queries: Graph['queries']): G
 }
 
 function quantile(q: number, histogram: string, by: string): string {
-  return `histogram_quantile(${q}, sum by (${by}, le) (rate(${histogram}_bucket[5m])))`;
+  return `histogram_quantile(${q}, sum by (${by}, le) (${ofTheOperator(`rate(${histogram}_bucket[5m])`)}))`;
 }
 
 /** Grafana replaces it with the value of its variable `datasource`. */

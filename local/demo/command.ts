@@ -1,5 +1,5 @@
 import { Client, Connection } from '@temporalio/client';
-import { mkdtemp, writeFile } from 'node:fs/promises';
+import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -9,10 +9,9 @@ import type { LocalRequest } from '../../src/local-stack.ts';
 import { buildServers } from '../build.ts';
 import { showBuildProgress } from '../build-progress.ts';
 import { applyCustomResources } from '../custom-resources.ts';
-import { bareEnvironment, killInStack, startInStack, untilReady } from '../operator.ts';
+import { reportFailure } from '../failure.ts';
+import { bareEnvironment, killInStack, startInStack, untilReady, withoutProfiles } from '../operator.ts';
 import { freePort } from '../ports.ts';
-import { lastLines } from '../program-output.ts';
-import { layoutOf, saveLogs } from '../stack-folder.ts';
 import { startStack, type Stack } from '../stack.ts';
 import { APPROVAL_OVER, play, type OperatorOnStage } from './acts.ts';
 import { answerOf } from './answer.ts';
@@ -35,7 +34,7 @@ export async function runDemo(request: LocalRequest): Promise<number> {
     await perform(request, stack);
     return 0;
   } catch (error) {
-    if (!request.signal.aborted) await complain(error, stack);
+    if (!request.signal.aborted) await reportFailure(error, stack);
     return 1;
   } finally {
     await stack?.stop();
@@ -110,15 +109,10 @@ function terminalNarrator(output: NodeJS.WriteStream): Narrator | undefined {
   });
 }
 
-/** Of the operator and of those who ask. Without a file named, a person's own profile would be read. */
+/** Of the operator and of those who ask. */
 async function environmentFor(stack: Stack): Promise<NodeJS.ProcessEnv> {
-  const profiles = join(stack.dir, 'temporal.toml');
-  await writeFile(profiles, '[profile.default]\n');
-  return {
-    ...bareEnvironment(stack.temporalAddress),
-    TEMPORAL_CONFIG_FILE: profiles,
-    KUBECONFIG: stack.kubeconfig,
-  };
+  const environment = bareEnvironment(stack.temporalAddress);
+  return { ...environment, ...(await withoutProfiles(stack)), KUBECONFIG: stack.kubeconfig };
 }
 
 interface Operated {
@@ -151,13 +145,4 @@ function askingFor(narrator: Narrator, { program, env }: Pick<Operated, 'program
     narrator.answered(`kubectl durable ${[...args, '-n', SHOP].join(' ')}`, output);
     return output;
   };
-}
-
-async function complain(error: unknown, stack: Stack | undefined): Promise<void> {
-  process.stderr.write(`durable-operator: ${error instanceof Error ? error.message : String(error)}\n`);
-  if (stack === undefined) return;
-  process.stderr.write(
-    `The last lines of the operator's log:\n${await lastLines(stack.logOf('operator'), 10)}\n`,
-  );
-  process.stderr.write(`All logs are in ${await saveLogs(layoutOf(stack.dir))}\n`);
 }

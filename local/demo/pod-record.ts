@@ -1,4 +1,5 @@
 import type { KubernetesList } from '../../src/contract/object.ts';
+import { PODS } from '../../src/controllers/kinds.ts';
 import type { KubernetesClient } from '../../src/kubernetes/client.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
 
@@ -19,7 +20,7 @@ export class PodRecord {
 
   /** Resolves once nothing that happens from now on is missed. */
   async begin(cluster: KubernetesClient, namespace: string): Promise<void> {
-    const path = resourcePath({ group: '', version: 'v1', plural: 'pods' }, { namespace });
+    const path = resourcePath(PODS, { namespace });
     const list = await cluster.request<KubernetesList>({ method: 'GET', path, metadataOnly: 'list' });
     const query = { resourceVersion: list.metadata.resourceVersion };
     const watch = { path, query, metadataOnly: true, signal: this.#over.signal };

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import type { KubernetesList, KubernetesObject } from '../../src/contract/object.ts';
 import { workflowIdFor } from '../../src/contract/resource.ts';
+import { PODS, QUOTAS } from '../../src/controllers/kinds.ts';
 import { selectorFor } from '../../src/controllers/pod-set/pod.ts';
 import { POD_SET_KIND, POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
 import type { KubernetesClient } from '../../src/kubernetes/client.ts';
@@ -14,8 +15,6 @@ export const SHOP = 'shop';
 const QUOTA = 'compute';
 
 const FIELD_MANAGER = 'demo';
-const PODS = { group: '', version: 'v1', plural: 'pods' };
-const QUOTAS = { group: '', version: 'v1', plural: 'resourcequotas' };
 
 /** A step that Temporal tries again. */
 export interface PendingStep {

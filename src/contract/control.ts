@@ -57,7 +57,7 @@ export interface ControlStatus {
   readonly conditions: readonly Condition[];
   /** The last request for a reconcile that was met. */
   readonly lastHandledReconcileAt?: string;
-  /** The last plan that was approved and carried out. */
+  /** The id of the last plan that was approved and of which nothing is left to delete: its approval counts no more. */
   readonly lastHandledApproval?: string;
 }
 

@@ -83,6 +83,11 @@ export interface Controller<
    */
   decide(observation: Observation, nowMs: number, circumstances?: Circumstances): Decision<S, O>;
   /**
+   * The write of the status that is due whatever comes next; undefined where the status is up to date. It is asked for while
+   * the next step is held back: a controller writes some of its status only after that step. Default: none ever is.
+   */
+  statusStep?(observation: Observation, nowMs: number): S | undefined;
+  /**
    * What people ask of the resource by annotations, as `controlOf` reads them when the view is made; undefined where they
    * ask for nothing, or the resource is gone. Default: they are not followed.
    */

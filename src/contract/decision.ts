@@ -32,6 +32,8 @@ export interface Step extends WithEvent {
   readonly writes?: number;
   /** What it deletes. Default: nothing. */
   readonly deletes?: Deletion;
+  /** Who has approved of that, to be told once it is done. Default: nobody had to. */
+  readonly approval?: Approval;
 }
 
 /** What a step deletes, as far as a person has to know to approve of it. */
@@ -43,6 +45,12 @@ export interface Deletion {
   readonly names: () => readonly string[];
   /** Why just these, as a text that is the same as long as they are: `generation 3`. */
   readonly of: string;
+}
+
+/** An approval, as an Event and the result of the run tell it. */
+export interface Approval {
+  readonly event: DecisionEvent;
+  readonly deed: Deed;
 }
 
 /** What is known does not suffice for a decision. A step activity reads what is missing and decides again. */

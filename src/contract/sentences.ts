@@ -1,4 +1,4 @@
-import { PAUSED_ANNOTATION, type Answer } from './control.ts';
+import { PAUSED_ANNOTATION } from './control.ts';
 
 /*
  * Sentences that one part of the program writes into histories, and another recognises there. Each is written and recognised
@@ -26,18 +26,6 @@ export function pausedBy(whose: 'resource' | 'Namespace'): string {
 /** @param reason of a hold */
 export function isPausedByNamespace(reason: string): boolean {
   return reason.endsWith(OF_NAMESPACE);
-}
-
-const REJECTED_BY = 'rejected by ';
-
-/** `rejected by alice: not today` */
-export function rejectedBy({ by, because }: Pick<Answer, 'by' | 'because'>): string {
-  return `${REJECTED_BY}${by === '' ? 'somebody' : by}${because === '' ? '' : `: ${because}`}`;
-}
-
-/** @param reason of a hold */
-export function isRejection(reason: string): boolean {
-  return reason.startsWith(REJECTED_BY);
 }
 
 const RECHECK = 'recheck: ';

@@ -46,7 +46,9 @@ export interface RequestOptions {
   readonly metadataOnly?: boolean | 'list';
   /** Default: 10,000. */
   readonly timeoutMs?: number;
-  /** Does not wait for its turn where requests are limited: what is late is in vain. */
+  /** It waits for a connection together with the other requests of its pool alone. Default: those that name none. */
+  readonly pool?: string;
+  /** Waits neither for its turn where requests are limited nor for others' connections: what is late is in vain. */
   readonly isUrgent?: true;
   readonly signal?: AbortSignal;
 }
@@ -72,7 +74,7 @@ export interface WatchEvent {
 export interface ClientOptions {
   /** For the User-Agent. */
   readonly version?: string;
-  /** Most connections for requests; watches have their own. Default: 64. */
+  /** Most connections of each pool; watches have their own. Default: 64. */
   readonly connections?: number;
   /** Of requests, and of watches that are opened. Default: no limit. */
   readonly rate?: Rate | undefined;
@@ -86,6 +88,16 @@ export function createKubernetesClient(
   options: ClientOptions = {},
 ): KubernetesClient {
   return new HttpClient(kubeConfig, options);
+}
+
+/** The same client; its requests have connections of their own, whoever else makes many or slow ones. */
+export function withPool(client: KubernetesClient, pool: string): KubernetesClient {
+  return {
+    request: (options) => client.request({ pool, ...options }),
+    watch: (options) => client.watch(options),
+    close: (graceMs) => client.close(graceMs),
+    server: client.server,
+  };
 }
 
 const REQUEST_TIMEOUT_MS = 10_000;
@@ -156,9 +168,10 @@ class HttpClient implements KubernetesClient {
   }
 
   #exchange(options: RequestOptions, session: Session): Promise<Answer> {
-    const { timeoutMs = REQUEST_TIMEOUT_MS, signal } = options;
+    const { timeoutMs = REQUEST_TIMEOUT_MS, signal, isUrgent = false, pool = 'shared' } = options;
+    const connections = session.connections.pool(isUrgent ? 'urgent' : pool);
     const answer = withinLimit({ timeoutMs, signal }, async (limit) =>
-      readAnswer(await session.connections.requests.request(this.#onTheWire(options, session, limit))),
+      readAnswer(await connections.request(this.#onTheWire(options, session, limit))),
     );
     return this.#observed({ ...options, isWatch: false }, answer);
   }

@@ -1,7 +1,7 @@
 import type { AgentOptions, RequestOptions as HttpsOptions } from 'node:https';
 import { isDeepStrictEqual } from 'node:util';
-import type { ConnectOptions, DispatcherOptions } from '@kubernetes/client-node';
-import { Pool, ProxyAgent, type Dispatcher } from 'undici';
+import type { DispatcherOptions } from '@kubernetes/client-node';
+import { Connections, type ConnectionsOptions } from './connections.ts';
 import { KubeConfig } from './kube-config.ts';
 
 /** What a request is made with; the same object for as long as neither part changes. */
@@ -11,18 +11,8 @@ export interface Session {
   readonly connections: Connections;
 }
 
-export interface Connections {
-  readonly requests: Dispatcher;
-  /** Apart, so that a hundred watches never keep a request waiting. */
-  readonly watches: Dispatcher;
-}
-
-export interface SessionsOptions {
+export interface SessionsOptions extends ConnectionsOptions {
   readonly kubeConfig: KubeConfig;
-  /** Scheme, host and port. */
-  readonly origin: string;
-  /** Most connections for requests. */
-  readonly connections: number;
 }
 
 interface Credentials {
@@ -68,7 +58,7 @@ export class Sessions {
 
   /** Ends open watches, and open requests after graceMs. */
   close(graceMs?: number): Promise<void> {
-    this.#closing ??= this.#session ? close(this.#session.connections, graceMs) : Promise.resolve();
+    this.#closing ??= this.#session ? this.#session.connections.close(graceMs) : Promise.resolve();
     return this.#closing;
   }
 
@@ -94,15 +84,8 @@ export class Sessions {
     const old = this.#session?.connections;
     if (old && isDeepStrictEqual(dispatcher, this.#credentials?.dispatcher))
       return { headers, connections: old };
-    if (old) close(old).catch(() => undefined);
-    const { origin, connections } = this.#options;
-    return {
-      headers,
-      connections: {
-        requests: openDispatcher(origin, dispatcher, connections),
-        watches: openDispatcher(origin, dispatcher, null),
-      },
-    };
+    old?.close().catch(() => undefined);
+    return { headers, connections: new Connections(this.#options, dispatcher) };
   }
 }
 
@@ -123,37 +106,4 @@ function authenticationHeaders({ auth, headers = {} }: HttpsOptions): Record<str
     String(value).trim(),
   ]);
   return { ...basic, ...Object.fromEntries(others) };
-}
-
-/**
- * Below the 60 s after which common load balancers drop an idle connection, and the API server's own 90 s;
- * a request on a connection that is just being dropped would fail.
- */
-const KEEP_ALIVE_MS = 45_000;
-
-function openDispatcher(origin: string, options: DispatcherOptions, connections: number | null): Dispatcher {
-  const pool = { connections, allowH2: false, keepAliveTimeout: KEEP_ALIVE_MS };
-  switch (options.type) {
-    case 'none':
-      return new Pool(origin, pool);
-    case 'agent':
-      return new Pool(origin, { ...pool, connect: forUndici(options.connect) });
-    case 'proxy':
-    case 'socks': {
-      // undici knows `socks5:` alone, and always lets the proxy resolve names, as `socks5h:` asks.
-      const uri = options.uri.replace(/^socks5h:/, 'socks5:');
-      return new ProxyAgent({ ...pool, uri, requestTls: forUndici(options.requestTls) });
-    }
-  }
-}
-
-/** client-node sets neither, and its type lets them be undefined where undici's does not. */
-function forUndici(connect: ConnectOptions): Omit<ConnectOptions, 'port' | 'timeout'> {
-  return connect;
-}
-
-async function close({ requests, watches }: Connections, graceMs?: number): Promise<void> {
-  const grace = graceMs === undefined ? undefined : setTimeout(() => void requests.destroy(), graceMs);
-  await Promise.all([requests.close(), watches.destroy()]);
-  clearTimeout(grace);
 }

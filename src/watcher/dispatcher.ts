@@ -89,12 +89,14 @@ export class Dispatcher {
     return [...this.#states.values()].some(isRunUnknown);
   }
 
+  /** A resource is there as this process begins to lead: what happened to it before is not known. */
+  firstSeen(view: Evaluation): void {
+    this.#seen('first seen', view);
+  }
+
   /** A resource, or something of it, has changed. */
   changed(view: Evaluation): void {
-    const { ref } = view;
-    this.#stepsNeeded.seen(view);
-    if (!isNeeded(view)) this.#options.log.debug(ref, 'no update required');
-    this.#happened(ref, { type: 'changed', view });
+    this.#seen('changed', view);
   }
 
   /** Time has passed, and nothing else: a run that was signalled of this view is not signalled again. */
@@ -141,6 +143,13 @@ export class Dispatcher {
       if (!this.#options.known.covers(ref)) continue;
       this.#happened(ref, { ...listed, isOpen: true, isStalled, view: this.#find(ref) });
     }
+  }
+
+  #seen(type: 'first seen' | 'changed', view: Evaluation): void {
+    const { ref } = view;
+    this.#stepsNeeded.seen(view);
+    if (!isNeeded(view)) this.#options.log.debug(ref, 'no update required');
+    this.#happened(ref, { type, view });
   }
 
   #find(ref: ResourceRef): Evaluation | undefined {

@@ -41,6 +41,11 @@ export function afterChange(reported: Reported, { decision }: ViewState): Report
   return { ...reported, current: false, ...restedAt(reported.rest ?? restIn(decision)) };
 }
 
+/** The view has changed. @returns undefined where that is news */
+export function unlessNews(reported: Reported, view: ViewState): Reported | undefined {
+  return newsIn(view, reported) === 'now' ? undefined : afterChange(reported, view);
+}
+
 function restedAt(rest: string | undefined): Pick<Reported, 'rest'> {
   return rest === undefined ? {} : { rest };
 }

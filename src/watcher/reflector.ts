@@ -122,7 +122,8 @@ export class Reflector<P extends Projection> {
   async #run(): Promise<void> {
     while (!this.#isStopped()) {
       try {
-        this.#resumeFrom = (await this.#versionThere()) ?? (await this.#list());
+        await this.#checkVersion();
+        this.#resumeFrom ??= await this.#list();
         await this.#watch(this.#resumeFrom);
         if (!this.#isStopped()) this.#observer.ended('ended');
       } catch (error) {
@@ -149,11 +150,11 @@ export class Reflector<P extends Projection> {
     return hasNoAnswer(error) || (error instanceof BrokenWatch && !(error instanceof SilentWatch));
   }
 
-  /** To resume from; undefined where the server has not reached it: such a watch would say nothing for ever. @throws ApiError */
-  async #versionThere(): Promise<string | undefined> {
-    if (this.#resumeFrom === undefined || !this.#isInDoubt) return this.#resumeFrom;
+  /** Forgets a version that the server has not reached: a watch from there would say nothing for ever. @throws ApiError */
+  async #checkVersion(): Promise<void> {
+    if (this.#resumeFrom === undefined || !this.#isInDoubt) return;
     const { metadata } = await this.#readPage({ limit: 1, continue: undefined });
-    return isOlder(metadata.resourceVersion ?? '', this.#resumeFrom) ? undefined : this.#resumeFrom;
+    if (isOlder(metadata.resourceVersion ?? '', this.#resumeFrom)) this.#resumeFrom = undefined;
   }
 
   /** In milliseconds. */
@@ -324,8 +325,7 @@ function isExpired(error: unknown): error is ApiError {
 }
 
 function howItEnded(error: unknown): WatchEnd {
-  if (error instanceof SilentWatch) return 'silent';
-  if (error instanceof BrokenWatch) return 'broken';
+  if (error instanceof BrokenWatch) return error instanceof SilentWatch ? 'silent' : 'broken';
   return isExpired(error) ? 'expired' : 'failed';
 }
 

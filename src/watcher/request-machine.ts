@@ -3,7 +3,7 @@ import type { ResourceRef } from '../contract/resource.ts';
 import type { Change } from '../contract/run.ts';
 import { backoffMs } from './backoff.ts';
 import { fingerprintOf, isNeeded, type Evaluation } from './evaluation.ts';
-import { afterChange, newsIn, reportedWith } from './news.ts';
+import { afterChange, newsIn, reportedWith, unlessNews } from './news.ts';
 import {
   isDirty,
   isInProgress,
@@ -18,6 +18,8 @@ import * as timing from './timing.ts';
 
 /** What happens to a resource, with what the view of it is by then; undefined: it is gone. */
 export type RequestEvent =
+  /** It is there as this process begins to lead. */
+  | { readonly type: 'first seen'; readonly view: Evaluation }
   /** It has changed, or something of it has. */
   | { readonly type: 'changed'; readonly view: Evaluation | undefined }
   /** Time has passed, and nothing else. */
@@ -81,12 +83,20 @@ export function next(
   clock: Clock,
 ): Outcome {
   switch (event.type) {
+    case 'first seen':
+      return only(
+        isNeeded(event.view)
+          ? needed(state ?? newState(ref, reportedWith(event.view)), event.view, clock)
+          : state,
+      );
     case 'changed':
       if (isNeeded(event.view)) return only(needed(state ?? newState(ref), event.view, clock));
       return state === undefined ? NOTHING : notNeeded(state, clock);
     case 'resynced': {
       const isNews = isNeeded(event.view) && newsIn(event.view, state?.reported) === 'now';
-      return only(isNews ? needed(state ?? newState(ref), event.view, clock) : state);
+      return only(
+        isNews ? needed(state ?? newState(ref, reportedWith(event.view)), event.view, clock) : state,
+      );
     }
     case 'listed':
       if (event.isOpen) return only(found(state, ref, event));
@@ -119,6 +129,7 @@ function needed(before: RequestState, view: Evaluation, clock: Clock): RequestSt
     isToldToEnd: false,
     standsUntilMs: undefined,
     reported: before.reported && afterChange(before.reported, view),
+    firstSeen: before.firstSeen && unlessNews(before.firstSeen, view),
   };
   switch (newsIn(view, state.reported)) {
     case 'none':
@@ -156,6 +167,7 @@ function toEnd(before: RequestState, nowMs: number): RequestState | undefined {
   const state = effectSeen({
     ...before,
     reported: undefined,
+    firstSeen: undefined,
     requestedFor: undefined,
     withoutEffect: 0,
     // Most often a resource is in its desired state because its run is just ending.
@@ -205,13 +217,8 @@ function turn(state: RequestState, view: Evaluation | undefined): Outcome {
   return call(asked, {
     call: state.run.is === 'open' ? 'signal' : 'start',
     view,
-    change: changeSeenIn(state),
+    change: state.firstSeen === undefined ? 'seen' : 'possible',
   });
-}
-
-/** Of a resource that this process has never asked about, it knows no earlier view to compare with. */
-function changeSeenIn({ run, requestedFor, failures }: RequestState): Change {
-  return run.is === 'unknown' && requestedFor === undefined && failures === 0 ? 'possible' : 'seen';
 }
 
 function tellToEnd(state: RequestState, view: Evaluation | undefined): Outcome {
@@ -247,7 +254,8 @@ function answered(state: RequestState, phase: Calling, answer: Answer, { nowMs }
     case 'started': {
       const { isDirty: isDirtyStill } = phase;
       const starting = { at: 'starting', untilMs: nowMs + timing.EFFECT_MS, isDirty: isDirtyStill } as const;
-      return only({ ...state, run: { is: 'started', touchedAtMs: nowMs }, failures: 0, phase: starting });
+      const run = { is: 'started', touchedAtMs: nowMs } as const;
+      return only({ ...state, run, firstSeen: undefined, failures: 0, phase: starting });
     }
     case 'already-open':
       return call(state, { ...phase, call: 'signal instead of start' }, phase.isDirty);
@@ -284,7 +292,7 @@ function notOpen(
 
 /** The call is over, and Temporal has taken what it was about. */
 function afterCall(state: RequestState, isDirtyStill: boolean): RequestState {
-  const settled: RequestState = { ...state, failures: 0, phase: SETTLED };
+  const settled: RequestState = { ...state, firstSeen: undefined, failures: 0, phase: SETTLED };
   return isDirtyStill ? queued(settled) : settled;
 }
 

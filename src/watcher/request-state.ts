@@ -32,6 +32,11 @@ export interface RequestState {
   readonly run: RunKnowledge;
   /** What the run was last started or signalled with; undefined: it has to be. */
   readonly reported: Reported | undefined;
+  /**
+   * What the view showed when this process began to lead, until it shows news, or Temporal has answered: as long as it is
+   * here, nobody has seen a change, but one is possible.
+   */
+  readonly firstSeen: Reported | undefined;
   /** The run was signalled that its resource is gone or in its desired state. */
   readonly isToldToEnd: boolean;
   /** What the last run was started or signalled for; undefined once the resource was in its desired state. */
@@ -89,13 +94,14 @@ export type Phase = Queued | Calling | Starting | Settled;
 
 export const SETTLED: Settled = { at: 'settled' };
 
-/** As of a resource that nothing is known of. */
-export function newState(ref: ResourceRef): RequestState {
+/** As of a resource whose run nothing is known of. @param firstSeen where the resource itself was not known before, either */
+export function newState(ref: ResourceRef, firstSeen?: Reported): RequestState {
   return {
     ref,
     phase: SETTLED,
     run: { is: 'unknown' },
     reported: undefined,
+    firstSeen,
     isToldToEnd: false,
     requestedFor: undefined,
     settledAtMs: 0,

@@ -2,13 +2,14 @@ import type { Controller } from '../contract/controller.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { ResourceRef } from '../contract/resource.ts';
 import type { Telemetry, WatcherState, WatchState } from '../contract/telemetry.ts';
-import type { KubernetesClient } from '../kubernetes/client.ts';
+import { withPool, type KubernetesClient } from '../kubernetes/client.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { isNeeded } from './evaluation.ts';
 import { Namespaces } from './namespaces.ts';
 import { Quotas } from './quotas.ts';
 import { Resources } from './resources.ts';
-import { RunsUnavailable, whileLeading, type Runs } from './runs.ts';
+import { whileLeading, type Runs } from './runs.ts';
+import { Sweeps } from './sweeps.ts';
 
 export interface WatcherOptions {
   readonly controllers: readonly Controller[];
@@ -25,9 +26,6 @@ export interface WatcherOptions {
   readonly onRequest?: (workflowId: string, observation: unknown) => void;
 }
 
-const SWEEP_FIRST_MS = 3_000;
-const SWEEP_MOST_MS = 30_000;
-
 /** Watches the resources of all controllers and, while it leads, sees to it that each has the run that it needs. */
 export class Watcher {
   readonly #options: WatcherOptions;
@@ -37,13 +35,7 @@ export class Watcher {
   readonly #quotas: Quotas;
   /** Of the current term only: a process that leads again knows no more about the runs than one that has just started. */
   #dispatcher: Dispatcher | undefined;
-  #sweepTimer: NodeJS.Timeout | undefined;
-  #sweepAfterMs = SWEEP_FIRST_MS;
-  /** On the clock of `performance.now()`, as the next one. */
-  #lastSweepMs = 0;
-  #nextSweepMs = 0;
-  /** Until then it lists the open runs again although it knows of none. */
-  #listUntilMs = 0;
+  #sweeps: Sweeps | undefined;
   #resyncTimer: NodeJS.Timeout | undefined;
   #stopped = false;
 
@@ -76,6 +68,7 @@ export class Watcher {
   lead(isLeading: () => boolean): void {
     if (this.#stopped) return;
     this.#dispatcher = this.#dispatcherFor(isLeading);
+    this.#sweeps = new Sweeps(this.#dispatcher, this.#options.log);
     for (const resources of this.#resources) {
       if (resources.hasSynced()) this.#firstLook(resources);
     }
@@ -83,8 +76,7 @@ export class Watcher {
 
   /** Goes on watching, and acts no more; resolves when no start or signal is under way. */
   async standBy(): Promise<void> {
-    clearTimeout(this.#sweepTimer);
-    this.#sweepTimer = undefined;
+    this.#sweeps?.stop();
     const dispatcher = this.#dispatcher;
     this.#dispatcher = undefined;
     await dispatcher?.stop();
@@ -186,7 +178,7 @@ export class Watcher {
     const { client, log, telemetry } = this.#options;
     return new Resources({
       controller,
-      client,
+      client: withPool(client, controller.name),
       namespace,
       log: log.child({ controller: controller.name }),
       telemetry,
@@ -194,7 +186,7 @@ export class Watcher {
       quotas: this.#quotas,
       onChange: (evaluation) => {
         this.#dispatcher?.changed(evaluation);
-        if (isNeeded(evaluation)) this.#sweepSoon();
+        if (isNeeded(evaluation)) this.#sweeps?.soon();
       },
       onGone: (ref) => this.#dispatcher?.gone(ref),
     });
@@ -209,13 +201,8 @@ export class Watcher {
   }
 
   #firstLook(resources: Resources): void {
-    for (const evaluation of resources.all()) this.#dispatcher?.changed(evaluation);
-    // Also where nothing needs work: runs may be open whose resources vanished while nobody watched.
-    this.#sweepAfterMs = SWEEP_FIRST_MS;
-    this.#lastSweepMs = performance.now();
-    // And once more, for what a process that led before has started at the last moment.
-    this.#listUntilMs = performance.now() + SWEEP_MOST_MS;
-    this.#scheduleSweep();
+    for (const evaluation of resources.all()) this.#dispatcher?.firstSeen(evaluation);
+    this.#sweeps?.begin();
   }
 
   #resync(): void {
@@ -225,48 +212,7 @@ export class Watcher {
       if (!resources.hasSynced()) continue;
       for (const evaluation of resources.all()) dispatcher.resynced(evaluation);
     }
-    if (dispatcher.pendingCount > 0) void this.#sweep(dispatcher, true);
-  }
-
-  #sweepSoon(): void {
-    this.#sweepAfterMs = SWEEP_FIRST_MS;
-    const isFarOff = this.#nextSweepMs - performance.now() > SWEEP_FIRST_MS;
-    if (this.#sweepTimer === undefined || isFarOff) this.#scheduleSweep();
-  }
-
-  #scheduleSweep(): void {
-    clearTimeout(this.#sweepTimer);
-    const dispatcher = this.#dispatcher;
-    if (dispatcher === undefined) return;
-    this.#nextSweepMs = performance.now() + this.#sweepAfterMs;
-    this.#sweepTimer = setTimeout(() => {
-      this.#sweepTimer = undefined;
-      void this.#sweepWhenQuiet(dispatcher);
-    }, this.#sweepAfterMs);
-  }
-
-  /** While runs are started a look would soon be out of date; yet one that was terminated by hand must not wait for long. */
-  async #sweepWhenQuiet(dispatcher: Dispatcher): Promise<void> {
-    const isOverdue = performance.now() - this.#lastSweepMs >= SWEEP_MOST_MS;
-    if (!dispatcher.isBusy || isOverdue) {
-      await this.#sweep(dispatcher, false);
-      this.#lastSweepMs = performance.now();
-      this.#sweepAfterMs = dispatcher.hasUnknown
-        ? Math.min(this.#sweepAfterMs * 2, SWEEP_MOST_MS)
-        : SWEEP_MOST_MS;
-      if (dispatcher.pendingCount === 0 && performance.now() >= this.#listUntilMs) return;
-    }
-    if (this.#sweepTimer === undefined) this.#scheduleSweep();
-  }
-
-  async #sweep(dispatcher: Dispatcher, again: boolean): Promise<void> {
-    try {
-      await dispatcher.sweep(again);
-    } catch (error) {
-      const why =
-        error instanceof RunsUnavailable ? 'Temporal cannot be reached' : 'the open runs cannot be listed';
-      this.#options.log.warn({ err: error }, why);
-    }
+    if (dispatcher.pendingCount > 0) this.#sweeps?.again();
   }
 
   #covering(place: Pick<ResourceRef, 'controller' | 'namespace'>): Resources | undefined {

@@ -320,6 +320,27 @@ describe('what was done', () => {
     expect((await run('observe')).events).toEqual([]);
     expect((await run('addBook')).events).toEqual([ADDING]);
   });
+
+  it('names who approved of it, in the result and by an Event', async () => {
+    const { reconciler, run, world } = aShelf(MISSING);
+    const approval = {
+      event: { ...ADDING, reason: 'Approved', note: 'approved by alice' },
+      deed: { did: 'approved', what: 'by alice' },
+    };
+    const approved = (seen: Shelf) => {
+      const step = decide(seen);
+      return step.do === 'addBook' ? { ...step, approval } : step;
+    };
+    const controller = { ...reconciler.controller, decide: approved };
+    expect(await run('addBook', undefined, { controller })).toMatchObject({
+      did: [...ADDED, approval.deed],
+      events: [approval.event, ADDING],
+    });
+    const perform = (_: ShelfStep, before: Shelf) =>
+      Promise.resolve({ observation: { ...before, books: 1 }, did: [] });
+    world.live = MISSING;
+    expect(await run('addBook', undefined, { controller, perform })).toMatchObject({ did: [] });
+  });
 });
 
 describe('the activities of a controller', () => {

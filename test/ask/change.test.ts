@@ -20,6 +20,11 @@ describe('the plan that waits for an answer', () => {
     expect(pendingApproval(conditionMessage(status))).toEqual({ plan: '290-3f9c2a1b', words: message });
   });
 
+  it('is the one that is held, whatever plan a rejection mentions', () => {
+    const message = 'rejected by alice: see plan 5-deadbeef; held is deletePods: typo; plan 290-3f9c2a1b';
+    expect(pendingApproval(message)).toEqual({ plan: '290-3f9c2a1b', words: message });
+  });
+
   it.each([
     { case: 'no status', status: undefined },
     {

@@ -1,50 +1,33 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { JOBS } from '../../src/controllers/kinds.ts';
 import {
   BUILD_KIND,
   BUILDS,
   BUILD_UID_LABEL,
   SKIP_CLEANUP_ANNOTATION,
 } from '../../src/controllers/git-build/resource.ts';
-import { controllerOf } from '../../src/controllers/kinds.ts';
+import { controllerOf, JOBS, NAMESPACES, PODS, QUOTAS } from '../../src/controllers/kinds.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
 import { labelsFor, selectorFor } from '../../src/controllers/pod-set/pod.ts';
 import { POD_SET_KIND, POD_SETS } from '../../src/controllers/pod-set/resource.ts';
 import {
-  ANSWERED_BY_ANNOTATION,
   APPROVAL_ANNOTATION,
-  APPROVED_ANNOTATION,
-  AWAITING_APPROVAL,
   PAUSED_ANNOTATION,
   POLL_INTERVAL_ANNOTATION,
   RECONCILE_REQUESTED_ANNOTATION,
-  REJECTED_ANNOTATION,
 } from '../../src/contract/control.ts';
-import { conditionsIn } from '../../src/controllers/condition.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { unreachable } from '../../src/contract/unreachable.ts';
-import { ApiError, isOf, type ApiErrorClass } from '../../src/kubernetes/errors.ts';
-import { resourcePath, type ResourceType } from '../../src/kubernetes/paths.ts';
-import {
-  NAMESPACES,
-  PODS,
-  ROLE_BINDINGS,
-  SERVICE_ACCOUNTS,
-  type At,
-  type Manifest,
-  type TestCluster,
-} from '../support/cluster.ts';
+import type { ResourceType } from '../../src/kubernetes/paths.ts';
+import { type At, type Manifest, type TestCluster } from '../support/cluster.ts';
 import { aPod } from '../support/pods.ts';
-import type { Change, Propagation, Target } from './events.ts';
-import { valueAt } from './invariants.ts';
-import { bindingOf, buildSpec, gitUrlOf, TEAM_LABEL, type Place } from './place.ts';
+import { approvalOf, awaitedPlanIn, rejectionOf, type Annotations } from './approvals.ts';
+import type { Change, Target } from './events.ts';
+import { InsistentCluster } from './insistent-cluster.ts';
+import { buildSpec, gitUrlOf, type Place } from './place.ts';
+import { Team } from './team.ts';
 
 const CONFIG_MAPS: ResourceType = { group: '', version: 'v1', plural: 'configmaps' };
-const QUOTAS: ResourceType = { group: '', version: 'v1', plural: 'resourcequotas' };
-const RBAC = 'rbac.authorization.k8s.io';
 const OTHER_OWNER = 'another-controller';
-const TRY_AGAIN_MS = 150;
-const BOUND_WITHIN_MS = 40_000;
 const PLANNED_WITHIN_MS = 6_000;
 /** How long failed Pods stay before somebody deletes them: the set has seen all of them by then, and waits for minutes. */
 const LOOKED_INTO_MS = 14_000;
@@ -54,8 +37,10 @@ const LOOKED_INTO_MS = 14_000;
  * made one after the other; nobody waits for the operator, but for an object to be gone whose successor is created.
  */
 export class People {
-  readonly #cluster: TestCluster;
+  readonly #admin: TestCluster;
+  readonly #cluster: InsistentCluster;
   readonly #place: Place;
+  readonly #team: Team;
   /** The last change of each object. */
   readonly #queues = new Map<string, Promise<void>>();
   /** Ends when nobody need wait any more. */
@@ -65,14 +50,16 @@ export class People {
   readonly failures: string[] = [];
 
   constructor(cluster: TestCluster, place: Place) {
-    this.#cluster = cluster;
+    this.#admin = cluster;
+    this.#cluster = new InsistentCluster(cluster, this.#leaving.signal);
     this.#place = place;
+    this.#team = new Team(this.#cluster, place.team, this.foreign);
   }
 
   async moveIn(): Promise<void> {
     const { home, team } = this.#place;
-    for (const name of [home, team]) await this.#cluster.createNamespace(name);
-    await this.#cluster.create(CONFIG_MAPS, {
+    for (const name of [home, team]) await this.#admin.createNamespace(name);
+    await this.#admin.create(CONFIG_MAPS, {
       apiVersion: 'v1',
       kind: 'ConfigMap',
       metadata: { name: OTHER_OWNER, namespace: home },
@@ -108,41 +95,43 @@ export class People {
       case 'probe':
         return this.#createPod(change.pod, 'true');
       case 'annotate pod':
-        return this.#patch(this.#pod(change.pod), {
+        return this.#cluster.patch(this.#pod(change.pod), {
           metadata: { annotations: { [POD_NAME_ANNOTATION]: change.annotation } },
         });
       case 'label pod':
-        return this.#patch(this.#pod(change.pod), {
+        return this.#cluster.patch(this.#pod(change.pod), {
           metadata: { labels: { [POD_NAME_LABEL]: change.label } },
         });
       case 'delete pod':
-        return this.#delete(this.#pod(change.pod));
+        return this.#cluster.delete(this.#pod(change.pod));
       case 'create set':
-        return this.#create(POD_SETS, {
+        return this.#cluster.create(POD_SETS, {
           ...POD_SET_KIND,
           metadata: this.#at(change.set),
           spec: { replicas: change.replicas },
         });
       case 'scale set':
-        return this.#patch(this.#set(change.set), { spec: { replicas: change.replicas } });
+        return this.#cluster.patch(this.#set(change.set), { spec: { replicas: change.replicas } });
       case 'delete set':
-        return this.#delete(this.#set(change.set), change.propagation);
+        return this.#cluster.delete(this.#set(change.set), change.propagation);
       case 'delete Pods of set':
-        return this.#eachPod(change, (at) => this.#delete(at));
+        return this.#eachPod(change, (at) => this.#cluster.delete(at));
       case 'relabel Pods of set':
         return this.#eachPod(change, (at) =>
-          this.#patch(at, { metadata: { labels: { app: 'somebody-elses' } } }),
+          this.#cluster.patch(at, { metadata: { labels: { app: 'somebody-elses' } } }),
         );
       case 'orphan Pods of set':
-        return this.#eachPod(change, (at) => this.#patch(at, { metadata: { ownerReferences: null } }));
+        return this.#eachPod(change, (at) =>
+          this.#cluster.patch(at, { metadata: { ownerReferences: null } }),
+        );
       case 'fail Pods of set':
         return this.#failPods(change.set);
       case 'create orphan':
-        return this.#create(PODS, podOf(this.#at(change.pod), change.set));
+        return this.#cluster.create(PODS, podOf(this.#at(change.pod), change.set));
       case 'create foreign pod':
         return this.#createForeignPod(change.set, change.pod);
       case 'create build':
-        return this.#create(BUILDS, {
+        return this.#cluster.create(BUILDS, {
           ...BUILD_KIND,
           metadata: this.#at(change.build),
           spec: buildSpec(change.spec, this.#place),
@@ -150,18 +139,20 @@ export class People {
       case 'edit build': {
         const { repository, ...spec } = change.spec;
         const gitUrl = repository === undefined ? {} : { gitUrl: gitUrlOf(repository, this.#place.secret) };
-        return this.#patch(this.#build(change.build), { spec: { ...spec, ...gitUrl } });
+        return this.#cluster.patch(this.#build(change.build), { spec: { ...spec, ...gitUrl } });
       }
       case 'delete build':
-        return this.#delete(this.#build(change.build), change.propagation);
+        return this.#cluster.delete(this.#build(change.build), change.propagation);
       case 'skip cleanup':
-        return this.#patch(this.#build(change.build), {
+        return this.#cluster.patch(this.#build(change.build), {
           metadata: { annotations: { [SKIP_CLEANUP_ANNOTATION]: 'true' } },
         });
       case 'delete Jobs of build':
-        return this.#eachJob(change.build, (at) => this.#delete(at, 'Background'));
+        return this.#eachJob(change.build, (at) => this.#cluster.delete(at, 'Background'));
       case 'strip Jobs of build':
-        return this.#eachJob(change.build, (at) => this.#patch(at, { metadata: { ownerReferences: null } }));
+        return this.#eachJob(change.build, (at) =>
+          this.#cluster.patch(at, { metadata: { ownerReferences: null } }),
+        );
       case 'create foreign job':
         return this.#createForeignJob(change.job);
       case 'delete foreign job':
@@ -169,18 +160,19 @@ export class People {
       case 'forbid Pods':
         return this.#forbidPods(change.forbidden);
       case 'select team':
-        return this.#selectTeam(change.selected);
+        return this.#team.select(change.selected);
       case 'delete binding':
-        return this.#delete(this.#binding());
+        return this.#team.deleteBinding();
       case 'edit binding':
-        return this.#patch(this.#binding(), { ...OURS, subjects: [group('others')] });
+        return this.#team.editBinding();
       case 'replace binding':
-        return this.#takeBinding(
-          { ...OURS.metadata },
-          { role: 'view', subject: bindingOf(this.#place.team) },
-        );
+        return this.#team.replaceBinding();
       case 'create foreign binding':
-        return this.#takeBinding({}, { role: 'view', subject: 'somebody-elses' });
+        return this.#team.createForeignBinding();
+      case 'delete team':
+        return this.#team.delete();
+      case 'create team':
+        return this.#team.create();
       case 'pause':
         return this.#annotate(change.on, { [PAUSED_ANNOTATION]: change.paused ? 'true' : null });
       case 'request reconcile':
@@ -196,10 +188,6 @@ export class People {
       case 'approve all':
         void this.#approveAll().catch((error: unknown) => this.#failed(change, error));
         return;
-      case 'delete team':
-        return this.#delete(this.#team());
-      case 'create team':
-        return this.#createTeam();
       default:
         return unreachable(change);
     }
@@ -212,11 +200,6 @@ export class People {
   readonly #pod = (name: string): At => ({ type: PODS, ...this.#at(name) });
   readonly #set = (name: string): At => ({ type: POD_SETS, ...this.#at(name) });
   readonly #build = (name: string): At => ({ type: BUILDS, ...this.#at(name) });
-  readonly #team = (): At => ({ type: NAMESPACES, name: this.#place.team });
-  readonly #binding = (): At => {
-    const { team } = this.#place;
-    return { type: ROLE_BINDINGS, namespace: team, name: bindingOf(team) };
-  };
 
   #target({ kind, name }: Target): At {
     switch (kind) {
@@ -232,46 +215,44 @@ export class People {
   }
 
   #annotate(on: Target, annotations: Annotations): Promise<void> {
-    return this.#patch(this.#target(on), { metadata: { annotations } });
+    return this.#cluster.patch(this.#target(on), { metadata: { annotations } });
   }
 
   /** Nobody waits for a plan for ever: what is not to be deleted needs none. */
   async #answer(on: Target, answerOf: (plan: string) => Annotations): Promise<void> {
     const deadline = performance.now() + PLANNED_WITHIN_MS;
     while (performance.now() < deadline) {
-      const plan = planIn(await this.#insist(() => this.#cluster.get(this.#target(on))));
+      const plan = awaitedPlanIn(await this.#cluster.get(this.#target(on)));
       if (plan !== undefined) return this.#annotate(on, answerOf(plan));
-      await this.#pause();
+      await this.#cluster.pause();
     }
   }
 
   async #approveAll(): Promise<void> {
     while (!this.#leaving.signal.aborted) {
       for (const [kind, type] of [['set', POD_SETS] as const, ['build', BUILDS] as const]) {
-        for (const object of await this.#list(type)) {
-          const plan = planIn(object);
+        for (const object of await this.#cluster.list(type, this.#place.home)) {
+          const plan = awaitedPlanIn(object);
           const on = { kind, name: object.metadata.name };
           if (plan !== undefined) await this.#annotate(on, approvalOf(plan));
         }
       }
-      await this.#pause();
+      await this.#cluster.pause();
     }
   }
 
   #createPod(name: string, annotation: string | null): Promise<void> {
     const pod = aPod().in(this.#place.home).named(name);
-    return this.#create(PODS, (annotation === null ? pod : pod.annotated(annotation)).manifest);
+    return this.#cluster.create(PODS, (annotation === null ? pod : pod.annotated(annotation)).manifest);
   }
 
   async #createForeignPod(set: string, pod: string): Promise<void> {
-    const owner = await this.#insist(() =>
-      this.#cluster.get({ type: CONFIG_MAPS, ...this.#at(OTHER_OWNER) }),
-    );
+    const owner = await this.#cluster.get({ type: CONFIG_MAPS, ...this.#at(OTHER_OWNER) });
     if (owner === undefined) return;
     const { uid } = owner.metadata;
     const reference = { apiVersion: 'v1', kind: 'ConfigMap', name: OTHER_OWNER, uid, controller: true };
     const manifest = podOf({ ...this.#at(pod), ownerReferences: [reference] }, set);
-    await this.#create(PODS, manifest);
+    await this.#cluster.create(PODS, manifest);
     await this.#noteForeign(this.#pod(pod));
   }
 
@@ -280,25 +261,25 @@ export class People {
       { name: 'other', image: 'busybox', env: [{ name: 'COMMAND', value: 'sleep infinity' }] },
     ];
     const at = this.#at(name);
-    await this.#create(JOBS, {
+    await this.#cluster.create(JOBS, {
       apiVersion: 'batch/v1',
       kind: 'Job',
       metadata: at,
       spec: { template: { spec: { restartPolicy: 'Never', containers } } },
     });
-    const job = await this.#insist(() => this.#cluster.get({ type: JOBS, ...at }));
+    const job = await this.#cluster.get({ type: JOBS, ...at });
     if (job !== undefined && job.metadata.labels?.[BUILD_UID_LABEL] === undefined)
       this.foreign.add(job.metadata.uid);
   }
 
   async #deleteForeignJob(name: string): Promise<void> {
     const at = { type: JOBS, ...this.#at(name) };
-    const job = await this.#insist(() => this.#cluster.get(at));
-    if (job !== undefined && this.foreign.has(job.metadata.uid)) await this.#delete(at, 'Background');
+    const job = await this.#cluster.get(at);
+    if (job !== undefined && this.foreign.has(job.metadata.uid)) await this.#cluster.delete(at, 'Background');
   }
 
   async #noteForeign(at: At): Promise<void> {
-    const object = await this.#insist(() => this.#cluster.get(at));
+    const object = await this.#cluster.get(at);
     if (object !== undefined) this.foreign.add(object.metadata.uid);
   }
 
@@ -306,11 +287,11 @@ export class People {
     const failed: KubernetesObject[] = [];
     for (const pod of await this.#podsOf(set)) {
       const at = this.#pod(pod.metadata.name);
-      await this.#insist(() => this.#cluster.patch(at, { status: { phase: 'Failed' } }, 'status'));
+      await this.#cluster.patch(at, { status: { phase: 'Failed' } }, 'status');
       failed.push(pod);
     }
     await pause(LOOKED_INTO_MS);
-    for (const { metadata } of failed) await this.#delete(this.#pod(metadata.name));
+    for (const { metadata } of failed) await this.#cluster.delete(this.#pod(metadata.name));
   }
 
   async #eachPod(
@@ -322,167 +303,32 @@ export class People {
   }
 
   async #podsOf(set: string): Promise<readonly KubernetesObject[]> {
-    const pods = await this.#list(PODS, selectorFor(set));
+    const pods = await this.#cluster.list(PODS, this.#place.home, selectorFor(set));
     return pods.filter(({ metadata }) => controllerOf(metadata)?.kind === POD_SET_KIND.kind);
   }
 
   async #eachJob(build: string, act: (at: At) => Promise<void>): Promise<void> {
-    const found = await this.#insist(() => this.#cluster.get(this.#build(build)));
+    const found = await this.#cluster.get(this.#build(build));
     if (found === undefined) return;
-    for (const { metadata } of await this.#list(JOBS, `${BUILD_UID_LABEL}=${found.metadata.uid}`)) {
+    for (const { metadata } of await this.#cluster.list(
+      JOBS,
+      this.#place.home,
+      `${BUILD_UID_LABEL}=${found.metadata.uid}`,
+    )) {
       await act({ type: JOBS, ...this.#at(metadata.name) });
     }
   }
 
-  async #list(type: ResourceType, labelSelector?: string): Promise<readonly KubernetesObject[]> {
-    const path = resourcePath(type, { namespace: this.#place.home });
-    const list = await this.#insist(() =>
-      this.#cluster.client.request<{ items: KubernetesObject[] }>({
-        method: 'GET',
-        path,
-        query: { labelSelector },
-      }),
-    );
-    return list?.items ?? [];
-  }
-
   #forbidPods(isForbidden: boolean): Promise<void> {
     const at = this.#at('no-pods');
-    if (!isForbidden) return this.#delete({ type: QUOTAS, ...at });
-    return this.#create(QUOTAS, {
+    if (!isForbidden) return this.#cluster.delete({ type: QUOTAS, ...at });
+    return this.#cluster.create(QUOTAS, {
       apiVersion: 'v1',
       kind: 'ResourceQuota',
       metadata: at,
       spec: { hard: { pods: '0' } },
     });
   }
-
-  /** The operator may be faster: then once more. */
-  async #takeBinding(
-    metadata: object,
-    { role, subject }: { readonly role: string; readonly subject: string },
-  ): Promise<void> {
-    const { team } = this.#place;
-    const manifest = {
-      apiVersion: `${RBAC}/v1`,
-      kind: 'RoleBinding',
-      metadata: { ...metadata, name: bindingOf(team), namespace: team },
-      subjects: [group(subject)],
-      roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name: role },
-    };
-    for (;;) {
-      await this.#delete(this.#binding());
-      try {
-        const created = await this.#cluster.create(ROLE_BINDINGS, manifest);
-        if (role !== 'edit' && subject === 'somebody-elses') this.foreign.add(created.metadata.uid);
-        return;
-      } catch (error) {
-        if (!isOf(error, 'already-exists')) {
-          if (!isPassing(error)) throw error;
-          await this.#pause();
-        }
-      }
-    }
-  }
-
-  /** Nobody takes away what is not there yet: whether it came first would be a matter of time. */
-  async #selectTeam(isSelected: boolean): Promise<void> {
-    const deadline = performance.now() + BOUND_WITHIN_MS;
-    while (!isSelected && performance.now() < deadline && !(await this.#isBoundByOperator()))
-      await this.#pause();
-    await this.#patch(this.#team(), { metadata: { labels: { [TEAM_LABEL]: isSelected ? null : 'no' } } });
-  }
-
-  async #isBoundByOperator(): Promise<boolean> {
-    const binding = await this.#insist(() => this.#cluster.get(this.#binding()));
-    return binding?.metadata.labels?.['app.kubernetes.io/managed-by'] === 'durable-operator';
-  }
-
-  async #createTeam(): Promise<void> {
-    const { team } = this.#place;
-    await this.#create(NAMESPACES, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: team } });
-    while (
-      !(await this.#insist(() =>
-        this.#cluster.get({ type: SERVICE_ACCOUNTS, namespace: team, name: 'default' }),
-      ))
-    ) {
-      await this.#pause();
-    }
-  }
-
-  /** Waits until one of that name that is being deleted is gone. */
-  async #create(type: ResourceType, manifest: Manifest): Promise<void> {
-    const { name, namespace } = manifest.metadata;
-    for (;;) {
-      try {
-        await this.#cluster.create(type, manifest);
-        return;
-      } catch (error) {
-        if (!isOf(error, 'already-exists') && !isPassing(error)) throw error;
-        if (isOf(error, 'already-exists')) {
-          const at = { type, name, ...(namespace !== undefined && { namespace }) };
-          const there = await this.#insist(() => this.#cluster.get(at));
-          if (there !== undefined && there.metadata.deletionTimestamp === undefined) return;
-        }
-      }
-      await this.#pause();
-    }
-  }
-
-  async #patch(at: At, body: object): Promise<void> {
-    await this.#insist(() => this.#cluster.patch(at, body));
-  }
-
-  async #delete({ type, ...location }: At, propagationPolicy?: Propagation): Promise<void> {
-    const path = resourcePath(type, location);
-    const query = { gracePeriodSeconds: type.plural === 'namespaces' ? undefined : 0, propagationPolicy };
-    await this.#insist(() => this.#cluster.client.request({ method: 'DELETE', path, query }));
-  }
-
-  /** Until the server has answered; undefined: there is no such object. */
-  async #insist<T>(ask: () => Promise<T>): Promise<T | undefined> {
-    for (;;) {
-      try {
-        return await ask();
-      } catch (error) {
-        if (isOf(error, 'not-found')) return undefined;
-        if (!isPassing(error)) throw error;
-      }
-      await this.#pause();
-    }
-  }
-
-  async #pause(): Promise<void> {
-    await pause(TRY_AGAIN_MS, undefined, { signal: this.#leaving.signal });
-  }
-}
-
-type Annotations = Readonly<Record<string, string | null>>;
-
-/** Whoever answers has to be named, by an admission policy. */
-function approvalOf(plan: string): Annotations {
-  return { [APPROVED_ANNOTATION]: plan, [REJECTED_ANNOTATION]: null, [ANSWERED_BY_ANNOTATION]: 'admin' };
-}
-
-function rejectionOf(plan: string): Annotations {
-  return { [APPROVED_ANNOTATION]: null, [REJECTED_ANNOTATION]: plan, [ANSWERED_BY_ANNOTATION]: 'admin' };
-}
-
-/** That is awaited, and not approved yet. */
-function planIn(object: KubernetesObject | undefined): string | undefined {
-  const conditions = conditionsIn(valueAt(object, 'status', 'conditions'));
-  const { message = '' } =
-    conditions.find(({ type, status }) => type === AWAITING_APPROVAL && status === 'True') ?? {};
-  const plan = /; plan (\S+)$/.exec(message)?.[1];
-  const { [APPROVED_ANNOTATION]: approved, [REJECTED_ANNOTATION]: rejected } =
-    object?.metadata.annotations ?? {};
-  return approved === plan && rejected !== plan ? undefined : plan;
-}
-
-const OURS = { metadata: { labels: { 'app.kubernetes.io/managed-by': 'durable-operator' } } };
-
-function group(name: string): object {
-  return { kind: 'Group', name, apiGroup: RBAC };
 }
 
 function podOf(metadata: Manifest['metadata'], set: string): Manifest {
@@ -492,17 +338,6 @@ function podOf(metadata: Manifest['metadata'], set: string): Manifest {
     metadata: { ...metadata, labels: labelsFor(set) },
     spec: { containers: [{ name: 'busybox', image: 'busybox', command: ['sleep', '3600'] }] },
   };
-}
-
-const PASSING: readonly ApiErrorClass[] = ['unavailable', 'retry-after', 'conflict', 'namespace-terminating'];
-
-/** A quota refuses what people create, too, until it is lifted. */
-function isPassing(error: unknown): boolean {
-  if (!(error instanceof ApiError)) return false;
-  if (PASSING.includes(error.classification)) return true;
-  return /exceeded quota|no API token found|serviceaccount .* not found|unable to create new content/.test(
-    error.message,
-  );
 }
 
 function objectOf(change: Change): string {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as sentences from '../../src/contract/sentences.ts';
 
-const { pausedBy, rejectedBy, recheckTimer, waitingFor } = sentences;
+const { pausedBy, recheckTimer, waitingFor } = sentences;
 
 describe('a sentence that is recognised where it is read', () => {
   it('says what is waited for', () => {
@@ -14,13 +14,6 @@ describe('a sentence that is recognised where it is read', () => {
     expect(pausedBy('resource')).toBe('paused by the annotation durable-operator.dev/paused');
     expect(sentences.isPausedByNamespace(pausedBy('Namespace'))).toBe(true);
     expect(sentences.isPausedByNamespace(pausedBy('resource'))).toBe(false);
-  });
-
-  it('says who has rejected, and why', () => {
-    expect(rejectedBy({ by: 'alice', because: 'not today' })).toBe('rejected by alice: not today');
-    expect(rejectedBy({ by: '', because: '' })).toBe('rejected by somebody');
-    expect(sentences.isRejection(rejectedBy({ by: '', because: '' }))).toBe(true);
-    expect(sentences.isRejection('awaiting approval to delete 2 Pods')).toBe(false);
   });
 
   it('names a timer', () => {

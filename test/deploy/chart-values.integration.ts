@@ -41,7 +41,7 @@ const RENDERED: readonly Rendered[] = [
   {
     ...TEMPLATE,
     values: [`image.digest=${DIGEST}`, 'image.tag=1.2.3'],
-    gives: container({ image: `durable-operator@${DIGEST}` }),
+    gives: container({ image: `durable-operator:1.2.3@${DIGEST}` }),
   },
   {
     ...TEMPLATE,
@@ -53,7 +53,20 @@ const RENDERED: readonly Rendered[] = [
     values: ['imagePullSecrets[0].name=registry'],
     gives: pod({ imagePullSecrets: [{ name: 'registry' }] }),
   },
+  {
+    ...TEMPLATE,
+    values: ['image.tag=latest'],
+    gives: container({ imagePullPolicy: 'IfNotPresent' }),
+  },
   { ...TEMPLATE, values: ['replicas=5'], gives: { spec: { replicas: 5 } } },
+  { ...TEMPLATE, values: ['replicas=0'], gives: { spec: { replicas: 0 } } },
+  { ...TEMPLATE, values: ['replicas=0', 'versioning.enabled=true'], gives: { spec: { replicas: 0 } } },
+  {
+    kind: 'Deployment',
+    name: 'watcher',
+    values: ['mode=split', 'watcher.replicas=0'],
+    gives: { spec: { replicas: 0 } },
+  },
   {
     kind: 'Deployment',
     name: 'watcher',
@@ -222,10 +235,15 @@ const RENDERED: readonly Rendered[] = [
   },
   {
     kind: 'Deployment',
-    values: [`versioning.enabled=true`, `image.digest=${DIGEST}`, 'versioning.deploymentName=op'],
+    values: [
+      `versioning.enabled=true`,
+      `image.digest=${DIGEST}`,
+      'image.tag=1.2.3',
+      'versioning.deploymentName=op',
+    ],
     gives: container({
-      image: `durable-operator@${DIGEST}`,
-      args: expect.arrayContaining(['--worker-deployment=op', '--worker-build-id=0.3.0']),
+      image: `durable-operator:1.2.3@${DIGEST}`,
+      args: expect.arrayContaining(['--worker-deployment=op', '--worker-build-id=1.2.3']),
     }),
   },
   {
@@ -268,9 +286,25 @@ const RENDERED: readonly Rendered[] = [
       metadata: { labels: { release: 'kube-prometheus-stack' } },
       spec: {
         selector: { matchLabels: { 'app.kubernetes.io/instance': 'durable-operator' } },
-        endpoints: [{ interval: '15s', scrapeTimeout: '10s', scheme: 'https' }],
+        endpoints: [
+          {
+            interval: '15s',
+            scrapeTimeout: '10s',
+            scheme: 'https',
+            tlsConfig: { insecureSkipVerify: true },
+          },
+        ],
       },
     },
+  },
+  {
+    kind: 'ServiceMonitor',
+    values: [
+      'metrics.serviceMonitor.enabled=true',
+      'metrics.serviceMonitor.tlsConfig.serverName=op',
+      'metrics.serviceMonitor.tlsConfig.ca.secret.name=ca',
+    ],
+    gives: { spec: { endpoints: [{ tlsConfig: { serverName: 'op', ca: { secret: { name: 'ca' } } } }] } },
   },
   {
     kind: 'PrometheusRule',
@@ -294,7 +328,18 @@ const RENDERED: readonly Rendered[] = [
     values: ['networkPolicy.egressPorts={443,7234}'],
     gives: {
       spec: {
-        egress: expect.arrayContaining([{ ports: [443, 7234].map((port) => ({ port, protocol: 'TCP' })) }]),
+        egress: expect.arrayContaining([
+          { ports: [443, 7234, 7233].map((port) => ({ port, protocol: 'TCP' })) },
+        ]),
+      },
+    },
+  },
+  {
+    kind: 'NetworkPolicy',
+    values: ['networkPolicy.egressPorts={443}', 'temporal.address=temporal:17233'],
+    gives: {
+      spec: {
+        egress: expect.arrayContaining([{ ports: [443, 17233].map((port) => ({ port, protocol: 'TCP' })) }]),
       },
     },
   },
@@ -427,6 +472,12 @@ describe('the check before a release is uninstalled', () => {
 describe('the chart', () => {
   it.each([
     ['image.digest=latest', 'does not match'],
+    ['image.tag=a:b', 'does not match'],
+    ['temporal.taskQueue=a"b', 'does not match'],
+    ['temporal.taskQueue=a\\\\b', 'does not match'],
+    ['temporal.taskQueue=a\u0001b', 'does not match'],
+    ['temporal.tlsCa.key=a/b', 'does not match'],
+    ['versioning.deploymentName=a.b', 'does not match'],
     ['serviceAccount.names=x', "additional properties 'names' not allowed"],
     ['livenessProbe.periodSeconds=0', 'minimum'],
     ['livenessProbe.path=/x', "additional properties 'path' not allowed"],

@@ -15,18 +15,47 @@ const Panels = z.array(z.looseObject({ targets: z.array(z.object({ expr: z.strin
 const graphs = Panels.parse(dashboard.panels).flatMap(({ targets }) => targets);
 const expressions = [...rules, ...graphs].map(({ expr }) => expr);
 
-/** What Prometheus's own parser makes of it: the names of the metrics, and what it does not understand. */
-function parsed(expr: string): { readonly metrics: readonly string[]; readonly errors: readonly string[] } {
+interface Parsed {
+  /** The names of the metrics. */
+  readonly metrics: readonly string[];
+  /** Those of other programs, too, that are not restricted to the operator. */
+  readonly ofAnybody: readonly string[];
+  /** What it does not understand. */
+  readonly errors: readonly string[];
+}
+
+/** What Prometheus's own parser makes of it. */
+function parsed(expr: string): Parsed {
   const metrics: string[] = [];
+  const ofAnybody: string[] = [];
   const errors: string[] = [];
   parser.parse(expr).iterate({
-    enter: ({ type, from, to }) => {
+    enter: ({ type, from, to, node }) => {
       if (type.isError) errors.push(`${expr} at ${from}`);
-      if (type.name === 'VectorSelector') metrics.push(/^\w+/.exec(expr.slice(from, to))?.[0] ?? '');
+      if (type.name !== 'VectorSelector') return;
+      const name = /^\w+/.exec(expr.slice(from, to))?.[0] ?? '';
+      metrics.push(name);
+      if (!isOwn(name) && !isRestricted(expr, node.parent)) ofAnybody.push(`${name} in ${expr}`);
     },
   });
-  return { metrics, errors };
+  return { metrics, ofAnybody, errors };
 }
+
+function isOwn(metric: string): boolean {
+  return metric.startsWith('durable_operator_');
+}
+
+const OF_THE_OPERATOR = ' and on (namespace, job) durable_operator_build_info';
+
+/** Whether it is the left side of the restriction, or within it. */
+function isRestricted(expr: string, node: Node | null): boolean {
+  if (node === null) return false;
+  const isRestriction =
+    node.name === 'BinaryExpr' && expr.slice(node.from, node.to).endsWith(OF_THE_OPERATOR);
+  return isRestriction || isRestricted(expr, node.parent);
+}
+
+type Node = ReturnType<typeof parser.parse>['topNode'];
 
 describe('alerts and dashboard', () => {
   it('are asked in what Prometheus understands', () => {
@@ -41,6 +70,12 @@ describe('alerts and dashboard', () => {
     const unknown = own.filter((name) => !OBSERVABILITY.includes(`\`${name.replace(/_bucket$/, '')}\``));
     expect(own.length).toBeGreaterThan(10);
     expect(unknown).toEqual([]);
+  });
+
+  it('take a metric that other programs have, too, from the operator alone', () => {
+    const shared = expressions.filter((expr) => parsed(expr).metrics.some((name) => !isOwn(name)));
+    expect(shared.length).toBeGreaterThan(10);
+    expect(shared.flatMap((expr) => parsed(expr).ofAnybody)).toEqual([]);
   });
 });
 

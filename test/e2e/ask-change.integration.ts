@@ -245,9 +245,12 @@ describe('approve and reject', () => {
       );
     }, WITHIN_MS);
     expect((await web.get())?.status?.readyReplicas).toBe(3);
-    const approved = await ask(`approve podset/web -n ${namespace} --yes`);
+    const approved = await ask(`approve podset/web -n ${namespace} --yes --because agreed`);
     expect(approved.status).toBe(0);
     await idle(await web.isReady(1));
+    const history = await ask(`history podset/web -n ${namespace}`);
+    expect(history.stdout).toMatch(new RegExp(`deletePods +deleted 2 Pods .*, approved by ${user}: agreed`));
+    expect(history.stdout).toMatch(new RegExp(`Approved +approved by ${user}: agreed; plan 2-`));
     const after = (await web.get())?.metadata.annotations ?? {};
     expect(Object.keys(after)).not.toContain(REJECTED_ANNOTATION);
   });

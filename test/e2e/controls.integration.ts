@@ -154,6 +154,28 @@ describe('a deletion that has to be approved', () => {
     });
   });
 
+  it('keeps the status up to date while it waits, and tells who approved it and why, at any length', async () => {
+    await create(4, { approval: 'required' });
+    await web.isReady(4);
+    await web.scaleTo(1);
+    const plan = await web.awaitedPlan();
+    const [pod] = await web.pods();
+    await cluster.delete({ type: PODS, namespace, name: pod?.metadata.name ?? '' });
+    await holds(async () => {
+      const podSet = await web.get();
+      expect(podSet?.status).toMatchObject({ readyReplicas: 3 });
+      expect(conditionOf(podSet, 'Ready')).toMatchObject({ reason: 'PodsSurplus' });
+    });
+    const because = 'agreed '.repeat(36);
+    await annotate({ approved: plan, 'answered-by': ADMIN, 'answered-because': because });
+    await web.isReady(1);
+    await holds(async () => {
+      expect(await cluster.eventsIn(namespace)).toContainEqual(
+        expect.objectContaining({ reason: 'Approved', note: `approved by admin: ${because}; plan ${plan}` }),
+      );
+    });
+  });
+
   it('is planned anew where the resource changes meanwhile, and an old approval does not count', async () => {
     await create(30);
     await web.isReady(30);

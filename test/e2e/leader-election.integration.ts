@@ -34,6 +34,9 @@ beforeEach(async () => {
 
 afterEach(endOperators);
 
+/** Of one pool, as the client of the API server opens them. */
+const CONNECTIONS = 64;
+
 /** For tests in which somebody has to wait until a Lease has run out. */
 const SHORT = [
   ...['--leader-election-lease-duration', '4s'],
@@ -210,6 +213,26 @@ describe('a leader', () => {
     await election.allow(stack.kubectl);
     await eventuallyLabelled('web');
     await eventually(async () => (await leader.readiness()).status === 200, WITHIN_MS);
+  });
+
+  it('goes on, as do the other controllers, while one makes more requests than it has connections, and none is answered', async () => {
+    const leader = await start([], proxy.kubeconfig);
+    await election.leaderOf([leader], WITHIN_MS);
+    const held = (request: ProxiedRequest) => request.method === 'PATCH' && request.path.includes('/pods/');
+    const isRenewal = ({ method, path }: ProxiedRequest) => method === 'PUT' && path.includes('/leases/');
+    proxy.fault = (request) => (held(request) ? 'no answer' : undefined);
+    await Promise.all(Array.from({ length: 200 }, (_, i) => create(`web-${i}`)));
+    await eventually(() => proxy.requests.filter(held).length >= CONNECTIONS, WITHIN_MS);
+    const renewals = proxy.requests.filter(isRenewal).length;
+    await cluster.create(POD_SETS, aPodSet().named('set').in(namespace).wanting(12).manifest);
+    const podSet = { type: POD_SETS, namespace, name: 'set' };
+    await eventually(
+      async () => (await cluster.get<PodSet>(podSet))?.status?.readyReplicas === 12,
+      WITHIN_MS,
+    );
+    await eventually(() => proxy.requests.filter(isRenewal).length > renewals + 10, WITHIN_MS);
+    expect(saidSince(leader, 'no longer leading: ')).toEqual([]);
+    expect(await labelOf('web-0')).toBeUndefined();
   });
 
   it('goes on where its Lease was deleted by somebody', async () => {

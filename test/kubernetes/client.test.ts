@@ -3,6 +3,7 @@ import { inspect } from 'node:util';
 import type { KubeConfig } from '@kubernetes/client-node';
 import {
   createKubernetesClient,
+  withPool,
   type ClientOptions,
   type KubernetesClient,
   type WatchEvent,
@@ -188,6 +189,7 @@ describe('request', () => {
     const order: string[] = [];
     const first = failureOf(client.request({ method: 'GET', path: '/first', signal: abort.signal }));
     const ended = first.then(() => order.push('first'));
+    await eventually(() => server.requests.length === 1);
     await failureOf(client.request({ method: 'GET', path: '/queued', timeoutMs: 10 }));
     order.push('queued');
     abort.abort();
@@ -240,6 +242,27 @@ describe('connections', () => {
     expect(await client.request({ method: 'GET', path: POD })).toEqual({ ok: true });
     abort.abort();
     await Promise.all(watches);
+  });
+
+  it('of a pool, and of what is urgent, are their own, so that neither waits for the requests of others', async () => {
+    const client = aClient({ connections: 1 });
+    server.handle(({ url }, response) => {
+      if (url.pathname !== '/held') answerJson(200, { ok: true })(server.lastRequest, response);
+    });
+    const abort = new AbortController();
+    const held = ['one', 'two'].flatMap((pool) =>
+      [1, 2].map(() =>
+        failureOf(withPool(client, pool).request({ method: 'GET', path: '/held', signal: abort.signal })),
+      ),
+    );
+    await eventually(() => server.requests.length === 2);
+    const get = { method: 'GET', path: POD } as const;
+    expect(await withPool(client, 'three').request(get)).toEqual({ ok: true });
+    expect(await client.request(get)).toEqual({ ok: true });
+    expect(await withPool(client, 'one').request({ ...get, isUrgent: true })).toEqual({ ok: true });
+    abort.abort();
+    await Promise.all(held);
+    expect(server.requests.filter(({ url }) => url.pathname === '/held')).toHaveLength(2);
   });
 
   it('are all closed by close', async () => {

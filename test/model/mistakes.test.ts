@@ -9,9 +9,10 @@ import type { Cluster } from '../support/explorer/cluster.ts';
 import { explore } from '../support/explorer/explorer.ts';
 import { buildWorld } from '../support/explorer/git-build.ts';
 import { ROLE_BINDING_WORLD } from '../support/explorer/namespace-role-binding.ts';
-import { operatorIn, type Scenario } from '../support/explorer/operator.ts';
+import { operatorIn } from '../support/explorer/operator.ts';
 import { POD_LABEL_WORLD } from '../support/explorer/pod-label.ts';
 import { podSetWorld } from '../support/explorer/pod-set.ts';
+import type { Scenario } from '../support/explorer/scenario.ts';
 import { notCounting, requiringApproval, withNamespace, type World } from '../support/explorer/world.ts';
 
 jest.setTimeout(300_000);

@@ -34,7 +34,7 @@ export function alertsIfItGoesOn(scrapes: readonly Scrape[], growing?: string): 
     const [from = isCounter ? 0 : value] = before.get(series) ?? [];
     return { series, values: lasting(value, minutes === 0 ? 0 : Math.max(0, (value - from) / minutes)) };
   });
-  return firing(inputs, MINUTES);
+  return alertsAmong(inputs, MINUTES);
 }
 
 const COUNTER = /_(total|bucket|count|sum)\{/;
@@ -52,7 +52,7 @@ export function alertsOver(scrapes: readonly Scrape[]): Promise<ReadonlySet<stri
     series,
     values: each.map((one) => one.get(series)?.[0] ?? '_').join(' '),
   }));
-  return firing(inputs, scrapes.length - 1);
+  return alertsAmong(inputs, scrapes.length - 1);
 }
 
 /** @throws Error with what promtool says where it does not understand a rule */
@@ -82,13 +82,17 @@ function seriesIn(scrapes: readonly Scrape[]): Map<string, number[]> {
 
 const OURS = /^(durable_operator|controller_runtime|workqueue|rest_client|leader_election)_/;
 
-interface InputSeries {
+/** In promtool's notation, with a value each minute. */
+export interface InputSeries {
   readonly series: string;
-  /** In promtool's notation. */
   readonly values: string;
 }
 
-async function firing(inputs: readonly InputSeries[], minutes: number): Promise<ReadonlySet<string>> {
+/** The alerts that fire within so many minutes. */
+export async function alertsAmong(
+  inputs: readonly InputSeries[],
+  minutes: number,
+): Promise<ReadonlySet<string>> {
   const test = {
     rule_files: ['rules.json'],
     evaluation_interval: '1m',

@@ -2,20 +2,18 @@ import { KubeConfig } from '@kubernetes/client-node';
 import { randomBytes } from 'node:crypto';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import type { ResourceRef } from '../../src/contract/resource.ts';
+import { CLUSTER_ROLES, NAMESPACES, PODS, RBAC_GROUP, ROLE_BINDINGS } from '../../src/controllers/kinds.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
-import { ApiError } from '../../src/kubernetes/errors.ts';
+import { isOf, type ApiErrorClass } from '../../src/kubernetes/errors.ts';
 import { resourcePath, type ResourceType } from '../../src/kubernetes/paths.ts';
 import { eventually } from './eventually.ts';
 
-export const PODS: ResourceType = { group: '', version: 'v1', plural: 'pods' };
-export const NAMESPACES: ResourceType = { group: '', version: 'v1', plural: 'namespaces' };
-export const ROLE_BINDINGS: ResourceType = {
-  group: 'rbac.authorization.k8s.io',
+export { CLUSTER_ROLES, NAMESPACES, PODS, ROLE_BINDINGS };
+export const CLUSTER_ROLE_BINDINGS: ResourceType = {
+  group: RBAC_GROUP,
   version: 'v1',
-  plural: 'rolebindings',
+  plural: 'clusterrolebindings',
 };
-export const CLUSTER_ROLE_BINDINGS: ResourceType = { ...ROLE_BINDINGS, plural: 'clusterrolebindings' };
-export const CLUSTER_ROLES: ResourceType = { ...ROLE_BINDINGS, plural: 'clusterroles' };
 const EVENTS: ResourceType = { group: 'events.k8s.io', version: 'v1', plural: 'events' };
 export const SERVICE_ACCOUNTS: ResourceType = { group: '', version: 'v1', plural: 'serviceaccounts' };
 
@@ -69,12 +67,18 @@ export class TestCluster {
 
   /** The object, or undefined where there is none. */
   get<T extends KubernetesObject>({ type, ...location }: At): Promise<T | undefined> {
-    return orUndefined(this.client.request<T>({ method: 'GET', path: resourcePath(type, location) }));
+    return undefinedIf(
+      'not-found',
+      this.client.request<T>({ method: 'GET', path: resourcePath(type, location) }),
+    );
   }
 
   async delete({ type, ...location }: At): Promise<void> {
     const path = resourcePath(type, location);
-    await orUndefined(this.client.request({ method: 'DELETE', path, query: { gracePeriodSeconds: 0 } }));
+    await undefinedIf(
+      'not-found',
+      this.client.request({ method: 'DELETE', path, query: { gracePeriodSeconds: 0 } }),
+    );
   }
 
   /** Resolves once the object is gone, and not only being deleted. */
@@ -133,11 +137,15 @@ export function refOf(controller: string, { metadata }: KubernetesObject): Resou
   return { controller, namespace, name, uid };
 }
 
-async function orUndefined<T>(request: Promise<T>): Promise<T | undefined> {
+/** The answer, or undefined where it is an error of this class. */
+export async function undefinedIf<T>(
+  classification: ApiErrorClass,
+  request: Promise<T>,
+): Promise<T | undefined> {
   try {
     return await request;
   } catch (error) {
-    if (error instanceof ApiError && error.classification === 'not-found') return undefined;
+    if (isOf(error, classification)) return undefined;
     throw error;
   }
 }

@@ -25,8 +25,12 @@ export function kustomized(kubectl: string, folder: string): Promise<readonly De
   return rendered(kubectl, ['kustomize', folder.startsWith('/') ? folder : join(DEPLOY, folder)]);
 }
 
-/** What a release of the chart is called, and where it is, unless a test says otherwise: as deploy/default. */
-export const RELEASE = { name: 'durable-operator', namespace: 'durable-operator-system' };
+/** What a release of the chart is called, where it is, and the folder of the chart, unless a test says otherwise: as deploy/default. */
+export const RELEASE = {
+  name: 'durable-operator',
+  namespace: 'durable-operator-system',
+  chart: join(DEPLOY, 'helm'),
+};
 
 /**
  * What the chart gives; not what Helm makes before the release is uninstalled, and takes away at once.
@@ -48,9 +52,9 @@ export function chartedWithHooks(
   values: readonly string[],
   release: Partial<typeof RELEASE> = {},
 ): Promise<readonly Delivered[]> {
-  const { name, namespace } = { ...RELEASE, ...release };
+  const { name, namespace, chart } = { ...RELEASE, ...release };
   const sets = values.flatMap((value) => ['--set', value]);
-  return rendered(helm, ['template', name, join(DEPLOY, 'helm'), '--namespace', namespace, ...sets]);
+  return rendered(helm, ['template', name, chart, '--namespace', namespace, ...sets]);
 }
 
 /** When Helm makes an object; undefined where it is part of the release. */

@@ -1,4 +1,5 @@
-import { chmod, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
@@ -10,13 +11,21 @@ import { freePort } from '../../local/ports.ts';
  * `TEST_TEMPORAL=deployed npm run test:integration`. It has no UI.
  */
 
-/** Makes the program that stands in for `temporal`. @returns its path */
-export async function standIn(dir: string, server: string): Promise<string> {
+export interface StandIn {
+  /** Its path. */
+  readonly program: string;
+  /** To be called once the server has ended, which may be started anew until then. */
+  readonly remove: () => Promise<void>;
+}
+
+/** Makes the program that stands in for `temporal`, in a folder of its own: that of a stack is empty before it starts. */
+export async function standIn(server: string): Promise<StandIn> {
+  const dir = await mkdtemp(join(tmpdir(), 'durable-operator-temporal-'));
   const program = join(dir, 'deployed-temporal');
   const words = [process.execPath, import.meta.filename, server].map((word) => `'${word}'`);
   await writeFile(program, `#!/bin/sh\nexec ${words.join(' ')} "$@"\n`);
   await chmod(program, 0o755);
-  return program;
+  return { program, remove: () => rm(dir, { recursive: true }) };
 }
 
 /** What it is told, as `temporal server start-dev` is. */

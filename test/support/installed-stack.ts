@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { showBuildProgress } from '../../local/build-progress.ts';
 import { buildPrograms, buildServers, type Binaries } from '../../local/build.ts';
 import { startStack, type Stack } from '../../local/stack.ts';
-import { standIn } from './deployed-temporal.ts';
+import { standIn, type StandIn } from './deployed-temporal.ts';
 import { installOperator } from './service-accounts.ts';
 
 /** A local stack with an audit log, on which the operator is what deploy/base makes it. */
@@ -19,21 +19,26 @@ export interface InstalledStack extends Stack {
 export async function startInstalledStack(say?: (message: string) => void): Promise<InstalledStack> {
   const { kubectl, ...servers } = await buildServers({ onProgress: showBuildProgress(process.stderr) });
   const dir = await mkdtemp(join(tmpdir(), 'durable-operator-test-'));
-  const binaries = { ...servers, temporal: await temporalToTestWith(servers) };
+  const temporal = await temporalToTestWith(servers);
+  const binaries = { ...servers, temporal: temporal.program };
   const stack = await startStack({ dir, binaries, audit: true, ...(say && { onProgress: say }) });
   const operatorKubeconfig = await installOperator({ admin: stack.kubeconfig, dir, kubectl });
-  return { ...stack, operatorKubeconfig, kubectl };
+  const stop = async () => {
+    await stack.stop();
+    await temporal.remove();
+  };
+  return { ...stack, operatorKubeconfig, kubectl, stop };
 }
 
 /** `development`, which everybody begins with; or `deployed`, which compose and production run. */
-async function temporalToTestWith({ temporal }: Pick<Binaries, 'temporal'>): Promise<string> {
+async function temporalToTestWith({ temporal }: Pick<Binaries, 'temporal'>): Promise<StandIn> {
   const wanted = process.env['TEST_TEMPORAL'] ?? 'development';
-  if (wanted === 'development') return temporal;
+  if (wanted === 'development') return { program: temporal, remove: () => Promise.resolve() };
   if (wanted !== 'deployed') {
     throw new Error(`TEST_TEMPORAL is ${wanted}; it can be "development" or "deployed"`);
   }
   const programs = await buildPrograms(['temporal-server'], {
     onProgress: showBuildProgress(process.stderr),
   });
-  return standIn(await mkdtemp(join(tmpdir(), 'durable-operator-temporal-')), programs['temporal-server']);
+  return standIn(programs['temporal-server']);
 }

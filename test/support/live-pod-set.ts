@@ -1,5 +1,6 @@
 import { expect } from '@jest/globals';
 import type { Condition } from '../../src/contract/control.ts';
+import { planIn } from '../../src/controllers/control/held-message.ts';
 import { selectorFor, type Pod } from '../../src/controllers/pod-set/pod.ts';
 import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
@@ -69,7 +70,7 @@ export class LivePodSet {
   /** The id of the plan that waits for approval, once one does. */
   async awaitedPlan(): Promise<string> {
     const { message = '' } = conditionOf(await this.isHeld('AwaitingApproval'), 'AwaitingApproval') ?? {};
-    const [, plan] = /plan (\S+)$/.exec(message) ?? [];
+    const plan = planIn(message);
     if (plan === undefined) throw new Error(`no plan in ${message}`);
     return plan;
   }

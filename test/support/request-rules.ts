@@ -66,6 +66,7 @@ export const requestFor = (view: Evaluation) => ({ fingerprint: fingerprintOf(vi
 
 // Events ------------------------------------------------------------------------------------------------
 
+export const firstSeen = (view: Evaluation): RequestEvent => ({ type: 'first seen', view });
 export const changed = (view: Evaluation | undefined): RequestEvent => ({ type: 'changed', view });
 export const resynced = (view: Evaluation): RequestEvent => ({ type: 'resynced', view });
 export const turn = (view: Evaluation | undefined): RequestEvent => ({ type: 'turn', view });

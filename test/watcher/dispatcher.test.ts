@@ -19,6 +19,7 @@ const refTo = (name: string): ResourceRef => ({
   uid: `uid-of-${name}`,
 });
 const web = refTo('web');
+const other = refTo('other');
 
 /** What the watcher sees of a resource; where nothing else is said, a Pod whose label is missing. */
 const viewOf = (ref: ResourceRef, view: Partial<Evaluation> = {}): Evaluation => ({
@@ -71,6 +72,7 @@ function aWatcher({ concurrency = 10 } = {}) {
     requested,
     taken,
     knows,
+    firstSees: (ref: ResourceRef, view: Partial<Evaluation> = {}) => dispatcher.firstSeen(knows(ref, view)),
     sees: (ref: ResourceRef, view: Partial<Evaluation> = {}) => dispatcher.changed(knows(ref, view)),
     resyncs: (ref: ResourceRef, view: Partial<Evaluation> = {}) => dispatcher.resynced(knows(ref, view)),
     isGone: (ref: ResourceRef) => {
@@ -79,6 +81,21 @@ function aWatcher({ concurrency = 10 } = {}) {
     },
   };
 }
+
+/** Its next start takes its place until the answer. */
+function holdsStartsOf(ref: ResourceRef, runs: FakeRuns): () => void {
+  const start = runs.start.bind(runs);
+  let answer = (): void => undefined;
+  const answered = new Promise<void>((resolve) => (answer = resolve));
+  runs.start = async (request) => {
+    if (request.ref === ref) await answered;
+    return start(request);
+  };
+  return answer;
+}
+
+const callsOf = ({ name }: ResourceRef, { calls }: FakeRuns) =>
+  calls.filter((call) => call.split(/[ :]/).includes(name));
 
 const after = (ms: number) => jest.advanceTimersByTimeAsync(ms);
 const AT_ONCE = 0;
@@ -350,14 +367,41 @@ describe('an open run', () => {
   });
 
   it('is signalled by a new watcher that a change is possible, and then of each that it sees', async () => {
-    const { runs, sees } = aWatcher();
+    const { runs, firstSees, sees } = aWatcher();
     runs.isOpen(web);
-    sees(web);
+    firstSees(web);
     await after(1_000);
     sees(web, { ...edited('generation 2'), ...step('two') });
     await after(1_000);
     expect(runs.calls).toEqual(['start web', 'signal web: no label', 'signal web: two']);
     expect(runs.changes).toEqual(['possible', 'seen']);
+  });
+
+  it('is signalled by a new watcher that it has changed where that came before its turn', async () => {
+    const { runs, firstSees, sees } = aWatcher({ concurrency: 1 });
+    const answer = holdsStartsOf(other, runs);
+    runs.isOpen(web);
+    firstSees(other);
+    firstSees(web);
+    sees(web, { ...edited('generation 2'), ...step('two') });
+    answer();
+    await after(1_000);
+    expect(callsOf(web, runs)).toEqual(['start web', 'signal web: two']);
+    expect(runs.changes).toEqual(['seen']);
+  });
+
+  it('is signalled by a new watcher that a change is possible, however late: where a list has shown the run before, too', async () => {
+    const { runs, dispatcher, firstSees } = aWatcher({ concurrency: 1 });
+    const answer = holdsStartsOf(other, runs);
+    runs.isOpen(web);
+    firstSees(other);
+    firstSees(web);
+    await after(AT_ONCE);
+    await dispatcher.sweep(false);
+    answer();
+    await after(1_000);
+    expect(callsOf(web, runs)).toEqual(['signal web: no label']);
+    expect(runs.changes).toEqual(['possible']);
   });
 
   it('is followed by another where it ends just before it is signalled', async () => {
@@ -838,10 +882,10 @@ describe('a start that is refused for one resource', () => {
     for (let i = 0; i < 10; i += 1) {
       await after(5_000);
       sees(web, edited(`generation ${i}`));
-      const other = refTo(`other-${i}`);
-      sees(other);
+      const another = refTo(`other-${i}`);
+      sees(another);
       await after(AT_ONCE);
-      expect([...runs.open.keys()]).toContain(workflowIdFor(other));
+      expect([...runs.open.keys()]).toContain(workflowIdFor(another));
     }
     expect(dispatcher.problem).toBeUndefined();
   });

@@ -313,6 +313,22 @@ describe('a watch', () => {
     await eventually(() => requestsFor('watch').length === 2);
   });
 
+  it('still has to list again where that list fails: the version is not taken for good', async () => {
+    pods.put('old');
+    await startedAndWatching();
+    for (let i = 0; i < 5; i += 1) pods.put('later');
+    await eventually(agrees);
+    pods.restore();
+    pods.put('new');
+    pods.faults.list.push(
+      answerJson(200, { metadata: { resourceVersion: pods.version }, items: [] }),
+      answerJson(500, aStatus(500, { message: 'etcdserver: leader changed' })),
+    );
+    pods.breakWatches('reset');
+    await eventually(agrees);
+    expect(requestsFor('list')).toHaveLength(3);
+  });
+
   it('asks for the version alone where a connection was lost, and goes on from there', async () => {
     await startedAndWatching();
     pods.breakWatches('reset');

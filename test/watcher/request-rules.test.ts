@@ -22,6 +22,7 @@ import {
   reported,
   changedSince,
   requestFor,
+  firstSeen,
   changed,
   resynced,
   turn,
@@ -39,10 +40,46 @@ import {
 describe('a resource that needs a run', () => {
   const since = { neededSinceMs: NOW };
   const first = { ...since, phase: queuedFor(0) };
+  const asked = { firstSeen: reportedWith(STEP), reported: reportedWith(STEP) };
   const again = { reported: undefined, phase: SETTLED, settledAtMs: NOW + 500, notBeforeMs: NOW + 5_000 };
   follows([
     ['is queued at once where it was not known', undefined, changed(STEP), first],
-    ['is queued by a resync as by a change', undefined, resynced(STEP), first],
+    ['is queued by a resync', undefined, resynced(STEP), { ...first, firstSeen: changedSince(STEP) }],
+    [
+      'is queued when it is first seen',
+      undefined,
+      firstSeen(STEP),
+      { ...first, firstSeen: changedSince(STEP) },
+    ],
+    [
+      'is as it was first seen while nothing of it is news',
+      aState({ ...first, firstSeen: reportedWith(STEP) }),
+      changed(ANOTHER_STEP),
+      { firstSeen: changedSince(STEP) },
+    ],
+    [
+      'is not as it was first seen where it is edited before its turn',
+      aState({ ...first, firstSeen: reportedWith(STEP) }),
+      changed(EDITED),
+      { firstSeen: undefined },
+    ],
+    [
+      'is not as it was first seen where it is edited while Temporal is asked',
+      aState({ ...since, ...asked, phase: calling('start', { change: 'possible' }) }),
+      changed(EDITED),
+      {
+        firstSeen: undefined,
+        reported: changedSince(STEP),
+        phase: calling('start', { change: 'possible', isDirty: true }),
+      },
+    ],
+    [
+      'is not as it was first seen where it has needed none in the meantime',
+      aState({ ...first, run: OPEN, firstSeen: reportedWith(STEP) }),
+      changed(CONVERGED),
+      { neededSinceMs: undefined, firstSeen: undefined, notBeforeMs: NOW + 1_000 },
+      [{ do: 'report', neededForMs: 0 }],
+    ],
     [
       'is queued at once where it was edited since',
       aState({ ...again, requestedFor: requestFor(EDITED) }),
@@ -265,22 +302,22 @@ describe('the turn of a resource', () => {
       'starts a run where none is known',
       aState(due),
       turn(EDITED),
+      { ...asks, phase: calling('start', edited) },
+      start,
+    ],
+    [
+      'has seen no change of what is as it was first seen',
+      aState({ ...due, firstSeen: reportedWith(EDITED) }),
+      turn(EDITED),
       { ...asks, phase: calling('start', { ...edited, change: 'possible' }) },
       start,
     ],
     [
-      'has seen a change of what it has asked for before',
-      aState({ ...due, requestedFor: requestFor(STEP) }),
+      'has seen no change of it where a list has shown its run, either',
+      aState({ ...due, run: OPEN, firstSeen: reportedWith(EDITED) }),
       turn(EDITED),
-      { ...asks, phase: calling('start', edited) },
-      start,
-    ],
-    [
-      'has seen a change of what it could not ask for',
-      aState({ ...due, failures: 1 }),
-      turn(EDITED),
-      { ...asks, phase: calling('start', edited) },
-      start,
+      { ...asks, phase: calling('signal', { ...edited, change: 'possible' }) },
+      [{ do: 'signal', reason: 'another label', change: 'possible', view: EDITED }],
     ],
     [
       'starts a run where the last one may have ended',

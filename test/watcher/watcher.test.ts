@@ -243,6 +243,23 @@ describe('a run that the process that led before has started at the last moment'
   });
 });
 
+describe('a run whose resource vanished while nobody watched', () => {
+  const gone = { controller: 'webs', namespace: 'default', name: 'gone', uid: 'uid-of-gone' };
+
+  it('is signalled, although Temporal was away for minutes at first', async () => {
+    runs.isOpen(gone);
+    watcher.start();
+    await eventually(() => watcher.problems.length === 0);
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] });
+    runs.failure = new RunsUnavailable('away');
+    watcher.lead(() => true);
+    await jest.advanceTimersByTimeAsync(180_000);
+    runs.failure = undefined;
+    await jest.advanceTimersByTimeAsync(60_000);
+    expect(runs.calls).toContain('signal gone: the resource is gone');
+  });
+});
+
 describe('a watcher that leads no more, and does not know it yet', () => {
   it('starts nothing', async () => {
     let asked = 0;

@@ -7,14 +7,10 @@ A Deployment of the operator, and its budget. Takes a dict:
   version   the tag of the image, where versions run beside each other
 */}}
 {{- define "operator.deployment" -}}
-{{- $root := .root }}
 {{- with .root }}
-{{- $image := include "operator.image" . }}
+{{- $image := include "operator.image" (dict "root" . "tag" ($.version | default (include "operator.tag" .))) }}
 {{- $name := include "operator.nameOf" $ }}
 {{- with $.version }}
-{{- if ne . (include "operator.tag" $root) }}
-{{- $image = printf "%s:%s" $root.Values.image.repository . }}
-{{- end }}
 {{- $name = printf "%s-%s" $name (include "operator.suffix" .) }}
 {{- end }}
 apiVersion: apps/v1
@@ -26,23 +22,23 @@ metadata:
     {{- include "operator.labels" . | nindent 4 }}
     control-plane: {{ $.name }}
 spec:
-  {{- with $.replicas }}
-  replicas: {{ . }}
+  {{- if hasKey $ "replicas" }}
+  replicas: {{ $.replicas }}
   {{- end }}
   selector:
     matchLabels: {{- include "operator.selector" $ | nindent 6 }}
   template:
     metadata:
       labels:
-        {{- include "operator.podLabels" (dict "root" . "component" "operator") | nindent 8 }}
-        {{- include "operator.processLabels" $ | nindent 8 }}
+        {{- $labels := include "operator.podLabels" (dict "root" . "component" "operator") | fromYaml }}
+        {{- merge (include "operator.processLabels" $ | fromYaml) $labels | toYaml | nindent 8 }}
       annotations:
         kubectl.kubernetes.io/default-container: manager
         {{- with .Values.podAnnotations }}
         {{- toYaml . | nindent 8 }}
         {{- end }}
     spec:
-      serviceAccountName: {{ include "operator.account" $ }}
+      serviceAccountName: {{ include "operator.account" $ | quote }}
       terminationGracePeriodSeconds: {{ .Values.terminationGracePeriodSeconds }}
       {{- include "operator.podSecurity" . | nindent 6 }}
       {{- with .Values.topologySpreadConstraints }}
@@ -55,9 +51,7 @@ spec:
       containers:
         - name: manager
           image: {{ $image }}
-          {{- if ne .Values.image.pullPolicy "IfNotPresent" }}
-          imagePullPolicy: {{ .Values.image.pullPolicy }}
-          {{- end }}
+          {{- include "operator.pullPolicy" . | nindent 10 }}
           {{- with .Values.command }}
           command: {{- toYaml . | nindent 12 }}
           {{- end }}
@@ -113,12 +107,12 @@ spec:
         {{- with .Values.payloadKeysSecret }}
         - name: payload-keys
           secret:
-            secretName: {{ . }}
+            secretName: {{ . | quote }}
         {{- end }}
         {{- with .Values.metrics.certSecret }}
         - name: metrics-cert
           secret:
-            secretName: {{ . }}
+            secretName: {{ . | quote }}
         {{- end }}
         {{- with .Values.extraVolumes }}
         {{- toYaml . | nindent 8 }}
@@ -142,7 +136,7 @@ spec:
 {{- end }}
 
 {{- define "operator.hasVolumes" -}}
-{{- if or .Values.temporal.tlsSecret .Values.payloadKeysSecret .Values.metrics.certSecret .Values.extraVolumeMounts .Values.extraVolumes }}yes{{ end }}
+{{- if or .Values.temporal.tlsSecret (include "operator.tlsCaSource" .) .Values.payloadKeysSecret .Values.metrics.certSecret .Values.extraVolumeMounts .Values.extraVolumes }}yes{{ end }}
 {{- end }}
 
 {{- define "operator.selector" -}}
@@ -189,7 +183,7 @@ app.kubernetes.io/version: {{ . | quote }}
 - {{ printf "--cluster-name=%s" . | quote }}
 {{- end }}
 {{- if ne $values.roleBinding.clusterRole "edit" }}
-- --role-binding-cluster-role={{ $values.roleBinding.clusterRole }}
+- {{ printf "--role-binding-cluster-role=%s" $values.roleBinding.clusterRole | quote }}
 {{- end }}
 {{- if ne $values.roleBinding.prefix "ad-kubernetes-" }}
 - {{ printf "--role-binding-prefix=%s" $values.roleBinding.prefix | quote }}
@@ -201,8 +195,8 @@ app.kubernetes.io/version: {{ . | quote }}
 - {{ printf "--namespace-selector=%s" . | quote }}
 {{- end }}
 {{- with .version }}
-- --worker-deployment={{ $values.versioning.deploymentName }}
-- --worker-build-id={{ . }}
+- {{ printf "--worker-deployment=%s" $values.versioning.deploymentName | quote }}
+- {{ printf "--worker-build-id=%s" . | quote }}
 {{- end }}
 {{- range $values.extraArgs }}
 - {{ . | quote }}

@@ -48,7 +48,7 @@ spec:
     spec:
       restartPolicy: {{ ternary "Never" "OnFailure" $isCheck }}
       {{- with .account }}
-      serviceAccountName: {{ . }}
+      serviceAccountName: {{ . | quote }}
       {{- else }}
       automountServiceAccountToken: false
       {{- end }}
@@ -56,13 +56,14 @@ spec:
       containers:
         - name: manager
           image: {{ .image }}
+          {{- if ne .component "temporal-retention" }}
+          {{- include "operator.pullPolicy" .root | nindent 10 }}
+          {{- end }}
           args: {{- toYaml .args | nindent 12 }}
           env:
             {{- include "operator.temporalEnv" .root | nindent 12 }}
-            {{- if $isCheck }}
             {{- with .root.Values.env }}
             {{- toYaml . | nindent 12 }}
-            {{- end }}
             {{- end }}
           resources:
             requests:
@@ -72,20 +73,18 @@ spec:
               memory: 256Mi
           {{- include "operator.containerSecurity" .root | nindent 10 }}
           {{- $mounts := include "operator.temporalMount" .root }}
-          {{- $extra := ternary .root.Values.extraVolumeMounts list $isCheck }}
-          {{- if or $mounts $extra }}
+          {{- if or $mounts .root.Values.extraVolumeMounts }}
           volumeMounts:
             {{- $mounts | nindent 12 }}
-            {{- with $extra }}
+            {{- with .root.Values.extraVolumeMounts }}
             {{- toYaml . | nindent 12 }}
             {{- end }}
           {{- end }}
       {{- $volumes := include "operator.temporalVolume" .root }}
-      {{- $extra = ternary .root.Values.extraVolumes list $isCheck }}
-      {{- if or $volumes $extra }}
+      {{- if or $volumes .root.Values.extraVolumes }}
       volumes:
         {{- $volumes | nindent 8 }}
-        {{- with $extra }}
+        {{- with .root.Values.extraVolumes }}
         {{- toYaml . | nindent 8 }}
         {{- end }}
       {{- end }}

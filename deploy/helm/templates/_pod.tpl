@@ -1,9 +1,33 @@
+{{/*
+The image of a tag, by its digest where that is known: image.digest is that of image.tag, and the chart's own digest is
+that of its appVersion. Where image.digest comes without a tag, nobody knows the tag. Takes a dict: root, the chart's scope;
+and tag.
+*/}}
 {{- define "operator.image" -}}
-{{ .Values.image.repository }}{{ with .Values.image.digest }}@{{ . }}{{ else }}:{{ include "operator.tag" . }}{{ end }}
+{{- $image := .root.Values.image }}
+{{- $digest := ternary (include "operator.digestOfChart" .root) "" (eq .tag .root.Chart.AppVersion) }}
+{{- $tag := printf ":%s" .tag }}
+{{- if and $image.digest (ne $image.digest $digest) (eq .tag (include "operator.tag" .root)) }}
+{{- $digest = $image.digest }}
+{{- $tag = ternary $tag "" (ne $image.tag "") }}
+{{- end }}
+{{- $image.repository }}{{ $tag }}{{ with $digest }}@{{ . }}{{ end }}
 {{- end }}
 
 {{- define "operator.tag" -}}
 {{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end }}
+
+{{/* That of the image whose tag is the appVersion. Empty in the chart of the repository, which no release has made. */}}
+{{- define "operator.digestOfChart" -}}
+{{ with .Chart.Annotations }}{{ index . "durable-operator.dev/image-digest" }}{{ end }}
+{{- end }}
+
+{{/* Of every container with the operator's image. Kubernetes pulls the tag latest always, unless it is told otherwise. */}}
+{{- define "operator.pullPolicy" -}}
+{{- if or (ne .Values.image.pullPolicy "IfNotPresent") (eq (include "operator.tag" .) "latest") }}
+imagePullPolicy: {{ .Values.image.pullPolicy }}
+{{- end }}
 {{- end }}
 
 {{/* What the Pods of the operator and its Jobs may not do: as they are, Pod Security "restricted". */}}
@@ -22,7 +46,7 @@ securityContext: {{- toYaml .Values.containerSecurityContext | nindent 2 }}
 {{/* Where a Pod may run, and before which others. */}}
 {{- define "operator.scheduling" -}}
 {{- with .Values.priorityClassName }}
-priorityClassName: {{ . }}
+priorityClassName: {{ . | quote }}
 {{- end }}
 {{- with .Values.nodeSelector }}
 nodeSelector: {{- toYaml . | nindent 2 }}
@@ -46,19 +70,25 @@ affinity: {{- toYaml . | nindent 2 }}
   value: /etc/durable-operator/temporal-tls/tls.crt
 - name: TEMPORAL_TLS_CLIENT_KEY_PATH
   value: /etc/durable-operator/temporal-tls/tls.key
-# Without it, a public authority has signed the server's certificate, as of Temporal Cloud.
+{{- /* Without it, a public authority has signed the server's certificate, as of Temporal Cloud. */}}
+{{- if not (include "operator.tlsCaSource" $) }}
 - name: TEMPORAL_TLS_SERVER_CA_CERT_DATA
   valueFrom:
     secretKeyRef:
-      name: {{ . }}
+      name: {{ . | quote }}
       key: ca.crt
       optional: true
+{{- end }}
+{{- end }}
+{{- if include "operator.tlsCaSource" . }}
+- name: TEMPORAL_TLS_SERVER_CA_CERT_PATH
+  value: /etc/durable-operator/temporal-ca/ca.crt
 {{- end }}
 {{- with .Values.temporal.apiKeySecret }}
 - name: TEMPORAL_API_KEY
   valueFrom:
     secretKeyRef:
-      name: {{ . }}
+      name: {{ . | quote }}
       key: api-key
 {{- end }}
 {{- end }}
@@ -69,12 +99,34 @@ affinity: {{- toYaml . | nindent 2 }}
   mountPath: /etc/durable-operator/temporal-tls
   readOnly: true
 {{- end }}
+{{- if include "operator.tlsCaSource" . }}
+- name: temporal-ca
+  mountPath: /etc/durable-operator/temporal-ca
+  readOnly: true
+{{- end }}
+{{- end }}
+
+{{/* Where the certificate of Temporal's authority is, as a volume. Empty where it is not given by itself. */}}
+{{- define "operator.tlsCaSource" -}}
+{{- with .Values.temporal.tlsCa }}
+{{- if and .secret .configMap }}{{ fail "temporal.tlsCa: set either secret or configMap" }}{{ end }}
+{{- $items := list (dict "key" .key "path" "ca.crt") }}
+{{- if .secret }}
+{{- dict "secret" (dict "secretName" .secret "items" $items) | toYaml }}
+{{- else if .configMap }}
+{{- dict "configMap" (dict "name" .configMap "items" $items) | toYaml }}
+{{- end }}
+{{- end }}
 {{- end }}
 
 {{- define "operator.temporalVolume" -}}
 {{- with .Values.temporal.tlsSecret }}
 - name: temporal-tls
   secret:
-    secretName: {{ . }}
+    secretName: {{ . | quote }}
+{{- end }}
+{{- with include "operator.tlsCaSource" . }}
+- name: temporal-ca
+  {{- . | nindent 2 }}
 {{- end }}
 {{- end }}

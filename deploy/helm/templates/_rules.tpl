@@ -112,7 +112,7 @@ roleRef:
 subjects:
 {{- range .processes }}
   - kind: ServiceAccount
-    name: {{ include "operator.account" (dict "root" $.root "name" .) }}
+    name: {{ include "operator.account" (dict "root" $.root "name" .) | quote }}
     namespace: {{ $.root.Release.Namespace }}
 {{- end }}
 {{- end }}

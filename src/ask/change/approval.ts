@@ -9,6 +9,7 @@ import {
 } from '../../contract/control.ts';
 import { isRest } from '../../contract/decision.ts';
 import type { ResourceRef } from '../../contract/resource.ts';
+import { heldMessage, planIn } from '../../controllers/control/held-message.ts';
 import type { KubernetesClient } from '../../kubernetes/client.ts';
 import { resourcePath } from '../../kubernetes/paths.ts';
 import { answerWith, AskProblem, type Ask, type ExitStatus, type Question } from '../ask.ts';
@@ -96,7 +97,7 @@ export interface PendingApproval {
  * @param said the message of the condition `AwaitingApproval` where it is True, or what its controller decides
  */
 export function pendingApproval(said: string | undefined): PendingApproval | undefined {
-  const [, plan] = /\bplan (\d{1,9}-[0-9a-f]{8})\b/.exec(said ?? '') ?? [];
+  const plan = said === undefined ? undefined : planIn(said);
   return said === undefined || plan === undefined ? undefined : { plan, words: said };
 }
 
@@ -111,8 +112,7 @@ async function heldNow(ref: ResourceRef, session: Session, now: () => number): P
   const { readLive } = await import('../cluster/live.ts');
   const { settings } = await session.temporal();
   const { next } = await readLive(ref, { client: session.client, options: optionsOf(settings), now });
-  if (!isRest(next) || next.do !== 'held' || next.plan === undefined) return undefined;
-  return `${next.because}; held is ${next.would}; plan ${next.plan}`;
+  return isRest(next) && next.do === 'held' ? heldMessage(next) : undefined;
 }
 
 interface Answer {

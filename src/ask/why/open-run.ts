@@ -1,11 +1,7 @@
-import {
-  isPausedByNamespace,
-  isRejection,
-  isRetryAfterTimer,
-  whatIsWaitedFor,
-} from '../../contract/sentences.ts';
+import { isPausedByNamespace, isRetryAfterTimer, whatIsWaitedFor } from '../../contract/sentences.ts';
 import type { Advice, Trouble } from '../../contract/words.ts';
 import { unreachable } from '../../contract/unreachable.ts';
+import { isRejection } from '../../controllers/control/held-message.ts';
 import { hasStatus } from '../controllers.ts';
 import { durationText, serversWords } from '../output.ts';
 import { titleOf } from '../resource-name.ts';

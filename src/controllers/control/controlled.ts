@@ -2,8 +2,8 @@ import { type Circumstances, type Control } from '../../contract/control.ts';
 import type { Controller } from '../../contract/controller.ts';
 import {
   isObserve,
-  isRest,
   isStep,
+  type Approval,
   type Decision,
   type DecisionEvent,
   type Held,
@@ -11,8 +11,9 @@ import {
   type Rest,
   type Step,
 } from '../../contract/decision.ts';
-import { pausedBy, rejectedBy } from '../../contract/sentences.ts';
-import { answerTo, deletionInWords, planOf } from './approval.ts';
+import { pausedBy } from '../../contract/sentences.ts';
+import { answerTo, deletionInWords, planOf, type Plan } from './approval.ts';
+import { answererInWords, answerInWords, heldMessage } from './held-message.ts';
 import { controlStep, reportHold, type ControlStep } from './report.ts';
 
 /** The operator's options that concern all controllers. */
@@ -24,7 +25,7 @@ export interface ControlOptions {
 /** What of a controller is of interest here. */
 export type Decides<O, S extends Step, L extends Observe> = Pick<
   Controller<unknown, unknown, O, S, L>,
-  'decide' | 'control'
+  'decide' | 'control' | 'statusStep'
 >;
 
 /** A controller that may also write what its controls have to say into the status. */
@@ -66,7 +67,8 @@ export function controlled<O, S extends Step, L extends Observe, T extends Decid
       const control = controller.control?.(observation);
       if (isObserve(decision)) return decision;
       if (control === undefined) return heldByNamespace(decision, circumstances) ?? decision;
-      return decideUnder({ decision, control, circumstances, options, nowMs });
+      const statusStep = () => controller.statusStep?.(observation, nowMs);
+      return decideUnder({ decision, control, circumstances, options, nowMs, statusStep });
     },
   };
 }
@@ -78,23 +80,29 @@ interface Situation<S extends Step> {
   readonly circumstances: Circumstances;
   readonly options: ControlOptions;
   readonly nowMs: number;
+  /** The controller's own, too. */
+  readonly statusStep: () => S | undefined;
 }
 
 function decideUnder<S extends Step>(situation: Situation<S>): Decision<S | ControlStep, ControlObserve> {
-  const { decision, control, nowMs } = situation;
+  return acknowledgeRequest(situation) ?? acknowledgeApproval(situation) ?? decideHeld(situation);
+}
+
+/** The status goes on while a step is held. */
+function decideHeld<S extends Step>(situation: Situation<S>): S | ControlStep | Rest {
+  const { decision, control, nowMs, statusStep } = situation;
+  // Whether the step after it is held shows once it is written.
+  if (decision.do === 'updateStatus') return decision;
   const held = holdOf(situation);
-  return (
-    acknowledgeRequest(situation) ??
-    acknowledgeApproval(situation) ??
-    reportHold(control, held, nowMs) ??
-    held ??
-    withProblems(decision, control)
-  );
+  const report = reportHold(control, held, nowMs);
+  if (report !== undefined) return report;
+  if (held !== undefined) return statusStep() ?? held;
+  return isStep(decision) ? withApproval(decision, situation) : withProblems(decision, control);
 }
 
 function holdOf<S extends Step>(situation: Situation<S>): Held | undefined {
   const { decision, control, circumstances } = situation;
-  if (!isStep(decision) || decision.do === 'updateStatus') return undefined;
+  if (!isStep(decision)) return undefined;
   // A pause must never hold a finalizer.
   if (control.isBeingDeleted) return awaitApproval(decision, situation);
   if (control.isPaused) return paused(decision, 'resource');
@@ -107,33 +115,52 @@ function heldByNamespace(decision: Decision, { isNamespacePaused }: Circumstance
 }
 
 function paused(step: Step, whose: 'resource' | 'Namespace'): Held {
-  const because = pausedBy(whose);
+  const held = { because: pausedBy(whose), would: inWords(step) };
   const event: DecisionEvent = {
     type: 'Normal',
     reason: 'Paused',
     action: 'Pause',
-    note: `${because}; held is ${inWords(step)}`,
+    note: heldMessage(held),
   };
-  return { do: 'held', by: 'pause', because, would: inWords(step), event };
+  return { do: 'held', by: 'pause', ...held, event };
 }
 
 function inWords({ do: step, because }: Step): string {
   return `${step}: ${because}`;
 }
 
-function awaitApproval<S extends Step>(step: Step, { control, options }: Situation<S>): Held | undefined {
+function awaitApproval<S extends Step>(step: Step, situation: Situation<S>): Held | undefined {
+  const plan = planToApprove(step, situation);
+  if (plan === undefined) return undefined;
+  const answer = answerTo(plan, situation.control);
+  if (answer?.is === 'approved') return undefined;
+  const because =
+    answer === undefined ? `awaiting approval to ${deletionInWords(plan.deletes)}` : answerInWords(answer);
+  const held = { because, would: inWords(step), plan: plan.id };
+  const note = heldMessage(held);
+  const event: DecisionEvent = { type: 'Normal', reason: 'AwaitingApproval', action: 'Delete', note };
+  return { do: 'held', by: 'approval', ...held, event };
+}
+
+/** Undefined where the step needs no approval. */
+function planToApprove<S extends Step>(step: Step, { control, options }: Situation<S>): Plan | undefined {
   const plan = planOf(step, control);
   if (plan === undefined) return undefined;
   const { requireApprovalOver = Infinity } = options;
-  const { id, deletes } = plan;
-  if (!control.isApprovalRequired && deletes.count <= requireApprovalOver) return undefined;
-  const answer = answerTo(plan, control);
-  if (answer?.is === 'approved') return undefined;
-  const because =
-    answer === undefined ? `awaiting approval to ${deletionInWords(deletes)}` : rejectedBy(answer);
-  const note = `${because}; held is ${inWords(step)}; plan ${id}`;
-  const event: DecisionEvent = { type: 'Normal', reason: 'AwaitingApproval', action: 'Delete', note };
-  return { do: 'held', by: 'approval', because, would: inWords(step), plan: id, event };
+  const isRequired = control.isApprovalRequired || plan.deletes.count > requireApprovalOver;
+  return isRequired ? plan : undefined;
+}
+
+/** Who has approved of it, and why, is told by the history of the run and by an Event: one for all its batches. */
+function withApproval<S extends Step>(step: S, situation: Situation<S>): S {
+  const plan = planToApprove(step, situation);
+  const answer = plan && answerTo(plan, situation.control);
+  if (answer === undefined) return step;
+  const words = answerInWords(answer);
+  const note = `${words}; plan ${answer.plan}`;
+  const event: DecisionEvent = { type: 'Normal', reason: 'Approved', action: 'Delete', note };
+  const approval: Approval = { event, deed: { did: answer.is, what: answererInWords(answer) } };
+  return { ...step, because: `${step.because}; ${words}`, approval };
 }
 
 /** Flux's convention: the status repeats the last request that was met by looking at what is there. */
@@ -148,7 +175,10 @@ function acknowledgeRequest<S extends Step>({
   return controlStep(reported, because, { lastHandledReconcileAt: requestedAt });
 }
 
-/** An approval counts once: what it was about is done, or not needed any more. */
+/**
+ * An approval counts once: it is used up when nothing is left to delete. One of a plan that is out of date stays until then:
+ * nothing was done because of it.
+ */
 function acknowledgeApproval<S extends Step>({
   decision,
   control,
@@ -157,19 +187,16 @@ function acknowledgeApproval<S extends Step>({
   const { answer, reported } = control;
   if (answer?.is !== 'approved' || reported === undefined) return undefined;
   if (answer.plan === reported.lastHandledApproval) return undefined;
-  const plan = isStep(decision) ? planOf(decision, control) : undefined;
-  // A step that deletes nothing does not end what was approved, nor does a wait between two that do.
-  const isAtRest = decision.do === 'converged' || decision.do === 'stalled';
-  const isOver = plan === undefined ? isAtRest : answerTo(plan, control) === undefined;
-  if (!isOver) return undefined;
-  const because = `what was approved by ${answer.by === '' ? 'somebody' : answer.by} is done`;
+  // A step does not end what was approved, nor does a wait between two of them.
+  if (decision.do !== 'converged' && decision.do !== 'stalled') return undefined;
+  const because = `nothing is left to delete of plan ${answer.plan}, ${answerInWords(answer)}`;
   if (!circumstances.isLive) return observe(because);
   return controlStep(reported, because, { lastHandledApproval: answer.plan });
 }
 
 /** An annotation that cannot be followed is no reason not to reconcile, but somebody has to know. */
-function withProblems<S extends Step>(decision: S | Rest, { problems }: Control): S | Rest {
-  if (problems.length === 0 || !isRest(decision) || decision.event !== undefined) return decision;
+function withProblems(rest: Rest, { problems }: Control): Rest {
+  if (problems.length === 0 || rest.event !== undefined) return rest;
   const note = problems.join('; ');
-  return { ...decision, event: { type: 'Warning', reason: 'InvalidAnnotation', action: 'Reconcile', note } };
+  return { ...rest, event: { type: 'Warning', reason: 'InvalidAnnotation', action: 'Reconcile', note } };
 }

@@ -1,6 +1,7 @@
 import { AWAITING_APPROVAL, PAUSED, type Control, type ControlStatus } from '../../contract/control.ts';
 import type { Held, Step } from '../../contract/decision.ts';
 import { conditionsAfter, type Finding, rfc3339 } from '../condition.ts';
+import { heldMessage, isRejection, planIn } from './held-message.ts';
 
 /** What of the status these controls write. */
 export type ControlPatch = Partial<Omit<ControlStatus, 'resourceVersion' | 'generation'>>;
@@ -50,23 +51,19 @@ function findingOf({ conditions }: ControlStatus, type: string, held: Held | und
     if (before?.status !== 'True') return [];
     return [{ type, status: 'False', reason: type === PAUSED ? 'NotPaused' : 'NotAwaited', message: '' }];
   }
-  const finding: Finding = { type, status: 'True', reason: reasonFor(held), message: messageFor(held) };
+  const finding: Finding = { type, status: 'True', reason: reasonFor(held), message: heldMessage(held) };
   return before?.status === 'True' && saysTheSame(before, finding, held) ? [] : [finding];
 }
 
 function reasonFor({ by, because }: Held): string {
   if (by === 'pause') return 'Paused';
-  return because.startsWith('rejected') ? 'Rejected' : 'ApprovalRequired';
-}
-
-function messageFor({ because, would, plan }: Held): string {
-  return `${because}; held is ${would}${plan === undefined ? '' : `; plan ${plan}`}`;
+  return isRejection(because) ? 'Rejected' : 'ApprovalRequired';
 }
 
 /** Which Pods would go may change with their age; as long as the plan is the same, that is no news. */
 function saysTheSame(before: Finding, { reason, message }: Finding, { plan }: Held): boolean {
   if (before.reason !== reason) return false;
-  return before.message === message || (plan !== undefined && before.message.endsWith(`; plan ${plan}`));
+  return before.message === message || (plan !== undefined && planIn(before.message) === plan);
 }
 
 /** Behind those of the controller, where its own writes keep them. */

@@ -2,7 +2,7 @@ import { allow, RECORD_EVENTS, type Controller } from '../../contract/controller
 import type { KubernetesObject } from '../../contract/object.ts';
 import { displayName } from '../../contract/resource.ts';
 import { JOBS, NODES, PODS } from '../kinds.ts';
-import { decideBuild } from './decide.ts';
+import { buildStatusStep, decideBuild } from './decide.ts';
 import { watchedObservation, type BuildObserve, type BuildStep, type Observation } from './observation.ts';
 import { BUILD_UID_LABEL, BUILDS, type GitBuildOptions } from './resource.ts';
 import { buildKeyOf, buildView, jobView, podView, type BuildChild, type BuildView } from './views.ts';
@@ -31,6 +31,7 @@ export function gitBuild(options: GitBuildOptions): GitBuildController {
     ],
     observation: watchedObservation,
     decide: decideBuild,
+    statusStep: buildStatusStep,
     control: ({ build }) => (build === 'gone' ? undefined : build.control),
     inputs: inputsOf,
     permissions: [

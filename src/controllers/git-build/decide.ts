@@ -17,6 +17,7 @@ import { cleanupJobName } from './jobs.ts';
 import {
   requireLiveChildren,
   type BuildDecision,
+  type BuildStep,
   type Facts,
   type Observation,
   type RuleDecision,
@@ -53,6 +54,14 @@ export function decideBuild(observation: Observation, nowMs: number): BuildDecis
   if (facts.children === 'outdated')
     return requireLiveChildren(facts, 'the Jobs have changed') ?? decideExisting(facts);
   return decideExisting(facts);
+}
+
+/** A spec that nothing is done for yet, since its first step is held back. */
+export function buildStatusStep({ build, ...seen }: Observation, nowMs: number): BuildStep | undefined {
+  if (build === 'gone' || build.deleting || build.status.observedGeneration === build.generation)
+    return undefined;
+  const artifacts = recorded(build, seen.pods);
+  return report({ ...seen, build, nowMs }, { ...BEFORE_JOB, artifacts, because: 'the spec is new' });
 }
 
 function decideExisting(facts: Facts): BuildDecision {

@@ -85,13 +85,13 @@ export interface BuildStatus {
   readonly message: string;
   /** The `metadata.generation` that this status is about. */
   readonly observedGeneration: number;
-  /** `Ready`, `Stalled` and `Reconciling`. */
+  /** `Ready`, `Stalled` and `Reconciling`; `Paused` and `AwaitingApproval` once a step was held. */
   readonly conditions: readonly Condition[];
   /** Of the Temporal workflow that has the whole history. */
   readonly workflowId: string;
   /** The value of the annotation `durable-operator.dev/reconcile-requested-at` that was reconciled last. */
   readonly lastHandledReconcileAt?: string;
-  /** The ID of the plan whose approval or rejection was acted on last. */
+  /** The ID of the last plan that was approved and of which nothing is left to delete. */
   readonly lastHandledApproval?: string;
 }
 

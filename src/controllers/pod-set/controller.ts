@@ -1,7 +1,7 @@
 import { allow, RECORD_EVENTS, type Controller } from '../../contract/controller.ts';
 import { displayName } from '../../contract/resource.ts';
 import { PODS } from '../kinds.ts';
-import { decidePodSet, type Look, type Observation, type PodSetStep } from './decide.ts';
+import { decidePodSet, podSetStatusStep, type Look, type Observation, type PodSetStep } from './decide.ts';
 import { PODS_OF_ANY, podSetNameOf, podView, type PodView } from './pod.ts';
 import { POD_SETS, podSetView, type PodSetView } from './resource.ts';
 import { podSetWords } from './words.ts';
@@ -30,6 +30,7 @@ export const podSet: Controller<PodSetView, PodView, Observation, PodSetStep, Lo
   ],
   observation: (view, pods) => ({ podSet: view, pods, lookedFor: [] }),
   decide: decidePodSet,
+  statusStep: podSetStatusStep,
   control: ({ podSet: view }) => (view === 'gone' ? undefined : view.control),
   endsWithNamespace: true,
   permissions: [

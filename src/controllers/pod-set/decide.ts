@@ -78,6 +78,13 @@ export function decidePodSet(observation: Observation, nowMs: number): Decision<
   return look(situation) ?? releasePods(situation) ?? workOrRest(situation);
 }
 
+/** The status of the Pods as they are, also while none may be created or deleted. */
+export function podSetStatusStep(observation: Observation, nowMs: number): UpdateStatus | undefined {
+  const { podSet } = observation;
+  if (podSet === 'gone' || podSet.isBeingDeleted) return undefined;
+  return updateStatus(situationOf(observation, podSet, nowMs));
+}
+
 export function isAvailable({ matches, life }: PodView): boolean {
   return matches && (life === 'pending' || life === 'running');
 }
@@ -85,9 +92,10 @@ export function isAvailable({ matches, life }: PodView): boolean {
 interface Situation {
   readonly observation: Observation;
   readonly podSet: PodSetView;
-  readonly ours: readonly PodView[];
   /** Those of ours that make up the desired number. */
   readonly available: readonly PodView[];
+  /** Those of ours that have lost the labels, and are to be released. */
+  readonly lost: readonly PodView[];
   readonly finished: readonly PodView[];
   /** Until Pods may be created again. */
   readonly pauseMs: number;
@@ -98,7 +106,8 @@ function situationOf(observation: Observation, podSet: PodSetView, nowMs: number
   const ours = observation.pods.filter(({ controllerUid }) => controllerUid === podSet.uid);
   const finished = ours.filter(({ matches, life }) => matches && life === 'finished');
   const available = ours.filter(isAvailable);
-  return { observation, podSet, ours, available, finished, pauseMs: pauseMs(finished, nowMs), nowMs };
+  const lost = ours.filter(({ matches, life }) => !matches && life !== 'being deleted');
+  return { observation, podSet, available, lost, finished, pauseMs: pauseMs(finished, nowMs), nowMs };
 }
 
 /** A Pod of ours that has lost the labels is not among those that are listed; the status still names it. */
@@ -115,8 +124,7 @@ function look({ observation, podSet }: Situation): Look | undefined {
   };
 }
 
-function releasePods({ ours }: Situation): ReleasePods | undefined {
-  const pods = ours.filter(({ matches, life }) => !matches && life !== 'being deleted');
+function releasePods({ lost: pods }: Situation): ReleasePods | undefined {
   if (pods.length === 0) return undefined;
   const because = `${countOf(pods.length)} lost the labels of the PodSet`;
   return { do: 'releasePods', because, writes: pods.length, pods };
@@ -130,7 +138,7 @@ function workOrRest(situation: Situation): PodSetStep | Rest {
   if (work === undefined) return settle(situation, replicas);
   const refusal = work.do === 'createPods' ? observation.refusal : undefined;
   const isDue = refusal !== undefined || isFarBehind(podSet.status, available);
-  return (isDue ? updateStatus(situation, { refusal }) : undefined) ?? work;
+  return (isDue ? updateStatus(situation, refusal) : undefined) ?? work;
 }
 
 function nextWork(situation: Situation, replicas: number): PodSetStep | undefined {
@@ -181,10 +189,9 @@ function createPods(situation: Situation, replicas: number): CreatePods | undefi
 
 /** The status, and then the end. */
 function settle(situation: Situation, replicas: number): UpdateStatus | Rest {
-  const isPausing = situation.available.length < replicas;
-  const update = updateStatus(situation, { isPausing });
+  const update = updateStatus(situation);
   if (update !== undefined) return update;
-  if (!isPausing) return converged('its Pods and its status are up to date');
+  if (situation.available.length >= replicas) return converged('its Pods and its status are up to date');
   return {
     ...waitFor('the pause after failed Pods to end', situation.pauseMs),
     event: failedPods(situation),
@@ -192,13 +199,10 @@ function settle(situation: Situation, replicas: number): UpdateStatus | Rest {
 }
 
 function updateStatus(
-  { podSet, available, nowMs }: Situation,
-  {
-    isPausing = false,
-    refusal,
-  }: { readonly isPausing?: boolean; readonly refusal?: string | undefined } = {},
+  { podSet, available, lost, pauseMs: pause, nowMs }: Situation,
+  refusal?: string,
 ): UpdateStatus | undefined {
-  const status = statusToWrite({ podSet, available, isPausing, refusal }, nowMs);
+  const status = statusToWrite({ podSet, available, lost, isPausing: pause > 0, refusal }, nowMs);
   return status && { do: 'updateStatus', because: whyUpdate(podSet.status, status), status };
 }
 

@@ -21,19 +21,22 @@ export interface PodSetSpec {
 }
 
 export interface PodSetStatus {
-  /** The names of the available Pods, sorted: Pending or Running, and not being deleted. */
+  /**
+   * The names of the available Pods, sorted: Pending or Running, and not being deleted; and of those that are still to be
+   * released.
+   */
   readonly podNames: readonly string[];
-  /** How many they are. */
+  /** How many Pods are available. It does not say how many are Ready. */
   readonly readyReplicas: number;
   /** The label selector of the Pods, as text: what the scale subresource shows an autoscaler. */
   readonly selector: string;
   /** The `metadata.generation` that this status is about. */
   readonly observedGeneration: number;
-  /** `Ready`, `Stalled` and `Reconciling`. */
+  /** `Ready`, `Stalled` and `Reconciling`; `Paused` and `AwaitingApproval` once a step was held. */
   readonly conditions: readonly Condition[];
   /** The value of the annotation `durable-operator.dev/reconcile-requested-at` that was reconciled last. */
   readonly lastHandledReconcileAt?: string;
-  /** The ID of the plan whose approval or rejection was acted on last. */
+  /** The ID of the last plan that was approved and of which nothing is left to delete. */
   readonly lastHandledApproval?: string;
 }
 

@@ -7,7 +7,9 @@ import type { PodSetStatus, PodSetView, StatusView } from './resource.ts';
 export interface Findings {
   readonly podSet: PodSetView;
   readonly available: readonly PodView[];
-  /** Pods are missing, and failed ones are why they are not created yet. */
+  /** To be released. As long as they are ours, the status is what they are found by. */
+  readonly lost: readonly PodView[];
+  /** Missing Pods are not created yet, because of failed ones. */
   readonly isPausing: boolean;
   /** The server's words, where it refuses to create Pods. */
   readonly refusal: string | undefined;
@@ -15,12 +17,12 @@ export interface Findings {
 
 /** @returns the status as it should be, or undefined where it is up to date */
 export function statusToWrite(findings: Findings, nowMs: number): PodSetStatus | undefined {
-  const { podSet, available } = findings;
+  const { podSet, available, lost } = findings;
   const { generation, status: before } = podSet;
-  const podNames = available.map(({ name }) => name).sort();
+  const podNames = [...available, ...lost].map(({ name }) => name).sort();
   const status = {
     podNames,
-    readyReplicas: podNames.length,
+    readyReplicas: available.length,
     selector: selectorFor(podSet.name),
     observedGeneration: generation,
     conditions: conditionsAfter(before.conditions, withReconciling(ready(findings), stalledOrNot(findings)), {
@@ -46,9 +48,9 @@ export function isFarBehind({ podNames: known }: StatusView, available: readonly
 
 /** Why a status has to be written, for people. */
 export function whyUpdate({ podNames: known, ...before }: StatusView, after: PodSetStatus): string {
-  const { podNames, observedGeneration, conditions } = after;
+  const { podNames, readyReplicas, observedGeneration, conditions } = after;
   if (known.join() !== podNames.join()) {
-    const there = podNames.length === 1 ? '1 Pod is' : `${podNames.length} Pods are`;
+    const there = readyReplicas === 1 ? '1 Pod is' : `${readyReplicas} Pods are`;
     return `${there} available, but the status names ${known.length === podNames.length ? 'others' : known.length}`;
   }
   if (before.observedGeneration !== observedGeneration) return 'the spec changed';
@@ -78,8 +80,11 @@ function whyNotReady({
   if (refusal !== undefined)
     return ['CreateFailed', 'Pods are missing: the API server refuses to create them'];
   const { replicas } = podSet.spec;
-  if (isPausing) return ['PodsFailed', 'Pods failed; they are replaced after a pause that grows each time'];
-  if (available.length < replicas) return ['PodsMissing', 'some Pods have not been created yet'];
+  if (available.length < replicas) {
+    return isPausing
+      ? ['PodsFailed', 'Pods failed; they are replaced after a pause that grows each time']
+      : ['PodsMissing', 'some Pods have not been created yet'];
+  }
   if (available.length > replicas) return ['PodsSurplus', 'there are more Pods than spec.replicas'];
   return available.every(({ readySinceMs }) => readySinceMs !== undefined)
     ? undefined

@@ -239,3 +239,8 @@ function omit(record: Readonly<Record<string, unknown>>, name: string): Readonly
 function pick(record: Readonly<Record<string, unknown>>, name: string): Readonly<Record<string, unknown>> {
   return name in record ? { [name]: record[name] } : {};
 }
+
+/** For a trace: `PATCH web/status`. */
+export function wordsOf({ method, path }: Request): string {
+  return `${method} ${path.split('/').slice(-2).join('/')}`;
+}

@@ -447,7 +447,7 @@ class Requests implements System {
     at(state, who).listAtMs = SWEEP_FIRST_MS;
     at(state, who).isFirstList = true;
     const view = this.#viewOf(state, who);
-    if (view !== undefined) this.#happened(state, who, { type: 'changed', view });
+    if (view !== undefined) this.#happened(state, who, { type: 'first seen', view });
   }
 
   #viewOf(state: State, who: number): Evaluation | undefined {

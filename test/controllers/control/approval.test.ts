@@ -1,0 +1,180 @@
+import { describe, expect, it } from '@jest/globals';
+import { stalled, waitFor, type Decision, type Step } from '../../../src/contract/decision.ts';
+import { planIn } from '../../../src/controllers/control/held-message.ts';
+import type { ControlPatch } from '../../../src/controllers/control/report.ts';
+import {
+  CREATE,
+  decided,
+  deletePods,
+  DONE,
+  plain,
+  planFor,
+  planOf,
+  REPORT,
+  reporting,
+  WATCHED,
+} from '../../support/controlled-decisions.ts';
+
+const BY_ALICE = { 'answered-by': 'alice', 'answered-because': 'the shop is closed' };
+
+function conditionsIn(decision: Decision): readonly { readonly message: string }[] {
+  return (decision as { readonly control?: ControlPatch }).control?.conditions ?? [];
+}
+
+describe('a deletion that has to be approved', () => {
+  it('is held, with what it would delete and the id of the plan', () => {
+    const held = decided(deletePods(290), plain({ approval: 'required' }));
+    expect(held).toMatchObject({
+      do: 'held',
+      by: 'approval',
+      because: 'awaiting approval to delete 290 Pods (web-pod-a, web-pod-b and 288 more)',
+      would: 'deletePods: there are 300 Pods, and spec.replicas is 10',
+    });
+    expect(planOf(held)).toMatch(/^290-[0-9a-f]{8}$/);
+  });
+
+  it('is one that deletes more than the operator may by itself', () => {
+    expect(decided(deletePods(20), reporting({}), { over: 20 })).toMatchObject({ do: 'deletePods' });
+    expect(decided(deletePods(21), plain({ paused: 'false' }), { over: 20 })).toMatchObject({ do: 'held' });
+    expect(decided(CREATE, reporting({}), { over: 1 })).toBe(CREATE);
+  });
+
+  it('goes on once that very plan is approved, and for the rest of it', () => {
+    const approved = planFor(deletePods(290));
+    const control = plain({ approval: 'required', approved });
+    expect(decided(deletePods(290), control)).toMatchObject({ do: 'deletePods' });
+    expect(decided(deletePods(90), control)).toMatchObject({ do: 'deletePods' });
+  });
+
+  it('says who approved of it, and why, in the history of the run and by one Event for all its batches', () => {
+    const approved = planFor(deletePods(290));
+    const control = reporting({ ...BY_ALICE, approval: 'required', approved });
+    const [first, last] = [decided(deletePods(290), control), decided(deletePods(90), control)];
+    expect(first).toMatchObject({
+      because: 'there are 300 Pods, and spec.replicas is 10; approved by alice: the shop is closed',
+      approval: {
+        event: {
+          type: 'Normal',
+          reason: 'Approved',
+          note: `approved by alice: the shop is closed; plan ${approved}`,
+        },
+        deed: { did: 'approved', what: 'by alice: the shop is closed' },
+      },
+    });
+    expect('approval' in last && last.approval).toEqual('approval' in first && first.approval);
+  });
+
+  it('says nothing of an approval where it needs none', () => {
+    const approved = planFor(deletePods(3));
+    const step = deletePods(3);
+    expect(decided(step, reporting({ ...BY_ALICE, approved }), { over: 20 })).toBe(step);
+  });
+
+  it.each([
+    ['more', deletePods(291)],
+    ['something else', deletePods(290, 'generation 3')],
+  ])('is asked for anew where it deletes %s', (_, step) => {
+    const approved = planFor(deletePods(290));
+    const decision = decided(step, plain({ approval: 'required', approved }));
+    expect(decision).toMatchObject({ do: 'held', by: 'approval' });
+    expect(planOf(decision)).not.toBe(approved);
+  });
+
+  it('of another resource of the same name is asked for anew', () => {
+    const approved = planFor(deletePods(290));
+    const other = plain({ approval: 'required', approved }, { uid: 'uid-2' });
+    expect(decided(deletePods(290), other)).toMatchObject({ do: 'held' });
+  });
+
+  it('stays held where it is rejected, and says by whom and why', () => {
+    const rejected = planFor(deletePods(290));
+    const answer = { rejected, 'answered-by': 'alice', 'answered-because': 'not today' };
+    expect(decided(deletePods(290), plain({ approval: 'required', ...answer }))).toMatchObject({
+      do: 'held',
+      because: 'rejected by alice: not today',
+      plan: rejected,
+    });
+  });
+
+  it('stays held where the same plan is approved and rejected', () => {
+    const plan = planFor(deletePods(290));
+    const control = plain({ approval: 'required', approved: plan, rejected: plan });
+    expect(decided(deletePods(290), control)).toMatchObject({ do: 'held' });
+  });
+
+  it('is no reason to hold what deletes nothing', () => {
+    expect(decided(CREATE, plain({ approval: 'required' }))).toBe(CREATE);
+  });
+
+  it('is reported, and not again while other Pods would go in the same plan', () => {
+    const control = reporting({ approval: 'required' });
+    const step = decided(deletePods(290), control);
+    expect(step).toMatchObject({
+      do: 'updateStatus',
+      control: { conditions: [{ type: 'AwaitingApproval', status: 'True', reason: 'ApprovalRequired' }] },
+    });
+    const reported = reporting({ approval: 'required' }, 'control' in step ? step.control : {});
+    const others: Step = {
+      ...deletePods(290),
+      deletes: { what: 'Pod', count: 290, names: () => ['web-pod-z'], of: 'generation 2' },
+    };
+    expect(decided(others, reported)).toMatchObject({ do: 'held' });
+    expect(decided(deletePods(291), reported)).toMatchObject({ do: 'updateStatus' });
+  });
+
+  it('is used up once its work is done, as far as is read, and not by a wait or a step in between', () => {
+    const approved = planFor(deletePods(290));
+    const control = reporting({ ...BY_ALICE, approval: 'required', approved });
+    expect(decided(DONE, control, { circumstances: WATCHED })).toMatchObject({ do: 'observe' });
+    expect(decided(DONE, control)).toMatchObject({
+      do: 'updateStatus',
+      because: `nothing is left to delete of plan ${approved}, approved by alice: the shop is closed`,
+      control: { lastHandledApproval: approved },
+    });
+    expect(decided(stalled('failed'), control)).toMatchObject({ control: { lastHandledApproval: approved } });
+    expect(decided(waitFor('a Job', 1000), control)).toMatchObject({ do: 'wait' });
+    expect(decided(REPORT, control)).toBe(REPORT);
+  });
+
+  it('is not used up, and not called done, by an approval of a plan that is out of date', () => {
+    const approved = planFor(deletePods(290, 'generation 1'));
+    const control = reporting({ ...BY_ALICE, approval: 'required', approved });
+    const step = decided(deletePods(290), control);
+    expect(step).toMatchObject({
+      control: { conditions: [{ type: 'AwaitingApproval', reason: 'ApprovalRequired' }] },
+    });
+    expect(step).not.toHaveProperty('control.lastHandledApproval');
+    const reported = reporting(
+      { ...BY_ALICE, approval: 'required', approved },
+      'control' in step ? step.control : {},
+    );
+    const held = decided(deletePods(290), reported);
+    expect(held).toMatchObject({ do: 'held', because: expect.stringContaining('awaiting approval') });
+    expect(planOf(held)).not.toBe(approved);
+    expect(decided(deletePods(290), reported, { circumstances: WATCHED })).toMatchObject({ do: 'held' });
+  });
+
+  it('is asked for anew where it is used up', () => {
+    const approved = planFor(deletePods(290));
+    const control = reporting({ approval: 'required', approved }, { lastHandledApproval: approved });
+    expect(decided(deletePods(290), control)).toMatchObject({
+      control: { conditions: [{ type: 'AwaitingApproval', status: 'True' }] },
+    });
+  });
+
+  it('can be approved again where what was used up comes to the same once more', () => {
+    const approved = planFor(deletePods(1));
+    const again = reporting({ approval: 'required', approved }, { lastHandledApproval: approved });
+    const [{ message } = { message: '' }] = conditionsIn(decided(deletePods(1), again));
+    const plan = planIn(message) ?? '';
+    expect(plan).toMatch(/^1-/);
+    expect(plan).not.toBe(approved);
+    const answered = reporting({ approval: 'required', approved: plan }, { lastHandledApproval: approved });
+    expect(decided(deletePods(1), answered)).toMatchObject({ do: 'deletePods' });
+  });
+
+  it('of a resource that is being deleted is held, too', () => {
+    const deleted = { deletionTimestamp: '2026-11-22T09:00:00Z' };
+    expect(decided(deletePods(3), plain({ approval: 'required' }, deleted))).toMatchObject({ do: 'held' });
+  });
+});

@@ -1,0 +1,87 @@
+import type { Circumstances, Control } from '../../src/contract/control.ts';
+import { converged, type Decision, type Step } from '../../src/contract/decision.ts';
+import type { KubernetesObject } from '../../src/contract/object.ts';
+import { controlOf, controlWithStatusOf } from '../../src/controllers/control/annotations.ts';
+import { controlled } from '../../src/controllers/control/controlled.ts';
+
+/*
+ * What a controller decides, under the annotations of its resource.
+ */
+
+export const NOW = Date.parse('2026-11-22T10:00:00Z');
+export const LIVE: Circumstances = { isLive: true, isNamespacePaused: false };
+export const WATCHED: Circumstances = { ...LIVE, isLive: false };
+
+export const CREATE: Step = { do: 'createPods', because: 'there is 1 Pod, and spec.replicas is 3' };
+export const REPORT: Step = { do: 'updateStatus', because: 'the spec changed' };
+export const DONE = converged('up to date');
+
+export const deletePods = (count: number, of = 'generation 2'): Step => ({
+  do: 'deletePods',
+  because: `there are ${count + 10} Pods, and spec.replicas is 10`,
+  deletes: { what: 'Pod', count, names: () => ['web-pod-a', 'web-pod-b'].slice(0, count), of },
+});
+
+interface Metadata {
+  readonly uid?: string;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly deletionTimestamp?: string;
+}
+
+const OUR = 'durable-operator.dev/';
+
+function object(asked: Readonly<Record<string, string>>, status: object = {}, metadata: Metadata = {}) {
+  const annotations = Object.fromEntries(Object.entries(asked).map(([name, value]) => [OUR + name, value]));
+  const common = { name: 'web', namespace: 'shop', uid: 'uid-1', resourceVersion: '7', generation: 2 };
+  return { metadata: { ...common, ...metadata, annotations }, status } satisfies KubernetesObject;
+}
+
+/** What the controller decides itself, under whose control, and which write of its status is due. */
+interface Given {
+  readonly decision: Decision;
+  readonly control: Control | undefined;
+  readonly statusStep: Step | undefined;
+}
+
+interface How {
+  readonly circumstances?: Circumstances;
+  readonly over?: number;
+  /** The write of the status that is due. Default: none is. */
+  readonly statusStep?: Step;
+}
+
+export function decided(
+  decision: Decision,
+  control: Control | undefined,
+  { circumstances = LIVE, over, statusStep }: How = {},
+) {
+  const controller = {
+    decide: (given: Given): Decision => given.decision,
+    statusStep: (given: Given) => given.statusStep,
+    control: (given: Given) => given.control,
+  };
+  return controlled(controller, { requireApprovalOver: over }).decide(
+    { decision, control, statusStep },
+    NOW,
+    circumstances,
+  );
+}
+
+/** Of a resource without a status of ours. */
+export const plain = (asked: Readonly<Record<string, string>>, metadata?: Metadata) =>
+  controlOf(object(asked, {}, metadata));
+export const reporting = (
+  asked: Readonly<Record<string, string>>,
+  status: object = {},
+  metadata?: Metadata,
+) => controlWithStatusOf(object(asked, status, metadata));
+
+/** The id of the plan that waits for approval. */
+export function planOf(decision: Decision): string {
+  const plan = 'plan' in decision ? decision.plan : undefined;
+  if (plan === undefined) throw new Error(`no plan in ${JSON.stringify(decision)}`);
+  return plan;
+}
+
+/** The id of the plan that such a step is. */
+export const planFor = (step: Step) => planOf(decided(step, plain({ approval: 'required' })));

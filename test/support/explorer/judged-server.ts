@@ -1,0 +1,78 @@
+import { ApiServer, wordsOf, type Request } from './api-server.ts';
+import { isWrite } from './attempt.ts';
+import type { Broken } from './broken.ts';
+import type { Cluster } from './cluster.ts';
+import { Violation } from './explorer.ts';
+import { isPaused } from './people.ts';
+import type { State } from './state.ts';
+import type { World } from './world.ts';
+
+/** The API server, which finds a rule broken where it would accept what the operator must not write. */
+export class JudgedServer {
+  readonly #world: World;
+  readonly #server: ApiServer;
+  readonly #sent: NonNullable<Broken['request']>;
+  /** Of the resource. */
+  readonly #key: string;
+
+  constructor(world: World, key: string, { ignoresVersions = false, request = asIs }: Broken) {
+    this.#world = world;
+    this.#server = new ApiServer(world.types, { ignoresVersions });
+    this.#sent = request;
+    this.#key = key;
+  }
+
+  /** @throws Violation */
+  serve(state: State, cluster: Cluster, asked: Request, { isLate = false } = {}) {
+    const request = this.#sent(asked, cluster);
+    // A create that comes late may be in vain, since it carries nothing that is outdated: it must come to a good end.
+    const isJudged = isWrite(request) && !(isLate && request.method === 'POST');
+    const violation = isJudged ? this.#violation(request, cluster, state.isUndisturbed) : undefined;
+    const before = cluster.get(this.#server.keyOf(request));
+    const isDeletion = request.method === 'DELETE' && this.#world.needsApproval?.(request, cluster) === true;
+    const answer = this.#server.answer(cluster, request);
+    const after = cluster.get(this.#server.keyOf(request));
+    // What the server refuses does no harm: that is what writes carry versions for.
+    if (violation !== undefined && 'body' in answer) throw new Violation(violation);
+    if (isDeletion && before !== after) this.#countApproved(state, request);
+    if (request.method === 'PATCH' && 'body' in answer && before === after && before !== undefined)
+      throw new Violation(`${wordsOf(request)} changes nothing`);
+    return answer;
+  }
+
+  #countApproved(state: State, request: Request): void {
+    if (state.approved === null) return;
+    state.approved -= 1;
+    if (state.approved < 0) throw new Violation(`${wordsOf(request)}: nobody has approved that much`);
+  }
+
+  /** Writes carry what they were decided from. @returns what this world does not allow, should it be done */
+  #violation(request: Request, cluster: Cluster, isUndisturbed: boolean): string | undefined {
+    const { metadata, preconditions } = request.body as Body;
+    const isConditional =
+      request.method === 'POST' ||
+      (request.method === 'DELETE' ? preconditions?.uid : metadata?.resourceVersion) !== undefined;
+    if (!isConditional) throw new Violation(`${wordsOf(request)} carries nothing that it was decided from`);
+    return (
+      this.#writtenWhilePaused(request, cluster) ?? this.#world.violation?.(request, cluster, isUndisturbed)
+    );
+  }
+
+  /** A write of the resource itself is about the version that has the annotation. */
+  #writtenWhilePaused(request: Request, cluster: Cluster): string | undefined {
+    const object = cluster.get(this.#key);
+    if (this.#server.keyOf(request) !== this.#key || request.path.endsWith('/status')) return undefined;
+    if (object === undefined || !isPaused(object) || object.metadata.deletionTimestamp !== undefined)
+      return undefined;
+    return `${wordsOf(request)} although it is paused`;
+  }
+}
+
+function asIs(request: Request): Request {
+  return request;
+}
+
+interface Body {
+  readonly metadata?: { readonly resourceVersion?: string };
+  readonly preconditions?: { readonly uid?: string };
+}

@@ -1,0 +1,73 @@
+import { wordsOf } from './api-server.ts';
+import type { Machine } from './machine.ts';
+import type { Ghost, Run, State } from './state.ts';
+import { dispatch, step, stepOf, type Step } from './step.ts';
+
+/** What goes on at once, where nothing falls behind. */
+export class PromptSteps {
+  readonly #machine: Machine;
+
+  constructor(machine: Machine) {
+    this.#machine = machine;
+  }
+
+  /** The first is what is done first where nothing falls behind. */
+  async in(state: State): Promise<Step[]> {
+    const steps: Step[] = [];
+    for (const name of this.#machine.watching.due(state))
+      steps.push(stepOf(`watch of ${name}`, this.#delivery(state, name)));
+    if (state.isViewNew)
+      steps.push(
+        stepOf(
+          'watcher',
+          step('the watcher looks at its view', (it) => this.#machine.dispatching.evaluate(it)),
+        ),
+      );
+    for (const { ref, queued } of Object.values(state.entries)) {
+      if (queued === 'now') steps.push(stepOf('watcher', dispatch(this.#machine, ref.uid)));
+    }
+    for (const run of Object.values(state.runs)) {
+      for (const request of await this.#requestOf(run)) steps.push(stepOf(`run of ${run.ref.uid}`, request));
+    }
+    if (state.ghost !== null) {
+      for (const request of await this.#requestOfGhost(state.ghost))
+        steps.push(stepOf('attempt given up', request));
+    }
+    return steps;
+  }
+
+  async #requestOf(run: Run): Promise<Step[]> {
+    const { attempt, backoff, ref } = run;
+    if (attempt === null || backoff !== 'no') return [];
+    const progress = await this.#machine.running.progressOf({ ref, attempt });
+    if (progress.at !== 'request') return [];
+    const { request } = progress;
+    return [
+      step(`${attempt.step}: ${wordsOf(request)}`, async (state) => {
+        this.#machine.answer(state, ref.uid, request, {});
+        await this.#machine.running.goOn(state, ref.uid);
+      }),
+    ];
+  }
+
+  async #requestOfGhost({ ref, attempt }: Ghost): Promise<Step[]> {
+    const progress = await this.#machine.attempts.progressOf(ref, attempt);
+    if (progress.at !== 'request') return [];
+    const { request } = progress;
+    return [
+      step(`the attempt that was given up goes on: ${attempt.step}: ${wordsOf(request)}`, async (state) => {
+        if (state.ghost === null) return;
+        const answer = this.#machine.serve(state, request);
+        const answered = this.#machine.received(state, state.ghost.attempt, { answer });
+        state.ghost.attempt = answered;
+        const next = await this.#machine.attempts.progressOf(ref, answered);
+        if (next.at !== 'request') this.#machine.running.ghostEnded(state, next);
+      }),
+    ];
+  }
+
+  #delivery({ watches }: State, name: string): Step {
+    const key = watches[name]?.events[0]?.[0] ?? '';
+    return step(`the watch of ${name} shows ${key}`, (state) => this.#machine.show(state, name));
+  }
+}

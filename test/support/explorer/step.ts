@@ -1,0 +1,68 @@
+import type { Transition } from './explorer.ts';
+import type { Machine } from './machine.ts';
+import type { Fault } from './scenario.ts';
+import { stateOf, textOf, type Component, type State } from './state.ts';
+
+/** A transition before it is known what state it is made in. */
+export interface Step {
+  readonly what: string;
+  /** Whose it is, where it is prompt. */
+  readonly of?: Component;
+  /** What it takes from the budget; undefined: it is calm. */
+  readonly fault?: string;
+  readonly apply: (state: State) => unknown;
+}
+
+export function step(what: string, apply: Step['apply']): Step {
+  return { what, apply };
+}
+
+/** The same for whatever is prompt, unless it is slow. */
+export function stepOf(of: Component, { what, apply }: Step): Step {
+  return { what, apply, of };
+}
+
+export function fallsBehind(of: Component): Step {
+  return step(`the ${of} falls behind`, (state) => {
+    state.slowness -= 1;
+    state.slow = [...state.slow, of].sort();
+  });
+}
+
+export function resumes(of: Component): Step {
+  return step(`the ${of} goes on`, (state) => {
+    state.slow = state.slow.filter((each) => each !== of);
+  });
+}
+
+export function dispatch(machine: Machine, uid: string): Step {
+  return step('the watcher starts or signals the run', (state) => machine.dispatch(state, uid));
+}
+
+export function fault(name: Fault, what: string, apply: Step['apply']): Step {
+  return { what, fault: name, apply };
+}
+
+export function disturbing(name: string, calm: Step): Step {
+  return { ...calm, fault: calm.fault ?? name };
+}
+
+export function transitionOf(text: string, { what, fault: name, apply }: Step): Transition {
+  return {
+    what: name === undefined ? what : `${what}  (${name})`,
+    disturbance: name,
+    apply: async () => {
+      const state = stateOf(text);
+      if (name !== undefined) state.budget[name] = (state.budget[name] ?? 0) - 1;
+      await apply(state);
+      state.isUndisturbed ||= isQuiet(state);
+      return textOf(state);
+    },
+  };
+}
+
+/** All is known, and nobody is at work. */
+function isQuiet({ runs, ghost, lingering, watches, isViewNew }: State): boolean {
+  if (Object.keys(runs).length > 0 || ghost !== null || lingering !== null || isViewNew) return false;
+  return Object.values(watches).every(({ events }) => events.length === 0);
+}

@@ -1,0 +1,148 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { RunsUnavailable } from '../../src/watcher/runs.ts';
+import { Sweeps, type Sweepable } from '../../src/watcher/sweeps.ts';
+import { aRecordingLogger } from '../support/recording-logger.ts';
+
+beforeEach(() => void jest.useFakeTimers());
+afterEach(() => void jest.useRealTimers());
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
+/** What a dispatcher is asked, and when; the lists take as long as the test says. */
+function aTerm({ pendingCount = 0, isBusy = false, hasUnknown = false } = {}) {
+  const begunMs = performance.now();
+  /** The seconds at which a list was asked for; `again` where runs are signalled again. */
+  const lists: string[] = [];
+  const failures: Error[] = [];
+  const held: (() => void)[] = [];
+  const state: Mutable<Sweepable> & { isHeld: boolean } = {
+    ...{ pendingCount, isBusy, hasUnknown, isHeld: false },
+    async sweep(again) {
+      lists.push(`${Math.round((performance.now() - begunMs) / 1_000)}${again ? ' again' : ''}`);
+      if (state.isHeld) await new Promise<void>((resolve) => held.push(resolve));
+      const failure = failures.shift();
+      if (failure !== undefined) throw failure;
+    },
+  };
+  const log = aRecordingLogger();
+  const answers = (): void => {
+    state.isHeld = false;
+    for (const answer of held.splice(0)) answer();
+  };
+  return { sweeps: new Sweeps(state, log), state, lists, failures, answers };
+}
+
+const seconds = (count: number) => jest.advanceTimersByTimeAsync(count * 1_000);
+const AWAY = new RunsUnavailable('away');
+
+describe('the open runs', () => {
+  it('are listed twice after a process has begun to lead, and then no more where none is known', async () => {
+    const { sweeps, lists } = aTerm();
+    sweeps.begin();
+    await seconds(300);
+    expect(lists).toEqual(['3', '33']);
+  });
+
+  it('are listed as long as any is known, and less often once it is certain that they are open', async () => {
+    const { sweeps, lists, state } = aTerm({ pendingCount: 1, hasUnknown: true });
+    sweeps.begin();
+    await seconds(25);
+    state.hasUnknown = false;
+    await seconds(95);
+    expect(lists).toEqual(['3', '9', '21', '45', '75', '105']);
+  });
+
+  it('are not listed while runs are started, but after half a minute all the same', async () => {
+    const { sweeps, lists, state } = aTerm({ isBusy: true });
+    sweeps.begin();
+    await seconds(29);
+    expect(lists).toEqual([]);
+    await seconds(2);
+    expect(lists).toEqual(['30']);
+    state.isBusy = false;
+  });
+
+  it('are listed soon where a resource needs a run', async () => {
+    const { sweeps, lists } = aTerm();
+    sweeps.begin();
+    await seconds(100);
+    sweeps.soon();
+    sweeps.soon();
+    await seconds(100);
+    expect(lists).toEqual(['3', '33', '103']);
+  });
+});
+
+describe('a list that fails', () => {
+  it('stays owed, with growing pauses, although no run is known', async () => {
+    const { sweeps, lists, failures } = aTerm();
+    failures.push(...Array<Error>(5).fill(AWAY));
+    sweeps.begin();
+    await seconds(300);
+    expect(lists).toEqual(['3', '9', '21', '45', '75', '105']);
+  });
+
+  it('is not made any sooner because of what happens meanwhile', async () => {
+    const { sweeps, lists, failures } = aTerm();
+    failures.push(AWAY, AWAY, AWAY);
+    sweeps.begin();
+    await seconds(22);
+    sweeps.soon();
+    sweeps.again();
+    await seconds(22);
+    expect(lists).toEqual(['3', '9', '21']);
+  });
+
+  it('of a resync stays one of a resync, and is made once for all that were asked for', async () => {
+    const { sweeps, lists, failures } = aTerm();
+    sweeps.begin();
+    await seconds(100);
+    failures.push(AWAY, AWAY);
+    for (let i = 0; i < 3; i += 1) {
+      sweeps.again();
+      await seconds(1);
+    }
+    await seconds(300);
+    const [, , first, ...others] = lists;
+    expect(first).toBe('100 again');
+    expect(others.map((list) => list.endsWith('again'))).toEqual([true, true]);
+  });
+});
+
+describe('a resync', () => {
+  it('makes one list, at once', async () => {
+    const { sweeps, lists } = aTerm({ isBusy: true });
+    sweeps.again();
+    await seconds(100);
+    expect(lists).toEqual(['0 again']);
+  });
+
+  it('waits for the list that is under way, and makes one for all that were asked for by then', async () => {
+    const { sweeps, lists, state, answers } = aTerm();
+    state.isHeld = true;
+    sweeps.begin();
+    await seconds(4);
+    sweeps.again();
+    await seconds(5);
+    sweeps.again();
+    await seconds(5);
+    expect(lists).toEqual(['3']);
+    answers();
+    await seconds(1);
+    expect(lists).toEqual(['3', '14 again']);
+  });
+});
+
+it('nothing is listed any more once it is stopped, whatever was under way', async () => {
+  const { sweeps, lists, state, answers } = aTerm({ pendingCount: 1 });
+  state.isHeld = true;
+  sweeps.begin();
+  await seconds(4);
+  sweeps.stop();
+  sweeps.soon();
+  sweeps.again();
+  answers();
+  await seconds(300);
+  expect(lists).toEqual(['3']);
+  expect(jest.getTimerCount()).toBe(0);
+});
