@@ -1,14 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { answer } from '../../src/ask/command-line.ts';
-import type { Session } from '../../src/ask/connection/session.ts';
 import { defaultOptions } from '../../src/config/config.ts';
 import type { OpenRun } from '../../src/ask/runs/open-runs.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { POD_NAME_ANNOTATION } from '../../src/controllers/pod-label/decide.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
-import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';
+import { asked, NOW_MS } from '../support/ask-session.ts';
 
-const NOW_MS = Date.parse('2026-01-01T12:00:00Z');
 const API = '/api/v1/namespaces/shop';
 
 const pod = (name: string, annotations: Record<string, string> = {}): KubernetesObject => ({
@@ -39,40 +36,17 @@ interface Given {
   readonly runs?: readonly OpenRun[];
 }
 
-async function asked(words: readonly string[], { cluster = {}, runs = [], published }: Given = {}) {
+function get(words: readonly string[], { cluster = {}, runs = [], published }: Given = {}) {
   const settings = published === null ? undefined : SETTINGS;
-  const client: KubernetesClient = {
-    server: 'http://nowhere.invalid',
-    // What the test has put there is what the caller expects there.
-    request: <T>({ path, metadataOnly }: RequestOptions) => {
-      const there = cluster[path];
-      if (there instanceof ApiError) return Promise.reject(there);
-      if (metadataOnly === true && there === undefined)
-        return Promise.reject(new ApiError('not found', { classification: 'not-found', status: 404 }));
-      const answered = Array.isArray(there) || there === undefined ? { metadata: {}, items: there } : there;
-      return Promise.resolve(answered as T);
-    },
-    watch: () => {
-      throw new Error('nobody watches');
-    },
-    close: () => Promise.resolve(),
-  };
-  const session: Session = {
-    client,
-    namespace: 'shop',
-    temporal: () => Promise.reject(new Error('it is not asked')),
+  return asked(['get', ...words], {
     openRuns: () => Promise.resolve({ settings, operator: OPERATOR, runs: Promise.resolve(runs) }),
-    linkTo: () => Promise.resolve(undefined),
-    close: () => Promise.resolve(),
-  };
-  const said = { stdout: '', stderr: '' };
-  const status = await answer(['get', ...words], {
-    stdout: { write: (text) => (said.stdout += text) },
-    stderr: { write: (text) => (said.stderr += text) },
-    ...{ env: {}, isTerminal: false, now: () => NOW_MS, signal: new AbortController().signal },
-    open: () => Promise.resolve(session),
+    answerTo: ({ path, metadataOnly }) => {
+      const there = cluster[path];
+      if (metadataOnly === true && there === undefined)
+        return new ApiError('not found', { classification: 'not-found', status: 404 });
+      return Array.isArray(there) || there === undefined ? { metadata: {}, items: there } : there;
+    },
   });
-  return { ...said, status };
 }
 
 describe('get of a resource that is named', () => {
@@ -86,13 +60,13 @@ describe('get of a resource that is named', () => {
     { words: ['namespace/web'], says: 'namespaces "web" not found (NotFound)' },
     { words: ['podset/web', '--state', 'stalled', '-w'], says: '"web" not found' },
   ])('and is not there, fails as kubectl does: $words', async ({ words, says }) => {
-    const { status, stdout, stderr } = await asked(words);
+    const { status, stdout, stderr } = await get(words);
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
     expect(stderr).toContain(says);
   });
 
   it('and was deleted while its run is open, has a row', async () => {
-    const { status, stdout, stderr } = await asked(['xxx/late'], { runs: [CLEANUP] });
+    const { status, stdout, stderr } = await get(['xxx/late'], { runs: [CLEANUP] });
     expect({ status, stderr }).toEqual({ status: 1, stderr: '' });
     expect(stdout).toContain('xxx/late');
     expect(stdout).toContain('waiting for Job shop/clean-up-late to end');
@@ -100,14 +74,14 @@ describe('get of a resource that is named', () => {
 
   it('and that nobody asks anything for, has a row, which a list would leave out', async () => {
     const cluster = { [`${API}/pods`]: [pod('plain')] };
-    expect(await asked(['pods'], { cluster })).toMatchObject({ status: 0, stdout: '' });
-    const { status, stdout } = await asked(['pod/plain'], { cluster });
+    expect(await get(['pods'], { cluster })).toMatchObject({ status: 0, stdout: '' });
+    const { status, stdout } = await get(['pod/plain'], { cluster });
     expect(status).toBe(0);
     expect(stdout).toMatch(/pod\/plain .* Ignored/);
   });
 
   it('and that the controller does not look at, says so', async () => {
-    const { status, stderr } = await asked(['pod/done'], { cluster: { [`${API}/pods/done`]: pod('done') } });
+    const { status, stderr } = await get(['pod/done'], { cluster: { [`${API}/pods/done`]: pod('done') } });
     expect(status).toBe(0);
     expect(stderr).toBe(
       'Pod shop/done is none that pod-label looks at; ask: kubectl durable why pod/done -n shop\n',
@@ -116,7 +90,7 @@ describe('get of a resource that is named', () => {
 
   it('and that has another state than what is asked for, is there all the same', async () => {
     const cluster = { [`${API}/pods`]: [asking('web')] };
-    expect(await asked(['pod/web', '--state', 'stalled'], { cluster })).toEqual({
+    expect(await get(['pod/web', '--state', 'stalled'], { cluster })).toEqual({
       ...{ status: 0, stdout: '', stderr: 'No resources found\n' },
     });
   });
@@ -125,7 +99,7 @@ describe('get of a resource that is named', () => {
 describe('get without the options of the operator', () => {
   it('says that it assumes the defaults', async () => {
     const cluster = { [`${API}/pods`]: [asking('web')] };
-    const { stdout, stderr } = await asked(['pods', '-o', 'json'], { cluster, published: null });
+    const { stdout, stderr } = await get(['pods', '-o', 'json'], { cluster, published: null });
     expect(JSON.parse(stdout)).toMatchObject([{ resource: 'pod/web' }]);
     expect(stderr).toBe(
       'assuming default options, since those of the operator could not be read: no operator with task queue "durable-operator" is known to Temporal\n',
@@ -140,7 +114,7 @@ describe('get of all namespaces', () => {
       '/api/v1/namespaces': new ApiError('no', { classification: 'access-denied', status: 403 }),
       '/api/v1/namespaces/shop': namespace('shop', { 'durable-operator.dev/paused': 'true' }),
     };
-    const { stdout } = await asked(['pods', '-A'], { cluster });
+    const { stdout } = await get(['pods', '-A'], { cluster });
     expect(stdout).toContain('paused by the annotation durable-operator.dev/paused of its Namespace');
   });
 });

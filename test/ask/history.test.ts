@@ -1,11 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { defaultPayloadConverter } from '@temporalio/common';
 import type { Client } from '@temporalio/client';
-import { answer } from '../../src/ask/command-line.ts';
-import type { Session } from '../../src/ask/connection/session.ts';
 import type { TemporalAccess } from '../../src/ask/connection/temporal.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
-import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';
+import { asked } from '../support/ask-session.ts';
 
 const HOUR_S = 3_600;
 const indexedFields = Object.fromEntries(
@@ -58,34 +56,15 @@ function temporalWith(count: number): TemporalAccess {
   };
 }
 
-async function history(count: number, ...words: readonly string[]) {
-  const client: KubernetesClient = {
-    server: 'http://nowhere.invalid',
-    // There are no Events, and no PodSet any more.
-    request: <T>({ path }: RequestOptions) =>
-      path.endsWith('/events')
-        ? Promise.resolve({ metadata: {}, items: [] } as T)
-        : Promise.reject(new ApiError('gone', { classification: 'not-found', status: 404 })),
-    watch: () => {
-      throw new Error('nobody watches');
-    },
-    close: () => Promise.resolve(),
-  };
-  const session: Session = {
-    ...{ client, namespace: 'shop' },
+function history(count: number, ...words: readonly string[]) {
+  return asked(['history', 'podset/web', ...words], {
     temporal: () => Promise.resolve(temporalWith(count)),
-    openRuns: () => Promise.reject(new Error('it is not asked')),
-    linkTo: () => Promise.resolve(undefined),
-    close: () => Promise.resolve(),
-  };
-  const said = { stdout: '', stderr: '' };
-  const status = await answer(['history', 'podset/web', ...words], {
-    stdout: { write: (text) => (said.stdout += text) },
-    stderr: { write: (text) => (said.stderr += text) },
-    ...{ env: {}, isTerminal: false, now: Date.now, signal: new AbortController().signal },
-    open: () => Promise.resolve(session),
+    // There are no Events, and no PodSet any more.
+    answerTo: ({ path }) =>
+      path.endsWith('/events')
+        ? { metadata: {}, items: [] }
+        : new ApiError('gone', { classification: 'not-found', status: 404 }),
   });
-  return { ...said, status };
 }
 
 const NOTE = 'older reconciles than the last 1000 are left out; for more of them: --tail 10000\n';

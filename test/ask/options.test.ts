@@ -1,15 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { answer } from '../../src/ask/command-line.ts';
+import { asked } from '../support/ask-session.ts';
 
 async function problemOf(words: readonly string[]): Promise<string> {
-  const said: string[] = [];
-  const status = await answer(words, {
-    ...{ stdout: { write: () => undefined }, stderr: { write: (text: string) => said.push(text) } },
-    ...{ env: {}, isTerminal: false, now: Date.now, signal: new AbortController().signal },
-    open: () => Promise.reject(new Error('nothing is to be asked')),
-  });
+  const { status, stderr } = await asked(words);
   expect(status).toBe(2);
-  return said.join('');
+  return stderr;
 }
 
 describe('what is wrong with the words', () => {

@@ -2,13 +2,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { answer } from '../../src/ask/command-line.ts';
-import type { Session } from '../../src/ask/connection/session.ts';
 import type { TemporalAccess } from '../../src/ask/connection/temporal.ts';
 import { TemporalProblem } from '../../src/ask/connection/temporal-problem.ts';
 import { defaultOptions, type Options } from '../../src/config/config.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
-import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';
+import { asked } from '../support/ask-session.ts';
 import { aPodSet } from '../support/pod-sets.ts';
 
 const NAMESPACE = '/api/v1/namespaces/shop';
@@ -35,36 +33,16 @@ function operatorWith(reconciliation: Partial<Options['reconciliation']>): Tempo
 
 const NOT_PAUSED = { metadata: { name: 'shop', uid: 'n', resourceVersion: '1' } };
 
-async function planned(words: readonly string[], given: Given = {}) {
+function planned(words: readonly string[], given: Given = {}) {
   const { temporal = operatorWith({}), namespace = NOT_PAUSED } = given;
-  const client: KubernetesClient = {
-    server: 'http://nowhere.invalid',
-    // What the test has put there is what the caller expects there; a write is tried on the PodSet alone.
-    request: <T>({ path }: RequestOptions) => {
-      const there = path.startsWith(POD_SET) ? web.object : path === NAMESPACE ? namespace : undefined;
-      if (there instanceof Error) return Promise.reject(there);
-      return Promise.resolve((there ?? { metadata: { resourceVersion: '1' }, items: [] }) as T);
-    },
-    watch: () => {
-      throw new Error('nobody watches');
-    },
-    close: () => Promise.resolve(),
-  };
-  const session: Session = {
-    ...{ client, namespace: 'shop' },
+  return asked(['plan', ...words], {
     temporal: () => (temporal instanceof Error ? Promise.reject(temporal) : Promise.resolve(temporal)),
-    openRuns: () => Promise.reject(new Error('it is not asked')),
-    linkTo: () => Promise.resolve(undefined),
-    close: () => Promise.resolve(),
-  };
-  const said = { stdout: '', stderr: '' };
-  await answer(['plan', ...words], {
-    stdout: { write: (text) => (said.stdout += text) },
-    stderr: { write: (text) => (said.stderr += text) },
-    ...{ env: {}, isTerminal: false, now: Date.now, signal: new AbortController().signal },
-    open: () => Promise.resolve(session),
+    // A write is tried on the PodSet alone.
+    answerTo: ({ path }) => {
+      if (path.startsWith(POD_SET)) return web.object;
+      return path === NAMESPACE ? namespace : { metadata: { resourceVersion: '1' }, items: [] };
+    },
   });
-  return said;
 }
 
 const WRITTEN = 'nothing was written: the API server has only tried it, with dryRun=All\n';

@@ -1,0 +1,46 @@
+import { answer } from '../../src/ask/command-line.ts';
+import type { Session } from '../../src/ask/connection/session.ts';
+import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';
+
+export const NOW_MS = Date.parse('2026-01-01T12:00:00Z');
+
+export interface AskedServers extends Partial<Pick<Session, 'temporal' | 'openRuns'>> {
+  /** What the API server answers, or an error. Default: the test asks nothing of it. */
+  readonly answerTo?: (request: RequestOptions) => unknown;
+}
+
+/** What a command says in namespace `shop`, in this process, where the servers are the test's own. */
+export async function asked(words: readonly string[], servers: AskedServers = {}) {
+  const said = { stdout: '', stderr: '' };
+  const status = await answer(words, {
+    stdout: { write: (text) => (said.stdout += text) },
+    stderr: { write: (text) => (said.stderr += text) },
+    ...{ env: {}, isTerminal: false, now: () => NOW_MS, signal: new AbortController().signal },
+    open: () => Promise.resolve(sessionWith(servers)),
+  });
+  return { ...said, status };
+}
+
+const notAsked = () => Promise.reject(new Error('nothing is to be asked of it'));
+
+function sessionWith({
+  answerTo = notAsked,
+  temporal = notAsked,
+  openRuns = notAsked,
+}: AskedServers): Session {
+  const client: KubernetesClient = {
+    server: 'http://nowhere.invalid',
+    // What the test answers is what the caller expects there.
+    request: async <T>(request: RequestOptions) => {
+      const answered = await answerTo(request);
+      if (answered instanceof Error) throw answered;
+      return answered as T;
+    },
+    watch: () => {
+      throw new Error('nobody watches');
+    },
+    close: () => Promise.resolve(),
+  };
+  const linkTo = () => Promise.resolve(undefined);
+  return { client, namespace: 'shop', temporal, openRuns, linkTo, close: () => Promise.resolve() };
+}
