@@ -30,7 +30,7 @@ import { addedUp, sentenceOf } from '../src/contract/deeds.ts';
 import { FAILURE, type RetryAfterDetails } from '../src/contract/failures.ts';
 import type { RunInput, StepInput } from '../src/contract/run.ts';
 import { AWAITING_APPROVAL, PAUSED, STALLED } from '../src/contract/search-attributes.ts';
-import { recheckTimer, RETRY_AFTER_TIMER, waitingFor } from '../src/contract/sentences.ts';
+import { asSummary, recheckTimer, RETRY_AFTER_TIMER, waitingFor } from '../src/contract/sentences.ts';
 import { unreachable } from '../src/contract/unreachable.ts';
 import { listenForChanges, type Changes } from './changes.ts';
 import { markedAs } from './marking.ts';
@@ -155,7 +155,7 @@ class Reconcile {
   /** What comes after a step; a signal that it has not seen calls for another look. */
   async #after(step: Step | Observe, end: End): Promise<Next> {
     if ('failed' in end) return { do: 'stalled', because: end.failed };
-    if ('retryAfterMs' in end) return this.#waitUnshortened(end);
+    if ('retryAfterMs' in end) return this.#waitUnasSummary(end);
     if (!('result' in end)) {
       this.#note(step, end);
       if (!this.#isNews()) return end.next;
@@ -180,7 +180,7 @@ class Reconcile {
         setCurrentDetails(this.#details(`**Waiting** for ${rest.for}.`));
         await this.#changes.afterAtMost(this.#seen, {
           ms: rest.atMostMs,
-          summary: recheckTimer(waitingFor(rest.for)),
+          summary: asSummary(recheckTimer(waitingFor(rest.for))),
         });
         return this.#isNews() ? LOOK_AGAIN : { do: 'observe', because: `waited for ${rest.for}` };
       case 'stalled':
@@ -202,7 +202,7 @@ class Reconcile {
     const ms = Math.min(HELD_LOOK_FIRST_MS * 2 ** this.#looksWhileHeld, HELD_LOOK_MOST_MS);
     this.#looksWhileHeld += 1;
     await markedAs(by === 'pause' ? PAUSED : AWAITING_APPROVAL, () =>
-      this.#changes.afterAtMost(this.#seen, { ms, summary: recheckTimer(because) }),
+      this.#changes.afterAtMost(this.#seen, { ms, summary: asSummary(recheckTimer(because)) }),
     );
     if (!this.#isNews()) return { do: 'observe', because: `held for ${ms / 1000} s` };
     this.#looksWhileHeld = 0;
@@ -250,11 +250,11 @@ class Reconcile {
   }
 
   #summary(step: Step | Observe): string {
-    return `${this.#optionsOf(step).summary}: ${step.because}`;
+    return asSummary(`${this.#optionsOf(step).summary}: ${step.because}`);
   }
 
   /** Only a server's own Retry-After waits like this: a signal does not shorten it. */
-  async #waitUnshortened({ because, retryAfterMs, did }: RetryAfter): Promise<Observe> {
+  async #waitUnasSummary({ because, retryAfterMs, did }: RetryAfter): Promise<Observe> {
     this.#did = addedUp([...this.#did, ...did]);
     const waitMs = Math.max(retryAfterMs, RETRY_AFTER_MIN_MS);
     setCurrentDetails(

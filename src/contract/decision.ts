@@ -117,6 +117,8 @@ export interface Deed {
   readonly count?: number;
   /** The names of a few of them. */
   readonly names?: readonly string[];
+  /** It is told once, however many steps did it. */
+  readonly isOnce?: true;
 }
 
 /** Why the API server refused what a step was to write. */

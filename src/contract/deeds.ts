@@ -15,6 +15,7 @@ export function addedUp(deeds: readonly Deed[]): readonly Deed[] {
 }
 
 function sumOf(one: Deed, other: Deed): Deed {
+  if (one.isOnce) return one;
   const names = [...(one.names ?? []), ...(other.names ?? [])].slice(0, NAMES_MAX);
   return {
     did: one.did,

@@ -4,6 +4,7 @@ import { addedUp, sentenceOf } from '../../src/contract/deeds.ts';
 
 const created = (count: number, ...names: string[]): Deed => ({ did: 'created', what: 'Pod', count, names });
 const deleted = (count: number): Deed => ({ did: 'deleted', what: 'failed Pod', count });
+const approved: Deed = { did: 'approved', what: 'by alice: the shop is closed', isOnce: true };
 const updated: Deed = { did: 'updated', what: 'the status' };
 
 describe('what a run did, in a sentence', () => {
@@ -16,6 +17,10 @@ describe('what a run did, in a sentence', () => {
     ['created 2 Pods web-1, web-2', [created(1, 'web-1'), created(1, 'web-2')]],
     ['created 300 Pods', [created(250, 'web-1'), created(50)]],
     ['deleted 2 failed Pods', [deleted(2)]],
+    [
+      'approved by alice: the shop is closed, updated the status 2 times',
+      [approved, updated, approved, updated],
+    ],
     ['updated the status', [{ ...updated, count: 1 }]],
     ['updated the Status page 2 times', [{ did: 'updated', what: 'the Status page', count: 2 }]],
     ['updated a Status page 2 times', [{ did: 'updated', what: 'a Status page', count: 2 }]],

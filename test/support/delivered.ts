@@ -25,6 +25,11 @@ export function kustomized(kubectl: string, folder: string): Promise<readonly De
   return rendered(kubectl, ['kustomize', folder.startsWith('/') ? folder : join(DEPLOY, folder)]);
 }
 
+/** The same by kustomize itself. @param folder by its whole path */
+export function kustomizedBy(kustomize: string, folder: string): Promise<readonly Delivered[]> {
+  return rendered(kustomize, ['build', folder]);
+}
+
 /** What a release of the chart is called, where it is, and the folder of the chart, unless a test says otherwise: as deploy/default. */
 export const RELEASE = {
   name: 'durable-operator',
