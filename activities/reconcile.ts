@@ -294,9 +294,9 @@ export class StepRun<O, S extends Step, L extends Observe> {
     const did = approval && performed.did.length > 0 ? [...performed.did, approval.deed] : performed.did;
     let decided: Decided<O, S, L>;
     try {
-      decided = await this.#decide(
-        after === undefined ? await this.#observe() : { observation: after, source: 'live' },
-      );
+      // An earlier refusal is left out: with it, other steps are held, and each status would say the opposite of the last.
+      const seen = after ?? (await this.#reconciler.observe(this.#context));
+      decided = await this.#decide({ observation: seen, source: 'live' });
     } catch (error) {
       if (did.length === 0) throw refusal ?? error;
       // The write is made: that it failed to look around afterwards must not hide it.

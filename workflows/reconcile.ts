@@ -155,7 +155,7 @@ class Reconcile {
   /** What comes after a step; a signal that it has not seen calls for another look. */
   async #after(step: Step | Observe, end: End): Promise<Next> {
     if ('failed' in end) return { do: 'stalled', because: end.failed };
-    if ('retryAfterMs' in end) return this.#waitUnasSummary(end);
+    if ('retryAfterMs' in end) return this.#waitUnshortened(end);
     if (!('result' in end)) {
       this.#note(step, end);
       if (!this.#isNews()) return end.next;
@@ -254,7 +254,7 @@ class Reconcile {
   }
 
   /** Only a server's own Retry-After waits like this: a signal does not shorten it. */
-  async #waitUnasSummary({ because, retryAfterMs, did }: RetryAfter): Promise<Observe> {
+  async #waitUnshortened({ because, retryAfterMs, did }: RetryAfter): Promise<Observe> {
     this.#did = addedUp([...this.#did, ...did]);
     const waitMs = Math.max(retryAfterMs, RETRY_AFTER_MIN_MS);
     setCurrentDetails(
