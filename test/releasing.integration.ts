@@ -108,7 +108,7 @@ describe('a release', () => {
     const { kubeconfig, temporalAddress } = testStack();
     const env = { HOME: unpacked, KUBECONFIG: kubeconfig, TEMPORAL_ADDRESS: temporalAddress };
     const { stderr } = await run(process.execPath, [program, 'get', 'podsets', '-n', 'kube-public'], { env });
-    expect(stderr).toBe('No resources found\n');
+    expect(stderr).toMatch(/^No resources found$/m);
     const manifest: unknown = parse(await readFile(join(RELEASE, 'durable.yaml'), 'utf8'));
     const sums = await readFile(join(RELEASE, 'checksums.txt'), 'utf8');
     const [, sum = ''] = /^(\w+) {2}kubectl-durable\.tar\.gz$/m.exec(sums) ?? [];
