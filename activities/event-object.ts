@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { ResourceRef } from '../src/contract/resource.ts';
+import { startInBytes } from '../src/controllers/text.ts';
 import { microTime } from '../src/kubernetes/micro-time.ts';
 
 /** Sources of the limits: kubernetes/pkg/apis/core/validation/events.go. The server counts bytes. */
@@ -113,18 +114,13 @@ function eventName(ref: ResourceRef, { reason, note, occasion }: Event): string 
 
 /** That of a Warning ends with the command that explains it, however long the rest is. */
 function noteOf(ref: ResourceRef, { kind, namespace }: Regarding, { type, note }: Event): string {
-  if (type === 'Normal') return cut(note, NOTE_MAX_BYTES);
+  if (type === 'Normal') return startInBytes(note, NOTE_MAX_BYTES);
   const advice = `; see: ${whyCommand(ref, namespace?.resourceKind ?? kind)}`;
-  return cut(note, NOTE_MAX_BYTES - Buffer.byteLength(advice)) + advice;
+  return startInBytes(note, NOTE_MAX_BYTES - Buffer.byteLength(advice)) + advice;
 }
 
 /** What to type to be told why the resource is in its state. */
 function whyCommand({ namespace, name }: ResourceRef, kind: string): string {
   const command = `kubectl durable why ${kind.toLowerCase()}/${name}`;
   return kind === 'Namespace' ? command : `${command} -n ${namespace}`;
-}
-
-/** In mid-stream the decoder keeps an unfinished character to itself. */
-function cut(text: string, bytesMax: number): string {
-  return new TextDecoder().decode(Buffer.from(text).subarray(0, bytesMax), { stream: true });
 }

@@ -30,10 +30,11 @@ import { addedUp, sentenceOf } from '../src/contract/deeds.ts';
 import { FAILURE, type RetryAfterDetails } from '../src/contract/failures.ts';
 import type { RunInput, StepInput } from '../src/contract/run.ts';
 import { AWAITING_APPROVAL, PAUSED, STALLED } from '../src/contract/search-attributes.ts';
-import { asSummary, recheckTimer, RETRY_AFTER_TIMER, waitingFor } from '../src/contract/sentences.ts';
+import { recheckTimer, RETRY_AFTER_TIMER, waitingFor } from '../src/contract/sentences.ts';
 import { unreachable } from '../src/contract/unreachable.ts';
 import { listenForChanges, type Changes } from './changes.ts';
 import { markedAs } from './marking.ts';
+import { asSummary } from './summary.ts';
 
 /** How one step of a controller is called. */
 export interface StepOptions {

@@ -41,29 +41,6 @@ export function isGraceTimer(summary: string): boolean {
   return summary.startsWith('the resource changed: ');
 }
 
-/** Temporal's default for the payload of a summary is 400 bytes; encryption adds to what it holds. */
-const SUMMARY_MAX_BYTES = 240;
-
-/** As much of a text as the summary of an activity or timer may hold: names and what people give as a reason can be long. */
-export function asSummary(text: string): string {
-  let bytes = 0;
-  let start = '';
-  for (const character of text) {
-    bytes += bytesOf(character);
-    if (bytes > SUMMARY_MAX_BYTES) return `${start}…`;
-    start += character;
-  }
-  return text;
-}
-
-/** In UTF-8; workflows have no Buffer. */
-function bytesOf(character: string): number {
-  const code = character.codePointAt(0) ?? 0;
-  if (code < 0x80) return 1;
-  if (code < 0x800) return 2;
-  return code < 0x10000 ? 3 : 4;
-}
-
 function withoutStart(text: string, start: string): string {
   return text.startsWith(start) ? text.slice(start.length) : text;
 }

@@ -17,6 +17,25 @@ export function startOf(text: string, most: number): string {
         .join('');
 }
 
+/** @param most bytes in UTF-8; workflows, which have no Buffer, call this, too */
+export function startInBytes(text: string, most: number): string {
+  let bytes = 0;
+  let start = '';
+  for (const character of text) {
+    bytes += bytesOf(character);
+    if (bytes > most) return start;
+    start += character;
+  }
+  return text;
+}
+
+function bytesOf(character: string): number {
+  const code = character.codePointAt(0) ?? 0;
+  if (code < 0x80) return 1;
+  if (code < 0x800) return 2;
+  return code < 0x10000 ? 3 : 4;
+}
+
 /** @param most code points */
 export function endOf(text: string, most: number): string {
   return text.length <= most
