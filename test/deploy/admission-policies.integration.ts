@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
@@ -22,6 +21,7 @@ import {
   type Manifest,
 } from '../support/cluster.ts';
 import { charted, kustomized, type Delivered } from '../support/delivered.ts';
+import { addKustomization, copyOfDeploy } from '../support/deploy-copy.ts';
 import { eventually } from '../support/eventually.ts';
 import { grantedTo } from '../support/granted.ts';
 import { aPodSet } from '../support/pod-sets.ts';
@@ -51,22 +51,15 @@ const ELSEWHERE_BY_CHART = { name: 'other', namespace: 'elsewhere' };
 
 beforeAll(async () => {
   ({ helm } = await buildPrograms(['helm'], {}));
-  deploy = await mkdtemp(join(tmpdir(), 'durable-operator-deploy-'));
-  await cp(join(ROOT, 'deploy'), deploy, { recursive: true });
-  for (const overlay of OVERLAYS) await kustomization(`${overlay}-elsewhere`, overlay, ELSEWHERE);
+  deploy = await copyOfDeploy();
+  for (const overlay of OVERLAYS)
+    await addKustomization(deploy, `${overlay}-elsewhere`, { included: overlay, more: ELSEWHERE });
 });
 
 afterAll(async () => {
   await rm(deploy, { recursive: true });
   await cluster.close();
 });
-
-/** A folder of the copy that includes another. */
-async function kustomization(folder: string, included: string, more: string): Promise<void> {
-  await mkdir(join(deploy, folder));
-  const text = `resources: [${join(...folder.split('/').map(() => '..'), included)}]\n${more}`;
-  await writeFile(join(deploy, folder, 'kustomization.yaml'), text);
-}
 
 const Subjects = z.array(
   z.object({ kind: z.literal('ServiceAccount'), name: z.string(), namespace: z.string() }),
@@ -454,7 +447,7 @@ describe('what docs/deploying.md says to patch', () => {
 
   it('makes the policy for RoleBindings follow options, and leaves the other as it is', async () => {
     const [options = ''] = await examples();
-    await kustomization('patched', 'base', options);
+    await addKustomization(deploy, 'patched', { included: 'base', more: options });
     const objects = await kustomized(stack.kubectl, join(deploy, 'patched'));
     const policy = objects.find(
       ({ kind, metadata }) =>
@@ -471,7 +464,7 @@ describe('what docs/deploying.md says to patch', () => {
 
   it('leaves the policies out', async () => {
     const [, none = ''] = await examples();
-    await kustomization('without', 'base', none);
+    await addKustomization(deploy, 'without', { included: 'base', more: none });
     const [base, without] = await Promise.all(
       ['base', 'without'].map((folder) => kustomized(stack.kubectl, join(deploy, folder))),
     );

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
@@ -12,6 +11,7 @@ import { buildPrograms } from '../../local/build.ts';
 import { outputOf } from '../../local/program-output.ts';
 import { NAMESPACES, PODS, TestCluster } from '../support/cluster.ts';
 import { charted, Delivered, kustomized } from '../support/delivered.ts';
+import { copyOfDeploy } from '../support/deploy-copy.ts';
 import { eventually } from '../support/eventually.ts';
 import { testStack } from '../support/stack.ts';
 import { TestTemporal } from '../support/temporal.ts';
@@ -30,7 +30,7 @@ beforeAll(async () => {
   const programs = await buildPrograms(['helm', 'temporal'], {});
   helm = programs.helm;
   temporalCli = programs.temporal;
-  deploy = await copyOfDeploy();
+  deploy = await preparedCopy();
   await cluster.createNamespace('team-1');
   await cluster.createNamespace(NAMESPACE);
 });
@@ -41,9 +41,8 @@ afterAll(async () => {
   await cluster.close();
 });
 
-async function copyOfDeploy(): Promise<string> {
-  const copy = await mkdtemp(join(tmpdir(), 'durable-operator-deploy-'));
-  await cp(join(ROOT, 'deploy'), copy, { recursive: true });
+async function preparedCopy(): Promise<string> {
+  const copy = await copyOfDeploy();
   await cp(join(copy, 'overlays/versioned'), join(copy, 'overlays/upgrading'), { recursive: true });
   await upgrade(join(copy, 'overlays/upgrading'));
   await mkdir(join(copy, 'around'));

@@ -1,11 +1,9 @@
-import { cp, mkdtemp, rm, mkdir, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { buildPrograms } from '../../local/build.ts';
 import { kustomized, kustomizedBy } from '../support/delivered.ts';
-
-const ROOT = join(import.meta.dirname, '../..');
+import { addKustomization, copyOfDeploy } from '../support/deploy-copy.ts';
 
 jest.setTimeout(1_200_000);
 
@@ -14,8 +12,7 @@ let deploy: string;
 
 beforeAll(async () => {
   programs = await buildPrograms(['kubectl', 'kustomize'], {});
-  deploy = await mkdtemp(join(tmpdir(), 'durable-operator-deploy-'));
-  await cp(join(ROOT, 'deploy'), deploy, { recursive: true });
+  deploy = await copyOfDeploy();
 });
 
 afterAll(() => rm(deploy, { recursive: true }));
@@ -24,13 +21,11 @@ describe('the oldest Kustomize that is supported', () => {
   it.each(['base', 'default', 'overlays/split', 'overlays/namespaced', 'overlays/versioned'])(
     'makes of %s what the newest does, under other names, too',
     async (included) => {
-      const folder = join(deploy, `${included.replace('/', '-')}-elsewhere`);
-      await mkdir(folder);
-      const kustomization = `resources: [../${included}]\nnamespace: elsewhere\nnamePrefix: own-\n`;
-      await writeFile(join(folder, 'kustomization.yaml'), kustomization);
-      const byNewest = await kustomized(programs.kubectl, folder);
+      const folder = `${included}-elsewhere`;
+      await addKustomization(deploy, folder, { included, more: 'namespace: elsewhere\nnamePrefix: own-\n' });
+      const byNewest = await kustomized(programs.kubectl, join(deploy, folder));
       expect(byNewest.length).toBeGreaterThan(10);
-      expect(await kustomizedBy(programs.kustomize, folder)).toEqual(byNewest);
+      expect(await kustomizedBy(programs.kustomize, join(deploy, folder))).toEqual(byNewest);
     },
   );
 });
