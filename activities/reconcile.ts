@@ -115,7 +115,7 @@ export function stepActivities<O, S extends Step, L extends Observe>(
   return Object.fromEntries(names.map((name) => [name, (input) => activities.perform(name, input)]));
 }
 
-/** What is around a step: whose turn it is, what is known before and after it, and what is told of it. */
+/** What surrounds a step: only one at a time for each resource, what is known before and after it, and its Events. */
 class ControllerActivities<O, S extends Step, L extends Observe> {
   readonly #reconciler: Reconciler<O, S, L>;
   readonly #dependencies: ReconcileDependencies;

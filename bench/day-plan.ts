@@ -1,4 +1,5 @@
 import { BUILDS, type Build } from '../src/controllers/git-build/resource.ts';
+import { QUOTAS } from '../src/controllers/kinds.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../src/controllers/pod-label/decide.ts';
 import { POD_SETS, type PodSet } from '../src/controllers/pod-set/resource.ts';
 import { aBuild } from '../test/support/builds.ts';
@@ -25,7 +26,6 @@ interface Happening {
 }
 
 const WITHIN_MS = 300_000;
-const QUOTAS = { group: '', version: 'v1', plural: 'resourcequotas' };
 const PLENTY = 10_000;
 const LABELLED = namesOf('web', 100);
 const SETS = namesOf('set', 10);

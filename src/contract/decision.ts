@@ -32,7 +32,7 @@ export interface Step extends WithEvent {
   readonly writes?: number;
   /** What it deletes. Default: nothing. */
   readonly deletes?: Deletion;
-  /** Who has approved of that, to be told once it is done. Default: nobody had to. */
+  /** Who has approved of that, to be reported once it is done. Default: nobody had to. */
   readonly approval?: Approval;
 }
 
@@ -47,7 +47,7 @@ export interface Deletion {
   readonly of: string;
 }
 
-/** An approval, as an Event and the result of the run tell it. */
+/** An approval, as an Event and the result of the run report it. */
 export interface Approval {
   readonly event: DecisionEvent;
   readonly deed: Deed;
@@ -117,7 +117,7 @@ export interface Deed {
   readonly count?: number;
   /** The names of a few of them. */
   readonly names?: readonly string[];
-  /** It is told once, however many steps did it. */
+  /** It is reported once, however many steps did it. */
   readonly isOnce?: true;
 }
 

@@ -23,7 +23,7 @@ and tag.
 {{ with .Chart.Annotations }}{{ index . "durable-operator.dev/image-digest" }}{{ end }}
 {{- end }}
 
-{{/* Of every container with the operator's image. Kubernetes pulls the tag latest always, unless it is told otherwise. */}}
+{{/* Of every container with the operator's image. Kubernetes always pulls the tag latest, unless pullPolicy says otherwise. */}}
 {{- define "operator.pullPolicy" -}}
 {{- if or (ne .Values.image.pullPolicy "IfNotPresent") (eq (include "operator.tag" .) "latest") }}
 imagePullPolicy: {{ .Values.image.pullPolicy }}

@@ -73,7 +73,7 @@ export class HistoryReader {
 const HISTORIES_AT_A_TIME = 8;
 
 /** So many reconciles are shown where nobody says how many. */
-const RUNS_MAX = 1_000;
+export const RUNS_MAX = 1_000;
 
 interface Asked {
   readonly liveUid: string | undefined;

@@ -7,7 +7,7 @@ import { harmless, paintFor, structured, type Paint } from '../output.ts';
 import { parseNamedResource } from '../resource-name.ts';
 import { ENCRYPTED_WORDS } from '../runs/timeline.ts';
 import { linesOf, timeText, type Line } from './history-lines.ts';
-import { HistoryReader } from './history-reader.ts';
+import { HistoryReader, RUNS_MAX } from './history-reader.ts';
 
 interface HistoryOptions extends ConnectionOptions {
   readonly follow?: boolean;
@@ -19,7 +19,7 @@ export function addHistory(program: Command, ask: Ask): void {
   const command = addCommand(program, 'history')
     .argument('<resource...>', 'KIND/NAME or KIND NAME')
     .option('-f, --follow', 'go on with what happens next, until Ctrl-C')
-    .option('--tail <count>', 'only the last so many reconciles (default: 1000)', countFrom);
+    .option('--tail <count>', `only the last so many reconciles (default: ${RUNS_MAX})`, countFrom);
   answerWith(withOutput(withConnectionOptions(command), ['json', 'yaml']), ask, answerHistory);
 }
 

@@ -150,7 +150,7 @@ function planToApprove<S extends Step>(step: Step, { control, options }: Situati
   return isRequired ? plan : undefined;
 }
 
-/** Who has approved of it, and why, is told by the history of the run and by an Event: one for all its batches. */
+/** The history of the run and an Event say who has approved of it, and why: one for all its batches. */
 function withApproval<S extends Step>(step: S, situation: Situation<S>): S {
   const plan = planToApprove(step, situation);
   const answer = plan && answerTo(plan, situation.control);
