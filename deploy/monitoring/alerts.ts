@@ -97,12 +97,12 @@ const ALERTS: readonly Alert[] = [
   },
   {
     name: 'DurableOperatorAccessDenied',
-    expr: `sum by (${EACH}, code) (${ofTheOperator('rate(rest_client_requests_total{code=~"401|403"}[10m])')}) > 0`,
+    expr: `sum by (${EACH}) (rate(durable_operator_request_errors_total{meaning="access-denied"}[10m])) > 0`,
     for: '10m',
     severity: 'warning',
     summary: 'The API server denies requests of the operator',
     description:
-      'It responds {{ $labels.code }}: a role or a binding is missing, or admission control rejects a write.',
+      'It responds 401 or 403: the credentials are not accepted, or a role or a binding is missing. What a quota or admission control rejects does not count.',
   },
   {
     name: 'DurableOperatorStalled',

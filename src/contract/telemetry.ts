@@ -15,6 +15,8 @@ export interface Telemetry {
   step(about: StepAttempt, work: () => Promise<StepResult>): Promise<StepResult>;
   /** A request to the API server is about to be sent. */
   request(about: RequestAbout): RequestObserver;
+  /** A request to the API server, or a watch of it, ended in an error. @param meaning a class of `src/kubernetes/errors.ts` */
+  requestFailed(meaning: string): void;
 }
 
 /** What becomes of the keys of a queue: workflow ids. */
@@ -165,4 +167,5 @@ export const SILENT: Telemetry = {
   requestEnded: nothing,
   step: (_, work) => work(),
   request: () => ({ answered: nothing, failed: nothing }),
+  requestFailed: nothing,
 };

@@ -71,6 +71,8 @@ export interface WatchEvent {
   readonly object: KubernetesObject;
 }
 
+type RequestTelemetry = Pick<Telemetry, 'request' | 'requestFailed'>;
+
 export interface ClientOptions {
   /** For the User-Agent. */
   readonly version?: string;
@@ -79,7 +81,7 @@ export interface ClientOptions {
   /** Of requests, and of watches that are opened. Default: no limit. */
   readonly rate?: Rate | undefined;
   /** Observes each request. Default: nothing does. */
-  readonly telemetry?: Pick<Telemetry, 'request'>;
+  readonly telemetry?: RequestTelemetry;
 }
 
 /** @throws ApiError from its methods; itself it opens no connection. */
@@ -119,7 +121,7 @@ class HttpClient implements KubernetesClient {
   readonly #prefix: string;
   readonly #host: string;
   readonly #userAgent: string;
-  readonly #telemetry: Pick<Telemetry, 'request'>;
+  readonly #telemetry: RequestTelemetry;
   readonly #rate: RateLimit | undefined;
 
   constructor(kubeConfig: KubeConfig, options: ClientOptions) {
@@ -138,12 +140,16 @@ class HttpClient implements KubernetesClient {
 
   async request<T = unknown>(options: RequestOptions): Promise<T> {
     const asked = `${options.method} ${options.path}`;
-    const answer = await this.#authenticated(asked, async (session) => {
-      if (options.isUrgent !== true) await this.#rate?.turn(options.signal);
-      return this.#exchange(options, session);
-    });
-    if (answer.status < 200 || answer.status > 299) throw errorFromAnswer(asked, answer);
-    return parseJson(asked, answer.body);
+    try {
+      const answer = await this.#authenticated(asked, async (session) => {
+        if (options.isUrgent !== true) await this.#rate?.turn(options.signal);
+        return this.#exchange(options, session);
+      });
+      if (answer.status < 200 || answer.status > 299) throw errorFromAnswer(asked, answer);
+      return parseJson<T>(asked, answer.body);
+    } catch (error) {
+      throw this.#reported(asked, error, options.signal);
+    }
   }
 
   async *watch(options: WatchOptions): AsyncIterable<WatchEvent> {
@@ -159,8 +165,15 @@ class HttpClient implements KubernetesClient {
         for (const line of lines) yield parseJson<WatchEvent>(asked, line);
       }
     } catch (error) {
-      if (!options.signal?.aborted) throw asApiError(asked, error);
+      if (!options.signal?.aborted) throw this.#reported(asked, error);
     }
+  }
+
+  /** What the caller broke off by its signal says nothing of the server. */
+  #reported(asked: string, error: unknown, signal?: AbortSignal): ApiError {
+    const reported = asApiError(asked, error);
+    if (!signal?.aborted) this.#telemetry.requestFailed(reported.classification);
+    return reported;
   }
 
   close(graceMs?: number): Promise<void> {
@@ -224,20 +237,16 @@ class HttpClient implements KubernetesClient {
     }
   }
 
-  /** Asks, and where its credentials are rejected and there are others, asks once more. @throws ApiError */
+  /** Asks, and where its credentials are rejected and there are others, asks once more. */
   async #authenticated<A extends { readonly status: number }>(
     asked: string,
     ask: (session: Session) => Promise<A>,
   ): Promise<A> {
-    try {
-      const session = await withCredentials(asked, () => this.#sessions.current());
-      const answer = await ask(session);
-      if (answer.status !== 401) return answer;
-      const other = await withCredentials(asked, () => this.#sessions.otherThan(session));
-      return other ? await ask(other) : answer;
-    } catch (error) {
-      throw asApiError(asked, error);
-    }
+    const session = await withCredentials(asked, () => this.#sessions.current());
+    const answer = await ask(session);
+    if (answer.status !== 401) return answer;
+    const other = await withCredentials(asked, () => this.#sessions.otherThan(session));
+    return other ? ask(other) : answer;
   }
 }
 

@@ -1,28 +1,30 @@
 import { z } from 'zod';
 
 /** What an answer of the API server means for whoever asked; see the table in docs/architecture.md. */
-export type ApiErrorClass =
+export const API_ERROR_CLASSES = [
   /** 404 whose Status names an object of the path: the resource itself, or the namespace it was to be created in. */
-  | 'not-found'
+  'not-found',
   /** 404 whose Status names none: the API group or the CRD is away. */
-  | 'api-missing'
-  | 'already-exists'
+  'api-missing',
+  'already-exists',
   /** 409 otherwise, or 422 for a UID that differs: a failed precondition, or somebody wrote in between. */
-  | 'conflict'
+  'conflict',
   /** 429 or 5xx with Retry-After: `retryAfterMs` says how long to wait. */
-  | 'retry-after'
+  'retry-after',
   /** 5xx or 429 without Retry-After, time-out, reset: nobody knows whether a write was made. */
-  | 'unavailable'
+  'unavailable',
   /** 401, or 403 by the authorizer. */
-  | 'access-denied'
-  | 'namespace-terminating'
+  'access-denied',
+  'namespace-terminating',
   /**
    * Quota, PodSecurity, admission or schema refused the request, or what it refers to does not exist: it stays refused until
    * something changes.
    */
-  | 'refused'
+  'refused',
   /** 410: the resourceVersion or the continue token is too old. */
-  | 'expired';
+  'expired',
+] as const;
+export type ApiErrorClass = (typeof API_ERROR_CLASSES)[number];
 
 /** A field of the wrong type counts as absent: proxies and webhooks answer, too. */
 const text = z.string().optional().catch(undefined);

@@ -2,6 +2,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { Controller } from '../contract/controller.ts';
 import { WATCH_ENDS, type Telemetry, type WatchedKind } from '../contract/telemetry.ts';
+import { API_ERROR_CLASSES } from '../kubernetes/errors.ts';
 import { counter, gauge, histogram } from './instruments.ts';
 import { stateMetrics, type StateMetricsOptions } from './state-metrics.ts';
 import { StepMetrics, type StepMetricsOptions } from './step-metrics.ts';
@@ -45,6 +46,7 @@ export function operatorMetrics(options: MetricsOptions): Metrics {
     ...runMetrics(registry, controllers),
     step: (about, work) => steps.step(about, work),
     request: requestMetrics(registry),
+    requestFailed: requestErrorMetrics(registry),
     contentType: registry.contentType,
     scrape: () => registry.metrics(),
   };
@@ -138,6 +140,17 @@ function requestMetrics(registry: Registry): Telemetry['request'] {
     };
     return { answered: (status) => ended(String(status)), failed: () => ended('<error>') };
   };
+}
+
+/** A status code does not tell a missing permission from a quota: both are 403. */
+function requestErrorMetrics(registry: Registry): Telemetry['requestFailed'] {
+  const errors = counter(registry, {
+    name: 'durable_operator_request_errors_total',
+    help: 'Total number of requests to the API server that failed, by what the error means',
+    labelNames: ['meaning'],
+    initially: API_ERROR_CLASSES.map((meaning) => ({ meaning })),
+  });
+  return (meaning) => errors.inc({ meaning });
 }
 
 const LOOPBACK = '127.0.0.1';

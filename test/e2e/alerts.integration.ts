@@ -23,6 +23,7 @@ import {
   type Operator,
   type OperatorRequest,
 } from '../support/operator.ts';
+import { limitPods } from '../support/pod-quota.ts';
 import { aPodSet } from '../support/pod-sets.ts';
 import { aPod } from '../support/pods.ts';
 import { readMetrics, type Scraped } from '../support/prometheus.ts';
@@ -177,8 +178,8 @@ describe('an alert fires', () => {
   it('when nobody may hold the Lease', async () => {
     const { args } = new TestElection(cluster, namespace);
     const replica = await launch({ args: [...args, '--leader-election-retry-period', '500ms'] });
-    const denied = { code: '403' };
-    const scrapes = await whileGrowing(replica, 'rest_client_requests_total', denied);
+    const denied = { meaning: 'access-denied' };
+    const scrapes = await whileGrowing(replica, 'durable_operator_request_errors_total', denied);
     expect(await fired(scrapes)).toEqual(['DurableOperatorAccessDenied', 'DurableOperatorWithoutLeader']);
   });
 
@@ -217,6 +218,15 @@ describe('an alert fires', () => {
     await createPod('failing');
     const scrapes = await whileGrowing(replica, 'controller_runtime_reconcile_errors_total', POD_LABEL);
     expect(await fired(scrapes, OLDEST)).toEqual(['DurableOperatorErrors', 'DurableOperatorRequestWaiting']);
+  });
+
+  it('of failing steps when a quota refuses Pods, and none of missing access', async () => {
+    await limitPods(cluster, namespace, 2);
+    const replica = await start({ args: ['--controllers', 'pod-set'] });
+    await cluster.create(POD_SETS, aPodSet().named('web').in(namespace).wanting(5).manifest);
+    const refused = { meaning: 'refused' };
+    const scrapes = await whileGrowing(replica, 'durable_operator_request_errors_total', refused);
+    expect(await fired(scrapes)).toEqual(['DurableOperatorErrors']);
   });
 
   it('when a resource is stalled', async () => {

@@ -467,13 +467,28 @@ describe('who observes', () => {
     expect(telemetry.requests).toEqual([
       { method: 'PATCH', path: POD, host: `127.0.0.1:${server.port}`, isWatch: false },
     ]);
-    expect(telemetry.told).toEqual(['answered 409']);
+    expect(telemetry.told).toEqual(['answered 409', 'error: conflict']);
   });
 
   it('is told where there was no answer', async () => {
     const telemetry = aRecordingTelemetry();
     server.handle(reset);
     await failureOf(aClient({ telemetry }).request({ method: 'GET', path: POD }));
+    expect(telemetry.told).toEqual(['no answer', 'error: unavailable']);
+  });
+
+  it('is told what the error of a watch means', async () => {
+    const telemetry = aRecordingTelemetry();
+    server.handle(answerJson(404, aStatus(404, { reason: 'NotFound', message: 'no such API' })));
+    await expect(eventsOf(aClient({ telemetry }).watch({ path: '/apis/none/v1/things' }))).rejects.toThrow();
+    expect(telemetry.told).toEqual(['answered 404', 'error: api-missing']);
+  });
+
+  it('is told of no error where the caller breaks off', async () => {
+    const telemetry = aRecordingTelemetry();
+    const abort = new AbortController();
+    server.handle(() => abort.abort());
+    await failureOf(aClient({ telemetry }).request({ method: 'GET', path: POD, signal: abort.signal }));
     expect(telemetry.told).toEqual(['no answer']);
   });
 

@@ -10,6 +10,7 @@ import { createKubernetesClient, type KubernetesClient } from '../../src/kuberne
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import { Sessions } from '../../src/kubernetes/sessions.ts';
 import { answerJson, answerText, aStatus, FakeApiServer, type Handler } from '../support/fake-api-server.ts';
+import { aRecordingTelemetry } from '../support/recording-telemetry.ts';
 import { aSelfSignedCertificate } from '../support/self-signed-certificate.ts';
 
 let directory: string;
@@ -28,7 +29,10 @@ afterEach(async () => {
 });
 
 function aClient(user: Partial<User>, cluster: Partial<Cluster> = {}, of = server): KubernetesClient {
-  const client = createKubernetesClient(of.kubeConfig(user, cluster));
+  return open(createKubernetesClient(of.kubeConfig(user, cluster)));
+}
+
+function open(client: KubernetesClient): KubernetesClient {
   opened.push(client);
   return client;
 }
@@ -84,6 +88,17 @@ describe('a token file', () => {
     const watch = client.watch({ path: '/api/v1/pods' });
     for await (const event of watch) expect(event).toEqual({ type: 'BOOKMARK' });
     expect(tokensSent()).toEqual(['Bearer old', 'Bearer old', 'Bearer new']);
+  });
+
+  it('is read again without an error that is counted', async () => {
+    const { file, user } = await aTokenFile('old');
+    const telemetry = aRecordingTelemetry();
+    const client = open(createKubernetesClient(server.kubeConfig(user), { telemetry }));
+    await get(client);
+    await writeFile(file, 'new\n');
+    server.handle(accepting('new'));
+    await get(client);
+    expect(telemetry.told).toEqual(['answered 200', 'answered 401', 'answered 200']);
   });
 
   it('that still holds the rejected token gives one 401, without another try', async () => {

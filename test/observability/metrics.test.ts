@@ -117,6 +117,7 @@ describe('before anything has happened', () => {
 
 /** Those by kind of object exist once a watcher does; the others are about the process. */
 const NOT_PER_CONTROLLER = new Set([
+  'durable_operator_request_errors_total',
   'durable_operator_build_info',
   'durable_operator_temporal_unavailable',
   'durable_operator_task_queue_pollers',
@@ -256,6 +257,15 @@ describe('a request to the API server', () => {
       { code: '<error>', host: 'cluster:6443', method: 'PATCH' },
     ]);
     expect(measured.value('rest_client_request_duration_seconds_count', { verb: 'PATCH' })).toBe(2);
+  });
+
+  it('counts, if it fails, by what the error means', async () => {
+    const metrics = someMetrics();
+    metrics.requestFailed('refused');
+    const measured = await scraped(metrics);
+    const errors = 'durable_operator_request_errors_total';
+    expect(measured.value(errors, { meaning: 'refused' })).toBe(1);
+    expect(measured.value(errors, { meaning: 'access-denied' })).toBe(0);
   });
 
   it('has no duration if it is a watch', async () => {

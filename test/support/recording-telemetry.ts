@@ -34,6 +34,7 @@ export function aRecordingTelemetry() {
         failed: () => told.push('no answer'),
       };
     },
+    requestFailed: (meaning) => told.push(`error: ${meaning}`),
   };
   return { ...telemetry, told, endedRequests, requests };
 }
