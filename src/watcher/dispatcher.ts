@@ -5,7 +5,8 @@ import { isNeeded, startRequestFor, type Evaluation, type Known } from './evalua
 import { KeyTimers } from './key-timers.ts';
 import { Outage } from './outage.ts';
 import { ReadyQueue } from './ready-queue.ts';
-import { next, type Answer, type Effect, type RequestEvent } from './request-machine.ts';
+import type { Answer, Effect, RequestEvent } from './request-events.ts';
+import { next } from './request-machine.ts';
 import {
   isInProgress,
   isRunUnknown,

@@ -11,7 +11,7 @@ import type { Lease, LeaseSpec, LeaseStore } from './lease.ts';
 export interface Candidate {
   /** @param isLeading to be asked before each act: a process that was stopped for a while may be late */
   lead(isLeading: () => boolean): void;
-  /** Called at once when it leads no more. Resolves when nothing that it did as leader is under way. */
+  /** Called at once when it leads no more. Resolves when nothing that it did as leader is in progress. */
   standBy(): Promise<void>;
 }
 
@@ -49,7 +49,7 @@ export class LeaderElection {
   #wake: (() => void) | undefined;
   /** While it leads: until when, unless the Lease is renewed, and what ends it then. */
   #term: { readonly untilMs: number; readonly end: NodeJS.Timeout } | undefined;
-  /** Resolves when what was under way in the last term is not any more. */
+  /** Resolves when what was in progress in the last term is not any more. */
   #stoodBy: Promise<void> = Promise.resolve();
   /** The Lease as this process wrote it last. */
   #written: Lease | undefined;

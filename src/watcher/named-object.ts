@@ -54,7 +54,7 @@ export class NamedObject<P extends Projection> {
     this.#reading ??= this.#read();
   }
 
-  /** Drops what is under way; resolves once nothing is. Safe to repeat. */
+  /** Drops what is in progress; resolves once nothing is. Safe to repeat. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     clearTimeout(this.#timer);

@@ -21,14 +21,15 @@ export interface Reported {
  *
  * The run's own writes move the view from step to step, and are no news. Nor is a view that rests: the run rests, too,
  * or will when it looks; but it does not look while a person holds it, and people go by what it says it is held by. So it is
- * news when that begins, ends, or becomes something else. A step that stands although nothing happens any more may be one that the run does not know
- * of, because the change that called for it reached the view together with the run's own writes.
+ * news when that begins, ends, or becomes something else. A step that is still called for although nothing happens any more
+ * may be one that the run does not know of, because the change that called for it reached the view together with the run's
+ * own writes.
  */
-export function newsIn(view: ViewState, reported: Reported | undefined): 'now' | 'if it stands' | 'none' {
+export function newsIn(view: ViewState, reported: Reported | undefined): 'now' | 'if unchanged' | 'none' {
   if (reported?.inputs !== view.inputs) return 'now';
   if (reported.rest !== undefined && reported.rest !== restIn(view.decision)) return 'now';
   if (isRest(view.decision)) return 'none';
-  return reported.current ? 'none' : 'if it stands';
+  return reported.current ? 'none' : 'if unchanged';
 }
 
 /** The run is about to be started or signalled because of this view. */

@@ -85,7 +85,7 @@ export class Reflector<P extends Projection> {
     this.#running ??= this.#run();
   }
 
-  /** Drops what is under way; resolves once nothing is. Safe to repeat. */
+  /** Drops what is in progress; resolves once nothing is. Safe to repeat. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;

@@ -1,76 +1,19 @@
 import { isRest, reasonOf } from '../contract/decision.ts';
 import type { ResourceRef } from '../contract/resource.ts';
-import type { Change } from '../contract/run.ts';
 import { backoffMs } from './backoff.ts';
 import { fingerprintOf, isNeeded, type Evaluation } from './evaluation.ts';
 import { afterChange, newsIn, reportedWith, unlessNews } from './news.ts';
+import type { Answer, Clock, Effect, Outcome, RequestEvent } from './request-events.ts';
+import { ended, found, notFound } from './request-runs.ts';
 import {
-  isDirty,
-  isInProgress,
   newState,
+  queued,
   SETTLED,
-  standingMs,
-  touchedAtMs,
+  unchangedForMs,
   type Calling,
   type RequestState,
 } from './request-state.ts';
 import * as timing from './timing.ts';
-
-/** What happens to a resource, with what the view of it is by then; undefined: it is gone. */
-export type RequestEvent =
-  /** It is there as this process begins to lead. */
-  | { readonly type: 'first seen'; readonly view: Evaluation }
-  /** It has changed, or something of it has. */
-  | { readonly type: 'changed'; readonly view: Evaluation | undefined }
-  /** Time has passed, and nothing else. */
-  | { readonly type: 'resynced'; readonly view: Evaluation }
-  /** It is due, and a place is free. */
-  | { readonly type: 'turn'; readonly view: Evaluation | undefined }
-  /** What `wakeAtMs` has named is due. */
-  | { readonly type: 'time' }
-  /** Temporal has answered the call in progress. */
-  | { readonly type: 'answered'; readonly answer: Answer }
-  /** Temporal has not, or has refused; or this process does not lead just now, and has not asked. */
-  | { readonly type: 'failed'; readonly because: 'unavailable' | 'refused' | 'not leading' }
-  /** A run of it has ended, as far as is known. */
-  | { readonly type: 'ended'; readonly view: Evaluation | undefined }
-  /** A list of the open runs that was asked for at that time has it, or does not. */
-  | {
-      readonly type: 'listed';
-      readonly isOpen: boolean;
-      readonly isStalled: boolean;
-      readonly askedAtMs: number;
-      /** It is signalled even if it was before. */
-      readonly again: boolean;
-      readonly view: Evaluation | undefined;
-    };
-
-export type Answer = 'started' | 'already-open' | 'signalled' | 'not-open';
-
-/** What is to be done besides remembering the state. */
-export type Effect =
-  | { readonly do: 'start'; readonly view: Evaluation }
-  | {
-      readonly do: 'signal';
-      readonly reason: string;
-      readonly change: Change;
-      readonly view: Evaluation | undefined;
-    }
-  /** The resource needs a run no more. */
-  | { readonly do: 'report'; readonly neededForMs: number };
-
-export interface Outcome {
-  /** Undefined: nothing of the resource has to be remembered. */
-  readonly state: RequestState | undefined;
-  readonly effects: readonly Effect[];
-}
-
-export interface Clock {
-  /** On the clock of `performance.now()`. */
-  readonly nowMs: number;
-  /** The longest that a run without effect waits before it is started anew. */
-  readonly longestMs: number;
-}
 
 /**
  * What comes of an event. A change of a resource is never forgotten: until Temporal has taken it, it is in the state, be the
@@ -126,8 +69,8 @@ function needed(before: RequestState, view: Evaluation, clock: Clock): RequestSt
   const state: RequestState = {
     ...(isRest(view.decision) ? runRests(before) : before),
     neededSinceMs: before.neededSinceMs ?? clock.nowMs,
-    isToldToEnd: false,
-    standsUntilMs: undefined,
+    isEndSignalled: false,
+    signalUnlessChangedAtMs: undefined,
     reported: before.reported && afterChange(before.reported, view),
     firstSeen: before.firstSeen && unlessNews(before.firstSeen, view),
   };
@@ -138,8 +81,8 @@ function needed(before: RequestState, view: Evaluation, clock: Clock): RequestSt
       const isFirst = state.reported === undefined && state.failures === 0;
       return queued(isFirst ? { ...state, notBeforeMs: earliestStartMs(state, view) } : state);
     }
-    case 'if it stands':
-      return { ...state, standsUntilMs: clock.nowMs + standingMs(state, clock.nowMs) };
+    case 'if unchanged':
+      return { ...state, signalUnlessChangedAtMs: clock.nowMs + unchangedForMs(state, clock.nowMs) };
   }
 }
 
@@ -156,11 +99,11 @@ function effectSeen(state: RequestState): RequestState {
 }
 
 function notNeeded(before: RequestState, { nowMs }: Clock): Outcome {
-  const { neededSinceMs, isToldToEnd } = before;
+  const { neededSinceMs, isEndSignalled } = before;
   const effects: Effect[] =
     neededSinceMs === undefined ? [] : [{ do: 'report', neededForMs: nowMs - neededSinceMs }];
-  const state = { ...before, neededSinceMs: undefined, standsUntilMs: undefined };
-  return { state: isToldToEnd ? state : toEnd(state, nowMs), effects };
+  const state = { ...before, neededSinceMs: undefined, signalUnlessChangedAtMs: undefined };
+  return { state: isEndSignalled ? state : toEnd(state, nowMs), effects };
 }
 
 function toEnd(before: RequestState, nowMs: number): RequestState | undefined {
@@ -187,29 +130,14 @@ function earliestStartMs({ settledAtMs, requestedFor, notBeforeMs }: RequestStat
   return isSame ? Math.max(notBeforeMs, settledAtMs) : settledAtMs;
 }
 
-/** The earliest time wins where it is queued already; while Temporal is being asked, it is queued afterwards. */
-function queued(state: RequestState): RequestState {
-  const { phase, notBeforeMs } = state;
-  const dueMs = Math.max(notBeforeMs, touchedAtMs(state) + timing.SPACING_MS);
-  switch (phase.at) {
-    case 'settled':
-      return { ...state, phase: { at: 'queued', dueMs } };
-    case 'queued':
-      return { ...state, phase: { at: 'queued', dueMs: Math.min(phase.dueMs, dueMs) } };
-    case 'calling':
-    case 'starting':
-      return { ...state, phase: { ...phase, isDirty: true } };
-  }
-}
-
 // Temporal is asked, and answers -------------------------------------------------------------------------
 
 function turn(state: RequestState, view: Evaluation | undefined): Outcome {
-  if (!isNeeded(view)) return tellToEnd(state, view);
+  if (!isNeeded(view)) return signalTheEnd(state, view);
   if (newsIn(view, state.reported) !== 'now') return only({ ...state, phase: SETTLED });
   const asked: RequestState = {
     ...state,
-    standsUntilMs: undefined,
+    signalUnlessChangedAtMs: undefined,
     // Before the call, since the watch may show the effect, and the next change, before it is answered.
     reported: reportedWith(view),
     requestedFor: { fingerprint: fingerprintOf(view), inputs: view.inputs },
@@ -221,7 +149,7 @@ function turn(state: RequestState, view: Evaluation | undefined): Outcome {
   });
 }
 
-function tellToEnd(state: RequestState, view: Evaluation | undefined): Outcome {
+function signalTheEnd(state: RequestState, view: Evaluation | undefined): Outcome {
   switch (state.run.is) {
     case 'unknown':
       return NOTHING;
@@ -229,7 +157,7 @@ function tellToEnd(state: RequestState, view: Evaluation | undefined): Outcome {
       // Whether it is still open, the next list of the open runs tells.
       return only({ ...state, phase: SETTLED });
     case 'open':
-      return call({ ...state, isToldToEnd: true }, { call: 'signal the end', view, change: 'seen' });
+      return call({ ...state, isEndSignalled: true }, { call: 'signal the end', view, change: 'seen' });
   }
 }
 
@@ -301,7 +229,7 @@ function failed(
   because: Extract<RequestEvent, { type: 'failed' }>['because'],
   { nowMs }: Clock,
 ): RequestState {
-  const state: RequestState = { ...before, phase: SETTLED, reported: undefined, isToldToEnd: false };
+  const state: RequestState = { ...before, phase: SETTLED, reported: undefined, isEndSignalled: false };
   // A process that leads again in a moment, as after it was frozen, has lost nothing.
   if (because === 'not leading') return queued({ ...state, notBeforeMs: nowMs + timing.RETRY_FIRST_MS });
   const failures = state.failures + 1;
@@ -316,55 +244,9 @@ function failed(
 }
 
 function timeOver(state: RequestState): RequestState {
-  const { phase, standsUntilMs } = state;
-  if (phase.at === 'starting' && phase.untilMs <= (standsUntilMs ?? Infinity)) return effectSeen(state);
-  if (standsUntilMs === undefined) return state;
-  return queued({ ...state, standsUntilMs: undefined, reported: undefined });
-}
-
-// Runs end, and are listed -------------------------------------------------------------------------------
-
-/**
- * What is still needed a moment after a run has ended is needed anew: it came up while the run was about to end, or the run
- * saw something else than the watcher does.
- */
-function ended(before: RequestState, view: Evaluation | undefined, clock: Clock): RequestState | undefined {
-  const { isToldToEnd } = before;
-  const state = isToldToEnd ? before : withoutRun(before);
-  if (isToldToEnd || !isNeeded(view)) return isInProgress(state) || isDirty(state) ? state : undefined;
-  const isSame = state.requestedFor?.fingerprint === fingerprintOf(view);
-  // Where run after run ends and leaves the view as it was, watcher and live state disagree: ever less often.
-  const withoutEffect = isSame ? state.withoutEffect + 1 : 0;
-  const pauseMs = backoffMs(withoutEffect + 1, timing.ENDED_AFTER_MS, clock.longestMs);
-  const settledAtMs = clock.nowMs + timing.ENDED_AFTER_MS;
-  return queued({ ...state, withoutEffect, settledAtMs, notBeforeMs: clock.nowMs + pauseMs });
-}
-
-function withoutRun(state: RequestState): RequestState {
-  return { ...state, run: { is: 'unknown' }, reported: undefined, standsUntilMs: undefined };
-}
-
-type Listed = Extract<RequestEvent, { type: 'listed' }>;
-
-/** It is signalled where nobody needs it: its resource vanished, or converged, while nobody watched. */
-function found(known: RequestState | undefined, ref: ResourceRef, listed: Listed): RequestState {
-  const { view, isStalled, again, askedAtMs } = listed;
-  const before = known ?? newState(ref);
-  const touchedAt = touchedAtMs(before);
-  if (isInProgress(before) || touchedAt > askedAtMs - timing.YOUNG_MS) return before;
-  const run = { is: 'open', touchedAtMs: touchedAt, isListed: true, isStalled } as const;
-  const state: RequestState = { ...before, run };
-  if (isNeeded(view)) return known === undefined ? { ...state, reported: reportedWith(view) } : state;
-  return state.isToldToEnd && !again ? state : queued(state);
-}
-
-/** It has ended, unless it is too young to be in the list; where it is needed, it is started again. */
-function notFound(before: RequestState, { view, askedAtMs }: Listed, clock: Clock): RequestState | undefined {
-  const isYoung = touchedAtMs(before) > askedAtMs - timing.VISIBILITY_LAG_MS;
-  if (isDirty(before) || isInProgress(before) || isYoung) return before;
-  if (!isNeeded(view)) return undefined;
-  const withoutEffect = before.withoutEffect + 1;
-  // At once the first time.
-  const pauseMs = backoffMs(withoutEffect, timing.AGAIN_FIRST_MS, clock.longestMs) - timing.AGAIN_FIRST_MS;
-  return queued({ ...withoutRun(before), withoutEffect, notBeforeMs: clock.nowMs + pauseMs });
+  const { phase, signalUnlessChangedAtMs } = state;
+  if (phase.at === 'starting' && phase.untilMs <= (signalUnlessChangedAtMs ?? Infinity))
+    return effectSeen(state);
+  if (signalUnlessChangedAtMs === undefined) return state;
+  return queued({ ...state, signalUnlessChangedAtMs: undefined, reported: undefined });
 }

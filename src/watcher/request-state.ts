@@ -3,7 +3,7 @@ import type { Change } from '../contract/run.ts';
 import type { RunsState } from '../contract/telemetry.ts';
 import type { Evaluation } from './evaluation.ts';
 import type { Reported } from './news.ts';
-import { STANDING_IN_BACKOFF_MS, STANDING_MS, YOUNG_MS } from './timing.ts';
+import { SPACING_MS, UNCHANGED_IN_BACKOFF_MS, UNCHANGED_MS, YOUNG_MS } from './timing.ts';
 
 /** What is known of the run of a resource. Times are on the clock of `performance.now()`, which nobody sets. */
 export type RunKnowledge =
@@ -38,15 +38,15 @@ export interface RequestState {
    */
   readonly firstSeen: Reported | undefined;
   /** The run was signalled that its resource is gone or in its desired state. */
-  readonly isToldToEnd: boolean;
+  readonly isEndSignalled: boolean;
   /** What the last run was started or signalled for; undefined once the resource was in its desired state. */
   readonly requestedFor: { readonly fingerprint: string; readonly inputs: string } | undefined;
   /** When the view shows what the last run did, as far as can be told. */
   readonly settledAtMs: number;
   /** Not to be started or signalled before. */
   readonly notBeforeMs: number;
-  /** When a step that still stands in the view by then is signalled; undefined: none stands. */
-  readonly standsUntilMs: number | undefined;
+  /** When the run is signalled of a step that the view still calls for by then; undefined: not at all. */
+  readonly signalUnlessChangedAtMs: number | undefined;
   /** Since when the resource has needed a run; undefined: it does not. */
   readonly neededSinceMs: number | undefined;
   /** How often in a row it could not be started or signalled. */
@@ -102,11 +102,11 @@ export function newState(ref: ResourceRef, firstSeen?: Reported): RequestState {
     run: { is: 'unknown' },
     reported: undefined,
     firstSeen,
-    isToldToEnd: false,
+    isEndSignalled: false,
     requestedFor: undefined,
     settledAtMs: 0,
     notBeforeMs: 0,
-    standsUntilMs: undefined,
+    signalUnlessChangedAtMs: undefined,
     neededSinceMs: undefined,
     failures: 0,
     withoutEffect: 0,
@@ -128,16 +128,31 @@ export function touchedAtMs({ run }: RequestState): number {
   return run.is === 'unknown' ? -Infinity : run.touchedAtMs;
 }
 
+/** The earliest time wins where it is queued already; while Temporal is being asked, it is queued afterwards. */
+export function queued(state: RequestState): RequestState {
+  const { phase, notBeforeMs } = state;
+  const dueMs = Math.max(notBeforeMs, touchedAtMs(state) + SPACING_MS);
+  switch (phase.at) {
+    case 'settled':
+      return { ...state, phase: { at: 'queued', dueMs } };
+    case 'queued':
+      return { ...state, phase: { at: 'queued', dueMs: Math.min(phase.dueMs, dueMs) } };
+    case 'calling':
+    case 'starting':
+      return { ...state, phase: { ...phase, isDirty: true } };
+  }
+}
+
 /** When something is due in it by itself: it then gets the event `time`. */
 export function wakeAtMs(state: RequestState | undefined): number | undefined {
   const effectMs = state?.phase.at === 'starting' ? state.phase.untilMs : Infinity;
-  const atMs = Math.min(effectMs, state?.standsUntilMs ?? Infinity);
+  const atMs = Math.min(effectMs, state?.signalUnlessChangedAtMs ?? Infinity);
   return atMs === Infinity ? undefined : atMs;
 }
 
-/** How long a step has to stand in the view to be news to the run. */
-export function standingMs(state: RequestState, nowMs: number): number {
-  return nowMs - touchedAtMs(state) > YOUNG_MS ? STANDING_IN_BACKOFF_MS : STANDING_MS;
+/** For how long the view has to call for the same step before that is news to the run. */
+export function unchangedForMs(state: RequestState, nowMs: number): number {
+  return nowMs - touchedAtMs(state) > YOUNG_MS ? UNCHANGED_IN_BACKOFF_MS : UNCHANGED_MS;
 }
 
 /** Whether a list of the open runs would tell something: the run is not known to be open, and not about to be called. */

@@ -46,7 +46,7 @@ export class Sweeps {
     this.#scheduleBy(FIRST_MS);
   }
 
-  /** At a resync: one list as soon as no other is under way, however often it is asked for by then. */
+  /** At a resync: one list as soon as no other is in progress, however often it is asked for by then. */
   again(): void {
     this.#isAgainOwed = true;
     if (!this.#isFailing) this.#schedule(0);

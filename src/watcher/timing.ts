@@ -10,9 +10,9 @@ export const EFFECT_MS = 300;
 /** A resource that is in its desired state most often says so because its run is just ending. */
 export const NOT_NEEDED_AFTER_MS = 1_000;
 /** If the view still calls for a step after so long without a change, the run is signalled once. */
-export const STANDING_MS = 2_000;
+export const UNCHANGED_MS = 2_000;
 /** The same of a run that was not touched for {@link YOUNG_MS}: it is most likely in backoff, and changes nothing itself. */
-export const STANDING_IN_BACKOFF_MS = 500;
+export const UNCHANGED_IN_BACKOFF_MS = 500;
 /** How long the end of a run, and the watch of its last writes, may take. */
 export const ENDED_AFTER_MS = 500;
 /** A run that was touched since is most likely about to end by itself, and best left alone. */

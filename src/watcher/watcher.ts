@@ -36,7 +36,7 @@ export class Watcher {
   /** Of the current term only: a process that leads again knows no more about the runs than one that has just started. */
   #dispatcher: Dispatcher | undefined;
   #sweeps: Sweeps | undefined;
-  /** What was done in earlier terms is not under way any more. */
+  /** What was done in earlier terms is not in progress any more. */
   #stoodBy: Promise<void> = Promise.resolve();
   #resyncTimer: NodeJS.Timeout | undefined;
   #stopped: Promise<void> | undefined;
@@ -77,7 +77,7 @@ export class Watcher {
     }
   }
 
-  /** Goes on watching, and acts no more; resolves when no start or signal is under way. */
+  /** Goes on watching, and acts no more; resolves when no start or signal is in progress. */
   standBy(): Promise<void> {
     this.#sweeps?.stop();
     const stopped = this.#dispatcher?.stop();
@@ -86,7 +86,7 @@ export class Watcher {
     return this.#stoodBy;
   }
 
-  /** Stops to watch, and resolves when no start or signal is under way any more. Safe to repeat. */
+  /** Stops to watch, and resolves when no start or signal is in progress any more. Safe to repeat. */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     return this.#stopped;

@@ -145,7 +145,7 @@ const OF_WATCHERS: readonly Mistake[] = [
       news: {
         newsIn: (view, reported) => {
           const news = newsIn(view, reported);
-          return news === 'if it stands' ? 'none' : news;
+          return news === 'if unchanged' ? 'none' : news;
         },
       },
     },

@@ -2,7 +2,8 @@ import { expect, it } from '@jest/globals';
 import { converged, waitFor, type Decision } from '../../src/contract/decision.ts';
 import { fingerprintOf, type Evaluation } from '../../src/watcher/evaluation.ts';
 import { reportedWith } from '../../src/watcher/news.ts';
-import { next, type Effect, type RequestEvent } from '../../src/watcher/request-machine.ts';
+import type { Effect, RequestEvent } from '../../src/watcher/request-events.ts';
+import { next } from '../../src/watcher/request-machine.ts';
 import {
   newState,
   type Calling,

@@ -35,7 +35,7 @@ describe('news to an open run', () => {
   });
 
   it('is not its own writes, unless the step that follows stands', () => {
-    expect(newsAfter(view(CREATE), view(REPORT))).toBe('if it stands');
+    expect(newsAfter(view(CREATE), view(REPORT))).toBe('if unchanged');
     expect(newsAfter(view(CREATE), view(REPORT), view(WAIT))).toBe('none');
   });
 
@@ -69,6 +69,6 @@ describe('news to an open run', () => {
 
   it('is such a step once: what the run does after it is its own again', () => {
     const reported = afterChange(reportedWith(view(REPORT)), view(CREATE));
-    expect(newsIn(view(CREATE), reported)).toBe('if it stands');
+    expect(newsIn(view(CREATE), reported)).toBe('if unchanged');
   });
 });

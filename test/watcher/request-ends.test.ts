@@ -28,8 +28,12 @@ import {
 /* Continues request-rules.test.ts: runs end, and lists show those that are open. */
 
 describe('a run that has ended', () => {
-  const last = reported(STEP, { requestedFor: requestFor(STEP), standsUntilMs: NOW + 1 });
-  const withoutRun = { run: { is: 'unknown' }, reported: undefined, standsUntilMs: undefined } as const;
+  const last = reported(STEP, { requestedFor: requestFor(STEP), signalUnlessChangedAtMs: NOW + 1 });
+  const withoutRun = {
+    run: { is: 'unknown' },
+    reported: undefined,
+    signalUnlessChangedAtMs: undefined,
+  } as const;
   const again = (ms: number, withoutEffect: number) => ({
     ...withoutRun,
     withoutEffect,
@@ -37,7 +41,7 @@ describe('a run that has ended', () => {
     notBeforeMs: NOW + ms,
     phase: queuedFor(NOW + ms),
   });
-  const toldToEnd = aState({ run: OPEN, isToldToEnd: true });
+  const toldToEnd = aState({ run: OPEN, isEndSignalled: true });
   follows([
     ['is forgotten where nobody needs it', aState({ run: OPEN }), ended(CONVERGED), undefined],
     ['is forgotten where its resource is gone', aState({ run: OPEN }), ended(undefined), undefined],
@@ -93,7 +97,7 @@ describe('a run that has ended', () => {
 describe('a run that a list shows', () => {
   const found: RunKnowledge = { is: 'open', touchedAtMs: -Infinity, isListed: true, isStalled: true };
   const known = { run: { ...found, touchedAtMs: LONG_AGO } };
-  const toldToEnd = aState({ run: OPEN, isToldToEnd: true });
+  const toldToEnd = aState({ run: OPEN, isEndSignalled: true });
   const isOpen = (view: Evaluation | undefined) => listed(true, view);
   follows([
     [
@@ -150,11 +154,11 @@ describe('a run that a list shows', () => {
 });
 
 describe('a run that a list does not show', () => {
-  const lost = reported(STEP, { run: STARTED, standsUntilMs: NOW + 1 });
+  const lost = reported(STEP, { run: STARTED, signalUnlessChangedAtMs: NOW + 1 });
   const again = (ms: number, withoutEffect: number): Change => ({
     run: { is: 'unknown' },
     reported: undefined,
-    standsUntilMs: undefined,
+    signalUnlessChangedAtMs: undefined,
     withoutEffect,
     notBeforeMs: NOW + ms,
     phase: queuedFor(NOW + ms),

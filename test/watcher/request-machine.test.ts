@@ -162,7 +162,7 @@ const MISTAKES: Readonly<Record<string, readonly [scenario: string, decide: Next
   ],
   'what stands is never looked at': [
     'a watch that breaks',
-    changing((after) => after && { ...after, standsUntilMs: undefined }),
+    changing((after) => after && { ...after, signalUnlessChangedAtMs: undefined }),
   ],
 };
 

@@ -1,7 +1,7 @@
 import { describe } from '@jest/globals';
 import type { Evaluation } from '../../src/watcher/evaluation.ts';
 import { reportedWith } from '../../src/watcher/news.ts';
-import type { Effect } from '../../src/watcher/request-machine.ts';
+import type { Effect } from '../../src/watcher/request-events.ts';
 import { SETTLED, type Calling } from '../../src/watcher/request-state.ts';
 import {
   NOW,
@@ -112,9 +112,9 @@ describe('a resource that needs a run', () => {
     ],
     [
       'is to have a run again, although that was told to end',
-      aState({ run: OPEN, isToldToEnd: true }),
+      aState({ run: OPEN, isEndSignalled: true }),
       changed(STEP),
-      { ...first, isToldToEnd: false, phase: queuedFor(LONG_AGO + 200) },
+      { ...first, isEndSignalled: false, phase: queuedFor(LONG_AGO + 200) },
     ],
   ]);
 });
@@ -191,23 +191,23 @@ describe('a change of a resource with an open run', () => {
       'is news in 2 s where its step stands, up to 5 s after the last call',
       reported(STEP, { run: openSince(NOW - 5_000) }),
       changed(ANOTHER_STEP),
-      { ...news, standsUntilMs: NOW + 2_000 },
+      { ...news, signalUnlessChangedAtMs: NOW + 2_000 },
     ],
     [
       'is news in 500 ms where its step stands, later than that',
       reported(STEP, { run: openSince(NOW - 5_001) }),
       changed(ANOTHER_STEP),
-      { ...news, standsUntilMs: NOW + 500 },
+      { ...news, signalUnlessChangedAtMs: NOW + 500 },
     ],
     [
       'makes what stood stand anew',
-      reported(STEP, { standsUntilMs: NOW + 1 }),
+      reported(STEP, { signalUnlessChangedAtMs: NOW + 1 }),
       changed(ANOTHER_STEP),
-      { ...news, standsUntilMs: NOW + 500 },
+      { ...news, signalUnlessChangedAtMs: NOW + 500 },
     ],
     [
       'is none where only time has passed',
-      reported(STEP, { standsUntilMs: NOW + 1 }),
+      reported(STEP, { signalUnlessChangedAtMs: NOW + 1 }),
       resynced(STEP),
       UNCHANGED,
     ],
@@ -231,9 +231,9 @@ describe('a resource that needs no run any more', () => {
     neededSinceMs: NOW - 2_500,
     requestedFor: requestFor(STEP),
     withoutEffect: 3,
-    standsUntilMs: NOW + 1,
+    signalUnlessChangedAtMs: NOW + 1,
   };
-  const over = { ...forgets, neededSinceMs: undefined, standsUntilMs: undefined };
+  const over = { ...forgets, neededSinceMs: undefined, signalUnlessChangedAtMs: undefined };
   const report: Effect[] = [{ do: 'report', neededForMs: 2_500 }];
   follows([
     ['is nothing to remember where it never did', undefined, changed(CONVERGED), undefined],
@@ -277,24 +277,28 @@ describe('a resource that needs no run any more', () => {
     ],
     [
       'has its run told to end once',
-      aState({ ...since, run: OPEN, isToldToEnd: true }),
+      aState({ ...since, run: OPEN, isEndSignalled: true }),
       changed(CONVERGED),
-      { neededSinceMs: undefined, standsUntilMs: undefined },
+      { neededSinceMs: undefined, signalUnlessChangedAtMs: undefined },
       report,
     ],
   ]);
 });
 
 describe('the turn of a resource', () => {
-  const asks = { reported: reportedWith(EDITED), requestedFor: requestFor(EDITED), standsUntilMs: undefined };
+  const asks = {
+    reported: reportedWith(EDITED),
+    requestedFor: requestFor(EDITED),
+    signalUnlessChangedAtMs: undefined,
+  };
   const edited = { view: EDITED };
-  const due = { phase: queuedFor(NOW), standsUntilMs: NOW + 1 };
+  const due = { phase: queuedFor(NOW), signalUnlessChangedAtMs: NOW + 1 };
   const start: Effect[] = [{ do: 'start', view: EDITED }];
   const end = (reason: string, view: Evaluation | undefined): Effect[] => [
     { do: 'signal', reason, change: 'seen', view },
   ];
   const tells = (view: Evaluation | undefined) => ({
-    isToldToEnd: true,
+    isEndSignalled: true,
     phase: calling('signal the end', { view }),
   });
   follows([
@@ -458,11 +462,11 @@ describe('an answer of Temporal', () => {
 });
 
 describe('a call that failed', () => {
-  const open = reported(STEP, { isToldToEnd: true, phase: calling('signal') });
+  const open = reported(STEP, { isEndSignalled: true, phase: calling('signal') });
   const none = aState({ phase: calling('start') });
   const retry = (ms: number) => ({
     reported: undefined,
-    isToldToEnd: false,
+    isEndSignalled: false,
     notBeforeMs: NOW + ms,
     phase: queuedFor(NOW + ms),
   });
@@ -514,19 +518,28 @@ describe('time that has passed', () => {
   const settles = { failures: 0, phase: SETTLED };
   follows([
     ['ends the wait for the effect of a start', starting, TIME, settles],
-    ['ends it before a step has stood long enough', { ...starting, standsUntilMs: NOW + 1 }, TIME, settles],
-    ['ends it first where both are due', { ...starting, standsUntilMs: NOW }, TIME, settles],
+    [
+      'ends it before a step has stood long enough',
+      { ...starting, signalUnlessChangedAtMs: NOW + 1 },
+      TIME,
+      settles,
+    ],
+    ['ends it first where both are due', { ...starting, signalUnlessChangedAtMs: NOW }, TIME, settles],
     [
       'makes a step news that has stood',
-      reported(STEP, { standsUntilMs: NOW }),
+      reported(STEP, { signalUnlessChangedAtMs: NOW }),
       TIME,
-      { reported: undefined, standsUntilMs: undefined, phase: queuedFor(LONG_AGO + 200) },
+      { reported: undefined, signalUnlessChangedAtMs: undefined, phase: queuedFor(LONG_AGO + 200) },
     ],
     [
       'makes a step news that has stood while a start waits for its effect',
-      { ...starting, phase: startingUntil(NOW + 1), standsUntilMs: NOW },
+      { ...starting, phase: startingUntil(NOW + 1), signalUnlessChangedAtMs: NOW },
       TIME,
-      { reported: undefined, standsUntilMs: undefined, phase: startingUntil(NOW + 1, { isDirty: true }) },
+      {
+        reported: undefined,
+        signalUnlessChangedAtMs: undefined,
+        phase: startingUntil(NOW + 1, { isDirty: true }),
+      },
     ],
     ['is nothing where nothing is due', reported(STEP), TIME, UNCHANGED],
     ['is nothing where it is not known', undefined, TIME, undefined],

@@ -29,7 +29,7 @@ describe('a resource', () => {
       ref: REF,
       phase: { at: 'settled' },
       run: { is: 'unknown' },
-      isToldToEnd: false,
+      isEndSignalled: false,
       settledAtMs: 0,
       notBeforeMs: 0,
       failures: 0,
@@ -59,9 +59,9 @@ describe('a resource', () => {
     expect(wakeAtMs(aState())).toBeUndefined();
     expect(wakeAtMs(inPhase(queuedFor(NOW)))).toBeUndefined();
     expect(wakeAtMs(inPhase(starting))).toBe(NOW + 2);
-    expect(wakeAtMs(aState({ standsUntilMs: NOW + 1 }))).toBe(NOW + 1);
-    expect(wakeAtMs(aState({ phase: starting, standsUntilMs: NOW + 1 }))).toBe(NOW + 1);
-    expect(wakeAtMs(aState({ phase: starting, standsUntilMs: NOW + 3 }))).toBe(NOW + 2);
+    expect(wakeAtMs(aState({ signalUnlessChangedAtMs: NOW + 1 }))).toBe(NOW + 1);
+    expect(wakeAtMs(aState({ phase: starting, signalUnlessChangedAtMs: NOW + 1 }))).toBe(NOW + 1);
+    expect(wakeAtMs(aState({ phase: starting, signalUnlessChangedAtMs: NOW + 3 }))).toBe(NOW + 2);
   });
 
   it('is looked for in a list, unless one has shown its run since the last call, or the next is due', () => {

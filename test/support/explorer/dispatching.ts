@@ -67,7 +67,7 @@ export class Dispatching {
         enqueue(entry, isEarly ? 'later' : 'now');
         return;
       }
-      case 'if it stands':
+      case 'if unchanged':
         entry.standing = true;
     }
   }

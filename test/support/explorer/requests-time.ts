@@ -51,7 +51,9 @@ export function shifted(state: RequestState, earlier: (time: number) => number):
     notBeforeMs: notBefore(notBeforeMs),
     settledAtMs: notBefore(settledAtMs),
     run: run.is === 'unknown' ? run : { ...run, touchedAtMs: earlier(run.touchedAtMs) },
-    ...(state.standsUntilMs !== undefined && { standsUntilMs: earlier(state.standsUntilMs) }),
+    ...(state.signalUnlessChangedAtMs !== undefined && {
+      signalUnlessChangedAtMs: earlier(state.signalUnlessChangedAtMs),
+    }),
     phase:
       phase.at === 'queued'
         ? { ...phase, dueMs: notBefore(phase.dueMs) }

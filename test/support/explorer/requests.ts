@@ -1,5 +1,6 @@
 import { isNeeded, type Evaluation } from '../../../src/watcher/evaluation.ts';
-import { next, type Answer, type RequestEvent } from '../../../src/watcher/request-machine.ts';
+import type { Answer, RequestEvent } from '../../../src/watcher/request-events.ts';
+import { next } from '../../../src/watcher/request-machine.ts';
 import { isInProgress, wakeAtMs, type RequestState } from '../../../src/watcher/request-state.ts';
 import { Violation, type System, type Transition } from './explorer.ts';
 import { disturbs, move, transitionOf, type Move } from './requests-move.ts';
