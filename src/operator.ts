@@ -39,6 +39,7 @@ export async function runOperator(config: Config, log: Logger, signal: AbortSign
     stepsAtOnce: config.command === 'watch' ? 0 : stepsAtOnce(config.load),
     leaseName: config.leaderElection.name,
     version: VERSION,
+    command: config.command,
     source: lifecycle,
     log,
   });

@@ -18,20 +18,31 @@ const EACH = 'namespace, job';
 const ALERTS: readonly Alert[] = [
   {
     name: 'DurableOperatorAbsent',
-    expr: 'absent(durable_operator_build_info)',
+    // absent() alone is about all installations: it says nothing of one that is down while another one lives.
+    expr: [
+      'absent(durable_operator_build_info)',
+      `or (group by (${EACH}) (last_over_time(durable_operator_build_info[1d]))`,
+      `unless group by (${EACH}) (durable_operator_build_info))`,
+    ].join(' '),
     for: '10m',
     severity: 'critical',
     summary: 'The operator is down, or Prometheus cannot scrape it',
-    description: 'No operator reports metrics. If it is down, nothing is reconciled.',
+    description:
+      'No operator reports metrics{{ if $labels.job }} as job {{ $labels.job }} in namespace {{ $labels.namespace }}, where one did within the last day{{ end }}. If it is down, nothing is reconciled.',
   },
   {
     name: 'DurableOperatorWithoutLeader',
-    expr: `sum by (${EACH}, name) (${ofTheOperator('leader_election_master_status')}) == 0`,
+    // Workers have no Lease. In split mode, one metrics Service selects them and the watchers, so both have the same job.
+    expr: [
+      `sum by (${EACH}, name) (${ofTheOperator('leader_election_master_status')}) == 0`,
+      `or (group by (${EACH}) (durable_operator_build_info{command="work"})`,
+      `unless on (${EACH}) durable_operator_build_info{command=~"run|watch"})`,
+    ].join(' '),
     for: '5m',
     severity: 'critical',
     summary: 'The operator has no leader',
     description:
-      'No replica holds the Lease {{ $labels.name }}, so no replica acts on changes in the cluster.',
+      '{{ if $labels.name }}No replica holds the Lease {{ $labels.name }}{{ else }}There are workers, but no watcher{{ end }}, so nothing acts on changes in the cluster.',
   },
   {
     name: 'DurableOperatorLeaderFlapping',

@@ -18,6 +18,8 @@ export interface MetricsOptions
   extends Pick<StepMetricsOptions, 'stepsAtOnce'>, Pick<StateMetricsOptions, 'leaseName' | 'source'> {
   readonly controllers: readonly ObservedController[];
   readonly version: string;
+  /** The program's command, such as `watch`: what this process does. */
+  readonly command: string;
 }
 
 export interface Metrics extends Telemetry {
@@ -34,9 +36,9 @@ export function operatorMetrics(options: MetricsOptions): Metrics {
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_SAMPLING_MS });
   gauge(registry, {
     name: 'durable_operator_build_info',
-    help: 'Always 1; the label says which version is running',
-    labelNames: ['version'],
-    measure: () => [[{ version: options.version }, 1]],
+    help: 'Always 1; the labels say which version is running, and by which command',
+    labelNames: ['version', 'command'],
+    measure: () => [[{ version: options.version, command: options.command }, 1]],
   });
   stateMetrics(registry, { ...options, controllers });
   const steps = new StepMetrics(registry, options);

@@ -38,6 +38,7 @@ export interface ObservabilityOptions {
   /** The name of the Lease of leader election. */
   readonly leaseName: string;
   readonly version: string;
+  readonly command: string;
   readonly source: StateSource;
   readonly log: Logger;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import { alertingOver, alertsAmong } from '../support/alerting.ts';
+import { alertingOver, alertsAmong, type InputSeries } from '../support/alerting.ts';
 
 /* Prometheus alone is asked here, and no cluster: of whose series the alerts are, and since when. */
 
@@ -40,6 +40,46 @@ describe('of metrics that other programs have, too', () => {
     const alerts = async (job: string) => [...(await alertsAmong([build, flapping(job)], 9))];
     expect(await alerts('metrics')).toEqual(['DurableOperatorLeaderFlapping']);
     expect(await alerts('other')).toEqual([]);
+  });
+});
+
+describe('of several installations', () => {
+  const HOUR = 60;
+  interface Processes {
+    readonly job?: string;
+    readonly command: 'run' | 'watch' | 'work';
+    readonly version?: string;
+  }
+  const lasting = ({ job = 'one', command, version = '1' }: Processes, values = `1x${HOUR}`) => ({
+    series: `durable_operator_build_info{namespace="system", job="${job}", command="${command}", version="${version}"}`,
+    values,
+  });
+  const ending = (processes: Processes) => lasting(processes, '1x10 stale');
+  const firing = async (series: readonly InputSeries[]) => [...(await alertsAmong(series, HOUR))];
+
+  it.each([
+    ['although another one lives', [ending({ command: 'run' }), lasting({ job: 'two', command: 'run' })]],
+    ['where it is the only one', [ending({ command: 'run' })]],
+  ])('one that is down is missed %s', async (_case, series) => {
+    expect(await firing(series)).toEqual(['DurableOperatorAbsent']);
+  });
+
+  it.each([
+    ['version', [ending({ command: 'run' }), lasting({ command: 'run', version: '2' })]],
+    ['mode', [ending({ command: 'run' }), lasting({ command: 'watch' }), lasting({ command: 'work' })]],
+  ])('one that has another %s now is not missed', async (_what, series) => {
+    expect(await firing(series)).toEqual([]);
+  });
+
+  it.each([
+    ['there never was one', [lasting({ command: 'work' })]],
+    ['the last one is gone', [lasting({ command: 'work' }), ending({ command: 'watch' })]],
+    [
+      'there is one only of another installation',
+      [lasting({ command: 'work' }), lasting({ job: 'two', command: 'watch' })],
+    ],
+  ])('workers without a watcher have no leader: %s', async (_case, series) => {
+    expect(await firing(series)).toEqual(['DurableOperatorWithoutLeader']);
   });
 });
 

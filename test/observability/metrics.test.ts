@@ -43,6 +43,7 @@ function someMetrics(source: Partial<MeasuredState> = {}): Metrics {
     stepsAtOnce: 300,
     leaseName: 'ours',
     version: '1.2.3',
+    command: 'work',
     source: { ...IDLE, ...source },
   });
 }
@@ -101,9 +102,9 @@ describe('before anything has happened', () => {
     expect([...new Set(series.map(({ labels }) => labels[label]))].sort()).toEqual(values);
   });
 
-  it('there are the version and the limit of concurrent step attempts', async () => {
+  it('there are the version, the command and the limit of concurrent step attempts', async () => {
     const metrics = await scraped(someMetrics());
-    expect(metrics.value('durable_operator_build_info', { version: '1.2.3' })).toBe(1);
+    expect(metrics.value('durable_operator_build_info', { version: '1.2.3', command: 'work' })).toBe(1);
     expect(metrics.value('controller_runtime_max_concurrent_reconciles', POD_LABEL)).toBe(300);
   });
 

@@ -58,6 +58,7 @@ async function observability(settings: Partial<ObservabilitySettings>): Promise<
     stepsAtOnce: 300,
     leaseName: 'ours',
     version: '1.2.3',
+    command: 'run',
     source,
     log,
   });
