@@ -249,6 +249,17 @@ describe(OWN_CLUSTER, () => {
     expect(services[name]?.environment['KUBECONFIG']).toBe('/kubeconfig/operator.yaml');
   });
 
+  it('leaves the cluster its own identity, and the runs of k3s, which Temporal may have kept, alone', async () => {
+    const k3s = (await parsed(BASE)).services['operator']?.environment ?? {};
+    expect(k3s).toMatchObject({ DURABLE_OPERATOR_CLUSTER_NAME: 'docker-compose' });
+    expect(k3s).not.toHaveProperty('DURABLE_OPERATOR_TASK_QUEUE');
+    expect(services['operator']?.environment).toMatchObject({
+      // Unset, so that the UID tells it from others.
+      DURABLE_OPERATOR_CLUSTER_NAME: '',
+      DURABLE_OPERATOR_TASK_QUEUE: 'durable-operator-own-cluster',
+    });
+  });
+
   it('lets the operator reach what you reach, and be reached from this machine only', () => {
     expect(services['operator']?.network_mode).toBe('host');
     expect(services['operator']?.environment).toMatchObject({
