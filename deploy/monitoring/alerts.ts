@@ -111,9 +111,9 @@ const ALERTS: readonly Alert[] = [
     expr: `sum by (${EACH}) (rate(durable_operator_request_errors_total{meaning="access-denied"}[10m])) > 0`,
     for: '10m',
     severity: 'warning',
-    summary: 'The API server denies requests of the operator',
+    summary: 'The operator has no access to the API server, or not enough',
     description:
-      'It responds 401 or 403: the credentials are not accepted, or a role or a binding is missing. What a quota or admission control rejects does not count.',
+      'It responds 401 or 403 (the credentials are not accepted, or a role or a binding is missing), or the operator cannot read its credentials. What a quota or admission control rejects does not count.',
   },
   {
     name: 'DurableOperatorStalled',

@@ -1,9 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { buildPrograms } from '../../local/build.ts';
 import { freePort } from '../../local/ports.ts';
 import { BUILDS } from '../../src/controllers/git-build/resource.ts';
 import { LABEL_VALUE_MAX, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
@@ -15,6 +15,7 @@ import { PODS } from '../support/cluster.ts';
 import { kustomized } from '../support/delivered.ts';
 import { TestElection } from '../support/elections.ts';
 import { eventually } from '../support/eventually.ts';
+import { aFarTemporal, type FarTemporal } from '../support/far-temporal.ts';
 import type { Fault, FaultProxy } from '../support/fault-proxy.ts';
 import {
   aTaskQueue,
@@ -31,12 +32,16 @@ import { setUpStage } from '../support/stage.ts';
 
 jest.setTimeout(120_000);
 const WITHIN_MS = 90_000;
+const BUILD_TIMEOUT_MS = 1_200_000;
 
 const { stack, cluster, startProxy } = setUpStage();
 let namespace: string;
 let taskQueue: string;
 let far: FarTemporal | undefined;
 
+beforeAll(async () => {
+  await buildPrograms(['promtool'], {});
+}, BUILD_TIMEOUT_MS);
 beforeEach(async () => {
   taskQueue = aTaskQueue();
   namespace = await cluster.aNamespace();
@@ -178,6 +183,8 @@ describe('an alert fires', () => {
   it('when nobody may hold the Lease', async () => {
     const { args } = new TestElection(cluster, namespace);
     const replica = await launch({ args: [...args, '--leader-election-retry-period', '500ms'] });
+    // Until it has connected to Temporal for the first time, Temporal is unavailable.
+    await scrapeWith(replica, (metrics) => metrics.value('durable_operator_temporal_unavailable') === 0);
     const denied = { meaning: 'access-denied' };
     const scrapes = await whileGrowing(replica, 'durable_operator_request_errors_total', denied);
     expect(await fired(scrapes)).toEqual(['DurableOperatorAccessDenied', 'DurableOperatorWithoutLeader']);
@@ -226,7 +233,7 @@ describe('an alert fires', () => {
     await cluster.create(POD_SETS, aPodSet().named('web').in(namespace).wanting(5).manifest);
     const refused = { meaning: 'refused' };
     const scrapes = await whileGrowing(replica, 'durable_operator_request_errors_total', refused);
-    expect(await fired(scrapes)).toEqual(['DurableOperatorErrors']);
+    expect(await fired(scrapes, OLDEST)).toEqual(['DurableOperatorErrors', 'DurableOperatorRequestWaiting']);
   });
 
   it('when a resource is stalled', async () => {
@@ -247,7 +254,7 @@ describe('an alert fires', () => {
   });
 
   it('when Temporal takes more than a second to start a run', async () => {
-    far = await aFarTemporal();
+    far = await aFarTemporal(stack.temporalAddress);
     const replica = await start({ temporalAddress: far.address });
     far.delayMs = 700;
     const first = await scrape(replica);
@@ -315,37 +322,4 @@ async function promote(version: readonly string[]): Promise<void> {
     env,
   });
   expect((await once(promoting, 'exit'))[0]).toBe(0);
-}
-
-interface FarTemporal {
-  readonly address: string;
-  /** Of each byte, each way. */
-  delayMs: number;
-  close(): Promise<void>;
-}
-
-/** The Temporal server, at the end of a long line. */
-async function aFarTemporal(): Promise<FarTemporal> {
-  const [host = '', port = ''] = stack.temporalAddress.split(':');
-  const sockets = new Set<Socket>();
-  const line = { delayMs: 0 };
-  const pipe = (from: Socket, to: Socket) => {
-    sockets.add(from);
-    from.on('data', (data) => setTimeout(() => to.writable && to.write(data), line.delayMs));
-    from.on('error', () => undefined);
-    from.on('close', () => to.destroy());
-  };
-  const server = createServer((near) => {
-    const temporal = connect({ host, port: Number(port) });
-    pipe(near, temporal);
-    pipe(temporal, near);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
-  const { port: listening } = server.address() as AddressInfo;
-  const close = () =>
-    new Promise<void>((resolve) => {
-      server.close(() => resolve());
-      for (const socket of sockets) socket.destroy();
-    });
-  return Object.assign(line, { address: `127.0.0.1:${listening}`, close });
 }
