@@ -58,6 +58,7 @@ async function ran(name: string, env: Readonly<Record<string, string>> = {}): Pr
       PATH: `${dir}:${process.env['PATH'] ?? ''}`,
       CALLS: calls,
       GITHUB_OUTPUT: outputs,
+      RUNNER_TEMP: dir,
       ...given,
       ...env,
     },
@@ -92,8 +93,13 @@ describe('the workflow that publishes a release', () => {
     });
 
     it('and takes none where it has not', async () => {
-      program('docker', 'exit 1');
+      program('docker', `echo "ERROR: ${env.IMAGE}: not found" >&2; exit 1`);
       expect((await ran(STEP, env)).outputs).toEqual([]);
+    });
+
+    it('and fails where the registry does not say', async () => {
+      program('docker', 'echo "ERROR: unexpected status: 503 Service Unavailable" >&2; exit 1');
+      await expect(ran(STEP, env)).rejects.toThrow('503 Service Unavailable');
     });
 
     it('and fails where that was from another commit', async () => {
@@ -102,14 +108,38 @@ describe('the workflow that publishes a release', () => {
     });
   });
 
-  it.each([
-    ['has not been pushed', 'exit 1', 1],
-    ['has been pushed', 'echo "name: durable-operator"', 0],
-  ])('pushes a chart that %s', async (_what, shows, pushes) => {
-    program('helm', `if [ "$1" = show ]; then ${shows}; fi`);
-    const { calls } = await ran('push the chart', { TOKEN: 'x', GITHUB_ACTOR: 'me' });
-    expect(calls).toContain('helm show chart oci://ghcr.io/owner/charts/durable-operator --version 1.2.3');
-    expect(calls.filter((call) => call.startsWith('helm push'))).toHaveLength(pushes);
+  describe('asks whether the chart has been pushed', () => {
+    const STEP = 'push the chart, and sign it';
+    const CHART = 'ghcr.io/owner/charts/durable-operator';
+    const env = { TOKEN: 'x', GITHUB_ACTOR: 'me' };
+    const digestIs = (digest: string) => `printf 'Pushed: ${CHART}:1.2.3\\nDigest: sha256:${digest}\\n' >&2`;
+    const helm = (shows: string) => {
+      program('helm', `case "$1" in show) ${shows};; push) ${digestIs('new')};; esac`);
+      program('cosign', 'true');
+    };
+
+    it.each([
+      ['pushes and signs it where it has not', 'echo "Error: 1.2.3: not found" >&2; exit 1', 1, 'new'],
+      ['only signs it where it has', `echo "name: durable-operator"; ${digestIs('old')}`, 0, 'old'],
+    ])('and %s', async (_what, shows, pushes, digest) => {
+      helm(shows);
+      const { calls } = await ran(STEP, env);
+      expect(calls).toContain(`helm show chart oci://${CHART} --version 1.2.3`);
+      expect(calls.filter((call) => call.startsWith('helm push'))).toHaveLength(pushes);
+      expect(calls.at(-1)).toBe(`cosign sign --yes ${CHART}@sha256:${digest}`);
+    });
+
+    it.each([
+      [
+        'the registry does not say',
+        'echo "Error: response status code 403: denied" >&2; exit 1',
+        '403: denied',
+      ],
+      ['no digest is printed', 'echo "name: durable-operator"', 'durable-operator'],
+    ])('and fails where %s', async (_case, shows, said) => {
+      helm(shows);
+      await expect(ran(STEP, env)).rejects.toMatchObject({ stdout: expect.stringContaining(said) });
+    });
   });
 
   it.each([

@@ -12,7 +12,7 @@ type Proof = readonly [file: string, words: string];
 const CLAIMS: readonly (readonly [claim: string, ...proofs: readonly Proof[]])[] = [
   // Releases
   [
-    'name that digest',
+    '`install.yaml` and the chart name that digest',
     ['test/releasing.integration.ts', 'is installed by its digest, by the manifest as by the chart'],
   ],
   ['the SHA-256 of every file', ['test/releasing.integration.ts', 'has a checksum of every file']],
@@ -20,8 +20,9 @@ const CLAIMS: readonly (readonly [claim: string, ...proofs: readonly Proof[]])[]
     'are signed by the workflow',
     ['.github/workflows/release.yml', 'cosign sign --yes "$IMAGE"'],
     ['.github/workflows/release.yml', 'cosign sign-blob'],
-    ['.github/workflows/release.yml', 'actions/attest@'],
+    ['test/release-workflow.test.ts', 'asks whether the chart has been pushed'],
   ],
+  ['have an attestation', ['.github/workflows/release.yml', 'subject-checksums: dist/release/checksums.txt']],
   ['has a bill of materials attached', ['.github/workflows/release.yml', 'sbom: true']],
   ['pinned by commit', ['test/supply-chain.test.ts', 'use actions by commit only']],
   // Assets, data flow
