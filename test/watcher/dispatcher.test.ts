@@ -766,6 +766,33 @@ describe('a dispatcher that stops', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
+  it('waits for no effect of a start that was answered late, though the run is to be signalled before', async () => {
+    const { runs, dispatcher, sees } = aWatcher();
+    const answer = holdsStartsOf(web, runs);
+    sees(web);
+    await after(50);
+    sees(web, { resourceVersion: '2' });
+    await after(300);
+    answer();
+    await after(50);
+    const stopped = stopOf(dispatcher);
+    await after(AT_ONCE);
+    expect(stopped).toHaveBeenCalled();
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('waits for no effect of a start that is answered afterwards', async () => {
+    const { runs, dispatcher, sees } = aWatcher();
+    const answer = holdsStartsOf(web, runs);
+    sees(web);
+    await after(AT_ONCE);
+    const stopped = stopOf(dispatcher);
+    answer();
+    await after(AT_ONCE);
+    expect(stopped).toHaveBeenCalled();
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
   it('takes no notice of a list of the open runs that comes after it', async () => {
     const { runs, dispatcher } = aWatcher();
     runs.isOpen(web);
