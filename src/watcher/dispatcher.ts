@@ -152,6 +152,8 @@ export class Dispatcher {
       if (!this.#options.known.covers(ref)) continue;
       this.#happened(ref, { ...listed, isOpen: true, isStalled, view: this.#find(ref) });
     }
+    // Where what has failed is not needed any more, no call would tell. Lists may work while starts fail.
+    if (![...this.#states.values()].some(({ failures }) => failures > 0)) this.#outage.succeeded();
   }
 
   #seen(type: 'first seen' | 'changed', view: Evaluation): void {

@@ -854,6 +854,32 @@ describe('while Temporal is away', () => {
     await after(10_000);
     expect([...runs.open.keys()]).toEqual([]);
   });
+
+  it('it is said no more once a list shows that it answers, where nothing needs a run any longer', async () => {
+    const { runs, dispatcher, sees } = aWatcher();
+    runs.failure = new RunsUnavailable('connection refused');
+    sees(web);
+    await after(10_000);
+    sees(web, CONVERGED);
+    runs.failure = undefined;
+    await after(10_000);
+    expect(dispatcher.problem).toBe('Temporal cannot be reached; 0 resources are waiting');
+    await dispatcher.sweep(false);
+    expect(dispatcher.problem).toBeUndefined();
+  });
+
+  it('it is said on where the open runs can be listed, and no run be started', async () => {
+    const { runs, dispatcher, sees } = aWatcher();
+    for (const ref of [web, other]) {
+      runs.failures.set(workflowIdFor(ref), new RunsUnavailable('the history service is away'));
+      sees(ref);
+    }
+    await after(10_000);
+    sees(other, CONVERGED);
+    await after(10_000);
+    await dispatcher.sweep(false);
+    expect(dispatcher.problem).toBe('Temporal cannot be reached; 1 resource is waiting');
+  });
 });
 
 describe('a process that is not sure for a moment that it leads', () => {
