@@ -1,8 +1,8 @@
 import { addAbortSignal, type Readable } from 'node:stream';
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { Dispatcher } from 'undici';
-import type { KubernetesObject } from '../contract/object.ts';
 import { SILENT, type RequestAbout, type Telemetry } from '../contract/telemetry.ts';
+import { eventsIn, parseJson, type WatchEvent } from './answers.ts';
 import {
   ApiError,
   errorFromAnswer,
@@ -13,10 +13,15 @@ import {
 import { RateLimit, type Rate } from './rate-limit.ts';
 import { Sessions, type Session } from './sessions.ts';
 
+export type { WatchEvent } from './answers.ts';
+
 export interface KubernetesClient {
   /** Makes one request and resolves with the parsed JSON body. @throws ApiError */
   request<T = unknown>(options: RequestOptions): Promise<T>;
-  /** Opens a watch; yields events until the server ends it; the signal ends it too. @throws ApiError where it breaks */
+  /**
+   * Opens a watch; yields events until the server ends it; the signal ends it too.
+   * @throws ApiError where it breaks, or the server sends an event of the type ERROR
+   */
   watch(options: WatchOptions): AsyncIterable<WatchEvent>;
   /**
    * Ends open watches, waits for open requests, and closes every connection.
@@ -63,12 +68,6 @@ export interface WatchOptions {
   /** Called once the server has accepted the watch, which may be long before the first event. */
   readonly onOpen?: () => void;
   readonly signal?: AbortSignal;
-}
-
-/** `object` of an ERROR event is a Status, of a BOOKMARK one with `metadata.resourceVersion` alone. */
-export interface WatchEvent {
-  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
-  readonly object: KubernetesObject;
 }
 
 type RequestTelemetry = Pick<Telemetry, 'request' | 'requestFailed'>;
@@ -161,9 +160,7 @@ class HttpClient implements KubernetesClient {
       });
       if (!('stream' in answer)) throw errorFromAnswer(asked, answer);
       options.onOpen?.();
-      for await (const lines of linesOf(answer.stream)) {
-        for (const line of lines) yield parseJson<WatchEvent>(asked, line);
-      }
+      yield* eventsIn(asked, answer.stream);
     } catch (error) {
       if (!options.signal?.aborted) throw this.#reported(asked, error);
     }
@@ -292,22 +289,6 @@ async function readAnswer({ statusCode, headers, body }: Dispatcher.ResponseData
   return { status: statusCode, retryAfter, body: await body.text() };
 }
 
-/**
- * The whole lines of each chunk. Not Node's readline, which ends a line at U+2028 too, and JSON may have that in a
- * string.
- */
-async function* linesOf(stream: Readable): AsyncGenerator<string[]> {
-  let begun = '';
-  const chunks: AsyncIterable<string> = stream.setEncoding('utf8');
-  for await (const chunk of chunks) {
-    begun += chunk;
-    const lines = begun.split('\n');
-    begun = lines.pop() ?? '';
-    yield lines.filter((line) => line !== '');
-  }
-  if (begun !== '') throw new Error('the watch ended in the middle of an event');
-}
-
 /** Source: the Kubernetes API concepts page, "Metadata-only fetches". */
 function acceptHeader(metadataOnly: boolean | 'list'): string {
   if (metadataOnly === false) return 'application/json';
@@ -324,17 +305,6 @@ function queryString(query: Query = {}): string {
     value === undefined ? [] : `${name}=${encodeURIComponent(value)}`,
   );
   return parts.length === 0 ? '' : `?${parts.join('&')}`;
-}
-
-// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the API server answers in the shape that it documents
-function parseJson<T>(asked: string, text: string): T {
-  try {
-    // eslint-disable-next-line @typescript-eslint/no-unsafe-return -- see above
-    return JSON.parse(text);
-  } catch {
-    // Without its cause, whose message quotes the answer.
-    throw errorFromFailure(asked, new Error('the response is not JSON'));
-  }
 }
 
 function asApiError(asked: string, error: unknown): ApiError {

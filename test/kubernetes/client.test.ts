@@ -413,6 +413,25 @@ describe('watch', () => {
     expect(error.message).toBe('WATCH /api/v1/pods: 410 too old resource version');
   });
 
+  it('throws where an event says so, and counts it like a refusal', async () => {
+    const telemetry = aRecordingTelemetry();
+    const status = aStatus(410, { reason: 'Expired', message: 'too old resource version' });
+    server.handle((_, response) =>
+      response
+        .writeHead(200)
+        .end(`${BYTES.toString()}${JSON.stringify({ type: 'ERROR', object: status })}\n`),
+    );
+    const seen: unknown[] = [];
+    const watch = (async () => {
+      for await (const each of aClient({ telemetry }).watch({ path: '/api/v1/pods' })) seen.push(each);
+    })();
+    const error = await failureOf(watch);
+    expect(error).toMatchObject({ classification: 'expired', status: 410 });
+    expect(error.message).toBe('WATCH /api/v1/pods: 410 too old resource version');
+    expect(seen).toEqual(EVENTS);
+    expect(telemetry.told).toContain('error: expired');
+  });
+
   it.each([
     ['is reset', (() => server.resetConnections()) satisfies () => void],
     ['ends in the middle of an event', undefined],
