@@ -49,7 +49,7 @@ export interface RequestOptions {
   readonly contentType?: ContentType;
   /** Asks for PartialObjectMetadata: `metadata` alone; `list` where the answer is a list. */
   readonly metadataOnly?: boolean | 'list';
-  /** Default: 10,000. */
+  /** From the call to the whole answer, the wait for its turn included where requests are limited. Default: 10,000. */
   readonly timeoutMs?: number;
   /** It waits for a connection together with the other requests of its pool alone. Default: those that name none. */
   readonly pool?: string;
@@ -140,10 +140,9 @@ class HttpClient implements KubernetesClient {
   async request<T = unknown>(options: RequestOptions): Promise<T> {
     const asked = `${options.method} ${options.path}`;
     try {
-      const answer = await this.#authenticated(asked, async (session) => {
-        if (options.isUrgent !== true) await this.#rate?.turn(options.signal);
-        return this.#exchange(options, session);
-      });
+      const answer = await this.#authenticated(asked, async (session) =>
+        this.#exchange(options, session, await this.#turn(options)),
+      );
       if (answer.status < 200 || answer.status > 299) throw errorFromAnswer(asked, answer);
       return parseJson<T>(asked, answer.body);
     } catch (error) {
@@ -155,7 +154,8 @@ class HttpClient implements KubernetesClient {
     const asked = `WATCH ${options.path}`;
     try {
       const answer = await this.#authenticated(asked, async (session) => {
-        await this.#rate?.turn(options.signal);
+        // However long that takes: nobody gives up a watch, and a list that was made for it would be in vain.
+        await this.#rate?.turn({ signal: options.signal });
         return this.#openWatch(options, session);
       });
       if (!('stream' in answer)) throw errorFromAnswer(asked, answer);
@@ -177,10 +177,16 @@ class HttpClient implements KubernetesClient {
     return this.#sessions.close(graceMs);
   }
 
-  #exchange(options: RequestOptions, session: Session): Promise<Answer> {
+  /** @returns how long it has waited for it, in milliseconds */
+  async #turn({ timeoutMs: mostMs = REQUEST_TIMEOUT_MS, isUrgent, signal }: RequestOptions): Promise<number> {
+    if (isUrgent === true || this.#rate === undefined) return 0;
+    return this.#rate.turn({ mostMs, signal });
+  }
+
+  #exchange(options: RequestOptions, session: Session, waitedMs: number): Promise<Answer> {
     const { timeoutMs = REQUEST_TIMEOUT_MS, signal, isUrgent = false, pool = 'shared' } = options;
     const connections = session.connections.pool(isUrgent ? 'urgent' : pool);
-    const answer = withinLimit({ timeoutMs, signal }, async (limit) =>
+    const answer = withinLimit({ timeoutMs: timeoutMs - waitedMs, waitedMs, signal }, async (limit) =>
       readAnswer(await connections.request(this.#onTheWire(options, session, limit))),
     );
     return this.#observed({ ...options, isWatch: false }, answer);
@@ -190,7 +196,7 @@ class HttpClient implements KubernetesClient {
     const { connectTimeoutMs: timeoutMs = WATCH_CONNECT_TIMEOUT_MS, signal } = options;
     const query = { ...options.query, watch: 1 };
     const request = { ...options, method: 'GET', query } as const;
-    const answer = withinLimit({ timeoutMs, signal }, async (limit) => {
+    const answer = withinLimit({ timeoutMs, waitedMs: 0, signal }, async (limit) => {
       const response = await session.connections.watches.request(this.#onTheWire(request, session, limit));
       if (response.statusCode !== 200) return readAnswer(response);
       if (signal) addAbortSignal(signal, response.body);
@@ -257,6 +263,8 @@ async function withCredentials<S>(asked: string, read: () => S | Promise<S>): Pr
 
 interface Limit {
   readonly timeoutMs: number;
+  /** What its turn has taken of the time that the caller gave it. */
+  readonly waitedMs: number;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -264,7 +272,8 @@ interface Limit {
  * Ends the work after a time, or by the caller's signal. It does not wait for undici, which looks at the signal of a
  * request only once that has its turn on a connection.
  */
-function withinLimit<A>({ timeoutMs, signal }: Limit, work: (signal: AbortSignal) => Promise<A>): Promise<A> {
+function withinLimit<A>(limit: Limit, work: (signal: AbortSignal) => Promise<A>): Promise<A> {
+  const { timeoutMs, signal } = limit;
   if (signal?.aborted) return Promise.reject(new Error('aborted'));
   const ending = new AbortController();
   return new Promise((resolve, reject) => {
@@ -273,7 +282,7 @@ function withinLimit<A>({ timeoutMs, signal }: Limit, work: (signal: AbortSignal
       ending.abort(reason);
     };
     const onAbort = (): void => end(new Error('aborted'));
-    const timer = setTimeout(() => end(new Error(`no response within ${timeoutMs} ms`)), timeoutMs);
+    const timer = setTimeout(() => end(timeOutOf(limit)), timeoutMs);
     signal?.addEventListener('abort', onAbort);
     work(ending.signal)
       .then(resolve, reject)
@@ -282,6 +291,11 @@ function withinLimit<A>({ timeoutMs, signal }: Limit, work: (signal: AbortSignal
         signal?.removeEventListener('abort', onAbort);
       });
   });
+}
+
+function timeOutOf({ timeoutMs, waitedMs }: Limit): Error {
+  const turn = waitedMs > 0 ? `, after ${waitedMs} ms of waiting for its turn (--kube-api-qps)` : '';
+  return new Error(`no response within ${timeoutMs} ms${turn}`);
 }
 
 async function readAnswer({ statusCode, headers, body }: Dispatcher.ResponseData): Promise<Answer> {
