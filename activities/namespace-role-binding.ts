@@ -22,6 +22,7 @@ import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { isNamespaceEnding, isOf } from '../src/kubernetes/errors.ts';
 import { found } from '../src/kubernetes/found.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
+import { PartlyDone } from './partly-done.ts';
 import type { Performed, Reconciler, StepContext } from './reconcile.ts';
 
 /** How a namespace and its RoleBinding are read, and how the RoleBinding is written. */
@@ -105,11 +106,12 @@ export function roleBindingReconciler(
     await client.request({ method: 'DELETE', path: bindingPath(ref), body });
     // From here on something was done, which must not be lost: what comes next is decided from what is there by then, and
     // meets the failure again, if it lasts.
-    const created = await createdBinding(ref).catch(() => undefined);
-    if (created === undefined) {
-      const deleted = { did: 'deleted', what: `role binding ${before.bindingName}` };
-      return { observation: undefined, did: [deleted] };
-    }
+    const deleted = [{ did: 'deleted', what: `role binding ${before.bindingName}` }];
+    const created = await createdBinding(ref).catch((error: unknown) => {
+      if (isOf(error, 'retry-after')) throw new PartlyDone(error, deleted);
+      return undefined;
+    });
+    if (created === undefined) return { observation: undefined, did: deleted };
     const what = `role binding ${before.bindingName}, which referred to ${role}`;
     return done(before, created, { reason: 'Replaced', action: 'Replace' }, { did: 'replaced', what });
   }

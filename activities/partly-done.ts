@@ -1,4 +1,4 @@
-import type { Deed } from '../src/contract/decision.ts';
+import type { DecisionEvent, Deed } from '../src/contract/decision.ts';
 import type { ApiError } from '../src/kubernetes/errors.ts';
 
 /** A step has done something before the server said when to come back: the run waits for that, and keeps the deeds. */
@@ -6,10 +6,12 @@ export class PartlyDone extends Error {
   override readonly name = 'PartlyDone';
   override readonly cause: ApiError;
   readonly did: readonly Deed[];
+  readonly events: readonly DecisionEvent[];
 
-  constructor(cause: ApiError, did: readonly Deed[]) {
+  constructor(cause: ApiError, did: readonly Deed[], events: readonly DecisionEvent[] = []) {
     super(cause.message);
     this.cause = cause;
     this.did = did;
+    this.events = events;
   }
 }

@@ -20,6 +20,7 @@ import { isOf, type ApiError } from '../src/kubernetes/errors.ts';
 import { atTheEdge } from './edge.ts';
 import { regardingNamespace, type Recorder, type Regarding } from './events.ts';
 import type { Execution, Known, Memory } from './memory.ts';
+import { PartlyDone } from './partly-done.ts';
 import { Superseding } from './superseding.ts';
 import { Undelivered } from './undelivered.ts';
 
@@ -138,9 +139,14 @@ class ControllerActivities<O, S extends Step, L extends Observe> {
     const result = await atTheEdge(edge, ref, (runLog) =>
       this.#superseding.run(ref.uid, async (superseded) => {
         const run = new StepRun(this.#reconciler, this.#contextOf(input, superseded));
-        const end = await this.#remembering(execution, (known) => run.perform(name, known));
-        this.#record(ref, end.events, runLog);
-        return resultOf(end);
+        try {
+          const end = await this.#remembering(execution, (known) => run.perform(name, known));
+          this.#record(ref, end.events, runLog);
+          return resultOf(end);
+        } catch (error) {
+          if (error instanceof PartlyDone) this.#record(ref, error.events, runLog);
+          throw error;
+        }
       }),
     );
     return { ...result, did: withUndelivered(result.did) };
@@ -299,7 +305,8 @@ export class StepRun<O, S extends Step, L extends Observe> {
       decided = await this.#decide({ observation: seen, source: 'live' });
     } catch (error) {
       if (did.length === 0) throw refusal ?? error;
-      // The write is made: that it failed to look around afterwards must not hide it.
+      // The write is made: that it failed to look around afterwards must not hide it. Yet who is told to wait, waits.
+      if (isOf(error, 'retry-after')) throw new PartlyDone(error, did, events);
       return { did, next: lookAgain(error), known: undefined, events };
     }
     if (refusal === undefined) return endWith(decided, did, events);

@@ -84,8 +84,6 @@ export class Arrivals {
   }
 
   #take({ type, object }: WatchEvent): void {
-    if (type === 'ERROR')
-      throw new Error(`the watch of ${this.#request.path} broke: ${JSON.stringify(object)}`);
     const { awaited = 'there', arrivedAs } = this.#request;
     const name = (type === 'DELETED') === (awaited === 'gone') ? arrivedAs(object) : undefined;
     if (name === undefined || this.#at.has(name)) return;

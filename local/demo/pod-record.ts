@@ -45,7 +45,6 @@ export class PodRecord {
 
   async #follow(cluster: KubernetesClient, watch: Parameters<KubernetesClient['watch']>[0]): Promise<void> {
     for await (const { type, object } of cluster.watch(watch)) {
-      if (type === 'ERROR') throw new Error(JSON.stringify(object));
       if (type === 'BOOKMARK') continue;
       const { uid, name, deletionTimestamp } = object.metadata;
       this.#pods.set(uid, { name, isDeleted: type === 'DELETED' || deletionTimestamp !== undefined });

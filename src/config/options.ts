@@ -229,7 +229,7 @@ export const OPTIONS = z.object({
     qps: option('kube-api-qps <count>', values.countUpTo('requests'), {
       help: 'how many requests the process sends to the API server per second',
       unset: "no limit but the API server's own",
-      docs: 'Watches count when they are opened; the Lease of the leader election is exempt.',
+      docs: 'Watches count when they are opened; the Lease of the leader election is exempt. A request whose turn would come after its time limit is not sent, and tried again later.',
     }),
     burst: option('kube-api-burst <count>', values.countUpTo('requests'), {
       help: 'how many of them it may send at once after a pause',

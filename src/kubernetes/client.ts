@@ -1,8 +1,8 @@
 import { addAbortSignal, type Readable } from 'node:stream';
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { Dispatcher } from 'undici';
-import type { KubernetesObject } from '../contract/object.ts';
 import { SILENT, type RequestAbout, type Telemetry } from '../contract/telemetry.ts';
+import { eventsIn, parseJson, type WatchEvent } from './answers.ts';
 import {
   ApiError,
   errorFromAnswer,
@@ -13,10 +13,15 @@ import {
 import { RateLimit, type Rate } from './rate-limit.ts';
 import { Sessions, type Session } from './sessions.ts';
 
+export type { WatchEvent } from './answers.ts';
+
 export interface KubernetesClient {
   /** Makes one request and resolves with the parsed JSON body. @throws ApiError */
   request<T = unknown>(options: RequestOptions): Promise<T>;
-  /** Opens a watch; yields events until the server ends it; the signal ends it too. @throws ApiError where it breaks */
+  /**
+   * Opens a watch; yields events until the server ends it; the signal ends it too.
+   * @throws ApiError where it breaks, or the server sends an event of the type ERROR
+   */
   watch(options: WatchOptions): AsyncIterable<WatchEvent>;
   /**
    * Ends open watches, waits for open requests, and closes every connection.
@@ -44,7 +49,7 @@ export interface RequestOptions {
   readonly contentType?: ContentType;
   /** Asks for PartialObjectMetadata: `metadata` alone; `list` where the answer is a list. */
   readonly metadataOnly?: boolean | 'list';
-  /** Default: 10,000. */
+  /** From the call to the whole answer, the wait for its turn included where requests are limited. Default: 10,000. */
   readonly timeoutMs?: number;
   /** It waits for a connection together with the other requests of its pool alone. Default: those that name none. */
   readonly pool?: string;
@@ -63,12 +68,6 @@ export interface WatchOptions {
   /** Called once the server has accepted the watch, which may be long before the first event. */
   readonly onOpen?: () => void;
   readonly signal?: AbortSignal;
-}
-
-/** `object` of an ERROR event is a Status, of a BOOKMARK one with `metadata.resourceVersion` alone. */
-export interface WatchEvent {
-  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
-  readonly object: KubernetesObject;
 }
 
 type RequestTelemetry = Pick<Telemetry, 'request' | 'requestFailed'>;
@@ -141,10 +140,9 @@ class HttpClient implements KubernetesClient {
   async request<T = unknown>(options: RequestOptions): Promise<T> {
     const asked = `${options.method} ${options.path}`;
     try {
-      const answer = await this.#authenticated(asked, async (session) => {
-        if (options.isUrgent !== true) await this.#rate?.turn(options.signal);
-        return this.#exchange(options, session);
-      });
+      const answer = await this.#authenticated(asked, async (session) =>
+        this.#exchange(options, session, await this.#turn(options)),
+      );
       if (answer.status < 200 || answer.status > 299) throw errorFromAnswer(asked, answer);
       return parseJson<T>(asked, answer.body);
     } catch (error) {
@@ -156,14 +154,13 @@ class HttpClient implements KubernetesClient {
     const asked = `WATCH ${options.path}`;
     try {
       const answer = await this.#authenticated(asked, async (session) => {
-        await this.#rate?.turn(options.signal);
+        // However long that takes: nobody gives up a watch, and a list that was made for it would be in vain.
+        await this.#rate?.turn({ signal: options.signal });
         return this.#openWatch(options, session);
       });
       if (!('stream' in answer)) throw errorFromAnswer(asked, answer);
       options.onOpen?.();
-      for await (const lines of linesOf(answer.stream)) {
-        for (const line of lines) yield parseJson<WatchEvent>(asked, line);
-      }
+      yield* eventsIn(asked, answer.stream);
     } catch (error) {
       if (!options.signal?.aborted) throw this.#reported(asked, error);
     }
@@ -180,10 +177,16 @@ class HttpClient implements KubernetesClient {
     return this.#sessions.close(graceMs);
   }
 
-  #exchange(options: RequestOptions, session: Session): Promise<Answer> {
+  /** @returns how long it has waited for it, in milliseconds */
+  async #turn({ timeoutMs: mostMs = REQUEST_TIMEOUT_MS, isUrgent, signal }: RequestOptions): Promise<number> {
+    if (isUrgent === true || this.#rate === undefined) return 0;
+    return this.#rate.turn({ mostMs, signal });
+  }
+
+  #exchange(options: RequestOptions, session: Session, waitedMs: number): Promise<Answer> {
     const { timeoutMs = REQUEST_TIMEOUT_MS, signal, isUrgent = false, pool = 'shared' } = options;
     const connections = session.connections.pool(isUrgent ? 'urgent' : pool);
-    const answer = withinLimit({ timeoutMs, signal }, async (limit) =>
+    const answer = withinLimit({ timeoutMs: timeoutMs - waitedMs, waitedMs, signal }, async (limit) =>
       readAnswer(await connections.request(this.#onTheWire(options, session, limit))),
     );
     return this.#observed({ ...options, isWatch: false }, answer);
@@ -193,7 +196,7 @@ class HttpClient implements KubernetesClient {
     const { connectTimeoutMs: timeoutMs = WATCH_CONNECT_TIMEOUT_MS, signal } = options;
     const query = { ...options.query, watch: 1 };
     const request = { ...options, method: 'GET', query } as const;
-    const answer = withinLimit({ timeoutMs, signal }, async (limit) => {
+    const answer = withinLimit({ timeoutMs, waitedMs: 0, signal }, async (limit) => {
       const response = await session.connections.watches.request(this.#onTheWire(request, session, limit));
       if (response.statusCode !== 200) return readAnswer(response);
       if (signal) addAbortSignal(signal, response.body);
@@ -260,6 +263,8 @@ async function withCredentials<S>(asked: string, read: () => S | Promise<S>): Pr
 
 interface Limit {
   readonly timeoutMs: number;
+  /** What its turn has taken of the time that the caller gave it. */
+  readonly waitedMs: number;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -267,7 +272,8 @@ interface Limit {
  * Ends the work after a time, or by the caller's signal. It does not wait for undici, which looks at the signal of a
  * request only once that has its turn on a connection.
  */
-function withinLimit<A>({ timeoutMs, signal }: Limit, work: (signal: AbortSignal) => Promise<A>): Promise<A> {
+function withinLimit<A>(limit: Limit, work: (signal: AbortSignal) => Promise<A>): Promise<A> {
+  const { timeoutMs, signal } = limit;
   if (signal?.aborted) return Promise.reject(new Error('aborted'));
   const ending = new AbortController();
   return new Promise((resolve, reject) => {
@@ -276,7 +282,7 @@ function withinLimit<A>({ timeoutMs, signal }: Limit, work: (signal: AbortSignal
       ending.abort(reason);
     };
     const onAbort = (): void => end(new Error('aborted'));
-    const timer = setTimeout(() => end(new Error(`no response within ${timeoutMs} ms`)), timeoutMs);
+    const timer = setTimeout(() => end(timeOutOf(limit)), timeoutMs);
     signal?.addEventListener('abort', onAbort);
     work(ending.signal)
       .then(resolve, reject)
@@ -287,25 +293,14 @@ function withinLimit<A>({ timeoutMs, signal }: Limit, work: (signal: AbortSignal
   });
 }
 
+function timeOutOf({ timeoutMs, waitedMs }: Limit): Error {
+  const turn = waitedMs > 0 ? `, after ${waitedMs} ms of waiting for its turn (--kube-api-qps)` : '';
+  return new Error(`no response within ${timeoutMs} ms${turn}`);
+}
+
 async function readAnswer({ statusCode, headers, body }: Dispatcher.ResponseData): Promise<Answer> {
   const retryAfter = [headers['retry-after']].flat()[0];
   return { status: statusCode, retryAfter, body: await body.text() };
-}
-
-/**
- * The whole lines of each chunk. Not Node's readline, which ends a line at U+2028 too, and JSON may have that in a
- * string.
- */
-async function* linesOf(stream: Readable): AsyncGenerator<string[]> {
-  let begun = '';
-  const chunks: AsyncIterable<string> = stream.setEncoding('utf8');
-  for await (const chunk of chunks) {
-    begun += chunk;
-    const lines = begun.split('\n');
-    begun = lines.pop() ?? '';
-    yield lines.filter((line) => line !== '');
-  }
-  if (begun !== '') throw new Error('the watch ended in the middle of an event');
 }
 
 /** Source: the Kubernetes API concepts page, "Metadata-only fetches". */
@@ -324,17 +319,6 @@ function queryString(query: Query = {}): string {
     value === undefined ? [] : `${name}=${encodeURIComponent(value)}`,
   );
   return parts.length === 0 ? '' : `?${parts.join('&')}`;
-}
-
-// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the API server answers in the shape that it documents
-function parseJson<T>(asked: string, text: string): T {
-  try {
-    // eslint-disable-next-line @typescript-eslint/no-unsafe-return -- see above
-    return JSON.parse(text);
-  } catch {
-    // Without its cause, whose message quotes the answer.
-    throw errorFromFailure(asked, new Error('the response is not JSON'));
-  }
 }
 
 function asApiError(asked: string, error: unknown): ApiError {

@@ -8,6 +8,7 @@ import { ReadyQueue } from './ready-queue.ts';
 import type { Answer, Effect, RequestEvent } from './request-events.ts';
 import { next } from './request-machine.ts';
 import {
+  isCalling,
   isInProgress,
   isRunUnknown,
   runsByController,
@@ -127,11 +128,9 @@ export class Dispatcher {
   async #stop(): Promise<void> {
     const stopped = this.#queue.stop();
     // No start waits for its effect any more.
-    for (const { ref } of this.#states.values()) this.#happened(ref, { type: 'time' });
+    for (const [id, state] of this.#states) if (!isCalling(state)) this.#giveUpPlace(id);
     this.#timers.cancelAll();
     await stopped;
-    // Those that the last answers have set.
-    this.#timers.cancelAll();
   }
 
   /**
@@ -153,6 +152,8 @@ export class Dispatcher {
       if (!this.#options.known.covers(ref)) continue;
       this.#happened(ref, { ...listed, isOpen: true, isStalled, view: this.#find(ref) });
     }
+    // Where what has failed is not needed any more, no call would tell. Lists may work while starts fail.
+    if (![...this.#states.values()].some(({ failures }) => failures > 0)) this.#outage.succeeded();
   }
 
   #seen(type: 'first seen' | 'changed', view: Evaluation): void {
@@ -173,11 +174,16 @@ export class Dispatcher {
     const { state, effects } = next(before, ref, event, clock);
     if (state === undefined) this.#states.delete(id);
     else this.#states.set(id, state);
-    if (!isInProgress(state)) this.#giveUpPlace(id);
+    if (!this.#holdsPlace(state)) this.#giveUpPlace(id);
     this.#wakeAt(ref, wakeAtMs(state));
     for (const effect of effects) this.#do(id, ref, effect);
     // The last, since its turn may come at once.
     if (state?.phase.at === 'queued') this.#queue.add(id, state.phase.dueMs);
+  }
+
+  /** One that stops waits for answers, and for the effect of no start: the timer that would end that is gone. */
+  #holdsPlace(state: RequestState | undefined): boolean {
+    return this.#stopped === undefined ? isInProgress(state) : isCalling(state);
   }
 
   #giveUpPlace(id: string): void {
@@ -188,7 +194,7 @@ export class Dispatcher {
   #wakeAt(ref: ResourceRef, wakeMs: number | undefined): void {
     const id = workflowIdFor(ref);
     this.#timers.cancel(id);
-    if (wakeMs === undefined) return;
+    if (wakeMs === undefined || this.#stopped !== undefined) return;
     this.#timers.set(id, wakeMs - performance.now(), () => this.#happened(ref, { type: 'time' }));
   }
 

@@ -3,6 +3,7 @@ import type { Logger } from '../contract/logger.ts';
 import type { KubernetesObject } from '../contract/object.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { SILENT_WATCH, type WatchObserver } from '../contract/telemetry.ts';
+import { ApiError } from '../kubernetes/errors.ts';
 import { found } from '../kubernetes/found.ts';
 import { Backoff } from './backoff.ts';
 import { KnownObjects, type Change } from './known-objects.ts';
@@ -100,8 +101,14 @@ export class NamedObject<P extends Projection> {
     } catch (error) {
       const problem = error instanceof Error ? error.message : String(error);
       if (!this.#stopping.signal.aborted) this.#note(problem);
-      return this.#backoff.next();
+      return this.#pauseAfter(error);
     }
+  }
+
+  /** In milliseconds. */
+  #pauseAfter(error: unknown): number {
+    const pauseMs = this.#backoff.next();
+    return error instanceof ApiError ? Math.max(pauseMs, error.retryAfterMs ?? 0) : pauseMs;
   }
 
   #note(problem: string): void {

@@ -72,9 +72,10 @@ export class Namespaces {
     return isCovered && watch?.hasSynced() === true ? (this.#find(namespace)?.isPaused ?? false) : undefined;
   }
 
-  /** The same where a watch shows it; undefined as well where it is read only every so often. */
+  /** The same where a watch shows it; undefined as well where it is read only every so often, or the watch does not work. */
   isPausedByWatch(namespace: string): boolean | undefined {
-    return this.#covered.length === 0 ? this.isPaused(namespace) : undefined;
+    const isWatching = this.#covered.length === 0 && this.problems.length === 0;
+    return isWatching ? this.isPaused(namespace) : undefined;
   }
 
   #find(namespace: string): Special | undefined {

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { QUOTAS } from '../controllers/kinds.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { KubernetesObject } from '../contract/object.ts';
@@ -22,6 +23,9 @@ interface Quota extends Projection {
   readonly allows: string;
 }
 
+/** Those of which nobody asks, such as namespaces that are gone, are forgotten first. */
+const NAMESPACES_MAX = 10_000;
+
 /**
  * How often somebody has changed what the ResourceQuotas of a namespace allow: who raises one need not wait until what it
  * refused is tried again. It only saves time: where quotas may not be watched, everything is tried again nevertheless.
@@ -31,7 +35,7 @@ export class Quotas {
   /** What each allows, by its key. */
   readonly #allowed = new Map<string, string>();
   /** By namespace. */
-  readonly #changes = new Map<string, number>();
+  readonly #changes = new LRUCache<string, number>({ max: NAMESPACES_MAX });
   readonly #onChange: (namespace: string) => void;
 
   constructor({ client, namespaces, log, telemetry = SILENT, onChange }: QuotasOptions) {

@@ -4,7 +4,7 @@ import type { Logger } from '../contract/logger.ts';
 import { SILENT_WATCH, type WatchEnd, type WatchObserver } from '../contract/telemetry.ts';
 import { unreachable } from '../contract/unreachable.ts';
 import type { WatchEvent } from '../kubernetes/client.ts';
-import { ApiError, errorFromWatchEvent } from '../kubernetes/errors.ts';
+import { ApiError, isOf } from '../kubernetes/errors.ts';
 import type { KubernetesList, KubernetesObject } from '../contract/object.ts';
 import { Backoff } from './backoff.ts';
 import { Collection, type CollectionOptions, type PagePosition } from './collection.ts';
@@ -216,6 +216,8 @@ export class Reflector<P extends Projection> {
       }
       watch.checkEnd();
     } catch (error) {
+      // A server that is not there just now may come back with a restored database, however the last watch ended.
+      this.#isInDoubt ||= !watch.accepted && isOf(error, 'unavailable', 'retry-after');
       throw watch.accepted && hasNoAnswer(error) ? new BrokenWatch(error.message) : error;
     } finally {
       this.#backoff.workedFor(watch.livedMs());
@@ -251,8 +253,6 @@ export class Reflector<P extends Projection> {
         break;
       case 'BOOKMARK':
         break;
-      case 'ERROR':
-        throw errorFromWatchEvent(`WATCH ${this.#options.path}`, event.object);
       default:
         return unreachable(event.type);
     }

@@ -115,7 +115,12 @@ export function newState(ref: ResourceRef, firstSeen?: Reported): RequestState {
 
 /** Whether it holds a place among the starts and signals in progress. */
 export function isInProgress(state: RequestState | undefined): boolean {
-  return state?.phase.at === 'calling' || state?.phase.at === 'starting';
+  return isCalling(state) || state?.phase.at === 'starting';
+}
+
+/** Whether Temporal is being asked. */
+export function isCalling(state: RequestState | undefined): boolean {
+  return state?.phase.at === 'calling';
 }
 
 /** Whether it is to be started or signalled, be it now or later. */

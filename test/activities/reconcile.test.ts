@@ -435,6 +435,18 @@ describe('the activities of a controller', () => {
     expect(recorded).toEqual(['v1 Pod: adding a book']);
   });
 
+  it('fail with what was done, and record its Events, where the server then says when to come back', async () => {
+    const { faults, reconciler } = aShelf({ ...MISSING, wanted: 2 });
+    const busy = new ApiError('too many requests', { classification: 'retry-after', retryAfterMs: 7_000 });
+    const perform = () => {
+      faults['observe'] = [busy];
+      return Promise.resolve({ observation: undefined, did: ADDED });
+    };
+    const { recorded, call } = theActivitiesOf({ reconciler: { ...reconciler, perform } });
+    await expect(call('addBook')).rejects.toMatchObject({ type: 'RetryAfter', details: [7_000, ADDED] });
+    expect(recorded).toEqual(['v1 Pod: adding a book']);
+  });
+
   it('record Events on what the resource is, or on its namespace', async () => {
     const shelf = aShelf(MISSING);
     const primary = { type: { ...PODS, group: 'shop.io', kind: 'Shelf' } };

@@ -23,6 +23,9 @@ const NO_OPERATOR = {
 interface Given {
   readonly temporal?: TemporalAccess | TemporalProblem;
   readonly namespace?: unknown;
+  readonly podSet?: typeof web;
+  /** What a create of a Pod is answered with. */
+  readonly created?: unknown;
 }
 
 function operatorWith(reconciliation: Partial<Options['reconciliation']>): TemporalAccess {
@@ -34,12 +37,13 @@ function operatorWith(reconciliation: Partial<Options['reconciliation']>): Tempo
 const NOT_PAUSED = { metadata: { name: 'shop', uid: 'n', resourceVersion: '1' } };
 
 function planned(words: readonly string[], given: Given = {}) {
-  const { temporal = operatorWith({}), namespace = NOT_PAUSED } = given;
+  const { temporal = operatorWith({}), namespace = NOT_PAUSED, podSet = web, created } = given;
   return asked(['plan', ...words], {
     temporal: () => (temporal instanceof Error ? Promise.reject(temporal) : Promise.resolve(temporal)),
     // A write is tried on the PodSet alone.
-    answerTo: ({ path }) => {
-      if (path.startsWith(POD_SET)) return web.object;
+    answerTo: ({ method, path }) => {
+      if (path.startsWith(POD_SET)) return podSet.object;
+      if (method === 'POST') return created;
       return path === NAMESPACE ? namespace : { metadata: { resourceVersion: '1' }, items: [] };
     },
   });
@@ -73,6 +77,12 @@ describe('a plan', () => {
     const { stdout, stderr } = await planned(['podset/web'], { namespace });
     expect(stdout).toMatch(/^PodSet shop\/web: /);
     expect(stderr).toBe(`${WRITTEN}whether Namespace shop is paused is left out: you may not read it\n`);
+  });
+
+  it('ends with what the API server says where that asks for a pause', async () => {
+    const created = new ApiError('too many requests', { classification: 'retry-after', retryAfterMs: 7_000 });
+    const { stdout } = await planned(['podset/web'], { podSet: web.wanting(2), created });
+    expect(stdout).toContain('too many requests');
   });
 
   it('says that the operator would not carry it out', async () => {

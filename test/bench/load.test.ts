@@ -71,9 +71,4 @@ describe('what has not arrived', () => {
     const arrivals = await arrivalsOf(watchYielding(seen('a', 'DELETED')));
     await expect(arrivals.of('a')).rejects.toThrow('the connection broke');
   });
-
-  it('is not looked for in a watch that reports an error', async () => {
-    const arrivals = await arrivalsOf(watchYielding(seen('a', 'ERROR')));
-    await expect(arrivals.of('a')).rejects.toThrow('the watch of /pods broke');
-  });
 });

@@ -89,7 +89,6 @@ export class Observer {
     const { signal } = this.#stopping;
     const path = resourcePath(type);
     for await (const event of this.#cluster.client.watch({ path, query: { resourceVersion }, signal })) {
-      if (event.type === 'ERROR') return;
       if (event.type !== 'BOOKMARK') this.#note(type, event.object, event.type === 'DELETED');
     }
   }

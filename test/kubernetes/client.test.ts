@@ -277,6 +277,40 @@ describe('connections', () => {
   });
 });
 
+describe('a limit of requests per second', () => {
+  const get = { method: 'GET', path: POD } as const;
+
+  it('refuses at once what would have its turn after its time limit, as its own doing', async () => {
+    const client = aClient({ rate: { qps: 0.1, burst: 1 } });
+    await client.request(get);
+    const error = await failureOf(client.request({ ...get, timeoutMs: 5_000 }));
+    expect(error.classification).toBe('unavailable');
+    expect(error.message).toMatch(/^GET .*web: not sent: its turn would come after .*--kube-api-qps/);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('leaves what is urgent alone, and lets a watch wait for as long as it takes', async () => {
+    const client = aClient({ rate: { qps: 20, burst: 1 } });
+    await client.request(get);
+    await client.request({ ...get, isUrgent: true, timeoutMs: 10_000 });
+    server.handle(answerText(200, ''));
+    expect(await eventsOf(client.watch({ path: '/api/v1/pods', connectTimeoutMs: 10_000 }))).toEqual([]);
+    expect(server.requests).toHaveLength(3);
+  });
+
+  it('has the wait for a turn count as a part of the time limit', async () => {
+    const client = aClient({ rate: { qps: 1, burst: 1 } });
+    await client.request(get);
+    server.handle(neverAnswer);
+    const { message } = await failureOf(client.request({ ...get, timeoutMs: 1_100 }));
+    expect(message).toMatch(
+      /no response within \d+ ms, after \d+ ms of waiting for its turn \(--kube-api-qps\)$/,
+    );
+    const numbers = [...message.matchAll(/(\d+) ms/g)].map(([, ms]) => Number(ms));
+    expect(numbers.reduce((sum, ms) => sum + ms, 0)).toBe(1_100);
+  });
+});
+
 describe('close', () => {
   it('waits for open requests', async () => {
     const client = aClient();
@@ -411,6 +445,25 @@ describe('watch', () => {
     const error = await failureOf(eventsOf(aClient().watch({ path: '/api/v1/pods' })));
     expect(error).toMatchObject({ classification: 'expired', status: 410 });
     expect(error.message).toBe('WATCH /api/v1/pods: 410 too old resource version');
+  });
+
+  it('throws where an event says so, and counts it like a refusal', async () => {
+    const telemetry = aRecordingTelemetry();
+    const status = aStatus(410, { reason: 'Expired', message: 'too old resource version' });
+    server.handle((_, response) =>
+      response
+        .writeHead(200)
+        .end(`${BYTES.toString()}${JSON.stringify({ type: 'ERROR', object: status })}\n`),
+    );
+    const seen: unknown[] = [];
+    const watch = (async () => {
+      for await (const each of aClient({ telemetry }).watch({ path: '/api/v1/pods' })) seen.push(each);
+    })();
+    const error = await failureOf(watch);
+    expect(error).toMatchObject({ classification: 'expired', status: 410 });
+    expect(error.message).toBe('WATCH /api/v1/pods: 410 too old resource version');
+    expect(seen).toEqual(EVENTS);
+    expect(telemetry.told).toContain('error: expired');
   });
 
   it.each([

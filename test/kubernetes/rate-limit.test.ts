@@ -4,7 +4,7 @@ import { RateLimit } from '../../src/kubernetes/rate-limit.ts';
 function aLimit(qps: number, burst: number) {
   const clock = { ms: 0 };
   const limit = new RateLimit({ qps, burst }, () => clock.ms);
-  return { clock, takes: (count: number) => Array.from({ length: count }, () => limit.take()) };
+  return { clock, limit, takes: (count: number) => Array.from({ length: count }, () => limit.take()) };
 }
 
 describe('a rate limit', () => {
@@ -34,9 +34,25 @@ describe('a rate limit', () => {
     expect(takes(3)).toEqual([0, 0, 100]);
   });
 
+  it('gives no turn to a call that would wait for longer than it may: the next one waits no longer for it', () => {
+    const { limit } = aLimit(10, 1);
+    limit.take();
+    expect([50, 99, 100].map((mostMs) => limit.take(mostMs))).toEqual([undefined, undefined, 100]);
+    expect(limit.take()).toBe(200);
+  });
+
   it('ends the wait of a call that is aborted', async () => {
     const limit = new RateLimit({ qps: 1, burst: 1 });
-    await limit.turn();
-    await expect(limit.turn(AbortSignal.abort())).rejects.toThrow('aborted');
+    await limit.turn({});
+    await expect(limit.turn({ signal: AbortSignal.abort() })).rejects.toThrow('aborted');
+  });
+
+  it('tells a call at once that it would wait for longer than it may, and which option that comes from', async () => {
+    const { limit } = aLimit(0.1, 1);
+    expect(await limit.turn({ mostMs: 5_000 })).toBe(0);
+    await expect(limit.turn({ mostMs: 5_000 })).rejects.toThrow(
+      'not sent: its turn would come after 10000 ms, and it may take 5000 ms; ' +
+        'this process sends at most 0.1 requests per second (--kube-api-qps)',
+    );
   });
 });

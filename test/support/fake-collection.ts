@@ -159,7 +159,8 @@ export class FakeCollection {
     for (const { version, line } of this.#events) {
       if (version > watch.sent) watch.response.write(`${line}\n`);
     }
-    watch.sent = this.#version;
+    // One from a version that is ahead, as after a restore, says nothing until that is reached.
+    watch.sent = Math.max(watch.sent, this.#version);
   }
 
   #log(type: string, object: StoredObject): void {

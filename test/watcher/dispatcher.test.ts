@@ -766,6 +766,33 @@ describe('a dispatcher that stops', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
+  it('waits for no effect of a start that was answered late, though the run is to be signalled before', async () => {
+    const { runs, dispatcher, sees } = aWatcher();
+    const answer = holdsStartsOf(web, runs);
+    sees(web);
+    await after(50);
+    sees(web, { resourceVersion: '2' });
+    await after(300);
+    answer();
+    await after(50);
+    const stopped = stopOf(dispatcher);
+    await after(AT_ONCE);
+    expect(stopped).toHaveBeenCalled();
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('waits for no effect of a start that is answered afterwards', async () => {
+    const { runs, dispatcher, sees } = aWatcher();
+    const answer = holdsStartsOf(web, runs);
+    sees(web);
+    await after(AT_ONCE);
+    const stopped = stopOf(dispatcher);
+    answer();
+    await after(AT_ONCE);
+    expect(stopped).toHaveBeenCalled();
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
   it('takes no notice of a list of the open runs that comes after it', async () => {
     const { runs, dispatcher } = aWatcher();
     runs.isOpen(web);
@@ -826,6 +853,32 @@ describe('while Temporal is away', () => {
     runs.failure = undefined;
     await after(10_000);
     expect([...runs.open.keys()]).toEqual([]);
+  });
+
+  it('it is said no more once a list shows that it answers, where nothing needs a run any longer', async () => {
+    const { runs, dispatcher, sees } = aWatcher();
+    runs.failure = new RunsUnavailable('connection refused');
+    sees(web);
+    await after(10_000);
+    sees(web, CONVERGED);
+    runs.failure = undefined;
+    await after(10_000);
+    expect(dispatcher.problem).toBe('Temporal cannot be reached; 0 resources are waiting');
+    await dispatcher.sweep(false);
+    expect(dispatcher.problem).toBeUndefined();
+  });
+
+  it('it is said on where the open runs can be listed, and no run be started', async () => {
+    const { runs, dispatcher, sees } = aWatcher();
+    for (const ref of [web, other]) {
+      runs.failures.set(workflowIdFor(ref), new RunsUnavailable('the history service is away'));
+      sees(ref);
+    }
+    await after(10_000);
+    sees(other, CONVERGED);
+    await after(10_000);
+    await dispatcher.sweep(false);
+    expect(dispatcher.problem).toBe('Temporal cannot be reached; 1 resource is waiting');
   });
 });
 

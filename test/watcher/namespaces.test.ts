@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
 import { Namespaces } from '../../src/watcher/namespaces.ts';
 import { eventually } from '../support/eventually.ts';
-import { answerJson, aStatus, FakeApiServer } from '../support/fake-api-server.ts';
+import { answerJson, aStatus, FakeApiServer, type Handler } from '../support/fake-api-server.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';
 
 let server: FakeApiServer;
@@ -15,6 +15,10 @@ let changed: string[];
 /** The names of those that are paused. */
 let paused: Set<string>;
 let say: (type: string, name: string) => void;
+/** What requests are answered with instead; undefined: as they should be. */
+let refusal: Handler | undefined;
+/** Ends the watch. */
+let end: () => void;
 
 const objectOf = (name: string) => ({
   metadata: {
@@ -33,14 +37,18 @@ beforeEach(async () => {
   ]);
   changed = [];
   paused = new Set();
+  refusal = undefined;
   server = await FakeApiServer.start((request, response) => {
     const name = request.url.pathname.split('/')[4];
-    if (name !== undefined) {
+    if (refusal !== undefined) {
+      refusal(request, response);
+    } else if (name !== undefined) {
       const answer = live.has(name) ? answerJson(200, objectOf(name)) : gone(name);
       answer(request, response);
     } else if (request.url.searchParams.has('watch')) {
       response.writeHead(200, { 'content-type': 'application/json' });
       response.flushHeaders();
+      end = () => response.end();
       say = (type, of) => response.write(`${JSON.stringify({ type, object: objectOf(of) })}\n`);
     } else {
       const items = [...live.keys()].map(objectOf);
@@ -114,6 +122,16 @@ describe('the namespaces that are being deleted', () => {
 });
 
 describe('a namespace that is read by name', () => {
+  it('is read again no sooner than the server asks for', async () => {
+    refusal = answerJson(429, aStatus(429, { message: 'too many requests' }), { 'retry-after': '0.3' });
+    const startedAt = performance.now();
+    watching(['old']);
+    await eventually(() => namespaces.problems.length === 1);
+    refusal = undefined;
+    await eventually(() => namespaces.isTerminating('old'));
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(299);
+  });
+
   it('is read once at a time, however often that is started', async () => {
     watching(['old']);
     namespaces.start();
@@ -155,6 +173,20 @@ describe('the namespaces that are paused', () => {
     watching(['shop'], 5);
     await eventually(() => namespaces.isPaused('shop') === true);
     expect(namespaces.isPausedByWatch('shop')).toBeUndefined();
+  });
+
+  it('are not shown by a watch that does not work: they may have changed since', async () => {
+    paused.add('shop');
+    watching();
+    await eventually(() => namespaces.isPausedByWatch('shop') === true);
+    refusal = answerJson(403, aStatus(403, { message: 'forbidden: User "operator" cannot watch' }));
+    await eventually(() => server.requests.some(({ url }) => url.searchParams.has('watch')));
+    end();
+    await eventually(() => namespaces.problems.length === 1);
+    expect(namespaces.isPausedByWatch('shop')).toBeUndefined();
+    expect(namespaces.isPaused('shop')).toBe(true);
+    refusal = undefined;
+    await eventually(() => namespaces.isPausedByWatch('shop') === true);
   });
 
   it('are not known where they are not watched', async () => {

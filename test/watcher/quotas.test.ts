@@ -13,10 +13,10 @@ let live: Map<string, { readonly hard: string; readonly used: string }>;
 let changed: string[];
 let version: number;
 /** Undefined: nobody watches yet. */
-let say: ((type: string, name: string) => void) | undefined;
+let say: ((type: string, name: string, namespace?: string) => void) | undefined;
 
-const objectOf = (name: string) => ({
-  metadata: { name, namespace: 'shop', uid: `uid-of-${name}`, resourceVersion: String(version) },
+const objectOf = (name: string, namespace = 'shop') => ({
+  metadata: { name, namespace, uid: `uid-of-${name}`, resourceVersion: String(version) },
   spec: { hard: { pods: live.get(name)?.hard } },
   status: { used: { pods: live.get(name)?.used } },
 });
@@ -30,12 +30,12 @@ beforeEach(async () => {
     if (request.url.searchParams.has('watch')) {
       response.writeHead(200, { 'content-type': 'application/json' });
       response.flushHeaders();
-      say = (type, of) => {
+      say = (type, of, namespace) => {
         version += 1;
-        response.write(`${JSON.stringify({ type, object: objectOf(of) })}\n`);
+        response.write(`${JSON.stringify({ type, object: objectOf(of, namespace) })}\n`);
       };
     } else {
-      const items = [...live.keys()].map(objectOf);
+      const items = [...live.keys()].map((name) => objectOf(name));
       answerJson(200, { metadata: { resourceVersion: '7' }, items })(request, response);
     }
   });
@@ -94,6 +94,18 @@ describe('what the quotas of a namespace allow', () => {
     say?.('DELETED', 'pods');
     await eventually(() => quotas.in('shop') === 'quotas changed 1');
     expect(changed).toEqual(['shop']);
+  });
+
+  it('is forgotten of the namespace that nobody has asked about for longest, where there are very many', async () => {
+    await watching();
+    for (const namespace of ['gone', 'shop']) say?.('ADDED', 'jobs', namespace);
+    await eventually(() => changed.length === 2);
+    expect(quotas.in('gone')).toBe('quotas changed 1');
+    expect(quotas.in('shop')).toBe('quotas changed 1');
+    for (let i = 0; i < 9_999; i += 1) say?.('ADDED', 'jobs', `team-${i}`);
+    await eventually(() => changed.length === 10_001);
+    expect(quotas.in('gone')).toBe('');
+    expect(quotas.in('shop')).toBe('quotas changed 1');
   });
 
   it('is watched in each namespace by itself, where only some are', async () => {

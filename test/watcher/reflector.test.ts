@@ -313,6 +313,24 @@ describe('a watch', () => {
     await eventually(() => requestsFor('watch').length === 2);
   });
 
+  it.each([503, 429])(
+    'lists again where a watch ended in order, and a restored database is back after an answer of %i',
+    async (code) => {
+      pods.put('old');
+      await startedAndWatching();
+      const watchedAt = performance.now();
+      for (let i = 0; i < 5; i += 1) pods.put('later');
+      await eventually(agrees);
+      // One that ends sooner is in doubt for that alone.
+      await eventually(() => performance.now() - watchedAt > 1_000);
+      pods.restore();
+      pods.put('new');
+      pods.faults.watch.push(answerText(code, 'no server is available'));
+      pods.breakWatches('end');
+      await eventually(agrees);
+    },
+  );
+
   it('still has to list again where that list fails: the version is not taken for good', async () => {
     pods.put('old');
     await startedAndWatching();

@@ -1,7 +1,7 @@
 import { isNeeded, type Evaluation } from '../../../src/watcher/evaluation.ts';
 import type { Answer, RequestEvent } from '../../../src/watcher/request-events.ts';
 import { next } from '../../../src/watcher/request-machine.ts';
-import { isInProgress, wakeAtMs, type RequestState } from '../../../src/watcher/request-state.ts';
+import { isCalling, wakeAtMs, type RequestState } from '../../../src/watcher/request-state.ts';
 import { Violation, type System, type Transition } from './explorer.ts';
 import { disturbs, move, transitionOf, type Move } from './requests-move.ts';
 import { RequestedRun } from './requests-run.ts';
@@ -226,7 +226,7 @@ class Requests implements System {
           at(it, who).list = [it.visible, 0];
         }),
       );
-    if (ends && !isInProgress(known ?? undefined))
+    if (ends && !isCalling(known ?? undefined))
       moves.push(
         move(`the term of watcher ${who} ends`, (it) => (it.watchers[who] = watcherOf(it.live, false))),
       );

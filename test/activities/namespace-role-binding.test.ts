@@ -1,0 +1,83 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { roleBindingReconciler } from '../../activities/namespace-role-binding.ts';
+import { StepRun } from '../../activities/reconcile.ts';
+import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
+import {
+  answerJson,
+  aStatus,
+  FakeApiServer,
+  type Handler,
+  type ReceivedRequest,
+} from '../support/fake-api-server.ts';
+import { aRoleBinding } from '../support/role-bindings.ts';
+
+const OPTIONS = {
+  clusterRole: 'edit',
+  prefix: 'ad-kubernetes-',
+  namespaceSelector: [],
+  excludeNamespaces: [],
+};
+const REF = { controller: 'namespace-role-binding', namespace: '', name: 'shop', uid: 'uid-1' };
+
+let server: FakeApiServer;
+let client: KubernetesClient;
+
+beforeEach(async () => {
+  server = await FakeApiServer.start();
+  client = createKubernetesClient(server.kubeConfig());
+});
+
+afterEach(async () => {
+  await client.close();
+  await server.stop();
+});
+
+/** A namespace with a binding of ours to another role, until it is deleted; creates are answered so, but for dry runs. */
+function replacing(created: Handler): Handler {
+  const { manifest } = aRoleBinding('shop').to('view');
+  const metadata = { ...manifest.metadata, uid: 'uid-2', resourceVersion: '7' };
+  const answers: Record<string, Handler> = {
+    'GET namespaces/shop': answerJson(200, {
+      metadata: { name: 'shop', uid: 'uid-1', resourceVersion: '1' },
+    }),
+    'GET rolebindings/ad-kubernetes-shop': answerJson(200, { ...manifest, metadata }),
+    'DELETE rolebindings/ad-kubernetes-shop': answerJson(200, {}),
+  };
+  const dryRun = answerJson(409, aStatus(409, { reason: 'AlreadyExists', message: 'it is there' }));
+  return (request, response) => {
+    const answer = answers[askedIn(request)] ?? (request.url.searchParams.has('dryRun') ? dryRun : created);
+    answer(request, response);
+  };
+}
+
+function askedIn({ method, url }: ReceivedRequest): string {
+  return `${method} ${url.pathname.split('/').slice(-2).join('/')}`;
+}
+
+describe('the replacement of a binding', () => {
+  const replace = () => {
+    const context = { ref: REF, now: Date.now, superseded: new AbortController().signal };
+    return new StepRun(roleBindingReconciler(client, OPTIONS), context).perform(
+      'replaceRoleBinding',
+      undefined,
+    );
+  };
+
+  it('waits where the server says when to come back after the delete, and says what it has done', async () => {
+    server.handle(
+      replacing(answerJson(429, aStatus(429, { message: 'too many requests' }), { 'retry-after': '7' })),
+    );
+    await expect(replace()).rejects.toMatchObject({
+      name: 'PartlyDone',
+      cause: { retryAfterMs: 7_000 },
+      did: [{ did: 'deleted', what: 'role binding ad-kubernetes-shop' }],
+    });
+  });
+
+  it('is decided on again where the create fails otherwise', async () => {
+    server.handle(replacing(answerJson(500, aStatus(500, { message: 'etcd leader changed' }))));
+    expect(await replace()).toMatchObject({
+      did: [{ did: 'deleted', what: 'role binding ad-kubernetes-shop' }],
+    });
+  });
+});
