@@ -1,82 +1,23 @@
 import { describe, expect, it } from '@jest/globals';
 import { explain } from '../../src/ask/why/explain.ts';
 import { explanationText } from '../../src/ask/why/explanation.ts';
-import type { Findings, Reached } from '../../src/ask/why/findings.ts';
 import type { RunTimeline, StepEntry } from '../../src/ask/runs/timeline.ts';
-import type { Run } from '../../src/ask/runs/runs.ts';
-import { controllersOf } from '../../src/ask/controllers.ts';
 import { defaultOptions } from '../../src/config/config.ts';
 import { converged } from '../../src/contract/decision.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
-import { aPodOf, aPodSet, NOW_MS } from '../support/pod-sets.ts';
-
-const ago = (seconds: number) => NOW_MS - seconds * 1000;
-const [podSet] = controllersOf().filter(({ name }) => name === 'pod-set');
-if (podSet === undefined) throw new Error('no controller pod-set');
-const web = aPodSet().in('shop').wanting(3).ofGeneration(2);
-const ref = { controller: 'pod-set', namespace: 'shop', name: 'web', uid: web.object.metadata.uid };
-
-const RUN: Run = {
-  ref,
-  workflowId: 'pod-set/shop/web/u',
-  runId: 'r',
-  isOpen: true,
-  startedAtMs: ago(252),
-  endedAtMs: undefined,
-  runState: undefined,
-  status: 'RUNNING',
-  taskQueue: 'durable-operator',
-  pending: [],
-  hasWorkflowTask: false,
-  version: undefined,
-  historyLength: 10,
-};
-const CLOSED: Run = { ...RUN, isOpen: false, endedAtMs: ago(60), status: 'COMPLETED' };
-const TIMELINE: RunTimeline = {
-  runId: 'r',
-  startedAtMs: ago(252),
-  reason: 'there are 0 Pods, and spec.replicas is 3',
-  entries: [],
-  end: undefined,
-};
-const REACHED: Reached = {
-  is: 'reached',
-  taskQueue: 'durable-operator',
-  settings: { version: '1.0', options: defaultOptions() },
-  otherTaskQueues: [],
-  otherCluster: undefined,
-  workers: { hasUnversioned: true, versions: [], current: undefined },
-  run: RUN,
-  timeline: TIMELINE,
-  earlier: undefined,
-};
-const FINDINGS: Findings = {
-  controller: podSet,
-  place: ref,
-  cluster: { is: 'there', object: web.object, namespace: undefined },
-  temporal: REACHED,
-  live: {
-    observation: { podSet: web.view, pods: [aPodOf(web).view], lookedFor: [] },
-    next: { do: 'createPods', because: 'there is 1 Pod, and spec.replicas is 3' },
-  },
-  link: 'http://ui/run',
-  nowMs: NOW_MS,
-};
-
-const plain = (_: unknown, text: string) => text;
-
-function textFor(changes: Partial<Findings>): string {
-  return explanationText(explain({ ...FINDINGS, ...changes }), plain);
-}
-
-const reached = (changes: Partial<typeof REACHED>): Reached => ({ ...REACHED, ...changes });
-
-function done(next: { do: string; because: string }): StepEntry {
-  return {
-    ...{ kind: 'step', atMs: ago(20), step: 'observe', summary: undefined, isLocal: true, attempts: 1 },
-    end: { how: 'done', tookMs: 5, did: [], next, refusal: undefined },
-  };
-}
+import {
+  ago,
+  CLOSED,
+  done,
+  FINDINGS,
+  plain,
+  reached,
+  RUN,
+  textFor,
+  TIMELINE,
+  web,
+} from '../support/findings.ts';
+import { aPodOf } from '../support/pod-sets.ts';
 
 describe('why, of an open run,', () => {
   it('that is retrying, names the step, the attempt, the server’s words, and when it tries next', () => {
@@ -153,32 +94,6 @@ describe('why, of an open run,', () => {
     } as const;
     const text = textFor({ temporal: reached({ run, timeline: { ...TIMELINE, entries: [rest] } }), live });
     expect(text).toContain('  because   decided just now\n');
-  });
-
-  const none = { hasUnversioned: false, versions: [], current: undefined };
-
-  it.each([
-    [{ ...RUN, hasWorkflowTask: true }, none, 'no worker has polled task queue "durable-operator"'],
-    [{ ...RUN, hasWorkflowTask: true, taskQueue: 'old' }, none, 'start a worker with --task-queue old'],
-    [
-      { ...RUN, hasWorkflowTask: true },
-      { ...none, versions: ['op:1'] },
-      'durable-operator promote --worker-deployment op',
-    ],
-    [
-      { ...RUN, hasWorkflowTask: true, version: 'op:1' },
-      { ...none, versions: ['op:2'] },
-      'the run stays with op:1',
-    ],
-    [
-      { ...RUN, hasWorkflowTask: true },
-      { ...none, versions: ['op:2'], current: 'op:1' },
-      'op:1 is the current version',
-    ],
-  ])('that nobody works on, says why (%#)', (run, workers, words) => {
-    const text = textFor({ temporal: reached({ run, workers }) });
-    expect(text).toContain('is waiting for a worker');
-    expect(text).toContain(words);
   });
 
   it('that a worker is about to take, is being reconciled', () => {

@@ -9,6 +9,7 @@ import { pendingStepOf } from '../runs/runs.ts';
 import {
   ENCRYPTED_WORDS,
   lastStepOf,
+  type PendingStep,
   type SignalEntry,
   type StepEntry,
   type WaitEntry,
@@ -30,10 +31,13 @@ import { adviceOn, workerProblemText } from './general-advice.ts';
 
 /** Of a resource that a run is open for. */
 export function explainOpenRun(open: Open): Explanation {
-  const { run, temporal } = open;
-  const problem = run.hasWorkflowTask ? workerProblem(temporal.workers, run) : undefined;
-  if (problem !== undefined && run.pending.length === 0) return withoutWorker(open, problem);
-  const state = stateOfRun(run);
+  const problem = workerProblem(open.temporal.workers, open.run);
+  if (problem === undefined) return explainState(open);
+  return isDue(open) ? withoutWorker(open, problem) : untilDue(open, problem);
+}
+
+function explainState(open: Open): Explanation {
+  const state = stateOfRun(open.run);
   switch (state) {
     case 'Retrying':
       return retrying(open);
@@ -77,31 +81,72 @@ function openRun(open: Open, { state, headline, facts, advice }: OpenRunParts): 
   };
 }
 
+/** Whether it has something to do, and only a worker is missing. */
+function isDue(open: Open): boolean {
+  const { run, nowMs } = open;
+  const hasTaskAlone = run.hasWorkflowTask && run.pending.length === 0;
+  return hasTaskAlone || run.pending.some((step) => isOverdue(step, nowMs)) || isRestOver(open);
+}
+
+/** Such as by an annotation that was taken away while nobody watched. */
+function isRestOver(open: Open): boolean {
+  const { runState } = open.run;
+  const now = liveIn(open)?.next.do;
+  return runState !== undefined && now !== undefined && now !== (runState === 'Stalled' ? 'stalled' : 'held');
+}
+
+function isOverdue({ nextTryAtMs }: PendingStep, nowMs: number): boolean {
+  return nextTryAtMs !== undefined && nextTryAtMs <= nowMs;
+}
+
 function withoutWorker(open: Open, problem: WorkerProblem): Explanation {
   const { because, advice } = workerProblemText(problem, open.temporal);
+  const pending = pendingStepOf(open.run);
+  const failed = wordsOfFailure(pending);
   return openRun(open, {
     state: 'Waiting',
     headline: 'is waiting for a worker',
-    facts: [{ label: 'because', text: because }],
+    facts: [
+      ...(pending ? [stepFact(pending, open.nowMs)] : []),
+      ...(failed === '' ? [] : [{ label: 'failed', text: failed }]),
+      { label: 'because', text: because },
+    ],
     advice,
   });
 }
 
+/** It needs no worker yet, and none is there. */
+function untilDue(open: Open, problem: WorkerProblem): Explanation {
+  const explanation = explainState(open);
+  const { because, advice } = workerProblemText(problem, open.temporal);
+  return {
+    ...explanation,
+    facts: [...explanation.facts, { label: 'but', text: `${because}: whatever comes next has to wait` }],
+    advice: [...advice, ...explanation.advice],
+  };
+}
+
+function stepFact({ step, attempt, nextTryAtMs }: PendingStep, nowMs: number): Fact {
+  return { label: 'step', text: `${step}, attempt ${attempt}, ${nextText(nextTryAtMs, nowMs)}` };
+}
+
+function nextText(nextTryAtMs: number | undefined, nowMs: number): string {
+  if (nextTryAtMs === undefined) return 'in progress';
+  return nextTryAtMs <= nowMs ? 'due, not begun' : `next in ${durationText(nextTryAtMs - nowMs)}`;
+}
+
+function wordsOfFailure(pending: PendingStep | undefined): string {
+  return serversWords(orHowToDecrypt(pending?.failure?.message ?? ''));
+}
+
 function retrying(open: Open): Explanation {
-  const { run, nowMs } = open;
-  const { step = '', attempt = 1, nextTryAtMs, failure } = pendingStepOf(run) ?? {};
-  const message = serversWords(orHowToDecrypt(failure?.message ?? ''));
-  const next =
-    nextTryAtMs === undefined || nextTryAtMs <= nowMs
-      ? 'in progress'
-      : `next in ${durationText(nextTryAtMs - nowMs)}`;
+  const pending = pendingStepOf(open.run);
+  const { step = '', failure } = pending ?? {};
+  const message = wordsOfFailure(pending);
   return openRun(open, {
     state: 'Retrying',
     headline: 'is retrying',
-    facts: [
-      { label: 'step', text: `${step}, attempt ${attempt}, ${next}` },
-      { label: 'because', text: message },
-    ],
+    facts: [...(pending ? [stepFact(pending, open.nowMs)] : []), { label: 'because', text: message }],
     advice: [
       ...adviceFor(open, { is: 'failing', step, failure: failure?.type ?? '', message }),
       commandOn(open, 'retry', 'try again now'),
