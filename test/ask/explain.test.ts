@@ -3,7 +3,9 @@ import { explain } from '../../src/ask/why/explain.ts';
 import { explanationText } from '../../src/ask/why/explanation.ts';
 import type { RunTimeline, StepEntry } from '../../src/ask/runs/timeline.ts';
 import { defaultOptions } from '../../src/config/config.ts';
+import { controllersOf } from '../../src/ask/controllers.ts';
 import { converged } from '../../src/contract/decision.ts';
+import { controlOf } from '../../src/controllers/control/annotations.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import {
   ago,
@@ -180,6 +182,64 @@ describe('why, without an open run,', () => {
     const text = textFor({ cluster, temporal: reached(atRest), live: upToDate });
     expect(text).toContain('is being deleted, and the operator has nothing left to do');
     expect(text).toContain('held by example.com/theirs');
+  });
+
+  it('says what is wrong with an annotation', () => {
+    const annotated = { ...web.object.metadata, annotations: { 'durable-operator.dev/paused': 'True' } };
+    const control = controlOf({ ...web.object, metadata: annotated });
+    const live = { ...upToDate, observation: { ...upToDate.observation, podSet: { ...web.view, control } } };
+    const text = textFor({ temporal: reached(atRest), live });
+    expect(text).toContain('is up to date');
+    expect(text).toMatch(/^ {2}but {7}.*durable-operator\.dev\/paused.*"True"/m);
+  });
+
+  it('says what holds a resource whose namespace is being deleted, and who knows more', () => {
+    const metadata = {
+      ...web.beingDeleted().object.metadata,
+      finalizers: ['example.com/theirs'],
+    };
+    const terminating = {
+      name: 'shop',
+      uid: 'n',
+      resourceVersion: '1',
+      deletionTimestamp: '2026-01-01T00:00:00Z',
+    };
+    const cluster = {
+      is: 'there',
+      object: { ...web.object, metadata },
+      namespace: { metadata: terminating },
+    } as const;
+    const text = textFor({ cluster, temporal: reached(atRest), live: upToDate });
+    expect(text).toContain('held by example.com/theirs');
+    expect(text).toContain("ask whoever put the finalizers there; none of them is the operator's");
+    expect(text).toMatch(/kubectl durable why namespace\/shop +see what it waits for/);
+  });
+
+  it('says where to see what holds a Namespace that is being deleted', () => {
+    const [controller] = controllersOf().filter(({ name }) => name === 'namespace-role-binding');
+    if (controller === undefined) throw new Error('no controller namespace-role-binding');
+    const object = {
+      metadata: { name: 'shop', uid: 'n', resourceVersion: '1', deletionTimestamp: '2026-01-01T00:00:00Z' },
+    };
+    const observation = controller.observation(controller.primary.view(object), []);
+    const text = textFor({
+      ...{ controller, place: { controller: controller.name, namespace: 'shop', name: 'shop' } },
+      ...{ cluster: { is: 'there', object, namespace: undefined }, temporal: reached(atRest) },
+      live: { observation, next: converged('the namespace is being deleted') },
+    });
+    expect(text).toMatch(/kubectl describe namespace shop +/);
+  });
+
+  it('tells what fails for the moment from what nobody may read', () => {
+    const live = new ApiError('GET /api/v1/pods: 503 try later', {
+      classification: 'unavailable',
+      status: 503,
+    });
+    const text = textFor({ temporal: reached(atRest), live });
+    expect(text).toContain('cannot be read now: try later; ask again');
+    expect(text).not.toContain('you may not');
+    const open = textFor({ temporal: reached({}), live });
+    expect(open).toContain('  there     cannot be read now: try later; ask again\n');
   });
 
   it('says what it cannot see', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { stateByDecision, stateByStatus, stateOfRun } from '../../src/ask/state.ts';
+import { BUILD_FINALIZER } from '../../src/controllers/git-build/resource.ts';
 import { converged, stalled, waitFor } from '../../src/contract/decision.ts';
 
 const pending = { step: 'createPods', attempt: 1, failure: undefined, nextTryAtMs: undefined };
@@ -72,6 +73,25 @@ describe('the state of a resource without an open run', () => {
       'Waiting',
       'no run is open for it yet',
       web({ observedGeneration: 2 }, { deletionTimestamp: '2026-01-01T00:00:00Z' }),
+    ],
+    [
+      'UpToDate',
+      'held by example.com/theirs, example.com/others',
+      web(
+        { observedGeneration: 2 },
+        {
+          deletionTimestamp: '2026-01-01T00:00:00Z',
+          finalizers: ['example.com/theirs', 'example.com/others'],
+        },
+      ),
+    ],
+    [
+      'Waiting',
+      'no run is open for it yet',
+      web(
+        { observedGeneration: 2 },
+        { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: [BUILD_FINALIZER, 'example.com/theirs'] },
+      ),
     ],
     [
       'Stalled',

@@ -117,7 +117,7 @@ async function lastRunOfName(access: TemporalAccess, place: ResourcePlace): Prom
   return { run: last && (await describeRun(access, last.ref, last.runId)), earlier: undefined };
 }
 
-/** An error where whoever asks may not read all of it. */
+/** An error where not all of it can be read, for want of rights or for the moment. */
 async function decideLive(ref: ResourceRef, request: LiveRequest): Promise<Live | ApiError> {
   const { readLive } = await import('../cluster/live.ts');
   try {
