@@ -43,11 +43,20 @@ export function colourOf(state: State | undefined): 'green' | 'yellow' | 'red' |
 export function stateOfRun({
   runState,
   pending,
-  hasWorkflowTask,
-}: Pick<Run, 'runState' | 'pending' | 'hasWorkflowTask'>): State {
+  workflowTaskAttempt,
+}: Pick<Run, 'runState' | 'pending' | 'workflowTaskAttempt'>): State {
+  if (isTaskFailing({ workflowTaskAttempt })) return 'Retrying';
   if (runState !== undefined) return runState;
   if (pending.some(({ failure }) => failure !== undefined)) return 'Retrying';
-  return pending.length > 0 || hasWorkflowTask ? 'Reconciling' : 'Waiting';
+  return pending.length > 0 || workflowTaskAttempt !== undefined ? 'Reconciling' : 'Waiting';
+}
+
+/** A worker that has just ended leaves one or two that fail. */
+const FAILING_FROM_ATTEMPT = 3;
+
+/** Whether workers take the run up, and cannot go on with it. */
+export function isTaskFailing({ workflowTaskAttempt = 1 }: Pick<Run, 'workflowTaskAttempt'>): boolean {
+  return workflowTaskAttempt >= FAILING_FROM_ATTEMPT;
 }
 
 /** Of a resource that no run is open for, by what its controller decides. */

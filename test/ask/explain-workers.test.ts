@@ -7,20 +7,20 @@ describe('why, of an open run,', () => {
   const none = { hasUnversioned: false, versions: [], current: undefined };
 
   it.each([
-    [{ ...RUN, hasWorkflowTask: true }, none, 'no worker has polled task queue "durable-operator"'],
-    [{ ...RUN, hasWorkflowTask: true, taskQueue: 'old' }, none, 'start a worker with --task-queue old'],
+    [{ ...RUN, workflowTaskAttempt: 1 }, none, 'no worker has polled task queue "durable-operator"'],
+    [{ ...RUN, workflowTaskAttempt: 1, taskQueue: 'old' }, none, 'start a worker with --task-queue old'],
     [
-      { ...RUN, hasWorkflowTask: true },
+      { ...RUN, workflowTaskAttempt: 1 },
       { ...none, versions: ['op:1'] },
       'durable-operator promote --worker-deployment op',
     ],
     [
-      { ...RUN, hasWorkflowTask: true, version: 'op:1' },
+      { ...RUN, workflowTaskAttempt: 1, version: 'op:1' },
       { ...none, versions: ['op:2'] },
       'the run stays with op:1',
     ],
     [
-      { ...RUN, hasWorkflowTask: true },
+      { ...RUN, workflowTaskAttempt: 1 },
       { ...none, versions: ['op:2'], current: 'op:1' },
       'op:1 is the current version',
     ],

@@ -98,8 +98,27 @@ describe('why, of an open run,', () => {
     expect(text).toContain('  because   decided just now\n');
   });
 
+  it('whose workflow task fails, says why, and what brings it on', () => {
+    const message = 'a payload is encrypted with key "old"; add it to the payload keys';
+    const timeline = { ...TIMELINE, taskFailure: { type: undefined, message } };
+    const text = textFor({ temporal: reached({ run: { ...RUN, workflowTaskAttempt: 12 }, timeline }) });
+    expect(text).toContain('PodSet shop/web is retrying: 1 of 3 Pods');
+    expect(text).toContain('  step      workflow task, attempt 12');
+    expect(text).toContain(`  because   ${message}\n`);
+    expect(text).toContain('temporal workflow terminate --workflow-id pod-set/shop/web/u');
+    expect(text).not.toContain('durable retry');
+  });
+
+  it('that goes on after a wait, does not call the wait a step', () => {
+    const entries = [done({ do: 'wait', because: 'waiting for Job shop/build to end' })];
+    const run = { ...RUN, workflowTaskAttempt: 1 };
+    const text = textFor({ temporal: reached({ run, timeline: { ...TIMELINE, entries } }) });
+    expect(text).toContain('is being reconciled');
+    expect(text).not.toContain('  step ');
+  });
+
   it('that a worker is about to take, is being reconciled', () => {
-    const text = textFor({ temporal: reached({ run: { ...RUN, hasWorkflowTask: true } }) });
+    const text = textFor({ temporal: reached({ run: { ...RUN, workflowTaskAttempt: 1 } }) });
     expect(text).toContain('is being reconciled: 1 of 3 Pods');
   });
 });

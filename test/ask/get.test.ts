@@ -20,7 +20,7 @@ const CLEANUP: OpenRun = {
   run: {
     ...{ ref: { controller: 'git-build', namespace: 'shop', name: 'late', uid: 'u' } },
     ...{ workflowId: 'git-build/shop/late/u', runId: 'r', isOpen: true, startedAtMs: NOW_MS },
-    ...{ endedAtMs: undefined, runState: undefined, pending: [], hasWorkflowTask: false },
+    ...{ endedAtMs: undefined, runState: undefined, pending: [], workflowTaskAttempt: undefined },
   },
   because: 'waiting for Job shop/clean-up-late to end',
 };

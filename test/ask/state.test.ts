@@ -5,13 +5,16 @@ import { converged, stalled, waitFor } from '../../src/contract/decision.ts';
 
 const pending = { step: 'createPods', attempt: 1, failure: undefined, nextTryAtMs: undefined };
 const failed = { ...pending, attempt: 4, failure: { type: 'Refused', message: 'exceeded quota' } };
-const resting = { runState: undefined, pending: [], hasWorkflowTask: false };
+const resting = { runState: undefined, pending: [], workflowTaskAttempt: undefined };
 
 describe('the state of an open run', () => {
   it.each([
     ['Waiting', resting],
     ['Reconciling', { ...resting, pending: [pending] }],
-    ['Reconciling', { ...resting, hasWorkflowTask: true }],
+    ['Reconciling', { ...resting, workflowTaskAttempt: 1 }],
+    ['Reconciling', { ...resting, workflowTaskAttempt: 2 }],
+    ['Retrying', { ...resting, workflowTaskAttempt: 3 }],
+    ['Retrying', { ...resting, runState: 'Paused' as const, workflowTaskAttempt: 3 }],
     ['Retrying', { ...resting, pending: [failed] }],
     ['Stalled', { ...resting, runState: 'Stalled' as const }],
     ['Paused', { ...resting, runState: 'Paused' as const }],

@@ -28,7 +28,7 @@ export const RUN: Run = {
   status: 'RUNNING',
   taskQueue: 'durable-operator',
   pending: [],
-  hasWorkflowTask: false,
+  workflowTaskAttempt: undefined,
   version: undefined,
   historyLength: 10,
 };

@@ -12,6 +12,8 @@ export interface RunTimeline {
   readonly entries: readonly Entry[];
   /** Undefined: it is open. */
   readonly end: RunEnd | undefined;
+  /** Of its last workflow task, where that has failed. */
+  readonly taskFailure?: StepFailure;
 }
 
 export interface RunEnd {
