@@ -161,6 +161,15 @@ describe('why, without an open run,', () => {
     expect(text).toContain('kubectl durable why podset/web -n shop --task-queue b');
   });
 
+  it('says that the plugin is too old for the operator', () => {
+    const text = textFor({ temporal: reached({ ...atRest, settings: undefined, unreadable: '9.0.0' }) });
+    expect(text).toContain(
+      'the operator with task queue "durable-operator" is version 9.0.0; this plugin, version ',
+    );
+    expect(text).toContain('you can   update the plugin\n');
+    expect(text).not.toContain('start the operator');
+  });
+
   it('says that the operator of the task queue is for another cluster', () => {
     const others = { settings: undefined, otherTaskQueues: [], otherCluster: 'prod-2' };
     const text = textFor({ temporal: reached({ ...atRest, ...others }) });

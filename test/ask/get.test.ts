@@ -25,7 +25,12 @@ const CLEANUP: OpenRun = {
   because: 'waiting for Job shop/clean-up-late to end',
 };
 
-const OPERATOR = { taskQueue: 'durable-operator', otherTaskQueues: [], otherCluster: undefined };
+const OPERATOR = {
+  taskQueue: 'durable-operator',
+  unreadable: undefined,
+  otherTaskQueues: [],
+  otherCluster: undefined,
+};
 const SETTINGS = { version: '1.0', options: defaultOptions() };
 
 interface Given {

@@ -44,6 +44,7 @@ export const REACHED: Reached = {
   is: 'reached',
   taskQueue: 'durable-operator',
   settings: { version: '1.0', options: defaultOptions() },
+  unreadable: undefined,
   otherTaskQueues: [],
   otherCluster: undefined,
   workers: { hasUnversioned: true, versions: [], current: undefined },

@@ -20,10 +20,10 @@ export interface OpenRunsOf {
 }
 
 export interface OpenRuns {
-  /** What the running operator has published; undefined where nothing is. It is known before the runs are. */
+  /** What the running operator has published; undefined where nothing is, or nothing that can be read. It is known before the runs are. */
   readonly settings: PublishedSettings | undefined;
   /** Which was asked for, and which there are besides. */
-  readonly operator: Pick<TemporalAccess, 'taskQueue' | 'otherTaskQueues' | 'otherCluster'>;
+  readonly operator: Pick<TemporalAccess, 'taskQueue' | 'unreadable' | 'otherTaskQueues' | 'otherCluster'>;
   /** @throws TemporalProblem */
   readonly runs: Promise<readonly OpenRun[]>;
 }

@@ -1,7 +1,7 @@
 import type { Advice } from '../../contract/words.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
 import { heldByOthers } from '../cluster/objects.ts';
-import { firstOf, whyLeftOut, whyNoOperator } from '../operator-words.ts';
+import { firstOf, UPDATE_PLUGIN, whyLeftOut, whyNoOperator } from '../operator-words.ts';
 import { titleOf } from '../resource-name.ts';
 import { workerProblem } from '../runs/workers.ts';
 import { stateByDecision, stateByStatus } from '../state.ts';
@@ -17,7 +17,7 @@ import {
   whyUnknown,
   WITHOUT_OPTIONS,
 } from './facts.ts';
-import { liveIn, objectNameOf, type Known } from './findings.ts';
+import { liveIn, objectNameOf, type Known, type Reached } from './findings.ts';
 import { SHOW_OPERATOR, workerProblemText } from './general-advice.ts';
 
 /** Of a resource that no run is open for. */
@@ -94,7 +94,7 @@ function ignored(known: Known): Reason | undefined {
 
 /** Nobody has said which options the operator has: maybe there is none. */
 function withoutOperator(known: Known): Explanation | undefined {
-  const { settings, otherTaskQueues, otherCluster } = known.temporal;
+  const { settings, unreadable, otherTaskQueues } = known.temporal;
   if (settings !== undefined) return undefined;
   const others = firstOf(otherTaskQueues).map((each) => {
     const { run } = commandOn(known, 'why', '');
@@ -103,7 +103,10 @@ function withoutOperator(known: Known): Explanation | undefined {
   return {
     resource: titleOf(objectNameOf(known)),
     state: undefined,
-    headline: 'has no operator, as far as is known',
+    headline:
+      unreadable === undefined
+        ? 'has no operator, as far as is known'
+        : 'has an operator that this plugin is too old for',
     facts: [
       ...wantedAndThere(known),
       {
@@ -113,17 +116,19 @@ function withoutOperator(known: Known): Explanation | undefined {
       ...nextFact(known, WITHOUT_OPTIONS),
       ...lastRunOf(known),
     ],
-    advice:
-      others.length === 0
-        ? [
-            otherCluster === undefined
-              ? 'start the operator, or name its task queue with --task-queue'
-              : 'start an operator for this cluster with a --task-queue of its own, and name it here; or check the kubeconfig and its context',
-            SHOW_OPERATOR,
-          ]
-        : others,
+    advice: others.length === 0 ? howToHaveOperator(known.temporal) : others,
     exit: 1,
   };
+}
+
+function howToHaveOperator({ unreadable, otherCluster }: Reached): Advice[] {
+  if (unreadable !== undefined) return [UPDATE_PLUGIN];
+  return [
+    otherCluster === undefined
+      ? 'start the operator, or name its task queue with --task-queue'
+      : 'start an operator for this cluster with a --task-queue of its own, and name it here; or check the kubeconfig and its context',
+    SHOW_OPERATOR,
+  ];
 }
 
 /** What the decision needs cannot all be read, often for want of rights. */

@@ -41,6 +41,8 @@ export type TemporalFindings =
       readonly is: 'reached';
       readonly taskQueue: string;
       readonly settings: PublishedSettings | undefined;
+      /** The version of an operator whose settings this program cannot read. */
+      readonly unreadable: string | undefined;
       readonly otherTaskQueues: readonly string[];
       /** Whose the task queue is, where it is another cluster's. */
       readonly otherCluster: string | undefined;

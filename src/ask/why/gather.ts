@@ -88,7 +88,7 @@ async function askTemporal(
   ref: ResourceRef | undefined,
   place: ResourcePlace,
 ): Promise<TemporalFindings> {
-  const { taskQueue, settings, otherTaskQueues, otherCluster } = access;
+  const { taskQueue, settings, unreadable, otherTaskQueues, otherCluster } = access;
   const [{ run, earlier }, ofOperator] = await Promise.all([
     ref === undefined ? lastRunOfName(access, place) : latestRunOf(access, ref),
     workersOf(access, taskQueue),
@@ -99,7 +99,7 @@ async function askTemporal(
     isElsewhere ? workersOf(access, run.taskQueue) : ofOperator,
     run && timelineOfRun(access, run),
   ]);
-  const operator = { taskQueue, settings, otherTaskQueues, otherCluster };
+  const operator = { taskQueue, settings, unreadable, otherTaskQueues, otherCluster };
   return { is: 'reached', ...operator, workers, run, timeline, earlier };
 }
 
