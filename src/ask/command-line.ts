@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { ConfigurationError } from '../contract/configuration-error.ts';
 import { VERSION } from '../version.ts';
 import { AskProblem, type Ask, type ExitStatus } from './ask.ts';
+import { withoutJoinedValues } from './joined-values.ts';
 import { harmless } from './output.ts';
 import { ASK_COMMAND_NAMES, isAskCommand, type AskCommand } from './commands.ts';
 
@@ -39,7 +40,7 @@ export async function answer(args: readonly string[], asking: Omit<Ask, 'exitWit
   const ask: Ask = { ...asking, exitWith: (given) => (status = given) };
   try {
     const program = await programFor(args, ask);
-    await program.parseAsync([...args], { from: 'user' });
+    await program.parseAsync([...withoutJoinedValues(args)], { from: 'user' });
     return status;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0;

@@ -1,10 +1,12 @@
 import { answer } from '../../src/ask/command-line.ts';
-import type { Session } from '../../src/ask/connection/session.ts';
+import type { Session, SessionOptions } from '../../src/ask/connection/session.ts';
 import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';
 
 export const NOW_MS = Date.parse('2026-01-01T12:00:00Z');
 
 export interface AskedServers extends Partial<Pick<Session, 'temporal' | 'openRuns'>> {
+  /** Is told where the words say to ask. */
+  readonly onOpen?: (options: SessionOptions) => void;
   /** What the API server answers, or an error. Default: the test asks nothing of it. */
   readonly answerTo?: (request: RequestOptions) => unknown;
 }
@@ -16,7 +18,10 @@ export async function asked(words: readonly string[], servers: AskedServers = {}
     stdout: { write: (text) => (said.stdout += text) },
     stderr: { write: (text) => (said.stderr += text) },
     ...{ env: {}, isTerminal: false, now: () => NOW_MS, signal: new AbortController().signal },
-    open: () => Promise.resolve(sessionWith(servers)),
+    open: (options) => {
+      servers.onOpen?.(options);
+      return Promise.resolve(sessionWith(servers));
+    },
   });
   return { ...said, status };
 }
