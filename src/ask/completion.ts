@@ -86,8 +86,12 @@ async function askCluster<T>(
   const nothing = new Promise<readonly T[]>((resolve) => setTimeout(resolve, WITHIN_MS, []).unref());
   try {
     const session = await ask.open(optionsIn(words));
-    const asking = work(session).finally(() => session.close());
-    return await Promise.race([asking, nothing]);
+    try {
+      return await Promise.race([work(session), nothing]);
+    } finally {
+      // A request that is not answered would keep the shell waiting.
+      await session.close();
+    }
   } catch {
     return [];
   }

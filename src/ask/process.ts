@@ -8,7 +8,7 @@ import { answer } from './command-line.ts';
  * @param runsThread where it was started already
  * @returns the exit status
  */
-export function answerHere(args: readonly string[], runsThread?: Worker): Promise<ExitStatus> {
+export async function answerHere(args: readonly string[], runsThread?: Worker): Promise<ExitStatus> {
   const interrupted = new AbortController();
   process.once('SIGINT', () => {
     interrupted.abort();
@@ -18,7 +18,10 @@ export function answerHere(args: readonly string[], runsThread?: Worker): Promis
     if (error.code === 'EPIPE') process.exit(0);
     throw error;
   });
-  return answer(args, askingHere(interrupted.signal, runsThread));
+  const status = await answer(args, askingHere(interrupted.signal, runsThread));
+  // Whatever servers are still asked, nobody waits for their answers.
+  if (interrupted.signal.aborted) process.exit(status);
+  return status;
 }
 
 function askingHere(signal: AbortSignal, runsThread: Worker | undefined): Omit<Ask, 'exitWith'> {

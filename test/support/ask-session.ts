@@ -7,6 +7,10 @@ export const NOW_MS = Date.parse('2026-01-01T12:00:00Z');
 export interface AskedServers extends Partial<Pick<Session, 'temporal' | 'openRuns'>> {
   /** Is told where the words say to ask. */
   readonly onOpen?: (options: SessionOptions) => void;
+  /** Is told that the session is closed. */
+  readonly onClose?: () => void;
+  /** Aborted by Ctrl-C. Default: nobody presses it. */
+  readonly signal?: AbortSignal;
   /** What the API server answers, or an error. Default: the test asks nothing of it. */
   readonly answerTo?: (request: RequestOptions) => unknown;
 }
@@ -17,7 +21,8 @@ export async function asked(words: readonly string[], servers: AskedServers = {}
   const status = await answer(words, {
     stdout: { write: (text) => (said.stdout += text) },
     stderr: { write: (text) => (said.stderr += text) },
-    ...{ env: {}, isTerminal: false, now: () => NOW_MS, signal: new AbortController().signal },
+    ...{ env: {}, isTerminal: false, now: () => NOW_MS },
+    signal: servers.signal ?? new AbortController().signal,
     open: (options) => {
       servers.onOpen?.(options);
       return Promise.resolve(sessionWith(servers));
@@ -32,6 +37,7 @@ function sessionWith({
   answerTo = notAsked,
   temporal = notAsked,
   openRuns = notAsked,
+  onClose = () => undefined,
 }: AskedServers): Session {
   const client: KubernetesClient = {
     server: 'http://nowhere.invalid',
@@ -47,5 +53,9 @@ function sessionWith({
     close: () => Promise.resolve(),
   };
   const linkTo = () => Promise.resolve(undefined);
-  return { client, namespace: 'shop', temporal, openRuns, linkTo, close: () => Promise.resolve() };
+  const close = () => {
+    onClose();
+    return Promise.resolve();
+  };
+  return { client, namespace: 'shop', temporal, openRuns, linkTo, close };
 }
