@@ -28,7 +28,13 @@ describe('why, of an open run,', () => {
     const pending = [
       { step: 'createPods', attempt: 6, failure: { type: 'Refused', message }, nextTryAtMs: ago(-21) },
     ];
-    const signal = { kind: 'signal', atMs: ago(30), signal: 'changed', reason: 'the spec changed' } as const;
+    const signal = {
+      kind: 'signal',
+      atMs: ago(30),
+      signal: 'changed',
+      reason: 'the spec changed',
+      by: '',
+    } as const;
     const text = textFor({
       temporal: reached({ run: { ...RUN, pending }, timeline: { ...TIMELINE, entries: [signal] } }),
     });

@@ -93,7 +93,8 @@ class TimelineBuilder {
   #addSignal({ workflowExecutionSignaledEventAttributes: signaled }: HistoryEvent, atMs: number): void {
     if (!signaled) return;
     const reason = textIn(signaled.input?.payloads?.[0]) ?? '';
-    this.#entries.push({ kind: 'signal', atMs, signal: signaled.signalName ?? '', reason });
+    const { signalName, identity } = signaled;
+    this.#entries.push({ kind: 'signal', atMs, signal: signalName ?? '', reason, by: identity ?? '' });
   }
 
   #addStep(event: HistoryEvent, atMs: number): void {

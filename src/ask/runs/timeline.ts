@@ -73,6 +73,8 @@ export interface SignalEntry {
   readonly atMs: number;
   readonly signal: string;
   readonly reason: string;
+  /** Who has, as Temporal knows its clients; empty: it does not say. */
+  readonly by: string;
 }
 
 /** The run waited for something, with a time limit. */
