@@ -112,6 +112,25 @@ describe('get without the options of the operator', () => {
   });
 });
 
+describe('get of a kind without namespaces', () => {
+  it.each([
+    [['namespaces'], undefined],
+    [['namespaces', '-n', 'shop'], undefined],
+    [['namespace/shop'], 'metadata.name=shop'],
+  ])('lists all of it, as kubectl does: %j', async (words, fieldSelector) => {
+    const selectors = new Set<unknown>();
+    const runs = Promise.resolve([]);
+    await asked(['get', ...words], {
+      openRuns: () => Promise.resolve({ settings: SETTINGS, operator: OPERATOR, runs }),
+      answerTo: ({ path, query }) => {
+        if (path === '/api/v1/namespaces') selectors.add(query?.['fieldSelector']);
+        return { metadata: {}, items: [] };
+      },
+    });
+    expect([...selectors]).toEqual([fieldSelector]);
+  });
+});
+
 describe('get of all namespaces', () => {
   it('reads a pause of each Namespace where they may not be listed', async () => {
     const cluster = {

@@ -131,7 +131,7 @@ async function look(
   named: ResourceName | undefined,
 ): Promise<Looked> {
   const scope = {
-    namespace: options.allNamespaces === true ? undefined : session.namespace,
+    namespace: options.allNamespaces === true || isOfAllNamespaces(named) ? undefined : session.namespace,
     name: named?.name,
   };
   const kinds = named === undefined ? controllersOf() : [named.controller];
@@ -163,6 +163,11 @@ async function look(
     notes: settings === undefined ? [assumingDefaults(whyNoOperator(operator))] : [],
     problems: lists.flatMap((list) => ('error' in list ? problemsIn(list, named) : [])),
   };
+}
+
+/** kubectl, too, lists all of a kind that is in no namespace, whatever `-n` says. */
+function isOfAllNamespaces(named: ResourceName | undefined): boolean {
+  return named?.name === undefined && named?.controller.primary.type.namespaced === false;
 }
 
 function runsIn({ namespace, name }: Scope, named: ResourceName | undefined): OpenRunsOf {
