@@ -89,8 +89,8 @@ async function askCluster<T>(
     try {
       return await Promise.race([work(session), nothing]);
     } finally {
-      // A request that is not answered would keep the shell waiting.
-      await session.close();
+      // It waits for a connection that is still being made, and a shell waits for the answer.
+      session.close().catch(() => undefined);
     }
   } catch {
     return [];

@@ -20,8 +20,18 @@ export async function answerHere(args: readonly string[], runsThread?: Worker): 
   });
   const status = await answer(args, askingHere(interrupted.signal, runsThread));
   // Whatever servers are still asked, nobody waits for their answers.
-  if (interrupted.signal.aborted) process.exit(status);
+  if (interrupted.signal.aborted || args[0] === 'completion') await exit(status);
   return status;
+}
+
+/** Once all is written: a pipe may take it later. */
+async function exit(status: ExitStatus): Promise<never> {
+  await new Promise<void>((resolve) => {
+    process.stdout.write('', () => {
+      resolve();
+    });
+  });
+  return process.exit(status);
 }
 
 function askingHere(signal: AbortSignal, runsThread: Worker | undefined): Omit<Ask, 'exitWith'> {
