@@ -1,8 +1,11 @@
 import type { Command } from 'commander';
 import type { Session, SessionOptions } from './connection/session.ts';
 
-/** 0: up to date; 1: not; 2: wrong use, or no connection. As `kubectl diff` has it. */
-export type ExitStatus = 0 | 1 | 2;
+/** 0: up to date; 1: not; 2: wrong use, or no connection, as `kubectl diff` has it; 130: ended by Ctrl-C. */
+export type ExitStatus = 0 | 1 | 2 | typeof INTERRUPTED;
+
+/** Of what a signal ends, as shells have it: 128 and the number of the signal. */
+export const INTERRUPTED = 130;
 
 export interface Output {
   write(text: string): unknown;
@@ -38,18 +41,46 @@ export interface Question<Options extends SessionOptions> {
   readonly options: Options;
 }
 
-/** Has a command answered in a session, which is closed afterwards. The answer is the exit status. */
+/** Has a command answered in a session. The answer is the exit status. */
 export function answerWith<Options extends SessionOptions>(
   command: Command,
   ask: Ask,
   answer: (ask: Ask, question: Question<Options>) => Promise<ExitStatus>,
 ): void {
   command.action(async (words: readonly string[], options: Options) => {
-    const session = await ask.open(options);
-    try {
-      ask.exitWith(await answer(ask, { session, words, options }));
-    } finally {
-      await session.close();
-    }
+    await inSession(ask, options, (session) => answer(ask, { session, words, options }));
+  });
+}
+
+/** How a command goes on until Ctrl-C. */
+interface EndlessOptions {
+  readonly watch?: boolean;
+  readonly follow?: boolean;
+}
+
+/** The session is closed afterwards, or, by Ctrl-C, at once. */
+export async function inSession(
+  ask: Ask,
+  options: SessionOptions & EndlessOptions,
+  answer: (session: Session) => Promise<ExitStatus>,
+): Promise<void> {
+  const session = await ask.open(options);
+  try {
+    ask.exitWith(await Promise.race([answer(session), interruption(ask.signal, options)]));
+  } finally {
+    const closing = session.close();
+    // To connect may take seconds, which nobody is to wait for any more.
+    if (ask.signal.aborted) closing.catch(() => undefined);
+    else await closing;
+  }
+}
+
+/** What is not done is no success, unless it never ends otherwise: that first says by itself how it has ended. */
+function interruption(signal: AbortSignal, { watch, follow }: EndlessOptions): Promise<ExitStatus> {
+  const isEndless = watch === true || follow === true;
+  return new Promise((resolve) => {
+    const end = () => (isEndless ? void setImmediate(resolve, 0) : resolve(INTERRUPTED));
+    if (signal.aborted) end();
+    else signal.addEventListener('abort', end, { once: true });
   });
 }

@@ -1,7 +1,8 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigurationError } from '../contract/configuration-error.ts';
 import { VERSION } from '../version.ts';
-import { AskProblem, type Ask, type ExitStatus } from './ask.ts';
+import { AskProblem, INTERRUPTED, type Ask, type ExitStatus } from './ask.ts';
+import { withoutJoinedValues } from './joined-values.ts';
 import { harmless } from './output.ts';
 import { ASK_COMMAND_NAMES, isAskCommand, type AskCommand } from './commands.ts';
 
@@ -39,12 +40,12 @@ export async function answer(args: readonly string[], asking: Omit<Ask, 'exitWit
   const ask: Ask = { ...asking, exitWith: (given) => (status = given) };
   try {
     const program = await programFor(args, ask);
-    await program.parseAsync([...args], { from: 'user' });
+    await program.parseAsync([...withoutJoinedValues(args)], { from: 'user' });
     return status;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0;
     const problem = await problemIn(error, ask, helpFor(args));
-    if (problem === undefined) return status;
+    if (problem === undefined) return INTERRUPTED;
     ask.stderr.write(`${PROGRAM}: ${problem}\n`);
     return 2;
   }
@@ -71,7 +72,7 @@ function helpFor([first]: readonly string[]): string {
   return isAskCommand(first) ? `${PROGRAM} ${first} --help` : `${PROGRAM} --help`;
 }
 
-/** One line that says what to do; undefined where there is nothing to say. */
+/** One line that says what to do; undefined where Ctrl-C is all that was wrong. */
 async function problemIn(error: unknown, { signal }: Ask, help: string): Promise<string | undefined> {
   if (error instanceof CommanderError) {
     if (error.code === NO_COMMAND) return `name a command; see ${help}`;

@@ -5,6 +5,7 @@ import type { KubernetesClient } from '../kubernetes/client.ts';
 import { NAMESPACES } from '../controllers/kinds.ts';
 import type { Ask } from './ask.ts';
 import { addCommand } from './commands.ts';
+import { withoutJoinedValues } from './joined-values.ts';
 import { nameOfKind, parseResource } from './resource-name.ts';
 import type { Session, SessionOptions } from './connection/session.ts';
 import { controllersOf } from './controllers.ts';
@@ -85,8 +86,12 @@ async function askCluster<T>(
   const nothing = new Promise<readonly T[]>((resolve) => setTimeout(resolve, WITHIN_MS, []).unref());
   try {
     const session = await ask.open(optionsIn(words));
-    const asking = work(session).finally(() => session.close());
-    return await Promise.race([asking, nothing]);
+    try {
+      return await Promise.race([work(session), nothing]);
+    } finally {
+      // It waits for a connection that is still being made, and a shell waits for the answer.
+      session.close().catch(() => undefined);
+    }
   } catch {
     return [];
   }
@@ -210,7 +215,8 @@ async function namesOf(
 }
 
 /** Where the words so far say to ask. */
-export function optionsIn(words: readonly string[]): SessionOptions {
+export function optionsIn(typed: readonly string[]): SessionOptions {
+  const words = withoutJoinedValues(typed);
   const valueOf = (...flags: readonly string[]) => {
     const index = words.findIndex((word) => flags.includes(word));
     const joined = words.find((word) => flags.some((flag) => word.startsWith(`${flag}=`)));

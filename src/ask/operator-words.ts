@@ -1,4 +1,5 @@
 import type { Options } from '../config/config.ts';
+import { VERSION } from '../version.ts';
 import type { TemporalAccess } from './connection/temporal.ts';
 import { leftOutBy } from './controllers.ts';
 import type { ResourcePlace } from './resource-name.ts';
@@ -7,15 +8,21 @@ import type { ResourcePlace } from './resource-name.ts';
  * What the commands say of the running operator.
  */
 
+export const UPDATE_PLUGIN = 'update the plugin';
+
 /** Of what may be many. */
 const OTHERS_MAX = 3;
 
 /** Why nothing is known of its options. */
 export function whyNoOperator({
   taskQueue,
+  unreadable,
   otherTaskQueues,
   otherCluster,
-}: Pick<TemporalAccess, 'taskQueue' | 'otherTaskQueues' | 'otherCluster'>): string {
+}: Pick<TemporalAccess, 'taskQueue' | 'unreadable' | 'otherTaskQueues' | 'otherCluster'>): string {
+  if (unreadable !== undefined) {
+    return `the operator with task queue "${taskQueue}" is version ${unreadable}; this plugin, version ${VERSION}, cannot read its settings; ${UPDATE_PLUGIN}`;
+  }
   const others = otherTaskQueues.length === 0 ? '' : `; there are operators with ${someOf(otherTaskQueues)}`;
   if (otherCluster !== undefined) {
     return `the operator with task queue "${taskQueue}" is for another cluster, ${otherCluster}${others}`;

@@ -8,7 +8,7 @@ import { answer } from './command-line.ts';
  * @param runsThread where it was started already
  * @returns the exit status
  */
-export function answerHere(args: readonly string[], runsThread?: Worker): Promise<ExitStatus> {
+export async function answerHere(args: readonly string[], runsThread?: Worker): Promise<ExitStatus> {
   const interrupted = new AbortController();
   process.once('SIGINT', () => {
     interrupted.abort();
@@ -18,7 +18,20 @@ export function answerHere(args: readonly string[], runsThread?: Worker): Promis
     if (error.code === 'EPIPE') process.exit(0);
     throw error;
   });
-  return answer(args, askingHere(interrupted.signal, runsThread));
+  const status = await answer(args, askingHere(interrupted.signal, runsThread));
+  // Whatever servers are still asked, nobody waits for their answers.
+  if (interrupted.signal.aborted || args[0] === 'completion') await exit(status);
+  return status;
+}
+
+/** Once all is written: a pipe may take it later. */
+async function exit(status: ExitStatus): Promise<never> {
+  await new Promise<void>((resolve) => {
+    process.stdout.write('', () => {
+      resolve();
+    });
+  });
+  return process.exit(status);
 }
 
 function askingHere(signal: AbortSignal, runsThread: Worker | undefined): Omit<Ask, 'exitWith'> {

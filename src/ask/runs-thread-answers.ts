@@ -21,8 +21,9 @@ export function answerOpenRuns(): void {
 async function answer(connecting: Promise<OpenTemporal>, of: OpenRunsOf): Promise<void> {
   try {
     const access = await connecting;
-    const { settings, taskQueue, otherTaskQueues, otherCluster } = access;
-    say({ is: 'settings', settings, operator: { taskQueue, otherTaskQueues, otherCluster } });
+    const { settings, taskQueue, unreadable, otherTaskQueues, otherCluster } = access;
+    const operator = { taskQueue, unreadable, otherTaskQueues, otherCluster };
+    say({ is: 'settings', settings, operator });
     say({ is: 'runs', runs: await readOpenRuns(access, of) });
   } catch (error) {
     if (!(error instanceof TemporalProblem || error instanceof ConfigurationError)) throw error;

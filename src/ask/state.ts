@@ -2,6 +2,7 @@ import { AWAITING_APPROVAL, PAUSED } from '../contract/control.ts';
 import type { Next } from '../contract/decision.ts';
 import type { KubernetesObject } from '../contract/object.ts';
 import { fieldsOf, listOf, textOf } from '../controllers/fields.ts';
+import { heldByOthers } from './cluster/objects.ts';
 import type { Run } from './runs/runs.ts';
 
 export const STATES = [
@@ -42,11 +43,20 @@ export function colourOf(state: State | undefined): 'green' | 'yellow' | 'red' |
 export function stateOfRun({
   runState,
   pending,
-  hasWorkflowTask,
-}: Pick<Run, 'runState' | 'pending' | 'hasWorkflowTask'>): State {
+  workflowTaskAttempt,
+}: Pick<Run, 'runState' | 'pending' | 'workflowTaskAttempt'>): State {
+  if (isTaskFailing({ workflowTaskAttempt })) return 'Retrying';
   if (runState !== undefined) return runState;
   if (pending.some(({ failure }) => failure !== undefined)) return 'Retrying';
-  return pending.length > 0 || hasWorkflowTask ? 'Reconciling' : 'Waiting';
+  return pending.length > 0 || workflowTaskAttempt !== undefined ? 'Reconciling' : 'Waiting';
+}
+
+/** A worker that has just ended leaves one or two that fail. */
+const FAILING_FROM_ATTEMPT = 3;
+
+/** Whether workers take the run up, and cannot go on with it. */
+export function isTaskFailing({ workflowTaskAttempt = 1 }: Pick<Run, 'workflowTaskAttempt'>): boolean {
+  return workflowTaskAttempt >= FAILING_FROM_ATTEMPT;
 }
 
 /** Of a resource that no run is open for, by what its controller decides. */
@@ -81,7 +91,7 @@ export function stateByStatus(object: KubernetesObject): StatusSays {
   const conditions = conditionsIn(status);
   const ready = conditions.find(({ type }) => type === 'Ready');
   const since = ready?.lastTransitionTime;
-  if (metadata.deletionTimestamp !== undefined) return WAITING;
+  if (metadata.deletionTimestamp !== undefined) return stateOfDeleted(object);
   // What holds it back may be older than its spec is.
   for (const state of [PAUSED, AWAITING_APPROVAL] as const) {
     const held = conditions.find(({ type, status: is }) => type === state && is === 'True');
@@ -91,6 +101,14 @@ export function stateByStatus(object: KubernetesObject): StatusSays {
   const stalled = conditions.find(({ type, status: is }) => type === 'Stalled' && is === 'True');
   if (stalled !== undefined) return { state: 'Stalled', message: stalled.message, since };
   return { state: 'UpToDate', message: ready?.status === 'True' ? '' : (ready?.message ?? ''), since };
+}
+
+/** What only others hold, the operator is done with. */
+function stateOfDeleted(object: KubernetesObject): StatusSays {
+  const others = heldByOthers(object);
+  if (others.length === 0) return WAITING;
+  const since = object.metadata.deletionTimestamp;
+  return { state: 'UpToDate', message: `held by ${others.join(', ')}`, since };
 }
 
 const WAITING: StatusSays = { state: 'Waiting', message: NOT_STARTED, since: undefined };

@@ -137,12 +137,12 @@ export interface StepResult {
 }
 
 export function isRest(decision: Decision): decision is Rest {
-  return (
-    decision.do === 'converged' ||
-    decision.do === 'wait' ||
-    decision.do === 'stalled' ||
-    decision.do === 'held'
-  );
+  return isRestName(decision.do);
+}
+
+/** Whether that is no step, but why there is none. */
+export function isRestName(name: string): name is Rest['do'] {
+  return name === 'converged' || name === 'wait' || name === 'stalled' || name === 'held';
 }
 
 export function isObserve<L extends Observe>(decision: Decision<Step, L>): decision is L {

@@ -131,16 +131,33 @@ describe('the file of a plan', () => {
     expect(parseManifests(several, 'f').map(({ kind }) => kind)).toEqual(['Namespace', 'Pod']);
   });
 
-  it.each(['a: [', 'kind: Pod\n', ''])('is refused in a line where it is none: %j', (content) => {
-    let problem: unknown;
-    try {
-      expect(parseManifests(content, 'web.yaml')).toEqual([]);
-    } catch (error) {
-      problem = error;
-    }
-    expect(problem).toBeInstanceOf(AskProblem);
-    expect(String(problem)).toMatch(/^AskProblem: web\.yaml: [^\n]+$/);
+  it('may have lists, as `kubectl get -o yaml` prints them', () => {
+    const pod = (name: string) => ({ apiVersion: 'v1', kind: 'Pod', metadata: { name } });
+    const list = { apiVersion: 'v1', kind: 'List', items: [pod('a'), pod('b')] };
+    expect(parseManifests(`${JSON.stringify(list)}\n---\n${JSON.stringify(pod('c'))}`, 'f')).toEqual([
+      pod('a'),
+      pod('b'),
+      pod('c'),
+    ]);
+    const wrong = { ...list, items: [pod('a'), {}] };
+    expect(() => parseManifests(JSON.stringify(wrong), 'f')).toThrow(
+      'f: document 1, item 2 needs apiVersion',
+    );
   });
+
+  it.each(['{apiVersion: v1, kind: List, items: []}', 'a: [', 'kind: Pod\n', ''])(
+    'is refused in a line where it is none: %j',
+    (content) => {
+      let problem: unknown;
+      try {
+        expect(parseManifests(content, 'web.yaml')).toEqual([]);
+      } catch (error) {
+        problem = error;
+      }
+      expect(problem).toBeInstanceOf(AskProblem);
+      expect(String(problem)).toMatch(/^AskProblem: web\.yaml: [^\n]+$/);
+    },
+  );
 });
 
 describe('the history of a name', () => {

@@ -74,6 +74,7 @@ describe('completion', () => {
       namespace: 'shop',
       context: 'prod',
     });
+    expect(optionsIn(['why', '-n=shop', 'podset/'])).toEqual({ namespace: 'shop' });
     expect(optionsIn(['why', 'podset', '-n', ''])).toEqual({});
   });
 });

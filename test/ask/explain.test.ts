@@ -1,82 +1,25 @@
 import { describe, expect, it } from '@jest/globals';
 import { explain } from '../../src/ask/why/explain.ts';
 import { explanationText } from '../../src/ask/why/explanation.ts';
-import type { Findings, Reached } from '../../src/ask/why/findings.ts';
 import type { RunTimeline, StepEntry } from '../../src/ask/runs/timeline.ts';
-import type { Run } from '../../src/ask/runs/runs.ts';
-import { controllersOf } from '../../src/ask/controllers.ts';
 import { defaultOptions } from '../../src/config/config.ts';
+import { controllersOf } from '../../src/ask/controllers.ts';
 import { converged } from '../../src/contract/decision.ts';
+import { controlOf } from '../../src/controllers/control/annotations.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
-import { aPodOf, aPodSet, NOW_MS } from '../support/pod-sets.ts';
-
-const ago = (seconds: number) => NOW_MS - seconds * 1000;
-const [podSet] = controllersOf().filter(({ name }) => name === 'pod-set');
-if (podSet === undefined) throw new Error('no controller pod-set');
-const web = aPodSet().in('shop').wanting(3).ofGeneration(2);
-const ref = { controller: 'pod-set', namespace: 'shop', name: 'web', uid: web.object.metadata.uid };
-
-const RUN: Run = {
-  ref,
-  workflowId: 'pod-set/shop/web/u',
-  runId: 'r',
-  isOpen: true,
-  startedAtMs: ago(252),
-  endedAtMs: undefined,
-  runState: undefined,
-  status: 'RUNNING',
-  taskQueue: 'durable-operator',
-  pending: [],
-  hasWorkflowTask: false,
-  version: undefined,
-  historyLength: 10,
-};
-const CLOSED: Run = { ...RUN, isOpen: false, endedAtMs: ago(60), status: 'COMPLETED' };
-const TIMELINE: RunTimeline = {
-  runId: 'r',
-  startedAtMs: ago(252),
-  reason: 'there are 0 Pods, and spec.replicas is 3',
-  entries: [],
-  end: undefined,
-};
-const REACHED: Reached = {
-  is: 'reached',
-  taskQueue: 'durable-operator',
-  settings: { version: '1.0', options: defaultOptions() },
-  otherTaskQueues: [],
-  otherCluster: undefined,
-  workers: { hasUnversioned: true, versions: [], current: undefined },
-  run: RUN,
-  timeline: TIMELINE,
-  earlier: undefined,
-};
-const FINDINGS: Findings = {
-  controller: podSet,
-  place: ref,
-  cluster: { is: 'there', object: web.object, namespace: undefined },
-  temporal: REACHED,
-  live: {
-    observation: { podSet: web.view, pods: [aPodOf(web).view], lookedFor: [] },
-    next: { do: 'createPods', because: 'there is 1 Pod, and spec.replicas is 3' },
-  },
-  link: 'http://ui/run',
-  nowMs: NOW_MS,
-};
-
-const plain = (_: unknown, text: string) => text;
-
-function textFor(changes: Partial<Findings>): string {
-  return explanationText(explain({ ...FINDINGS, ...changes }), plain);
-}
-
-const reached = (changes: Partial<typeof REACHED>): Reached => ({ ...REACHED, ...changes });
-
-function done(next: { do: string; because: string }): StepEntry {
-  return {
-    ...{ kind: 'step', atMs: ago(20), step: 'observe', summary: undefined, isLocal: true, attempts: 1 },
-    end: { how: 'done', tookMs: 5, did: [], next, refusal: undefined },
-  };
-}
+import {
+  ago,
+  CLOSED,
+  done,
+  FINDINGS,
+  plain,
+  reached,
+  RUN,
+  textFor,
+  TIMELINE,
+  web,
+} from '../support/findings.ts';
+import { aPodOf } from '../support/pod-sets.ts';
 
 describe('why, of an open run,', () => {
   it('that is retrying, names the step, the attempt, the server’s words, and when it tries next', () => {
@@ -85,7 +28,13 @@ describe('why, of an open run,', () => {
     const pending = [
       { step: 'createPods', attempt: 6, failure: { type: 'Refused', message }, nextTryAtMs: ago(-21) },
     ];
-    const signal = { kind: 'signal', atMs: ago(30), signal: 'changed', reason: 'the spec changed' } as const;
+    const signal = {
+      kind: 'signal',
+      atMs: ago(30),
+      signal: 'changed',
+      reason: 'the spec changed',
+      by: '',
+    } as const;
     const text = textFor({
       temporal: reached({ run: { ...RUN, pending }, timeline: { ...TIMELINE, entries: [signal] } }),
     });
@@ -155,34 +104,27 @@ describe('why, of an open run,', () => {
     expect(text).toContain('  because   decided just now\n');
   });
 
-  const none = { hasUnversioned: false, versions: [], current: undefined };
+  it('whose workflow task fails, says why, and what brings it on', () => {
+    const message = 'a payload is encrypted with key "old"; add it to the payload keys';
+    const timeline = { ...TIMELINE, taskFailure: { type: undefined, message } };
+    const text = textFor({ temporal: reached({ run: { ...RUN, workflowTaskAttempt: 12 }, timeline }) });
+    expect(text).toContain('PodSet shop/web is retrying: 1 of 3 Pods');
+    expect(text).toContain('  step      workflow task, attempt 12');
+    expect(text).toContain(`  because   ${message}\n`);
+    expect(text).toContain('temporal workflow terminate --workflow-id pod-set/shop/web/u');
+    expect(text).not.toContain('durable retry');
+  });
 
-  it.each([
-    [{ ...RUN, hasWorkflowTask: true }, none, 'no worker has polled task queue "durable-operator"'],
-    [{ ...RUN, hasWorkflowTask: true, taskQueue: 'old' }, none, 'start a worker with --task-queue old'],
-    [
-      { ...RUN, hasWorkflowTask: true },
-      { ...none, versions: ['op:1'] },
-      'durable-operator promote --worker-deployment op',
-    ],
-    [
-      { ...RUN, hasWorkflowTask: true, version: 'op:1' },
-      { ...none, versions: ['op:2'] },
-      'the run stays with op:1',
-    ],
-    [
-      { ...RUN, hasWorkflowTask: true },
-      { ...none, versions: ['op:2'], current: 'op:1' },
-      'op:1 is the current version',
-    ],
-  ])('that nobody works on, says why (%#)', (run, workers, words) => {
-    const text = textFor({ temporal: reached({ run, workers }) });
-    expect(text).toContain('is waiting for a worker');
-    expect(text).toContain(words);
+  it('that goes on after a wait, does not call the wait a step', () => {
+    const entries = [done({ do: 'wait', because: 'waiting for Job shop/build to end' })];
+    const run = { ...RUN, workflowTaskAttempt: 1 };
+    const text = textFor({ temporal: reached({ run, timeline: { ...TIMELINE, entries } }) });
+    expect(text).toContain('is being reconciled');
+    expect(text).not.toContain('  step ');
   });
 
   it('that a worker is about to take, is being reconciled', () => {
-    const text = textFor({ temporal: reached({ run: { ...RUN, hasWorkflowTask: true } }) });
+    const text = textFor({ temporal: reached({ run: { ...RUN, workflowTaskAttempt: 1 } }) });
     expect(text).toContain('is being reconciled: 1 of 3 Pods');
   });
 });
@@ -225,6 +167,15 @@ describe('why, without an open run,', () => {
     expect(text).toContain('kubectl durable why podset/web -n shop --task-queue b');
   });
 
+  it('says that the plugin is too old for the operator', () => {
+    const text = textFor({ temporal: reached({ ...atRest, settings: undefined, unreadable: '9.0.0' }) });
+    expect(text).toContain(
+      'the operator with task queue "durable-operator" is version 9.0.0; this plugin, version ',
+    );
+    expect(text).toContain('you can   update the plugin\n');
+    expect(text).not.toContain('start the operator');
+  });
+
   it('says that the operator of the task queue is for another cluster', () => {
     const others = { settings: undefined, otherTaskQueues: [], otherCluster: 'prod-2' };
     const text = textFor({ temporal: reached({ ...atRest, ...others }) });
@@ -265,6 +216,64 @@ describe('why, without an open run,', () => {
     const text = textFor({ cluster, temporal: reached(atRest), live: upToDate });
     expect(text).toContain('is being deleted, and the operator has nothing left to do');
     expect(text).toContain('held by example.com/theirs');
+  });
+
+  it('says what is wrong with an annotation', () => {
+    const annotated = { ...web.object.metadata, annotations: { 'durable-operator.dev/paused': 'True' } };
+    const control = controlOf({ ...web.object, metadata: annotated });
+    const live = { ...upToDate, observation: { ...upToDate.observation, podSet: { ...web.view, control } } };
+    const text = textFor({ temporal: reached(atRest), live });
+    expect(text).toContain('is up to date');
+    expect(text).toMatch(/^ {2}but {7}.*durable-operator\.dev\/paused.*"True"/m);
+  });
+
+  it('says what holds a resource whose namespace is being deleted, and who knows more', () => {
+    const metadata = {
+      ...web.beingDeleted().object.metadata,
+      finalizers: ['example.com/theirs'],
+    };
+    const terminating = {
+      name: 'shop',
+      uid: 'n',
+      resourceVersion: '1',
+      deletionTimestamp: '2026-01-01T00:00:00Z',
+    };
+    const cluster = {
+      is: 'there',
+      object: { ...web.object, metadata },
+      namespace: { metadata: terminating },
+    } as const;
+    const text = textFor({ cluster, temporal: reached(atRest), live: upToDate });
+    expect(text).toContain('held by example.com/theirs');
+    expect(text).toContain("ask whoever put the finalizers there; none of them is the operator's");
+    expect(text).toMatch(/kubectl durable why namespace\/shop +see what it waits for/);
+  });
+
+  it('says where to see what holds a Namespace that is being deleted', () => {
+    const [controller] = controllersOf().filter(({ name }) => name === 'namespace-role-binding');
+    if (controller === undefined) throw new Error('no controller namespace-role-binding');
+    const object = {
+      metadata: { name: 'shop', uid: 'n', resourceVersion: '1', deletionTimestamp: '2026-01-01T00:00:00Z' },
+    };
+    const observation = controller.observation(controller.primary.view(object), []);
+    const text = textFor({
+      ...{ controller, place: { controller: controller.name, namespace: 'shop', name: 'shop' } },
+      ...{ cluster: { is: 'there', object, namespace: undefined }, temporal: reached(atRest) },
+      live: { observation, next: converged('the namespace is being deleted') },
+    });
+    expect(text).toMatch(/kubectl describe namespace shop +/);
+  });
+
+  it('tells what fails for the moment from what nobody may read', () => {
+    const live = new ApiError('GET /api/v1/pods: 503 try later', {
+      classification: 'unavailable',
+      status: 503,
+    });
+    const text = textFor({ temporal: reached(atRest), live });
+    expect(text).toContain('cannot be read now: try later; ask again');
+    expect(text).not.toContain('you may not');
+    const open = textFor({ temporal: reached({}), live });
+    expect(open).toContain('  there     cannot be read now: try later; ask again\n');
   });
 
   it('says what it cannot see', () => {

@@ -20,12 +20,17 @@ const CLEANUP: OpenRun = {
   run: {
     ...{ ref: { controller: 'git-build', namespace: 'shop', name: 'late', uid: 'u' } },
     ...{ workflowId: 'git-build/shop/late/u', runId: 'r', isOpen: true, startedAtMs: NOW_MS },
-    ...{ endedAtMs: undefined, runState: undefined, pending: [], hasWorkflowTask: false },
+    ...{ endedAtMs: undefined, runState: undefined, pending: [], workflowTaskAttempt: undefined },
   },
   because: 'waiting for Job shop/clean-up-late to end',
 };
 
-const OPERATOR = { taskQueue: 'durable-operator', otherTaskQueues: [], otherCluster: undefined };
+const OPERATOR = {
+  taskQueue: 'durable-operator',
+  unreadable: undefined,
+  otherTaskQueues: [],
+  otherCluster: undefined,
+};
 const SETTINGS = { version: '1.0', options: defaultOptions() };
 
 interface Given {
@@ -104,6 +109,25 @@ describe('get without the options of the operator', () => {
     expect(stderr).toBe(
       'assuming default options, since those of the operator could not be read: no operator with task queue "durable-operator" is known to Temporal\n',
     );
+  });
+});
+
+describe('get of a kind without namespaces', () => {
+  it.each([
+    [['namespaces'], undefined],
+    [['namespaces', '-n', 'shop'], undefined],
+    [['namespace/shop'], 'metadata.name=shop'],
+  ])('lists all of it, as kubectl does: %j', async (words, fieldSelector) => {
+    const selectors = new Set<unknown>();
+    const runs = Promise.resolve([]);
+    await asked(['get', ...words], {
+      openRuns: () => Promise.resolve({ settings: SETTINGS, operator: OPERATOR, runs }),
+      answerTo: ({ path, query }) => {
+        if (path === '/api/v1/namespaces') selectors.add(query?.['fieldSelector']);
+        return { metadata: {}, items: [] };
+      },
+    });
+    expect([...selectors]).toEqual([fieldSelector]);
   });
 });
 

@@ -40,6 +40,16 @@ async function linesIn(name: string): Promise<readonly Line[]> {
 const brief = ({ label, words, notes }: Line) => [label, words, ...notes];
 
 describe('the lines of a history', () => {
+  it('say who has signalled', () => {
+    const signaled = { signalName: 'changed', identity: '7@operator-0' };
+    const run = timelineOf([{ workflowExecutionSignaledEventAttributes: signaled }]);
+    expect(linesOf([anIncarnation({ runs: [run] })]).map(brief)).toContainEqual([
+      'changed',
+      '',
+      'by 7@operator-0',
+    ]);
+  });
+
   it('tell a run: why, each step with its deeds, attempts and time, and its end', async () => {
     const lines = await linesIn('podSet/0.3.0-durable-step-retries');
     expect(lines.map(brief)).toEqual([

@@ -51,7 +51,7 @@ function temporalWith(count: number): TemporalAccess {
   } as unknown as Client;
   return {
     ...{ client, address: 'temporal:7233', namespace: 'default', taskQueue: 'q', settings: undefined },
-    ...{ otherTaskQueues: [], cluster: undefined, otherCluster: undefined },
+    ...{ unreadable: undefined, otherTaskQueues: [], cluster: undefined, otherCluster: undefined },
     call: (work) => work(client),
   };
 }

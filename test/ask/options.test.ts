@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { SessionOptions } from '../../src/ask/connection/session.ts';
 import { asked } from '../support/ask-session.ts';
 
 async function problemOf(words: readonly string[]): Promise<string> {
@@ -24,6 +25,34 @@ describe('what is wrong with the words', () => {
     const said = await problemOf(words);
     expect(said).toMatch(/^kubectl durable: .*\n$/);
     expect(said).toContain(says);
+  });
+});
+
+/** Where a command asks, as its words say. */
+async function openedBy(words: readonly string[]): Promise<SessionOptions | undefined> {
+  let opened: SessionOptions | undefined;
+  await asked(words, { onOpen: (options) => (opened = options) });
+  return opened;
+}
+
+describe('an option of one letter', () => {
+  it.each([
+    [['why', 'podset/web', '-n=team'], { namespace: 'team' }],
+    [['-n=x', 'why', 'podset/web'], undefined],
+    [['why', 'podset/web', '-nteam'], { namespace: 'team' }],
+    [['why', 'podset/web', '-n', '=team'], { namespace: '=team' }],
+    [['why', 'podset/web', '-n=a=b', '-o=json'], { namespace: 'a=b', output: 'json' }],
+    [['get', '-o=wide', '-A'], { output: 'wide', allNamespaces: true }],
+    [['plan', '-f=pod-set.yaml'], { filename: 'pod-set.yaml' }],
+  ])('takes its value as kubectl does: %j', async (words, options) => {
+    const opened = await openedBy(words);
+    if (options === undefined) expect(opened).toBeUndefined();
+    else expect(opened).toEqual(options);
+  });
+
+  it('is a word after --', async () => {
+    const { stderr } = await asked(['why', '--', '-n=team']);
+    expect(stderr).toContain('the operator has no controller for "-n=team"');
   });
 });
 

@@ -17,7 +17,7 @@ const NO_OPERATOR = {
   // Nothing is asked of it.
   ...{ client: undefined as unknown as TemporalAccess['client'], call: () => Promise.reject(new Error()) },
   ...{ address: 'temporal:7233', namespace: 'default', taskQueue: 'durable-operator', settings: undefined },
-  ...{ otherTaskQueues: [], cluster: undefined, otherCluster: undefined },
+  ...{ unreadable: undefined, otherTaskQueues: [], cluster: undefined, otherCluster: undefined },
 } satisfies TemporalAccess;
 
 interface Given {
@@ -57,6 +57,13 @@ describe('a plan', () => {
     const { stdout, stderr } = await planned(['podset/web']);
     expect(stdout).toMatch(/^PodSet shop\/web: /);
     expect(stderr).toBe(WRITTEN);
+  });
+
+  it('says that it is too old for the operator, and what it assumes', async () => {
+    const { stderr } = await planned(['podset/web'], { temporal: { ...NO_OPERATOR, unreadable: '9.0.0' } });
+    expect(stderr).toContain(
+      `${ASSUMING}: the operator with task queue "durable-operator" is version 9.0.0; this plugin, `,
+    );
   });
 
   it('says that it assumes default options, beside JSON, too', async () => {

@@ -28,7 +28,7 @@ function runOf(name: string, changes: Partial<Run> = {}): Run {
   return {
     ...{ ref, workflowId: `pod-label/shop/${name}/uid-of-${name}`, runId: 'r', isOpen: true },
     ...{ startedAtMs: NOW_MS - 60_000, endedAtMs: undefined, runState: undefined, status: 'RUNNING' },
-    ...{ taskQueue: 'q', pending: [], hasWorkflowTask: false, version: undefined, historyLength: 3 },
+    ...{ taskQueue: 'q', pending: [], workflowTaskAttempt: undefined, version: undefined, historyLength: 3 },
     ...changes,
   };
 }

@@ -1,16 +1,20 @@
 import { describe, expect, it } from '@jest/globals';
 import { stateByDecision, stateByStatus, stateOfRun } from '../../src/ask/state.ts';
+import { BUILD_FINALIZER } from '../../src/controllers/git-build/resource.ts';
 import { converged, stalled, waitFor } from '../../src/contract/decision.ts';
 
 const pending = { step: 'createPods', attempt: 1, failure: undefined, nextTryAtMs: undefined };
 const failed = { ...pending, attempt: 4, failure: { type: 'Refused', message: 'exceeded quota' } };
-const resting = { runState: undefined, pending: [], hasWorkflowTask: false };
+const resting = { runState: undefined, pending: [], workflowTaskAttempt: undefined };
 
 describe('the state of an open run', () => {
   it.each([
     ['Waiting', resting],
     ['Reconciling', { ...resting, pending: [pending] }],
-    ['Reconciling', { ...resting, hasWorkflowTask: true }],
+    ['Reconciling', { ...resting, workflowTaskAttempt: 1 }],
+    ['Reconciling', { ...resting, workflowTaskAttempt: 2 }],
+    ['Retrying', { ...resting, workflowTaskAttempt: 3 }],
+    ['Retrying', { ...resting, runState: 'Paused' as const, workflowTaskAttempt: 3 }],
     ['Retrying', { ...resting, pending: [failed] }],
     ['Stalled', { ...resting, runState: 'Stalled' as const }],
     ['Paused', { ...resting, runState: 'Paused' as const }],
@@ -72,6 +76,25 @@ describe('the state of a resource without an open run', () => {
       'Waiting',
       'no run is open for it yet',
       web({ observedGeneration: 2 }, { deletionTimestamp: '2026-01-01T00:00:00Z' }),
+    ],
+    [
+      'UpToDate',
+      'held by example.com/theirs, example.com/others',
+      web(
+        { observedGeneration: 2 },
+        {
+          deletionTimestamp: '2026-01-01T00:00:00Z',
+          finalizers: ['example.com/theirs', 'example.com/others'],
+        },
+      ),
+    ],
+    [
+      'Waiting',
+      'no run is open for it yet',
+      web(
+        { observedGeneration: 2 },
+        { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: [BUILD_FINALIZER, 'example.com/theirs'] },
+      ),
     ],
     [
       'Stalled',

@@ -72,6 +72,14 @@ describe('the timeline of a run', () => {
     ]);
   });
 
+  it('has the failure of its last workflow task, until one is completed', () => {
+    const failed = { workflowTaskFailedEventAttributes: { failure: { message: 'Nondeterminism error' } } };
+    expect(timelineOf([failed]).taskFailure?.message).toBe('Nondeterminism error');
+    expect(timelineOf([failed, { workflowTaskCompletedEventAttributes: {} }])).not.toHaveProperty(
+      'taskFailure',
+    );
+  });
+
   it('takes a second for a local step that timed out', async () => {
     const { entries } = await timelineIn('podSet/0.3.0-local-step-times-out');
     const failure = { type: 'Timeout', message: 'Activity timed out' };

@@ -298,33 +298,26 @@ describe('why, while the operator runs,', () => {
 
   it('tells a namespace that is being deleted', async () => {
     const namespace = await cluster.aNamespace();
-    await cluster.create(PODS, aPod().in(namespace).named('held').heldBy('test.dev/held').manifest);
     await createPodSet(namespace, 0);
     const podSet = { type: POD_SETS, namespace, name: 'web' };
     await eventually(async () => isReady(await cluster.get(podSet)), WITHIN_MS);
-    await cluster.patch(
-      { type: POD_SETS, namespace, name: 'web' },
-      { metadata: { finalizers: ['test.dev/held'] } },
-    );
+    await cluster.patch(podSet, { metadata: { finalizers: ['test.dev/held'] } });
     await cluster.delete({ type: NAMESPACES, name: namespace });
     const question = { namespace, status: 0, names: { [namespace]: 'shop' } } as const;
     try {
       await expectWhy({
         ...question,
-        ...{ resource: 'podset/web', golden: 'terminating-namespace', until: /is being deleted/ },
+        ...{ resource: 'podset/web', golden: 'terminating-namespace', until: /held by[^]*is being deleted/ },
       });
       await expectWhy({
         ...question,
-        ...{ resource: `ns/${namespace}`, golden: 'terminating-namespace-itself', until: /is being deleted/ },
+        ...{ resource: `ns/${namespace}`, golden: 'terminating-namespace-itself' },
+        until: /is being deleted[^]*finalizers remaining/,
         // Whether the namespace controller has deleted it by then is a matter of moments.
         names: { [namespace]: 'shop', 'that RoleBinding': 'no RoleBinding ad-kubernetes-shop' },
       });
     } finally {
-      for (const at of [
-        { type: PODS, namespace, name: 'held' },
-        { type: POD_SETS, namespace, name: 'web' },
-      ])
-        await cluster.patch(at, { metadata: { finalizers: null } });
+      await cluster.patch(podSet, { metadata: { finalizers: null } });
     }
   });
 
@@ -342,6 +335,18 @@ describe('why, while the operator runs,', () => {
     await expectWhy({
       ...{ resource: 'podset/web', namespace, golden, status: 1, names: { [namespace]: 'shop' } },
       until: /is paused[^]*held/,
+    });
+  });
+
+  it('tells an annotation that the operator cannot follow', async () => {
+    const namespace = await cluster.aNamespace();
+    await createPodSet(namespace, 1);
+    const at = { type: POD_SETS, namespace, name: 'web' };
+    await eventually(async () => isReady(await cluster.get(at)), WITHIN_MS);
+    await annotate(at, { 'durable-operator.dev/paused': 'True' });
+    await expectWhy({
+      ...{ resource: 'podset/web', namespace, golden: 'invalid-annotation', status: 0 },
+      ...{ until: /is up to date[^]*but/, names: { [namespace]: 'shop' } },
     });
   });
 

@@ -1,10 +1,16 @@
 import { answer } from '../../src/ask/command-line.ts';
-import type { Session } from '../../src/ask/connection/session.ts';
+import type { Session, SessionOptions } from '../../src/ask/connection/session.ts';
 import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';
 
 export const NOW_MS = Date.parse('2026-01-01T12:00:00Z');
 
 export interface AskedServers extends Partial<Pick<Session, 'temporal' | 'openRuns'>> {
+  /** Is told where the words say to ask. */
+  readonly onOpen?: (options: SessionOptions) => void;
+  /** Is told that the session is closed. */
+  readonly onClose?: () => void;
+  /** Aborted by Ctrl-C. Default: nobody presses it. */
+  readonly signal?: AbortSignal;
   /** What the API server answers, or an error. Default: the test asks nothing of it. */
   readonly answerTo?: (request: RequestOptions) => unknown;
 }
@@ -15,8 +21,12 @@ export async function asked(words: readonly string[], servers: AskedServers = {}
   const status = await answer(words, {
     stdout: { write: (text) => (said.stdout += text) },
     stderr: { write: (text) => (said.stderr += text) },
-    ...{ env: {}, isTerminal: false, now: () => NOW_MS, signal: new AbortController().signal },
-    open: () => Promise.resolve(sessionWith(servers)),
+    ...{ env: {}, isTerminal: false, now: () => NOW_MS },
+    signal: servers.signal ?? new AbortController().signal,
+    open: (options) => {
+      servers.onOpen?.(options);
+      return Promise.resolve(sessionWith(servers));
+    },
   });
   return { ...said, status };
 }
@@ -27,6 +37,7 @@ function sessionWith({
   answerTo = notAsked,
   temporal = notAsked,
   openRuns = notAsked,
+  onClose = () => undefined,
 }: AskedServers): Session {
   const client: KubernetesClient = {
     server: 'http://nowhere.invalid',
@@ -42,5 +53,9 @@ function sessionWith({
     close: () => Promise.resolve(),
   };
   const linkTo = () => Promise.resolve(undefined);
-  return { client, namespace: 'shop', temporal, openRuns, linkTo, close: () => Promise.resolve() };
+  const close = () => {
+    onClose();
+    return Promise.resolve();
+  };
+  return { client, namespace: 'shop', temporal, openRuns, linkTo, close };
 }

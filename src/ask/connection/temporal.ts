@@ -27,6 +27,8 @@ export interface TemporalAccess {
   readonly taskQueue: string;
   /** What its operator has published. */
   readonly settings: PublishedSettings | undefined;
+  /** The version of its operator, where that has published what this program cannot read: then there are no settings. */
+  readonly unreadable: string | undefined;
   /** Other task queues whose operators have published settings, none of another cluster's; only where this one's has not. */
   readonly otherTaskQueues: readonly string[];
   /** Whose runs count; undefined: everybody's, since nothing says whose they are. */
@@ -91,7 +93,10 @@ async function dataConverterFrom({ payloadKeys }: TemporalOptions): Promise<Data
   return dataConverterFor(payloadKeys);
 }
 
-type Found = Pick<TemporalAccess, 'taskQueue' | 'settings' | 'otherTaskQueues' | 'cluster' | 'otherCluster'>;
+type Found = Pick<
+  TemporalAccess,
+  'taskQueue' | 'settings' | 'unreadable' | 'otherTaskQueues' | 'cluster' | 'otherCluster'
+>;
 
 /** Of the task queue that is named; else of the default one; else of the only one whose operator has published any. */
 async function findSettings(
@@ -111,18 +116,20 @@ async function findSettings(
   const [only, ...more] = others;
   if (named === undefined && only !== undefined && more.length === 0) return foundIn(...only);
   return {
-    ...{ taskQueue, settings: undefined, otherTaskQueues: others.map(([each]) => each) },
+    ...{ taskQueue, settings: undefined, unreadable: undefined },
+    otherTaskQueues: others.map(([each]) => each),
     cluster: isOthers ? { uid: ownUid } : undefined,
     otherCluster: isOthers ? labelOfCluster(owner) : undefined,
   };
 }
 
-function foundIn(taskQueue: string, texts: SettingsTexts): Found {
+export function foundIn(taskQueue: string, texts: SettingsTexts): Found {
   const cluster = clusterIn(texts);
   const isKnown = labelOfCluster(cluster) !== undefined;
   const settings = settingsFrom(texts);
+  const unreadable = settings === undefined ? (texts['version'] ?? '') : undefined;
   const others = { otherTaskQueues: [], otherCluster: undefined };
-  return { taskQueue, settings, cluster: isKnown ? cluster : undefined, ...others };
+  return { taskQueue, settings, unreadable, cluster: isKnown ? cluster : undefined, ...others };
 }
 
 /** Only where both are known: who asks may not be allowed to read it, and an operator either. */

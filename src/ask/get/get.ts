@@ -12,7 +12,8 @@ import {
 import { readObject } from '../cluster/objects.ts';
 import { controllersOf } from '../controllers.ts';
 import { assumingDefaults, whyNoOperator } from '../operator-words.ts';
-import { harmless, serversWords, structured } from '../output.ts';
+import { Hiccups } from '../hiccups.ts';
+import { harmless, serversWords } from '../output.ts';
 import {
   commandFor,
   parseResource,
@@ -29,8 +30,8 @@ import {
   type Scope,
   type Unlisted,
 } from './resources.ts';
-import { RowTable } from './row-table.ts';
-import { dataOf, rowsOf, type Row } from './rows.ts';
+import { printerFor } from './row-printer.ts';
+import { rowsOf, type Row } from './rows.ts';
 
 interface GetOptions extends ConnectionOptions {
   readonly output?: OutputFormat;
@@ -62,11 +63,19 @@ async function answerGet(ask: Ask, question: Question<GetOptions>): Promise<Exit
   if (named?.name !== undefined && first.isNothing)
     return first.problems.length > 0 ? 2 : nothingNamed(ask, question, { ...named, name: named.name });
   const print = printerFor(ask, options);
-  await print(first.rows);
+  await print(first.rows, isComplete(first));
   for (const note of first.notes) ask.stderr.write(`${note}\n`);
-  while (options.watch === true && (await isTimeForNextLook(ask.signal)))
-    await print((await look(ask, question, named)).rows);
+  const hiccups = new Hiccups(ask);
+  while (options.watch === true && (await isTimeForNextLook(ask.signal))) {
+    const next = await hiccups.outlive(() => look(ask, question, named));
+    if (next !== undefined) await print(next.rows, isComplete(next));
+  }
   return exitOf(first);
+}
+
+/** Else a row may be missing although its resource is there. */
+function isComplete({ problems }: Looked): boolean {
+  return problems.length === 0;
 }
 
 const LOOK_EVERY_MS = 2_000;
@@ -122,7 +131,7 @@ async function look(
   named: ResourceName | undefined,
 ): Promise<Looked> {
   const scope = {
-    namespace: options.allNamespaces === true ? undefined : session.namespace,
+    namespace: options.allNamespaces === true || isOfAllNamespaces(named) ? undefined : session.namespace,
     name: named?.name,
   };
   const kinds = named === undefined ? controllersOf() : [named.controller];
@@ -156,6 +165,11 @@ async function look(
   };
 }
 
+/** kubectl, too, lists all of a kind that is in no namespace, whatever `-n` says. */
+function isOfAllNamespaces(named: ResourceName | undefined): boolean {
+  return named?.name === undefined && named?.controller.primary.type.namespaced === false;
+}
+
 function runsIn({ namespace, name }: Scope, named: ResourceName | undefined): OpenRunsOf {
   // A Namespace is in itself.
   const isNamespace = named?.controller.primary.type.namespaced === false;
@@ -166,18 +180,4 @@ function runsIn({ namespace, name }: Scope, named: ResourceName | undefined): Op
 function problemsIn({ controller, error }: Unlisted, named: ResourceName | undefined): string[] {
   if (error.classification === 'api-missing' && named === undefined) return [];
   return [`cannot list the resources of ${controller}: ${harmless(serversWords(error.message))}`];
-}
-
-/** Prints all rows first, and later those that have changed. */
-function printerFor(ask: Ask, { output }: GetOptions): (rows: readonly Row[]) => Promise<void> {
-  if (output === 'json' || output === 'yaml') {
-    return async (rows) => {
-      ask.stdout.write(await structured(rows.map(dataOf), output));
-    };
-  }
-  const table = new RowTable(ask, output === 'wide');
-  return (rows) => {
-    table.print(rows);
-    return Promise.resolve();
-  };
 }

@@ -3,12 +3,10 @@ import { durationText, paintFor, tableOf, type Column } from '../output.ts';
 import { colourOf } from '../state.ts';
 import type { Row } from './rows.ts';
 
-/** Prints all rows first, and later those that have changed. */
+/** Prints rows, and later more of them in the same columns. */
 export class RowTable {
   readonly #ask: Ask;
   readonly #columns: readonly Column<Row>[];
-  /** What was printed last of each row, by its key. */
-  #printed = new Map<string, string>();
   #widths: readonly number[] | undefined;
 
   constructor(ask: Ask, isWide: boolean) {
@@ -17,20 +15,13 @@ export class RowTable {
   }
 
   print(rows: readonly Row[]): void {
-    const changed = rows.filter((row) => this.#printed.get(row.key) !== progressOf(row));
-    this.#printed = new Map(rows.map((row) => [row.key, progressOf(row)]));
     const isFirst = this.#widths === undefined;
     const layout = { paint: paintFor(this.#ask), widths: this.#widths };
-    const { text, widths } = tableOf(changed, this.#columns, layout);
+    const { text, widths } = tableOf(rows, this.#columns, layout);
     this.#widths = widths;
     if (rows.length === 0 && isFirst) this.#ask.stderr.write('No resources found\n');
     else this.#ask.stdout.write(text);
   }
-}
-
-/** A row is printed again where this has changed. */
-function progressOf({ state, attempt }: Row): string {
-  return `${state} ${attempt ?? ''}`;
 }
 
 const MESSAGE_MAX = 80;
@@ -43,7 +34,7 @@ function columnsFor(isWide: boolean, { now }: Ask): readonly Column<Row>[] {
     { title: 'NAMESPACE', text: ({ namespace }) => namespace },
     { title: 'RESOURCE', text: ({ resource }) => resource },
     { title: 'CONTROLLER', text: ({ controller }) => controller },
-    { title: 'STATE', text: ({ state }) => state, paint: ({ state }) => colourOf(state) },
+    { title: 'STATE', text: ({ state = '' }) => state, paint: ({ state }) => colourOf(state) },
     { title: 'STEP', text: ({ step = '' }) => step },
     { title: 'ATTEMPT', text: ({ attempt }) => (attempt === undefined ? '' : String(attempt)) },
     { title: 'NEXT', text: ({ nextTryAtMs }) => age(nextTryAtMs) },

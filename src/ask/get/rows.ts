@@ -19,7 +19,8 @@ export interface Row {
   /** `podset/web` */
   readonly resource: string;
   readonly controller: string;
-  readonly state: State;
+  /** Undefined: it is no longer listed. */
+  readonly state: State | undefined;
   readonly step?: string | undefined;
   readonly attempt?: number | undefined;
   /** Milliseconds since the epoch. */
@@ -122,5 +123,16 @@ export function dataOf(row: Row): object {
   const time = (ms: number | undefined) => (ms === undefined ? undefined : new Date(ms).toISOString());
   const nextTry = time(row.nextTryAtMs);
   const since = time(row.sinceMs);
-  return { namespace, resource, controller, state, step, attempt, nextTry, since, message, workflowId };
+  return {
+    namespace,
+    resource,
+    controller,
+    state: state ?? null,
+    step,
+    attempt,
+    nextTry,
+    since,
+    message,
+    workflowId,
+  };
 }

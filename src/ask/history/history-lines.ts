@@ -104,8 +104,11 @@ function lineOfEntry(entry: Entry, id: string): Line {
   switch (entry.kind) {
     case 'step':
       return lineOfStep(entry, id);
-    case 'signal':
-      return { ...PLAIN, atMs, kind: 'signal', id, label: entry.signal, words: entry.reason };
+    case 'signal': {
+      const { signal, reason, by } = entry;
+      const notes = by === '' ? [] : [`by ${by}`];
+      return { ...PLAIN, atMs, kind: 'signal', id, label: signal, words: reason, notes };
+    }
     case 'wait':
       return lineOfWait(entry, id);
     case 'state': {

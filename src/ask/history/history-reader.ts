@@ -9,7 +9,7 @@ import { withPending, type RunTimeline } from '../runs/timeline.ts';
 import type { Incarnation } from './history-lines.ts';
 import { eventsOf, type EventOf } from './object-events.ts';
 
-interface ReadHistory {
+export interface ReadHistory {
   readonly incarnations: readonly Incarnation[];
   /** What is left out, and why. */
   readonly notes: readonly string[];

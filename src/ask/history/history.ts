@@ -3,11 +3,12 @@ import { InvalidArgumentError, type Command } from 'commander';
 import { answerWith, AskProblem, type Ask, type ExitStatus, type Question } from '../ask.ts';
 import { addCommand } from '../commands.ts';
 import { withConnectionOptions, withOutput, type ConnectionOptions } from '../connection/options.ts';
+import { Hiccups } from '../hiccups.ts';
 import { harmless, paintFor, structured, type Paint } from '../output.ts';
 import { parseNamedResource } from '../resource-name.ts';
 import { ENCRYPTED_WORDS } from '../runs/timeline.ts';
 import { linesOf, timeText, type Line } from './history-lines.ts';
-import { HistoryReader, RUNS_MAX } from './history-reader.ts';
+import { HistoryReader, RUNS_MAX, type ReadHistory } from './history-reader.ts';
 
 interface HistoryOptions extends ConnectionOptions {
   readonly follow?: boolean;
@@ -63,6 +64,7 @@ function noteOnKeys(lines: readonly Line[]): string[] {
   return [`what is ${ENCRYPTED_WORDS} takes the operator's keys to read: --payload-keys FILE`];
 }
 
+const NO_NEWS: ReadHistory = { incarnations: [], notes: [] };
 const FOLLOW_EVERY_MS = 1_000;
 
 /** A line that has changed, such as by another attempt, is printed again. Ends with the signal. */
@@ -70,8 +72,11 @@ async function follow(ask: Ask, reader: HistoryReader): Promise<void> {
   const printed = new Map<string, string>();
   const noted = new Set<string>();
   const style = { title: reader.title, paint: paintFor(ask) };
+  const hiccups = new Hiccups(ask);
+  // Where nothing can be read at first, it says so and ends.
+  let read: ReadHistory | undefined = await reader.read();
   while (!ask.signal.aborted) {
-    const { incarnations, notes } = await reader.read();
+    const { incarnations, notes } = read ?? NO_NEWS;
     const lines = linesOf(incarnations);
     for (const note of [...notes, ...noteOnKeys(lines)]) {
       if (!noted.has(note)) ask.stderr.write(`${note}\n`);
@@ -83,6 +88,7 @@ async function follow(ask: Ask, reader: HistoryReader): Promise<void> {
       printed.set(line.id, text);
     }
     await delay(FOLLOW_EVERY_MS, undefined, { signal: ask.signal }).catch(() => undefined);
+    read = await hiccups.outlive(() => reader.read());
   }
 }
 

@@ -9,6 +9,7 @@ import {
   type ListedRun,
   type Run,
 } from './runs.ts';
+import { isTaskFailing } from '../state.ts';
 import { lastStepOf } from './timeline.ts';
 
 /** Which open runs are asked for; what is undefined restricts nothing. */
@@ -19,18 +20,18 @@ export interface OpenRunsOf {
 }
 
 export interface OpenRuns {
-  /** What the running operator has published; undefined where nothing is. It is known before the runs are. */
+  /** What the running operator has published; undefined where nothing is, or nothing that can be read. It is known before the runs are. */
   readonly settings: PublishedSettings | undefined;
   /** Which was asked for, and which there are besides. */
-  readonly operator: Pick<TemporalAccess, 'taskQueue' | 'otherTaskQueues' | 'otherCluster'>;
+  readonly operator: Pick<TemporalAccess, 'taskQueue' | 'unreadable' | 'otherTaskQueues' | 'otherCluster'>;
   /** @throws TemporalProblem */
   readonly runs: Promise<readonly OpenRun[]>;
 }
 
 /** Plain data: it goes from thread to thread. */
 export interface OpenRun {
-  readonly run: Pick<Run, keyof ListedRun | 'pending' | 'hasWorkflowTask'>;
-  /** Why it rests; empty where it does not. */
+  readonly run: Pick<Run, keyof ListedRun | 'pending' | 'workflowTaskAttempt'>;
+  /** Why it rests, or cannot go on; else empty. */
   readonly because: string;
 }
 
@@ -50,10 +51,13 @@ export async function readOpenRuns(
 async function readOpenRun(access: TemporalAccess, listed: ListedRun): Promise<OpenRun | undefined> {
   // It rests, and the list says as what: there is no step to describe.
   if (listed.runState !== undefined)
-    return atRest(access, { ...listed, pending: [], hasWorkflowTask: false });
+    return atRest(access, { ...listed, pending: [], workflowTaskAttempt: undefined });
   const run = await describeRun(access, listed.ref, listed.runId);
   if (run?.isOpen !== true) return undefined;
-  return run.pending.length > 0 || run.hasWorkflowTask ? { run, because: '' } : atRest(access, run);
+  if (isTaskFailing(run))
+    return { run, because: `its workflow task fails: attempt ${run.workflowTaskAttempt}` };
+  const isAtWork = run.pending.length > 0 || run.workflowTaskAttempt !== undefined;
+  return isAtWork ? { run, because: '' } : atRest(access, run);
 }
 
 /** A run that rests says why in its history. */

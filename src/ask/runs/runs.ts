@@ -47,8 +47,8 @@ export interface Run extends ListedRun {
   readonly taskQueue: string;
   /** Attempts of durable steps. */
   readonly pending: readonly PendingStep[];
-  /** Whether it has a workflow task that no worker has finished yet. */
-  readonly hasWorkflowTask: boolean;
+  /** Of the workflow task that no worker has finished yet; undefined: it has none. */
+  readonly workflowTaskAttempt: number | undefined;
   /** The version of the worker that began it, such as `operator:1.2.0`; undefined: none has, or without a version. */
   readonly version: string | undefined;
   readonly historyLength: number;
@@ -198,7 +198,7 @@ async function runFrom(ref: ResourceRef, answer: DescribeAnswer, client: Client)
     status: STATUS[info.status ?? 0] ?? 'UNKNOWN',
     taskQueue: info.taskQueue ?? '',
     pending: await pendingOf(answer, client),
-    hasWorkflowTask: Boolean(answer.pendingWorkflowTask),
+    workflowTaskAttempt: answer.pendingWorkflowTask ? (answer.pendingWorkflowTask.attempt ?? 1) : undefined,
     version: buildId ? `${deploymentName ?? ''}:${buildId}` : undefined,
     historyLength: Number(info.historyLength ?? 0),
   };

@@ -10,7 +10,15 @@ import {
   runStateIn,
   textIn,
 } from './history-payloads.ts';
-import type { Entry, RunEnd, RunTimeline, StateEntry, StepEntry, WaitEntry } from './timeline.ts';
+import type {
+  Entry,
+  RunEnd,
+  RunTimeline,
+  StateEntry,
+  StepEntry,
+  StepFailure,
+  WaitEntry,
+} from './timeline.ts';
 
 export type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 
@@ -34,6 +42,7 @@ class TimelineBuilder {
   #startedAtMs = 0;
   #reason = '';
   #end: RunEnd | undefined;
+  #taskFailure: StepFailure | undefined;
   readonly #entries: Entry[] = [];
   /** By the id of the event that scheduled or started it. */
   readonly #steps = new Map<string, Open<StepEntry>>();
@@ -49,6 +58,7 @@ class TimelineBuilder {
       reason: this.#reason,
       entries: this.#entries,
       end: this.#end,
+      ...(this.#taskFailure && { taskFailure: this.#taskFailure }),
     };
   }
 
@@ -56,6 +66,7 @@ class TimelineBuilder {
     const atMs = msOf(event.eventTime);
     if (event.workflowTaskStartedEventAttributes) this.#clockMs = atMs;
     this.#addStart(event, atMs);
+    this.#addTaskFailure(event);
     this.#addSignal(event, atMs);
     if (event.markerRecordedEventAttributes?.markerName === LOCAL_ACTIVITY) this.#addLocalStep(event);
     this.#addStep(event, atMs);
@@ -73,10 +84,17 @@ class TimelineBuilder {
     this.#reason = reasonIn(started.input?.payloads?.[0]);
   }
 
+  #addTaskFailure(event: HistoryEvent): void {
+    const failure = event.workflowTaskFailedEventAttributes?.failure;
+    if (failure) this.#taskFailure = failureOf(failure);
+    if (event.workflowTaskCompletedEventAttributes) this.#taskFailure = undefined;
+  }
+
   #addSignal({ workflowExecutionSignaledEventAttributes: signaled }: HistoryEvent, atMs: number): void {
     if (!signaled) return;
     const reason = textIn(signaled.input?.payloads?.[0]) ?? '';
-    this.#entries.push({ kind: 'signal', atMs, signal: signaled.signalName ?? '', reason });
+    const { signalName, identity } = signaled;
+    this.#entries.push({ kind: 'signal', atMs, signal: signalName ?? '', reason, by: identity ?? '' });
   }
 
   #addStep(event: HistoryEvent, atMs: number): void {

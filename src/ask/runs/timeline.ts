@@ -12,6 +12,8 @@ export interface RunTimeline {
   readonly entries: readonly Entry[];
   /** Undefined: it is open. */
   readonly end: RunEnd | undefined;
+  /** Of its last workflow task, where that has failed. */
+  readonly taskFailure?: StepFailure;
 }
 
 export interface RunEnd {
@@ -71,6 +73,8 @@ export interface SignalEntry {
   readonly atMs: number;
   readonly signal: string;
   readonly reason: string;
+  /** Who has, as Temporal knows its clients; empty: it does not say. */
+  readonly by: string;
 }
 
 /** The run waited for something, with a time limit. */

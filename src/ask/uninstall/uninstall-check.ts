@@ -1,7 +1,7 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { CONTROLLER_NAMES } from '../../controllers/index.ts';
 import { endSettingsRun } from '../../temporal/settings-run.ts';
-import { AskProblem, type Ask, type ExitStatus } from '../ask.ts';
+import { AskProblem, inSession, type Ask, type ExitStatus } from '../ask.ts';
 import { addCommand } from '../commands.ts';
 import { withConnectionOptions, type ConnectionOptions } from '../connection/options.ts';
 import type { Session } from '../connection/session.ts';
@@ -29,12 +29,7 @@ export function addUninstallCheck(program: Command, ask: Ask): void {
     )
     .option('--namespaces <names>', 'those that it watches, where it has not published it', names);
   withConnectionOptions(command).action(async (options: UninstallOptions) => {
-    const session = await ask.open(options);
-    try {
-      ask.exitWith(await answerUninstallCheck(ask, session, options));
-    } finally {
-      await session.close();
-    }
+    await inSession(ask, options, (session) => answerUninstallCheck(ask, session, options));
   });
 }
 

@@ -1,7 +1,7 @@
 import type { Advice } from '../../contract/words.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
-import { firstOf, whyLeftOut, whyNoOperator } from '../operator-words.ts';
-import { serversWords } from '../output.ts';
+import { heldByOthers } from '../cluster/objects.ts';
+import { firstOf, UPDATE_PLUGIN, whyLeftOut, whyNoOperator } from '../operator-words.ts';
 import { titleOf } from '../resource-name.ts';
 import { workerProblem } from '../runs/workers.ts';
 import { stateByDecision, stateByStatus } from '../state.ts';
@@ -14,9 +14,10 @@ import {
   nextFact,
   progressOf,
   wantedAndThere,
+  whyUnknown,
   WITHOUT_OPTIONS,
 } from './facts.ts';
-import { liveIn, objectNameOf, type Known } from './findings.ts';
+import { liveIn, objectNameOf, type Known, type Reached } from './findings.ts';
 import { SHOW_OPERATOR, workerProblemText } from './general-advice.ts';
 
 /** Of a resource that no run is open for. */
@@ -38,7 +39,7 @@ function leftOut(known: Known): Explanation | undefined {
       resource: titleOf(objectNameOf(known)),
       state: 'Ignored',
       headline: 'is left alone by the operator',
-      facts: [{ label: 'because', text: reason.because }, ...lastRunOf(known)],
+      facts: [...deletion(known), { label: 'because', text: reason.because }, ...lastRunOf(known)],
       advice: reason.advice,
       exit: 0,
     }
@@ -55,13 +56,33 @@ function leftOutByOptions({ place, temporal: { settings } }: Known): Reason | un
   return leftOut && { because: leftOut.because, advice: [leftOut.advice] };
 }
 
-function endedWithNamespace({ controller, place, cluster }: Known): Reason | undefined {
+function endedWithNamespace(known: Known): Reason | undefined {
+  const { controller, place, cluster } = known;
   const isTerminating = cluster.namespace?.metadata.deletionTimestamp !== undefined;
   if (!isTerminating || controller.endsWithNamespace !== true) return undefined;
   return {
     because: `its namespace ${place.namespace} is being deleted, and accepts nothing new`,
-    advice: [],
+    advice: [
+      ...askOthers(known),
+      { run: `kubectl durable why namespace/${place.namespace}`, to: 'see what it waits for' },
+    ],
   };
+}
+
+/** Of what is being deleted, where only others hold it. */
+function askOthers({ cluster: { object } }: Known): Advice[] {
+  const isHeld = object.metadata.deletionTimestamp !== undefined && heldByOthers(object).length > 0;
+  return isHeld ? ["ask whoever put the finalizers there; none of them is the operator's"] : [];
+}
+
+/** Of a Namespace that is being deleted: what is left in it holds it, and its conditions name that. */
+function whatIsLeft({ controller, place, cluster }: Known): Advice[] {
+  const isNamespace = !controller.primary.type.namespaced;
+  if (!isNamespace || cluster.object.metadata.deletionTimestamp === undefined) return [];
+  return [
+    'wait until what is in it has ended, or have whoever put finalizers on that take them away',
+    { run: `kubectl describe namespace ${place.name}`, to: 'show what is left in it, and what holds that' },
+  ];
 }
 
 function ignored(known: Known): Reason | undefined {
@@ -73,7 +94,7 @@ function ignored(known: Known): Reason | undefined {
 
 /** Nobody has said which options the operator has: maybe there is none. */
 function withoutOperator(known: Known): Explanation | undefined {
-  const { settings, otherTaskQueues, otherCluster } = known.temporal;
+  const { settings, unreadable, otherTaskQueues } = known.temporal;
   if (settings !== undefined) return undefined;
   const others = firstOf(otherTaskQueues).map((each) => {
     const { run } = commandOn(known, 'why', '');
@@ -82,7 +103,10 @@ function withoutOperator(known: Known): Explanation | undefined {
   return {
     resource: titleOf(objectNameOf(known)),
     state: undefined,
-    headline: 'has no operator, as far as is known',
+    headline:
+      unreadable === undefined
+        ? 'has no operator, as far as is known'
+        : 'has an operator that this plugin is too old for',
     facts: [
       ...wantedAndThere(known),
       {
@@ -92,20 +116,22 @@ function withoutOperator(known: Known): Explanation | undefined {
       ...nextFact(known, WITHOUT_OPTIONS),
       ...lastRunOf(known),
     ],
-    advice:
-      others.length === 0
-        ? [
-            otherCluster === undefined
-              ? 'start the operator, or name its task queue with --task-queue'
-              : 'start an operator for this cluster with a --task-queue of its own, and name it here; or check the kubeconfig and its context',
-            SHOW_OPERATOR,
-          ]
-        : others,
+    advice: others.length === 0 ? howToHaveOperator(known.temporal) : others,
     exit: 1,
   };
 }
 
-/** Whoever asks may not read all that the decision needs. */
+function howToHaveOperator({ unreadable, otherCluster }: Reached): Advice[] {
+  if (unreadable !== undefined) return [UPDATE_PLUGIN];
+  return [
+    otherCluster === undefined
+      ? 'start the operator, or name its task queue with --task-queue'
+      : 'start an operator for this cluster with a --task-queue of its own, and name it here; or check the kubeconfig and its context',
+    SHOW_OPERATOR,
+  ];
+}
+
+/** What the decision needs cannot all be read, often for want of rights. */
 function unknownDecision(known: Known): Explanation | undefined {
   const { live, cluster } = known;
   if (!(live instanceof ApiError)) return undefined;
@@ -114,10 +140,7 @@ function unknownDecision(known: Known): Explanation | undefined {
     resource: titleOf(objectNameOf(known)),
     state,
     headline: `has no open run: ${state === 'UpToDate' ? 'nothing seems to be needed' : message}`,
-    facts: [
-      { label: 'unclear', text: `you may not see all of it: ${serversWords(live.message)}` },
-      ...lastRunOf(known),
-    ],
+    facts: [{ label: 'unclear', text: whyUnknown(live, 'you may not see all of it') }, ...lastRunOf(known)],
     advice: [],
     exit: state === 'UpToDate' ? 0 : 1,
   };
@@ -128,8 +151,7 @@ function nothingToDo(known: Known): Explanation | undefined {
   const next = liveIn(known)?.next;
   if (next?.do !== 'converged') return undefined;
   const progress = progressOf(known);
-  const { deletionTimestamp, finalizers = [] } = cluster.object.metadata;
-  const isDeleted = deletionTimestamp !== undefined;
+  const isDeleted = cluster.object.metadata.deletionTimestamp !== undefined;
   const hasRun = temporal.run !== undefined;
   const problem = problemOfWorkers(known);
   const history = hasRun ? [commandOn(known, 'history', 'what happened before')] : [];
@@ -146,10 +168,7 @@ function nothingToDo(known: Known): Explanation | undefined {
       ...lastRunOf(known),
       ...(problem ? [{ label: 'but', text: `${problem.because}: a change would have to wait` }] : []),
     ],
-    advice:
-      isDeleted && finalizers.length > 0
-        ? ["ask whoever put the finalizers there; none of them is the operator's"]
-        : history,
+    advice: [...askOthers(known), ...whatIsLeft(known), ...history],
     ...(hasRun && { link }),
     exit: 0,
   };

@@ -119,7 +119,7 @@ function goneWithOpenRun(
   findings: Findings,
   { run, workers, taskQueue }: Reached & { readonly run: NonNullable<Reached['run']> },
 ): Explanation {
-  const problem = run.hasWorkflowTask ? workerProblem(workers, run) : undefined;
+  const problem = workerProblem(workers, run);
   const { because, advice } = problem
     ? workerProblemText(problem, { taskQueue })
     : { because: 'the operator ends it once it sees that the resource is gone', advice: [] };

@@ -20,16 +20,27 @@ import { liveIn, objectNameOf, type Findings, type Known, type Reached } from '.
 export function wantedAndThere(findings: Findings): Fact[] {
   const { controller, cluster, live } = findings;
   if (cluster.is !== 'there' || live === undefined) return [];
-  if (live instanceof ApiError) {
-    return [{ label: 'there', text: `unknown: you may not read it (${serversWords(live.message)})` }];
-  }
+  if (live instanceof ApiError) return [{ label: 'there', text: whyUnknown(live, 'you may not read it') }];
   const { words } = controller;
-  if (words === undefined) return [];
   const subject = { object: cluster.object, observation: live.observation };
+  const problems = controller.control?.(live.observation)?.problems ?? [];
   return [
-    { label: 'wanted', text: words.wanted(subject) + setBy(findings) },
-    { label: 'there', text: words.there(subject) },
+    ...(words === undefined
+      ? []
+      : [
+          { label: 'wanted', text: words.wanted(subject) + setBy(findings) },
+          { label: 'there', text: words.there(subject) },
+        ]),
+    ...problems.map((text) => ({ label: 'but', text })),
   ];
+}
+
+/** Why nobody can tell what is there. @param denied where whoever asks lacks the right to know */
+export function whyUnknown({ classification, message }: ApiError, denied: string): string {
+  const words = serversWords(message);
+  return classification === 'access-denied'
+    ? `${denied}: ${words}`
+    : `cannot be read now: ${words}; ask again`;
 }
 
 /** `7 of 10 Pods`; undefined where nothing can be counted. */

@@ -15,7 +15,7 @@ export interface Findings {
   readonly place: ResourcePlace;
   readonly cluster: ClusterFindings;
   readonly temporal: TemporalFindings;
-  /** What the controller decides on the live objects; an error where whoever asks may not read all of them. */
+  /** What the controller decides on the live objects; an error where not all of them can be read. */
   readonly live: Live | ApiError | undefined;
   /** Of the run, in the Temporal UI. */
   readonly link: string | undefined;
@@ -41,6 +41,8 @@ export type TemporalFindings =
       readonly is: 'reached';
       readonly taskQueue: string;
       readonly settings: PublishedSettings | undefined;
+      /** The version of an operator whose settings this program cannot read. */
+      readonly unreadable: string | undefined;
       readonly otherTaskQueues: readonly string[];
       /** Whose the task queue is, where it is another cluster's. */
       readonly otherCluster: string | undefined;

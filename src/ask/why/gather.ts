@@ -88,7 +88,7 @@ async function askTemporal(
   ref: ResourceRef | undefined,
   place: ResourcePlace,
 ): Promise<TemporalFindings> {
-  const { taskQueue, settings, otherTaskQueues, otherCluster } = access;
+  const { taskQueue, settings, unreadable, otherTaskQueues, otherCluster } = access;
   const [{ run, earlier }, ofOperator] = await Promise.all([
     ref === undefined ? lastRunOfName(access, place) : latestRunOf(access, ref),
     workersOf(access, taskQueue),
@@ -99,7 +99,7 @@ async function askTemporal(
     isElsewhere ? workersOf(access, run.taskQueue) : ofOperator,
     run && timelineOfRun(access, run),
   ]);
-  const operator = { taskQueue, settings, otherTaskQueues, otherCluster };
+  const operator = { taskQueue, settings, unreadable, otherTaskQueues, otherCluster };
   return { is: 'reached', ...operator, workers, run, timeline, earlier };
 }
 
@@ -117,7 +117,7 @@ async function lastRunOfName(access: TemporalAccess, place: ResourcePlace): Prom
   return { run: last && (await describeRun(access, last.ref, last.runId)), earlier: undefined };
 }
 
-/** An error where whoever asks may not read all of it. */
+/** An error where not all of it can be read, for want of rights or for the moment. */
 async function decideLive(ref: ResourceRef, request: LiveRequest): Promise<Live | ApiError> {
   const { readLive } = await import('../cluster/live.ts');
   try {

@@ -1,42 +1,34 @@
 import { isRetryAfterTimer, whatIsWaitedFor } from '../../contract/sentences.ts';
 import type { Advice, Trouble } from '../../contract/words.ts';
+import { isRestName } from '../../contract/decision.ts';
 import { unreachable } from '../../contract/unreachable.ts';
 import { isPausedByNamespace, isRejection } from '../../controllers/control/held-message.ts';
 import { hasStatus } from '../controllers.ts';
-import { durationText, serversWords } from '../output.ts';
-import { titleOf } from '../resource-name.ts';
+import { durationText } from '../output.ts';
 import { pendingStepOf } from '../runs/runs.ts';
-import {
-  ENCRYPTED_WORDS,
-  lastStepOf,
-  type SignalEntry,
-  type StepEntry,
-  type WaitEntry,
-} from '../runs/timeline.ts';
-import { workerProblem, type WorkerProblem } from '../runs/workers.ts';
-import { conditionsIn, stateOfRun, type State } from '../state.ts';
+import { ENCRYPTED_WORDS, lastStepOf, type StepEntry, type WaitEntry } from '../runs/timeline.ts';
+import { workerProblem } from '../runs/workers.ts';
+import { conditionsIn, isTaskFailing, stateOfRun } from '../state.ts';
 import type { Explanation, Fact } from './explanation.ts';
-import {
-  ago,
-  commandOn,
-  decisionText,
-  deletion,
-  orHowToDecrypt,
-  progressOf,
-  wantedAndThere,
-} from './facts.ts';
-import { liveIn, objectNameOf, type Known, type Open } from './findings.ts';
-import { adviceOn, workerProblemText } from './general-advice.ts';
+import { ago, commandOn, decisionText, orHowToDecrypt } from './facts.ts';
+import { failingTask } from './failing-task.ts';
+import { liveIn, type Known, type Open } from './findings.ts';
+import { adviceOn } from './general-advice.ts';
+import { isDue, untilDue, withoutWorker } from './missing-worker.ts';
+import { openRun, stepFact, wordsOfFailure, type OpenRunParts } from './open-run-parts.ts';
 
 /** Of a resource that a run is open for. */
 export function explainOpenRun(open: Open): Explanation {
-  const { run, temporal } = open;
-  const problem = run.hasWorkflowTask ? workerProblem(temporal.workers, run) : undefined;
-  if (problem !== undefined && run.pending.length === 0) return withoutWorker(open, problem);
-  const state = stateOfRun(run);
+  const problem = workerProblem(open.temporal.workers, open.run);
+  if (problem === undefined) return explainState(open);
+  return isDue(open) ? withoutWorker(open, problem) : untilDue(open, problem, explainState(open));
+}
+
+function explainState(open: Open): Explanation {
+  const state = stateOfRun(open.run);
   switch (state) {
     case 'Retrying':
-      return retrying(open);
+      return isTaskFailing(open.run) ? failingTask(open) : retrying(open);
     case 'Stalled':
       return stalled(open);
     case 'Paused':
@@ -54,54 +46,14 @@ export function explainOpenRun(open: Open): Explanation {
   }
 }
 
-interface OpenRunParts {
-  readonly state: State;
-  readonly headline: string;
-  readonly facts: readonly Fact[];
-  readonly advice: readonly Advice[];
-}
-
-/** What all explanations of open runs have in common. */
-function openRun(open: Open, { state, headline, facts, advice }: OpenRunParts): Explanation {
-  const { run, nowMs, link } = open;
-  const progress = progressOf(open);
-  const duration = `for ${ago(run.startedAtMs, nowMs)}`;
-  return {
-    resource: titleOf(objectNameOf(open)),
-    state,
-    headline: progress === undefined ? `${headline}, ${duration}` : `${headline}: ${progress}, ${duration}`,
-    facts: [...deletion(open), ...wantedAndThere(open), ...facts, ...lastSignal(open)],
-    advice: [...advice, commandOn(open, 'history', 'what happened before')],
-    link,
-    exit: 1,
-  };
-}
-
-function withoutWorker(open: Open, problem: WorkerProblem): Explanation {
-  const { because, advice } = workerProblemText(problem, open.temporal);
-  return openRun(open, {
-    state: 'Waiting',
-    headline: 'is waiting for a worker',
-    facts: [{ label: 'because', text: because }],
-    advice,
-  });
-}
-
 function retrying(open: Open): Explanation {
-  const { run, nowMs } = open;
-  const { step = '', attempt = 1, nextTryAtMs, failure } = pendingStepOf(run) ?? {};
-  const message = serversWords(orHowToDecrypt(failure?.message ?? ''));
-  const next =
-    nextTryAtMs === undefined || nextTryAtMs <= nowMs
-      ? 'in progress'
-      : `next in ${durationText(nextTryAtMs - nowMs)}`;
+  const pending = pendingStepOf(open.run);
+  const { step = '', failure } = pending ?? {};
+  const message = wordsOfFailure(pending);
   return openRun(open, {
     state: 'Retrying',
     headline: 'is retrying',
-    facts: [
-      { label: 'step', text: `${step}, attempt ${attempt}, ${next}` },
-      { label: 'because', text: message },
-    ],
+    facts: [...(pending ? [stepFact(pending, open.nowMs)] : []), { label: 'because', text: message }],
     advice: [
       ...adviceFor(open, { is: 'failing', step, failure: failure?.type ?? '', message }),
       commandOn(open, 'retry', 'try again now'),
@@ -211,7 +163,9 @@ function reconciling(open: Open): Explanation {
   const current = timeline?.entries.findLast(
     (entry): entry is StepEntry => entry.kind === 'step' && entry.end.how === 'in progress',
   );
-  const step = pending?.step ?? (last?.end.how === 'done' ? last.end.next?.do : undefined);
+  const next = last?.end.how === 'done' ? last.end.next?.do : undefined;
+  // After a rest, the step is not known yet.
+  const step = next === undefined || isRestName(next) ? undefined : next;
   const text = pending === undefined ? step : `${pending.step}, attempt ${pending.attempt}`;
   return openRun(open, {
     state: 'Reconciling',
@@ -241,15 +195,6 @@ function problemFact({ controller, cluster }: Known, said: string): Fact[] {
     conditions.find(({ type, status }) => type === 'Ready' && status !== 'True');
   const message = wrong?.message ?? '';
   return message === '' || said.includes(message) ? [] : [{ label: 'problem', text: message }];
-}
-
-/** What ended the last wait of an open run. */
-function lastSignal({ temporal, nowMs }: Known): Fact[] {
-  const signal = temporal.timeline?.entries.findLast(
-    (entry): entry is SignalEntry => entry.kind === 'signal',
-  );
-  if (signal === undefined) return [];
-  return [{ label: 'signal', text: `${ago(signal.atMs, nowMs)} ago: ${orHowToDecrypt(signal.reason)}` }];
 }
 
 /** Why a run rests: as it says itself, or, where that takes a key, as the controller decides now. */

@@ -1,0 +1,81 @@
+import { explain } from '../../src/ask/why/explain.ts';
+import { explanationText } from '../../src/ask/why/explanation.ts';
+import type { Findings, Reached } from '../../src/ask/why/findings.ts';
+import type { RunTimeline, StepEntry } from '../../src/ask/runs/timeline.ts';
+import type { Run } from '../../src/ask/runs/runs.ts';
+import { controllersOf } from '../../src/ask/controllers.ts';
+import { defaultOptions } from '../../src/config/config.ts';
+import { aPodOf, aPodSet, NOW_MS } from './pod-sets.ts';
+
+/*
+ * What `why` has found of a PodSet, for tests of what it says.
+ */
+
+export const ago = (seconds: number) => NOW_MS - seconds * 1000;
+const [podSet] = controllersOf().filter(({ name }) => name === 'pod-set');
+if (podSet === undefined) throw new Error('no controller pod-set');
+export const web = aPodSet().in('shop').wanting(3).ofGeneration(2);
+export const ref = { controller: 'pod-set', namespace: 'shop', name: 'web', uid: web.object.metadata.uid };
+
+export const RUN: Run = {
+  ref,
+  workflowId: 'pod-set/shop/web/u',
+  runId: 'r',
+  isOpen: true,
+  startedAtMs: ago(252),
+  endedAtMs: undefined,
+  runState: undefined,
+  status: 'RUNNING',
+  taskQueue: 'durable-operator',
+  pending: [],
+  workflowTaskAttempt: undefined,
+  version: undefined,
+  historyLength: 10,
+};
+export const CLOSED: Run = { ...RUN, isOpen: false, endedAtMs: ago(60), status: 'COMPLETED' };
+export const TIMELINE: RunTimeline = {
+  runId: 'r',
+  startedAtMs: ago(252),
+  reason: 'there are 0 Pods, and spec.replicas is 3',
+  entries: [],
+  end: undefined,
+};
+export const REACHED: Reached = {
+  is: 'reached',
+  taskQueue: 'durable-operator',
+  settings: { version: '1.0', options: defaultOptions() },
+  unreadable: undefined,
+  otherTaskQueues: [],
+  otherCluster: undefined,
+  workers: { hasUnversioned: true, versions: [], current: undefined },
+  run: RUN,
+  timeline: TIMELINE,
+  earlier: undefined,
+};
+export const FINDINGS: Findings = {
+  controller: podSet,
+  place: ref,
+  cluster: { is: 'there', object: web.object, namespace: undefined },
+  temporal: REACHED,
+  live: {
+    observation: { podSet: web.view, pods: [aPodOf(web).view], lookedFor: [] },
+    next: { do: 'createPods', because: 'there is 1 Pod, and spec.replicas is 3' },
+  },
+  link: 'http://ui/run',
+  nowMs: NOW_MS,
+};
+
+export const plain = (_: unknown, text: string) => text;
+
+export function textFor(changes: Partial<Findings>): string {
+  return explanationText(explain({ ...FINDINGS, ...changes }), plain);
+}
+
+export const reached = (changes: Partial<typeof REACHED>): Reached => ({ ...REACHED, ...changes });
+
+export function done(next: { do: string; because: string }): StepEntry {
+  return {
+    ...{ kind: 'step', atMs: ago(20), step: 'observe', summary: undefined, isLocal: true, attempts: 1 },
+    end: { how: 'done', tookMs: 5, did: [], next, refusal: undefined },
+  };
+}
