@@ -1,5 +1,7 @@
 import type { OwnerReference } from '../../src/contract/object.ts';
 import type { Condition } from '../../src/controllers/condition.ts';
+import type { Observation } from '../../src/controllers/pod-set/decide.ts';
+import type { StepFailure } from '../../src/controllers/pod-set/status.ts';
 import {
   controllerReference,
   labelsFor,
@@ -34,6 +36,14 @@ interface PodSetFields {
   readonly metadata: PodSet['metadata'];
   readonly replicas: unknown;
   readonly status: Partial<PodSetStatus>;
+}
+
+/** What is known after the server has refused a step, in these words. */
+export function failing(
+  refusal: string,
+  step: StepFailure['step'] = 'createPods',
+): Pick<Observation, 'failure'> {
+  return { failure: { step, refusal } };
 }
 
 export class PodSetBuilder {
