@@ -7,7 +7,7 @@ import { checkSpec } from '../../src/controllers/git-build/spec.ts';
 import { decidePodSet } from '../../src/controllers/pod-set/decide.ts';
 import { BUILD_DEFAULTS, SAMPLE } from './build-samples.ts';
 import { aBuildView, aCleanupView, aJobView, anObservation, aPodView } from './build-views.ts';
-import { aPodOf, aPodSet, NOW_MS, type OwnedPodBuilder, type PodSetBuilder } from './pod-sets.ts';
+import { aPodOf, aPodSet, failing, NOW_MS, type OwnedPodBuilder, type PodSetBuilder } from './pod-sets.ts';
 
 /*
  * A PodSet and an Xxx in every state that their status tells of, as the operator's own functions write it; and what
@@ -93,8 +93,8 @@ function manyPods(set: PodSetBuilder): OwnedPodBuilder[] {
 /** With the status that is to be written for these Pods. */
 function reported(set: PodSetBuilder, pods: readonly OwnedPodBuilder[], refusal?: string): PodSetBuilder {
   const views = pods.map(({ view }) => view);
-  const known = { podSet: set.view, pods: views, lookedFor: [], ...(refusal !== undefined && { refusal }) };
-  const step = decidePodSet(known, NOW_MS);
+  const known = { podSet: set.view, pods: views, lookedFor: [] };
+  const step = decidePodSet(refusal === undefined ? known : { ...known, ...failing(refusal) }, NOW_MS);
   if (step.do !== 'updateStatus') throw new Error(`the status is not written, but: ${step.do}`);
   return set.withStatus(step.status);
 }
