@@ -25,6 +25,7 @@ import {
 import { BUILD_FINALIZER, type BuildSpec } from './resource.ts';
 import {
   isReported,
+  isReportedInvalid,
   listed,
   obsoleteArtifacts,
   recorded,
@@ -301,7 +302,8 @@ function succeeded(facts: ValidBuild, { startedAt, endedAt, occasion }: Success)
 function decideFailed(facts: ValidBuild, job: JobView): BuildDecision {
   const { build, pods, nowMs } = facts;
   const { reason, message } = failureOf(job, pods, knownTrouble(facts));
-  if (isReported(build, 'Failed')) {
+  // Its spec may have been refused meanwhile, by options that have changed again.
+  if (isReported(build, 'Failed') && !isReportedInvalid(build)) {
     return stalled(`Job ${job.name} failed: ${reason}; change the spec, or delete Job ${job.name}`);
   }
   const observe = showsEndOf(pods, job)
