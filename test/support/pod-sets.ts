@@ -58,6 +58,10 @@ export class PodSetBuilder {
     return new PodSetBuilder({ ...this.#fields, replicas });
   }
 
+  annotated(annotations: Readonly<Record<string, string>>): PodSetBuilder {
+    return this.#withMetadata({ annotations });
+  }
+
   named(name: string): PodSetBuilder {
     return this.#withMetadata({ name });
   }
