@@ -22,6 +22,7 @@ import {
   type Observation,
   type RuleDecision,
 } from './observation.ts';
+import { reportRefusedStep } from './refusals.ts';
 import { BUILD_FINALIZER, type BuildSpec } from './resource.ts';
 import {
   isReported,
@@ -54,7 +55,8 @@ export function decideBuild(observation: Observation, nowMs: number): BuildDecis
   const facts: Facts = { ...observation, build, nowMs };
   if (facts.children === 'outdated')
     return requireLiveChildren(facts, 'the Jobs have changed') ?? decideExisting(facts);
-  return decideExisting(facts);
+  const decision = decideExisting(facts);
+  return reportRefusedStep(facts, decision) ?? decision;
 }
 
 /** A spec that nothing is done for yet, since its first step is held back. */
