@@ -297,12 +297,15 @@ describe('a Job that the server refuses', () => {
   const denied = (words: string) =>
     aStatus(403, { reason: 'Forbidden', message: `admission webhook "keep" denied the request: ${words}` });
 
+  const REASONS = ['no owner', 'no limits', 'too late', 'too large'];
+  const wordsOf = (times: number) => REASONS[times] ?? '';
+
   /** The server keeps what is written of the build, and answers each write of that verb otherwise. */
-  const refusing = (verb: string, build: KubernetesObject, job?: object): Answers => {
+  const refusing = (verb: string, build: KubernetesObject, job?: object, words = wordsOf): Answers => {
     let now = build;
     let times = 0;
     return ({ method, url }, body) => {
-      if (method === verb && !url.pathname.endsWith('/status')) return [403, denied(`${(times += 1)}x`)];
+      if (method === verb && !url.pathname.endsWith('/status')) return [403, denied(words(times++))];
       if (method === 'PATCH') now = merged(now, body);
       if (method === 'PATCH' || url.pathname === XXX) return [200, now];
       return [200, { items: job !== undefined && url.pathname === JOBS ? [job] : [] }];
@@ -331,13 +334,28 @@ describe('a Job that the server refuses', () => {
     expect(bodies('PATCH').at(-1)).toMatchObject({
       status: { conditions: [{ reason }, { type: 'Stalled', status: 'True', reason }, {}] },
     });
-    expect(wordsAfter()).toContain('denied the request: 2x');
+    expect(wordsAfter()).toContain('denied the request: no limits');
     const refusal = { because: 'refused', message: 'as it was said first' } as const;
     for (const attempt of [3, 4]) {
       await expect(perform(step, undefined, refusal)).rejects.toMatchObject({ classification: 'refused' });
       expect(refusals()).toHaveLength(attempt);
-      expect(wordsAfter()).toContain(`denied the request: ${attempt}x`);
+      expect(wordsAfter()).toContain(`denied the request: ${wordsOf(attempt - 1)}`);
     }
+  });
+
+  it.each([
+    ['createJob', 'POST', undefined],
+    ['deleteJob', 'DELETE', old],
+  ])('is not written again for an id, a time or another order: %s', async (step, verb, job) => {
+    const why = ['no owner, no limits', 'no limits, no owner'];
+    const words = (times: number) => `${why[times % 2] ?? ''} (request ${times}f3c at 12:0${times})`;
+    const build = aBuild({}, { finalizers: [FINALIZER] });
+    const answers = refusing(verb, build, job, words);
+    await expect(run(answers)).rejects.toMatchObject({ classification: 'refused' });
+    const written = bodies('PATCH').length;
+    expect(wordsAfter()).toContain('no owner, no limits (request 0f3c at 12:00)');
+    await expect(perform(step, undefined, undefined)).rejects.toMatchObject({ classification: 'refused' });
+    expect(bodies('PATCH')).toHaveLength(written);
   });
 });
 

@@ -6,7 +6,7 @@ import {
   type Facts,
   type RuleDecision,
 } from './observation.ts';
-import { refusedJob } from './refusals.ts';
+import { refusedJob, wordsFor } from './refusals.ts';
 import { recorded, reportIfNew, type StatusChange } from './status.ts';
 import type { JobView, PodView } from './views.ts';
 
@@ -172,7 +172,7 @@ function reportRefusal(facts: Facts, { phase }: Creation): RuleDecision {
       return reportIfNew(facts, {
         ...during(phase),
         reason: 'JobRefused',
-        message: refusal.message,
+        message: wordsFor(build, refusal.message),
         stalled: true,
         because: 'the API server refuses the Job',
       });

@@ -1,4 +1,5 @@
 import { isObserve, isRest } from '../../contract/decision.ts';
+import { refusalWords } from '../refusal-words.ts';
 import type { BuildDecision, BuildStep, Facts, RuleDecision } from './observation.ts';
 import type { BuildReason } from './reasons.ts';
 import { reportIfNew } from './status.ts';
@@ -24,13 +25,18 @@ export function refusedJob(build: BuildView): string | undefined {
   return stalled?.reason === 'JobRefused' ? stalled.message : undefined;
 }
 
+/** What the status says of a refusal that the server has just answered with. */
+export function wordsFor(build: BuildView, refusal: string): string {
+  return refusalWords(isRefusalReported(build) ? stalledBy(build)?.message : undefined, refusal);
+}
+
 /** The step that the server has just refused is in the status before it is tried again; creates say so themselves. */
 export function reportRefusedStep(facts: Facts, decision: BuildDecision): RuleDecision {
   const { build, refusal } = facts;
   if (refusal?.because !== 'refused' || isRest(decision) || isObserve(decision)) return undefined;
   const reason = reasonOf(decision, build);
   if (reason === undefined) return undefined;
-  const { message } = refusal;
+  const message = wordsFor(build, refusal.message);
   const phase = build.deleting ? 'Cleaning' : (build.status.phase ?? 'Pending');
   const ready = phase === 'Succeeded';
   return reportIfNew(facts, {

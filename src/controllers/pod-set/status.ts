@@ -1,4 +1,5 @@
 import { conditionsAfter, withReconciling, type Condition, type Finding, rfc3339 } from '../condition.ts';
+import { refusalWords } from '../refusal-words.ts';
 import { podsInWords, selectorFor, type PodView } from './pod.ts';
 import type { PodSetReason } from './reasons.ts';
 import type { PodSetStatus, PodSetView, StatusView } from './resource.ts';
@@ -128,8 +129,7 @@ function stalledOrNot({ podSet, failure }: Findings): PodSetFinding {
     return { type: 'Stalled', status: 'False', reason: 'NotStalled', message: '' };
   const { step, refusal } = failure;
   const before = podSet.status.conditions.find(({ type }) => type === 'Stalled');
-  const message = before !== undefined && isSameRefusal(before.message, refusal) ? before.message : refusal;
-  return { ...stalled, reason: STALLED_BY[step], message };
+  return { ...stalled, reason: STALLED_BY[step], message: refusalWords(before?.message, refusal) };
 }
 
 /** Whether the status says of this very generation that the server refuses something. */
@@ -140,12 +140,6 @@ export function isRefusalReported({ status, generation }: PodSetView): boolean {
     stalled.observedGeneration === generation &&
     Object.values<string>(STALLED_BY).includes(stalled.reason)
   );
-}
-
-/** Quoted names and numbers, such as `used: pods=5`, differ from one refusal to the next. They are not worth a write each. */
-function isSameRefusal(one: string, other: string): boolean {
-  const [words, otherWords] = [one, other].map((text) => text.replace(/"[^"]*"|\S*\d\S*/g, ''));
-  return words === otherWords;
 }
 
 /** The same text for the same status, in whatever order the server keeps the fields. */
