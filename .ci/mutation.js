@@ -25,7 +25,7 @@ const PARTS = {
   batches: ['activities/batches.ts', 'test/activities/batches.test.ts'],
   edge: ['activities/{edge,partly-done}.ts', 'test/activities/edge.test.ts'],
   memory: ['activities/memory.ts', 'test/activities/memory.test.ts'],
-  step: ['activities/reconcile.ts', 'test/activities/reconcile.test.ts'],
+  step: ['activities/{reconcile,failed-step}.ts', 'test/activities/{reconcile,failed-step}.test.ts'],
   superseding: ['activities/superseding.ts', 'test/activities/superseding.test.ts'],
   undelivered: ['activities/undelivered.ts', 'test/activities/undelivered.test.ts'],
   workflows: ['workflows/{changes,reconcile,marking}.ts', 'test/workflows/reconcile.test.ts'],
@@ -39,7 +39,10 @@ const PARTS = {
     'test/controllers/{index,namespace-role-binding,pod-label,pod-set,git-build/controller}.test.ts',
   ],
   selector: ['src/controllers/label-selector.ts', 'test/controllers/label-selector.test.ts'],
-  conditions: ['src/controllers/{condition,fields}.ts', 'test/controllers/{pod-set,git-build/views}.test.ts'],
+  conditions: [
+    'src/controllers/{condition,fields,refusal-words}.ts',
+    'test/controllers/{pod-set,conditions,git-build/views}.test.ts',
+  ],
   'pod-label': ['src/controllers/pod-label/decide.ts', 'test/controllers/pod-label.test.ts'],
   'role-binding': [
     'src/controllers/namespace-role-binding/decide.ts',
@@ -55,8 +58,8 @@ const PARTS = {
     'test/controllers/pod-set{,-ranking,-views}.test.ts',
   ],
   'git-build': [
-    'src/controllers/git-build/{decide,job-rules,observation,status}.ts',
-    'test/controllers/git-build/{decide,cleanup,reasons}.test.ts',
+    'src/controllers/git-build/{decide,job-rules,observation,refusals,status}.ts',
+    'test/controllers/git-build/{decide,cleanup,reasons,refusals}.test.ts',
   ],
   'git-build-cleanup': [
     'src/controllers/git-build/{cleanup,deletion}.ts',

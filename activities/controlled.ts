@@ -1,4 +1,6 @@
+import type { ResourceType } from '../src/contract/controller.ts';
 import type { Observe, Step } from '../src/contract/decision.ts';
+import type { KubernetesObject } from '../src/contract/object.ts';
 import {
   controlled,
   isOfControls,
@@ -6,7 +8,9 @@ import {
   type ControlOptions,
 } from '../src/controllers/control/controlled.ts';
 import { isControlStep, type ControlStep } from '../src/controllers/control/report.ts';
+import { fieldsOf, type Fields } from '../src/controllers/fields.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
+import { ApiError } from '../src/kubernetes/errors.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
 import type { Performed, Reconciler, StepContext } from './reconcile.ts';
 
@@ -16,6 +20,17 @@ const REQUEST_TIMEOUT_MS = 5_000;
 export interface ControlledDependencies {
   readonly client: KubernetesClient;
   readonly options: ControlOptions;
+}
+
+function fieldsMissing(sent: object, kept: Fields): readonly string[] {
+  return Object.keys(sent).filter((field) => kept[field] === undefined);
+}
+
+/** An older CRD prunes what it does not know: the same would be written again and again. */
+function outdatedCrd({ group, plural }: ResourceType, fields: readonly string[]): ApiError {
+  const named = fields.map((field) => `status.${field}`).join(', ');
+  const message = `the CustomResourceDefinition ${plural}.${group} is of an older version and has no ${named}; apply the CRDs of this version of the operator`;
+  return new ApiError(message, { classification: 'api-missing' });
 }
 
 /** The same reconciler, which follows the annotations that all controllers have in common. */
@@ -30,12 +45,14 @@ export function controlledReconciler<O, S extends Step, L extends Observe>(
     context: StepContext<O>,
   ): Promise<Performed<O>> {
     const { ref } = context;
-    await client.request({
+    const written = await client.request<KubernetesObject>({
       method: 'PATCH',
       path: resourcePath(type, { ...ref, subresource: 'status' }),
       body: { metadata: { uid: ref.uid, resourceVersion }, status: control },
       timeoutMs: REQUEST_TIMEOUT_MS,
     });
+    const dropped = fieldsMissing(control, fieldsOf(written['status']));
+    if (dropped.length > 0) throw outdatedCrd(type, dropped);
     // Looking around is not part of the step: where that fails, the write is reported all the same.
     return { observation: undefined, did: [{ did: 'updated', what: 'the status' }] };
   }

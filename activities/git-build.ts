@@ -16,6 +16,7 @@ import {
   type NameHolder,
   type Observation,
 } from '../src/controllers/git-build/observation.ts';
+import { isRefusalReported } from '../src/controllers/git-build/refusals.ts';
 import {
   BUILD_UID_LABEL,
   BUILDS,
@@ -51,9 +52,18 @@ export function gitBuildReconciler(
     observe: ({ ref }) => objectsOf(ref).observe(),
     look: (asked, observation, { ref }) => objectsOf(ref).look(asked, observation),
     confirm: (step, view, { ref }) => objectsOf(ref).confirm(step, view),
-    withRefusal: (observation, refusal) => ({ ...observation, refusal }),
+    withRefusal,
     perform: (step, observation, { ref }) => objectsOf(ref).perform(step, observation),
   };
+}
+
+/** What the status says already is left as it is: in other words, it would be written before each attempt. */
+function withRefusal(observation: Observation, refusal: Refusal): Observation {
+  const { build } = observation;
+  const isReported = build !== 'gone' && isRefusalReported(build);
+  return isReported && refusal.because !== 'namespace-terminating'
+    ? observation
+    : { ...observation, refusal };
 }
 
 interface Access {
@@ -120,7 +130,19 @@ class BuildObjects {
     }
   }
 
+  /** Whether a step is refused is found out anew. */
   async perform(step: BuildStep, observation: Observation): Promise<Performed<Observation>> {
+    if (step.do === 'updateStatus') return this.#perform(step, observation);
+    try {
+      return await this.#perform(step, { ...observation, refusal: undefined });
+    } catch (error) {
+      // What is done because the namespace accepts no Job stays decided.
+      if (observation.refusal?.because === 'namespace-terminating') throw error;
+      return refused(observation, error);
+    }
+  }
+
+  async #perform(step: BuildStep, observation: Observation): Promise<Performed<Observation>> {
     switch (step.do) {
       case 'addFinalizer':
       case 'removeFinalizer': {
@@ -198,19 +220,9 @@ class BuildObjects {
       }
       return createdJob(job, observation);
     } catch (error) {
-      return this.#notCreated(name, observation, error);
-    }
-  }
-
-  async #notCreated(name: string, observation: Observation, error: unknown): Promise<Performed<Observation>> {
-    if (isOf(error, 'already-exists')) {
+      if (!isOf(error, 'already-exists')) throw error;
       return { observation: withHolder(observation, name, await this.#holderOf(name)), did: [] };
     }
-    // A namespace that is gone altogether is answered like this, too; the build is then gone as well.
-    if (!isOf(error, 'refused', 'namespace-terminating')) throw error;
-    const because = error.classification === 'refused' ? 'refused' : 'namespace-terminating';
-    const refusal: Refusal = { because, message: error.message };
-    return { observation: { ...observation, refusal }, did: [], refusal: error };
   }
 
   /**
@@ -255,6 +267,14 @@ class BuildObjects {
 
 function isSame(one: BuildView | 'gone', other: BuildView | 'gone'): boolean {
   return one !== 'gone' && other !== 'gone' && one.resourceVersion === other.resourceVersion;
+}
+
+/** @throws the error, where it is something else */
+function refused(observation: Observation, error: unknown): Performed<Observation> {
+  if (!isOf(error, 'refused', 'namespace-terminating')) throw error;
+  const because = error.classification === 'refused' ? 'refused' : 'namespace-terminating';
+  const refusal: Refusal = { because, message: error.message };
+  return { observation: { ...observation, refusal }, did: [], refusal: error };
 }
 
 function createdJob(job: JobView, observation: Observation): Performed<Observation> {

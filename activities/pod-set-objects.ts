@@ -9,12 +9,8 @@ import {
   selectorFor,
   type PodView,
 } from '../src/controllers/pod-set/pod.ts';
-import {
-  POD_SETS,
-  podSetView,
-  type PodSetStatus,
-  type PodSetView,
-} from '../src/controllers/pod-set/resource.ts';
+import { POD_SETS, podSetView, type PodSetView } from '../src/controllers/pod-set/resource.ts';
+import type { StatusPatch } from '../src/controllers/pod-set/status.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { isOf } from '../src/kubernetes/errors.ts';
 import { found } from '../src/kubernetes/found.ts';
@@ -53,14 +49,14 @@ export class PodSetObjects {
     return view?.uid === this.#ref.uid ? view : 'gone';
   }
 
-  async patchStatus(podSet: PodSetView, status: PodSetStatus): Promise<PodSetView | 'gone'> {
+  async patchStatus(podSet: PodSetView, status: StatusPatch): Promise<PodSetView | 'gone'> {
     const { uid, resourceVersion } = podSet;
     const path = resourcePath(POD_SETS, { ...this.#ref, subresource: 'status' });
     const body = { metadata: { uid, resourceVersion }, status };
     const patched = await found(this.#client.request<KubernetesObject>({ method: 'PATCH', path, body }));
     const view = patched && podSetView(patched);
     // As it was sent: a field that an old CRD prunes must not be sent again and again.
-    return view === undefined ? 'gone' : { ...view, status };
+    return view === undefined ? 'gone' : { ...view, status: { ...podSet.status, ...status } };
   }
 
   /** All Pods with the PodSet's labels, whoever controls them. */

@@ -2,17 +2,21 @@ import type { DecisionEvent, Deed, Refusal } from '../src/contract/decision.ts';
 import { unreachable } from '../src/contract/unreachable.ts';
 import { podSet as controller } from '../src/controllers/pod-set/controller.ts';
 import type {
+  AdoptPods,
   CreatePods,
   DeletePods,
   Look,
   Observation,
   PodSetStep,
+  ReleasePods,
   UpdateStatus,
 } from '../src/controllers/pod-set/decide.ts';
 import { podsInWords, type PodView } from '../src/controllers/pod-set/pod.ts';
 import { podsToDelete } from '../src/controllers/pod-set/ranking.ts';
+import { hasTooLongName } from '../src/controllers/pod-set/resource.ts';
+import { isRefusalReported, type StepFailure } from '../src/controllers/pod-set/status.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
-import { isNamespaceEnding, isOf } from '../src/kubernetes/errors.ts';
+import { ApiError, isNamespaceEnding, isOf } from '../src/kubernetes/errors.ts';
 import { AT_ONCE, inBatches, SLOWLY } from './batches.ts';
 import { podNames } from './pod-names.ts';
 import { PodSetObjects, type Written } from './pod-set-objects.ts';
@@ -35,7 +39,8 @@ export function podSetReconciler(client: KubernetesClient): Reconciler<Observati
   /** The Pods first: a PodSet that is not being deleted after they were listed has not orphaned them just so. */
   async function observe({ ref }: StepContext): Promise<Observation> {
     const objects = new PodSetObjects(client, ref);
-    const pods = await objects.listPods();
+    // A selector with too long a value is refused, and no Pod has such a label.
+    const pods = hasTooLongName(ref) ? [] : await objects.listPods();
     return { podSet: await objects.readPodSet(), pods, lookedFor: [] };
   }
 
@@ -56,8 +61,11 @@ export function podSetReconciler(client: KubernetesClient): Reconciler<Observati
     return isSame ? view : undefined;
   }
 
-  function withRefusal(observation: Observation, { message }: Refusal): Observation {
-    return { ...observation, refusal: message };
+  /** What the status says already is left as it is: in other words, it would be written before each attempt. */
+  function withRefusal(observation: Observation, { message: refusal }: Refusal): Observation {
+    const { podSet } = observation;
+    if (podSet === 'gone' || isRefusalReported(podSet)) return observation;
+    return { ...observation, failure: { step: 'createPods', refusal } };
   }
 
   function perform(
@@ -65,18 +73,21 @@ export function podSetReconciler(client: KubernetesClient): Reconciler<Observati
     before: Observation,
     context: StepContext<Observation>,
   ): Promise<Performed<Observation>> {
-    const about = { ...context, objects: new PodSetObjects(client, context.ref), before };
+    const { podSet, pods, lookedFor } = before;
+    // Whether it fails is found out anew.
+    const tried = { podSet, pods, lookedFor };
+    const about = { ...context, objects: new PodSetObjects(client, context.ref), before: tried };
     switch (step.do) {
       case 'createPods':
         return createPods(step, about);
       case 'deletePods':
         return deletePods(step, about);
       case 'adoptPods':
-        return adoptPods(step.pods, about);
+        return adoptPods(step, about);
       case 'releasePods':
-        return releasePods(step.pods, about);
+        return releasePods(step, about);
       case 'updateStatus':
-        return updateStatus(step, about);
+        return updateStatus(step, { ...about, before });
       default:
         return unreachable(step);
     }
@@ -89,22 +100,18 @@ interface About extends StepContext<Observation> {
   readonly before: Observation;
 }
 
-async function createPods({ count, replicas }: CreatePods, about: About): Promise<Performed<Observation>> {
-  const { podSet, pods, lookedFor } = about.before;
-  // Whether creating is refused is found out anew.
-  const before = { podSet, pods, lookedFor };
-  if (podSet === 'gone') return { observation: before, did: [] };
+async function createPods(step: CreatePods, about: About): Promise<Performed<Observation>> {
+  const { count, replicas } = step;
+  const { podSet, pods } = about.before;
+  if (podSet === 'gone') return { observation: about.before, did: [] };
   const names = podNames(podSet, new Set(pods.map(({ name }) => name)));
   const places = Array.from({ length: Math.min(count, WRITES_MAX) });
-  const end = await write(places, () => about.objects.create(names), { ...about, before, firstSize: SLOWLY });
+  const end = await write(places, () => about.objects.create(names), { ...about, firstSize: SLOWLY });
   const { observation, failure } = end;
-  const error = failure?.error;
   const did = deedsOf('created', 'Pod', end.done);
-  if (isNamespaceEnding(error)) return { observation: { ...observation, podSet: 'gone' }, did };
-  if (isOf(error, 'refused', 'access-denied'))
-    return { observation: { ...observation, refusal: error.message }, did, refusal: error };
+  if (isNamespaceEnding(failure?.error)) return { observation: { ...observation, podSet: 'gone' }, did };
   const event = { reason: 'Created', action: 'Create', note: `scaled up to ${podsInWords(replicas)}` };
-  return performed(end, did, end.written === count ? event : undefined);
+  return performed(step.do, end, { did, event: end.written === count ? event : undefined });
 }
 
 async function deletePods(step: DeletePods, about: About): Promise<Performed<Observation>> {
@@ -115,23 +122,24 @@ async function deletePods(step: DeletePods, about: About): Promise<Performed<Obs
   const end = await write(pods, act, { ...about, firstSize: AT_ONCE });
   const isScaledDown = replicas !== undefined && end.written === count;
   const event = { reason: 'Deleted', action: 'Delete', note: `scaled down to ${podsInWords(replicas ?? 0)}` };
-  return performed(end, deedsOf('deleted', what, end.done), isScaledDown ? event : undefined);
+  const did = deedsOf('deleted', what, end.done);
+  return performed(step.do, end, { did, event: isScaledDown ? event : undefined });
 }
 
-async function adoptPods(pods: readonly PodView[], about: About): Promise<Performed<Observation>> {
+async function adoptPods({ do: step, pods }: AdoptPods, about: About): Promise<Performed<Observation>> {
   const adopt = (pod: PodView) => about.objects.adopt(pod);
   const end = await write(pods.slice(0, WRITES_MAX), adopt, { ...about, firstSize: AT_ONCE });
   const note = `adopted ${namesOf(end.done)}: their labels match, and they had no controller`;
   const event = { reason: 'Adopted', action: 'Adopt', note };
-  return performed(end, deedsOf('adopted', 'Pod', end.done), event);
+  return performed(step, end, { did: deedsOf('adopted', 'Pod', end.done), event });
 }
 
-async function releasePods(pods: readonly PodView[], about: About): Promise<Performed<Observation>> {
+async function releasePods({ do: step, pods }: ReleasePods, about: About): Promise<Performed<Observation>> {
   const release = (pod: PodView) => about.objects.release(pod);
   const end = await write(pods.slice(0, WRITES_MAX), release, { ...about, firstSize: AT_ONCE });
   const note = `released ${namesOf(end.done)}: their labels no longer match`;
   const event = { reason: 'Released', action: 'Release', note };
-  return performed(end, deedsOf('released', 'Pod', end.done), event);
+  return performed(step, end, { did: deedsOf('released', 'Pod', end.done), event });
 }
 
 async function updateStatus(
@@ -173,20 +181,35 @@ async function write<T>(
   };
 }
 
+/** For people. */
+interface Reported {
+  readonly did: readonly Deed[];
+  readonly event: Pick<DecisionEvent, 'reason' | 'action' | 'note'> | undefined;
+}
+
 /**
  * What was done counts even though something failed in the end: the next step meets the failure again, if it lasts.
  *
- * @throws the failure, where nothing was done; and where the server says when to come back
+ * @throws PartlyDone where the server says when to come back; and what is no answer of the server
  */
 function performed(
+  step: StepFailure['step'],
   { observation, done, failure }: WriteEnd,
-  did: readonly Deed[],
-  event: Pick<DecisionEvent, 'reason' | 'action' | 'note'> | undefined,
+  { did, event }: Reported,
 ): Performed<Observation> {
   const [first] = done;
   const error = failure?.error;
-  if (isOf(error, 'retry-after')) throw new PartlyDone(error, did);
-  if (failure !== undefined && first === undefined) throw failure.error;
+  if (isOf(error, 'refused', 'access-denied'))
+    return {
+      observation: { ...observation, failure: { step, refusal: error.message } },
+      did,
+      refusal: error,
+    };
+  if (isOf(error, 'retry-after') && first !== undefined) throw new PartlyDone(error, did);
+  if (failure !== undefined && first === undefined) {
+    if (!(error instanceof ApiError)) throw error;
+    return { observation: { ...observation, failure: { step } }, did, refusal: error };
+  }
   if (event === undefined || first === undefined) return { observation, did };
   // The note may repeat that of an earlier Event; the Pod distinguishes them.
   return { observation, did, event: { type: 'Normal', ...event, occasion: first.uid } };

@@ -16,9 +16,10 @@ import {
 import type { Logger } from '../src/contract/logger.ts';
 import type { ResourceRef } from '../src/contract/resource.ts';
 import type { StepInput } from '../src/contract/run.ts';
-import { isOf, type ApiError } from '../src/kubernetes/errors.ts';
+import type { ApiError } from '../src/kubernetes/errors.ts';
 import { atTheEdge } from './edge.ts';
 import { regardingNamespace, type Recorder, type Regarding } from './events.ts';
+import { isLeftToBackoff, isStale, refusalIn } from './failed-step.ts';
 import type { Execution, Known, Memory } from './memory.ts';
 import { PartlyDone } from './partly-done.ts';
 import { Superseding } from './superseding.ts';
@@ -56,9 +57,9 @@ export interface Performed<O> {
   /** Besides the event of the decision, or in its stead. */
   readonly event?: DecisionEvent;
   /**
-   * The server refused. Where nothing was done and the next decision is the same step again, the activity fails with
-   * this, so that Temporal retries it with backoff; where it is another one, such as to report the refusal, that comes
-   * first.
+   * The server refused, or nobody knows whether it was done. Where nothing was done and the next decision is the same step
+   * again, the activity fails with this, so that Temporal retries it with backoff; where it is another one, such as to report
+   * a refusal, that comes first.
    */
   readonly refusal?: ApiError | undefined;
 }
@@ -250,8 +251,9 @@ export class StepRun<O, S extends Step, L extends Observe> {
         const decided = await this.#decide(known ?? (await this.#observe()));
         const { decision } = decided;
         if (!isStep(decision) || decision.do !== name) return endWith(decided, []);
-        if (decided.known.source === 'live') return await this.#perform(decision, decided.known.observation);
-        known = await this.#confirmed(decision, decided.known.observation);
+        const { observation, source } = decided.known;
+        if (source === 'live') return await this.#perform(decision, observation, conflicts < CONFLICTS_MAX);
+        known = await this.#confirmed(decision, observation);
       } catch (error) {
         if (!isStale(error) || (conflicts += 1) > CONFLICTS_MAX) throw error;
         known = undefined;
@@ -292,11 +294,13 @@ export class StepRun<O, S extends Step, L extends Observe> {
     return observation === undefined ? this.#observe() : { observation, source: 'live' };
   }
 
-  async #perform(step: S, observation: O): Promise<StepEnd<O>> {
+  /** @param mayObserve again at once, after a conflict */
+  async #perform(step: S, observation: O, mayObserve: boolean): Promise<StepEnd<O>> {
     const performed = await this.#reconciler.perform(step, observation, this.#context);
     const { approval, event } = step;
     const events = [approval?.event, event, performed.event].filter((each) => each !== undefined);
     const { refusal, observation: after } = performed;
+    if (mayObserve && isStale(refusal)) throw refusal;
     const did = approval && performed.did.length > 0 ? [...performed.did, approval.deed] : performed.did;
     let decided: Decided<O, S, L>;
     try {
@@ -310,9 +314,18 @@ export class StepRun<O, S extends Step, L extends Observe> {
       return { did, next: lookAgain(error), known: undefined, events };
     }
     if (refusal === undefined) return endWith(decided, did, events);
-    // Refused again: Temporal retries the step, with backoff. What it has done by then is a step forward.
-    if (decided.decision.do === step.do && did.length === 0) throw refusal;
+    const failed = { step: step.do, error: refusal, did, decision: decided.decision };
+    if (isLeftToBackoff({ ...failed, refusal: this.#context.refusal })) {
+      await this.#report(decided);
+      throw refusal;
+    }
     return { ...endWith(decided, did, events), refusal: refusalIn(refusal) };
+  }
+
+  /** Who waits sees why, at most once an attempt. Where it does not succeed, the next attempt tries it again. */
+  async #report({ decision, known: { observation } }: Decided<O, S, L>): Promise<void> {
+    if (!isStep(decision) || decision.do !== 'updateStatus') return;
+    await this.#reconciler.perform(decision, observation, this.#context).catch(() => undefined);
   }
 }
 
@@ -326,17 +339,7 @@ function endWith<O, S extends Step, L extends Observe>(
   return { did, next: nextOf(decision), known, events: [...events, ...ofRest] };
 }
 
-function refusalIn({ classification, message }: ApiError): Refusal {
-  const isOther = classification === 'access-denied' || classification === 'namespace-terminating';
-  return { because: isOther ? classification : 'refused', message };
-}
-
 function lookAgain(error: unknown): Observe {
   const why = error instanceof Error ? error.message : String(error);
   return { do: 'observe', because: `the next step could not be determined: ${why}` };
-}
-
-/** A target that is not there is as much a changed world as one that somebody else wrote. */
-function isStale(error: unknown): boolean {
-  return isOf(error, 'conflict', 'already-exists', 'not-found');
 }

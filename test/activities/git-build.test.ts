@@ -8,6 +8,7 @@ import {
   type DecisionEvent,
   type Deed,
   type Next,
+  type Refusal,
   type Rest,
 } from '../../src/contract/decision.ts';
 import { sentenceOf } from '../../src/contract/deeds.ts';
@@ -72,19 +73,27 @@ function serve(answers: Answers): void {
   });
 }
 
+/** One step, as its activity performs it. */
+function perform(step: string, known: Known<Observation> | undefined, refusal: Refusal | undefined) {
+  const superseded = new AbortController().signal;
+  const context = { ref: REF, now: () => NOW_MS, superseded, refusal };
+  return new StepRun(gitBuildReconciler(client, BUILD_DEFAULTS), context).perform(step, known);
+}
+
 /** Step after step, as the workflow calls them, until the run rests; from the watcher's view, where there is one. */
 async function run(answers: Answers, view?: Observation): Promise<Run> {
   serve(answers);
   const reconciler = gitBuildReconciler(client, BUILD_DEFAULTS);
-  const context = { ref: REF, now: () => NOW_MS, superseded: new AbortController().signal };
   const steps: string[] = [];
   const did: Deed[] = [];
   const events: DecisionEvent[] = [];
+  let refusal: Refusal | undefined;
   let known: Known<Observation> | undefined = view && { observation: view, source: 'watch' };
   let next: Next = { do: 'observe', because: 'nothing is known' };
   if (view !== undefined) next = nextOf(reconciler.controller.decide(view, NOW_MS));
   while (!isRest(next) && steps.length < STEPS_MAX) {
-    const end = await new StepRun(reconciler, context).perform(next.do, known);
+    const end = await perform(next.do, known, refusal);
+    if (end.refusal !== undefined) refusal = end.refusal;
     steps.push(next.do);
     did.push(...end.did);
     events.push(...end.events);
@@ -283,6 +292,70 @@ describe('a Job that the server refuses', () => {
       status: { phase: 'Pending', message: expect.stringContaining('exceeded quota: jobs') },
     });
     expect(JSON.stringify(bodies('PATCH'))).not.toContain('s3cret');
+  });
+
+  const denied = (words: string) =>
+    aStatus(403, { reason: 'Forbidden', message: `admission webhook "keep" denied the request: ${words}` });
+
+  const REASONS = ['no owner', 'no limits', 'too late', 'too large'];
+  const wordsOf = (times: number) => REASONS[times] ?? '';
+
+  /** The server keeps what is written of the build, and answers each write of that verb otherwise. */
+  const refusing = (verb: string, build: KubernetesObject, job?: object, words = wordsOf): Answers => {
+    let now = build;
+    let times = 0;
+    return ({ method, url }, body) => {
+      if (method === verb && !url.pathname.endsWith('/status')) return [403, denied(words(times++))];
+      if (method === 'PATCH') now = merged(now, body);
+      if (method === 'PATCH' || url.pathname === XXX) return [200, now];
+      return [200, { items: job !== undefined && url.pathname === JOBS ? [job] : [] }];
+    };
+  };
+  const old = aBuildJob({}, { ...SAMPLE, buildCommand: 'old' });
+  const wordsAfter = () => JSON.stringify(bodies('PATCH').at(-1));
+
+  it.each([
+    ['createJob', 'POST', 'JobRefused', aBuild({}, { finalizers: [FINALIZER] }), undefined],
+    ['deleteJob', 'DELETE', 'JobRefused', aBuild({}, { finalizers: [FINALIZER] }), old],
+    ['addFinalizer', 'PATCH', 'FinalizerRefused', aBuild({}), undefined],
+    [
+      'removeFinalizer',
+      'PATCH',
+      'FinalizerRefused',
+      aBuild({ ...CLEANING, artifacts: [] }, DELETING),
+      undefined,
+    ],
+  ])('in other words each time, is left to its backoff: %s', async (step, verb, reason, build, job) => {
+    const answers = refusing(verb, build, job);
+    await expect(run(answers)).rejects.toMatchObject({ classification: 'refused' });
+    const refusals = () =>
+      server.requests.filter((each) => each.method === verb && !each.url.pathname.endsWith('/status'));
+    expect(refusals()).toHaveLength(2);
+    expect(bodies('PATCH').at(-1)).toMatchObject({
+      status: { conditions: [{ reason }, { type: 'Stalled', status: 'True', reason }, {}] },
+    });
+    expect(wordsAfter()).toContain('denied the request: no limits');
+    const refusal = { because: 'refused', message: 'as it was said first' } as const;
+    for (const attempt of [3, 4]) {
+      await expect(perform(step, undefined, refusal)).rejects.toMatchObject({ classification: 'refused' });
+      expect(refusals()).toHaveLength(attempt);
+      expect(wordsAfter()).toContain(`denied the request: ${wordsOf(attempt - 1)}`);
+    }
+  });
+
+  it.each([
+    ['createJob', 'POST', undefined],
+    ['deleteJob', 'DELETE', old],
+  ])('is not written again for an id, a time or another order: %s', async (step, verb, job) => {
+    const why = ['no owner, no limits', 'no limits, no owner'];
+    const words = (times: number) => `${why[times % 2] ?? ''} (request ${times}f3c at 12:0${times})`;
+    const build = aBuild({}, { finalizers: [FINALIZER] });
+    const answers = refusing(verb, build, job, words);
+    await expect(run(answers)).rejects.toMatchObject({ classification: 'refused' });
+    const written = bodies('PATCH').length;
+    expect(wordsAfter()).toContain('no owner, no limits (request 0f3c at 12:00)');
+    await expect(perform(step, undefined, undefined)).rejects.toMatchObject({ classification: 'refused' });
+    expect(bodies('PATCH')).toHaveLength(written);
   });
 });
 

@@ -3,7 +3,13 @@ import type { Known } from '../../activities/memory.ts';
 import { podNames } from '../../activities/pod-names.ts';
 import { podSetReconciler } from '../../activities/pod-set.ts';
 import { StepRun, type StepEnd } from '../../activities/reconcile.ts';
-import { isRest, type DecisionEvent, type Deed, type Next } from '../../src/contract/decision.ts';
+import {
+  isRest,
+  type DecisionEvent,
+  type Deed,
+  type Next,
+  type Refusal,
+} from '../../src/contract/decision.ts';
 import { sentenceOf } from '../../src/contract/deeds.ts';
 import type { Observation } from '../../src/controllers/pod-set/decide.ts';
 import { podView, type PodView } from '../../src/controllers/pod-set/pod.ts';
@@ -28,6 +34,8 @@ let api: FakePodSetApi;
 let client: KubernetesClient;
 let nowMs: number;
 let superseding: AbortController;
+/** Of the step that was refused last. */
+let refusal: Refusal | undefined;
 /** What a watcher of this process shows by now. */
 let shown: Observation | undefined;
 
@@ -38,6 +46,7 @@ async function given(podSet: PodSetBuilder, ...pods: readonly OwnedPodBuilder[])
   nowMs = NOW_MS;
   superseding = new AbortController();
   shown = undefined;
+  refusal = undefined;
 }
 
 afterEach(async () => {
@@ -49,8 +58,8 @@ type Knowledge = Known<Observation>;
 
 /** One step, as its activity performs it. */
 function step(name: string, from?: Knowledge, uid = POD_SET_UID): Promise<StepEnd<Observation>> {
-  const ref = { controller: 'pod-set', namespace: NAMESPACE, name: 'web', uid };
-  const context = { ref, now: () => nowMs, superseded: superseding.signal, watched: () => shown };
+  const ref = { controller: 'pod-set', namespace: NAMESPACE, name: api.podSet?.metadata.name ?? 'web', uid };
+  const context = { ref, now: () => nowMs, superseded: superseding.signal, watched: () => shown, refusal };
   return new StepRun(podSetReconciler(client), context).perform(name, from);
 }
 
@@ -88,6 +97,7 @@ async function run(first = 'observe', from?: Knowledge, stepsMax = 12): Promise<
   while (!isRest(next)) {
     if (steps.push(next.do) > stepsMax) throw new Error(`it goes on for ever: ${steps.join()}`);
     const end: StepEnd<Observation> = await step(next.do, known);
+    if (end.refusal !== undefined) refusal = end.refusal;
     did.push(...end.did);
     events.push(...end.events);
     ({ next, known } = end);
@@ -130,6 +140,14 @@ const NAMESPACE_TERMINATING = {
     details: { causes: [{ reason: 'NamespaceTerminating' }] },
   }),
 };
+const denied = (words: string) => ({
+  status: 403,
+  body: aStatus(403, {
+    reason: 'Forbidden',
+    message: `admission webhook "keep" denied the request: ${words}`,
+  }),
+});
+const DENIED = denied('keep it');
 const UNAVAILABLE = { status: 500, body: aStatus(500, { message: 'etcd is away' }) };
 const CONFLICT = { status: 409, body: aStatus(409, { reason: 'Conflict', message: 'it was modified' }) };
 
@@ -321,6 +339,22 @@ describe('createPods, where the server refuses', () => {
     expect(api.calls.slice(before)).toEqual(['GET pods', 'GET podsets/web', 'POST pods']);
   });
 
+  it('writes the status at most once an attempt, whatever the server says each time', async () => {
+    await given(set.wanting(2));
+    const words = ['no owner', 'no limits', 'no owner, no limits', 'no limits, no owner'];
+    api.interfere = ({ method }) =>
+      method === 'POST' ? { when: 'instead', ...denied(words[postsOf() - 1] ?? '') } : undefined;
+    await expect(run()).rejects.toMatchObject({ classification: 'refused' });
+    const attempt = ['POST pods', 'PATCH podsets/web/status'];
+    expect(api.writes).toEqual([...attempt, ...attempt]);
+    expect(conditionThere('Stalled')?.message).toContain(words[1]);
+    await expect(step('createPods')).rejects.toMatchObject({ classification: 'refused' });
+    expect(api.writes.slice(4)).toEqual(attempt);
+    expect(conditionThere('Stalled')?.message).toContain(words[2]);
+    await expect(step('createPods')).rejects.toMatchObject({ classification: 'refused' });
+    expect(api.writes.slice(6)).toEqual(['POST pods']);
+  });
+
   it('forgets that as soon as it has created some', async () => {
     await given(set.wanting(400));
     refusingPostsFrom(1, QUOTA);
@@ -338,6 +372,73 @@ describe('createPods, where the server refuses', () => {
     refusingPostsFrom(2, QUOTA);
     await expect(run()).rejects.toMatchObject({ classification: 'refused' });
     expect(conditionThere('Stalled')).toMatchObject({ status: 'True' });
+    api.interfere = () => undefined;
+    expect((await run()).rest).toMatchObject({ do: 'converged' });
+    expect(conditionThere('Stalled')).toMatchObject({ status: 'False' });
+  });
+});
+
+/** Three Pods were there, and the status says so; somebody has deleted them. */
+async function givenThatAllWereEvicted(): Promise<void> {
+  await given(set.wanting(3), pod('a'), pod('b'), pod('c'));
+  await run();
+  api.pods.clear();
+}
+
+const FULL = { status: 'True', reason: 'PodsReady' };
+
+describe('a step that fails and has done nothing', () => {
+  const TOO_MANY = { message: 'too many requests', details: { retryAfterSeconds: 7 } };
+  it.each([
+    ['the server fails', 'unavailable', UNAVAILABLE],
+    ['the server says when to come back', 'retry-after', { status: 429, body: aStatus(429, TOO_MANY) }],
+    ['somebody always writes in between', 'conflict', CONFLICT],
+  ])(
+    'is left to its backoff, and the status says once what there is: %s',
+    async (_, classification, answer) => {
+      await givenThatAllWereEvicted();
+      expect(conditionThere('Ready')).toMatchObject(FULL);
+      const names = statusThere()?.podNames;
+      refusingPostsFrom(1, answer);
+      for (let attempt = 0; attempt < 3; attempt += 1)
+        await expect(step('createPods')).rejects.toMatchObject({ classification });
+      expect(statusThere()).toMatchObject({ readyReplicas: 0, podNames: names });
+      expect(conditionThere('Ready')).toMatchObject({ status: 'False', reason: 'PodsMissing' });
+      expect(api.writes.filter((call) => call.startsWith('PATCH'))).toHaveLength(2);
+      api.interfere = () => undefined;
+      expect((await run()).rest).toMatchObject({ do: 'converged' });
+      expect(statusThere()).toMatchObject({ readyReplicas: 3, podNames: podsThere() });
+    },
+  );
+
+  it('makes no Pod too many once a create of which nobody knew is done after all', async () => {
+    await givenThatAllWereEvicted();
+    const next = firstNames(1, podSetThere());
+    refusingPostsFrom(1, UNAVAILABLE);
+    await expect(step('createPods')).rejects.toMatchObject({ classification: 'unavailable' });
+    expect(firstNames(1, podSetThere())).toEqual(next);
+  });
+
+  it('fails with what the server said of it, although the status cannot be written, either', async () => {
+    await givenThatAllWereEvicted();
+    const without = ({ method }: { readonly method: string }) => method !== 'GET';
+    api.interfere = (request) => (without(request) ? { when: 'instead', ...UNAVAILABLE } : undefined);
+    await expect(step('createPods')).rejects.toThrow(/^POST .*etcd is away/);
+    expect(conditionThere('Ready')).toMatchObject(FULL);
+  });
+
+  it.each([
+    ['DeleteFailed', 'DELETE', set.wanting(0), pod('a')],
+    ['AdoptFailed', 'PATCH', set, pod('a').orphaned()],
+    ['ReleaseFailed', 'PATCH', set, pod('a').relabelled()],
+  ])('says %s in the server’s words where it is refused', async (reason, verb, podSet, one) => {
+    await given(podSet.withStatus({ podNames: ['a'] }), one);
+    api.interfere = ({ method, url }) =>
+      method === verb && url.pathname.endsWith('/pods/a') ? { when: 'instead', ...DENIED } : undefined;
+    await expect(run()).rejects.toMatchObject({ classification: 'refused' });
+    const message = expect.stringContaining('denied the request: keep it');
+    expect(conditionThere('Stalled')).toMatchObject({ status: 'True', reason, message });
+    expect(statusThere()).toMatchObject({ observedGeneration: 1 });
     api.interfere = () => undefined;
     expect((await run()).rest).toMatchObject({ do: 'converged' });
     expect(conditionThere('Stalled')).toMatchObject({ status: 'False' });
@@ -594,6 +695,25 @@ describe('a run', () => {
     expect(conditionThere('Stalled')).toMatchObject({ status: 'True', reason: 'InvalidSpec', message: why });
     expect(events).toMatchObject([{ type: 'Warning', reason: 'InvalidSpec', note: why }]);
     expect(api.writes).toEqual(['PATCH podsets/web/status']);
+  });
+
+  it('stalls on a name that is longer than a label may be, which the server refuses to list by and to write', async () => {
+    await given(set.named('w'.repeat(64)).withStatus({ podNames: ['a'] }));
+    api.interfere = ({ method, url }) => {
+      if (method === 'PATCH')
+        return { when: 'instead', status: 422, body: aStatus(422, { message: 'too long' }) };
+      const isList = url.searchParams.get('labelSelector')?.includes('w'.repeat(64));
+      return isList
+        ? { when: 'instead', status: 400, body: aStatus(400, { message: 'too long' }) }
+        : undefined;
+    };
+    const why = expect.stringContaining('its name has 64 characters');
+    for (const first of ['observe', 'updateStatus']) {
+      const { steps, rest, events } = await run(first);
+      expect({ steps, rest }).toEqual({ steps: [first], rest: { do: 'stalled', because: why } });
+      expect(events).toMatchObject([{ type: 'Warning', reason: 'InvalidSpec', note: why }]);
+    }
+    expect(api.writes).toEqual([]);
   });
 
   it('waits exactly until a failed Pod may be replaced', async () => {

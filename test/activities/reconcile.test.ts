@@ -496,7 +496,6 @@ describe('the activities of a controller', () => {
       return (await call('addBook')).refusal;
     };
     expect(await ends('refused')).toEqual({ because: 'refused', message: 'no room' });
-    expect(await ends('unavailable')).toEqual({ because: 'refused', message: 'no room' });
     expect(await ends('access-denied')).toEqual({ because: 'access-denied', message: 'no room' });
     expect(await ends('namespace-terminating')).toEqual({
       because: 'namespace-terminating',

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { refusalWords } from '../../src/controllers/refusal-words.ts';
 import { conditionsIn, RECONCILING_REASONS } from '../../src/controllers/condition.ts';
 import { fieldsOf } from '../../src/controllers/fields.ts';
 import { BUILD_REASONS } from '../../src/controllers/git-build/reasons.ts';
@@ -24,6 +25,19 @@ describe('the condition Reconciling', () => {
       const [ready, , reconciling] = conditionsOf(state);
       expect(reconciling).toMatchObject({ reason: ready?.reason, message: ready?.message });
     }
+  });
+});
+
+describe('the words of a refusal', () => {
+  it.each([
+    ['POST pods: 403 "web-x": used 1', 'POST pods: 403 "web-y": used 22', true],
+    ['denied: no owner, no limits', 'denied: no limits, no owner', true],
+    ['denied (request 3f-9)', 'denied (request 4a-1)', true],
+    ['denied: no owner', 'denied: no limits', false],
+    ['denied: no owner', 'denied: no owner, no limits', false],
+  ])('%j and %j are the same: %j', (reported, refusal, isSame) => {
+    expect(refusalWords(reported, refusal)).toBe(isSame ? reported : refusal);
+    expect(refusalWords(undefined, refusal)).toBe(refusal);
   });
 });
 

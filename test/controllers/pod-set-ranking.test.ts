@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { PodView } from '../../src/controllers/pod-set/pod.ts';
 import { podsToDelete } from '../../src/controllers/pod-set/ranking.ts';
 import { aPodOf, aPodSet, NOW_MS, type OwnedPodBuilder } from '../support/pod-sets.ts';
 
@@ -91,10 +92,17 @@ describe('of Pods that are too many', () => {
     expect(deleted([pod('z').createdAgo(0), pod('a').createdAgo(-60)], 1)).toEqual(['a']);
   });
 
-  it('one goes whose init containers were restarted more often', () => {
+  it('one goes whose sidecars were restarted more often', () => {
     const [often, newer] = [pod('z').createdAgo(9 * HOUR_S).view, pod('a').createdAgo(1).view];
-    const names = podsToDelete([newer, { ...often, initRestarts: 1 }], 1, NOW_MS).map(({ name }) => name);
+    const names = podsToDelete([newer, { ...often, sidecarRestarts: 1 }], 1, NOW_MS).map(({ name }) => name);
     expect(names).toEqual(['z']);
+  });
+
+  it('one goes of which nobody knows since when it is Ready, or there', () => {
+    const [newer, unknown] = [pod('a').readyFor(1).createdAgo(1).view, pod('z').readyFor(1).view];
+    const goes = (view: PodView) => podsToDelete([newer, view], 1, NOW_MS).map(({ name }) => name);
+    expect(goes({ ...unknown, readySinceMs: 0 })).toEqual(['z']);
+    expect(goes({ ...unknown, readySinceMs: newer.readySinceMs, createdAtMs: 0 })).toEqual(['z']);
   });
 
   it('it is always the same ones, in whatever order they were listed', () => {

@@ -1,8 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Condition } from '../../src/controllers/condition.ts';
 import { decidePodSet, type Observation } from '../../src/controllers/pod-set/decide.ts';
+import type { StepFailure } from '../../src/controllers/pod-set/status.ts';
 import { reasonOf } from '../../src/contract/decision.ts';
-import { aPodOf, aPodSet, NOW_MS, type OwnedPodBuilder, type PodSetBuilder } from '../support/pod-sets.ts';
+import {
+  aPodOf,
+  aPodSet,
+  failing,
+  NOW_MS,
+  type OwnedPodBuilder,
+  type PodSetBuilder,
+} from '../support/pod-sets.ts';
 
 const set = aPodSet();
 const pod = (name: string) => aPodOf(set, name);
@@ -59,7 +67,7 @@ describe('the reason of a decision', () => {
 
 describe('the conditions', () => {
   const conditionsOf = (podSet: PodSetBuilder, pods: readonly OwnedPodBuilder[], refusal?: string) => {
-    const step = decide(podSet, pods, refusal === undefined ? {} : { refusal });
+    const step = decide(podSet, pods, refusal === undefined ? {} : failing(refusal));
     if (step.do !== 'updateStatus') throw new Error(step.do);
     return step.status.conditions.map(({ type, status, reason, message }) => [type, status, reason, message]);
   };
@@ -107,7 +115,7 @@ describe('the conditions', () => {
     const [first, again] = ['"web-x": used 1', '"web-yy": used 22'];
     const stalled = conditionsOf(set.wanting(2), [], first);
     expect(stalled[1]?.[3]).toBe(first);
-    const written = decide(set.wanting(2), [], { refusal: first });
+    const written = decide(set.wanting(2), [], failing(first));
     if (written.do !== 'updateStatus') throw new Error(written.do);
     const known = set.wanting(2).withStatus(written.status);
     expect(conditionsOf(known, [pod('a')], again)[1]?.[3]).toBe(first);
@@ -178,9 +186,44 @@ describe('failed Pods', () => {
   });
 });
 
+describe('a step that the server refuses', () => {
+  it.each<[reason: string, step: StepFailure['step'], podSet: PodSetBuilder, pods: OwnedPodBuilder[]]>([
+    ['CreateFailed', 'createPods', set, []],
+    ['DeleteFailed', 'deletePods', naming('a').wanting(0), [pod('a')]],
+    ['DeleteFailed', 'deletePods', set.wanting(0), six],
+    ['AdoptFailed', 'adoptPods', set, [orphan('a')]],
+    ['ReleaseFailed', 'releasePods', naming('a'), [lost('a')]],
+  ])('is %s in the status, in the server’s words, and is then tried again', (reason, step, podSet, pods) => {
+    const written = decide(podSet, pods, failing('no', step));
+    if (written.do !== 'updateStatus') throw new Error(written.do);
+    const stalled = { type: 'Stalled', status: 'True', reason, message: 'no' };
+    expect(written.status.conditions[1]).toMatchObject(stalled);
+    expect(written.status).toMatchObject({ observedGeneration: 1, podNames: podSet.view.status.podNames });
+    const known = podSet.withStatus(written.status);
+    expect(decide(known, pods, failing('no', step)).do).toBe(step);
+    expect(decide(known, pods).do).toBe(step);
+  });
+});
+
+describe('a step of which nobody knows whether it was done', () => {
+  it('changes neither of what the names of new Pods follow from', () => {
+    const podSet = set
+      .wanting(3)
+      .ofGeneration(2)
+      .withStatus({ podNames: ['a', 'b'], observedGeneration: 1 });
+    const rest = { failure: { step: 'createPods' }, lookedFor: ['b'] } as const;
+    const step = decide(podSet, [pod('a')], rest);
+    if (step.do !== 'updateStatus') throw new Error(step.do);
+    expect(Object.keys(step.status).sort()).toEqual(['conditions', 'readyReplicas']);
+    expect(step.status).toMatchObject({ readyReplicas: 1, conditions: [{ reason: 'PodsMissing' }, {}, {}] });
+    const known = podSet.withStatus({ ...podSet.view.status, ...step.status });
+    expect(decide(known, [pod('a')], rest).do).toBe('createPods');
+  });
+});
+
 describe('a refusal to create Pods', () => {
   it('is no reason to write the status before Pods are deleted', () => {
     const refusal = 'POST pods: 403 exceeded quota';
-    expect(decide(set.wanting(0), [pod('a')], { refusal })).toMatchObject({ do: 'deletePods' });
+    expect(decide(set.wanting(0), [pod('a')], failing(refusal))).toMatchObject({ do: 'deletePods' });
   });
 });

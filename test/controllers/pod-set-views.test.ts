@@ -27,7 +27,7 @@ describe('what is kept of a Pod', () => {
       node: 'node-of-a',
       deletionCost: 7,
       restarts: 2,
-      initRestarts: 0,
+      sidecarRestarts: 0,
     });
   });
 
@@ -55,7 +55,7 @@ describe('what is kept of a Pod', () => {
       node: '',
       deletionCost: 0,
       restarts: 0,
-      initRestarts: 0,
+      sidecarRestarts: 0,
     });
   });
 
@@ -67,11 +67,22 @@ describe('what is kept of a Pod', () => {
     expect(pod.ownedBy(CONTROLLER).view).not.toHaveProperty('otherOwners');
   });
 
-  it('is the most that any container, and any init container, was restarted', () => {
+  it('is the most that any container, and any sidecar, was restarted', () => {
     const containerStatuses = [{ restartCount: 1 }, { restartCount: 3 }, {}];
-    const initContainerStatuses = [{ restartCount: 4 }, { restartCount: 2 }];
-    const object = { ...pod.object, status: { containerStatuses, initContainerStatuses } };
-    expect(podView(object, 'web')).toMatchObject({ restarts: 3, initRestarts: 4 });
+    const initContainers = [
+      { name: 'first', restartPolicy: 'Always' },
+      { name: 'second', restartPolicy: 'Always' },
+      { name: 'setup' },
+    ];
+    const initContainerStatuses = [
+      { name: 'first', restartCount: 2 },
+      { name: 'second', restartCount: 4 },
+      { name: 'setup', restartCount: 9 },
+    ];
+    const status = { containerStatuses, initContainerStatuses };
+    const object = { ...pod.object, spec: { initContainers }, status };
+    expect(podView(object, 'web')).toMatchObject({ restarts: 3, sidecarRestarts: 4 });
+    expect(podView({ ...object, spec: {} }, 'web')).toMatchObject({ sidecarRestarts: 0 });
   });
 
   it.each([

@@ -4,7 +4,14 @@ import { podSet as controller } from '../../src/controllers/pod-set/controller.t
 import { decidePodSet, type Observation, type UpdateStatus } from '../../src/controllers/pod-set/decide.ts';
 import { desiredPod } from '../../src/controllers/pod-set/pod.ts';
 import { newsIn } from '../../src/watcher/news.ts';
-import { aPodOf, aPodSet, NOW_MS, type OwnedPodBuilder, type PodSetBuilder } from '../support/pod-sets.ts';
+import {
+  aPodOf,
+  aPodSet,
+  failing,
+  NOW_MS,
+  type OwnedPodBuilder,
+  type PodSetBuilder,
+} from '../support/pod-sets.ts';
 
 const set = aPodSet();
 const pod = (name: string) => aPodOf(set, name);
@@ -134,7 +141,7 @@ describe('a Pod that has lost the labels', () => {
 
   it.each([
     ['Pods are missing', set.wanting(2), {}],
-    ['creating is refused', set.wanting(2), { refusal: 'no' }],
+    ['creating is refused', set.wanting(2), failing('no')],
     ['the spec is invalid', set.wanting(-1), {}],
   ])('is released before the status forgets it, also where %s', (_, podSet, rest) => {
     const known = podSet.withStatus({ podNames: ['a'] });
@@ -331,7 +338,7 @@ describe('where the server refuses to create Pods, the status', () => {
   const refusal = 'POST pods: 403 pods "web-pod-x" is forbidden: exceeded quota: few, used: pods=1';
 
   it('has the server’s words, and then it is tried again', () => {
-    const status = statusOf(set.wanting(2), [pod('a')], { refusal });
+    const status = statusOf(set.wanting(2), [pod('a')], failing(refusal));
     expect(status).toMatchObject({ podNames: ['a'], readyReplicas: 1 });
     expect(status.conditions).toMatchObject([
       { type: 'Ready', status: 'False', reason: 'CreateFailed' },
@@ -339,19 +346,19 @@ describe('where the server refuses to create Pods, the status', () => {
       { type: 'Reconciling', status: 'False', reason: 'Stalled', message: '' },
     ]);
     const written = set.wanting(2).withStatus(status);
-    expect(decide(written, [pod('a')], { refusal })).toMatchObject({ do: 'createPods', count: 1 });
+    expect(decide(written, [pod('a')], failing(refusal))).toMatchObject({ do: 'createPods', count: 1 });
   });
 
   it('is not written for another name or number in the same words, which would come before each backoff', () => {
-    const written = settled(set.wanting(2), [pod('a')], { refusal });
+    const written = settled(set.wanting(2), [pod('a')], failing(refusal));
     const again = refusal.replace('web-pod-x', 'web-pod-y').replace('pods=1', 'pods=2');
-    expect(decide(written, [pod('a')], { refusal: again }).do).toBe('createPods');
+    expect(decide(written, [pod('a')], failing(again)).do).toBe('createPods');
     const other = 'POST pods: 403 pods "web-pod-x" is forbidden: violates PodSecurity "restricted:latest"';
-    expect(updateOf(written, [pod('a')], { refusal: other }).status.conditions[1]?.message).toBe(other);
+    expect(updateOf(written, [pod('a')], failing(other)).status.conditions[1]?.message).toBe(other);
   });
 
   it('takes that back once the Pods are there', () => {
-    const written = settled(set.wanting(2), [pod('a')], { refusal });
+    const written = settled(set.wanting(2), [pod('a')], failing(refusal));
     expect(statusOf(written, [pod('a'), pod('b')]).conditions).toMatchObject([
       { type: 'Ready', status: 'True' },
       { type: 'Stalled', status: 'False' },
@@ -370,11 +377,11 @@ describe('a status that somebody has written by hand', () => {
   it('may have a condition without a message', () => {
     const odd = { type: 'Stalled', status: 'True', observedGeneration: 1, reason: 'CreateFailed' } as const;
     const podSet = set.withCondition({ ...odd, lastTransitionTime: '2026-01-01T00:00:00Z' } as Condition);
-    expect(statusOf(podSet, [], { refusal: 'no' }).conditions[1]).toMatchObject({ ...odd, message: 'no' });
+    expect(statusOf(podSet, [], failing('no')).conditions[1]).toMatchObject({ ...odd, message: 'no' });
   });
 
   it('has no more of a refusal than a condition may hold', () => {
-    const { conditions } = statusOf(set, [], { refusal: '😀'.repeat(40_000) });
+    const { conditions } = statusOf(set, [], failing('😀'.repeat(40_000)));
     expect(conditions[1]?.message).toBe('😀'.repeat(32_768));
   });
 });
@@ -405,9 +412,13 @@ describe('a PodSet with an invalid spec', () => {
   });
 
   it('says that its name is longer than a label’s value may be', () => {
-    const { conditions } = statusOf(aPodSet().named('n'.repeat(64)), []);
-    expect(conditions[1]).toMatchObject({ type: 'Stalled', status: 'True', reason: 'InvalidSpec' });
-    expect(conditions[1]?.message).toContain('has 64 characters, but at most 63 are allowed');
+    const note = expect.stringContaining('has 64 characters, but at most 63 are allowed');
+    // The API server would refuse the status.
+    expect(decide(aPodSet().named('n'.repeat(64)), [])).toEqual({
+      do: 'stalled',
+      because: note,
+      event: { type: 'Warning', reason: 'InvalidSpec', action: 'Reconcile', note },
+    });
     expect(decide(aPodSet().named('n'.repeat(63)), [])).toMatchObject({ do: 'createPods' });
   });
 });

@@ -1,5 +1,7 @@
 import type { OwnerReference } from '../../src/contract/object.ts';
 import type { Condition } from '../../src/controllers/condition.ts';
+import type { Observation } from '../../src/controllers/pod-set/decide.ts';
+import type { StepFailure } from '../../src/controllers/pod-set/status.ts';
 import {
   controllerReference,
   labelsFor,
@@ -36,6 +38,14 @@ interface PodSetFields {
   readonly status: Partial<PodSetStatus>;
 }
 
+/** What is known after the server has refused a step, in these words. */
+export function failing(
+  refusal: string,
+  step: StepFailure['step'] = 'createPods',
+): Pick<Observation, 'failure'> {
+  return { failure: { step, refusal } };
+}
+
 export class PodSetBuilder {
   readonly #fields: PodSetFields;
 
@@ -46,6 +56,10 @@ export class PodSetBuilder {
   /** Any value: what no schema has checked. */
   wanting(replicas: unknown): PodSetBuilder {
     return new PodSetBuilder({ ...this.#fields, replicas });
+  }
+
+  annotated(annotations: Readonly<Record<string, string>>): PodSetBuilder {
+    return this.#withMetadata({ annotations });
   }
 
   named(name: string): PodSetBuilder {

@@ -4,10 +4,11 @@ import { decideBuild } from '../../src/controllers/git-build/decide.ts';
 import type { Observation as BuildObservation } from '../../src/controllers/git-build/observation.ts';
 import { BUILD_KIND, type BuildStatus } from '../../src/controllers/git-build/resource.ts';
 import { checkSpec } from '../../src/controllers/git-build/spec.ts';
-import { decidePodSet } from '../../src/controllers/pod-set/decide.ts';
+import { decidePodSet, type Observation } from '../../src/controllers/pod-set/decide.ts';
+import type { StepFailure } from '../../src/controllers/pod-set/status.ts';
 import { BUILD_DEFAULTS, SAMPLE } from './build-samples.ts';
 import { aBuildView, aCleanupView, aJobView, anObservation, aPodView } from './build-views.ts';
-import { aPodOf, aPodSet, NOW_MS, type OwnedPodBuilder, type PodSetBuilder } from './pod-sets.ts';
+import { aPodOf, aPodSet, failing, NOW_MS, type OwnedPodBuilder, type PodSetBuilder } from './pod-sets.ts';
 
 /*
  * A PodSet and an Xxx in every state that their status tells of, as the operator's own functions write it; and what
@@ -73,7 +74,12 @@ function* podSetStates(): Iterable<State> {
   yield state('whose Pods are being deleted', PROGRESSING, reported(set.wanting(1), manyPods(set)));
   yield state('whose Pods are not Ready yet', PROGRESSING, reported(set, [a, b.notReady()]));
   yield state('whose Pods failed', PROGRESSING, reported(set, failed));
-  yield state('whose Pods are refused', STALLED, reported(set, [a], 'exceeded quota'));
+  yield state('whose Pods are refused', STALLED, reported(set, [a], failing('exceeded quota')));
+  const refused = (step: StepFailure['step'], podSet: PodSetBuilder, ...pods: readonly OwnedPodBuilder[]) =>
+    state(`whose ${step} is refused`, STALLED, reported(podSet, pods, failing('denied', step)));
+  yield refused('deletePods', set.wanting(1), a, b);
+  yield refused('adoptPods', set, a, b.orphaned());
+  yield refused('releasePods', set, a, b.relabelled());
   yield state('with an invalid spec', STALLED, reported(set.wanting(-1), [a]));
   yield state('that is being deleted', DELETING, reported(set.wanting(999), manyPods(set)).beingDeleted());
   const surplus = reported(set.wanting(1), manyPods(set));
@@ -91,10 +97,14 @@ function manyPods(set: PodSetBuilder): OwnedPodBuilder[] {
 }
 
 /** With the status that is to be written for these Pods. */
-function reported(set: PodSetBuilder, pods: readonly OwnedPodBuilder[], refusal?: string): PodSetBuilder {
+function reported(
+  set: PodSetBuilder,
+  pods: readonly OwnedPodBuilder[],
+  failure: Pick<Observation, 'failure'> = {},
+): PodSetBuilder {
   const views = pods.map(({ view }) => view);
-  const known = { podSet: set.view, pods: views, lookedFor: [], ...(refusal !== undefined && { refusal }) };
-  const step = decidePodSet(known, NOW_MS);
+  const known = { podSet: set.view, pods: views, lookedFor: [] };
+  const step = decidePodSet({ ...known, ...failure }, NOW_MS);
   if (step.do !== 'updateStatus') throw new Error(`the status is not written, but: ${step.do}`);
   return set.withStatus(step.status);
 }
@@ -150,6 +160,10 @@ function* buildStates(): Iterable<State> {
     names: { [cleanup]: 'foreign' },
   });
   yield state('whose old binary stays since a Job is refused', STALLED, { build: rebuilt, refusal });
+  yield state('that the finalizer may not be added to', STALLED, {
+    build: aBuildView(BEFORE, { finalizers: [] }),
+    refusal,
+  });
   yield state('whose cleanup is running', DELETING, { build: deleting, jobs: [aJobView()] });
   yield state(
     'whose cleanup failed',

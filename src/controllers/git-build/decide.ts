@@ -22,9 +22,11 @@ import {
   type Observation,
   type RuleDecision,
 } from './observation.ts';
+import { reportRefusedStep } from './refusals.ts';
 import { BUILD_FINALIZER, type BuildSpec } from './resource.ts';
 import {
   isReported,
+  isReportedInvalid,
   listed,
   obsoleteArtifacts,
   recorded,
@@ -53,7 +55,8 @@ export function decideBuild(observation: Observation, nowMs: number): BuildDecis
   const facts: Facts = { ...observation, build, nowMs };
   if (facts.children === 'outdated')
     return requireLiveChildren(facts, 'the Jobs have changed') ?? decideExisting(facts);
-  return decideExisting(facts);
+  const decision = decideExisting(facts);
+  return reportRefusedStep(facts, decision) ?? decision;
 }
 
 /** A spec that nothing is done for yet, since its first step is held back. */
@@ -301,7 +304,8 @@ function succeeded(facts: ValidBuild, { startedAt, endedAt, occasion }: Success)
 function decideFailed(facts: ValidBuild, job: JobView): BuildDecision {
   const { build, pods, nowMs } = facts;
   const { reason, message } = failureOf(job, pods, knownTrouble(facts));
-  if (isReported(build, 'Failed')) {
+  // Its spec may have been refused meanwhile, by options that have changed again.
+  if (isReported(build, 'Failed') && !isReportedInvalid(build)) {
     return stalled(`Job ${job.name} failed: ${reason}; change the spec, or delete Job ${job.name}`);
   }
   const observe = showsEndOf(pods, job)

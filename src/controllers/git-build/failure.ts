@@ -1,4 +1,4 @@
-import { endOf, startOf } from '../text.ts';
+import { endOf, startInBytes, startOf } from '../text.ts';
 import type { JobView, PodView } from './views.ts';
 
 const LONGEST_MESSAGE = 1000;
@@ -35,8 +35,17 @@ function causeOf(job: JobView, pods: readonly PodView[], before: string): Cause 
     .toSorted((a, b) => (a.endedAt < b.endedAt ? -1 : a.endedAt > b.endedAt ? 1 : 0))
     .at(-1)?.termination;
   if (termination === undefined) return { reason: job.failureMessage || job.failure, details: '' };
-  const lines = termination.lastLines.trim();
+  const lines = wholeWordsOf(termination.lastLines).trim();
   return { reason: exitOf(termination), details: lines === '' ? '' : `: ${lines}` };
+}
+
+/** A kubelet keeps so many bytes of the log, from wherever they begin. Source: its `MaxContainerTerminationMessageLogLength`. */
+const TAIL_BYTES = 2048;
+
+/** What is left of a URL after a cut cannot be recognized as one, with the credentials that may be in it. */
+function wholeWordsOf(lastLines: string): string {
+  const isCut = startInBytes(lastLines, TAIL_BYTES - 1) !== lastLines;
+  return isCut ? lastLines.replace(/^\S*/, '') : lastLines;
 }
 
 function exitOf({ exitCode, reason }: NonNullable<PodView['termination']>): string {

@@ -6,6 +6,7 @@ import {
   type Facts,
   type RuleDecision,
 } from './observation.ts';
+import { refusedJob, wordsFor } from './refusals.ts';
 import { recorded, reportIfNew, type StatusChange } from './status.ts';
 import type { JobView, PodView } from './views.ts';
 
@@ -42,8 +43,14 @@ export function retire(facts: Facts, retirement: Retirement): RuleDecision {
   const names = [...new Set(jobs.map(({ name }) => name))].join(', ');
   const message = names === '' ? straysMessage(strays) : `Job ${names} is being deleted`;
   const artifacts = recorded(build, pods);
+  // What the server refuses stays in the status until it is done: else that would be written before each attempt.
+  const refused = jobs.some(({ deleting }) => !deleting) ? refusedJob(build) : undefined;
+  const said =
+    refused === undefined
+      ? { message }
+      : ({ reason: 'JobRefused', message: refused, stalled: true } as const);
   return (
-    reportIfNew(facts, { ...status, message, artifacts, because }) ??
+    reportIfNew(facts, { ...status, ...said, artifacts, because }) ??
     deleteFirst(facts, retirement) ??
     (names === ''
       ? waitFor('Pods without their Job to end', RETIRING_MS)
@@ -165,7 +172,7 @@ function reportRefusal(facts: Facts, { phase }: Creation): RuleDecision {
       return reportIfNew(facts, {
         ...during(phase),
         reason: 'JobRefused',
-        message: refusal.message,
+        message: wordsFor(build, refusal.message),
         stalled: true,
         because: 'the API server refuses the Job',
       });

@@ -17,7 +17,7 @@ export interface Observation {
   readonly nodes?: Readonly<Record<string, 'there' | 'gone'>> | undefined;
   /** Which Job has the name of one that we want to create. */
   readonly names?: Readonly<Record<string, NameHolder>> | undefined;
-  /** Why the server refused to create a Job, in its words without credentials. */
+  /** Why the server refused the last step, in its words without credentials. */
   readonly refusal?: Refusal | undefined;
   /** How often the cleanup was tried whose failed Job we have just deleted. */
   readonly attempts?: number | undefined;

@@ -26,7 +26,7 @@ export const BUILD_REASONS = [
     status: 'True',
     reason: 'JobRefused',
     meaning:
-      'The binary of this spec is built, but that of an earlier spec stays: the API server refuses to create the Job of its cleanup.',
+      'The binary of this spec is built, but that of an earlier spec stays: the API server refuses to create the Job of its cleanup, or to delete a Job.',
   },
   {
     type: 'Ready',
@@ -62,7 +62,13 @@ export const BUILD_REASONS = [
     type: 'Ready',
     status: 'False',
     reason: 'JobRefused',
-    meaning: 'The API server refuses to create the Job.',
+    meaning: 'The API server refuses to create the Job, or to delete one.',
+  },
+  {
+    type: 'Ready',
+    status: 'False',
+    reason: 'FinalizerRefused',
+    meaning: 'The API server refuses to add the finalizer, or to remove it.',
   },
   {
     type: 'Ready',
@@ -99,7 +105,14 @@ export const BUILD_REASONS = [
     status: 'True',
     reason: 'JobRefused',
     meaning:
-      'The API server refuses to create a Job. The message has its words. The create is retried with backoff.',
+      'The API server refuses to create or delete a Job. The message has its words. It is retried with backoff.',
+  },
+  {
+    type: 'Stalled',
+    status: 'True',
+    reason: 'FinalizerRefused',
+    meaning:
+      'The API server refuses to add the finalizer, or to remove it. The message has its words. It is retried with backoff.',
   },
   {
     type: 'Stalled',

@@ -49,6 +49,11 @@ export function isReported(
   return status.phase === phase && status.observedGeneration === generation;
 }
 
+/** Whether what is reported is the spec, and not a Job. */
+export function isReportedInvalid({ status }: BuildView): boolean {
+  return status.conditions?.some(({ reason }) => reason === 'InvalidSpec') ?? false;
+}
+
 function statusPatch(build: BuildView, change: StatusChange, nowMs: number): StatusPatch {
   const { phase, message = '', artifacts, startTime, completionTime } = change;
   const { status, spec } = build;

@@ -13,8 +13,8 @@ import { isObjectName } from '../kinds.ts';
 import { FINISHED_KEPT, finishedBeyondKept, newestFirst, pauseMs } from './failed-pods.ts';
 import { podsInWords, type PodView } from './pod.ts';
 import { podsToDelete } from './ranking.ts';
-import type { PodSetStatus, PodSetView } from './resource.ts';
-import { isFarBehind, statusToWrite, whyUpdate } from './status.ts';
+import { hasTooLongName, type PodSetView } from './resource.ts';
+import { isFarBehind, statusToWrite, whyUpdate, type StatusPatch, type StepFailure } from './status.ts';
 
 /** What is known of a PodSet and its Pods. */
 export interface Observation {
@@ -23,11 +23,14 @@ export interface Observation {
   readonly pods: readonly PodView[];
   /** Names that are not among the Pods with the labels, and that were read one by one; those found are in `pods`. */
   readonly lookedFor: readonly string[];
-  /** The server's words, where it refused to create a Pod. */
-  readonly refusal?: string;
+  /** Of the last step, where it has done nothing. */
+  readonly failure?: StepFailure;
 }
 
-export type PodSetStep = CreatePods | DeletePods | AdoptPods | ReleasePods | UpdateStatus;
+export type PodSetStep = PodsStep | UpdateStatus;
+
+/** What is done to Pods. */
+type PodsStep = CreatePods | DeletePods | AdoptPods | ReleasePods;
 
 export interface CreatePods extends Step {
   readonly do: 'createPods';
@@ -60,7 +63,8 @@ export interface ReleasePods extends Step {
 
 export interface UpdateStatus extends Step {
   readonly do: 'updateStatus';
-  readonly status: PodSetStatus;
+  /** What it lacks stays as it is. */
+  readonly status: StatusPatch;
 }
 
 /** Read these Pods by name: the status names them, and they are not among those with the labels. */
@@ -73,15 +77,18 @@ export function decidePodSet(observation: Observation, nowMs: number): Decision<
   const { podSet } = observation;
   if (podSet === 'gone') return converged('the PodSet is gone, or its namespace is being deleted');
   if (podSet.isBeingDeleted) return converged('the PodSet is being deleted');
+  const { spec } = podSet;
+  // The server refuses every write of it, that of its status as well.
+  if ('invalid' in spec && hasTooLongName(podSet)) return refused(spec.invalid);
   const situation = situationOf(observation, podSet, nowMs);
   // The status is the memory of which Pods are ours, and forgets those without our labels: they come before it.
-  return look(situation) ?? releasePods(situation) ?? workOrRest(situation);
+  return look(situation) ?? release(situation) ?? workOrRest(situation);
 }
 
 /** The status of the Pods as they are, also while none may be created or deleted. */
 export function podSetStatusStep(observation: Observation, nowMs: number): UpdateStatus | undefined {
   const { podSet } = observation;
-  if (podSet === 'gone' || podSet.isBeingDeleted) return undefined;
+  if (podSet === 'gone' || podSet.isBeingDeleted || hasTooLongName(podSet)) return undefined;
   return updateStatus(situationOf(observation, podSet, nowMs));
 }
 
@@ -124,6 +131,11 @@ function look({ observation, podSet }: Situation): Look | undefined {
   };
 }
 
+function release(situation: Situation): PodSetStep | undefined {
+  const work = releasePods(situation);
+  return work && (reportFailure(situation, work) ?? work);
+}
+
 function releasePods({ lost: pods }: Situation): ReleasePods | undefined {
   if (pods.length === 0) return undefined;
   const because = `${podsInWords(pods.length)} lost the labels of the PodSet`;
@@ -131,17 +143,22 @@ function releasePods({ lost: pods }: Situation): ReleasePods | undefined {
 }
 
 function workOrRest(situation: Situation): PodSetStep | Rest {
-  const { podSet, available, observation } = situation;
+  const { podSet, available } = situation;
   if ('invalid' in podSet.spec) return updateStatus(situation) ?? refused(podSet.spec.invalid);
   const { replicas } = podSet.spec;
   const work = nextWork(situation, replicas);
   if (work === undefined) return settle(situation, replicas);
-  const refusal = work.do === 'createPods' ? observation.refusal : undefined;
-  const isDue = refusal !== undefined || isFarBehind(podSet.status, available);
-  return (isDue ? updateStatus(situation, refusal) : undefined) ?? work;
+  const isDue = isFarBehind(podSet.status, available);
+  return reportFailure(situation, work) ?? (isDue ? updateStatus(situation) : undefined) ?? work;
 }
 
-function nextWork(situation: Situation, replicas: number): PodSetStep | undefined {
+/** Who waits for a step that fails sees what there is until then. */
+function reportFailure(situation: Situation, { do: step }: PodsStep): UpdateStatus | undefined {
+  const { failure } = situation.observation;
+  return failure?.step === step ? updateStatus(situation, failure) : undefined;
+}
+
+function nextWork(situation: Situation, replicas: number): PodsStep | undefined {
   return (
     adoptPods(situation) ??
     deleteSurplus(situation, replicas) ??
@@ -200,9 +217,9 @@ function settle(situation: Situation, replicas: number): UpdateStatus | Rest {
 
 function updateStatus(
   { podSet, available, lost, pauseMs: pause, nowMs }: Situation,
-  refusal?: string,
+  failure?: StepFailure,
 ): UpdateStatus | undefined {
-  const status = statusToWrite({ podSet, available, lost, isPausing: pause > 0, refusal }, nowMs);
+  const status = statusToWrite({ podSet, available, lost, isPausing: pause > 0, failure }, nowMs);
   return status && { do: 'updateStatus', because: whyUpdate(podSet.status, status), status };
 }
 

@@ -54,7 +54,7 @@ export function controllerReference({ name, uid }: Owner): OwnerReference {
 
 /** A Pod as far as we read it. Source: kubernetes/api/core/v1, `Pod`. */
 export interface Pod extends KubernetesObject {
-  readonly spec?: { readonly nodeName?: string };
+  readonly spec?: { readonly nodeName?: string; readonly initContainers?: readonly InitContainer[] };
   readonly status?: {
     readonly phase?: string;
     readonly conditions?: readonly PodCondition[];
@@ -70,7 +70,14 @@ interface PodCondition {
   readonly lastTransitionTime?: string | null;
 }
 
+/** One that is always restarted is a sidecar: it runs beside the containers. */
+interface InitContainer {
+  readonly name?: string;
+  readonly restartPolicy?: string;
+}
+
 interface ContainerStatus {
+  readonly name?: string;
   readonly restartCount?: number;
 }
 
@@ -101,8 +108,8 @@ export interface PodView {
   readonly deletionCost: number;
   /** The most of any of its containers. */
   readonly restarts: number;
-  /** The most of any of its init containers. */
-  readonly initRestarts: number;
+  /** The most of any of its sidecars. */
+  readonly sidecarRestarts: number;
 }
 
 /**
@@ -120,7 +127,7 @@ export function podView(object: KubernetesObject, podSet: string): PodView | und
     node: object.spec?.nodeName ?? '',
     deletionCost: deletionCostOf(metadata.annotations?.[DELETION_COST_ANNOTATION]),
     restarts: mostRestarts(status?.containerStatuses),
-    initRestarts: mostRestarts(status?.initContainerStatuses),
+    sidecarRestarts: mostRestarts(sidecarsOf(object)),
   };
 }
 
@@ -191,6 +198,14 @@ function deletionCostOf(value: string | undefined): number {
   if (value === undefined || !/^(0|-?[1-9]\d*)$/.test(value)) return 0;
   const cost = Number(value);
   return cost >= -(2 ** 31) && cost < 2 ** 31 ? cost : 0;
+}
+
+/** Other init containers were restarted before the Pod began. Source: kubernetes/pkg/controller, `maxContainerRestarts`. */
+function sidecarsOf({ spec, status }: Pod): readonly ContainerStatus[] {
+  const sidecars = (spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
+  return (status?.initContainerStatuses ?? []).filter((each) =>
+    sidecars.some(({ name }) => name === each.name),
+  );
 }
 
 function mostRestarts(statuses: readonly ContainerStatus[] | undefined): number {

@@ -26,7 +26,7 @@ function rulesOfOrder(onNode: ReadonlyMap<string, number>, nowMs: number): reado
     by(({ node }) => -(onNode.get(node) ?? 0)),
     byAge(({ readySinceMs }) => readySinceMs ?? 0, nowMs),
     by(({ restarts }) => -restarts),
-    by(({ initRestarts }) => -initRestarts),
+    by(({ sidecarRestarts }) => -sidecarRestarts),
     byAge(({ createdAtMs }) => createdAtMs, nowMs),
     byUid,
   ];
@@ -41,16 +41,20 @@ function by(value: (pod: PodView) => number): Rule {
 }
 
 /**
- * The younger one is deleted first. Ages of the same power of two count as equal, and then it is left to chance,
+ * The younger one is deleted first, and before it one whose age nobody knows. Ages of the same power of two count as equal, and then it is left to chance,
  * which is the UID: else a rollout that failed halfway would lose all of its newest Pods at once.
  */
 function byAge(since: (pod: PodView) => number, nowMs: number): Rule {
   return (a, b) => {
     const [one, other] = [since(a), since(b)];
     if (one === other) return 0;
+    if (one === UNKNOWN || other === UNKNOWN) return one === UNKNOWN ? -1 : 1;
     return magnitude(nowMs - one) - magnitude(nowMs - other) || byUid(a, b);
   };
 }
+
+/** The object has no such time. */
+const UNKNOWN = 0;
 
 function magnitude(ageMs: number): number {
   return ageMs <= 0 ? -1 : Math.floor(Math.log2(ageMs * NANOSECONDS));

@@ -54,6 +54,27 @@ export const POD_SET_REASONS = [
   {
     type: 'Stalled',
     status: 'True',
+    reason: 'DeleteFailed',
+    meaning:
+      'The API server refuses to delete Pods. The message has its words. The delete is retried with backoff.',
+  },
+  {
+    type: 'Stalled',
+    status: 'True',
+    reason: 'AdoptFailed',
+    meaning:
+      'The API server refuses to make the PodSet the controller of Pods that have its labels and no controller. The message has its words. It is retried with backoff; until then, no Pods are created or deleted.',
+  },
+  {
+    type: 'Stalled',
+    status: 'True',
+    reason: 'ReleaseFailed',
+    meaning:
+      'The API server refuses to release Pods that lost the labels. The message has its words. It is retried with backoff; until then, no Pods are created or deleted.',
+  },
+  {
+    type: 'Stalled',
+    status: 'True',
     reason: 'InvalidSpec',
     meaning: 'The spec has a value that the operator does not accept. Change the spec.',
   },

@@ -2,7 +2,7 @@ import type { ResourceType } from '../../contract/controller.ts';
 import type { Control } from '../../contract/control.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
 import { conditionsIn, generationIn, type Condition } from '../condition.ts';
-import { controlWithStatusOf } from '../control/annotations.ts';
+import { controlOf, controlWithStatusOf } from '../control/annotations.ts';
 import { fieldsOf, numberOf, textOf } from '../fields.ts';
 
 export const POD_SETS: ResourceType = {
@@ -55,7 +55,7 @@ export interface PodSetView {
   readonly isBeingDeleted: boolean;
   readonly spec: { readonly replicas: number } | { readonly invalid: string };
   readonly status: StatusView;
-  readonly control?: Control;
+  readonly control?: Control | undefined;
 }
 
 /** A status as it is stored; what is missing or malformed is empty. */
@@ -74,7 +74,8 @@ export function podSetView(object: KubernetesObject): PodSetView {
     isBeingDeleted: deletionTimestamp !== undefined,
     spec: specView(`PodSet ${namespace}/${name}`, name, fieldsOf(rest['spec'])['replicas']),
     status: statusView(rest['status']),
-    control: controlWithStatusOf(object),
+    // A status that cannot be written cannot say what holds it back.
+    control: hasTooLongName({ name }) ? controlOf(object) : controlWithStatusOf(object),
   };
 }
 
@@ -82,9 +83,14 @@ const INT32_MAX = 2 ** 31 - 1;
 /** Kubernetes, "Labels and Selectors": a label's value, as the name is one of, has at most 63 characters. */
 const NAME_MAX = 63;
 
+/** Stored before the schema had a limit. The server then refuses each write of it. */
+export function hasTooLongName({ name }: Pick<PodSetView, 'name'>): boolean {
+  return name.length > NAME_MAX;
+}
+
 /** The schema refuses all of this; what was stored before there was one is refused here. */
 function specView(podSet: string, name: string, replicas: unknown): PodSetView['spec'] {
-  if (name.length > NAME_MAX) {
+  if (hasTooLongName({ name })) {
     return {
       invalid: `${podSet}: its name has ${name.length} characters, but at most ${NAME_MAX} are allowed because it is used as a label value; create the PodSet with a shorter name`,
     };

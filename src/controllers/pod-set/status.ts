@@ -1,7 +1,23 @@
 import { conditionsAfter, withReconciling, type Condition, type Finding, rfc3339 } from '../condition.ts';
+import { refusalWords } from '../refusal-words.ts';
 import { podsInWords, selectorFor, type PodView } from './pod.ts';
 import type { PodSetReason } from './reasons.ts';
 import type { PodSetStatus, PodSetView, StatusView } from './resource.ts';
+
+/** What `Stalled` is true for where the server refuses a step. */
+const STALLED_BY = {
+  createPods: 'CreateFailed',
+  deletePods: 'DeleteFailed',
+  adoptPods: 'AdoptFailed',
+  releasePods: 'ReleaseFailed',
+} as const satisfies Readonly<Record<string, PodSetReason>>;
+
+/** Why a step has done nothing. */
+export interface StepFailure {
+  readonly step: keyof typeof STALLED_BY;
+  /** The server's words, where it refused to do it; undefined: nobody knows whether it was done. */
+  readonly refusal?: string;
+}
 
 /** What a status is about. */
 export interface Findings {
@@ -11,26 +27,37 @@ export interface Findings {
   readonly lost: readonly PodView[];
   /** Missing Pods are not created yet, because of failed ones. */
   readonly isPausing: boolean;
-  /** The server's words, where it refuses to create Pods. */
-  readonly refusal: string | undefined;
+  readonly failure: StepFailure | undefined;
 }
 
-/** @returns the status as it should be, or undefined where it is up to date */
-export function statusToWrite(findings: Findings, nowMs: number): PodSetStatus | undefined {
-  const { podSet, available, lost } = findings;
+/** What of a status is written. */
+export type StatusPatch = Partial<PodSetStatus> & Pick<PodSetStatus, 'readyReplicas' | 'conditions'>;
+
+/**
+ * Where nobody knows whether a step was done, what the names of new Pods follow from stays: a create that is late meets
+ * AlreadyExists then, and makes no Pod too many.
+ *
+ * @returns the status as it should be, or undefined where it is up to date
+ */
+export function statusToWrite(findings: Findings, nowMs: number): StatusPatch | undefined {
+  const { podSet, available, lost, failure } = findings;
   const { generation, status: before } = podSet;
-  const podNames = [...available, ...lost].map(({ name }) => name).sort();
-  const status = {
-    podNames,
-    readyReplicas: available.length,
-    selector: selectorFor(podSet.name),
-    observedGeneration: generation,
-    conditions: conditionsAfter(before.conditions, withReconciling(ready(findings), stalledOrNot(findings)), {
-      generation,
-      now: rfc3339(nowMs),
-    }),
-  };
-  return textOf(status) === textOf(before) ? undefined : status;
+  const found = [ready(findings), stalledOrNot(findings)] as const;
+  const conditions = conditionsAfter(before.conditions, withReconciling(...found), {
+    generation,
+    now: rfc3339(nowMs),
+  });
+  const patch = { readyReplicas: available.length, conditions };
+  const isUnknown = failure !== undefined && failure.refusal === undefined;
+  const status = isUnknown
+    ? patch
+    : {
+        ...patch,
+        podNames: [...available, ...lost].map(({ name }) => name).sort(),
+        selector: selectorFor(podSet.name),
+        observedGeneration: generation,
+      };
+  return textOf({ ...before, ...status }) === textOf(before) ? undefined : status;
 }
 
 /** So many Pods may be created or deleted before the status says so. */
@@ -47,8 +74,12 @@ export function isFarBehind({ podNames: known }: StatusView, available: readonly
 }
 
 /** Why a status has to be written, for people. */
-export function whyUpdate({ podNames: known, ...before }: StatusView, after: PodSetStatus): string {
-  const { podNames, readyReplicas, observedGeneration, conditions } = after;
+export function whyUpdate({ podNames: known, ...before }: StatusView, after: StatusPatch): string {
+  const { podNames, readyReplicas, observedGeneration, conditions } = {
+    podNames: known,
+    ...before,
+    ...after,
+  };
   if (known.join() !== podNames.join()) {
     const there = `${podsInWords(readyReplicas)} ${readyReplicas === 1 ? 'is' : 'are'}`;
     return `${there} available, but the status names ${known.length === podNames.length ? 'others' : known.length}`;
@@ -74,10 +105,10 @@ function whyNotReady({
   podSet,
   available,
   isPausing,
-  refusal,
+  failure,
 }: Findings): readonly [PodSetReason, string] | undefined {
   if ('invalid' in podSet.spec) return ['InvalidSpec', podSet.spec.invalid];
-  if (refusal !== undefined)
+  if (failure?.step === 'createPods' && failure.refusal !== undefined)
     return ['CreateFailed', 'Pods are missing: the API server refuses to create them'];
   const { replicas } = podSet.spec;
   if (available.length < replicas) {
@@ -91,22 +122,24 @@ function whyNotReady({
     : ['PodsNotReady', 'all desired Pods exist, but some are not Ready'];
 }
 
-function stalledOrNot({ podSet, refusal }: Findings): PodSetFinding {
+function stalledOrNot({ podSet, failure }: Findings): PodSetFinding {
   const stalled = { type: 'Stalled', status: 'True' } as const;
   if ('invalid' in podSet.spec) return { ...stalled, reason: 'InvalidSpec', message: podSet.spec.invalid };
-  if (refusal === undefined) return { type: 'Stalled', status: 'False', reason: 'NotStalled', message: '' };
+  if (failure?.refusal === undefined)
+    return { type: 'Stalled', status: 'False', reason: 'NotStalled', message: '' };
+  const { step, refusal } = failure;
   const before = podSet.status.conditions.find(({ type }) => type === 'Stalled');
-  const message = before !== undefined && isSameRefusal(before.message, refusal) ? before.message : refusal;
-  return { ...stalled, reason: 'CreateFailed', message };
+  return { ...stalled, reason: STALLED_BY[step], message: refusalWords(before?.message, refusal) };
 }
 
-/**
- * Quoted names and numbers, such as `used: pods=5`, differ from one refusal to the next. They are not worth a write
- * each, which would also come before the backoff each time.
- */
-function isSameRefusal(one: string, other: string): boolean {
-  const [words, otherWords] = [one, other].map((text) => text.replace(/"[^"]*"|\S*\d\S*/g, ''));
-  return words === otherWords;
+/** Whether the status says of this very generation that the server refuses something. */
+export function isRefusalReported({ status, generation }: PodSetView): boolean {
+  const stalled = status.conditions.find(({ type }) => type === 'Stalled');
+  return (
+    stalled?.status === 'True' &&
+    stalled.observedGeneration === generation &&
+    Object.values<string>(STALLED_BY).includes(stalled.reason)
+  );
 }
 
 /** The same text for the same status, in whatever order the server keeps the fields. */

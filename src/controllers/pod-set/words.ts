@@ -2,6 +2,7 @@ import type { KubernetesObject } from '../../contract/object.ts';
 import type { Advice, Subject, Trouble, Words } from '../../contract/words.ts';
 import { isAvailable, type Observation } from './decide.ts';
 import { podsInWords, selectorFor } from './pod.ts';
+import { hasTooLongName } from './resource.ts';
 
 /** What the commands say about a PodSet. */
 export const podSetWords: Words<Observation> = {
@@ -50,7 +51,11 @@ function adviceOn(trouble: Trouble, { metadata }: KubernetesObject): readonly Ad
   const { name, namespace = '' } = metadata;
   switch (trouble.is) {
     case 'stalled':
-      return ['correct spec.replicas; that is noticed at once'];
+      return [
+        hasTooLongName({ name })
+          ? 'create a PodSet with a shorter name in its place'
+          : 'correct spec.replicas; that is noticed at once',
+      ];
     case 'waiting': {
       const run = `kubectl describe pods -n ${namespace} -l ${selectorFor(name)}`;
       return trouble.for.includes('failed Pods') ? [{ run, to: 'see why its Pods failed' }] : undefined;

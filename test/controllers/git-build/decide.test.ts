@@ -292,6 +292,16 @@ describe('a Job of another spec', () => {
     });
   });
 
+  it('that is valid again by the options is reported by its Job, as before', () => {
+    const jobs = [aJobView({ state: 'failed', failure: 'BackoffLimitExceeded', failureMessage: 'x' })];
+    const refused = updated({}, decide({ build: aBuildView({}, { spec: INVALID }), jobs }));
+    expect(refused).toMatchObject({ phase: 'Failed', observedGeneration: 1 });
+    const again = decide({ build: aBuildView(refused), jobs });
+    const conditions = [{ reason: 'BuildFailed' }, { reason: 'BuildFailed' }, {}];
+    expect(again).toMatchObject({ do: 'updateStatus', status: { phase: 'Failed', conditions } });
+    expect(decide({ build: aBuildView(updated(refused, again)), jobs }).do).toBe('stalled');
+  });
+
   it('is looked for again after a Job was deleted', () => {
     expect(decide({ children: 'outdated' })).toMatchObject({ do: 'observe', what: 'children' });
   });

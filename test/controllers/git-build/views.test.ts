@@ -3,7 +3,7 @@ import type { KubernetesObject, ObjectMeta } from '../../../src/contract/object.
 import { failureOf, redacted } from '../../../src/controllers/git-build/failure.ts';
 import { recorded } from '../../../src/controllers/git-build/status.ts';
 import { buildView, jobView, podView, type JobView } from '../../../src/controllers/git-build/views.ts';
-import { aBuildView } from '../../support/build-views.ts';
+import { aBuildView, aJobView, aPodView } from '../../support/build-views.ts';
 import { BUILD_DEFAULTS, SAMPLE } from '../../support/build-samples.ts';
 
 const LABELS = {
@@ -202,7 +202,7 @@ describe('why a Job failed', () => {
   });
 
   it('is short, with its end', () => {
-    const { message } = failureOf(failed(), podsOf({ message: `${'x'.repeat(4000)}the end` }));
+    const { message } = failureOf(failed(), podsOf({ message: `${'x '.repeat(2000)}the end` }));
     expect(message.length).toBeLessThan(1100);
     expect(message.endsWith('the end')).toBe(true);
   });
@@ -232,6 +232,30 @@ describe('the redaction of credentials', () => {
     ['is this a question? yes & no', 'is this a question? yes & no'],
   ])('makes of %j %j', (text, expected) => {
     expect(redacted(text)).toBe(expected);
+  });
+
+  /** As a kubelet keeps it: the last 2,048 bytes. */
+  const messageAfter = (log: string) => {
+    const lastLines = Buffer.from(log).subarray(-2048).toString();
+    const termination = { exitCode: 128, reason: 'Error', lastLines };
+    return failureOf(aJobView({ state: 'failed' }), [aPodView({ phase: 'failed', termination })]).message;
+  };
+
+  it('leaves none of a URL that the start of a log is cut in', () => {
+    const url = 'https://ci:s3cret-ü-s3cret@git.example/x.git?token=s3cret';
+    for (let cut = 0; cut <= url.length; cut += 1) {
+      const rest = `${url.slice(cut)}': 403\n`;
+      const log = `unable to access '${url}': 403\n${'.'.repeat(2048 - Buffer.byteLength(rest) - 4)} end`;
+      expect(messageAfter(log)).not.toContain('cret');
+      expect(messageAfter(log)).toMatch(/ end$/);
+    }
+    expect(messageAfter('x'.repeat(5000))).toBe('Job build-helloworld failed: exit code 128');
+  });
+
+  it('leaves a log that is whole as it is', () => {
+    expect(messageAfter('make: no rule')).toBe('Job build-helloworld failed: exit code 128: make: no rule');
+    const whole = `first ${'x'.repeat(2047 - 'first '.length)}`;
+    expect(messageAfter(whole)).toContain(': first xxx');
   });
 });
 
