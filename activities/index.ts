@@ -1,4 +1,6 @@
-import { dispatching, stepActivities, type ReconcileDependencies, type StepActivities } from './reconcile.ts';
+import type { StepInput } from '../src/contract/run.ts';
+import type { StepResult } from '../src/contract/decision.ts';
+import { stepActivities, type ReconcileDependencies, type StepActivities } from './reconcile.ts';
 import { reconcilersFor, type ReconcilersRequest } from './reconcilers.ts';
 
 export interface ActivityDependencies extends ReconcileDependencies, ReconcilersRequest {}
@@ -9,4 +11,18 @@ export function activitiesFor({ client, options, ...dependencies }: ActivityDepe
     ([name, reconciler]) => [name, stepActivities(reconciler, dependencies)] as const,
   );
   return dispatching(Object.fromEntries(activities));
+}
+
+/** Some steps of several controllers have one name, such as `updateStatus`: the resource says whose it is. */
+export function dispatching(byController: Readonly<Record<string, StepActivities>>): StepActivities {
+  const names = new Set(Object.values(byController).flatMap((activities) => Object.keys(activities)));
+  const dispatch =
+    (name: string) =>
+    async (input: StepInput): Promise<StepResult> => {
+      const { controller } = input.ref;
+      const activity = byController[controller]?.[name];
+      if (activity === undefined) throw new Error(`controller ${controller} has no step ${name}`);
+      return await activity(input);
+    };
+  return Object.fromEntries([...names].map((name) => [name, dispatch(name)]));
 }

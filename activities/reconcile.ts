@@ -16,7 +16,7 @@ import {
 import type { Logger } from '../src/contract/logger.ts';
 import type { ResourceRef } from '../src/contract/resource.ts';
 import type { StepInput } from '../src/contract/run.ts';
-import type { ApiError } from '../src/kubernetes/errors.ts';
+import { isOf, type ApiError } from '../src/kubernetes/errors.ts';
 import { atTheEdge } from './edge.ts';
 import { regardingNamespace, type Recorder, type Regarding } from './events.ts';
 import { isLeftToBackoff, isStale, refusalIn } from './failed-step.ts';
@@ -145,7 +145,11 @@ class ControllerActivities<O, S extends Step, L extends Observe> {
           this.#record(ref, end.events, runLog);
           return resultOf(end);
         } catch (error) {
-          if (error instanceof PartlyDone) this.#record(ref, error.events, runLog);
+          if (error instanceof PartlyDone) {
+            this.#record(ref, error.events, runLog);
+            // Only that failure has what was done with it; of any other, the next attempt reports it.
+            if (!isOf(error.cause, 'retry-after')) withUndelivered(error.did);
+          }
           throw error;
         }
       }),
@@ -195,20 +199,6 @@ function executionOf({ ref, changes }: StepInput): Execution {
 /** As history has it. */
 function resultOf({ did, next, refusal }: StepEnd<unknown>): StepResult {
   return { did, next, ...(refusal && { refusal }) };
-}
-
-/** Some steps of several controllers have one name, such as `updateStatus`: the resource says whose it is. */
-export function dispatching(byController: Readonly<Record<string, StepActivities>>): StepActivities {
-  const names = new Set(Object.values(byController).flatMap((activities) => Object.keys(activities)));
-  const dispatch =
-    (name: string) =>
-    async (input: StepInput): Promise<StepResult> => {
-      const { controller } = input.ref;
-      const activity = byController[controller]?.[name];
-      if (activity === undefined) throw new Error(`controller ${controller} has no step ${name}`);
-      return await activity(input);
-    };
-  return Object.fromEntries([...names].map((name) => [name, dispatch(name)]));
 }
 
 function kindOf({ group, version, kind }: ResourceType): Regarding {
@@ -316,16 +306,20 @@ export class StepRun<O, S extends Step, L extends Observe> {
     if (refusal === undefined) return endWith(decided, did, events);
     const failed = { step: step.do, error: refusal, did, decision: decided.decision };
     if (isLeftToBackoff({ ...failed, refusal: this.#context.refusal })) {
-      await this.#report(decided);
-      throw refusal;
+      const reported = await this.#report(decided);
+      throw reported.length === 0 ? refusal : new PartlyDone(refusal, reported);
     }
     return { ...endWith(decided, did, events), refusal: refusalIn(refusal) };
   }
 
   /** Who waits sees why, at most once an attempt. Where it does not succeed, the next attempt tries it again. */
-  async #report({ decision, known: { observation } }: Decided<O, S, L>): Promise<void> {
-    if (!isStep(decision) || decision.do !== 'updateStatus') return;
-    await this.#reconciler.perform(decision, observation, this.#context).catch(() => undefined);
+  async #report({ decision, known: { observation } }: Decided<O, S, L>): Promise<readonly Deed[]> {
+    if (!isStep(decision) || decision.do !== 'updateStatus') return [];
+    const performing = this.#reconciler.perform(decision, observation, this.#context);
+    return performing.then(
+      ({ did }) => did,
+      () => [],
+    );
   }
 }
 

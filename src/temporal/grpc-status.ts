@@ -26,6 +26,15 @@ export function grpcStatusOf(error: unknown): GrpcStatus | undefined {
   return isServiceError(cause) ? { code: cause.code, message: cause.details || cause.message } : undefined;
 }
 
+/**
+ * Whether the namespace does not have the search attributes that a call names. They are registered at the operator's start; a
+ * database that was recreated since does not have them.
+ */
+export function lacksSearchAttributes(error: unknown): boolean {
+  const { code, message = '' } = grpcStatusOf(error) ?? {};
+  return code === GRPC.invalidArgument && message.includes('search attribute');
+}
+
 /** grpc-js' `ServiceError`, by its shape: whoever loads this does not load Temporal's client library with it. */
 function isServiceError(error: unknown): error is Error & { code: number; details: string } {
   return (

@@ -6,7 +6,7 @@ import { CHANGED_SIGNAL, type RunInput } from '../contract/run.ts';
 import { isEqual, isOfCluster } from '../contract/search-attributes.ts';
 import type { Telemetry } from '../contract/telemetry.ts';
 import { RunsUnavailable, type OpenRun, type Runs, type StartRequest } from '../watcher/runs.ts';
-import { GRPC, grpcStatusOf } from './grpc-status.ts';
+import { GRPC, grpcStatusOf, lacksSearchAttributes } from './grpc-status.ts';
 import { ensureSearchAttributes, SearchAttributesMissing, type RegistrationRequest } from './registration.ts';
 import { isStalled, refOf, searchAttributesOf } from './search-attributes.ts';
 
@@ -112,12 +112,6 @@ const NOT_NOW: ReadonlySet<number> = new Set([
   GRPC.unavailable,
   GRPC.unauthenticated,
 ]);
-
-/** They are registered at the operator's start; a database that was recreated since does not have them. */
-function lacksSearchAttributes(error: unknown): boolean {
-  const { code, message = '' } = grpcStatusOf(error) ?? {};
-  return code === GRPC.invalidArgument && message.includes('search attribute');
-}
 
 /** Search attributes that are missing are registered again, where that is allowed. */
 async function unavailable(options: RunsOptions, cause: unknown): Promise<unknown> {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { dispatching, type StepActivity } from '../../activities/reconcile.ts';
+import { dispatching } from '../../activities/index.ts';
+import type { StepActivity } from '../../activities/reconcile.ts';
 import { converged } from '../../src/contract/decision.ts';
 
 const says =

@@ -415,7 +415,8 @@ describe('a step that fails and has done nothing', () => {
     await givenThatAllWereEvicted();
     const next = firstNames(1, podSetThere());
     refusingPostsFrom(1, UNAVAILABLE);
-    await expect(step('createPods')).rejects.toMatchObject({ classification: 'unavailable' });
+    const did = [{ did: 'updated', what: 'the status' }];
+    await expect(step('createPods')).rejects.toMatchObject({ classification: 'unavailable', did });
     expect(firstNames(1, podSetThere())).toEqual(next);
   });
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { Memory, type Known } from '../../activities/memory.ts';
+import { dispatching } from '../../activities/index.ts';
+import { PartlyDone } from '../../activities/partly-done.ts';
 import {
-  dispatching,
   stepActivities,
   StepRun,
   type Performed,
@@ -386,6 +387,21 @@ describe('the activities of a controller', () => {
   it('are its steps, and one that observes', () => {
     const { activities } = theActivitiesOf(aShelf(MISSING));
     expect(Object.keys(activities)).toEqual(['observe', 'addBook', 'removeBook', 'report']);
+  });
+
+  it('report with the next result what an attempt wrote that failed in the end', async () => {
+    const { reconciler } = aShelf(MISSING);
+    const written = [{ did: 'updated', what: 'the status' }];
+    const away = new ApiError('out of order', { classification: 'unavailable' });
+    let attempts = 0;
+    const perform = (step: ShelfStep, before: Shelf) => {
+      attempts += 1;
+      if (attempts > 1) return reconciler.perform(step, before);
+      return Promise.reject(new PartlyDone(away, written));
+    };
+    const { call } = theActivitiesOf({ reconciler: { ...reconciler, perform } });
+    await expect(call('addBook')).rejects.toMatchObject({ type: 'Unavailable' });
+    expect(await call('addBook')).toMatchObject({ did: [...written, ...ADDED] });
   });
 
   it('report again what they did where the run never got the result', async () => {

@@ -1,6 +1,8 @@
-import { describe, expect, it, jest } from '@jest/globals';
+import { beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { NativeConnection } from '@temporalio/worker';
 import { askProgram } from '../support/ask-program.ts';
 import { testStack } from '../support/stack.ts';
+import { aTemporalNamespace } from '../support/temporal-namespace.ts';
 
 jest.setTimeout(60_000);
 
@@ -25,6 +27,25 @@ describe('a command that is told where to ask', () => {
       expect(stderr).toMatch(/^kubectl durable: payload keys \/nowhere: .*; specify a readable file\n$/);
     },
   );
+
+  describe('in a Temporal namespace where no operator has ever been', () => {
+    let variables: { readonly TEMPORAL_NAMESPACE: string };
+
+    beforeAll(async () => {
+      const connection = await NativeConnection.connect({ address: stack.temporalAddress });
+      variables = { TEMPORAL_NAMESPACE: await aTemporalNamespace(connection) };
+      await connection.close();
+    });
+
+    it.each(['get podsets -n kube-public', 'why namespace/default', 'history namespace/default'])(
+      'says that there is no operator, and no more than that: %s',
+      async (words) => {
+        const { stdout, stderr } = await askProgram({ ...stack, variables }, words.split(' '));
+        expect(stdout + stderr).toMatch(/no operator|no reconcile/);
+        expect(stdout + stderr).not.toMatch(/search attribute|TEMPORAL_ variables/);
+      },
+    );
+  });
 
   it('says that there is nothing to pause', async () => {
     const words = ['pause', 'podset', '-n', 'nowhere', '--yes'];

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { msToTs } from '@temporalio/common/lib/time.js';
 import { NativeConnection } from '@temporalio/worker';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,11 +9,11 @@ import { ConfigurationError } from '../../src/contract/configuration-error.ts';
 import { connectToTemporal } from '../../src/temporal/connection.ts';
 import { registerSearchAttributes } from '../../src/temporal/registration.ts';
 import { aCertificateAuthority } from '../support/certificate-authority.ts';
-import { uniqueName } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';
 import { testStack } from '../support/stack.ts';
 import { startTemporalGate, type TemporalGate } from '../support/temporal-gate.ts';
+import { aTemporalNamespace } from '../support/temporal-namespace.ts';
 
 jest.setTimeout(60_000);
 
@@ -183,18 +182,6 @@ describe('a Temporal namespace', () => {
     await denying.close();
   });
 
-  async function aNamespace(): Promise<string> {
-    const namespace = uniqueName();
-    const workflowExecutionRetentionPeriod = msToTs('1 day');
-    await direct.workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod });
-    // The server's frontend reads its list of namespaces now and then.
-    await eventually(async () => {
-      await direct.operatorService.listSearchAttributes({ namespace });
-      return true;
-    }, 60_000);
-    return namespace;
-  }
-
   const ALL = Object.values(SEARCH_ATTRIBUTES);
   const COMMAND = (namespace: string) =>
     `temporal operator search-attribute create --namespace ${namespace} ${ALL.map((each) => `--name ${each} --type Keyword`).join(' ')}`;
@@ -207,14 +194,14 @@ describe('a Temporal namespace', () => {
   });
 
   it('in which search attributes cannot be registered is waited for, and the missing ones and a command are named', async () => {
-    const namespace = await aNamespace();
+    const namespace = await aTemporalNamespace(direct);
     expect(await firstWarning(throughDenying(namespace))).toBe(
       `namespace "${namespace}" of Temporal at ${denying.address} is not ready: the search attributes ${ALL.join(', ')} are missing, and they cannot be registered by the operator: Request unauthorized.; register them: ${COMMAND(namespace)}`,
     );
   });
 
   it('whose search attributes are not to be registered is used as soon as somebody else has registered them', async () => {
-    const namespace = await aNamespace();
+    const namespace = await aTemporalNamespace(direct);
     const env = {
       TEMPORAL_ADDRESS: temporalAddress,
       TEMPORAL_NAMESPACE: namespace,

@@ -55,7 +55,8 @@ async function answerHistory(
 }
 
 function noteOnNothing(lines: readonly Line[], { title }: HistoryReader): string[] {
-  return lines.length === 0 ? [`there is no ${title}, and Temporal keeps no reconcile of one`] : [];
+  if (lines.length === 0) return [`there is no ${title}, and Temporal keeps no reconcile of one`];
+  return lines.every(({ kind }) => kind === 'object') ? [`Temporal keeps no reconcile of ${title}`] : [];
 }
 
 function noteOnKeys(lines: readonly Line[]): string[] {

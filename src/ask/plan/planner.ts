@@ -1,5 +1,4 @@
 import { pausedNamespaces } from '../../../activities/paused-namespaces.ts';
-import { PartlyDone } from '../../../activities/partly-done.ts';
 import { StepRun, type Reconciler, type StepEnd } from '../../../activities/reconcile.ts';
 import { reconcilersFor } from '../../../activities/reconcilers.ts';
 import type { Options } from '../../config/config.ts';
@@ -187,8 +186,7 @@ export class Planner {
     } catch (error) {
       const steps = [{ step, because, writes: this.#rehearsal.takeWrites() }];
       if (error instanceof MayNotTry) return { steps, end: { is: 'may not try', words: error.message } };
-      if (error instanceof ApiError || error instanceof PartlyDone)
-        return { steps, end: { is: 'refused', words: error.message } };
+      if (error instanceof ApiError) return { steps, end: { is: 'refused', words: error.message } };
       throw error;
     }
   }

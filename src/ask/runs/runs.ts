@@ -10,7 +10,7 @@ import {
   type RunState,
 } from '../../contract/search-attributes.ts';
 import { workflowIdFor, type ResourceRef } from '../../contract/resource.ts';
-import { GRPC, grpcStatusOf } from '../../temporal/grpc-status.ts';
+import { GRPC, grpcStatusOf, lacksSearchAttributes } from '../../temporal/grpc-status.ts';
 import { bounded } from '../bounded.ts';
 import type { TemporalAccess } from '../connection/temporal.ts';
 import { failureOf, msOf, textIn } from './history-payloads.ts';
@@ -65,7 +65,7 @@ const PAGE = 1_000;
 export function listOpenRuns(
   access: Where & Pick<TemporalAccess, 'taskQueue' | 'cluster'>,
   of: { readonly controller: string | undefined; readonly namespace: string | undefined },
-): Promise<ListedRun[]> {
+): Promise<readonly ListedRun[]> {
   const query = [
     ...equal('TaskQueue', access.taskQueue),
     "ExecutionStatus = 'Running'",
@@ -101,13 +101,28 @@ function equal(attribute: string, value: string | undefined): string[] {
   return value === undefined ? [] : [isEqual(attribute, value)];
 }
 
-/** What is not ours is left out. */
+/** Without its search attributes no operator can start a run, so there are none. */
 async function list(
-  { namespace }: Where,
+  where: Where,
   client: Client,
   query: string,
   most = Infinity,
-): Promise<ListedRun[]> {
+): Promise<readonly ListedRun[]> {
+  try {
+    return await allPages(where, client, query, most);
+  } catch (error) {
+    if (lacksSearchAttributes(error)) return [];
+    throw error;
+  }
+}
+
+/** What is not ours is left out. */
+async function allPages(
+  { namespace }: Where,
+  client: Client,
+  query: string,
+  most: number,
+): Promise<readonly ListedRun[]> {
   const found: ListedRun[] = [];
   let nextPageToken: Uint8Array = new Uint8Array();
   do {
