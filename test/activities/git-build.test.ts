@@ -316,7 +316,7 @@ describe('a Job that the server refuses', () => {
 
   it.each([
     ['createJob', 'POST', 'JobRefused', aBuild({}, { finalizers: [FINALIZER] }), undefined],
-    ['deleteJob', 'DELETE', 'JobRefused', aBuild({}, { finalizers: [FINALIZER] }), old],
+    ['deleteJob', 'DELETE', 'JobDeleteRefused', aBuild({}, { finalizers: [FINALIZER] }), old],
     ['addFinalizer', 'PATCH', 'FinalizerRefused', aBuild({}), undefined],
     [
       'removeFinalizer',
@@ -341,6 +341,23 @@ describe('a Job that the server refuses', () => {
       expect(refusals()).toHaveLength(attempt);
       expect(wordsAfter()).toContain(`denied the request: ${wordsOf(attempt - 1)}`);
     }
+  });
+
+  it('is left to its backoff also where it is the delete of what an earlier resource left behind', async () => {
+    const labels = { ...old.metadata.labels, 'durable-operator.dev/build-uid': 'uid-0' };
+    const left = { ...old, metadata: { ...old.metadata, labels, ownerReferences: [] } };
+    const refused = refusing('DELETE', aBuild({}, { finalizers: [FINALIZER] }));
+    const answers: Answers = (request, body) => {
+      if (request.url.pathname === `${JOBS}/${SAMPLE.jobName}` && request.method === 'GET')
+        return [200, left];
+      if (request.method !== 'POST') return refused(request, body);
+      return [409, aStatus(409, { reason: 'AlreadyExists', message: 'already exists' })];
+    };
+    await expect(run(answers)).rejects.toMatchObject({ classification: 'refused' });
+    const refusal = { because: 'refused', message: 'as it was said first' } as const;
+    await expect(perform('deleteJob', undefined, refusal)).rejects.toMatchObject({
+      classification: 'refused',
+    });
   });
 
   it.each([

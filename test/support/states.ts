@@ -133,6 +133,15 @@ function* buildStates(): Iterable<State> {
     object: reportedBuild(anObservation({ build: aBuildView(BEFORE), ...seen })),
     ...verdict,
   });
+  yield state('whose predecessor left a Job that may not be deleted', STALLED, {
+    names: { [SAMPLE.jobName]: aJobView({ buildUid: 'uid-0' }) },
+    refusal,
+  });
+  yield state('whose old binary stays since a Job may not be deleted', STALLED, {
+    build: rebuilt,
+    jobs: [aCleanupView({ binaries: ['older'] })],
+    refusal,
+  });
   yield state('whose old Job is being deleted', PROGRESSING, {
     jobs: [aJobView({ hash: 'old', deleting: true })],
   });

@@ -6,6 +6,7 @@ import {
   type Facts,
   type RuleDecision,
 } from './observation.ts';
+import type { BuildReason } from './reasons.ts';
 import { refusedJob, wordsFor } from './refusals.ts';
 import { recorded, reportIfNew, type StatusChange } from './status.ts';
 import type { JobView, PodView } from './views.ts';
@@ -45,10 +46,7 @@ export function retire(facts: Facts, retirement: Retirement): RuleDecision {
   const artifacts = recorded(build, pods);
   // What the server refuses stays in the status until it is done: else that would be written before each attempt.
   const refused = jobs.some(({ deleting }) => !deleting) ? refusedJob(build) : undefined;
-  const said =
-    refused === undefined
-      ? { message }
-      : ({ reason: 'JobRefused', message: refused, stalled: true } as const);
+  const said = refused ?? { message };
   return (
     reportIfNew(facts, { ...status, ...said, artifacts, because }) ??
     deleteFirst(facts, retirement) ??
@@ -144,9 +142,12 @@ export function during<P extends StatusChange['phase']>(
   return { phase, ready: phase === 'Succeeded' };
 }
 
+/** What the server refused to delete may be the Job that an earlier resource left behind. */
 function wasTaken({ build }: Facts): boolean {
-  return build.status.conditions?.some(({ reason }) => reason === 'JobNameTaken') ?? false;
+  return build.status.conditions?.some(({ reason }) => TAKEN.has(reason)) ?? false;
 }
+
+const TAKEN: ReadonlySet<string> = new Set<BuildReason>(['JobNameTaken', 'JobDeleteRefused']);
 
 function lookUp(jobName: string): BuildDecision {
   return { do: 'observe', because: 'another Job had the name', what: 'name', jobName };

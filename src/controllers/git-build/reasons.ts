@@ -26,7 +26,14 @@ export const BUILD_REASONS = [
     status: 'True',
     reason: 'JobRefused',
     meaning:
-      'The binary of this spec is built, but that of an earlier spec stays: the API server refuses to create the Job of its cleanup, or to delete a Job.',
+      'The binary of this spec is built, but that of an earlier spec stays: the API server refuses to create the Job of its cleanup.',
+  },
+  {
+    type: 'Ready',
+    status: 'True',
+    reason: 'JobDeleteRefused',
+    meaning:
+      'The binary of this spec is built, but that of an earlier spec stays: the API server refuses to delete a Job.',
   },
   {
     type: 'Ready',
@@ -62,7 +69,13 @@ export const BUILD_REASONS = [
     type: 'Ready',
     status: 'False',
     reason: 'JobRefused',
-    meaning: 'The API server refuses to create the Job, or to delete one.',
+    meaning: 'The API server refuses to create the Job.',
+  },
+  {
+    type: 'Ready',
+    status: 'False',
+    reason: 'JobDeleteRefused',
+    meaning: 'The API server refuses to delete a Job that has to go first.',
   },
   {
     type: 'Ready',
@@ -104,8 +117,13 @@ export const BUILD_REASONS = [
     type: 'Stalled',
     status: 'True',
     reason: 'JobRefused',
-    meaning:
-      'The API server refuses to create or delete a Job. The message has its words. It is retried with backoff.',
+    meaning: 'The API server refuses to create a Job. The message has its words. It is retried with backoff.',
+  },
+  {
+    type: 'Stalled',
+    status: 'True',
+    reason: 'JobDeleteRefused',
+    meaning: 'The API server refuses to delete a Job. The message has its words. It is retried with backoff.',
   },
   {
     type: 'Stalled',

@@ -5,7 +5,8 @@ import type { BuildReason } from './reasons.ts';
 import { reportIfNew } from './status.ts';
 import type { BuildView } from './views.ts';
 
-const REFUSALS: readonly string[] = ['JobRefused', 'FinalizerRefused'] satisfies readonly BuildReason[];
+const OF_JOBS = ['JobRefused', 'JobDeleteRefused'] as const satisfies readonly BuildReason[];
+const REFUSALS: readonly string[] = [...OF_JOBS, 'FinalizerRefused' satisfies BuildReason];
 
 /** What the status says `Stalled` is true for, of this very generation. */
 function stalledBy({ status, generation }: BuildView) {
@@ -19,10 +20,11 @@ export function isRefusalReported(build: BuildView): boolean {
   return REFUSALS.includes(stalledBy(build)?.reason ?? '');
 }
 
-/** The server's words, where the status says that it refuses a Job, or to delete one. */
-export function refusedJob(build: BuildView): string | undefined {
+/** Where the status says that the server refuses a Job, or to delete one: that, with the server's words. */
+export function refusedJob(build: BuildView) {
   const stalled = stalledBy(build);
-  return stalled?.reason === 'JobRefused' ? stalled.message : undefined;
+  const reason = OF_JOBS.find((each) => each === stalled?.reason);
+  return stalled && reason && ({ reason, message: stalled.message, stalled: true } as const);
 }
 
 /** What the status says of a refusal that the server has just answered with. */
@@ -60,7 +62,7 @@ function reasonOf({ do: step }: BuildStep, build: BuildView): BuildReason | unde
       return 'FinalizerRefused';
     case 'deleteJob':
       // What is in the way besides stays in the status: a failed cleanup, or a name that is taken.
-      return stalledBy(build) === undefined || isRefusalReported(build) ? 'JobRefused' : undefined;
+      return stalledBy(build) === undefined || isRefusalReported(build) ? 'JobDeleteRefused' : undefined;
     case 'createJob':
     case 'createCleanupJob':
     case 'updateStatus':

@@ -34,8 +34,8 @@ describe('a step of a build that the server refuses', () => {
   it.each<[step: string, reason: string, phase: string, BuildView, Partial<Observation>]>([
     ['addFinalizer', 'FinalizerRefused', 'Pending', aBuildView({}, { finalizers: [] }), {}],
     ['removeFinalizer', 'FinalizerRefused', 'Cleaning', aBuildView(CLEANING, DELETED), {}],
-    ['deleteJob', 'JobRefused', 'Pending', aBuildView(), { jobs: [aJobView({ hash: 'old' })] }],
-    ['deleteJob', 'JobRefused', 'Cleaning', aBuildView({}, DELETED), { jobs: [aJobView()] }],
+    ['deleteJob', 'JobDeleteRefused', 'Pending', aBuildView(), { jobs: [aJobView({ hash: 'old' })] }],
+    ['deleteJob', 'JobDeleteRefused', 'Cleaning', aBuildView({}, DELETED), { jobs: [aJobView()] }],
   ])('is in the status, and then tried again: %s', (step, reason, phase, build, seen) => {
     const refused = settled(build, { ...seen, refusal: REFUSAL });
     expect(refused.step).toBe(step);
