@@ -33,7 +33,10 @@ const PARTS = {
     'src/watcher/{dispatcher,ready-queue,outage,news,fair-set,key-timers}.ts',
     'test/watcher/{dispatcher,ready-queue,outage,news,fair-set,key-timers}.test.ts',
   ],
-  requests: ['src/watcher/request-{machine,state}.ts', 'test/watcher/request-{rules,ends,state}.test.ts'],
+  requests: [
+    'src/watcher/request-{machine,runs,state}.ts',
+    'test/watcher/request-{rules,ends,state}.test.ts',
+  ],
   controllers: [
     'src/controllers/{index,kinds,*/controller}.ts',
     'test/controllers/{index,namespace-role-binding,pod-label,pod-set,git-build/controller}.test.ts',
