@@ -428,6 +428,16 @@ describe('a step that fails and has done nothing', () => {
     expect(conditionThere('Ready')).toMatchObject(FULL);
   });
 
+  it('does not say Ready where nobody knows whether it was done', async () => {
+    await given(set.wanting(1), pod('a'), pod('b').orphaned());
+    api.interfere = ({ method, url }) =>
+      method === 'PATCH' && url.pathname.endsWith('/pods/b')
+        ? { when: 'instead', ...UNAVAILABLE }
+        : undefined;
+    await expect(step('adoptPods')).rejects.toMatchObject({ classification: 'unavailable' });
+    expect(conditionThere('Ready')).toBeUndefined();
+  });
+
   it.each([
     ['DeleteFailed', 'DELETE', set.wanting(0), pod('a')],
     ['AdoptFailed', 'PATCH', set, pod('a').orphaned()],

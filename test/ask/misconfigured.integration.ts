@@ -37,7 +37,7 @@ describe('a command that is told where to ask', () => {
       await connection.close();
     });
 
-    it.each(['get podsets -n kube-public', 'why namespace/default', 'history namespace/default'])(
+    it.each(['get podsets -n kube-public', 'why namespace/default', 'history namespace/kube-public'])(
       'says that there is no operator, and no more than that: %s',
       async (words) => {
         const { stdout, stderr } = await askProgram({ ...stack, variables }, words.split(' '));

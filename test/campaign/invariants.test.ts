@@ -156,6 +156,27 @@ describe('I6', () => {
   });
 });
 
+describe('I6, of a status that observes no generation since a write failed', () => {
+  const written = (ready: string) =>
+    request({
+      method: 'PATCH',
+      resource: 'podsets',
+      subresource: 'status',
+      body: { metadata: { resourceVersion: '5' }, status: { readyReplicas: 1 } },
+      answer: object(
+        { generation: 2 },
+        { status: { observedGeneration: 1, conditions: [{ type: 'Ready', status: ready }] } },
+      ),
+    });
+
+  it('forbids to say Ready', () => {
+    expect(violationsIn({ ...NOTHING, journal: [written('False')] })).toEqual([]);
+    expect(violationsIn({ ...NOTHING, journal: [written('True')] })).toEqual([
+      'I6: PATCH podsets/status home/it observes generation 1 of 2',
+    ]);
+  });
+});
+
 describe('I7', () => {
   it('forbids to try again without growing pauses', () => {
     const tries = (count: number) =>

@@ -116,7 +116,7 @@ function observedGenerations({ journal, place, versions }: Evidence): string[] {
     const object = objectIn(request.answer);
     if (request.about.subresource !== 'status' || object === undefined) return [];
     // Whoever says what holds it back observes no generation.
-    if (isOfControls(valueAt(request.body, 'status'))) return [];
+    if (isOfControls(valueAt(request.body, 'status')) || isOfFailure(request.body, object)) return [];
     const observed = valueAt(object, 'status', 'observedGeneration');
     return observed === object.metadata.generation
       ? []
@@ -133,14 +133,25 @@ function observedGenerations({ journal, place, versions }: Evidence): string[] {
   return [...written, ...ahead.slice(0, 1), ...readyTooSoon(versions)];
 }
 
+/** Where a write of a PodSet failed, its status says what there is, but observes no generation: Ready it may not be called then. */
+function isOfFailure(body: unknown, answer: unknown): boolean {
+  const status = valueAt(body, 'status');
+  return status !== undefined && valueAt(status, 'observedGeneration') === undefined && !isReady(answer);
+}
+
+function isReady(object: unknown): boolean {
+  return conditionsOf(object).some(({ type, status }) => type === 'Ready' && status === 'True');
+}
+
 /** I6: whoever says Ready has what the spec asks for. */
 function readyTooSoon(versions: readonly Version[]): string[] {
   const wrong = versions.find(({ resource, object }) => {
     const { metadata } = object;
     if (resource !== 'podsets' || valueAt(object, 'status', 'observedGeneration') !== metadata.generation)
       return false;
-    const isReady = conditionsOf(object).some(({ type, status }) => type === 'Ready' && status === 'True');
-    return isReady && valueAt(object, 'status', 'readyReplicas') !== valueAt(object, 'spec', 'replicas');
+    return (
+      isReady(object) && valueAt(object, 'status', 'readyReplicas') !== valueAt(object, 'spec', 'replicas')
+    );
   });
   return wrong === undefined ? [] : [`I6: PodSet ${wrong.object.metadata.name} was Ready without its Pods`];
 }

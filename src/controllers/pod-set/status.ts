@@ -49,6 +49,8 @@ export function statusToWrite(findings: Findings, nowMs: number): StatusPatch | 
   });
   const patch = { readyReplicas: available.length, conditions };
   const isUnknown = failure !== undefined && failure.refusal === undefined;
+  // Ready is only what observes its generation.
+  if (isUnknown && found[0].status === 'True') return undefined;
   const status = isUnknown
     ? patch
     : {
