@@ -36,6 +36,7 @@ import type { KubernetesClient, RequestOptions } from '../src/kubernetes/client.
 import { ApiError, isOf } from '../src/kubernetes/errors.ts';
 import { found } from '../src/kubernetes/found.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
+import { refusalIn } from './failed-step.ts';
 import type { Performed, Reconciler } from './reconcile.ts';
 
 /** A step may be repeated while it is still in progress: then it shall not go on for long. */
@@ -272,9 +273,7 @@ function isSame(one: BuildView | 'gone', other: BuildView | 'gone'): boolean {
 /** @throws the error, where it is something else */
 function refused(observation: Observation, error: unknown): Performed<Observation> {
   if (!isOf(error, 'refused', 'namespace-terminating')) throw error;
-  const because = error.classification === 'refused' ? 'refused' : 'namespace-terminating';
-  const refusal: Refusal = { because, message: error.message };
-  return { observation: { ...observation, refusal }, did: [], refusal: error };
+  return { observation: { ...observation, refusal: refusalIn(error) }, did: [], refusal: error };
 }
 
 function createdJob(job: JobView, observation: Observation): Performed<Observation> {

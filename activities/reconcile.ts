@@ -299,7 +299,7 @@ export class StepRun<O, S extends Step, L extends Observe> {
       decided = await this.#decide({ observation: seen, source: 'live' });
     } catch (error) {
       if (did.length === 0) throw refusal ?? error;
-      // The write is made: that it failed to look around afterwards must not hide it. Yet who is told to wait, waits.
+      // The write is made: that it failed to look around afterwards must not hide it. Yet a Retry-After is kept.
       if (isOf(error, 'retry-after')) throw new PartlyDone(error, did, events);
       return { did, next: lookAgain(error), known: undefined, events };
     }

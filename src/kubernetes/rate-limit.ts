@@ -45,7 +45,7 @@ export class RateLimit {
   }
 
   /**
-   * Resolves when it is the caller's turn, with how long that took. Who would wait for longer than `mostMs` is told so at
+   * Resolves when it is the caller's turn, with how long that took. A caller that would wait for longer than `mostMs` fails at
    * once, and takes no turn from those that can still use it. @throws Error, AbortError
    */
   async turn({ mostMs, signal }: Turn): Promise<number> {

@@ -41,8 +41,8 @@ function by(value: (pod: PodView) => number): Rule {
 }
 
 /**
- * The younger one is deleted first, and before it one whose age nobody knows. Ages of the same power of two count as equal, and then it is left to chance,
- * which is the UID: else a rollout that failed halfway would lose all of its newest Pods at once.
+ * The younger one is deleted first, and before it one whose age nobody knows. Ages of the same power of two count as equal,
+ * and then it is left to chance, which is the UID: else a rollout that failed halfway would lose all of its newest Pods at once.
  */
 function byAge(since: (pod: PodView) => number, nowMs: number): Rule {
   return (a, b) => {
