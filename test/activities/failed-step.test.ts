@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { isLeftToBackoff, type FailedStep } from '../../activities/failed-step.ts';
+import { isLeftToBackoff, refusalIn, type FailedStep } from '../../activities/failed-step.ts';
 import { converged, type Decision } from '../../src/contract/decision.ts';
 import { ApiError, type ApiErrorClass } from '../../src/kubernetes/errors.ts';
 
@@ -40,5 +40,17 @@ describe('a step that failed is left to its backoff', () => {
     const did = [{ did: 'created', what: 'Pod', count: 1 }];
     for (const classification of [...REFUSALS, ...OTHERS])
       expect(isLeft(classification, CREATE, { did, refusal: REFUSED_BEFORE })).toBe(false);
+  });
+});
+
+describe('a failure, as the run gets it', () => {
+  it.each([
+    ['access-denied', 'access-denied'],
+    ['namespace-terminating', 'namespace-terminating'],
+    ['refused', 'refused'],
+    ['unavailable', 'refused'],
+    ['conflict', 'refused'],
+  ] as const)('%s: because %s', (classification, because) => {
+    expect(refusalIn(new ApiError('no', { classification }))).toEqual({ because, message: 'no' });
   });
 });

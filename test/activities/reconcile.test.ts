@@ -35,7 +35,7 @@ interface Shelf {
 }
 
 interface ShelfStep extends Step {
-  readonly do: 'addBook' | 'removeBook' | 'report';
+  readonly do: 'addBook' | 'removeBook' | 'report' | 'updateStatus';
 }
 
 function decide({ wanted, books, isLit, refusal, reported, isClosed }: Shelf): Decision<ShelfStep> {
@@ -67,6 +67,7 @@ function aShelf(live: Shelf) {
     called(step.do);
     switch (step.do) {
       case 'report':
+      case 'updateStatus':
         world.live = { ...world.live, reported: before.refusal ?? '' };
         return {
           observation: { ...before, reported: before.refusal ?? '' },
@@ -84,7 +85,11 @@ function aShelf(live: Shelf) {
     }
   };
   const reconciler = {
-    controller: { steps: ['addBook', 'removeBook', 'report'], decide, primary: { type: PODS } },
+    controller: {
+      steps: ['addBook', 'removeBook', 'report', 'updateStatus'],
+      decide,
+      primary: { type: PODS },
+    },
     observe: async () => {
       called('observe');
       return await Promise.resolve(world.live);
@@ -236,11 +241,135 @@ describe('a conflict', () => {
     expect(calls.filter((call) => call === 'addBook')).toHaveLength(5);
   });
 
+  it.each(['conflict', 'already-exists', 'not-found'] as const)(
+    'that a step was performed into is met in the same way (%s)',
+    async (classification) => {
+      const { calls, faults, reconciler, run } = aShelf(MISSING);
+      faults['addBook'] = [failure(classification), failure(classification)];
+      expect(await run('addBook', live(MISSING), { perform: told(reconciler) })).toMatchObject({
+        did: ADDED,
+      });
+      expect(calls).toEqual(['addBook', 'observe', 'addBook', 'observe', 'addBook']);
+    },
+  );
+
+  it('that a step was performed into again and again is reported, and left to the backoff of Temporal', async () => {
+    const { calls, faults, reconciler, run } = aShelf(MISSING);
+    faults['addBook'] = Array.from({ length: 9 }, () => failure('conflict', 'somebody else wrote'));
+    const failing = run('addBook', undefined, {
+      perform: told(reconciler),
+      controller: reporting(reconciler),
+    });
+    await expect(failing).rejects.toBeInstanceOf(PartlyDone);
+    expect(calls.filter((call) => call === 'addBook')).toHaveLength(5);
+    expect(calls.at(-1)).toBe('updateStatus');
+  });
+
   it('is the only failure that is not passed on', async () => {
     const { calls, faults, run } = aShelf(MISSING);
     faults['addBook'] = [failure('unavailable', 'out of order')];
     await expect(run('addBook')).rejects.toThrow('out of order');
     expect(calls).toEqual(['observe', 'addBook']);
+  });
+});
+
+/** Tells of a failure instead of throwing it. */
+function told(reconciler: Reconciler<Shelf, ShelfStep>): Reconciler<Shelf, ShelfStep>['perform'] {
+  return async (step, before, context) => {
+    try {
+      return await reconciler.perform(step, before, context);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      return { observation: { ...before, refusal: error.message }, did: [], refusal: error };
+    }
+  };
+}
+
+/** Whose status says that a step fails. */
+function reporting({ controller }: Reconciler<Shelf, ShelfStep>): Reconciler<Shelf, ShelfStep>['controller'] {
+  const decideToReport = (seen: Shelf): Decision<ShelfStep> =>
+    seen.refusal !== undefined && seen.refusal !== seen.reported
+      ? { do: 'updateStatus', because: 'it fails' }
+      : decide(seen);
+  return { ...controller, decide: decideToReport };
+}
+
+describe('a step that fails for a while', () => {
+  function failing(shelf = aShelf(MISSING)) {
+    shelf.faults['addBook'] = [failure('unavailable', 'out of order')];
+    const { reconciler } = shelf;
+    const changed = { perform: told(reconciler), controller: reporting(reconciler) };
+    return { ...shelf, run: () => shelf.run('addBook', undefined, changed) };
+  }
+
+  it('has its status say so, and fails with what that wrote', async () => {
+    const { calls, world, run } = failing();
+    await expect(run()).rejects.toMatchObject({
+      cause: { message: 'out of order' },
+      did: [{ did: 'reported', what: 'it' }],
+    });
+    expect(calls).toEqual(['observe', 'addBook', 'updateStatus']);
+    expect(world.live.reported).toBe('out of order');
+  });
+
+  it('fails as it is where the status cannot be written, either', async () => {
+    const { faults, run } = failing();
+    faults['updateStatus'] = [failure('conflict', 'somebody else wrote')];
+    await expect(run()).rejects.toMatchObject({ message: 'out of order' });
+  });
+
+  it('fails as it is, and writes nothing, where no status is due', async () => {
+    const { calls, world, run } = failing();
+    world.live = { ...MISSING, reported: 'out of order' };
+    await expect(run()).rejects.toMatchObject({ message: 'out of order' });
+    expect(calls).toEqual(['observe', 'addBook']);
+  });
+
+  it('fails as it is, and writes nothing, where there is nothing left to do', async () => {
+    const { calls, faults, run } = aShelf(MISSING);
+    faults['addBook'] = [failure('unavailable', 'out of order')];
+    const perform = (_: ShelfStep, before: Shelf): Promise<Performed<Shelf>> => {
+      calls.push('addBook');
+      return Promise.resolve({
+        observation: { ...before, isClosed: true },
+        did: [],
+        refusal: failure('unavailable', 'out of order'),
+      });
+    };
+    await expect(run('addBook', undefined, { perform })).rejects.toMatchObject({ message: 'out of order' });
+    expect(calls).toEqual(['observe', 'addBook']);
+  });
+});
+
+describe('a decision', () => {
+  it('is told whether what it is made from is live, and whether the Namespace is paused', async () => {
+    const { reconciler } = aShelf(MISSING);
+    const asked: unknown[] = [];
+    const decideAndTell = (seen: Shelf, _: number, circumstances: unknown) => {
+      asked.push(circumstances);
+      return decide(seen);
+    };
+    const run = (known: Known<Shelf>, isNamespacePaused?: () => Promise<boolean>) => {
+      const context = {
+        ref: REF,
+        now: Date.now,
+        superseded: new AbortController().signal,
+        isNamespacePaused,
+      };
+      const controller = { ...reconciler.controller, decide: decideAndTell };
+      return new StepRun<Shelf, ShelfStep, Observe>({ ...reconciler, controller }, context).perform(
+        'observe',
+        known,
+      );
+    };
+    await run(watched(MISSING));
+    await run(live(MISSING), () => Promise.resolve(true));
+    await run(live(MISSING), () => Promise.resolve(false));
+    expect(asked).toEqual([
+      { isLive: false, isNamespacePaused: false },
+      { isLive: true, isNamespacePaused: true },
+      { isLive: true, isNamespacePaused: false },
+    ]);
   });
 });
 
@@ -362,12 +491,14 @@ describe('the activities of a controller', () => {
   function theActivitiesOf(
     shelf: { readonly reconciler: Reconciler<Shelf, ShelfStep> },
     watched?: (ref: typeof REF) => unknown,
+    isNamespacePaused?: (namespace: string) => Promise<boolean>,
   ) {
     const memory = new Memory();
     const recorded: string[] = [];
     const activities = stepActivities(shelf.reconciler, {
       memory,
       watched,
+      isNamespacePaused,
       log: aRecordingLogger(),
       recorder: {
         record: (_, { apiVersion, kind }, { note }) => recorded.push(`${apiVersion} ${kind}: ${note}`),
@@ -386,7 +517,7 @@ describe('the activities of a controller', () => {
 
   it('are its steps, and one that observes', () => {
     const { activities } = theActivitiesOf(aShelf(MISSING));
-    expect(Object.keys(activities)).toEqual(['observe', 'addBook', 'removeBook', 'report']);
+    expect(Object.keys(activities)).toEqual(['observe', 'addBook', 'removeBook', 'report', 'updateStatus']);
   });
 
   it('report with the next result what an attempt wrote that failed in the end', async () => {
@@ -461,6 +592,29 @@ describe('the activities of a controller', () => {
     const { recorded, call } = theActivitiesOf({ reconciler: { ...reconciler, perform } });
     await expect(call('addBook')).rejects.toMatchObject({ type: 'RetryAfter', details: [7_000, ADDED] });
     expect(recorded).toEqual(['v1 Pod: adding a book']);
+    // The failure has told the run what was done; the next result must not tell it once more.
+    expect(await call('observe')).toMatchObject({ did: [] });
+  });
+
+  it('decide by whether the Namespace of their resource is paused', async () => {
+    const shelf = aShelf(MISSING);
+    const asked: unknown[] = [];
+    const decideAndTell = (
+      seen: Shelf,
+      _: number,
+      circumstances?: { readonly isNamespacePaused: boolean },
+    ) => {
+      asked.push(circumstances?.isNamespacePaused);
+      return decide(seen);
+    };
+    const controller = { ...shelf.reconciler.controller, decide: decideAndTell };
+    const reconciler = { ...shelf.reconciler, controller };
+    const paused = (namespaces: readonly string[]) => (namespace: string) =>
+      Promise.resolve(namespaces.includes(namespace));
+    await theActivitiesOf({ reconciler }).call('observe');
+    await theActivitiesOf({ reconciler }, undefined, paused(['shop'])).call('observe');
+    await theActivitiesOf({ reconciler }, undefined, paused(['market'])).call('observe');
+    expect(asked).toEqual([false, true, false]);
   });
 
   it('record Events on what the resource is, or on its namespace', async () => {
