@@ -44,7 +44,7 @@ export async function answer(args: readonly string[], asking: Omit<Ask, 'exitWit
     return status;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0;
-    const problem = await problemIn(error, ask, helpFor(args));
+    const problem = await problemIn(error, ask, args);
     if (problem === undefined) return INTERRUPTED;
     ask.stderr.write(`${PROGRAM}: ${problem}\n`);
     return 2;
@@ -73,11 +73,19 @@ function helpFor([first]: readonly string[]): string {
 }
 
 /** One line that says what to do; undefined where Ctrl-C is all that was wrong. */
-async function problemIn(error: unknown, { signal }: Ask, help: string): Promise<string | undefined> {
+async function problemIn(
+  error: unknown,
+  { signal }: Ask,
+  args: readonly string[],
+): Promise<string | undefined> {
   if (error instanceof CommanderError) {
+    const help = helpFor(args);
     if (error.code === NO_COMMAND) return `name a command; see ${help}`;
     const sentence = harmless(error.message.replace(/^error: /, '')).replace(/\.$/, '');
-    return `${sentence}; see ${help}`;
+    const command = args.find(isAskCommand);
+    return command !== undefined && args[0]?.startsWith('-')
+      ? `${sentence}; options go after the command: ${PROGRAM} ${command} ...`
+      : `${sentence}; see ${help}`;
   }
   if (error instanceof AskProblem || error instanceof ConfigurationError) return error.message;
   if (signal.aborted) return undefined;

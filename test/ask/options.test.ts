@@ -14,6 +14,11 @@ describe('what is wrong with the words', () => {
     [['nonsense'], "unknown command 'nonsense'; see kubectl durable --help"],
     [['get', '--nope'], "unknown option '--nope'; see kubectl durable get --help"],
     [
+      ['-n', 'shop', 'get', 'pods'],
+      "unknown option '-n'; options go after the command: kubectl durable get ...",
+    ],
+    [['nonsense', 'get'], "unknown command 'nonsense'; see kubectl durable --help"],
+    [
       ['history', 'podset/web', '--tail', '0'],
       'is invalid. Write a number from 1; see kubectl durable history',
     ],
