@@ -13,6 +13,9 @@ export function optionsOf(settings: PublishedSettings | undefined): Options {
   return settings?.options ?? defaultOptions();
 }
 
+/** What only the operator takes away, whichever of its controllers run. */
+export const FINALIZERS: readonly string[] = controllersOf().flatMap(({ finalizer }) => finalizer ?? []);
+
 /** The status of its kind says how a resource does; of another kind, the controller has to be asked. */
 export function hasStatus({ primary }: Pick<Controller, 'primary'>): boolean {
   return primary.metadataOnly !== true;

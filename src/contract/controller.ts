@@ -102,6 +102,8 @@ export interface Controller<
    * What it creates is refused in a namespace that is being deleted, so nothing is done there.
    */
   readonly endsWithNamespace?: true;
+  /** What it puts among the finalizers of its resources; only its own steps take it away. Default: nothing. */
+  readonly finalizer?: string;
   /**
    * What its activities must be allowed, all of it and nothing more. What the watcher must be allowed, to list and
    * to watch, follows from `primary` and `children`.

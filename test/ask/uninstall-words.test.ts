@@ -1,12 +1,18 @@
 import { describe, expect, it } from '@jest/globals';
 import type { KubernetesObject } from '../../src/contract/object.ts';
-import type { LeftBehind } from '../../src/ask/uninstall/left-behind.ts';
+import type { HangingResources, LeftBehind } from '../../src/ask/uninstall/left-behind.ts';
+import { NAMESPACES } from '../../src/controllers/kinds.ts';
+import { BUILD_FINALIZER, BUILDS } from '../../src/controllers/git-build/resource.ts';
 import { refusal, stays } from '../../src/ask/uninstall/words.ts';
 
-const NOTHING: LeftBehind = { builds: [], runs: [], podSets: 0, roleBindings: 0 };
+const NOTHING: LeftBehind = { hanging: [], runs: [], podSets: 0, roleBindings: 0 };
 
 function aBuild(name: string): KubernetesObject {
   return { metadata: { name, namespace: 'shop', uid: name, resourceVersion: '1' } };
+}
+
+function hanging(resources: readonly KubernetesObject[]): HangingResources {
+  return { type: BUILDS, finalizer: BUILD_FINALIZER, resources };
 }
 
 function aRun(controller: string, runState?: 'Stalled'): LeftBehind['runs'][number] {
@@ -16,7 +22,7 @@ function aRun(controller: string, runState?: 'Stalled'): LeftBehind['runs'][numb
 
 describe('the refusal to have the operator uninstalled', () => {
   it('names each build that could never be deleted, and how to delete it', () => {
-    expect(refusal({ ...NOTHING, builds: [aBuild('one'), aBuild('two')] }, 'ours')).toBe(
+    expect(refusal({ ...NOTHING, hanging: [hanging([aBuild('one'), aBuild('two')])] }, 'ours')).toBe(
       [
         'Do not uninstall the operator of task queue ours yet.',
         '',
@@ -24,6 +30,28 @@ describe('the refusal to have the operator uninstalled', () => {
         'Delete them, and wait until they are gone:',
         '  kubectl delete xxxes.test.inspur.com one --namespace shop',
         '  kubectl delete xxxes.test.inspur.com two --namespace shop',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('names the resources of each controller that has a finalizer', () => {
+    const shelves = {
+      type: { ...NAMESPACES, kind: 'Shelf', plural: 'shelves' },
+      finalizer: 'shop.io/books',
+      resources: [{ metadata: { name: 'top', uid: 'top', resourceVersion: '1' } }],
+    };
+    expect(refusal({ ...NOTHING, hanging: [hanging([aBuild('one')]), shelves] }, 'ours')).toBe(
+      [
+        'Do not uninstall the operator of task queue ours yet.',
+        '',
+        '1 Xxx with the finalizer job.finalizers.test.inspur.com, which only the operator removes.',
+        'Delete them, and wait until they are gone:',
+        '  kubectl delete xxxes.test.inspur.com one --namespace shop',
+        '',
+        '1 Shelf with the finalizer shop.io/books, which only the operator removes.',
+        'Delete them, and wait until they are gone:',
+        '  kubectl delete shelves top',
         '',
       ].join('\n'),
     );
@@ -40,7 +68,7 @@ describe('the refusal to have the operator uninstalled', () => {
 
   it('stays readable where there are many', () => {
     const builds = Array.from({ length: 100 }, (_, index) => aBuild(`b${index}`));
-    const text = refusal({ ...NOTHING, builds }, 'ours');
+    const text = refusal({ ...NOTHING, hanging: [hanging(builds)] }, 'ours');
     expect(text).toContain('100 Xxxes');
     expect(text.match(/kubectl delete/g)).toHaveLength(20);
     expect(text).toContain('  and 80 more\n');

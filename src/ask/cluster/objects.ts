@@ -1,10 +1,10 @@
 import { PAUSED_ANNOTATION } from '../../contract/control.ts';
 import type { ResourceType } from '../../contract/controller.ts';
 import type { KubernetesList, KubernetesObject } from '../../contract/object.ts';
-import { BUILD_FINALIZER } from '../../controllers/git-build/resource.ts';
 import type { KubernetesClient } from '../../kubernetes/client.ts';
 import { found } from '../../kubernetes/found.ts';
 import { resourcePath, type ResourceType as Collection } from '../../kubernetes/paths.ts';
+import { FINALIZERS } from '../controllers.ts';
 
 export interface ObjectName {
   readonly type: ResourceType;
@@ -63,7 +63,7 @@ export async function listObjects(
 
 /** The finalizers that hold an object, where none of them is the operator's. */
 export function heldByOthers({ metadata: { finalizers = [] } }: KubernetesObject): readonly string[] {
-  return finalizers.includes(BUILD_FINALIZER) ? [] : finalizers;
+  return finalizers.some((each) => FINALIZERS.includes(each)) ? [] : finalizers;
 }
 
 /** Whether a Namespace, or another object, is paused. */

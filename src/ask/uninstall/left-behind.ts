@@ -1,5 +1,5 @@
+import type { Controller, ResourceType as NamedType } from '../../contract/controller.ts';
 import type { KubernetesList, KubernetesObject } from '../../contract/object.ts';
-import { BUILD_FINALIZER, BUILDS } from '../../controllers/git-build/resource.ts';
 import { MANAGED_BY, MANAGED_BY_LABEL, ROLE_BINDINGS } from '../../controllers/kinds.ts';
 import { POD_SETS } from '../../controllers/pod-set/resource.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
@@ -7,6 +7,7 @@ import { resourcePath, type ResourceType } from '../../kubernetes/paths.ts';
 import { bounded } from '../bounded.ts';
 import type { Session } from '../connection/session.ts';
 import type { TemporalAccess } from '../connection/temporal.ts';
+import { controllersOf } from '../controllers.ts';
 import { DESCRIBED_AT_A_TIME, describeRun, listOpenRuns, type ListedRun } from '../runs/runs.ts';
 
 /** What an operator is responsible for. */
@@ -17,10 +18,17 @@ export interface Scope {
   readonly namespaces: readonly string[];
 }
 
+/** Resources with a finalizer that only the operator takes away: one or more of a type. */
+export interface HangingResources {
+  readonly type: NamedType;
+  readonly finalizer: string;
+  readonly resources: readonly KubernetesObject[];
+}
+
 /** What there would be without the operator. */
 export interface LeftBehind {
-  /** Xxxes that could never be deleted: only the operator removes their finalizer. */
-  readonly builds: readonly KubernetesObject[];
+  /** Resources that could never be deleted, by controllers that have any. */
+  readonly hanging: readonly HangingResources[];
   /** Runs that would stay open for ever: only its workers complete them. */
   readonly runs: readonly ListedRun[];
   /** PodSets, whose Pods go on running. */
@@ -37,14 +45,20 @@ export async function findLeftBehind(
 ): Promise<LeftBehind> {
   const list = (controller: string, type: ResourceType, labelSelector?: string) =>
     scope.controllers.includes(controller) ? listIn(client, { type, labelSelector, ...scope }) : [];
-  const [builds, podSets, roleBindings, runs] = await Promise.all([
-    list('git-build', BUILDS),
+  const hangingOf = async ({ name, finalizer, primary: { type } }: Controller) => {
+    if (finalizer === undefined) return [];
+    const found = await list(name, type);
+    const resources = found.filter(({ metadata }) => metadata.finalizers?.includes(finalizer));
+    return resources.length === 0 ? [] : [{ type, finalizer, resources }];
+  };
+  const [hanging, podSets, roleBindings, runs] = await Promise.all([
+    Promise.all(controllersOf().map(hangingOf)),
     list('pod-set', POD_SETS),
     list('namespace-role-binding', ROLE_BINDINGS, `${MANAGED_BY_LABEL}=${MANAGED_BY}`),
     runsStillOpen(access),
   ]);
   return {
-    builds: builds.filter(({ metadata: { finalizers = [] } }) => finalizers.includes(BUILD_FINALIZER)),
+    hanging: hanging.flat(),
     runs,
     podSets: podSets.length,
     roleBindings: roleBindings.length,

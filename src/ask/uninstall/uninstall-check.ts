@@ -59,7 +59,7 @@ async function answerUninstallCheck(
     );
   }
   const found = await findLeftBehind(session.client, access, scopeOf(access, options));
-  if (found.builds.length + found.runs.length > 0) {
+  if (found.hanging.length + found.runs.length > 0) {
     ask.stdout.write(refusal(found, access.taskQueue));
     return 1;
   }

@@ -1,6 +1,6 @@
+import type { ResourceType } from '../../contract/controller.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
 import { workflowIdFor } from '../../contract/resource.ts';
-import { BUILD_FINALIZER, BUILDS } from '../../controllers/git-build/resource.ts';
 import { controllersOf } from '../controllers.ts';
 import { harmless } from '../output.ts';
 import { commandFor, countOf } from '../resource-name.ts';
@@ -11,14 +11,14 @@ import type { LeftBehind } from './left-behind.ts';
 const NAMED = 20;
 
 /** Why the operator must not go yet, and what to do. */
-export function refusal({ builds, runs }: LeftBehind, taskQueue: string): string {
+export function refusal({ hanging, runs }: LeftBehind, taskQueue: string): string {
   const lines = [`Do not uninstall the operator of task queue ${taskQueue} yet.`];
-  if (builds.length > 0) {
+  for (const { type, finalizer, resources } of hanging) {
     lines.push(
       '',
-      `${countOf(builds.length, BUILDS)} with the finalizer ${BUILD_FINALIZER}, which only the operator removes.`,
+      `${countOf(resources.length, type)} with the finalizer ${finalizer}, which only the operator removes.`,
       'Delete them, and wait until they are gone:',
-      ...shown(builds, deletion),
+      ...shown(resources, deletionOf(type)),
     );
   }
   if (runs.length > 0) {
@@ -48,8 +48,10 @@ function shown<T>(items: readonly T[], line: (item: T) => string): string[] {
   ];
 }
 
-function deletion({ metadata: { name, namespace = '' } }: KubernetesObject): string {
-  return `kubectl delete ${BUILDS.plural}.${BUILDS.group} ${name} --namespace ${namespace}`;
+function deletionOf({ plural, group }: ResourceType): (resource: KubernetesObject) => string {
+  const types = group === '' ? plural : `${plural}.${group}`;
+  return ({ metadata: { name, namespace } }) =>
+    `kubectl delete ${types} ${name}${namespace === undefined ? '' : ` --namespace ${namespace}`}`;
 }
 
 function explanation({ ref, runState }: ListedRun): string {

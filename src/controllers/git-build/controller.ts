@@ -4,7 +4,7 @@ import { displayName } from '../../contract/resource.ts';
 import { JOBS, NODES, PODS } from '../kinds.ts';
 import { buildStatusStep, decideBuild } from './decide.ts';
 import { watchedObservation, type BuildObserve, type BuildStep, type Observation } from './observation.ts';
-import { BUILD_UID_LABEL, BUILDS, type GitBuildOptions } from './resource.ts';
+import { BUILD_FINALIZER, BUILD_UID_LABEL, BUILDS, type GitBuildOptions } from './resource.ts';
 import { buildKeyOf, buildView, jobView, podView, type BuildChild, type BuildView } from './views.ts';
 import { gitBuildWords } from './words.ts';
 
@@ -34,6 +34,7 @@ export function gitBuild(options: GitBuildOptions): GitBuildController {
     statusStep: buildStatusStep,
     control: ({ build }) => (build === 'gone' ? undefined : build.control),
     inputs: inputsOf,
+    finalizer: BUILD_FINALIZER,
     permissions: [
       allow(BUILDS, ['get', 'patch']),
       allow(BUILDS, ['patch'], { subresource: 'status' }),
