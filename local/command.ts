@@ -63,7 +63,7 @@ async function stay(running: Running): Promise<void> {
 }
 
 async function serve(running: Running): Promise<void> {
-  const { config, signal, surroundings } = running;
+  const { config, signal, program, surroundings } = running;
   const cluster = createKubernetesClient(surroundings.cluster.kubeConfig);
   try {
     say(CUSTOM_RESOURCES_WORDS[await applyCustomResources(cluster, signal)]);
@@ -73,7 +73,7 @@ async function serve(running: Running): Promise<void> {
     await cluster.close();
   }
   if (config.local.exitWhenConverged) return;
-  nextSteps(surroundings, config.roleBinding.prefix).forEach(say);
+  nextSteps(surroundings, { program, roleBindingPrefix: config.roleBinding.prefix }).forEach(say);
   await aborted(signal);
   signal.throwIfAborted();
 }
@@ -91,7 +91,13 @@ async function operate({ config, signal, program, surroundings }: Running): Prom
   const args = operatorArguments({ config, healthPort, metricsPort });
   const env = await operatorEnvironment(config, surroundings);
   const launch = { program, args, env, healthPort };
-  await startInStack(surroundings.stack, launch);
+  const start = (): Promise<void> =>
+    startInStack(surroundings.stack, launch, () => {
+      say('somebody ended the operator; it is started again, as a Deployment would do');
+      // Where that fails, the stack is over, which says why.
+      void start().catch(() => undefined);
+    });
+  await start();
   await untilReady(launch, signal);
   say('the operator is ready');
   whereThingsAre(surroundings).forEach(say);

@@ -41,6 +41,11 @@ export class ServerFailed extends Error {
   }
 }
 
+/** By `kill` or `kill -9`, say: it had nothing to complain of itself. */
+function isEndedByHand(how: string): boolean {
+  return how === 'SIGKILL' || how === 'SIGTERM' || how === 'exit code 0';
+}
+
 type ServerState = 'starting' | 'running' | 'stopping' | 'exited';
 
 /** Servers under a guardian: they end with this process, whatever ends it, and their folder with them. */
@@ -49,6 +54,8 @@ export class GuardedServers {
   readonly #guardian: ChildProcess;
   readonly #guardianGone: Promise<void>;
   readonly #states = new Map<string, ServerState>();
+  /** What is done where a server is ended by hand; of any other, that is the failure of all. */
+  readonly #whenEndedByHand = new Map<string, () => void>();
   /** Who waits to hear of a server. */
   readonly #waiting = new Map<string, () => void>();
   readonly #over = new AbortController();
@@ -65,9 +72,15 @@ export class GuardedServers {
     return this.#over.signal;
   }
 
-  /** Resolves when the process is there, not when it is ready. */
-  async start(launch: Launch): Promise<void> {
+  /**
+   * Resolves when the process is there, not when it is ready.
+   *
+   * @param whenEndedByHand called where somebody else sends it SIGKILL or SIGTERM. Default: that is a failure
+   */
+  async start(launch: Launch, whenEndedByHand?: () => void): Promise<void> {
     if (this.#runs(launch.name)) throw new Error(`${launch.name} runs already`);
+    if (whenEndedByHand === undefined) this.#whenEndedByHand.delete(launch.name);
+    else this.#whenEndedByHand.set(launch.name, whenEndedByHand);
     await this.#ask(launch.name, 'starting', { do: 'start', launch });
   }
 
@@ -129,8 +142,12 @@ export class GuardedServers {
   }
 
   #noteExit(name: string, how: string): void {
-    if (this.#states.get(name) !== 'stopping') this.#over.abort(new ServerFailed(name, `ended (${how})`));
+    const isAsked = this.#states.get(name) === 'stopping';
     this.#become(name, 'exited');
+    if (isAsked) return;
+    const whenEndedByHand = isEndedByHand(how) ? this.#whenEndedByHand.get(name) : undefined;
+    if (whenEndedByHand === undefined) this.#over.abort(new ServerFailed(name, `ended (${how})`));
+    else if (!this.#over.signal.aborted) whenEndedByHand();
   }
 
   #become(name: string, state: ServerState): void {

@@ -1,3 +1,4 @@
+import { dirname, extname, join } from 'node:path';
 import type { Surroundings } from './surroundings.ts';
 
 /** Where people find the servers. */
@@ -23,13 +24,20 @@ function workflowsPage({ uiUrl, namespace }: Surroundings['temporal']): string {
   return `${uiUrl ?? ''}/namespaces/${namespace}/workflows`;
 }
 
+/** How this stack's operator runs. */
+export interface Local {
+  /** Its main module. */
+  readonly program: string;
+  readonly roleBindingPrefix: string;
+}
+
 /** What a newcomer may want to try, as lines for the terminal: commands that can be pasted. */
-export function nextSteps({ cluster, temporal }: Addresses, roleBindingPrefix: string): string[] {
+export function nextSteps({ cluster, temporal }: Addresses, { program, roleBindingPrefix }: Local): string[] {
   return [
     '',
     'All samples have converged. The local stack runs until Ctrl-C; try in another terminal:',
     '',
-    ...shellPreparation(cluster),
+    ...shellPreparation(cluster, program),
     '  # without its annotation, the pod loses its label',
     '  kubectl annotate pod my-nginx padok.fr/add-pod-name-label-',
     '  kubectl get pod my-nginx --show-labels',
@@ -47,6 +55,15 @@ export function nextSteps({ cluster, temporal }: Addresses, roleBindingPrefix: s
     "  kubectl wait podset podset-sample --for=jsonpath='{.status.readyReplicas}'=5",
     '  kubectl get pods --selector app=podset-sample',
     '',
+    '  # a quota keeps it from having more: ask why, kill the operator, and see that the attempts go on',
+    '  kubectl create quota pods --hard=pods=8',
+    '  kubectl scale podset podset-sample --replicas=10',
+    '  kubectl-durable why podset/podset-sample',
+    `  pkill -KILL -f ${shellWord(`${program} run`)}`,
+    '  kubectl-durable history podset/podset-sample',
+    '  kubectl delete quota pods',
+    '  kubectl-durable get --all-namespaces',
+    '',
     '  # what was built, and on which node; deleted, it goes once the binary is removed there',
     '  kubectl get xxx xxx-sample --output wide',
     "  kubectl get xxx xxx-sample --output jsonpath='{.status.artifacts}'",
@@ -59,12 +76,14 @@ export function nextSteps({ cluster, temporal }: Addresses, roleBindingPrefix: s
   ];
 }
 
-function shellPreparation({ kubectl, kubeconfigFile }: Addresses['cluster']): string[] {
-  const lines = [
+function shellPreparation({ kubectl, kubeconfigFile }: Addresses['cluster'], program: string): string[] {
+  const ask = join(dirname(program), 'ask', `main${extname(program)}`);
+  return [
     ...(kubeconfigFile === undefined ? [] : [`  export KUBECONFIG=${shellWord(kubeconfigFile)}`]),
     ...(kubectl === 'kubectl' ? [] : [`  alias kubectl=${shellWord(kubectl)}`]),
+    `  alias kubectl-durable=${shellWord(`${shellWord(process.execPath)} ${shellWord(ask)}`)}`,
+    '',
   ];
-  return lines.length === 0 ? [] : [...lines, ''];
 }
 
 /** What stays where the cluster is somebody's own. */

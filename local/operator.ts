@@ -64,16 +64,25 @@ const OPERATOR = 'operator';
 /** Shutdown must fit into the 10 s that a Pod is given. */
 const GRACE_MS = 12_000;
 
-/** Starts the operator so that it ends with the stack, whatever ends that. Its log is the stack's `operator`. */
-export function startInStack(stack: Stack, launch: OperatorLaunch): Promise<void> {
-  return stack.startCompanion({
+/**
+ * Starts the operator so that it ends with the stack, whatever ends that. Its log is the stack's `operator`.
+ *
+ * @param whenEndedByHand called where somebody kills it. Default: that is the end of the stack
+ */
+export function startInStack(
+  stack: Stack,
+  launch: OperatorLaunch,
+  whenEndedByHand?: () => void,
+): Promise<void> {
+  const companion = {
     name: OPERATOR,
     command: process.execPath,
     args: nodeArguments(launch),
     env: { ...MEMORY_VARIABLES, ...launch.env },
     cwd: process.cwd(),
     graceMs: GRACE_MS,
-  });
+  };
+  return stack.startCompanion(companion, whenEndedByHand);
 }
 
 /** By SIGKILL: it can hand nothing over. */

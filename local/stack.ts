@@ -47,8 +47,12 @@ export interface Stack {
   over: AbortSignal;
   /** Where a server's log is. */
   logOf(name: string): string;
-  /** Starts a program that is to end with the stack, whatever ends that; its name must be no server's. */
-  startCompanion(companion: Launch): Promise<void>;
+  /**
+   * Starts a program that is to end with the stack, whatever ends that; its name must be no server's.
+   *
+   * @param whenEndedByHand called where somebody else sends it SIGKILL or SIGTERM. Default: that is the end of the stack
+   */
+  startCompanion(companion: Launch, whenEndedByHand?: () => void): Promise<void>;
   /** Stops every server, and removes the folder. Idempotent. */
   stop(): Promise<void>;
   /** Stops one server or companion: SIGTERM, and SIGKILL after its grace. Its state stays. */
@@ -170,7 +174,7 @@ function stackOf(stack: Prepared): Stack {
     temporalUiUrl: `http://${LOOPBACK}:${ports.temporalUi}`,
     over: servers.over,
     logOf: (name) => layout.log(name),
-    startCompanion: (companion) => servers.start(companion),
+    startCompanion: (companion, whenEndedByHand) => servers.start(companion, whenEndedByHand),
     stop: () => servers.stopAll(),
     stopServer: (name) => servers.stop(name),
     killServer: (name) => servers.kill(name),

@@ -86,6 +86,12 @@ function processesWithOperator(): Promise<RecordedProcess[]> {
   }, 120_000);
 }
 
+async function theOperator(): Promise<RecordedProcess> {
+  const operator = (await processes()).find(({ name }) => name === 'operator');
+  if (operator === undefined) throw new Error('there is no operator');
+  return operator;
+}
+
 async function expectNothingLeft(before: readonly RecordedProcess[]): Promise<void> {
   await eventually(() => !before.some(isRunning), 30_000);
   await eventually(() => !existsSync(dir), 30_000);
@@ -133,15 +139,29 @@ describe('local', () => {
     await expectNothingLeft(ours);
   });
 
-  it('says when the operator died, with the last lines of its log, and ends with 1', async () => {
+  it('starts the operator again where somebody kills it, and it goes on where it was', async () => {
+    const run = local();
+    await run.said('Ctrl-C');
+    const kubeconfig = join(dir, 'admin.kubeconfig');
+    process.kill((await theOperator()).pid, 'SIGKILL');
+    await run.said('somebody ended the operator; it is started again');
+    await kubectl(kubeconfig, 'scale', 'podset', 'podset-sample', '--replicas=5');
+    const five = '--for=jsonpath={.status.readyReplicas}=5';
+    const waited = await kubectl(kubeconfig, 'wait', 'podset', 'podset-sample', five, '--timeout=120s');
+    expect(waited.output).toContain('condition met');
+    const ours = await processes();
+    expect(ours.map(({ name }) => name)).toContain('operator');
+    expect(await run.endedBy('SIGINT')).toBe(0);
+    await expectNothingLeft(ours);
+  });
+
+  it('says when the operator fails, with the last lines of its log, and ends with 1', async () => {
     const run = local();
     await run.said('Ctrl-C');
     const ours = await processes();
-    const operator = ours.find(({ name }) => name === 'operator');
-    if (operator === undefined) throw new Error('there is no operator');
-    process.kill(operator.pid, 'SIGKILL');
+    process.kill((await theOperator()).pid, 'SIGABRT');
     expect(await run.ended).toBe(1);
-    expect(run.lines).toContain('durable-operator: operator ended (SIGKILL)');
+    expect(run.lines).toContain('durable-operator: operator ended (SIGABRT)');
     const log = run.lines.indexOf('The last lines of its log:');
     expect(run.lines[log + 1]).toMatch(/^\{"level":"info",.*"controller":/);
     await expectNothingLeft(ours);

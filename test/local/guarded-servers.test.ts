@@ -22,8 +22,8 @@ afterEach(async () => {
   await rm(layout.dir, { recursive: true, force: true });
 });
 
-function startShell(name: string, script: string): Promise<void> {
-  return servers.start({ name, command: '/bin/sh', args: ['-c', script] });
+function startShell(name: string, script: string, whenEndedByHand?: () => void): Promise<void> {
+  return servers.start({ name, command: '/bin/sh', args: ['-c', script] }, whenEndedByHand);
 }
 
 async function recorded(name: string): Promise<RecordedProcess> {
@@ -60,6 +60,33 @@ describe('servers under a guardian', () => {
     await servers.kill('one');
     expect(isRunning(killed)).toBe(false);
     expect(servers.over.aborted).toBe(false);
+  });
+
+  it.each(['SIGKILL', 'SIGTERM'] as const)(
+    'can be started again where somebody else sends them %s',
+    async (signal) => {
+      let isEnded = false;
+      await startShell('one', 'exec sleep 600', () => (isEnded = true));
+      const first = await recorded('one');
+      process.kill(first.pid, signal);
+      await eventually(() => isEnded);
+      await startShell('one', 'exec sleep 600');
+      expect((await recorded('one')).pid).not.toBe(first.pid);
+      expect(servers.over.aborted).toBe(false);
+    },
+  );
+
+  it('can be started again where they end without an error, as an operator does after SIGTERM', async () => {
+    let isEnded = false;
+    await startShell('one', 'exit 0', () => (isEnded = true));
+    await eventually(() => isEnded);
+    expect(servers.over.aborted).toBe(false);
+  });
+
+  it('are reported when they fail, whatever is done where somebody else ends them', async () => {
+    await startShell('one', 'exit 3', () => undefined);
+    await eventually(() => servers.over.aborted);
+    expect(servers.over.reason).toEqual(new ServerFailed('one', 'ended (exit code 3)'));
   });
 
   it('are reported when they end by themselves', async () => {
