@@ -53,7 +53,7 @@ const PARTS = {
   ],
   'pod-set': [
     'src/controllers/pod-set/{decide,failed-pods,status}.ts',
-    'test/controllers/pod-set{,-reasons}.test.ts',
+    'test/controllers/{pod-set{,-reasons},held-status}.test.ts',
   ],
   'pod-set-ranking': ['src/controllers/pod-set/ranking.ts', 'test/controllers/pod-set-ranking.test.ts'],
   'pod-set-views': [

@@ -54,6 +54,11 @@ describe('a PodSet whose next step is held', () => {
     expect(statusStep(set.beingDeleted(), [])).toBeUndefined();
     expect(podSetStatusStep({ podSet: 'gone', pods: [], lookedFor: [] }, NOW_MS)).toBeUndefined();
   });
+
+  it('has none to write where its name is so long that the server refuses each write', () => {
+    expect(statusStep(set.named('n'.repeat(64)), [])).toBeUndefined();
+    expect(statusStep(set.named('n'.repeat(63)), [])).toMatchObject({ do: 'updateStatus' });
+  });
 });
 
 describe('a build whose next step is held', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Condition } from '../../src/controllers/condition.ts';
 import { decidePodSet, type Observation } from '../../src/controllers/pod-set/decide.ts';
-import type { StepFailure } from '../../src/controllers/pod-set/status.ts';
+import { isRefusalReported, type StepFailure } from '../../src/controllers/pod-set/status.ts';
 import { reasonOf } from '../../src/contract/decision.ts';
 import {
   aPodOf,
@@ -218,6 +218,59 @@ describe('a step of which nobody knows whether it was done', () => {
     expect(step.status).toMatchObject({ readyReplicas: 1, conditions: [{ reason: 'PodsMissing' }, {}, {}] });
     const known = podSet.withStatus({ ...podSet.view.status, ...step.status });
     expect(decide(known, [pod('a')], rest).do).toBe('createPods');
+  });
+
+  it('leaves a status alone that would be Ready of a generation which it may not observe yet', () => {
+    const podSet = settled(set, [pod('a')]).ofGeneration(2);
+    const pods = [pod('a'), orphan('b')];
+    expect(decide(podSet, pods, { failure: { step: 'adoptPods' } })).toMatchObject({ do: 'adoptPods' });
+    expect(decide(podSet, pods, failing('no', 'adoptPods'))).toMatchObject({ do: 'updateStatus' });
+  });
+});
+
+/** Somebody may have to approve of it first. */
+describe('the deletion of surplus Pods', () => {
+  it('says how many go, which ones first, and by which generation of the spec', () => {
+    const pods = [pod('a'), pod('b').notReady(), pod('c').pending()];
+    const step = decide(set.wanting(1).ofGeneration(3), pods);
+    if (step.do !== 'deletePods') throw new Error(step.do);
+    expect(step.deletes).toMatchObject({ what: 'Pod', count: 2, of: 'generation 3' });
+    expect(step.deletes?.names()).toEqual(['c', 'b']);
+  });
+
+  it('is nothing to approve of where only failed Pods go', () => {
+    expect(decide(set.wanting(0), six)).not.toHaveProperty('deletes');
+  });
+});
+
+describe('a refusal that the status says already', () => {
+  const stalled: Condition = {
+    type: 'Stalled',
+    status: 'True',
+    observedGeneration: 2,
+    lastTransitionTime: '2026-01-01T00:00:00Z',
+    reason: 'CreateFailed',
+    message: 'no',
+  };
+  const reporting = (...conditions: readonly Condition[]) =>
+    isRefusalReported(set.ofGeneration(2).withStatus({ conditions }).view);
+  const ready: Condition = { ...stalled, type: 'Ready', status: 'False' };
+
+  it.each(['CreateFailed', 'DeleteFailed', 'AdoptFailed', 'ReleaseFailed'])(
+    'is one that Stalled is True for: %s',
+    (reason) => {
+      expect(reporting(ready, { ...stalled, reason })).toBe(true);
+    },
+  );
+
+  it.each<[what: string, conditions: readonly Condition[]]>([
+    ['there is no such condition', []],
+    ['only another condition has that reason', [{ ...ready, status: 'True' }]],
+    ['Stalled is False', [{ ...stalled, status: 'False' }]],
+    ['it is of an earlier generation', [{ ...stalled, observedGeneration: 1 }]],
+    ['something else is in the way', [{ ...stalled, reason: 'InvalidSpec' }]],
+  ])('is none where %s', (_, conditions) => {
+    expect(reporting(...conditions)).toBe(false);
   });
 });
 
