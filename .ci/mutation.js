@@ -70,7 +70,7 @@ const PARTS = {
   ],
   'git-build-views': [
     'src/controllers/git-build/{views,failure}.ts',
-    'test/controllers/git-build/views.test.ts',
+    'test/controllers/git-build/{views,pod-view,failure}.test.ts',
   ],
   'git-build-spec': ['src/controllers/git-build/spec.ts', 'test/controllers/git-build/spec.test.ts'],
   'git-build-jobs': ['src/controllers/git-build/jobs.ts', 'test/controllers/git-build/{jobs,script}.test.ts'],
