@@ -44,7 +44,7 @@ const PARTS = {
   selector: ['src/controllers/label-selector.ts', 'test/controllers/label-selector.test.ts'],
   conditions: [
     'src/controllers/{condition,fields,refusal-words}.ts',
-    'test/controllers/{pod-set,conditions,git-build/views}.test.ts',
+    'test/controllers/{pod-set,conditions,git-build/{views,pod-view}}.test.ts',
   ],
   'pod-label': ['src/controllers/pod-label/decide.ts', 'test/controllers/pod-label.test.ts'],
   'role-binding': [
