@@ -44,7 +44,7 @@ const PARTS = {
   selector: ['src/controllers/label-selector.ts', 'test/controllers/label-selector.test.ts'],
   conditions: [
     'src/controllers/{condition,fields,refusal-words}.ts',
-    'test/controllers/{pod-set,conditions,git-build/views}.test.ts',
+    'test/controllers/{pod-set,conditions,git-build/{views,pod-view}}.test.ts',
   ],
   'pod-label': ['src/controllers/pod-label/decide.ts', 'test/controllers/pod-label.test.ts'],
   'role-binding': [
@@ -70,7 +70,7 @@ const PARTS = {
   ],
   'git-build-views': [
     'src/controllers/git-build/{views,failure}.ts',
-    'test/controllers/git-build/views.test.ts',
+    'test/controllers/git-build/{views,pod-view,failure}.test.ts',
   ],
   'git-build-spec': ['src/controllers/git-build/spec.ts', 'test/controllers/git-build/spec.test.ts'],
   'git-build-jobs': ['src/controllers/git-build/jobs.ts', 'test/controllers/git-build/{jobs,script}.test.ts'],

@@ -7,6 +7,13 @@ import { BUILD_DEFAULTS, SAMPLE } from './build-samples.ts';
 export const FINALIZER = 'job.finalizers.test.inspur.com';
 const HASH = specHash(SAMPLE);
 
+/** Of the sample's Job and its Pods, as the API server has them. */
+export const LABELS = {
+  'app.kubernetes.io/managed-by': 'durable-operator',
+  'durable-operator.dev/build-uid': 'uid-1',
+  'durable-operator.dev/job': 'build',
+};
+
 /** Of the sample, with our finalizer. */
 export function aBuildView(status: Partial<BuildStatus> = {}, fields: Partial<BuildView> = {}): BuildView {
   return {

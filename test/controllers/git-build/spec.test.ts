@@ -50,6 +50,7 @@ describe('a spec', () => {
     'git@github.com:team/repository.git',
     'example.com:a.git',
     'https://[2001:db8:0:1:1:1:1:1]/a.git',
+    'git@example.com:mirrors/https://example.org/a.git',
   ])('may clone from %s', (gitUrl) => {
     expect(problemsOf({ gitUrl })).toEqual([]);
   });
@@ -70,7 +71,6 @@ describe('a spec', () => {
     "https://example.com/'",
     'https://example.com/"',
     'https://example.com/a|b',
-    `https://example.com/${'a'.repeat(1_000_000)}`,
     'ssh://-oProxyCommand=id/a',
     'ssh://git@-oProxyCommand=id/a',
     'git@-oProxyCommand=id:a',
@@ -89,6 +89,12 @@ describe('a spec', () => {
     'ftp://example.com/a.git',
   ])('may not clone from %j', (gitUrl) => {
     expect(problemsOf({ gitUrl })).toEqual([expect.stringMatching(/^spec\.gitUrl /)]);
+  });
+
+  it('may not clone from a URL of a million characters', () => {
+    expect(problemsOf({ gitUrl: `https://example.com/${'a'.repeat(1_000_000)}` })).toEqual([
+      'spec.gitUrl has 1000020 characters, but at most 2048 are allowed',
+    ]);
   });
 
   it('may clone by the transports that the options allow, and no other', () => {
@@ -204,6 +210,39 @@ describe('a spec', () => {
       expect(isJobName(jobName)).toBe(false);
     },
   );
+
+  it.each<[keyof BuildSpec, string, string]>([
+    [
+      'gitUrl',
+      'ext::sh',
+      'must be a URL, or git@host:path: begin with a letter or digit, have no "::", and of other characters only ' +
+        '._~/@+,=%&?#![]:-; write others as %XX',
+    ],
+    ['gitUrl', 'a', 'must be a URL with a host and a path, or git@host:path'],
+    ['gitUrl', 'https://', 'must be a URL with a host and a path, or git@host:path'],
+    ['gitUrl', 'file:///etc', 'uses the transport file, but the operator only allows https, ssh'],
+    ['gitUrl', 'git://h/a', 'uses the transport git, but the operator only allows https, ssh'],
+    [
+      'clonePath',
+      'src/../x',
+      'must be an absolute path without ".", ".." or empty segments, of letters, digits and ._+@~-',
+    ],
+    ['clonePath', '/srv/bin/x', 'must not be /srv/bin or lie below it'],
+    ['buildCommand', ' ', 'must be a shell command, and not blank'],
+    [
+      'binaryName',
+      '-rf',
+      'must be the name of a file, without a path, of letters, digits and ._+@-, and not begin with "-"',
+    ],
+    [
+      'jobName',
+      'A',
+      'must be a DNS label: lower-case letters, digits and "-", with a letter or digit at both ends',
+    ],
+    ['jobName', 'x-delete', 'must not end in -delete, which is reserved for the cleanup Job'],
+  ])('with the %s %j is refused in words that say what it must be', (name, value, problem) => {
+    expect(problemsOf({ [name]: value })).toEqual([`spec.${name} ${problem}`]);
+  });
 });
 
 describe('the hash of a spec', () => {

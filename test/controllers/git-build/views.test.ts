@@ -1,24 +1,29 @@
 import { describe, expect, it } from '@jest/globals';
 import type { KubernetesObject, ObjectMeta } from '../../../src/contract/object.ts';
-import { failureOf, redacted } from '../../../src/controllers/git-build/failure.ts';
-import { recorded } from '../../../src/controllers/git-build/status.ts';
-import { buildView, jobView, podView, type JobView } from '../../../src/controllers/git-build/views.ts';
-import { aBuildView, aJobView, aPodView } from '../../support/build-views.ts';
+import type { BuildStatus } from '../../../src/controllers/git-build/resource.ts';
+import {
+  buildKeyOf,
+  buildView,
+  hasOurFinalizer,
+  jobView,
+  type JobView,
+} from '../../../src/controllers/git-build/views.ts';
+import { aBuildView, aJobView, FINALIZER, LABELS } from '../../support/build-views.ts';
 import { BUILD_DEFAULTS, SAMPLE } from '../../support/build-samples.ts';
 
-const LABELS = {
-  'app.kubernetes.io/managed-by': 'durable-operator',
-  'durable-operator.dev/build-uid': 'uid-1',
-  'durable-operator.dev/job': 'build',
-};
 const META: ObjectMeta = {
   name: 'a',
   namespace: 'shop',
   uid: 'u',
   resourceVersion: '7',
   labels: LABELS,
-  annotations: { 'durable-operator.dev/binary-name': 'helloworld' },
 };
+
+const CREATED = '2026-11-21T11:00:00Z';
+const ENDED = '2026-11-21T12:00:00Z';
+const OTHER_OWNER = { apiVersion: 'test.inspur.com/v1alpha1', kind: 'Xxx', name: 'other', uid: 'uid-0' };
+/** Of an object of which there is little. */
+const BARE = { name: 'a', uid: 'u', resourceVersion: '7' };
 
 const aJob = (conditions: readonly object[], metadata: Partial<ObjectMeta> = {}): KubernetesObject => ({
   metadata: { ...META, ...metadata },
@@ -32,6 +37,81 @@ function jobOf(object: KubernetesObject): JobView {
 }
 
 describe('a Job', () => {
+  it('is read with all that decisions need of it', () => {
+    const metadata = {
+      name: 'build-helloworld',
+      uid: 'job-1',
+      resourceVersion: '8',
+      labels: LABELS,
+      annotations: { 'durable-operator.dev/build-name': 'sample', 'durable-operator.dev/spec-hash': 'f00' },
+      ownerReferences: [OTHER_OWNER, { ...OTHER_OWNER, name: 'sample', uid: 'uid-1' }],
+      creationTimestamp: CREATED,
+    };
+    const failed = {
+      type: 'Failed',
+      status: 'True',
+      reason: 'BackoffLimitExceeded',
+      message: 'of the server',
+    };
+    expect(jobView(aJob([{ ...failed, lastTransitionTime: ENDED }], metadata))).toEqual(
+      aJobView({
+        state: 'failed',
+        hash: 'f00',
+        createdAt: CREATED,
+        endedAt: ENDED,
+        failure: 'BackoffLimitExceeded',
+        failureMessage: 'of the server',
+      }),
+    );
+  });
+
+  it('is read as what it cleans, where it is a cleanup', () => {
+    const metadata = {
+      labels: { ...LABELS, 'durable-operator.dev/job': 'cleanup' },
+      annotations: {
+        'durable-operator.dev/node': 'node-1',
+        'durable-operator.dev/binaries': 'helloworld,old',
+        'durable-operator.dev/attempt': '12',
+      },
+      deletionTimestamp: ENDED,
+    };
+    const complete = { type: 'Complete', status: 'True', lastTransitionTime: ENDED };
+    expect(jobOf(aJob([complete], metadata))).toMatchObject({
+      purpose: 'cleanup',
+      node: 'node-1',
+      binaries: ['helloworld', 'old'],
+      attempt: 12,
+      state: 'succeeded',
+      deleting: true,
+      endedAt: ENDED,
+    });
+  });
+
+  it('has little of which there is little', () => {
+    expect(jobOf({ metadata: { ...BARE, labels: LABELS } })).toEqual({
+      ...BARE,
+      kind: 'job',
+      buildUid: 'uid-1',
+      buildName: '',
+      owned: false,
+      purpose: 'build',
+      state: 'active',
+      deleting: false,
+      hash: '',
+      node: '',
+      binaries: [],
+      attempt: 1,
+      createdAt: '',
+      endedAt: '',
+      failure: '',
+      failureMessage: '',
+    });
+  });
+
+  it.each([[[]], [[OTHER_OWNER]]])('is not owned by its build where its owners are %j', (ownerReferences) => {
+    expect(jobOf(aJob([], { ownerReferences })).owned).toBe(false);
+  });
+
   it.each<[string, readonly object[], string]>([
     ['is active without conditions', [], 'active'],
     [
@@ -56,6 +136,7 @@ describe('a Job', () => {
     [{ ...LABELS, 'app.kubernetes.io/managed-by': 'Helm' }],
     [{ ...LABELS, 'durable-operator.dev/job': 'other' }],
     [{ 'app.kubernetes.io/managed-by': 'durable-operator' }],
+    [{ 'app.kubernetes.io/managed-by': 'durable-operator', 'durable-operator.dev/job': 'build' }],
   ])('with the labels %j is none of ours', (labels) => {
     expect(jobView(aJob([], { labels }))).toBeUndefined();
   });
@@ -63,206 +144,32 @@ describe('a Job', () => {
   it('without its owner references is ours all the same', () => {
     expect(jobView(aJob([], { ownerReferences: [] }))).toMatchObject({ buildUid: 'uid-1' });
   });
-});
 
-const aPod = (status: object, nodeName?: string): KubernetesObject => ({
-  metadata: META,
-  spec: nodeName === undefined ? {} : { nodeName },
-  status,
-});
-const waiting = (reason: string) => ({ image: 'golang:1.13', state: { waiting: { reason } } });
-const terminated = (fields: object) => ({
-  image: 'golang:1.13',
-  state: { terminated: { exitCode: 1, ...fields } },
-});
-
-describe('a Pod', () => {
-  const leftBy = (status: object, nodeName?: string) => {
-    const pod = podView(aPod(status, nodeName));
-    return recorded(aBuildView(), pod ? [pod] : []);
-  };
-
-  it.each<[string, object, boolean]>([
-    [
-      'whose image cannot be pulled',
-      { phase: 'Pending', containerStatuses: [waiting('ErrImagePull')] },
-      false,
-    ],
-    ['that is Running', { phase: 'Running' }, true],
-    ['that has Succeeded', { phase: 'Succeeded' }, true],
-    ['that has Failed in its container', { phase: 'Failed', containerStatuses: [terminated({})] }, true],
-    [
-      'that has Failed before its container ran',
-      { phase: 'Failed', containerStatuses: [waiting('x')] },
-      false,
-    ],
-    ['that has Failed without a word on its container', { phase: 'Failed', reason: 'Evicted' }, true],
-    [
-      'of unknown state whose container ran',
-      { phase: 'Unknown', containerStatuses: [{ restartCount: 1 }] },
-      true,
-    ],
-  ])('%s may have left its binary: %#', (_, status, started) => {
-    expect(podView(aPod(status, 'node-1'))?.started).toBe(started);
-    expect(leftBy(status, 'node-1')).toEqual(started ? [{ node: 'node-1', binary: 'helloworld' }] : []);
+  it('belongs to the build that its annotation names, in its namespace', () => {
+    const annotations = { 'durable-operator.dev/build-name': 'sample' };
+    expect(buildKeyOf({ ...META, annotations })).toBe('shop/sample');
+    expect(buildKeyOf(META)).toBeUndefined();
+    expect(buildKeyOf(BARE)).toBeUndefined();
   });
 
-  it('with a node may have started since it was read, so that its binary may be there', () => {
-    expect(podView(aPod({ phase: 'Pending' }, 'node-1'))?.started).toBe(false);
-    expect(leftBy({ phase: 'Pending' }, 'node-1')).toEqual([{ node: 'node-1', binary: 'helloworld' }]);
+  it.each([2, 12, 999_999_999])('was tried as often as its annotation says: %d', (attempt) => {
+    const annotations = { 'durable-operator.dev/attempt': String(attempt) };
+    expect(jobOf(aJob([], { annotations })).attempt).toBe(attempt);
   });
 
-  it('that is on no node has left nothing', () => {
-    expect(leftBy({ phase: 'Failed' })).toEqual([]);
-    expect(leftBy({ phase: 'Pending' })).toEqual([]);
-  });
-
-  it.each(['ErrImagePull', 'ImagePullBackOff', 'InvalidImageName'])(
-    'that waits because of %s says so, in words that stay the same',
-    (reason) => {
-      expect(podView(aPod({ phase: 'Pending', containerStatuses: [waiting(reason)] }))?.trouble).toEqual({
-        kind: 'image',
-        text: 'the image golang:1.13 cannot be pulled',
-      });
+  it.each(['-5', '0', '1e9', 'Infinity', '1.5', 'x', ''])(
+    'whose attempt somebody has written by hand, as %j, was tried once',
+    (attempt) => {
+      const annotations = { 'durable-operator.dev/attempt': attempt };
+      expect(jobOf(aJob([], { annotations })).attempt).toBe(1);
     },
   );
-
-  it('that no node takes says what the scheduler says', () => {
-    const message = '0/3 nodes are available: 3 Insufficient cpu. preemption: none';
-    const conditions = [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }];
-    expect(podView(aPod({ phase: 'Pending', conditions }))?.trouble).toEqual({
-      kind: 'unschedulable',
-      text: 'its Pod cannot be scheduled: 0/3 nodes are available: 3 Insufficient cpu',
-    });
-  });
-
-  it.each(['ContainerCreating', 'PodInitializing'])('that waits because of %s is in no trouble', (reason) => {
-    expect(
-      podView(aPod({ phase: 'Pending', containerStatuses: [waiting(reason)] }))?.trouble,
-    ).toBeUndefined();
-  });
-});
-
-describe('what somebody else has written', () => {
-  it.each(['../x', '-rf', 'a,b', '', 'x'.repeat(256)])(
-    'is no binary that a Pod may have left: %j',
-    (binary) => {
-      const annotations = { 'durable-operator.dev/binary-name': binary };
-      const pod = podView({ metadata: { ...META, annotations }, spec: { nodeName: 'n' } });
-      expect(pod?.binary).toBe('');
-      expect(recorded(aBuildView(), pod === undefined ? [] : [{ ...pod, started: true }])).toEqual([]);
-    },
-  );
-
-  it.each(['-5', '0', '1e9', 'Infinity', '1.5', 'x', ''])('is no attempt of a cleanup: %j', (attempt) => {
-    const annotations = { 'durable-operator.dev/attempt': attempt };
-    expect(jobOf(aJob([], { annotations })).attempt).toBe(1);
-  });
-});
-
-describe('why a Job failed', () => {
-  const failed = (reason = 'BackoffLimitExceeded') =>
-    jobOf(aJob([{ type: 'Failed', status: 'True', reason, message: 'it has reached its limit' }]));
-  const podsOf = (...terminations: object[]) =>
-    terminations.flatMap(
-      (each) => podView(aPod({ phase: 'Failed', containerStatuses: [terminated(each)] }, 'node-1')) ?? [],
-    );
-
-  it('is the exit code and the last lines of its last Pod', () => {
-    const pods = podsOf(
-      { message: 'late\n', finishedAt: '2026-11-21T12:00:01Z', exitCode: 2 },
-      { message: 'early', finishedAt: '2026-11-21T12:00:00Z' },
-    );
-    expect(failureOf(failed(), pods).message).toBe('Job a failed: exit code 2: late');
-  });
-
-  it('is cut between characters: half of one comes back as another, and would be written again each time', () => {
-    for (const start of ['', 'x']) {
-      const pods = podsOf({ message: start + '😀'.repeat(2000), exitCode: 1 });
-      const { message } = failureOf(failed(), pods);
-      expect(message).not.toMatch(/\p{Cs}/u);
-      expect(Array.from(message).length).toBeLessThan(1010);
-    }
-  });
-
-  it('is that it ran out of memory', () => {
-    expect(failureOf(failed(), podsOf({ reason: 'OOMKilled', exitCode: 137 })).message).toBe(
-      'Job a failed: it ran out of memory (OOMKilled)',
-    );
-  });
-
-  it('is its deadline, and what kept its Pods from starting before', () => {
-    expect(failureOf(failed('DeadlineExceeded'), [], 'the image x cannot be pulled').message).toBe(
-      'Job a failed: it exceeded its deadline; before that: the image x cannot be pulled',
-    );
-  });
-
-  it('is what the Job says where its Pods are gone', () => {
-    expect(failureOf(failed(), []).message).toBe('Job a failed: it has reached its limit');
-  });
-
-  it('is short, with its end', () => {
-    const { message } = failureOf(failed(), podsOf({ message: `${'x '.repeat(2000)}the end` }));
-    expect(message.length).toBeLessThan(1100);
-    expect(message.endsWith('the end')).toBe(true);
-  });
-
-  it('has no credentials in it', () => {
-    const lines = "fatal: unable to access 'https://user:s3cret@example.com/a.git/': 403";
-    const { message } = failureOf(failed(), podsOf({ message: lines }));
-    expect(message).toContain("'https://example.com/a.git/'");
-    const query = failureOf(failed(), podsOf({ message: "'https://h/a.git?private_token=s3cret/': 403" }));
-    expect(query.message).toContain("'https://h/a.git?[redacted]': 403");
-  });
-
-  it('is short where it enters history, without what the build wrote', () => {
-    const { reason } = failureOf(failed(), podsOf({ message: 'of the build', exitCode: 2 }));
-    expect(reason).toBe('exit code 2');
-  });
-});
-
-describe('the redaction of credentials', () => {
-  it.each([
-    ['https://u:s3cret@h/x', 'https://h/x'],
-    ['ssh://git@h:22/y, mail@h', 'ssh://h:22/y, mail@h'],
-    ['https://h/x.git?private_token=s3cret&a=s3cret', 'https://h/x.git?[redacted]'],
-    ['https://u:s3cret@h/x?access_token=s3cret#s3cret is wrong', 'https://h/x?[redacted] is wrong'],
-    ['git@h:x?token=s3cret', 'git@h:x?token=[redacted]'],
-    ["'https://h/?s3cret': 'https://h/y?s3cret'", "'https://h/?[redacted]': 'https://h/y?[redacted]'"],
-    ['is this a question? yes & no', 'is this a question? yes & no'],
-  ])('makes of %j %j', (text, expected) => {
-    expect(redacted(text)).toBe(expected);
-  });
-
-  /** As a kubelet keeps it: the last 2,048 bytes. */
-  const messageAfter = (log: string) => {
-    const lastLines = Buffer.from(log).subarray(-2048).toString();
-    const termination = { exitCode: 128, reason: 'Error', lastLines };
-    return failureOf(aJobView({ state: 'failed' }), [aPodView({ phase: 'failed', termination })]).message;
-  };
-
-  it('leaves none of a URL that the start of a log is cut in', () => {
-    const url = 'https://ci:s3cret-ü-s3cret@git.example/x.git?token=s3cret';
-    for (let cut = 0; cut <= url.length; cut += 1) {
-      const rest = `${url.slice(cut)}': 403\n`;
-      const log = `unable to access '${url}': 403\n${'.'.repeat(2048 - Buffer.byteLength(rest) - 4)} end`;
-      expect(messageAfter(log)).not.toContain('cret');
-      expect(messageAfter(log)).toMatch(/ end$/);
-    }
-    expect(messageAfter('x'.repeat(5000))).toBe('Job build-helloworld failed: exit code 128');
-  });
-
-  it('leaves a log that is whole as it is', () => {
-    expect(messageAfter('make: no rule')).toBe('Job build-helloworld failed: exit code 128: make: no rule');
-    const whole = `first ${'x'.repeat(2047 - 'first '.length)}`;
-    expect(messageAfter(whole)).toContain(': first xxx');
-  });
 });
 
 describe('a build', () => {
   const CONDITION = {
     type: 'Ready',
-    status: 'False',
+    status: 'False' as const,
     observedGeneration: 1,
     lastTransitionTime: '2026-11-21T12:00:00Z',
     reason: 'Building',
@@ -270,6 +177,54 @@ describe('a build', () => {
 
   const viewOf = (fields: object, metadata: Partial<ObjectMeta> = {}) =>
     buildView({ metadata: { ...META, ...metadata }, spec: SAMPLE, ...fields }, BUILD_DEFAULTS);
+
+  it('is read with its spec, all of its status and what was asked of it', () => {
+    const status: BuildStatus = {
+      phase: 'Cleaning',
+      jobName: 'build-helloworld',
+      binaryName: 'helloworld',
+      artifacts: [{ node: 'node-1', binary: 'helloworld' }],
+      startTime: CREATED,
+      completionTime: ENDED,
+      message: 'the binary is being removed',
+      observedGeneration: 3,
+      conditions: [{ ...CONDITION, message: '' }],
+      workflowId: 'xxx/shop/sample',
+    };
+    const metadata = {
+      name: 'sample',
+      uid: 'uid-1',
+      generation: 3,
+      annotations: { 'durable-operator.dev/skip-cleanup': 'true' },
+      finalizers: ['example.com/other', FINALIZER],
+      deletionTimestamp: ENDED,
+    };
+    const { generation, finalizers } = metadata;
+    expect(viewOf({ status }, metadata)).toMatchObject(
+      aBuildView(status, { generation, finalizers, deleting: true, deletedAt: ENDED, skipCleanup: true }),
+    );
+  });
+
+  it('has little of which there is little', () => {
+    const { control, spec, ...view } = buildView({ metadata: BARE }, BUILD_DEFAULTS);
+    expect(view).toStrictEqual({
+      ...BARE,
+      namespace: '',
+      generation: 0,
+      deleting: false,
+      deletedAt: '',
+      finalizers: [],
+      skipCleanup: false,
+      status: {},
+    });
+    expect(spec.ok).toBe(false);
+    expect(control).toMatchObject({ isBeingDeleted: false });
+  });
+
+  it('is ours to clean up once our finalizer is among its own', () => {
+    expect(hasOurFinalizer({ finalizers: ['example.com/other', FINALIZER] })).toBe(true);
+    expect(hasOurFinalizer({ finalizers: ['example.com/other'] })).toBe(false);
+  });
 
   it('whose status somebody has written by hand is read without what could do harm', () => {
     const { status } = viewOf({
@@ -283,6 +238,8 @@ describe('a build', () => {
           { node: '../n', binary: 'ok' },
           { node: 'n'.repeat(254), binary: 'ok' },
           { node: '' },
+          { node: 'n' },
+          { binary: 'ok' },
           'text',
         ],
         conditions: [
@@ -297,7 +254,7 @@ describe('a build', () => {
         observedGeneration: -1,
       },
     });
-    expect(status).toEqual({
+    expect(status).toStrictEqual({
       artifacts: [{ node: 'n', binary: 'ok' }],
       conditions: [{ ...CONDITION, message: '' }],
     });

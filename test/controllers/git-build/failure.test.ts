@@ -1,0 +1,146 @@
+import { describe, expect, it } from '@jest/globals';
+import { failureOf, redacted } from '../../../src/controllers/git-build/failure.ts';
+import type { PodView, Termination } from '../../../src/controllers/git-build/views.ts';
+import { aJobView, aPodView } from '../../support/build-views.ts';
+
+const FAILED = aJobView({
+  state: 'failed',
+  failure: 'BackoffLimitExceeded',
+  failureMessage: 'it has reached its limit',
+});
+const OVERDUE = aJobView({ state: 'failed', failure: 'DeadlineExceeded' });
+const EARLY = '2026-11-21T12:00:00Z';
+const LATE = '2026-11-21T12:00:01Z';
+
+const aFailedPod = (termination: Partial<Termination> = {}, fields: Partial<PodView> = {}): PodView =>
+  aPodView({
+    phase: 'failed',
+    termination: { exitCode: 1, reason: 'Error', lastLines: '', ...termination },
+    endedAt: EARLY,
+    ...fields,
+  });
+const podsOf = (termination: Partial<Termination>) => [aFailedPod(termination)];
+
+describe('why a Job failed', () => {
+  it('is the exit code and the last lines of its last Pod', () => {
+    const early = aFailedPod({ lastLines: 'early' });
+    const late = aFailedPod({ exitCode: 2, lastLines: 'late\n' }, { endedAt: LATE });
+    const message = 'Job build-helloworld failed: exit code 2: late';
+    expect(failureOf(FAILED, [early, late]).message).toBe(message);
+    expect(failureOf(FAILED, [late, early]).message).toBe(message);
+  });
+
+  it.each<[string, PodView]>([
+    ['of another purpose', aFailedPod({ exitCode: 2 }, { purpose: 'cleanup', endedAt: LATE })],
+    ['that has not failed itself', aPodView({ phase: 'succeeded', endedAt: LATE })],
+  ])('is told by no Pod %s', (_, other) => {
+    const { message } = failureOf(FAILED, [aFailedPod(), other]);
+    expect(message).toBe('Job build-helloworld failed: exit code 1');
+  });
+
+  it('is what became of its Pod, where no container had an exit code', () => {
+    const evicted = { exitCode: -1, reason: 'Evicted', lastLines: 'The node was low on memory.' };
+    expect(failureOf(FAILED, podsOf(evicted))).toEqual({
+      reason: 'Evicted',
+      message: 'Job build-helloworld failed: Evicted: The node was low on memory.',
+    });
+  });
+
+  it('is cut between characters: half of one comes back as another, and would be written again each time', () => {
+    for (const edge of ['', 'x', 'xx', 'xxx']) {
+      const { message } = failureOf(FAILED, podsOf({ lastLines: edge + '😀ab'.repeat(338) + edge }));
+      expect(message).toContain(' … ');
+      expect(message).not.toMatch(/\p{Cs}/u);
+      expect(Array.from(message).length).toBeLessThan(1010);
+    }
+  });
+
+  it('is that it ran out of memory', () => {
+    expect(failureOf(FAILED, podsOf({ reason: 'OOMKilled', exitCode: 137 })).message).toBe(
+      'Job build-helloworld failed: it ran out of memory (OOMKilled)',
+    );
+  });
+
+  it('is its deadline, and what kept its Pods from starting before', () => {
+    expect(failureOf(OVERDUE, [], 'the image x cannot be pulled').message).toBe(
+      'Job build-helloworld failed: it exceeded its deadline; before that: the image x cannot be pulled',
+    );
+  });
+
+  it('is its deadline alone where nothing kept its Pods from starting', () => {
+    const message = 'Job build-helloworld failed: it exceeded its deadline';
+    expect(failureOf(OVERDUE, []).message).toBe(message);
+    expect(failureOf(OVERDUE, [], '').message).toBe(message);
+  });
+
+  it('is what the Job says where its Pods are gone', () => {
+    expect(failureOf(FAILED, []).message).toBe('Job build-helloworld failed: it has reached its limit');
+  });
+
+  it('is short: a quarter is its start, and the rest its end, which says most', () => {
+    const { message } = failureOf(FAILED, podsOf({ lastLines: `${'x '.repeat(600)}${'e'.repeat(750)}` }));
+    const [start, end] = message.split(' … ');
+    expect(start).toMatch(/^Job build-helloworld failed: exit code 1: (x )+x?$/);
+    expect(start).toHaveLength(250);
+    expect(end).toBe('e'.repeat(750));
+  });
+
+  it('is whole up to 1,000 characters', () => {
+    const before = 'Job build-helloworld failed: exit code 1: ';
+    const lastLines = 'x'.repeat(1000 - before.length);
+    expect(failureOf(FAILED, podsOf({ lastLines })).message).toBe(before + lastLines);
+    expect(failureOf(FAILED, podsOf({ lastLines: `${lastLines}x` })).message).toContain(' … ');
+  });
+
+  it('has no credentials in it', () => {
+    const lines = "fatal: unable to access 'https://user:s3cret@example.com/a.git/': 403";
+    const { message } = failureOf(FAILED, podsOf({ lastLines: lines }));
+    expect(message).toContain("'https://example.com/a.git/'");
+    const query = failureOf(FAILED, podsOf({ lastLines: "'https://h/a.git?private_token=s3cret/': 403" }));
+    expect(query.message).toContain("'https://h/a.git?[redacted]': 403");
+  });
+
+  it('is short where it enters history, without what the build wrote', () => {
+    const { reason } = failureOf(FAILED, podsOf({ lastLines: 'of the build', exitCode: 2 }));
+    expect(reason).toBe('exit code 2');
+  });
+});
+
+describe('the redaction of credentials', () => {
+  it.each([
+    ['https://u:s3cret@h/x', 'https://h/x'],
+    ['ssh://git@h:22/y, mail@h', 'ssh://h:22/y, mail@h'],
+    ['https://h/x.git?private_token=s3cret&a=s3cret', 'https://h/x.git?[redacted]'],
+    ['https://u:s3cret@h/x?access_token=s3cret#s3cret is wrong', 'https://h/x?[redacted] is wrong'],
+    ['git@h:x?token=s3cret', 'git@h:x?token=[redacted]'],
+    ["'https://h/?s3cret': 'https://h/y?s3cret'", "'https://h/?[redacted]': 'https://h/y?[redacted]'"],
+    ['is this a question? yes & no', 'is this a question? yes & no'],
+    ['make CC=gcc --jobs=2', 'make CC=gcc --jobs=2'],
+  ])('makes of %j %j', (text, expected) => {
+    expect(redacted(text)).toBe(expected);
+  });
+
+  /** As a kubelet keeps it: the last 2,048 bytes. */
+  const messageAfter = (log: string) => {
+    const lastLines = Buffer.from(log).subarray(-2048).toString();
+    const termination = { exitCode: 128, reason: 'Error', lastLines };
+    return failureOf(aJobView({ state: 'failed' }), [aPodView({ phase: 'failed', termination })]).message;
+  };
+
+  it('leaves none of a URL that the start of a log is cut in', () => {
+    const url = 'https://ci:s3cret-ü-s3cret@git.example/x.git?token=s3cret';
+    for (let cut = 0; cut <= url.length; cut += 1) {
+      const rest = `${url.slice(cut)}': 403\n`;
+      const log = `unable to access '${url}': 403\n${'.'.repeat(2048 - Buffer.byteLength(rest) - 4)} end`;
+      expect(messageAfter(log)).not.toContain('cret');
+      expect(messageAfter(log)).toMatch(/ end$/);
+    }
+    expect(messageAfter('x'.repeat(5000))).toBe('Job build-helloworld failed: exit code 128');
+  });
+
+  it('leaves a log that is whole as it is', () => {
+    expect(messageAfter('make: no rule')).toBe('Job build-helloworld failed: exit code 128: make: no rule');
+    const whole = `first ${'x'.repeat(2047 - 'first '.length)}`;
+    expect(messageAfter(whole)).toContain(': first xxx');
+  });
+});
