@@ -1,4 +1,4 @@
-import { endOf, startInBytes, startOf } from '../text.ts';
+import { endOf, lengthOf, startInBytes, startOf } from '../text.ts';
 import type { JobView, PodView } from './views.ts';
 
 const LONGEST_MESSAGE = 1000;
@@ -50,7 +50,8 @@ function wholeWordsOf(lastLines: string): string {
 
 function exitOf({ exitCode, reason }: NonNullable<PodView['termination']>): string {
   if (reason === 'OOMKilled') return 'it ran out of memory (OOMKilled)';
-  return exitCode === -1 ? reason : `exit code ${exitCode}`;
+  if (exitCode !== -1) return `exit code ${exitCode}`;
+  return reason === '' ? 'its Pod failed' : reason;
 }
 
 /**
@@ -67,6 +68,6 @@ export function redacted(text: string): string {
 /** Its end says most. */
 function shortened(text: string): string {
   const safe = redacted(text);
-  if (safe.length <= LONGEST_MESSAGE) return safe;
+  if (lengthOf(safe) <= LONGEST_MESSAGE) return safe;
   return `${startOf(safe, LONGEST_MESSAGE / 4)} … ${endOf(safe, (LONGEST_MESSAGE * 3) / 4)}`;
 }

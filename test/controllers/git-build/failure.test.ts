@@ -46,6 +46,20 @@ describe('why a Job failed', () => {
     });
   });
 
+  it('is that its Pod failed, where nobody says why', () => {
+    const unexplained = { exitCode: -1, reason: '', lastLines: 'The node is gone.' };
+    expect(failureOf(FAILED, podsOf(unexplained))).toEqual({
+      reason: 'its Pod failed',
+      message: 'Job build-helloworld failed: its Pod failed: The node is gone.',
+    });
+  });
+
+  it('is not cut where it is short enough in characters, however many bytes these have', () => {
+    const lastLines = `first ${'😀'.repeat(500)}`;
+    const message = `Job build-helloworld failed: exit code 1: ${lastLines}`;
+    expect(failureOf(FAILED, podsOf({ lastLines })).message).toBe(message);
+  });
+
   it('is cut between characters: half of one comes back as another, and would be written again each time', () => {
     for (const edge of ['', 'x', 'xx', 'xxx']) {
       const { message } = failureOf(FAILED, podsOf({ lastLines: edge + '😀ab'.repeat(338) + edge }));
