@@ -20,11 +20,16 @@ export class Team {
     this.#foreign = foreign;
   }
 
+  /** With its ServiceAccount: kube-controller-manager forgets that of a recreated namespace now and then. */
   async create(): Promise<void> {
     const name = this.#team;
+    const account = { name: 'default', namespace: name };
     await this.#cluster.create(NAMESPACES, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
-    const account = { type: SERVICE_ACCOUNTS, namespace: name, name: 'default' };
-    while (!(await this.#cluster.get(account))) await this.#cluster.pause();
+    await this.#cluster.create(SERVICE_ACCOUNTS, {
+      apiVersion: 'v1',
+      kind: 'ServiceAccount',
+      metadata: account,
+    });
   }
 
   delete(): Promise<void> {
