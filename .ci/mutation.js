@@ -39,7 +39,7 @@ const PARTS = {
   ],
   controllers: [
     'src/controllers/{index,kinds,*/controller}.ts',
-    'test/controllers/{index,namespace-role-binding,pod-label,pod-set,git-build/controller}.test.ts',
+    'test/controllers/{index,kinds,namespace-role-binding,pod-label,pod-set,git-build/controller}.test.ts',
   ],
   selector: ['src/controllers/label-selector.ts', 'test/controllers/label-selector.test.ts'],
   conditions: [

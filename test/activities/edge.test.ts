@@ -160,8 +160,9 @@ describe('how a step ended', () => {
 });
 
 describe('what was partly done', () => {
-  it('has the words of what ended it', () => {
+  it('has the words of what ended it, and no Events but those of its deeds', () => {
     const cause = new ApiError(MESSAGE, { classification: 'retry-after' });
-    expect(new PartlyDone(cause, [])).toMatchObject({ name: 'PartlyDone', message: MESSAGE, cause });
+    const said = { name: 'PartlyDone', message: MESSAGE, cause, events: [] };
+    expect(new PartlyDone(cause, [])).toMatchObject(said);
   });
 });

@@ -10,6 +10,7 @@ import {
   waitFor,
   type Decision,
   type DecisionEvent,
+  type Held,
 } from '../../src/contract/decision.ts';
 
 const EVENT: DecisionEvent = { type: 'Warning', reason: 'TooLong', action: 'AddLabel', note: 'too long' };
@@ -20,6 +21,12 @@ const STEP = {
   manifest: { secret: 'text' },
   event: EVENT,
 };
+const HELD: Held = {
+  do: 'held',
+  by: 'pause',
+  because: 'paused by the annotation durable-operator.dev/paused',
+  would: 'createPods: 3 Pods are missing',
+};
 const OBSERVE: Decision = { do: 'observe', because: 'the node is not known' };
 
 describe('a decision', () => {
@@ -29,6 +36,7 @@ describe('a decision', () => {
     [converged('up to date'), 'rest'],
     [waitFor('the Job to end', 1_000), 'rest'],
     [stalled('invalid'), 'rest'],
+    [HELD, 'rest'],
   ])('is either a step, an observation or a rest: %j', (decision, kind) => {
     const kinds = { step: isStep(decision), observe: isObserve(decision), rest: isRest(decision) };
     expect(kinds).toEqual({ step: false, observe: false, rest: false, [kind]: true });
@@ -55,9 +63,16 @@ describe('what history keeps of a decision', () => {
     expect(nextOf(OBSERVE)).toStrictEqual(OBSERVE);
   });
 
+  it('is what holds a step, which step, and the plan that awaits approval, where it does', () => {
+    const awaiting: Held = { ...HELD, by: 'approval', because: 'awaiting approval', plan: '2-3f9c2a1b' };
+    expect(nextOf(awaiting)).toStrictEqual(awaiting);
+    expect(nextOf(HELD)).toStrictEqual(HELD);
+  });
+
   it('is not the Event, which is recorded by the activity', () => {
     expect(nextOf(stalled('too long', EVENT))).toEqual(stalled('too long'));
     expect(nextOf({ ...converged('up to date'), event: EVENT })).toEqual(converged('up to date'));
     expect(nextOf({ ...waitFor('the Job', 7), event: EVENT })).toEqual(waitFor('the Job', 7));
+    expect(nextOf({ ...HELD, event: EVENT })).toEqual(HELD);
   });
 });

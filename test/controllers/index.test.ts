@@ -1,10 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Controller, PolicyRule } from '../../src/contract/controller.ts';
-import { CONTROLLER_NAMES, controllersFor } from '../../src/controllers/index.ts';
+import { CONTROLLER_NAMES, controllersFor, type ControllerName } from '../../src/controllers/index.ts';
+import { SAMPLE } from '../support/build-samples.ts';
 
 const controllers = controllersFor({
   roleBinding: { clusterRole: 'edit', prefix: 'team-', namespaceSelector: [], excludeNamespaces: [] },
-  build: { image: 'golang:1.26', hostDir: '/opt', deadlineMs: 60_000, gitTransports: [] },
+  build: { image: 'golang:1.26', hostDir: '/opt', deadlineMs: 60_000, gitTransports: ['https'] },
   reconciliation: {},
 });
 const REF = { controller: '', namespace: 'shop', name: 'web', uid: 'uid-1' };
@@ -105,4 +106,39 @@ describe('a controller has its names, watches and may do what it needs, and noth
   ])('$name', (facts) => {
     expect(controllers.filter(({ name }) => name === facts.name).map(factsOf)).toEqual([facts]);
   });
+});
+
+describe('a resource with the annotation paused', () => {
+  const HELD = { do: 'held', by: 'pause' };
+  const REPORTED = { do: 'updateStatus', control: { conditions: [{ type: 'Paused', status: 'True' }] } };
+  const LABELLED = { 'padok.fr/add-pod-name-label': 'true' };
+
+  interface Resource {
+    readonly annotations?: Readonly<Record<string, string>>;
+    readonly spec?: object;
+  }
+
+  it.each<[step: string, name: ControllerName, resource: Resource, paused: object]>([
+    ['addLabel', 'pod-label', { annotations: LABELLED }, HELD],
+    ['createRoleBinding', 'namespace-role-binding', {}, HELD],
+    ['createPods', 'pod-set', { spec: { replicas: 1 } }, REPORTED],
+    ['addFinalizer', 'git-build', { spec: SAMPLE }, REPORTED],
+  ])(
+    'is held before %s of %s, and says so first where it has a status of ours',
+    (step, name, resource, paused) => {
+      expect(decided(name, resource)).toMatchObject({ do: step });
+      const annotations = { ...resource.annotations, 'durable-operator.dev/paused': 'true' };
+      expect(decided(name, { ...resource, annotations })).toMatchObject(paused);
+    },
+  );
+
+  /** Of a resource that nothing belongs to yet. */
+  function decided(name: ControllerName, { annotations = {}, spec }: Resource) {
+    const controller = controllers.find((each) => each.name === name);
+    const { namespace, uid } = REF;
+    const metadata = { namespace, name: 'web', uid, resourceVersion: '7', generation: 1, annotations };
+    const view = controller?.primary.view({ metadata, spec });
+    if (controller === undefined || view === undefined) throw new Error(`${name} takes no notice of it`);
+    return controller.decide(controller.observation(view, []), 0);
+  }
 });
