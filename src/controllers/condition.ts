@@ -54,8 +54,15 @@ function fitting(value: unknown, pattern: RegExp, most: number): string | undefi
 /** RFC 3339, as the API server takes it. */
 function timeIn(value: unknown): string | undefined {
   const text = textOf(value);
-  const isTime = text !== undefined && TIME.test(text) && !Number.isNaN(Date.parse(text));
+  const isTime =
+    text !== undefined && TIME.test(text) && !Number.isNaN(Date.parse(text)) && isOnACalendar(text);
   return isTime ? text : undefined;
+}
+
+/** To JavaScript, 30 February is 2 March, and 24:00 the next day; the API server refuses both. */
+function isOnACalendar(text: string): boolean {
+  const local = text.slice(0, '2026-01-01T00:00:00'.length);
+  return new Date(`${local}Z`).toISOString().startsWith(local);
 }
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;

@@ -94,6 +94,7 @@ describe('the conditions that are read of a status', () => {
     ['reason', 'Odd:1,even_'],
     ['lastTransitionTime', '2026-01-01T00:00:00.123456Z'],
     ['lastTransitionTime', '2026-01-01T00:00:00+02:00'],
+    ['lastTransitionTime', '2024-02-29T23:59:59Z'],
     ['lastTransitionTime', '2026-01-01T00:00:00.5-05:30'],
   ])('are those that the schema takes: %s %s', (field, value) => {
     const stored = [{ ...CONDITION, [field]: value }];
@@ -121,6 +122,8 @@ describe('the conditions that are read of a status', () => {
     ['lastTransitionTime', 'Jan 1, 2026'],
     ['lastTransitionTime', '2026-01-01T00:00:00'],
     ['lastTransitionTime', '2026-13-01T00:00:00Z'],
+    ['lastTransitionTime', '2026-02-30T00:00:00Z'],
+    ['lastTransitionTime', '2026-01-01T24:00:00Z'],
     // JavaScript's years may have six digits.
     ['lastTransitionTime', '+002026-01-01T00:00:00Z'],
   ])('are not those that it refuses: %s %j', (field, value) => {

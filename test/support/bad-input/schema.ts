@@ -126,7 +126,17 @@ function isIntegerOf({ format, minimum = -Infinity }: Schema, value: unknown): b
 }
 
 function isTime(text: string): boolean {
-  return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(text) && !isNaN(Date.parse(text));
+  return (
+    /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(text) &&
+    !isNaN(Date.parse(text)) &&
+    isOnACalendar(text)
+  );
+}
+
+/** JavaScript takes 30 February, and 24:00. */
+function isOnACalendar(text: string): boolean {
+  const [, day, hour] = /^\d{4}-\d\d-(\d\d)T(\d\d)/.exec(text) ?? [];
+  return Number(hour) < 24 && new Date(`${text.slice(0, 10)}T00:00:00Z`).getUTCDate() === Number(day);
 }
 
 function faultsOfList(schema: Schema, list: readonly unknown[], path: string): readonly string[] {
