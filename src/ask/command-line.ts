@@ -44,7 +44,7 @@ export async function answer(args: readonly string[], asking: Omit<Ask, 'exitWit
     return status;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0;
-    const problem = await problemIn(error, ask, args);
+    const problem = await problemIn(error, ask, adviceFor(args));
     if (problem === undefined) return INTERRUPTED;
     ask.stderr.write(`${PROGRAM}: ${problem}\n`);
     return 2;
@@ -68,24 +68,22 @@ async function programFor([first]: readonly string[], ask: Ask): Promise<Command
   return program;
 }
 
-function helpFor([first]: readonly string[]): string {
-  return isAskCommand(first) ? `${PROGRAM} ${first} --help` : `${PROGRAM} --help`;
+/** What to do about words that are wrong. */
+function adviceFor(args: readonly string[]): string {
+  const [first] = args;
+  if (isAskCommand(first)) return `see ${PROGRAM} ${first} --help`;
+  const command = first?.startsWith('-') === true ? args.find(isAskCommand) : undefined;
+  return command === undefined
+    ? `see ${PROGRAM} --help`
+    : `options go after the command: ${PROGRAM} ${command} ...`;
 }
 
 /** One line that says what to do; undefined where Ctrl-C is all that was wrong. */
-async function problemIn(
-  error: unknown,
-  { signal }: Ask,
-  args: readonly string[],
-): Promise<string | undefined> {
+async function problemIn(error: unknown, { signal }: Ask, advice: string): Promise<string | undefined> {
   if (error instanceof CommanderError) {
-    const help = helpFor(args);
-    if (error.code === NO_COMMAND) return `name a command; see ${help}`;
+    if (error.code === NO_COMMAND) return `name a command; ${advice}`;
     const sentence = harmless(error.message.replace(/^error: /, '')).replace(/\.$/, '');
-    const command = args.find(isAskCommand);
-    return command !== undefined && args[0]?.startsWith('-')
-      ? `${sentence}; options go after the command: ${PROGRAM} ${command} ...`
-      : `${sentence}; see ${help}`;
+    return `${sentence}; ${advice}`;
   }
   if (error instanceof AskProblem || error instanceof ConfigurationError) return error.message;
   if (signal.aborted) return undefined;

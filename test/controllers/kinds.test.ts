@@ -67,11 +67,13 @@ describe('the name of an object', () => {
     'a-.b',
     'a.b-',
     'a'.repeat(254),
+    // In a path, these would lead elsewhere.
+    '../secrets',
+    'web/status',
+    'web?watch',
+    'web%2f',
+    'web\n',
   ])('is never %j', (name) => {
-    expect(isObjectName(name)).toBe(false);
-  });
-
-  it.each(['../secrets', 'web/status', 'web?watch', 'web%2f', 'web\n'])('leads nowhere else: %j', (name) => {
     expect(isObjectName(name)).toBe(false);
   });
 });

@@ -1,3 +1,4 @@
+import type { ObjectMeta } from '../../src/contract/object.ts';
 import type { Observation } from '../../src/controllers/git-build/observation.ts';
 import type { BuildStatus } from '../../src/controllers/git-build/resource.ts';
 import { checkSpec, specHash } from '../../src/controllers/git-build/spec.ts';
@@ -12,6 +13,15 @@ export const LABELS = {
   'app.kubernetes.io/managed-by': 'durable-operator',
   'durable-operator.dev/build-uid': 'uid-1',
   'durable-operator.dev/job': 'build',
+};
+
+/** Of an object of the sample, of which no more matters. */
+export const META: ObjectMeta = {
+  name: 'a',
+  namespace: 'shop',
+  uid: 'u',
+  resourceVersion: '7',
+  labels: LABELS,
 };
 
 /** Of the sample, with our finalizer. */

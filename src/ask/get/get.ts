@@ -18,6 +18,7 @@ import {
   commandFor,
   parseResource,
   titleOf,
+  typeNameOf,
   type NamedResource,
   type ResourceName,
 } from '../resource-name.ts';
@@ -105,13 +106,12 @@ async function nothingNamed(
     );
     return 0;
   }
-  const plural = type.group === '' ? type.plural : `${type.plural}.${type.group}`;
   const place = isEverywhere
     ? ' in any namespace'
     : type.namespaced
       ? ` in namespace ${session.namespace}`
       : '';
-  ask.stderr.write(`kubectl durable: ${plural} "${name}" not found${place} (NotFound)\n`);
+  ask.stderr.write(`kubectl durable: ${typeNameOf(type)} "${name}" not found${place} (NotFound)\n`);
   return 1;
 }
 

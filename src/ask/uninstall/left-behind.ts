@@ -1,9 +1,9 @@
-import type { Controller, ResourceType as NamedType } from '../../contract/controller.ts';
+import type { Controller, ResourceType } from '../../contract/controller.ts';
 import type { KubernetesList, KubernetesObject } from '../../contract/object.ts';
 import { MANAGED_BY, MANAGED_BY_LABEL, ROLE_BINDINGS } from '../../controllers/kinds.ts';
 import { POD_SETS } from '../../controllers/pod-set/resource.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
-import { resourcePath, type ResourceType } from '../../kubernetes/paths.ts';
+import { resourcePath } from '../../kubernetes/paths.ts';
 import { bounded } from '../bounded.ts';
 import type { Session } from '../connection/session.ts';
 import type { TemporalAccess } from '../connection/temporal.ts';
@@ -20,7 +20,7 @@ export interface Scope {
 
 /** Resources with a finalizer that only the operator takes away: one or more of a type. */
 export interface HangingResources {
-  readonly type: NamedType;
+  readonly type: ResourceType;
   readonly finalizer: string;
   readonly resources: readonly KubernetesObject[];
 }

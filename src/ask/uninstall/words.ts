@@ -3,7 +3,7 @@ import type { KubernetesObject } from '../../contract/object.ts';
 import { workflowIdFor } from '../../contract/resource.ts';
 import { controllersOf } from '../controllers.ts';
 import { harmless } from '../output.ts';
-import { commandFor, countOf } from '../resource-name.ts';
+import { commandFor, countOf, typeNameOf } from '../resource-name.ts';
 import type { ListedRun } from '../runs/runs.ts';
 import type { LeftBehind } from './left-behind.ts';
 
@@ -48,10 +48,9 @@ function shown<T>(items: readonly T[], line: (item: T) => string): string[] {
   ];
 }
 
-function deletionOf({ plural, group }: ResourceType): (resource: KubernetesObject) => string {
-  const types = group === '' ? plural : `${plural}.${group}`;
+function deletionOf(type: ResourceType): (resource: KubernetesObject) => string {
   return ({ metadata: { name, namespace } }) =>
-    `kubectl delete ${types} ${name}${namespace === undefined ? '' : ` --namespace ${namespace}`}`;
+    `kubectl delete ${typeNameOf(type)} ${name}${namespace === undefined ? '' : ` --namespace ${namespace}`}`;
 }
 
 function explanation({ ref, runState }: ListedRun): string {

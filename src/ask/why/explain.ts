@@ -2,7 +2,7 @@ import type { Advice } from '../../contract/words.ts';
 import { unreachable } from '../../contract/unreachable.ts';
 import type { ApiError } from '../../kubernetes/errors.ts';
 import { serversWords } from '../output.ts';
-import { nameOfKind, titleOf } from '../resource-name.ts';
+import { nameOfKind, titleOf, typeNameOf } from '../resource-name.ts';
 import { workerProblem } from '../runs/workers.ts';
 import { explainAtRest } from './at-rest.ts';
 import type { Explanation } from './explanation.ts';
@@ -53,7 +53,7 @@ function withoutTemporal(findings: Findings, problem: string): Explanation {
 }
 
 function unreadable(findings: Findings, error: ApiError): Explanation {
-  const { kind, plural, group } = findings.controller.primary.type;
+  const { type } = findings.controller.primary;
   const resource = titleOf(objectNameOf(findings));
   if (error.classification !== 'api-missing') {
     return {
@@ -61,16 +61,16 @@ function unreadable(findings: Findings, error: ApiError): Explanation {
       state: undefined,
       headline: 'cannot be read',
       facts: [{ label: 'because', text: serversWords(error.message) }],
-      advice: [`ask for the permission to get ${group === '' ? plural : `${plural}.${group}`}`],
+      advice: [`ask for the permission to get ${typeNameOf(type)}`],
       exit: 2,
     };
   }
   return {
     resource,
     state: undefined,
-    headline: `cannot exist: the cluster does not know the kind ${kind}`,
+    headline: `cannot exist: the cluster does not know the kind ${type.kind}`,
     facts: [
-      { label: 'because', text: `the custom resource definition ${plural}.${group} is not installed` },
+      { label: 'because', text: `the custom resource definition ${typeNameOf(type)} is not installed` },
       { label: 'meanwhile', text: 'the operator looks for it again and again; its other controllers run' },
     ],
     advice: [

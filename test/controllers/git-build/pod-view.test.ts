@@ -1,22 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
-import type { KubernetesObject, ObjectMeta } from '../../../src/contract/object.ts';
+import type { KubernetesObject } from '../../../src/contract/object.ts';
 import { recorded } from '../../../src/controllers/git-build/status.ts';
 import { podView, type PodView } from '../../../src/controllers/git-build/views.ts';
-import { aBuildView, aPodView, LABELS } from '../../support/build-views.ts';
+import { aBuildView, aPodView, LABELS, META } from '../../support/build-views.ts';
 
-const META: ObjectMeta = {
-  name: 'a',
-  namespace: 'shop',
-  uid: 'u',
-  resourceVersion: '7',
-  labels: LABELS,
-  annotations: { 'durable-operator.dev/binary-name': 'helloworld' },
-};
+const BUILDING = { ...META, annotations: { 'durable-operator.dev/binary-name': 'helloworld' } };
 const CREATED = '2026-11-21T11:00:00Z';
 const ENDED = '2026-11-21T12:00:00Z';
 
 const aPod = (status: object, nodeName?: string): KubernetesObject => ({
-  metadata: META,
+  metadata: BUILDING,
   spec: nodeName === undefined ? {} : { nodeName },
   status,
 });
@@ -80,7 +73,7 @@ describe('a Pod', () => {
     [{ 'durable-operator.dev/job': 'build' }],
     [{ ...LABELS, 'durable-operator.dev/job': 'other' }],
   ])('with the labels %j is none of ours', (labels) => {
-    expect(podView({ metadata: { ...META, labels } })).toBeUndefined();
+    expect(podView({ metadata: { ...BUILDING, labels } })).toBeUndefined();
   });
 
   it.each<[string, PodView['phase']]>([
@@ -224,7 +217,7 @@ describe('a Pod', () => {
     'whose binary somebody has written by hand, as %j, has left none',
     (binary) => {
       const annotations = { 'durable-operator.dev/binary-name': binary };
-      const pod = podView({ metadata: { ...META, annotations }, spec: { nodeName: 'n' } });
+      const pod = podView({ metadata: { ...BUILDING, annotations }, spec: { nodeName: 'n' } });
       expect(pod?.binary).toBe('');
       expect(recorded(aBuildView(), pod === undefined ? [] : [{ ...pod, started: true }])).toEqual([]);
     },

@@ -8,16 +8,8 @@ import {
   jobView,
   type JobView,
 } from '../../../src/controllers/git-build/views.ts';
-import { aBuildView, aJobView, FINALIZER, LABELS } from '../../support/build-views.ts';
+import { aBuildView, aJobView, FINALIZER, LABELS, META } from '../../support/build-views.ts';
 import { BUILD_DEFAULTS, SAMPLE } from '../../support/build-samples.ts';
-
-const META: ObjectMeta = {
-  name: 'a',
-  namespace: 'shop',
-  uid: 'u',
-  resourceVersion: '7',
-  labels: LABELS,
-};
 
 const CREATED = '2026-11-21T11:00:00Z';
 const ENDED = '2026-11-21T12:00:00Z';
