@@ -20,8 +20,8 @@ export class InsistentCluster {
   }
 
   /** The object, or undefined where there is none. */
-  get(at: At): Promise<KubernetesObject | undefined> {
-    return this.#insist(() => this.#cluster.get(at));
+  get<T extends KubernetesObject>(at: At): Promise<T | undefined> {
+    return this.#insist(() => this.#cluster.get<T>(at));
   }
 
   async list(

@@ -8,7 +8,7 @@ import {
 import { controllerOf, JOBS, NAMESPACES, PODS, QUOTAS } from '../../src/controllers/kinds.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
 import { labelsFor, selectorFor } from '../../src/controllers/pod-set/pod.ts';
-import { POD_SET_KIND, POD_SETS } from '../../src/controllers/pod-set/resource.ts';
+import { POD_SET_KIND, POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
 import {
   APPROVAL_ANNOTATION,
   PAUSED_ANNOTATION,
@@ -23,7 +23,7 @@ import { aPod } from '../support/pods.ts';
 import { approvalOf, awaitedPlanIn, rejectionOf, type Annotations } from './approvals.ts';
 import type { Change, Target } from './events.ts';
 import { InsistentCluster } from './insistent-cluster.ts';
-import { buildSpec, gitUrlOf, type Place } from './place.ts';
+import { buildSpec, gitUrlOf, UNNAMED_ANNOTATION, type Place } from './place.ts';
 import { Team } from './team.ts';
 
 const CONFIG_MAPS: ResourceType = { group: '', version: 'v1', plural: 'configmaps' };
@@ -117,9 +117,7 @@ export class People {
       case 'delete Pods of set':
         return this.#eachPod(change, (at) => this.#cluster.delete(at));
       case 'relabel Pods of set':
-        return this.#eachPod(change, (at) =>
-          this.#cluster.patch(at, { metadata: { labels: { app: 'somebody-elses' } } }),
-        );
+        return this.#eachPod(change, (at) => this.#relabel(at, change.set));
       case 'orphan Pods of set':
         return this.#eachPod(change, (at) =>
           this.#cluster.patch(at, { metadata: { ownerReferences: null } }),
@@ -300,6 +298,18 @@ export class People {
   ): Promise<void> {
     const pods = await this.#podsOf(set);
     for (const { metadata } of pods.slice(0, count)) await act(this.#pod(metadata.name));
+  }
+
+  /** The operator finds it again by what the status says; docs/controllers/pod-set.md says what becomes of others. */
+  async #relabel(at: At, set: string): Promise<void> {
+    const found = await this.#cluster.get<PodSet>(this.#set(set));
+    const isNamed = found?.status?.podNames?.includes(at.name) ?? false;
+    await this.#cluster.patch(at, {
+      metadata: {
+        labels: { app: 'somebody-elses' },
+        ...(!isNamed && { annotations: { [UNNAMED_ANNOTATION]: 'true' } }),
+      },
+    });
   }
 
   async #podsOf(set: string): Promise<readonly KubernetesObject[]> {

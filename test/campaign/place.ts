@@ -20,6 +20,8 @@ export function newPlace(seed: number): Place {
   return { home: `${name}-home`, team: `${name}-team`, taskQueue: name, secret };
 }
 
+/** On a Pod that lost the labels of its PodSet before a status named it. */
+export const UNNAMED_ANNOTATION = 'campaign/unnamed';
 /** A namespace whose label says this is not selected. */
 export const TEAM_LABEL = 'sandbox';
 export const TEAM_SELECTOR = `${TEAM_LABEL}!=no`;

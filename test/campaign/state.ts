@@ -13,7 +13,7 @@ import { labelsFor } from '../../src/controllers/pod-set/pod.ts';
 import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
 import { resourcePath, type ResourceType } from '../../src/kubernetes/paths.ts';
 import { NAMESPACES, PODS, ROLE_BINDINGS, type TestCluster } from '../support/cluster.ts';
-import { bindingOf, TEAM_LABEL, type Place } from './place.ts';
+import { bindingOf, TEAM_LABEL, UNNAMED_ANNOTATION, type Place } from './place.ts';
 
 /** What there is, without what differs from run to run: by the name of the object, in words. */
 export type State = ReadonlyMap<string, string>;
@@ -145,9 +145,10 @@ function isAvailablePodOf({ uid, name }: ObjectMeta, pod: KubernetesObject): boo
   );
 }
 
-/** It has lost the labels of the set that still controls it. */
+/** It has lost the labels of the set that still controls it, after the status of the set had named it. */
 function isUnreleased({ uid, name }: ObjectMeta, metadata: ObjectMeta): boolean {
-  return controllerOf(metadata)?.uid === uid && !hasLabelsOf(name, metadata);
+  const wasNamed = metadata.annotations?.[UNNAMED_ANNOTATION] === undefined;
+  return controllerOf(metadata)?.uid === uid && !hasLabelsOf(name, metadata) && wasNamed;
 }
 
 function isOrphan(set: string, metadata: ObjectMeta): boolean {

@@ -24,7 +24,8 @@ import { installOperator } from '../support/service-accounts.ts';
 import { setUpStage } from '../support/stage.ts';
 
 /*
- * Two clusters and one Temporal, as where the same manifests are applied everywhere. The second is this file's own.
+ * Two clusters and one Temporal, as where the same manifests are applied everywhere. The second is this file's own, as is the
+ * Temporal server that comes with it: there nobody has published settings but who does in a test of this file.
  */
 
 jest.setTimeout(240_000);
@@ -38,10 +39,10 @@ let otherKubeconfig: string;
 let namespace: string;
 
 beforeAll(async () => {
-  const { kubectl, ...binaries } = await buildServers({ onProgress: showBuildProgress(process.stderr) });
+  const binaries = await buildServers({ onProgress: showBuildProgress(process.stderr) });
   const dir = await mkdtemp(join(tmpdir(), 'durable-operator-test-'));
-  other = await startStack({ dir, binaries, parts: ['kubernetes'], audit: true });
-  otherKubeconfig = await installOperator({ admin: other.kubeconfig, dir, kubectl });
+  other = await startStack({ dir, binaries, audit: true });
+  otherKubeconfig = await installOperator({ admin: other.kubeconfig, dir, kubectl: binaries.kubectl });
   otherCluster = new TestCluster(other.kubeconfig);
   namespace = await cluster.aNamespace();
   await otherCluster.createNamespace(namespace);
@@ -170,10 +171,11 @@ describe('a worker of another cluster', () => {
 describe('who asks', () => {
   it('is answered by the operator of their cluster, of several in one Temporal namespace', async () => {
     const name = uniqueName();
+    const { temporalAddress } = other;
     const [here, there] = [aTaskQueue(), aTaskQueue()];
-    await startOperator({ taskQueue: here });
-    await startOperator(inOther({ taskQueue: there }));
-    const asked = { kubeconfig: other.kubeconfig };
+    await startOperator({ temporalAddress, taskQueue: here });
+    await startOperator(inOther({ temporalAddress, taskQueue: there }));
+    const asked = { kubeconfig: other.kubeconfig, temporalAddress };
     const { metadata } = await create(cluster, name);
     await eventuallyLabelled(cluster, name);
     await create(otherCluster, name);
