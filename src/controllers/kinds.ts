@@ -45,7 +45,6 @@ export const EVENTS: ResourceType = {
   plural: 'events',
   kind: 'Event',
   namespaced: true,
-  shortNames: ['ev'],
 };
 export const RBAC_GROUP = 'rbac.authorization.k8s.io';
 export const ROLE_BINDINGS: ResourceType = {

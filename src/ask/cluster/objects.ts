@@ -35,6 +35,7 @@ interface Listing extends Read {
   /** Undefined: all. */
   readonly namespace: string | undefined;
   readonly fieldSelector?: string;
+  readonly labelSelector?: string | undefined;
 }
 
 const PAGE = 500;
@@ -43,7 +44,7 @@ const PAGE = 500;
 export async function listObjects(
   client: KubernetesClient,
   type: Collection,
-  { namespace, fieldSelector, metadataOnly = false }: Listing,
+  { namespace, fieldSelector, labelSelector, metadataOnly = false }: Listing,
 ): Promise<readonly KubernetesObject[]> {
   const objects: KubernetesObject[] = [];
   const list = {
@@ -53,7 +54,7 @@ export async function listObjects(
   } as const;
   let next: string | undefined;
   do {
-    const query = { fieldSelector, limit: PAGE, continue: next };
+    const query = { fieldSelector, labelSelector, limit: PAGE, continue: next };
     const page: KubernetesList = await client.request({ ...list, query });
     objects.push(...(page.items ?? []));
     next = page.metadata.continue === '' ? undefined : page.metadata.continue;

@@ -1,10 +1,10 @@
 import type { Controller, ResourceType } from '../../contract/controller.ts';
-import type { KubernetesList, KubernetesObject } from '../../contract/object.ts';
+import type { KubernetesObject } from '../../contract/object.ts';
 import { MANAGED_BY, MANAGED_BY_LABEL, ROLE_BINDINGS } from '../../controllers/kinds.ts';
 import { POD_SETS } from '../../controllers/pod-set/resource.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
-import { resourcePath } from '../../kubernetes/paths.ts';
 import { bounded } from '../bounded.ts';
+import { listObjects } from '../cluster/objects.ts';
 import type { Session } from '../connection/session.ts';
 import type { TemporalAccess } from '../connection/temporal.ts';
 import { controllersOf } from '../controllers.ts';
@@ -70,23 +70,16 @@ interface Listing extends Scope {
   readonly labelSelector: string | undefined;
 }
 
-const LIST_TIMEOUT_MS = 30_000;
-
 async function listIn(
   client: Session['client'],
   { type, labelSelector, namespaces }: Listing,
 ): Promise<readonly KubernetesObject[]> {
-  const places = namespaces.length === 0 ? [undefined] : namespaces;
-  const request = (namespace: string | undefined) => ({
-    method: 'GET' as const,
-    path: resourcePath(type, { namespace }),
-    query: { labelSelector },
-    metadataOnly: 'list' as const,
-    timeoutMs: LIST_TIMEOUT_MS,
-  });
+  const places = type.namespaced && namespaces.length > 0 ? namespaces : [undefined];
   try {
-    const lists = await Promise.all(places.map((place) => client.request<KubernetesList>(request(place))));
-    return lists.flatMap(({ items }) => items ?? []);
+    const lists = await Promise.all(
+      places.map((namespace) => listObjects(client, type, { namespace, labelSelector, metadataOnly: true })),
+    );
+    return lists.flat();
   } catch (error) {
     if (error instanceof ApiError && error.classification === 'api-missing') return [];
     throw error;
