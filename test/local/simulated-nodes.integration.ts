@@ -33,8 +33,8 @@ async function apply(kind: string, name: string, spec: object): Promise<void> {
   await kubectl('apply', '-f', file);
 }
 
-function applyJob(name: string, pod: object): Promise<void> {
-  return apply('Job', name, { backoffLimit: 0, template: { spec: pod } });
+function applyJob(name: string, pod: object, spec: object = {}): Promise<void> {
+  return apply('Job', name, { backoffLimit: 0, template: { spec: pod }, ...spec });
 }
 
 function podOf(job: string, jsonPath: string): Promise<string> {
@@ -86,6 +86,16 @@ describe('on a simulated node', () => {
     await applyJob('endless', podRunning({ command: 'sleep infinity' }));
     await seen('job/endless', 'jsonpath={.status.ready}=1');
     expect(await podOf('endless', '{.items[*].status.phase}')).toBe('Running');
+  });
+
+  it('a Job’s Pod that is deleted while it runs fails, and is gone', async () => {
+    // Such a Job waits for the phase.
+    const spec = { podReplacementPolicy: 'Failed' };
+    await applyJob('stopped', podRunning({ command: 'sleep infinity' }), spec);
+    await seen('job/stopped', 'jsonpath={.status.ready}=1');
+    const pod = await podOf('stopped', '{.items[*].metadata.name}');
+    await kubectl('delete', 'pod', pod, '--timeout=30s');
+    await seen('job/stopped', 'condition=Failed');
   });
 
   it('an image of missing.invalid cannot be pulled', async () => {
