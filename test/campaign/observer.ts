@@ -17,6 +17,12 @@ export interface Version {
 /** It may see a version later than the operator. */
 export const OBSERVED_MS = 2_000;
 
+/** As they were written: each type has a watch of its own, and on a busy machine one may be read later than another. */
+export function inOrder(versions: readonly Version[]): readonly Version[] {
+  const at = ({ object }: Version) => Number(object.metadata.resourceVersion);
+  return versions.toSorted((one, other) => at(one) - at(other));
+}
+
 /** By the UID of each object. */
 export function historiesIn(versions: readonly Version[]): ReadonlyMap<string, readonly Version[]> {
   const histories = new Map<string, Version[]>();
@@ -60,7 +66,7 @@ export class Observer {
     await this.#running;
   }
 
-  /** In their order. */
+  /** In the order in which they were read. */
   versionsIn(namespace: string): readonly Version[] {
     return this.#versions.get(namespace) ?? [];
   }

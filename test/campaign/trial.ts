@@ -5,6 +5,7 @@ import { countsIn, mostCounts, tooMany } from './counts.ts';
 import { isFault, undisturbed, type Change, type Fault, type Schedule } from './events.ts';
 import { heldBack } from './held-back.ts';
 import { violationsIn, writesOf, type Evidence } from './invariants.ts';
+import { inOrder } from './observer.ts';
 import { leaksIn } from './secrets.ts';
 import { Side, type Ground, type SideOptions } from './side.ts';
 import { differences, listIn, openRuns, type State } from './state.ts';
@@ -169,10 +170,10 @@ async function judge(
 ): Promise<readonly string[]> {
   const { place, journal, people } = side;
   const { foreign } = people;
-  const versions = side.versions();
   const faults = schedule.events.flatMap(({ what }) => (isFault(what) ? [what.fault] : []));
   const isRestored = faults.includes('etcd is restored');
   const isRestarted = faults.some((fault) => RESTARTING.includes(fault));
+  const versions = isRestored ? side.versions() : inOrder(side.versions());
   const changes = schedule.events.flatMap(({ what }): Change[] => (isFault(what) ? [] : [what]));
   const { requireApprovalOver } = schedule;
   const evidence: Evidence = {
