@@ -3,7 +3,6 @@ import type { KubernetesObject } from '../../src/contract/object.ts';
 import { BUILDS } from '../../src/controllers/git-build/resource.ts';
 import { JOBS } from '../../src/controllers/kinds.ts';
 import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
-import type { WatchEvent } from '../../src/kubernetes/answers.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import { resourcePath, type ResourceType } from '../../src/kubernetes/paths.ts';
 import { NAMESPACES, PODS, ROLE_BINDINGS, type TestCluster } from '../support/cluster.ts';
@@ -46,7 +45,7 @@ interface ListOf {
 
 /**
  * Sees every version of every object in the campaign's namespaces, by watches of its own that no fault is about. Where the
- * API server itself was set back it may have missed some.
+ * API server itself was away it may have missed some.
  */
 export class Observer {
   readonly #cluster: TestCluster;
@@ -77,34 +76,33 @@ export class Observer {
     this.#versions.delete(namespace);
   }
 
+  /** A watch that breaks goes on where it was. Where none can be opened the server was away, and what there is counts anew. */
   async #follow(type: ResourceType): Promise<void> {
+    const { signal } = this.#stopping;
+    const path = resourcePath(type);
     let seen: string | undefined;
-    while (!this.#stopping.signal.aborted) {
+    while (!signal.aborted) {
+      const watch = { isOpen: false };
       try {
-        seen = await this.#startOf(type, seen);
-        for await (const event of this.#watch(type, seen)) {
+        seen ??= await this.#list(type);
+        const query = { resourceVersion: seen };
+        const onOpen = () => (watch.isOpen = true);
+        for await (const event of this.#cluster.client.watch({ path, query, signal, onOpen })) {
           if (event.type !== 'BOOKMARK') this.#note(type, event.object, event.type === 'DELETED');
           seen = event.object.metadata.resourceVersion;
         }
       } catch (error) {
-        if (error instanceof ApiError && error.classification === 'expired') seen = undefined;
-        await pause(TRY_AGAIN_MS, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
+        if (!watch.isOpen || (error instanceof ApiError && error.classification === 'expired'))
+          seen = undefined;
+        await pause(TRY_AGAIN_MS, undefined, { signal }).catch(() => undefined);
       }
     }
   }
 
-  /** A watch that broke goes on where it was, unless the server was set back meanwhile: then all that there is counts anew. */
-  async #startOf(type: ResourceType, seen: string | undefined): Promise<string> {
+  async #list(type: ResourceType): Promise<string> {
     const list = await this.#cluster.client.request<ListOf>({ method: 'GET', path: resourcePath(type) });
-    const { resourceVersion } = list.metadata;
-    if (seen !== undefined && Number(seen) <= Number(resourceVersion)) return seen;
     for (const object of list.items) this.#note(type, object, false);
-    return resourceVersion;
-  }
-
-  #watch(type: ResourceType, resourceVersion: string): AsyncIterable<WatchEvent> {
-    const { signal } = this.#stopping;
-    return this.#cluster.client.watch({ path: resourcePath(type), query: { resourceVersion }, signal });
+    return list.metadata.resourceVersion;
   }
 
   #note({ plural: resource }: ResourceType, object: KubernetesObject, isDeleted: boolean): void {
