@@ -117,8 +117,8 @@ class Reconcile {
   readonly #changes: Changes = listenForChanges();
   #did: readonly Deed[];
   #localSteps = 0;
-  /** The step that was refused last, and has not succeeded since. */
-  #refused: { readonly step: string; readonly refusal: Refusal } | undefined;
+  /** Why the step was refused that was refused last, and has not succeeded since. */
+  #refused: Refusal | undefined;
   /** How many signals had come when the last step began: it has seen all of them up to here. */
   #seen = 0;
   /** How many results of steps have come. */
@@ -161,14 +161,15 @@ class Reconcile {
       this.#note(step, end);
       if (!this.#isNews()) return end.next;
     }
-    this.#refused = undefined;
+    // What changes a write stays until a dry run shows that it is gone: else each signal would cost another write.
+    if (this.#refused?.because !== 'overridden') this.#refused = undefined;
     return LOOK_AGAIN;
   }
 
   #note({ do: step }: Step | Observe, { did, refusal }: StepResult): void {
     this.#results += 1;
     this.#did = addedUp([...this.#did, ...did]);
-    if (refusal !== undefined) this.#refused = { step, refusal };
+    if (refusal !== undefined) this.#refused = { step, ...refusal };
     else if (this.#refused?.step === step && did.length > 0) this.#refused = undefined;
   }
 
@@ -241,7 +242,7 @@ class Reconcile {
 
   #input(): StepInput {
     const { ref, cluster } = this.#run;
-    const refusal = this.#refused?.refusal;
+    const refusal = this.#refused;
     const counts = { changes: this.#seen, results: this.#results };
     return { ref, ...(cluster && { cluster }), ...counts, ...(refusal && { refusal }) };
   }

@@ -15,6 +15,8 @@ export const FAILURE = {
   accessDenied: 'AccessDenied',
   /** Quota, PodSecurity, admission or schema refused the write. */
   refused: 'Refused',
+  /** The server accepted the write, and something changed it, so that the same write is needed again. */
+  overridden: 'Overridden',
   /** The API itself is away: a CRD or an API group is missing. */
   apiMissing: 'ApiMissing',
   /** The worker is one of another cluster than the run: one of its own takes the next attempt, or the one after. */

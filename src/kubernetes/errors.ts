@@ -21,6 +21,8 @@ export const API_ERROR_CLASSES = [
    * something changes.
    */
   'refused',
+  /** The server accepted a write, but its answer calls for the same write again: something changes what is written. */
+  'overridden',
   /** 410: the resourceVersion or the continue token is too old. */
   'expired',
 ] as const;

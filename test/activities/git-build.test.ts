@@ -183,6 +183,23 @@ describe('a run of a build', () => {
     expect(events).toMatchObject([{ reason: 'BuildStarted', occasion: 'job-1' }]);
   });
 
+  it('says so where something takes the finalizer away at once, and creates no Job', async () => {
+    const bare = aBuild(undefined);
+    serve(({ method }, body) => {
+      if (method !== 'PATCH') return method === 'GET' ? [200, bare] : undefined;
+      const after = merged(bare, body);
+      return [200, { ...after, metadata: { ...after.metadata, finalizers: [] } }];
+    });
+    const first = await perform('addFinalizer', { observation: viewOf(bare), source: 'watch' }, undefined);
+    expect(first).toMatchObject({
+      next: { do: 'updateStatus' },
+      refusal: { because: 'overridden', message: expect.stringContaining('metadata.finalizers') },
+    });
+    const second = await perform('updateStatus', first.known, first.refusal);
+    expect(second.next.do).toBe('addFinalizer');
+    expect(asked()).toEqual(['PATCH xxxes/sample', 'PATCH xxxes/sample/status']);
+  });
+
   it('reads, and decides again, where the build is not the one that the watcher saw', async () => {
     let patches = 0;
     const { rest } = await run(
@@ -538,6 +555,28 @@ describe('the name of a Job', () => {
     isFree = true;
     expect((await run(answers)).rest).toMatchObject({ for: 'Job shop/build-helloworld to end' });
     expect(asked().filter((request) => request === 'POST jobs')).toHaveLength(1);
+  });
+
+  it('that its own Job has, whose labels something changes, is not tried again', async () => {
+    const altered = aBuildJob({ labels: {} });
+    const { rest, events } = await run(
+      ({ method, url }, body) => {
+        if (method === 'POST') return [201, altered];
+        if (method === 'PATCH') return [200, url.pathname === XXX ? fresh : merged(fresh, body)];
+        return url.pathname === `${JOBS}/${SAMPLE.jobName}` ? [200, altered] : [200, { items: [] }];
+      },
+      viewOf(aBuild(undefined)),
+    );
+    expect(rest).toMatchObject({ do: 'wait', atMostMs: 60_000 });
+    expect(bodies('POST')).toHaveLength(1);
+    expect(events).toMatchObject([{ type: 'Warning', reason: 'Overridden' }]);
+    expect(bodies('PATCH').at(-1)).toMatchObject({
+      status: {
+        conditions: expect.arrayContaining([
+          expect.objectContaining({ type: 'Stalled', reason: 'Overridden' }),
+        ]),
+      },
+    });
   });
 
   it('that an earlier build of the same name has left is freed', async () => {

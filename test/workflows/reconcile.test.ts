@@ -359,6 +359,13 @@ describe('a refusal', () => {
     await run.ends(refused(REPORT), CHANGE);
     expect(run.called?.input).not.toHaveProperty('refusal');
   });
+
+  it('is kept where something changes what is written: the next attempt is a dry run, whatever else has changed', async () => {
+    const [run] = await start(ADD);
+    const overridden = { because: 'overridden', message: 'changed a label' } as const;
+    await run.ends({ ...result(ADD, POD), refusal: overridden }, CHANGE);
+    expect(run.called?.input.refusal).toEqual({ ...overridden, step: ADD.do });
+  });
 });
 
 describe('what the Temporal UI shows of a run', () => {

@@ -23,8 +23,8 @@ export interface Observation {
   readonly attempts?: number | undefined;
 }
 
-/** `foreign`: a Job that is not the operator's. */
-export type NameHolder = JobView | 'foreign' | 'free';
+/** `foreign`: a Job that is not the operator's. `altered`: a Job of this build whose labels something has changed. */
+export type NameHolder = JobView | 'foreign' | 'altered' | 'free';
 
 /** Undefined where it was not looked up: a name may be `constructor`, which every object of JavaScript's has. */
 export function knownOf<T>(known: Readonly<Record<string, T>> = {}, name: string): T | undefined {
