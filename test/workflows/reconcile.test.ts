@@ -336,6 +336,11 @@ describe('a Retry-After', () => {
     await run.timeIsUp();
     expect(await run.ends(result(DONE))).toEqual(['result: up to date']);
   });
+
+  it('of a day is five minutes', async () => {
+    const [run] = await start(ADD);
+    expect(await run.fails(asked(86_400_000))).toEqual([timer(300_000)]);
+  });
 });
 
 describe('a refusal', () => {
