@@ -34,7 +34,7 @@ import { recheckTimer, RETRY_AFTER_TIMER, waitingFor } from '../src/contract/sen
 import { unreachable } from '../src/contract/unreachable.ts';
 import { listenForChanges, type Changes } from './changes.ts';
 import { markedAs } from './marking.ts';
-import { asSummary } from './summary.ts';
+import { asSummary } from '../src/contract/summary.ts';
 
 /** How one step of a controller is called. */
 export interface StepOptions {

@@ -98,7 +98,7 @@ describe('a brief step', () => {
 
   it('has a summary of a length that Temporal takes', async () => {
     const [run] = await start({ ...ADD, because: 'a Pod is missing, '.repeat(30) });
-    expect(run.called?.summary).toMatch(/^create a Pod: (?:a Pod is missing, ){12}.{2,18}…$/);
+    expect(run.called?.summary).toMatch(/^create a Pod: (?:a Pod is missing, )+.{0,17}…$/);
   });
 
   it.each(['wrapped', 'bare'] as const)(
