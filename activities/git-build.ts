@@ -31,7 +31,7 @@ import {
   type JobView,
   type PodView,
 } from '../src/controllers/git-build/views.ts';
-import { JOBS, NODES, PODS } from '../src/controllers/kinds.ts';
+import { JOBS, NAMESPACES, NODES, PODS } from '../src/controllers/kinds.ts';
 import type { KubernetesClient, RequestOptions } from '../src/kubernetes/client.ts';
 import { ApiError, isOf } from '../src/kubernetes/errors.ts';
 import { found } from '../src/kubernetes/found.ts';
@@ -106,6 +106,8 @@ class BuildObjects {
         const state = await this.#nodeState(node);
         return { ...observation, nodes: { ...observation.nodes, [node]: state } };
       }
+      case 'namespace':
+        return { ...observation, namespace: await this.#namespaceState() };
       case 'name':
         return withHolder(observation, asked.jobName, await this.#holderOf(asked.jobName));
       default:
@@ -138,7 +140,7 @@ class BuildObjects {
       return await this.#perform(step, { ...observation, refusal: undefined });
     } catch (error) {
       // What is done because the namespace accepts no Job stays decided.
-      if (observation.refusal?.because === 'namespace-terminating') throw error;
+      if (observation.namespace === 'terminating') throw error;
       return refused(observation, error);
     }
   }
@@ -189,6 +191,13 @@ class BuildObjects {
   async #nodeState(name: string): Promise<'there' | 'gone'> {
     const path = resourcePath(NODES, { name });
     return (await found(this.#request({ method: 'GET', path }))) === undefined ? 'gone' : 'there';
+  }
+
+  async #namespaceState(): Promise<'there' | 'terminating'> {
+    const path = resourcePath(NAMESPACES, { name: this.#ref.namespace });
+    const request = this.#request<KubernetesObject>({ method: 'GET', path, metadataOnly: true });
+    const metadata = (await found(request))?.metadata;
+    return metadata === undefined || metadata.deletionTimestamp !== undefined ? 'terminating' : 'there';
   }
 
   async #holderOf(jobName: string): Promise<NameHolder> {
@@ -273,7 +282,8 @@ function isSame(one: BuildView | 'gone', other: BuildView | 'gone'): boolean {
 /** @throws the error, where it is something else */
 function refused(observation: Observation, error: unknown): Performed<Observation> {
   if (!isOf(error, 'refused', 'namespace-terminating')) throw error;
-  return { observation: { ...observation, refusal: refusalIn(error) }, did: [], refusal: error };
+  const now: Observation = { ...observation, refusal: refusalIn(error), namespace: undefined };
+  return { observation: now, did: [], refusal: error };
 }
 
 function createdJob(job: JobView, observation: Observation): Performed<Observation> {
