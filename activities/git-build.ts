@@ -31,7 +31,7 @@ import {
   type JobView,
   type PodView,
 } from '../src/controllers/git-build/views.ts';
-import { controllerOf, JOBS, NODES, PODS } from '../src/controllers/kinds.ts';
+import { controllerOf, JOBS, NAMESPACES, NODES, PODS } from '../src/controllers/kinds.ts';
 import type { KubernetesClient, RequestOptions } from '../src/kubernetes/client.ts';
 import { ApiError, isOf } from '../src/kubernetes/errors.ts';
 import { found } from '../src/kubernetes/found.ts';
@@ -107,6 +107,8 @@ class BuildObjects {
         const state = await this.#nodeState(node);
         return { ...observation, nodes: { ...observation.nodes, [node]: state } };
       }
+      case 'namespace':
+        return { ...observation, namespace: await this.#namespaceState() };
       case 'name':
         return withHolder(observation, asked.jobName, await this.#holderOf(asked.jobName));
       default:
@@ -139,7 +141,7 @@ class BuildObjects {
       return await this.#perform(step, { ...observation, refusal: undefined });
     } catch (error) {
       // What is done because the namespace accepts no Job stays decided.
-      if (observation.refusal?.because === 'namespace-terminating') throw error;
+      if (observation.namespace === 'terminating') throw error;
       return refused(step.do, observation, error);
     }
   }
@@ -191,6 +193,13 @@ class BuildObjects {
   async #nodeState(name: string): Promise<'there' | 'gone'> {
     const path = resourcePath(NODES, { name });
     return (await found(this.#request({ method: 'GET', path }))) === undefined ? 'gone' : 'there';
+  }
+
+  async #namespaceState(): Promise<'there' | 'terminating'> {
+    const path = resourcePath(NAMESPACES, { name: this.#ref.namespace });
+    const request = this.#request<KubernetesObject>({ method: 'GET', path, metadataOnly: true });
+    const metadata = (await found(request))?.metadata;
+    return metadata === undefined || metadata.deletionTimestamp !== undefined ? 'terminating' : 'there';
   }
 
   async #holderOf(jobName: string): Promise<NameHolder> {
@@ -277,7 +286,8 @@ function isSame(one: BuildView | 'gone', other: BuildView | 'gone'): boolean {
 /** @throws the error, where it is something else */
 function refused(step: string, observation: Observation, error: unknown): Performed<Observation> {
   if (!isOf(error, 'refused', 'namespace-terminating')) throw error;
-  return { observation: { ...observation, refusal: refusalIn(step, error) }, did: [], refusal: error };
+  const now: Observation = { ...observation, refusal: refusalIn(step, error), namespace: undefined };
+  return { observation: now, did: [], refusal: error };
 }
 
 function createdJob(job: JobView, observation: Observation): Performed<Observation> {

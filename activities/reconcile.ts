@@ -14,7 +14,7 @@ import {
   type StepResult,
 } from '../src/contract/decision.ts';
 import type { Logger } from '../src/contract/logger.ts';
-import type { ResourceRef } from '../src/contract/resource.ts';
+import { workflowIdFor, type ResourceRef } from '../src/contract/resource.ts';
 import type { StepInput } from '../src/contract/run.ts';
 import { isOf, type ApiError } from '../src/kubernetes/errors.ts';
 import { atTheEdge } from './edge.ts';
@@ -197,8 +197,10 @@ class ControllerActivities<O, S extends Step, L extends Observe> {
 }
 
 function executionOf({ ref, changes }: StepInput): Execution {
-  const { workflowId = '', runId = ref.uid } = activityInfo().workflowExecution ?? {};
-  return { workflowId, runId, changes };
+  const { runId = '' } = activityInfo().workflowExecution ?? {};
+  const workflowId = workflowIdFor(ref);
+  // A workflow of somebody else may ask for steps of several resources: what is known of one is not of the others.
+  return { workflowId, runId: `${runId}/${workflowId}`, changes };
 }
 
 /** As history has it. */

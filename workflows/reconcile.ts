@@ -27,14 +27,14 @@ import {
   type StepResult,
 } from '../src/contract/decision.ts';
 import { addedUp, sentenceOf } from '../src/contract/deeds.ts';
-import { FAILURE, type RetryAfterDetails } from '../src/contract/failures.ts';
+import { FAILURE, RETRY_AFTER_MAX_MS, type RetryAfterDetails } from '../src/contract/failures.ts';
 import type { RunInput, StepInput } from '../src/contract/run.ts';
 import { AWAITING_APPROVAL, PAUSED, STALLED } from '../src/contract/search-attributes.ts';
 import { recheckTimer, RETRY_AFTER_TIMER, waitingFor } from '../src/contract/sentences.ts';
 import { unreachable } from '../src/contract/unreachable.ts';
 import { listenForChanges, type Changes } from './changes.ts';
 import { markedAs } from './marking.ts';
-import { asSummary } from './summary.ts';
+import { asSummary } from '../src/contract/summary.ts';
 
 /** How one step of a controller is called. */
 export interface StepOptions {
@@ -258,7 +258,8 @@ class Reconcile {
   /** Only a server's own Retry-After waits like this: a signal does not shorten it. */
   async #waitUnshortened({ because, retryAfterMs, did }: RetryAfter): Promise<Observe> {
     this.#did = addedUp([...this.#did, ...did]);
-    const waitMs = Math.max(retryAfterMs, RETRY_AFTER_MIN_MS);
+    // An activity of an older version hands on any length.
+    const waitMs = Math.min(Math.max(retryAfterMs, RETRY_AFTER_MIN_MS), RETRY_AFTER_MAX_MS);
     setCurrentDetails(
       this.#details(`**Waiting** ${waitMs / 1000} s because the API server asked for it: ${because}`),
     );

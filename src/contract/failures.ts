@@ -25,5 +25,8 @@ export const FAILURE = {
 
 export type FailureType = (typeof FAILURE)[keyof typeof FAILURE];
 
+/** No Retry-After counts for longer: the header may say a day, or be a date that a wrong clock reads. */
+export const RETRY_AFTER_MAX_MS = 300_000;
+
 /** How long to wait, in milliseconds, and what the step did before. */
 export type RetryAfterDetails = readonly [retryAfterMs?: number, did?: readonly Deed[]];

@@ -4,6 +4,7 @@ import type { Cluster } from '../contract/cluster.ts';
 import { workflowIdFor, type ResourceRef } from '../contract/resource.ts';
 import { CHANGED_SIGNAL, type RunInput } from '../contract/run.ts';
 import { isEqual, isOfCluster } from '../contract/search-attributes.ts';
+import { asSummary } from '../contract/summary.ts';
 import type { Telemetry } from '../contract/telemetry.ts';
 import { RunsUnavailable, type OpenRun, type Runs, type StartRequest } from '../watcher/runs.ts';
 import { GRPC, grpcStatusOf, lacksSearchAttributes } from './grpc-status.ts';
@@ -89,7 +90,7 @@ export function startOptionsFor({ ref, cluster, taskQueue, summary }: RunDescrip
     // After a worker was killed, its runs go on elsewhere only then.
     workflowTaskTimeout: '5s',
     typedSearchAttributes: searchAttributesOf(ref, cluster),
-    staticSummary: summary,
+    staticSummary: asSummary(summary),
     workflowIdReusePolicy: 'ALLOW_DUPLICATE',
   } as const;
 }

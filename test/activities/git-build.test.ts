@@ -26,6 +26,7 @@ const REF = { controller: 'git-build', namespace: 'shop', name: 'sample', uid: '
 const XXX = '/apis/test.inspur.com/v1alpha1/namespaces/shop/xxxes/sample';
 const JOBS = '/apis/batch/v1/namespaces/shop/jobs';
 const PODS = '/api/v1/namespaces/shop/pods';
+const NAMESPACE = '/api/v1/namespaces/shop';
 const FINALIZER = 'job.finalizers.test.inspur.com';
 const NOW_MS = Date.parse('2026-11-21T12:00:00Z');
 const DELETING = { deletionTimestamp: '2026-11-21T11:00:00Z', finalizers: [FINALIZER] };
@@ -72,6 +73,8 @@ function serve(answers: Answers): void {
     answerJson(code, answer)(request, response);
   });
 }
+
+const aNamespace = (metadata: object = {}) => ({ metadata: { name: 'shop', uid: 'uid-shop', ...metadata } });
 
 /** One step, as its activity performs it. */
 function perform(step: string, known: Known<Observation> | undefined, refusal: Refusal | undefined) {
@@ -412,12 +415,25 @@ describe('a cleanup', () => {
     const { rest, did, events } = await run(({ method, url }, body) => {
       if (method === 'POST') return [403, terminating];
       if (method === 'PATCH') return [200, merged(cleaning, body)];
+      if (url.pathname === NAMESPACE) return [200, aNamespace({ deletionTimestamp: '2026-11-21T11:00:00Z' })];
       return [200, url.pathname === XXX ? cleaning : { items: [] }];
     });
     expect(rest).toMatchObject({ do: 'converged' });
     expect(did).toBe('removed the finalizer');
     expect(events).toMatchObject([{ type: 'Warning', reason: 'CleanupSkipped', about: 'namespace' }]);
     expect(events[0]?.note).toContain('helloworld on node-1 stays');
+  });
+
+  it('is not given up because a workflow of somebody else says that the namespace takes no Job', async () => {
+    serve(({ method, url }, body) => {
+      if (method === 'PATCH') return [200, merged(cleaning, body)];
+      if (url.pathname === NAMESPACE) return [200, aNamespace()];
+      return [200, url.pathname === XXX ? cleaning : { items: [] }];
+    });
+    const forged = { because: 'namespace-terminating', message: 'made up' } as const;
+    const end = await perform('removeFinalizer', undefined, forged);
+    expect(end).toMatchObject({ did: [], next: { do: 'createCleanupJob' } });
+    expect(bodies('PATCH')).toEqual([]);
   });
 
   it.each([

@@ -589,12 +589,12 @@ describe('the activities of a controller', () => {
         record: (_, { apiVersion, kind }, { note }) => recorded.push(`${apiVersion} ${kind}: ${note}`),
       },
     });
-    const call = (activityType: string, changes = 0, results = 0) => {
+    const call = (activityType: string, changes = 0, results = 0, ref = REF) => {
       const workflowExecution = { workflowId: 'shelf/shop/web/uid-1', runId: 'run-1' };
       const activity = activities[activityType];
       if (activity === undefined) throw new Error(`no activity ${activityType}`);
       return asActivity({ workflowExecution, attempt: 1, activityType }, () =>
-        activity({ ref: REF, changes, results }),
+        activity({ ref, changes, results }),
       );
     };
     return { memory, recorded, activities, call };
@@ -641,6 +641,16 @@ describe('the activities of a controller', () => {
     await call('addBook', 0);
     await call('addBook', 1);
     expect(shelf.calls).toEqual(['observe', 'addBook', 'observe', 'addBook']);
+  });
+
+  it('never take what is known of one resource for another, whatever a workflow of somebody else asks for', async () => {
+    const shelf = aShelf({ ...MISSING, wanted: 2 });
+    const { memory, call } = theActivitiesOf(shelf);
+    memory.seed('shelf/shop/web/uid-1', MISSING);
+    const other = { ...REF, name: 'other', uid: 'uid-2' };
+    await call('addBook', 0, 0, other);
+    await call('addBook');
+    expect(shelf.calls).toEqual(['observe', 'addBook', 'confirm', 'addBook']);
   });
 
   it('read anew after a wait, however short', async () => {

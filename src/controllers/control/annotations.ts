@@ -16,7 +16,7 @@ import type { KubernetesObject, ObjectMeta } from '../../contract/object.ts';
 import { conditionsIn } from '../condition.ts';
 import { fieldsOf, textOf } from '../fields.ts';
 import { OUR_PREFIX } from '../kinds.ts';
-import { startOf } from '../text.ts';
+import { startOf } from '../../contract/text.ts';
 
 type Annotations = NonNullable<ObjectMeta['annotations']>;
 

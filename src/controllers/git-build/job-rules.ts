@@ -168,12 +168,14 @@ function retireLeftover(facts: Facts, job: JobView): BuildDecision {
 
 /** Where the status says it already, the Job is created again, and fails with backoff as long as it is refused. */
 function reportRefusal(facts: Facts, { phase }: Creation): RuleDecision {
-  const { build, refusal } = facts;
+  const { build, refusal, namespace } = facts;
+  if (namespace === 'terminating') {
+    return waitFor(`namespace ${build.namespace} to be deleted; it accepts no new Jobs`, RECHECK_MS);
+  }
   switch (refusal?.because) {
     case undefined:
-      return undefined;
     case 'namespace-terminating':
-      return waitFor(`namespace ${build.namespace} to be deleted; it accepts no new Jobs`, RECHECK_MS);
+      return undefined;
     case 'refused':
     case 'overridden':
     case 'access-denied':
