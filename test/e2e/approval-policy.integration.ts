@@ -281,7 +281,9 @@ describe('after any sequence of requests by two people', () => {
       const path = resourcePath(POD_SETS, { namespace, name });
       return client.request<KubernetesObject>({ method: 'PATCH', path, query, body: annotated(change) });
     }
-    const written = Object.entries(change).flatMap(([key, value]) => (value === null ? [] : [[key, value]]));
+    const written = Object.entries(change).flatMap(([key, value]): [string, string][] =>
+      value === null ? [] : [[key, value]],
+    );
     const body = manifestOf('podset', Object.fromEntries(written));
     const path = resourcePath(POD_SETS, { namespace });
     return client.request<KubernetesObject>({ method: 'POST', path, query, body });
