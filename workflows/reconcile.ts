@@ -16,6 +16,7 @@ import {
 } from '@temporalio/workflow';
 import {
   isRest,
+  waitFor,
   type Converged,
   type Deed,
   type Held,
@@ -68,6 +69,9 @@ const LOCAL_WRITES_MAX = 10;
 /** A signal waits until the workflow task ends: no more local steps than these in a row. */
 const LOCAL_STEPS_MAX = 4;
 
+/** A person has limited the attempts of a step in Temporal, and they are used up: that is how long until the next. */
+const GIVEN_UP_MS = 30_000;
+
 /** `Retry-After: 0` does not mean to ask again without a pause. */
 const RETRY_AFTER_MIN_MS = 1_000;
 
@@ -94,6 +98,8 @@ type End = StepResult | Failed | RetryAfter | Interrupted;
 
 interface Failed {
   readonly failed: string;
+  /** The step itself has said that retrying does not help. */
+  readonly isFinal: boolean;
 }
 
 /** The server said when to come back. */
@@ -155,7 +161,8 @@ class Reconcile {
 
   /** What comes after a step; a signal that it has not seen calls for another look. */
   async #after(step: Step | Observe, end: End): Promise<Next> {
-    if ('failed' in end) return { do: 'stalled', because: end.failed };
+    if ('failed' in end && end.isFinal) return { do: 'stalled', because: end.failed };
+    if ('failed' in end) return waitFor(`the next attempt of ${step.do}: ${end.failed}`, GIVEN_UP_MS);
     if ('retryAfterMs' in end) return this.#waitUnshortened(end);
     if (!('result' in end)) {
       this.#note(step, end);
@@ -319,6 +326,7 @@ async function endOf(step: Promise<StepResult>): Promise<StepResult | Failed | R
       const [retryAfterMs = 0, did = []] = (cause.details ?? []) as unknown as RetryAfterDetails;
       return { because: cause.message, retryAfterMs, did };
     }
-    return { failed: cause.message };
+    const isFinal = cause instanceof ApplicationFailure && cause.nonRetryable === true;
+    return { failed: cause.message, isFinal };
   }
 }

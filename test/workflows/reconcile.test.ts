@@ -182,10 +182,20 @@ describe('a durable step', () => {
     expect(await run.changes()).toEqual(['RunState: null', 'observe locally']);
   });
 
-  it('that Temporal gives up without a cause stalls the run, too', async () => {
+  it('whose attempts a person has limited in Temporal is tried again after a while', async () => {
     const [run] = await start(MANY);
-    expect(await run.givesUp()).toEqual(['RunState: Stalled']);
-    expect(run.details).toContain('**Stalled**: Activity task failed');
+    const refused = ApplicationFailure.create({ type: FAILURE.refused, message: 'quota' });
+    expect(await run.fails(refused)).toEqual([
+      'timer of 30000 ms: recheck: waiting for the next attempt of addMany: quota',
+    ]);
+    expect(await run.timeIsUp()).toEqual(['observe locally']);
+  });
+
+  it('that Temporal gives up without a cause is tried again, too', async () => {
+    const [run] = await start(MANY);
+    expect(await run.givesUp()).toEqual([
+      'timer of 30000 ms: recheck: waiting for the next attempt of addMany: Activity task failed',
+    ]);
   });
 
   it('that somebody has cancelled ends the run', async () => {
