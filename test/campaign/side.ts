@@ -10,9 +10,11 @@ import { writesOf } from './invariants.ts';
 import type { Observer } from './observer.ts';
 import { Operators } from './operators.ts';
 import { People } from './people.ts';
+import { meddle } from './meddling.ts';
 import { newPlace, type Place } from './place.ts';
-import { openRuns, stateOf, type State } from './state.ts';
+import { stateOf, type State } from './state.ts';
 import { TemporalProxy } from './temporal-proxy.ts';
+import { Tenant } from './tenant.ts';
 
 /** The servers that runs of schedules share, and who looks at them. */
 export interface Ground {
@@ -59,8 +61,11 @@ export class Side {
     this.#temporal = parts.temporal;
     this.#operators = parts.operators;
     const { api, temporal, operators } = parts;
-    const terminateRuns = () => this.#terminateRuns();
-    this.#faults = new Faults({ api, temporal, operators, place, terminateRuns, servers: ground.servers });
+    this.#faults = new Faults({
+      ...{ api, temporal, operators, place, servers: ground.servers },
+      tenant: new Tenant(ground.cluster, place),
+      meddle: (how) => meddle(ground.temporal, place, how),
+    });
   }
 
   /** Resolves once its operator is ready. */
@@ -83,6 +88,11 @@ export class Side {
 
   get journal() {
     return this.#api.journal;
+  }
+
+  /** I14: one sentence each. */
+  get deaths() {
+    return this.#operators.deaths;
   }
 
   get logs() {
@@ -155,17 +165,6 @@ export class Side {
       await pause(200);
     }
     this.#faults.endRefusals();
-  }
-
-  async #terminateRuns(): Promise<void> {
-    const { temporal } = this.#ground;
-    for (const { workflowId } of await openRuns(temporal, this.place)) {
-      // It may have ended by now.
-      await temporal.workflow
-        .getHandle(workflowId)
-        .terminate('by hand')
-        .catch(() => undefined);
-    }
   }
 }
 
