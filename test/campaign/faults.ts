@@ -250,6 +250,7 @@ export class Faults {
     for (const active of this.#active) active.isOver = true;
     this.#active.clear();
     this.#calls.clear();
+    this.#world.tenant.empty();
     await this.#world.tenant.settled();
     await this.#world.operators.settled();
   }

@@ -8,7 +8,7 @@ const MANY_PODS = 48;
 /** Each DELETE takes so long: a step deletes some, and those that follow go by what it had seen. */
 const SLOW_DELETE_MS = 1_500;
 const ADMISSION_MS = 8_000;
-const BIG_MS = 25_000;
+const BIG_MS = 15_000;
 const PAUSED_MS = 4_000;
 
 /** Too short, past, or no time at all. */
@@ -97,11 +97,13 @@ function unique({ events }: Pen, prefix: string): string {
 }
 
 /** The operator is started while they are there, and others are served. */
-function fill({ add, random, events }: Pen, { has }: Objects, kind: BigKind): void {
+function fill(pen: Pen, { has }: Objects, kind: BigKind): void {
+  const { add, random, events } = pen;
   const annotation = random.oneOf(['durable-operator.dev/notes', 'example.com/notes']);
   add({ fault: 'big objects', kind, annotation, lastsMs: BIG_MS });
   add({ fault: 'stop', signal: 'SIGKILL', lastsMs: 0 }, 2_000);
   if (has('pod-label')) add({ change: 'probe', pod: `out-probe-${events.length}` }, 1_000);
+  pen.rest(BIG_MS - 5_000);
 }
 
 function takeOut(pen: Pen): void {

@@ -6,6 +6,7 @@ import { PODS, type TestCluster } from '../support/cluster.ts';
 import { ApiProxy } from './api-proxy.ts';
 import { isFault, type Change, type Schedule, type What } from './events.ts';
 import { Faults, type Servers } from './faults.ts';
+import { InsistentCluster } from './insistent-cluster.ts';
 import { writesOf } from './invariants.ts';
 import type { Observer } from './observer.ts';
 import { Operators } from './operators.ts';
@@ -50,6 +51,8 @@ export class Side {
   readonly #temporal: TemporalProxy;
   readonly #operators: Operators;
   readonly #faults: Faults;
+  /** Ends when nobody need wait any more. */
+  readonly #leaving = new AbortController();
   /** What people do again once the database was restored. */
   #sinceSaved: Change[] = [];
 
@@ -63,7 +66,7 @@ export class Side {
     const { api, temporal, operators } = parts;
     this.#faults = new Faults({
       ...{ api, temporal, operators, place, servers: ground.servers },
-      tenant: new Tenant(ground.cluster, place),
+      tenant: new Tenant(new InsistentCluster(ground.cluster, this.#leaving.signal), place),
       meddle: (how) => meddle(ground.temporal, place, how),
     });
   }
@@ -125,6 +128,7 @@ export class Side {
 
   async close(): Promise<void> {
     this.people.leave();
+    this.#leaving.abort();
     await this.#faults.heal().catch(() => undefined);
     await this.#operators.stop();
     await this.#api.stop();
