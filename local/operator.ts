@@ -30,7 +30,7 @@ export interface OperatorLaunch {
 
 export interface OperatorProcess {
   readonly pid: number;
-  /** Aborted once it has ended, whoever ended it. */
+  /** Aborted once it has ended, whoever ended it; the reason says how. */
   readonly ended: AbortSignal;
   /** @returns its exit code, or null where the signal ended it */
   readonly end: (signal: NodeJS.Signals) => Promise<number | null>;
@@ -51,7 +51,10 @@ export function spawnOperator(launch: OperatorLaunch, onLine: (line: string) => 
   if (pid === undefined) throw new OperatorFailed(`${launch.program} could not be started`);
   for (const input of [child.stdout, child.stderr]) createInterface({ input }).on('line', onLine);
   const ending = new AbortController();
-  const exited = once(child, 'exit').then(() => ending.abort(new OperatorFailed('the operator ended')));
+  const exited = once(child, 'exit').then(() => {
+    const how = child.signalCode ?? `exit code ${child.exitCode ?? 'unknown'}`;
+    ending.abort(new OperatorFailed(`the operator ended (${how})`));
+  });
   const end = async (signal: NodeJS.Signals) => {
     child.kill(signal);
     await exited;

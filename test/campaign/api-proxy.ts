@@ -35,6 +35,8 @@ export interface Verdict {
   /** The server never gets it. */
   readonly instead?: 'reset' | 'no answer' | ForgedAnswer;
   readonly delayMs?: number;
+  /** What arrives in place of what was sent. */
+  readonly rewritten?: object;
   /** The server has answered, and the operator does not get to know it. */
   readonly isAnswerLost?: boolean;
   readonly afterCommit?: () => void;
@@ -44,7 +46,7 @@ export interface Verdict {
 export interface ForgedAnswer {
   readonly status: number;
   readonly body: string;
-  readonly retryAfterSeconds?: number;
+  readonly retryAfter?: string;
 }
 
 const PASS: Verdict = {};
@@ -118,20 +120,25 @@ export class ApiProxy {
     if (bytes === undefined) return;
     const seen = journalled(incoming, bytes);
     this.journal.push(seen);
-    const { instead, delayMs, ...verdict } = this.judge(seen);
+    const { instead, delayMs, rewritten, ...verdict } = this.judge(seen);
     if (instead === 'no answer') return;
     if (instead === 'reset') incoming.socket.resetAndDestroy();
     else if (instead !== undefined) forge(outgoing, instead);
     else {
       if (delayMs !== undefined) await pause(delayMs);
-      this.#forward({ incoming, outgoing, bytes, seen, verdict });
+      const sent = rewritten === undefined ? bytes : Buffer.from(JSON.stringify(rewritten));
+      this.#forward({ incoming, outgoing, bytes: sent, seen, verdict });
     }
   }
 
   #forward(exchange: Exchange): void {
     const { incoming, outgoing, bytes, seen } = exchange;
     const { url, ca } = this.#target;
-    const { method, url: path, headers } = incoming;
+    const { method, url: path } = incoming;
+    const headers = {
+      ...incoming.headers,
+      ...(bytes.length > 0 && { 'content-length': String(bytes.length) }),
+    };
     const { hostname: host, port } = url;
     const onward = request({ host, port, path, method, headers, ca, agent: this.#agent }, (answer) => {
       if (seen.isWatch && answer.statusCode === 200) this.#pipe(answer, exchange);
@@ -202,13 +209,19 @@ function aboutOf(pathname: string): About {
   return { resource, namespace, name, subresource };
 }
 
+/** Long texts, which tenants write, are cut: the journal is kept to the end. */
 function parsed(bytes: Buffer): unknown {
+  const cut = (_: string, value: unknown) =>
+    typeof value === 'string' && value.length > LONG_TEXT ? value.slice(0, LONG_TEXT) : value;
   try {
-    return JSON.parse(bytes.toString('utf8'));
+    const text = bytes.toString('utf8');
+    return text.length > LONG_TEXT ? JSON.parse(text, cut) : JSON.parse(text);
   } catch {
     return bytes.toString('utf8');
   }
 }
+
+const LONG_TEXT = 100_000;
 
 /** The whole answer is sent on in one piece, or line by line: how it came says nothing about that. */
 function withoutFraming({ headers }: IncomingMessage): NodeJS.Dict<string | string[]> {
@@ -218,8 +231,8 @@ function withoutFraming({ headers }: IncomingMessage): NodeJS.Dict<string | stri
 
 const FRAMING: readonly string[] = ['content-length', 'transfer-encoding', 'connection'];
 
-function forge(outgoing: ServerResponse, { status, body, retryAfterSeconds }: ForgedAnswer): void {
-  const wait = retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) };
+function forge(outgoing: ServerResponse, { status, body, retryAfter }: ForgedAnswer): void {
+  const wait = retryAfter === undefined ? {} : { 'retry-after': retryAfter };
   outgoing.writeHead(status, { 'content-type': 'application/json', ...wait });
   outgoing.end(body);
 }

@@ -1,6 +1,6 @@
 import { BUILD_UID_LABEL } from '../../src/controllers/git-build/resource.ts';
 import type { Journalled } from './api-proxy.ts';
-import type { Change } from './events.ts';
+import { isFault, type Change, type Schedule } from './events.ts';
 import { valueAt, writesOf } from './invariants.ts';
 import type { Place } from './place.ts';
 
@@ -48,15 +48,19 @@ function nameOfBuild(job: unknown): string {
 /**
  * The most that the changes call for. Who follows each of them at once creates and deletes so much; who is late, and sees
  * several of them as one, does less. So an undisturbed run's counts are between nothing and these, and a disturbed
- * run's have to be, too.
+ * run's have to be, too. While admission changes what is created, two may be created in vain.
  */
-export function mostCounts(changes: readonly Change[]): Counts {
+export function mostCounts({ events }: Pick<Schedule, 'events'>): Counts {
   const most = new Map<string, number>([
     ['create RoleBindings in home', 1],
     ['create RoleBindings in team', 1],
   ]);
   const replicas = new Map<string, number>();
-  for (const change of changes) {
+  for (const { what: change } of events) {
+    if (isFault(change)) {
+      if (change.fault === 'admission') addInVain(most, change.of);
+      continue;
+    }
     if ('set' in change) addForSet(most, replicas, change);
     if ('build' in change) addForBuild(most, change);
     addForTeam(most, change);
@@ -79,7 +83,11 @@ function addForSet(
     add(most, deletes, change.change === 'create set' ? before : Math.max(0, -more));
     replicas.set(set, change.replicas);
   }
-  if (change.change === 'delete Pods of set' || change.change === 'relabel Pods of set') {
+  if (
+    change.change === 'delete Pods of set' ||
+    change.change === 'relabel Pods of set' ||
+    change.change === 'take out Pods of set'
+  ) {
     add(most, creates, change.count);
   }
   if (change.change === 'fail Pods of set') {
@@ -112,6 +120,14 @@ function addForTeam(most: Map<string, number>, { change }: Change): void {
   ];
   if (creates.includes(change)) add(most, 'create RoleBindings in team', 2);
   if (change === 'replace binding') add(most, 'delete RoleBindings in team', 1);
+}
+
+const IN_VAIN = 2;
+
+function addInVain(most: Map<string, number>, name: string): void {
+  for (const verb of ['create', 'delete'])
+    for (const what of ['Pods', 'build Jobs', 'cleanup Jobs'])
+      add(most, `${verb} ${what} of ${name}`, IN_VAIN);
 }
 
 /** I2: one sentence each. */

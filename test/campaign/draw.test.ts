@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { draw } from './draw.ts';
-import { isFault, needsOwnServers, printed, undisturbed, type Schedule } from './events.ts';
+import { asksForLongWait, isFault, needsOwnServers, printed, undisturbed, type Schedule } from './events.ts';
 
 const ALL = { controllers: 'all', servers: false };
 const seeds = Array.from({ length: 150 }, (_, index) => index + 1);
@@ -19,7 +19,13 @@ describe('a schedule', () => {
       [
         ...['create pod', 'annotate pod', 'label pod', 'delete pod', 'probe'],
         ...['create set', 'scale set', 'delete set', 'delete Pods of set', 'relabel Pods of set'],
-        ...['orphan Pods of set', 'fail Pods of set', 'create orphan', 'create foreign pod'],
+        ...[
+          'take out Pods of set',
+          'orphan Pods of set',
+          'fail Pods of set',
+          'create orphan',
+          'create foreign pod',
+        ],
         ...['create build', 'edit build', 'delete build', 'skip cleanup', 'delete Jobs of build'],
         ...['strip Jobs of build', 'create foreign job', 'forbid Pods'],
         ...['select team', 'delete binding', 'edit binding', 'replace binding', 'create foreign binding'],
@@ -28,10 +34,26 @@ describe('a schedule', () => {
         ...['crash', 'stop', 'freeze', 'second leader', 'clock step', 'lost answers', 'resets', 'answers'],
         ...['answers for a while', 'slow', 'watch lag', 'duplicates', 'silence', 'watches expire'],
         ...['watches break', 'api server away', 'temporal away', 'temporal loses answers'],
-        ...['temporal refuses', 'terminate runs', 'temporal restarts', 'temporal is wiped'],
+        ...[
+          'temporal refuses',
+          'terminate runs',
+          'meddle with runs',
+          'admission',
+          'big objects',
+          'temporal restarts',
+          'temporal is wiped',
+        ],
         ...['api server restarts', 'etcd is saved', 'etcd is restored'],
       ].sort(),
     );
+  });
+
+  it('has each kind of what comes from outside among the seeds 1 to 20', () => {
+    const schedules = seeds.slice(0, 20).map((seed) => draw(seed, ALL));
+    const drawn = new Set(schedules.flatMap(namesIn));
+    for (const name of ['big objects', 'take out Pods of set', 'admission', 'meddle with runs'])
+      expect(drawn).toContain(name);
+    expect(schedules.filter(asksForLongWait)).toHaveLength(1);
   });
 
   it('leaves servers that others use alone, unless they are its own', () => {
@@ -44,7 +66,9 @@ describe('a schedule', () => {
       seeds.flatMap((seed) => namesIn(undisturbed(draw(seed, { ...ALL, controllers: 'pod-label' })))),
     );
     expect([...changes].sort()).toEqual(
-      [...['annotate pod', 'create pod', 'delete pod', 'label pod', 'pause', 'request reconcile']].sort(),
+      [
+        ...['annotate pod', 'create pod', 'delete pod', 'label pod', 'probe', 'pause', 'request reconcile'],
+      ].sort(),
     );
   });
 

@@ -1,6 +1,7 @@
 import { ASKS } from './asks.ts';
 import { CONTROLLERS, LONG_NAME, Objects, type Controller } from './drawn-changes.ts';
 import type { Schedule } from './events.ts';
+import { OUTSIDE } from './outside.ts';
 import { Pen } from './pen.ts';
 import { Random } from './random.ts';
 import { TACTICS } from './tactics.ts';
@@ -26,6 +27,9 @@ export function draw(seed: number, { controllers, servers }: DrawOptions): Sched
 const STORIES = 11;
 /** After which of them people ask for something by annotations. */
 const ASKED_AFTER: readonly number[] = [3, 7];
+/** After which of them something comes from outside. */
+const OUTSIDE_AFTER: readonly number[] = [2, 5, 8];
+const DRAINING_CHANCE = 0.6;
 /** Of how many schedules the operator asks for approval by its option, and over how many. */
 const OVER_CHANCE = 0.5;
 const OVER_LEAST = 2;
@@ -46,18 +50,26 @@ class Drawing {
   readonly #objects: Objects;
   /** What people ask by annotations is drawn apart, of objects of its own: all else is what it would be without it. */
   readonly #asking: Random;
+  /** As is what comes from outside. */
+  readonly #outside: Random;
 
   constructor(seed: number, controllers: readonly Controller[]) {
     this.#pen = new Pen(new Random(seed * 7919 + 17));
     this.#asking = new Random(seed * 104_729 + 31);
+    this.#outside = new Random(seed * 15_485_863 + 15);
     this.#objects = new Objects(this.#pen, controllers);
   }
 
   events(areServersDisturbed: boolean): Schedule['events'] {
+    const { controllers } = this.#objects;
+    const possible = OUTSIDE.map((kind) => kind.filter(({ controller }) => controllers.includes(controller)));
+    const outside = this.#outside.shuffled(possible.filter((kind) => kind.length > 0));
     this.#objects.createFirst();
     for (let story = 0; story < STORIES; story += 1) {
       this.#story();
       if (ASKED_AFTER.includes(story)) this.#pen.drawingFrom(this.#asking, () => this.#ask());
+      if (OUTSIDE_AFTER.includes(story))
+        this.#pen.drawingFrom(this.#outside, () => this.#fromOutside(outside.pop()));
     }
     if (areServersDisturbed) this.#serverStory();
     this.#endings();
@@ -85,6 +97,10 @@ class Drawing {
       random.oneOf(ASKS[controller])(this.#pen, this.#objects);
   }
 
+  #fromOutside(kind: (typeof OUTSIDE)[number] = []): void {
+    if (kind.length > 0) this.#pen.random.oneOf(kind).tactic(this.#pen, this.#objects);
+  }
+
   #serverStory(): void {
     const { add, random } = this.#pen;
     const change = () => this.#objects.change(random.oneOf(this.#objects.controllers));
@@ -98,8 +114,11 @@ class Drawing {
     change();
     random.oneOf(stories)();
     change();
-    add({ fault: 'etcd is restored' }, 3_000);
+    const isDraining = this.#outside.chance(DRAINING_CHANCE);
+    add({ fault: 'etcd is restored', ...(isDraining && { isDraining }) }, 3_000);
     change();
+    // Another fault of servers would end what is to be seen.
+    if (isDraining) return;
     random.oneOf(stories)();
     change();
   }

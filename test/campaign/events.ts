@@ -17,6 +17,8 @@ export type Change =
   | { readonly change: 'delete Pods of set'; readonly set: string; readonly count: number }
   /** They are given other labels, so that the set has to release them. */
   | { readonly change: 'relabel Pods of set'; readonly set: string; readonly count: number }
+  /** Once the set is scaled down, some of its Pods are kept: by turns they lose the label `app`, or get another controller. */
+  | { readonly change: 'take out Pods of set'; readonly set: string; readonly count: number }
   /** They lose their owner references, so that the set has to adopt them. */
   | { readonly change: 'orphan Pods of set'; readonly set: string; readonly count: number }
   /** All fail at once, and are deleted by hand while the set waits before it replaces them. */
@@ -111,11 +113,22 @@ export type Fault =
       readonly status: Answered;
       readonly requests: Requests;
       readonly count: number;
+      /** The header. Default: `1` for 429, else none. */
+      readonly retryAfter?: string;
     }
   | {
       readonly fault: 'answers for a while';
       readonly status: Answered;
       readonly requests: Requests;
+      readonly lastsMs: number;
+    }
+  /** Admission changes what the operator sends about one object. */
+  | { readonly fault: 'admission'; readonly changes: Rewrite; readonly of: string; readonly lastsMs: number }
+  /** A tenant creates hundreds of them in the home namespace, each with an annotation of 250 kB. */
+  | {
+      readonly fault: 'big objects';
+      readonly kind: BigKind;
+      readonly annotation: string;
       readonly lastsMs: number;
     }
   /** They arrive late, even where the operator no longer waits for the answer. */
@@ -135,13 +148,30 @@ export type Fault =
   | { readonly fault: 'temporal refuses'; readonly call: string; readonly count: number }
   /** By hand: what is open of the schedule's runs. */
   | { readonly fault: 'terminate runs' }
+  /** By hand, what is open of the schedule's runs; a paused activity goes on after that time. */
+  | { readonly fault: 'meddle with runs'; readonly how: Meddling; readonly lastsMs: number }
   /** Those below are about servers, which nobody else may use. */
   | { readonly fault: 'temporal restarts' }
   | { readonly fault: 'temporal is wiped' }
   | { readonly fault: 'api server restarts' }
   | { readonly fault: 'etcd is saved' }
-  /** To what was saved last; what people have done since is done again. */
-  | { readonly fault: 'etcd is restored' };
+  /** To what was saved last; what people have done since is done again. Draining: open watches end cleanly, and only later. */
+  | { readonly fault: 'etcd is restored'; readonly isDraining?: boolean };
+
+/** What admission changes: see rewrites.ts. */
+export type Rewrite =
+  | 'label of Pod'
+  | 'version of Pods'
+  | 'owner of Pods'
+  | 'status of PodSet'
+  | 'label of Job'
+  | 'hash of Job'
+  | 'finalizer of build'
+  | 'subjects of RoleBinding';
+
+export type BigKind = 'pods' | 'podsets' | 'xxxes';
+
+export type Meddling = 'cancel' | 'reset' | 'pause activities';
 
 /** `409` is a conflict; `403` is the authorizer's; `422` is an admission webhook's, which quotes what it was sent. */
 export type Answered = 401 | 403 | 404 | 409 | 410 | 422 | 429 | 500 | 503 | 504;
@@ -176,6 +206,16 @@ const SERVER_FAULTS: readonly string[] = [
 /** Whether it needs servers that no other schedule uses meanwhile. */
 export function needsOwnServers({ events }: Schedule): boolean {
   return events.some(({ what }) => isFault(what) && SERVER_FAULTS.includes(what.fault));
+}
+
+const LONG_WAIT_S = 60;
+
+/** Whether the API server asks for a wait that is longer than anybody should wait. */
+export function asksForLongWait({ events }: Schedule): boolean {
+  return events.some(({ what }) => {
+    const header = 'retryAfter' in what ? (what.retryAfter ?? '') : '';
+    return Number(header) > LONG_WAIT_S || Date.parse(header) > Date.now();
+  });
 }
 
 /** The same changes, and nothing goes wrong. */

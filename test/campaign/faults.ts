@@ -1,8 +1,11 @@
 import { unreachable } from '../../src/contract/unreachable.ts';
-import type { ApiProxy, ForgedAnswer, Journalled, Verdict } from './api-proxy.ts';
-import type { Answered, Fault, Requests } from './events.ts';
+import type { ApiProxy, Journalled, Verdict } from './api-proxy.ts';
+import type { Fault, Meddling, Requests } from './events.ts';
+import { forged } from './forged.ts';
 import type { Operators } from './operators.ts';
 import type { Place } from './place.ts';
+import { merged, POLICIES } from './rewrites.ts';
+import type { Tenant } from './tenant.ts';
 import type { CallVerdict, TemporalProxy } from './temporal-proxy.ts';
 import type { WatchPipe } from './watch-pipe.ts';
 
@@ -20,11 +23,15 @@ export interface FaultyWorld {
   readonly temporal: TemporalProxy;
   readonly operators: Operators;
   readonly place: Place;
-  /** By hand, of this schedule's runs. */
-  readonly terminateRuns: () => Promise<void>;
+  readonly tenant: Tenant;
+  /** By hand, with this schedule's runs. @returns what ends it */
+  readonly meddle: (how: Meddling | 'terminate') => Promise<() => void>;
   /** Undefined: others use them, too. */
   readonly servers: Servers | undefined;
 }
+
+/** With its requests, an API server takes up to a minute; here it is enough that people work meanwhile. */
+const DRAINED_AFTER_MS = 3_000;
 
 type FaultNamed<Name extends Fault['fault']> = Fault & { readonly fault: Name };
 
@@ -73,7 +80,7 @@ export class Faults {
         this.#strike(fault, () => ({ instead: 'reset' }));
         break;
       case 'answers':
-        this.#strike(fault, (request) => ({ instead: forged(fault.status, request) }));
+        this.#strike(fault, (request) => ({ instead: forged(fault, request) }));
         break;
       case 'answers for a while':
         this.#refuse(fault);
@@ -101,7 +108,17 @@ export class Faults {
         this.#calls.add({ ...fault, left: fault.count, verdict: 'unavailable' });
         break;
       case 'terminate runs':
-        await this.#world.terminateRuns();
+        await this.#world.meddle('terminate');
+        break;
+      case 'meddle with runs':
+        this.#endAfter(fault.lastsMs, await this.#world.meddle(fault.how));
+        break;
+      case 'admission':
+        this.#admitOtherwise(fault);
+        break;
+      case 'big objects':
+        this.#endAfter(fault.lastsMs, () => this.#world.tenant.empty());
+        await this.#world.tenant.fill(fault.kind, fault.annotation);
         break;
       case 'temporal restarts':
       case 'temporal is wiped':
@@ -155,7 +172,7 @@ export class Faults {
       case 'watches expire':
         this.#eachWatch('all', (watch) => watch.expire());
         this.#strike({ requests: { kind: 'watch' }, count: fault.count }, (request) => ({
-          instead: forged(410, request),
+          instead: forged({ status: 410 }, request),
         }));
         break;
       case 'watches break':
@@ -183,16 +200,40 @@ export class Faults {
       case 'etcd is saved':
         return servers.saveEtcd();
       case 'etcd is restored':
-        return servers.restoreEtcd();
+        return this.#restoreEtcd(servers, fault.isDraining === true);
       default:
         return unreachable(fault);
     }
   }
 
+  /** The server that the watches hang on answers to the end, but has nothing new to say. */
+  async #restoreEtcd(servers: Servers, isDraining: boolean): Promise<void> {
+    const draining = isDraining ? [...this.#world.api.watches] : [];
+    for (const watch of draining) watch.drain();
+    await servers.restoreEtcd();
+    this.#endAfter(DRAINED_AFTER_MS, () => {
+      for (const watch of draining) watch.end();
+    });
+  }
+
+  #admitOtherwise({ changes, of, lastsMs }: FaultNamed<'admission'>): void {
+    const { place, tenant } = this.#world;
+    const { requests, patch } = POLICIES[changes];
+    const name = of === 'team' ? place.team : of;
+    const end = this.#strike({ requests, count: Infinity }, ({ method, path, body }) => {
+      const isAbout = path.includes(name) || JSON.stringify(body).includes(name);
+      return method !== 'DELETE' && isAbout ? { rewritten: merged(body, patch) } : undefined;
+    });
+    this.#endAfter(lastsMs, () => {
+      end();
+      if (changes === 'label of Job') tenant.deleteUnlabelledJob(`${of}-job`);
+    });
+  }
+
   #refuse({ status, requests: about, lastsMs }: FaultNamed<'answers for a while'>): void {
     const requests = { ...about, isForAWhile: true };
     const end = this.#strike({ requests, count: Infinity }, (request) => ({
-      instead: forged(status, request),
+      instead: forged({ status }, request),
     }));
     // An open watch would hear nothing of it.
     this.#eachWatch(about.resource, (watch) => watch.break());
@@ -209,6 +250,8 @@ export class Faults {
     for (const active of this.#active) active.isOver = true;
     this.#active.clear();
     this.#calls.clear();
+    this.#world.tenant.empty();
+    await this.#world.tenant.settled();
     await this.#world.operators.settled();
   }
 
@@ -228,7 +271,7 @@ export class Faults {
   /** @returns what ends it before its time */
   #strike(
     { requests, count }: { readonly requests: Active['requests']; readonly count: number },
-    verdict: (request: Journalled) => Verdict,
+    verdict: (request: Journalled) => Verdict | undefined,
   ): () => void {
     let left = count;
     const active: Active = {
@@ -338,41 +381,4 @@ function matches(
 function kindOf(method: string, isWatch: boolean): Requests['kind'] {
   if (isWatch) return 'watch';
   return method === 'GET' ? 'read' : 'write';
-}
-
-const REASONS: Readonly<Record<Answered, string>> = {
-  401: 'Unauthorized',
-  403: 'Forbidden',
-  404: 'NotFound',
-  409: 'Conflict',
-  410: 'Expired',
-  422: 'Invalid',
-  429: 'TooManyRequests',
-  500: 'InternalError',
-  503: 'ServiceUnavailable',
-  504: 'Timeout',
-};
-
-/** In the words of the real servers, where the operator goes by them. */
-function forged(status: Answered, { about, body }: Journalled): ForgedAnswer {
-  // The mux of the API server, which knows no such group.
-  if (status === 404) return { status, body: '404 page not found\n' };
-  const text = JSON.stringify({
-    kind: 'Status',
-    apiVersion: 'v1',
-    metadata: {},
-    status: 'Failure',
-    reason: REASONS[status],
-    message: messageOf(status, about.resource, body),
-    code: status,
-  });
-  return { status, body: text, ...(status === 429 && { retryAfterSeconds: 1 }) };
-}
-
-function messageOf(status: Answered, resource: string, body: unknown): string {
-  if (status === 403)
-    return `${resource} is forbidden: User "the-operator" cannot ask for resource "${resource}"`;
-  if (status === 422)
-    return `admission webhook "campaign.example.com" denied the request: ${JSON.stringify(body)}`;
-  return `${REASONS[status]}: the campaign says so`;
 }

@@ -94,21 +94,6 @@ describe('a delete without a UID, and an update without a resourceVersion', () =
 describe('I4', () => {
   const preconditions = { uid: 'u', resourceVersion: '5' };
 
-  it('forbids to delete a Pod that is not a PodSet’s', () => {
-    const other = [{ apiVersion: 'v1', kind: 'ReplicaSet', name: 'r', uid: 'r', controller: true }];
-    const journal = [
-      request({
-        method: 'DELETE',
-        resource: 'pods',
-        body: { preconditions },
-        answer: object({ ownerReferences: other }),
-      }),
-    ];
-    expect(violationsIn({ ...NOTHING, journal })).toEqual([
-      'I4: DELETE pods home/it deleted a Pod of ReplicaSet',
-    ]);
-  });
-
   it('forbids to write what people have put there', () => {
     const body = { metadata: { resourceVersion: '5' } };
     const journal = [request({ method: 'PATCH', resource: 'rolebindings', body, answer: object({}) })];

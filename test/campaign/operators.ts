@@ -39,6 +39,8 @@ type Role = 'first of all' | 'leader' | 'second leader';
 /** The processes of the operator under test: one, none, or two. */
 export class Operators {
   readonly logs: string[] = [];
+  /** How it ended by itself, each time. */
+  readonly deaths: string[] = [];
   readonly #options: OperatorOptions;
   readonly #clock: string;
   #first: OperatorProcess | undefined;
@@ -136,6 +138,8 @@ export class Operators {
   /** One that ends by itself is started again, as Kubernetes would. */
   #ended(operator: OperatorProcess, role: Role): void {
     running.delete(operator);
+    if (!this.#ending.has(operator) && !this.#isOver)
+      this.deaths.push(`I14: ${String(operator.ended.reason)}, and nobody had ended it`);
     const isMissed = role === 'leader' || (role === 'first of all' && this.#hasBegun);
     if (isMissed && !this.#ending.has(operator) && !this.#isOver) {
       this.restart('SIGKILL', RESTARTED_AFTER_MS);

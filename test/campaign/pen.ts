@@ -11,6 +11,7 @@ export class Pen {
   readonly events: ScheduledEvent[] = [];
   #random: Random;
   #named = 0;
+  #restMs = 0;
   readonly #paused = new Map<string, Target>();
   readonly #polled = new Map<string, Target>();
 
@@ -32,7 +33,13 @@ export class Pen {
 
   /** Mostly in quick succession, and now and then after everybody had time to settle. */
   readonly add = (what: What, afterMs = this.#pauseMs()): void => {
-    this.events.push({ afterMs, what });
+    this.events.push({ afterMs: afterMs + this.#restMs, what });
+    this.#restMs = 0;
+  };
+
+  /** What is added next comes so much later. */
+  readonly rest = (ms: number): void => {
+    this.#restMs += ms;
   };
 
   /** One that nothing else has. */

@@ -118,6 +118,8 @@ export class People {
         return this.#eachPod(change, (at) => this.#cluster.delete(at));
       case 'relabel Pods of set':
         return this.#eachPod(change, (at) => this.#relabel(at, change.set));
+      case 'take out Pods of set':
+        return this.#takeOut(change.set, change.count);
       case 'orphan Pods of set':
         return this.#eachPod(change, (at) =>
           this.#cluster.patch(at, { metadata: { ownerReferences: null } }),
@@ -245,13 +247,17 @@ export class People {
   }
 
   async #createForeignPod(set: string, pod: string): Promise<void> {
-    const owner = await this.#cluster.get({ type: CONFIG_MAPS, ...this.#at(OTHER_OWNER) });
-    if (owner === undefined) return;
-    const { uid } = owner.metadata;
-    const reference = { apiVersion: 'v1', kind: 'ConfigMap', name: OTHER_OWNER, uid, controller: true };
-    const manifest = podOf({ ...this.#at(pod), ownerReferences: [reference] }, set);
+    const manifest = podOf({ ...this.#at(pod), ownerReferences: await this.#otherOwner() }, set);
     await this.#cluster.create(PODS, manifest);
     await this.#noteForeign(this.#pod(pod));
+  }
+
+  /** As owner references. */
+  async #otherOwner(): Promise<readonly object[]> {
+    const owner = await this.#cluster.get({ type: CONFIG_MAPS, ...this.#at(OTHER_OWNER) });
+    if (owner === undefined) return [];
+    const { uid } = owner.metadata;
+    return [{ apiVersion: 'v1', kind: 'ConfigMap', name: OTHER_OWNER, uid, controller: true }];
   }
 
   async #createForeignJob(name: string): Promise<void> {
@@ -298,6 +304,23 @@ export class People {
   ): Promise<void> {
     const pods = await this.#podsOf(set);
     for (const { metadata } of pods.slice(0, count)) await act(this.#pod(metadata.name));
+  }
+
+  /** Once the first of them is deleted, by turns. */
+  async #takeOut(set: string, count: number): Promise<void> {
+    const before = await this.#podsOf(set);
+    const deadline = performance.now() + PLANNED_WITHIN_MS;
+    let pods = before;
+    while (pods.length === before.length && performance.now() < deadline) {
+      await this.#cluster.pause();
+      pods = (await this.#podsOf(set)).filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+    }
+    const owner = await this.#otherOwner();
+    for (const [index, { metadata }] of pods.slice(0, count).entries()) {
+      const at = this.#pod(metadata.name);
+      if (index % 2 === 0) await this.#relabel(at, set);
+      else await this.#cluster.patch(at, { metadata: { ownerReferences: owner } });
+    }
   }
 
   /** The operator finds it again by what the status says; docs/controllers/pod-set.md says what becomes of others. */
@@ -352,6 +375,8 @@ function podOf(metadata: Manifest['metadata'], set: string): Manifest {
 
 function objectOf(change: Change): string {
   if ('on' in change) return change.on.name === 'team' ? 'team' : `${change.on.kind} ${change.on.name}`;
+  // While others scale it down.
+  if (change.change === 'take out Pods of set') return `Pods of set ${change.set}`;
   if ('set' in change && !('pod' in change)) return `set ${change.set}`;
   if ('pod' in change) return `pod ${change.pod}`;
   if ('build' in change) return `build ${change.build}`;

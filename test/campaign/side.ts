@@ -6,13 +6,16 @@ import { PODS, type TestCluster } from '../support/cluster.ts';
 import { ApiProxy } from './api-proxy.ts';
 import { isFault, type Change, type Schedule, type What } from './events.ts';
 import { Faults, type Servers } from './faults.ts';
+import { InsistentCluster } from './insistent-cluster.ts';
 import { writesOf } from './invariants.ts';
 import type { Observer } from './observer.ts';
 import { Operators } from './operators.ts';
 import { People } from './people.ts';
+import { meddle } from './meddling.ts';
 import { newPlace, type Place } from './place.ts';
-import { openRuns, stateOf, type State } from './state.ts';
+import { stateOf, type State } from './state.ts';
 import { TemporalProxy } from './temporal-proxy.ts';
+import { Tenant } from './tenant.ts';
 
 /** The servers that runs of schedules share, and who looks at them. */
 export interface Ground {
@@ -48,6 +51,8 @@ export class Side {
   readonly #temporal: TemporalProxy;
   readonly #operators: Operators;
   readonly #faults: Faults;
+  /** Ends when nobody need wait any more. */
+  readonly #leaving = new AbortController();
   /** What people do again once the database was restored. */
   #sinceSaved: Change[] = [];
 
@@ -59,8 +64,11 @@ export class Side {
     this.#temporal = parts.temporal;
     this.#operators = parts.operators;
     const { api, temporal, operators } = parts;
-    const terminateRuns = () => this.#terminateRuns();
-    this.#faults = new Faults({ api, temporal, operators, place, terminateRuns, servers: ground.servers });
+    this.#faults = new Faults({
+      ...{ api, temporal, operators, place, servers: ground.servers },
+      tenant: new Tenant(new InsistentCluster(ground.cluster, this.#leaving.signal), place),
+      meddle: (how) => meddle(ground.temporal, place, how),
+    });
   }
 
   /** Resolves once its operator is ready. */
@@ -83,6 +91,11 @@ export class Side {
 
   get journal() {
     return this.#api.journal;
+  }
+
+  /** I14: one sentence each. */
+  get deaths() {
+    return this.#operators.deaths;
   }
 
   get logs() {
@@ -115,6 +128,7 @@ export class Side {
 
   async close(): Promise<void> {
     this.people.leave();
+    this.#leaving.abort();
     await this.#faults.heal().catch(() => undefined);
     await this.#operators.stop();
     await this.#api.stop();
@@ -155,17 +169,6 @@ export class Side {
       await pause(200);
     }
     this.#faults.endRefusals();
-  }
-
-  async #terminateRuns(): Promise<void> {
-    const { temporal } = this.#ground;
-    for (const { workflowId } of await openRuns(temporal, this.place)) {
-      // It may have ended by now.
-      await temporal.workflow
-        .getHandle(workflowId)
-        .terminate('by hand')
-        .catch(() => undefined);
-    }
   }
 }
 

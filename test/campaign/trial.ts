@@ -2,13 +2,15 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { NAMESPACES } from '../support/cluster.ts';
 import { BUILDS } from '../../src/controllers/git-build/resource.ts';
 import { countsIn, mostCounts, tooMany } from './counts.ts';
-import { isFault, undisturbed, type Change, type Fault, type Schedule } from './events.ts';
+import { asksForLongWait, isFault, undisturbed, type Fault, type Schedule } from './events.ts';
 import { heldBack } from './held-back.ts';
+import { inVain } from './in-vain.ts';
 import { violationsIn, writesOf, type Evidence } from './invariants.ts';
 import { inOrder } from './observer.ts';
 import { leaksIn } from './secrets.ts';
 import { Side, type Ground, type SideOptions } from './side.ts';
 import { differences, listIn, openRuns, type State } from './state.ts';
+import { takenOut } from './taken-out.ts';
 
 /** I1 and the rest of what must hold. */
 export interface Limits {
@@ -55,16 +57,17 @@ export async function tryOut(
   // An operator that watches the whole cluster, and faults of servers, would disturb it.
   if (options.isAlone) await reference;
   const side = await Side.open(ground, schedule, options);
+  const limits = limitsOf(schedule, options);
   try {
     await side.play(schedule);
     const healedMs = Date.now();
     const people = side.people.done();
     const isDone = await Promise.race([
       people.then(() => true),
-      pause(options.limits.convergedWithinMs, undefined, { ref: false }),
+      pause(limits.convergedWithinMs, undefined, { ref: false }),
     ]);
     if (isDone !== true) side.violations.push('I1: what people began cannot end: the operator holds it up');
-    const end = await comesTo(side, reference, healedMs, options.limits);
+    const end = await comesTo(side, reference, healedMs, limits);
     const versions = side.versions().map((version) => JSON.stringify(version));
     const judged = await judge(ground, side, schedule);
     const closed = end.violations.length === 0 ? await closes(ground, side) : [];
@@ -79,6 +82,16 @@ export async function tryOut(
     await side.close();
     await moveOut(ground, side);
   }
+}
+
+/** The most that the API server can have the operator wait: design.md, "What must stay true". */
+const LONGEST_RETRY_AFTER_MS = 300_000;
+
+function limitsOf(schedule: Schedule, { limits }: TrialOptions): Limits {
+  const { convergedWithinMs } = limits;
+  return asksForLongWait(schedule)
+    ? { ...limits, convergedWithinMs: convergedWithinMs + LONGEST_RETRY_AFTER_MS }
+    : limits;
 }
 
 /** The state that an undisturbed run stays in. @throws Error where it stays in none */
@@ -174,7 +187,6 @@ async function judge(
   const isRestored = faults.includes('etcd is restored');
   const isRestarted = faults.some((fault) => RESTARTING.includes(fault));
   const versions = isRestored ? side.versions() : inOrder(side.versions());
-  const changes = schedule.events.flatMap(({ what }): Change[] => (isFault(what) ? [] : [what]));
   const { requireApprovalOver } = schedule;
   const evidence: Evidence = {
     ...{ place, journal, versions, foreign, isRestored, isRestarted },
@@ -182,8 +194,11 @@ async function judge(
   };
   return unique([
     ...violationsIn(evidence),
+    ...side.deaths,
+    ...takenOut(evidence),
+    ...inVain(evidence),
     ...(isRestored ? [] : heldBack(evidence)),
-    ...(isRestored ? [] : tooMany(countsIn(journal, place), mostCounts(changes))),
+    ...(isRestored ? [] : tooMany(countsIn(journal, place), mostCounts(schedule))),
     ...(await leaksIn({ cluster, temporal, place, versions, logs: side.logs })),
   ]);
 }

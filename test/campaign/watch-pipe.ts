@@ -23,6 +23,7 @@ export class WatchPipe {
   readonly #outgoing: ServerResponse;
   #begun = '';
   #isHeld = false;
+  #isDraining = false;
   #held: string[] = [];
 
   constructor(resource: string, answer: IncomingMessage, outgoing: ServerResponse) {
@@ -30,11 +31,12 @@ export class WatchPipe {
     this.#outgoing = outgoing;
     const decoder = new StringDecoder('utf8');
     answer.on('data', (bytes: Buffer) => this.#take(decoder.write(bytes)));
-    answer.on('end', () => outgoing.end());
-    answer.on('error', () => outgoing.destroy());
-    // One that was cut off in the middle must not look like one that has ended.
+    answer.on('error', () => undefined);
     answer.on('close', () => {
-      if (!answer.complete) outgoing.destroy();
+      if (this.#isDraining) return;
+      // One that was cut off in the middle must not look like one that has ended.
+      if (answer.complete) outgoing.end();
+      else outgoing.destroy();
     });
   }
 
@@ -47,6 +49,15 @@ export class WatchPipe {
   release(): void {
     this.#isHeld = false;
     for (const line of this.#held.splice(0)) this.#send(line);
+  }
+
+  /** It stays open without its server, until it ends. */
+  drain(): void {
+    this.#isDraining = true;
+  }
+
+  end(): void {
+    this.#outgoing.end();
   }
 
   expire(): void {
