@@ -119,14 +119,16 @@ export class PodSetObjects {
 
   /**
    * Conditional on the UID alone, as the ReplicaSet controller deletes: a kubelet updates the status of a Pod at any time,
-   * and each update would make a delete by resourceVersion fail. One that the watcher shows to have become somebody
-   * else's since, or to count no more, is spared.
+   * and each update would make a delete by resourceVersion fail. A Pod is spared if it has lost the labels, failed, or got
+   * another controller since the decision.
    *
-   * @param shown the Pod as the watcher shows it; undefined: it does not, or nobody watches
+   * @param decidedOn the Pod as the decision knew it
+   * @param latest the Pod as it was within the last second; undefined: it is read first
    */
-  async delete(read: PodView, shown: PodView | undefined): Promise<Written> {
-    const pod = newer(read, shown);
-    if (!countsAs(read, pod)) return { pod, isDone: false };
+  async delete(decidedOn: PodView, latest: PodView | undefined): Promise<Written> {
+    const pod = latest ?? (await this.#read(decidedOn.name));
+    if (pod === undefined) return { pod: { ...decidedOn, life: 'being deleted' }, isDone: false };
+    if (!countsAs(decidedOn, pod)) return { pod, isDone: false };
     const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid: pod.uid } };
     const path = this.#pathOf(pod.name);
     const deleted = await found(this.#client.request({ method: 'DELETE', path, body }));
@@ -164,16 +166,12 @@ export class PodSetObjects {
   }
 }
 
-/** Versions of one object grow. Source: KEP-5504, comparable resource versions. */
-function newer(read: PodView, shown: PodView | undefined): PodView {
-  return shown !== undefined && Number(shown.resourceVersion) > Number(read.resourceVersion) ? shown : read;
-}
-
 function countsAs(before: PodView, now: PodView): boolean {
   return (
     now.uid === before.uid &&
     now.life !== 'being deleted' &&
     now.controllerUid === before.controllerUid &&
+    now.matches === before.matches &&
     isAvailable(now) === isAvailable(before)
   );
 }

@@ -17,7 +17,8 @@ import { hasTooLongName } from '../src/controllers/pod-set/resource.ts';
 import { isRefusalReported, type StepFailure } from '../src/controllers/pod-set/status.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { ApiError, isNamespaceEnding, isOf } from '../src/kubernetes/errors.ts';
-import { AT_ONCE, inBatches, SLOWLY } from './batches.ts';
+import { AT_ONCE, inBatches, SLOWLY, type Batching } from './batches.ts';
+import { FreshPods } from './fresh-pods.ts';
 import { podNames } from './pod-names.ts';
 import { PodSetObjects, type Written } from './pod-set-objects.ts';
 import { PartlyDone } from './partly-done.ts';
@@ -37,11 +38,12 @@ export function podSetReconciler(client: KubernetesClient): Reconciler<Observati
   return { controller, observe, look, confirm, withRefusal, perform };
 
   /** The Pods first: a PodSet that is not being deleted after they were listed has not orphaned them just so. */
-  async function observe({ ref }: StepContext): Promise<Observation> {
+  async function observe({ ref, now }: StepContext): Promise<Observation> {
     const objects = new PodSetObjects(client, ref);
+    const asOfMs = now();
     // A selector with too long a value is refused, and no Pod has such a label.
     const pods = hasTooLongName(ref) ? [] : await objects.listPods();
-    return { podSet: await objects.readPodSet(), pods, lookedFor: [] };
+    return { podSet: await objects.readPodSet(), pods, lookedFor: [], asOfMs };
   }
 
   async function look({ names }: Look, before: Observation, { ref }: StepContext): Promise<Observation> {
@@ -73,9 +75,9 @@ export function podSetReconciler(client: KubernetesClient): Reconciler<Observati
     before: Observation,
     context: StepContext<Observation>,
   ): Promise<Performed<Observation>> {
-    const { podSet, pods, lookedFor } = before;
     // Whether it fails is found out anew.
-    const tried = { podSet, pods, lookedFor };
+    const { podSet, pods, lookedFor, asOfMs } = before;
+    const tried = { podSet, pods, lookedFor, asOfMs };
     const about = { ...context, objects: new PodSetObjects(client, context.ref), before: tried };
     switch (step.do) {
       case 'createPods':
@@ -117,9 +119,14 @@ async function createPods(step: CreatePods, about: About): Promise<Performed<Obs
 async function deletePods(step: DeletePods, about: About): Promise<Performed<Observation>> {
   const { count, replicas, what } = step;
   const pods = podsToDelete(step.pods, Math.min(count, WRITES_MAX), about.now());
-  const shown = (pod: PodView) => about.watched?.()?.pods.find(({ uid }) => uid === pod.uid);
-  const act = (pod: PodView) => about.objects.delete(pod, shown(pod));
-  const end = await write(pods, act, { ...about, firstSize: AT_ONCE });
+  const fresh = new FreshPods(about);
+  const act = async (pod: PodView) => {
+    const written = await about.objects.delete(pod, fresh.latest(pod));
+    if (written.isDone) fresh.deleted(pod);
+    return written;
+  };
+  const written = await write(pods, act, { ...about, firstSize: AT_ONCE, prepare: () => fresh.refresh() });
+  const end = { ...written, observation: withChanged(fresh.observation, written.pods) };
   const isScaledDown = replicas !== undefined && end.written === count;
   const event = { reason: 'Deleted', action: 'Delete', note: `scaled down to ${podsInWords(replicas ?? 0)}` };
   const did = deedsOf('deleted', what, end.done);
@@ -154,7 +161,9 @@ async function updateStatus(
 
 /** How writes to Pods ended. */
 interface WriteEnd {
-  /** With the Pods as the writes left them. */
+  /** As the writes left them. */
+  readonly pods: readonly PodView[];
+  /** With these Pods. */
   readonly observation: Observation;
   /** How many are now as they should be, whoever has brought that about. */
   readonly written: number;
@@ -167,13 +176,14 @@ interface WriteEnd {
 async function write<T>(
   items: readonly T[],
   act: (item: T) => Promise<Written>,
-  { now, superseded, before, firstSize }: About & { readonly firstSize: number },
+  { now, superseded, before, firstSize, prepare }: About & Pick<Batching, 'firstSize' | 'prepare'>,
 ): Promise<WriteEnd> {
   const untilMs = now() + (items.length > FEW_WRITES ? TIME_MS : TIME_FOR_FEW_MS);
   const isTimeUp = () => superseded.aborted || now() >= untilMs;
-  const { done, failure } = await inBatches(items, act, { firstSize, isTimeUp });
+  const { done, failure } = await inBatches(items, act, { firstSize, isTimeUp, prepare });
   const pods = done.map(({ pod }) => pod);
   return {
+    pods,
     observation: withChanged(before, pods),
     written: done.length,
     done: done.filter(({ isDone }) => isDone).map(({ pod }) => pod),
