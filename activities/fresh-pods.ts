@@ -1,6 +1,6 @@
 import type { Observation } from '../src/controllers/pod-set/decide.ts';
 import type { PodView } from '../src/controllers/pod-set/pod.ts';
-import type { PodSetObjects } from './pod-set-objects.ts';
+import type { PodSetObjects, Written } from './pod-set-objects.ts';
 import type { StepContext } from './reconcile.ts';
 
 /** After this time, a Pod is read again before it is deleted. With the way of the DELETE, it is less than a second. */
@@ -33,21 +33,24 @@ export class FreshPods {
   readonly #request: Request;
   #pods: PodsByUid;
   #asOfMs: number;
+  #isListQuick: boolean;
   #shown: PodsByUid | undefined;
   #batch: Batch | undefined;
   #unproved: readonly Batch[] = [];
+  readonly #written: PodView[] = [];
 
   constructor(request: Request) {
     const { pods, asOfMs = -Infinity } = request.before;
     this.#request = request;
     this.#pods = byUid(pods);
     this.#asOfMs = asOfMs;
+    this.#isListQuick = pods.length <= LISTED_MAX;
   }
 
   /** Call it before each batch: costs no call where the watcher proves to be up to date. @throws ApiError */
   async refresh(): Promise<void> {
     this.#goByWatcher();
-    if (!this.#isFresh && this.#pods.size <= LISTED_MAX) await this.#list();
+    if (!this.#isFresh && this.#isListQuick) await this.#list();
     this.#batch = { sentAtMs: this.#request.now(), uids: [] };
   }
 
@@ -57,18 +60,18 @@ export class FreshPods {
     return pod && newer(pod, this.#shown?.get(uid));
   }
 
-  /** The server has accepted the DELETE. */
-  deleted({ uid }: PodView): void {
-    if (!isGone(this.#shown?.get(uid))) this.#batch?.uids.push(uid);
+  note({ pod, isDone }: Written): void {
+    this.#written.push(pod);
+    if (isDone && !isGone(this.#shown?.get(pod.uid))) this.#batch?.uids.push(pod.uid);
   }
 
-  /** What is known after the deletes, but for the deletes themselves. No list shows Pods without the labels. */
+  /** What is known by now. No list shows the Pods that were deleted, or that lost the labels. */
   get observation(): Observation {
     const { before } = this.#request;
-    if (this.#asOfMs === before.asOfMs) return before;
     const unlisted = before.pods.filter((pod) => !pod.matches || isGone(pod));
-    const byName = new Map([...unlisted, ...this.#pods.values()].map((pod) => [pod.name, pod]));
-    return { ...before, pods: [...byName.values()], asOfMs: this.#asOfMs };
+    const all = [...unlisted, ...this.#pods.values(), ...this.#written];
+    const pods = [...new Map(all.map((pod) => [pod.name, pod])).values()];
+    return { ...before, pods, asOfMs: this.#asOfMs };
   }
 
   get #isFresh(): boolean {
@@ -94,6 +97,7 @@ export class FreshPods {
   async #list(): Promise<void> {
     const asOfMs = this.#request.now();
     this.#know(byUid(await this.#request.objects.listPods()), asOfMs);
+    this.#isListQuick = this.#isFresh;
   }
 
   #know(pods: PodsByUid, asOfMs: number): void {

@@ -16,8 +16,6 @@ import { isOf } from '../src/kubernetes/errors.ts';
 import { found } from '../src/kubernetes/found.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
 
-/** How many Pods of others may have the names that new ones should get, one after the other. */
-const TAKEN_NAMES_MAX = 20;
 const PAGE = 500;
 const READ_ONE_BY_ONE_MAX = 16;
 
@@ -99,22 +97,24 @@ export class PodSetObjects {
 
   /**
    * A name that is taken is most likely taken by an earlier attempt whose answer was lost, or that still writes:
-   * then the Pod is there. Else the next name is tried.
+   * then the Pod is there. Else the next of its names is tried.
    */
-  async create(names: Iterator<string, never>): Promise<Written> {
+  async create(names: Iterator<readonly string[], never>): Promise<Written> {
     const path = resourcePath(PODS, { namespace: this.#ref.namespace });
-    for (let taken = 0; ; taken += 1) {
-      const name = names.next().value;
+    let taken: unknown;
+    for (const name of names.next().value) {
       const body = desiredPod(this.#ref, name);
       try {
         const pod = await this.#client.request<KubernetesObject>({ method: 'POST', path, body });
         return { pod: this.#view(pod), isDone: true };
       } catch (error) {
-        if (!isOf(error, 'already-exists') || taken >= TAKEN_NAMES_MAX) throw error;
+        if (!isOf(error, 'already-exists')) throw error;
+        taken = error;
       }
       const pod = await this.#read(name);
       if (pod?.controllerUid === this.#ref.uid) return { pod, isDone: false };
     }
+    throw taken;
   }
 
   /**

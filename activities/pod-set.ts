@@ -14,7 +14,7 @@ import type {
 import { podsInWords, type PodView } from '../src/controllers/pod-set/pod.ts';
 import { podsToDelete } from '../src/controllers/pod-set/ranking.ts';
 import { hasTooLongName } from '../src/controllers/pod-set/resource.ts';
-import { isRefusalReported, type StepFailure } from '../src/controllers/pod-set/status.ts';
+import { isRefusalReported, NAMED_MAX, type StepFailure } from '../src/controllers/pod-set/status.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { ApiError, isNamespaceEnding, isOf } from '../src/kubernetes/errors.ts';
 import { AT_ONCE, inBatches, SLOWLY, type Batching } from './batches.ts';
@@ -31,7 +31,7 @@ const TIME_MS = 2_000;
 const FEW_WRITES = 10;
 const TIME_FOR_FEW_MS = 500;
 /** How many names of Pods a result or an Event holds. */
-const NAMED_MAX = 5;
+const TOLD_MAX = 5;
 
 /** How a PodSet and its Pods are read and written. */
 export function podSetReconciler(client: KubernetesClient): Reconciler<Observation, PodSetStep, Look> {
@@ -53,11 +53,13 @@ export function podSetReconciler(client: KubernetesClient): Reconciler<Observati
 
   /**
    * A status is written to the very PodSet that the view has, or not at all. Pods that the view lacks have the names that
-   * are given to new ones as long as the status does not name them: to create one again meets AlreadyExists.
+   * are given to new ones as long as the status does not name them: to create one again meets AlreadyExists. A status with
+   * all the names that it may have promises neither.
    */
   async function confirm(step: PodSetStep, view: Observation, { ref }: StepContext) {
     if (step.do === 'updateStatus') return view;
     if (step.do !== 'createPods' || view.podSet === 'gone') return undefined;
+    if (view.podSet.status.podNames.length >= NAMED_MAX) return undefined;
     const podSet = await new PodSetObjects(client, ref).readPodSet();
     const isSame = podSet !== 'gone' && podSet.resourceVersion === view.podSet.resourceVersion;
     return isSame ? view : undefined;
@@ -122,11 +124,12 @@ async function deletePods(step: DeletePods, about: About): Promise<Performed<Obs
   const fresh = new FreshPods(about);
   const act = async (pod: PodView) => {
     const written = await about.objects.delete(pod, fresh.latest(pod));
-    if (written.isDone) fresh.deleted(pod);
+    fresh.note(written);
     return written;
   };
-  const written = await write(pods, act, { ...about, firstSize: AT_ONCE, prepare: () => fresh.refresh() });
-  const end = { ...written, observation: withChanged(fresh.observation, written.pods) };
+  const prepare = () => fresh.refresh();
+  const written = await write(pods, act, { ...about, firstSize: AT_ONCE, prepare });
+  const end = { ...written, observation: fresh.observation };
   const isScaledDown = replicas !== undefined && end.written === count;
   const event = { reason: 'Deleted', action: 'Delete', note: `scaled down to ${podsInWords(replicas ?? 0)}` };
   const did = deedsOf('deleted', what, end.done);
@@ -161,9 +164,7 @@ async function updateStatus(
 
 /** How writes to Pods ended. */
 interface WriteEnd {
-  /** As the writes left them. */
-  readonly pods: readonly PodView[];
-  /** With these Pods. */
+  /** With the Pods as the writes left them. */
   readonly observation: Observation;
   /** How many are now as they should be, whoever has brought that about. */
   readonly written: number;
@@ -183,7 +184,6 @@ async function write<T>(
   const { done, failure } = await inBatches(items, act, { firstSize, isTimeUp, prepare });
   const pods = done.map(({ pod }) => pod);
   return {
-    pods,
     observation: withChanged(before, pods),
     written: done.length,
     done: done.filter(({ isDone }) => isDone).map(({ pod }) => pod),
@@ -227,12 +227,12 @@ function performed(
 
 function deedsOf(did: string, what: string, pods: readonly PodView[]): readonly Deed[] {
   if (pods.length === 0) return [];
-  return [{ did, what, count: pods.length, names: pods.slice(0, NAMED_MAX).map(({ name }) => name) }];
+  return [{ did, what, count: pods.length, names: pods.slice(0, TOLD_MAX).map(({ name }) => name) }];
 }
 
 function namesOf(pods: readonly PodView[]): string {
-  const names = pods.slice(0, NAMED_MAX).map(({ name }) => name);
-  const more = pods.length > NAMED_MAX ? ` and ${pods.length - NAMED_MAX} more` : '';
+  const names = pods.slice(0, TOLD_MAX).map(({ name }) => name);
+  const more = pods.length > TOLD_MAX ? ` and ${pods.length - TOLD_MAX} more` : '';
   return `${pods.length === 1 ? 'Pod' : 'Pods'} ${names.join(', ')}${more}`;
 }
 
