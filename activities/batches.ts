@@ -6,6 +6,8 @@ export interface Batching {
   readonly firstSize: number;
   /** Asked before each batch but the first: a step always makes progress. */
   readonly isTimeUp: () => boolean;
+  /** Called before each batch; if it fails, nothing more is begun. */
+  readonly prepare?: (() => Promise<void>) | undefined;
 }
 
 /** What was done, and the first failure, which ended it. */
@@ -21,12 +23,17 @@ export interface BatchesEnd<R> {
 export async function inBatches<T, R>(
   items: readonly T[],
   act: (item: T) => Promise<R>,
-  { firstSize, isTimeUp }: Batching,
+  { firstSize, isTimeUp, prepare }: Batching,
 ): Promise<BatchesEnd<R>> {
   const done: R[] = [];
   let size = Math.min(firstSize, LARGEST_BATCH);
   for (let begun = 0; begun < items.length && (begun === 0 || !isTimeUp());) {
     const batch = items.slice(begun, begun + size);
+    try {
+      await prepare?.();
+    } catch (error) {
+      return { done, failure: { error } };
+    }
     const ends = await Promise.allSettled(batch.map(act));
     for (const end of ends) if (end.status === 'fulfilled') done.push(end.value);
     const rejected = ends.find((end) => end.status === 'rejected');

@@ -17,8 +17,6 @@ import { found } from '../src/kubernetes/found.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
 import type { Write } from './overridden.ts';
 
-/** How many Pods of others may have the names that new ones should get, one after the other. */
-const TAKEN_NAMES_MAX = 20;
 const PAGE = 500;
 const READ_ONE_BY_ONE_MAX = 16;
 
@@ -99,34 +97,38 @@ export class PodSetObjects {
 
   /**
    * A name that is taken is most likely taken by an earlier attempt whose answer was lost, or that still writes:
-   * then the Pod is there. Else the next name is tried. So it is if something took the labels off that Pod.
+   * then the Pod is there. Else the next of its names is tried, also if something took the labels off that Pod.
    */
-  async create(names: Iterator<string, never>): Promise<Written> {
+  async create(names: Iterator<readonly string[], never>): Promise<Written> {
     const path = resourcePath(PODS, { namespace: this.#ref.namespace });
-    for (let taken = 0; ; taken += 1) {
-      const name = names.next().value;
+    let taken: unknown;
+    for (const name of names.next().value) {
       const body = desiredPod(this.#ref, name);
       try {
         const answer = await this.#client.request<KubernetesObject>({ method: 'POST', path, body });
         return { pod: this.#view(answer), isDone: true, write: { sent: body, answer } };
       } catch (error) {
-        if (!isOf(error, 'already-exists') || taken >= TAKEN_NAMES_MAX) throw error;
+        if (!isOf(error, 'already-exists')) throw error;
+        taken = error;
       }
       const pod = await this.#read(name);
       if (pod?.controllerUid === this.#ref.uid && pod.matches) return { pod, isDone: false };
     }
+    throw taken;
   }
 
   /**
    * Conditional on the UID alone, as the ReplicaSet controller deletes: a kubelet updates the status of a Pod at any time,
-   * and each update would make a delete by resourceVersion fail. One that the watcher shows to have become somebody
-   * else's since, or to count no more, is spared.
+   * and each update would make a delete by resourceVersion fail. A Pod is spared if it has lost the labels, failed, or got
+   * another controller since the decision.
    *
-   * @param shown the Pod as the watcher shows it; undefined: it does not, or nobody watches
+   * @param decidedOn the Pod as the decision knew it
+   * @param latest the Pod as it was within the last second; undefined: it is read first
    */
-  async delete(read: PodView, shown: PodView | undefined): Promise<Written> {
-    const pod = newer(read, shown);
-    if (!countsAs(read, pod)) return { pod, isDone: false };
+  async delete(decidedOn: PodView, latest: PodView | undefined): Promise<Written> {
+    const pod = latest ?? (await this.#read(decidedOn.name));
+    if (pod === undefined) return { pod: { ...decidedOn, life: 'being deleted' }, isDone: false };
+    if (!countsAs(decidedOn, pod)) return { pod, isDone: false };
     const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid: pod.uid } };
     const path = this.#pathOf(pod.name);
     const deleted = await found(this.#client.request({ method: 'DELETE', path, body }));
@@ -164,16 +166,12 @@ export class PodSetObjects {
   }
 }
 
-/** Versions of one object grow. Source: KEP-5504, comparable resource versions. */
-function newer(read: PodView, shown: PodView | undefined): PodView {
-  return shown !== undefined && Number(shown.resourceVersion) > Number(read.resourceVersion) ? shown : read;
-}
-
 function countsAs(before: PodView, now: PodView): boolean {
   return (
     now.uid === before.uid &&
     now.life !== 'being deleted' &&
     now.controllerUid === before.controllerUid &&
+    now.matches === before.matches &&
     isAvailable(now) === isAvailable(before)
   );
 }

@@ -15,10 +15,16 @@ import { isAvailable } from '../src/controllers/pod-set/decide.ts';
 import { podsInWords, type PodView } from '../src/controllers/pod-set/pod.ts';
 import { podsToDelete } from '../src/controllers/pod-set/ranking.ts';
 import { hasTooLongName, podSetView } from '../src/controllers/pod-set/resource.ts';
-import { isRefusalReported, STEPS_ON_PODS, type StepFailure } from '../src/controllers/pod-set/status.ts';
+import {
+  isRefusalReported,
+  NAMED_MAX,
+  STEPS_ON_PODS,
+  type StepFailure,
+} from '../src/controllers/pod-set/status.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { ApiError, isNamespaceEnding, isOf } from '../src/kubernetes/errors.ts';
-import { AT_ONCE, inBatches, SLOWLY } from './batches.ts';
+import { AT_ONCE, inBatches, SLOWLY, type Batching } from './batches.ts';
+import { FreshPods } from './fresh-pods.ts';
 import { podNames } from './pod-names.ts';
 import { PodSetObjects, type Written } from './pod-set-objects.ts';
 import type { Write } from './overridden.ts';
@@ -32,18 +38,19 @@ const TIME_MS = 2_000;
 const FEW_WRITES = 10;
 const TIME_FOR_FEW_MS = 500;
 /** How many names of Pods a result or an Event holds. */
-const NAMED_MAX = 5;
+const TOLD_MAX = 5;
 
 /** How a PodSet and its Pods are read and written. */
 export function podSetReconciler(client: KubernetesClient): Reconciler<Observation, PodSetStep, Look> {
   return { controller, observe, look, confirm, withRefusal, perform };
 
   /** The Pods first: a PodSet that is not being deleted after they were listed has not orphaned them just so. */
-  async function observe({ ref }: StepContext): Promise<Observation> {
+  async function observe({ ref, now }: StepContext): Promise<Observation> {
     const objects = new PodSetObjects(client, ref);
+    const asOfMs = now();
     // A selector with too long a value is refused, and no Pod has such a label.
     const pods = hasTooLongName(ref) ? [] : await objects.listPods();
-    return { podSet: await objects.readPodSet(), pods, lookedFor: [] };
+    return { podSet: await objects.readPodSet(), pods, lookedFor: [], asOfMs };
   }
 
   async function look({ names }: Look, before: Observation, { ref }: StepContext): Promise<Observation> {
@@ -53,11 +60,13 @@ export function podSetReconciler(client: KubernetesClient): Reconciler<Observati
 
   /**
    * A status is written to the very PodSet that the view has, or not at all. Pods that the view lacks have the names that
-   * are given to new ones as long as the status does not name them: to create one again meets AlreadyExists.
+   * are given to new ones as long as the status does not name them: to create one again meets AlreadyExists. A status with
+   * all the names that it may have promises neither.
    */
   async function confirm(step: PodSetStep, view: Observation, { ref }: StepContext) {
     if (step.do === 'updateStatus') return view;
     if (step.do !== 'createPods' || view.podSet === 'gone') return undefined;
+    if (view.podSet.status.podNames.length >= NAMED_MAX) return undefined;
     const podSet = await new PodSetObjects(client, ref).readPodSet();
     const isSame = podSet !== 'gone' && podSet.resourceVersion === view.podSet.resourceVersion;
     return isSame ? view : undefined;
@@ -79,9 +88,9 @@ export function podSetReconciler(client: KubernetesClient): Reconciler<Observati
     before: Observation,
     context: StepContext<Observation>,
   ): Promise<Performed<Observation>> {
-    const { podSet, pods, lookedFor } = before;
     // Whether it fails is found out anew.
-    const tried = { podSet, pods, lookedFor };
+    const { podSet, pods, lookedFor, asOfMs } = before;
+    const tried = { podSet, pods, lookedFor, asOfMs };
     const about = { ...context, objects: new PodSetObjects(client, context.ref), before: tried };
     switch (step.do) {
       case 'createPods':
@@ -125,9 +134,15 @@ async function createPods(step: CreatePods, about: About): Promise<Performed<Obs
 async function deletePods(step: DeletePods, about: About): Promise<Performed<Observation>> {
   const { count, replicas, what } = step;
   const pods = podsToDelete(step.pods, Math.min(count, WRITES_MAX), about.now());
-  const shown = (pod: PodView) => about.watched?.()?.pods.find(({ uid }) => uid === pod.uid);
-  const act = (pod: PodView) => about.objects.delete(pod, shown(pod));
-  const end = await write(pods, act, { ...about, firstSize: AT_ONCE });
+  const fresh = new FreshPods(about);
+  const act = async (pod: PodView) => {
+    const written = await about.objects.delete(pod, fresh.latest(pod));
+    fresh.note(written);
+    return written;
+  };
+  const prepare = () => fresh.refresh();
+  const written = await write(pods, act, { ...about, firstSize: AT_ONCE, prepare });
+  const end = { ...written, observation: fresh.observation };
   const isScaledDown = replicas !== undefined && end.written === count;
   const event = { reason: 'Deleted', action: 'Delete', note: `scaled down to ${podsInWords(replicas ?? 0)}` };
   const did = deedsOf('deleted', what, end.done);
@@ -174,8 +189,7 @@ interface WriteEnd {
   readonly write: Write | undefined;
 }
 
-interface Writing extends About {
-  readonly firstSize: number;
+interface Writing extends About, Pick<Batching, 'firstSize' | 'prepare'> {
   /** Whether a Pod is as it was to be after this write. Something may have changed the write. Default: it is. */
   readonly counts?: (written: Written) => boolean;
 }
@@ -184,7 +198,7 @@ interface Writing extends About {
 async function write<T>(
   items: readonly T[],
   act: (item: T) => Promise<Written>,
-  { now, superseded, before, firstSize, counts = () => true }: Writing,
+  { now, superseded, before, firstSize, prepare, counts = () => true }: Writing,
 ): Promise<WriteEnd> {
   const untilMs = now() + (items.length > FEW_WRITES ? TIME_MS : TIME_FOR_FEW_MS);
   const inVain: Written[] = [];
@@ -194,7 +208,7 @@ async function write<T>(
     return written;
   };
   const isTimeUp = () => superseded.aborted || now() >= untilMs || inVain.length > 0;
-  const { done, failure } = await inBatches(items, actAndCheck, { firstSize, isTimeUp });
+  const { done, failure } = await inBatches(items, actAndCheck, { firstSize, isTimeUp, prepare });
   const asWanted = done.filter((written) => !inVain.includes(written));
   return {
     observation: withChanged(
@@ -244,12 +258,12 @@ function performed(
 
 function deedsOf(did: string, what: string, pods: readonly PodView[]): readonly Deed[] {
   if (pods.length === 0) return [];
-  return [{ did, what, count: pods.length, names: pods.slice(0, NAMED_MAX).map(({ name }) => name) }];
+  return [{ did, what, count: pods.length, names: pods.slice(0, TOLD_MAX).map(({ name }) => name) }];
 }
 
 function namesOf(pods: readonly PodView[]): string {
-  const names = pods.slice(0, NAMED_MAX).map(({ name }) => name);
-  const more = pods.length > NAMED_MAX ? ` and ${pods.length - NAMED_MAX} more` : '';
+  const names = pods.slice(0, TOLD_MAX).map(({ name }) => name);
+  const more = pods.length > TOLD_MAX ? ` and ${pods.length - TOLD_MAX} more` : '';
   return `${pods.length === 1 ? 'Pod' : 'Pods'} ${names.join(', ')}${more}`;
 }
 

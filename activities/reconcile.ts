@@ -44,7 +44,7 @@ export interface StepContext<O = unknown> {
   readonly superseded: AbortSignal;
   /** Of an earlier attempt of the step that was refused last. */
   readonly refusal?: Refusal | undefined;
-  /** What this process's watcher shows by now, which may lag behind what was read; undefined: it does not watch. */
+  /** What this process's watcher shows now, which may lag behind what was read; undefined: it does not show all of it. */
   readonly watched?: (() => O | undefined) | undefined;
   /** Whether the Namespace of the resource is paused. Default: it is not. @throws ApiError */
   readonly isNamespacePaused?: (() => Promise<boolean>) | undefined;

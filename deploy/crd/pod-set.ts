@@ -20,7 +20,8 @@ const status = objectOf<Partial<PodSetStatus>>({
   optional: 'all',
   properties: {
     podNames: {
-      description: 'The names of the available Pods: Pending or Running, and not being deleted.',
+      description:
+        'The names of the available Pods: Pending or Running, and not being deleted; of more than 1,000, those of the oldest.',
       type: 'array',
       'x-kubernetes-list-type': 'atomic',
       items: { description: 'The name of a Pod.', type: 'string' },

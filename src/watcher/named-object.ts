@@ -65,6 +65,9 @@ export class NamedObject<P extends Projection> {
   /** What is read by name is of Kubernetes itself. */
   readonly isApiMissing = false;
 
+  /** It has no pages. */
+  readonly isComplete = true;
+
   get items(): ReadonlyMap<string, P> {
     return this.#known.items;
   }

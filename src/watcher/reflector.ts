@@ -95,6 +95,11 @@ export class Reflector<P extends Projection> {
     return this.#state;
   }
 
+  /** Until all pages of a list are here, some objects are known as they are now, and others as they were long ago. */
+  get isComplete(): boolean {
+    return this.#resumeFrom !== undefined;
+  }
+
   /** Why the objects cannot be listed or watched just now, in one line; undefined where they can. */
   get problem(): string | undefined {
     return this.#problem;

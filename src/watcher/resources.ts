@@ -50,7 +50,7 @@ interface Projecting<P extends Projection> {
 /** What counts of a reflector, whatever it keeps. */
 type Watching = Pick<
   Reflector<Projection>,
-  'start' | 'stop' | 'synced' | 'hasSynced' | 'problem' | 'isApiMissing' | 'silenceSeconds'
+  'start' | 'stop' | 'synced' | 'hasSynced' | 'isComplete' | 'problem' | 'isApiMissing' | 'silenceSeconds'
 > & { readonly items: ReadonlyMap<string, unknown> };
 
 /**
@@ -164,8 +164,9 @@ export class Resources {
     return primary?.uid === ref.uid ? this.#evaluate(primary) : undefined;
   }
 
-  /** What `decide` is asked of the resource now; undefined where it is gone. */
+  /** What `decide` is asked of the resource now; undefined where it is gone, or until all pages of a list are here. */
   observation(ref: ResourceRef): unknown {
+    if (!this.#reflectors.every(({ isComplete }) => isComplete)) return undefined;
     const primary = this.#primaries.get(this.#keyOf(ref));
     return primary?.uid === ref.uid ? this.#observation(primary) : undefined;
   }

@@ -104,7 +104,7 @@ export class Watcher {
     this.#dispatcher?.runEnded(ref);
   }
 
-  /** What is known of a resource, as its controller decides on it; undefined where it is gone, or not watched. */
+  /** What is known of a resource, as its controller decides on it; undefined where it is gone, or not all is known. */
   observation(ref: ResourceRef): unknown {
     return this.#covering(ref)?.observation(ref);
   }

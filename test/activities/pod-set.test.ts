@@ -105,10 +105,15 @@ async function run(first = 'observe', from?: Knowledge, stepsMax = 12): Promise<
   return { steps, did: sentenceOf(did), rest: next, events };
 }
 
-/** The first names that Pods of this PodSet get. Default: of one without a status. */
-function firstNames(count: number, podSet = set.view): readonly string[] {
+/** For each of the first Pods of this PodSet, the names that are tried. */
+function namesToTry(count: number, podSet = set.view): readonly (readonly string[])[] {
   const names = podNames(podSet, new Set());
   return Array.from({ length: count }, () => names.next().value);
+}
+
+/** The first names that Pods of this PodSet get. Default: of one without a status. */
+function firstNames(count: number, podSet = set.view): readonly string[] {
+  return namesToTry(count, podSet).map(([first = '']) => first);
 }
 
 const podsThere = () => [...api.pods.keys()].sort();
@@ -191,6 +196,17 @@ describe('createPods', () => {
     expect(statusThere()).toMatchObject({ readyReplicas: 4 });
   });
 
+  it('observes everything where the status cannot name all Pods, and the watcher may not show them', async () => {
+    const pods = Array.from({ length: 1_010 }, (_, i) => pod(`web-${String(i).padStart(4, '0')}`));
+    await given(set.wanting(1_010), ...pods);
+    await run();
+    expect(statusThere()?.podNames).toHaveLength(1_000);
+    const before = api.calls.length;
+    const end = await step('createPods', watched(podViews().slice(0, 1_005)));
+    expect(end.next.do).toBe('converged');
+    expect(api.calls.slice(before)).toEqual(['GET pods', 'GET pods', 'GET pods', 'GET podsets/web']);
+  });
+
   it('gives no name that a Pod has, not even one that is being deleted', async () => {
     const [first = '', second = '', third = ''] = firstNames(3);
     await given(set.wanting(2), pod(first).beingDeleted(), pod(second));
@@ -209,12 +225,20 @@ describe('createPods', () => {
     expect(podsThere()).toEqual(sorted(firstNames(2)));
   });
 
-  it('takes the next name where a Pod of somebody else has it', async () => {
-    const [taken = '', ...free] = firstNames(3);
+  it('takes another of its names where a Pod of somebody else has the first', async () => {
+    const [[taken = '', second = ''] = [], [other = ''] = []] = namesToTry(2);
     await given(set.wanting(2), pod(taken).foreign().relabelled());
     await run();
-    expect(podsThere()).toEqual(sorted([taken, ...free]));
+    expect(podsThere()).toEqual(sorted([taken, second, other]));
     expect(api.pods.get(taken)?.metadata.uid).toBe(`uid-of-${taken}`);
+  });
+
+  it('finds a free name at once, however many Pods that no list shows have the names of others', async () => {
+    const takenOut = firstNames(100).map((name) => pod(name).orphaned().relabelled());
+    await given(set.wanting(3), ...takenOut);
+    await run();
+    expect(statusThere()).toMatchObject({ readyReplicas: 3 });
+    expect(postsOf()).toBe(6);
   });
 
   it('takes the next name where a Pod of its own has the first one without the labels', async () => {

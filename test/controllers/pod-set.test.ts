@@ -334,6 +334,69 @@ describe('while many Pods are created or deleted, the status', () => {
   });
 });
 
+describe('the status of a PodSet of 20,000', () => {
+  const named = (name: string, createdAgo: number) => pod(name).createdAgo(createdAgo);
+  const MANY = Array.from({ length: 20_000 }, (_, i) =>
+    named(`web-pod-${String(i).padStart(5, '0')}`, i % 6_000),
+  );
+  const podSet = set.wanting(20_000);
+  const settledMany = settled(podSet, MANY);
+  const { podNames } = settledMany.view.status;
+
+  it('counts all Pods, and names the 1,000 oldest', () => {
+    expect(settledMany.view.status.readyReplicas).toBe(20_000);
+    const oldest = [...MANY]
+      .map(({ view }) => view)
+      .sort((a, b) => a.createdAtMs - b.createdAtMs || (a.name < b.name ? -1 : 1))
+      .slice(0, 1_000);
+    expect(podNames).toEqual(namesIn(oldest).sort());
+    expect(decide(settledMany, MANY.toReversed()).do).toBe('converged');
+  });
+
+  it('names the same ones while younger Pods come and go', () => {
+    const others = [...MANY.slice(0, 5_000), named('web-pod-new', 0), ...MANY.slice(5_001)];
+    expect(decide(settledMany, others).do).toBe('converged');
+    expect(
+      updateOf(settledMany.wanting(20_001).ofGeneration(2), [...MANY, named('new', 0)]).status.podNames,
+    ).toEqual(podNames);
+  });
+
+  it('names the Pods to release before all others, however young', () => {
+    const lost = [named('lost-1', 0), named('lost-2', 0)].map((each) => each.relabelled());
+    const refused = { failure: { step: 'releasePods', refusal: 'no' } } as const;
+    const status = statusOf(settledMany, [...MANY, ...lost], refused);
+    expect(status.podNames).toEqual(expect.arrayContaining(['lost-1', 'lost-2']));
+    expect(status.podNames).toHaveLength(1_000);
+  });
+
+  it('fits into an object of 1 MiB, with names and messages as long as there can be', () => {
+    const longest = Array.from({ length: 1_500 }, (_, i) => pod(String(i).padStart(253, 'n')));
+    const status = statusOf(set.wanting(20_000), longest, failing('😀'.repeat(40_000)));
+    expect(Buffer.byteLength(JSON.stringify(status))).toBeLessThan(2 ** 20);
+  });
+
+  it('is written a few times on the way up and down, not once a step', () => {
+    const writesAlong = (replicas: number, counts: readonly number[], from: PodSetBuilder) => {
+      let known = from.wanting(replicas);
+      const written = counts.filter((count) => {
+        const step = decide(known, MANY.slice(-count), { lookedFor: known.view.status.podNames });
+        if (step.do === 'updateStatus') known = known.withStatus(step.status);
+        return step.do === 'updateStatus';
+      });
+      return written.length;
+    };
+    const up = Array.from({ length: 133 }, (_, i) => (i + 1) * 150);
+    expect(writesAlong(20_000, up, set)).toBeLessThan(15);
+    expect(writesAlong(0, up.toReversed(), settledMany)).toBeLessThan(25);
+  });
+
+  it('says why it is written where it names the same Pods', () => {
+    const fewer = MANY.filter((_, i) => i % 6_000 >= 1_000);
+    const because = `${fewer.length} Pods are available, but the status counts 20000`;
+    expect(updateOf(settledMany.wanting(fewer.length), fewer).because).toBe(because);
+  });
+});
+
 describe('where the server refuses to create Pods, the status', () => {
   const refusal = 'POST pods: 403 pods "web-pod-x" is forbidden: exceeded quota: few, used: pods=1';
 

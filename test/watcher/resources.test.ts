@@ -7,7 +7,7 @@ import { createKubernetesClient, type KubernetesClient } from '../../src/kuberne
 import type { Evaluation } from '../../src/watcher/evaluation.ts';
 import { Resources } from '../../src/watcher/resources.ts';
 import { eventually } from '../support/eventually.ts';
-import { answerJson, FakeApiServer } from '../support/fake-api-server.ts';
+import { answerJson, FakeApiServer, type Handler } from '../support/fake-api-server.ts';
 import { FakeCollection } from '../support/fake-collection.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';
 
@@ -271,6 +271,30 @@ describe('Resources', () => {
       observation: { wanted: 'a', has: '' },
     });
     expect(resources.find(refTo('web', 'uid-0'))).toBeUndefined();
+  });
+
+  it('shows no resource while its children are listed anew, some as they are now and some as they were', async () => {
+    webs.put('web', { wants: 'a' });
+    children.put('child', { of: 'web', has: 'a' });
+    await watching().synced();
+    const ref = refTo('web', 'uid-1');
+    expect(resources.observation(ref)).toEqual({ wanted: 'a', has: 'a' });
+    const held: (() => void)[] = [];
+    const hold: Handler = (request, response) => held.push(() => children.handler(request, response));
+    children.faults.list.push(hold);
+    await eventually(() => children.openWatches === 1);
+    children.breakWatches('reset');
+    children.put('child', { of: 'web', has: 'b' });
+    children.compact();
+    // The first reads only the version.
+    await eventually(() => held.length === 1);
+    held[0]?.();
+    children.faults.list.push(hold);
+    await eventually(() => held.length === 2);
+    expect(resources.observation(ref)).toBeUndefined();
+    held[1]?.();
+    await eventually(() => resources.observation(ref) !== undefined);
+    expect(resources.observation(ref)).toEqual({ wanted: 'a', has: 'b' });
   });
 
   it('takes a resource that was created again with the same name for another', async () => {

@@ -21,6 +21,8 @@ export interface Observation {
   readonly podSet: PodSetView | 'gone';
   /** At least those with the PodSet's labels; and what became of them and of others since. */
   readonly pods: readonly PodView[];
+  /** All Pods with the labels are known as they were at this time, or later; undefined: nobody knows since when. */
+  readonly asOfMs?: number | undefined;
   /** Names that are not among the Pods with the labels, and that were read one by one; those found are in `pods`. */
   readonly lookedFor: readonly string[];
   /** Of the last step, where it has done nothing. */

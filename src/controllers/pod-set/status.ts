@@ -61,11 +61,28 @@ export function statusToWrite(findings: Findings, nowMs: number): StatusPatch | 
     ? patch
     : {
         ...patch,
-        podNames: [...available, ...lost].map(({ name }) => name).sort(),
+        podNames: namesOf(available, lost),
         selector: selectorFor(podSet.name),
         observedGeneration: generation,
       };
   return textOf({ ...before, ...status }) === textOf(before) ? undefined : status;
+}
+
+/** With the longest names, these take a quarter of what etcd takes as one object (1.5 MiB). */
+export const NAMED_MAX = 1_000;
+
+/** The Pods to release come first: only the status tells who they are. The oldest stay the same as others come and go. */
+function namesOf(available: readonly PodView[], lost: readonly PodView[]): readonly string[] {
+  const all = [...lost, ...available];
+  const named = all.length <= NAMED_MAX ? all : [...oldestFirst(lost), ...oldestFirst(available)];
+  return named
+    .slice(0, NAMED_MAX)
+    .map(({ name }) => name)
+    .sort();
+}
+
+function oldestFirst(pods: readonly PodView[]): readonly PodView[] {
+  return [...pods].sort((a, b) => a.createdAtMs - b.createdAtMs || (a.name < b.name ? -1 : 1));
 }
 
 /** So many Pods may be created or deleted before the status says so. */
@@ -73,12 +90,21 @@ const LAG_MAX = 100;
 
 /**
  * Whether the status should be written before more Pods are created or deleted: it names too many that are gone, each
- * of which would be looked for by its name, or there are twice as many as it names.
+ * of which would be looked for by its name; or there are twice as many as it names; or twice or half as many as it counts.
  */
-export function isFarBehind({ podNames: known }: StatusView, available: readonly PodView[]): boolean {
+export function isFarBehind(
+  { podNames: known, readyReplicas = 0 }: StatusView,
+  available: readonly PodView[],
+): boolean {
   const names = new Set(available.map(({ name }) => name));
   const kept = known.filter((name) => names.has(name)).length;
-  return known.length - kept >= LAG_MAX || names.size - kept >= Math.max(LAG_MAX, known.length);
+  const unnamed = Math.min(names.size, NAMED_MAX) - kept;
+  const [fewer = 0, more = 0] = [readyReplicas, names.size].sort((a, b) => a - b);
+  return (
+    known.length - kept >= LAG_MAX ||
+    unnamed >= Math.max(LAG_MAX, known.length) ||
+    more - fewer >= Math.max(LAG_MAX, fewer)
+  );
 }
 
 /** Why a status has to be written, for people. */
@@ -88,11 +114,12 @@ export function whyUpdate({ podNames: known, ...before }: StatusView, after: Sta
     ...before,
     ...after,
   };
-  if (known.join() !== podNames.join()) {
-    const there = `${podsInWords(readyReplicas)} ${readyReplicas === 1 ? 'is' : 'are'}`;
-    return `${there} available, but the status names ${known.length === podNames.length ? 'others' : known.length}`;
-  }
+  const there = `${podsInWords(readyReplicas)} ${readyReplicas === 1 ? 'is' : 'are'} available`;
+  if (known.join() !== podNames.join())
+    return `${there}, but the status names ${known.length === podNames.length ? 'others' : known.length}`;
   if (before.observedGeneration !== observedGeneration) return 'the spec changed';
+  if (before.readyReplicas !== undefined && before.readyReplicas !== readyReplicas)
+    return `${there}, but the status counts ${before.readyReplicas}`;
   const texts = new Set(before.conditions.map(conditionText));
   const changed = conditions.find((condition) => !texts.has(conditionText(condition)));
   if (changed === undefined) return 'the status is incomplete';
