@@ -60,7 +60,7 @@ async function measured(target: Target, { type, manifest }: LargeKind, objects: 
 
 const HEAD = ['1,000 large', 'label s', 'peak MB', 'restarted: ready s', 'label s', 'peak MB'];
 /** Time for what else the objects set in motion. */
-const SETTLE_MS = 15_000;
+const SETTLE_MS = 10_000;
 
 /** @returns the most memory that it took, in MB */
 async function ended(operator: BenchOperator, signal: 'SIGKILL' | 'SIGTERM'): Promise<number | undefined> {

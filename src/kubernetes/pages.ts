@@ -19,7 +19,7 @@ const OBJECTS_MAX = 500;
 /** Larger pages are not read to their end. The 300 Pods of a large PodSet still fit on one page. */
 const BYTES_MAX = 4 * 1024 * 1024;
 /** Leaves room for pages with larger objects than the last one. */
-const BYTES_WANTED = BYTES_MAX / 2;
+const BYTES_WANTED = BYTES_MAX / 4;
 const SHRINK_BY = 8;
 
 /**

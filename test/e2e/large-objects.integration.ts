@@ -4,7 +4,7 @@ import { inFlight } from '../../bench/load.ts';
 import { namesOf } from '../../bench/names.ts';
 import { peakMbIn } from '../../bench/processes.ts';
 import { POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
-import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
+import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
 import { PODS } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
 import { CLAIMED, largePod } from '../support/large-objects.ts';
@@ -40,8 +40,8 @@ it('serves other namespaces, also after a restart, whatever size the objects of 
   await cluster.create(POD_SETS, aPodSet().in(crowded).named(CLAIMED).wanting(COUNT).manifest);
   await isServed(other, 'before');
   await eventually(async () => {
-    const podSet = await cluster.get<PodSet>({ type: POD_SETS, namespace: crowded, name: CLAIMED });
-    return podSet?.status?.readyReplicas === COUNT;
+    const pod = await cluster.get({ type: PODS, namespace: crowded, name: 'large-1' });
+    return pod?.metadata.ownerReferences?.length === 1;
   }, WITHIN_MS);
   expect(peakMbOf(first)).toBeLessThan(MOST_MB);
   await first.end('SIGKILL');
