@@ -70,6 +70,19 @@ describe('the cleanup of a node', () => {
     );
   });
 
+  it('has at most 16 binaries, and the next Job the rest: as many as are read back from a Job', () => {
+    const artifacts = Array.from({ length: 17 }, (_, i) => ({ node: 'node-1', binary: `tool-${i}` }));
+    const decision = decide({ build: deleting({ artifacts }) });
+    if (decision.do !== 'createCleanupJob') throw new Error(`it does ${decision.do}`);
+    const { binaries } = decision.cleanup;
+    expect(binaries).toEqual(artifacts.slice(0, 16).map(({ binary }) => binary));
+    const cleaned = decide({
+      build: deleting({ artifacts }),
+      jobs: [aCleanupView({ state: 'succeeded', binaries })],
+    });
+    expect(cleaned).toMatchObject({ status: { artifacts: artifacts.slice(16) } });
+  });
+
   it('that is running is in the status, and then awaited', () => {
     const jobs = [aCleanupView()];
     const first = decide({ build: deleting(), jobs });
