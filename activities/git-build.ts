@@ -1,5 +1,5 @@
 import type { DecisionEvent, Refusal } from '../src/contract/decision.ts';
-import type { KubernetesList, KubernetesObject } from '../src/contract/object.ts';
+import type { KubernetesObject } from '../src/contract/object.ts';
 import type { ResourceType } from '../src/contract/controller.ts';
 import type { ResourceRef } from '../src/contract/resource.ts';
 import { unreachable } from '../src/contract/unreachable.ts';
@@ -13,11 +13,13 @@ import {
   withHolder,
   type BuildObserve,
   type BuildStep,
+  type FinalizerStep,
   type NameHolder,
   type Observation,
 } from '../src/controllers/git-build/observation.ts';
 import { isRefusalReported } from '../src/controllers/git-build/refusals.ts';
 import {
+  BUILD_FINALIZER,
   BUILD_UID_LABEL,
   BUILDS,
   type GitBuildOptions,
@@ -35,6 +37,7 @@ import { controllerOf, JOBS, NAMESPACES, NODES, PODS } from '../src/controllers/
 import type { KubernetesClient, RequestOptions } from '../src/kubernetes/client.ts';
 import { ApiError, isOf } from '../src/kubernetes/errors.ts';
 import { found } from '../src/kubernetes/found.ts';
+import { eachPage } from '../src/kubernetes/pages.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
 import { refusalIn } from './failed-step.ts';
 import type { Write } from './overridden.ts';
@@ -127,7 +130,7 @@ class BuildObjects {
       case 'createCleanupJob':
       case 'deleteJob': {
         const build = await this.#build();
-        return isSame(build, view.build) ? view : undefined;
+        return isSame(build, view.build) ? { ...view, build } : undefined;
       }
       default:
         return unreachable(step);
@@ -150,8 +153,7 @@ class BuildObjects {
     switch (step.do) {
       case 'addFinalizer':
       case 'removeFinalizer': {
-        const { resourceVersion, finalizers } = step;
-        const write = await this.#patch({ metadata: { resourceVersion, finalizers } });
+        const write = await this.#setFinalizers(step);
         const did = step.do === 'addFinalizer' ? 'added' : 'removed';
         return { ...this.#afterPatch(observation, write), did: [{ did, what: 'the finalizer' }] };
       }
@@ -210,6 +212,19 @@ class BuildObjects {
     return jobView(object) ?? (isOwn ? 'altered' : 'foreign');
   }
 
+  async #setFinalizers({ do: step, resourceVersion, hasOtherFinalizers }: FinalizerStep): Promise<Write> {
+    const others = hasOtherFinalizers === true ? await this.#otherFinalizers() : [];
+    const finalizers = step === 'addFinalizer' ? [...others, BUILD_FINALIZER] : others;
+    return this.#patch({ metadata: { resourceVersion, finalizers } });
+  }
+
+  /** They may be long, so no view keeps them. What was read too late is refused with the write, by its resourceVersion. */
+  async #otherFinalizers(): Promise<readonly string[]> {
+    const path = resourcePath(BUILDS, this.#ref);
+    const { metadata } = await this.#request<KubernetesObject>({ method: 'GET', path });
+    return (metadata.finalizers ?? []).filter((each) => each !== BUILD_FINALIZER);
+  }
+
   async #patch({ metadata, ...body }: BuildPatch, subresource?: 'status'): Promise<Write> {
     const path = resourcePath(BUILDS, { ...this.#ref, subresource });
     const sent = { metadata: { uid: this.#ref.uid, ...metadata }, ...body };
@@ -265,9 +280,16 @@ class BuildObjects {
     view: (object: KubernetesObject) => View | undefined,
   ): Promise<readonly View[]> {
     const path = resourcePath(type, { namespace: this.#ref.namespace });
-    const query = { labelSelector: `${BUILD_UID_LABEL}=${this.#ref.uid}` };
-    const { items } = await this.#request<KubernetesList>({ method: 'GET', path, query });
-    return (items ?? []).flatMap((object) => view(object) ?? []);
+    const labelSelector = `${BUILD_UID_LABEL}=${this.#ref.uid}`;
+    const views: View[] = [];
+    await eachPage({
+      read: ({ limit, continue: next, ...size }) =>
+        this.#request({ method: 'GET', path, query: { labelSelector, limit, continue: next }, ...size }),
+      onPage: ({ items }) => {
+        views.push(...(items ?? []).flatMap((item) => view(item) ?? []));
+      },
+    });
+    return views;
   }
 
   async #request<T>(options: RequestOptions): Promise<T> {

@@ -1,4 +1,4 @@
-import type { KubernetesList, KubernetesObject, OwnerReference } from '../src/contract/object.ts';
+import type { KubernetesObject, OwnerReference } from '../src/contract/object.ts';
 import type { ResourceRef } from '../src/contract/resource.ts';
 import { PODS } from '../src/controllers/kinds.ts';
 import { isAvailable } from '../src/controllers/pod-set/decide.ts';
@@ -14,10 +14,10 @@ import type { StatusPatch } from '../src/controllers/pod-set/status.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { isOf } from '../src/kubernetes/errors.ts';
 import { found } from '../src/kubernetes/found.ts';
+import { eachPage } from '../src/kubernetes/pages.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
 import type { Write } from './overridden.ts';
 
-const PAGE = 500;
 const READ_ONE_BY_ONE_MAX = 16;
 
 /** A Pod as a write has left it, and whether it was this write that did. */
@@ -76,15 +76,19 @@ export class PodSetObjects {
   async #list({ labelSelector, isWanted = () => true }: Listing): Promise<readonly PodView[]> {
     const pods: PodView[] = [];
     const path = resourcePath(PODS, { namespace: this.#ref.namespace });
-    let next: string | undefined;
-    do {
-      const query = { labelSelector, limit: PAGE, continue: next };
+    await eachPage({
       // Without a resourceVersion: what was written before is in it, which a cache does not promise.
-      const page = await this.#client.request<KubernetesList>({ method: 'GET', path, query });
-      const items = (page.items ?? []).filter(isWanted);
-      pods.push(...items.map((item) => this.#view(item)));
-      next = page.metadata.continue === '' ? undefined : page.metadata.continue;
-    } while (next !== undefined);
+      read: ({ limit, continue: next, ...size }) =>
+        this.#client.request({
+          method: 'GET',
+          path,
+          query: { labelSelector, limit, continue: next },
+          ...size,
+        }),
+      onPage: ({ items }) => {
+        pods.push(...(items ?? []).filter(isWanted).map((item) => this.#view(item)));
+      },
+    });
     return pods;
   }
 
@@ -135,13 +139,20 @@ export class PodSetObjects {
     return { pod: { ...pod, life: 'being deleted' }, isDone: deleted !== undefined };
   }
 
-  adopt(pod: PodView): Promise<Written> {
-    const others = (pod.otherOwners ?? []).filter(({ uid }) => uid !== this.#ref.uid);
-    return this.#setOwners(pod, [...others, controllerReference(this.#ref)]);
+  async adopt(pod: PodView): Promise<Written> {
+    return this.#setOwners(pod, [...(await this.#otherOwners(pod)), controllerReference(this.#ref)]);
   }
 
-  release(pod: PodView): Promise<Written> {
-    return this.#setOwners(pod, pod.otherOwners ?? []);
+  async release(pod: PodView): Promise<Written> {
+    return this.#setOwners(pod, await this.#otherOwners(pod));
+  }
+
+  /** They may be long, so no view keeps them. What was read too late is refused with the write, by its resourceVersion. */
+  async #otherOwners({ name, hasOtherOwners }: PodView): Promise<readonly OwnerReference[]> {
+    if (hasOtherOwners !== true) return [];
+    const path = this.#pathOf(name);
+    const pod = await found(this.#client.request<KubernetesObject>({ method: 'GET', path }));
+    return (pod?.metadata.ownerReferences ?? []).filter(({ uid }) => uid !== this.#ref.uid);
   }
 
   /** A merge patch replaces the whole list, so it is conditional on the list being the one that was read. */

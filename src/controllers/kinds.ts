@@ -68,9 +68,12 @@ export const MANAGED_BY = 'durable-operator';
 /** What our own annotations and labels begin with. */
 export const OUR_PREFIX = 'durable-operator.dev/';
 
-/** Whether there may be a Pod or a Node of that name. Source: Kubernetes docs, "Object Names and IDs", DNS subdomains. */
+/** The longest name of an object. Source: Kubernetes docs, "Object Names and IDs", DNS subdomains. */
+export const NAME_MAX = 253;
+
+/** Whether there may be a Pod or a Node of that name. */
 export function isObjectName(name: string): boolean {
-  return name.length <= 253 && DNS_SUBDOMAIN.test(name);
+  return name.length <= NAME_MAX && DNS_SUBDOMAIN.test(name);
 }
 
 const DNS_SUBDOMAIN = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;

@@ -1,6 +1,28 @@
 import type { Readable } from 'node:stream';
+import type { Dispatcher } from 'undici';
 import type { KubernetesObject } from '../contract/object.ts';
-import { errorFromFailure, errorFromWatchEvent } from './errors.ts';
+import { errorFromFailure, errorFromWatchEvent, type FailedAnswer } from './errors.ts';
+
+export interface Answer extends FailedAnswer {
+  /** Of the body. More than was asked for: the rest was not read, and `body` is empty. */
+  readonly bytes: number;
+}
+
+export async function readAnswer(
+  { statusCode, headers, body }: Dispatcher.ResponseData,
+  maxBytes = Infinity,
+): Promise<Answer> {
+  const retryAfter = [headers['retry-after']].flat()[0];
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    // To leave the loop closes the connection.
+    if (bytes > maxBytes) return { status: statusCode, retryAfter, bytes, body: '' };
+    chunks.push(chunk);
+  }
+  return { status: statusCode, retryAfter, bytes, body: Buffer.concat(chunks).toString('utf8') };
+}
 
 /** `object` of a BOOKMARK has `metadata.resourceVersion` alone. */
 export interface WatchEvent {
@@ -29,15 +51,18 @@ function eventIn(asked: string, line: string): WatchEvent {
  * string.
  */
 async function* linesOf(stream: Readable): AsyncGenerator<string[]> {
-  let begun = '';
+  // Joined once, when the line ends: a line may be megabytes long, and come in hundreds of chunks.
+  let begun: string[] = [];
   const chunks: AsyncIterable<string> = stream.setEncoding('utf8');
   for await (const chunk of chunks) {
-    begun += chunk;
-    const lines = begun.split('\n');
-    begun = lines.pop() ?? '';
-    yield lines.filter((line) => line !== '');
+    const [end = '', ...lines] = chunk.split('\n');
+    begun.push(end);
+    const last = lines.pop();
+    if (last === undefined) continue;
+    yield [begun.join(''), ...lines].filter((line) => line !== '');
+    begun = [last];
   }
-  if (begun !== '') throw new Error('the watch ended in the middle of an event');
+  if (begun.some((part) => part !== '')) throw new Error('the watch ended in the middle of an event');
 }
 
 /** @param asked for people: `GET /api/v1/pods` @throws ApiError */

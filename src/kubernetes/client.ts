@@ -2,13 +2,13 @@ import { addAbortSignal, type Readable } from 'node:stream';
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { Dispatcher } from 'undici';
 import { SILENT, type RequestAbout, type Telemetry } from '../contract/telemetry.ts';
-import { eventsIn, parseJson, type WatchEvent } from './answers.ts';
+import { eventsIn, parseJson, readAnswer, type Answer, type WatchEvent } from './answers.ts';
 import {
+  AnswerTooLong,
   ApiError,
   errorFromAnswer,
   errorFromCredentials,
   errorFromFailure,
-  type FailedAnswer,
 } from './errors.ts';
 import { RateLimit, type Rate } from './rate-limit.ts';
 import { Sessions, type Session } from './sessions.ts';
@@ -16,7 +16,7 @@ import { Sessions, type Session } from './sessions.ts';
 export type { WatchEvent } from './answers.ts';
 
 export interface KubernetesClient {
-  /** Makes one request and resolves with the parsed JSON body. @throws ApiError */
+  /** Makes one request and resolves with the parsed JSON body. @throws ApiError, AnswerTooLong */
   request<T = unknown>(options: RequestOptions): Promise<T>;
   /**
    * Opens a watch; yields events until the server ends it; the signal ends it too.
@@ -56,6 +56,10 @@ export interface RequestOptions {
   /** Waits neither for its turn where requests are limited nor for others' connections: what is late is in vain. */
   readonly isUrgent?: true;
   readonly signal?: AbortSignal;
+  /** No more of the body is read. Default: no limit. */
+  readonly maxBytes?: number;
+  /** Called with the length of the body. */
+  readonly onBytes?: (count: number) => void;
 }
 
 export interface WatchOptions {
@@ -104,8 +108,6 @@ export function withPool(client: KubernetesClient, pool: string): KubernetesClie
 const REQUEST_TIMEOUT_MS = 10_000;
 const WATCH_CONNECT_TIMEOUT_MS = 30_000;
 
-type Answer = FailedAnswer;
-
 /** A watch that the server has accepted. */
 interface OpenStream {
   readonly status: number;
@@ -138,14 +140,18 @@ class HttpClient implements KubernetesClient {
   }
 
   async request<T = unknown>(options: RequestOptions): Promise<T> {
-    const asked = `${options.method} ${options.path}`;
+    const { method, path, maxBytes = Infinity } = options;
+    const asked = `${method} ${path}`;
     try {
       const answer = await this.#authenticated(asked, async (session) =>
         this.#exchange(options, session, await this.#turn(options)),
       );
+      if (answer.bytes > maxBytes) throw new AnswerTooLong(`${asked}: more than ${maxBytes} bytes`);
       if (answer.status < 200 || answer.status > 299) throw errorFromAnswer(asked, answer);
+      options.onBytes?.(answer.bytes);
       return parseJson<T>(asked, answer.body);
     } catch (error) {
+      if (error instanceof AnswerTooLong) throw error;
       throw this.#reported(asked, error, options.signal);
     }
   }
@@ -187,7 +193,7 @@ class HttpClient implements KubernetesClient {
     const { timeoutMs = REQUEST_TIMEOUT_MS, signal, isUrgent = false, pool = 'shared' } = options;
     const connections = session.connections.pool(isUrgent ? 'urgent' : pool);
     const answer = withinLimit({ timeoutMs: timeoutMs - waitedMs, waitedMs, signal }, async (limit) =>
-      readAnswer(await connections.request(this.#onTheWire(options, session, limit))),
+      readAnswer(await connections.request(this.#onTheWire(options, session, limit)), options.maxBytes),
     );
     return this.#observed({ ...options, isWatch: false }, answer);
   }
@@ -296,11 +302,6 @@ function withinLimit<A>(limit: Limit, work: (signal: AbortSignal) => Promise<A>)
 function timeOutOf({ timeoutMs, waitedMs }: Limit): Error {
   const turn = waitedMs > 0 ? `, after ${waitedMs} ms of waiting for its turn (--kube-api-qps)` : '';
   return new Error(`no response within ${timeoutMs} ms${turn}`);
-}
-
-async function readAnswer({ statusCode, headers, body }: Dispatcher.ResponseData): Promise<Answer> {
-  const retryAfter = [headers['retry-after']].flat()[0];
-  return { status: statusCode, retryAfter, body: await body.text() };
 }
 
 /** Source: the Kubernetes API concepts page, "Metadata-only fetches". */

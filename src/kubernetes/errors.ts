@@ -90,6 +90,11 @@ export class ApiError extends Error {
   }
 }
 
+/** The answer is longer than the caller's `maxBytes`. The server did nothing wrong: ask it for less. */
+export class AnswerTooLong extends Error {
+  override readonly name = 'AnswerTooLong';
+}
+
 export interface FailedAnswer {
   readonly status: number;
   /** Value of the Retry-After header, if any. */

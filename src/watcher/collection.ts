@@ -1,5 +1,6 @@
 import type { KubernetesList } from '../contract/object.ts';
 import type { KubernetesClient, WatchEvent } from '../kubernetes/client.ts';
+import type { PageRequest } from '../kubernetes/pages.ts';
 
 /** The objects that a reflector lists and watches. */
 export interface CollectionOptions {
@@ -10,11 +11,6 @@ export interface CollectionOptions {
   readonly labelSelector?: string | undefined;
   /** Reads PartialObjectMetadata instead of whole objects. */
   readonly metadataOnly?: boolean | undefined;
-}
-
-export interface PagePosition {
-  readonly limit: number | undefined;
-  readonly continue: string | undefined;
 }
 
 const LIST_TIMEOUT_MS = 60_000;
@@ -28,14 +24,15 @@ export class Collection {
   }
 
   /** Without a resourceVersion the server answers with the latest state, never from a stale cache. @throws ApiError */
-  readPage(position: PagePosition, signal: AbortSignal): Promise<KubernetesList> {
+  readPage({ limit, continue: next, ...size }: PageRequest, signal: AbortSignal): Promise<KubernetesList> {
     const { client, path, fieldSelector, labelSelector, metadataOnly = false } = this.#options;
     return client.request<KubernetesList>({
       method: 'GET',
       path,
-      query: { limit: position.limit, continue: position.continue, fieldSelector, labelSelector },
+      query: { limit, continue: next, fieldSelector, labelSelector },
       metadataOnly: metadataOnly && 'list',
       timeoutMs: LIST_TIMEOUT_MS,
+      ...size,
       signal,
     });
   }

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { Controller, Watched } from '../contract/controller.ts';
 import type { KubernetesObject } from '../contract/object.ts';
 
@@ -54,7 +55,15 @@ function inputsOf({ metadata }: KubernetesObject): string {
     ...(deletionTimestamp === undefined ? [] : ['deleted']),
     ...ours,
   ];
-  return parts.join(', ');
+  return comparable(parts.join(', '));
+}
+
+/** Longer texts are kept as a hash. */
+const READABLE_MAX = 200;
+
+/** What is kept of a text that is only compared: anyone may write 256 KiB of annotations on each of a thousand objects. */
+export function comparable(text: string): string {
+  return text.length <= READABLE_MAX ? text : `sha256 ${hash('sha256', text)}`;
 }
 
 /** The type of what is watched and what is left out, as far as a watch is concerned. */

@@ -5,7 +5,7 @@ import type { KubernetesObject } from '../contract/object.ts';
 import { SILENT, type Telemetry, type WatchState } from '../contract/telemetry.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { resourcePath } from '../kubernetes/paths.ts';
-import { identityOf, type Projection } from './projection.ts';
+import { comparable, identityOf, type Projection } from './projection.ts';
 import { Reflector, type Change } from './reflector.ts';
 
 export interface QuotasOptions {
@@ -19,7 +19,7 @@ export interface QuotasOptions {
 }
 
 interface Quota extends Projection {
-  /** What it allows, as text; not how much of it is used, which changes all the time. */
+  /** What it allows, to be compared; not how much of it is used, which changes all the time. */
   readonly allows: string;
 }
 
@@ -89,5 +89,5 @@ export class Quotas {
 const KIND = { controller: 'all', resource: 'resourcequotas' };
 
 function quotaIn(object: KubernetesObject): Quota {
-  return { ...identityOf(object), allows: JSON.stringify(object['spec'] ?? {}) };
+  return { ...identityOf(object), allows: comparable(JSON.stringify(object['spec'] ?? {})) };
 }

@@ -5,9 +5,10 @@ import { SILENT_WATCH, type WatchEnd, type WatchObserver } from '../contract/tel
 import { unreachable } from '../contract/unreachable.ts';
 import type { WatchEvent } from '../kubernetes/client.ts';
 import { ApiError } from '../kubernetes/errors.ts';
+import { eachPage, type PageRequest } from '../kubernetes/pages.ts';
 import type { KubernetesList, KubernetesObject } from '../contract/object.ts';
 import { Backoff } from './backoff.ts';
-import { Collection, type CollectionOptions, type PagePosition } from './collection.ts';
+import { Collection, type CollectionOptions } from './collection.ts';
 import { BrokenWatch, SilentWatch, WatchAttempt } from './watch-attempt.ts';
 import { isOlder, KnownObjects, type Change, type Sighting } from './known-objects.ts';
 
@@ -33,7 +34,6 @@ export interface ReflectorOptions<P extends Projection> extends CollectionOption
 /** What the reflector is doing, for readiness and for people. */
 export type ReflectorState = 'not started' | 'listing' | 'watching' | 'waiting' | 'stopped';
 
-const PAGE_SIZE = 500;
 const SILENCE_MS = 90_000;
 const BACKOFF = { firstMs: 250, maxMs: 30_000 };
 /** Who has just installed a CRD is not let wait for long. */
@@ -161,31 +161,24 @@ export class Reflector<P extends Projection> {
 
   async #list(): Promise<string> {
     this.#state = 'listing';
-    try {
-      return await this.#listPages(this.#options.pageSize ?? PAGE_SIZE);
-    } catch (error) {
-      if (!isExpired(error)) throw error;
-      // The pages took longer than the server keeps a snapshot: in one piece, as client-go does.
-      return this.#listPages(undefined);
-    }
-  }
-
-  /** @param limit Objects a page; undefined: all in one. */
-  async #listPages(limit: number | undefined): Promise<string> {
     const keys = new Set<string>();
-    let page: KubernetesList | undefined;
-    do {
-      page = await this.#readPage({ limit, continue: page?.metadata.continue });
-      this.#takePage(page, keys);
-    } while (page.metadata.continue);
+    let version = '';
+    await eachPage({
+      read: (page) => this.#readPage(page),
+      onPage: (page) => {
+        this.#takePage(page, keys);
+        version = page.metadata.resourceVersion ?? '';
+      },
+      objectsMax: this.#options.pageSize,
+    });
     this.#known.listEnded(keys);
     this.#isApiMissing = false;
     this.#hasSynced = true;
     this.#markSynced();
-    return page.metadata.resourceVersion ?? '';
+    return version;
   }
 
-  async #readPage(position: PagePosition): Promise<KubernetesList> {
+  async #readPage(position: PageRequest): Promise<KubernetesList> {
     const page = await this.#collection.readPage(position, this.#stopping.signal);
     this.#lastWordMs = performance.now();
     return page;

@@ -12,6 +12,7 @@ import { NamedObject } from './named-object.ts';
 import type { Evaluation } from './evaluation.ts';
 import type { Quotas } from './quotas.ts';
 import {
+  comparable,
   projectChild,
   projectPrimary,
   type ChildProjection,
@@ -279,7 +280,14 @@ export class Resources {
             primary.key,
             controller.decide(observation, Date.now(), { isLive: false, isNamespacePaused }),
           );
-      return { ref, decision, inputs, resourceVersion, observation, ...(look > 0 && { look }) };
+      return {
+        ref,
+        decision,
+        inputs: comparable(inputs),
+        resourceVersion,
+        observation,
+        ...(look > 0 && { look }),
+      };
     } catch (error) {
       this.#options.log.error(
         { ...ref, err: error },

@@ -17,7 +17,7 @@ import { gitBuild } from '../../src/controllers/git-build/controller.ts';
 import { buildJob, cleanupJob } from '../../src/controllers/git-build/jobs.ts';
 import type { Observation } from '../../src/controllers/git-build/observation.ts';
 import { specHash } from '../../src/controllers/git-build/spec.ts';
-import { buildView, jobView } from '../../src/controllers/git-build/views.ts';
+import { jobView } from '../../src/controllers/git-build/views.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
 import { BUILD_DEFAULTS, SAMPLE } from '../support/builds.ts';
 import { answerJson, aStatus, FakeApiServer, type ReceivedRequest } from '../support/fake-api-server.ts';
@@ -108,8 +108,11 @@ async function run(answers: Answers, view?: Observation): Promise<Run> {
 
 /** What the watcher shows of a build. */
 function viewOf(build: KubernetesObject, ...jobs: KubernetesObject[]): Observation {
+  const controller = gitBuild(BUILD_DEFAULTS);
+  const view = controller.primary.view(build);
+  if (view === undefined) throw new Error('the watcher does not keep it');
   const views = jobs.flatMap((job) => jobView(job) ?? []);
-  return gitBuild(BUILD_DEFAULTS).observation(buildView(build, BUILD_DEFAULTS), views);
+  return controller.observation(view, views);
 }
 
 function aBuild(status: object | undefined, metadata: object = {}): KubernetesObject {
@@ -208,7 +211,7 @@ describe('a run of a build', () => {
     const { rest } = await run(
       ({ method, url }) => {
         if (method === 'PATCH' && (patches += 1) === 1) return [409, CONFLICT];
-        if (url.pathname !== XXX) return [200, { items: [] }];
+        if (url.pathname !== XXX) return [200, { metadata: {}, items: [] }];
         return method === 'GET' ? [200, aBuild(undefined, { deletionTimestamp: 'x' })] : undefined;
       },
       viewOf(aBuild(undefined)),
@@ -220,7 +223,7 @@ describe('a run of a build', () => {
   it('leaves it to the backoff where somebody always writes in between', async () => {
     const running = run(({ method, url }) => {
       if (method !== 'GET') return [409, CONFLICT];
-      return [200, url.pathname === XXX ? aBuild(undefined) : { items: [] }];
+      return [200, url.pathname === XXX ? aBuild(undefined) : { metadata: {}, items: [] }];
     });
     await expect(running).rejects.toMatchObject({ classification: 'conflict' });
     expect(server.requests.filter(({ method }) => method === 'PATCH')).toHaveLength(5);
@@ -231,10 +234,40 @@ describe('a run of a build', () => {
     const { steps } = await run(({ method, url }, body) => {
       if (method === 'PATCH') return [200, merged(build, body)];
       if (url.pathname === XXX) return [200, build];
-      return [200, { items: url.pathname === JOBS ? [aBuildJob()] : [] }];
+      return [200, { metadata: {}, items: url.pathname === JOBS ? [aBuildJob()] : [] }];
     }, viewOf(build));
     expect(steps).toEqual(['observe', 'updateStatus']);
     expect(asked()).not.toContain('POST jobs');
+  });
+
+  it('creates the Job from the build as it is read, since the watcher keeps no command', async () => {
+    const build = aBuild({ phase: 'Pending', observedGeneration: 1 }, { finalizers: [FINALIZER] });
+    await run(({ method, url }, body) => {
+      if (method === 'POST') return [201, aBuildJob()];
+      if (method === 'PATCH') return [200, merged(build, body)];
+      return [200, url.pathname === XXX ? build : { metadata: {}, items: [] }];
+    }, viewOf(build));
+    expect(JSON.stringify(bodies('POST'))).toContain(
+      JSON.stringify({ name: 'BUILD_COMMAND', value: SAMPLE.buildCommand }),
+    );
+  });
+
+  it.each([
+    ['addFinalizer', {}, ['a/b', 'c/d'], ['a/b', 'c/d', FINALIZER]],
+    [
+      'removeFinalizer',
+      { ...DELETING, annotations: { 'durable-operator.dev/skip-cleanup': 'true' } },
+      ['a/b', FINALIZER, 'c/d'],
+      ['a/b', 'c/d'],
+    ],
+  ])('leaves the finalizers of others as they are: %s', async (step, metadata, before, after) => {
+    const build = aBuild(undefined, { ...metadata, finalizers: before });
+    serve(({ method, url }, body) => {
+      if (method === 'PATCH') return [200, merged(build, body)];
+      return [200, url.pathname === XXX ? build : { metadata: {}, items: [] }];
+    });
+    await perform(step, { observation: viewOf(build), source: 'live' }, undefined);
+    expect(bodies('PATCH')[0]).toMatchObject({ metadata: { resourceVersion: '7', finalizers: after } });
   });
 
   it('creates nothing because of what the watcher showed, where the spec has changed since', async () => {
@@ -245,7 +278,7 @@ describe('a run of a build', () => {
     await run(({ method, url }, body) => {
       if (method === 'POST') return [201, aBuildJob({}, spec)];
       if (method === 'PATCH') return [200, merged(now, body)];
-      return [200, url.pathname === XXX ? now : { items: [] }];
+      return [200, url.pathname === XXX ? now : { metadata: {}, items: [] }];
     }, viewOf(old));
     expect(bodies('POST')).toMatchObject([
       { metadata: { annotations: { 'durable-operator.dev/binary-name': 'other' } } },
@@ -271,7 +304,7 @@ describe('a run of a build', () => {
       const job = deleted ? { ...old, metadata: { ...old.metadata, ...DELETING } } : old;
       if (method === 'DELETE') return [200, job];
       if (url.pathname === XXX) return [200, build];
-      return [200, { items: url.pathname === JOBS ? [job] : deleted ? [pod] : [] }];
+      return [200, { metadata: {}, items: url.pathname === JOBS ? [job] : deleted ? [pod] : [] }];
     });
     expect(steps).toEqual(['observe', 'updateStatus', 'deleteJob', 'updateStatus']);
     expect(bodies('DELETE')).toMatchObject([
@@ -328,7 +361,7 @@ describe('a Job that the server refuses', () => {
       if (method === verb && !url.pathname.endsWith('/status')) return [403, denied(words(times++))];
       if (method === 'PATCH') now = merged(now, body);
       if (method === 'PATCH' || url.pathname === XXX) return [200, now];
-      return [200, { items: job !== undefined && url.pathname === JOBS ? [job] : [] }];
+      return [200, { metadata: {}, items: job !== undefined && url.pathname === JOBS ? [job] : [] }];
     };
   };
   const old = aBuildJob({}, { ...SAMPLE, buildCommand: 'old' });
@@ -406,7 +439,7 @@ describe('a cleanup', () => {
       const { method, url } = request;
       if (method === 'PATCH') return [200, merged(cleaning, body)];
       if (url.pathname === XXX) return [200, cleaning];
-      return [200, { items: url.pathname === JOBS ? [job] : [] }];
+      return [200, { metadata: {}, items: url.pathname === JOBS ? [job] : [] }];
     };
 
   it('that its namespace takes no Job for is given up, and an Event on the namespace says what stays', async () => {
@@ -416,7 +449,7 @@ describe('a cleanup', () => {
       if (method === 'POST') return [403, terminating];
       if (method === 'PATCH') return [200, merged(cleaning, body)];
       if (url.pathname === NAMESPACE) return [200, aNamespace({ deletionTimestamp: '2026-11-21T11:00:00Z' })];
-      return [200, url.pathname === XXX ? cleaning : { items: [] }];
+      return [200, url.pathname === XXX ? cleaning : { metadata: {}, items: [] }];
     });
     expect(rest).toMatchObject({ do: 'converged' });
     expect(did).toBe('removed the finalizer');
@@ -459,7 +492,10 @@ describe('a cleanup', () => {
       if (method === 'DELETE') return [200, { kind: 'Status', status: 'Success' }];
       if (method === 'POST') return [201, aCleanupJob(4)];
       if (method === 'PATCH') return [200, merged(cleaning, body)];
-      return [200, url.pathname === XXX ? cleaning : { items: url.pathname === JOBS ? jobs : [] }];
+      return [
+        200,
+        url.pathname === XXX ? cleaning : { metadata: {}, items: url.pathname === JOBS ? jobs : [] },
+      ];
     });
     expect(steps).toEqual(['observe', 'updateStatus', 'deleteJob', 'createCleanupJob', 'updateStatus']);
     expect(bodies('DELETE')).toEqual([
@@ -495,8 +531,8 @@ describe('a cleanup', () => {
       const job = aCleanupJob(1, {}, going);
       if (method === 'DELETE') return [200, job];
       if (url.pathname.startsWith('/api/v1/nodes/')) return undefined;
-      if (url.pathname === PODS) return [200, { items: [pod] }];
-      return [200, url.pathname === JOBS ? { items: [job] } : build];
+      if (url.pathname === PODS) return [200, { metadata: {}, items: [pod] }];
+      return [200, url.pathname === JOBS ? { metadata: {}, items: [job] } : build];
     });
     expect(server.requests.map(({ url }) => url.pathname)).toContain('/api/v1/nodes/node-1');
     expect(bodies('PATCH')).toMatchObject([{ status: { artifacts: [] } }]);
@@ -564,7 +600,7 @@ describe('the name of a Job', () => {
       if (url.pathname === XXX) return [200, waits];
       if (url.pathname === `${JOBS}/${SAMPLE.jobName}`)
         return isFree ? undefined : [200, { metadata: { name: 'x' } }];
-      return [200, { items: [] }];
+      return [200, { metadata: {}, items: [] }];
     };
     expect((await run(answers)).rest).toMatchObject({ do: 'wait', atMostMs: 60_000 });
     expect(asked()).not.toContain('POST jobs');

@@ -653,9 +653,11 @@ describe('releasePods', () => {
     await given(set.withStatus({ podNames: ['a'] }), pod('a').ownedBy(other, owner).relabelled());
     const { steps, events } = await run();
     expect(steps).toEqual(['observe', 'releasePods', 'createPods', 'updateStatus']);
-    expect(api.calls.slice(0, 5)).toEqual([
+    expect(api.calls.slice(0, 6)).toEqual([
       'GET pods',
       'GET podsets/web',
+      'GET pods/a',
+      // Its other owners, which no view keeps.
       'GET pods/a',
       'PATCH pods/a',
       'POST pods',

@@ -59,12 +59,12 @@ describe('what is kept of a Pod', () => {
     });
   });
 
-  it('are its owners besides its controller', () => {
+  it('is whether it has owners besides its controller', () => {
     expect(pod.ownedBy(OTHER, CONTROLLER).view).toMatchObject({
       controllerUid: 'uid-of-web',
-      otherOwners: [OTHER],
+      hasOtherOwners: true,
     });
-    expect(pod.ownedBy(CONTROLLER).view).not.toHaveProperty('otherOwners');
+    expect(pod.ownedBy(CONTROLLER).view).not.toHaveProperty('hasOtherOwners');
   });
 
   it('is the most that any container, and any sidecar, was restarted', () => {

@@ -8,7 +8,7 @@ import {
   type KubernetesClient,
   type WatchEvent,
 } from '../../src/kubernetes/client.ts';
-import { ApiError } from '../../src/kubernetes/errors.ts';
+import { AnswerTooLong, ApiError } from '../../src/kubernetes/errors.ts';
 import { eventually } from '../support/eventually.ts';
 import { aRecordingTelemetry } from '../support/recording-telemetry.ts';
 import {
@@ -180,6 +180,13 @@ describe('request', () => {
     server.handle((_, response) => response.writeHead(200).write('{'));
     const error = await failureOf(aClient().request({ method: 'GET', path: POD, timeoutMs: 50 }));
     expect(error.message).toContain('no response within 50 ms');
+  });
+
+  it('reads no more of a body than it may, and drops the connection', async () => {
+    server.handle((_, response) => response.writeHead(200).write('x'.repeat(2_000)));
+    const asking = aClient().request({ method: 'GET', path: POD, maxBytes: 1_000 });
+    await expect(asking).rejects.toThrow(AnswerTooLong);
+    await eventually(() => server.openConnections === 0);
   });
 
   it('gives up in the queue for a connection, and then is never sent', async () => {

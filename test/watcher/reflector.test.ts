@@ -146,6 +146,15 @@ describe('a first list', () => {
     expect(agrees()).toBe(true);
   });
 
+  it('asks for fewer objects at a time where they are large', async () => {
+    for (let i = 0; i < 20; i += 1) pods.put(`large-${i}`, { large: 'x'.repeat(1024 * 1024) });
+    await startedAndWatching();
+    const limits = requestsFor('list').map(({ url }) => Number(url.searchParams.get('limit')));
+    expect(limits.slice(0, 3)).toEqual([500, 62, 7]);
+    expect(Math.max(...limits.slice(3))).toBeLessThan(4);
+    expect(agrees()).toBe(true);
+  });
+
   it('passes selectors and asks for metadata alone, in list and watch', async () => {
     await startedAndWatching({
       fieldSelector: 'status.phase!=Failed',
@@ -172,7 +181,7 @@ describe('a first list', () => {
     for (const { url } of requestsFor('list')) expect(url.searchParams.has('resourceVersion')).toBe(false);
   });
 
-  it('asks again without pages where the snapshot expires in mid-page', async () => {
+  it('begins anew, in pages, where the snapshot expires in mid-page', async () => {
     for (const name of ['a', 'b', 'c']) pods.put(name);
     pods.faults.list.push((request, response) => {
       pods.handler(request, response);
@@ -181,7 +190,7 @@ describe('a first list', () => {
     });
     await startedAndWatching({ pageSize: 2 });
     const lists = requestsFor('list').map(({ url }) => url.search);
-    expect(lists).toEqual(['?limit=2', '?limit=2&continue=103%3A2', '']);
+    expect(lists).toEqual(['?limit=2', '?limit=2&continue=103%3A2', '?limit=2']);
     expect(agrees()).toBe(true);
     expect(told()).toEqual(['added default/a', 'added default/b', 'added default/c', 'deleted default/a']);
   });

@@ -11,7 +11,7 @@ import {
   troubleOf,
 } from './job-rules.ts';
 import { knownOf, requireLiveChildren, type BuildDecision, type Facts } from './observation.ts';
-import type { Artifact } from './resource.ts';
+import { BINARIES_MAX, type Artifact } from './resource.ts';
 import { listed, report, reportIfNew, without } from './status.ts';
 import type { JobView } from './views.ts';
 
@@ -180,7 +180,7 @@ function createCleanup(facts: Facts, cleaning: Cleaning, left: readonly Artifact
   const [first] = left;
   if (first === undefined) return finish([]);
   const { node } = first;
-  const onIt = left.filter((artifact) => artifact.node === node);
+  const onIt = left.filter((artifact) => artifact.node === node).slice(0, BINARIES_MAX);
   const binaries = onIt.map(({ binary }) => binary);
   const cleanup = { jobName, node, binaries, attempt: (facts.attempts ?? 0) + 1 };
   return createWhenPossible(facts, {

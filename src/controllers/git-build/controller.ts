@@ -1,11 +1,11 @@
 import { allow, RECORD_EVENTS, type Controller } from '../../contract/controller.ts';
-import type { KubernetesObject } from '../../contract/object.ts';
+import type { KubernetesObject, ObjectMeta } from '../../contract/object.ts';
 import { displayName } from '../../contract/resource.ts';
 import { JOBS, NAMESPACES, NODES, PODS } from '../kinds.ts';
 import { buildStatusStep, decideBuild } from './decide.ts';
 import { watchedObservation, type BuildObserve, type BuildStep, type Observation } from './observation.ts';
-import { BUILD_FINALIZER, BUILD_UID_LABEL, BUILDS, type GitBuildOptions } from './resource.ts';
-import { buildKeyOf, buildView, jobView, podView, type BuildChild, type BuildView } from './views.ts';
+import { BUILD_FINALIZER, BUILD_UID_LABEL, buildNameIn, BUILDS, type GitBuildOptions } from './resource.ts';
+import { buildView, jobView, podView, type BuildChild, type BuildView } from './views.ts';
 import { gitBuildWords } from './words.ts';
 
 export type { GitBuildOptions } from './resource.ts';
@@ -24,7 +24,7 @@ export function gitBuild(options: GitBuildOptions): GitBuildController {
     summary: (ref) => `Xxx ${displayName(ref)}: builds its binary, and removes it with the resource`,
     words: gitBuildWords,
     steps: ['addFinalizer', 'createJob', 'deleteJob', 'createCleanupJob', 'updateStatus', 'removeFinalizer'],
-    primary: { type: BUILDS, view: (object) => buildView(object, options) },
+    primary: { type: BUILDS, view: (object) => withoutCommand(buildView(object, options)) },
     children: [
       { ...ofBuilds, type: JOBS, view: jobView },
       { ...ofBuilds, type: PODS, view: podView },
@@ -47,6 +47,21 @@ export function gitBuild(options: GitBuildOptions): GitBuildController {
       RECORD_EVENTS,
     ],
   };
+}
+
+/** The key of the build that a Job or a Pod of ours is for. */
+export function buildKeyOf({ namespace = '', annotations }: ObjectMeta): string | undefined {
+  const name = buildNameIn(annotations);
+  return name === undefined ? undefined : `${namespace}/${name}`;
+}
+
+/**
+ * The watcher keeps no command, which may have 16,384 characters: no decision depends on it, and the build is read before its
+ * Job is created.
+ */
+function withoutCommand(view: BuildView): BuildView {
+  const { spec } = view;
+  return spec.ok ? { ...view, spec: { ...spec, spec: { ...spec.spec, buildCommand: '' } } } : view;
 }
 
 /** How Jobs ended, and what keeps Pods from starting: the run does neither itself. */

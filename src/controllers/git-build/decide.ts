@@ -24,7 +24,7 @@ import {
   type RuleDecision,
 } from './observation.ts';
 import { reportRefusedStep } from './refusals.ts';
-import { BUILD_FINALIZER, type BuildSpec } from './resource.ts';
+import type { BuildSpec } from './resource.ts';
 import {
   isReported,
   isReportedInvalid,
@@ -124,12 +124,12 @@ function refuseSpec(facts: Facts, problems: readonly string[]): BuildDecision {
 
 function addFinalizer({ build }: Facts): RuleDecision {
   if (hasOurFinalizer(build)) return undefined;
-  const { resourceVersion, finalizers } = build;
+  const { resourceVersion, hasOtherFinalizers } = build;
   return {
     do: 'addFinalizer',
     because: 'the binary must be removed with the resource',
     resourceVersion,
-    finalizers: [...finalizers, BUILD_FINALIZER],
+    ...(hasOtherFinalizers && { hasOtherFinalizers }),
   };
 }
 

@@ -4,7 +4,7 @@ import { cleanAway } from './cleanup.ts';
 import { deleteJob, isUnfinishedBuild, retire } from './job-rules.ts';
 import { cleanupJobName } from './jobs.ts';
 import { requireLiveChildren, type BuildDecision, type Facts, type RuleDecision } from './observation.ts';
-import { BUILD_FINALIZER } from './resource.ts';
+import { ORPHAN_FINALIZER } from './resource.ts';
 import { listed, recorded, report, reportIfNew, type StatusChange } from './status.ts';
 import { hasOurFinalizer, type JobView } from './views.ts';
 
@@ -25,9 +25,14 @@ export function decideDeletion(facts: Facts): BuildDecision {
 }
 
 function removeFinalizer({ build }: Facts, because: string, event?: DecisionEvent): BuildDecision {
-  const finalizers = build.finalizers.filter((each) => each !== BUILD_FINALIZER);
-  const { resourceVersion } = build;
-  return { do: 'removeFinalizer', because, resourceVersion, finalizers, ...(event && { event }) };
+  const { resourceVersion, hasOtherFinalizers } = build;
+  return {
+    do: 'removeFinalizer',
+    because,
+    resourceVersion,
+    ...(hasOtherFinalizers && { hasOtherFinalizers }),
+    ...(event && { event }),
+  };
 }
 
 /** A cleanup that is running would remove what the Event says stays. */
@@ -155,7 +160,7 @@ function cleanAll(facts: Facts): BuildDecision {
 /** A Job without its owner reference would stay behind, unless that is what the deletion asks for. */
 function removeOrphan(facts: Facts): RuleDecision {
   const { build, jobs } = facts;
-  if (build.finalizers.includes('orphan')) return undefined;
+  if (build.finalizers.includes(ORPHAN_FINALIZER)) return undefined;
   const job = jobs.find(({ purpose, owned, deleting }) => purpose === 'build' && !owned && !deleting);
   return (
     job &&

@@ -33,12 +33,11 @@ export function knownOf<T>(known: Readonly<Record<string, T>> = {}, name: string
   return Object.hasOwn(known, name) ? known[name] : undefined;
 }
 
-interface FinalizerStep extends Step {
+export interface FinalizerStep extends Step {
   readonly do: 'addFinalizer' | 'removeFinalizer';
   /** Of the build that the decision was made from. */
   readonly resourceVersion: string;
-  /** All that are to be there afterwards. */
-  readonly finalizers: readonly string[];
+  readonly hasOtherFinalizers?: true;
 }
 
 interface StatusStep extends Step {

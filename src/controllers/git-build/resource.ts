@@ -1,6 +1,7 @@
 import type { ResourceType } from '../../contract/controller.ts';
-import type { KubernetesObject } from '../../contract/object.ts';
+import type { KubernetesObject, ObjectMeta } from '../../contract/object.ts';
 import type { Condition } from '../condition.ts';
+import { isObjectName } from '../kinds.ts';
 
 export const BUILD_GROUP = 'test.inspur.com';
 export const BUILDS: ResourceType = {
@@ -14,6 +15,8 @@ export const BUILDS: ResourceType = {
 export const BUILD_KIND = { apiVersion: `${BUILDS.group}/${BUILDS.version}`, kind: BUILDS.kind } as const;
 
 export const BUILD_FINALIZER = `job.finalizers.${BUILD_GROUP}`;
+/** Of Kubernetes: the deletion leaves what the build owns. */
+export const ORPHAN_FINALIZER = 'orphan';
 /** With the value `true`, a build that is being deleted goes without cleanup. */
 export const SKIP_CLEANUP_ANNOTATION = 'durable-operator.dev/skip-cleanup';
 
@@ -25,12 +28,21 @@ export const JOB_PURPOSES = ['build', 'cleanup'] as const;
 export type JobPurpose = (typeof JOB_PURPOSES)[number];
 
 export const BUILD_NAME_ANNOTATION = 'durable-operator.dev/build-name';
+
+/** Undefined where no build can have that name: whoever may create Jobs and Pods may write any text there. */
+export function buildNameIn(annotations: ObjectMeta['annotations']): string | undefined {
+  const name = annotations?.[BUILD_NAME_ANNOTATION] ?? '';
+  return isObjectName(name) ? name : undefined;
+}
+
 export const SPEC_HASH_ANNOTATION = 'durable-operator.dev/spec-hash';
 export const BINARY_NAME_ANNOTATION = 'durable-operator.dev/binary-name';
 /** On cleanup Jobs: the node. */
 export const NODE_ANNOTATION = 'durable-operator.dev/node';
 /** On cleanup Jobs: what is removed there, with commas. */
 export const BINARIES_ANNOTATION = 'durable-operator.dev/binaries';
+/** So many at most: those that are left on the node are for the next Job. */
+export const BINARIES_MAX = 16;
 /** On cleanup Jobs: how often it was tried, this time included. */
 export const ATTEMPT_ANNOTATION = 'durable-operator.dev/attempt';
 

@@ -1,20 +1,22 @@
 import type { Control } from '../../contract/control.ts';
-import type { KubernetesObject, ObjectMeta } from '../../contract/object.ts';
+import type { KubernetesObject } from '../../contract/object.ts';
 import { conditionsIn, generationIn } from '../condition.ts';
 import { controlWithStatusOf } from '../control/annotations.ts';
 import { fieldsOf, listOf, numberOf, textOf, type Fields } from '../fields.ts';
-import { isObjectName, MANAGED_BY, MANAGED_BY_LABEL } from '../kinds.ts';
+import { isObjectName, MANAGED_BY, MANAGED_BY_LABEL, NAME_MAX } from '../kinds.ts';
 import { startOf } from '../../contract/text.ts';
 import {
   ATTEMPT_ANNOTATION,
   BINARIES_ANNOTATION,
+  BINARIES_MAX,
   BINARY_NAME_ANNOTATION,
   BUILD_FINALIZER,
-  BUILD_NAME_ANNOTATION,
   BUILD_PHASES,
   BUILD_UID_LABEL,
+  buildNameIn,
   JOB_PURPOSES,
   NODE_ANNOTATION,
+  ORPHAN_FINALIZER,
   PURPOSE_LABEL,
   SKIP_CLEANUP_ANNOTATION,
   SPEC_HASH_ANNOTATION,
@@ -34,8 +36,10 @@ export interface BuildView {
   readonly deleting: boolean;
   /** RFC 3339: when its deletion was asked for, or empty. */
   readonly deletedAt: string;
-  /** All of them, in their order. */
+  /** Those that decisions are made from: ours, and the one that asks to orphan what the build owns. */
   readonly finalizers: readonly string[];
+  /** Whether it has any besides ours. */
+  readonly hasOtherFinalizers?: true;
   readonly skipCleanup: boolean;
   readonly spec: CheckedSpec;
   /** Only what is well-formed: somebody may have written it by hand. Empty where there is none yet. */
@@ -45,6 +49,7 @@ export interface BuildView {
 
 export function buildView(object: KubernetesObject, options: SpecOptions): BuildView {
   const { metadata, ...rest } = object;
+  const { finalizers = [] } = metadata;
   return {
     namespace: metadata.namespace ?? '',
     name: metadata.name,
@@ -53,7 +58,8 @@ export function buildView(object: KubernetesObject, options: SpecOptions): Build
     generation: metadata.generation ?? 0,
     deleting: metadata.deletionTimestamp !== undefined,
     deletedAt: metadata.deletionTimestamp ?? '',
-    finalizers: metadata.finalizers ?? [],
+    finalizers: [BUILD_FINALIZER, ORPHAN_FINALIZER].filter((each) => finalizers.includes(each)),
+    ...(finalizers.some((each) => each !== BUILD_FINALIZER) && { hasOtherFinalizers: true }),
     skipCleanup: metadata.annotations?.[SKIP_CLEANUP_ANNOTATION] === 'true',
     spec: checkSpec(rest['spec'], options),
     status: statusIn(rest['status']),
@@ -141,17 +147,23 @@ export function jobView({ metadata, ...rest }: KubernetesObject): JobView | unde
     uid: metadata.uid,
     resourceVersion: metadata.resourceVersion,
     buildUid,
-    buildName: annotations[BUILD_NAME_ANNOTATION] ?? '',
+    buildName: buildNameIn(annotations) ?? '',
     owned: metadata.ownerReferences?.some(({ uid }) => uid === buildUid) ?? false,
     purpose,
     deleting: metadata.deletionTimestamp !== undefined,
-    hash: annotations[SPEC_HASH_ANNOTATION] ?? '',
-    node: annotations[NODE_ANNOTATION] ?? '',
-    binaries: (annotations[BINARIES_ANNOTATION] ?? '').split(',').filter((name) => name !== ''),
+    hash: startOf(annotations[SPEC_HASH_ANNOTATION] ?? '', NAME_MAX),
+    node: startOf(annotations[NODE_ANNOTATION] ?? '', NAME_MAX),
+    binaries: binariesIn(annotations[BINARIES_ANNOTATION]),
     attempt: attemptIn(annotations[ATTEMPT_ANNOTATION]),
     createdAt: metadata.creationTimestamp ?? '',
     ...endOf(status),
   };
+}
+
+/** A cleanup Job of ours has no more; whoever may write Jobs may write 256 KiB of them. */
+function binariesIn(text = ''): readonly string[] {
+  const names = startOf(text, BINARIES_MAX * NAME_MAX).split(',', BINARIES_MAX);
+  return names.filter((name) => name !== '');
 }
 
 /** Whoever may write Jobs cannot take away the pauses between the attempts. */
@@ -227,7 +239,7 @@ export function podView({ metadata, ...rest }: KubernetesObject): PodView | unde
   const purpose = purposeIn(labels);
   if (buildUid === undefined || purpose === undefined) return undefined;
   const status = fieldsOf(rest['status']);
-  const node = textOf(fieldsOf(rest['spec'])['nodeName']) ?? '';
+  const node = startOf(textOf(fieldsOf(rest['spec'])['nodeName']) ?? '', NAME_MAX);
   const phase = phaseIn(status);
   const containers = listOf(status['containerStatuses']);
   const trouble = phase === 'unfinished' ? troubleIn(status, containers) : undefined;
@@ -238,10 +250,10 @@ export function podView({ metadata, ...rest }: KubernetesObject): PodView | unde
     name: metadata.name,
     uid: metadata.uid,
     buildUid,
-    buildName: annotations[BUILD_NAME_ANNOTATION] ?? '',
+    buildName: buildNameIn(annotations) ?? '',
     purpose,
     jobUid: labels[CONTROLLER_UID_LABEL] ?? '',
-    hash: annotations[SPEC_HASH_ANNOTATION] ?? '',
+    hash: startOf(annotations[SPEC_HASH_ANNOTATION] ?? '', NAME_MAX),
     binary: binaryIn(annotations[BINARY_NAME_ANNOTATION]),
     node,
     phase,
@@ -309,7 +321,7 @@ const CONTAINER_TROUBLES = new Set<unknown>([
 function troubleIn(status: Fields, containers: readonly Fields[]): Trouble | undefined {
   for (const container of containers) {
     const reason = fieldsOf(fieldsOf(container['state'])['waiting'])['reason'];
-    const image = textOf(container['image']) ?? '';
+    const image = startOf(textOf(container['image']) ?? '', 300);
     if (IMAGE_TROUBLES.has(reason)) return { kind: 'image', text: `the image ${image} cannot be pulled` };
     if (CONTAINER_TROUBLES.has(reason)) {
       return { kind: 'container', text: `the container cannot be started: ${String(reason)}` };
@@ -338,9 +350,3 @@ function terminationIn(status: Fields, terminated: Fields | undefined): Terminat
 const CONTROLLER_UID_LABEL = 'batch.kubernetes.io/controller-uid';
 
 export type BuildChild = JobView | PodView;
-
-/** The key of the build that a Job or a Pod of ours is for. */
-export function buildKeyOf({ namespace = '', annotations = {} }: ObjectMeta): string | undefined {
-  const name = annotations[BUILD_NAME_ANNOTATION];
-  return name === undefined ? undefined : `${namespace}/${name}`;
-}

@@ -1,7 +1,8 @@
 import { allow, RECORD_EVENTS, type Controller } from '../../contract/controller.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
 import { controlOf } from '../control/annotations.ts';
-import { CLUSTER_ROLES, NAMESPACES, ROLE_BINDINGS } from '../kinds.ts';
+import { CLUSTER_ROLES, NAME_MAX, NAMESPACES, ROLE_BINDINGS } from '../kinds.ts';
+import { startOf } from '../../contract/text.ts';
 import {
   bindingNameFor,
   bindingState,
@@ -72,7 +73,7 @@ export function bindingView(object: KubernetesObject, options: RoleBindingOption
   if (name !== bindingNameFor(namespace, options) || !isRoleBinding(object)) return undefined;
   const { kind, name: role } = object.roleRef;
   const state = bindingState(object, namespace, options);
-  return { uid, resourceVersion, state, role: `${kind} ${role}` };
+  return { uid, resourceVersion, state, role: `${kind} ${startOf(role, NAME_MAX)}` };
 }
 
 /** The API server's schema requires `roleRef`; only its kind is left to see. */

@@ -1,5 +1,6 @@
 import type { KubernetesObject, ObjectMeta, OwnerReference } from '../../contract/object.ts';
-import { controllerOf } from '../kinds.ts';
+import { controllerOf, NAME_MAX } from '../kinds.ts';
+import { startOf } from '../../contract/text.ts';
 import { POD_SET_KIND, POD_SETS } from './resource.ts';
 
 const VERSION = 'v0.1';
@@ -94,8 +95,8 @@ export interface PodView {
   readonly resourceVersion: string;
   /** The UID of its controller; undefined: it has none. */
   readonly controllerUid: string | undefined;
-  /** Its owners besides its controller, where it has any. */
-  readonly otherOwners?: readonly OwnerReference[];
+  /** Whether it has owners besides its controller. */
+  readonly hasOtherOwners?: true;
   /** Whether it has the labels of the PodSet. */
   readonly matches: boolean;
   readonly life: PodLife;
@@ -124,7 +125,7 @@ export function podView(object: KubernetesObject, podSet: string): PodView | und
     life: lifeOf(object),
     createdAtMs: timeOf(metadata.creationTimestamp),
     readySinceMs: readySince(object),
-    node: object.spec?.nodeName ?? '',
+    node: startOf(object.spec?.nodeName ?? '', NAME_MAX),
     deletionCost: deletionCostOf(metadata.annotations?.[DELETION_COST_ANNOTATION]),
     restarts: mostRestarts(status?.containerStatuses),
     sidecarRestarts: mostRestarts(sidecarsOf(object)),
@@ -140,18 +141,22 @@ function isObjectOrAbsent(value: unknown): boolean {
   return value === undefined || (typeof value === 'object' && value !== null);
 }
 
+/** Longer than any UID of Kubernetes, which has 36 characters. */
+const UID_MAX = 64;
+
 function ownershipOf(metadata: ObjectMeta, podSet: string) {
   const { name, uid, resourceVersion, labels = {}, ownerReferences = [] } = metadata;
-  const controllerUid = controllerOf(metadata)?.uid;
-  const otherOwners = ownerReferences.filter((owner) => owner.uid !== controllerUid);
+  const uidOfController = controllerOf(metadata)?.uid;
+  const hasOtherOwners = ownerReferences.some((owner) => owner.uid !== uidOfController);
   const matches = Object.entries(labelsFor(podSet)).every(([key, value]) => labels[key] === value);
   return {
     name,
     uid,
     resourceVersion,
-    controllerUid,
+    // Whoever creates a Pod writes any text there. Cut, it is still nobody's UID.
+    controllerUid: uidOfController && startOf(uidOfController, UID_MAX),
     matches,
-    ...(otherOwners.length > 0 && { otherOwners }),
+    ...(hasOtherOwners && { hasOtherOwners }),
   };
 }
 

@@ -3,14 +3,7 @@ import { decideBuild } from '../../../src/controllers/git-build/decide.ts';
 import type { BuildDecision, Observation } from '../../../src/controllers/git-build/observation.ts';
 import type { BuildStatus } from '../../../src/controllers/git-build/resource.ts';
 import type { BuildView, JobView } from '../../../src/controllers/git-build/views.ts';
-import {
-  aBuildView,
-  aCleanupView,
-  aJobView,
-  anObservation,
-  aPodView,
-  FINALIZER,
-} from '../../support/build-views.ts';
+import { aBuildView, aCleanupView, aJobView, anObservation, aPodView } from '../../support/build-views.ts';
 import { SAMPLE } from '../../support/build-samples.ts';
 
 const NOW = '2026-11-21T12:00:00Z';
@@ -75,6 +68,19 @@ describe('the cleanup of a node', () => {
     expect(nameFor({ ...deleting(), status: unnamed, spec: { ok: false, problems: [] } })).toBe(
       'uid-1-delete',
     );
+  });
+
+  it('has at most 16 binaries, and the next Job the rest: as many as are read back from a Job', () => {
+    const artifacts = Array.from({ length: 17 }, (_, i) => ({ node: 'node-1', binary: `tool-${i}` }));
+    const decision = decide({ build: deleting({ artifacts }) });
+    if (decision.do !== 'createCleanupJob') throw new Error(`it does ${decision.do}`);
+    const { binaries } = decision.cleanup;
+    expect(binaries).toEqual(artifacts.slice(0, 16).map(({ binary }) => binary));
+    const cleaned = decide({
+      build: deleting({ artifacts }),
+      jobs: [aCleanupView({ state: 'succeeded', binaries })],
+    });
+    expect(cleaned).toMatchObject({ status: { artifacts: artifacts.slice(16) } });
   });
 
   it('that is running is in the status, and then awaited', () => {
@@ -344,7 +350,7 @@ describe('what an earlier spec has left', () => {
 });
 
 describe('a build that may go', () => {
-  const DONE = { do: 'removeFinalizer', resourceVersion: '7', finalizers: [] };
+  const DONE = { do: 'removeFinalizer', resourceVersion: '7' };
 
   it('goes without more words where no binary is on any node', () => {
     expect(decide({ build: deleting({ artifacts: [] }) })).toEqual({
@@ -367,7 +373,7 @@ describe('a build that may go', () => {
   });
 
   it('has nothing to do where its finalizer is gone already', () => {
-    expect(decide({ build: deleting({}, { finalizers: ['a/b'] }) })).toEqual({
+    expect(decide({ build: deleting({}, { finalizers: [] }) })).toEqual({
       do: 'converged',
       because: 'the resource is being deleted',
     });
@@ -417,10 +423,10 @@ describe('a build that may go', () => {
   });
 
   it('goes where its namespace takes no new Job, with an Event on the namespace', () => {
-    const build = deleting({}, { finalizers: ['a/b', FINALIZER] });
+    const build = deleting({}, { hasOtherFinalizers: true });
     expect(decide({ build, namespace: 'terminating' })).toEqual({
       ...DONE,
-      finalizers: ['a/b'],
+      hasOtherFinalizers: true,
       because: 'its namespace accepts no new Jobs',
       event: {
         type: 'Warning',

@@ -14,14 +14,7 @@ import type { BuildStatus } from '../../../src/controllers/git-build/resource.ts
 import { checkSpec } from '../../../src/controllers/git-build/spec.ts';
 import { isReported, listed, recorded, united, without } from '../../../src/controllers/git-build/status.ts';
 import type { BuildView } from '../../../src/controllers/git-build/views.ts';
-import {
-  aBuildView,
-  aCleanupView,
-  aJobView,
-  anObservation,
-  aPodView,
-  FINALIZER,
-} from '../../support/build-views.ts';
+import { aBuildView, aCleanupView, aJobView, anObservation, aPodView } from '../../support/build-views.ts';
 import { BUILD_DEFAULTS, SAMPLE } from '../../support/build-samples.ts';
 
 const NOW = '2026-11-21T12:00:00Z';
@@ -619,12 +612,12 @@ describe('where binaries are', () => {
 });
 
 describe('the finalizer', () => {
-  it('is added behind those of others', () => {
-    expect(decide({ build: aBuildView({}, { finalizers: ['a/b'] }) })).toEqual({
+  it('is added beside those of others', () => {
+    expect(decide({ build: aBuildView({}, { finalizers: [], hasOtherFinalizers: true }) })).toEqual({
       do: 'addFinalizer',
       because: 'the binary must be removed with the resource',
       resourceVersion: '7',
-      finalizers: ['a/b', FINALIZER],
+      hasOtherFinalizers: true,
     });
   });
 });

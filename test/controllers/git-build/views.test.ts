@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { KubernetesObject, ObjectMeta } from '../../../src/contract/object.ts';
 import type { BuildStatus } from '../../../src/controllers/git-build/resource.ts';
+import { buildKeyOf } from '../../../src/controllers/git-build/controller.ts';
 import {
-  buildKeyOf,
   buildView,
   hasOurFinalizer,
   jobView,
@@ -191,9 +191,15 @@ describe('a build', () => {
       finalizers: ['example.com/other', FINALIZER],
       deletionTimestamp: ENDED,
     };
-    const { generation, finalizers } = metadata;
+    const { generation } = metadata;
     expect(viewOf({ status }, metadata)).toMatchObject(
-      aBuildView(status, { generation, finalizers, deleting: true, deletedAt: ENDED, skipCleanup: true }),
+      aBuildView(status, {
+        generation,
+        deleting: true,
+        deletedAt: ENDED,
+        skipCleanup: true,
+        hasOtherFinalizers: true,
+      }),
     );
   });
 

@@ -1,0 +1,64 @@
+import type { KubernetesList } from '../contract/object.ts';
+import type { RequestOptions } from './client.ts';
+import { AnswerTooLong } from './errors.ts';
+
+/** What to ask for: `limit` and `continue` belong into the query. */
+export interface PageRequest extends Pick<RequestOptions, 'maxBytes' | 'onBytes'> {
+  readonly limit: number;
+  readonly continue: string | undefined;
+}
+
+export interface PagedList {
+  readonly read: (page: PageRequest) => Promise<KubernetesList>;
+  readonly onPage: (page: KubernetesList) => void;
+  /** On one page. Default: 500, as client-go. */
+  readonly objectsMax?: number | undefined;
+}
+
+const OBJECTS_MAX = 500;
+/** Larger pages are not read to their end. The 300 Pods of a large PodSet still fit on one page. */
+const BYTES_MAX = 4 * 1024 * 1024;
+/** Leaves room for pages with larger objects than the last one. */
+const BYTES_WANTED = BYTES_MAX / 4;
+const SHRINK_BY = 8;
+
+/**
+ * Reads a collection page by page. Anyone may create thousands of objects of a megabyte each, so the size of the objects
+ * decides how many of them fit on a page. A page of one object is always read.
+ *
+ * @throws ApiError
+ */
+export async function eachPage(list: PagedList): Promise<void> {
+  let next: Position | undefined = { limit: list.objectsMax ?? OBJECTS_MAX, continue: undefined };
+  while (next !== undefined) next = await readPage(list, next);
+}
+
+type Position = Pick<PageRequest, 'limit' | 'continue'>;
+
+/** @returns only where to go on, so that a page is garbage before the next one is read */
+async function readPage(
+  { read, onPage, objectsMax = OBJECTS_MAX }: PagedList,
+  position: Position,
+): Promise<Position | undefined> {
+  const { limit } = position;
+  let bytes = 0;
+  try {
+    const page = await read({
+      ...position,
+      ...(limit > 1 && { maxBytes: BYTES_MAX }),
+      onBytes: (count) => (bytes = count),
+    });
+    onPage(page);
+    const fitting = (BYTES_WANTED / bytes) * (page.items?.length || limit);
+    const next = page.metadata.continue;
+    // No more than twice as many: where one is large, the next ones may be, too.
+    return next ? { limit: between(1, fitting, Math.min(limit * 2, objectsMax)), continue: next } : undefined;
+  } catch (error) {
+    if (!(error instanceof AnswerTooLong)) throw error;
+    return { ...position, limit: between(1, limit / SHRINK_BY, objectsMax) };
+  }
+}
+
+function between(least: number, value: number, most: number): number {
+  return Math.floor(Math.min(Math.max(least, value), most));
+}

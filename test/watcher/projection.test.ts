@@ -1,0 +1,83 @@
+import { describe, expect, it } from '@jest/globals';
+import type { KubernetesObject, ObjectMeta } from '../../src/contract/object.ts';
+import { CONTROLLER_NAMES, controllersFor } from '../../src/controllers/index.ts';
+import { projectChild, projectPrimary } from '../../src/watcher/projection.ts';
+import { BUILD_DEFAULTS, SAMPLE } from '../support/build-samples.ts';
+import { FINALIZER, LABELS } from '../support/build-views.ts';
+import { labelsFor } from '../../src/controllers/pod-set/pod.ts';
+import { POD_SET_KIND } from '../../src/controllers/pod-set/resource.ts';
+
+const controllers = controllersFor({
+  roleBinding: { clusterRole: 'edit', prefix: 'team-', namespaceSelector: [], excludeNamespaces: [] },
+  build: BUILD_DEFAULTS,
+  reconciliation: {},
+});
+const LARGE = 'x'.repeat(200 * 1024);
+/** Two bytes a character for JavaScript. */
+const NAMES = `${'é'.repeat(20)},`.repeat(5_000);
+const OURS = [
+  ...['x', 'paused', 'approval', 'approved', 'rejected', 'answered-by', 'answered-because', 'poll-interval'],
+  ...['reconcile-requested-at', 'skip-cleanup', 'spec-hash', 'binary-name', 'node', 'attempt'],
+].map((name): [string, string] => [`durable-operator.dev/${name}`, LARGE]);
+
+/** As large as somebody can make it who may only create objects in one namespace, whatever kind it is of. */
+function large(annotations: ObjectMeta['annotations']): KubernetesObject {
+  return {
+    metadata: {
+      name: 'team-shop',
+      namespace: 'shop',
+      uid: 'uid-1',
+      resourceVersion: '7',
+      labels: { ...LABELS, ...labelsFor('web') },
+      annotations: {
+        ...Object.fromEntries<string>(OURS),
+        'example.com/x': LARGE,
+        'controller.kubernetes.io/pod-deletion-cost': LARGE,
+        'durable-operator.dev/binaries': NAMES,
+        ...annotations,
+      },
+      finalizers: [FINALIZER, ...NAMES.split(',')],
+      ownerReferences: [
+        { ...POD_SET_KIND, name: 'web', uid: LARGE, controller: true },
+        { apiVersion: LARGE, kind: LARGE, name: LARGE, uid: LARGE },
+      ],
+    },
+    roleRef: { kind: 'Role', name: LARGE },
+    spec: { ...SAMPLE, buildCommand: 'x'.repeat(16_384), replicas: 1, nodeName: LARGE },
+    status: {
+      phase: 'Pending',
+      containerStatuses: [{ state: { waiting: { reason: 'ErrImagePull' } }, image: LARGE }],
+    },
+  };
+}
+
+describe.each(CONTROLLER_NAMES)('what %s keeps of an object', (name) => {
+  it.each([LARGE, 'web'])('is little, whatever the object holds', (build) => {
+    const object = large({ 'durable-operator.dev/build-name': build });
+    for (const { primary, children } of controllers.filter((each) => each.name === name)) {
+      const kept = [
+        projectPrimary(primary, object),
+        ...children.map((child) => projectChild(child, object)),
+      ].map((projection) => JSON.stringify(projection ?? {}).length);
+      expect(Math.max(...kept)).toBeLessThan(8_192);
+    }
+  });
+});
+
+describe('the inputs of a run', () => {
+  const [podLabel] = controllers;
+  const inputsOf = (value: string) => {
+    const metadata = { name: 'web', namespace: 'shop', uid: 'uid-1', resourceVersion: '7' };
+    const annotations = { 'durable-operator.dev/x': value };
+    return podLabel && projectPrimary(podLabel.primary, { metadata: { ...metadata, annotations } })?.inputs;
+  };
+
+  it('are readable where they are short', () => {
+    expect(inputsOf('a')).toBe('durable-operator.dev/x=a');
+  });
+
+  it('differ with the last character of an annotation, however long it is', () => {
+    expect(inputsOf(`${LARGE}a`)).toBe(inputsOf(`${LARGE}a`));
+    expect(inputsOf(`${LARGE}a`)).not.toBe(inputsOf(`${LARGE}b`));
+  });
+});
