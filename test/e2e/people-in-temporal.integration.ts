@@ -131,12 +131,6 @@ async function why(): Promise<string> {
   return normalized(stdout, { [namespace]: 'shop', [taskQueue]: 'durable-operator' });
 }
 
-async function expectPaused(golden: string): Promise<void> {
-  const text = await why();
-  expect(text).toContain('is paused in Temporal');
-  expectGolden(`why-${golden}`, text);
-}
-
 describe('a step that somebody pauses', () => {
   async function pause(): Promise<void> {
     const { id, isPaused } = await pendingStep();
@@ -153,7 +147,9 @@ describe('a step that somebody pauses', () => {
     const { podSet, quota } = await inBackoff(12);
     await eventually(async () => {
       await pause();
-      await expectPaused('step-paused-in-temporal');
+      const text = await why();
+      expect(text).toContain('is paused in Temporal');
+      expectGolden('why-step-paused-in-temporal', text);
       const { stdout } = await ask(['get', 'podsets', '-n', namespace, '--task-queue', taskQueue]);
       expect(stdout).toMatch(/podset\/web .* Paused .*paused in Temporal by alice@example.com/);
       return true;
@@ -215,7 +211,9 @@ const isDeployed = process.env['TEST_TEMPORAL'] === 'deployed';
     const { podSet, quota } = await inBackoff(12);
     await workflowService.pauseWorkflowExecution({ ...by(), reason: 'the quota is about to change' });
     await eventually(async () => {
-      await expectPaused('run-paused-in-temporal');
+      const text = await why();
+      expect(text).toMatch(/is paused in Temporal[^]*ago by alice@example.com: the quota is about to change/);
+      expect(text).toContain('temporal workflow unpause --namespace default --workflow-id pod-set/shop/web/');
       return true;
     }, WITHIN_MS);
     await raise(quota);
