@@ -84,22 +84,22 @@ async function expectDoneOnce(podSet: PodSet, replicas: number): Promise<void> {
   expect(podWrites()).toEqual(Array.from({ length: replicas }, () => 'create'));
 }
 
-/** The step of a run that a quota refuses, once it waits for its next attempt. */
-function stepInBackoff(): Promise<{ readonly activityId: string; readonly attempt: number }> {
-  return eventually(async () => {
-    const { pendingActivities } = await describeRun();
-    const [{ activityId = '', attempt = 0, lastFailure, state } = {}] = pendingActivities;
-    return lastFailure && Number(state) !== 2
-      ? { activityId: activityId ?? '', attempt: attempt ?? 0 }
-      : false;
-  }, WITHIN_MS);
+const STARTED = 2;
+const PAUSED = 4;
+
+/** The step that a quota refuses, while it is not in progress. A change of the Pods may call it anew under another id. */
+async function pendingStep(): Promise<{ readonly id: string; readonly isPaused: boolean }> {
+  const [pending] = (await describeRun()).pendingActivities;
+  const state = Number(pending?.state);
+  if (!pending?.lastFailure || state === STARTED) throw new Error('no step is in backoff');
+  return { id: pending.activityId ?? '', isPaused: state === PAUSED };
 }
 
-async function inBackoff(replicas: number): Promise<{ podSet: PodSet; quota: At; activityId: string }> {
+async function inBackoff(replicas: number): Promise<{ podSet: PodSet; quota: At }> {
   const quota = await limitPods(cluster, namespace, 3);
   const podSet = await create(replicas);
-  const { activityId } = await stepInBackoff();
-  return { podSet, quota, activityId };
+  await eventually(pendingStep, WITHIN_MS);
+  return { podSet, quota };
 }
 
 const raise = (quota: At) => cluster.patch(quota, { spec: { hard: { pods: '50' } } });
@@ -131,58 +131,67 @@ async function why(): Promise<string> {
   return normalized(stdout, { [namespace]: 'shop', [taskQueue]: 'durable-operator' });
 }
 
-async function whyIs(golden: string): Promise<void> {
-  await eventually(async () => {
-    const text = await why();
-    expect(text).toContain('is paused in Temporal');
-    expectGolden(`why-${golden}`, text);
-    return true;
-  }, WITHIN_MS);
-}
-
 describe('a step that somebody pauses', () => {
-  const pause = (id: string) =>
-    workflowService.pauseActivity({
-      ...execution(),
-      id,
-      identity: ALICE,
-      reason: 'the quota is about to change',
-    });
+  async function pause(): Promise<void> {
+    const { id, isPaused } = await pendingStep();
+    const by = { identity: ALICE, reason: 'the quota is about to change' };
+    if (!isPaused) await workflowService.pauseActivity({ ...execution(), id, ...by });
+  }
+
+  async function unpause(): Promise<void> {
+    const { id, isPaused } = await pendingStep();
+    if (isPaused) await workflowService.unpauseActivity({ ...execution(), id, identity: ALICE });
+  }
 
   it('is not tried until that is ended; why names who paused it, and the command that ends it', async () => {
-    const { podSet, quota, activityId } = await inBackoff(12);
-    await pause(activityId);
-    await whyIs('step-paused-in-temporal');
-    const { stdout } = await ask(['get', 'podsets', '-n', namespace, '--task-queue', taskQueue]);
-    expect(stdout).toMatch(/podset\/web .* Paused .*paused in Temporal by alice@example.com/);
-    await workflowService.unpauseActivity({ ...execution(), id: activityId, identity: ALICE });
-    const { attempt } = await stepInBackoff();
-    await eventually(async () => (await stepInBackoff()).attempt > attempt, WITHIN_MS);
+    const { podSet, quota } = await inBackoff(12);
+    await eventually(async () => {
+      await pause();
+      const text = await why();
+      expect(text).toContain('is paused in Temporal');
+      expectGolden('why-step-paused-in-temporal', text);
+      const { stdout } = await ask(['get', 'podsets', '-n', namespace, '--task-queue', taskQueue]);
+      expect(stdout).toMatch(/podset\/web .* Paused .*paused in Temporal by alice@example.com/);
+      return true;
+    }, WITHIN_MS);
+    await eventually(async () => {
+      await unpause();
+      expect(await why()).toContain('is retrying');
+      return true;
+    }, WITHIN_MS);
     await raise(quota);
     await expectDoneOnce(podSet, 12);
   });
 
   it('is left behind when its resource changes', async () => {
-    const { podSet, quota, activityId } = await inBackoff(12);
-    await pause(activityId);
+    const { podSet, quota } = await inBackoff(12);
+    await eventually(async () => {
+      await pause();
+      return (await pendingStep()).isPaused;
+    }, WITHIN_MS);
     await raise(quota);
     await expectDoneOnce(podSet, 12);
   });
 });
 
 describe('a step whose attempts somebody has limited', () => {
-  it('is tried again after they are used up', async () => {
-    const { podSet, quota, activityId } = await inBackoff(12);
+  async function limit(): Promise<void> {
+    const { id } = await pendingStep();
     await workflowService.updateActivityOptions({
-      ...execution(),
-      id: activityId,
-      activityOptions: { retryPolicy: { maximumAttempts: 1 } },
+      ...{ ...execution(), id, activityOptions: { retryPolicy: { maximumAttempts: 1 } } },
       updateMask: { paths: ['retry_policy.maximum_attempts'] },
     });
-    await workflowService.resetActivity({ ...execution(), id: activityId });
-    await eventually(async () => (await describeRun()).pendingActivities.length === 0, WITHIN_MS);
-    expect(await why()).toContain('PodSet shop/web is waiting');
-    await eventually(async () => (await describeRun()).pendingActivities.length > 0, WITHIN_MS);
+    await workflowService.resetActivity({ ...execution(), id });
+  }
+
+  it('is tried again after they are used up', async () => {
+    const { podSet, quota } = await inBackoff(12);
+    await eventually(async () => {
+      await limit().catch(() => undefined);
+      expect(await why()).toMatch(/is waiting[^]*the next attempt of createPods/);
+      return true;
+    }, WITHIN_MS);
+    await eventually(pendingStep, WITHIN_MS);
     await raise(quota);
     await expectDoneOnce(podSet, 12);
   });
@@ -201,7 +210,12 @@ const isDeployed = process.env['TEST_TEMPORAL'] === 'deployed';
   it('stays the only one of its resource, and does what is due once that is ended', async () => {
     const { podSet, quota } = await inBackoff(12);
     await workflowService.pauseWorkflowExecution({ ...by(), reason: 'the quota is about to change' });
-    await whyIs('run-paused-in-temporal');
+    await eventually(async () => {
+      const text = await why();
+      expect(text).toMatch(/is paused in Temporal[^]*ago by alice@example.com: the quota is about to change/);
+      expect(text).toContain('temporal workflow unpause --namespace default --workflow-id pod-set/shop/web/');
+      return true;
+    }, WITHIN_MS);
     await raise(quota);
     await workflowService.unpauseWorkflowExecution({ ...by(), reason: 'it has changed' });
     await expectDoneOnce(podSet, 12);

@@ -1,4 +1,4 @@
-import { isRetryAfterTimer, whatIsWaitedFor } from '../../contract/sentences.ts';
+import { isRetryAfterTimer, whatIsWaitedFor, whyRechecked } from '../../contract/sentences.ts';
 import type { Advice, Trouble } from '../../contract/words.ts';
 import { isRestName } from '../../contract/decision.ts';
 import { unreachable } from '../../contract/unreachable.ts';
@@ -154,10 +154,10 @@ function heldFact(open: Open): Fact[] {
 
 function waiting(open: Open): Explanation {
   const { temporal, nowMs } = open;
-  const what = whatIsWaitedFor(reasonToRest(open, 'wait') ?? '');
   const timer = temporal.timeline?.entries.findLast(
     (entry): entry is WaitEntry => entry.kind === 'wait' && entry.end.how === 'in progress',
   );
+  const what = whatIsWaitedFor(reasonToRest(open, 'wait') ?? whyRechecked(timer?.summary ?? ''));
   const isRetryAfter = timer !== undefined && isRetryAfterTimer(timer.summary);
   const againMs = timer === undefined ? nowMs : timer.atMs + timer.atMostMs;
   const again = againMs <= nowMs ? '' : `, or in ${durationText(againMs - nowMs)}`;
@@ -221,5 +221,6 @@ function reasonToRest(known: Known, rest: 'stalled' | 'held' | 'wait'): string |
   const next = last?.end.how === 'done' ? last.end.next : undefined;
   if (next?.do === rest && next.because !== ENCRYPTED_WORDS) return next.because;
   const now = liveIn(known)?.next;
-  return now?.do === rest ? decisionText(now) : next?.because;
+  if (now?.do === rest) return decisionText(now);
+  return next?.do === rest ? next.because : undefined;
 }
