@@ -16,6 +16,7 @@ import { startInstalledStack, type InstalledStack } from '../test/support/instal
 import { aPodSet } from '../test/support/pod-sets.ts';
 import { aPod } from '../test/support/pods.ts';
 import { count } from './count.ts';
+import { Failover } from './second-api-server.ts';
 import { startOperator } from './operator.ts';
 
 /*
@@ -27,7 +28,7 @@ const GIVE_UP_MS = 300_000;
 const LOOK_EVERY_MS = 500;
 const CLUSTER = ['kwok', 'kube-scheduler', 'kube-controller-manager', 'kube-apiserver'] as const;
 
-const CASES = ['etcd-wiped', 'etcd-restored', 'temporal-wiped', 'temporal-away'] as const;
+const CASES = ['etcd-wiped', 'etcd-restored', 'failover', 'temporal-wiped', 'temporal-away'] as const;
 type Case = (typeof CASES)[number];
 
 interface Options {
@@ -58,6 +59,11 @@ function measured(name: Case, { changes, outages, away, podSets, stacks }: Optio
       return inAWorld('etcd wiped', etcdWiped);
     case 'etcd-restored':
       return inAWorld('etcd restored to an older state', etcdRestored);
+    case 'failover':
+      return inAWorld(
+        'etcd restored under a second API server, watches of the first end in order',
+        failedOver,
+      );
     case 'temporal-wiped':
       return inAWorld(`Temporal wiped while ${podSets} PodSets wait for quota`, (it) =>
         temporalWiped(it, podSets),
@@ -113,6 +119,29 @@ async function etcdRestored({ stack, cluster, namespace }: World): Promise<reado
   });
   return [await secondsUntil(() => labelled(cluster, namespace, ['after']))];
 }
+
+/** What is missed shows only if the operator watched from versions that the second server has not reached. */
+async function failedOver({ stack, cluster, namespace }: World): Promise<readonly number[]> {
+  const failover = new Failover(stack);
+  await failover.start();
+  const { kubeconfig } = failover;
+  const operator = await startOperator({ ...stack, kubeconfig }, uniqueName(), ['--log-level', 'error']);
+  try {
+    await labelled(cluster, namespace, MANY);
+    const second = await failover.failOver();
+    const after = aPod().in(namespace).named('after').annotated().manifest;
+    await until(() => second.create(PODS, after).then(() => true));
+    await failover.endFirst();
+    const seconds = await secondsUntil(() => untilLabels(second, namespace, ['after']));
+    await second.close();
+    return [seconds];
+  } finally {
+    await operator.end('SIGTERM');
+    failover.close();
+  }
+}
+
+const MANY = Array.from({ length: 25 }, (_, i) => `lost-${i}`);
 
 async function temporalWiped(
   { stack, cluster, namespace }: World,

@@ -60,7 +60,7 @@ const TIMEOUT_MS = 15_000;
  * A worker that was killed or frozen is noticed so soon. The polls of a frozen one go on taking tasks until the server closes
  * its connection: each costs a run so much.
  */
-const HEARTBEAT_TIMEOUT = '6s';
+const HEARTBEAT_TIMEOUT = '5s';
 
 /** A brief step is first tried once within the workflow task itself; whatever fails is tried again durably. */
 const LOCAL: LocalActivityOptions = { scheduleToCloseTimeout: '1s', retry: { maximumAttempts: 1 } };

@@ -105,7 +105,7 @@ export function startOptionsFor({ ref, cluster, taskQueue, summary }: RunDescrip
     workflowId: workflowIdFor(ref),
     taskQueue,
     // After a worker was killed, its runs go on elsewhere only then.
-    workflowTaskTimeout: '5s',
+    workflowTaskTimeout: '4s',
     typedSearchAttributes: searchAttributesOf(ref, cluster),
     staticSummary: asSummary(summary),
     workflowIdReusePolicy: 'ALLOW_DUPLICATE',

@@ -88,6 +88,8 @@ function optionsFor(
     maxConcurrentActivityTaskExecutions: slots.activitySlots,
     // The polls of a frozen process take tasks that it does nothing for: no more of them than there is work for.
     activityTaskPollerBehavior: { type: 'autoscaling', minimum: 1, initial: 1, maximum: 10 },
+    // A run that a frozen worker has kept goes on elsewhere after that time, where no poll of it takes its task.
+    stickyQueueScheduleToStartTimeout: '5s',
     // Every heartbeat is sent.
     maxHeartbeatThrottleInterval: HEARTBEAT_EVERY_MS,
     // The default grows with the heap; a run that ended is not asked for again.

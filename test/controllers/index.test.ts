@@ -100,6 +100,7 @@ describe('a controller has its names, watches and may do what it needs, and noth
         'get list create delete jobs.batch',
         'list pods',
         'get nodes',
+        'get namespaces',
         RECORD_EVENTS,
       ],
     },
