@@ -117,8 +117,8 @@ export class Faults {
         this.#admitOtherwise(fault);
         break;
       case 'big objects':
-        this.#endAfter(fault.lastsMs, () => this.#world.tenant.empty());
         await this.#world.tenant.fill(fault.kind, fault.annotation);
+        this.#endAfter(fault.lastsMs, () => this.#world.tenant.empty());
         break;
       case 'temporal restarts':
       case 'temporal is wiped':
