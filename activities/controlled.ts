@@ -45,16 +45,18 @@ export function controlledReconciler<O, S extends Step, L extends Observe>(
     context: StepContext<O>,
   ): Promise<Performed<O>> {
     const { ref } = context;
+    const sent = { metadata: { uid: ref.uid, resourceVersion }, status: control };
     const written = await client.request<KubernetesObject>({
       method: 'PATCH',
       path: resourcePath(type, { ...ref, subresource: 'status' }),
-      body: { metadata: { uid: ref.uid, resourceVersion }, status: control },
+      body: sent,
       timeoutMs: REQUEST_TIMEOUT_MS,
     });
     const dropped = fieldsMissing(control, fieldsOf(written['status']));
     if (dropped.length > 0) throw outdatedCrd(type, dropped);
     // Looking around is not part of the step: where that fails, the write is reported all the same.
-    return { observation: undefined, did: [{ did: 'updated', what: 'the status' }] };
+    const did = [{ did: 'updated', what: 'the status' }];
+    return { observation: undefined, did, write: { sent, answer: written } };
   }
 
   return {

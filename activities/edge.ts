@@ -94,6 +94,8 @@ export function asFailure(error: unknown, { attempt, did = [] }: Attempt): unkno
       return slowly(FAILURE.accessDenied, message, attempt);
     case 'refused':
       return slowly(FAILURE.refused, message, attempt);
+    case 'overridden':
+      return slowly(FAILURE.overridden, message, attempt);
     case 'api-missing':
       return slowly(FAILURE.apiMissing, message, attempt);
     case 'conflict':

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { ResourceRef } from '../src/contract/resource.ts';
-import { startInBytes } from '../src/controllers/text.ts';
+import { startInBytes } from '../src/contract/text.ts';
 import { microTime } from '../src/kubernetes/micro-time.ts';
 
 /** Sources of the limits: kubernetes/pkg/apis/core/validation/events.go. The server counts bytes. */

@@ -237,6 +237,7 @@ export function recordFailure(
 
 const REASON_OF_FAILURE = new Map<ApiErrorClass | undefined, string>([
   ['refused', 'Refused'],
+  ['overridden', 'Overridden'],
   ['access-denied', 'AccessDenied'],
 ]);
 

@@ -6,10 +6,12 @@ export function isStale(error: unknown): error is ApiError {
   return isOf(error, 'conflict', 'already-exists', 'not-found');
 }
 
-export function refusalIn({ classification, message }: ApiError): Refusal {
-  const isOther = classification === 'access-denied' || classification === 'namespace-terminating';
-  return { because: isOther ? classification : 'refused', message };
+export function refusalIn(step: string, { classification, message }: ApiError): Refusal {
+  const because = REASONS.find((each) => each === classification) ?? 'refused';
+  return { because, message, step };
 }
+
+const REASONS = ['overridden', 'access-denied', 'namespace-terminating'] as const;
 
 /** A step that failed. */
 export interface FailedStep {
@@ -29,6 +31,6 @@ export interface FailedStep {
  */
 export function isLeftToBackoff({ step, error, did, decision, refusal }: FailedStep): boolean {
   if (did.length > 0) return false;
-  if (!isOf(error, 'refused', 'access-denied', 'namespace-terminating')) return true;
+  if (!isOf(error, 'refused', 'overridden', 'access-denied', 'namespace-terminating')) return true;
   return decision.do === step || (decision.do === 'updateStatus' && refusal !== undefined);
 }

@@ -31,12 +31,13 @@ import {
   type JobView,
   type PodView,
 } from '../src/controllers/git-build/views.ts';
-import { JOBS, NODES, PODS } from '../src/controllers/kinds.ts';
+import { controllerOf, JOBS, NAMESPACES, NODES, PODS } from '../src/controllers/kinds.ts';
 import type { KubernetesClient, RequestOptions } from '../src/kubernetes/client.ts';
 import { ApiError, isOf } from '../src/kubernetes/errors.ts';
 import { found } from '../src/kubernetes/found.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
 import { refusalIn } from './failed-step.ts';
+import type { Write } from './overridden.ts';
 import type { Performed, Reconciler } from './reconcile.ts';
 
 /** A step may be repeated while it is still in progress: then it shall not go on for long. */
@@ -106,6 +107,8 @@ class BuildObjects {
         const state = await this.#nodeState(node);
         return { ...observation, nodes: { ...observation.nodes, [node]: state } };
       }
+      case 'namespace':
+        return { ...observation, namespace: await this.#namespaceState() };
       case 'name':
         return withHolder(observation, asked.jobName, await this.#holderOf(asked.jobName));
       default:
@@ -138,8 +141,8 @@ class BuildObjects {
       return await this.#perform(step, { ...observation, refusal: undefined });
     } catch (error) {
       // What is done because the namespace accepts no Job stays decided.
-      if (observation.refusal?.because === 'namespace-terminating') throw error;
-      return refused(observation, error);
+      if (observation.namespace === 'terminating') throw error;
+      return refused(step.do, observation, error);
     }
   }
 
@@ -147,15 +150,16 @@ class BuildObjects {
     switch (step.do) {
       case 'addFinalizer':
       case 'removeFinalizer': {
-        const build = await this.#setFinalizers(step.resourceVersion, step.finalizers);
+        const { resourceVersion, finalizers } = step;
+        const write = await this.#patch({ metadata: { resourceVersion, finalizers } });
         const did = step.do === 'addFinalizer' ? 'added' : 'removed';
-        return { observation: afterWrite(observation, build), did: [{ did, what: 'the finalizer' }] };
+        return { ...this.#afterPatch(observation, write), did: [{ did, what: 'the finalizer' }] };
       }
       case 'updateStatus': {
         const { resourceVersion, status } = step;
-        const build = await this.#patch({ metadata: { resourceVersion }, status }, 'status');
+        const write = await this.#patch({ metadata: { resourceVersion }, status }, 'status');
         const what = `the status to ${status.phase ?? 'the same phase'}`;
-        return { observation: afterWrite(observation, build), did: [{ did: 'updated', what }] };
+        return { ...this.#afterPatch(observation, write), did: [{ did: 'updated', what }] };
       }
       case 'createJob':
         return this.#create(buildJob(this.#ref, step, this.#options), observation);
@@ -191,21 +195,30 @@ class BuildObjects {
     return (await found(this.#request({ method: 'GET', path }))) === undefined ? 'gone' : 'there';
   }
 
+  async #namespaceState(): Promise<'there' | 'terminating'> {
+    const path = resourcePath(NAMESPACES, { name: this.#ref.namespace });
+    const request = this.#request<KubernetesObject>({ method: 'GET', path, metadataOnly: true });
+    const metadata = (await found(request))?.metadata;
+    return metadata === undefined || metadata.deletionTimestamp !== undefined ? 'terminating' : 'there';
+  }
+
   async #holderOf(jobName: string): Promise<NameHolder> {
     const path = resourcePath(JOBS, { ...this.#ref, name: jobName });
     const object = await found(this.#request<KubernetesObject>({ method: 'GET', path }));
-    return object === undefined ? 'free' : (jobView(object) ?? 'foreign');
+    if (object === undefined) return 'free';
+    const isOwn = controllerOf(object.metadata)?.uid === this.#ref.uid;
+    return jobView(object) ?? (isOwn ? 'altered' : 'foreign');
   }
 
-  #setFinalizers(resourceVersion: string, finalizers: readonly string[]): Promise<BuildView> {
-    return this.#patch({ metadata: { resourceVersion, finalizers } });
-  }
-
-  async #patch({ metadata, ...body }: BuildPatch, subresource?: 'status'): Promise<BuildView> {
+  async #patch({ metadata, ...body }: BuildPatch, subresource?: 'status'): Promise<Write> {
     const path = resourcePath(BUILDS, { ...this.#ref, subresource });
-    const patch = { metadata: { uid: this.#ref.uid, ...metadata }, ...body };
-    const object = await this.#request<KubernetesObject>({ method: 'PATCH', path, body: patch });
-    return buildView(object, this.#options);
+    const sent = { metadata: { uid: this.#ref.uid, ...metadata }, ...body };
+    const answer = await this.#request<KubernetesObject>({ method: 'PATCH', path, body: sent });
+    return { sent, answer };
+  }
+
+  #afterPatch(observation: Observation, write: Write) {
+    return { observation: afterWrite(observation, buildView(write.answer, this.#options)), write };
   }
 
   async #create(
@@ -215,11 +228,11 @@ class BuildObjects {
     const { name } = manifest.metadata;
     const path = resourcePath(JOBS, { namespace: this.#ref.namespace });
     try {
-      const job = jobView(await this.#request<KubernetesObject>({ method: 'POST', path, body: manifest }));
-      if (job === undefined) {
-        throw new Error(`Job ${name} was created without its labels; look for a webhook that removes them`);
-      }
-      return createdJob(job, observation);
+      const answer = await this.#request<KubernetesObject>({ method: 'POST', path, body: manifest });
+      const job = jobView(answer);
+      if (job !== undefined) return createdJob(job, observation);
+      const did = [{ did: 'created', what: 'Job', count: 1, names: [name] }];
+      return { observation: withHolder(observation, name, 'altered'), did };
     } catch (error) {
       if (!isOf(error, 'already-exists')) throw error;
       return { observation: withHolder(observation, name, await this.#holderOf(name)), did: [] };
@@ -271,9 +284,10 @@ function isSame(one: BuildView | 'gone', other: BuildView | 'gone'): boolean {
 }
 
 /** @throws the error, where it is something else */
-function refused(observation: Observation, error: unknown): Performed<Observation> {
+function refused(step: string, observation: Observation, error: unknown): Performed<Observation> {
   if (!isOf(error, 'refused', 'namespace-terminating')) throw error;
-  return { observation: { ...observation, refusal: refusalIn(error) }, did: [], refusal: error };
+  const now: Observation = { ...observation, refusal: refusalIn(step, error), namespace: undefined };
+  return { observation: now, did: [], refusal: error };
 }
 
 function createdJob(job: JobView, observation: Observation): Performed<Observation> {

@@ -22,6 +22,7 @@ import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { isNamespaceEnding, isOf } from '../src/kubernetes/errors.ts';
 import { found } from '../src/kubernetes/found.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
+import type { Write } from './overridden.ts';
 import { PartlyDone } from './partly-done.ts';
 import type { Performed, Reconciler, StepContext } from './reconcile.ts';
 
@@ -73,7 +74,12 @@ export function roleBindingReconciler(
     const created = await createdBinding(ref);
     if (created === undefined) return { observation: terminating(before), did: [] };
     const what = `role binding ${before.bindingName} to ClusterRole ${options.clusterRole}`;
-    return done(before, created, { reason: 'Created', action: 'Create' }, { did: 'created', what });
+    return done(
+      before,
+      writtenAs(ref, created),
+      { reason: 'Created', action: 'Create' },
+      { did: 'created', what },
+    );
   }
 
   /** @returns the binding, or undefined where its namespace is being deleted or gone */
@@ -113,7 +119,12 @@ export function roleBindingReconciler(
     });
     if (created === undefined) return { observation: undefined, did: deleted };
     const what = `role binding ${before.bindingName}, which referred to ${role}`;
-    return done(before, created, { reason: 'Replaced', action: 'Replace' }, { did: 'replaced', what });
+    return done(
+      before,
+      writtenAs(ref, created),
+      { reason: 'Replaced', action: 'Replace' },
+      { did: 'replaced', what },
+    );
   }
 
   /**
@@ -138,15 +149,16 @@ export function roleBindingReconciler(
   /** Each write is an Event of its own, though its note may repeat the last one's: the resourceVersion distinguishes them. */
   function done(
     before: Observation,
-    object: KubernetesObject,
+    write: Write,
     { reason, action }: Pick<DecisionEvent, 'reason' | 'action'>,
     deed: Deed,
   ): Performed<Observation> {
-    const { uid, resourceVersion } = object.metadata;
+    const { uid, resourceVersion } = write.answer.metadata;
     const note = `${deed.did} ${deed.what}`;
     return {
-      observation: { ...before, binding: bindingView(object, options) },
+      observation: { ...before, binding: bindingView(write.answer, options) },
       did: [deed],
+      write,
       event: { type: 'Normal', reason, action, note, occasion: `${uid} ${resourceVersion}` },
     };
   }
@@ -164,9 +176,15 @@ export function roleBindingReconciler(
     return client.request({ method: 'POST', path, query, body: desiredRoleBinding(ref.name, options) });
   }
 
-  function patch(ref: ResourceRef, body: object): Promise<KubernetesObject> {
+  async function patch(ref: ResourceRef, sent: object): Promise<Write> {
     const contentType = 'application/merge-patch+json';
-    return client.request({ method: 'PATCH', path: bindingPath(ref), body, contentType });
+    const path = bindingPath(ref);
+    const answer = await client.request<KubernetesObject>({ method: 'PATCH', path, body: sent, contentType });
+    return { sent, answer };
+  }
+
+  function writtenAs(ref: ResourceRef, answer: KubernetesObject): Write {
+    return { sent: desiredRoleBinding(ref.name, options), answer };
   }
 }
 

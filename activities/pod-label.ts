@@ -33,11 +33,12 @@ export function podLabelReconciler(client: KubernetesClient): Reconciler<PodView
   /** A merge patch with a resourceVersion fails with a conflict where the Pod is not the one that was observed. */
   async function setLabel(ref: ResourceRef, step: LabelStep): Promise<Performed<PodView>> {
     const value = step.do === 'addLabel' ? ref.name : null;
+    const sent = { metadata: { resourceVersion: step.resourceVersion, labels: { [POD_NAME_LABEL]: value } } };
     const patched = await found(
       client.request<KubernetesObject>({
         method: 'PATCH',
         path: resourcePath(PODS, ref),
-        body: { metadata: { resourceVersion: step.resourceVersion, labels: { [POD_NAME_LABEL]: value } } },
+        body: sent,
         contentType: 'application/merge-patch+json',
         metadataOnly: true,
       }),
@@ -47,7 +48,7 @@ export function podLabelReconciler(client: KubernetesClient): Reconciler<PodView
       value === null
         ? { did: 'removed', what: `label ${POD_NAME_LABEL}` }
         : { did: 'added', what: `label ${POD_NAME_LABEL}=${value}` };
-    return { observation: podView(patched), did: [deed] };
+    return { observation: podView(patched), did: [deed], write: { sent, answer: patched } };
   }
 }
 

@@ -15,6 +15,7 @@ import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { isOf } from '../src/kubernetes/errors.ts';
 import { found } from '../src/kubernetes/found.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
+import type { Write } from './overridden.ts';
 
 /** How many Pods of others may have the names that new ones should get, one after the other. */
 const TAKEN_NAMES_MAX = 20;
@@ -25,6 +26,7 @@ const READ_ONE_BY_ONE_MAX = 16;
 export interface Written {
   readonly pod: PodView;
   readonly isDone: boolean;
+  readonly write?: Write;
 }
 
 interface Listing {
@@ -49,14 +51,12 @@ export class PodSetObjects {
     return view?.uid === this.#ref.uid ? view : 'gone';
   }
 
-  async patchStatus(podSet: PodSetView, status: StatusPatch): Promise<PodSetView | 'gone'> {
-    const { uid, resourceVersion } = podSet;
+  /** @returns undefined where the PodSet is gone */
+  async patchStatus({ uid, resourceVersion }: PodSetView, status: StatusPatch): Promise<Write | undefined> {
     const path = resourcePath(POD_SETS, { ...this.#ref, subresource: 'status' });
     const body = { metadata: { uid, resourceVersion }, status };
-    const patched = await found(this.#client.request<KubernetesObject>({ method: 'PATCH', path, body }));
-    const view = patched && podSetView(patched);
-    // As it was sent: a field that an old CRD prunes must not be sent again and again.
-    return view === undefined ? 'gone' : { ...view, status: { ...podSet.status, ...status } };
+    const answer = await found(this.#client.request<KubernetesObject>({ method: 'PATCH', path, body }));
+    return answer && { sent: body, answer };
   }
 
   /** All Pods with the PodSet's labels, whoever controls them. */
@@ -99,7 +99,7 @@ export class PodSetObjects {
 
   /**
    * A name that is taken is most likely taken by an earlier attempt whose answer was lost, or that still writes:
-   * then the Pod is there. Else the next name is tried.
+   * then the Pod is there. Else the next name is tried. So it is if something took the labels off that Pod.
    */
   async create(names: Iterator<string, never>): Promise<Written> {
     const path = resourcePath(PODS, { namespace: this.#ref.namespace });
@@ -107,13 +107,13 @@ export class PodSetObjects {
       const name = names.next().value;
       const body = desiredPod(this.#ref, name);
       try {
-        const pod = await this.#client.request<KubernetesObject>({ method: 'POST', path, body });
-        return { pod: this.#view(pod), isDone: true };
+        const answer = await this.#client.request<KubernetesObject>({ method: 'POST', path, body });
+        return { pod: this.#view(answer), isDone: true, write: { sent: body, answer } };
       } catch (error) {
         if (!isOf(error, 'already-exists') || taken >= TAKEN_NAMES_MAX) throw error;
       }
       const pod = await this.#read(name);
-      if (pod?.controllerUid === this.#ref.uid) return { pod, isDone: false };
+      if (pod?.controllerUid === this.#ref.uid && pod.matches) return { pod, isDone: false };
     }
   }
 
@@ -147,9 +147,9 @@ export class PodSetObjects {
     const { uid, resourceVersion, name } = pod;
     const body = { metadata: { uid, resourceVersion, ownerReferences } };
     const path = this.#pathOf(name);
-    const patched = await found(this.#client.request<KubernetesObject>({ method: 'PATCH', path, body }));
-    if (patched === undefined) return { pod: { ...pod, life: 'being deleted' }, isDone: false };
-    return { pod: this.#view(patched), isDone: true };
+    const answer = await found(this.#client.request<KubernetesObject>({ method: 'PATCH', path, body }));
+    if (answer === undefined) return { pod: { ...pod, life: 'being deleted' }, isDone: false };
+    return { pod: this.#view(answer), isDone: true, write: { sent: body, answer } };
   }
 
   #pathOf(name: string): string {

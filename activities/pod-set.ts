@@ -11,15 +11,17 @@ import type {
   ReleasePods,
   UpdateStatus,
 } from '../src/controllers/pod-set/decide.ts';
+import { isAvailable } from '../src/controllers/pod-set/decide.ts';
 import { podsInWords, type PodView } from '../src/controllers/pod-set/pod.ts';
 import { podsToDelete } from '../src/controllers/pod-set/ranking.ts';
-import { hasTooLongName } from '../src/controllers/pod-set/resource.ts';
-import { isRefusalReported, type StepFailure } from '../src/controllers/pod-set/status.ts';
+import { hasTooLongName, podSetView } from '../src/controllers/pod-set/resource.ts';
+import { isRefusalReported, STEPS_ON_PODS, type StepFailure } from '../src/controllers/pod-set/status.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { ApiError, isNamespaceEnding, isOf } from '../src/kubernetes/errors.ts';
 import { AT_ONCE, inBatches, SLOWLY } from './batches.ts';
 import { podNames } from './pod-names.ts';
 import { PodSetObjects, type Written } from './pod-set-objects.ts';
+import type { Write } from './overridden.ts';
 import { PartlyDone } from './partly-done.ts';
 import type { Performed, Reconciler, StepContext } from './reconcile.ts';
 
@@ -62,10 +64,14 @@ export function podSetReconciler(client: KubernetesClient): Reconciler<Observati
   }
 
   /** What the status says already is left as it is: in other words, it would be written before each attempt. */
-  function withRefusal(observation: Observation, { message: refusal }: Refusal): Observation {
+  function withRefusal(observation: Observation, refusal: Refusal): Observation {
     const { podSet } = observation;
-    if (podSet === 'gone' || isRefusalReported(podSet)) return observation;
-    return { ...observation, failure: { step: 'createPods', refusal } };
+    if (podSet === 'gone') return observation;
+    const isOverridden = refusal.because === 'overridden';
+    if (isRefusalReported(podSet, isOverridden)) return observation;
+    const step = STEPS_ON_PODS.find((each) => each === (refusal.step ?? 'createPods'));
+    if (step === undefined) return observation;
+    return { ...observation, failure: { step, refusal: refusal.message, isOverridden } };
   }
 
   function perform(
@@ -106,7 +112,9 @@ async function createPods(step: CreatePods, about: About): Promise<Performed<Obs
   if (podSet === 'gone') return { observation: about.before, did: [] };
   const names = podNames(podSet, new Set(pods.map(({ name }) => name)));
   const places = Array.from({ length: Math.min(count, WRITES_MAX) });
-  const end = await write(places, () => about.objects.create(names), { ...about, firstSize: SLOWLY });
+  const counts = ({ pod }: Written) => pod.controllerUid === podSet.uid && isAvailable(pod);
+  const create = () => about.objects.create(names);
+  const end = await write(places, create, { ...about, firstSize: SLOWLY, counts });
   const { observation, failure } = end;
   const did = deedsOf('created', 'Pod', end.done);
   if (isNamespaceEnding(failure?.error)) return { observation: { ...observation, podSet: 'gone' }, did };
@@ -147,9 +155,10 @@ async function updateStatus(
   { before, objects }: About,
 ): Promise<Performed<Observation>> {
   if (before.podSet === 'gone') return { observation: before, did: [] };
-  const podSet = await objects.patchStatus(before.podSet, status);
-  const did = podSet === 'gone' ? [] : [{ did: 'updated', what: 'the status' }];
-  return { observation: { ...before, podSet }, did };
+  const write = await objects.patchStatus(before.podSet, status);
+  if (write === undefined) return { observation: { ...before, podSet: 'gone' }, did: [] };
+  const did = [{ did: 'updated', what: 'the status' }];
+  return { observation: { ...before, podSet: podSetView(write.answer) }, did, write };
 }
 
 /** How writes to Pods ended. */
@@ -161,23 +170,41 @@ interface WriteEnd {
   readonly done: readonly PodView[];
   /** Why no more was written; undefined: nothing failed. */
   readonly failure: { readonly error: unknown } | undefined;
+  /** The last write. */
+  readonly write: Write | undefined;
 }
 
-/** Writes in batches until one fails, the time is up, or a newer step waits for the end of this one. */
+interface Writing extends About {
+  readonly firstSize: number;
+  /** Whether a Pod is as it was to be after this write. Something may have changed the write. Default: it is. */
+  readonly counts?: (written: Written) => boolean;
+}
+
+/** Writes in batches until one fails or is in vain, the time is up, or a newer step waits for the end of this one. */
 async function write<T>(
   items: readonly T[],
   act: (item: T) => Promise<Written>,
-  { now, superseded, before, firstSize }: About & { readonly firstSize: number },
+  { now, superseded, before, firstSize, counts = () => true }: Writing,
 ): Promise<WriteEnd> {
   const untilMs = now() + (items.length > FEW_WRITES ? TIME_MS : TIME_FOR_FEW_MS);
-  const isTimeUp = () => superseded.aborted || now() >= untilMs;
-  const { done, failure } = await inBatches(items, act, { firstSize, isTimeUp });
-  const pods = done.map(({ pod }) => pod);
+  const inVain: Written[] = [];
+  const actAndCheck = async (item: T) => {
+    const written = await act(item);
+    if (written.isDone && !counts(written)) inVain.push(written);
+    return written;
+  };
+  const isTimeUp = () => superseded.aborted || now() >= untilMs || inVain.length > 0;
+  const { done, failure } = await inBatches(items, actAndCheck, { firstSize, isTimeUp });
+  const asWanted = done.filter((written) => !inVain.includes(written));
   return {
-    observation: withChanged(before, pods),
-    written: done.length,
+    observation: withChanged(
+      before,
+      asWanted.map(({ pod }) => pod),
+    ),
+    written: asWanted.length,
     done: done.filter(({ isDone }) => isDone).map(({ pod }) => pod),
     failure,
+    write: (inVain.at(-1) ?? done.at(-1))?.write,
   };
 }
 
@@ -194,7 +221,7 @@ interface Reported {
  */
 function performed(
   step: StepFailure['step'],
-  { observation, done, failure }: WriteEnd,
+  { observation, done, failure, write: last }: WriteEnd,
   { did, event }: Reported,
 ): Performed<Observation> {
   const [first] = done;
@@ -210,9 +237,9 @@ function performed(
     if (!(error instanceof ApiError)) throw error;
     return { observation: { ...observation, failure: { step } }, did, refusal: error };
   }
-  if (event === undefined || first === undefined) return { observation, did };
+  if (event === undefined || first === undefined) return { observation, did, write: last };
   // The note may repeat that of an earlier Event; the Pod distinguishes them.
-  return { observation, did, event: { type: 'Normal', ...event, occasion: first.uid } };
+  return { observation, did, write: last, event: { type: 'Normal', ...event, occasion: first.uid } };
 }
 
 function deedsOf(did: string, what: string, pods: readonly PodView[]): readonly Deed[] {

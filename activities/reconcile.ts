@@ -14,12 +14,13 @@ import {
   type StepResult,
 } from '../src/contract/decision.ts';
 import type { Logger } from '../src/contract/logger.ts';
-import type { ResourceRef } from '../src/contract/resource.ts';
+import { workflowIdFor, type ResourceRef } from '../src/contract/resource.ts';
 import type { StepInput } from '../src/contract/run.ts';
 import { isOf, type ApiError } from '../src/kubernetes/errors.ts';
 import { atTheEdge } from './edge.ts';
 import { regardingNamespace, type Recorder, type Regarding } from './events.ts';
 import { isLeftToBackoff, isStale, refusalIn } from './failed-step.ts';
+import { isInVain, overridden, type Write } from './overridden.ts';
 import type { Execution, Known, Memory } from './memory.ts';
 import { PartlyDone } from './partly-done.ts';
 import { Superseding } from './superseding.ts';
@@ -54,6 +55,8 @@ export interface Performed<O> {
   /** What is known now: the observation before, with the server's answers folded in. Undefined: it is observed anew. */
   readonly observation: O | undefined;
   readonly did: readonly Deed[];
+  /** The last write, which names what was changed on its way. */
+  readonly write?: Write | undefined;
   /** Besides the event of the decision, or in its stead. */
   readonly event?: DecisionEvent;
   /**
@@ -92,6 +95,8 @@ export interface Reconciler<O, S extends Step, L extends Observe = Observe> {
   withRefusal?(observation: O, refusal: Refusal): O;
   /** Performs one step. Safe to repeat. @throws ApiError */
   perform(step: S, observation: O, context: StepContext<O>): Promise<Performed<O>>;
+  /** The same by dry runs, before a step is repeated whose writes something changes. @throws ApiError */
+  rehearse?(step: S, observation: O, context: StepContext<O>): Promise<Performed<O>>;
 }
 
 export interface ReconcileDependencies {
@@ -192,8 +197,10 @@ class ControllerActivities<O, S extends Step, L extends Observe> {
 }
 
 function executionOf({ ref, changes }: StepInput): Execution {
-  const { workflowId = '', runId = ref.uid } = activityInfo().workflowExecution ?? {};
-  return { workflowId, runId, changes };
+  const { runId = '' } = activityInfo().workflowExecution ?? {};
+  const workflowId = workflowIdFor(ref);
+  // A workflow of somebody else may ask for steps of several resources: what is known of one is not of the others.
+  return { workflowId, runId: `${runId}/${workflowId}`, changes };
 }
 
 /** As history has it. */
@@ -210,6 +217,15 @@ export interface StepEnd<O> extends StepResult {
   /** For the step that follows; undefined: it has to observe. */
   readonly known: Known<O> | undefined;
   readonly events: readonly DecisionEvent[];
+}
+
+/** A step that did not bring about what it was for. */
+interface FailedEnd<O, S extends Step, L extends Observe> {
+  readonly step: S;
+  readonly error: ApiError;
+  readonly did: readonly Deed[];
+  readonly events: readonly DecisionEvent[];
+  readonly decided: Decided<O, S, L>;
 }
 
 interface Decided<O, S extends Step, L extends Observe> {
@@ -254,8 +270,7 @@ export class StepRun<O, S extends Step, L extends Observe> {
   async #observe(): Promise<Known<O>> {
     const { refusal } = this.#context;
     const observation = await this.#reconciler.observe(this.#context);
-    const known = refusal && this.#reconciler.withRefusal?.(observation, refusal);
-    return { observation: known ?? observation, source: 'live' };
+    return { observation: refusal ? this.#withRefusal(observation, refusal) : observation, source: 'live' };
   }
 
   /** Observes what the decision asks for until it is a step or a rest. */
@@ -286,7 +301,7 @@ export class StepRun<O, S extends Step, L extends Observe> {
 
   /** @param mayObserve again at once, after a conflict */
   async #perform(step: S, observation: O, mayObserve: boolean): Promise<StepEnd<O>> {
-    const performed = await this.#reconciler.perform(step, observation, this.#context);
+    const performed = await this.#carryOut(step, observation);
     const { approval, event } = step;
     const events = [approval?.event, event, performed.event].filter((each) => each !== undefined);
     const { refusal, observation: after } = performed;
@@ -303,13 +318,49 @@ export class StepRun<O, S extends Step, L extends Observe> {
       if (isOf(error, 'retry-after')) throw new PartlyDone(error, did, events);
       return { did, next: lookAgain(error), known: undefined, events };
     }
-    if (refusal === undefined) return endWith(decided, did, events);
-    const failed = { step: step.do, error: refusal, did, decision: decided.decision };
-    if (isLeftToBackoff({ ...failed, refusal: this.#context.refusal })) {
+    if (refusal !== undefined) return this.#failed({ step, error: refusal, did, events, decided });
+    if (isInVain(step, performed.write, decided.decision))
+      return this.#failed({ step, error: overridden(step, performed.write), did, events: [], decided });
+    return endWith(decided, did, events);
+  }
+
+  async #failed({ step, error, did, events, decided: before }: FailedEnd<O, S, L>): Promise<StepEnd<O>> {
+    const refusal = refusalIn(step.do, error);
+    const decided = isOf(error, 'overridden')
+      ? await this.#decide({
+          ...before.known,
+          observation: this.#withRefusal(before.known.observation, refusal),
+        })
+      : before;
+    const { decision } = decided;
+    if (isLeftToBackoff({ step: step.do, error, did, decision, refusal: this.#context.refusal })) {
       const reported = await this.#report(decided);
-      throw reported.length === 0 ? refusal : new PartlyDone(refusal, reported);
+      throw reported.length === 0 ? error : new PartlyDone(error, reported);
     }
-    return { ...endWith(decided, did, events), refusal: refusalIn(refusal) };
+    return { ...endWith(decided, did, events), refusal };
+  }
+
+  /** After a step in vain, it is tried by a dry run first. */
+  async #carryOut(step: S, observation: O): Promise<Performed<O>> {
+    const { refusal } = this.#context;
+    if (refusal?.because === 'overridden' && refusal.step === step.do) {
+      const { write, ...rehearsed } = await this.#rehearse(step, observation);
+      if (rehearsed.refusal !== undefined) return { observation, did: [], refusal: rehearsed.refusal };
+      // What is observed anew knows nothing of a dry run: then the answer decides.
+      const seen = rehearsed.observation ?? observation;
+      const { decision } = await this.#decide({ observation: seen, source: 'live' });
+      if (isInVain(step, write, decision)) return { observation, did: [], refusal: overridden(step, write) };
+    }
+    return this.#reconciler.perform(step, observation, this.#context);
+  }
+
+  async #rehearse(step: S, observation: O): Promise<Performed<O>> {
+    const rehearsed = await this.#reconciler.rehearse?.(step, observation, this.#context);
+    return rehearsed ?? { observation: undefined, did: [] };
+  }
+
+  #withRefusal(observation: O, refusal: Refusal): O {
+    return this.#reconciler.withRefusal?.(observation, refusal) ?? observation;
   }
 
   /** Who waits sees why, at most once an attempt. Where it does not succeed, the next attempt tries it again. */

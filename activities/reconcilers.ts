@@ -2,6 +2,7 @@ import type { Observe, Step } from '../src/contract/decision.ts';
 import type { ControllerName, ControllerOptions } from '../src/controllers/index.ts';
 import { withPool, type KubernetesClient } from '../src/kubernetes/client.ts';
 import { controlledReconciler } from './controlled.ts';
+import { dryRunning } from './dry-run.ts';
 import { gitBuildReconciler } from './git-build.ts';
 import { roleBindingReconciler } from './namespace-role-binding.ts';
 import { podLabelReconciler } from './pod-label.ts';
@@ -26,7 +27,11 @@ export function reconcilersFor({
     make: (own: KubernetesClient) => Reconciler<O, S, L>,
   ) => {
     const own = withPool(client, name);
-    return controlledReconciler(make(own), { client: own, options: options.reconciliation });
+    const reconcilerWith = (its: KubernetesClient) =>
+      controlledReconciler(make(its), { client: its, options: options.reconciliation });
+    const rehearsing = reconcilerWith(dryRunning(own));
+    const rehearse: typeof rehearsing.perform = (...asked) => rehearsing.perform(...asked);
+    return { ...reconcilerWith(own), rehearse };
   };
   return {
     'pod-label': controlled('pod-label', podLabelReconciler),

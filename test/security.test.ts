@@ -132,12 +132,21 @@ const CLAIMS: readonly (readonly [claim: string, ...proofs: readonly Proof[]])[]
   [
     'So `answered-by` names the user whose request it was',
     ['test/e2e/approval-policy.integration.ts', "of another's approval, %s"],
+    ['test/e2e/approval-policy.integration.ts', 'an answer names whose request it was'],
     ['test/e2e/approval-policy.integration.ts', "approve in another's name"],
     ['test/e2e/approval-policy.integration.ts', 'answer for another by %s'],
   ],
   [
-    "and the operator's account can do neither",
+    "The operator's account can neither approve nor reject",
     ['test/e2e/approval-policy.integration.ts', 'approve in the name of a person'],
+  ],
+  [
+    'whoever removes a rejection approves nothing',
+    ['test/e2e/approval-policy.integration.ts', 'nobody approves by removing a rejection'],
+    [
+      'test/controllers/control/approval.test.ts',
+      'stays held where a rejection of %s is beside the approval',
+    ],
   ],
   [
     'The account cannot change the policies',

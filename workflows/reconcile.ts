@@ -16,6 +16,7 @@ import {
 } from '@temporalio/workflow';
 import {
   isRest,
+  waitFor,
   type Converged,
   type Deed,
   type Held,
@@ -27,14 +28,14 @@ import {
   type StepResult,
 } from '../src/contract/decision.ts';
 import { addedUp, sentenceOf } from '../src/contract/deeds.ts';
-import { FAILURE, type RetryAfterDetails } from '../src/contract/failures.ts';
+import { FAILURE, RETRY_AFTER_MAX_MS, type RetryAfterDetails } from '../src/contract/failures.ts';
 import type { RunInput, StepInput } from '../src/contract/run.ts';
 import { AWAITING_APPROVAL, PAUSED, STALLED } from '../src/contract/search-attributes.ts';
 import { recheckTimer, RETRY_AFTER_TIMER, waitingFor } from '../src/contract/sentences.ts';
 import { unreachable } from '../src/contract/unreachable.ts';
 import { listenForChanges, type Changes } from './changes.ts';
 import { markedAs } from './marking.ts';
-import { asSummary } from './summary.ts';
+import { asSummary } from '../src/contract/summary.ts';
 
 /** How one step of a controller is called. */
 export interface StepOptions {
@@ -68,6 +69,9 @@ const LOCAL_WRITES_MAX = 10;
 /** A signal waits until the workflow task ends: no more local steps than these in a row. */
 const LOCAL_STEPS_MAX = 4;
 
+/** A person has limited the attempts of a step in Temporal, and they are used up: that is how long until the next. */
+const GIVEN_UP_MS = 30_000;
+
 /** `Retry-After: 0` does not mean to ask again without a pause. */
 const RETRY_AFTER_MIN_MS = 1_000;
 
@@ -94,6 +98,8 @@ type End = StepResult | Failed | RetryAfter | Interrupted;
 
 interface Failed {
   readonly failed: string;
+  /** The step itself has said that retrying does not help. */
+  readonly isFinal: boolean;
 }
 
 /** The server said when to come back. */
@@ -117,8 +123,8 @@ class Reconcile {
   readonly #changes: Changes = listenForChanges();
   #did: readonly Deed[];
   #localSteps = 0;
-  /** The step that was refused last, and has not succeeded since. */
-  #refused: { readonly step: string; readonly refusal: Refusal } | undefined;
+  /** Why the step was refused that was refused last, and has not succeeded since. */
+  #refused: Refusal | undefined;
   /** How many signals had come when the last step began: it has seen all of them up to here. */
   #seen = 0;
   /** How many results of steps have come. */
@@ -155,20 +161,22 @@ class Reconcile {
 
   /** What comes after a step; a signal that it has not seen calls for another look. */
   async #after(step: Step | Observe, end: End): Promise<Next> {
-    if ('failed' in end) return { do: 'stalled', because: end.failed };
+    if ('failed' in end && end.isFinal) return { do: 'stalled', because: end.failed };
+    if ('failed' in end) return waitFor(`the next attempt of ${step.do}: ${end.failed}`, GIVEN_UP_MS);
     if ('retryAfterMs' in end) return this.#waitUnshortened(end);
     if (!('result' in end)) {
       this.#note(step, end);
       if (!this.#isNews()) return end.next;
     }
-    this.#refused = undefined;
+    // What changes a write stays until a dry run shows that it is gone: else each signal would cost another write.
+    if (this.#refused?.because !== 'overridden') this.#refused = undefined;
     return LOOK_AGAIN;
   }
 
   #note({ do: step }: Step | Observe, { did, refusal }: StepResult): void {
     this.#results += 1;
     this.#did = addedUp([...this.#did, ...did]);
-    if (refusal !== undefined) this.#refused = { step, refusal };
+    if (refusal !== undefined) this.#refused = { step, ...refusal };
     else if (this.#refused?.step === step && did.length > 0) this.#refused = undefined;
   }
 
@@ -241,7 +249,7 @@ class Reconcile {
 
   #input(): StepInput {
     const { ref, cluster } = this.#run;
-    const refusal = this.#refused?.refusal;
+    const refusal = this.#refused;
     const counts = { changes: this.#seen, results: this.#results };
     return { ref, ...(cluster && { cluster }), ...counts, ...(refusal && { refusal }) };
   }
@@ -257,7 +265,8 @@ class Reconcile {
   /** Only a server's own Retry-After waits like this: a signal does not shorten it. */
   async #waitUnshortened({ because, retryAfterMs, did }: RetryAfter): Promise<Observe> {
     this.#did = addedUp([...this.#did, ...did]);
-    const waitMs = Math.max(retryAfterMs, RETRY_AFTER_MIN_MS);
+    // An activity of an older version hands on any length.
+    const waitMs = Math.min(Math.max(retryAfterMs, RETRY_AFTER_MIN_MS), RETRY_AFTER_MAX_MS);
     setCurrentDetails(
       this.#details(`**Waiting** ${waitMs / 1000} s because the API server asked for it: ${because}`),
     );
@@ -317,6 +326,7 @@ async function endOf(step: Promise<StepResult>): Promise<StepResult | Failed | R
       const [retryAfterMs = 0, did = []] = (cause.details ?? []) as unknown as RetryAfterDetails;
       return { because: cause.message, retryAfterMs, did };
     }
-    return { failed: cause.message };
+    const isFinal = cause instanceof ApplicationFailure && cause.nonRetryable === true;
+    return { failed: cause.message, isFinal };
   }
 }

@@ -72,17 +72,15 @@ const VARIABLES = {
   isByOperator: BY_THE_OPERATOR,
   annotations: 'object.metadata.?annotations.orValue({})',
   annotationsBefore: "request.operation == 'CREATE' ? {} : oldObject.metadata.?annotations.orValue({})",
-  hasAnswer: `${listOf([APPROVED_ANNOTATION, REJECTED_ANNOTATION])}.exists(key, key in variables.annotations)`,
-  // To take an answer back needs no name.
+  hasApproval: `'${APPROVED_ANNOTATION}' in variables.annotations`,
+  hasRejection: `'${REJECTED_ANNOTATION}' in variables.annotations`,
   isWritten: lines(
     `${listOf(ANSWER)}.exists(key, key in variables.annotations &&`,
     'variables.annotationsBefore[?key] != variables.annotations[?key])',
   ),
+  // Taking a whole answer back needs no name. Taking a part away changes what the rest of it says.
+  needsName: 'variables.isWritten || variables.hasApproval || variables.hasRejection',
   isNamed: `variables.annotations[?'${ANSWERED_BY_ANNOTATION}'].orValue('') == request.userInfo.username`,
-  losesName: lines(
-    `variables.hasAnswer && '${ANSWERED_BY_ANNOTATION}' in variables.annotationsBefore`,
-    `&& !('${ANSWERED_BY_ANNOTATION}' in variables.annotations)`,
-  ),
 } as const;
 
 const VALIDATIONS = [
@@ -91,12 +89,13 @@ const VALIDATIONS = [
     message: `the operator may neither approve nor reject: only people write ${APPROVED_ANNOTATION}, ${REJECTED_ANNOTATION} and who did`,
   },
   {
-    expression: '!variables.isWritten || variables.isNamed',
+    expression: '!variables.needsName || variables.isNamed',
     messageExpression: `'whoever approves or rejects must be named: set the annotation ${ANSWERED_BY_ANNOTATION} to ' + request.userInfo.username + ' in the same request'`,
   },
+  // Else, whoever removed the rejection would approve without meaning to.
   {
-    expression: '!variables.losesName',
-    message: `an approval or rejection keeps the name of who gave it: take ${APPROVED_ANNOTATION} or ${REJECTED_ANNOTATION} away with ${ANSWERED_BY_ANNOTATION}`,
+    expression: '!(variables.hasApproval && variables.hasRejection)',
+    message: `a resource is either approved or rejected: remove ${APPROVED_ANNOTATION} or ${REJECTED_ANNOTATION} in the same request`,
   },
 ] as const;
 

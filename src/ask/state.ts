@@ -41,10 +41,12 @@ export function colourOf(state: State | undefined): 'green' | 'yellow' | 'red' |
 
 /** Of a run that is open. */
 export function stateOfRun({
+  pause,
   runState,
   pending,
   workflowTaskAttempt,
-}: Pick<Run, 'runState' | 'pending' | 'workflowTaskAttempt'>): State {
+}: Pick<Run, 'pause' | 'runState' | 'pending' | 'workflowTaskAttempt'>): State {
+  if (pause !== undefined) return 'Paused';
   if (isTaskFailing({ workflowTaskAttempt })) return 'Retrying';
   if (runState !== undefined) return runState;
   if (pending.some(({ failure }) => failure !== undefined)) return 'Retrying';

@@ -121,11 +121,13 @@ export interface Deed {
   readonly isOnce?: true;
 }
 
-/** Why the API server refused what a step was to write. */
+/** Why the API server refused what a step was to write; or that it accepted something else (`overridden`). */
 export interface Refusal {
-  readonly because: 'refused' | 'access-denied' | 'namespace-terminating';
+  readonly because: 'refused' | 'overridden' | 'access-denied' | 'namespace-terminating';
   /** In the server's words. */
   readonly message: string;
+  /** The step; undefined in a history that is older than this. */
+  readonly step?: string;
 }
 
 /** What a step activity returns, and thereby what history keeps of it. */

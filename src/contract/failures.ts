@@ -15,6 +15,8 @@ export const FAILURE = {
   accessDenied: 'AccessDenied',
   /** Quota, PodSecurity, admission or schema refused the write. */
   refused: 'Refused',
+  /** The server accepted the write, and something changed it, so that the same write is needed again. */
+  overridden: 'Overridden',
   /** The API itself is away: a CRD or an API group is missing. */
   apiMissing: 'ApiMissing',
   /** The worker is one of another cluster than the run: one of its own takes the next attempt, or the one after. */
@@ -22,6 +24,9 @@ export const FAILURE = {
 } as const;
 
 export type FailureType = (typeof FAILURE)[keyof typeof FAILURE];
+
+/** No Retry-After counts for longer: the header may say a day, or be a date that a wrong clock reads. */
+export const RETRY_AFTER_MAX_MS = 300_000;
 
 /** How long to wait, in milliseconds, and what the step did before. */
 export type RetryAfterDetails = readonly [retryAfterMs?: number, did?: readonly Deed[]];

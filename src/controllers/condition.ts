@@ -1,6 +1,6 @@
 import type { Condition } from '../contract/control.ts';
 import { listOf, numberOf, textOf, type Fields } from './fields.ts';
-import { startOf } from './text.ts';
+import { startOf } from '../contract/text.ts';
 
 export type { Condition } from '../contract/control.ts';
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { RETRY_AFTER_MAX_MS } from '../contract/failures.ts';
 
 /** What an answer of the API server means for whoever asked; see the table in docs/architecture.md. */
 export const API_ERROR_CLASSES = [
@@ -21,6 +22,8 @@ export const API_ERROR_CLASSES = [
    * something changes.
    */
   'refused',
+  /** The server accepted a write, but its answer calls for the same write again: something changes what is written. */
+  'overridden',
   /** 410: the resourceVersion or the continue token is too old. */
   'expired',
 ] as const;
@@ -72,7 +75,7 @@ export class ApiError extends Error {
   /** `reason` of the Status, such as `Forbidden`. */
   readonly reason: string | undefined;
   readonly details: StatusDetails | undefined;
-  /** How long the server asked to wait, in milliseconds. */
+  /** How long to wait as the server asked, in milliseconds; at most `RETRY_AFTER_MAX_MS`. */
   readonly retryAfterMs: number | undefined;
   readonly classification: ApiErrorClass;
 
@@ -130,7 +133,7 @@ interface Judged {
 
 function errorFromStatus(request: string, { code, status, words = '', retryAfter }: Judged): ApiError {
   const { reason, details } = status ?? {};
-  const retryAfterMs = parseRetryAfter(retryAfter) ?? secondsToMs(details?.retryAfterSeconds);
+  const retryAfterMs = parseRetryAfter(retryAfter) ?? waitOf(details?.retryAfterSeconds);
   const classification = classify({ request, code, status, retryAfterMs });
   return new ApiError(`${request}: ${code} ${oneLine(words)}`.trimEnd(), {
     status: code,
@@ -221,13 +224,15 @@ function asStatus(value: unknown): Status | undefined {
 function parseRetryAfter(value: string | undefined): number | undefined {
   if (value === undefined || value.trim() === '') return undefined;
   const seconds = Number(value);
-  if (Number.isFinite(seconds)) return secondsToMs(seconds);
+  if (Number.isFinite(seconds)) return waitOf(seconds);
   const date = Date.parse(value);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
+  return Number.isNaN(date) ? undefined : waitOf(Math.max(0, date - Date.now()) / 1000);
 }
 
-function secondsToMs(seconds: number | undefined): number | undefined {
-  return seconds === undefined || seconds < 0 ? undefined : Math.round(seconds * 1000);
+/** In milliseconds; undefined where a server cannot have meant it. */
+function waitOf(seconds: number | undefined): number | undefined {
+  if (seconds === undefined || seconds < 0) return undefined;
+  return Math.min(Math.round(seconds * 1000), RETRY_AFTER_MAX_MS);
 }
 
 /** Node hides the reason of a failed connection to several addresses in an AggregateError without a message. */

@@ -1,9 +1,15 @@
-import { Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
+import {
+  Client,
+  WorkflowExecutionAlreadyStartedError,
+  WorkflowNotFoundError,
+  type WorkflowService,
+} from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import type { Cluster } from '../contract/cluster.ts';
 import { workflowIdFor, type ResourceRef } from '../contract/resource.ts';
 import { CHANGED_SIGNAL, type RunInput } from '../contract/run.ts';
 import { isEqual, isOfCluster } from '../contract/search-attributes.ts';
+import { asSummary } from '../contract/summary.ts';
 import type { Telemetry } from '../contract/telemetry.ts';
 import { RunsUnavailable, type OpenRun, type Runs, type StartRequest } from '../watcher/runs.ts';
 import { GRPC, grpcStatusOf, lacksSearchAttributes } from './grpc-status.ts';
@@ -64,9 +70,10 @@ export function temporalRuns(options: RunsOptions): Runs {
     },
 
     async listOpen() {
-      const query = `${isEqual('TaskQueue', taskQueue)} AND ExecutionStatus = 'Running' AND ${isOfCluster(cluster)}`;
       try {
         return await connection.withDeadline(Date.now() + LIST_TIMEOUT_MS, async () => {
+          const isOpen = await openFilter(client.workflowService, namespace);
+          const query = `${isEqual('TaskQueue', taskQueue)} AND ${isOpen} AND ${isOfCluster(cluster)}`;
           const open = new Map<string, OpenRun>();
           for await (const run of client.workflow.list({ query })) {
             const ref = refOf(run);
@@ -81,6 +88,17 @@ export function temporalRuns(options: RunsOptions): Runs {
   };
 }
 
+/**
+ * Of a list filter: the open runs, with those that somebody has paused. A server that cannot pause runs rejects the status
+ * `Paused`. `CloseTime IS NULL` would work with any server, but makes its database read all closed runs.
+ */
+export async function openFilter(service: WorkflowService, namespace: string): Promise<string> {
+  const { namespaceInfo } = await service.describeNamespace({ namespace });
+  return namespaceInfo?.capabilities?.workflowPause === true
+    ? "ExecutionStatus IN ('Running', 'Paused')"
+    : "ExecutionStatus = 'Running'";
+}
+
 /** What all runs of a resource have in common, whoever starts them. */
 export function startOptionsFor({ ref, cluster, taskQueue, summary }: RunDescription) {
   return {
@@ -89,7 +107,7 @@ export function startOptionsFor({ ref, cluster, taskQueue, summary }: RunDescrip
     // After a worker was killed, its runs go on elsewhere only then.
     workflowTaskTimeout: '5s',
     typedSearchAttributes: searchAttributesOf(ref, cluster),
-    staticSummary: summary,
+    staticSummary: asSummary(summary),
     workflowIdReusePolicy: 'ALLOW_DUPLICATE',
   } as const;
 }

@@ -6,7 +6,7 @@ import { displayName, workflowIdFor, type ResourceRef } from '../contract/resour
 import type { RunInput } from '../contract/run.ts';
 import { isEqual } from '../contract/search-attributes.ts';
 import { GRPC, grpcStatusOf } from './grpc-status.ts';
-import { startOptionsFor, unavailableOr } from './runs.ts';
+import { openFilter, startOptionsFor, unavailableOr } from './runs.ts';
 import { refOf } from './search-attributes.ts';
 
 /** All workers of the same code. Temporal's words: a Worker Deployment has versions, each with a build id. */
@@ -144,9 +144,10 @@ export function workerVersions(options: VersionsOptions): WorkerVersions {
     },
 
     async openOnOthers(buildId) {
-      const query = `${isEqual('TaskQueue', taskQueue)} AND ExecutionStatus = 'Running' AND TemporalWorkflowVersioningBehavior = 'Pinned'`;
       const own = nameOf({ deploymentName, buildId });
       return within(LIST_TIMEOUT_MS, async () => {
+        const isOpen = await openFilter(client.workflowService, namespace);
+        const query = `${isEqual('TaskQueue', taskQueue)} AND ${isOpen} AND TemporalWorkflowVersioningBehavior = 'Pinned'`;
         const open: PinnedRun[] = [];
         for await (const run of client.workflow.list({ query })) open.push(...pinnedRunsIn(run));
         return open.filter(({ version }) => version !== own);
@@ -157,7 +158,7 @@ export function workerVersions(options: VersionsOptions): WorkerVersions {
       const run = await within(CALL_TIMEOUT_MS, () =>
         unlessNotFound(client.workflow.getHandle(workflowIdFor(ref), runId).describe()),
       );
-      if (run?.status.name !== 'RUNNING') return 'had ended';
+      if (run === undefined || run.closeTime !== undefined) return 'had ended';
       const cluster = await within(CALL_TIMEOUT_MS, async () => options.cluster?.());
       const first = { do: 'observe', because: reason } as const;
       const input: RunInput = { ref, ...(cluster && { cluster }), reason, first };

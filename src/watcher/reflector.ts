@@ -4,11 +4,11 @@ import type { Logger } from '../contract/logger.ts';
 import { SILENT_WATCH, type WatchEnd, type WatchObserver } from '../contract/telemetry.ts';
 import { unreachable } from '../contract/unreachable.ts';
 import type { WatchEvent } from '../kubernetes/client.ts';
-import { ApiError, isOf } from '../kubernetes/errors.ts';
+import { ApiError } from '../kubernetes/errors.ts';
 import type { KubernetesList, KubernetesObject } from '../contract/object.ts';
 import { Backoff } from './backoff.ts';
 import { Collection, type CollectionOptions, type PagePosition } from './collection.ts';
-import { BrokenWatch, MuteWatch, SilentWatch, WatchAttempt } from './watch-attempt.ts';
+import { BrokenWatch, SilentWatch, WatchAttempt } from './watch-attempt.ts';
 import { isOlder, KnownObjects, type Change, type Sighting } from './known-objects.ts';
 
 export type { Change } from './known-objects.ts';
@@ -25,8 +25,6 @@ export interface ReflectorOptions<P extends Projection> extends CollectionOption
   readonly pageSize?: number;
   /** How long a watch may say nothing. Default: 90,000: the API server sends a bookmark about once a minute. */
   readonly silenceMs?: number;
-  /** After how long without a word the version that is watched from is doubted. Default: 600,000. */
-  readonly muteMs?: number;
   /** Between failures. Default: from 250 to 30,000. */
   readonly backoff?: { readonly firstMs: number; readonly maxMs: number };
   readonly random?: () => number;
@@ -37,11 +35,6 @@ export type ReflectorState = 'not started' | 'listing' | 'watching' | 'waiting' 
 
 const PAGE_SIZE = 500;
 const SILENCE_MS = 90_000;
-/**
- * Silence alone proves nothing: of a type that nobody writes, while others are written, the API server sends no
- * bookmark (`cacheWatcher.process` sends none that is older than the version the watch began with).
- */
-const MUTE_MS = 600_000;
 const BACKOFF = { firstMs: 250, maxMs: 30_000 };
 /** Who has just installed a CRD is not let wait for long. */
 const MISSING_API_WAIT_MS = 5_000;
@@ -69,8 +62,6 @@ export class Reflector<P extends Projection> {
   #lastWordMs = performance.now();
   /** The resourceVersion to watch from; undefined: list first. */
   #resumeFrom: string | undefined;
-  /** Whether the server may not have reached that version. */
-  #isInDoubt = false;
 
   constructor(options: ReflectorOptions<P>) {
     this.#options = options;
@@ -139,20 +130,19 @@ export class Reflector<P extends Projection> {
     if (isEveryday) this.#options.log.debug({ path: this.#options.path }, error.message);
     else this.#noteProblem(error);
     if (mustListAgain(error)) this.#resumeFrom = undefined;
-    this.#isInDoubt ||= this.#castsDoubt(error);
     this.#isApiMissing = error instanceof ApiError && error.classification === 'api-missing';
     await this.#wait(this.#pauseAfter(error));
   }
 
-  /** A lost connection may mean a restart, with a restored database. Silence is common, and casts doubt if it lasts. */
-  #castsDoubt(error: unknown): boolean {
-    if (error instanceof MuteWatch) return this.silenceSeconds * 1000 >= (this.#options.muteMs ?? MUTE_MS);
-    return hasNoAnswer(error) || (error instanceof BrokenWatch && !(error instanceof SilentWatch));
-  }
-
-  /** Forgets a version that the server has not reached: a watch from there would say nothing for ever. @throws ApiError */
+  /**
+   * Forgets a version that the server has not reached: a watch from there would say nothing for ever. However the last watch
+   * ended, the next server may have a restored database: one that shuts down in order ends its watches in order, up to a
+   * minute later.
+   *
+   * @throws ApiError
+   */
   async #checkVersion(): Promise<void> {
-    if (this.#resumeFrom === undefined || !this.#isInDoubt) return;
+    if (this.#resumeFrom === undefined) return;
     const { metadata } = await this.#readPage({ limit: 1, continue: undefined });
     if (isOlder(metadata.resourceVersion ?? '', this.#resumeFrom)) this.#resumeFrom = undefined;
   }
@@ -193,7 +183,6 @@ export class Reflector<P extends Projection> {
   async #readPage(position: PagePosition): Promise<KubernetesList> {
     const page = await this.#collection.readPage(position, this.#stopping.signal);
     this.#lastWordMs = performance.now();
-    this.#isInDoubt = false;
     return page;
   }
 
@@ -216,8 +205,6 @@ export class Reflector<P extends Projection> {
       }
       watch.checkEnd();
     } catch (error) {
-      // A server that is not there just now may come back with a restored database, however the last watch ended.
-      this.#isInDoubt ||= !watch.accepted && isOf(error, 'unavailable', 'retry-after');
       throw watch.accepted && hasNoAnswer(error) ? new BrokenWatch(error.message) : error;
     } finally {
       this.#backoff.workedFor(watch.livedMs());

@@ -5,15 +5,7 @@ export class BrokenWatch extends Error {
 
 /** A watch that said nothing for so long that its connection was dropped. */
 export class SilentWatch extends BrokenWatch {
-  override readonly name: string = 'SilentWatch';
-}
-
-/**
- * A watch that never said anything, not even a bookmark. Its resourceVersion may be one that the server has not
- * reached, as after its database was restored: then it would say nothing for ever.
- */
-export class MuteWatch extends SilentWatch {
-  override readonly name = 'MuteWatch';
+  override readonly name = 'SilentWatch';
 }
 
 /** A watch that ends sooner than this is not let try again at once: a server may do nothing but end them. */
@@ -27,7 +19,6 @@ export class WatchAttempt {
   readonly #startedAt = performance.now();
   #silence: NodeJS.Timeout | undefined;
   #accepted = false;
-  #hasSpoken = false;
   #fellSilent = false;
 
   constructor(silenceMs: number, stopping: AbortSignal) {
@@ -59,7 +50,6 @@ export class WatchAttempt {
   }
 
   heard(): void {
-    this.#hasSpoken = true;
     this.#silence?.refresh();
   }
 
@@ -71,13 +61,10 @@ export class WatchAttempt {
   /** @throws BrokenWatch where the watch has not simply reached its end */
   checkEnd(): void {
     if (this.#stopping.aborted) return;
-    if (this.#fellSilent) throw this.#silenceError();
+    if (this.#fellSilent) {
+      throw new SilentWatch(`the watch received nothing for ${this.#silenceMs / 1000} s; reconnecting`);
+    }
     if (this.livedMs() < SHORT_MS) throw new BrokenWatch('the watch ended right after it began');
-  }
-
-  #silenceError(): SilentWatch {
-    const message = `the watch received nothing for ${this.#silenceMs / 1000} s; reconnecting`;
-    return this.#hasSpoken ? new SilentWatch(message) : new MuteWatch(message);
   }
 
   readonly #drop = (): void => this.#abort.abort();

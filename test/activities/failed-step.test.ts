@@ -48,9 +48,14 @@ describe('a failure, as the run gets it', () => {
     ['access-denied', 'access-denied'],
     ['namespace-terminating', 'namespace-terminating'],
     ['refused', 'refused'],
+    ['overridden', 'overridden'],
     ['unavailable', 'refused'],
     ['conflict', 'refused'],
   ] as const)('%s: because %s', (classification, because) => {
-    expect(refusalIn(new ApiError('no', { classification }))).toEqual({ because, message: 'no' });
+    expect(refusalIn('createPods', new ApiError('no', { classification }))).toEqual({
+      because,
+      message: 'no',
+      step: 'createPods',
+    });
   });
 });

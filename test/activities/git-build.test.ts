@@ -26,6 +26,7 @@ const REF = { controller: 'git-build', namespace: 'shop', name: 'sample', uid: '
 const XXX = '/apis/test.inspur.com/v1alpha1/namespaces/shop/xxxes/sample';
 const JOBS = '/apis/batch/v1/namespaces/shop/jobs';
 const PODS = '/api/v1/namespaces/shop/pods';
+const NAMESPACE = '/api/v1/namespaces/shop';
 const FINALIZER = 'job.finalizers.test.inspur.com';
 const NOW_MS = Date.parse('2026-11-21T12:00:00Z');
 const DELETING = { deletionTimestamp: '2026-11-21T11:00:00Z', finalizers: [FINALIZER] };
@@ -72,6 +73,8 @@ function serve(answers: Answers): void {
     answerJson(code, answer)(request, response);
   });
 }
+
+const aNamespace = (metadata: object = {}) => ({ metadata: { name: 'shop', uid: 'uid-shop', ...metadata } });
 
 /** One step, as its activity performs it. */
 function perform(step: string, known: Known<Observation> | undefined, refusal: Refusal | undefined) {
@@ -181,6 +184,23 @@ describe('a run of a build', () => {
       },
     ]);
     expect(events).toMatchObject([{ reason: 'BuildStarted', occasion: 'job-1' }]);
+  });
+
+  it('says so where something takes the finalizer away at once, and creates no Job', async () => {
+    const bare = aBuild(undefined);
+    serve(({ method }, body) => {
+      if (method !== 'PATCH') return method === 'GET' ? [200, bare] : undefined;
+      const after = merged(bare, body);
+      return [200, { ...after, metadata: { ...after.metadata, finalizers: [] } }];
+    });
+    const first = await perform('addFinalizer', { observation: viewOf(bare), source: 'watch' }, undefined);
+    expect(first).toMatchObject({
+      next: { do: 'updateStatus' },
+      refusal: { because: 'overridden', message: expect.stringContaining('metadata.finalizers') },
+    });
+    const second = await perform('updateStatus', first.known, first.refusal);
+    expect(second.next.do).toBe('addFinalizer');
+    expect(asked()).toEqual(['PATCH xxxes/sample', 'PATCH xxxes/sample/status']);
   });
 
   it('reads, and decides again, where the build is not the one that the watcher saw', async () => {
@@ -395,12 +415,25 @@ describe('a cleanup', () => {
     const { rest, did, events } = await run(({ method, url }, body) => {
       if (method === 'POST') return [403, terminating];
       if (method === 'PATCH') return [200, merged(cleaning, body)];
+      if (url.pathname === NAMESPACE) return [200, aNamespace({ deletionTimestamp: '2026-11-21T11:00:00Z' })];
       return [200, url.pathname === XXX ? cleaning : { items: [] }];
     });
     expect(rest).toMatchObject({ do: 'converged' });
     expect(did).toBe('removed the finalizer');
     expect(events).toMatchObject([{ type: 'Warning', reason: 'CleanupSkipped', about: 'namespace' }]);
     expect(events[0]?.note).toContain('helloworld on node-1 stays');
+  });
+
+  it('is not given up because a workflow of somebody else says that the namespace takes no Job', async () => {
+    serve(({ method, url }, body) => {
+      if (method === 'PATCH') return [200, merged(cleaning, body)];
+      if (url.pathname === NAMESPACE) return [200, aNamespace()];
+      return [200, url.pathname === XXX ? cleaning : { items: [] }];
+    });
+    const forged = { because: 'namespace-terminating', message: 'made up' } as const;
+    const end = await perform('removeFinalizer', undefined, forged);
+    expect(end).toMatchObject({ did: [], next: { do: 'createCleanupJob' } });
+    expect(bodies('PATCH')).toEqual([]);
   });
 
   it.each([
@@ -538,6 +571,28 @@ describe('the name of a Job', () => {
     isFree = true;
     expect((await run(answers)).rest).toMatchObject({ for: 'Job shop/build-helloworld to end' });
     expect(asked().filter((request) => request === 'POST jobs')).toHaveLength(1);
+  });
+
+  it('that its own Job has, whose labels something changes, is not tried again', async () => {
+    const altered = aBuildJob({ labels: {} });
+    const { rest, events } = await run(
+      ({ method, url }, body) => {
+        if (method === 'POST') return [201, altered];
+        if (method === 'PATCH') return [200, url.pathname === XXX ? fresh : merged(fresh, body)];
+        return url.pathname === `${JOBS}/${SAMPLE.jobName}` ? [200, altered] : [200, { items: [] }];
+      },
+      viewOf(aBuild(undefined)),
+    );
+    expect(rest).toMatchObject({ do: 'wait', atMostMs: 60_000 });
+    expect(bodies('POST')).toHaveLength(1);
+    expect(events).toMatchObject([{ type: 'Warning', reason: 'Overridden' }]);
+    expect(bodies('PATCH').at(-1)).toMatchObject({
+      status: {
+        conditions: expect.arrayContaining([
+          expect.objectContaining({ type: 'Stalled', reason: 'Overridden' }),
+        ]),
+      },
+    });
   });
 
   it('that an earlier build of the same name has left is freed', async () => {

@@ -1,6 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { controlledReconciler } from '../../activities/controlled.ts';
+import { dryRunning } from '../../activities/dry-run.ts';
 import { roleBindingReconciler } from '../../activities/namespace-role-binding.ts';
 import { StepRun } from '../../activities/reconcile.ts';
+import type { Refusal } from '../../src/contract/decision.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
 import {
   answerJson,
@@ -79,5 +82,43 @@ describe('the replacement of a binding', () => {
     expect(await replace()).toMatchObject({
       did: [{ did: 'deleted', what: 'role binding ad-kubernetes-shop' }],
     });
+  });
+});
+
+describe('a binding whose subjects something changes', () => {
+  it('is written twice, and then only tried', async () => {
+    const { manifest } = aRoleBinding('shop').of('others');
+    const changed = { ...manifest, metadata: { ...manifest.metadata, uid: 'uid-2', resourceVersion: '7' } };
+    const namespace = { metadata: { name: 'shop', uid: 'uid-1', resourceVersion: '1' } };
+    let isThere = false;
+    server.handle((request, response) => {
+      isThere ||= request.method === 'POST';
+      const asked = askedIn(request);
+      if (asked === 'GET namespaces/shop') answerJson(200, namespace)(request, response);
+      else if (isThere) answerJson(200, changed)(request, response);
+      else
+        answerJson(404, aStatus(404, { message: 'not found', details: { name: 'ad-kubernetes-shop' } }))(
+          request,
+          response,
+        );
+    });
+    const own = { client, options: { requireApprovalOver: undefined } };
+    const reconciler = controlledReconciler(roleBindingReconciler(client, OPTIONS), own);
+    const rehearsing = controlledReconciler(roleBindingReconciler(dryRunning(client), OPTIONS), own);
+    const rehearse: typeof rehearsing.perform = (...args) => rehearsing.perform(...args);
+    const step = (name: string, refusal?: Refusal) => {
+      const context = { ref: REF, now: Date.now, superseded: new AbortController().signal, refusal };
+      return new StepRun({ ...reconciler, rehearse }, context).perform(name, undefined);
+    };
+    expect((await step('createRoleBinding')).next.do).toBe('updateRoleBinding');
+    const { refusal } = await step('updateRoleBinding');
+    expect(refusal).toMatchObject({ because: 'overridden', message: expect.stringContaining('subjects') });
+    await expect(step('updateRoleBinding', refusal)).rejects.toMatchObject({ classification: 'overridden' });
+    const writes = server.requests.filter(({ method }) => method !== 'GET');
+    expect(writes.map(({ method, url }) => `${method} ${url.search}`)).toEqual([
+      'POST ',
+      'PATCH ',
+      'PATCH ?dryRun=All',
+    ]);
   });
 });

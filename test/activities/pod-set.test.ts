@@ -217,19 +217,35 @@ describe('createPods', () => {
     expect(api.pods.get(taken)?.metadata.uid).toBe(`uid-of-${taken}`);
   });
 
-  it('releases a Pod of its name that has lost the labels, and creates another', async () => {
+  it('takes the next name where a Pod of its own has the first one without the labels', async () => {
     const [lost = '', next = ''] = firstNames(2);
     await given(set, pod(lost).relabelled());
-    expect((await run()).steps).toEqual([
-      'observe',
-      'createPods',
-      'releasePods',
-      'createPods',
-      'updateStatus',
-    ]);
-    expect(api.pods.get(lost)?.metadata.ownerReferences).toEqual([]);
+    expect((await run()).steps).toEqual(['observe', 'createPods', 'updateStatus']);
     expect(statusThere()?.podNames).toEqual([next]);
   });
+
+  it.each(['labels', 'ownerReferences'])(
+    'stops at the first Pod whose %s something changes',
+    async (field) => {
+      await given(set.wanting(300));
+      api.changes = (metadata) => ({ ...metadata, [field]: undefined });
+      const end = await step('createPods');
+      expect(podsThere()).toHaveLength(1);
+      expect(end).toMatchObject({
+        did: [{ did: 'created', count: 1 }],
+        next: { do: 'updateStatus' },
+        refusal: {
+          because: 'overridden',
+          step: 'createPods',
+          message: expect.stringContaining(`metadata.${field}`),
+        },
+      });
+      expect((await step('updateStatus', end.known)).next).toMatchObject({ do: 'createPods' });
+      expect(statusThere()?.conditions).toContainEqual(
+        expect.objectContaining({ type: 'Stalled', status: 'True', reason: 'Overridden' }),
+      );
+    },
+  );
 
   it.each([1, 2, 3])('makes no Pod more where the answer to create %i was lost', async (lost) => {
     await given(set.wanting(3));
@@ -654,10 +670,14 @@ describe('updateStatus', () => {
     expect(api.writes).toHaveLength(5);
   });
 
-  it('is not repeated where an old CRD drops a field', async () => {
+  it('names the field that an old CRD drops', async () => {
     await given(set, pod('a'));
     api.drops = 'selector';
-    expect((await run()).steps).toEqual(['observe', 'updateStatus']);
+    const { known } = await step('updateStatus');
+    expect(await step('updateStatus', known)).toMatchObject({
+      next: { do: 'updateStatus' },
+      refusal: { because: 'overridden', message: expect.stringContaining('status.selector') },
+    });
   });
 
   it('has nothing to do where the PodSet is gone', async () => {

@@ -431,6 +431,91 @@ describe('a refusal', () => {
   });
 });
 
+describe('a write that something changes on its way', () => {
+  const sent = { metadata: { labels: { color: 'red' } } };
+  const answerOf = (color: string) => ({
+    metadata: { name: 'book', uid: 'u', resourceVersion: '1', labels: { color } },
+  });
+  const OVERRIDDEN = { because: 'overridden', step: 'addBook' } as const;
+
+  /** Adds a book, which turns into another one where something changes it. */
+  const adding =
+    (calls: string[], how: string, color: () => string) =>
+    (step: ShelfStep, before: Shelf): Promise<Performed<Shelf>> => {
+      calls.push(`${how} ${step.do}`);
+      const books = before.books + (color() === 'red' ? 1 : 0);
+      const write = { sent, answer: answerOf(color()) };
+      return Promise.resolve({ observation: { ...before, books }, did: ADDED, write });
+    };
+
+  /** One execution of the step, after what the run knows of an earlier one. */
+  async function execution(
+    color: string,
+    refusal?: Refusal,
+    shelf: Partial<Reconciler<Shelf, ShelfStep>> = {},
+  ) {
+    const calls: string[] = [];
+    const { reconciler } = aShelf(MISSING);
+    const changed = {
+      perform: adding(calls, 'really', () => color),
+      rehearse: adding(calls, 'tried', () => color),
+    };
+    const context = { ref: REF, now: Date.now, superseded: new AbortController().signal, refusal };
+    const run = new StepRun<Shelf, ShelfStep, Observe>({ ...reconciler, ...changed, ...shelf }, context);
+    const end = await run.perform('addBook', live(MISSING)).catch((error: unknown) => error);
+    return { calls, end };
+  }
+
+  it('so that the same step would follow is told to the run, with the field', async () => {
+    const { end } = await execution('blue');
+    expect(end).toMatchObject({
+      did: ADDED,
+      next: { do: 'addBook' },
+      refusal: {
+        ...OVERRIDDEN,
+        message: expect.stringContaining('metadata.labels.color from "red" to "blue"'),
+      },
+      events: [],
+    });
+  });
+
+  it('is tried by a dry run from then on, and left to backoff as long as that is changed', async () => {
+    const { calls, end } = await execution('blue', { ...OVERRIDDEN, message: 'blue' });
+    expect(calls).toEqual(['tried addBook']);
+    expect(end).toMatchObject({ classification: 'overridden' });
+  });
+
+  it('is made again once the dry run is left as it is', async () => {
+    const { calls, end } = await execution('red', { ...OVERRIDDEN, message: 'blue' });
+    expect(calls).toEqual(['tried addBook', 'really addBook']);
+    expect(end).toMatchObject({ did: ADDED, next: { do: 'converged' } });
+  });
+
+  it('of another step is made without a dry run', async () => {
+    const { calls } = await execution('red', { ...OVERRIDDEN, step: 'removeBook', message: 'blue' });
+    expect(calls).toEqual(['really addBook']);
+  });
+
+  it('is reported by the status before it is tried again', async () => {
+    const withRefusal = (shelf: Shelf, { message }: Refusal) => ({ ...shelf, refusal: message });
+    expect((await execution('blue', undefined, { withRefusal })).end).toMatchObject({
+      next: { do: 'report' },
+    });
+  });
+
+  it('but leaves less to do is progress', async () => {
+    const perform = (_: ShelfStep, before: Shelf) =>
+      Promise.resolve({
+        observation: { ...before, books: 1 },
+        did: ADDED,
+        write: { sent, answer: answerOf('blue') },
+      });
+    expect((await execution('blue', undefined, { perform })).end).toMatchObject({
+      next: { do: 'converged' },
+    });
+  });
+});
+
 describe('what was done', () => {
   it('before a failed look is not lost', async () => {
     const { faults, run } = aShelf({ ...MISSING, wanted: 2 });
@@ -504,12 +589,12 @@ describe('the activities of a controller', () => {
         record: (_, { apiVersion, kind }, { note }) => recorded.push(`${apiVersion} ${kind}: ${note}`),
       },
     });
-    const call = (activityType: string, changes = 0, results = 0) => {
+    const call = (activityType: string, changes = 0, results = 0, ref = REF) => {
       const workflowExecution = { workflowId: 'shelf/shop/web/uid-1', runId: 'run-1' };
       const activity = activities[activityType];
       if (activity === undefined) throw new Error(`no activity ${activityType}`);
       return asActivity({ workflowExecution, attempt: 1, activityType }, () =>
-        activity({ ref: REF, changes, results }),
+        activity({ ref, changes, results }),
       );
     };
     return { memory, recorded, activities, call };
@@ -556,6 +641,16 @@ describe('the activities of a controller', () => {
     await call('addBook', 0);
     await call('addBook', 1);
     expect(shelf.calls).toEqual(['observe', 'addBook', 'observe', 'addBook']);
+  });
+
+  it('never take what is known of one resource for another, whatever a workflow of somebody else asks for', async () => {
+    const shelf = aShelf({ ...MISSING, wanted: 2 });
+    const { memory, call } = theActivitiesOf(shelf);
+    memory.seed('shelf/shop/web/uid-1', MISSING);
+    const other = { ...REF, name: 'other', uid: 'uid-2' };
+    await call('addBook', 0, 0, other);
+    await call('addBook');
+    expect(shelf.calls).toEqual(['observe', 'addBook', 'confirm', 'addBook']);
   });
 
   it('read anew after a wait, however short', async () => {
@@ -665,9 +760,9 @@ describe('the activities of a controller', () => {
       const { call } = theActivitiesOf({ ...shelf, reconciler: { ...shelf.reconciler, perform } });
       return (await call('addBook')).refusal;
     };
-    expect(await ends('refused')).toEqual({ because: 'refused', message: 'no room' });
-    expect(await ends('access-denied')).toEqual({ because: 'access-denied', message: 'no room' });
-    expect(await ends('namespace-terminating')).toEqual({
+    expect(await ends('refused')).toMatchObject({ because: 'refused', message: 'no room' });
+    expect(await ends('access-denied')).toMatchObject({ because: 'access-denied', message: 'no room' });
+    expect(await ends('namespace-terminating')).toMatchObject({
       because: 'namespace-terminating',
       message: 'no room',
     });

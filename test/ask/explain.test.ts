@@ -89,6 +89,25 @@ describe('why, of an open run,', () => {
     expect(text).toContain(command);
   });
 
+  it('that is paused in Temporal, names who has paused it, and the command that ends that', () => {
+    const pause = {
+      atMs: ago(90),
+      words: 'by alice: not now',
+      undo: 'temporal workflow unpause --workflow-id w',
+    };
+    const text = textFor({ temporal: reached({ run: { ...RUN, pause, runState: 'Stalled' } }) });
+    expect(text).toContain('PodSet shop/web is paused in Temporal: 1 of 3 Pods');
+    expect(text).toContain('  paused    1m30s ago by alice: not now\n');
+    expect(text).toContain('  you can   temporal workflow unpause --workflow-id w');
+  });
+
+  it('whose resource is gone, and that is paused in Temporal, does not say that it ends by itself', () => {
+    const pause = { atMs: ago(90), words: 'by alice', undo: 'temporal workflow unpause --workflow-id w' };
+    const text = textFor({ cluster: { is: 'gone' }, temporal: reached({ run: { ...RUN, pause } }) });
+    expect(text).toContain('  because   paused in Temporal by alice\n');
+    expect(text).toContain('  you can   temporal workflow unpause --workflow-id w');
+  });
+
   it('that takes a key to read, is explained by what the controller decides now', () => {
     const rest: StepEntry = {
       ...done({ do: '', because: '' }),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { asDryRun, dryRunOnly, isDryRun, WouldWrite } from '../../src/ask/plan/dry-run.ts';
+import { asDryRun, dryRunOnly, isDryRun, WouldWrite } from '../../activities/dry-run.ts';
 import { mergePatch } from '../../src/ask/plan/merge-patch.ts';
 import { MayNotTry, Rehearsal } from '../../src/ask/plan/rehearsal.ts';
 import type { KubernetesList, KubernetesObject } from '../../src/contract/object.ts';

@@ -253,7 +253,7 @@ describe('a refusal that the status says already', () => {
     message: 'no',
   };
   const reporting = (...conditions: readonly Condition[]) =>
-    isRefusalReported(set.ofGeneration(2).withStatus({ conditions }).view);
+    isRefusalReported(set.ofGeneration(2).withStatus({ conditions }).view, false);
   const ready: Condition = { ...stalled, type: 'Ready', status: 'False' };
 
   it.each(['CreateFailed', 'DeleteFailed', 'AdoptFailed', 'ReleaseFailed'])(

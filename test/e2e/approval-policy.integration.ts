@@ -9,8 +9,10 @@ import {
 } from '../../src/contract/control.ts';
 import { BUILD_KIND, BUILDS } from '../../src/controllers/git-build/resource.ts';
 import { POD_SET_KIND, POD_SETS } from '../../src/controllers/pod-set/resource.ts';
+import type { KubernetesObject } from '../../src/contract/object.ts';
 import type { ContentType } from '../../src/kubernetes/client.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
+import { misleadingSequences, type DryRun, type Write } from '../support/answer-sequences.ts';
 import { SAMPLE } from '../support/build-samples.ts';
 import {
   CLUSTER_ROLE_BINDINGS,
@@ -33,13 +35,13 @@ import { OPERATOR, userNameOf, writeKubeconfig, type ServiceAccount } from '../s
 jest.setTimeout(120_000);
 
 const UNNAMED = 'whoever approves or rejects must be named';
-const LOST_NAME = 'an approval or rejection keeps the name of who gave it';
+const BOTH = 'a resource is either approved or rejected';
 const BY_OPERATOR = 'the operator may neither approve nor reject';
 const PLAN = '290-3f9c2a1b';
 
 const people: TestCluster[] = [];
 const role = uniqueName();
-const { stack, cluster, thief, inForce, expectSoundExpressions } = setUpPolicy(
+const { stack, cluster, thief, policy, inForce, expectSoundExpressions } = setUpPolicy(
   'durable-operator-approvals',
   async () => {
     await Promise.all(people.map((person) => person.close()));
@@ -191,8 +193,13 @@ describe.each(KINDS)('of a %s, a person may not', (kind) => {
       UNNAMED,
     ],
     ['add a rejection to it', () => ({ [REJECTED_ANNOTATION]: PLAN }), UNNAMED],
+    [
+      'add a rejection to it in their own name',
+      () => ({ [REJECTED_ANNOTATION]: PLAN, [ANSWERED_BY_ANNOTATION]: nameOf('bob') }),
+      BOTH,
+    ],
     ['change the words of it', () => ({ [ANSWERED_BECAUSE_ANNOTATION]: 'not what was said' }), UNNAMED],
-    ['take the name from it', () => ({ [ANSWERED_BY_ANNOTATION]: null }), LOST_NAME],
+    ['take the name from it', () => ({ [ANSWERED_BY_ANNOTATION]: null }), UNNAMED],
     ['give it the name of a third', () => ({ [ANSWERED_BY_ANNOTATION]: 'carol' }), UNNAMED],
   ])("of another's approval, %s", async (_, annotations, why) => {
     const at = await approved(kind);
@@ -247,6 +254,40 @@ describe.each(KINDS)('of a %s, a person may not', (kind) => {
     });
     expect(await annotationsOf(at)).toEqual({ [APPROVAL_ANNOTATION]: 'required' });
   });
+});
+
+describe('after any sequence of requests by two people', () => {
+  it('an answer names whose request it was, and nobody approves by removing a rejection', async () => {
+    const people = [nameOf('alice'), nameOf('bob')];
+    expect(await misleadingSequences({ people, plan: PLAN, reach })).toEqual([]);
+  });
+
+  async function reach(path: readonly Write[]): Promise<DryRun> {
+    let name: string | undefined;
+    for (const write of path) ({ name } = (await request(name, write)).metadata);
+    return async (write) => {
+      try {
+        return (await request(name, write, { dryRun: 'All' })).metadata.annotations ?? {};
+      } catch (error) {
+        expect(String(error)).toContain(policy);
+        return undefined;
+      }
+    };
+  }
+
+  function request(name: string | undefined, { person, change }: Write, query = {}) {
+    const { client } = person === nameOf('alice') ? alice : bob;
+    if (name !== undefined) {
+      const path = resourcePath(POD_SETS, { namespace, name });
+      return client.request<KubernetesObject>({ method: 'PATCH', path, query, body: annotated(change) });
+    }
+    const written = Object.entries(change).flatMap(([key, value]): [string, string][] =>
+      value === null ? [] : [[key, value]],
+    );
+    const body = manifestOf('podset', Object.fromEntries(written));
+    const path = resourcePath(POD_SETS, { namespace });
+    return client.request<KubernetesObject>({ method: 'POST', path, query, body });
+  }
 });
 
 describe('of a Namespace, a person may not', () => {

@@ -59,7 +59,8 @@ function anOperator({ keys, of, queue = taskQueue }: With): Promise<Operator> {
   });
 }
 
-const LONG_NAME = 'long'.padEnd(70, 'x');
+/** As long as a name may be: with it, the summary of a run is cut. */
+const LONG_NAME = 'long'.padEnd(253, 'x');
 
 const podIn = (of: KubernetesObject, name: string) =>
   cluster.create(PODS, aPod().in(of.metadata.name).named(name).annotated().manifest);

@@ -37,6 +37,11 @@ const bindingOf = (name: string) =>
 const runsOf = (pod: KubernetesObject) => temporal.runsOf(refOf('pod-label', pod));
 const storyOf = async (pod: KubernetesObject) =>
   (await temporal.historyOf(refOf('pod-label', pod))).map(kindOf);
+/** How long each timer of the run was set for, in seconds. */
+const timersOf = async (pod: KubernetesObject) =>
+  (await temporal.historyOf(refOf('pod-label', pod))).flatMap(({ timerStartedEventAttributes: timer }) =>
+    timer?.startToFireTimeout ? [Number(timer.startToFireTimeout.seconds)] : [],
+  );
 
 function annotate(name: string, value: string | null) {
   return cluster.patch(at(name), { metadata: { annotations: { [POD_NAME_ANNOTATION]: value } } });
@@ -160,18 +165,14 @@ describe('an API server that goes wrong', () => {
     const pod = await create('web');
     await eventuallyLabelled(['web']);
     await eventuallyOver(pod);
-    const events = await temporal.historyOf(refOf('pod-label', pod));
-    const timers = events.flatMap(
-      ({ timerStartedEventAttributes: timer }) => timer?.startToFireTimeout ?? [],
-    );
-    expect(timers.map(({ seconds }) => Number(seconds))).toEqual([2]);
-    const story = events.map(kindOf);
+    expect(await timersOf(pod)).toEqual([2]);
+    const story = await storyOf(pod);
     expect(story).toContain('timerFired');
     expect(story.lastIndexOf('markerRecorded')).toBeGreaterThan(story.indexOf('timerFired'));
     expect(patches()).toBe(2);
   });
 
-  it('and asks to wait for an hour is not asked before, whatever changes', async () => {
+  it('and asks to wait for an hour is asked again after five minutes, whatever changes', async () => {
     proxy.fault = ({ method }) => (method === 'PATCH' ? { answer: 503, retryAfterSeconds: 3600 } : undefined);
     const pod = await create('web');
     await eventually(async () => (await storyOf(pod)).includes('timerStarted'), CONVERGED_WITHIN_MS);
@@ -186,6 +187,7 @@ describe('an API server that goes wrong', () => {
     await eventually(() => patches() === 2, CONVERGED_WITHIN_MS);
     expect(await labelOf('web')).toBe('web');
     expect(await storyOf(pod)).not.toContain('timerCanceled');
+    expect(await timersOf(pod)).toEqual([300]);
   });
 
   it('and fails again and again is asked at once when the resource changes', async () => {

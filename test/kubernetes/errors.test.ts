@@ -419,12 +419,22 @@ describe('errorFromAnswer', () => {
   it.each([
     ['0', 0],
     ['1.2345', 1235],
+    ['300', 300_000],
+    ['301', 300_000],
+    ['86400', 300_000],
+    ['1e300', 300_000],
+    ['Fri, 31 Dec 2999 00:00:00 GMT', 300_000],
     ['Thu, 01 Jan 2026 00:00:00 GMT', 0],
     ['-1', undefined],
     ['', undefined],
     ['  ', undefined],
   ])('reads Retry-After %j as %s ms', (retryAfter, expected) => {
     expect(errorOf({ code: 503, message: '', retryAfter }).retryAfterMs).toBe(expected);
+  });
+
+  it('caps the retryAfterSeconds of a Status, too', () => {
+    const error = errorOf({ code: 429, message: '', details: { retryAfterSeconds: 86_400 } });
+    expect(error.retryAfterMs).toBe(300_000);
   });
 
   it('lets the header win over the Status', () => {

@@ -103,6 +103,7 @@ function dynamicConfigOf({ 'dynamic-config-value': values }: Told): object {
   const all: Record<string, unknown> = {
     'frontend.namespaceRPS.visibility': 100,
     'system.forceSearchAttributesCacheRefreshOnRead': true,
+    'frontend.WorkflowPauseEnabled': true,
     'frontend.persistenceMaxQPS': 10_000,
     'history.persistenceMaxQPS': 45_000,
     ...Object.fromEntries(given),

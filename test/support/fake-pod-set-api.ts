@@ -101,6 +101,9 @@ export class FakePodSetApi {
   /** A field of the status that the CRD does not have. */
   drops: keyof PodSetStatus | undefined;
 
+  /** What a webhook makes of the metadata of a new Pod. */
+  changes: (metadata: ObjectMeta) => ObjectMeta = (metadata) => metadata;
+
   /** Where the server sends fewer objects a page than it is asked for. */
   pageMost = Infinity;
 
@@ -117,7 +120,7 @@ export class FakePodSetApi {
       resourceVersion: String(this.#version),
       creationTimestamp: '2026-01-01T12:00:00Z',
     };
-    const pod: Pod = { ...body, metadata, status: { phase: 'Pending' } };
+    const pod: Pod = { ...body, metadata: this.changes(metadata), status: { phase: 'Pending' } };
     this.pods.set(name, pod);
     return [201, pod];
   }

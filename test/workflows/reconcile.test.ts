@@ -98,7 +98,7 @@ describe('a brief step', () => {
 
   it('has a summary of a length that Temporal takes', async () => {
     const [run] = await start({ ...ADD, because: 'a Pod is missing, '.repeat(30) });
-    expect(run.called?.summary).toMatch(/^create a Pod: (?:a Pod is missing, ){12}.{2,18}…$/);
+    expect(run.called?.summary).toMatch(/^create a Pod: (?:a Pod is missing, )+.{0,17}…$/);
   });
 
   it.each(['wrapped', 'bare'] as const)(
@@ -182,10 +182,20 @@ describe('a durable step', () => {
     expect(await run.changes()).toEqual(['RunState: null', 'observe locally']);
   });
 
-  it('that Temporal gives up without a cause stalls the run, too', async () => {
+  it('whose attempts a person has limited in Temporal is tried again after a while', async () => {
     const [run] = await start(MANY);
-    expect(await run.givesUp()).toEqual(['RunState: Stalled']);
-    expect(run.details).toContain('**Stalled**: Activity task failed');
+    const refused = ApplicationFailure.create({ type: FAILURE.refused, message: 'quota' });
+    expect(await run.fails(refused)).toEqual([
+      'timer of 30000 ms: recheck: waiting for the next attempt of addMany: quota',
+    ]);
+    expect(await run.timeIsUp()).toEqual(['observe locally']);
+  });
+
+  it('that Temporal gives up without a cause is tried again, too', async () => {
+    const [run] = await start(MANY);
+    expect(await run.givesUp()).toEqual([
+      'timer of 30000 ms: recheck: waiting for the next attempt of addMany: Activity task failed',
+    ]);
   });
 
   it('that somebody has cancelled ends the run', async () => {
@@ -336,6 +346,11 @@ describe('a Retry-After', () => {
     await run.timeIsUp();
     expect(await run.ends(result(DONE))).toEqual(['result: up to date']);
   });
+
+  it('of a day is five minutes', async () => {
+    const [run] = await start(ADD);
+    expect(await run.fails(asked(86_400_000))).toEqual([timer(300_000)]);
+  });
 });
 
 describe('a refusal', () => {
@@ -358,6 +373,13 @@ describe('a refusal', () => {
     const [run] = await start(ADD);
     await run.ends(refused(REPORT), CHANGE);
     expect(run.called?.input).not.toHaveProperty('refusal');
+  });
+
+  it('is kept where something changes what is written: the next attempt is a dry run, whatever else has changed', async () => {
+    const [run] = await start(ADD);
+    const overridden = { because: 'overridden', message: 'changed a label' } as const;
+    await run.ends({ ...result(ADD, POD), refusal: overridden }, CHANGE);
+    expect(run.called?.input.refusal).toEqual({ ...overridden, step: ADD.do });
   });
 });
 

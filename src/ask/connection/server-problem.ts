@@ -29,6 +29,7 @@ function adviceOn({ classification, status }: ApiError): string {
     case 'namespace-terminating':
       return 'its namespace is being deleted';
     case 'refused':
+    case 'overridden':
       return 'correct what the server names';
     default:
       return unreachable(classification);

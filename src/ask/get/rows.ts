@@ -112,7 +112,7 @@ function rowOfRun({ run, because }: OpenRun, controller: Controller, nowMs: numb
     attempt: pending?.attempt,
     nextTryAtMs: next !== undefined && next > nowMs ? next : undefined,
     sinceMs: startedAtMs,
-    message: harmless(serversWords(pending?.failure?.message ?? because)),
+    message: harmless(serversWords(because || (pending?.failure?.message ?? ''))),
     workflowId,
   };
 }

@@ -14,7 +14,7 @@ import { pathOf, readObject, type ObjectName } from '../cluster/objects.ts';
 import { controllersOf } from '../controllers.ts';
 import { whyLeftOut } from '../operator-words.ts';
 import { placeOf, titleOf } from '../resource-name.ts';
-import { dryRunOnly } from './dry-run.ts';
+import { dryRunOnly } from '../../../activities/dry-run.ts';
 import type { Manifest } from './manifests.ts';
 import type { Plan, PlanEnd, PlannedStep } from './plan-lines.ts';
 import { MayNotTry, Rehearsal, type Write } from './rehearsal.ts';

@@ -5,7 +5,7 @@ import { matchesLabels, parseLabelSelector } from '../../controllers/label-selec
 import type { KubernetesClient, RequestOptions } from '../../kubernetes/client.ts';
 import { ApiError, isOf } from '../../kubernetes/errors.ts';
 import { found } from '../../kubernetes/found.ts';
-import { asDryRun, dryRunOnly, isDryRun } from './dry-run.ts';
+import { asDryRun, dryRunOnly, isDryRun } from '../../../activities/dry-run.ts';
 import { mergePatch } from './merge-patch.ts';
 
 /** A write that would have been made. */

@@ -30,7 +30,7 @@ export interface OpenRuns {
 
 /** Plain data: it goes from thread to thread. */
 export interface OpenRun {
-  readonly run: Pick<Run, keyof ListedRun | 'pending' | 'workflowTaskAttempt'>;
+  readonly run: Pick<Run, keyof ListedRun | 'pause' | 'pending' | 'workflowTaskAttempt'>;
   /** Why it rests, or cannot go on; else empty. */
   readonly because: string;
 }
@@ -54,6 +54,7 @@ async function readOpenRun(access: TemporalAccess, listed: ListedRun): Promise<O
     return atRest(access, { ...listed, pending: [], workflowTaskAttempt: undefined });
   const run = await describeRun(access, listed.ref, listed.runId);
   if (run?.isOpen !== true) return undefined;
+  if (run.pause !== undefined) return { run, because: `paused in Temporal ${run.pause.words}` };
   if (isTaskFailing(run))
     return { run, because: `its workflow task fails: attempt ${run.workflowTaskAttempt}` };
   const isAtWork = run.pending.length > 0 || run.workflowTaskAttempt !== undefined;

@@ -11,9 +11,11 @@ import {
 } from '../../contract/search-attributes.ts';
 import { workflowIdFor, type ResourceRef } from '../../contract/resource.ts';
 import { GRPC, grpcStatusOf, lacksSearchAttributes } from '../../temporal/grpc-status.ts';
+import { openFilter } from '../../temporal/runs.ts';
 import { bounded } from '../bounded.ts';
 import type { TemporalAccess } from '../connection/temporal.ts';
 import { failureOf, msOf, textIn } from './history-payloads.ts';
+import { isPaused, pauseIn, type PauseInTemporal } from './pause.ts';
 import { decoded } from './payloads.ts';
 import { timelineOf, type HistoryEvent } from './timeline-builder.ts';
 import type { PendingStep, RunTimeline } from './timeline.ts';
@@ -36,7 +38,7 @@ export interface ListedRun {
   readonly startedAtMs: number;
   /** Undefined: it is open. */
   readonly endedAtMs: number | undefined;
-  /** Why it rests until its resource changes; undefined: it does not. */
+  /** Why it rests until its resource changes; undefined: it does not, or it is paused in Temporal. */
   readonly runState: RunState | undefined;
 }
 
@@ -45,6 +47,8 @@ export interface Run extends ListedRun {
   /** `COMPLETED`, `TERMINATED` … */
   readonly status: string;
   readonly taskQueue: string;
+  /** Missing: nobody has paused it, or its step. */
+  readonly pause?: PauseInTemporal | undefined;
   /** Attempts of durable steps. */
   readonly pending: readonly PendingStep[];
   /** Of the workflow task that no worker has finished yet; undefined: it has none. */
@@ -62,13 +66,13 @@ export function pendingStepOf({ pending }: Pick<Run, 'pending'>): PendingStep | 
 const PAGE = 1_000;
 
 /** The open runs of the operator. @throws TemporalProblem */
-export function listOpenRuns(
+export async function listOpenRuns(
   access: Where & Pick<TemporalAccess, 'taskQueue' | 'cluster'>,
   of: { readonly controller: string | undefined; readonly namespace: string | undefined },
 ): Promise<readonly ListedRun[]> {
   const query = [
     ...equal('TaskQueue', access.taskQueue),
-    "ExecutionStatus = 'Running'",
+    await access.call((client) => openFilter(client.workflowService, access.namespace)),
     ...equal(SEARCH_ATTRIBUTES.controller, of.controller),
     ...equal(SEARCH_ATTRIBUTES.namespace, of.namespace),
     ...ofOwnCluster(access),
@@ -154,13 +158,14 @@ const RUN_STATES = [STALLED, PAUSED, AWAITING_APPROVAL] as const;
 
 function listed({ execution, status, startTime, closeTime, searchAttributes }: IWorkflowExecutionInfo) {
   const said = textIn(searchAttributes?.indexedFields?.[SEARCH_ATTRIBUTES.state]);
+  const isPaused = STATUS[status ?? 0] === 'PAUSED';
   return {
     workflowId: execution?.workflowId ?? '',
     runId: execution?.runId ?? '',
-    isOpen: STATUS[status ?? 0] === 'RUNNING',
+    isOpen: isPaused || STATUS[status ?? 0] === 'RUNNING',
     startedAtMs: msOf(startTime),
     endedAtMs: closeTime ? msOf(closeTime) : undefined,
-    runState: RUN_STATES.find((state) => state === said),
+    runState: isPaused ? undefined : RUN_STATES.find((state) => state === said),
   };
 }
 
@@ -184,7 +189,7 @@ export function describeRun(access: Where, ref: ResourceRef, runId?: string): Pr
   return access.call(async (client) => {
     try {
       const answer = await client.workflowService.describeWorkflowExecution({ namespace, execution });
-      return await runFrom(ref, answer, client);
+      return { ...(await runFrom(ref, answer, client)), pause: pauseIn(answer, namespace) };
     } catch (error) {
       // The namespace is there: its operator's settings have been looked for in it.
       if (grpcStatusOf(error)?.code === GRPC.notFound) return undefined;
@@ -229,7 +234,7 @@ async function pendingOf({ pendingActivities }: DescribeAnswer, client: Client):
         step: activityType?.name ?? '',
         attempt: attempt ?? 1,
         failure: lastFailure ? failureOf(await decoded(lastFailure, codecs)) : undefined,
-        nextTryAtMs: isInProgress || !scheduledTime ? undefined : msOf(scheduledTime),
+        nextTryAtMs: isInProgress || isPaused(pending) || !scheduledTime ? undefined : msOf(scheduledTime),
       };
     }),
   );

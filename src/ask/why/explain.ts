@@ -3,6 +3,7 @@ import { unreachable } from '../../contract/unreachable.ts';
 import type { ApiError } from '../../kubernetes/errors.ts';
 import { serversWords } from '../output.ts';
 import { nameOfKind, titleOf, typeNameOf } from '../resource-name.ts';
+import type { Run } from '../runs/runs.ts';
 import { workerProblem } from '../runs/workers.ts';
 import { explainAtRest } from './at-rest.ts';
 import type { Explanation } from './explanation.ts';
@@ -120,9 +121,7 @@ function goneWithOpenRun(
   { run, workers, taskQueue }: Reached & { readonly run: NonNullable<Reached['run']> },
 ): Explanation {
   const problem = workerProblem(workers, run);
-  const { because, advice } = problem
-    ? workerProblemText(problem, { taskQueue })
-    : { because: 'the operator ends it once it sees that the resource is gone', advice: [] };
+  const { because, advice } = problem ? workerProblemText(problem, { taskQueue }) : untilItEnds(run);
   return {
     resource: titleOf(objectNameOf(findings)),
     state: undefined,
@@ -134,6 +133,15 @@ function goneWithOpenRun(
     advice: [...advice, whatHappened(findings)],
     link: findings.link,
     exit: 1,
+  };
+}
+
+function untilItEnds({ pause }: Pick<Run, 'pause'>): { because: string; advice: readonly Advice[] } {
+  if (pause === undefined)
+    return { because: 'the operator ends it once it sees that the resource is gone', advice: [] };
+  return {
+    because: `paused in Temporal ${pause.words}`,
+    advice: [{ run: pause.undo, to: 'end the pause' }],
   };
 }
 

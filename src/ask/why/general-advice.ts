@@ -25,6 +25,14 @@ function onFailure(type: string): readonly Advice[] {
       ];
     case FAILURE.refused:
       return ['change what refuses it, named above, and then retry'];
+    case FAILURE.overridden:
+      return [
+        'find what changes the field, and exempt the objects of the operator; that is noticed within a minute',
+        {
+          run: 'kubectl get mutatingwebhookconfigurations,mutatingadmissionpolicies',
+          to: 'show what may change objects as they are written',
+        },
+      ];
     case FAILURE.apiMissing:
       return ['install what is missing, such as a custom resource definition, and then retry'];
     case FAILURE.unavailable:

@@ -5,6 +5,7 @@ import { unreachable } from '../../contract/unreachable.ts';
 import { isPausedByNamespace, isRejection } from '../../controllers/control/held-message.ts';
 import { hasStatus } from '../controllers.ts';
 import { durationText } from '../output.ts';
+import type { PauseInTemporal } from '../runs/pause.ts';
 import { pendingStepOf } from '../runs/runs.ts';
 import { ENCRYPTED_WORDS, lastStepOf, type StepEntry, type WaitEntry } from '../runs/timeline.ts';
 import { workerProblem } from '../runs/workers.ts';
@@ -25,6 +26,8 @@ export function explainOpenRun(open: Open): Explanation {
 }
 
 function explainState(open: Open): Explanation {
+  const { pause } = open.run;
+  if (pause !== undefined) return pausedInTemporal(open, pause);
   const state = stateOfRun(open.run);
   switch (state) {
     case 'Retrying':
@@ -82,6 +85,21 @@ function paused(open: Open): Explanation {
     headline: 'is paused',
     facts: [{ label: 'because', text: because }, ...heldFact(open)],
     advice: [resumption(because, open), commandOn(open, 'plan', 'show what it would do')],
+  });
+}
+
+function pausedInTemporal(open: Open, { atMs, words, undo }: PauseInTemporal): Explanation {
+  const pending = pendingStepOf(open.run);
+  const failed = wordsOfFailure(pending);
+  return openRun(open, {
+    state: 'Paused',
+    headline: 'is paused in Temporal',
+    facts: [
+      ...(pending ? [{ label: 'step', text: `${pending.step}, attempt ${pending.attempt}` }] : []),
+      ...(failed === '' ? [] : [{ label: 'failed', text: failed }]),
+      { label: 'paused', text: `${ago(atMs, open.nowMs)} ago ${words}` },
+    ],
+    advice: [{ run: undo, to: 'end the pause' }],
   });
 }
 

@@ -16,7 +16,7 @@ import type { KubernetesObject, ObjectMeta } from '../../contract/object.ts';
 import { conditionsIn } from '../condition.ts';
 import { fieldsOf, textOf } from '../fields.ts';
 import { OUR_PREFIX } from '../kinds.ts';
-import { startOf } from '../text.ts';
+import { startOf } from '../../contract/text.ts';
 
 type Annotations = NonNullable<ObjectMeta['annotations']>;
 
@@ -62,9 +62,8 @@ function answerIn(annotations: Annotations): Answer | undefined {
   const [approved, rejected] = [textIn(APPROVED_ANNOTATION), textIn(REJECTED_ANNOTATION)];
   const by = textIn(ANSWERED_BY_ANNOTATION) ?? '';
   const because = textIn(ANSWERED_BECAUSE_ANNOTATION) ?? '';
-  // Where somebody has said both of one plan, nothing is deleted.
-  if (rejected !== undefined && (approved === undefined || approved === rejected))
-    return { is: 'rejected', plan: rejected, by, because };
+  // An approval beside a rejection deletes nothing: nobody knows which of the two came last.
+  if (rejected !== undefined) return { is: 'rejected', plan: rejected, by, because };
   return approved === undefined ? undefined : { is: 'approved', plan: approved, by, because };
 }
 

@@ -1,7 +1,7 @@
 import { allow, RECORD_EVENTS, type Controller } from '../../contract/controller.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
 import { displayName } from '../../contract/resource.ts';
-import { JOBS, NODES, PODS } from '../kinds.ts';
+import { JOBS, NAMESPACES, NODES, PODS } from '../kinds.ts';
 import { buildStatusStep, decideBuild } from './decide.ts';
 import { watchedObservation, type BuildObserve, type BuildStep, type Observation } from './observation.ts';
 import { BUILD_FINALIZER, BUILD_UID_LABEL, BUILDS, type GitBuildOptions } from './resource.ts';
@@ -43,6 +43,7 @@ export function gitBuild(options: GitBuildOptions): GitBuildController {
       allow(JOBS, ['get', 'list', 'create', 'delete']),
       allow(PODS, ['list']),
       allow(NODES, ['get']),
+      allow(NAMESPACES, ['get']),
       RECORD_EVENTS,
     ],
   };

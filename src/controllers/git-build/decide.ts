@@ -16,6 +16,7 @@ import {
 import { cleanupJobName } from './jobs.ts';
 import {
   requireLiveChildren,
+  requireNamespace,
   type BuildDecision,
   type BuildStep,
   type Facts,
@@ -55,7 +56,7 @@ export function decideBuild(observation: Observation, nowMs: number): BuildDecis
   const facts: Facts = { ...observation, build, nowMs };
   if (facts.children === 'outdated')
     return requireLiveChildren(facts, 'the Jobs have changed') ?? decideExisting(facts);
-  const decision = decideExisting(facts);
+  const decision = requireNamespace(facts) ?? decideExisting(facts);
   return reportRefusedStep(facts, decision) ?? decision;
 }
 

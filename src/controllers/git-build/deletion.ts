@@ -47,9 +47,8 @@ function skipCleanup(facts: Facts): RuleDecision {
 }
 
 function leaveInTerminatingNamespace(facts: Facts): RuleDecision {
-  const { build, refusal } = facts;
-  if (refusal?.because !== 'namespace-terminating') return undefined;
-  const { namespace, name } = build;
+  if (facts.namespace !== 'terminating') return undefined;
+  const { namespace, name } = facts.build;
   const note = `Xxx ${namespace}/${name} was deleted without cleanup, because its namespace is being deleted and accepts no new Jobs: ${whatStays(facts)}`;
   return removeFinalizer(facts, 'its namespace accepts no new Jobs', {
     ...skipped(note),

@@ -1,4 +1,4 @@
-import { endOf, lengthOf, startInBytes, startOf } from '../text.ts';
+import { endOf, lengthOf, startInBytes, startOf } from '../../contract/text.ts';
 import type { JobView, PodView } from './views.ts';
 
 const LONGEST_MESSAGE = 1000;

@@ -4,6 +4,7 @@ import {
   requireLiveChildren,
   type BuildDecision,
   type Facts,
+  type NameHolder,
   type RuleDecision,
 } from './observation.ts';
 import type { BuildReason } from './reasons.ts';
@@ -118,21 +119,26 @@ function resolveName(facts: Facts, { jobName, phase }: Creation): RuleDecision {
   const holder = knownOf(names, jobName);
   if (holder === undefined) return wasTaken(facts) ? lookUp(jobName) : undefined;
   if (holder === 'free') return undefined;
-  if (holder !== 'foreign' && holder.buildUid === build.uid) return undefined;
-  if (holder !== 'foreign' && holder.buildName === build.name) return retireLeftover(facts, holder);
-  const message = `Job ${build.namespace}/${jobName} does not belong to this resource, so it is left alone: delete it, or change spec.jobName`;
-  const event = { type: 'Warning', reason: 'JobNameTaken', action: 'CreateJob', note: message } as const;
+  if (typeof holder === 'object') {
+    if (holder.buildUid === build.uid) return undefined;
+    if (holder.buildName === build.name) return retireLeftover(facts, holder);
+  }
+  const { reason, message } = whyTaken(`Job ${build.namespace}/${jobName}`, holder);
+  const event = { type: 'Warning', reason, action: 'CreateJob', note: message } as const;
   const because = 'another Job has this name';
   return (
-    reportIfNew(facts, {
-      ...during(phase),
-      reason: 'JobNameTaken',
-      message,
-      stalled: true,
-      because,
-      event,
-    }) ?? waitFor(`the Job name ${jobName} to become free`, RECHECK_MS)
+    reportIfNew(facts, { ...during(phase), reason, message, stalled: true, because, event }) ??
+    waitFor(`the Job name ${jobName} to become free`, RECHECK_MS)
   );
+}
+
+function whyTaken(job: string, holder: NameHolder) {
+  if (holder !== 'altered') {
+    const message = `${job} does not belong to this resource, so it is left alone: delete it, or change spec.jobName`;
+    return { reason: 'JobNameTaken', message } as const;
+  }
+  const message = `${job} was created for this resource, but a webhook or an admission policy changed its labels: find what changes them, then delete the Job`;
+  return { reason: 'Overridden', message } as const;
 }
 
 /** What was built stays Ready, whatever becomes of the cleanup that an earlier spec needs. */
@@ -147,7 +153,7 @@ function wasTaken({ build }: Facts): boolean {
   return build.status.conditions?.some(({ reason }) => TAKEN.has(reason)) ?? false;
 }
 
-const TAKEN: ReadonlySet<string> = new Set<BuildReason>(['JobNameTaken', 'JobDeleteRefused']);
+const TAKEN: ReadonlySet<string> = new Set<BuildReason>(['JobNameTaken', 'JobDeleteRefused', 'Overridden']);
 
 function lookUp(jobName: string): BuildDecision {
   return { do: 'observe', because: 'another Job had the name', what: 'name', jobName };
@@ -162,13 +168,16 @@ function retireLeftover(facts: Facts, job: JobView): BuildDecision {
 
 /** Where the status says it already, the Job is created again, and fails with backoff as long as it is refused. */
 function reportRefusal(facts: Facts, { phase }: Creation): RuleDecision {
-  const { build, refusal } = facts;
+  const { build, refusal, namespace } = facts;
+  if (namespace === 'terminating') {
+    return waitFor(`namespace ${build.namespace} to be deleted; it accepts no new Jobs`, RECHECK_MS);
+  }
   switch (refusal?.because) {
     case undefined:
-      return undefined;
     case 'namespace-terminating':
-      return waitFor(`namespace ${build.namespace} to be deleted; it accepts no new Jobs`, RECHECK_MS);
+      return undefined;
     case 'refused':
+    case 'overridden':
     case 'access-denied':
       return reportIfNew(facts, {
         ...during(phase),

@@ -19,12 +19,14 @@ export interface Observation {
   readonly names?: Readonly<Record<string, NameHolder>> | undefined;
   /** Why the server refused the last step, in its words without credentials. */
   readonly refusal?: Refusal | undefined;
+  /** Read only after a refusal that says so: a workflow of somebody else could have made that up. */
+  readonly namespace?: 'there' | 'terminating' | undefined;
   /** How often the cleanup was tried whose failed Job we have just deleted. */
   readonly attempts?: number | undefined;
 }
 
-/** `foreign`: a Job that is not the operator's. */
-export type NameHolder = JobView | 'foreign' | 'free';
+/** `foreign`: a Job that is not the operator's. `altered`: a Job of this build whose labels something has changed. */
+export type NameHolder = JobView | 'foreign' | 'altered' | 'free';
 
 /** Undefined where it was not looked up: a name may be `constructor`, which every object of JavaScript's has. */
 export function knownOf<T>(known: Readonly<Record<string, T>> = {}, name: string): T | undefined {
@@ -71,6 +73,7 @@ export type BuildStep = FinalizerStep | StatusStep | CreateJobStep | CreateClean
 export type BuildObserve =
   | (Observe & { readonly what: 'children' })
   | (Observe & { readonly what: 'node'; readonly node: string })
+  | (Observe & { readonly what: 'namespace' })
   /** Which Job has a name. */
   | (Observe & { readonly what: 'name'; readonly jobName: string });
 
@@ -105,6 +108,12 @@ export function watchedObservation(build: BuildView, children: readonly BuildChi
  */
 export function requireLiveChildren({ children }: Observation, because: string): RuleDecision {
   return children === 'live' ? undefined : { do: 'observe', because, what: 'children' };
+}
+
+/** A refusal only says that the Namespace may be terminating. Undefined where that was looked up, or need not be. */
+export function requireNamespace({ refusal, namespace }: Observation): RuleDecision {
+  if (refusal?.because !== 'namespace-terminating' || namespace !== undefined) return undefined;
+  return { do: 'observe', because: 'the namespace seems to accept no new Jobs', what: 'namespace' };
 }
 
 /** After a write of the build itself. One that had neither finalizer nor status cannot have a Job. */

@@ -24,6 +24,13 @@ export const BUILD_REASONS = [
   {
     type: 'Ready',
     status: 'True',
+    reason: 'Overridden',
+    meaning:
+      'The binary of this spec is built, but that of an earlier spec stays: something changes the Job of its cleanup.',
+  },
+  {
+    type: 'Ready',
+    status: 'True',
     reason: 'JobRefused',
     meaning:
       'The binary of this spec is built, but that of an earlier spec stays: the API server refuses to create the Job of its cleanup.',
@@ -80,6 +87,12 @@ export const BUILD_REASONS = [
   {
     type: 'Ready',
     status: 'False',
+    reason: 'Overridden',
+    meaning: 'See the condition `Stalled`.',
+  },
+  {
+    type: 'Ready',
+    status: 'False',
     reason: 'FinalizerRefused',
     meaning: 'The API server refuses to add the finalizer, or to remove it.',
   },
@@ -131,6 +144,13 @@ export const BUILD_REASONS = [
     reason: 'FinalizerRefused',
     meaning:
       'The API server refuses to add the finalizer, or to remove it. The message has its words. It is retried with backoff.',
+  },
+  {
+    type: 'Stalled',
+    status: 'True',
+    reason: 'Overridden',
+    meaning:
+      'The API server accepts what the operator writes, but a webhook, an admission policy or another client changes it. The message says what.',
   },
   {
     type: 'Stalled',

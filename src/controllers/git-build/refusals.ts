@@ -6,7 +6,11 @@ import { reportIfNew } from './status.ts';
 import type { BuildView } from './views.ts';
 
 const OF_JOBS = ['JobRefused', 'JobDeleteRefused'] as const satisfies readonly BuildReason[];
-const REFUSALS: readonly string[] = [...OF_JOBS, 'FinalizerRefused' satisfies BuildReason];
+const REFUSALS: readonly string[] = [
+  ...OF_JOBS,
+  'FinalizerRefused',
+  'Overridden',
+] satisfies readonly BuildReason[];
 
 /** What the status says `Stalled` is true for, of this very generation. */
 function stalledBy({ status, generation }: BuildView) {
@@ -35,8 +39,10 @@ export function wordsFor(build: BuildView, refusal: string): string {
 /** The step that the server has just refused is in the status before it is tried again; creates say so themselves. */
 export function reportRefusedStep(facts: Facts, decision: BuildDecision): RuleDecision {
   const { build, refusal } = facts;
-  if (refusal?.because !== 'refused' || isRest(decision) || isObserve(decision)) return undefined;
-  const reason = reasonOf(decision, build);
+  if (isRest(decision) || isObserve(decision)) return undefined;
+  if (refusal?.because !== 'refused' && refusal?.because !== 'overridden') return undefined;
+  const refused = reasonOf(decision, build);
+  const reason = refused && refusal.because === 'overridden' ? 'Overridden' : refused;
   if (reason === undefined) return undefined;
   const message = wordsFor(build, refusal.message);
   const phase = build.deleting ? 'Cleaning' : (build.status.phase ?? 'Pending');

@@ -1,6 +1,6 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
-import { lengthOf } from '../text.ts';
+import { lengthOf } from '../../contract/text.ts';
 import type { BuildSpec, GitBuildOptions, GitTransport } from './resource.ts';
 
 /**

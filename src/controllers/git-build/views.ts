@@ -4,7 +4,7 @@ import { conditionsIn, generationIn } from '../condition.ts';
 import { controlWithStatusOf } from '../control/annotations.ts';
 import { fieldsOf, listOf, numberOf, textOf, type Fields } from '../fields.ts';
 import { isObjectName, MANAGED_BY, MANAGED_BY_LABEL } from '../kinds.ts';
-import { startOf } from '../text.ts';
+import { startOf } from '../../contract/text.ts';
 import {
   ATTEMPT_ANNOTATION,
   BINARIES_ANNOTATION,

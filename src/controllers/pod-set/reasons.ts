@@ -41,6 +41,12 @@ export const POD_SET_REASONS = [
   {
     type: 'Ready',
     status: 'False',
+    reason: 'Overridden',
+    meaning: 'Pods are missing, because something changes the Pods that the operator creates.',
+  },
+  {
+    type: 'Ready',
+    status: 'False',
     reason: 'InvalidSpec',
     meaning: 'The spec has a value that the operator does not accept.',
   },
@@ -71,6 +77,13 @@ export const POD_SET_REASONS = [
     reason: 'ReleaseFailed',
     meaning:
       'The API server refuses to release Pods that lost the labels. The message has its words. It is retried with backoff; until then, no Pods are created or deleted.',
+  },
+  {
+    type: 'Stalled',
+    status: 'True',
+    reason: 'Overridden',
+    meaning:
+      'The API server accepts what the operator writes to Pods, but a webhook, an admission policy or another client changes it. The message names the field. The write is tried again with backoff, first as a dry run.',
   },
   {
     type: 'Stalled',

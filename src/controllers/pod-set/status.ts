@@ -4,19 +4,25 @@ import { podsInWords, selectorFor, type PodView } from './pod.ts';
 import type { PodSetReason } from './reasons.ts';
 import type { PodSetStatus, PodSetView, StatusView } from './resource.ts';
 
+/** The steps whose refusal the status reports. */
+export const STEPS_ON_PODS = ['createPods', 'deletePods', 'adoptPods', 'releasePods'] as const;
+
 /** What `Stalled` is true for where the server refuses a step. */
 const STALLED_BY = {
   createPods: 'CreateFailed',
   deletePods: 'DeleteFailed',
   adoptPods: 'AdoptFailed',
   releasePods: 'ReleaseFailed',
-} as const satisfies Readonly<Record<string, PodSetReason>>;
+} as const satisfies Readonly<Record<(typeof STEPS_ON_PODS)[number], PodSetReason>>;
+const OVERRIDDEN = 'Overridden' satisfies PodSetReason;
 
 /** Why a step has done nothing. */
 export interface StepFailure {
-  readonly step: keyof typeof STALLED_BY;
+  readonly step: (typeof STEPS_ON_PODS)[number];
   /** The server's words, where it refused to do it; undefined: nobody knows whether it was done. */
   readonly refusal?: string;
+  /** The server accepted it, and something else changed what was written. Default: it refused. */
+  readonly isOverridden?: boolean;
 }
 
 /** What a status is about. */
@@ -110,6 +116,8 @@ function whyNotReady({
   failure,
 }: Findings): readonly [PodSetReason, string] | undefined {
   if ('invalid' in podSet.spec) return ['InvalidSpec', podSet.spec.invalid];
+  if (failure?.step === 'createPods' && failure.isOverridden === true)
+    return ['Overridden', 'Pods are missing: something changes the Pods that the operator creates'];
   if (failure?.step === 'createPods' && failure.refusal !== undefined)
     return ['CreateFailed', 'Pods are missing: the API server refuses to create them'];
   const { replicas } = podSet.spec;
@@ -129,18 +137,19 @@ function stalledOrNot({ podSet, failure }: Findings): PodSetFinding {
   if ('invalid' in podSet.spec) return { ...stalled, reason: 'InvalidSpec', message: podSet.spec.invalid };
   if (failure?.refusal === undefined)
     return { type: 'Stalled', status: 'False', reason: 'NotStalled', message: '' };
-  const { step, refusal } = failure;
+  const { step, refusal, isOverridden = false } = failure;
   const before = podSet.status.conditions.find(({ type }) => type === 'Stalled');
-  return { ...stalled, reason: STALLED_BY[step], message: refusalWords(before?.message, refusal) };
+  const reason = isOverridden ? OVERRIDDEN : STALLED_BY[step];
+  return { ...stalled, reason, message: refusalWords(before?.message, refusal) };
 }
 
-/** Whether the status says of this very generation that the server refuses something. */
-export function isRefusalReported({ status, generation }: PodSetView): boolean {
+/** Whether the status says of this very generation that the server refuses something, or that something is overridden. */
+export function isRefusalReported({ status, generation }: PodSetView, isOverridden: boolean): boolean {
   const stalled = status.conditions.find(({ type }) => type === 'Stalled');
   return (
     stalled?.status === 'True' &&
     stalled.observedGeneration === generation &&
-    Object.values<string>(STALLED_BY).includes(stalled.reason)
+    (isOverridden ? [OVERRIDDEN] : Object.values<string>(STALLED_BY)).includes(stalled.reason)
   );
 }
 

@@ -96,10 +96,14 @@ describe('a deletion that has to be approved', () => {
     });
   });
 
-  it('stays held where the same plan is approved and rejected', () => {
-    const plan = planFor(deletePods(290));
-    const control = plain({ approval: 'required', approved: plan, rejected: plan });
-    expect(decided(deletePods(290), control)).toMatchObject({ do: 'held' });
+  it.each([
+    ['the same plan', planFor(deletePods(90))],
+    ['a larger part of the same plan', planFor(deletePods(290))],
+    ['another plan', planFor(deletePods(90, 'generation 1'))],
+  ])('stays held where a rejection of %s is beside the approval', (_, rejected) => {
+    const approved = planFor(deletePods(290));
+    const control = plain({ approval: 'required', approved, rejected });
+    expect(decided(deletePods(90), control)).toMatchObject({ do: 'held' });
   });
 
   it('is no reason to hold what deletes nothing', () => {

@@ -417,8 +417,8 @@ describe('a build that may go', () => {
   });
 
   it('goes where its namespace takes no new Job, with an Event on the namespace', () => {
-    const refusal = { because: 'namespace-terminating', message: 'no' } as const;
-    expect(decide({ build: deleting({}, { finalizers: ['a/b', FINALIZER] }), refusal })).toEqual({
+    const build = deleting({}, { finalizers: ['a/b', FINALIZER] });
+    expect(decide({ build, namespace: 'terminating' })).toEqual({
       ...DONE,
       finalizers: ['a/b'],
       because: 'its namespace accepts no new Jobs',
@@ -430,8 +430,14 @@ describe('a build that may go', () => {
         about: 'namespace',
       },
     });
-    const refused = { ...refusal, because: 'refused' } as const;
+    const refused = { because: 'refused', message: 'no' } as const;
     expect(decide({ build: deleting(), refusal: refused }).do).toBe('updateStatus');
+  });
+
+  it('is cleaned where only a refusal says that its namespace terminates, and the Namespace does not', () => {
+    const refusal = { because: 'namespace-terminating', message: 'no' } as const;
+    expect(decide({ build: deleting(), refusal })).toMatchObject({ do: 'observe', what: 'namespace' });
+    expect(decide({ build: deleting(), refusal, namespace: 'there' }).do).toBe('createCleanupJob');
   });
 });
 

@@ -471,7 +471,7 @@ describe('a build that goes without cleanup', () => {
 
   it.each([
     ['the annotation', { skipCleanup: true }, {}],
-    ['its namespace', {}, { refusal: { because: 'namespace-terminating', message: 'no' } }],
+    ['its namespace', {}, { namespace: 'terminating' }],
   ] as const)(
     'because of %s tells where its Pods have run, also what its status does not say yet',
     (_, fields, seen) => {

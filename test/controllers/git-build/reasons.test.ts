@@ -433,8 +433,7 @@ describe('a Job that cannot be created', () => {
   });
 
   it('because its namespace goes waits for that', () => {
-    const refusal = { because: 'namespace-terminating', message: 'no' } as const;
-    expect(decide({ refusal })).toEqual({
+    expect(decide({ namespace: 'terminating' })).toEqual({
       do: 'wait',
       for: 'namespace shop to be deleted; it accepts no new Jobs',
       atMostMs: 60_000,

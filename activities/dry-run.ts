@@ -1,5 +1,5 @@
-import type { KubernetesClient, RequestOptions } from '../../kubernetes/client.ts';
-import { fieldsOf } from '../../controllers/fields.ts';
+import type { KubernetesClient, RequestOptions } from '../src/kubernetes/client.ts';
+import { fieldsOf } from '../src/controllers/fields.ts';
 
 /** A write was about to be sent that the API server would carry out. It is a bug, and nothing was sent. */
 export class WouldWrite extends Error {
@@ -41,4 +41,14 @@ export function asDryRun(options: RequestOptions): RequestOptions {
   const query = { ...options.query, dryRun: 'All' };
   if (options.method !== 'DELETE' || options.body === undefined) return { ...options, query };
   return { ...options, query, body: { ...fieldsOf(options.body), dryRun: ['All'] } };
+}
+
+/** The same client, whose writes the API server only tries. */
+export function dryRunning(client: KubernetesClient): KubernetesClient {
+  return {
+    server: client.server,
+    watch: (options) => client.watch(options),
+    close: (graceMs) => client.close(graceMs),
+    request: (options) => client.request(options.method === 'GET' ? options : asDryRun(options)),
+  };
 }

@@ -17,12 +17,19 @@ export function startOf(text: string, most: number): string {
         .join('');
 }
 
-/** @param most bytes in UTF-8; workflows, which have no Buffer, call this, too */
-export function startInBytes(text: string, most: number): string {
+/**
+ * @param most bytes in UTF-8; workflows, which have no Buffer, call this, too
+ * @param encode what a character becomes before its bytes are counted. Default: it stays
+ */
+export function startInBytes(
+  text: string,
+  most: number,
+  encode = (character: string): string => character,
+): string {
   let bytes = 0;
   let start = '';
   for (const character of text) {
-    bytes += bytesOf(character);
+    for (const each of encode(character)) bytes += bytesOf(each);
     if (bytes > most) return start;
     start += character;
   }

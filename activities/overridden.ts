@@ -1,0 +1,90 @@
+import { isStep, type Decision, type Step } from '../src/contract/decision.ts';
+import type { KubernetesObject } from '../src/contract/object.ts';
+import { fieldsOf, listOf, textOf, type Fields } from '../src/controllers/fields.ts';
+import { MANAGED_BY } from '../src/controllers/kinds.ts';
+import { ApiError } from '../src/kubernetes/errors.ts';
+
+/** The body of a write, and the object that the API server answered with. */
+export interface Write {
+  readonly sent: object;
+  readonly answer: KubernetesObject;
+}
+
+/**
+ * Whether a step was in vain: its write was changed on the way, and the next decision is the same step again. The reason
+ * of a step and its number of writes tell that it makes progress.
+ */
+export function isInVain(step: Step, write: Write | undefined, decision: Decision): boolean {
+  if (write === undefined || !isStep(decision)) return false;
+  const { do: name, because, writes } = decision;
+  const isSame = name === step.do && because === step.because && writes === step.writes;
+  return isSame && changeIn(write) !== undefined;
+}
+
+/** The error of such a step. */
+export function overridden({ do: step }: Step, write: Write | undefined): ApiError {
+  const what = (write && changeIn(write)) ?? 'what it wrote';
+  const message = `the API server accepted ${step}, but a webhook, an admission policy or another client changed ${what}`;
+  return new ApiError(message, { classification: 'overridden' });
+}
+
+/** What the answer has otherwise than it was sent, in words: `metadata.labels.version from "v0.1" to "v9"`. */
+function changeIn({ sent, answer }: Write): string | undefined {
+  const difference = firstDifference(sent, answer, []);
+  return difference && inWords(difference, managerOf(answer, difference.path));
+}
+
+interface Difference {
+  readonly path: readonly string[];
+  readonly sent: unknown;
+  readonly answered: unknown;
+}
+
+/** The operator sends these as preconditions, and the server changes them. */
+const PRECONDITIONS: ReadonlySet<string> = new Set(['metadata.uid', 'metadata.resourceVersion']);
+
+/** The first field that was sent and that the answer has otherwise. Fields that were not sent do not count. */
+function firstDifference(sent: unknown, answered: unknown, path: readonly string[]): Difference | undefined {
+  if (PRECONDITIONS.has(path.join('.'))) return undefined;
+  if (Array.isArray(sent)) return isSameList(sent, answered) ? undefined : { path, sent, answered };
+  if (typeof sent !== 'object' || sent === null)
+    return (sent ?? undefined) === (answered ?? undefined) ? undefined : { path, sent, answered };
+  for (const [name, value] of Object.entries(sent)) {
+    const difference = firstDifference(value, fieldsOf(answered)[name], [...path, name]);
+    if (difference !== undefined) return difference;
+  }
+  return undefined;
+}
+
+/** In any order. A merge patch replaces a list, so the answer has no more than was sent. */
+function isSameList(sent: readonly unknown[], answered: unknown): boolean {
+  const all: readonly unknown[] = Array.isArray(answered) ? answered : [];
+  return (
+    sent.length === all.length &&
+    sent.every((one) => all.some((other) => firstDifference(one, other, []) === undefined))
+  );
+}
+
+/** Only labels are shown with their values: other fields may hold secrets, and the message enters workflow history. */
+function inWords({ path, sent, answered }: Difference, manager: string | undefined): string {
+  const field = path.join('.');
+  const by = manager === undefined ? '' : ` (its field manager is ${manager})`;
+  if (!field.startsWith('metadata.labels.')) return `${field}${by}`;
+  return `${field} from ${shown(sent)} to ${shown(answered)}${by}`;
+}
+
+function shown(value: unknown): string {
+  return value === undefined || value === null ? 'nothing' : JSON.stringify(value);
+}
+
+/** Who owns the field, where the server tells. What a webhook changes in our request counts as written by us. */
+function managerOf({ metadata }: KubernetesObject, path: readonly string[]): string | undefined {
+  const entries = listOf(fieldsOf(metadata)['managedFields']);
+  const owner = entries.find((entry) => textOf(entry['manager']) !== MANAGED_BY && owns(entry, path));
+  return textOf(owner?.['manager']);
+}
+
+function owns(entry: Fields, path: readonly string[]): boolean {
+  const owned = path.reduce<unknown>((fields, name) => fieldsOf(fields)[`f:${name}`], entry['fieldsV1']);
+  return owned !== undefined;
+}

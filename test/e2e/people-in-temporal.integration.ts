@@ -1,0 +1,210 @@
+import { beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { workflowIdFor } from '../../src/contract/resource.ts';
+import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
+import { ask, expectGolden, normalized } from '../support/asking.ts';
+import { refOf, type At } from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
+import { LivePodSet } from '../support/live-pod-set.ts';
+import { aTaskQueue, apiCallsOf } from '../support/operator.ts';
+import { limitPods } from '../support/pod-quota.ts';
+import { aPodSet } from '../support/pod-sets.ts';
+import { setUpOperator } from '../support/stage.ts';
+
+/*
+ * What people do to runs and steps in Temporal's UI, by the requests that the UI sends.
+ */
+
+jest.setTimeout(240_000);
+const WITHIN_MS = 120_000;
+const MANY = 150;
+const UI = ['--temporal-ui-url', 'http://localhost:8233'];
+const ALICE = 'alice@example.com';
+
+const taskQueue = aTaskQueue();
+const { stack, cluster, temporal } = setUpOperator({
+  taskQueue,
+  args: ['--controllers', 'pod-set', ...UI],
+});
+const { workflow, workflowService } = temporal.client;
+let namespace: string;
+let web: LivePodSet;
+let workflowId: string;
+
+beforeEach(async () => {
+  namespace = await cluster.aNamespace();
+  web = new LivePodSet(cluster, namespace);
+});
+
+async function create(replicas: number): Promise<PodSet> {
+  const podSet = await cluster.create<PodSet>(POD_SETS, aPodSet().in(namespace).wanting(replicas).manifest);
+  workflowId = workflowIdFor(refOf('pod-set', podSet));
+  return podSet;
+}
+
+const execution = () => ({ namespace: 'default', execution: { workflowId } });
+const describeRun = () => workflowService.describeWorkflowExecution(execution());
+
+/** From its first task on, as the UI offers it. */
+async function reset(): Promise<void> {
+  const { events } = await workflow.getHandle(workflowId).fetchHistory();
+  const first = events?.find((event) => event.workflowTaskCompletedEventAttributes);
+  await workflowService.resetWorkflowExecution({
+    namespace: 'default',
+    workflowExecution: { workflowId },
+    workflowTaskFinishEventId: first?.eventId ?? null,
+    requestId: crypto.randomUUID(),
+    reason: 'by hand',
+  });
+}
+
+const ENDS: readonly (readonly [what: string, status: string, act: () => Promise<unknown>])[] = [
+  ['terminates', 'TERMINATED', () => workflow.getHandle(workflowId).terminate('by hand')],
+  ['cancels', 'CANCELLED', () => workflow.getHandle(workflowId).cancel()],
+  ['resets', 'TERMINATED', reset],
+];
+
+/** Accepted by the server. */
+function podWrites(): readonly string[] {
+  return apiCallsOf('operator', stack.auditLog)
+    .filter(({ objectRef }) => objectRef?.namespace === namespace && objectRef.resource === 'pods')
+    .filter(({ verb, responseStatus }) => verb !== 'list' && (responseStatus?.code ?? 500) < 300)
+    .map(({ verb }) => verb);
+}
+
+/** Whoever fails here has created something twice, or left a run open. */
+async function expectDoneOnce(podSet: PodSet, replicas: number): Promise<void> {
+  await web.isReady(replicas);
+  const ref = refOf('pod-set', podSet);
+  await eventually(async () => {
+    const statuses = (await temporal.runsOf(ref)).map(({ status }) => status);
+    expect(statuses).not.toContain('RUNNING');
+    expect(statuses.at(-1)).toBe('COMPLETED');
+    return true;
+  }, WITHIN_MS);
+  expect(podWrites()).toEqual(Array.from({ length: replicas }, () => 'create'));
+}
+
+/** The step of a run that a quota refuses, once it waits for its next attempt. */
+function stepInBackoff(): Promise<{ readonly activityId: string; readonly attempt: number }> {
+  return eventually(async () => {
+    const { pendingActivities } = await describeRun();
+    const [{ activityId = '', attempt = 0, lastFailure, state } = {}] = pendingActivities;
+    return lastFailure && Number(state) !== 2
+      ? { activityId: activityId ?? '', attempt: attempt ?? 0 }
+      : false;
+  }, WITHIN_MS);
+}
+
+async function inBackoff(replicas: number): Promise<{ podSet: PodSet; quota: At; activityId: string }> {
+  const quota = await limitPods(cluster, namespace, 3);
+  const podSet = await create(replicas);
+  const { activityId } = await stepInBackoff();
+  return { podSet, quota, activityId };
+}
+
+const raise = (quota: At) => cluster.patch(quota, { spec: { hard: { pods: '50' } } });
+
+describe.each(ENDS)('a run that somebody %s', (_, status, act) => {
+  it('in mid-work is followed by another, and no Pod is created twice', async () => {
+    const podSet = await create(MANY);
+    await eventually(async () => (await web.pods()).length > 0, WITHIN_MS);
+    await act();
+    await expectDoneOnce(podSet, MANY);
+    expect((await temporal.runsOf(refOf('pod-set', podSet))).map((run) => run.status)).toContain(status);
+  });
+
+  it('in backoff is followed by another', async () => {
+    const { podSet, quota } = await inBackoff(12);
+    const { runId } = await workflow.getHandle(workflowId).describe();
+    await act();
+    await eventually(async () => {
+      const latest = await workflow.getHandle(workflowId).describe();
+      return latest.runId !== runId && latest.status.name === 'RUNNING';
+    }, WITHIN_MS);
+    await raise(quota);
+    await expectDoneOnce(podSet, 12);
+  });
+});
+
+async function why(): Promise<string> {
+  const { stdout } = await ask(['why', 'podset/web', '-n', namespace, '--task-queue', taskQueue, ...UI]);
+  return normalized(stdout, { [namespace]: 'shop', [taskQueue]: 'durable-operator' });
+}
+
+async function whyIs(golden: string): Promise<void> {
+  await eventually(async () => {
+    const text = await why();
+    expect(text).toContain('is paused in Temporal');
+    expectGolden(`why-${golden}`, text);
+    return true;
+  }, WITHIN_MS);
+}
+
+describe('a step that somebody pauses', () => {
+  const pause = (id: string) =>
+    workflowService.pauseActivity({
+      ...execution(),
+      id,
+      identity: ALICE,
+      reason: 'the quota is about to change',
+    });
+
+  it('is not tried until that is ended; why names who paused it, and the command that ends it', async () => {
+    const { podSet, quota, activityId } = await inBackoff(12);
+    await pause(activityId);
+    await whyIs('step-paused-in-temporal');
+    const { stdout } = await ask(['get', 'podsets', '-n', namespace, '--task-queue', taskQueue]);
+    expect(stdout).toMatch(/podset\/web .* Paused .*paused in Temporal by alice@example.com/);
+    await workflowService.unpauseActivity({ ...execution(), id: activityId, identity: ALICE });
+    const { attempt } = await stepInBackoff();
+    await eventually(async () => (await stepInBackoff()).attempt > attempt, WITHIN_MS);
+    await raise(quota);
+    await expectDoneOnce(podSet, 12);
+  });
+
+  it('is left behind when its resource changes', async () => {
+    const { podSet, quota, activityId } = await inBackoff(12);
+    await pause(activityId);
+    await raise(quota);
+    await expectDoneOnce(podSet, 12);
+  });
+});
+
+describe('a step whose attempts somebody has limited', () => {
+  it('is tried again after they are used up', async () => {
+    const { podSet, quota, activityId } = await inBackoff(12);
+    await workflowService.updateActivityOptions({
+      ...execution(),
+      id: activityId,
+      activityOptions: { retryPolicy: { maximumAttempts: 1 } },
+      updateMask: { paths: ['retry_policy.maximum_attempts'] },
+    });
+    await workflowService.resetActivity({ ...execution(), id: activityId });
+    await eventually(async () => (await describeRun()).pendingActivities.length === 0, WITHIN_MS);
+    expect(await why()).toContain('PodSet shop/web is waiting');
+    await eventually(async () => (await describeRun()).pendingActivities.length > 0, WITHIN_MS);
+    await raise(quota);
+    await expectDoneOnce(podSet, 12);
+  });
+});
+
+const isDeployed = process.env['TEST_TEMPORAL'] === 'deployed';
+
+(isDeployed ? describe : describe.skip)('a run that somebody pauses', () => {
+  const by = () => ({ namespace: 'default', workflowId, identity: ALICE, requestId: crypto.randomUUID() });
+
+  beforeAll(async () => {
+    const { namespaceInfo } = await workflowService.describeNamespace({ namespace: 'default' });
+    expect(namespaceInfo?.capabilities?.workflowPause).toBe(true);
+  });
+
+  it('stays the only one of its resource, and does what is due once that is ended', async () => {
+    const { podSet, quota } = await inBackoff(12);
+    await workflowService.pauseWorkflowExecution({ ...by(), reason: 'the quota is about to change' });
+    await whyIs('run-paused-in-temporal');
+    await raise(quota);
+    await workflowService.unpauseWorkflowExecution({ ...by(), reason: 'it has changed' });
+    await expectDoneOnce(podSet, 12);
+    expect(await temporal.runsOf(refOf('pod-set', podSet))).toMatchObject([{ status: 'COMPLETED' }]);
+  });
+});
