@@ -226,7 +226,7 @@ export class Faults {
     });
     this.#endAfter(lastsMs, () => {
       end();
-      if (changes === 'label of Job') tenant.deleteUnlabelledJob(`${of}-job`);
+      if (changes === 'label of Job') tenant.deleteUnlabelledJob(of);
     });
   }
 

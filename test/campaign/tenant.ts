@@ -1,7 +1,7 @@
 import { BUILD_KIND, BUILD_UID_LABEL, BUILDS } from '../../src/controllers/git-build/resource.ts';
 import { JOBS } from '../../src/controllers/kinds.ts';
 import { POD_SET_KIND, POD_SETS } from '../../src/controllers/pod-set/resource.ts';
-import { PAUSED_ANNOTATION } from '../../src/contract/control.ts';
+import { PAUSED_ANNOTATION, RECONCILE_REQUESTED_ANNOTATION } from '../../src/contract/control.ts';
 import type { ResourceType } from '../../src/kubernetes/paths.ts';
 import { PODS, type At } from '../support/cluster.ts';
 import type { BigKind } from './events.ts';
@@ -44,12 +44,20 @@ export class Tenant {
     this.#next(() => eachOf(this.#created, (at) => this.#cluster.delete(at)));
   }
 
-  /** A Job that lacks the label of its build, since admission has taken it away, is in the way of the next one. */
-  deleteUnlabelledJob(name: string): void {
-    const at = { type: JOBS, namespace: this.#place.home, name };
+  /**
+   * A Job whose label admission has taken away is in the way of the next one. The operator looks at the name seldom, so
+   * whoever deletes the Job asks for a reconcile.
+   */
+  deleteUnlabelledJob(build: string): void {
+    const { home: namespace } = this.#place;
+    const at = { type: JOBS, namespace, name: `${build}-job` };
     this.#next(async () => {
       const job = await this.#cluster.get(at);
-      if (job?.metadata.labels?.[BUILD_UID_LABEL] === undefined) await this.#cluster.delete(at, 'Background');
+      if (job === undefined || job.metadata.labels?.[BUILD_UID_LABEL] !== undefined) return;
+      await this.#cluster.delete(at, 'Background');
+      while ((await this.#cluster.get(at))?.metadata.uid === job.metadata.uid) await this.#cluster.pause();
+      const annotations = { [RECONCILE_REQUESTED_ANNOTATION]: new Date().toISOString() };
+      await this.#cluster.patch({ type: BUILDS, namespace, name: build }, { metadata: { annotations } });
     });
   }
 
