@@ -5,6 +5,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { apiServerIn, writeKubeconfigThrough, type ProxiedApiServer } from '../support/proxied-api-server.ts';
+import { BIG, inflated } from './tenant.ts';
 import { WatchPipe } from './watch-pipe.ts';
 
 /** One request of the operator, and what became of it. */
@@ -163,7 +164,7 @@ export class ApiProxy {
       return;
     }
     outgoing.writeHead(seen.status, withoutFraming(answer));
-    outgoing.end(bytes, verdict.afterAnswer);
+    outgoing.end(bytes.includes(BIG) ? inflated(bytes.toString()) : bytes, verdict.afterAnswer);
   }
 
   #pipe(answer: IncomingMessage, { outgoing, seen }: Exchange): void {
@@ -209,19 +210,13 @@ function aboutOf(pathname: string): About {
   return { resource, namespace, name, subresource };
 }
 
-/** Long texts, which tenants write, are cut: the journal is kept to the end. */
 function parsed(bytes: Buffer): unknown {
-  const cut = (_: string, value: unknown) =>
-    typeof value === 'string' && value.length > LONG_TEXT ? value.slice(0, LONG_TEXT) : value;
   try {
-    const text = bytes.toString('utf8');
-    return text.length > LONG_TEXT ? JSON.parse(text, cut) : JSON.parse(text);
+    return JSON.parse(bytes.toString('utf8'));
   } catch {
     return bytes.toString('utf8');
   }
 }
-
-const LONG_TEXT = 100_000;
 
 /** The whole answer is sent on in one piece, or line by line: how it came says nothing about that. */
 function withoutFraming({ headers }: IncomingMessage): NodeJS.Dict<string | string[]> {

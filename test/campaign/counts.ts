@@ -1,7 +1,9 @@
 import { BUILD_UID_LABEL } from '../../src/controllers/git-build/resource.ts';
+import type { OwnerReference } from '../../src/contract/object.ts';
+import { controllerOf } from '../../src/controllers/kinds.ts';
 import type { Journalled } from './api-proxy.ts';
 import { isFault, type Change, type Schedule } from './events.ts';
-import { valueAt, writesOf } from './invariants.ts';
+import { objectIn, valueAt, writesOf } from './invariants.ts';
 import type { Place } from './place.ts';
 
 /** How often something is created, or deleted, by name: `create Pods of web-a`. */
@@ -37,8 +39,15 @@ function whatIn(resource: string, object: unknown): string | undefined {
   }
 }
 
+/** It may have lost the labels. */
 function ownerIn(pod: unknown): string {
-  return String(valueAt(pod, 'metadata', 'labels', 'app'));
+  const controller = controllerIn(pod);
+  return controller?.kind === 'PodSet' ? controller.name : String(valueAt(pod, 'metadata', 'labels', 'app'));
+}
+
+function controllerIn(pod: unknown): OwnerReference | undefined {
+  const object = objectIn(pod);
+  return object && controllerOf(object.metadata);
 }
 
 function nameOfBuild(job: unknown): string {

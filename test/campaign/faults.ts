@@ -117,8 +117,8 @@ export class Faults {
         this.#admitOtherwise(fault);
         break;
       case 'big objects':
-        this.#endAfter(fault.lastsMs, () => this.#world.tenant.empty());
         await this.#world.tenant.fill(fault.kind, fault.annotation);
+        this.#endAfter(fault.lastsMs, () => this.#world.tenant.empty());
         break;
       case 'temporal restarts':
       case 'temporal is wiped':
@@ -226,7 +226,7 @@ export class Faults {
     });
     this.#endAfter(lastsMs, () => {
       end();
-      if (changes === 'label of Job') tenant.deleteUnlabelledJob(`${of}-job`);
+      if (changes === 'label of Job') tenant.deleteUnlabelledJob(of);
     });
   }
 

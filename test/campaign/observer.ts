@@ -6,7 +6,6 @@ import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import { resourcePath, type ResourceType } from '../../src/kubernetes/paths.ts';
 import { NAMESPACES, PODS, ROLE_BINDINGS, type TestCluster } from '../support/cluster.ts';
-import { TENANT_LABEL } from './place.ts';
 
 /** An object as it was at some time. */
 export interface Version {
@@ -109,7 +108,7 @@ export class Observer {
   #note({ plural: resource }: ResourceType, object: KubernetesObject, isDeleted: boolean): void {
     // A Namespace is kept with what is in it.
     const { name, namespace = resource === 'namespaces' ? name : '' } = object.metadata;
-    if (!namespace.startsWith(OURS) || object.metadata.labels?.[TENANT_LABEL] !== undefined) return;
+    if (!namespace.startsWith(OURS)) return;
     const versions = this.#versions.get(namespace) ?? [];
     versions.push({ atMs: Date.now(), resource, isDeleted, object });
     this.#versions.set(namespace, versions);

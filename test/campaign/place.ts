@@ -22,8 +22,6 @@ export function newPlace(seed: number): Place {
 
 /** On a Pod that lost the labels of its PodSet before a status named it. */
 export const UNNAMED_ANNOTATION = 'campaign/unnamed';
-/** On what tenants create. */
-export const TENANT_LABEL = 'campaign/tenant';
 /** A namespace whose label says this is not selected. */
 export const TEAM_LABEL = 'sandbox';
 export const TEAM_SELECTOR = `${TEAM_LABEL}!=no`;

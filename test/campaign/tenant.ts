@@ -1,16 +1,18 @@
 import { BUILD_KIND, BUILD_UID_LABEL, BUILDS } from '../../src/controllers/git-build/resource.ts';
 import { JOBS } from '../../src/controllers/kinds.ts';
 import { POD_SET_KIND, POD_SETS } from '../../src/controllers/pod-set/resource.ts';
-import { PAUSED_ANNOTATION } from '../../src/contract/control.ts';
+import { PAUSED_ANNOTATION, RECONCILE_REQUESTED_ANNOTATION } from '../../src/contract/control.ts';
 import type { ResourceType } from '../../src/kubernetes/paths.ts';
 import { PODS, type At } from '../support/cluster.ts';
 import type { BigKind } from './events.ts';
 import type { InsistentCluster } from './insistent-cluster.ts';
-import { buildSpec, TENANT_LABEL, type Place } from './place.ts';
+import { buildSpec, type Place } from './place.ts';
 
-/** More than the operator's heap holds, where it keeps their annotations; and etcd and the API server have room for them. */
+/** More than the operator's heap holds. */
 const OBJECTS = 600;
 const ANNOTATION_BYTES = 250_000;
+/** What their annotation says. On its way to the operator it gets long: servers that others use do not have to carry it. */
+export const BIG = 'the-tenant-wrote-a-long-text-here';
 const AT_ONCE = 8;
 
 /** Somebody who may write in the home namespace, and thinks of nobody else. In the end nothing of it is left. */
@@ -29,12 +31,11 @@ export class Tenant {
   async fill(kind: BigKind, annotation: string): Promise<void> {
     const { type, manifest } = this.#bigObject(kind);
     const { home: namespace } = this.#place;
-    const annotations = { [PAUSED_ANNOTATION]: 'true', [annotation]: 'x'.repeat(ANNOTATION_BYTES) };
+    const annotations = { [PAUSED_ANNOTATION]: 'true', [annotation]: BIG };
     const names = Array.from({ length: OBJECTS }, (_, index) => `big-${index}`);
     await eachOf(names, async (name) => {
       this.#created.push({ type, namespace, name });
-      const metadata = { name, namespace, labels: { [TENANT_LABEL]: 'true' }, annotations };
-      await this.#cluster.create(type, { ...manifest, metadata });
+      await this.#cluster.create(type, { ...manifest, metadata: { name, namespace, annotations } });
     });
   }
 
@@ -43,12 +44,20 @@ export class Tenant {
     this.#next(() => eachOf(this.#created, (at) => this.#cluster.delete(at)));
   }
 
-  /** A Job that lacks the label of its build, since admission has taken it away, is in the way of the next one. */
-  deleteUnlabelledJob(name: string): void {
-    const at = { type: JOBS, namespace: this.#place.home, name };
+  /**
+   * A Job whose label admission has taken away is in the way of the next one. The operator looks at the name seldom, so
+   * whoever deletes the Job asks for a reconcile.
+   */
+  deleteUnlabelledJob(build: string): void {
+    const { home: namespace } = this.#place;
+    const at = { type: JOBS, namespace, name: `${build}-job` };
     this.#next(async () => {
       const job = await this.#cluster.get(at);
-      if (job?.metadata.labels?.[BUILD_UID_LABEL] === undefined) await this.#cluster.delete(at, 'Background');
+      if (job === undefined || job.metadata.labels?.[BUILD_UID_LABEL] !== undefined) return;
+      await this.#cluster.delete(at, 'Background');
+      while ((await this.#cluster.get(at))?.metadata.uid === job.metadata.uid) await this.#cluster.pause();
+      const annotations = { [RECONCILE_REQUESTED_ANNOTATION]: new Date().toISOString() };
+      await this.#cluster.patch({ type: BUILDS, namespace, name: build }, { metadata: { annotations } });
     });
   }
 
@@ -73,6 +82,11 @@ export class Tenant {
         return { type: BUILDS, manifest: { ...BUILD_KIND, spec: buildSpec(BUILD, this.#place) } };
     }
   }
+}
+
+/** An answer of the API server, or an event, as the operator gets it. */
+export function inflated(text: string): string {
+  return text.replaceAll(BIG, 'x'.repeat(ANNOTATION_BYTES));
 }
 
 async function eachOf<T>(items: readonly T[], act: (item: T) => Promise<void>): Promise<void> {
