@@ -12,7 +12,7 @@ import { fieldsOf, type Fields } from '../src/controllers/fields.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { ApiError } from '../src/kubernetes/errors.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
-import type { Performed, Reconciler, StepContext } from './reconcile.ts';
+import type { Performed, Reconciler, StepContext } from './reconciler.ts';
 
 /** A step may be repeated while it is still in progress: then it shall not go on for long. */
 const REQUEST_TIMEOUT_MS = 5_000;

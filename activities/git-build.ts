@@ -41,7 +41,7 @@ import { eachPage } from '../src/kubernetes/pages.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
 import { refusalIn } from './failed-step.ts';
 import type { Write } from './overridden.ts';
-import type { Performed, Reconciler } from './reconcile.ts';
+import type { Performed, Reconciler } from './reconciler.ts';
 
 /** A step may be repeated while it is still in progress: then it shall not go on for long. */
 const REQUEST_TIMEOUT_MS = 5_000;

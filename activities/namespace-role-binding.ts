@@ -24,7 +24,7 @@ import { found } from '../src/kubernetes/found.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
 import type { Write } from './overridden.ts';
 import { PartlyDone } from './partly-done.ts';
-import type { Performed, Reconciler, StepContext } from './reconcile.ts';
+import type { Performed, Reconciler, StepContext } from './reconciler.ts';
 
 /** How a namespace and its RoleBinding are read, and how the RoleBinding is written. */
 export function roleBindingReconciler(

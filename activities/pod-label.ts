@@ -6,7 +6,7 @@ import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import type { KubernetesList, KubernetesObject } from '../src/contract/object.ts';
 import { found } from '../src/kubernetes/found.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
-import type { Performed, Reconciler } from './reconcile.ts';
+import type { Performed, Reconciler } from './reconciler.ts';
 
 /** How the label of a Pod is read and written. */
 export function podLabelReconciler(client: KubernetesClient): Reconciler<PodView, LabelStep> {

@@ -29,7 +29,7 @@ import { podNames } from './pod-names.ts';
 import { PodSetObjects, type Written } from './pod-set-objects.ts';
 import type { Write } from './overridden.ts';
 import { PartlyDone } from './partly-done.ts';
-import type { Performed, Reconciler, StepContext } from './reconcile.ts';
+import type { Performed, Reconciler, StepContext } from './reconciler.ts';
 
 /** A step makes no more writes than these, and begins none later than that; the next one goes on. */
 const WRITES_MAX = 150;

@@ -7,7 +7,7 @@ import { gitBuildReconciler } from './git-build.ts';
 import { roleBindingReconciler } from './namespace-role-binding.ts';
 import { podLabelReconciler } from './pod-label.ts';
 import { podSetReconciler } from './pod-set.ts';
-import type { Reconciler } from './reconcile.ts';
+import type { Reconciler } from './reconciler.ts';
 
 export interface ReconcilersRequest {
   readonly client: KubernetesClient;

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { controlledReconciler } from '../../activities/controlled.ts';
 import { podSetReconciler } from '../../activities/pod-set.ts';
-import { StepRun } from '../../activities/reconcile.ts';
+import { StepRun } from '../../activities/step-run.ts';
 import { APPROVED_ANNOTATION, RECONCILE_REQUESTED_ANNOTATION } from '../../src/contract/control.ts';
 import type { PodSetStatus } from '../../src/controllers/pod-set/resource.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';

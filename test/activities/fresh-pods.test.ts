@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Known } from '../../activities/memory.ts';
 import { podSetReconciler } from '../../activities/pod-set.ts';
-import { StepRun } from '../../activities/reconcile.ts';
+import { StepRun } from '../../activities/step-run.ts';
 import { isRest, type Next } from '../../src/contract/decision.ts';
 import type { Observation } from '../../src/controllers/pod-set/decide.ts';
 import { podView, type PodView } from '../../src/controllers/pod-set/pod.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { gitBuildReconciler } from '../../activities/git-build.ts';
 import type { Known } from '../../activities/memory.ts';
-import { StepRun } from '../../activities/reconcile.ts';
+import { StepRun } from '../../activities/step-run.ts';
 import {
   isRest,
   nextOf,

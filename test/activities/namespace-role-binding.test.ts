@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { controlledReconciler } from '../../activities/controlled.ts';
 import { dryRunning } from '../../activities/dry-run.ts';
 import { roleBindingReconciler } from '../../activities/namespace-role-binding.ts';
-import { StepRun } from '../../activities/reconcile.ts';
+import { StepRun } from '../../activities/step-run.ts';
 import type { Refusal } from '../../src/contract/decision.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
 import {

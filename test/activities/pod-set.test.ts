@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Known } from '../../activities/memory.ts';
 import { podNames } from '../../activities/pod-names.ts';
 import { podSetReconciler } from '../../activities/pod-set.ts';
-import { StepRun, type StepEnd } from '../../activities/reconcile.ts';
+import { StepRun, type StepEnd } from '../../activities/step-run.ts';
 import {
   isRest,
   type DecisionEvent,

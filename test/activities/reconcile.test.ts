@@ -2,14 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import { Memory, type Known } from '../../activities/memory.ts';
 import { dispatching } from '../../activities/index.ts';
 import { PartlyDone } from '../../activities/partly-done.ts';
-import {
-  stepActivities,
-  StepRun,
-  type Performed,
-  type Reconciler,
-  type StepActivity,
-  type StepContext,
-} from '../../activities/reconcile.ts';
+import { stepActivities, type StepActivity } from '../../activities/reconcile.ts';
+import { StepRun } from '../../activities/step-run.ts';
+import { type Performed, type Reconciler, type StepContext } from '../../activities/reconciler.ts';
 import {
   converged,
   waitFor,

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it, jest } from '@jest/globals';
 import { roleBindingReconciler } from '../../activities/namespace-role-binding.ts';
-import { StepRun } from '../../activities/reconcile.ts';
+import { StepRun } from '../../activities/step-run.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { createKubernetesClient } from '../../src/kubernetes/client.ts';
 import { loadKubeConfig } from '../../src/kubernetes/config.ts';

@@ -1,4 +1,5 @@
-import { StepRun, type Reconciler } from '../../../activities/reconcile.ts';
+import { StepRun } from '../../../activities/step-run.ts';
+import { type Reconciler } from '../../../activities/reconciler.ts';
 import { reconcilersFor } from '../../../activities/reconcilers.ts';
 import type { Options } from '../../config/config.ts';
 import type { Next, Step } from '../../contract/decision.ts';

@@ -1,5 +1,6 @@
 import { pausedNamespaces } from '../../../activities/paused-namespaces.ts';
-import { StepRun, type Reconciler, type StepEnd } from '../../../activities/reconcile.ts';
+import { StepRun, type StepEnd } from '../../../activities/step-run.ts';
+import { type Reconciler } from '../../../activities/reconciler.ts';
 import { reconcilersFor } from '../../../activities/reconcilers.ts';
 import type { Options } from '../../config/config.ts';
 import { APPROVAL_ANNOTATION, PAUSED_ANNOTATION } from '../../contract/control.ts';

@@ -4,7 +4,8 @@ import type { KubernetesClient, RequestOptions } from '../../../src/kubernetes/c
 import { ApiError, errorFromAnswer, errorFromFailure } from '../../../src/kubernetes/errors.ts';
 import type { Known } from '../../../activities/memory.ts';
 import { controlledReconciler } from '../../../activities/controlled.ts';
-import { StepRun, type Reconciler, type StepContext, type StepEnd } from '../../../activities/reconcile.ts';
+import { StepRun, type StepEnd } from '../../../activities/step-run.ts';
+import { type Reconciler, type StepContext } from '../../../activities/reconciler.ts';
 import type { Answer, Request } from './api-server.ts';
 import { START_MS } from './cluster.ts';
 import { Violation } from './explorer.ts';

@@ -8,7 +8,7 @@ import {
 } from '../../../src/contract/decision.ts';
 import type { ResourceRef } from '../../../src/contract/resource.ts';
 import { ApiError } from '../../../src/kubernetes/errors.ts';
-import type { StepEnd } from '../../../activities/reconcile.ts';
+import type { StepEnd } from '../../../activities/step-run.ts';
 import { isRefusal, type Attempts, type Progress, type Received } from './attempt.ts';
 import { Violation } from './explorer.ts';
 import type { Checkpoint, Run, RunAttempt, State } from './state.ts';

@@ -1,0 +1,73 @@
+import type { Controller, ResourceType } from '../src/contract/controller.ts';
+import type { DecisionEvent, Deed, Observe, Refusal, Step } from '../src/contract/decision.ts';
+import type { ResourceRef } from '../src/contract/resource.ts';
+import type { ApiError } from '../src/kubernetes/errors.ts';
+import type { Write } from './overridden.ts';
+
+/**
+ * What a step is performed with, besides the decision and the observation.
+ *
+ * @typeParam O what `decide` is asked with
+ */
+export interface StepContext<O = unknown> {
+  readonly ref: ResourceRef;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Aborted once a newer step of the same resource waits for this one to end. */
+  readonly superseded: AbortSignal;
+  /** Of an earlier attempt of the step that was refused last. */
+  readonly refusal?: Refusal | undefined;
+  /** What this process's watcher shows now, which may lag behind what was read; undefined: it does not show all of it. */
+  readonly watched?: (() => O | undefined) | undefined;
+  /** Whether the Namespace of the resource is paused. Default: it is not. @throws ApiError */
+  readonly isNamespacePaused?: (() => Promise<boolean>) | undefined;
+}
+
+/** A step that was performed, all of it or as far as it came. */
+export interface Performed<O> {
+  /** What is known now: the observation before, with the server's answers folded in. Undefined: it is observed anew. */
+  readonly observation: O | undefined;
+  readonly did: readonly Deed[];
+  /** The last write, which names what was changed on its way. */
+  readonly write?: Write | undefined;
+  /** Besides the event of the decision, or in its stead. */
+  readonly event?: DecisionEvent;
+  /**
+   * The server refused, or nobody knows whether it was done. Where nothing was done and the next decision is the same step
+   * again, the activity fails with this, so that Temporal retries it with backoff; where it is another one, such as to report
+   * a refusal, that comes first.
+   */
+  readonly refusal?: ApiError | undefined;
+}
+
+/**
+ * The impure half of a controller: how its resources are observed, and how its steps are performed.
+ *
+ * @typeParam O what `decide` is asked with
+ * @typeParam S the steps
+ * @typeParam L what `decide` may ask to observe besides
+ */
+export interface Reconciler<O, S extends Step, L extends Observe = Observe> {
+  readonly controller: Pick<Controller<unknown, unknown, O, S, L>, 'decide' | 'control' | 'statusStep'> & {
+    readonly steps: readonly string[];
+    readonly primary: { readonly type: ResourceType };
+  };
+  /** Reads the live state of all that decisions are made from. @throws ApiError */
+  observe(context: StepContext<O>): Promise<O>;
+  /** Reads what a decision asked for besides; undefined: everything is observed again. @throws ApiError */
+  look?(asked: L, observation: O, context: StepContext<O>): Promise<O | undefined>;
+  /**
+   * Makes a watcher's view as good as live for this step, with as few reads as that takes: none where the step's
+   * first write fails unless the resource is the one that the watcher saw. Undefined: everything is observed, and
+   * decided again.
+   *
+   * @throws ApiError
+   */
+  confirm?(step: S, view: O, context: StepContext<O>): Promise<O | undefined>;
+  /** What is known, with a refusal that another process has met. Only where `decide` considers refusals. */
+  withRefusal?(observation: O, refusal: Refusal): O;
+  /** Performs one step. Safe to repeat. @throws ApiError */
+  perform(step: S, observation: O, context: StepContext<O>): Promise<Performed<O>>;
+  /** The same by dry runs, before a step is repeated whose writes something changes. @throws ApiError */
+  rehearse?(step: S, observation: O, context: StepContext<O>): Promise<Performed<O>>;
+}
