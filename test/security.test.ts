@@ -26,6 +26,12 @@ const CLAIMS: readonly (readonly [claim: string, ...proofs: readonly Proof[]])[]
   ['has a bill of materials attached', ['.github/workflows/release.yml', 'sbom: true']],
   ['pinned by commit', ['test/supply-chain.test.ts', 'use actions by commit only']],
   // Assets, data flow
+  [
+    'cuts or hashes long texts',
+    ['test/watcher/projection.test.ts', 'is little, whatever the object holds'],
+    ['test/kubernetes/pages.test.ts', 'in pages of at most 4 MiB'],
+    ['test/e2e/large-objects.integration.ts', 'serves other namespaces, also after a restart'],
+  ],
   ['it can write Pods, Jobs and RoleBindings', ['test/deploy.test.ts', 'so its role has these rules']],
   [
     'a wrong one gives a team access to the namespace of another team',
