@@ -40,7 +40,7 @@ import { found } from '../src/kubernetes/found.ts';
 import { eachPage } from '../src/kubernetes/pages.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
 import { refusalIn } from './failed-step.ts';
-import type { Write } from './overridden.ts';
+import { wasChanged, type Write } from './overridden.ts';
 import type { Performed, Reconciler } from './reconciler.ts';
 
 /** A step may be repeated while it is still in progress: then it shall not go on for long. */
@@ -240,14 +240,17 @@ class BuildObjects {
     manifest: ReturnType<typeof buildJob>,
     observation: Observation,
   ): Promise<Performed<Observation>> {
-    const { name } = manifest.metadata;
+    const { name, labels, annotations } = manifest.metadata;
     const path = resourcePath(JOBS, { namespace: this.#ref.namespace });
     try {
       const answer = await this.#request<KubernetesObject>({ method: 'POST', path, body: manifest });
       const job = jobView(answer);
-      if (job !== undefined) return createdJob(job, observation);
+      const identity: Write = { sent: { metadata: { labels, annotations } }, answer };
+      if (job !== undefined && !wasChanged(identity)) return createdJob(job, observation);
       const did = [{ did: 'created', what: 'Job', count: 1, names: [name] }];
-      return { observation: withHolder(observation, name, 'altered'), did };
+      // Without its labels, no list shows it. With other annotations, it is deleted like a Job of an older spec.
+      if (job === undefined) return { observation: withHolder(observation, name, 'altered'), did };
+      return { observation, did, write: identity };
     } catch (error) {
       if (!isOf(error, 'already-exists')) throw error;
       return { observation: withHolder(observation, name, await this.#holderOf(name)), did: [] };

@@ -10,15 +10,16 @@ export interface Write {
   readonly answer: KubernetesObject;
 }
 
-/**
- * Whether a step was in vain: its write was changed on the way, and the next decision is the same step again. The reason
- * of a step and its number of writes tell that it makes progress.
- */
-export function isInVain(step: Step, write: Write | undefined, decision: Decision): boolean {
-  if (write === undefined || !isStep(decision)) return false;
+/** Whether the next decision is the step again. Its reason and its number of writes tell that it makes progress. */
+export function isSameStep(step: Step, decision: Decision): boolean {
+  if (!isStep(decision)) return false;
   const { do: name, because, writes } = decision;
-  const isSame = name === step.do && because === step.because && writes === step.writes;
-  return isSame && changeIn(write) !== undefined;
+  return name === step.do && because === step.because && writes === step.writes;
+}
+
+/** Whether a step was in vain: its write was changed on the way, and the step is needed again. */
+export function isInVain(step: Step, write: Write | undefined, decision: Decision): boolean {
+  return write !== undefined && isSameStep(step, decision) && wasChanged(write);
 }
 
 /** The error of such a step. */
@@ -26,6 +27,11 @@ export function overridden({ do: step }: Step, write: Write | undefined): ApiErr
   const what = (write && changeIn(write)) ?? 'what it wrote';
   const message = `the API server accepted ${step}, but a webhook, an admission policy or another client changed ${what}`;
   return new ApiError(message, { classification: 'overridden' });
+}
+
+/** Whether the answer has a field otherwise than it was sent. */
+export function wasChanged(write: Write): boolean {
+  return changeIn(write) !== undefined;
 }
 
 /** What the answer has otherwise than it was sent, in words: `metadata.labels.version from "v0.1" to "v9"`. */

@@ -11,10 +11,10 @@ import {
   type Step,
   type StepResult,
 } from '../src/contract/decision.ts';
-import { isOf, type ApiError } from '../src/kubernetes/errors.ts';
+import { ApiError, isOf } from '../src/kubernetes/errors.ts';
 import { isLeftToBackoff, isStale, refusalIn } from './failed-step.ts';
 import type { Known } from './memory.ts';
-import { isInVain, overridden } from './overridden.ts';
+import { isInVain, isSameStep, overridden } from './overridden.ts';
 import { PartlyDone } from './partly-done.ts';
 import type { Performed, Reconciler, StepContext } from './reconciler.ts';
 
@@ -132,6 +132,7 @@ export class StepRun<O, S extends Step, L extends Observe> {
     if (refusal !== undefined) return this.#failed({ step, error: refusal, did, events, decided });
     if (isInVain(step, performed.write, decided.decision))
       return this.#failed({ step, error: overridden(step, performed.write), did, events: [], decided });
+    if (did.length === 0 && isSameStep(step, decided.decision)) throw nothingDone(step);
     return endWith(decided, did, events);
   }
 
@@ -193,6 +194,13 @@ function endWith<O, S extends Step, L extends Observe>(
   // The event of a step belongs to when it is done.
   const ofRest = isRest(decision) && decision.event !== undefined ? [decision.event] : [];
   return { did, next: nextOf(decision), known, events: [...events, ...ofRest] };
+}
+
+/** What is known was out of date. It is read again, and then Temporal's backoff keeps the step from being repeated at once. */
+function nothingDone({ do: step, because }: Step): ApiError {
+  return new ApiError(`${step} had nothing to do, and is still needed: ${because}`, {
+    classification: 'conflict',
+  });
 }
 
 function lookAgain(error: unknown): Observe {

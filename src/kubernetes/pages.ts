@@ -49,7 +49,8 @@ async function readPage(
       onBytes: (count) => (bytes = count),
     });
     onPage(page);
-    const fitting = (BYTES_WANTED / bytes) * (page.items?.length || limit);
+    const count = page.items?.length ?? 0;
+    const fitting = count === 0 ? limit : (BYTES_WANTED / bytes) * count;
     const next = page.metadata.continue;
     // No more than twice as many: where one is large, the next ones may be, too.
     return next ? { limit: between(1, fitting, Math.min(limit * 2, objectsMax)), continue: next } : undefined;

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { dryRunning } from '../../activities/dry-run.ts';
 import { gitBuildReconciler } from '../../activities/git-build.ts';
 import type { Known } from '../../activities/memory.ts';
 import { StepRun } from '../../activities/step-run.ts';
@@ -80,7 +81,10 @@ const aNamespace = (metadata: object = {}) => ({ metadata: { name: 'shop', uid: 
 function perform(step: string, known: Known<Observation> | undefined, refusal: Refusal | undefined) {
   const superseded = new AbortController().signal;
   const context = { ref: REF, now: () => NOW_MS, superseded, refusal };
-  return new StepRun(gitBuildReconciler(client, BUILD_DEFAULTS), context).perform(step, known);
+  const rehearsing = gitBuildReconciler(dryRunning(client), BUILD_DEFAULTS);
+  const rehearse: typeof rehearsing.perform = (...asked) => rehearsing.perform(...asked);
+  const reconciler = { ...gitBuildReconciler(client, BUILD_DEFAULTS), rehearse };
+  return new StepRun(reconciler, context).perform(step, known);
 }
 
 /** Step after step, as the workflow calls them, until the run rests; from the watcher's view, where there is one. */
@@ -461,7 +465,7 @@ describe('a cleanup', () => {
     serve(({ method, url }, body) => {
       if (method === 'PATCH') return [200, merged(cleaning, body)];
       if (url.pathname === NAMESPACE) return [200, aNamespace()];
-      return [200, url.pathname === XXX ? cleaning : { items: [] }];
+      return [200, url.pathname === XXX ? cleaning : { metadata: {}, items: [] }];
     });
     const forged = { because: 'namespace-terminating', message: 'made up' } as const;
     const end = await perform('removeFinalizer', undefined, forged);
@@ -629,6 +633,40 @@ describe('the name of a Job', () => {
         ]),
       },
     });
+  });
+
+  it('is tried by dry runs where something changes the annotation that tells the spec', async () => {
+    const changed = aBuildJob({ annotations: {} });
+    let build = fresh;
+    let isThere = false;
+    serve(({ method, url }, body) => {
+      const isDryRun = url.searchParams.has('dryRun');
+      if (method === 'POST' && isThere) return [409, taken];
+      if (method === 'POST') isThere = !isDryRun;
+      if (method === 'POST') return [201, changed];
+      if (method === 'DELETE') isThere = false;
+      if (method === 'DELETE') return [200, { kind: 'Status' }];
+      if (method === 'PATCH') build = merged(build, body);
+      if (method === 'PATCH' || url.pathname === XXX) return [200, build];
+      if (url.pathname === `${JOBS}/${SAMPLE.jobName}`) return isThere ? [200, changed] : undefined;
+      return [200, { metadata: {}, items: isThere && url.pathname === JOBS ? [changed] : [] }];
+    });
+    const steps: string[] = [];
+    let next = 'createJob';
+    let refusal: Refusal | undefined;
+    let known: Known<Observation> | undefined;
+    const ending = (async () => {
+      while (steps.push(next) < STEPS_MAX) {
+        const end = await perform(next, known, refusal);
+        if (end.refusal !== undefined) refusal = end.refusal;
+        known = end.known;
+        next = end.next.do;
+      }
+    })();
+    await expect(ending).rejects.toMatchObject({ classification: 'overridden' });
+    expect(steps).toEqual(['createJob', 'updateStatus', 'updateStatus', 'deleteJob', 'createJob']);
+    const created = server.requests.filter(({ method, url }) => method === 'POST' && url.search === '');
+    expect(created).toHaveLength(1);
   });
 
   it('that an earlier build of the same name has left is freed', async () => {

@@ -299,7 +299,7 @@ const OF_CONTROLLERS: readonly Mistake[] = [
       ...rest,
       pods: pods.map((pod) => ({ ...pod, controllerUid: 'uid-of-web' })),
     })),
-    "which is another's",
+    'a Pod is deleted, and 1 of 1 are there',
   ],
   [
     'a Job before the finalizer',

@@ -75,6 +75,8 @@ function* podSetStates(): Iterable<State> {
   yield state('whose Pods are not Ready yet', PROGRESSING, reported(set, [a, b.notReady()]));
   yield state('whose Pods failed', PROGRESSING, reported(set, failed));
   yield state('whose Pods are refused', STALLED, reported(set, [a], failing('exceeded quota')));
+  const overridden = { step: 'createPods', refusal: 'a policy changed a label', isOverridden: true } as const;
+  yield state('whose Pods are changed by a policy', STALLED, reported(set, [a], { failure: overridden }));
   const refused = (step: StepFailure['step'], podSet: PodSetBuilder, ...pods: readonly OwnedPodBuilder[]) =>
     state(`whose ${step} is refused`, STALLED, reported(podSet, pods, failing('denied', step)));
   yield refused('deletePods', set.wanting(1), a, b);
@@ -158,6 +160,7 @@ function* buildStates(): Iterable<State> {
   });
   yield state('with an invalid spec', STALLED, { build: aBuildView(BEFORE, { spec: invalid }) });
   yield state('whose Job name is taken', STALLED, { names: { [SAMPLE.jobName]: 'foreign' } });
+  yield state('whose Job was changed by a policy', STALLED, { names: { [SAMPLE.jobName]: 'altered' } });
   yield state('whose Job is refused', STALLED, { names: job, refusal });
   yield state('whose old binary cannot be removed', STALLED, {
     build: rebuilt,
@@ -167,6 +170,10 @@ function* buildStates(): Iterable<State> {
   yield state('whose old binary stays since a Job name is taken', STALLED, {
     build: rebuilt,
     names: { [cleanup]: 'foreign' },
+  });
+  yield state('whose old binary stays since a policy changed a Job', STALLED, {
+    build: rebuilt,
+    names: { [cleanup]: 'altered' },
   });
   yield state('whose old binary stays since a Job is refused', STALLED, { build: rebuilt, refusal });
   yield state('that the finalizer may not be added to', STALLED, {

@@ -181,7 +181,7 @@ function reportRefusal(facts: Facts, { phase }: Creation): RuleDecision {
     case 'access-denied':
       return reportIfNew(facts, {
         ...during(phase),
-        reason: 'JobRefused',
+        reason: refusal.because === 'overridden' ? 'Overridden' : 'JobRefused',
         message: wordsFor(build, refusal.message),
         stalled: true,
         because: 'the API server refuses the Job',

@@ -41,6 +41,8 @@ export function reportRefusedStep(facts: Facts, decision: BuildDecision): RuleDe
   const { build, refusal } = facts;
   if (isRest(decision) || isObserve(decision)) return undefined;
   if (refusal?.because !== 'refused' && refusal?.because !== 'overridden') return undefined;
+  // After an override, other steps may come first.
+  if ((refusal.step ?? decision.do) !== decision.do) return undefined;
   const refused = reasonOf(decision, build);
   const reason = refused && refusal.because === 'overridden' ? 'Overridden' : refused;
   if (reason === undefined) return undefined;
