@@ -35,8 +35,7 @@ import {
 } from '../src/controllers/git-build/views.ts';
 import { controllerOf, JOBS, NAMESPACES, NODES, PODS } from '../src/controllers/kinds.ts';
 import type { KubernetesClient, RequestOptions } from '../src/kubernetes/client.ts';
-import { ApiError, isOf } from '../src/kubernetes/errors.ts';
-import { found } from '../src/kubernetes/found.ts';
+import { ApiError, found, isOf } from '../src/kubernetes/errors.ts';
 import { eachPage } from '../src/kubernetes/pages.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
 import { refusalIn } from './failed-step.ts';
@@ -285,13 +284,15 @@ class BuildObjects {
     const path = resourcePath(type, { namespace: this.#ref.namespace });
     const labelSelector = `${BUILD_UID_LABEL}=${this.#ref.uid}`;
     const views: View[] = [];
-    await eachPage({
-      read: ({ limit, continue: next, ...size }) =>
-        this.#request({ method: 'GET', path, query: { labelSelector, limit, continue: next }, ...size }),
-      onPage: ({ items }) => {
-        views.push(...(items ?? []).flatMap((item) => view(item) ?? []));
+    const client = { request: <T>(options: RequestOptions) => this.#request<T>(options) };
+    await eachPage(
+      { client, path, labelSelector },
+      {
+        onPage: ({ items }) => {
+          views.push(...(items ?? []).flatMap((item) => view(item) ?? []));
+        },
       },
-    });
+    );
     return views;
   }
 

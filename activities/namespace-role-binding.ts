@@ -19,8 +19,7 @@ import {
 } from '../src/controllers/namespace-role-binding/decide.ts';
 import { MANAGED_BY_LABEL, NAMESPACES, ROLE_BINDINGS } from '../src/controllers/kinds.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
-import { isNamespaceEnding, isOf } from '../src/kubernetes/errors.ts';
-import { found } from '../src/kubernetes/found.ts';
+import { found, isNamespaceEnding, isOf } from '../src/kubernetes/errors.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
 import type { Write } from './overridden.ts';
 import { PartlyDone } from './partly-done.ts';

@@ -3,7 +3,7 @@ import { PAUSED_ANNOTATION } from '../src/contract/control.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
 import { NAMESPACES } from '../src/controllers/kinds.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
-import { found } from '../src/kubernetes/found.ts';
+import { found } from '../src/kubernetes/errors.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
 
 /** A pause takes effect within that time where no watcher shows it. */

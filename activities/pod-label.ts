@@ -4,7 +4,7 @@ import { podLabel, podView } from '../src/controllers/pod-label/controller.ts';
 import { PODS } from '../src/controllers/kinds.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import type { KubernetesList, KubernetesObject } from '../src/contract/object.ts';
-import { found } from '../src/kubernetes/found.ts';
+import { found } from '../src/kubernetes/errors.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
 import type { Performed, Reconciler } from './reconciler.ts';
 

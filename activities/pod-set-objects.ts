@@ -12,8 +12,7 @@ import {
 import { POD_SETS, podSetView, type PodSetView } from '../src/controllers/pod-set/resource.ts';
 import type { StatusPatch } from '../src/controllers/pod-set/status.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
-import { isOf } from '../src/kubernetes/errors.ts';
-import { found } from '../src/kubernetes/found.ts';
+import { found, isOf } from '../src/kubernetes/errors.ts';
 import { eachPage } from '../src/kubernetes/pages.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
 import type { Write } from './overridden.ts';
@@ -76,19 +75,15 @@ export class PodSetObjects {
   async #list({ labelSelector, isWanted = () => true }: Listing): Promise<readonly PodView[]> {
     const pods: PodView[] = [];
     const path = resourcePath(PODS, { namespace: this.#ref.namespace });
-    await eachPage({
-      // Without a resourceVersion: what was written before is in it, which a cache does not promise.
-      read: ({ limit, continue: next, ...size }) =>
-        this.#client.request({
-          method: 'GET',
-          path,
-          query: { labelSelector, limit, continue: next },
-          ...size,
-        }),
-      onPage: ({ items }) => {
-        pods.push(...(items ?? []).filter(isWanted).map((item) => this.#view(item)));
+    // The latest state: what was written before is in it, which a cache does not promise.
+    await eachPage(
+      { client: this.#client, path, labelSelector },
+      {
+        onPage: ({ items }) => {
+          pods.push(...(items ?? []).filter(isWanted).map((item) => this.#view(item)));
+        },
       },
-    });
+    );
     return pods;
   }
 

@@ -68,9 +68,11 @@ export class StepRun<O, S extends Step, L extends Observe> {
         const decided = await this.#decide(known ?? (await this.#observe()));
         const { decision } = decided;
         if (!isStep(decision) || decision.do !== name) return endWith(decided, []);
-        const { observation, source } = decided.known;
-        if (source === 'live') return await this.#perform(decision, observation, conflicts < CONFLICTS_MAX);
-        known = await this.#confirmed(decision, observation);
+        const { observation } = decided.known;
+        const confirmed = await this.#confirmed(decision, decided.known);
+        if (confirmed === observation)
+          return await this.#perform(decision, observation, conflicts < CONFLICTS_MAX);
+        known = confirmed === undefined ? undefined : { observation: confirmed, source: 'live' };
       } catch (error) {
         if (!isStale(error) || (conflicts += 1) > CONFLICTS_MAX) throw error;
         known = undefined;
@@ -104,10 +106,9 @@ export class StepRun<O, S extends Step, L extends Observe> {
     return seen === undefined ? this.#observe() : { observation: seen, source };
   }
 
-  /** What is known is the watcher's alone: it is made as good as live, and decided on again. */
-  async #confirmed(step: S, view: O): Promise<Known<O>> {
-    const observation = await this.#reconciler.confirm?.(step, view, this.#context);
-    return observation === undefined ? this.#observe() : { observation, source: 'live' };
+  /** Makes a view of the watcher as good as live. The same object: it suffices. Undefined: everything has to be observed. */
+  async #confirmed(step: S, { observation, source }: Known<O>): Promise<O | undefined> {
+    return source === 'live' ? observation : this.#reconciler.confirm?.(step, observation, this.#context);
   }
 
   /** @param mayObserve again at once, after a conflict */

@@ -269,3 +269,13 @@ export function isNamespaceEnding(error: unknown): error is ApiError {
   if (isOf(error, 'namespace-terminating')) return true;
   return isOf(error, 'not-found') && error.details?.kind === 'namespaces';
 }
+
+/** The object, or undefined where the server says that this very object is not there. @throws ApiError */
+export async function found<T>(request: Promise<T>): Promise<T | undefined> {
+  try {
+    return await request;
+  } catch (error) {
+    if (isOf(error, 'not-found')) return undefined;
+    throw error;
+  }
+}

@@ -1,18 +1,30 @@
 import type { KubernetesList } from '../contract/object.ts';
-import type { RequestOptions } from './client.ts';
+import type { KubernetesClient, RequestOptions } from './client.ts';
 import { AnswerTooLong } from './errors.ts';
 
-/** What to ask for: `limit` and `continue` belong into the query. */
-export interface PageRequest extends Pick<RequestOptions, 'maxBytes' | 'onBytes'> {
-  readonly limit: number;
-  readonly continue: string | undefined;
+/** Objects of one type. */
+export interface Collection {
+  readonly client: Pick<KubernetesClient, 'request'>;
+  /** `/api/v1/pods` */
+  readonly path: string;
+  readonly fieldSelector?: string | undefined;
+  readonly labelSelector?: string | undefined;
+  /** Reads PartialObjectMetadata instead of whole objects. */
+  readonly metadataOnly?: boolean | undefined;
 }
 
-export interface PagedList {
-  readonly read: (page: PageRequest) => Promise<KubernetesList>;
+export interface PageReading {
   readonly onPage: (page: KubernetesList) => void;
   /** On one page. Default: 500, as client-go. */
   readonly objectsMax?: number | undefined;
+  /** For each page. Default: that of the client. */
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+interface PageRequest extends Pick<RequestOptions, 'maxBytes' | 'onBytes' | 'timeoutMs' | 'signal'> {
+  readonly limit: number;
+  readonly continue?: string | undefined;
 }
 
 const OBJECTS_MAX = 500;
@@ -28,22 +40,33 @@ const SHRINK_BY = 8;
  *
  * @throws ApiError
  */
-export async function eachPage(list: PagedList): Promise<void> {
-  let next: Position | undefined = { limit: list.objectsMax ?? OBJECTS_MAX, continue: undefined };
-  while (next !== undefined) next = await readPage(list, next);
+export async function eachPage(collection: Collection, reading: PageReading): Promise<void> {
+  let next: Position | undefined = { limit: reading.objectsMax ?? OBJECTS_MAX, continue: undefined };
+  while (next !== undefined) next = await readNext(collection, reading, next);
+}
+
+/** Without a resourceVersion the server answers with the latest state, never from a stale cache. @throws ApiError */
+export function readPage(
+  { client, path, fieldSelector, labelSelector, metadataOnly = false }: Collection,
+  { limit, continue: next, ...options }: PageRequest,
+): Promise<KubernetesList> {
+  const query = { limit, continue: next, fieldSelector, labelSelector };
+  return client.request({ method: 'GET', path, query, metadataOnly: metadataOnly && 'list', ...options });
 }
 
 type Position = Pick<PageRequest, 'limit' | 'continue'>;
 
 /** @returns only where to go on, so that a page is garbage before the next one is read */
-async function readPage(
-  { read, onPage, objectsMax = OBJECTS_MAX }: PagedList,
+async function readNext(
+  collection: Collection,
+  { onPage, objectsMax = OBJECTS_MAX, ...options }: PageReading,
   position: Position,
 ): Promise<Position | undefined> {
   const { limit } = position;
   let bytes = 0;
   try {
-    const page = await read({
+    const page = await readPage(collection, {
+      ...options,
       ...position,
       ...(limit > 1 && { maxBytes: BYTES_MAX }),
       onBytes: (count) => (bytes = count),

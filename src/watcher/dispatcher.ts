@@ -3,23 +3,26 @@ import { displayName, workflowIdFor, type ResourceRef } from '../contract/resour
 import { SILENT, type OldestRequest, type RunsState, type Telemetry } from '../contract/telemetry.ts';
 import { isNeeded, startRequestFor, type Evaluation, type Known } from './evaluation.ts';
 import { KeyTimers } from './key-timers.ts';
-import { Outage } from './outage.ts';
-import { ReadyQueue } from './ready-queue.ts';
-import type { Answer, Effect, RequestEvent } from './request-events.ts';
+import { Outage, ReadyQueue } from './ready-queue.ts';
 import { next } from './request-machine.ts';
 import {
   isCalling,
   isInProgress,
   isRunUnknown,
+  oldestByController,
   runsByController,
   wakeAtMs,
+  type Answer,
+  type Effect,
+  type RequestEvent,
   type RequestState,
 } from './request-state.ts';
-import { NotLeading, RunsUnavailable, type Runs } from './runs.ts';
-import { StepsNeeded } from './steps-needed.ts';
+import { RunsUnavailable, type Runs } from './runs.ts';
 
 export interface DispatcherOptions {
   readonly runs: Runs;
+  /** Asked before each start and signal: a process that was stopped for a while may be late, and not know it yet. */
+  readonly isLeading: () => boolean;
   readonly known: Known;
   readonly log: Logger;
   /** Default: nobody observes. */
@@ -45,11 +48,12 @@ export class Dispatcher {
   readonly #options: DispatcherOptions;
   /** By workflow id. */
   readonly #states = new Map<string, RequestState>();
+  /** What each of them was decided from last. */
+  readonly #views = new Map<string, Evaluation>();
   readonly #queue: ReadyQueue;
   readonly #telemetry: Telemetry;
   readonly #outage: Outage;
   readonly #timers = new KeyTimers();
-  readonly #stepsNeeded = new StepsNeeded();
   /** What gives the place back that a resource holds among the starts and signals in progress. */
   readonly #places = new Map<string, () => void>();
   #lastCallMs = -Infinity;
@@ -79,7 +83,7 @@ export class Dispatcher {
 
   /** By controller. */
   get oldestRequests(): readonly OldestRequest[] {
-    return this.#stepsNeeded.oldest;
+    return oldestByController([...this.#states.values()], performance.now());
   }
 
   /** Whether runs are being started just now, so that a list of the open ones would soon be out of date. */
@@ -104,19 +108,17 @@ export class Dispatcher {
 
   /** Time has passed, and nothing else: a run that was signalled of this view is not signalled again. */
   resynced(view: Evaluation): void {
-    this.#stepsNeeded.seen(view);
     this.#happened(view.ref, { type: 'resynced', view });
   }
 
   /** A resource is gone, and needs no run any more. */
   gone(ref: ResourceRef): void {
-    this.#stepsNeeded.gone(ref);
     this.#happened(ref, { type: 'changed', view: undefined });
   }
 
   /** A run has come to its end, as far as is known. */
   runEnded(ref: ResourceRef): void {
-    this.#happened(ref, { type: 'ended', view: this.#options.known.find(ref) });
+    this.#happened(ref, { type: 'ended', view: this.#latest(ref) });
   }
 
   /** Begins no call any more, and resolves when none is in progress. Safe to repeat. */
@@ -136,14 +138,12 @@ export class Dispatcher {
   /**
    * Compares what is known with the runs that are open: forgets those that have ended, starts again those that ended
    * without effect, and signals those that nobody needs any more.
-   *
-   * @param again signal even those that were signalled before
    */
-  async sweep(again: boolean): Promise<void> {
+  async sweep(): Promise<void> {
     const askedAtMs = performance.now();
     const open = await this.#options.runs.listOpen();
     if (this.#stopped !== undefined) return;
-    const listed = { type: 'listed', askedAtMs, again } as const;
+    const listed = { type: 'listed', askedAtMs } as const;
     for (const [id, { ref }] of this.#states) {
       if (open.has(id)) continue;
       this.#happened(ref, { ...listed, isOpen: false, isStalled: false, view: this.#find(ref) });
@@ -158,13 +158,18 @@ export class Dispatcher {
 
   #seen(type: 'first seen' | 'changed', view: Evaluation): void {
     const { ref } = view;
-    this.#stepsNeeded.seen(view);
     if (!isNeeded(view)) this.#options.log.debug(ref, 'no update required');
     this.#happened(ref, { type, view });
   }
 
+  /** As of now: what is due may depend on the time. */
   #find(ref: ResourceRef): Evaluation | undefined {
     return this.#options.known.find(ref);
+  }
+
+  /** As of the last change, which is as good where the resource has just changed. */
+  #latest(ref: ResourceRef): Evaluation | undefined {
+    return this.#views.get(workflowIdFor(ref)) ?? this.#find(ref);
   }
 
   #happened(ref: ResourceRef, event: RequestEvent): void {
@@ -172,13 +177,23 @@ export class Dispatcher {
     const before = this.#states.get(id);
     const clock = { nowMs: performance.now(), longestMs: this.#options.resyncMs };
     const { state, effects } = next(before, ref, event, clock);
-    if (state === undefined) this.#states.delete(id);
-    else this.#states.set(id, state);
+    if (state === undefined) {
+      this.#states.delete(id);
+      this.#views.delete(id);
+    } else {
+      this.#states.set(id, state);
+      if ('view' in event) this.#keep(id, event.view);
+    }
     if (!this.#holdsPlace(state)) this.#giveUpPlace(id);
     this.#wakeAt(ref, wakeAtMs(state));
     for (const effect of effects) this.#do(id, ref, effect);
     // The last, since its turn may come at once.
     if (state?.phase.at === 'queued') this.#queue.add(id, state.phase.dueMs);
+  }
+
+  #keep(id: string, view: Evaluation | undefined): void {
+    if (view === undefined) this.#views.delete(id);
+    else this.#views.set(id, view);
   }
 
   /** One that stops waits for answers, and for the effect of no start: the timer that would end that is gone. */
@@ -203,7 +218,7 @@ export class Dispatcher {
     const state = this.#states.get(id);
     if (state === undefined) return;
     const isFree = new Promise<void>((resolve) => this.#places.set(id, resolve));
-    this.#happened(state.ref, { type: 'turn', view: this.#find(state.ref) });
+    this.#happened(state.ref, { type: 'turn', view: this.#latest(state.ref) });
     await isFree;
     this.#lastCallMs = performance.now();
   }
@@ -231,6 +246,11 @@ export class Dispatcher {
     call: () => Promise<Answer>,
   ): Promise<void> {
     const { ref } = about;
+    if (!this.#options.isLeading()) {
+      this.#telemetry.queue.retried(id);
+      this.#happened(ref, { type: 'failed', because: 'not leading' });
+      return;
+    }
     try {
       const answer = await call();
       this.#outage.succeeded();
@@ -261,9 +281,7 @@ export class Dispatcher {
 
   #failed(id: string, ref: ResourceRef, error: unknown): void {
     this.#telemetry.queue.retried(id);
-    if (error instanceof NotLeading) {
-      this.#happened(ref, { type: 'failed', because: 'not leading' });
-    } else if (error instanceof RunsUnavailable) {
+    if (error instanceof RunsUnavailable) {
       this.#happened(ref, { type: 'failed', because: 'unavailable' });
       this.#outage.failed(id, error);
     } else {

@@ -1,8 +1,14 @@
 import type { Controller } from '../contract/controller.ts';
 import { isRest, nextOf, reasonOf, type Decision, type Next } from '../contract/decision.ts';
 import type { ResourceRef } from '../contract/resource.ts';
-import type { ViewState } from './news.ts';
 import type { StartRequest } from './runs.ts';
+
+/** What the watcher's view of a resource comes to. */
+export interface ViewState {
+  readonly decision: Decision;
+  /** What is news to an open run, in one text. */
+  readonly inputs: string;
+}
 
 /** A resource as the watcher last saw it, and what its controller decides from that. */
 export interface Evaluation extends ViewState {
@@ -54,4 +60,55 @@ export function firstStep({ decision }: Evaluation): Next {
 /** The same text where nothing that a run could change is different. */
 export function fingerprintOf({ decision, inputs, resourceVersion }: Evaluation): string {
   return [decision.do, reasonOf(decision), inputs, resourceVersion].join('; ');
+}
+
+/** What an open run was last started or signalled with, and what the view has shown since. */
+export interface Reported {
+  readonly inputs: string;
+  /** The first rest that the view has come to: what calls for a step after it is no work of the run. */
+  readonly rest?: string;
+  /** Nothing of the view has changed since. */
+  readonly current: boolean;
+}
+
+/**
+ * Whether an open run has to be signalled: at once, if the view stays as it is for a while, or not.
+ *
+ * The run's own writes move the view from step to step, and are no news. Nor is a view that rests: the run rests, too,
+ * or will when it looks; but it does not look while a person holds it, and people go by what it says it is held by. So it is
+ * news when that begins, ends, or becomes something else. A step that is still called for although nothing happens any more
+ * may be one that the run does not know of, because the change that called for it reached the view together with the run's
+ * own writes.
+ */
+export function newsIn(view: ViewState, reported: Reported | undefined): 'now' | 'if unchanged' | 'none' {
+  if (reported?.inputs !== view.inputs) return 'now';
+  if (reported.rest !== undefined && reported.rest !== restIn(view.decision)) return 'now';
+  if (isRest(view.decision)) return 'none';
+  return reported.current ? 'none' : 'if unchanged';
+}
+
+/** The run is about to be started or signalled because of this view. */
+export function reportedWith({ inputs, decision }: ViewState): Reported {
+  return { inputs, current: true, ...restedAt(restIn(decision)) };
+}
+
+/** The view has changed. */
+export function afterChange(reported: Reported, { decision }: ViewState): Reported {
+  return { ...reported, current: false, ...restedAt(reported.rest ?? restIn(decision)) };
+}
+
+/** The view has changed. @returns undefined where that is news */
+export function unlessNews(reported: Reported, view: ViewState): Reported | undefined {
+  return newsIn(view, reported) === 'now' ? undefined : afterChange(reported, view);
+}
+
+function restedAt(rest: string | undefined): Pick<Reported, 'rest'> {
+  return rest === undefined ? {} : { rest };
+}
+
+/** The same text for rests that a run comes to by itself. */
+function restIn(decision: Decision): string | undefined {
+  if (!isRest(decision)) return undefined;
+  if (decision.do !== 'held') return 'a rest';
+  return `held by ${decision.by} ${decision.plan ?? ''}`;
 }

@@ -1,6 +1,6 @@
 import type { KubernetesObject } from '../contract/object.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
-import { found } from '../kubernetes/found.ts';
+import { found } from '../kubernetes/errors.ts';
 import { resourcePath } from '../kubernetes/paths.ts';
 
 export const LEASES = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' };

@@ -1,6 +1,8 @@
+import type { Logger } from '../contract/logger.ts';
 import { placeOfWorkflow } from '../contract/resource.ts';
 import { SILENT, type QueueObserver } from '../contract/telemetry.ts';
-import { FairSet } from './fair-set.ts';
+import { backoffMs } from './backoff.ts';
+import { PAUSE_FIRST_MS, PAUSE_MOST_MS } from './timing.ts';
 
 /**
  * Keys that are to be worked on, each at most once however often it is added, in the order in which they
@@ -106,5 +108,103 @@ export class ReadyQueue {
         this.#pump();
       });
     }
+  }
+}
+
+/** Keys that take turns by their groups: however many keys one group has, those of another wait for one of them at most. */
+export class FairSet {
+  readonly #groupOf: (key: string) => string;
+  /** Those whose turn it is first, first. */
+  readonly #groups = new Map<string, Set<string>>();
+  #size = 0;
+
+  constructor(groupOf: (key: string) => string) {
+    this.#groupOf = groupOf;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  has(key: string): boolean {
+    return this.#groups.get(this.#groupOf(key))?.has(key) ?? false;
+  }
+
+  add(key: string): void {
+    if (this.has(key)) return;
+    const group = this.#groupOf(key);
+    this.#groups.set(group, (this.#groups.get(group) ?? new Set()).add(key));
+    this.#size += 1;
+  }
+
+  /** Removes the key that is next. */
+  take(): string | undefined {
+    for (const [group, keys] of this.#groups) {
+      for (const key of keys) {
+        keys.delete(key);
+        // It is the turn of the others.
+        this.#groups.delete(group);
+        if (keys.size > 0) this.#groups.set(group, keys);
+        this.#size -= 1;
+        return key;
+      }
+    }
+    return undefined;
+  }
+
+  clear(): void {
+    this.#groups.clear();
+    this.#size = 0;
+  }
+}
+
+/** So often may a single key fail, in some seconds, before it is said that Temporal is away. */
+const ALONE_MAX = 4;
+
+/**
+ * While Temporal is away all keys wait, for all of them would fail. They wait once several different keys have failed and
+ * none has succeeded between: what a single key meets may be that key's own.
+ */
+export class Outage {
+  readonly #queue: ReadyQueue;
+  readonly #log: Logger;
+  /** Since the last success. */
+  readonly #failedKeys = new Set<string>();
+  #failures = 0;
+
+  constructor(queue: ReadyQueue, log: Logger) {
+    this.#queue = queue;
+    this.#log = log;
+  }
+
+  /** What keeps runs from being started, in a sentence. */
+  get problem(): string | undefined {
+    if (!this.#isCertain) return undefined;
+    const { depth } = this.#queue;
+    return `Temporal cannot be reached; ${depth === 1 ? '1 resource is' : `${depth} resources are`} waiting`;
+  }
+
+  /** Calls that fail together count once. */
+  failed(key: string, error: unknown): void {
+    if (this.#queue.isPaused) return;
+    const wasCertain = this.#isCertain;
+    this.#failures += 1;
+    this.#failedKeys.add(key);
+    if (this.#isCertain && !wasCertain) this.#log.warn({ err: error }, 'Temporal cannot be reached');
+    if (this.#isOfMany) this.#queue.pause(backoffMs(this.#failures, PAUSE_FIRST_MS, PAUSE_MOST_MS));
+  }
+
+  succeeded(): void {
+    if (this.#isCertain) this.#log.info({}, 'Temporal can be reached again');
+    this.#failures = 0;
+    this.#failedKeys.clear();
+  }
+
+  get #isOfMany(): boolean {
+    return this.#failedKeys.size > 1;
+  }
+
+  get #isCertain(): boolean {
+    return this.#isOfMany || this.#failures > ALONE_MAX;
   }
 }

@@ -3,18 +3,18 @@ import { identityOf, type Projection } from './projection.ts';
 import type { Logger } from '../contract/logger.ts';
 import { SILENT_WATCH, type WatchEnd, type WatchObserver } from '../contract/telemetry.ts';
 import { unreachable } from '../contract/unreachable.ts';
-import type { WatchEvent } from '../kubernetes/client.ts';
+import type { KubernetesClient, WatchEvent } from '../kubernetes/client.ts';
 import { ApiError } from '../kubernetes/errors.ts';
-import { eachPage, type PageRequest } from '../kubernetes/pages.ts';
+import { eachPage, readPage, type Collection } from '../kubernetes/pages.ts';
 import type { KubernetesList, KubernetesObject } from '../contract/object.ts';
 import { Backoff } from './backoff.ts';
-import { Collection, type CollectionOptions } from './collection.ts';
 import { BrokenWatch, SilentWatch, WatchAttempt } from './watch-attempt.ts';
 import { isOlder, KnownObjects, type Change, type Sighting } from './known-objects.ts';
 
 export type { Change } from './known-objects.ts';
 
-export interface ReflectorOptions<P extends Projection> extends CollectionOptions {
+export interface ReflectorOptions<P extends Projection> extends Collection {
+  readonly client: KubernetesClient;
   /** Undefined: not of interest, treated as absent. Its `key` must be `namespace/name`, or `name`. */
   readonly project: (object: KubernetesObject) => P | undefined;
   /** Called once a change, in order. A throw is logged, never fatal. */
@@ -34,6 +34,7 @@ export interface ReflectorOptions<P extends Projection> extends CollectionOption
 /** What the reflector is doing, for readiness and for people. */
 export type ReflectorState = 'not started' | 'listing' | 'watching' | 'waiting' | 'stopped';
 
+const LIST_TIMEOUT_MS = 60_000;
 const SILENCE_MS = 90_000;
 const BACKOFF = { firstMs: 250, maxMs: 30_000 };
 /** Who has just installed a CRD is not let wait for long. */
@@ -48,7 +49,6 @@ export class Reflector<P extends Projection> {
   readonly synced: Promise<void>;
   readonly #options: ReflectorOptions<P>;
   readonly #known: KnownObjects<P>;
-  readonly #collection: Collection;
   readonly #backoff: Backoff;
   readonly #observer: WatchObserver;
   readonly #stopping = new AbortController();
@@ -65,7 +65,6 @@ export class Reflector<P extends Projection> {
 
   constructor(options: ReflectorOptions<P>) {
     this.#options = options;
-    this.#collection = new Collection(options);
     this.#known = new KnownObjects<P>((change) => this.#report(change));
     this.#backoff = new Backoff({ ...(options.backoff ?? BACKOFF), random: this.#random });
     this.#observer = options.observer ?? SILENT_WATCH;
@@ -148,7 +147,8 @@ export class Reflector<P extends Projection> {
    */
   async #checkVersion(): Promise<void> {
     if (this.#resumeFrom === undefined) return;
-    const { metadata } = await this.#readPage({ limit: 1, continue: undefined });
+    const { metadata } = await readPage(this.#options, { ...this.#reading, limit: 1 });
+    this.#lastWordMs = performance.now();
     if (isOlder(metadata.resourceVersion ?? '', this.#resumeFrom)) this.#resumeFrom = undefined;
   }
 
@@ -163,9 +163,10 @@ export class Reflector<P extends Projection> {
     this.#state = 'listing';
     const keys = new Set<string>();
     let version = '';
-    await eachPage({
-      read: (page) => this.#readPage(page),
+    await eachPage(this.#options, {
+      ...this.#reading,
       onPage: (page) => {
+        this.#lastWordMs = performance.now();
         this.#takePage(page, keys);
         version = page.metadata.resourceVersion ?? '';
       },
@@ -178,10 +179,8 @@ export class Reflector<P extends Projection> {
     return version;
   }
 
-  async #readPage(position: PageRequest): Promise<KubernetesList> {
-    const page = await this.#collection.readPage(position, this.#stopping.signal);
-    this.#lastWordMs = performance.now();
-    return page;
+  get #reading() {
+    return { timeoutMs: LIST_TIMEOUT_MS, signal: this.#stopping.signal };
   }
 
   #takePage(page: KubernetesList, keys: Set<string>): void {
@@ -211,10 +210,14 @@ export class Reflector<P extends Projection> {
   }
 
   #openWatch(from: string, watch: WatchAttempt): AsyncIterable<WatchEvent> {
-    return this.#collection.watch({
-      from,
-      // Between 5 and 10 minutes, as client-go, so that watches do not all end together.
-      timeoutSeconds: Math.floor(300 * (1 + this.#random())),
+    const { client, path, fieldSelector, labelSelector, metadataOnly = false } = this.#options;
+    // Between 5 and 10 minutes, as client-go, so that watches do not all end together.
+    const timeoutSeconds = Math.floor(300 * (1 + this.#random()));
+    const position = { resourceVersion: from, allowWatchBookmarks: true, timeoutSeconds };
+    return client.watch({
+      path,
+      query: { ...position, fieldSelector, labelSelector },
+      metadataOnly,
       signal: watch.signal,
       onOpen: () => {
         watch.open();

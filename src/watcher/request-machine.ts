@@ -2,15 +2,21 @@ import { isRest, reasonOf } from '../contract/decision.ts';
 import type { ResourceRef } from '../contract/resource.ts';
 import { backoffMs } from './backoff.ts';
 import { fingerprintOf, isNeeded, type Evaluation } from './evaluation.ts';
-import { afterChange, newsIn, reportedWith, unlessNews } from './news.ts';
-import type { Answer, Clock, Effect, Outcome, RequestEvent } from './request-events.ts';
-import { ended, found, notFound } from './request-runs.ts';
+import { afterChange, newsIn, reportedWith, unlessNews } from './evaluation.ts';
 import {
+  isDirty,
+  isInProgress,
   newState,
   queued,
   SETTLED,
+  touchedAtMs,
   unchangedForMs,
+  type Answer,
   type Calling,
+  type Clock,
+  type Effect,
+  type Outcome,
+  type RequestEvent,
   type RequestState,
 } from './request-state.ts';
 import * as timing from './timing.ts';
@@ -67,8 +73,9 @@ function only(state: RequestState | undefined): Outcome {
 
 function needed(before: RequestState, view: Evaluation, clock: Clock): RequestState {
   const state: RequestState = {
-    ...(isRest(view.decision) ? runRests(before) : before),
+    ...(isRest(view.decision) ? effectSeen(before) : before),
     neededSinceMs: before.neededSinceMs ?? clock.nowMs,
+    stepSinceMs: isRest(view.decision) ? undefined : (before.stepSinceMs ?? clock.nowMs),
     isEndSignalled: false,
     signalUnlessChangedAtMs: undefined,
     reported: before.reported && afterChange(before.reported, view),
@@ -86,13 +93,6 @@ function needed(before: RequestState, view: Evaluation, clock: Clock): RequestSt
   }
 }
 
-/** The view has come to a rest, and so has the run that was started: most likely it is open. */
-function runRests(state: RequestState): RequestState {
-  const { run } = state;
-  if (run.is !== 'started') return effectSeen(state);
-  return effectSeen({ ...state, run: { ...run, is: 'open', isListed: false, isStalled: false } });
-}
-
 /** The watch shows what the run that was started did: it gives its place to others. */
 function effectSeen(state: RequestState): RequestState {
   return state.phase.at === 'starting' ? afterCall(state, state.phase.isDirty) : state;
@@ -102,7 +102,12 @@ function notNeeded(before: RequestState, { nowMs }: Clock): Outcome {
   const { neededSinceMs, isEndSignalled } = before;
   const effects: Effect[] =
     neededSinceMs === undefined ? [] : [{ do: 'report', neededForMs: nowMs - neededSinceMs }];
-  const state = { ...before, neededSinceMs: undefined, signalUnlessChangedAtMs: undefined };
+  const state = {
+    ...before,
+    neededSinceMs: undefined,
+    stepSinceMs: undefined,
+    signalUnlessChangedAtMs: undefined,
+  };
   return { state: isEndSignalled ? state : toEnd(state, nowMs), effects };
 }
 
@@ -116,8 +121,8 @@ function toEnd(before: RequestState, nowMs: number): RequestState | undefined {
     // Most often a resource is in its desired state because its run is just ending.
     notBeforeMs: nowMs + timing.NOT_NEEDED_AFTER_MS,
   });
-  if (state.run.is === 'open') return queued(state);
-  return state.phase.at === 'settled' && state.run.is === 'unknown' ? undefined : state;
+  if (state.run.is !== 'unknown') return queued(state);
+  return state.phase.at === 'settled' ? undefined : state;
 }
 
 /**
@@ -142,23 +147,13 @@ function turn(state: RequestState, view: Evaluation | undefined): Outcome {
     reported: reportedWith(view),
     requestedFor: { fingerprint: fingerprintOf(view), inputs: view.inputs },
   };
-  return call(asked, {
-    call: state.run.is === 'open' ? 'signal' : 'start',
-    view,
-    change: state.firstSeen === undefined ? 'seen' : 'possible',
-  });
+  const change = state.firstSeen === undefined ? 'seen' : 'possible';
+  return call(asked, { call: 'start', view, change });
 }
 
 function signalTheEnd(state: RequestState, view: Evaluation | undefined): Outcome {
-  switch (state.run.is) {
-    case 'unknown':
-      return NOTHING;
-    case 'started':
-      // Whether it is still open, the next list of the open runs tells.
-      return only({ ...state, phase: SETTLED });
-    case 'open':
-      return call({ ...state, isEndSignalled: true }, { call: 'signal the end', view, change: 'seen' });
-  }
+  if (state.run.is === 'unknown') return NOTHING;
+  return call({ ...state, isEndSignalled: true }, { call: 'signal the end', view, change: 'seen' });
 }
 
 type Call = Pick<Calling, 'call' | 'view' | 'change'>;
@@ -186,36 +181,26 @@ function answered(state: RequestState, phase: Calling, answer: Answer, { nowMs }
       return only({ ...state, run, firstSeen: undefined, failures: 0, phase: starting });
     }
     case 'already-open':
-      return call(state, { ...phase, call: 'signal instead of start' }, phase.isDirty);
-    case 'signalled':
-      return only(afterCall({ ...state, run: signalled(phase, nowMs) }, phase.isDirty));
+      return call(state, { ...phase, call: 'signal' }, phase.isDirty);
+    case 'signalled': {
+      const run = { is: 'started', touchedAtMs: nowMs } as const;
+      return only(afterCall({ ...state, run }, phase.isDirty));
+    }
     case 'not-open':
       return notOpen(state, phase, nowMs);
   }
 }
 
-function signalled({ call: kind }: Calling, touchedAt: number): RequestState['run'] {
-  if (kind === 'signal the end') return { is: 'started', touchedAtMs: touchedAt };
-  return { is: 'open', touchedAtMs: touchedAt, isListed: false, isStalled: false };
-}
-
 /** A run that was open a moment ago has ended before it was signalled. */
 function notOpen(
   state: RequestState,
-  { call: kind, view, change, isDirty: isDirtyStill }: Calling,
+  { call: kind, isDirty: isDirtyStill }: Calling,
   nowMs: number,
 ): Outcome {
-  switch (kind) {
-    case 'start':
-    case 'signal':
-      return call(state, { call: 'start', view, change }, isDirtyStill);
-    case 'signal instead of start': {
-      const run = { is: 'started', touchedAtMs: nowMs } as const;
-      return only(afterCall({ ...state, run, reported: undefined }, true));
-    }
-    case 'signal the end':
-      return isDirtyStill ? only(afterCall({ ...state, run: { is: 'unknown' } }, true)) : NOTHING;
-  }
+  if (kind === 'signal the end')
+    return isDirtyStill ? only(afterCall({ ...state, run: { is: 'unknown' } }, true)) : NOTHING;
+  const run = { is: 'started', touchedAtMs: nowMs } as const;
+  return only(afterCall({ ...state, run, reported: undefined }, true));
 }
 
 /** The call is over, and Temporal has taken what it was about. */
@@ -249,4 +234,51 @@ function timeOver(state: RequestState): RequestState {
     return effectSeen(state);
   if (signalUnlessChangedAtMs === undefined) return state;
   return queued({ ...state, signalUnlessChangedAtMs: undefined, reported: undefined });
+}
+
+// A run has ended, or a list of the open runs has come ----------------------------------------------------
+
+/**
+ * What is still needed a moment after a run has ended is needed anew: it came up while the run was about to end, or the run
+ * saw something else than the watcher does.
+ */
+function ended(before: RequestState, view: Evaluation | undefined, clock: Clock): RequestState | undefined {
+  const { isEndSignalled } = before;
+  const state = isEndSignalled ? before : withoutRun(effectSeen(before));
+  if (isEndSignalled || !isNeeded(view)) return isInProgress(state) ? state : undefined;
+  const isSame = state.requestedFor?.fingerprint === fingerprintOf(view);
+  // Where run after run ends and leaves the view as it was, watcher and live state disagree: ever less often.
+  const withoutEffect = isSame ? state.withoutEffect + 1 : 0;
+  const pauseMs = backoffMs(withoutEffect + 1, timing.ENDED_AFTER_MS, clock.longestMs);
+  const settledAtMs = clock.nowMs + timing.ENDED_AFTER_MS;
+  return queued({ ...state, withoutEffect, settledAtMs, notBeforeMs: clock.nowMs + pauseMs });
+}
+
+function withoutRun(state: RequestState): RequestState {
+  return { ...state, run: { is: 'unknown' }, reported: undefined, signalUnlessChangedAtMs: undefined };
+}
+
+type Listed = Extract<RequestEvent, { type: 'listed' }>;
+
+/** It is signalled where nobody needs it: its resource vanished, or converged, while nobody watched. */
+function found(known: RequestState | undefined, ref: ResourceRef, listed: Listed): RequestState {
+  const { view, isStalled, askedAtMs } = listed;
+  const before = known ?? newState(ref);
+  const touchedAt = touchedAtMs(before);
+  if (isInProgress(before) || touchedAt > askedAtMs - timing.YOUNG_MS) return before;
+  const run = { is: 'open', touchedAtMs: touchedAt, isStalled } as const;
+  const state: RequestState = { ...before, run };
+  if (!isNeeded(view)) return queued(state);
+  return known === undefined ? { ...state, reported: reportedWith(view) } : state;
+}
+
+/** It has ended, unless it is too young to be in the list; where it is needed, it is started again. */
+function notFound(before: RequestState, { view, askedAtMs }: Listed, clock: Clock): RequestState | undefined {
+  const isYoung = touchedAtMs(before) > askedAtMs - timing.VISIBILITY_LAG_MS;
+  if (isDirty(before) || isInProgress(before) || isYoung) return before;
+  if (!isNeeded(view)) return undefined;
+  const withoutEffect = before.withoutEffect + 1;
+  // At once the first time.
+  const pauseMs = backoffMs(withoutEffect, timing.AGAIN_FIRST_MS, clock.longestMs) - timing.AGAIN_FIRST_MS;
+  return queued({ ...withoutRun(before), withoutEffect, notBeforeMs: clock.nowMs + pauseMs });
 }

@@ -1,8 +1,8 @@
 import type { ResourceRef } from '../contract/resource.ts';
 import type { Change } from '../contract/run.ts';
-import type { RunsState } from '../contract/telemetry.ts';
+import type { OldestRequest, RunsState } from '../contract/telemetry.ts';
 import type { Evaluation } from './evaluation.ts';
-import type { Reported } from './news.ts';
+import type { Reported } from './evaluation.ts';
 import { SPACING_MS, UNCHANGED_IN_BACKOFF_MS, UNCHANGED_MS, YOUNG_MS } from './timing.ts';
 
 /** What is known of the run of a resource. Times are on the clock of `performance.now()`, which nobody sets. */
@@ -11,14 +11,12 @@ export type RunKnowledge =
   | { readonly is: 'unknown' }
   /** It was started or signalled, and may have ended since. */
   | { readonly is: 'started'; readonly touchedAtMs: number }
-  /** It was found open when it was last signalled or listed. */
+  /** The last list of the open runs has it, and it was not signalled since. */
   | {
       readonly is: 'open';
       /** When it was last started or signalled; -Infinity: not by this process. */
       readonly touchedAtMs: number;
-      /** A list of the open runs has shown it since. */
-      readonly isListed: boolean;
-      /** When it was last listed, it waited for a change of its resource. */
+      /** It waits for a change of its resource. */
       readonly isStalled: boolean;
     };
 
@@ -49,6 +47,8 @@ export interface RequestState {
   readonly signalUnlessChangedAtMs: number | undefined;
   /** Since when the resource has needed a run; undefined: it does not. */
   readonly neededSinceMs: number | undefined;
+  /** Since when it has needed a step, be it in progress, in backoff or not begun; undefined: it rests. */
+  readonly stepSinceMs: number | undefined;
   /** How often in a row it could not be started or signalled. */
   readonly failures: number;
   /** How often in a row a run ended and left its resource as it was. */
@@ -66,10 +66,8 @@ export interface Calling {
   readonly at: 'calling';
   readonly call:
     | 'start'
-    /** The run is believed to be open. */
+    /** The start has found an open run. */
     | 'signal'
-    /** The start has found it open. */
-    | 'signal instead of start'
     | 'signal the end';
   /** What the call was decided from; undefined: the resource is gone. */
   readonly view: Evaluation | undefined;
@@ -94,6 +92,60 @@ export type Phase = Queued | Calling | Starting | Settled;
 
 export const SETTLED: Settled = { at: 'settled' };
 
+/** What happens to a resource, with what the view of it is by then; undefined: it is gone. */
+export type RequestEvent =
+  /** It is there as this process begins to lead. */
+  | { readonly type: 'first seen'; readonly view: Evaluation }
+  /** It has changed, or something of it has. */
+  | { readonly type: 'changed'; readonly view: Evaluation | undefined }
+  /** Time has passed, and nothing else. */
+  | { readonly type: 'resynced'; readonly view: Evaluation }
+  /** It is due, and a place is free. */
+  | { readonly type: 'turn'; readonly view: Evaluation | undefined }
+  /** What `wakeAtMs` has named is due. */
+  | { readonly type: 'time' }
+  /** Temporal has answered the call in progress. */
+  | { readonly type: 'answered'; readonly answer: Answer }
+  /** Temporal has not, or has refused; or this process does not lead just now, and has not asked. */
+  | { readonly type: 'failed'; readonly because: 'unavailable' | 'refused' | 'not leading' }
+  /** A run of it has ended, as far as is known. */
+  | { readonly type: 'ended'; readonly view: Evaluation | undefined }
+  /** A list of the open runs that was asked for at that time has it, or does not. */
+  | {
+      readonly type: 'listed';
+      readonly isOpen: boolean;
+      readonly isStalled: boolean;
+      readonly askedAtMs: number;
+      readonly view: Evaluation | undefined;
+    };
+
+export type Answer = 'started' | 'already-open' | 'signalled' | 'not-open';
+
+/** What is to be done besides remembering the state. */
+export type Effect =
+  | { readonly do: 'start'; readonly view: Evaluation }
+  | {
+      readonly do: 'signal';
+      readonly reason: string;
+      readonly change: Change;
+      readonly view: Evaluation | undefined;
+    }
+  /** The resource needs a run no more. */
+  | { readonly do: 'report'; readonly neededForMs: number };
+
+export interface Outcome {
+  /** Undefined: nothing of the resource has to be remembered. */
+  readonly state: RequestState | undefined;
+  readonly effects: readonly Effect[];
+}
+
+export interface Clock {
+  /** On the clock of `performance.now()`. */
+  readonly nowMs: number;
+  /** The longest that a run without effect waits before it is started anew. */
+  readonly longestMs: number;
+}
+
 /** As of a resource whose run nothing is known of. @param firstSeen where the resource itself was not known before, either */
 export function newState(ref: ResourceRef, firstSeen?: Reported): RequestState {
   return {
@@ -108,6 +160,7 @@ export function newState(ref: ResourceRef, firstSeen?: Reported): RequestState {
     notBeforeMs: 0,
     signalUnlessChangedAtMs: undefined,
     neededSinceMs: undefined,
+    stepSinceMs: undefined,
     failures: 0,
     withoutEffect: 0,
   };
@@ -162,7 +215,7 @@ export function unchangedForMs(state: RequestState, nowMs: number): number {
 
 /** Whether a list of the open runs would tell something: the run is not known to be open, and not about to be called. */
 export function isRunUnknown(state: RequestState): boolean {
-  return !isDirty(state) && !(state.run.is === 'open' && state.run.isListed);
+  return !isDirty(state) && state.run.is !== 'open';
 }
 
 /** How many runs are open, as far as is known. */
@@ -173,4 +226,14 @@ export function runsByController(all: readonly RequestState[]): RunsState[] {
     const stalled = runs.filter((run) => run.is === 'open' && run.isStalled);
     return { controller, open: runs.length, stalled: stalled.length };
   });
+}
+
+/** How long the oldest of those that need a step has needed it, by controller. */
+export function oldestByController(all: readonly RequestState[], nowMs: number): OldestRequest[] {
+  const oldest = new Map<string, number>();
+  for (const { ref, stepSinceMs = nowMs } of all) {
+    const sinceMs = Math.min(stepSinceMs, oldest.get(ref.controller) ?? nowMs);
+    oldest.set(ref.controller, sinceMs);
+  }
+  return [...oldest].map(([controller, sinceMs]) => ({ controller, seconds: (nowMs - sinceMs) / 1_000 }));
 }

@@ -40,26 +40,3 @@ export interface StartRequest {
 export class RunsUnavailable extends Error {
   override readonly name = 'RunsUnavailable';
 }
-
-/** This process leads no more: another one is to start or signal the run. */
-export class NotLeading extends Error {
-  override readonly name = 'NotLeading';
-}
-
-/** Asks before each start and signal: a process that was stopped for a while may be late, and not know it yet. */
-export function whileLeading(runs: Runs, isLeading: () => boolean): Runs {
-  const check = () => {
-    if (!isLeading()) throw new NotLeading('another process leads');
-  };
-  return {
-    async start(request) {
-      check();
-      return runs.start(request);
-    },
-    async signal(workflowId, reason, change) {
-      check();
-      return runs.signal(workflowId, reason, change);
-    },
-    listOpen: () => runs.listOpen(),
-  };
-}

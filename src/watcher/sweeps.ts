@@ -7,7 +7,7 @@ const MOST_MS = 30_000;
 
 export type Sweepable = Pick<Dispatcher, 'sweep' | 'isBusy' | 'hasUnknown' | 'pendingCount'>;
 
-/** Says when the open runs are listed, in one term of the leader: one list at a time, and one that fails stays owed. */
+/** Says when the open runs are listed, in one term of the leader: one list at a time. */
 export class Sweeps {
   readonly #dispatcher: Sweepable;
   readonly #log: Logger;
@@ -18,8 +18,6 @@ export class Sweeps {
   #nextMs = Infinity;
   /** Until then they are listed again although none is known. */
   #untilMs = 0;
-  /** The next list has runs signalled that were signalled before. */
-  #isAgainOwed = false;
   #isListing = false;
   /** The last one has failed: nothing shortens the wait for the next. */
   #isFailing = false;
@@ -46,12 +44,6 @@ export class Sweeps {
     this.#scheduleBy(FIRST_MS);
   }
 
-  /** At a resync: one list as soon as no other is in progress, however often it is asked for by then. */
-  again(): void {
-    this.#isAgainOwed = true;
-    if (!this.#isFailing) this.#schedule(0);
-  }
-
   stop(): void {
     this.#isStopped = true;
     clearTimeout(this.#timer);
@@ -71,7 +63,7 @@ export class Sweeps {
 
   async #due(): Promise<void> {
     this.#nextMs = Infinity;
-    // At its end it looks whether another one is owed.
+    // At its end, the next one is scheduled.
     if (this.#isListing) return;
     if (this.#isTooEarly) this.#schedule(this.#afterMs);
     else if (await this.#list()) this.#listed();
@@ -81,7 +73,7 @@ export class Sweeps {
   /** While runs are started a list would soon be out of date; yet one that was terminated by hand must not wait for long. */
   get #isTooEarly(): boolean {
     const isOverdue = performance.now() - this.#lastMs >= MOST_MS;
-    return this.#dispatcher.isBusy && !isOverdue && !this.#isAgainOwed;
+    return this.#dispatcher.isBusy && !isOverdue;
   }
 
   #listed(): void {
@@ -89,8 +81,7 @@ export class Sweeps {
     this.#lastMs = performance.now();
     this.#afterMs = this.#dispatcher.hasUnknown ? Math.min(this.#afterMs * 2, MOST_MS) : MOST_MS;
     const isWanted = this.#dispatcher.pendingCount > 0 || performance.now() < this.#untilMs;
-    if (this.#isAgainOwed) this.#schedule(0);
-    else if (isWanted) this.#scheduleBy(this.#afterMs);
+    if (isWanted) this.#scheduleBy(this.#afterMs);
   }
 
   #failed(): void {
@@ -100,14 +91,11 @@ export class Sweeps {
   }
 
   async #list(): Promise<boolean> {
-    const again = this.#isAgainOwed;
-    this.#isAgainOwed = false;
     this.#isListing = true;
     try {
-      await this.#dispatcher.sweep(again);
+      await this.#dispatcher.sweep();
       return true;
     } catch (error) {
-      this.#isAgainOwed ||= again;
       const why =
         error instanceof RunsUnavailable ? 'Temporal cannot be reached' : 'the open runs cannot be listed';
       this.#log.warn({ err: error }, why);

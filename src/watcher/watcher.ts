@@ -8,7 +8,7 @@ import { isNeeded } from './evaluation.ts';
 import { Namespaces } from './namespaces.ts';
 import { Quotas } from './quotas.ts';
 import { Resources } from './resources.ts';
-import { whileLeading, type Runs } from './runs.ts';
+import type { Runs } from './runs.ts';
 import { Sweeps } from './sweeps.ts';
 
 export interface WatcherOptions {
@@ -152,7 +152,8 @@ export class Watcher {
   #dispatcherFor(isLeading: () => boolean): Dispatcher {
     const { runs, log, concurrency, resyncMs, telemetry, onRequest } = this.#options;
     return new Dispatcher({
-      runs: whileLeading(runs, isLeading),
+      runs,
+      isLeading,
       log,
       concurrency,
       resyncMs,
@@ -220,7 +221,6 @@ export class Watcher {
       if (!resources.hasSynced()) continue;
       for (const evaluation of resources.all()) dispatcher.resynced(evaluation);
     }
-    if (dispatcher.pendingCount > 0) this.#sweeps?.again();
   }
 
   #covering(place: Pick<ResourceRef, 'controller' | 'namespace'>): Resources | undefined {

@@ -3,7 +3,7 @@ import type { Condition } from '../../src/controllers/condition.ts';
 import { podSet as controller } from '../../src/controllers/pod-set/controller.ts';
 import { decidePodSet, type Observation, type UpdateStatus } from '../../src/controllers/pod-set/decide.ts';
 import { desiredPod } from '../../src/controllers/pod-set/pod.ts';
-import { newsIn } from '../../src/watcher/news.ts';
+import { newsIn } from '../../src/watcher/evaluation.ts';
 import {
   aPodOf,
   aPodSet,

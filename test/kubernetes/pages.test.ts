@@ -24,12 +24,7 @@ afterEach(async () => {
 
 async function allPages(objectsMax?: number): Promise<readonly KubernetesList[]> {
   const pages: KubernetesList[] = [];
-  await eachPage({
-    read: ({ limit, continue: next, ...size }) =>
-      client.request({ method: 'GET', path: '/api/v1/pods', query: { limit, continue: next }, ...size }),
-    onPage: (page) => pages.push(page),
-    objectsMax,
-  });
+  await eachPage({ client, path: '/api/v1/pods' }, { onPage: (page) => pages.push(page), objectsMax });
   return pages;
 }
 

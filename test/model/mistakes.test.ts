@@ -2,7 +2,7 @@ import { describe, expect, it, jest } from '@jest/globals';
 import type { Control } from '../../src/contract/control.ts';
 import { reasonOf, stalled, type Decision, type Held } from '../../src/contract/decision.ts';
 import { BUILD_FINALIZER } from '../../src/controllers/git-build/resource.ts';
-import { newsIn } from '../../src/watcher/news.ts';
+import { newsIn } from '../../src/watcher/evaluation.ts';
 import type { Request } from '../support/explorer/api-server.ts';
 import type { Broken } from '../support/explorer/broken.ts';
 import type { Cluster } from '../support/explorer/cluster.ts';

@@ -4,6 +4,7 @@ import { RunsUnavailable, type OpenRun, type Runs, type StartRequest } from '../
 
 /** A workflow engine of which the test can see every call, and in which runs end when the test says so. */
 export class FakeRuns implements Runs {
+  /** A start that finds an open run is none: the signal that follows it is. */
   readonly calls: string[] = [];
   /** Of each signal, whether the change was seen. */
   readonly changes: Change[] = [];
@@ -22,10 +23,10 @@ export class FakeRuns implements Runs {
 
   start(request: StartRequest): Promise<'started' | 'already-open'> {
     const id = workflowIdFor(request.ref);
+    if (this.open.has(id) && this.failure === undefined) return Promise.resolve('already-open');
     return this.#called(`start ${request.ref.name}`, () => {
       const failure = this.failures.get(id);
       if (failure !== undefined) throw failure;
-      if (this.open.has(id)) return 'already-open';
       this.open.set(id, request.ref);
       this.requests.push(request);
       return 'started';

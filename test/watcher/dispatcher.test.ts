@@ -4,7 +4,7 @@ import { workflowIdFor, type ResourceRef } from '../../src/contract/resource.ts'
 import { podLabel } from '../../src/controllers/pod-label/controller.ts';
 import { Dispatcher } from '../../src/watcher/dispatcher.ts';
 import type { Evaluation } from '../../src/watcher/evaluation.ts';
-import { NotLeading, RunsUnavailable } from '../../src/watcher/runs.ts';
+import { RunsUnavailable } from '../../src/watcher/runs.ts';
 import { FakeRuns } from '../support/fake-runs.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';
 import { aRecordingTelemetry } from '../support/recording-telemetry.ts';
@@ -44,8 +44,10 @@ function aWatcher({ concurrency = 10 } = {}) {
   const views = new Map<string, Evaluation>();
   const requested: [workflowId: string, observation: unknown][] = [];
   const taken: Evaluation[] = [];
+  const term = { isLeading: true };
   const dispatcher = new Dispatcher({
     runs,
+    isLeading: () => term.isLeading,
     log,
     telemetry,
     concurrency,
@@ -69,6 +71,7 @@ function aWatcher({ concurrency = 10 } = {}) {
     log,
     telemetry,
     dispatcher,
+    term,
     requested,
     taken,
     knows,
@@ -153,7 +156,14 @@ describe('a resource that is not in its desired state', () => {
     const runs = new FakeRuns();
     const known = { controller: () => podLabel, find: () => viewOf(web), covers: () => true };
     const log = aRecordingLogger();
-    const dispatcher = new Dispatcher({ runs, known, log, concurrency: 1, resyncMs: 180_000 });
+    const dispatcher = new Dispatcher({
+      runs,
+      isLeading: () => true,
+      known,
+      log,
+      concurrency: 1,
+      resyncMs: 180_000,
+    });
     dispatcher.changed(viewOf(web));
     await after(AT_ONCE);
     expect([...runs.open.keys()]).toEqual([workflowIdFor(web)]);
@@ -179,7 +189,8 @@ describe('a resource that is not in its desired state', () => {
     await after(10_000);
     sees(web, edited('generation 2'));
     await after(1_000);
-    expect(runs.calls).toEqual(['start web', 'start web']);
+    const toEnd = 'signal web: the resource is in its desired state';
+    expect(runs.calls).toEqual(['start web', toEnd, 'start web']);
     expect([...runs.open.keys()]).toEqual([workflowIdFor(web)]);
   });
 
@@ -232,7 +243,7 @@ describe('an open run', () => {
     sees(web, { ...edited('generation 2'), ...step('another label') });
     sees(web, { ...edited('generation 2'), ...step('another label') });
     await after(1_000);
-    expect(runs.calls).toEqual(['start web', 'start web', 'signal web: another label']);
+    expect(runs.calls).toEqual(['start web', 'signal web: another label']);
   });
 
   it('has the view handed to the worker before it is signalled of it', async () => {
@@ -258,7 +269,7 @@ describe('an open run', () => {
     await after(199);
     expect(runs.calls).toEqual(['start web']);
     await after(400);
-    expect(runs.calls).toEqual(['start web', 'start web', 'signal web: no label']);
+    expect(runs.calls).toEqual(['start web', 'signal web: no label']);
   });
 
   it('is signalled of many changes in a row once in 200 ms, and of the last one', async () => {
@@ -283,8 +294,6 @@ describe('an open run', () => {
       sees(web, { ...step(`after ${writes}`), resourceVersion: writes });
     }
     await after(1_500);
-    sees(web, CONVERGED);
-    await after(10_000);
     expect(runs.calls).toEqual(['start web']);
   });
 
@@ -294,7 +303,7 @@ describe('an open run', () => {
     await after(1_000);
     sees(web, { ...step('one more'), resourceVersion: '2' });
     await after(60_000);
-    expect(runs.calls).toEqual(['start web', 'start web', 'signal web: one more']);
+    expect(runs.calls).toEqual(['start web', 'signal web: one more']);
   });
 
   it('is signalled within a second of a change from step to step where it is in backoff', async () => {
@@ -303,7 +312,7 @@ describe('an open run', () => {
     await after(30_000);
     sees(web, { ...step('another'), resourceVersion: '2' });
     await after(1_000);
-    expect(runs.calls).toEqual(['start web', 'start web', 'signal web: another']);
+    expect(runs.calls).toEqual(['start web', 'signal web: another']);
   });
 
   it('is not signalled of the step that it was started for, however long that takes', async () => {
@@ -373,7 +382,7 @@ describe('an open run', () => {
     await after(1_000);
     sees(web, { ...edited('generation 2'), ...step('two') });
     await after(1_000);
-    expect(runs.calls).toEqual(['start web', 'signal web: no label', 'signal web: two']);
+    expect(runs.calls).toEqual(['signal web: no label', 'signal web: two']);
     expect(runs.changes).toEqual(['possible', 'seen']);
   });
 
@@ -386,7 +395,7 @@ describe('an open run', () => {
     sees(web, { ...edited('generation 2'), ...step('two') });
     answer();
     await after(1_000);
-    expect(callsOf(web, runs)).toEqual(['start web', 'signal web: two']);
+    expect(callsOf(web, runs)).toEqual(['signal web: two']);
     expect(runs.changes).toEqual(['seen']);
   });
 
@@ -397,7 +406,7 @@ describe('an open run', () => {
     firstSees(other);
     firstSees(web);
     await after(AT_ONCE);
-    await dispatcher.sweep(false);
+    await dispatcher.sweep();
     answer();
     await after(1_000);
     expect(callsOf(web, runs)).toEqual(['signal web: no label']);
@@ -416,14 +425,14 @@ describe('an open run', () => {
     await after(1_000);
     sees(web, { ...edited('generation 2'), ...step('two') });
     await after(1_000);
-    expect(runs.calls).toEqual(['start web', 'start web', 'signal web: two', 'start web']);
+    expect(runs.calls).toEqual(['start web', 'signal web: two', 'start web']);
   });
 
   it.each(['in its desired state', 'gone'] as const)('is signalled when its resource is %s', async (end) => {
     const { runs, dispatcher, sees, isGone } = aWatcher();
     sees(web);
     await after(10_000);
-    await dispatcher.sweep(false);
+    await dispatcher.sweep();
     if (end === 'gone') isGone(web);
     else sees(web, CONVERGED);
     await after(2_000);
@@ -501,7 +510,7 @@ describe('a run that has ended', () => {
     await after(1_000);
     dispatcher.runEnded(web);
     await after(1_000);
-    expect(runs.calls).toEqual(['start web', 'start web', 'signal web: no label']);
+    expect(runs.calls).toEqual(['start web', 'signal web: no label']);
   });
 
   it('is forgotten where its resource is in its desired state', async () => {
@@ -528,7 +537,7 @@ describe('a view', () => {
     runs.isOpen(web);
     sees(web);
     await after(AT_ONCE);
-    expect(runs.calls).toEqual(['start web', 'signal web: no label']);
+    expect(runs.calls).toEqual(['signal web: no label']);
     expect(taken).toEqual([viewOf(web)]);
   });
 
@@ -544,7 +553,7 @@ describe('a view', () => {
     const { runs, dispatcher, taken, knows, sees } = aWatcher();
     knows(web);
     runs.isOpen(web);
-    await dispatcher.sweep(false);
+    await dispatcher.sweep();
     runs.end(web);
     sees(web, CONVERGED);
     await after(1_000);
@@ -555,7 +564,7 @@ describe('a view', () => {
   it('is none of a resource that is gone', async () => {
     const { runs, dispatcher, taken } = aWatcher();
     runs.isOpen(web);
-    await dispatcher.sweep(false);
+    await dispatcher.sweep();
     await after(AT_ONCE);
     expect(runs.calls).toEqual(['list', 'signal web: the resource is gone']);
     expect(taken).toEqual([]);
@@ -579,26 +588,26 @@ describe('a resource in its desired state', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  it('leaves no timer of what its run was waited for', async () => {
+  it('leaves no timer once its run has ended', async () => {
     const { dispatcher, sees } = aWatcher();
     sees(web);
     await after(1_000);
     sees(web, step('one more'));
-    sees(web, CONVERGED);
     dispatcher.runEnded(web);
+    sees(web, CONVERGED);
+    await after(1_000);
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  it('is forgotten once a list shows that its run has ended', async () => {
+  it('is forgotten once its run, which is told to end, turns out to have ended', async () => {
     const { runs, dispatcher, sees } = aWatcher();
     sees(web);
     await after(AT_ONCE);
     runs.end(web);
     sees(web, CONVERGED);
-    await after(10_000);
-    await dispatcher.sweep(false);
+    await after(1_000);
     expect(dispatcher.pendingCount).toBe(0);
-    expect(runs.calls).toEqual(['start web', 'list']);
+    expect(runs.calls).toEqual(['start web', 'signal web: the resource is in its desired state']);
   });
 });
 
@@ -606,7 +615,7 @@ describe('a look at the open runs', () => {
   it('signals a run whose resource vanished while nobody watched', async () => {
     const { runs, dispatcher } = aWatcher();
     runs.isOpen(web);
-    await dispatcher.sweep(false);
+    await dispatcher.sweep();
     await after(AT_ONCE);
     expect(runs.calls).toEqual(['list', 'signal web: the resource is gone']);
   });
@@ -615,7 +624,7 @@ describe('a look at the open runs', () => {
     const { runs, dispatcher, knows } = aWatcher();
     knows(web);
     runs.isOpen(web);
-    await dispatcher.sweep(false);
+    await dispatcher.sweep();
     await after(10_000);
     expect(runs.calls).toEqual(['list']);
   });
@@ -623,7 +632,7 @@ describe('a look at the open runs', () => {
   it('leaves runs alone that are not of what it watches', async () => {
     const { runs, dispatcher } = aWatcher();
     runs.isOpen({ ...web, namespace: 'elsewhere' });
-    await dispatcher.sweep(true);
+    await dispatcher.sweep();
     await after(10_000);
     expect(runs.calls).toEqual(['list']);
   });
@@ -635,7 +644,7 @@ describe('a look at the open runs', () => {
     sees(web, WAITING);
     runs.end(web);
     await after(10_000);
-    await dispatcher.sweep(false);
+    await dispatcher.sweep();
     await after(AT_ONCE);
     expect(runs.calls).toEqual(['start web', 'list', 'start web']);
   });
@@ -646,7 +655,7 @@ describe('a look at the open runs', () => {
     for (let i = 0; i < 60; i += 1) {
       await after(10_000);
       runs.end(web);
-      await dispatcher.sweep(false);
+      await dispatcher.sweep();
     }
     const starts = runs.calls.filter((call) => call === 'start web').length;
     expect(starts).toBeGreaterThan(4);
@@ -658,7 +667,7 @@ describe('a look at the open runs', () => {
     sees(web);
     await after(1_000);
     runs.end(web);
-    await dispatcher.sweep(false);
+    await dispatcher.sweep();
     await after(10_000);
     expect(runs.calls).toEqual(['start web', 'list']);
   });
@@ -668,7 +677,7 @@ describe('a look at the open runs', () => {
     sees(web);
     await after(10_000);
     expect(dispatcher.hasUnknown).toBe(true);
-    await dispatcher.sweep(false);
+    await dispatcher.sweep();
     expect(dispatcher.hasUnknown).toBe(false);
     sees(refTo('another'));
     await after(1_000);
@@ -684,6 +693,7 @@ describe('the dispatcher is busy', () => {
     expect(dispatcher.isBusy).toBe(true);
     await after(100);
     sees(web, CONVERGED);
+    dispatcher.runEnded(web);
     await after(999);
     expect(dispatcher.isBusy).toBe(true);
     await after(1);
@@ -796,7 +806,7 @@ describe('a dispatcher that stops', () => {
   it('takes no notice of a list of the open runs that comes after it', async () => {
     const { runs, dispatcher } = aWatcher();
     runs.isOpen(web);
-    const sweeping = dispatcher.sweep(false);
+    const sweeping = dispatcher.sweep();
     await dispatcher.stop();
     await sweeping;
     expect(dispatcher.pendingCount).toBe(0);
@@ -855,16 +865,15 @@ describe('while Temporal is away', () => {
     expect([...runs.open.keys()]).toEqual([]);
   });
 
-  it('it is said no more once a list shows that it answers, where nothing needs a run any longer', async () => {
+  it('it is said no more once it answers, where nothing needs a run any longer', async () => {
     const { runs, dispatcher, sees } = aWatcher();
     runs.failure = new RunsUnavailable('connection refused');
     sees(web);
     await after(10_000);
+    expect(dispatcher.problem).toBe('Temporal cannot be reached; 1 resource is waiting');
     sees(web, CONVERGED);
     runs.failure = undefined;
     await after(10_000);
-    expect(dispatcher.problem).toBe('Temporal cannot be reached; 0 resources are waiting');
-    await dispatcher.sweep(false);
     expect(dispatcher.problem).toBeUndefined();
   });
 
@@ -875,50 +884,45 @@ describe('while Temporal is away', () => {
       sees(ref);
     }
     await after(10_000);
-    sees(other, CONVERGED);
-    await after(10_000);
-    await dispatcher.sweep(false);
-    expect(dispatcher.problem).toBe('Temporal cannot be reached; 1 resource is waiting');
+    await dispatcher.sweep();
+    expect(dispatcher.problem).toBe('Temporal cannot be reached; 2 resources are waiting');
   });
 });
 
 describe('a process that is not sure for a moment that it leads', () => {
   it('signals afterwards what it was about to', async () => {
-    const { runs, sees } = aWatcher();
+    const { runs, term, sees } = aWatcher();
     sees(web);
     await after(1_000);
-    runs.failure = new NotLeading('another process leads');
+    term.isLeading = false;
     sees(web, edited('generation 2'));
     await after(1_000);
-    runs.failure = undefined;
+    term.isLeading = true;
     await after(2_000);
     expect(runs.calls.at(-1)).toBe('signal web: no label');
   });
 
-  it('tries again every second, and reports neither an error nor that Temporal is away', async () => {
-    const { runs, log, dispatcher, sees } = aWatcher();
-    runs.failure = new NotLeading('another process leads');
+  it('asks Temporal nothing, and reports neither an error nor that Temporal is away', async () => {
+    const { runs, term, log, dispatcher, sees } = aWatcher();
+    term.isLeading = false;
     for (const name of ['a', 'b']) sees(refTo(name));
     await after(9_999);
-    expect(runs.calls.filter((call) => call === 'start a')).toHaveLength(10);
+    expect(runs.calls).toEqual([]);
     expect(log.lines).toEqual([]);
     expect(dispatcher.problem).toBeUndefined();
   });
 });
 
 describe('a start whose answer is lost', () => {
-  it('is looked for where the resource is gone by then, and its run is signalled', async () => {
-    const { runs, dispatcher, sees, isGone } = aWatcher();
+  it('counts as made: where the resource is gone by then, its run is told to end', async () => {
+    const { runs, sees, isGone } = aWatcher();
     runs.losesAnswers = true;
     sees(web, STALLED);
     await after(AT_ONCE);
     runs.losesAnswers = false;
     isGone(web);
     await after(5_000);
-    expect(runs.calls).toEqual(['start web']);
-    await dispatcher.sweep(false);
-    await after(2_000);
-    expect(runs.calls).toEqual(['start web', 'list', 'signal web: the resource is gone']);
+    expect(runs.calls).toEqual(['start web', 'signal web: the resource is gone']);
   });
 
   it('leaves nothing to remember where it was not made', async () => {
@@ -929,7 +933,7 @@ describe('a start whose answer is lost', () => {
     runs.failure = undefined;
     isGone(web);
     await after(5_000);
-    await dispatcher.sweep(false);
+    await dispatcher.sweep();
     expect(dispatcher.pendingCount).toBe(0);
   });
 });
@@ -1027,7 +1031,7 @@ describe('who observes', () => {
     await after(AT_ONCE);
     runs.stalled.add(workflowIdFor(web));
     await after(6_000);
-    await dispatcher.sweep(false);
+    await dispatcher.sweep();
     expect(dispatcher.runs).toEqual([{ controller: 'pod-label', open: 1, stalled: 1 }]);
     sees(web, edited('generation 2'));
     await after(AT_ONCE);
@@ -1038,7 +1042,7 @@ describe('who observes', () => {
     const { dispatcher, sees } = aWatcher();
     sees(web);
     await after(6_000);
-    await dispatcher.sweep(false);
+    await dispatcher.sweep();
     sees(web, CONVERGED);
     await after(1_000);
     expect(dispatcher.runs).toEqual([{ controller: 'pod-label', open: 1, stalled: 0 }]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { FairSet } from '../../src/watcher/fair-set.ts';
+import { FairSet } from '../../src/watcher/ready-queue.ts';
 
 /** The group of a key is its first letter. */
 function aFairSet(...keys: readonly string[]): FairSet {

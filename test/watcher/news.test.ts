@@ -1,6 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { converged, stalled, waitFor, type Decision } from '../../src/contract/decision.ts';
-import { afterChange, newsIn, reportedWith, type Reported, type ViewState } from '../../src/watcher/news.ts';
+import {
+  afterChange,
+  newsIn,
+  reportedWith,
+  type Reported,
+  type ViewState,
+} from '../../src/watcher/evaluation.ts';
 
 const CREATE: Decision = { do: 'createJob', because: 'no Job' };
 const REPORT: Decision = { do: 'updateStatus', because: 'the status is out of date' };

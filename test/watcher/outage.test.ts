@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { Outage } from '../../src/watcher/outage.ts';
-import { ReadyQueue } from '../../src/watcher/ready-queue.ts';
+import { Outage, ReadyQueue } from '../../src/watcher/ready-queue.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';
 
 beforeEach(() => void jest.useFakeTimers());

@@ -11,14 +11,14 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 /** What a dispatcher is asked, and when; the lists take as long as the test says. */
 function aTerm({ pendingCount = 0, isBusy = false, hasUnknown = false } = {}) {
   const begunMs = performance.now();
-  /** The seconds at which a list was asked for; `again` where runs are signalled again. */
+  /** The seconds at which a list was asked for. */
   const lists: string[] = [];
   const failures: Error[] = [];
   const held: (() => void)[] = [];
   const state: Mutable<Sweepable> & { isHeld: boolean } = {
     ...{ pendingCount, isBusy, hasUnknown, isHeld: false },
-    async sweep(again) {
-      lists.push(`${Math.round((performance.now() - begunMs) / 1_000)}${again ? ' again' : ''}`);
+    async sweep() {
+      lists.push(`${Math.round((performance.now() - begunMs) / 1_000)}`);
       if (state.isHeld) await new Promise<void>((resolve) => held.push(resolve));
       const failure = failures.shift();
       if (failure !== undefined) throw failure;
@@ -88,48 +88,8 @@ describe('a list that fails', () => {
     sweeps.begin();
     await seconds(22);
     sweeps.soon();
-    sweeps.again();
     await seconds(22);
     expect(lists).toEqual(['3', '9', '21']);
-  });
-
-  it('of a resync stays one of a resync, and is made once for all that were asked for', async () => {
-    const { sweeps, lists, failures } = aTerm();
-    sweeps.begin();
-    await seconds(100);
-    failures.push(AWAY, AWAY);
-    for (let i = 0; i < 3; i += 1) {
-      sweeps.again();
-      await seconds(1);
-    }
-    await seconds(300);
-    const [, , first, ...others] = lists;
-    expect(first).toBe('100 again');
-    expect(others.map((list) => list.endsWith('again'))).toEqual([true, true]);
-  });
-});
-
-describe('a resync', () => {
-  it('makes one list, at once', async () => {
-    const { sweeps, lists } = aTerm({ isBusy: true });
-    sweeps.again();
-    await seconds(100);
-    expect(lists).toEqual(['0 again']);
-  });
-
-  it('waits for the list that is under way, and makes one for all that were asked for by then', async () => {
-    const { sweeps, lists, state, answers } = aTerm();
-    state.isHeld = true;
-    sweeps.begin();
-    await seconds(4);
-    sweeps.again();
-    await seconds(5);
-    sweeps.again();
-    await seconds(5);
-    expect(lists).toEqual(['3']);
-    answers();
-    await seconds(1);
-    expect(lists).toEqual(['3', '14 again']);
   });
 });
 
@@ -140,7 +100,6 @@ it('nothing is listed any more once it is stopped, whatever was under way', asyn
   await seconds(4);
   sweeps.stop();
   sweeps.soon();
-  sweeps.again();
   answers();
   await seconds(300);
   expect(lists).toEqual(['3']);

@@ -2,7 +2,7 @@ import { PAUSED_ANNOTATION } from '../../contract/control.ts';
 import type { ResourceType } from '../../contract/controller.ts';
 import type { KubernetesList, KubernetesObject } from '../../contract/object.ts';
 import type { KubernetesClient } from '../../kubernetes/client.ts';
-import { found } from '../../kubernetes/found.ts';
+import { found } from '../../kubernetes/errors.ts';
 import { resourcePath, type ResourceType as Collection } from '../../kubernetes/paths.ts';
 import { FINALIZERS } from '../controllers.ts';
 

@@ -3,8 +3,7 @@ import type { KubernetesList, KubernetesObject } from '../../contract/object.ts'
 import { fieldsOf, textOf } from '../../controllers/fields.ts';
 import { matchesLabels, parseLabelSelector } from '../../controllers/label-selector.ts';
 import type { KubernetesClient, RequestOptions } from '../../kubernetes/client.ts';
-import { ApiError, isOf } from '../../kubernetes/errors.ts';
-import { found } from '../../kubernetes/found.ts';
+import { ApiError, found, isOf } from '../../kubernetes/errors.ts';
 import { asDryRun, dryRunOnly, isDryRun } from '../../../activities/dry-run.ts';
 import { mergePatch } from './merge-patch.ts';
 

@@ -1,4 +1,4 @@
-import type { Answer, Effect } from '../../../src/watcher/request-events.ts';
+import type { Answer, Effect } from '../../../src/watcher/request-state.ts';
 import type { next } from '../../../src/watcher/request-machine.ts';
 import type { RequestState } from '../../../src/watcher/request-state.ts';
 import { VISIBILITY_LAG_MS } from '../../../src/watcher/timing.ts';

@@ -1,5 +1,5 @@
 import { isNeeded, type Evaluation } from '../../../src/watcher/evaluation.ts';
-import type { Answer, RequestEvent } from '../../../src/watcher/request-events.ts';
+import type { Answer, RequestEvent } from '../../../src/watcher/request-state.ts';
 import { next } from '../../../src/watcher/request-machine.ts';
 import { isCalling, wakeAtMs, type RequestState } from '../../../src/watcher/request-state.ts';
 import { Violation, type System, type Transition } from './explorer.ts';
@@ -191,7 +191,7 @@ class Requests implements System {
     watcher.isFirstList = false;
     const view = this.#viewOf(state, who);
     if (!isOpen && watcher.state === null) return;
-    this.#happened(state, who, { type: 'listed', isOpen, isStalled: false, askedAtMs, again: false, view });
+    this.#happened(state, who, { type: 'listed', isOpen, isStalled: false, askedAtMs, view });
   }
 
   // Time ------------------------------------------------------------------------------------------------
