@@ -1,12 +1,11 @@
 import { activityInfo, ApplicationFailure } from '@temporalio/activity';
-import { reasonOf, type Deed, type StepResult } from '../src/contract/decision.ts';
-import { sentenceOf } from '../src/contract/deeds.ts';
+import { type Deed, reasonOf, sentenceOf, type StepResult } from '../src/contract/decision.ts';
 import { FAILURE, type FailureType } from '../src/contract/failures.ts';
 import type { Logger } from '../src/contract/logger.ts';
 import type { ResourceRef } from '../src/contract/resource.ts';
 import { unreachable } from '../src/contract/unreachable.ts';
 import { ApiError } from '../src/kubernetes/errors.ts';
-import { PartlyDone } from './partly-done.ts';
+import { PartlyDone } from './reconciler.ts';
 import { recordFailure, type Recorder, type Regarding } from './events.ts';
 
 /** What each line of the log says of the run that it is about. */

@@ -38,7 +38,7 @@ import type { KubernetesClient, RequestOptions } from '../src/kubernetes/client.
 import { ApiError, found, isOf } from '../src/kubernetes/errors.ts';
 import { eachPage } from '../src/kubernetes/pages.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
-import { refusalIn } from './failed-step.ts';
+import { refusalIn } from './step-run.ts';
 import { wasChanged, type Write } from './overridden.ts';
 import type { Performed, Reconciler } from './reconciler.ts';
 

@@ -1,7 +1,22 @@
 import type { StepInput } from '../src/contract/run.ts';
-import type { StepResult } from '../src/contract/decision.ts';
-import { stepActivities, type ReconcileDependencies, type StepActivities } from './reconcile.ts';
+import {
+  type DecisionEvent,
+  isRest,
+  type Observe,
+  type Step,
+  type StepResult,
+} from '../src/contract/decision.ts';
 import { reconcilersFor, type ReconcilersRequest } from './reconcilers.ts';
+import { activityInfo } from '@temporalio/activity';
+import type { ResourceType } from '../src/contract/controller.ts';
+import type { Logger } from '../src/contract/logger.ts';
+import { workflowIdFor, type ResourceRef } from '../src/contract/resource.ts';
+import { isOf } from '../src/kubernetes/errors.ts';
+import { atTheEdge } from './edge.ts';
+import { regardingNamespace, type Recorder, type Regarding } from './events.ts';
+import { type Execution, type Known, type Memory, Superseding, Undelivered } from './run-memory.ts';
+import { PartlyDone, type Reconciler, type StepContext } from './reconciler.ts';
+import { StepRun, type StepEnd } from './step-run.ts';
 
 export interface ActivityDependencies extends ReconcileDependencies, ReconcilersRequest {}
 
@@ -25,4 +40,117 @@ export function dispatching(byController: Readonly<Record<string, StepActivities
       return await activity(input);
     };
   return Object.fromEntries([...names].map((name) => [name, dispatch(name)]));
+}
+
+export interface ReconcileDependencies {
+  readonly memory: Memory;
+  /** What the watcher of this process shows of a resource, as `decide` is asked of it. Default: none watches. */
+  readonly watched?: ((ref: ResourceRef) => unknown) | undefined;
+  /** Default: none is. @throws ApiError */
+  readonly isNamespacePaused?: ((namespace: string) => Promise<boolean>) | undefined;
+  readonly recorder: Recorder;
+  readonly log: Logger;
+}
+
+export type StepActivity = (input: StepInput) => Promise<StepResult>;
+export type StepActivities = Readonly<Record<string, StepActivity>>;
+
+/** The step activities of one controller by their names, with `observe` among them. */
+export function stepActivities<O, S extends Step, L extends Observe>(
+  reconciler: Reconciler<O, S, L>,
+  dependencies: ReconcileDependencies,
+): StepActivities {
+  const activities = new ControllerActivities(reconciler, dependencies);
+  const names = ['observe', ...reconciler.controller.steps];
+  return Object.fromEntries(names.map((name) => [name, (input) => activities.perform(name, input)]));
+}
+
+/** What surrounds a step: only one at a time for each resource, what is known before and after it, and its Events. */
+class ControllerActivities<O, S extends Step, L extends Observe> {
+  readonly #reconciler: Reconciler<O, S, L>;
+  readonly #dependencies: ReconcileDependencies;
+  readonly #regarding: Regarding;
+  readonly #superseding = new Superseding();
+  readonly #undelivered = new Undelivered();
+
+  constructor(reconciler: Reconciler<O, S, L>, dependencies: ReconcileDependencies) {
+    this.#reconciler = reconciler;
+    this.#dependencies = dependencies;
+    this.#regarding = kindOf(reconciler.controller.primary.type);
+  }
+
+  async perform(name: string, input: StepInput): Promise<StepResult> {
+    const { ref, results } = input;
+    const { log, recorder } = this.#dependencies;
+    const execution = executionOf(input);
+    const withUndelivered = this.#undelivered.begin(execution.runId, results);
+    const edge = { log, recorder, regarding: this.#regarding };
+    const result = await atTheEdge(edge, ref, (runLog) =>
+      this.#superseding.run(ref.uid, async (superseded) => {
+        const run = new StepRun(this.#reconciler, this.#contextOf(input, superseded));
+        try {
+          const end = await this.#remembering(execution, (known) => run.perform(name, known));
+          this.#record(ref, end.events, runLog);
+          return resultOf(end);
+        } catch (error) {
+          if (error instanceof PartlyDone) {
+            this.#record(ref, error.events, runLog);
+            // Only that failure has what was done with it; of any other, the next attempt reports it.
+            if (!isOf(error.cause, 'retry-after')) withUndelivered(error.did);
+          }
+          throw error;
+        }
+      }),
+    );
+    return { ...result, did: withUndelivered(result.did) };
+  }
+
+  #contextOf({ ref, refusal }: StepInput, superseded: AbortSignal): StepContext<O> {
+    const { watched: viewOf, isNamespacePaused } = this.#dependencies;
+    return {
+      ref,
+      now: Date.now,
+      superseded,
+      refusal,
+      watched: () => viewOf?.(ref) as O | undefined,
+      isNamespacePaused: async () => (await isNamespacePaused?.(ref.namespace)) ?? false,
+    };
+  }
+
+  /** The step gets what was known, and leaves what it knows. */
+  async #remembering(
+    execution: Execution,
+    step: (known: Known<O> | undefined) => Promise<StepEnd<O>>,
+  ): Promise<StepEnd<O>> {
+    const { memory } = this.#dependencies;
+    const end = await step(memory.take(execution) as Known<O> | undefined);
+    // What was known before a rest says nothing about what happens meanwhile.
+    if (isRest(end.next)) memory.rest(execution);
+    else memory.keep(execution, end.known);
+    return end;
+  }
+
+  #record(ref: ResourceRef, events: readonly DecisionEvent[], log: Logger): void {
+    const { recorder } = this.#dependencies;
+    for (const { about, ...event } of events) {
+      const regarding = about === 'namespace' ? regardingNamespace(ref, this.#regarding) : this.#regarding;
+      recorder.record(ref, regarding, event, log);
+    }
+  }
+}
+
+function executionOf({ ref, changes }: StepInput): Execution {
+  const { runId = '' } = activityInfo().workflowExecution ?? {};
+  const workflowId = workflowIdFor(ref);
+  // A workflow of somebody else may ask for steps of several resources: what is known of one is not of the others.
+  return { workflowId, runId: `${runId}/${workflowId}`, changes };
+}
+
+/** As history has it. */
+function resultOf({ did, next, refusal }: StepEnd<unknown>): StepResult {
+  return { did, next, ...(refusal && { refusal }) };
+}
+
+function kindOf({ group, version, kind }: ResourceType): Regarding {
+  return { apiVersion: group === '' ? version : `${group}/${version}`, kind };
 }

@@ -22,8 +22,7 @@ import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { found, isNamespaceEnding, isOf } from '../src/kubernetes/errors.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
 import type { Write } from './overridden.ts';
-import { PartlyDone } from './partly-done.ts';
-import type { Performed, Reconciler, StepContext } from './reconciler.ts';
+import { PartlyDone, type Performed, type Reconciler, type StepContext } from './reconciler.ts';
 
 /** How a namespace and its RoleBinding are read, and how the RoleBinding is written. */
 export function roleBindingReconciler(

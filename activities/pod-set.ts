@@ -1,17 +1,17 @@
 import type { DecisionEvent, Deed, Refusal } from '../src/contract/decision.ts';
 import { unreachable } from '../src/contract/unreachable.ts';
 import { podSet as controller } from '../src/controllers/pod-set/controller.ts';
-import type {
-  AdoptPods,
-  CreatePods,
-  DeletePods,
-  Look,
-  Observation,
-  PodSetStep,
-  ReleasePods,
-  UpdateStatus,
+import {
+  type AdoptPods,
+  type CreatePods,
+  type DeletePods,
+  isAvailable,
+  type Look,
+  type Observation,
+  type PodSetStep,
+  type ReleasePods,
+  type UpdateStatus,
 } from '../src/controllers/pod-set/decide.ts';
-import { isAvailable } from '../src/controllers/pod-set/decide.ts';
 import { podsInWords, type PodView } from '../src/controllers/pod-set/pod.ts';
 import { podsToDelete } from '../src/controllers/pod-set/ranking.ts';
 import { hasTooLongName, podSetView } from '../src/controllers/pod-set/resource.ts';
@@ -28,8 +28,7 @@ import { FreshPods } from './fresh-pods.ts';
 import { podNames } from './pod-names.ts';
 import { PodSetObjects, type Written } from './pod-set-objects.ts';
 import type { Write } from './overridden.ts';
-import { PartlyDone } from './partly-done.ts';
-import type { Performed, Reconciler, StepContext } from './reconciler.ts';
+import { PartlyDone, type Performed, type Reconciler, type StepContext } from './reconciler.ts';
 
 /** A step makes no more writes than these, and begins none later than that; the next one goes on. */
 const WRITES_MAX = 150;

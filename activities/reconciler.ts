@@ -1,7 +1,7 @@
 import type { Controller, ResourceType } from '../src/contract/controller.ts';
 import type { DecisionEvent, Deed, Observe, Refusal, Step } from '../src/contract/decision.ts';
 import type { ResourceRef } from '../src/contract/resource.ts';
-import type { ApiError } from '../src/kubernetes/errors.ts';
+import { ApiError } from '../src/kubernetes/errors.ts';
 import type { Write } from './overridden.ts';
 
 /**
@@ -70,4 +70,19 @@ export interface Reconciler<O, S extends Step, L extends Observe = Observe> {
   perform(step: S, observation: O, context: StepContext<O>): Promise<Performed<O>>;
   /** The same by dry runs, before a step is repeated whose writes something changes. @throws ApiError */
   rehearse?(step: S, observation: O, context: StepContext<O>): Promise<Performed<O>>;
+}
+
+/** The error of a step that had done something before: the deeds must not be lost. */
+export class PartlyDone extends ApiError {
+  override readonly name = 'PartlyDone';
+  override readonly cause: ApiError;
+  readonly did: readonly Deed[];
+  readonly events: readonly DecisionEvent[];
+
+  constructor(cause: ApiError, did: readonly Deed[], events: readonly DecisionEvent[] = []) {
+    super(cause.message, cause);
+    this.cause = cause;
+    this.did = did;
+    this.events = events;
+  }
 }

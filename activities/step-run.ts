@@ -1,22 +1,20 @@
 import {
+  type Decision,
+  type DecisionEvent,
+  type Deed,
   isObserve,
   isRest,
   isStep,
   nextOf,
-  type Decision,
-  type DecisionEvent,
-  type Deed,
   type Observe,
   type Refusal,
   type Step,
   type StepResult,
 } from '../src/contract/decision.ts';
 import { ApiError, isOf } from '../src/kubernetes/errors.ts';
-import { isLeftToBackoff, isStale, refusalIn } from './failed-step.ts';
-import type { Known } from './memory.ts';
+import type { Known } from './run-memory.ts';
 import { isInVain, isSameStep, overridden } from './overridden.ts';
-import { PartlyDone } from './partly-done.ts';
-import type { Performed, Reconciler, StepContext } from './reconciler.ts';
+import { PartlyDone, type Performed, type Reconciler, type StepContext } from './reconciler.ts';
 
 /** How often a step observes again at once after a conflict; then Temporal's backoff takes over. */
 const CONFLICTS_MAX = 4;
@@ -207,4 +205,38 @@ function nothingDone({ do: step, because }: Step): ApiError {
 function lookAgain(error: unknown): Observe {
   const why = error instanceof Error ? error.message : String(error);
   return { do: 'observe', because: `the next step could not be determined: ${why}` };
+}
+
+/** A target that is not there is as much a changed world as one that somebody else wrote. */
+export function isStale(error: unknown): error is ApiError {
+  return isOf(error, 'conflict', 'already-exists', 'not-found');
+}
+
+export function refusalIn(step: string, { classification, message }: ApiError): Refusal {
+  const because = REASONS.find((each) => each === classification) ?? 'refused';
+  return { because, message, step };
+}
+
+const REASONS = ['overridden', 'access-denied', 'namespace-terminating'] as const;
+
+/** A step that failed. */
+export interface FailedStep {
+  readonly step: string;
+  readonly error: ApiError;
+  readonly did: readonly Deed[];
+  /** Of what is known now. */
+  readonly decision: Decision;
+  /** Of an earlier attempt. */
+  readonly refusal: Refusal | undefined;
+}
+
+/**
+ * Whether Temporal is to try the step again, with backoff. What it has done by then is a step forward; and the status that
+ * says for the first time that the server refuses is a step of its own. If each later one was, too, a server that refuses in
+ * other words each time would be asked without a pause.
+ */
+export function isLeftToBackoff({ step, error, did, decision, refusal }: FailedStep): boolean {
+  if (did.length > 0) return false;
+  if (!isOf(error, 'refused', 'overridden', 'access-denied', 'namespace-terminating')) return true;
+  return decision.do === step || (decision.do === 'updateStatus' && refusal !== undefined);
 }

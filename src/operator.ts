@@ -1,7 +1,7 @@
 import { GracefulShutdownPeriodExpiredError, type NativeConnection, type Worker } from '@temporalio/worker';
 import { eventRecorder, type EventRecorder } from '../activities/events.ts';
 import { activitiesFor } from '../activities/index.ts';
-import { Memory } from '../activities/memory.ts';
+import { Memory } from '../activities/run-memory.ts';
 import { pausedNamespaces } from '../activities/paused-namespaces.ts';
 import { aborted } from './aborted.ts';
 import { workerVersionOf, type Config } from './config/config.ts';

@@ -15,19 +15,20 @@ import {
   type RetryPolicy,
 } from '@temporalio/workflow';
 import {
-  isRest,
-  waitFor,
+  addedUp,
   type Converged,
   type Deed,
   type Held,
+  isRest,
   type Next,
   type Observe,
   type Refusal,
   type Rest,
+  sentenceOf,
   type Step,
   type StepResult,
+  waitFor,
 } from '../src/contract/decision.ts';
-import { addedUp, sentenceOf } from '../src/contract/deeds.ts';
 import { FAILURE, RETRY_AFTER_MAX_MS, type RetryAfterDetails } from '../src/contract/failures.ts';
 import type { RunInput, StepInput } from '../src/contract/run.ts';
 import { AWAITING_APPROVAL, PAUSED, STALLED } from '../src/contract/search-attributes.ts';
@@ -35,7 +36,7 @@ import { recheckTimer, RETRY_AFTER_TIMER, waitingFor } from '../src/contract/sen
 import { unreachable } from '../src/contract/unreachable.ts';
 import { listenForChanges, type Changes } from './changes.ts';
 import { markedAs } from './marking.ts';
-import { asSummary } from '../src/contract/summary.ts';
+import { asSummary } from '../src/contract/text.ts';
 
 /** How one step of a controller is called. */
 export interface StepOptions {

@@ -9,7 +9,7 @@ import type { Cluster } from '../contract/cluster.ts';
 import { workflowIdFor, type ResourceRef } from '../contract/resource.ts';
 import { CHANGED_SIGNAL, type RunInput } from '../contract/run.ts';
 import { isEqual, isOfCluster } from '../contract/search-attributes.ts';
-import { asSummary } from '../contract/summary.ts';
+import { asSummary } from '../contract/text.ts';
 import type { Telemetry } from '../contract/telemetry.ts';
 import { RunsUnavailable, type OpenRun, type Runs, type StartRequest } from '../watcher/runs.ts';
 import { GRPC, grpcStatusOf, lacksSearchAttributes } from './grpc-status.ts';

@@ -2,7 +2,7 @@ import type { Logger } from '../contract/logger.ts';
 import { displayName, workflowIdFor, type ResourceRef } from '../contract/resource.ts';
 import { SILENT, type OldestRequest, type RunsState, type Telemetry } from '../contract/telemetry.ts';
 import { isNeeded, startRequestFor, type Evaluation, type Known } from './evaluation.ts';
-import { KeyTimers } from './key-timers.ts';
+import { KeyTimers } from './timing.ts';
 import { Outage, ReadyQueue } from './ready-queue.ts';
 import { next } from './request-machine.ts';
 import {

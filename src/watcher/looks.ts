@@ -1,6 +1,6 @@
 import type { Control } from '../contract/control.ts';
 import { millisecondsIn } from '../contract/duration.ts';
-import { KeyTimers } from './key-timers.ts';
+import { KeyTimers } from './timing.ts';
 
 /** However short an interval is asked for. */
 const POLL_LEAST_MS = 10_000;

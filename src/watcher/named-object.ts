@@ -1,12 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { identityOf, type Projection } from './projection.ts';
+import { type Change, identityOf, KnownObjects, type Projection } from './known-objects.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { KubernetesObject } from '../contract/object.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import type { WatchObserver } from '../contract/telemetry.ts';
 import { ApiError, found } from '../kubernetes/errors.ts';
-import { Backoff } from './backoff.ts';
-import { KnownObjects, type Change } from './known-objects.ts';
+import { Backoff } from './timing.ts';
 
 export interface NamedObjectOptions<P extends Projection> {
   readonly client: KubernetesClient;

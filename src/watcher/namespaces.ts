@@ -5,7 +5,7 @@ import type { KubernetesClient } from '../kubernetes/client.ts';
 import { resourcePath } from '../kubernetes/paths.ts';
 import { NamedObject } from './named-object.ts';
 import { PAUSED_ANNOTATION } from '../contract/control.ts';
-import { identityOf, type Projection } from './projection.ts';
+import { identityOf, type Projection } from './known-objects.ts';
 import { Reflector } from './reflector.ts';
 
 const NAMESPACES = { group: '', version: 'v1', plural: 'namespaces' };

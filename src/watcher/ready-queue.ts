@@ -1,8 +1,7 @@
 import type { Logger } from '../contract/logger.ts';
 import { placeOfWorkflow } from '../contract/resource.ts';
 import { SILENT, type QueueObserver } from '../contract/telemetry.ts';
-import { backoffMs } from './backoff.ts';
-import { PAUSE_FIRST_MS, PAUSE_MOST_MS } from './timing.ts';
+import { backoffMs, PAUSE_FIRST_MS, PAUSE_MOST_MS } from './timing.ts';
 
 /**
  * Keys that are to be worked on, each at most once however often it is added, in the order in which they

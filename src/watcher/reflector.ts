@@ -1,5 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { identityOf, type Projection } from './projection.ts';
+import {
+  type Change,
+  identityOf,
+  isOlder,
+  KnownObjects,
+  type Projection,
+  type Sighting,
+} from './known-objects.ts';
 import type { Logger } from '../contract/logger.ts';
 import { SILENT_WATCH, type WatchEnd, type WatchObserver } from '../contract/telemetry.ts';
 import { unreachable } from '../contract/unreachable.ts';
@@ -7,9 +14,8 @@ import type { KubernetesClient, WatchEvent } from '../kubernetes/client.ts';
 import { ApiError } from '../kubernetes/errors.ts';
 import { eachPage, readPage, type Collection } from '../kubernetes/pages.ts';
 import type { KubernetesList, KubernetesObject } from '../contract/object.ts';
-import { Backoff } from './backoff.ts';
+import { Backoff } from './timing.ts';
 import { BrokenWatch, SilentWatch, WatchAttempt } from './watch-attempt.ts';
-import { isOlder, KnownObjects, type Change, type Sighting } from './known-objects.ts';
 
 export type { Change } from './known-objects.ts';
 

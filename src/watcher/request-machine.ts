@@ -1,8 +1,15 @@
 import { isRest, reasonOf } from '../contract/decision.ts';
 import type { ResourceRef } from '../contract/resource.ts';
-import { backoffMs } from './backoff.ts';
-import { fingerprintOf, isNeeded, type Evaluation } from './evaluation.ts';
-import { afterChange, newsIn, reportedWith, unlessNews } from './evaluation.ts';
+import { backoffMs } from './timing.ts';
+import {
+  afterChange,
+  type Evaluation,
+  fingerprintOf,
+  isNeeded,
+  newsIn,
+  reportedWith,
+  unlessNews,
+} from './evaluation.ts';
 import {
   isDirty,
   isInProgress,

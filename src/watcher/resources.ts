@@ -18,7 +18,7 @@ import {
   type ChildProjection,
   type PrimaryProjection,
   type Projection,
-} from './projection.ts';
+} from './known-objects.ts';
 import { Reflector, type Change } from './reflector.ts';
 
 export interface ResourcesOptions {

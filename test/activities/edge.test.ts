@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { ApplicationFailure } from '@temporalio/common';
 import { asFailure, atTheEdge } from '../../activities/edge.ts';
-import { PartlyDone } from '../../activities/partly-done.ts';
+import { PartlyDone } from '../../activities/reconciler.ts';
 import {
   converged,
   stalled,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { isLeftToBackoff, refusalIn, type FailedStep } from '../../activities/failed-step.ts';
+import { isLeftToBackoff, refusalIn, type FailedStep } from '../../activities/step-run.ts';
 import { converged, type Decision } from '../../src/contract/decision.ts';
 import { ApiError, type ApiErrorClass } from '../../src/kubernetes/errors.ts';
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { Known } from '../../activities/memory.ts';
+import type { Known } from '../../activities/run-memory.ts';
 import { podSetReconciler } from '../../activities/pod-set.ts';
 import { StepRun } from '../../activities/step-run.ts';
 import { isRest, type Next } from '../../src/contract/decision.ts';

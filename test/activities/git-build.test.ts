@@ -1,18 +1,18 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { dryRunning } from '../../activities/dry-run.ts';
 import { gitBuildReconciler } from '../../activities/git-build.ts';
-import type { Known } from '../../activities/memory.ts';
+import type { Known } from '../../activities/run-memory.ts';
 import { StepRun } from '../../activities/step-run.ts';
 import {
-  isRest,
-  nextOf,
   type DecisionEvent,
   type Deed,
+  isRest,
   type Next,
+  nextOf,
   type Refusal,
   type Rest,
+  sentenceOf,
 } from '../../src/contract/decision.ts';
-import { sentenceOf } from '../../src/contract/deeds.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { gitBuild } from '../../src/controllers/git-build/controller.ts';
 import { buildJob, cleanupJob } from '../../src/controllers/git-build/jobs.ts';

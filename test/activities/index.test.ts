@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { dispatching } from '../../activities/index.ts';
-import type { StepActivity } from '../../activities/reconcile.ts';
+import { dispatching, type StepActivity } from '../../activities/index.ts';
 import { converged } from '../../src/contract/decision.ts';
 
 const says =

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import { Memory, type Execution, type Known } from '../../activities/memory.ts';
+import { Memory, type Execution, type Known } from '../../activities/run-memory.ts';
 
 const stepOf = (runId: string, changes = 0): Execution => ({
   workflowId: 'pod-set/shop/web/uid-1',

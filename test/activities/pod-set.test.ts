@@ -1,16 +1,16 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { Known } from '../../activities/memory.ts';
+import type { Known } from '../../activities/run-memory.ts';
 import { podNames } from '../../activities/pod-names.ts';
 import { podSetReconciler } from '../../activities/pod-set.ts';
 import { StepRun, type StepEnd } from '../../activities/step-run.ts';
 import {
-  isRest,
   type DecisionEvent,
   type Deed,
+  isRest,
   type Next,
   type Refusal,
+  sentenceOf,
 } from '../../src/contract/decision.ts';
-import { sentenceOf } from '../../src/contract/deeds.ts';
 import type { Observation } from '../../src/controllers/pod-set/decide.ts';
 import { podView, type PodView } from '../../src/controllers/pod-set/pod.ts';
 import { podSetView, type PodSetView } from '../../src/controllers/pod-set/resource.ts';

@@ -1,10 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import { Memory, type Known } from '../../activities/memory.ts';
-import { dispatching } from '../../activities/index.ts';
-import { PartlyDone } from '../../activities/partly-done.ts';
-import { stepActivities, type StepActivity } from '../../activities/reconcile.ts';
+import { Memory, type Known } from '../../activities/run-memory.ts';
+import { dispatching, stepActivities, type StepActivity } from '../../activities/index.ts';
+import {
+  PartlyDone,
+  type Performed,
+  type Reconciler,
+  type StepContext,
+} from '../../activities/reconciler.ts';
 import { StepRun } from '../../activities/step-run.ts';
-import { type Performed, type Reconciler, type StepContext } from '../../activities/reconciler.ts';
 import {
   converged,
   waitFor,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Superseding } from '../../activities/superseding.ts';
+import { Superseding } from '../../activities/run-memory.ts';
 
 /** A step that ends when the test lets it. */
 function aStep() {

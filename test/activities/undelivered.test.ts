@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Undelivered } from '../../activities/undelivered.ts';
+import { Undelivered } from '../../activities/run-memory.ts';
 import type { Deed } from '../../src/contract/decision.ts';
 
 const LABEL: Deed = { did: 'added', what: 'label a=b' };

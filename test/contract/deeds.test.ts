@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Deed } from '../../src/contract/decision.ts';
-import { addedUp, sentenceOf } from '../../src/contract/deeds.ts';
+import { addedUp, type Deed, sentenceOf } from '../../src/contract/decision.ts';
 
 const created = (count: number, ...names: string[]): Deed => ({ did: 'created', what: 'Pod', count, names });
 const deleted = (count: number): Deed => ({ did: 'deleted', what: 'failed Pod', count });

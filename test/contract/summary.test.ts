@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { defaultPayloadConverter } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
-import { asSummary } from '../../src/contract/summary.ts';
+import { asSummary } from '../../src/contract/text.ts';
 import { payloadEncryption } from '../../src/temporal/payload-encryption.ts';
 import { parsePayloadKeys } from '../../src/temporal/payload-keys.ts';
 import { startOptionsFor } from '../../src/temporal/runs.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Backoff } from '../../src/watcher/backoff.ts';
+import { Backoff } from '../../src/watcher/timing.ts';
 
 function aBackoff(random = 1): Backoff {
   return new Backoff({ firstMs: 100, maxMs: 1000, random: () => random });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { KeyTimers } from '../../src/watcher/key-timers.ts';
+import { KeyTimers } from '../../src/watcher/timing.ts';
 
 let rung: string[];
 let timers: KeyTimers;

@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { isOlder, KnownObjects, type Sighting } from '../../src/watcher/known-objects.ts';
-import type { Projection } from '../../src/watcher/projection.ts';
+import { isOlder, KnownObjects, type Projection, type Sighting } from '../../src/watcher/known-objects.ts';
 
 function pod(uid: string, resourceVersion: string): Projection {
   return { key: 'default/web', uid, resourceVersion };

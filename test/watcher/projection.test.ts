@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { KubernetesObject, ObjectMeta } from '../../src/contract/object.ts';
 import { CONTROLLER_NAMES, controllersFor } from '../../src/controllers/index.ts';
-import { projectChild, projectPrimary } from '../../src/watcher/projection.ts';
+import { projectChild, projectPrimary } from '../../src/watcher/known-objects.ts';
 import { BUILD_DEFAULTS, SAMPLE } from '../support/build-samples.ts';
 import { FINALIZER, LABELS } from '../support/build-views.ts';
 import { labelsFor } from '../../src/controllers/pod-set/pod.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
-import type { Projection } from '../../src/watcher/projection.ts';
+import type { Projection } from '../../src/watcher/known-objects.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { Reflector, type Change, type ReflectorOptions } from '../../src/watcher/reflector.ts';
 import { eventually } from '../support/eventually.ts';

@@ -1,4 +1,4 @@
-import { sentenceOf } from '../../contract/deeds.ts';
+import { sentenceOf } from '../../contract/decision.ts';
 import { whyRechecked } from '../../contract/sentences.ts';
 import { unreachable } from '../../contract/unreachable.ts';
 import { durationText } from '../output.ts';

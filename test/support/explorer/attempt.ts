@@ -2,7 +2,7 @@ import type { Observe, Refusal, Step } from '../../../src/contract/decision.ts';
 import type { ResourceRef } from '../../../src/contract/resource.ts';
 import type { KubernetesClient, RequestOptions } from '../../../src/kubernetes/client.ts';
 import { ApiError, errorFromAnswer, errorFromFailure } from '../../../src/kubernetes/errors.ts';
-import type { Known } from '../../../activities/memory.ts';
+import type { Known } from '../../../activities/run-memory.ts';
 import { controlledReconciler } from '../../../activities/controlled.ts';
 import { StepRun, type StepEnd } from '../../../activities/step-run.ts';
 import { type Reconciler, type StepContext } from '../../../activities/reconciler.ts';

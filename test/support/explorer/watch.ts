@@ -9,7 +9,7 @@ import {
   projectPrimary,
   type ChildProjection,
   type PrimaryProjection,
-} from '../../../src/watcher/projection.ts';
+} from '../../../src/watcher/known-objects.ts';
 import type { Evaluation } from '../../../src/watcher/evaluation.ts';
 import { isSelected, shown } from './api-server.ts';
 import { START_MS, type Objects } from './cluster.ts';

@@ -1,0 +1,169 @@
+import { LRUCache } from 'lru-cache';
+import { addedUp, type Deed } from '../src/contract/decision.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** An observation, and where it comes from: what the watcher saw may lag behind what is live. */
+export interface Known<O = unknown> {
+  readonly observation: O;
+  readonly source: 'watch' | 'live';
+}
+
+/** The execution of a step, as far as it decides what may still be known. */
+export interface Execution {
+  readonly workflowId: string;
+  readonly runId: string;
+  /** How many signals the run had seen. */
+  readonly changes: number;
+}
+
+/** Longer than a step takes, shorter than a person notices: what is older is observed again. */
+const KEPT_MS = 10_000;
+const VIEWS_MAX = 2_000;
+const RUNS_MAX = 500;
+
+interface Remembered {
+  readonly changes: number;
+  /** Undefined: a step is in progress with it, or has failed, or has nothing to leave. */
+  readonly known: Known | undefined;
+}
+
+/**
+ * What this process knows of runs, so that a step need not read what the watcher or the step before has just seen. To
+ * lose it costs a few reads and nothing else: the run may go on in another process.
+ */
+export class Memory {
+  /** By workflow id: what the watcher saw when it started or signalled the run. */
+  readonly #views: LRUCache<string, Known>;
+  /** By run id: what the last step left. */
+  readonly #runs: LRUCache<string, Remembered>;
+
+  /** @param clock in milliseconds, from whenever */
+  constructor(clock: { readonly now: () => number } = performance) {
+    const kept = { ttl: KEPT_MS, ttlAutopurge: true, perf: clock };
+    this.#views = new LRUCache({ ...kept, max: VIEWS_MAX });
+    this.#runs = new LRUCache({ ...kept, max: RUNS_MAX });
+  }
+
+  /** The watcher is about to start or to signal the run because of this view. */
+  seed(workflowId: string, view: unknown): void {
+    this.#views.set(workflowId, { observation: view, source: 'watch' });
+  }
+
+  /**
+   * Hands over what is known, once: whoever fails with it leaves nothing behind. What the last step left counts until
+   * the next signal. The watcher's view counts for a run that begins, or goes on after a rest: of one that works it may
+   * lack the latest writes.
+   */
+  take(execution: Execution): Known | undefined {
+    const { workflowId, runId, changes } = execution;
+    const view = this.#views.get(workflowId);
+    const remembered = this.#runs.get(runId);
+    this.#views.delete(workflowId);
+    this.#runs.set(runId, { changes, known: undefined });
+    if (remembered === undefined) return view;
+    return remembered.changes === changes ? remembered.known : undefined;
+  }
+
+  /** The run rests: when it goes on, the view counts that has made it do so. */
+  rest({ runId }: Execution): void {
+    this.#runs.delete(runId);
+  }
+
+  keep({ runId, changes }: Execution, known: Known | undefined): void {
+    this.#runs.set(runId, { changes, known });
+  }
+}
+
+/** What one step did. */
+interface Kept {
+  /** How many results the run had got when the step was called. */
+  readonly results: number;
+  readonly did: readonly Deed[];
+}
+
+interface KeptOfRun {
+  /** How many steps have begun in this process. */
+  begun: number;
+  steps: readonly Kept[];
+}
+
+/** Longer than a step may take, and than Temporal then waits before it tries again. */
+const DEEDS_KEPT_MS = 60_000;
+const RUNS_WITH_DEEDS_MAX = 2_000;
+/** More than the steps of one workflow task. */
+const STEPS_MAX = 10;
+
+/**
+ * What steps did whose results the run may never get. A signal that comes while local steps are in progress makes Temporal
+ * refuse the workflow task, and they are all done again; a step that was interrupted goes on for a moment; an answer to
+ * Temporal gets lost. The next attempt finds the work done, and would report that there was nothing to do.
+ *
+ * A crash forgets this, and a run may go on in another process: then its result says less than was done. What a run
+ * does never depends on it.
+ */
+export class Undelivered {
+  readonly #runs = new LRUCache<string, KeptOfRun>({ max: RUNS_WITH_DEEDS_MAX, ttl: DEEDS_KEPT_MS });
+
+  /**
+   * A step begins.
+   *
+   * @param results how many the run had got when it was called: if there have been more, these are lost
+   * @returns to be called at its end: adds to what it did what has not reached the run
+   */
+  begin(runId: string, results: number): (did: readonly Deed[]) => readonly Deed[] {
+    const run = this.#runs.get(runId) ?? { begun: 0, steps: [] };
+    this.#runs.set(runId, run);
+    const turn = (run.begun += 1);
+    return (did) => {
+      // Was it interrupted, then the step that came after it reports this, if it is not at its end yet.
+      const lost = run.begun === turn ? run.steps.filter((step) => step.results >= results) : [];
+      const all = addedUp([...lost.flatMap((step) => step.did), ...did]);
+      const others = run.steps.filter((step) => !lost.includes(step));
+      run.steps = [...others, { results, did: all }].slice(-STEPS_MAX);
+      return all;
+    };
+  }
+}
+
+/** A step that hangs must not hold up for long the one that a change has called for. */
+const PATIENCE_MS = 300;
+
+interface Turn {
+  readonly superseded: AbortController;
+  readonly ended: Promise<unknown>;
+}
+
+/**
+ * Lets a newer step of a resource ask the one that still goes on in this process to come to its end, and waits for
+ * that: Temporal abandons an attempt that a change has made obsolete, but cannot stop it. It saves work, and is not
+ * what makes steps safe: attempts in other processes overlap as they like.
+ */
+export class Superseding {
+  readonly #turns = new Map<string, Turn>();
+
+  /**
+   * @param resource its UID
+   * @param step is given a signal that is aborted once a newer step waits
+   */
+  async run<T>(resource: string, step: (superseded: AbortSignal) => Promise<T>): Promise<T> {
+    const before = this.#turns.get(resource);
+    const superseded = new AbortController();
+    const work = this.#after(before, () => step(superseded.signal));
+    const turn = { superseded, ended: work.catch(() => undefined) };
+    this.#turns.set(resource, turn);
+    try {
+      return await work;
+    } finally {
+      if (this.#turns.get(resource) === turn) this.#turns.delete(resource);
+    }
+  }
+
+  async #after<T>(before: Turn | undefined, work: () => Promise<T>): Promise<T> {
+    if (before !== undefined) {
+      before.superseded.abort();
+      // Stryker disable next-line ObjectLiteral,BooleanLiteral: only a process that ends would notice.
+      await Promise.race([before.ended, delay(PATIENCE_MS, undefined, { ref: false })]);
+    }
+    return work();
+  }
+}
