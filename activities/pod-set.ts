@@ -68,7 +68,7 @@ export function podSetReconciler(client: KubernetesClient): Reconciler<Observati
     if (view.podSet.status.podNames.length >= NAMED_MAX) return undefined;
     const podSet = await new PodSetObjects(client, ref).readPodSet();
     const isSame = podSet !== 'gone' && podSet.resourceVersion === view.podSet.resourceVersion;
-    return isSame ? view : undefined;
+    return isSame ? { ...view } : undefined;
   }
 
   /** What the status says already is left as it is: in other words, it would be written before each attempt. */
