@@ -5,7 +5,6 @@ import type { Schedule } from './events.ts';
 /** What a person has cut down by hand is checked no further than this. */
 const Written = z.object({
   seed: z.number(),
-  requireApprovalOver: z.number().optional(),
   events: z.array(z.object({ afterMs: z.number(), what: z.looseObject({}) })),
 });
 
