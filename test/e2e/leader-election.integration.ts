@@ -34,9 +34,6 @@ beforeEach(async () => {
 
 afterEach(endOperators);
 
-/** Of one pool, as the client of the API server opens them. */
-const CONNECTIONS = 64;
-
 /** For tests in which somebody has to wait until a Lease has run out. */
 const SHORT = [
   ...['--leader-election-lease-duration', '4s'],
@@ -119,40 +116,13 @@ function isWrite({ method, path }: ProxiedRequest): boolean {
 }
 
 describe('three operators', () => {
-  it('have one leader, and the others are ready to follow it', async () => {
-    const [leader, ...others] = await startThree();
-    await create('web');
-    await eventuallyLabelled('web');
-    expect(saidSince(leader, 'started: ')).not.toEqual([]);
-    for (const other of others) {
-      expect(await other.readiness()).toEqual({ status: 200, body: 'ok\n' });
-      expect(saidSince(other, 'standing by: ')).not.toEqual([]);
-      expect(saidSince(other, 'started: ')).toEqual([]);
-    }
-  });
-
-  it('do all there is to do, and each of it once', async () => {
-    await startThree();
-    await eventuallyDone(await createWork());
-    expect(writes()).toEqual(WRITES);
-  });
-
-  it('do the same where the leader is killed in the middle of its work', async () => {
+  it('do each thing once, although the leader is killed in the middle of its work', async () => {
     const [leader, ...others] = await startThree();
     const killed = killAtWrite(8, leader);
     await eventuallyDone(await createWork());
     expect(await killed()).toBeNull();
     expect(await election.leaderOf(others, WITHIN_MS)).toBeDefined();
     expect(writes()).toEqual(WRITES);
-  });
-
-  it('need not wait for a Lease that its leader gives back when it is asked to stop', async () => {
-    const [leader, ...others] = await startThree(['--leader-election-lease-duration', '1h']);
-    expect(await leader.end('SIGTERM')).toBe(0);
-    await create('web');
-    await eventuallyLabelled('web');
-    expect(await election.leaderOf(others, WITHIN_MS)).toBeDefined();
-    expect(saidSince(leader, 'released the Lease')).not.toEqual([]);
   });
 
   it('have two leaders for no longer than until the old one can think again, and it does nothing', async () => {
@@ -179,10 +149,10 @@ describe('three operators', () => {
 });
 
 describe('a leader', () => {
-  it.each([500, 409])('steps down where its renewals are answered by %d, and lives on', async (answer) => {
+  it('steps down where its renewals fail, and lives on', async () => {
     const [leader, ...others] = await startThree(SHORT);
     proxy.fault = ({ method, path }) =>
-      method === 'PUT' && path.includes('/leases/') ? { answer } : undefined;
+      method === 'PUT' && path.includes('/leases/') ? { answer: 500 } : undefined;
     const next = await election.leaderOf(others, WITHIN_MS);
     await eventuallySays(leader, 'no longer leading: cannot renew the Lease within 3 s');
     await create('web');
@@ -193,52 +163,6 @@ describe('a leader', () => {
     await create('again');
     await eventuallyLabelled('again');
     expect(saidSince(leader, 'started: ')).not.toEqual([]);
-  });
-
-  it('steps down where it may not renew any more, says what is missing, and leads again when it may', async () => {
-    const leader = await start(SHORT);
-    await election.leaderOf([leader], WITHIN_MS);
-    await election.disallow();
-    await eventuallySays(leader, 'no longer leading: ');
-    expect(await leader.readiness()).toEqual({
-      status: 503,
-      body: expect.stringMatching(
-        /^leader election: .* User "system:serviceaccount:system:controller-manager" cannot (get|update) resource "leases"/,
-      ),
-    });
-    await create('web');
-    await election.allow(stack.kubectl);
-    await eventuallyLabelled('web');
-    await eventually(async () => (await leader.readiness()).status === 200, WITHIN_MS);
-  });
-
-  it('goes on, as do the other controllers, while one makes more requests than it has connections, and none is answered', async () => {
-    const leader = await start([], proxy.kubeconfig);
-    await election.leaderOf([leader], WITHIN_MS);
-    const held = (request: ProxiedRequest) => request.method === 'PATCH' && request.path.includes('/pods/');
-    const isRenewal = ({ method, path }: ProxiedRequest) => method === 'PUT' && path.includes('/leases/');
-    proxy.fault = (request) => (held(request) ? 'no answer' : undefined);
-    await Promise.all(Array.from({ length: 200 }, (_, i) => create(`web-${i}`)));
-    await eventually(() => proxy.requests.filter(held).length >= CONNECTIONS, WITHIN_MS);
-    const renewals = proxy.requests.filter(isRenewal).length;
-    await cluster.create(POD_SETS, aPodSet().named('set').in(namespace).wanting(12).manifest);
-    const podSet = { type: POD_SETS, namespace, name: 'set' };
-    await eventually(
-      async () => (await cluster.get<PodSet>(podSet))?.status?.readyReplicas === 12,
-      WITHIN_MS,
-    );
-    await eventually(() => proxy.requests.filter(isRenewal).length > renewals + 10, WITHIN_MS);
-    expect(saidSince(leader, 'no longer leading: ')).toEqual([]);
-    expect(await labelOf('web-0')).toBeUndefined();
-  });
-
-  it('goes on where its Lease was deleted by somebody', async () => {
-    const leader = await start();
-    await election.leaderOf([leader], WITHIN_MS);
-    const { holderIdentity } = await election.spec();
-    await election.deleteLease();
-    await eventually(async () => (await election.spec()).holderIdentity === holderIdentity, WITHIN_MS);
-    expect(saidSince(leader, 'no longer leading: ')).toEqual([]);
   });
 });
 

@@ -162,16 +162,6 @@ describe('a step that somebody pauses', () => {
     await raise(quota);
     await expectDoneOnce(podSet, 12);
   });
-
-  it('is left behind when its resource changes', async () => {
-    const { podSet, quota } = await inBackoff(12);
-    await eventually(async () => {
-      await pause();
-      return (await pendingStep()).isPaused;
-    }, WITHIN_MS);
-    await raise(quota);
-    await expectDoneOnce(podSet, 12);
-  });
 });
 
 describe('a step whose attempts somebody has limited', () => {
