@@ -35,14 +35,12 @@ const UI = ['--temporal-ui-url', 'http://localhost:8233'];
 const { stack, cluster } = setUpStage();
 const taskQueue = aTaskQueue();
 let shop: string;
-let excluded: string;
 
 const run = (args: readonly string[], queue = taskQueue): Promise<Operator> =>
   startOperator({ taskQueue: queue, args: [...UI, ...args] });
 
 beforeAll(async () => {
   shop = await cluster.aNamespace();
-  excluded = await cluster.aNamespace();
 });
 
 interface Question {
@@ -60,7 +58,7 @@ interface Question {
 /** Asks again until the answer is that of the golden file: what is to be explained takes a moment to come about. */
 async function expectWhy(question: Question, request: AskRequest = {}): Promise<void> {
   const { resource, namespace = shop, golden, until, status, queue = taskQueue, names = {} } = question;
-  const known = { [shop]: 'shop', [excluded]: 'legacy', [taskQueue]: 'durable-operator', ...names };
+  const known = { [shop]: 'shop', [taskQueue]: 'durable-operator', ...names };
   let last = '';
   const answer = await eventually(async () => {
     const now = await ask(
@@ -99,7 +97,7 @@ function isReady(object: KubernetesObject | undefined): boolean {
 
 describe('why, while the operator runs,', () => {
   beforeAll(async () => {
-    await run(['--exclude-namespaces', `kube-system,kube-public,kube-node-lease,${excluded}`]);
+    await run([]);
   });
   afterAll(endOperators);
 
@@ -214,6 +212,7 @@ describe('why, while the operator runs,', () => {
   });
 
   it('explains with JSON, too', async () => {
+    await cluster.create(PODS, aPod().in(shop).named('cased').annotated('True').manifest);
     const { stdout } = await ask(['why', 'pod/cased', '-n', shop, '--task-queue', taskQueue, '-o', 'json']);
     expect(JSON.parse(stdout)).toMatchObject({ resource: `Pod ${shop}/cased`, state: 'Ignored' });
   });
@@ -226,14 +225,8 @@ describe('why, while the operator runs,', () => {
       .map((line) => line.split(/\s{2,}/))
       .map(([, resource = '', , state = '']) => `${resource} ${state}`);
     expect(states).toEqual(
-      expect.arrayContaining([
-        'podset/well UpToDate',
-        'pod/cased Ignored',
-        'xxx/failing Stalled',
-        `pod/${'long'.padEnd(70, 'x')} Stalled`,
-      ]),
+      expect.arrayContaining(['podset/well UpToDate', 'pod/cased Ignored', 'xxx/failing Stalled']),
     );
-    expect(states.join('\n')).not.toContain('pod/plain');
   });
 });
 

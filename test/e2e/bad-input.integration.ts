@@ -333,7 +333,7 @@ describe('in the end', () => {
     expect(() => process.kill(operator.pid, 0)).not.toThrow();
     expect(ownLogs(operator, 'error', 'fatal')).toEqual([]);
     expect(operator.logs.filter(({ raw }) => raw !== undefined)).toEqual([]);
-    expect(Math.min(tally.accepted, tally.refused)).toBeGreaterThan(150);
+    expect(Math.min(tally.accepted, tally.refused)).toBeGreaterThan(40);
     process.stderr.write(`bad input, seed ${SEED}: ${JSON.stringify(tally)}\n`);
   });
 });

@@ -1,54 +1,24 @@
-import { afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { eventRecorder, regardingNamespace, type Event } from '../../activities/events.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
 import { loadKubeConfig } from '../../src/kubernetes/config.ts';
 import { PODS, refOf } from '../support/cluster.ts';
-import { eventually } from '../support/eventually.ts';
-import { aTaskQueue, startOperator } from '../support/operator.ts';
 import { aPod } from '../support/pods.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';
 import { setUpStage } from '../support/stage.ts';
 
+/* The API server's own limits for Events, met by the recorder with the permissions of the operator alone. */
+
 jest.setTimeout(120_000);
-/** What is refused is asked for again after 45 s at most. */
-const WITHIN_MS = 60_000;
-/** A namespace with this label is not selected. */
-const LEFT_OUT = 'test.durable-operator.dev/left-out';
 
 const { stack, cluster } = setUpStage();
 const kubeconfig = stack.operatorKubeconfig;
-const taskQueue = aTaskQueue();
-
-beforeAll(async () => {
-  await start();
-});
-
-function start() {
-  const selector = ['--namespace-selector', `!${LEFT_OUT}`];
-  const args = ['--controllers', 'pod-label,namespace-role-binding', ...selector];
-  return startOperator({ taskQueue, args });
-}
 
 const eventsAbout = async ({ metadata: { uid, name, namespace = name } }: KubernetesObject) =>
   (await cluster.eventsIn(namespace)).filter(({ regarding }) => regarding.uid === uid);
 
-/** The reasons of its Events, each as often as there are Events of it. */
-function eventuallyTold(object: KubernetesObject, ...reasons: readonly string[]): Promise<true> {
-  return eventually(async () => {
-    const told = (await eventsAbout(object)).map(({ reason }) => reason);
-    expect(told.sort()).toEqual([...reasons].sort());
-    return true as const;
-  }, WITHIN_MS);
-}
-
-async function aBoundNamespace(): Promise<KubernetesObject> {
-  const namespace = await cluster.createNamespace();
-  await eventuallyTold(namespace, 'Created');
-  return namespace;
-}
-
-describe('the API server, asked by a user with the permissions of the operator alone,', () => {
+describe('the API server', () => {
   const AN_HOUR_MS = 3_600_000;
   const log = aRecordingLogger();
   const aTest: Event = { type: 'Normal', reason: 'Tested', action: 'Test', note: 'it is tested' };
@@ -72,7 +42,7 @@ describe('the API server, asked by a user with the permissions of the operator a
   }
 
   it('takes the count of an Event that lasts', async () => {
-    const namespace = await aBoundNamespace();
+    const namespace = await cluster.createNamespace();
     await record(namespace, [0, AN_HOUR_MS, 2 * AN_HOUR_MS]);
     const events = (await eventsAbout(namespace)).filter(({ reason }) => reason === 'Tested');
     expect(events).toMatchObject([{ series: { count: 3 } }]);
@@ -86,7 +56,7 @@ describe('the API server, asked by a user with the permissions of the operator a
   });
 
   it('takes an Event about a namespace itself, in "default"', async () => {
-    const namespace = await aBoundNamespace();
+    const namespace = await cluster.createNamespace();
     const client = createKubernetesClient(loadKubeConfig({ kubeconfig, env: {} }));
     clients.push(client);
     const recorder = eventRecorder(client, log);

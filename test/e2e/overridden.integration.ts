@@ -15,7 +15,7 @@ const GROUP = { group: 'admissionregistration.k8s.io', version: 'v1' };
 const POLICIES = { ...GROUP, plural: 'mutatingadmissionpolicies' };
 const BINDINGS = { ...GROUP, plural: 'mutatingadmissionpolicybindings' };
 
-const { stack, cluster } = setUpOperator({ args: ['--controllers', 'pod-label,pod-set'] });
+const { stack, cluster } = setUpOperator({ args: ['--controllers', 'pod-set'] });
 let namespace: string;
 let policy: string;
 

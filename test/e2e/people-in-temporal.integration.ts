@@ -164,29 +164,6 @@ describe('a step that somebody pauses', () => {
   });
 });
 
-describe('a step whose attempts somebody has limited', () => {
-  async function limit(): Promise<void> {
-    const { id } = await pendingStep();
-    await workflowService.updateActivityOptions({
-      ...{ ...execution(), id, activityOptions: { retryPolicy: { maximumAttempts: 1 } } },
-      updateMask: { paths: ['retry_policy.maximum_attempts'] },
-    });
-    await workflowService.resetActivity({ ...execution(), id });
-  }
-
-  it('is tried again after they are used up', async () => {
-    const { podSet, quota } = await inBackoff(12);
-    await eventually(async () => {
-      await limit().catch(() => undefined);
-      expect(await why()).toMatch(/is waiting[^]*the next attempt of createPods/);
-      return true;
-    }, WITHIN_MS);
-    await eventually(pendingStep, WITHIN_MS);
-    await raise(quota);
-    await expectDoneOnce(podSet, 12);
-  });
-});
-
 const isDeployed = process.env['TEST_TEMPORAL'] === 'deployed';
 
 (isDeployed ? describe : describe.skip)('a run that somebody pauses', () => {

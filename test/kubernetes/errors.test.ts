@@ -58,6 +58,11 @@ const TABLE: [what: string, expected: ApiErrorClass, answer: Answered][] = [
     },
   ],
   [
+    'an object whose kind is not said',
+    'not-found',
+    { code: 404, reason: 'NotFound', message: '"web" not found', details: { name: 'web' } },
+  ],
+  [
     'a CRD that is missing',
     'api-missing',
     {
@@ -120,6 +125,18 @@ const TABLE: [what: string, expected: ApiErrorClass, answer: Answered][] = [
     },
   ],
   [
+    'a field owned by another manager',
+    'conflict',
+    {
+      code: 409,
+      reason: 'Conflict',
+      message: 'Apply failed with 1 conflict: conflict with "kubectl": .data.a',
+      details: {
+        causes: [{ reason: 'FieldManagerConflict', message: 'conflict with "kubectl"', field: '.data.a' }],
+      },
+    },
+  ],
+  [
     'flow control with Retry-After',
     'retry-after',
     { code: 429, reason: 'TooManyRequests', message: 'too many requests', retryAfter: '1' },
@@ -128,6 +145,11 @@ const TABLE: [what: string, expected: ApiErrorClass, answer: Answered][] = [
     'flow control without Retry-After',
     'unavailable',
     { code: 429, reason: 'TooManyRequests', message: 'busy' },
+  ],
+  [
+    'an overloaded server with Retry-After',
+    'retry-after',
+    { code: 503, reason: 'ServiceUnavailable', message: 'apiserver is shutting down', retryAfter: '5' },
   ],
   [
     'an overloaded server',
@@ -155,6 +177,16 @@ const TABLE: [what: string, expected: ApiErrorClass, answer: Answered][] = [
       details: { causes: [{ message: 'failed calling webhook' }] },
     },
   ],
+  [
+    'a request that took the server too long',
+    'unavailable',
+    {
+      code: 504,
+      reason: 'Timeout',
+      message: 'Timeout: request did not complete within requested timeout',
+      details: {},
+    },
+  ],
   ['a bad token', 'access-denied', { code: 401, reason: 'Unauthorized', message: 'Unauthorized' }],
   [
     'a verb that no Role grants',
@@ -165,6 +197,16 @@ const TABLE: [what: string, expected: ApiErrorClass, answer: Answered][] = [
       message:
         'pods "web" is forbidden: User "system:serviceaccount:default:op" cannot patch resource "pods" in API group "" in the namespace "default"',
       details: { name: 'web', kind: 'pods' },
+    },
+  ],
+  [
+    'a path that no Role grants',
+    'access-denied',
+    {
+      code: 403,
+      reason: 'Forbidden',
+      message: 'forbidden: User "system:anonymous" cannot get path "/version"',
+      details: {},
     },
   ],
   [
@@ -237,6 +279,15 @@ const TABLE: [what: string, expected: ApiErrorClass, answer: Answered][] = [
     { code: 400, message: 'admission webhook "x.example.com" denied the request: no' },
   ],
   [
+    'an admission webhook that speaks as the authorizer does',
+    'refused',
+    {
+      code: 403,
+      reason: 'Forbidden',
+      message: 'admission webhook "x.example.com" denied the request: forbidden: User "op" cannot do this',
+    },
+  ],
+  [
     'an admission policy',
     'refused',
     {
@@ -260,6 +311,15 @@ const TABLE: [what: string, expected: ApiErrorClass, answer: Answered][] = [
         kind: 'Pod',
         causes: [{ reason: 'FieldValueInvalid', field: 'metadata.labels' }],
       },
+    },
+  ],
+  [
+    'a body that does not fit the schema',
+    'refused',
+    {
+      code: 400,
+      reason: 'BadRequest',
+      message: 'Pod in version "v1" cannot be handled as a Pod: json: cannot unmarshal',
     },
   ],
   [
@@ -338,6 +398,16 @@ describe('errorFromAnswer', () => {
     );
   });
 
+  it('cuts words that go on and on', () => {
+    const longest = 'x'.repeat(2000);
+    expect(errorOf({ code: 422, message: longest }).message).toBe(`${ASKED}: 422 ${longest}`);
+    expect(errorOf({ code: 422, message: `${longest}y` }).message).toBe(`${ASKED}: 422 ${longest}…`);
+  });
+
+  it('says only what was asked, and the code, where the server said nothing', () => {
+    expect(errorFromAnswer(ASKED, { status: 502, body: '\n' }).message).toBe(`${ASKED}: 502`);
+  });
+
   it('reads Retry-After in seconds and as a date', () => {
     expect(errorOf({ code: 503, message: '', retryAfter: '7' }).retryAfterMs).toBe(7000);
     const inAMinute = new Date(Date.now() + 60_000).toUTCString();
@@ -378,6 +448,16 @@ describe('other failures', () => {
     const error = errorFromFailure(ASKED, new Error('read ECONNRESET'));
     expect(error).toMatchObject({ classification: 'unavailable', status: undefined });
     expect(error.message).toBe('PATCH /api/v1/namespaces/default/pods/web: read ECONNRESET');
+  });
+
+  it('a connection refused at several addresses says so', () => {
+    const cause = new AggregateError([
+      new Error('connect ECONNREFUSED ::1'),
+      new Error('connect ECONNREFUSED 127.0.0.1'),
+    ]);
+    expect(errorFromFailure('GET /x', cause).message).toBe(
+      'GET /x: connect ECONNREFUSED ::1; connect ECONNREFUSED 127.0.0.1',
+    );
   });
 
   it.each<[cause: unknown, says: string]>([
