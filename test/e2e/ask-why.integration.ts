@@ -96,8 +96,14 @@ function isReady(object: KubernetesObject | undefined): boolean {
 }
 
 describe('why, while the operator runs,', () => {
+  let failing: LiveBuild;
+  let onNoNode: LiveBuild;
+
   beforeAll(async () => {
     await run([]);
+    // They take half a minute; other tests run meanwhile.
+    failing = await createBuild(aBuild(shop, 'failing').failing().manifest);
+    onNoNode = await createBuild(aBuild(await cluster.aNamespace()).manifest);
   });
   afterAll(endOperators);
 
@@ -136,28 +142,6 @@ describe('why, while the operator runs,', () => {
     await expectWhy({
       ...{ resource: 'po/deleted', golden: 'deleted', status: 1 },
       until: /is gone: it was deleted/,
-    });
-  });
-
-  it('tells a build that fails', async () => {
-    const build = await createBuild(aBuild(shop, 'failing').failing().manifest);
-    await build.is('Failed');
-    await expectWhy({
-      ...{ resource: 'xxx/failing', golden: 'failing-build', status: 1 },
-      until: /is stalled/,
-    });
-  });
-
-  it('tells a build that is deleted although its node is gone', async () => {
-    const namespace = await cluster.aNamespace();
-    const build = await createBuild(aBuild(namespace).manifest);
-    await build.is('Succeeded');
-    const artifacts = [{ node: 'node-of-old', binary: 'helloworld' }];
-    await cluster.patch(build.at, { status: { artifacts } }, 'status');
-    await build.delete();
-    await expectWhy({
-      ...{ resource: 'xxx/sample', namespace, golden: 'node-gone', status: 1 },
-      ...{ until: /is gone: it was deleted/, names: { [namespace]: 'shop' } },
     });
   });
 
@@ -215,6 +199,26 @@ describe('why, while the operator runs,', () => {
     await cluster.create(PODS, aPod().in(shop).named('cased').annotated('True').manifest);
     const { stdout } = await ask(['why', 'pod/cased', '-n', shop, '--task-queue', taskQueue, '-o', 'json']);
     expect(JSON.parse(stdout)).toMatchObject({ resource: `Pod ${shop}/cased`, state: 'Ignored' });
+  });
+
+  it('tells a build that fails', async () => {
+    await failing.is('Failed');
+    await expectWhy({
+      ...{ resource: 'xxx/failing', golden: 'failing-build', status: 1 },
+      until: /is stalled/,
+    });
+  });
+
+  it('tells a build that is deleted although its node is gone', async () => {
+    const { namespace } = onNoNode;
+    await onNoNode.is('Succeeded');
+    const artifacts = [{ node: 'node-of-old', binary: 'helloworld' }];
+    await cluster.patch(onNoNode.at, { status: { artifacts } }, 'status');
+    await onNoNode.delete();
+    await expectWhy({
+      ...{ resource: 'xxx/sample', namespace, golden: 'node-gone', status: 1 },
+      ...{ until: /is gone: it was deleted/, names: { [namespace]: 'shop' } },
+    });
   });
 
   it('get lists each resource with its state', async () => {

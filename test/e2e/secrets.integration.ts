@@ -87,6 +87,19 @@ const create = (name: string) =>
   cluster.create(PODS, withCanaries(aPod().in(namespace.metadata.name).named(name).annotated().manifest));
 const buildOf = (name: string) =>
   cluster.get<Build>({ type: BUILDS, namespace: namespace.metadata.name, name });
+
+/** One fails, and the transport of the other is refused. */
+async function createBuilds(): Promise<void> {
+  const urls = {
+    failing: `https://user:${CANARY}@host.invalid/x`,
+    refused: `git://user:${CANARY}@host.invalid/x`,
+  };
+  for (const [name, gitUrl] of Object.entries(urls)) {
+    const { manifest } = aBuild(namespace.metadata.name, name).failing().with({ gitUrl, jobName: name });
+    await cluster.create(BUILDS, manifest);
+  }
+}
+
 const at = (name: string) => ({ type: PODS, namespace: namespace.metadata.name, name });
 
 describe('what is secret in the cluster, and what the operator itself is trusted with', () => {
@@ -98,6 +111,8 @@ describe('what is secret in the cluster, and what the operator itself is trusted
       { metadata: { annotations: { 'test.durable-operator.dev/secret': CANARY } } },
     );
     proxy.fault = failing();
+    // A build takes half a minute to fail.
+    await createBuilds();
     const pods = [await create('web'), await create('long'.padEnd(70, 'x'))];
     await eventually(async () => {
       expect((await cluster.get(at('web')))?.metadata.labels).toMatchObject({ [POD_NAME_LABEL]: 'web' });
@@ -121,15 +136,7 @@ describe('what is secret in the cluster, and what the operator itself is trusted
     expect(pods).toHaveLength(2);
   });
 
-  it('is in the URLs of builds, of one that fails, and of one whose transport is refused', async () => {
-    const urls = {
-      failing: `https://user:${CANARY}@host.invalid/x`,
-      refused: `git://user:${CANARY}@host.invalid/x`,
-    };
-    for (const [name, gitUrl] of Object.entries(urls)) {
-      const { manifest } = aBuild(namespace.metadata.name, name).failing().with({ gitUrl, jobName: name });
-      await cluster.create(BUILDS, manifest);
-    }
+  it('is in the URLs of builds that fail and that are refused', async () => {
     await eventually(async () => (await buildOf('failing'))?.status?.phase === 'Failed', WITHIN_MS);
     await eventually(async () => JSON.stringify(await buildOf('refused')).includes('InvalidSpec'), WITHIN_MS);
   });
