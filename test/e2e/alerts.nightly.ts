@@ -107,7 +107,7 @@ const fired = async (scrapes: readonly Scrape[], growing?: string) =>
 it('are rules that Prometheus understands', () => checkRules());
 
 describe('no alert', () => {
-  it('fires while everything is reconciled, even if each gauge stayed at its highest', async () => {
+  it('fires during ordinary work, even if each gauge stays at its maximum', async () => {
     const replica = await start();
     const scrapes = [await scrape(replica)];
     const names = Array.from({ length: 10 }, (_, index) => `web-${index}`);
@@ -183,7 +183,7 @@ describe('an alert fires', () => {
     expect(await fired(scrapes, silence)).toContain('DurableOperatorWatchSilent');
   });
 
-  it('when nobody works', async () => {
+  it('when there is no worker', async () => {
     const replica = await start({ command: 'watch' });
     await createPod('waiting');
     const unworked = (metrics: Scraped) =>

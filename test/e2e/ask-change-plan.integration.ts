@@ -207,7 +207,7 @@ beforeAll(async () => {
   await startOperator({ taskQueue, args });
 });
 
-describe('a plan is followed by its very writes:', () => {
+describe('the operator makes exactly the writes of the plan:', () => {
   it.each(CASES)('$what', async ({ what, steps, writes, end, isFollowed }) => {
     const { planned, namespace, madeBefore } = found.get(what) ?? {};
     if (planned === undefined || namespace === undefined) throw new Error('it was not planned');
@@ -224,7 +224,7 @@ describe('a plan is followed by its very writes:', () => {
 });
 
 describe('a plan for a file', () => {
-  it('writes nothing, and is what then happens', async () => {
+  it('writes nothing, and the operator then makes its writes', async () => {
     const namespace = await cluster.aNamespace();
     await aPodSetIn(namespace, 2);
     const manifest = aPodSet().in(namespace).wanting(5).manifest;

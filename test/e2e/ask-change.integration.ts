@@ -43,7 +43,7 @@ async function aPodSetOf(replicas: number): Promise<LivePodSet> {
 }
 
 describe('retry', () => {
-  it('ends a backoff, of one or by what is failing, and says what it was', async () => {
+  it('ends the backoff of one resource, or of all with the same failure', async () => {
     const web = await aPodSetOf(2);
     const { namespace } = web.at;
     await idle(await web.isReady(2));
@@ -78,7 +78,7 @@ describe('retry', () => {
 });
 
 describe('a pause', () => {
-  it('holds what is to be done until it is resumed', async () => {
+  it('holds all changes until it is resumed', async () => {
     const web = await aPodSetOf(1);
     const { namespace } = web.at;
     await idle(await web.isReady(1));
@@ -99,7 +99,7 @@ describe('a pause', () => {
 });
 
 describe('approve and reject', () => {
-  it('answer the plan that is awaited, as the user whom the API server knows', async () => {
+  it('answer the plan that awaits approval, in the name of the user', async () => {
     const web = await aPodSetOf(3);
     const { namespace } = web.at;
     await idle(await web.isReady(3));
@@ -170,7 +170,7 @@ describe('the kubectl plugin', () => {
     return execFileSync('bash', ['-c', script], { env, encoding: 'utf8' });
   }
 
-  it('is found by kubectl, and completed by it', async () => {
+  it('runs and completes in kubectl', async () => {
     const web = await aPodSetOf(0);
     const { namespace } = web.at;
     expect(shell(`'${stack.kubectl}' durable history --help`)).toContain('Usage: kubectl durable history');

@@ -125,7 +125,7 @@ describe('why, while the operator runs,', () => {
     });
   });
 
-  it('says that all is well, and what the last reconcile did', async () => {
+  it('says that a resource is up to date, and what the last reconcile did', async () => {
     await createPodSet(shop, 2, 'well');
     await expectWhy({
       ...{ resource: 'PodSets well', golden: 'converged', status: 0 },
@@ -133,7 +133,7 @@ describe('why, while the operator runs,', () => {
     });
   });
 
-  it('says that one was deleted', async () => {
+  it('says that a resource was deleted', async () => {
     const pod = aPod().in(shop).named('deleted').annotated().manifest;
     await cluster.create(PODS, pod);
     const at = { type: PODS, namespace: shop, name: 'deleted' };
@@ -148,7 +148,7 @@ describe('why, while the operator runs,', () => {
   it.each([
     ['itself', 'paused'],
     ['its Namespace', 'namespace-paused'],
-  ])('tells a pause of the resource, by %s', async (which, golden) => {
+  ])('names the pause: on %s', async (which, golden) => {
     const namespace = await cluster.aNamespace();
     await createPodSet(namespace, 1);
     const at = { type: POD_SETS, namespace, name: 'web' };
@@ -162,7 +162,7 @@ describe('why, while the operator runs,', () => {
     });
   });
 
-  it('tells a deletion that waits for approval, and one that was rejected', async () => {
+  it('names a deletion that awaits approval, and one that was rejected', async () => {
     const namespace = await cluster.aNamespace();
     await createPodSet(namespace, 3);
     const at = { type: POD_SETS, namespace, name: 'web' };
@@ -195,13 +195,13 @@ describe('why, while the operator runs,', () => {
     );
   });
 
-  it('explains with JSON, too', async () => {
+  it('prints JSON', async () => {
     await cluster.create(PODS, aPod().in(shop).named('cased').annotated('True').manifest);
     const { stdout } = await ask(['why', 'pod/cased', '-n', shop, '--task-queue', taskQueue, '-o', 'json']);
     expect(JSON.parse(stdout)).toMatchObject({ resource: `Pod ${shop}/cased`, state: 'Ignored' });
   });
 
-  it('tells a build that fails', async () => {
+  it('names the error of a failed build', async () => {
     await failing.is('Failed');
     await expectWhy({
       ...{ resource: 'xxx/failing', golden: 'failing-build', status: 1 },
@@ -209,7 +209,7 @@ describe('why, while the operator runs,', () => {
     });
   });
 
-  it('tells a build that is deleted although its node is gone', async () => {
+  it('says that a build was deleted although its node is gone', async () => {
     const { namespace } = onNoNode;
     await onNoNode.is('Succeeded');
     const artifacts = [{ node: 'node-of-old', binary: 'helloworld' }];
@@ -234,10 +234,10 @@ describe('why, while the operator runs,', () => {
   });
 });
 
-describe('why, of an operator that cannot do all,', () => {
+describe('why, if something is missing,', () => {
   afterAll(endOperators);
 
-  it('names the permission that it lacks', async () => {
+  it('names the missing permission', async () => {
     const namespace = await cluster.aNamespace();
     const queue = aTaskQueue();
     const account = { namespace, name: 'default' };
@@ -269,7 +269,7 @@ describe('why, of an operator that cannot do all,', () => {
     await cluster.delete({ type: CLUSTER_ROLES, name });
   });
 
-  it('says that no worker is there, and that the run has another task queue', async () => {
+  it('says that there is no worker, or that the run has another task queue', async () => {
     const namespace = await cluster.aNamespace();
     const [left, right] = [aTaskQueue(), aTaskQueue()];
     const args = ['--controllers', 'pod-label', '--namespaces', namespace];

@@ -234,7 +234,7 @@ async function expectNoDelay(sequence: Sequence, canary: Manifest): Promise<void
   await cluster.delete(at);
 }
 
-describe('from any state to any other, and each of them is refused at admission or told in a condition', () => {
+describe('each change from any state to any other is refused at admission, or a condition names the problem', () => {
   it('of an Xxx', async () => {
     const good = goodOf(BUILD_SPEC).map((spec): unknown => ({ ...SAMPLE, ...fieldsOf(spec) }));
     const changes = changesOf(patchesOf(BUILD_SPEC, good), patchesOf(BUILD_STATUS, goodOf(BUILD_STATUS)));
@@ -315,7 +315,7 @@ async function unfinishedJobsIn(namespace: string): Promise<readonly string[]> {
 }
 
 describe('in the end', () => {
-  it('no state is a trap: with a spec that is good, each is as it should be, and it goes when it is deleted', async () => {
+  it('each resource recovers with a valid spec, and can be deleted', async () => {
     expect(left.length).toBeGreaterThan(8);
     await Promise.all(
       left.map(async ({ sequence, good }) => {

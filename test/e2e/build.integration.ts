@@ -58,43 +58,46 @@ function eventuallyOver(build: KubernetesObject): Promise<void> {
 }
 
 describe('a build', () => {
-  it.concurrent('succeeds, says where its binary is, and goes after cleanup, with few requests', async () => {
-    const namespace = await aNamespace();
-    const build = await created(aBuild(namespace));
-    const done = await build.is('Succeeded');
-    expect(done.status).toMatchObject({ jobName: SAMPLE.jobName, binaryName: 'helloworld', message: '' });
-    const [artifact] = done.status?.artifacts ?? [];
-    expect(done.status?.artifacts).toMatchObject([{ binary: 'helloworld' }]);
-    expect(conditionOf(done, 'Ready')).toBe('True Built');
-    expect(done.metadata.finalizers).toEqual(['job.finalizers.test.inspur.com']);
-    expect(done.status?.workflowId).toBe(`git-build/${namespace}/sample/${done.metadata.uid}`);
-    await eventuallyOver(done);
-    // Sooner, another create of its Job may still be in progress, and has to be awaited.
-    const started = Date.parse(done.status?.startTime ?? '');
-    await eventually(() => Date.now() > started + 15_000, WITHIN_MS);
-    await build.delete();
-    await build.gone();
-    await eventuallyOver(done);
-    const cleanup = await build.job(`${SAMPLE.jobName}-delete`);
-    expect(cleanup?.metadata.annotations).toMatchObject({
-      'durable-operator.dev/node': artifact?.node,
-      'durable-operator.dev/binaries': 'helloworld',
-    });
-    const made = requests(namespace);
-    expect(made.filter((request) => request.includes('→'))).toEqual([]);
-    expect(made.length).toBeLessThanOrEqual(MOST_CALLS);
-    expect(made).toEqual(UNDISTURBED);
-    for (const [reason, words] of [
-      ['BuildStarted', 'build-helloworld'],
-      ['BuildSucceeded', 'helloworld on'],
-      ['Cleaned', 'Removed helloworld'],
-    ] as const) {
-      await eventuallyTold(build, reason, words);
-    }
-  });
+  it.concurrent(
+    'succeeds, records where its binary is, and is deleted after cleanup, with few requests',
+    async () => {
+      const namespace = await aNamespace();
+      const build = await created(aBuild(namespace));
+      const done = await build.is('Succeeded');
+      expect(done.status).toMatchObject({ jobName: SAMPLE.jobName, binaryName: 'helloworld', message: '' });
+      const [artifact] = done.status?.artifacts ?? [];
+      expect(done.status?.artifacts).toMatchObject([{ binary: 'helloworld' }]);
+      expect(conditionOf(done, 'Ready')).toBe('True Built');
+      expect(done.metadata.finalizers).toEqual(['job.finalizers.test.inspur.com']);
+      expect(done.status?.workflowId).toBe(`git-build/${namespace}/sample/${done.metadata.uid}`);
+      await eventuallyOver(done);
+      // Sooner, another create of its Job may still be in progress, and has to be awaited.
+      const started = Date.parse(done.status?.startTime ?? '');
+      await eventually(() => Date.now() > started + 15_000, WITHIN_MS);
+      await build.delete();
+      await build.gone();
+      await eventuallyOver(done);
+      const cleanup = await build.job(`${SAMPLE.jobName}-delete`);
+      expect(cleanup?.metadata.annotations).toMatchObject({
+        'durable-operator.dev/node': artifact?.node,
+        'durable-operator.dev/binaries': 'helloworld',
+      });
+      const made = requests(namespace);
+      expect(made.filter((request) => request.includes('→'))).toEqual([]);
+      expect(made.length).toBeLessThanOrEqual(MOST_CALLS);
+      expect(made).toEqual(UNDISTURBED);
+      for (const [reason, words] of [
+        ['BuildStarted', 'build-helloworld'],
+        ['BuildSucceeded', 'helloworld on'],
+        ['Cleaned', 'Removed helloworld'],
+      ] as const) {
+        await eventuallyTold(build, reason, words);
+      }
+    },
+  );
 
   // The API deletes a Job without its Pods unless told otherwise; they then run on, and need not be awaited.
-  it.concurrent('whose running Job is deleted by somebody is built again', async () => {
+  it.concurrent('is built again if somebody deletes its running Job', async () => {
     const namespace = await aNamespace();
     const build = await created(aBuild(namespace).lasting());
     await build.is('Building');
@@ -104,7 +107,7 @@ describe('a build', () => {
     await build.is('Building');
   });
 
-  it.concurrent('that fails says why, waits, and is tried again when its Job is deleted', async () => {
+  it.concurrent('that fails records the error, waits, and runs again when its Job is deleted', async () => {
     const namespace = await aNamespace();
     const build = await created(aBuild(namespace).failing());
     const done = await eventually(async () => {
@@ -141,7 +144,7 @@ const UNDISTURBED = [
 ];
 
 describe('a spec that changes', () => {
-  it.concurrent('in mid-build has its Job replaced', async () => {
+  it.concurrent('during a build replaces the Job', async () => {
     const namespace = await aNamespace();
     const build = await created(aBuild(namespace).lasting());
     await build.is('Building');
@@ -154,7 +157,7 @@ describe('a spec that changes', () => {
     await eventuallyTold(build, 'JobReplaced', 'build-helloworld');
   });
 
-  it.concurrent('in its binaryName has the old binary removed after the new one is there', async () => {
+  it.concurrent('in its binaryName removes the old binary once the new one is there', async () => {
     const namespace = await aNamespace();
     const build = await created(aBuild(namespace));
     const { status } = await build.is('Succeeded');
@@ -177,7 +180,7 @@ describe('a spec that changes', () => {
 });
 
 describe('a build that is deleted', () => {
-  it.concurrent('in mid-build ends its Job first, and then cleans the node', async () => {
+  it.concurrent('during a build ends its Job first, and then cleans the node', async () => {
     const namespace = await aNamespace();
     const build = await created(aBuild(namespace).lasting());
     await build.is('Building');
@@ -190,26 +193,23 @@ describe('a build that is deleted', () => {
     expect(jobWrites(namespace)).toEqual(['create jobs', 'delete jobs', 'create jobs']);
   });
 
-  it.concurrent(
-    'and one of whose nodes is gone has the others cleaned, and goes without waiting for that one',
-    async () => {
-      const namespace = await aNamespace();
-      const build = await created(aBuild(namespace));
-      const { status } = await build.is('Succeeded');
-      const artifacts = [artifactOnNoNode, ...(status?.artifacts ?? [])];
-      await cluster.patch(build.at, { status: { artifacts } }, 'status');
-      await build.delete();
-      await build.gone();
-      const cleanup = await build.job(`${SAMPLE.jobName}-delete`);
-      expect(cleanup?.metadata.annotations).toMatchObject({
-        'durable-operator.dev/node': status?.artifacts?.[0]?.node,
-      });
-      expect(jobWrites(namespace)).toEqual(['create jobs', 'create jobs', 'delete jobs', 'create jobs']);
-    },
-  );
+  it.concurrent('cleans the other nodes if one is gone', async () => {
+    const namespace = await aNamespace();
+    const build = await created(aBuild(namespace));
+    const { status } = await build.is('Succeeded');
+    const artifacts = [artifactOnNoNode, ...(status?.artifacts ?? [])];
+    await cluster.patch(build.at, { status: { artifacts } }, 'status');
+    await build.delete();
+    await build.gone();
+    const cleanup = await build.job(`${SAMPLE.jobName}-delete`);
+    expect(cleanup?.metadata.annotations).toMatchObject({
+      'durable-operator.dev/node': status?.artifacts?.[0]?.node,
+    });
+    expect(jobWrites(namespace)).toEqual(['create jobs', 'create jobs', 'delete jobs', 'create jobs']);
+  });
 
   it.concurrent(
-    'with the annotation to skip cleanup goes at once, and an Event says what stays',
+    'with the annotation to skip cleanup is gone at once, and an Event names the binary that stays',
     async () => {
       const namespace = await aNamespace();
       const build = await created(aBuild(namespace));
@@ -225,7 +225,7 @@ describe('a build that is deleted', () => {
   );
 
   it.concurrent(
-    'together with its namespace goes, and an Event on the namespace says what stays',
+    'together with its namespace is gone, and an Event on the namespace names the binary that stays',
     async () => {
       const namespace = await aNamespace();
       const build = await created(aBuild(namespace));
@@ -253,7 +253,7 @@ describe('a build that is deleted', () => {
     },
   );
 
-  it.concurrent('and created again at once with the same name is built and goes again', async () => {
+  it.concurrent('and created again at once with the same name is built and deleted again', async () => {
     const namespace = await aNamespace();
     const build = await created(aBuild(namespace));
     await build.is('Succeeded');
@@ -285,7 +285,7 @@ async function podsOf({ metadata }: KubernetesObject): Promise<{ phase: unknown 
 }
 
 describe('a Job of somebody else', () => {
-  it.concurrent('with the name of the build Job is not touched, and said so', async () => {
+  it.concurrent('with the name of the build Job is not changed, and a condition names it', async () => {
     const namespace = await aNamespace();
     const foreign = await aForeignJob(namespace, SAMPLE.jobName);
     const build = await created(aBuild(namespace));
@@ -299,7 +299,7 @@ describe('a Job of somebody else', () => {
   });
 
   it.concurrent(
-    'with the name of the cleanup Job is not touched, holds the build, and can be given way to',
+    'with the name of the cleanup Job is not changed, and holds the deletion until cleanup is skipped',
     async () => {
       const namespace = await aNamespace();
       const build = await created(aBuild(namespace));

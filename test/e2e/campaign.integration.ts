@@ -18,7 +18,7 @@ const ground = sharedGround(testStack());
 afterAll(() => ground.close());
 
 describe('a campaign of changes and faults drawn from a seed', () => {
-  it.concurrent.each(SEEDS)('ends as if nothing had gone wrong: seed %i', async (seed) => {
+  it.concurrent.each(SEEDS)('ends in the state of an undisturbed run: seed %i', async (seed) => {
     const schedule = draw(seed, { controllers: OPTIONS.controllers, servers: false, stories: STORIES });
     const { violations, logs } = await tryOut(ground, schedule, trialOptions(OPTIONS, false));
     const end = violations.length === 0 ? '' : `\n${printed(schedule)}\n${logs.slice(-30).join('\n')}`;

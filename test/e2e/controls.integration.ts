@@ -60,7 +60,7 @@ async function killOperator(): Promise<void> {
 }
 
 describe('a paused resource', () => {
-  it('is left alone, whatever changes, and converges at once when it goes on', async () => {
+  it('is not changed, and converges at once when it is resumed', async () => {
     await create(2);
     await web.isReady(2);
     await annotate({ paused: 'true' });
@@ -81,7 +81,7 @@ describe('a paused resource', () => {
 });
 
 describe('a requested reconcile', () => {
-  it('is repeated in the status, and makes one run', async () => {
+  it('appears in the status, and starts one run', async () => {
     const podSet = await create(1);
     await web.isReady(1);
     await temporal.untilCompleted(refOfPodSet(podSet), WITHIN_MS);
@@ -93,7 +93,7 @@ describe('a requested reconcile', () => {
 });
 
 describe('a deletion that has to be approved', () => {
-  it('waits, also across a kill, and goes on once it is approved, to its end', async () => {
+  it('waits for the approval, even if the operator is killed', async () => {
     await create(30);
     await web.isReady(30);
     await web.scaleTo(3);
@@ -115,7 +115,7 @@ describe('a deletion that has to be approved', () => {
 });
 
 describe('a backoff', () => {
-  it('goes on where it was with a new operator, which cannot know what has changed; a change ends it', async () => {
+  it('survives a restart of the operator; a change ends it', async () => {
     await limitPods(cluster, namespace, 2);
     const ref = refOfPodSet(await create(3));
     const attempt = await eventually(async () => {

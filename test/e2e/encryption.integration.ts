@@ -121,7 +121,7 @@ describe('with payload keys', () => {
     await eventually(async () => (await statusOf(refOf(stalled))) === 'RUNNING', WITHIN_MS);
   });
 
-  it('what a run is told, does and fails by is readable neither in its history nor on the server’s disk', async () => {
+  it('inputs, results and failures of a run are readable neither in its history nor on the server’s disk', async () => {
     const plain = await anOperator({ of: inTheClear, queue: aTaskQueue() });
     const other = await podIn(inTheClear, 'web');
     await eventually(async () => (await statusOf(refOf(other))) === 'COMPLETED', WITHIN_MS);
@@ -143,7 +143,7 @@ describe('with payload keys', () => {
     }
   });
 
-  it('a new key takes over, and a run that began under the old one goes on', async () => {
+  it('a run continues after the key was rotated', async () => {
     await operator.end('SIGTERM');
     operator = await anOperator({ keys: 'newer-older', of: namespace });
     const { name } = stalled.metadata;

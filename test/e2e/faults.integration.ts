@@ -87,7 +87,7 @@ describe('an operator that is killed', () => {
     throughProxy = (await startProxy()).kubeconfig;
   });
 
-  it('in the middle of changes converges after it was started again, with one write each', async () => {
+  it('in the middle of changes converges after a restart, with one write for each object', async () => {
     const first = await start(throughProxy);
     const all = names(20);
     const creating = Promise.all(all.map(create));
@@ -101,7 +101,7 @@ describe('an operator that is killed', () => {
 
 describe('an operator that is asked to stop', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)(
-    'by %s ends what is in hand, and then with status 0',
+    'by %s finishes its steps, and exits with status 0',
     async (signal) => {
       const operator = await start();
       const all = names(5);
@@ -117,7 +117,7 @@ describe('an operator that is asked to stop', () => {
 });
 
 describe('two operators at once', () => {
-  it('come to the same end with the same writes as one', async () => {
+  it('make the same writes as one', async () => {
     await Promise.all([start(), start()]);
     const all = names(20);
     const pods = await Promise.all(all.map(create));
@@ -126,7 +126,7 @@ describe('two operators at once', () => {
   });
 });
 
-describe('an API server that goes wrong', () => {
+describe('an API server', () => {
   let proxy: FaultProxy;
 
   beforeEach(async () => {
@@ -136,7 +136,7 @@ describe('an API server that goes wrong', () => {
 
   const patches = () => proxy.requests.filter(({ method }) => method === 'PATCH').length;
 
-  it('and says 429 with Retry-After is asked again only after a durable timer of that time', async () => {
+  it('that answers 429 with Retry-After gets no request until a durable timer of that time has fired', async () => {
     proxy.fault = ({ method }) =>
       method === 'PATCH' && patches() === 1 ? { answer: 429, retryAfterSeconds: 2 } : undefined;
     const pod = await create('web');
@@ -149,7 +149,7 @@ describe('an API server that goes wrong', () => {
     expect(patches()).toBe(2);
   });
 
-  it('and asks to wait for an hour is asked again after five minutes, whatever changes', async () => {
+  it('that asks for a wait of an hour gets a request after five minutes, whatever changes', async () => {
     proxy.fault = ({ method }) => (method === 'PATCH' ? { answer: 503, retryAfterSeconds: 3600 } : undefined);
     const pod = await create('web');
     await eventually(async () => (await storyOf(pod)).includes('timerStarted'), CONVERGED_WITHIN_MS);
@@ -167,7 +167,7 @@ describe('an API server that goes wrong', () => {
     expect(await timersOf(pod)).toEqual([300]);
   });
 
-  it('and whose answer to a write is lost is not written to twice', async () => {
+  it('gets no second write if the answer to the first is lost', async () => {
     proxy.fault = ({ method }) => (method === 'PATCH' && patches() === 1 ? 'answer is lost' : undefined);
     const pod = await create('web');
     await eventuallyLabelled(['web']);

@@ -116,7 +116,7 @@ function isWrite({ method, path }: ProxiedRequest): boolean {
 }
 
 describe('a leader and a standby', () => {
-  it('do each thing once, although the leader is killed in the middle of its work', async () => {
+  it('make each write once, even if the leader is killed in the middle of its work', async () => {
     const [leader, other] = await startTwo();
     const killed = killAtWrite(8, leader);
     await eventuallyDone(await createWork());
@@ -125,7 +125,7 @@ describe('a leader and a standby', () => {
     expect(writes()).toEqual(WRITES);
   });
 
-  it('have two leaders for no longer than until the old one can think again, and it does nothing', async () => {
+  it('stay safe if the leader is frozen: it starts nothing after it continues', async () => {
     const [leader, other] = await startTwo(SHORT);
     process.kill(leader.pid, 'SIGSTOP');
     try {

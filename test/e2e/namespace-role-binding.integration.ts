@@ -106,7 +106,7 @@ describe('a binding of ours', () => {
 });
 
 describe('a binding of somebody else', () => {
-  it('that differs is not touched: a Warning Event and an open run say so', async () => {
+  it('that differs is not changed: there are a Warning Event and an open run', async () => {
     const { namespace, name, there } = await aNamespaceWith((own) => aRoleBinding(own).to('view').foreign());
     await eventually(async () => {
       expect(await eventsIn(name, 'ForeignRoleBinding')).toMatchObject([
@@ -125,7 +125,7 @@ describe('a binding of somebody else', () => {
 });
 
 describe('a namespace that terminates', () => {
-  it('gets nothing created any more, and no request of ours is denied', async () => {
+  it('gets no new objects, and no request of the operator is denied', async () => {
     const namespace = await aBoundNamespace();
     const { name } = namespace.metadata;
     const self = { type: NAMESPACES, name };

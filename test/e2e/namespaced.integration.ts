@@ -105,7 +105,7 @@ describe('an operator for some namespaces, with a Role in each and nothing else,
     }
   });
 
-  it('asks for nothing elsewhere, and for nothing that it may not', async () => {
+  it('sends no request to other namespaces, and none that is denied', async () => {
     expect(await labelsIn(elsewhere)).toEqual({});
     expect(await cluster.get(bindingIn(elsewhere))).toBeUndefined();
     const calls = apiCallsOf(userNameOf(account), stack.auditLog);
@@ -116,7 +116,7 @@ describe('an operator for some namespaces, with a Role in each and nothing else,
     expect(ownLogs(operator, 'error', 'warn')).toEqual([]);
   });
 
-  it('holds what is in a paused Namespace at once, says so, and goes on soon after the pause', async () => {
+  it('holds changes in a paused Namespace, and continues after the pause', async () => {
     const [namespace = ''] = namespaces;
     const durable = (...args: readonly string[]) => ask([...args, '--task-queue', taskQueue]);
     expect(await durable('pause', `namespace/${namespace}`)).toMatchObject({ status: 0 });

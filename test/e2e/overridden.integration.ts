@@ -104,7 +104,7 @@ describe('a policy that changes a label of new Pods', () => {
     },
   };
 
-  it('costs at most two Pods, is named by the condition, and is noticed when it is gone', async () => {
+  it('costs at most two Pods, is named in a condition, and no longer matters once it is gone', async () => {
     await changePods('version', VERSION, (value) => value === 'other');
     const web = new LivePodSet(cluster, namespace);
     await cluster.create(POD_SETS, aPodSet().in(namespace).wanting(3).manifest);

@@ -143,7 +143,7 @@ describe('a step that somebody pauses', () => {
     if (isPaused) await workflowService.unpauseActivity({ ...execution(), id, identity: ALICE });
   }
 
-  it('is not tried until that is ended; why names who paused it, and the command that ends it', async () => {
+  it('does not run until it is unpaused; why names the person and the command', async () => {
     const { podSet, quota } = await inBackoff(12);
     await eventually(async () => {
       await pause();
@@ -174,7 +174,7 @@ const isDeployed = process.env['TEST_TEMPORAL'] === 'deployed';
     expect(namespaceInfo?.capabilities?.workflowPause).toBe(true);
   });
 
-  it('stays the only one of its resource, and does what is due once that is ended', async () => {
+  it('stays the only one of its resource, and continues once it is unpaused', async () => {
     const { podSet, quota } = await inBackoff(12);
     await workflowService.pauseWorkflowExecution({ ...by(), reason: 'the quota is about to change' });
     await eventually(async () => {

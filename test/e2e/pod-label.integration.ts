@@ -81,8 +81,8 @@ describe('a Pod that is deleted and created again with the same name', () => {
   });
 });
 
-describe('a Pod that somebody else writes all the time', () => {
-  it('converges, and loses nothing that the other wrote', async () => {
+describe('a Pod that somebody else changes all the time', () => {
+  it('converges, and keeps the other changes', async () => {
     const pod = await create(aPod());
     const { name } = pod.metadata;
     const other = { stopped: false, count: 0 };
@@ -141,7 +141,7 @@ describe('a Pod whose name is too long for a label', () => {
 });
 
 describe('what the operator does to pods', () => {
-  it('is list, watch and patch alone, and no request was denied', async () => {
+  it('is list, watch and patch only, and no request was denied', async () => {
     await everythingIsSeen();
     const calls = apiCallsOf('operator', stack.auditLog);
     const verbs = new Set(

@@ -84,14 +84,14 @@ describe('a PodSet', () => {
     expect(deleted).toEqual(others);
   });
 
-  it('is waited for by kubectl, and to kstatus is current once it is Ready, and not before', async () => {
+  it('is Ready for kubectl and current for kstatus at the same time', async () => {
     const fresh = await create(2);
     await kubectlWait('condition=Ready');
     const ready = await web.get();
     expect(await kstatusesOf(fresh, ready)).toEqual(['InProgress', 'Current']);
   });
 
-  it('says in its status why Pods are refused, asks seldom, and gets them once they are not', async () => {
+  it('has a status that says why Pods are refused, and gets them once the quota allows', async () => {
     const quota = await limitPods(cluster, namespace, 2);
     const podSet = await create(20);
     await eventually(async () => {

@@ -102,8 +102,8 @@ async function createBuilds(): Promise<void> {
 
 const at = (name: string) => ({ type: PODS, namespace: namespace.metadata.name, name });
 
-describe('what is secret in the cluster, and what the operator itself is trusted with', () => {
-  it('is there while everything happens that a run can come to', async () => {
+describe('a secret of the cluster, or of the operator itself,', () => {
+  it('is there while runs succeed, fail and stall', async () => {
     namespace = await cluster.createNamespace(undefined, { 'test.durable-operator.dev/secret': CANARY });
     const { name } = namespace.metadata;
     await cluster.patch(
@@ -162,7 +162,7 @@ describe('what is secret in the cluster, and what the operator itself is trusted
     expectNoSecretIn(events);
   });
 
-  it('is in no log line, of level debug neither', () => {
+  it('is in no log line, not even at level debug', () => {
     const logs = JSON.stringify(operator.logs);
     expect(logs).toContain('the fault proxy says so');
     expectNoSecretIn(logs);

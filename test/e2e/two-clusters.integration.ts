@@ -69,7 +69,7 @@ function eventuallyLabelled(one: TestCluster, name: string): Promise<true> {
 }
 
 describe('a worker of another cluster', () => {
-  it('touches nothing of a run that it gets, and leaves it to one of the run’s own cluster', async () => {
+  it('changes nothing, and leaves the run to a worker of its own cluster', async () => {
     const taskQueue = aTaskQueue();
     const name = uniqueName();
     // Before anybody has published whose the task queue is.
