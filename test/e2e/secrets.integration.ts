@@ -23,7 +23,7 @@ const WITHIN_MS = 60_000;
 /** Every text that nobody may find again holds it; it is a label's value, too. */
 const CANARY = `canary-${randomBytes(8).toString('hex')}`;
 
-const { stack, cluster, temporal, startProxy } = setUpStage();
+const { stack, cluster, temporal, startProxy } = setUpStage(() => gate.close());
 const taskQueue = aTaskQueue();
 let proxy: FaultProxy;
 let gate: TemporalGate;
