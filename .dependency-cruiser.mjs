@@ -75,7 +75,7 @@ export default {
       name: 'nothing imports a test',
       severity: 'error',
       from: {},
-      to: { path: '[.](test|integration)[.]ts$' },
+      to: { path: '[.](test|integration|nightly)[.]ts$' },
     },
     {
       name: 'nothing imports in a circle',

@@ -19,21 +19,25 @@ export const shared = {
   moduleNameMapper: { '/kube-config\\.ts$': '@kubernetes/client-node' },
 };
 
-/** Unit tests end in `.test.ts`; those that need the local stack in `.integration.ts`. */
+/** Tests with the servers of the local stack. */
+const onTheStack = (displayName) => ({
+  ...shared,
+  displayName,
+  testMatch: [`<rootDir>/test/**/*.${displayName}.ts`],
+  globalSetup: '<rootDir>/test/support/start-stack.js',
+  globalTeardown: '<rootDir>/test/support/stop-stack.js',
+});
+
+/** test/README.md says which tests end in `.test.ts`, `.integration.ts` and `.nightly.ts`. */
 export default {
-  // Of all projects: a project cannot have its own.
+  // Jest takes one sequencer for all projects.
   testSequencer: '<rootDir>/test/support/sequencer.js',
-  // A machine may be busy; what is wrong is seen by contents, not by time.
+  // A busy machine is slow. Tests compare contents, not times.
   testTimeout: 30_000,
   reporters: ['default', '<rootDir>/test/support/tally-reporter.js'],
   projects: [
     { ...shared, displayName: 'unit', testMatch: ['<rootDir>/test/**/*.test.ts'] },
-    {
-      ...shared,
-      displayName: 'integration',
-      testMatch: ['<rootDir>/test/**/*.integration.ts'],
-      globalSetup: '<rootDir>/test/support/start-stack.js',
-      globalTeardown: '<rootDir>/test/support/stop-stack.js',
-    },
+    onTheStack('integration'),
+    onTheStack('nightly'),
   ],
 };

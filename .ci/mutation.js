@@ -1,6 +1,6 @@
-// Mutation testing: StrykerJS breaks the code in one place at a time, and some test has to fail. `npm run mutation`
-// measures all parts, `npm run mutation -- --part pod-set` one of them, `npm run mutation -- --mutate src/controllers`
-// the files below a path; `--force` also what was measured before.
+// Mutation testing: StrykerJS breaks the code in one place at a time, and some test has to fail. It runs every night.
+// `npm run mutation` measures all parts, `npm run mutation -- --part pod-set` one of them, and
+// `npm run mutation -- --mutate src/controllers` the files below a path. `--force` repeats what was measured before.
 import { Stryker } from '@stryker-mutator/core';
 import { globSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,13 +9,13 @@ import { parseArgs } from 'node:util';
 
 process.chdir(join(import.meta.dirname, '..'));
 
-/** Below it, the command fails. */
+/** Percent of mutants that some test finds. With fewer, the command fails. */
 const BREAK_BELOW = 90;
-/** A busy machine is no reason to call a mutant killed. */
+/** A busy machine must not look like a mutant that hangs. */
 const TIMEOUT_MS = 30_000;
 const REPORTS = 'reports/mutation';
 
-/** What is mutated, and by which tests: as few files as know it well, since each mutant costs a load of them all. */
+/** What is mutated, and the few tests that know it best: each mutant loads all of them. */
 const PARTS = {
   errors: ['src/kubernetes/errors.ts', 'test/kubernetes/errors.test.ts'],
   contract: [
@@ -35,7 +35,7 @@ const PARTS = {
   ],
   requests: [
     'src/watcher/request-{machine,runs,state}.ts',
-    'test/watcher/request-{rules,ends,state}.test.ts',
+    'test/watcher/{dispatcher,request-machine}.test.ts',
   ],
   controllers: [
     'src/controllers/{index,kinds,*/controller}.ts',

@@ -115,6 +115,7 @@ async function report(scrapes: readonly Scrape[]): Promise<void> {
   const found = await alertingOver(scrapes, SCRAPE_EVERY_S);
   const lines = found.map(({ alert, state }) => `${alert}: ${state}`).sort();
   process.stdout.write(`${scrapes.length} scrapes\n${lines.join('\n') || 'no alert'}\n`);
+  if (found.some(({ state }) => state === 'firing')) process.exitCode = 1;
 }
 
 function say(line: string): void {

@@ -59,8 +59,6 @@ function aBuild(spec: Record<string, unknown>): Manifest {
   return { ...BUILD_KIND, metadata: { name: uniqueName(), namespace }, spec: { ...GOOD, ...spec } };
 }
 
-const MEGABYTE = 'x'.repeat(2 ** 20);
-
 describe('of a PodSet, admission refuses', () => {
   it.each([
     ['less than nothing', -1, 'spec.replicas in body should be greater than or equal to 0'],
@@ -71,11 +69,6 @@ describe('of a PodSet, admission refuses', () => {
     ['nothing', undefined, 'spec.replicas: Required value'],
   ])('replicas that are %s', async (_, replicas, message) => {
     expect(await refusal(tried(POD_SETS, aPodSet(replicas)))).toContain(message);
-  });
-
-  it('one without a spec', async () => {
-    const { metadata } = aPodSet(1);
-    expect(await refusal(tried(POD_SETS, { ...POD_SET_KIND, metadata }))).toContain('spec: Required value');
   });
 
   it.each([64, 253])('a name of %d characters, and says what to do', async (length) => {
@@ -102,15 +95,10 @@ describe('of an Xxx, admission refuses', () => {
     ['that git takes for an option', '--upload-pack=touch /tmp/x'],
     ['that git takes for an option to ssh', '-oProxyCommand=id'],
     ['that names a remote helper', 'ext::sh -c id'],
-    ['with ::', 'https://example.com/a::b'],
     ['with ;', 'https://example.com/a;id'],
     ['with backticks', 'https://example.com/`id`'],
     ['with $(…)', 'https://example.com/$(id)'],
     ['with a line break', 'https://example.com/a\nid'],
-    ['that ends in a line break', 'https://example.com/a\n'],
-    ['with another control character', 'https://example.com/\u0007'],
-    ['with a space', 'https://example.com/a b'],
-    ['of a megabyte', `https://example.com/${MEGABYTE}`],
     ['of 2049 characters', `https://example.com/${'a'.repeat(2049 - 20)}`],
   ])('a gitUrl %s', async (_, gitUrl) => {
     expect(await refusal(tried(BUILDS, aBuild({ gitUrl })))).toContain('spec.gitUrl');
@@ -120,13 +108,8 @@ describe('of an Xxx, admission refuses', () => {
     ['empty', ''],
     ['a path upwards', '../x'],
     ['an absolute path', '/x'],
-    ['a path', 'a/b'],
     ['.', '.'],
-    ['..', '..'],
     ['an option', '-rf'],
-    ['two words', 'a b'],
-    ['quoted', '"a"'],
-    ['quoted once', "'a'"],
     ['a command', '$(id)'],
     ['two lines', 'a\nb'],
     ['too long for a file name', 'a'.repeat(256)],
@@ -138,18 +121,11 @@ describe('of an Xxx, admission refuses', () => {
     ['empty', ''],
     ['relative', 'root/src'],
     ['upwards', '/root/../opt'],
-    ['upwards at its end', '/root/..'],
-    ['with a dot', '/root/./src'],
-    ['with an empty segment', '/root//src'],
-    ['with a slash at its end', '/root/src/'],
     ['the root', '/'],
     ['/proc', '/proc'],
-    ['below /proc', '/proc/self'],
     ['below /sys', '/sys/fs'],
-    ['below /dev', '/dev/shm/x'],
     ['the host directory', '/opt'],
     ['below the host directory', '/opt/src'],
-    ['the host directory in disguise', '//opt'],
     ['with a line break', '/root/a\nb'],
     ['of 1025 characters', `/${'a'.repeat(1024)}`],
   ])('a clonePath that is %s', async (_, clonePath) => {
@@ -160,10 +136,6 @@ describe('of an Xxx, admission refuses', () => {
     ['empty', ''],
     ['of 57 characters', 'a'.repeat(57)],
     ['one that ends in -delete', 'build-delete'],
-    ['in capitals', 'Build'],
-    ['with a dot', 'a.b'],
-    ['with a dash at its start', '-a'],
-    ['with a dash at its end', 'a-'],
     ['two lines', 'a\nb'],
   ])('a jobName that is %s', async (_, jobName) => {
     expect(await refusal(tried(BUILDS, aBuild({ jobName })))).toContain('spec.jobName');
@@ -171,9 +143,7 @@ describe('of an Xxx, admission refuses', () => {
 
   it.each([
     ['empty', ''],
-    ['blank', ' \n\t'],
     ['too long', 'x'.repeat(16_385)],
-    ['one that no environment variable can hold', 'go build\u0000'],
   ])('a buildCommand that is %s', async (_, buildCommand) => {
     expect(await refusal(tried(BUILDS, aBuild({ buildCommand })))).toContain('spec.buildCommand');
   });
@@ -185,47 +155,21 @@ describe('of an Xxx, admission refuses', () => {
       `spec.${field}: Required value`,
     );
   });
-
-  it.each(fields)('one whose %s is a number', async (field) => {
-    expect(await refusal(tried(BUILDS, aBuild({ [field]: 1 })))).toContain(`spec.${field}`);
-  });
-});
-
-describe('of an Xxx, admission says what to do about', () => {
-  it.each([
-    ['a remote helper', { gitUrl: 'ext::sh' }, 'have no "::"'],
-    ['a folder of the system', { clonePath: '/proc/x' }, 'clone to another folder, such as /root/src'],
-    ['the name of a cleanup Job', { jobName: 'a-delete' }, 'choose another'],
-  ])('%s', async (_, spec, advice) => {
-    expect(await refusal(tried(BUILDS, aBuild(spec)))).toContain(advice);
-  });
 });
 
 describe('of an Xxx, admission accepts', () => {
   it.each([
     ['the sample', {}],
-    ['ssh', { gitUrl: 'ssh://git@example.com:22/a/b.git' }],
     ["git's scp form", { gitUrl: 'git@github.com:kelseyhightower/helloworld.git' }],
     ['a URL with what must be encoded', { gitUrl: 'https://example.com/a%20b?c=d&e=%3B' }],
-    ['a gitUrl of 2048 characters', { gitUrl: `https://example.com/${'a'.repeat(2048 - 20)}` }],
-    ['a folder below the root', { clonePath: '/src' }],
-    ['names that begin with dots', { clonePath: '/opt2/.hidden/..a', binaryName: '..a' }],
     ['folders that are named like those of the system', { clonePath: '/process/devices' }],
     ['every character that a binary may have', { binaryName: 'a+b@c_d-e.f' }],
     ['a binaryName of 255 characters', { binaryName: 'a'.repeat(255) }],
-    ['a jobName of one character', { jobName: 'a' }],
     ['a jobName of 56 characters', { jobName: 'a'.repeat(56) }],
-    ['a jobName that is delete', { jobName: 'delete' }],
     ['any shell', { buildCommand: 'make\ngo build -o "$OUT" ./... && echo `date` $(id); true' }],
     ['a buildCommand of 16,384 characters', { buildCommand: 'x'.repeat(16_384) }],
   ])('%s', async (_, spec) => {
     expect((await tried<Build>(BUILDS, aBuild(spec))).spec).toEqual({ ...GOOD, ...spec });
-  });
-});
-
-describe('of any resource, admission drops', () => {
-  it('a field that the schema does not know', async () => {
-    expect((await tried<Build>(BUILDS, aBuild({ unknown: 'field' }))).spec).toEqual(GOOD);
   });
 });
 
@@ -295,10 +239,6 @@ describe('a PodSet on the cluster', () => {
     });
   });
 
-  it('is listed under its short name, and the wide list has the message of the condition that is True', async () => {
-    expect(await columnsOf('pset', name, '--output=wide')).toMatchObject({ MESSAGE: 'exceeded quota' });
-  });
-
   it('shows an autoscaler its counts and the selector of its Pods', async () => {
     const path = resourcePath(POD_SETS, { namespace, name, subresource: 'scale' });
     expect(await cluster.client.request({ method: 'GET', path })).toMatchObject({
@@ -315,18 +255,6 @@ describe('a PodSet on the cluster', () => {
     expect(after?.spec).toEqual({ replicas: 5 });
     expect(after?.metadata.generation).toBe((before?.metadata.generation ?? 0) + 1);
     expect(after?.status).toEqual(before?.status);
-  });
-
-  it('cannot be scaled to less than nothing', async () => {
-    await expect(kubectl('scale', 'podset', name, '--replicas=-1')).rejects.toThrow('must be');
-    const path = resourcePath(POD_SETS, { namespace, name, subresource: 'scale' });
-    const body = { spec: { replicas: -1 } };
-    expect(await refusal(cluster.client.request({ method: 'PATCH', path, body }))).toContain('spec.replicas');
-  });
-
-  it('has no second condition of a type', async () => {
-    const twice = cluster.patch(at(), { status: { conditions: [...CONDITIONS, ...CONDITIONS] } }, 'status');
-    expect(await refusal(twice)).toContain('status.conditions[3]: Duplicate value');
   });
 
   it('has no status but by the status subresource, nor a spec by it', async () => {
@@ -359,19 +287,6 @@ describe('an Xxx on the cluster', () => {
       AGE: expect.stringMatching(/^\d+[smh]/),
     });
   });
-
-  it('is listed under its short name, and the wide list has its Job, its binary and its message', async () => {
-    expect(await columnsOf('xx', name, '--output=wide')).toMatchObject({
-      JOB: 'build-helloworld',
-      BINARY: 'helloworld',
-      MESSAGE: 'exit code 1',
-    });
-  });
-
-  it('has no phase that there is not', async () => {
-    const odd = cluster.patch(at(), { status: { phase: 'Done' } }, 'status');
-    expect(await refusal(odd)).toContain('status.phase: Unsupported value: "Done"');
-  });
 });
 
 describe('kubectl', () => {
@@ -379,21 +294,6 @@ describe('kubectl', () => {
     const listed = await kubectl('get', 'durable-operator', '--output=name');
     expect(listed).toContain('podset.batch.tutorial.kubebuilder.io/web\n');
     expect(listed).toContain('xxx.test.inspur.com/hello\n');
-  });
-
-  it.each([
-    ['podsets', 'A PodSet keeps so many Pods running'],
-    ['podsets.spec.replicas', 'How many Pods are wanted.'],
-    ['podset.status.conditions.reason', 'Why, in CamelCase, for programs.'],
-    ['xxxes', 'An Xxx builds a binary'],
-    ['xxx.spec.clonePath', 'an absolute path'],
-    ['xxx.status.artifacts.node', 'The name of the Node.'],
-  ])('explains %s', async (field, description) => {
-    // The API server publishes it a moment after it serves the resource.
-    await eventually(async () => {
-      expect(await kubectl('explain', field)).toContain(description);
-      return true;
-    }, 30_000);
   });
 });
 

@@ -3,11 +3,10 @@ import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { cp, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
 import packageJson from '../package.json' with { type: 'json' };
-import { defaultOptions } from '../src/config/config.ts';
 import { MEMORY_FLAGS, MEMORY_VARIABLES } from '../local/operator.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -51,31 +50,6 @@ function copiedFrom(instructions: readonly Instruction[]): string[] {
 }
 
 describe('the image', () => {
-  it('has the Node that everything here is tested with', () => {
-    const [base = ''] = /(?<=^ARG NODE_IMAGE=)[^@]+/m.exec(dockerfile) ?? [];
-    expect(base).toBe(`node:${packageJson.devDependencies.node}-trixie-slim`);
-    const compiled = stages.slice(0, -1).flatMap((stage) => textsOf(stage, 'FROM'));
-    expect(compiled.filter((text) => !text.includes('${NODE_IMAGE} AS '))).toEqual([]);
-    expect(textsOf(image, 'COPY')).toContain('--from=node /usr/local/bin/node /usr/local/bin/');
-  });
-
-  it('is made of images that are named by their digests, and that an argument may replace', () => {
-    const given = [...dockerfile.matchAll(/^ARG (\w+)=\S+@sha256:[0-9a-f]{64}$/gm)].map(([, name]) => name);
-    const used = everyInstruction.filter(({ keyword }) => keyword === 'FROM').map(({ text }) => text);
-    expect(used.map((text) => /\$\{(\w+)\}/.exec(text)?.[1]).filter((name) => !given.includes(name))).toEqual(
-      [],
-    );
-  });
-
-  it('has a last stage without commands: it deletes nothing of a layer below, and needs no shell', () => {
-    expect(textsOf(image, 'RUN')).toEqual([]);
-  });
-
-  it('can be read by any user, whatever the umask of the checkout was', () => {
-    const fromCheckout = textsOf(image, 'COPY').filter((text) => !text.startsWith('--from='));
-    expect(fromCheckout).toEqual(['--chmod=0644 package.json ./']);
-  });
-
   it('says its version, which is that of package.json, and its revision', () => {
     expect(textsOf(image, 'ARG')).toEqual([`VERSION=${packageJson.version}`, 'REVISION=unknown']);
     const [labels] = textsOf(image, 'LABEL');
@@ -102,12 +76,6 @@ describe('the image', () => {
     }
   });
 
-  it('exposes the ports of metrics and health', () => {
-    const { metrics, health } = defaultOptions();
-    const ports = [metrics, health].map(({ address }) => (address === 'off' ? '' : address.port));
-    expect(textsOf(image, 'EXPOSE')).toEqual([ports.join(' ')]);
-  });
-
   it('lets no package run an install script', () => {
     const installs = textsOf(everyInstruction, 'RUN').filter((text) => /npm (ci|install)/.test(text));
     expect(installs).toHaveLength(2);
@@ -116,19 +84,6 @@ describe('the image', () => {
 });
 
 describe('the local stack', () => {
-  it('is not compiled by the build, which reads only what is copied into the image', async () => {
-    const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
-    const args = [tsc, '-p', 'tsconfig.build.json', '--listFilesOnly'];
-    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: ROOT });
-    const files = stdout
-      .trim()
-      .split('\n')
-      .map((file) => relative(ROOT, file));
-    expect(files).toContain(join('src', 'main.ts'));
-    const readable = ['node_modules', ...copiedFrom(everyInstruction)];
-    expect(files.filter((file) => !readable.includes(file.split('/')[0] ?? ''))).toEqual([]);
-  });
-
   it('is not copied into the image, where the command `local` says in one line what to do', async () => {
     const copy = await mkdtemp(join(tmpdir(), 'durable-operator-image-'));
     try {

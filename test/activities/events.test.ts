@@ -112,12 +112,6 @@ describe('an Event', () => {
     expect(stored?.note).toBe(`it is too long; see: kubectl durable ${command}`);
   });
 
-  it('has as much of a long note as the server takes, and no half of a character', async () => {
-    record({ type: 'Normal', note: '€'.repeat(400) });
-    const [stored] = await eventually(() => events.stored.length > 0 && events.stored);
-    expect(stored?.note).toBe('€'.repeat(341));
-  });
-
   it('has a name that the server takes, however the name of its object ends where it is cut', async () => {
     record({}, { ...REF, name: `${'a'.repeat(199)}.${'b'.repeat(40)}` });
     const [stored] = await eventually(() => events.stored.length > 0 && events.stored);
@@ -126,17 +120,6 @@ describe('an Event', () => {
 });
 
 describe('a repeat of an Event', () => {
-  it('within ten minutes is not sent', async () => {
-    record();
-    record();
-    nowMs += 10 * MINUTE_MS - 1;
-    record();
-    record({ note: 'another' });
-    await recorder.close();
-    expect(asked()).toEqual(['POST', 'POST']);
-    expect(events.stored.map(({ note }) => note)).toEqual([`it is too long${WHY}`, `another${WHY}`]);
-  });
-
   it.each<[string, Partial<Event>, typeof REF]>([
     ['another note', { note: 'another' }, REF],
     ['another reason', { reason: 'Another' }, REF],
@@ -180,19 +163,6 @@ describe('a repeat of an Event', () => {
     await recorder.close();
     expect(asked()).toEqual(['POST', 'PATCH']);
   });
-
-  it('is created anew where it has expired, and then counts from one', async () => {
-    record();
-    await eventuallyAsked('POST');
-    events.expire();
-    tenMinutesPass();
-    record();
-    await eventually(() => events.stored.length === 1);
-    expect(events.stored[0]?.series).toBeUndefined();
-    tenMinutesPass();
-    record();
-    await eventually(() => events.stored[0]?.series?.count === 2);
-  });
 });
 
 describe('an Event that another process has recorded', () => {
@@ -213,20 +183,6 @@ describe('an Event that another process has recorded', () => {
     record();
     await eventuallyAsked('POST', 'POST', 'READ', 'PATCH');
     expect(events.stored[0]?.series).toEqual({ count: 2, lastObservedTime: '2026-01-01T12:10:00.000000Z' });
-  });
-
-  it('is counted on from what the others have counted', async () => {
-    tenMinutesPass();
-    record();
-    await recorder.close();
-    recorder = aRecorder({ inFlightMax: 1 });
-    record();
-    record({ note: 'next' });
-    await eventually(() => events.stored.length === 2);
-    tenMinutesPass();
-    record();
-    await recorder.close();
-    expect(events.stored[0]?.series?.count).toBe(3);
   });
 });
 
@@ -260,14 +216,6 @@ describe('a server that fails', () => {
     await eventually(() => events.stored.length === 1);
   });
 
-  it('and wants to be left alone for an hour is not asked again', async () => {
-    events.faults.push(busy('3600'));
-    record();
-    await eventually(() => warnings().length === 1);
-    record({ note: 'next' });
-    await eventuallyAsked('POST', 'POST');
-  });
-
   it.each<[string, number, object]>([
     ['access is denied', 403, { message: 'events is forbidden: User "operator" cannot create' }],
     ['it is refused', 422, { reason: 'Invalid', message: 'note: too long' }],
@@ -296,20 +244,6 @@ describe('many Events', () => {
     for (let i = 0; i < count; i += 1) record({ note: `event ${i}` });
   };
 
-  it('are sent two at a time', async () => {
-    const held: (() => void)[] = [];
-    server.handle((request, response) => held.push(() => events.handler(request, response)));
-    recordMany(10);
-    await eventually(() => held.length === 2);
-    const underWay: number[] = [];
-    while (events.stored.length < 10) {
-      await eventually(() => held.length > 0);
-      underWay.push(held.length);
-      held.shift()?.();
-    }
-    expect(Math.max(...underWay)).toBe(2);
-  });
-
   it('are dropped beyond a thousand that wait, and one line counts them', async () => {
     recordMany(1_102);
     await eventually(() => events.stored.length === 1_002);
@@ -333,24 +267,6 @@ describe('a recorder that is closed', () => {
     for (let i = 0; i < 20; i += 1) record({ note: `event ${i}` });
     await recorder.close();
     expect(log.lines).toMatchObject([{ level: 'warn', fields: { dropped: 20 } }]);
-  });
-
-  it('does not wait out a backoff', async () => {
-    recorder = aRecorder({ firstWaitMs: MINUTE_MS, closeWithinMs: 50 });
-    events.faults.push(reset);
-    record();
-    await eventuallyAsked('POST');
-    await recorder.close();
-    expect(log.lines).toMatchObject([{ level: 'warn', fields: { dropped: 1 } }]);
-  });
-
-  it('sends nothing any more', async () => {
-    await recorder.close();
-    record();
-    recorder = aRecorder();
-    record({ note: 'another' });
-    await recorder.close();
-    expect(events.stored.map(({ note }) => note)).toEqual([`another${WHY}`]);
   });
 });
 

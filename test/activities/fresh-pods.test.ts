@@ -128,15 +128,6 @@ describe('a Pod that, more than a second before its turn to be deleted,', () => 
       expect(deletesOf(LAST)).toBe(0);
     },
   );
-
-  it('has lost the labels is spared in a PodSet of more Pods than can be listed in a second', async () => {
-    await given(1_950, podsNamed(2_100));
-    shown = () => undefined;
-    during({ deleteMs: 20, at: 20, act: () => replaced(aPodOf(set, nameOf(149)).relabelled()) });
-    await run();
-    expect(deletesOf(nameOf(149))).toBe(0);
-    expect(readsOf(/^GET pods$/)).toBe(5);
-  });
 });
 
 describe('a watcher that lags behind', () => {
@@ -153,14 +144,6 @@ describe('a watcher that lags behind', () => {
     };
     await run();
     expect(deletesOf(LAST)).toBe(0);
-  });
-
-  it('keeps no Pod from being deleted that it does not show yet', async () => {
-    await given(0, podsNamed(60));
-    shown = () => watchedPods().filter(({ name }) => name < nameOf(40));
-    during({ deleteMs: 20, at: 1, act: () => undefined });
-    expect(await run()).toEqual(['deletePods', 'updateStatus']);
-    expect(api.pods.size).toBe(0);
   });
 });
 

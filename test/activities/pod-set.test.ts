@@ -12,7 +12,6 @@ import {
   sentenceOf,
 } from '../../src/contract/decision.ts';
 import type { Observation } from '../../src/controllers/pod-set/decide.ts';
-import { podView, type PodView } from '../../src/controllers/pod-set/pod.ts';
 import { podSetView, type PodSetView } from '../../src/controllers/pod-set/resource.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
 import { aStatus } from '../support/fake-api-server.ts';
@@ -61,15 +60,6 @@ function step(name: string, from?: Knowledge, uid = POD_SET_UID): Promise<StepEn
   const ref = { controller: 'pod-set', namespace: NAMESPACE, name: api.podSet?.metadata.name ?? 'web', uid };
   const context = { ref, now: () => nowMs, superseded: superseding.signal, watched: () => shown, refusal };
   return new StepRun(podSetReconciler(client), context).perform(name, from);
-}
-
-/** What the watcher knows: the PodSet as it is, and these Pods. Default: all that there are. */
-function watched(pods: readonly PodView[] = podViews()): Knowledge {
-  return { observation: { podSet: podSetThere(), pods, lookedFor: [] }, source: 'watch' };
-}
-
-function podViews(): readonly PodView[] {
-  return [...api.pods.values()].map((each) => podView(each, 'web')).filter((view) => view !== undefined);
 }
 
 function podSetThere(): PodSetView {
@@ -168,85 +158,12 @@ describe('createPods', () => {
     expect(events).toMatchObject([{ type: 'Normal', reason: 'Created', note: 'scaled up to 5 Pods' }]);
   });
 
-  it('takes three calls for one Pod that the watcher has found to be missing', async () => {
-    await given(set);
-    expect((await run('createPods', watched())).steps).toEqual(['createPods', 'updateStatus']);
-    expect(api.calls).toEqual(['GET podsets/web', 'POST pods', 'PATCH podsets/web/status']);
-    expect(statusThere()).toMatchObject({ readyReplicas: 1 });
-  });
-
-  it('observes everything where the PodSet is not the one that the watcher knows', async () => {
-    await given(set.wanting(2));
-    const stale = watched();
-    api.podSet = set.wanting(1).ofVersion('2').object;
-    await run('createPods', stale);
-    expect(api.calls.slice(0, 3)).toEqual(['GET podsets/web', 'GET pods', 'GET podsets/web']);
-    expect(api.pods.size).toBe(1);
-  });
-
-  it('creates no Pod more where the watcher does not know yet of Pods that were created', async () => {
-    await given(set.wanting(3));
-    await step('createPods', watched());
-    const [first] = podViews();
-    if (first === undefined) throw new Error('nothing was created');
-    // Somebody has scaled it meanwhile, so that it has a new version.
-    api.podSet = set.wanting(4).ofGeneration(2).ofVersion('2').object;
-    await run('createPods', watched([first]));
-    expect(podsThere()).toEqual(sorted(firstNames(4)));
-    expect(statusThere()).toMatchObject({ readyReplicas: 4 });
-  });
-
-  it('observes everything where the status cannot name all Pods, and the watcher may not show them', async () => {
-    const pods = Array.from({ length: 1_010 }, (_, i) => pod(`web-${String(i).padStart(4, '0')}`));
-    await given(set.wanting(1_010), ...pods);
-    await run();
-    expect(statusThere()?.podNames).toHaveLength(1_000);
-    const before = api.calls.length;
-    const end = await step('createPods', watched(podViews().slice(0, 1_005)));
-    expect(end.next.do).toBe('converged');
-    expect(api.calls.slice(before)).toEqual(['GET pods', 'GET pods', 'GET pods', 'GET podsets/web']);
-  });
-
-  it('gives no name that a Pod has, not even one that is being deleted', async () => {
-    const [first = '', second = '', third = ''] = firstNames(3);
-    await given(set.wanting(2), pod(first).beingDeleted(), pod(second));
-    await run();
-    expect(podsThere()).toEqual(sorted([first, second, third]));
-    expect(postsOf()).toBe(1);
-  });
-
-  it('counts a Pod of its name that an earlier attempt has made since', async () => {
-    const [first = ''] = firstNames(1);
-    await given(set.wanting(2));
-    api.meanwhile = ({ method }) => {
-      if (method === 'POST' && api.pods.size === 0) api.pods.set(first, pod(first).object);
-    };
-    await run();
-    expect(podsThere()).toEqual(sorted(firstNames(2)));
-  });
-
   it('takes another of its names where a Pod of somebody else has the first', async () => {
     const [[taken = '', second = ''] = [], [other = ''] = []] = namesToTry(2);
     await given(set.wanting(2), pod(taken).foreign().relabelled());
     await run();
     expect(podsThere()).toEqual(sorted([taken, second, other]));
     expect(api.pods.get(taken)?.metadata.uid).toBe(`uid-of-${taken}`);
-  });
-
-  it('finds a free name at once, however many Pods that no list shows have the names of others', async () => {
-    const takenOut = firstNames(100).map((name) => pod(name).orphaned().relabelled());
-    await given(set.wanting(3), ...takenOut);
-    await run();
-    expect(statusThere()).toMatchObject({ readyReplicas: 3 });
-    expect(postsOf()).toBe(6);
-  });
-
-  it('takes the next name where a Pod of its own has the first one without the labels', async () => {
-    const [lost = ''] = firstNames(1);
-    await given(set, pod(lost).relabelled());
-    expect((await run()).steps).toEqual(['observe', 'createPods', 'updateStatus']);
-    expect(podsThere()).toHaveLength(2);
-    expect(statusThere()?.podNames).toEqual(podsThere().filter((name) => name !== lost));
   });
 
   it.each(['labels', 'ownerReferences'])(
@@ -271,25 +188,6 @@ describe('createPods', () => {
       );
     },
   );
-
-  it.each([1, 2, 3])('makes no Pod more where the answer to create %i was lost', async (lost) => {
-    await given(set.wanting(3));
-    let posts = 0;
-    api.interfere = ({ method }) => {
-      if (method === 'POST') posts += 1;
-      return method === 'POST' && posts === lost ? { when: 'after', ...UNAVAILABLE } : undefined;
-    };
-    if (lost === 1) await expect(step('createPods')).rejects.toMatchObject({ classification: 'unavailable' });
-    await run();
-    expect(podsThere()).toEqual(sorted(firstNames(3)));
-    expect(statusThere()?.podNames).toEqual(podsThere());
-  });
-
-  it('makes together with other attempts at the same time as many Pods as are missing', async () => {
-    await given(set.wanting(20));
-    await Promise.all([run(), run(), run()]);
-    expect(podsThere()).toEqual(sorted(firstNames(20)));
-  });
 
   it('says what it has done where something fails in the end, and fails where it has done nothing', async () => {
     await given(set.wanting(9));
@@ -325,31 +223,6 @@ describe('createPods', () => {
     expect(statusThere()).toMatchObject({ readyReplicas: 400, podNames: podsThere() });
     expect(events).toMatchObject([{ reason: 'Created', note: 'scaled up to 400 Pods' }]);
   });
-
-  it('begins no batch after two seconds, nor where a newer step waits', async () => {
-    await given(set.wanting(100));
-    api.meanwhile = ({ method }) => {
-      if (method === 'POST') nowMs += 300;
-    };
-    const { did, known } = await step('createPods');
-    expect(did).toMatchObject([{ did: 'created', count: 7 }]);
-    superseding.abort();
-    expect(await step('createPods', known)).toMatchObject({
-      did: [{ count: 1 }],
-      next: { do: 'createPods' },
-    });
-  });
-
-  it('leaves time for an answer within a second where it is tried as a local activity', async () => {
-    await given(set.wanting(10));
-    api.meanwhile = ({ method }) => {
-      if (method === 'POST') nowMs += 100;
-    };
-    expect(await step('createPods')).toMatchObject({
-      did: [{ count: 7 }],
-      next: { do: 'createPods', writes: 3 },
-    });
-  });
 });
 
 describe('createPods, where the server refuses', () => {
@@ -367,19 +240,6 @@ describe('createPods, where the server refuses', () => {
     expect(conditionThere('Ready')).toMatchObject({ status: 'False', reason: 'CreateFailed' });
   });
 
-  it('keeps what it has, and then fails after one call at a time, whatever Pod the server names', async () => {
-    await given(set.wanting(500));
-    refusingPostsFrom(6, QUOTA);
-    const refused = await step('createPods');
-    expect(refused).toMatchObject({ did: [{ did: 'created', count: 5 }], next: { do: 'updateStatus' } });
-    await step('updateStatus', refused.known);
-    expect(statusThere()).toMatchObject({ readyReplicas: 5, podNames: podsThere() });
-    refusingPostsFrom(1, quotaFor('y'));
-    const before = api.calls.length;
-    await expect(step('createPods')).rejects.toMatchObject({ classification: 'refused' });
-    expect(api.calls.slice(before)).toEqual(['GET pods', 'GET podsets/web', 'POST pods']);
-  });
-
   it('writes the status at most once an attempt, whatever the server says each time', async () => {
     await given(set.wanting(2));
     const words = ['no owner', 'no limits', 'no owner, no limits', 'no limits, no owner'];
@@ -394,28 +254,6 @@ describe('createPods, where the server refuses', () => {
     expect(conditionThere('Stalled')?.message).toContain(words[2]);
     await expect(step('createPods')).rejects.toMatchObject({ classification: 'refused' });
     expect(api.writes.slice(6)).toEqual(['POST pods']);
-  });
-
-  it('forgets that as soon as it has created some', async () => {
-    await given(set.wanting(400));
-    refusingPostsFrom(1, QUOTA);
-    const refused = await step('createPods');
-    const reported = await step('updateStatus', refused.known);
-    api.interfere = () => undefined;
-    const created = await step('createPods', reported.known);
-    await step('updateStatus', created.known);
-    expect(statusThere()).toMatchObject({ readyReplicas: 150 });
-    expect(conditionThere('Stalled')).toMatchObject({ status: 'False' });
-  });
-
-  it('takes back what the status says once it is not refused any more', async () => {
-    await given(set.wanting(2));
-    refusingPostsFrom(2, QUOTA);
-    await expect(run()).rejects.toMatchObject({ classification: 'refused' });
-    expect(conditionThere('Stalled')).toMatchObject({ status: 'True' });
-    api.interfere = () => undefined;
-    expect((await run()).rest).toMatchObject({ do: 'converged' });
-    expect(conditionThere('Stalled')).toMatchObject({ status: 'False' });
   });
 });
 
@@ -452,33 +290,6 @@ describe('a step that fails and has done nothing', () => {
     },
   );
 
-  it('makes no Pod too many once a create of which nobody knew is done after all', async () => {
-    await givenThatAllWereEvicted();
-    const next = firstNames(1, podSetThere());
-    refusingPostsFrom(1, UNAVAILABLE);
-    const did = [{ did: 'updated', what: 'the status' }];
-    await expect(step('createPods')).rejects.toMatchObject({ classification: 'unavailable', did });
-    expect(firstNames(1, podSetThere())).toEqual(next);
-  });
-
-  it('fails with what the server said of it, although the status cannot be written, either', async () => {
-    await givenThatAllWereEvicted();
-    const without = ({ method }: { readonly method: string }) => method !== 'GET';
-    api.interfere = (request) => (without(request) ? { when: 'instead', ...UNAVAILABLE } : undefined);
-    await expect(step('createPods')).rejects.toThrow(/^POST .*etcd is away/);
-    expect(conditionThere('Ready')).toMatchObject(FULL);
-  });
-
-  it('does not say Ready where nobody knows whether it was done', async () => {
-    await given(set.wanting(1), pod('a'), pod('b').orphaned());
-    api.interfere = ({ method, url }) =>
-      method === 'PATCH' && url.pathname.endsWith('/pods/b')
-        ? { when: 'instead', ...UNAVAILABLE }
-        : undefined;
-    await expect(step('adoptPods')).rejects.toMatchObject({ classification: 'unavailable' });
-    expect(conditionThere('Ready')).toBeUndefined();
-  });
-
   it.each([
     ['DeleteFailed', 'DELETE', set.wanting(0), pod('a')],
     ['AdoptFailed', 'PATCH', set, pod('a').orphaned()],
@@ -513,12 +324,6 @@ describe('deletePods', () => {
         preconditions: { uid },
       })),
     );
-  });
-
-  it('observes everything first, whatever the watcher knows', async () => {
-    await given(set.wanting(0), pod('a'));
-    await step('deletePods', watched([pod('a').view, pod('b').view]));
-    expect(api.calls).toEqual(['GET pods', 'GET podsets/web', 'DELETE pods/a']);
   });
 
   it('spares a Pod of the same name that came in its place, and counts none that is gone', async () => {
@@ -560,51 +365,6 @@ describe('deletePods', () => {
     expect(podsThere()).toEqual(['a']);
   });
 
-  it('does not go by what the watcher shows where that is older than what was read', async () => {
-    const older = pod('a').foreign().ofVersion('9');
-    expect(await deletedWhereShown(pod('a').ofVersion('12'), older)).toEqual(['DELETE pods/a']);
-  });
-
-  it('asks in one call, not in one for each, what became of many Pods that the status still names', async () => {
-    const names = Array.from({ length: 100 }, (_, index) => `pod-${index}`);
-    await given(
-      set.wanting(0).withStatus({ podNames: names }),
-      ...names.slice(0, 40).map(pod),
-      pod('pod-99').relabelled(),
-    );
-    const { steps } = await run();
-    expect(steps).toEqual(['observe', 'releasePods', 'deletePods', 'updateStatus']);
-    expect(api.calls.filter((call) => call.startsWith('GET'))).toEqual([
-      'GET pods',
-      'GET podsets/web',
-      'GET pods',
-    ]);
-    expect(podsThere()).toEqual(['pod-99']);
-  });
-
-  it('observes again where a Pod of ours came in the place of another', async () => {
-    await given(set.wanting(0), pod('a'));
-    api.meanwhile = ({ method }) => {
-      if (method === 'DELETE') api.pods.set('a', pod('a').withUid('another').object);
-    };
-    await step('deletePods');
-    const observed = ['GET pods', 'GET podsets/web'];
-    expect(api.calls).toEqual([...observed, 'DELETE pods/a', ...observed, 'DELETE pods/a']);
-  });
-
-  it('deletes no failed Pod that is being deleted by now', async () => {
-    const failed = (name: string, hours: number) =>
-      pod(name)
-        .failed()
-        .createdAgo(hours * 3600);
-    await given(set.wanting(0), ...[1, 2, 3, 4, 5, 6].map((hours) => failed(`f-${hours}`, hours)));
-    api.meanwhile = ({ method }) => {
-      if (method === 'DELETE') api.pods.set('f-6', failed('f-6', 6).beingDeleted().ofVersion('2').object);
-    };
-    await run();
-    expect(api.writes).toEqual(['DELETE pods/f-6', 'PATCH podsets/web/status']);
-  });
-
   it('deletes failed Pods beyond those that are kept', async () => {
     const finished = [1, 2, 3, 4, 5, 6].map((age) =>
       pod(`f-${age}`)
@@ -634,16 +394,6 @@ describe('adoptPods', () => {
     });
     expect(events).toMatchObject([{ reason: 'Adopted', note: expect.stringContaining('adopted Pod a:') }]);
   });
-
-  it('observes again where somebody has changed the Pod meanwhile', async () => {
-    await given(set, pod('a').orphaned());
-    const theirs = pod('a').foreign().ofVersion('2').object;
-    api.meanwhile = ({ method }) => {
-      if (method === 'PATCH' && api.writes.length === 1) api.pods.set('a', theirs);
-    };
-    expect((await run()).steps).toEqual(['observe', 'adoptPods', 'createPods', 'updateStatus']);
-    expect(api.pods.get('a')).toEqual(theirs);
-  });
 });
 
 describe('releasePods', () => {
@@ -666,30 +416,9 @@ describe('releasePods', () => {
     expect(api.pods.get('a')?.metadata.ownerReferences).toEqual([other]);
     expect(events).toMatchObject([{ reason: 'Released' }, { reason: 'Created' }]);
   });
-
-  it('gives up nothing of what is gone', async () => {
-    await given(set.withStatus({ podNames: ['a'] }));
-    expect((await run()).steps).toEqual(['observe', 'createPods', 'updateStatus']);
-  });
 });
 
 describe('updateStatus', () => {
-  it('takes one call where the watcher knows that all Pods are Ready', async () => {
-    await given(set, pod('a'));
-    const end = await run('updateStatus', watched());
-    expect(end).toMatchObject({ steps: ['updateStatus'], did: 'updated the status' });
-    expect(api.calls).toEqual(['PATCH podsets/web/status']);
-    expect(conditionThere('Ready')).toMatchObject({ status: 'True' });
-  });
-
-  it('observes again where the PodSet has changed since', async () => {
-    await given(set, pod('a'));
-    const stale = watched();
-    api.podSet = set.wanting(2).ofGeneration(2).ofVersion('77').object;
-    expect((await run('updateStatus', stale)).steps).toEqual(['updateStatus', 'createPods', 'updateStatus']);
-    expect(statusThere()).toMatchObject({ observedGeneration: 2, readyReplicas: 2 });
-  });
-
   it('leaves it to the backoff where somebody always writes in between', async () => {
     await given(set, pod('a'));
     api.interfere = ({ method }) => (method === 'PATCH' ? { when: 'instead', ...CONFLICT } : undefined);
@@ -706,37 +435,9 @@ describe('updateStatus', () => {
       refusal: { because: 'overridden', message: expect.stringContaining('status.selector') },
     });
   });
-
-  it('has nothing to do where the PodSet is gone', async () => {
-    await given(set, pod('a'));
-    api.meanwhile = ({ method }) => {
-      if (method === 'PATCH') api.podSet = undefined;
-    };
-    expect(await run()).toMatchObject({ did: '', rest: { do: 'converged' } });
-  });
 });
 
 describe('a run', () => {
-  it('over what is up to date takes two reads and no write', async () => {
-    await given(set.wanting(3));
-    await run();
-    const before = api.calls.length;
-    expect(await run()).toMatchObject({ steps: ['observe'], did: '', rest: { do: 'converged' } });
-    expect(api.calls.slice(before)).toEqual(['GET pods', 'GET podsets/web']);
-  });
-
-  it('leaves a PodSet of the same name alone that came in its place', async () => {
-    await given(set.wanting(3));
-    expect((await step('createPods', undefined, 'uid-of-the-predecessor')).next.do).toBe('converged');
-    expect(api.writes).toEqual([]);
-  });
-
-  it('does nothing to a PodSet that is being deleted', async () => {
-    await given(set.wanting(3).beingDeleted(), pod('a'), pod('b').orphaned());
-    expect((await run()).rest).toMatchObject({ do: 'converged' });
-    expect(api.writes).toEqual([]);
-  });
-
   it('reads a list in pages', async () => {
     await given(set.wanting(3), pod('a'), pod('b'), pod('c'));
     api.pageMost = 1;
@@ -790,12 +491,5 @@ describe('the names of Pods', () => {
   it('are the same for all who create from the same status, whatever else of the PodSet has changed', () => {
     const edited = set.wanting(7).ofGeneration(2).ofVersion('2');
     expect(firstNames(300, edited.view)).toEqual(firstNames(300));
-  });
-
-  it('are others once the status names Pods, and never the same twice', () => {
-    const recorded = set.withStatus({ podNames: ['a'], observedGeneration: 1 });
-    const names = [...firstNames(300), ...firstNames(300, recorded.view)];
-    expect(new Set(names).size).toBe(600);
-    for (const name of names) expect(name).toMatch(/^web-pod-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
   });
 });

@@ -156,18 +156,6 @@ describe('a step activity', () => {
     expect(calls).toEqual(['observe', 'look', 'addBook']);
   });
 
-  it('gives up where it is never told enough', async () => {
-    const { calls, reconciler, run } = aShelf({ wanted: 1, books: 0 });
-    const look = async (asked: Observe, seen: Shelf) => {
-      await reconciler.look(asked, seen);
-      return seen;
-    };
-    await expect(run('addBook', undefined, { look })).rejects.toThrow(
-      'no decision after 20 observations; this is a bug in the controller',
-    );
-    expect(calls).toEqual(['observe', ...Array.from({ length: 20 }, () => 'look')]);
-  });
-
   it('observes everything where its controller has no other way to look', async () => {
     const { calls, world, reconciler } = aShelf({ wanted: 1, books: 0 });
     const observe = async () => {
@@ -183,11 +171,6 @@ describe('a step activity', () => {
     world.live = MISSING;
     expect(await bare.perform('addBook', watched(MISSING))).toMatchObject({ did: ADDED });
     expect(calls.slice(3)).toEqual(['observe', 'addBook']);
-  });
-
-  it('keeps what a step needs out of what it returns', async () => {
-    const { run } = aShelf(MISSING);
-    expect((await run('observe')).next).toEqual({ do: 'addBook', because: 'a book is missing' });
   });
 });
 
@@ -225,12 +208,6 @@ describe('a conflict', () => {
       expect(calls).toEqual(['addBook', 'observe', 'addBook']);
     },
   );
-
-  it('after which nothing is left to do is the end', async () => {
-    const { faults, run } = aShelf(FULL);
-    faults['addBook'] = [failure('conflict')];
-    expect(await run('addBook', live(MISSING))).toMatchObject({ did: [], next: converged('1 books') });
-  });
 
   it('that comes again and again is left to the backoff of Temporal', async () => {
     const { calls, faults, run } = aShelf(MISSING);
@@ -308,12 +285,6 @@ describe('a step that fails for a while', () => {
     });
     expect(calls).toEqual(['observe', 'addBook', 'updateStatus']);
     expect(world.live.reported).toBe('out of order');
-  });
-
-  it('fails as it is where the status cannot be written, either', async () => {
-    const { faults, run } = failing();
-    faults['updateStatus'] = [failure('conflict', 'somebody else wrote')];
-    await expect(run()).rejects.toMatchObject({ message: 'out of order' });
   });
 
   it('fails as it is, and writes nothing, where no status is due', async () => {
@@ -416,16 +387,6 @@ describe('a refusal', () => {
       did: ADDED,
       next: { do: 'addBook' },
     });
-  });
-
-  it('fails the step also where it cannot be seen what comes next', async () => {
-    const { faults, run } = aShelf(MISSING);
-    faults['look'] = [failure('unavailable', 'out of order')];
-    const { isLit, ...dark } = MISSING;
-    const perform = () =>
-      Promise.resolve({ observation: dark, did: [], refusal: failure('refused', 'the quota is used up') });
-    expect(isLit).toBe(true);
-    await expect(run('addBook', undefined, { perform })).rejects.toThrow('the quota is used up');
   });
 });
 
@@ -618,13 +579,6 @@ describe('the activities of a controller', () => {
     expect(await call('addBook')).toMatchObject({ did: [...written, ...ADDED] });
   });
 
-  it('report again what they did where the run never got the result', async () => {
-    const { call } = theActivitiesOf(aShelf(MISSING));
-    const { next } = await call('addBook');
-    expect(await call('addBook')).toEqual({ did: ADDED, next });
-    expect(await call('observe', 0, 1)).toMatchObject({ did: [] });
-  });
-
   it('hand on what is known from step to step, and read once', async () => {
     const shelf = aShelf({ ...MISSING, wanted: 2 });
     const { call } = theActivitiesOf(shelf);
@@ -649,24 +603,6 @@ describe('the activities of a controller', () => {
     await call('addBook', 0, 0, other);
     await call('addBook');
     expect(shelf.calls).toEqual(['observe', 'addBook', 'confirm', 'addBook']);
-  });
-
-  it('read anew after a wait, however short', async () => {
-    const shelf = aShelf({ ...FULL, isClosed: true });
-    const { call } = theActivitiesOf(shelf);
-    expect(await call('observe')).toMatchObject({ next: { do: 'wait' } });
-    shelf.world.live = FULL;
-    expect(await call('observe')).toMatchObject({ next: { do: 'converged' } });
-  });
-
-  it('read anew after an attempt that failed', async () => {
-    const shelf = aShelf(MISSING);
-    const { memory, call } = theActivitiesOf(shelf);
-    memory.seed('shelf/shop/web/uid-1', MISSING);
-    shelf.faults['addBook'] = [failure('unavailable')];
-    await expect(call('addBook')).rejects.toMatchObject({ type: 'Unavailable' });
-    await call('addBook');
-    expect(shelf.calls).toEqual(['confirm', 'addBook', 'observe', 'addBook']);
   });
 
   it('record the Events of what was done', async () => {
@@ -708,25 +644,6 @@ describe('the activities of a controller', () => {
     await theActivitiesOf({ reconciler }, undefined, paused(['shop'])).call('observe');
     await theActivitiesOf({ reconciler }, undefined, paused(['market'])).call('observe');
     expect(asked).toEqual([false, true, false]);
-  });
-
-  it('record Events on what the resource is, or on its namespace', async () => {
-    const shelf = aShelf(MISSING);
-    const primary = { type: { ...PODS, group: 'shop.io', kind: 'Shelf' } };
-    const perform = (_: ShelfStep, before: Shelf) =>
-      Promise.resolve({
-        observation: { ...before, books: 1 },
-        did: ADDED,
-        event: { ...ADDING, note: 'the shop closes', about: 'namespace' as const },
-      });
-    const reconciler = {
-      ...shelf.reconciler,
-      perform,
-      controller: { ...shelf.reconciler.controller, primary },
-    };
-    const { recorded, call } = theActivitiesOf({ ...shelf, reconciler });
-    await call('addBook');
-    expect(recorded).toEqual(['shop.io/v1 Shelf: adding a book', 'v1 Namespace: the shop closes']);
   });
 
   it('record the Event of a rest that is found, and of one that follows a step', async () => {
@@ -777,29 +694,6 @@ describe('the activities of a controller', () => {
     await theActivitiesOf(observed).call('addBook');
     await theActivitiesOf(observed, ({ name }) => `a view of ${name}`).call('addBook');
     expect(seen).toEqual([REF, undefined, REF, 'a view of web']);
-  });
-
-  it('begin after a rest with the view that has ended it', async () => {
-    const shelf = aShelf({ ...FULL, isClosed: true });
-    const { memory, call } = theActivitiesOf(shelf);
-    await call('observe');
-    memory.seed('shelf/shop/web/uid-1', MISSING);
-    await call('addBook', 1);
-    expect(shelf.calls).toEqual(['observe', 'confirm', 'addBook']);
-  });
-
-  it('observe where the step before could not look around', async () => {
-    const shelf = aShelf({ wanted: 2, books: 0, isLit: true });
-    const { call } = theActivitiesOf(shelf);
-    shelf.faults['look'] = [failure('unavailable', 'out of order')];
-    const { isLit, ...dark } = MISSING;
-    expect(isLit).toBe(true);
-    const perform = (): Promise<Performed<Shelf>> =>
-      Promise.resolve({ observation: { ...dark, wanted: 2, books: 1 }, did: ADDED });
-    const hidden = theActivitiesOf({ ...shelf, reconciler: { ...shelf.reconciler, perform } });
-    expect((await hidden.call('addBook')).next.do).toBe('observe');
-    await call('observe', 0, 1);
-    expect(shelf.calls).toEqual(['observe', 'look', 'observe']);
   });
 });
 

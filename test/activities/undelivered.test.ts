@@ -39,15 +39,6 @@ describe('a step reports', () => {
     expect(undelivered.begin('run-1', 1)([])).toEqual([]);
   });
 
-  it('nothing of what came after it, where it was interrupted long ago', () => {
-    const undelivered = new Undelivered();
-    const interrupted = undelivered.begin('run-1', 0);
-    undelivered.begin('run-1', 0)([pods(1)]);
-    const last = undelivered.begin('run-1', 1);
-    expect(interrupted([pods(7)])).toEqual([pods(7)]);
-    expect(last([STATUS])).toEqual([STATUS]);
-  });
-
   it('what the last ten steps did, which is more than a workflow task has', () => {
     const undelivered = new Undelivered();
     const deeds = Array.from({ length: 11 }, (_, i): Deed => ({ did: 'created', what: `Job ${i}` }));

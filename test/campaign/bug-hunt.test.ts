@@ -8,12 +8,8 @@ const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '../..');
 const bugs = await readBugs();
 
-describe('the bugs that the campaign has to catch', () => {
-  it('are twenty or more', () => {
-    expect(bugs.length).toBeGreaterThanOrEqual(20);
-  });
-
-  it.each(bugs)('$name can be put into the project as it is now', async ({ patch, title, seeds }) => {
+describe('a deliberate mistake for the campaign', () => {
+  it.each(bugs)('can be put into the project as it is now: $name', async ({ patch, title, seeds }) => {
     await run('git', ['apply', '--check', patch], { cwd: ROOT });
     expect(title).toMatch(/^[A-Z].*\.$/);
     expect(seeds).not.toEqual([]);

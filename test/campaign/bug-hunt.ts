@@ -6,7 +6,6 @@ import { draw } from './draw.ts';
 import type { Schedule } from './events.ts';
 import { openGround, type OpenGround } from './ground.ts';
 import { tryOut, type References, type TrialOptions } from './trial.ts';
-import { readSchedule } from './written.ts';
 
 const BUGS = join(import.meta.dirname, 'bugs');
 const DIST = join(import.meta.dirname, '../../dist');
@@ -18,10 +17,8 @@ export interface Bug {
   readonly patch: string;
   /** What it is, in a sentence. */
   readonly title: string;
-  /** Which schedules are tried, one after the other, until one catches it. */
+  /** Whose schedules are tried, one after the other, until one catches it. */
   readonly seeds: readonly number[];
-  /** Tried before all others: what no seed draws. */
-  readonly written?: Schedule;
   /** Of which controllers they are; as `--controllers` takes them, or `all`. */
   readonly controllers: string;
   /** Whether these need servers of their own. */
@@ -31,22 +28,12 @@ export interface Bug {
 /** @param names none: all of them */
 export async function readBugs(names: readonly string[] = []): Promise<readonly Bug[]> {
   const files = (await readdir(BUGS)).sort();
-  const patches = files.filter((file) => file.endsWith('.patch'));
-  const bugs = await Promise.all(
-    patches.map((file) => {
-      const schedule = file.replace(/patch$/, 'json');
-      return readBug(join(BUGS, file), files.includes(schedule) ? join(BUGS, schedule) : undefined);
-    }),
-  );
+  const bugs = await Promise.all(files.map((file) => readBug(join(BUGS, file))));
   return bugs.filter(({ name }) => names.length === 0 || names.includes(name));
 }
 
-/**
- * What is above the diff: a sentence, and lines such as `Seeds: 3, 5`, `Controllers: pod-set` and `Servers: own`.
- *
- * @param schedule the file of its own schedule
- */
-async function readBug(patch: string, schedule?: string): Promise<Bug> {
+/** Reads what is above the diff: a sentence, and lines such as `Seeds: 3, 5`, `Controllers: pod-set`, `Servers: own`. */
+async function readBug(patch: string): Promise<Bug> {
   const text = await readFile(patch, 'utf8');
   const [head = ''] = text.split(/^diff /m, 1);
   const fields = new Map(
@@ -54,7 +41,6 @@ async function readBug(patch: string, schedule?: string): Promise<Bug> {
   );
   const [title = ''] = head.split('\n', 1);
   return {
-    ...(schedule !== undefined && { written: await readSchedule(schedule) }),
     name: basename(patch, '.patch'),
     patch,
     title,
@@ -113,8 +99,7 @@ function failure(error: unknown): End {
 /** What its own seeds miss, since no two runs of a schedule are the same in time, others may catch. */
 const MORE_SEEDS = [101, 102, 103, 104, 105, 106, 107, 108];
 
-function* schedulesFor({ written, seeds, controllers, servers }: Bug): Iterable<Schedule> {
-  if (written !== undefined) yield written;
+function* schedulesFor({ seeds, controllers, servers }: Bug): Iterable<Schedule> {
   for (const seed of new Set([...seeds, ...MORE_SEEDS])) yield draw(seed, { controllers, servers });
 }
 

@@ -1,5 +1,5 @@
 import { cpus } from 'node:os';
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import { count } from '../../bench/count.ts';
 import { campaign, type CampaignOptions } from './campaign.ts';
 
@@ -9,12 +9,7 @@ function program(): Command {
       'Draws schedules of changes and faults, runs them on real servers, and says what did not hold.',
     )
     .option('--seeds <count>', 'how many schedules are drawn, from the seeds 1, 2, …', count, 20)
-    .option(
-      '--seed <seeds>',
-      'these seeds alone, as 7 or 3,9; the schedule of one that fails is made shorter',
-      seeds,
-    )
-    .option('--from <seed>', 'the first seed', count, 1)
+    .option('--seed <seeds>', 'these seeds alone, as 7 or 3,9', seeds)
     .option('--controllers <names>', '`all`, or some, as pod-set,git-build', 'all')
     .option('--servers', 'also restart and wipe Temporal, and restore etcd; one schedule after the other')
     .option('--at-once <count>', 'how many schedules run side by side', count, Math.max(1, cpus().length))
@@ -24,14 +19,8 @@ function program(): Command {
       count,
       15,
     )
-    .option('--minutes <minutes>', 'begin no schedule after so many minutes', count)
-    .option('--program <file>', 'the main module of the operator to try, where it is not this project’s')
     .option('--print', 'only print the schedules')
     .option('--no-build', 'take the operator as it was built last')
-    .option('--no-shrink', 'leave the schedule of a seed that fails as long as it is')
-    .addOption(
-      new Option('--schedule <file>', 'run a schedule that was written as JSON, and none that is drawn'),
-    )
     .option(
       '--bugs [names]',
       'put each bug of test/campaign/bugs, or those named, into a copy, and see it caught',

@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
-import { inflated } from './tenant.ts';
 
 /** Source: apimachinery, `metav1.Status`, as the watch cache of the API server sends it. */
 const GONE = {
@@ -80,7 +79,7 @@ export class WatchPipe {
 
   #send(line: string): void {
     if (this.#outgoing.writableEnded || this.#outgoing.destroyed) return;
-    const text = `${inflated(line)}\n`;
+    const text = `${line}\n`;
     this.#outgoing.write(text);
     if (this.isDoubled) this.#outgoing.write(text);
   }

@@ -29,10 +29,6 @@ describe('help', () => {
     },
   );
 
-  it('of another command shows no options of the local stack', async () => {
-    expect(await printed('work', '--help')).not.toContain('Local stack:');
-  });
-
   it.each(['--version', '-V'])('%s prints the version of package.json', async (flag) => {
     expect(await printed(flag)).toBe(`${packageJson.version}\n`);
   });

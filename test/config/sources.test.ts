@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import { delimiter } from 'node:path';
 import { ROWS } from '../../src/config/options.ts';
 import { CONTROLLER_NAMES } from '../../src/controllers/index.ts';
 import { aFile, configOf, problemsOf, SAMPLES, type Given } from '../support/configs.ts';
@@ -70,18 +69,6 @@ describe('commands', () => {
       });
     },
   );
-
-  it('are suggested where one is nearly right', async () => {
-    expect(await problemsOf({ args: ['wrk'] })).toEqual([
-      '"wrk" is neither an option nor a command (did you mean work?); the commands are run, watch, work, promote, codec-server, local, demo, get, why, history, plan, retry, reconcile, pause, resume, approve, reject, uninstall-check, completion',
-    ]);
-  });
-
-  it('take no words besides', async () => {
-    expect(await problemsOf({ args: ['work', 'hard'] })).toEqual([
-      '"hard" is neither an option nor a command; the commands are run, watch, work, promote, codec-server, local, demo, get, why, history, plan, retry, reconcile, pause, resume, approve, reject, uninstall-check, completion',
-    ]);
-  });
 });
 
 describe('flags win over environment, environment over the file, the file over defaults', () => {
@@ -110,25 +97,6 @@ describe('flags win over environment, environment over the file, the file over d
     const ours = { DURABLE_OPERATOR_WORKER_BUILD_ID: 'b2' };
     expect((await configOf({ env: { ...theirs, ...ours } })).worker.buildId).toBe('b2');
   });
-
-  it('and a wrong value that is overridden does no harm', async () => {
-    expect(
-      (await configOf({ ...flag, env: { DURABLE_OPERATOR_RESYNC: 'soon' } })).reconciliation.resyncMs,
-    ).toBe(1000);
-  });
-
-  it('and a flag can take back what the environment turned on', async () => {
-    const env = { DURABLE_OPERATOR_RUN_OUTSIDE_CLUSTER: 'true' };
-    expect((await configOf({ env })).cluster.runOutsideCluster).toBe(true);
-    expect((await configOf({ env, args: ['--run-outside-cluster=false'] })).cluster.runOutsideCluster).toBe(
-      false,
-    );
-  });
-
-  it('and the file may be named by the environment', async () => {
-    const DURABLE_OPERATOR_CONFIG = aFile('resync: 3s');
-    expect((await configOf({ env: { DURABLE_OPERATOR_CONFIG } })).reconciliation.resyncMs).toBe(3000);
-  });
 });
 
 describe('every option is read from each source', () => {
@@ -149,15 +117,6 @@ describe('every option is read from each source', () => {
     expect(await configOf({ args, env: { [variable]: text } })).toMatchObject(expected);
     expect(await configOf({ args, file: `${name}: ${yaml}` })).toMatchObject(expected);
     expect(await configOf({ args })).not.toMatchObject(expected);
-  });
-
-  it('and kubeconfig, besides, from KUBECONFIG', async () => {
-    const [a, b, c] = [aFile(''), aFile(''), aFile('')];
-    const env = { KUBECONFIG: b, DURABLE_OPERATOR_KUBECONFIG: a };
-    expect((await configOf({ args: ['--kubeconfig', c], env })).cluster.kubeconfig).toBe(c);
-    expect((await configOf({ env })).cluster.kubeconfig).toBe(a);
-    expect((await configOf({ env: { KUBECONFIG: b }, file: `kubeconfig: ${c}` })).cluster.kubeconfig).toBe(b);
-    expect((await configOf({ file: `kubeconfig: ${c}` })).cluster.kubeconfig).toBe(c);
   });
 });
 
@@ -203,21 +162,6 @@ describe('a wrong file is reported in one line with its name', () => {
     expect(await problemsOf({ args: ['--config', path] })).toEqual([`--config ${problem}`]);
     expect(await problemsOf({ env: { DURABLE_OPERATOR_CONFIG: path } })).toEqual([
       `DURABLE_OPERATOR_CONFIG ${problem}`,
-    ]);
-  });
-
-  it.each(['', '# only a comment', '---\n'])('but %j is a file without options', async (file) => {
-    expect((await configOf({ file })).reconciliation.resyncMs).toBe(180_000);
-  });
-});
-
-describe('KUBECONFIG', () => {
-  it('may name several files, of which one must be there', async () => {
-    const KUBECONFIG = ['/nowhere/a', aFile('')].join(delimiter);
-    expect((await configOf({ env: { KUBECONFIG } })).cluster.kubeconfig).toBe(KUBECONFIG);
-    const nowhere = ['/nowhere/a', '/nowhere/b'].join(delimiter);
-    expect(await problemsOf({ env: { KUBECONFIG: nowhere } })).toEqual([
-      `KUBECONFIG "${nowhere}" cannot be read: no such file or directory; specify a readable file`,
     ]);
   });
 });

@@ -30,10 +30,6 @@ describe('Temporal is configured by its own environment', () => {
     });
   });
 
-  it('and an empty variable counts as unset', async () => {
-    expect((await configOf({ env: { TEMPORAL_ADDRESS: '' } })).temporal.address).toBe('localhost:7233');
-  });
-
   it.each<[Record<string, string>, string]>([
     [
       { TEMPORAL_ADDRESS: 'http://x:1' },

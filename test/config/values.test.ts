@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import packageJson from '../../package.json' with { type: 'json' };
 import { workerVersionOf, type Config } from '../../src/config/config.ts';
-import { aFile, configOf, problemsOf, type Given } from '../support/configs.ts';
+import { configOf, problemsOf, type Given } from '../support/configs.ts';
 
 describe('durations', () => {
   it.each([
@@ -57,11 +57,6 @@ describe('the version of a worker', () => {
     });
   });
 
-  it('may be given', async () => {
-    const args = ['--worker-deployment', 'op', '--worker-build-id', 'a1b2c3'];
-    expect(workerVersionOf(await configOf({ args }))).toEqual({ deploymentName: 'op', buildId: 'a1b2c3' });
-  });
-
   it('is refused without a deployment', async () => {
     expect(await problemsOf({ args: ['--worker-build-id', 'x'] })).toEqual([
       '--worker-build-id "x" needs a worker deployment; set --worker-deployment',
@@ -73,16 +68,6 @@ describe('the version of a worker', () => {
       'promote needs a worker deployment; set --worker-deployment',
     ]);
   });
-
-  it('is promoted with the options of promote', async () => {
-    const args = ['promote', '--worker-deployment=op', '--wait-for-drain=10m', '--move-open-runs'];
-    expect((await configOf({ args })).promote).toEqual({ waitForDrainMs: 600_000, moveOpenRuns: true });
-  });
-
-  it.each(['a.b', 'a:b', '__a'])('has no deployment named %s', async (name) => {
-    const [problem] = await problemsOf({ args: ['--worker-deployment', name] });
-    expect(problem).toMatch(/is not a worker deployment name/);
-  });
 });
 
 describe('a limit of requests', () => {
@@ -93,15 +78,6 @@ describe('a limit of requests', () => {
     expect(await problemsOf({ args: ['--kube-api-qps', '0'] })).toEqual([
       '--kube-api-qps "0" is not a number of requests; write a whole number from 1 to 10000',
     ]);
-  });
-});
-
-describe('the keys of payloads', () => {
-  it('are read from a file that is there', async () => {
-    const file = aFile('');
-    expect((await configOf({ args: ['--payload-keys', file] })).encryption.keysFile).toBe(file);
-    const [problem] = await problemsOf({ args: ['--payload-keys', `${file}-not`] });
-    expect(problem).toMatch(/^--payload-keys ".*" cannot be read: .*; specify a readable file$/);
   });
 });
 
@@ -134,18 +110,6 @@ describe('the health address', () => {
     expect((await configOf({ args: ['--health-addr', text] })).health.address).toEqual(expected);
   });
 
-  it('may be the number 0 in a file', async () => {
-    expect((await configOf({ file: 'health-addr: 0' })).health.address).toBe('off');
-  });
-
-  it('of the local stack is on loopback by default', async () => {
-    expect((await configOf({ args: ['local'] })).health.address).toEqual({ host: '127.0.0.1', port: 9098 });
-    expect((await configOf({ args: ['local', '--health-addr', ':1'] })).health.address).toEqual({
-      host: '',
-      port: 1,
-    });
-  });
-
   it.each(['9098', 'localhost', ':65536', ':', 'http://x:1', '::1:9098', 'a b:1'])(
     'is not %j',
     async (text) => {
@@ -154,27 +118,6 @@ describe('the health address', () => {
       ]);
     },
   );
-});
-
-describe('lists', () => {
-  it('ignore spaces, empty entries and repetition', async () => {
-    expect((await configOf({ args: ['--namespaces', ' a, b,,a'] })).reconciliation.namespaces).toEqual([
-      'a',
-      'b',
-    ]);
-  });
-
-  it('may be emptied by a flag and by a file', async () => {
-    expect((await configOf({ args: ['--exclude-namespaces='] })).roleBinding.excludeNamespaces).toEqual([]);
-    expect((await configOf({ file: 'exclude-namespaces: []' })).roleBinding.excludeNamespaces).toEqual([]);
-  });
-
-  it('of controllers keep the order in which controllers are listed', async () => {
-    expect(
-      (await configOf({ args: ['--controllers', 'namespace-role-binding,pod-label'] })).reconciliation
-        .controllers,
-    ).toEqual(['pod-label', 'namespace-role-binding']);
-  });
 });
 
 describe('a wrong value is reported in one line with its source, what is wrong and what to write', () => {
@@ -296,16 +239,5 @@ describe('a wrong value is reported in one line with its source, what is wrong a
       expect.stringMatching(/^--resync/),
       expect.stringMatching(/^--log-level/),
     ]);
-  });
-});
-
-describe('names that RBAC allows are taken', () => {
-  it.each(['edit', 'system:aggregate-to-edit', 'Team.A', 'r'.repeat(253)])('ClusterRole %s', async (name) => {
-    const { roleBinding } = await configOf({ args: ['--role-binding-cluster-role', name] });
-    expect(roleBinding.clusterRole).toBe(name);
-  });
-
-  it.each(['', 'ad:', 'p'.repeat(190)])('prefix %j', async (prefix) => {
-    expect((await configOf({ args: [`--role-binding-prefix=${prefix}`] })).roleBinding.prefix).toBe(prefix);
   });
 });

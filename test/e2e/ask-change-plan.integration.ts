@@ -1,19 +1,17 @@
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { z } from 'zod';
 import type { KubernetesList } from '../../src/contract/object.ts';
-import { BUILDS, SKIP_CLEANUP_ANNOTATION } from '../../src/controllers/git-build/resource.ts';
-import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
+import { BUILDS } from '../../src/controllers/git-build/resource.ts';
 import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
 import { askProgram, type Answered } from '../support/ask-program.ts';
 import { aBuild, LiveBuild, SAMPLE } from '../support/builds.ts';
-import { NAMESPACES, PODS, ROLE_BINDINGS } from '../support/cluster.ts';
+import { PODS, ROLE_BINDINGS } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
 import { LivePodSet } from '../support/live-pod-set.ts';
 import { aTaskQueue, startOperator } from '../support/operator.ts';
 import { aPodSet } from '../support/pod-sets.ts';
 import { aPod } from '../support/pods.ts';
-import { aRoleBinding } from '../support/role-bindings.ts';
 import { OPERATOR, userNameOf } from '../support/service-accounts.ts';
 import { setUpStage } from '../support/stage.ts';
 import { writesIn } from '../support/writes.ts';
@@ -92,7 +90,6 @@ const bindingIn = (namespace: string) => ({
   namespace,
   name: `ad-kubernetes-${namespace}`,
 });
-const podIn = (namespace: string) => ({ type: PODS, namespace, name: 'api' });
 const nothing = () => Promise.resolve();
 
 interface Case {
@@ -130,24 +127,6 @@ const CASES: readonly Case[] = [
   },
   {
     ...ofBuild,
-    what: 'a build whose spec is changed while it runs',
-    before: (namespace) => aBuildIn(namespace, 'Building'),
-    change: (namespace) => sampleIn(namespace).change({ buildCommand: 'go build -v' }),
-    steps: ['updateStatus', 'deleteJob'],
-    writes: [STATUS, `delete ${JOB}`],
-    end: 'wait',
-  },
-  {
-    ...ofBuild,
-    what: 'a build that is to have another binary',
-    before: (namespace) => aBuildIn(namespace, 'Succeeded'),
-    change: (namespace) => sampleIn(namespace).change({ binaryName: 'other' }),
-    steps: ['updateStatus', 'deleteJob'],
-    writes: [STATUS, `delete ${JOB}`],
-    end: 'wait',
-  },
-  {
-    ...ofBuild,
     what: 'a build that is deleted',
     before: (namespace) => aBuildIn(namespace, 'Succeeded'),
     change: async (namespace) => {
@@ -161,28 +140,6 @@ const CASES: readonly Case[] = [
     end: 'wait',
   },
   {
-    ...ofBuild,
-    what: 'a build that is deleted while it runs',
-    before: (namespace) => aBuildIn(namespace, 'Building'),
-    change: (namespace) => sampleIn(namespace).delete(),
-    steps: ['updateStatus', 'deleteJob'],
-    writes: [STATUS, `delete ${JOB}`],
-    end: 'wait',
-  },
-  {
-    ...ofBuild,
-    what: 'a build that is deleted without a cleanup',
-    before: (namespace) => aBuildIn(namespace, 'Succeeded'),
-    change: async (namespace) => {
-      const { at } = sampleIn(namespace);
-      await cluster.patch(at, { metadata: { annotations: { [SKIP_CLEANUP_ANNOTATION]: 'true' } } });
-      await cluster.delete(at);
-    },
-    steps: ['removeFinalizer'],
-    writes: ['patch xxxes/sample'],
-    end: 'converged',
-  },
-  {
     ...ofTeam,
     what: 'a Namespace without its RoleBinding',
     before: (namespace) => eventually(() => cluster.get(bindingIn(namespace)), WITHIN_MS),
@@ -191,54 +148,11 @@ const CASES: readonly Case[] = [
     writes: [`create ${BINDING}`],
   },
   {
-    ...ofTeam,
-    what: 'a RoleBinding for others',
-    before: (namespace) => eventually(() => cluster.get(bindingIn(namespace)), WITHIN_MS),
-    change: (namespace) => cluster.patch(bindingIn(namespace), { subjects: [] }),
-    steps: ['updateRoleBinding'],
-    writes: [`patch ${BINDING}`],
-  },
-  {
-    ...ofTeam,
-    what: 'a RoleBinding to another role',
-    before: (namespace) => eventually(() => cluster.get(bindingIn(namespace)), WITHIN_MS),
-    change: async (namespace) => {
-      await cluster.delete(bindingIn(namespace));
-      await cluster.create(ROLE_BINDINGS, aRoleBinding(namespace).to('view').manifest);
-    },
-    steps: ['replaceRoleBinding'],
-    writes: [`delete ${BINDING}`, `create ${BINDING}`],
-  },
-  {
-    ...ofTeam,
-    what: 'a Namespace that is selected no longer',
-    before: (namespace) => eventually(() => cluster.get(bindingIn(namespace)), WITHIN_MS),
-    change: (name) =>
-      cluster.patch({ type: NAMESPACES, name }, { metadata: { labels: { [LEFT_OUT]: 'yes' } } }),
-    steps: ['releaseRoleBinding'],
-    writes: [`patch ${BINDING}`],
-  },
-  {
     ...ofPod,
     what: 'a Pod that asks for its label',
     before: nothing,
     change: (namespace) => cluster.create(PODS, aPod().in(namespace).named('api').annotated().manifest),
     steps: ['addLabel'],
-    writes: ['patch pods/api'],
-  },
-  {
-    ...ofPod,
-    what: 'a Pod that asks for its label no longer',
-    before: async (namespace) => {
-      await cluster.create(PODS, aPod().in(namespace).named('api').annotated().manifest);
-      await eventually(async () => {
-        const pod = await cluster.get(podIn(namespace));
-        return pod?.metadata.labels?.[POD_NAME_LABEL] === 'api';
-      }, WITHIN_MS);
-    },
-    change: (namespace) =>
-      cluster.patch(podIn(namespace), { metadata: { annotations: { [POD_NAME_ANNOTATION]: null } } }),
-    steps: ['removeLabel'],
     writes: ['patch pods/api'],
   },
   {
@@ -293,7 +207,7 @@ beforeAll(async () => {
   await startOperator({ taskQueue, args });
 });
 
-describe('a plan is followed by its very writes:', () => {
+describe('the operator makes exactly the writes of the plan:', () => {
   it.each(CASES)('$what', async ({ what, steps, writes, end, isFollowed }) => {
     const { planned, namespace, madeBefore } = found.get(what) ?? {};
     if (planned === undefined || namespace === undefined) throw new Error('it was not planned');
@@ -310,7 +224,7 @@ describe('a plan is followed by its very writes:', () => {
 });
 
 describe('a plan for a file', () => {
-  it('writes nothing, and is what then happens', async () => {
+  it('writes nothing, and the operator then makes its writes', async () => {
     const namespace = await cluster.aNamespace();
     await aPodSetIn(namespace, 2);
     const manifest = aPodSet().in(namespace).wanting(5).manifest;
@@ -333,21 +247,6 @@ describe('a plan for a file', () => {
     const { writes } = plannedIn(answer);
     expect(writes).toHaveLength(4);
     expect(operatorWritesIn(namespace).slice(operatorMadeBefore, operatorMadeBefore + 4)).toEqual(writes);
-  });
-
-  it('of a build goes up to where it waits for its Job, and shows no credentials', async () => {
-    const namespace = await cluster.aNamespace();
-    const spec = { gitUrl: 'https://user:secret@example.com/app.git' };
-    const manifest = aBuild(namespace).with(spec).manifest;
-    const answer = await plan('-f -', JSON.stringify(manifest));
-    expect(answer.status).toBe(1);
-    expect(answer.stdout).not.toContain('secret');
-    const steps = answer.stdout.split('\n').flatMap((line) => /^\d+\. (\w+)/.exec(line)?.[1] ?? []);
-    expect(steps.slice(0, 2)).toEqual(['addFinalizer', 'createJob']);
-    expect(answer.stdout).toMatch(new RegExp(`create ${JOB}\n`));
-    expect(answer.stdout).toMatch(/then: it waits for /);
-    const tried = writesIn(namespace, stack.auditLog);
-    expect(tried.filter(({ isDryRun, user }) => !isDryRun && !user.startsWith('system:'))).toEqual([]);
   });
 
   async function versionsIn(namespace: string): Promise<readonly string[]> {

@@ -6,13 +6,12 @@ import {
   ANSWERED_BECAUSE_ANNOTATION,
   ANSWERED_BY_ANNOTATION,
   APPROVAL_ANNOTATION,
-  PAUSED_ANNOTATION,
   REJECTED_ANNOTATION,
 } from '../../src/contract/control.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
 import { ASK_PROGRAM, askProgram, type Answered } from '../support/ask-program.ts';
-import { refOf, ROLE_BINDINGS } from '../support/cluster.ts';
+import { refOf } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
 import { LivePodSet } from '../support/live-pod-set.ts';
 import { aTaskQueue } from '../support/operator.ts';
@@ -43,55 +42,8 @@ async function aPodSetOf(replicas: number): Promise<LivePodSet> {
   return new LivePodSet(cluster, namespace);
 }
 
-const linesOf = ({ stdout }: Answered) =>
-  stdout.split('\n').map((line) => line.replace(/^\S+Z /, '').replace(/ {2,}/g, ' '));
-
-describe('history', () => {
-  it('tells every reconcile, its steps and failures, the Events between, and each object of the name', async () => {
-    const web = await aPodSetOf(2);
-    const { namespace } = web.at;
-    await idle(await web.isReady(2));
-    await limitPods(cluster, namespace, 2);
-    await web.scaleTo(3);
-    await eventually(async () => {
-      const { stdout } = await ask(`history podset/web -n ${namespace}`);
-      return /retrying: .*exceeded quota/.test(stdout) && /attempt [2-9]/.test(stdout);
-    }, WITHIN_MS);
-    await web.scaleTo(1);
-    const first = await web.isReady(1);
-    await idle(first);
-    await cluster.deleteAndWait(web.at);
-    await cluster.create<PodSet>(POD_SETS, aPodSet().in(namespace).wanting(1).manifest);
-    const second = await web.isReady(1);
-    await idle(second);
-
-    const answer = await ask(`history podset web -n ${namespace}`);
-    const lines = linesOf(answer);
-    expect(answer).toMatchObject({ status: 0, stderr: '' });
-    const heads = lines.filter((line) => line.startsWith('──'));
-    expect(heads).toEqual([
-      `── PodSet ${namespace}/web, UID ${first.metadata.uid}, deleted`,
-      expect.stringMatching(`^── PodSet ${namespace}/web, UID ${second.metadata.uid}, created 20`),
-    ]);
-    const boundary = lines.indexOf(heads[1] ?? '');
-    expect(lines.slice(0, boundary).join('\n')).toMatch(/createPods created 2 Pods/);
-    expect(lines.slice(0, boundary).join('\n')).toMatch(/Event Refused .*exceeded quota/);
-    expect(lines.slice(0, boundary).join('\n')).toMatch(/deletePods deleted Pod/);
-    expect(lines.slice(boundary).join('\n')).toMatch(/createPods created Pod/);
-    const times = answer.stdout.split('\n').map((line) => /^\S+Z/.exec(line)?.[0] ?? '');
-    const timed = times.filter((time) => time !== '');
-    expect(timed).toEqual(timed.toSorted());
-  });
-
-  it('says so where nothing of the name is known', async () => {
-    const answer = await ask('history podset/nobody');
-    expect(answer).toMatchObject({ status: 1, stdout: '' });
-    expect(answer.stderr).toBe('there is no PodSet default/nobody, and Temporal keeps no reconcile of one\n');
-  });
-});
-
 describe('retry', () => {
-  it('ends a backoff, of one or by what is failing, and says what it was', async () => {
+  it('ends the backoff of one resource, or of all with the same failure', async () => {
     const web = await aPodSetOf(2);
     const { namespace } = web.at;
     await idle(await web.isReady(2));
@@ -125,41 +77,8 @@ describe('retry', () => {
   });
 });
 
-describe('pause and resume', () => {
-  it('annotate with the rights of whoever asks, one by one and all of a controller', async () => {
-    const web = await aPodSetOf(0);
-    const { namespace } = web.at;
-    const isPaused = async () => (await web.get())?.metadata.annotations?.[PAUSED_ANNOTATION];
-    expect(await ask(`pause podset/web -n ${namespace}`)).toMatchObject({
-      status: 0,
-      stdout: `podset/web -n ${namespace} paused\n`,
-    });
-    expect(await isPaused()).toBe('true');
-    expect((await ask(`pause podset/web -n ${namespace}`)).stdout).toBe(
-      `podset/web -n ${namespace} is paused already\n`,
-    );
-    await ask(`resume podset/web -n ${namespace}`);
-    expect(await isPaused()).toBeUndefined();
-    const unasked = await ask(`pause controller/pod-set -n ${namespace}`);
-    expect(unasked).toMatchObject({ status: 2, stdout: '' });
-    expect(unasked.stderr).toContain(`Pause 1 PodSet in namespace ${namespace}?`);
-    expect((await ask(`pause controller/pod-set -n ${namespace} --yes`)).status).toBe(0);
-    expect(await isPaused()).toBe('true');
-    await ask(`resume podsets -n ${namespace} -y`);
-    expect(await isPaused()).toBeUndefined();
-  });
-
-  it('say in one line what is not there', async () => {
-    const answer = await ask('pause podset/nobody');
-    expect(answer).toMatchObject({ status: 2, stdout: '' });
-    expect(answer.stderr).toBe(
-      'kubectl durable: there is no PodSet nobody in namespace default; check the name and -n\n',
-    );
-  });
-});
-
 describe('a pause', () => {
-  it('holds what is to be done until it is resumed', async () => {
+  it('holds all changes until it is resumed', async () => {
     const web = await aPodSetOf(1);
     const { namespace } = web.at;
     await idle(await web.isReady(1));
@@ -179,41 +98,8 @@ describe('a pause', () => {
   });
 });
 
-describe('reconcile', () => {
-  it('has one made even where nothing seems to be needed, and waits for its end', async () => {
-    const web = await aPodSetOf(1);
-    const { namespace } = web.at;
-    const podSet = await web.isReady(1);
-    await idle(podSet);
-    const before = (await temporal.runsOf(refOf('pod-set', podSet))).length;
-    const answer = await ask(`reconcile podset/web -n ${namespace} --wait`);
-    const name = `podset/web -n ${namespace}`;
-    expect(answer).toEqual({
-      status: 0,
-      stderr: '',
-      stdout: `${name} reconcile requested\n${name} is up to date\n`,
-    });
-    expect((await temporal.runsOf(refOf('pod-set', podSet))).length).toBeGreaterThan(before);
-    const { stdout } = await ask(`history podset/web -n ${namespace}`);
-    expect(stdout).toMatch(/reconcile +.*a reconcile was requested: 20/);
-  });
-
-  it('waits, too, where there is no status', async () => {
-    const { namespace } = (await aPodSetOf(0)).at;
-    await eventually(
-      async () =>
-        (await cluster.get({ type: ROLE_BINDINGS, namespace, name: `ad-kubernetes-${namespace}` })) !==
-        undefined,
-      WITHIN_MS,
-    );
-    const answer = await ask(`reconcile namespace/${namespace} --wait`);
-    expect(answer).toMatchObject({ status: 0, stderr: '' });
-    expect(answer.stdout).toContain(`namespace/${namespace} is up to date`);
-  });
-});
-
 describe('approve and reject', () => {
-  it('answer the plan that is awaited, as the user whom the API server knows', async () => {
+  it('answer the plan that awaits approval, in the name of the user', async () => {
     const web = await aPodSetOf(3);
     const { namespace } = web.at;
     await idle(await web.isReady(3));
@@ -284,7 +170,7 @@ describe('the kubectl plugin', () => {
     return execFileSync('bash', ['-c', script], { env, encoding: 'utf8' });
   }
 
-  it('is found by kubectl, and completed by it', async () => {
+  it('runs and completes in kubectl', async () => {
     const web = await aPodSetOf(0);
     const { namespace } = web.at;
     expect(shell(`'${stack.kubectl}' durable history --help`)).toContain('Usage: kubectl durable history');
@@ -292,18 +178,5 @@ describe('the kubectl plugin', () => {
     expect(shell(`'${stack.kubectl}' __complete durable why -n ${namespace} podset/`)).toMatch(
       /^podset\/web\b/,
     );
-  });
-
-  it('is completed by bash', async () => {
-    const web = await aPodSetOf(0);
-    const { namespace } = web.at;
-    const script = `
-      _get_comp_words_by_ref() { cur="\${COMP_WORDS[COMP_CWORD]}"; words=("\${COMP_WORDS[@]}"); cword=$COMP_CWORD; }
-      compopt() { :; }
-      source <(kubectl-durable completion bash)
-      COMP_WORDS=(kubectl-durable why -n ${namespace} podset/); COMP_CWORD=4
-      __kubectl_durable_complete
-      printf '%s\n' "\${COMPREPLY[@]}"`;
-    expect(shell(script)).toBe('podset/web\n');
   });
 });

@@ -54,7 +54,7 @@ function told(steps: readonly RecordedStep[], ...verbs: readonly string[]): numb
   return deeds.reduce((sum, { count }) => sum + count, 0);
 }
 
-describe('every write of the operator is a named step in a history, and no more than is told there', () => {
+describe('every write of the operator is a named step in a history, and every step in a history was written', () => {
   it('of a PodSet that is created, scaled up, scaled down and emptied', async () => {
     const namespace = await cluster.aNamespace();
     const at = { type: POD_SETS, namespace, name: 'web' };

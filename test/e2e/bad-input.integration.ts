@@ -3,15 +3,8 @@ import fc from 'fast-check';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { fieldsOf } from '../../src/controllers/fields.ts';
 import type { Condition } from '../../src/controllers/condition.ts';
-import {
-  BUILD_KIND,
-  BUILDS,
-  SKIP_CLEANUP_ANNOTATION,
-  type Build,
-} from '../../src/controllers/git-build/resource.ts';
+import { BUILD_KIND, BUILDS, type Build } from '../../src/controllers/git-build/resource.ts';
 import { checkSpec } from '../../src/controllers/git-build/spec.ts';
-import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
-import { DELETION_COST_ANNOTATION, podView } from '../../src/controllers/pod-set/pod.ts';
 import { POD_SET_KIND, POD_SETS, podSetView, type PodSet } from '../../src/controllers/pod-set/resource.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import { resourcePath, type ResourceType } from '../../src/kubernetes/paths.ts';
@@ -26,10 +19,9 @@ import {
   POD_SET_STATUS,
 } from '../support/bad-input/worlds.ts';
 import { aBuild, BUILD_DEFAULTS, JOBS, SAMPLE } from '../support/builds.ts';
-import { NAMESPACES, PODS, ROLE_BINDINGS, uniqueName, type At, type Manifest } from '../support/cluster.ts';
+import { uniqueName, type At, type Manifest } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
 import { apiCallsOf, ownLogs } from '../support/operator.ts';
-import { aPod } from '../support/pods.ts';
 import { aPodSet } from '../support/pod-sets.ts';
 import { setUpOperator } from '../support/stage.ts';
 
@@ -67,12 +59,6 @@ function asked<T>(type: ResourceType, manifest: Manifest): Promise<T | undefined
   return answered(
     cluster.client.request<T>({ method: 'POST', path, query: { dryRun: 'All' }, body: manifest }),
   );
-}
-
-function askedStatus({ type, ...location }: At, status: unknown): Promise<unknown> {
-  const path = resourcePath(type, { ...location, subresource: 'status' });
-  const query = { dryRun: 'All' };
-  return answered(cluster.client.request({ method: 'PATCH', path, query, body: { status } }));
 }
 
 const names = fc.constantFrom('web', 'a'.repeat(62), 'b'.repeat(63), 'c'.repeat(64), 'd'.repeat(253));
@@ -118,22 +104,6 @@ describe(`admission agrees with the schema and with the operator's own check (se
       { ...runs(150), endOnFailure: true },
     );
   });
-
-  it.each([
-    ['an Xxx', BUILDS, BUILD_STATUS, () => aBuild(wellFormed, 'asked').manifest],
-    ['a PodSet', POD_SETS, POD_SET_STATUS, () => aPodSet().in(wellFormed).named('asked').wanting(0).manifest],
-  ] as const)('of each field of the status of %s', async (_, type, schema, manifestOf) => {
-    const at = { type, namespace: wellFormed, name: 'asked' };
-    await cluster.create(type, manifestOf());
-    await fc.assert(
-      fc.asyncProperty(anyOf(schema), async (status) => {
-        const isAccepted = (await askedStatus(at, status)) !== undefined;
-        expect({ status, isAccepted }).toEqual({ status, isAccepted: isGoodPatch(schema, stored(status)) });
-      }),
-      { ...runs(120), endOnFailure: true },
-    );
-    await cluster.deleteAndWait(at);
-  });
 });
 
 /** Null takes the status away; and a field, where it stands for one. */
@@ -143,10 +113,11 @@ function isGoodPatch(schema: typeof BUILD_STATUS, status: unknown): boolean {
   return faultsOf(schema, patched({}, status)).length === 0;
 }
 
-/** One thing that somebody does to a resource. */
-type Change =
-  | { readonly to: 'spec' | 'status'; readonly fields: object }
-  | { readonly to: 'annotation'; readonly name: string; readonly value: string | null };
+/** One edit of a resource. */
+interface Change {
+  readonly to: 'spec' | 'status';
+  readonly fields: object;
+}
 
 /** The fields of a merge patch, each of any kind. */
 function patchesOf(schema: typeof BUILD_SPEC, good: fc.Arbitrary<unknown>): fc.Arbitrary<object> {
@@ -157,26 +128,6 @@ function patchesOf(schema: typeof BUILD_SPEC, good: fc.Arbitrary<unknown>): fc.A
   return fc.oneof(fc.oneof(...one), good.map(fieldsOf));
 }
 
-const TEXTS = [
-  'true',
-  'True',
-  'TRUE',
-  ' true',
-  'true\n',
-  'yes',
-  '1',
-  '',
-  'tru\u0435',
-  '\0',
-  '\u202etrue',
-  '😀',
-];
-const texts = fc.oneof(
-  { weight: 4, arbitrary: fc.constantFrom(...TEXTS, null) },
-  { weight: 1, arbitrary: fc.constantFrom('x'.repeat(2 ** 17), 'x'.repeat(2 ** 18), 'é'.repeat(2 ** 17)) },
-  { weight: 1, arbitrary: fc.string({ unit: 'binary' }) },
-);
-
 function changesOf(
   spec: fc.Arbitrary<object>,
   status: fc.Arbitrary<object>,
@@ -184,24 +135,8 @@ function changesOf(
   const change = fc.oneof(
     { weight: 5, arbitrary: fc.record({ to: fc.constant('spec' as const), fields: spec }) },
     { weight: 1, arbitrary: fc.record({ to: fc.constant('status' as const), fields: status }) },
-    {
-      weight: 1,
-      arbitrary: fc.record({
-        to: fc.constant('annotation' as const),
-        name: fc.constantFrom(SKIP_CLEANUP_ANNOTATION, 'durable-operator.dev/anything'),
-        value: texts,
-      }),
-    },
   );
   return fc.array(change, { minLength: 5, maxLength: 8 });
-}
-
-/** In all: the API server has 256 KiB for the names and values of an object's annotations. */
-function fitsAnnotations(annotations: Readonly<Record<string, string>>): boolean {
-  const bytes = Object.entries(annotations)
-    .flat()
-    .map((text) => Buffer.byteLength(text));
-  return bytes.reduce((sum, each) => sum + each, 0) <= 2 ** 18;
 }
 
 interface Resource extends KubernetesObject {
@@ -231,7 +166,6 @@ class Sequence {
   ) {
     this.#changes += 1;
     const before = await this.get();
-    if (change.to === 'annotation') return this.#annotate(before, change);
     const subresource = change.to === 'status' ? change.to : undefined;
     const patch = cluster.patch(this.at, { [change.to]: change.fields }, subresource);
     const isAccepted = (await answered(patch)) !== undefined;
@@ -242,15 +176,6 @@ class Sequence {
         ? faultsOf(schemas.spec, after).length === 0
         : isGoodPatch(schemas.status, stored(change.fields));
     expect({ change, isAccepted }).toEqual({ change, isAccepted: isGood });
-  }
-
-  async #annotate({ metadata }: Resource, { name, value }: Change & { readonly to: 'annotation' }) {
-    const annotations = { [name]: value };
-    const isAccepted = (await answered(cluster.patch(this.at, { metadata: { annotations } }))) !== undefined;
-    const isGood = fitsAnnotations(
-      Object.fromEntries(Object.entries(patched(metadata.annotations ?? {}, annotations))),
-    );
-    expect({ name, isAccepted }).toEqual({ name, isAccepted: isGood });
   }
 
   /** Waits until this is said of the very spec that is there. */
@@ -309,7 +234,7 @@ async function expectNoDelay(sequence: Sequence, canary: Manifest): Promise<void
   await cluster.delete(at);
 }
 
-describe('from any state to any other, and each of them is refused at admission or told in a condition', () => {
+describe('each change from any state to any other is refused at admission, or a condition names the problem', () => {
   it('of an Xxx', async () => {
     const good = goodOf(BUILD_SPEC).map((spec): unknown => ({ ...SAMPLE, ...fieldsOf(spec) }));
     const changes = changesOf(patchesOf(BUILD_SPEC, good), patchesOf(BUILD_STATUS, goodOf(BUILD_STATUS)));
@@ -389,105 +314,8 @@ async function unfinishedJobsIn(namespace: string): Promise<readonly string[]> {
     .map(({ metadata }) => metadata.name);
 }
 
-describe('whatever the annotations and the name of a Pod are', () => {
-  const podNames = fc.constantFrom('web', 'b'.repeat(63), 'c'.repeat(64), 'd'.repeat(253));
-
-  it('it has its label where the annotation is exactly true, and the name fits, and else not', async () => {
-    const namespace = await cluster.aNamespace();
-    let place = 0;
-    const states = fc.array(texts, { minLength: 1, maxLength: 4 });
-    await fc.assert(
-      fc.asyncProperty(podNames, states, async (base, values) => {
-        // As long as that, and a name of its own.
-        const name = base === 'web' ? `web-${place}` : `${place}x${base.slice(String(place).length + 1)}`;
-        place += 1;
-        const at = { type: PODS, namespace, name };
-        await cluster.create(PODS, aPod().in(namespace).named(name).manifest);
-        for (const value of values) await annotate(at, value);
-        await expectLabelled();
-        const isAsked = (await cluster.get(at))?.metadata.annotations?.[POD_NAME_ANNOTATION] === 'true';
-        const label = () => cluster.get(at).then((pod) => pod?.metadata.labels?.[POD_NAME_LABEL]);
-        const wanted = isAsked && name.length <= 63 ? name : undefined;
-        await eventually(async () => (await label()) === wanted, WITHIN_MS);
-        if (isAsked && name.length > 63)
-          await eventually(() => warned(namespace, name, 'NameTooLong'), WITHIN_MS);
-      }),
-      { ...runs(12), endOnFailure: true },
-    );
-    const writes = apiCallsOf('operator', stack.auditLog).filter(
-      ({ objectRef, verb }) =>
-        objectRef?.namespace === namespace && objectRef.resource === 'pods' && verb === 'patch',
-    );
-    expect(writes.length).toBeLessThanOrEqual(place * 4);
-  });
-
-  it('the API server takes a deletion cost that counts, and no other', async () => {
-    const costs = fc.oneof(
-      fc.constantFrom(
-        '0',
-        '-0',
-        '-1',
-        '2147483647',
-        '2147483648',
-        '-2147483648',
-        '-2147483649',
-        '1e3',
-        '+1',
-        '007',
-      ),
-      fc.constantFrom('', ' 1', '1 ', 'NaN', '１', '0x1', '1.0', '--1'),
-      fc.string({ unit: 'binary' }),
-    );
-    await fc.assert(
-      fc.asyncProperty(costs, async (cost) => {
-        const { metadata, ...rest } = aPod().in(wellFormed).manifest;
-        const annotations = { [DELETION_COST_ANNOTATION]: cost };
-        const accepted = await asked(PODS, { ...rest, metadata: { ...metadata, annotations } });
-        const own = { ...metadata, uid: '', resourceVersion: '', annotations };
-        const counted = podView({ metadata: own }, 'web')?.deletionCost;
-        if (counted !== 0) expect(accepted).toBeDefined();
-        if (accepted !== undefined) expect(counted).toBe(Number(cost) + 0);
-      }),
-      { ...runs(60), endOnFailure: true },
-    );
-  });
-
-  async function annotate(at: At, value: string | null): Promise<void> {
-    const annotations = { [POD_NAME_ANNOTATION]: value };
-    const isAccepted = (await answered(cluster.patch(at, { metadata: { annotations } }))) !== undefined;
-    expect(isAccepted).toBe(fitsAnnotations(Object.fromEntries(Object.entries(patched({}, annotations)))));
-  }
-
-  async function expectLabelled(): Promise<void> {
-    const name = uniqueName();
-    const at = { type: PODS, namespace: wellFormed, name };
-    await cluster.create(PODS, aPod().in(wellFormed).named(name).annotated().manifest);
-    await eventually(
-      async () => (await cluster.get(at))?.metadata.labels?.[POD_NAME_LABEL] === name,
-      WITHIN_MS,
-    );
-  }
-});
-
-async function warned(namespace: string, name: string, reason: string): Promise<boolean> {
-  const events = await cluster.eventsIn(namespace);
-  return events.some((event) => event.reason === reason && event.regarding.name === name);
-}
-
-describe('a Namespace', () => {
-  it('of the longest name, and with odd annotations, has its role binding', async () => {
-    const name = uniqueName().padEnd(63, 'x');
-    await cluster.createNamespace(name);
-    const annotations = { 'durable-operator.dev/anything': 'x'.repeat(2 ** 17), 'padok.fr/x': '\u202e' };
-    await cluster.patch({ type: NAMESPACES, name }, { metadata: { annotations } });
-    const at = { type: ROLE_BINDINGS, namespace: name, name: `ad-kubernetes-${name}` };
-    await eventually(() => cluster.get(at), WITHIN_MS);
-    await cluster.delete({ type: NAMESPACES, name });
-  });
-});
-
 describe('in the end', () => {
-  it('no state is a trap: with a spec that is good, each is as it should be, and it goes when it is deleted', async () => {
+  it('each resource recovers with a valid spec, and can be deleted', async () => {
     expect(left.length).toBeGreaterThan(8);
     await Promise.all(
       left.map(async ({ sequence, good }) => {
@@ -505,7 +333,7 @@ describe('in the end', () => {
     expect(() => process.kill(operator.pid, 0)).not.toThrow();
     expect(ownLogs(operator, 'error', 'fatal')).toEqual([]);
     expect(operator.logs.filter(({ raw }) => raw !== undefined)).toEqual([]);
-    expect(Math.min(tally.accepted, tally.refused)).toBeGreaterThan(150);
+    expect(Math.min(tally.accepted, tally.refused)).toBeGreaterThan(40);
     process.stderr.write(`bad input, seed ${SEED}: ${JSON.stringify(tally)}\n`);
   });
 });

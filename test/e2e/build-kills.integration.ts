@@ -1,52 +1,55 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { BUILDS } from '../../src/controllers/git-build/resource.ts';
 import { aBuild, LiveBuild, requestsIn, SAMPLE } from '../support/builds.ts';
 import { refOf } from '../support/cluster.ts';
 import type { FaultProxy, ProxiedRequest } from '../support/fault-proxy.ts';
-import { aTaskQueue, endOperators, startOperator, type Operator } from '../support/operator.ts';
+import { aTaskQueue, startOperator, type Operator } from '../support/operator.ts';
 import { setUpStage } from '../support/stage.ts';
 
 jest.setTimeout(240_000);
-/** An attempt whose worker died is given up after 15 s. */
-const WITHIN_MS = 60_000;
+/** Temporal gives up an attempt of a dead worker after 15 s. */
+const WITHIN_MS = 90_000;
 
 const { stack, cluster, temporal, startProxy } = setUpStage();
-let proxy: FaultProxy;
-let namespace: string;
-let taskQueue: string;
 
-beforeEach(async () => {
-  taskQueue = aTaskQueue();
-  namespace = await cluster.aNamespace();
-  proxy = await startProxy();
-});
-
-afterEach(endOperators);
-
-function start(): Promise<Operator> {
-  const args = ['--controllers', 'git-build', '--namespaces', namespace];
-  return startOperator({ kubeconfig: proxy.kubeconfig, taskQueue, args });
+interface Place {
+  readonly namespace: string;
+  readonly proxy: FaultProxy;
+  readonly start: () => Promise<Operator>;
 }
 
-function isWrite({ method, path }: ProxiedRequest): boolean {
+/** A namespace with a proxy and an operator of its own, so that the tests can run side by side. */
+async function aPlace(): Promise<Place> {
+  const namespace = await cluster.aNamespace();
+  const proxy = await startProxy();
+  const args = ['--controllers', 'git-build', '--namespaces', namespace];
+  const request = { kubeconfig: proxy.kubeconfig, taskQueue: aTaskQueue(), args };
+  return { namespace, proxy, start: () => startOperator(request) };
+}
+
+function isWriteIn(namespace: string, { method, path }: ProxiedRequest): boolean {
   return method !== 'GET' && path.includes(`/namespaces/${namespace}/`) && !path.includes('/events');
 }
 
-/** Kills the operator when the server has made its n-th write, and before the operator knows; then starts another. */
-function killAt(nth: number, first: Operator): () => Promise<Operator | undefined> {
+/**
+ * Kills the operator after the server has made its n-th write, before the operator knows. Then it starts another.
+ *
+ * @returns what resolves to the second operator; undefined: there was no n-th write
+ */
+function killAt(nth: number, first: Operator, place: Place): () => Promise<Operator | undefined> {
   let writes = 0;
-  let next: Promise<Operator> | undefined;
-  proxy.fault = (request) => {
-    if (!isWrite(request)) return undefined;
+  let second: Promise<Operator> | undefined;
+  place.proxy.fault = (request) => {
+    if (!isWriteIn(place.namespace, request)) return undefined;
     writes += 1;
     if (writes !== nth) return undefined;
-    next = first.end('SIGKILL').then(start);
+    second = first.end('SIGKILL').then(place.start);
     return 'answer is lost';
   };
-  return async () => next;
+  return async () => second;
 }
 
-/** Of an undisturbed life: what is written, in its order. */
+/** The writes for an undisturbed build, in their order. */
 const WRITES = [
   'add the finalizer',
   'create the build Job',
@@ -57,11 +60,13 @@ const WRITES = [
   'remove the finalizer',
 ];
 
-describe('an operator that is killed once it has written, and before it knows,', () => {
-  it.each(WRITES.map((write, index) => [write, index + 1] as const))(
-    'to %s, builds and cleans once, as if nothing had been',
+describe('an operator that is killed after a write, before it gets the answer,', () => {
+  it.concurrent.each(WRITES.map((write, index) => [write, index + 1] as const))(
+    'builds and cleans once: %s',
     async (_, nth) => {
-      const restarted = killAt(nth, await start());
+      const place = await aPlace();
+      const { namespace } = place;
+      const restarted = killAt(nth, await place.start(), place);
       const { manifest } = aBuild(namespace);
       const build = new LiveBuild(cluster, manifest, WITHIN_MS);
       await cluster.create(BUILDS, manifest);
@@ -69,8 +74,10 @@ describe('an operator that is killed once it has written, and before it knows,',
       expect(done.status?.artifacts).toMatchObject([{ binary: SAMPLE.binaryName }]);
       await build.delete();
       await build.gone();
-      expect(await restarted()).toBeDefined();
+      const second = await restarted();
+      expect(second).toBeDefined();
       await temporal.untilCompleted(refOf('git-build', done), WITHIN_MS);
+      await second?.end('SIGTERM');
       const made = requestsIn(namespace, stack.auditLog);
       expect(made.filter((request) => /^(create|delete) jobs( → 2..)?$/.test(request))).toEqual([
         'create jobs',

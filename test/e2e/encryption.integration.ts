@@ -3,13 +3,10 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Client } from '@temporalio/client';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { workflowIdFor, type ResourceRef } from '../../src/contract/resource.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
 import { layoutOf } from '../../local/stack-folder.ts';
-import { payloadEncryption } from '../../src/temporal/payload-encryption.ts';
-import { readPayloadKeys } from '../../src/temporal/payload-keys.ts';
 import { PODS } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
 import type { FaultProxy } from '../support/fault-proxy.ts';
@@ -75,12 +72,6 @@ async function isLabelled({ metadata: { namespace: ns = '', name } }: Kubernetes
 
 const plainClient = () => temporal.client;
 
-/** Whoever has these keys. */
-async function clientWith(keys: string): Promise<Client> {
-  const codec = payloadEncryption(await readPayloadKeys(keysFile(keys)));
-  return new Client({ connection: temporal.client.connection, dataConverter: { payloadCodecs: [codec] } });
-}
-
 async function statusOf(ref: ResourceRef): Promise<string> {
   return (await plainClient().workflow.getHandle(workflowIdFor(ref)).describe()).status.name;
 }
@@ -130,7 +121,7 @@ describe('with payload keys', () => {
     await eventually(async () => (await statusOf(refOf(stalled))) === 'RUNNING', WITHIN_MS);
   });
 
-  it('what a run is told, does and fails by is readable neither in its history nor on the server’s disk', async () => {
+  it('inputs, results and failures of a run are readable neither in its history nor on the server’s disk', async () => {
     const plain = await anOperator({ of: inTheClear, queue: aTaskQueue() });
     const other = await podIn(inTheClear, 'web');
     await eventually(async () => (await statusOf(refOf(other))) === 'COMPLETED', WITHIN_MS);
@@ -152,21 +143,7 @@ describe('with payload keys', () => {
     }
   });
 
-  it('whoever has the keys reads it', async () => {
-    const handle = (await clientWith('older')).workflow.getHandle(workflowIdFor(refOf(web)));
-    const clear = plainClient().workflow.getHandle(workflowIdFor(refOf(web)));
-    expect(await (await handle.describe()).staticSummary()).toContain(textsOf(namespace)[0]);
-    expect(await handle.result()).toEqual(expect.any(String));
-    await expect(clear.result()).rejects.toThrow('Unknown encoding: binary/encrypted');
-  });
-
-  it('no key is in what the operator logs', () => {
-    const logs = JSON.stringify(operator.logs);
-    expect(logs).toContain(REFUSAL);
-    expect(logs).not.toContain(older.split(' ')[1]?.trim());
-  });
-
-  it('a new key takes over, and a run that began under the old one goes on', async () => {
+  it('a run continues after the key was rotated', async () => {
     await operator.end('SIGTERM');
     operator = await anOperator({ keys: 'newer-older', of: namespace });
     const { name } = stalled.metadata;
@@ -178,21 +155,5 @@ describe('with payload keys', () => {
     const story = await storyOf(refOf(stalled));
     expect(story).toContain('encryption-key-id\nolder');
     expect(story).toContain('encryption-key-id\nnewer');
-  });
-
-  it('a worker without them fails tasks, says why, and others do them', async () => {
-    const keyless = await anOperator({ of: namespace });
-    const pods: KubernetesObject[] = [];
-    // Who gets a task is chance.
-    await eventually(async () => {
-      const pod = await podIn(namespace, `of-both-${pods.length}`);
-      pods.push(pod);
-      await eventually(() => isLabelled(pod), WITHIN_MS);
-      return JSON.stringify(keyless.logs).includes('Unknown encoding: binary/encrypted');
-    }, WITHIN_MS);
-    for (const pod of pods) {
-      await eventually(async () => (await statusOf(refOf(pod))) === 'COMPLETED', WITHIN_MS);
-    }
-    await keyless.end('SIGTERM');
   });
 });

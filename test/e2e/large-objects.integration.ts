@@ -31,7 +31,7 @@ async function isServed(namespace: string, name: string): Promise<void> {
 
 const peakMbOf = ({ pid }: Operator) => peakMbIn(readFileSync(`/proc/${pid}/status`, 'utf8'));
 
-it('serves other namespaces, also after a restart, whatever size the objects of one namespace have', async () => {
+it('large objects in one namespace do not delay other namespaces, not even after a restart', async () => {
   const [crowded, other] = [await cluster.aNamespace(), await cluster.aNamespace()];
   const request = { taskQueue: aTaskQueue() };
   const first = await startOperator(request);

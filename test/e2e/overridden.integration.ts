@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
 import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
-import { PODS, refOf, uniqueName } from '../support/cluster.ts';
+import { uniqueName } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
 import { conditionOf, LivePodSet } from '../support/live-pod-set.ts';
 import { apiCallsOf } from '../support/operator.ts';
@@ -16,7 +15,7 @@ const GROUP = { group: 'admissionregistration.k8s.io', version: 'v1' };
 const POLICIES = { ...GROUP, plural: 'mutatingadmissionpolicies' };
 const BINDINGS = { ...GROUP, plural: 'mutatingadmissionpolicybindings' };
 
-const { stack, cluster, temporal } = setUpOperator({ args: ['--controllers', 'pod-label,pod-set'] });
+const { stack, cluster } = setUpOperator({ args: ['--controllers', 'pod-set'] });
 let namespace: string;
 let policy: string;
 
@@ -105,7 +104,7 @@ describe('a policy that changes a label of new Pods', () => {
     },
   };
 
-  it('costs at most two Pods, is named by the condition, and is noticed when it is gone', async () => {
+  it('costs at most two Pods, is named in a condition, and no longer matters once it is gone', async () => {
     await changePods('version', VERSION, (value) => value === 'other');
     const web = new LivePodSet(cluster, namespace);
     await cluster.create(POD_SETS, aPodSet().in(namespace).wanting(3).manifest);
@@ -121,35 +120,5 @@ describe('a policy that changes a label of new Pods', () => {
     await removePolicy();
     await web.isReady(3);
     expect(podWrites('create', { tried: false })).toBe(inVain + 3);
-  });
-});
-
-describe('a policy that takes the label off a Pod', () => {
-  const STRIPPING = {
-    patchType: 'JSONPatch',
-    jsonPatch: {
-      expression: `has(object.metadata.labels) && ${JSON.stringify(POD_NAME_LABEL)} in object.metadata.labels
-        ? [JSONPatch{op: "remove", path: "/metadata/labels/" + jsonpatch.escapeKey(${JSON.stringify(POD_NAME_LABEL)})}]
-        : []`,
-    },
-  };
-
-  it('costs few writes, is an Event, and is noticed when it is gone', async () => {
-    await changePods(POD_NAME_LABEL, STRIPPING, (value) => value === undefined);
-    const pod = await cluster.create(PODS, aPod().annotated().in(namespace).named('web').manifest);
-    await untilTried('patch', 3);
-    expect(podWrites('patch', { tried: false })).toBeLessThanOrEqual(2);
-    await eventually(async () => {
-      const reasons = (await cluster.eventsIn(namespace)).map(({ reason }) => reason);
-      expect(reasons).toContain('Overridden');
-      return true;
-    }, WITHIN_MS);
-    await removePolicy();
-    await eventually(async () => {
-      const labels = (await cluster.get({ type: PODS, namespace, name: 'web' }))?.metadata.labels;
-      expect(labels).toEqual({ [POD_NAME_LABEL]: 'web' });
-      return true;
-    }, WITHIN_MS);
-    await temporal.untilCompleted(refOf('pod-label', pod), WITHIN_MS);
   });
 });

@@ -143,7 +143,7 @@ describe('a step that somebody pauses', () => {
     if (isPaused) await workflowService.unpauseActivity({ ...execution(), id, identity: ALICE });
   }
 
-  it('is not tried until that is ended; why names who paused it, and the command that ends it', async () => {
+  it('does not run until it is unpaused; why names the person and the command', async () => {
     const { podSet, quota } = await inBackoff(12);
     await eventually(async () => {
       await pause();
@@ -162,39 +162,6 @@ describe('a step that somebody pauses', () => {
     await raise(quota);
     await expectDoneOnce(podSet, 12);
   });
-
-  it('is left behind when its resource changes', async () => {
-    const { podSet, quota } = await inBackoff(12);
-    await eventually(async () => {
-      await pause();
-      return (await pendingStep()).isPaused;
-    }, WITHIN_MS);
-    await raise(quota);
-    await expectDoneOnce(podSet, 12);
-  });
-});
-
-describe('a step whose attempts somebody has limited', () => {
-  async function limit(): Promise<void> {
-    const { id } = await pendingStep();
-    await workflowService.updateActivityOptions({
-      ...{ ...execution(), id, activityOptions: { retryPolicy: { maximumAttempts: 1 } } },
-      updateMask: { paths: ['retry_policy.maximum_attempts'] },
-    });
-    await workflowService.resetActivity({ ...execution(), id });
-  }
-
-  it('is tried again after they are used up', async () => {
-    const { podSet, quota } = await inBackoff(12);
-    await eventually(async () => {
-      await limit().catch(() => undefined);
-      expect(await why()).toMatch(/is waiting[^]*the next attempt of createPods/);
-      return true;
-    }, WITHIN_MS);
-    await eventually(pendingStep, WITHIN_MS);
-    await raise(quota);
-    await expectDoneOnce(podSet, 12);
-  });
 });
 
 const isDeployed = process.env['TEST_TEMPORAL'] === 'deployed';
@@ -207,7 +174,7 @@ const isDeployed = process.env['TEST_TEMPORAL'] === 'deployed';
     expect(namespaceInfo?.capabilities?.workflowPause).toBe(true);
   });
 
-  it('stays the only one of its resource, and does what is due once that is ended', async () => {
+  it('stays the only one of its resource, and continues once it is unpaused', async () => {
     const { podSet, quota } = await inBackoff(12);
     await workflowService.pauseWorkflowExecution({ ...by(), reason: 'the quota is about to change' });
     await eventually(async () => {

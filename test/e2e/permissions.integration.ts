@@ -59,7 +59,7 @@ const eventuallyBound = () =>
   );
 
 describe('the permissions of the operator', () => {
-  it('are missing at first: it is not ready, and says what it may not do', async () => {
+  it('are missing at first: it is not ready, and names what it may not do', async () => {
     await create('web');
     const { status } = await eventually(async () => {
       const readiness = await operator.readiness();
@@ -69,14 +69,14 @@ describe('the permissions of the operator', () => {
     expect(status).toBe(503);
   });
 
-  it('are enough where they are those of the role that is installed, and it goes on without a restart', async () => {
+  it('are those of the installed role: it needs no more, and no restart', async () => {
     await allowAll();
     await eventuallyLabelled('web');
     await eventuallyBound();
     await eventually(async () => (await operator.readiness()).status === 200, CONVERGED_WITHIN_MS);
   });
 
-  it('show in the run and in an Event when they were taken away, and the run ends when they are given back', async () => {
+  it('are named in the run and in an Event after they were removed; the run ends after they are back', async () => {
     const rules = await installedRules();
     await replaceRules(withoutPatch(rules));
     const pod = await create('denied');

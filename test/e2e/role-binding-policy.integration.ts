@@ -1,22 +1,12 @@
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { join } from 'node:path';
 import type { ContentType, Query } from '../../src/kubernetes/client.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
-import {
-  CLUSTER_ROLE_BINDINGS,
-  CLUSTER_ROLES,
-  refOf,
-  ROLE_BINDINGS,
-  SERVICE_ACCOUNTS,
-  TestCluster,
-  uniqueName,
-  type Manifest,
-} from '../support/cluster.ts';
+import { refOf, ROLE_BINDINGS, uniqueName, type Manifest } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
 import { launchOperator } from '../support/operator.ts';
-import { NOT_GRANTED, setUpPolicy } from '../support/policy-stage.ts';
+import { setUpPolicy } from '../support/policy-stage.ts';
 import { aRoleBinding, OURS } from '../support/role-bindings.ts';
-import { OPERATOR, userNameOf, writeKubeconfig } from '../support/service-accounts.ts';
+import { OPERATOR } from '../support/service-accounts.ts';
 
 /*
  * What somebody who has the operator's token tries, with exactly the rights that deploy/base gives it. The other
@@ -27,9 +17,8 @@ jest.setTimeout(120_000);
 const WITHIN_MS = 60_000;
 
 const RBAC = 'rbac.authorization.k8s.io';
-const EXCLUDED = ['kube-system', 'kube-public', 'kube-node-lease'];
 
-const { stack, cluster, temporal, policy, thief, inForce, kubectl, expectSoundExpressions } = setUpPolicy(
+const { cluster, temporal, policy, thief, inForce, expectSoundExpressions } = setUpPolicy(
   'durable-operator-role-bindings',
 );
 let namespace: string;
@@ -62,12 +51,6 @@ describe('whoever has the token of the operator may create', () => {
   it('the RoleBinding that the namespace is to have', async () => {
     await expect(create(right())).resolves.toMatchObject({ metadata: { name: nameIn(namespace) } });
   });
-
-  it('it with what a mutating webhook adds to every object', async () => {
-    const labels = { ...OURS, 'example.com/cost-center': '7' };
-    const marked = withMetadata({ labels, annotations: { 'example.com/seen': 'yes' } });
-    await expect(create(marked)).resolves.toBeDefined();
-  });
 });
 
 const OTHER_NAME = 'may write no RoleBinding here but ad-kubernetes-';
@@ -81,69 +64,20 @@ const UNSELECTED = 'it is excluded, or not selected';
 /** Of any other, the API server itself says that to bind it is an escalation. */
 const ITS_OWN_ROLE = 'manager-role';
 
-const OWNER = { apiVersion: 'v1', kind: 'ServiceAccount', name: 'default', uid: 'a-uid' };
-
 describe('whoever has the token of the operator may not create', () => {
   it.each<readonly [what: string, binding: () => object, why: string]>([
     ['one of another name', () => withMetadata({ name: 'mine' }), OTHER_NAME],
-    ["one of another namespace's name", () => withMetadata({ name: nameIn('team-1') }), OTHER_NAME],
-    [
-      'one of a longest name that begins as ours',
-      () => withMetadata({ name: nameIn(namespace).padEnd(253, 'x') }),
-      OTHER_NAME,
-    ],
-    [
-      'one whose name the server makes',
-      () => withMetadata({ name: undefined, generateName: 'ad-kubernetes-' }),
-      OTHER_NAME,
-    ],
     ['one for system:masters', () => ofGroups('system:masters'), OTHER_GROUP],
-    ['one for all who are logged in', () => ofGroups('system:authenticated'), OTHER_GROUP],
-    ['one for all service accounts', () => ofGroups('system:serviceaccounts'), OTHER_GROUP],
     ['one for another team', () => ofGroups(nameIn('team-1')), OTHER_GROUP],
-    ['one for the team and somebody else', () => ofGroups(nameIn(namespace), 'intruders'), OTHER_GROUP],
-    ['one for somebody else and the team', () => ofGroups('intruders', nameIn(namespace)), OTHER_GROUP],
-    ['one for the team twice', () => ofGroups(nameIn(namespace), nameIn(namespace)), OTHER_GROUP],
     ['one for nobody', () => of([]), OTHER_GROUP],
-    ['one for a user', () => of([{ kind: 'User', name: nameIn(namespace), apiGroup: RBAC }]), OTHER_GROUP],
     ['one for a service account', () => of([{ kind: 'ServiceAccount', ...OPERATOR }]), OTHER_GROUP],
-    [
-      'one for a service account of the name of the group',
-      () => of([{ kind: 'ServiceAccount', name: nameIn(namespace), namespace }]),
-      OTHER_GROUP,
-    ],
     ['one to a role whose rights it has itself', () => to('ClusterRole', ITS_OWN_ROLE), OTHER_ROLE],
-    ['one to a Role with the name of the ClusterRole', () => to('Role', 'edit'), OTHER_ROLE],
     ['one without our label', () => aRoleBinding(namespace).foreign().manifest, NOT_OURS],
     ['one with a finalizer', () => withMetadata({ finalizers: ['example.com/keep'] }), EXTRAS],
-    ['one that is owned', () => withMetadata({ ownerReferences: [OWNER] }), EXTRAS],
   ])('%s', async (_what, binding, why) => {
     await aRoleNamed('edit');
     await expect(create(binding())).rejects.toThrow(`${policy} with binding`);
     await expect(create(binding())).rejects.toThrow(why);
-  });
-
-  it.each(EXCLUDED)('one in %s, which is excluded', async (where) => {
-    await expect(create(aRoleBinding(where).manifest, where)).rejects.toThrow(UNSELECTED);
-  });
-
-  it('one by server-side apply', async () => {
-    const apply = (manifest: Manifest) =>
-      thief.client.request({
-        method: 'PATCH',
-        path: pathOf(namespace, manifest.metadata.name),
-        query: { dryRun: 'All', fieldManager: 'thief', force: true },
-        body: manifest,
-        contentType: 'application/apply-patch+yaml',
-      });
-    await expect(apply(right())).resolves.toBeDefined();
-    await expect(apply(aRoleBinding(namespace).of('intruders').manifest)).rejects.toThrow(OTHER_GROUP);
-  });
-
-  it('one for good, which a dry run only shows', async () => {
-    const intruders = aRoleBinding(namespace).of('intruders').manifest;
-    await expect(thief.create(ROLE_BINDINGS, intruders)).rejects.toThrow(OTHER_GROUP);
-    expect(await cluster.get({ type: ROLE_BINDINGS, namespace, name: nameIn(namespace) })).toBeUndefined();
   });
 
   const of = (subjects: readonly object[]) => ({ ...right(), subjects });
@@ -176,52 +110,29 @@ describe('whoever has the token of the operator may change', () => {
     await expect(thief.patch(at, { subjects: right()['subjects'] })).resolves.toBeDefined();
   });
 
-  it.each([
-    ['one that is as wanted', () => aRoleBinding(namespace)],
-    ['one for others', () => aRoleBinding(namespace).of('intruders')],
-    ['one to another role', () => aRoleBinding(namespace).to(ITS_OWN_ROLE)],
-    ['one in an excluded namespace', () => aRoleBinding('kube-public').of('intruders')],
-  ])('ours to one that is not: %s', async (_what, binding) => {
-    const at = await there(binding().manifest);
-    await expect(thief.patch(at, withoutLabel)).resolves.toBeDefined();
-    await cluster.delete(at);
-  });
+  it.each([['one in an excluded namespace', () => aRoleBinding('kube-public').of('intruders')]])(
+    'ours to one that is not: %s',
+    async (_what, binding) => {
+      const at = await there(binding().manifest);
+      await expect(thief.patch(at, withoutLabel)).resolves.toBeDefined();
+      await cluster.delete(at);
+    },
+  );
 });
 
 describe('whoever has the token of the operator may not change', () => {
   it.each<readonly [what: string, binding: () => Manifest, change: () => object, why: string]>([
     ['the subjects of ours', right, () => intruders, OTHER_GROUP],
-    ['ours to be for nobody', right, () => ({ subjects: null }), OTHER_GROUP],
     ['ours to be somebody else’s, for others', right, () => ({ ...withoutLabel, ...intruders }), NOT_OURS],
     ['ours to be kept for ever', right, () => ({ metadata: { finalizers: ['example.com/keep'] } }), EXTRAS],
-    ['ours to be owned', right, () => ({ metadata: { ownerReferences: [OWNER] } }), EXTRAS],
-    [
-      'what keeps one from being deleted',
-      () => withMetadata({ finalizers: ['example.com/keep'] }),
-      () => ({ metadata: { finalizers: null } }),
-      EXTRAS,
-    ],
     ["somebody else's to be ours", foreign, () => ({ metadata: { labels: OURS } }), WAS_NOT_OURS],
     ["the subjects of somebody else's", foreign, () => intruders, WAS_NOT_OURS],
     ['one of another name that has our label', named('other'), () => intruders, OTHER_NAME],
-    ['one of another name, not even its label', named('other'), () => withoutLabel, OTHER_NAME],
     [
       'ours to be for the team, in an excluded namespace',
       () => aRoleBinding('kube-public').of('intruders').manifest,
       () => ({ subjects: [group(nameIn('kube-public'))] }),
       UNSELECTED,
-    ],
-    [
-      'the subjects of ours where it refers to another role',
-      () => aRoleBinding(namespace).to(ITS_OWN_ROLE).of('intruders').manifest,
-      () => ({ subjects: [] }),
-      OTHER_GROUP,
-    ],
-    [
-      'something else of ours where it is for others',
-      () => aRoleBinding(namespace).of('intruders').manifest,
-      () => ({ metadata: { labels: { 'example.com/kept': 'yes' } } }),
-      OTHER_GROUP,
     ],
     [
       'ours to be for the team, where it refers to another role',
@@ -256,12 +167,6 @@ describe('whoever has the token of the operator may not change', () => {
     const asked = thief.client.request({ method: 'PATCH', path, query, body: body(), contentType });
     await expect(asked).rejects.toThrow(OTHER_GROUP);
   });
-
-  it('anything by an update, which is not granted', async () => {
-    const { name } = await there(right());
-    const asked = thief.client.request({ method: 'PUT', path: pathOf(namespace, name), body: right() });
-    await expect(asked).rejects.toThrow(NOT_GRANTED);
-  });
 });
 
 function foreign(): Manifest {
@@ -293,107 +198,19 @@ describe('whoever has the token of the operator', () => {
     expect(await cluster.get(at)).toBeDefined();
     await cluster.delete(at);
   });
-
-  it('may not delete all of them at once', async () => {
-    const asked = thief.client.request({ method: 'DELETE', path: pathOf(namespace) });
-    await expect(asked).rejects.toThrow(NOT_GRANTED);
-  });
-
-  const policies = { group: 'admissionregistration.k8s.io', version: 'v1' };
-  const ofPolicies = ['role-bindings', 'pods', 'approvals']
-    .map((what) => `durable-operator-${what}`)
-    .flatMap((name) => [
-      { what: `the policy ${name}`, type: { ...policies, plural: 'validatingadmissionpolicies' }, name },
-      {
-        what: `what puts ${name} in force`,
-        type: { ...policies, plural: 'validatingadmissionpolicybindings' },
-        name,
-      },
-    ]);
-  const ways = [
-    ...ofPolicies,
-    { what: 'the mark of its accounts', type: CLUSTER_ROLE_BINDINGS, name: 'manager-rolebinding' },
-    { what: 'its own role', type: CLUSTER_ROLES, name: 'manager-role' },
-    { what: 'the role that it binds', type: CLUSTER_ROLES, name: 'edit' },
-  ];
-
-  it.each(ways)('may not change or remove $what', async ({ type, name }) => {
-    await expect(thief.patch({ type, name }, { metadata: { labels: null } })).rejects.toThrow(NOT_GRANTED);
-    await expect(thief.delete({ type, name })).rejects.toThrow(NOT_GRANTED);
-  });
-
-  it('may not bind anybody for the whole cluster', async () => {
-    const { subjects, roleRef } = right();
-    const binding = { kind: 'ClusterRoleBinding', metadata: { name: uniqueName() }, subjects, roleRef };
-    await expect(thief.create(CLUSTER_ROLE_BINDINGS, binding)).rejects.toThrow(NOT_GRANTED);
-  });
-
-  it('may not become somebody whom the policy is not about', async () => {
-    const asked = kubectl(stack.operatorKubeconfig, '--as=admin', 'get', '--raw', pathOf(namespace));
-    await expect(asked).rejects.toThrow('cannot impersonate');
-  });
-
-  it('may not get the token of somebody whom the policy is not about', async () => {
-    const at = { namespace: 'kube-system', name: 'clusterrole-aggregation-controller', subresource: 'token' };
-    const path = resourcePath(SERVICE_ACCOUNTS, at);
-    const asked = thief.client.request({ method: 'POST', path, body: { spec: {} } });
-    await expect(asked).rejects.toThrow(NOT_GRANTED);
-  });
 });
 
-describe('nobody else is stopped', () => {
-  it('by the policy: a person binds whom they want', async () => {
+describe('others are not restricted', () => {
+  it('a person may bind any group', async () => {
     await there(aRoleBinding('kube-public').of('intruders').foreign().manifest);
     await cluster.delete({ type: ROLE_BINDINGS, namespace: 'kube-public', name: nameIn('kube-public') });
-  });
-
-  it.each([
-    ['of the same name in another namespace', () => ({ namespace, name: OPERATOR.name })],
-    ['of another name in the same namespace', () => ({ namespace: OPERATOR.namespace, name: namespace })],
-  ])('nor a service account %s, with the same rights', async (_what, accountOf) => {
-    const account = accountOf();
-    const metadata = { ...account };
-    await cluster.create(SERVICE_ACCOUNTS, { kind: 'ServiceAccount', metadata });
-    const at = { type: CLUSTER_ROLE_BINDINGS, name: uniqueName() };
-    await cluster.create(at.type, {
-      kind: 'ClusterRoleBinding',
-      metadata: { name: at.name },
-      roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name: 'manager-role' },
-      subjects: [{ kind: 'ServiceAccount', ...account }],
-    });
-    const file = join(stack.dir, `${at.name}.kubeconfig`);
-    await writeKubeconfig(cluster.client, { account, admin: stack.kubeconfig, file });
-    const other = new TestCluster(file);
-    const binding = aRoleBinding(namespace).of('intruders').manifest;
-    await eventually(() => other.create(ROLE_BINDINGS, binding), WITHIN_MS);
-    await other.close();
-    for (const each of [
-      at,
-      { type: ROLE_BINDINGS, ...binding.metadata },
-      { type: SERVICE_ACCOUNTS, ...account },
-    ])
-      await cluster.delete(each);
-  });
-
-  it('but who acts as the operator is stopped as it is', async () => {
-    const as = `--as=${userNameOf(OPERATOR)}`;
-    const asked = kubectl(
-      stack.kubeconfig,
-      as,
-      'create',
-      'rolebinding',
-      'x',
-      '--clusterrole=edit',
-      '--user=x',
-    );
-    await expect(asked).rejects.toThrow(OTHER_NAME);
   });
 });
 
 describe('the policy', () => {
-  it('has no expression that the API server finds wrong', expectSoundExpressions);
+  it('has only valid expressions', expectSoundExpressions);
 
-  it('that was not told of an option shows in the run and in an Event, in its own words', async () => {
+  it('that does not know an option is named in the run and in an Event', async () => {
     const label = uniqueName();
     await launchOperator({
       args: [

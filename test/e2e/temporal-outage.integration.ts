@@ -48,7 +48,7 @@ function eventuallyLabelled(...names: readonly string[]): Promise<true> {
 }
 
 describe('changes while Temporal is down', () => {
-  it('are not lost: readiness says why nothing happens, and all converges once it is back', async () => {
+  it('are not lost: readiness names the outage, and all converges afterwards', async () => {
     await create('before');
     await create('removed');
     await eventuallyLabelled('before', 'removed');
@@ -85,7 +85,7 @@ describe('changes while Temporal is down', () => {
 });
 
 describe('a Temporal database that is lost', () => {
-  it('is used as soon as there is an empty one, without a restart, and loses no resource', async () => {
+  it('is replaced by an empty one without a restart, and no resource is lost', async () => {
     await stack.stopServer('temporal');
     const { temporalData } = layoutOf(stack.dir);
     for (const file of ['', '-wal', '-shm']) await rm(`${temporalData}${file}`, { force: true });

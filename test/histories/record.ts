@@ -1,9 +1,9 @@
 /**
- * Records the history of every case, of each workflow where it differs, for test/workflows/replay.test.ts:
+ * Records the histories that test/workflows/replay.test.ts replays, each on one line:
  *
  *   node test/histories/record.ts 0.3.0
  *
- * Files are only ever added: one that is there is what some version has written, and stays.
+ * Files are only ever added: a file that exists is what that version wrote.
  */
 import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -33,15 +33,19 @@ async function recordCase(world: WorkflowWorld, recording: Recording, version: s
   const run = await CASES[name](world, workflow);
   const folder = new URL(`./${workflow}/`, import.meta.url);
   await mkdir(folder, { recursive: true });
-  const history = withoutTraces(historyToJSON(await run.history()));
+  const history = onOneLine(withoutTraces(historyToJSON(await run.history())));
   await writeFile(new URL(`${version}-${name}.json`, folder), history, { flag: 'wx' }).catch(ignoreExisting);
   if (name.endsWith('waits')) await run.terminate();
 }
 
-/** Stack traces and the names of machines say nothing to a replay, and something about who recorded it. */
+/** A replay does not need stack traces and host names, and they tell who recorded it. */
 function withoutTraces(json: string): string {
   const untraced = json.replaceAll(/"(stackTrace|identity)": "(?:[^"\\]|\\.)*"/g, '"$1": ""');
-  return `${untraced.replaceAll(/\b\d+@[\w.-]+/g, 'a-worker')}\n`;
+  return untraced.replaceAll(/\b\d+@[\w.-]+/g, 'a-worker');
+}
+
+function onOneLine(json: string): string {
+  return `${JSON.stringify(JSON.parse(json))}\n`;
 }
 
 function ignoreExisting(error: NodeJS.ErrnoException): void {
@@ -49,5 +53,5 @@ function ignoreExisting(error: NodeJS.ErrnoException): void {
 }
 
 const [version] = process.argv.slice(2);
-if (version === undefined) throw new Error('say the version that writes them: node test/histories/record.ts 0.3.0');
+if (version === undefined) throw new Error('name the version that writes them: node test/histories/record.ts 0.3.0');
 await record(version);

@@ -3,7 +3,6 @@ import { inspect } from 'node:util';
 import type { KubeConfig } from '@kubernetes/client-node';
 import {
   createKubernetesClient,
-  withPool,
   type ClientOptions,
   type KubernetesClient,
   type WatchEvent,
@@ -99,37 +98,6 @@ describe('request', () => {
     });
   });
 
-  it('patches as a merge patch unless told otherwise', async () => {
-    const client = aClient();
-    await client.request({ method: 'PATCH', path: POD, body: {} });
-    expect(server.lastRequest.headers['content-type']).toBe('application/merge-patch+json');
-    await client.request({
-      method: 'PATCH',
-      path: POD,
-      body: {},
-      contentType: 'application/apply-patch+yaml',
-    });
-    expect(server.lastRequest.headers['content-type']).toBe('application/apply-patch+yaml');
-  });
-
-  it('asks for metadata alone, of an object or of a list', async () => {
-    const client = aClient();
-    await client.request({ method: 'GET', path: POD, metadataOnly: true });
-    expect(server.lastRequest.headers.accept).toBe(
-      'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io',
-    );
-    await client.request({ method: 'GET', path: '/api/v1/pods', metadataOnly: 'list' });
-    expect(server.lastRequest.headers.accept).toBe(
-      'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io',
-    );
-  });
-
-  it('puts the path of the server before each path', async () => {
-    const config = server.kubeConfig({}, { server: `${server.url}/k8s/clusters/c-1/` });
-    await aClient({}, config).request({ method: 'GET', path: POD });
-    expect(server.lastRequest.url.pathname).toBe(`/k8s/clusters/c-1${POD}`);
-  });
-
   it('reads an answer that comes in pieces, cut within a character', async () => {
     const body = Buffer.from(JSON.stringify({ name: 'schön 🎉' }));
     server.handle((_, response) => {
@@ -176,35 +144,11 @@ describe('request', () => {
     await eventually(() => server.openConnections === 0);
   });
 
-  it('gives up where the body never ends', async () => {
-    server.handle((_, response) => response.writeHead(200).write('{'));
-    const error = await failureOf(aClient().request({ method: 'GET', path: POD, timeoutMs: 50 }));
-    expect(error.message).toContain('no response within 50 ms');
-  });
-
   it('reads no more of a body than it may, and drops the connection', async () => {
     server.handle((_, response) => response.writeHead(200).write('x'.repeat(2_000)));
     const asking = aClient().request({ method: 'GET', path: POD, maxBytes: 1_000 });
     await expect(asking).rejects.toThrow(AnswerTooLong);
     await eventually(() => server.openConnections === 0);
-  });
-
-  it('gives up in the queue for a connection, and then is never sent', async () => {
-    const client = aClient({ connections: 1 });
-    server.handle(neverAnswer);
-    const abort = new AbortController();
-    const order: string[] = [];
-    const first = failureOf(client.request({ method: 'GET', path: '/first', signal: abort.signal }));
-    const ended = first.then(() => order.push('first'));
-    await eventually(() => server.requests.length === 1);
-    await failureOf(client.request({ method: 'GET', path: '/queued', timeoutMs: 10 }));
-    order.push('queued');
-    abort.abort();
-    await ended;
-    expect(order).toEqual(['queued', 'first']);
-    server.handle(answerJson(200, {}));
-    await client.request({ method: 'GET', path: '/next' });
-    expect(server.requests.map(({ url }) => url.pathname)).toEqual(['/first', '/next']);
   });
 
   it('is ended by its signal, before and while it runs', async () => {
@@ -230,13 +174,6 @@ describe('connections', () => {
     expect(server.connectionsEver).toBeLessThanOrEqual(2);
   });
 
-  it('many at once never take more than allowed', async () => {
-    const client = aClient({ connections: 8 });
-    await Promise.all(Array.from({ length: 400 }, () => client.request({ method: 'GET', path: POD })));
-    expect(server.requests).toHaveLength(400);
-    expect(server.connectionsEver).toBeLessThanOrEqual(8);
-  });
-
   it('of watches are their own, so that requests never wait for them', async () => {
     const client = aClient({ connections: 1 });
     server.handle(openWatch);
@@ -249,27 +186,6 @@ describe('connections', () => {
     expect(await client.request({ method: 'GET', path: POD })).toEqual({ ok: true });
     abort.abort();
     await Promise.all(watches);
-  });
-
-  it('of a pool, and of what is urgent, are their own, so that neither waits for the requests of others', async () => {
-    const client = aClient({ connections: 1 });
-    server.handle(({ url }, response) => {
-      if (url.pathname !== '/held') answerJson(200, { ok: true })(server.lastRequest, response);
-    });
-    const abort = new AbortController();
-    const held = ['one', 'two'].flatMap((pool) =>
-      [1, 2].map(() =>
-        failureOf(withPool(client, pool).request({ method: 'GET', path: '/held', signal: abort.signal })),
-      ),
-    );
-    await eventually(() => server.requests.length === 2);
-    const get = { method: 'GET', path: POD } as const;
-    expect(await withPool(client, 'three').request(get)).toEqual({ ok: true });
-    expect(await client.request(get)).toEqual({ ok: true });
-    expect(await withPool(client, 'one').request({ ...get, isUrgent: true })).toEqual({ ok: true });
-    abort.abort();
-    await Promise.all(held);
-    expect(server.requests.filter(({ url }) => url.pathname === '/held')).toHaveLength(2);
   });
 
   it('are all closed by close', async () => {
@@ -295,27 +211,6 @@ describe('a limit of requests per second', () => {
     expect(error.message).toMatch(/^GET .*web: not sent: its turn would come after .*--kube-api-qps/);
     expect(server.requests).toHaveLength(1);
   });
-
-  it('leaves what is urgent alone, and lets a watch wait for as long as it takes', async () => {
-    const client = aClient({ rate: { qps: 20, burst: 1 } });
-    await client.request(get);
-    await client.request({ ...get, isUrgent: true, timeoutMs: 10_000 });
-    server.handle(answerText(200, ''));
-    expect(await eventsOf(client.watch({ path: '/api/v1/pods', connectTimeoutMs: 10_000 }))).toEqual([]);
-    expect(server.requests).toHaveLength(3);
-  });
-
-  it('has the wait for a turn count as a part of the time limit', async () => {
-    const client = aClient({ rate: { qps: 1, burst: 1 } });
-    await client.request(get);
-    server.handle(neverAnswer);
-    const { message } = await failureOf(client.request({ ...get, timeoutMs: 1_100 }));
-    expect(message).toMatch(
-      /no response within \d+ ms, after \d+ ms of waiting for its turn \(--kube-api-qps\)$/,
-    );
-    const numbers = [...message.matchAll(/(\d+) ms/g)].map(([, ms]) => Number(ms));
-    expect(numbers.reduce((sum, ms) => sum + ms, 0)).toBe(1_100);
-  });
 });
 
 describe('close', () => {
@@ -331,24 +226,6 @@ describe('close', () => {
     answers[0]?.();
     expect(await request).toEqual({ ok: true });
     await closed;
-  });
-
-  it('lets no request open a connection that was waiting for its credentials', async () => {
-    const client = aClient();
-    const request = failureOf(client.request({ method: 'GET', path: POD }));
-    await client.close();
-    expect((await request).classification).toBe('unavailable');
-    expect(server.connectionsEver).toBe(0);
-  });
-
-  it('ends requests that take longer than its grace', async () => {
-    const client = aClient();
-    server.handle(neverAnswer);
-    const request = failureOf(client.request({ method: 'GET', path: POD }));
-    await eventually(() => server.requests.length === 1);
-    await client.close(10);
-    expect((await request).classification).toBe('unavailable');
-    await eventually(() => server.openConnections === 0);
   });
 });
 
@@ -379,62 +256,6 @@ describe('watch', () => {
       }
       expect(events).toEqual(EVENTS);
     }
-  });
-
-  it('goes on after the time in which the server has to accept it', async () => {
-    const client = aClient();
-    let end = (): void => undefined;
-    server.handle((_, response) => {
-      response.writeHead(200).flushHeaders();
-      end = () => response.end(BYTES);
-    });
-    let isOpen = false;
-    const onOpen = (): void => {
-      isOpen = true;
-    };
-    const watch = eventsOf(client.watch({ path: '/api/v1/pods', connectTimeoutMs: 1000, onOpen }));
-    await eventually(() => isOpen);
-    // Begun later and as long, it ends later.
-    server.handle(neverAnswer);
-    await failureOf(client.request({ method: 'GET', path: POD, timeoutMs: 1000 }));
-    end();
-    expect(await watch).toEqual(EVENTS);
-  });
-
-  it('reads many megabytes of events that come faster than they are handled', async () => {
-    const line = `${JSON.stringify(event('x'.repeat(64 * 1024)))}\n`;
-    server.handle((_, response) => {
-      response.writeHead(200);
-      for (let i = 0; i < 200; i += 1) response.write(line);
-      response.end();
-    });
-    let seen = 0;
-    for await (const { object } of aClient().watch({ path: '/api/v1/pods' })) {
-      if (object.metadata.name.length === 64 * 1024) seen += 1;
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-    expect(seen).toBe(200);
-  });
-
-  it('tells when it was accepted, before any event', async () => {
-    server.handle((_, response) => {
-      response.writeHead(200);
-      response.flushHeaders();
-    });
-    const abort = new AbortController();
-    let isOpen = false;
-    const onOpen = (): void => {
-      isOpen = true;
-    };
-    const watch = eventsOf(aClient().watch({ path: '/api/v1/pods', signal: abort.signal, onOpen }));
-    await eventually(() => isOpen);
-    abort.abort();
-    expect(await watch).toEqual([]);
-  });
-
-  it('passes over empty lines', async () => {
-    server.handle(answerText(200, `\n${BYTES.toString()}\n\n`));
-    expect(await eventsOf(aClient().watch({ path: '/api/v1/pods' }))).toEqual(EVENTS);
   });
 
   it('throws where a line is not JSON, without quoting it', async () => {
@@ -493,12 +314,6 @@ describe('watch', () => {
     expect(seen).toEqual(['a']);
   });
 
-  it('throws where the server takes it but never answers', async () => {
-    server.handle(neverAnswer);
-    const error = await failureOf(eventsOf(aClient().watch({ path: '/api/v1/pods', connectTimeoutMs: 20 })));
-    expect(error.message).toBe('WATCH /api/v1/pods: no response within 20 ms');
-  });
-
   it('drops its connection where the reader leaves', async () => {
     server.handle(openWatch);
     for await (const { object } of aClient().watch({ path: '/api/v1/pods' })) {
@@ -530,35 +345,10 @@ describe('who observes', () => {
     expect(telemetry.told).toEqual(['answered 409', 'error: conflict']);
   });
 
-  it('is told where there was no answer', async () => {
-    const telemetry = aRecordingTelemetry();
-    server.handle(reset);
-    await failureOf(aClient({ telemetry }).request({ method: 'GET', path: POD }));
-    expect(telemetry.told).toEqual(['no answer', 'error: unavailable']);
-  });
-
   it('is told what the error of a watch means', async () => {
     const telemetry = aRecordingTelemetry();
     server.handle(answerJson(404, aStatus(404, { reason: 'NotFound', message: 'no such API' })));
     await expect(eventsOf(aClient({ telemetry }).watch({ path: '/apis/none/v1/things' }))).rejects.toThrow();
     expect(telemetry.told).toEqual(['answered 404', 'error: api-missing']);
-  });
-
-  it('is told of no error where the caller breaks off', async () => {
-    const telemetry = aRecordingTelemetry();
-    const abort = new AbortController();
-    server.handle(() => abort.abort());
-    await failureOf(aClient({ telemetry }).request({ method: 'GET', path: POD, signal: abort.signal }));
-    expect(telemetry.told).toEqual(['no answer']);
-  });
-
-  it('is told that a watch was accepted', async () => {
-    const telemetry = aRecordingTelemetry();
-    server.handle(answerText(200, ''));
-    for await (const event of aClient({ telemetry }).watch({ path: '/api/v1/pods' })) {
-      throw new Error(`nothing was sent, but ${event.type} came`);
-    }
-    expect(telemetry.requests).toMatchObject([{ method: 'GET', path: '/api/v1/pods', isWatch: true }]);
-    expect(telemetry.told).toEqual(['answered 200']);
   });
 });

@@ -52,28 +52,11 @@ describe('which cluster', () => {
     expect(config.getCluster('two')?.server).toBe('https://two.example');
   });
 
-  it('and which of its contexts can be said, too', async () => {
-    const one = await write('one', kubeconfig('one'));
-    const two = await write('two', kubeconfig('two'));
-    const env = { KUBECONFIG: [one, two].join(path.delimiter) };
-    expect(loadKubeConfig({ env, context: 'two' }).getCurrentContext()).toBe('two');
-    expect(() => loadKubeConfig({ env, context: 'three' })).toThrow('the context "three" does not exist');
-  });
-
   it('in a pod, outside is meant only where told so', async () => {
     await write('.kube/config', kubeconfig('home'));
     const env = { HOME: directory, KUBERNETES_SERVICE_HOST: '10.0.0.1', KUBERNETES_SERVICE_PORT: '443' };
     expect(loadKubeConfig({ outsideCluster: true, env }).getCurrentContext()).toBe('home');
     expect(() => loadKubeConfig({ env })).toThrow('this Pod has no service account token');
-  });
-
-  it('knows a token file, relative to the kubeconfig', async () => {
-    const content = kubeconfig('x').replace('token: secret', 'tokenFile: tokens/mine');
-    const file = await write('config', content);
-    expect(loadKubeConfig({ kubeconfig: file, env: {} }).getCurrentUser()?.authProvider).toEqual({
-      name: 'tokenFile',
-      config: { tokenFile: path.join(directory, 'tokens/mine') },
-    });
   });
 });
 

@@ -25,53 +25,34 @@ function errorOf({ code, retryAfter, ...status }: Answered) {
   return errorFromAnswer(ASKED, { status: code, retryAfter, body: JSON.stringify(aStatus(code, status)) });
 }
 
+const answering =
+  (code: number, reason: string) =>
+  (message: string, details?: object): Answered => ({ code, reason, message, ...(details && { details }) });
+const forbidden = answering(403, 'Forbidden');
+const notFound = answering(404, 'NotFound');
+const conflict = answering(409, 'Conflict');
+const invalid = answering(422, 'Invalid');
+const WEB = { name: 'web', kind: 'pods' };
+
 /** Bodies as a kube-apiserver 1.36 sends them. */
 const TABLE: [what: string, expected: ApiErrorClass, answer: Answered][] = [
-  [
-    'an object that does not exist',
-    'not-found',
-    {
-      code: 404,
-      reason: 'NotFound',
-      message: 'pods "web" not found',
-      details: { name: 'web', kind: 'pods' },
-    },
-  ],
+  ['an object that does not exist', 'not-found', notFound('pods "web" not found', WEB)],
   [
     'a create into a namespace that does not exist',
     'not-found',
-    {
-      code: 404,
-      reason: 'NotFound',
-      message: 'namespaces "default" not found',
-      details: { name: 'default', kind: 'namespaces' },
-    },
+    notFound('namespaces "default" not found', { name: 'default', kind: 'namespaces' }),
   ],
   [
     'a create that refers to what does not exist',
     'refused',
-    {
-      code: 404,
-      reason: 'NotFound',
-      message: 'rolebindings.rbac.authorization.k8s.io "no" not found',
-      details: { name: 'no', kind: 'rolebindings', group: 'rbac.authorization.k8s.io' },
-    },
+    notFound('rolebindings.rbac.authorization.k8s.io "no" not found', {
+      name: 'no',
+      kind: 'rolebindings',
+      group: 'rbac.authorization.k8s.io',
+    }),
   ],
-  [
-    'an object whose kind is not said',
-    'not-found',
-    { code: 404, reason: 'NotFound', message: '"web" not found', details: { name: 'web' } },
-  ],
-  [
-    'a CRD that is missing',
-    'api-missing',
-    {
-      code: 404,
-      reason: 'NotFound',
-      message: 'the server could not find the requested resource',
-      details: {},
-    },
-  ],
+  ['an object whose kind is not said', 'not-found', notFound('"web" not found', { name: 'web' })],
+  ['a CRD that is missing', 'api-missing', notFound('the server could not find the requested resource', {})],
   [
     'a create of what exists',
     'already-exists',
@@ -85,56 +66,40 @@ const TABLE: [what: string, expected: ApiErrorClass, answer: Answered][] = [
   [
     'an outdated resourceVersion',
     'conflict',
-    {
-      code: 409,
-      reason: 'Conflict',
-      message:
-        'Operation cannot be fulfilled on pods "web": the object has been modified; please apply your changes to the latest version and try again',
-      details: { name: 'web', kind: 'pods' },
-    },
+    conflict(
+      'Operation cannot be fulfilled on pods "web": the object has been modified; please apply your changes to the latest version and try again',
+      WEB,
+    ),
   ],
   [
     'a UID precondition that fails',
     'conflict',
-    {
-      code: 409,
-      reason: 'Conflict',
-      message:
-        'Operation cannot be fulfilled on Pod "web": the UID in the precondition (x) does not match the UID in record (y). The object might have been deleted and then recreated',
-      details: { name: 'web', kind: 'Pod' },
-    },
+    conflict(
+      'Operation cannot be fulfilled on Pod "web": the UID in the precondition (x) does not match the UID in record (y). The object might have been deleted and then recreated',
+      { name: 'web', kind: 'Pod' },
+    ),
   ],
   [
     'a patch with the UID of a predecessor',
     'conflict',
-    {
-      code: 422,
-      reason: 'Invalid',
-      message: 'Pod "web" is invalid: metadata.uid: Invalid value: "other": field is immutable',
-      details: {
-        name: 'web',
-        kind: 'Pod',
-        causes: [
-          {
-            reason: 'FieldValueInvalid',
-            message: 'Invalid value: "other": field is immutable',
-            field: 'metadata.uid',
-          },
-        ],
-      },
-    },
+    invalid('Pod "web" is invalid: metadata.uid: Invalid value: "other": field is immutable', {
+      name: 'web',
+      kind: 'Pod',
+      causes: [
+        {
+          reason: 'FieldValueInvalid',
+          message: 'Invalid value: "other": field is immutable',
+          field: 'metadata.uid',
+        },
+      ],
+    }),
   ],
   [
     'a field owned by another manager',
     'conflict',
-    {
-      code: 409,
-      reason: 'Conflict',
-      message: 'Apply failed with 1 conflict: conflict with "kubectl": .data.a',
-      details: {
-        causes: [{ reason: 'FieldManagerConflict', message: 'conflict with "kubectl"', field: '.data.a' }],
-      },
-    },
+    conflict('Apply failed with 1 conflict: conflict with "kubectl": .data.a', {
+      causes: [{ reason: 'FieldManagerConflict', message: 'conflict with "kubectl"', field: '.data.a' }],
+    }),
   ],
   [
     'flow control with Retry-After',
@@ -191,55 +156,38 @@ const TABLE: [what: string, expected: ApiErrorClass, answer: Answered][] = [
   [
     'a verb that no Role grants',
     'access-denied',
-    {
-      code: 403,
-      reason: 'Forbidden',
-      message:
-        'pods "web" is forbidden: User "system:serviceaccount:default:op" cannot patch resource "pods" in API group "" in the namespace "default"',
-      details: { name: 'web', kind: 'pods' },
-    },
+    forbidden(
+      'pods "web" is forbidden: User "system:serviceaccount:default:op" cannot patch resource "pods" in API group "" in the namespace "default"',
+      WEB,
+    ),
   ],
   [
     'a path that no Role grants',
     'access-denied',
-    {
-      code: 403,
-      reason: 'Forbidden',
-      message: 'forbidden: User "system:anonymous" cannot get path "/version"',
-      details: {},
-    },
+    forbidden('forbidden: User "system:anonymous" cannot get path "/version"', {}),
   ],
   [
     'a binding beyond what the binder holds',
     'access-denied',
-    {
-      code: 403,
-      reason: 'Forbidden',
-      message:
-        'rolebindings.rbac.authorization.k8s.io "x" is forbidden: user "op" (groups=["system:authenticated"]) is attempting to grant RBAC permissions not currently held:\n{APIGroups:[""], Resources:["pods"], Verbs:["get"]}',
-      details: { name: 'x', group: 'rbac.authorization.k8s.io', kind: 'rolebindings' },
-    },
+    forbidden(
+      'rolebindings.rbac.authorization.k8s.io "x" is forbidden: user "op" (groups=["system:authenticated"]) is attempting to grant RBAC permissions not currently held:\n{APIGroups:[""], Resources:["pods"], Verbs:["get"]}',
+      { name: 'x', group: 'rbac.authorization.k8s.io', kind: 'rolebindings' },
+    ),
   ],
   [
     'an owner whose finalizers may not be set',
     'access-denied',
-    {
-      code: 403,
-      reason: 'Forbidden',
-      message:
-        'pods "web" is forbidden: cannot set blockOwnerDeletion if an ownerReference refers to a resource you can\'t set finalizers on: , <nil>',
-      details: { name: 'web', kind: 'pods' },
-    },
+    forbidden(
+      'pods "web" is forbidden: cannot set blockOwnerDeletion if an ownerReference refers to a resource you can\'t set finalizers on: , <nil>',
+      WEB,
+    ),
   ],
   [
     'a namespace that terminates',
     'namespace-terminating',
-    {
-      code: 403,
-      reason: 'Forbidden',
-      message:
-        'pods "web" is forbidden: unable to create new content in namespace team-1 because it is being terminated',
-      details: {
+    forbidden(
+      'pods "web" is forbidden: unable to create new content in namespace team-1 because it is being terminated',
+      {
         name: 'web',
         kind: 'pods',
         causes: [
@@ -250,28 +198,23 @@ const TABLE: [what: string, expected: ApiErrorClass, answer: Answered][] = [
           },
         ],
       },
-    },
+    ),
   ],
   [
     'a quota that is used up',
     'refused',
-    {
-      code: 403,
-      reason: 'Forbidden',
-      message: 'pods "web" is forbidden: exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2',
-      details: { name: 'web', kind: 'pods' },
-    },
+    forbidden(
+      'pods "web" is forbidden: exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2',
+      WEB,
+    ),
   ],
   [
     'PodSecurity',
     'refused',
-    {
-      code: 403,
-      reason: 'Forbidden',
-      message:
-        'pods "web" is forbidden: violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false (container "a" must set securityContext.allowPrivilegeEscalation=false)',
-      details: { name: 'web', kind: 'pods' },
-    },
+    forbidden(
+      'pods "web" is forbidden: violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false (container "a" must set securityContext.allowPrivilegeEscalation=false)',
+      WEB,
+    ),
   ],
   [
     'an admission webhook, whatever status it chose',
@@ -281,37 +224,27 @@ const TABLE: [what: string, expected: ApiErrorClass, answer: Answered][] = [
   [
     'an admission webhook that speaks as the authorizer does',
     'refused',
-    {
-      code: 403,
-      reason: 'Forbidden',
-      message: 'admission webhook "x.example.com" denied the request: forbidden: User "op" cannot do this',
-    },
+    forbidden('admission webhook "x.example.com" denied the request: forbidden: User "op" cannot do this'),
   ],
   [
     'an admission policy',
     'refused',
-    {
-      code: 422,
-      reason: 'Invalid',
-      message:
-        "pods \"web\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: failed expression",
-      details: { name: 'web', kind: 'pods', causes: [{ message: 'failed expression' }] },
-    },
+    invalid(
+      "pods \"web\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: failed expression",
+      { name: 'web', kind: 'pods', causes: [{ message: 'failed expression' }] },
+    ),
   ],
   [
     'a field that validation rejects',
     'refused',
-    {
-      code: 422,
-      reason: 'Invalid',
-      message:
-        'Pod "web" is invalid: metadata.labels: Invalid value: "-": a valid label must be an empty string',
-      details: {
+    invalid(
+      'Pod "web" is invalid: metadata.labels: Invalid value: "-": a valid label must be an empty string',
+      {
         name: 'web',
         kind: 'Pod',
         causes: [{ reason: 'FieldValueInvalid', field: 'metadata.labels' }],
       },
-    },
+    ),
   ],
   [
     'a body that does not fit the schema',

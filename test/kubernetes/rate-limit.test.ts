@@ -27,13 +27,6 @@ describe('a rate limit', () => {
     expect(takes(5)).toEqual([0, 0, 0, 100, 200]);
   });
 
-  it('fills up by what has passed', () => {
-    const { clock, takes } = aLimit(10, 3);
-    takes(3);
-    clock.ms = 200;
-    expect(takes(3)).toEqual([0, 0, 100]);
-  });
-
   it('gives no turn to a call that would wait for longer than it may: the next one waits no longer for it', () => {
     const { limit } = aLimit(10, 1);
     limit.take();

@@ -101,19 +101,6 @@ describe('before anything has happened', () => {
     const series = (await scraped(someMetrics())).series(name, POD_LABEL);
     expect([...new Set(series.map(({ labels }) => labels[label]))].sort()).toEqual(values);
   });
-
-  it('there are the version, the command and the limit of concurrent step attempts', async () => {
-    const metrics = await scraped(someMetrics());
-    expect(metrics.value('durable_operator_build_info', { version: '1.2.3', command: 'work' })).toBe(1);
-    expect(metrics.value('controller_runtime_max_concurrent_reconciles', POD_LABEL)).toBe(300);
-  });
-
-  it('there are the metrics of the Node process', async () => {
-    const { types } = await scraped(someMetrics());
-    expect([...types.keys()]).toEqual(
-      expect.arrayContaining(['process_cpu_seconds_total', 'nodejs_heap_size_used_bytes']),
-    );
-  });
 });
 
 /** Those by kind of object exist once a watcher does; the others are about the process. */
@@ -157,47 +144,6 @@ describe('a step attempt', () => {
     expect(stepsOf(measured)).toEqual({ 'addLabel error': 1 });
   });
 
-  it('after which the run stalls is a terminal error, but no failure of the step', async () => {
-    const metrics = someMetrics();
-    await metrics.step(STEP, () => Promise.resolve(aResult(stalled('the name is too long'))));
-    const measured = await scraped(metrics);
-    expect(measured.value('controller_runtime_terminal_reconcile_errors_total', POD_LABEL)).toBe(1);
-    expect(measured.value('controller_runtime_reconcile_errors_total', POD_LABEL)).toBe(1);
-    expect(stepsOf(measured)).toEqual({ 'addLabel success': 1 });
-  });
-
-  it('counts by its step; as skipped if it did nothing, unless it is there to observe', async () => {
-    const metrics = someMetrics();
-    const nothing = () => Promise.resolve(aResult(createJob, []));
-    await metrics.step(STEP, () => Promise.resolve(aResult()));
-    await metrics.step({ ...STEP, activity: 'removeLabel' }, nothing);
-    await metrics.step({ ...STEP, activity: 'observe' }, nothing);
-    expect(stepsOf(await scraped(metrics))).toEqual({
-      'addLabel success': 1,
-      'removeLabel skipped': 1,
-      'observe success': 1,
-    });
-  });
-
-  it('counts as an active worker while it is in progress', async () => {
-    const metrics = someMetrics();
-    let end: (result: StepResult) => void = () => undefined;
-    const step = metrics.step(STEP, () => new Promise((resolve) => (end = resolve)));
-    const during = await scraped(metrics);
-    end(aResult());
-    await step;
-    expect(during.value('controller_runtime_active_workers', POD_LABEL)).toBe(1);
-    expect((await scraped(metrics)).value('controller_runtime_active_workers', POD_LABEL)).toBe(0);
-  });
-
-  it('is a retry from the second attempt on', async () => {
-    const metrics = someMetrics();
-    for (const attempt of [1, 2, 3]) {
-      await metrics.step({ ...STEP, attempt }, () => Promise.resolve(aResult()));
-    }
-    expect((await scraped(metrics)).value('durable_operator_retries_total', POD_LABEL)).toBe(2);
-  });
-
   /** The counts of pod-label that are not 0, by step and result. */
   function stepsOf(measured: Scraped): Record<string, number> {
     const counted = measured
@@ -231,13 +177,6 @@ describe('a key of the queue', () => {
     expect(after.value('workqueue_work_duration_seconds_count', QUEUE)).toBe(1);
   });
 
-  it('does not wait any more once the queue is emptied', async () => {
-    const metrics = someMetrics();
-    metrics.queue.added(KEY);
-    metrics.queue.emptied();
-    expect((await scraped(metrics)).value('workqueue_depth', QUEUE)).toBe(0);
-  });
-
   it('counts as a retry if it failed', async () => {
     const metrics = someMetrics();
     metrics.queue.retried(KEY);
@@ -268,14 +207,6 @@ describe('a request to the API server', () => {
     expect(measured.value(errors, { meaning: 'refused' })).toBe(1);
     expect(measured.value(errors, { meaning: 'access-denied' })).toBe(0);
   });
-
-  it('has no duration if it is a watch', async () => {
-    const metrics = someMetrics();
-    metrics.request({ ...patch, method: 'GET', isWatch: true }).answered(200);
-    const measured = await scraped(metrics);
-    expect(measured.value('rest_client_requests_total', { method: 'GET', code: '200' })).toBe(1);
-    expect(measured.value('rest_client_request_duration_seconds_count')).toBeUndefined();
-  });
 });
 
 describe('a scrape', () => {
@@ -290,44 +221,12 @@ describe('a scrape', () => {
     expect(measured.value('durable_operator_oldest_request_seconds', POD_LABEL)).toBe(0);
   });
 
-  it('gets 0 for the runs of a controller that the watcher does not mention any more', async () => {
-    let runs = WATCHER.runs;
-    const metrics = someMetrics({ watcher: () => ({ ...WATCHER, runs }) });
-    await metrics.scrape();
-    runs = [];
-    expect((await scraped(metrics)).value('durable_operator_open_runs', { controller: 'pod-set' })).toBe(0);
-  });
-
-  it('does not report a watch any more that the watcher does not mention', async () => {
-    let { watches } = WATCHER;
-    const metrics = someMetrics({ watcher: () => ({ ...WATCHER, watches }) });
-    await metrics.scrape();
-    watches = [];
-    expect((await scraped(metrics)).series('durable_operator_known_objects')).toEqual([]);
-  });
-
   it('asks whether Temporal is reachable', async () => {
     const unavailable = async (source: Partial<MeasuredState>) =>
       (await scraped(someMetrics(source))).value('durable_operator_temporal_unavailable');
     expect(await unavailable({})).toBe(0);
     expect(await unavailable({ isConnectedToTemporal: () => false })).toBe(1);
     expect(await unavailable({ watcher: () => ({ ...WATCHER, isTemporalUnavailable: true }) })).toBe(1);
-  });
-
-  it('asks who polls the task queue, and reports nothing where that is not known', async () => {
-    const polled = { taskQueue: 'ours', taskType: 'workflow', version: 'op:1', status: 'current' } as const;
-    const measured = await scraped(someMetrics({ pollers: () => [{ ...polled, count: 3 }] }));
-    const labels = { task_queue: 'ours', task_type: 'workflow', version: 'op:1', status: 'current' };
-    expect(measured.value('durable_operator_task_queue_pollers', labels)).toBe(3);
-    expect((await scraped(someMetrics())).series('durable_operator_task_queue_pollers')).toEqual([]);
-  });
-
-  it('asks who leads, and gets nothing without leader election', async () => {
-    const none = await scraped(someMetrics());
-    const leading = await scraped(someMetrics({ isLeading: () => true }));
-    const standby = await scraped(someMetrics({ isLeading: () => false }));
-    const status = (measured: Scraped) => measured.value('leader_election_master_status', { name: 'ours' });
-    expect([none, leading, standby].map(status)).toEqual([undefined, 1, 0]);
   });
 });
 
@@ -342,14 +241,6 @@ describe('a watch', () => {
     const measured = await scraped(metrics);
     expect(measured.value('durable_operator_watch_lag_seconds_count', pods)).toBe(2);
     expect(measured.value('durable_operator_watch_lag_seconds_sum', pods)).toBe(4);
-  });
-
-  it('counts why it was reopened', async () => {
-    const metrics = someMetrics();
-    metrics.watch(pods).ended('expired');
-    const measured = await scraped(metrics);
-    expect(measured.value('durable_operator_watch_restarts_total', { ...pods, reason: 'expired' })).toBe(1);
-    expect(measured.value('durable_operator_watch_restarts_total')).toBe(1);
   });
 });
 

@@ -104,17 +104,6 @@ describe('observability', () => {
     expect(observed.temporalMetricsAddress).toMatch(/^127\.0\.0\.1:\d+$/);
   });
 
-  it('serves nothing before it is asked to, and nothing after it is closed', async () => {
-    const observed = await observability({ health: { address: LOOPBACK } });
-    expect(log.lines).toEqual([]);
-    await observed.serve(CLIENT);
-    const url = `${urlOf('health')}/healthz`;
-    expect((await fetch(url)).status).toBe(200);
-    await observed.close();
-    await observed.close();
-    await expect(fetch(url)).rejects.toThrow();
-  });
-
   it('lets the operator work without metrics and traces', async () => {
     const observed = await observability({});
     await observed.serve(CLIENT);

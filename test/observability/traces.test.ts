@@ -134,65 +134,11 @@ describe('a request of a step', () => {
     await spansOf((traces) => within(traces, () => traces.request({ ...PATCH, path }).answered(200)));
     expect(spanOf(`PATCH ${resource}`)).toBeDefined();
   });
-
-  it('that records an Event has no span: Events are sent in the background', async () => {
-    const path = '/apis/events.k8s.io/v1/namespaces/shop/events';
-    await spansOf((traces) => within(traces, () => traces.request({ ...PATCH, path }).answered(201)));
-    expect(collector.spans.map(({ name }) => name)).toEqual(['addLabel']);
-  });
 });
 
 describe('a request outside of any step', () => {
   it('has no span', async () => {
     await spansOf((traces) => traces.request(PATCH).answered(200));
     expect(collector.spans).toEqual([]);
-  });
-});
-
-describe('the exporter', () => {
-  it('identifies the process', async () => {
-    await spansOf((traces) => start(traces));
-    expect(collector.resource).toMatchObject({
-      'service.name': 'durable-operator',
-      'service.version': '1.2.3',
-    });
-  });
-
-  it('samples all of a run or nothing of it', async () => {
-    const env = { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: '0.5' };
-    const runIds = Array.from({ length: 64 }, (_, n) => {
-      const spread = (n * 0x04_00_00_00).toString(16).padStart(8, '0');
-      return `${spread}-0000-7000-8000-000000000001`;
-    });
-    await spansOf(async (traces) => {
-      for (const runId of runIds) {
-        start(traces, runId);
-        await traces.step({ ...STEP, runId }, () => Promise.resolve(ADDED));
-      }
-    }, env);
-    const spansOfRun = runIds.map(
-      (runId) => collector.spans.filter(({ traceId }) => traceId === runId.replaceAll('-', '')).length,
-    );
-    expect(new Set(spansOfRun)).toEqual(new Set([0, 2]));
-  });
-
-  it('shuts down even if the collector rejects the spans', async () => {
-    collector.answerWith(400);
-    await spansOf((traces) => start(traces));
-    expect(log.lines).toMatchObject([{ level: 'warn' }]);
-  });
-
-  it('logs once that the collector rejects spans, and once that it accepts them again', async () => {
-    const exporter = traceExporter(log);
-    const send = () => new Promise((resolve) => exporter.export([], resolve));
-    for (const status of [400, 400, 200, 200]) {
-      collector.answerWith(status);
-      await send();
-    }
-    await exporter.shutdown();
-    expect(log.lines.map(({ level }) => level)).toEqual(['warn', 'info']);
-    expect(log.lines[0]?.message).toMatch(
-      /^cannot send traces, so they are lost: .*; check OTEL_EXPORTER_OTLP_ENDPOINT$/,
-    );
   });
 });

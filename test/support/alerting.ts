@@ -44,11 +44,6 @@ function lasting(value: number, slope = 0): string {
   return `${value}+${slope.toFixed(6)}x${MINUTES}`;
 }
 
-/** The alerts that fire until the last of the scrapes if they are a minute apart. */
-export async function alertsOver(scrapes: readonly Scrape[]): Promise<ReadonlySet<string>> {
-  return firing(await alertingOver(scrapes, 60));
-}
-
 /** The alerts that are pending or fire until the last of the scrapes, which are so many seconds apart. */
 export function alertingOver(scrapes: readonly Scrape[], everyS: number): Promise<readonly Alerting[]> {
   const each = scrapes.map((scrape) => seriesIn([scrape]));

@@ -32,10 +32,6 @@ export class TestElection {
     return (await this.#cluster.get<Lease>(this.#lease))?.spec ?? {};
   }
 
-  deleteLease(): Promise<void> {
-    return this.#cluster.delete(this.#lease);
-  }
-
   /** Which of them holds the Lease, once one does that says so, too. */
   leaderOf(operators: readonly Operator[], withinMs: number): Promise<Operator> {
     return eventually(async () => {
@@ -54,10 +50,6 @@ export class TestElection {
       if (object === undefined) throw new Error(`deploy/base has no ${name}`);
       await this.#cluster.create(type, { ...object, metadata: { name, namespace: this.#namespace } });
     }
-  }
-
-  async disallow(): Promise<void> {
-    for (const access of ACCESS) await this.#cluster.delete({ ...access, namespace: this.#namespace });
   }
 }
 

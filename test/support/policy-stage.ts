@@ -3,7 +3,6 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { TestCluster } from './cluster.ts';
 import { eventually } from './eventually.ts';
-import { OPERATOR, userNameOf } from './service-accounts.ts';
 import { setUpStage, type Stage } from './stage.ts';
 
 const WITHIN_MS = 60_000;
@@ -12,9 +11,6 @@ const POLICIES = {
   version: 'v1',
   plural: 'validatingadmissionpolicies',
 };
-
-/** Said by the authorizer, before any admission. */
-export const NOT_GRANTED = new RegExp(`User "${userNameOf(OPERATOR)}" cannot `);
 
 /** What the tests of one admission policy of deploy/base work with. */
 export interface PolicyStage extends Stage {

@@ -7,8 +7,8 @@ import { build } from './built.ts';
 import { startInstalledStack } from './installed-stack.ts';
 
 /**
- * Once a run, before the first integration test: a stack for each of Jest's workers, found through stack.ts. An operator
- * watches a whole cluster, so test files that share one have to take turns.
+ * Starts a stack for each of Jest's workers; stack.ts finds it. An operator watches a whole cluster, so the test files
+ * on one stack take turns.
  */
 export default async function startStacksForTests({ maxWorkers, testPathPatterns, rootDir }) {
   await Promise.all([build(), buildServers({ onProgress: showBuildProgress(process.stderr) })]);
@@ -22,7 +22,7 @@ export default async function startStacksForTests({ maxWorkers, testPathPatterns
 }
 
 async function filesThatMatch(patterns, rootDir) {
-  const files = await Array.fromAsync(glob('test/**/*.integration.ts', { cwd: rootDir }));
+  const files = await Array.fromAsync(glob('test/**/*.{integration,nightly}.ts', { cwd: rootDir }));
   const isMatch = (file) => patterns.some((pattern) => new RegExp(pattern, 'i').test(join(rootDir, file)));
   return patterns.length === 0 ? files.length : files.filter(isMatch).length;
 }

@@ -62,14 +62,6 @@ export class TestTemporal {
     }, withinMs);
   }
 
-  /** The ids of the open runs of a namespace that say that they are stalled. */
-  async stalledRunsIn(namespace: string): Promise<readonly string[]> {
-    const found: string[] = [];
-    const query = `ExecutionStatus = 'Running' AND RunState = 'Stalled' AND ResourceNamespace = '${namespace}'`;
-    for await (const { workflowId } of this.client.workflow.list({ query })) found.push(workflowId);
-    return found;
-  }
-
   /** The types of the events of a run's history. */
   async historyOf(ref: ResourceRef, runId?: string) {
     const { events } = await this.client.workflow.getHandle(workflowIdFor(ref), runId).fetchHistory();

@@ -43,12 +43,6 @@ describe('the timer of a key', () => {
     expect(rung).toEqual(['b']);
   });
 
-  it('may be set again when it rings', async () => {
-    timers.set('a', 100, () => set('a', 100, 'again'));
-    await after(200);
-    expect(rung).toEqual(['again']);
-  });
-
   it('does not keep the process alive', () => {
     jest.useRealTimers();
     const before = process.getActiveResourcesInfo();

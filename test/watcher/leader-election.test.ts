@@ -153,27 +153,6 @@ describe('a process that takes part', () => {
     },
   );
 
-  it('says that another leads, once for each', async () => {
-    const lease = new FakeLease();
-    lease.set(SOMEBODY);
-    const { log } = await aStandby(lease);
-    await after(10_000);
-    lease.set({ ...SOMEBODY, holderIdentity: 'somebody else' });
-    await after(10_000);
-    expect(log.lines).toMatchObject([
-      {
-        level: 'info',
-        fields: { holder: 'somebody' },
-        message: 'standing by: another process is the leader',
-      },
-      {
-        level: 'info',
-        fields: { holder: 'somebody else' },
-        message: 'standing by: another process is the leader',
-      },
-    ]);
-  });
-
   it('leads where it took the Lease and the answer was lost', async () => {
     const lease = new FakeLease();
     lease.fault = (call) => (call === 'create' ? 'answer is lost' : undefined);
@@ -195,23 +174,6 @@ describe('a process that takes part', () => {
     expect(both.map(({ election }) => election.isLeading).sort()).toEqual([false, true]);
     expect(both.flatMap(({ told }) => told)).toEqual(['lead']);
   });
-
-  it('says once what keeps it from it, and once that it is over', async () => {
-    const lease = new FakeLease();
-    lease.fault = () => 'access-denied';
-    const { election, log, start } = aProcess(lease);
-    start();
-    await after(60_000);
-    expect(election.problem).toBe('leader election: the Lease: access-denied');
-    lease.fault = () => undefined;
-    await after(10_000);
-    expect(election.problem).toBeUndefined();
-    expect(log.lines.filter(({ level }) => level !== 'debug').map(({ message }) => message)).toEqual([
-      'cannot read or write the Lease; retrying',
-      'the Lease can be read and written again',
-      'became leader: this process starts and signals runs',
-    ]);
-  });
 });
 
 describe('a leader', () => {
@@ -225,16 +187,6 @@ describe('a leader', () => {
     expect(lease.calls).toEqual(['replace', 'replace', 'replace', 'read', 'replace', 'replace']);
     expect(told).toEqual(['lead']);
     expect(lease.lease?.metadata.labels).toEqual({ team: 'a' });
-  });
-
-  it('keeps the time and the number of its election when it renews', async () => {
-    const lease = new FakeLease();
-    lease.set({ leaseTransitions: 7 });
-    await aLeader(lease);
-    const { acquireTime, renewTime } = lease.spec ?? {};
-    await after(2_000);
-    expect(lease.spec).toMatchObject({ acquireTime, leaseTransitions: 8 });
-    expect(lease.spec?.renewTime).not.toBe(renewTime);
   });
 
   it('leads on where the Lease was deleted', async () => {
@@ -299,15 +251,6 @@ describe('a leader', () => {
     expect(told).toEqual(['lead']);
   });
 
-  it('that was frozen begins anew where nobody has taken the Lease', async () => {
-    const lease = new FakeLease();
-    const { mayAct, told, wasFrozenFor } = await aLeader(lease);
-    wasFrozenFor(60_000);
-    await after(2_000);
-    expect(told).toEqual(['lead', 'stand by while it holds the Lease', 'lead']);
-    expect(mayAct()).toBe(true);
-  });
-
   it('that was frozen stands by where another has taken the Lease', async () => {
     const lease = new FakeLease();
     const { election, told, wasFrozenFor } = await aLeader(lease);
@@ -317,17 +260,6 @@ describe('a leader', () => {
     expect(told).toEqual(['lead', 'stand by while another holds the Lease']);
     expect(election.isLeading).toBe(false);
     expect(lease.holder).toBe('somebody');
-  });
-
-  it('stands by where somebody has given the Lease to another', async () => {
-    const lease = new FakeLease();
-    const { told, log } = await aLeader(lease);
-    lease.set(SOMEBODY);
-    await after(2_000);
-    expect(told).toEqual(['lead', 'stand by while another holds the Lease']);
-    expect(log.lines).toContainEqual(
-      expect.objectContaining({ message: 'no longer leading: somebody has taken the Lease' }),
-    );
   });
 });
 
@@ -365,14 +297,6 @@ describe('a process that is asked to stop', () => {
     expect(lease.spec).toMatchObject({ leaseDurationSeconds: 3600, leaseTransitions: 1 });
   });
 
-  it('leaves the Lease of another as it is', async () => {
-    const lease = new FakeLease();
-    lease.set(SOMEBODY);
-    const { election } = await aStandby(lease);
-    await election.stop();
-    expect(lease.spec).toEqual(SOMEBODY);
-  });
-
   it('gives back what it took with its last request, of which it has not heard', async () => {
     const lease = new FakeLease();
     const { election, start, told } = aProcess(lease);
@@ -383,42 +307,6 @@ describe('a process that is asked to stop', () => {
     await election.stop();
     expect(lease.holder).toBeUndefined();
     expect(told).toEqual([]);
-  });
-
-  it('gives the Lease back where its last renewal arrives only then', async () => {
-    const lease = new FakeLease();
-    const { election } = await aLeader(lease);
-    lease.fault = (call) => {
-      if (call === 'replace') {
-        lease.fault = () => undefined;
-        lease.set(lease.spec);
-      }
-      return undefined;
-    };
-    await election.stop();
-    expect(lease.holder).toBeUndefined();
-  });
-
-  it('ends all the same where it cannot give the Lease back, and says so', async () => {
-    const lease = new FakeLease();
-    const { election, log } = await aLeader(lease);
-    lease.fault = () => 'no answer';
-    const stopped = election.stop();
-    await after(1_000);
-    await stopped;
-    expect(log.lines.at(-1)).toMatchObject({
-      level: 'warn',
-      message: 'cannot release the Lease: the next leader has to wait until it expires',
-    });
-  });
-
-  it('asks for nothing any more', async () => {
-    const lease = new FakeLease();
-    const { election } = await aLeader(lease);
-    await Promise.all([election.stop(), election.stop()]);
-    lease.calls.length = 0;
-    await after(60_000);
-    expect(lease.calls).toEqual([]);
   });
 });
 

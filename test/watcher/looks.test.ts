@@ -57,14 +57,6 @@ describe('a requested look', () => {
     expect(looks.due(KEY)).toBe('a reconcile was requested: 2');
   });
 
-  it('is forgotten with its resource', () => {
-    looks.seen(KEY, undefined, NEW);
-    looks.seen(KEY, request('1'), KNOWN);
-    looks.forget(KEY);
-    expect(looks.due(KEY)).toBeUndefined();
-    expect(looks.count(KEY)).toBe(0);
-  });
-
   it('is due, too, where an annotation cannot be followed, once', () => {
     looks.seen(KEY, asking({ paused: 'True' }), NEW);
     expect(looks.due(KEY)).toContain('paused is "True"');
@@ -97,15 +89,6 @@ describe('an interval', () => {
     looks.seen(KEY, undefined, KNOWN);
     looks.done(KEY, looks.count(KEY));
     jest.advanceTimersByTime(3_600_000);
-    expect(due).toEqual([KEY]);
-  });
-
-  it('is ten seconds at least, and as long as a timer can be at most', () => {
-    looks.seen(KEY, asking({ 'poll-interval': '1ms' }), NEW);
-    looks.seen('shop/api', asking({ 'poll-interval': '9999d' }), NEW);
-    jest.advanceTimersByTime(9_999);
-    expect(due).toEqual([]);
-    jest.advanceTimersByTime(1);
     expect(due).toEqual([KEY]);
   });
 });

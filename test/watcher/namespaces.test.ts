@@ -89,14 +89,6 @@ function watching(names: readonly string[] = [], everyMs = 180_000): void {
 }
 
 describe('the namespaces that are being deleted', () => {
-  it('are known from the first list on, and no others are kept', async () => {
-    watching();
-    await eventually(() => namespaces.isTerminating('old'));
-    expect(namespaces.isTerminating('shop')).toBe(false);
-    expect(namespaces.watchStates).toMatchObject([{ controller: 'all', resource: 'namespaces', known: 1 }]);
-    expect(changed).toEqual(['old']);
-  });
-
   it('are reported when their deletion begins, and forgotten when they are gone', async () => {
     watching();
     await eventually(() => server.requests.some(({ url }) => url.searchParams.has('watch')));
@@ -131,14 +123,6 @@ describe('a namespace that is read by name', () => {
     await eventually(() => namespaces.isTerminating('old'));
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(299);
   });
-
-  it('is read once at a time, however often that is started', async () => {
-    watching(['old']);
-    namespaces.start();
-    await eventually(() => namespaces.isTerminating('old'));
-    await client.request({ method: 'GET', path: '/api/v1/namespaces/old' });
-    expect(server.requests).toHaveLength(2);
-  });
 });
 
 describe('the namespaces that are paused', () => {
@@ -150,19 +134,6 @@ describe('the namespaces that are paused', () => {
     expect(namespaces.isPaused('old')).toBe(false);
     expect(namespaces.isPaused('nowhere')).toBe(false);
     expect(namespaces.isTerminating('shop')).toBe(false);
-  });
-
-  it('are reported when they are paused, and when they are not any more', async () => {
-    live.delete('old');
-    watching();
-    await eventually(() => server.requests.some(({ url }) => url.searchParams.has('watch')));
-    paused.add('shop');
-    say('MODIFIED', 'shop');
-    await eventually(() => namespaces.isPaused('shop') === true);
-    paused.clear();
-    say('MODIFIED', 'shop');
-    await eventually(() => namespaces.isPaused('shop') === false);
-    expect(changed).toEqual(['shop', 'shop']);
   });
 
   it('are shown by a watch alone: what is read every so often may be out of date', async () => {
@@ -187,12 +158,5 @@ describe('the namespaces that are paused', () => {
     expect(namespaces.isPaused('shop')).toBe(true);
     refusal = undefined;
     await eventually(() => namespaces.isPausedByWatch('shop') === true);
-  });
-
-  it('are not known where they are not watched', async () => {
-    paused.add('shop');
-    watching(['old'], 5);
-    await eventually(() => namespaces.isPaused('old') === false);
-    expect(namespaces.isPaused('shop')).toBeUndefined();
   });
 });

@@ -78,24 +78,6 @@ describe('what the quotas of a namespace allow', () => {
     expect(quotas.in('elsewhere')).toBe('');
   });
 
-  it('is the same however much of it is used', async () => {
-    await watching();
-    live.set('pods', { hard: '7', used: '3' });
-    say?.('MODIFIED', 'pods');
-    live.set('jobs', { hard: '1', used: '0' });
-    say?.('ADDED', 'jobs');
-    await eventually(() => changed.length > 0);
-    expect(quotas.in('shop')).toBe('quotas changed 1');
-    expect(changed).toEqual(['shop']);
-  });
-
-  it('is changed, too, where a quota is deleted', async () => {
-    await watching();
-    say?.('DELETED', 'pods');
-    await eventually(() => quotas.in('shop') === 'quotas changed 1');
-    expect(changed).toEqual(['shop']);
-  });
-
   it('is forgotten of the namespace that nobody has asked about for longest, where there are very many', async () => {
     await watching();
     for (const namespace of ['gone', 'shop']) say?.('ADDED', 'jobs', namespace);

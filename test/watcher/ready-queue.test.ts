@@ -86,16 +86,6 @@ describe('ReadyQueue', () => {
     expect(begun).toEqual(['a']);
   });
 
-  it('works once on a key that is added at once while it waits for its time', async () => {
-    const { queue, begun, end } = aWorkshop();
-    queue.add('a', performance.now() + 100);
-    queue.add('a');
-    await end('a');
-    expect(queue.depth).toBe(0);
-    await jest.advanceTimersByTimeAsync(100);
-    expect(begun).toEqual(['a']);
-  });
-
   it('forgets a key that has waited for its time, and is done', async () => {
     const { queue, end } = aWorkshop();
     queue.add('a', performance.now() + 100);
@@ -104,14 +94,6 @@ describe('ReadyQueue', () => {
     expect(queue.depth).toBe(1);
     await end('a');
     expect(queue.depth).toBe(0);
-  });
-
-  it('leaves a key its place that is added again for the same time', async () => {
-    const { queue, begun } = aWorkshop();
-    const dueMs = performance.now() + 100;
-    for (const key of ['a', 'b', 'a']) queue.add(key, dueMs);
-    await jest.advanceTimersByTimeAsync(100);
-    expect(begun).toEqual(['a', 'b']);
   });
 
   it('is busy with what is due or in progress, and not with what waits for its time', async () => {
@@ -126,13 +108,6 @@ describe('ReadyQueue', () => {
     await end('a');
     await end('b');
     expect(queue.isBusy).toBe(false);
-  });
-
-  it('is busy with what is due while it is paused', () => {
-    const { queue } = aWorkshop();
-    queue.pause(100);
-    queue.add('a');
-    expect(queue.isBusy).toBe(true);
   });
 
   it('tells who observes once of a key that is added again while it waits', async () => {
@@ -152,16 +127,6 @@ describe('ReadyQueue', () => {
     expect(queue.depth).toBe(2);
     await jest.advanceTimersByTimeAsync(1);
     expect(begun).toEqual(['a', 'b']);
-  });
-
-  it('begins what waited when the pause is over, also where the clock was set back meanwhile', async () => {
-    const { queue, begun } = aWorkshop();
-    queue.pause(300);
-    queue.add('a');
-    jest.setSystemTime(Date.now() - 60_000);
-    await jest.advanceTimersByTimeAsync(300);
-    expect(begun).toEqual(['a']);
-    expect(queue.isPaused).toBe(false);
   });
 
   it.each([
@@ -198,35 +163,6 @@ describe('ReadyQueue', () => {
     expect(stopped).toHaveBeenCalled();
     queue.add('d');
     expect(begun).toEqual(['a']);
-    expect(jest.getTimerCount()).toBe(0);
-  });
-
-  it('stops when the last of all in progress has ended', async () => {
-    const { queue, end, stop } = aWorkshop(2);
-    for (const key of ['a', 'b']) queue.add(key);
-    const stopped = stop();
-    await end('a');
-    expect(stopped).not.toHaveBeenCalled();
-    await end('b');
-    expect(stopped).toHaveBeenCalled();
-  });
-
-  it('stops for all who ask it to, however often', async () => {
-    const { queue, end, stop } = aWorkshop(1);
-    queue.add('a');
-    const both = [stop(), stop()];
-    await jest.advanceTimersByTimeAsync(0);
-    for (const stopped of both) expect(stopped).not.toHaveBeenCalled();
-    await end('a');
-    for (const stopped of both) expect(stopped).toHaveBeenCalled();
-  });
-
-  it('is not paused any more once it is stopped: that would leave a timer', async () => {
-    const { queue, end, stop } = aWorkshop(1);
-    queue.add('a');
-    stop();
-    queue.pause(1_000);
-    await end('a');
     expect(jest.getTimerCount()).toBe(0);
   });
 

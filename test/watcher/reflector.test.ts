@@ -146,31 +146,6 @@ describe('a first list', () => {
     expect(agrees()).toBe(true);
   });
 
-  it('asks for fewer objects at a time where they are large', async () => {
-    for (let i = 0; i < 20; i += 1) pods.put(`large-${i}`, { large: 'x'.repeat(1024 * 1024) });
-    await startedAndWatching();
-    const limits = requestsFor('list').map(({ url }) => Number(url.searchParams.get('limit')));
-    expect(limits.slice(0, 3)).toEqual([500, 62, 7]);
-    expect(Math.max(...limits.slice(3))).toBeLessThan(4);
-    expect(agrees()).toBe(true);
-  });
-
-  it('passes selectors and asks for metadata alone, in list and watch', async () => {
-    await startedAndWatching({
-      fieldSelector: 'status.phase!=Failed',
-      labelSelector: 'a=b',
-      metadataOnly: true,
-    });
-    for (const { url } of server.requests) {
-      expect(url.searchParams.get('fieldSelector')).toBe('status.phase!=Failed');
-      expect(url.searchParams.get('labelSelector')).toBe('a=b');
-    }
-    expect(server.requests.map(({ headers }) => headers.accept)).toEqual([
-      'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io',
-      'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io',
-    ]);
-  });
-
   it('never asks for a stale answer: no list names a resourceVersion', async () => {
     pods.put('a');
     await startedAndWatching();
@@ -228,13 +203,6 @@ describe('a watch', () => {
     expect(told()).toEqual(['added default/a', 'modified default/a', 'deleted default/a']);
     expect(changes[1]).toMatchObject({ object: { label: 'new' }, before: { label: undefined } });
     expect(changes[2]).toMatchObject({ object: { label: 'new', uid: 'uid-1' } });
-  });
-
-  it('asks for bookmarks and for an end between 5 and 10 minutes', async () => {
-    await startedAndWatching({ random: () => 0.5 });
-    const { searchParams } = server.lastRequest.url;
-    expect(searchParams.get('allowWatchBookmarks')).toBe('true');
-    expect(searchParams.get('timeoutSeconds')).toBe('450');
   });
 
   it.each(['end', 'reset'] as const)(
@@ -341,30 +309,6 @@ describe('a watch', () => {
     expect(requestsFor('version')).toHaveLength(codes.length + 1);
   });
 
-  it('still has to list again where that list fails: the version is not taken for good', async () => {
-    pods.put('old');
-    await startedAndWatching();
-    for (let i = 0; i < 5; i += 1) pods.put('later');
-    await eventually(agrees);
-    pods.restore();
-    pods.put('new');
-    pods.faults.list.push(
-      answerJson(200, { metadata: { resourceVersion: pods.version }, items: [] }),
-      answerJson(500, aStatus(500, { message: 'etcdserver: leader changed' })),
-    );
-    pods.breakWatches('reset');
-    await eventually(agrees);
-    expect(requestsFor('list')).toHaveLength(3);
-  });
-
-  it.each(['end', 'reset'] as const)('asks for the version alone after its %s, and goes on', async (how) => {
-    await startedAndWatching();
-    pods.breakWatches(how);
-    await eventually(() => requestsFor('watch').length === 2 && pods.openWatches === 1);
-    expect(requestsFor('list')).toHaveLength(1);
-    expect(requestsFor('version')).toHaveLength(1);
-  });
-
   it('resumes after another error in mid-stream, without a list', async () => {
     await startedAndWatching();
     pods.sendLine(
@@ -385,24 +329,6 @@ describe('a watch', () => {
     expect(requestsFor('list')).toHaveLength(1);
   });
 
-  it('resumes, without a list, where a watch never says anything: nothing may have happened', async () => {
-    pods.faults.watch.push(mute, mute);
-    await startedAndWatching({ silenceMs: 300 });
-    expect(requestsFor('watch')).toHaveLength(3);
-    expect(requestsFor('list')).toHaveLength(1);
-    pods.put('a');
-    await eventually(agrees);
-  });
-
-  it('lists again where a mute watch began at a version from the future of a restored database', async () => {
-    pods.faults.list.push(answerJson(200, { metadata: { resourceVersion: '999' }, items: [] }));
-    pods.faults.watch.push(mute);
-    pods.put('a');
-    await startedAndWatching({ silenceMs: 300 });
-    expect(requestsFor('list')).toHaveLength(2);
-    expect(agrees()).toBe(true);
-  });
-
   it('goes on after a handler has thrown, and logs it', async () => {
     await startedAndWatching({
       onChange: (change) => {
@@ -419,19 +345,6 @@ describe('a watch', () => {
       { object: 'default/b' },
     ]);
     expect(requestsFor('watch')).toHaveLength(1);
-  });
-
-  it('goes on where an object cannot be understood, and logs it', async () => {
-    await startedAndWatching({
-      project: (object) => {
-        if (object.metadata.name === 'odd') throw new Error('odd');
-        return seePod(object);
-      },
-    });
-    pods.put('odd');
-    pods.put('fine');
-    await eventually(() => told().includes('added default/fine'));
-    expect(log.lines).toMatchObject([{ level: 'error', fields: { object: 'default/odd' } }]);
   });
 });
 
@@ -473,18 +386,6 @@ describe('events that are repeated, late or lost', () => {
     expect(agrees()).toBe(true);
   });
 
-  it('a late deletion of a predecessor does not delete the object that has its name now', async () => {
-    await startedAndWatching();
-    pods.put('a');
-    const oldDeletion = pods.lineOf('DELETED', 'a');
-    pods.remove('a');
-    pods.put('a');
-    pods.sendLine(oldDeletion);
-    pods.put('end');
-    await eventually(() => told().includes('added default/end'));
-    expect(agrees()).toBe(true);
-  });
-
   it('tells deleted, then added, of an object recreated while nobody looked', async () => {
     pods.put('a');
     await startedAndWatching();
@@ -496,23 +397,6 @@ describe('events that are repeated, late or lost', () => {
     expect(changes.slice(1)).toMatchObject([
       { type: 'deleted', object: { key: 'default/a', uid: 'uid-1' } },
       { type: 'added', object: { key: 'default/a', uid: 'uid-2' } },
-    ]);
-  });
-
-  it('tells deleted, then added, where the deletion event of a recreated object was lost', async () => {
-    await startedAndWatching();
-    pods.put('a');
-    await eventually(agrees);
-    pods.sendLine(
-      JSON.stringify({
-        type: 'ADDED',
-        object: { metadata: { name: 'a', namespace: 'default', uid: 'other', resourceVersion: '900' } },
-      }),
-    );
-    await eventually(() => changes.length === 3);
-    expect(changes.slice(1)).toMatchObject([
-      { type: 'deleted', object: { uid: 'uid-1' } },
-      { type: 'added', object: { uid: 'other' } },
     ]);
   });
 
@@ -542,16 +426,6 @@ describe('objects that are not of interest', () => {
     await eventually(() => changes.length === 3);
     expect(told()).toEqual(['added default/a', 'deleted default/a', 'added default/a']);
   });
-
-  it('are told as deleted where a list says so', async () => {
-    pods.put('a');
-    await startedAndWatching();
-    pods.breakWatches('end');
-    pods.put('a', { ignored: 'yes' });
-    pods.compact();
-    await eventually(() => changes.length === 2);
-    expect(told()).toEqual(['added default/a', 'deleted default/a']);
-  });
 });
 
 describe('a problem that somebody must see', () => {
@@ -579,20 +453,6 @@ describe('a problem that somebody must see', () => {
     pods.faults.list.length = 0;
     await reflector.synced;
     expect(reflector.isApiMissing).toBe(false);
-  });
-
-  it('a watch that is refused is a problem though the list works', async () => {
-    pods.faults.watch.push(forbidden, forbidden);
-    start();
-    expect(await eventually(() => reflector.problem)).toContain('WATCH /api/v1/pods: 403');
-    await eventually(() => pods.openWatches === 1 && reflector.problem === undefined);
-  });
-
-  it('is logged again where it changes', async () => {
-    pods.faults.list.push(forbidden, reset, forbidden);
-    start();
-    await reflector.synced;
-    expect(log.lines.filter(({ level }) => level === 'warn')).toHaveLength(3);
   });
 
   it('is not made of a watch that breaks, which is an everyday event', async () => {
@@ -626,14 +486,6 @@ describe('stop', () => {
     await reflector.stop();
     expect(server.requests).toHaveLength(1);
   });
-
-  it('before start does nothing, and may be repeated', async () => {
-    await reflector.stop();
-    await reflector.stop();
-    reflector.start();
-    await reflector.stop();
-    expect(server.requests).toEqual([]);
-  });
 });
 
 describe('who observes', () => {
@@ -663,11 +515,6 @@ describe('who observes', () => {
     expect(await observing(options)).toEqual([`pods ${reason}`]);
   });
 
-  it('is told of a list that failed', async () => {
-    pods.faults.list.push(answerJson(500, aStatus(500, { message: 'out of order' })));
-    expect(await observing()).toEqual(['pods failed']);
-  });
-
   it('is told how old an object is when it comes by the watch, but not by a list', async () => {
     pods.put('listed');
     const told = await observing();
@@ -680,16 +527,5 @@ describe('who observes', () => {
     event(new Date(0).toISOString());
     await eventually(() => told.length === 2);
     expect(told).toEqual(['pods created now', 'pods created long ago']);
-  });
-
-  it('may ask for how long nothing was heard, where there is such an API', async () => {
-    const missing = answerText(404, '404 page not found');
-    pods.faults.list.push(missing);
-    start({ backoff: { firstMs: 60_000, maxMs: 60_000 } });
-    await eventually(() => reflector.isApiMissing);
-    expect(reflector.silenceSeconds).toBe(0);
-    await reflector.stop();
-    await startedAndWatching();
-    await eventually(() => reflector.silenceSeconds > 0);
   });
 });

@@ -82,25 +82,11 @@ const changing =
 
 /** Deliberate mistakes, each with a scenario that finds it. */
 const MISTAKES: Readonly<Record<string, readonly [scenario: string, decide: Next]>> = {
-  'a failed call is not repeated': [
-    'calls that are refused, and no list of the open runs',
-    changing((after, before, _ref, { type }) =>
-      type === 'failed' && after !== undefined ? { ...after, phase: { at: 'settled' } } : after,
-    ),
-  ],
   'a start without an answer counts as not made': [
     'answers that are lost, and a deletion',
     changing((after, before, _ref, { type }) =>
       type === 'failed' && after !== undefined && before !== undefined
         ? { ...after, run: before.run }
-        : after,
-    ),
-  ],
-  'a change while Temporal is asked is forgotten': [
-    'an edit, where the worker tells the end of its runs',
-    changing((after, before, _ref, { type }) =>
-      type === 'changed' && before?.phase.at === 'calling' && after?.phase.at === 'calling'
-        ? { ...after, phase: { ...after.phase, isDirty: before.phase.isDirty } }
         : after,
     ),
   ],
@@ -112,18 +98,6 @@ const MISTAKES: Readonly<Record<string, readonly [scenario: string, decide: Next
         : after,
     ),
   ],
-  'a run that has ended before its signal is not followed by another': [
-    'an edit of what takes one step, and no list of the open runs',
-    changing((after, before, _ref, event) =>
-      event.type === 'answered' && event.answer === 'not-open' && after?.phase.at === 'queued'
-        ? { ...after, phase: { at: 'settled' } }
-        : after,
-    ),
-  ],
-  'runs that are not in the list are not started again': [
-    'Temporal forgets everything',
-    changing((after, before, _ref, event) => (event.type === 'listed' && !event.isOpen ? before : after)),
-  ],
   'a run that nobody needs is not told to end': [
     'a Job, and a deletion',
     (state, ref, event, clock) => {
@@ -131,38 +105,6 @@ const MISTAKES: Readonly<Record<string, readonly [scenario: string, decide: Next
       const isEnd = outcome.state?.phase.at === 'calling' && outcome.state.phase.call === 'signal the end';
       return isEnd ? { state: undefined, effects: [] } : outcome;
     },
-  ],
-  'the same is needed anew at once after a run that ended': [
-    'runs that find nothing to do',
-    changing((after, _before, _ref, { type }) =>
-      type === 'ended' && after !== undefined
-        ? {
-            ...after,
-            notBeforeMs: 0,
-            phase: after.phase.at === 'queued' ? { at: 'queued', dueMs: 0 } : after.phase,
-          }
-        : after,
-    ),
-  ],
-  'a run without effect is repeated at once when a list does not show it': [
-    'runs that find nothing to do, and nobody says so',
-    changing((after, _before, _ref, { type }) =>
-      type === 'listed' && after?.phase.at === 'queued'
-        ? { ...after, withoutEffect: 0, phase: { at: 'queued', dueMs: 0 } }
-        : after,
-    ),
-  ],
-  'a process that does not lead for a moment forgets what it was about to ask': [
-    'a watcher that is not sure that it leads, and no list of the open runs',
-    changing((after, before, _ref, event) =>
-      event.type === 'failed' && event.because === 'not leading' && before !== undefined
-        ? { ...before, phase: { at: 'settled' } }
-        : after,
-    ),
-  ],
-  'what stands is never looked at': [
-    'a watch that breaks',
-    changing((after) => after && { ...after, signalUnlessChangedAtMs: undefined }),
   ],
 };
 

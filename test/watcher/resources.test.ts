@@ -7,7 +7,7 @@ import { createKubernetesClient, type KubernetesClient } from '../../src/kuberne
 import type { Evaluation } from '../../src/watcher/evaluation.ts';
 import { Resources } from '../../src/watcher/resources.ts';
 import { eventually } from '../support/eventually.ts';
-import { answerJson, FakeApiServer, type Handler } from '../support/fake-api-server.ts';
+import { FakeApiServer, type Handler } from '../support/fake-api-server.ts';
 import { FakeCollection } from '../support/fake-collection.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';
 
@@ -138,25 +138,6 @@ const decisions = () =>
   Object.fromEntries([...resources.all()].map(({ ref, decision }) => [ref.name, decision.do]));
 
 describe('Resources', () => {
-  it('decides on a resource together with its child', async () => {
-    webs.put('right', { wants: 'a' });
-    webs.put('wrong', { wants: 'a' });
-    webs.put('alone', { wants: 'a' });
-    children.put('one', { of: 'right', has: 'a' });
-    children.put('two', { of: 'wrong', has: 'b' });
-    await watching().synced();
-    expect(decisions()).toEqual({ right: 'converged', wrong: 'fix', alone: 'fix' });
-  });
-
-  it('decides on a resource together with all of its children, of whatever kind', async () => {
-    webs.put('web', { wants: 'a+a+b' });
-    children.put('one', { of: 'web', has: 'a' });
-    children.put('two', { of: 'web', has: 'a' });
-    echoes.put('one', { of: 'web', has: 'b' });
-    await watching().synced();
-    expect(decisions()).toEqual({ web: 'converged' });
-  });
-
   it('leaves a resource that its controller cannot decide on to a run, and goes on with the others', async () => {
     webs.put('odd', { wants: 'a' });
     webs.put('plain', { wants: '' });
@@ -181,18 +162,6 @@ describe('Resources', () => {
     expect(changed.map(({ decision }) => decision.do)).toEqual(['converged']);
   });
 
-  it('tells both resources of a child that passes from one to the other', async () => {
-    webs.put('giver', { wants: '' });
-    webs.put('taker', { wants: 'a' });
-    children.put('one', { of: 'giver', has: 'a' });
-    await watching().synced();
-    await eventually(() => children.openWatches === 1);
-    children.put('one', { of: 'taker', has: 'a' });
-    await eventually(() => changed.length === 2);
-    expect(changed.map(({ ref }) => ref.name)).toEqual(['giver', 'taker']);
-    expect(decisions()).toEqual({ giver: 'converged', taker: 'converged' });
-  });
-
   it('says nothing while one of its lists is not complete', async () => {
     const held: (() => void)[] = [];
     children.faults.list.push((request, response) => held.push(() => children.handler(request, response)));
@@ -208,23 +177,6 @@ describe('Resources', () => {
     expect(decisions()).toEqual({ web: 'fix' });
   });
 
-  it('tells of a resource that changed, or whose child came or changed', async () => {
-    webs.put('web', { wants: 'a' });
-    await watching().synced();
-    await eventually(() => webs.openWatches + children.openWatches === 2);
-    webs.put('web', { wants: 'b' });
-    await eventually(() => changed.length === 1);
-    children.put('one', { of: 'web', has: 'a' });
-    await eventually(() => changed.length === 2);
-    children.put('one', { of: 'web', has: 'b' });
-    await eventually(() => changed.length === 3);
-    expect(changed.map(({ ref, decision }) => [ref, decision.do])).toEqual([
-      [refTo('web', 'uid-1'), 'fix'],
-      [refTo('web', 'uid-1'), 'fix'],
-      [refTo('web', 'uid-1'), 'converged'],
-    ]);
-  });
-
   it('tells of a resource whose child is gone', async () => {
     webs.put('web', { wants: 'a' });
     children.put('one', { of: 'web', has: 'a' });
@@ -233,44 +185,6 @@ describe('Resources', () => {
     children.remove('one');
     await eventually(() => changed.length === 1);
     expect(changed[0]?.decision.do).toBe('fix');
-  });
-
-  it('says nothing of a child whose resource goes right after it', async () => {
-    webs.put('web', { wants: 'a' });
-    webs.put('last', { wants: '' });
-    children.put('one', { of: 'web', has: 'a' });
-    children.put('two', { of: 'last', has: '' });
-    await watching().synced();
-    await eventually(() => webs.openWatches + children.openWatches === 2);
-    children.remove('one');
-    webs.remove('web');
-    children.remove('two');
-    await eventually(() => changed.length > 0);
-    expect(gone).toEqual([refTo('web', 'uid-1')]);
-    expect(changed.map(({ ref }) => ref.name)).toEqual(['last']);
-  });
-
-  it('says nothing of a child of nobody', async () => {
-    webs.put('web', { wants: 'a' });
-    await watching().synced();
-    await eventually(() => children.openWatches === 1);
-    children.put('one', { of: 'nobody', has: 'a' });
-    children.put('two', { of: 'web', has: 'a' });
-    await eventually(() => changed.length > 0);
-    expect(changed.map(({ ref }) => ref.name)).toEqual(['web']);
-  });
-
-  it('finds a resource by its UID, not by its name alone', async () => {
-    webs.put('web', { wants: 'a' });
-    await watching().synced();
-    expect(resources.find(refTo('web', 'uid-1'))).toEqual({
-      ref: refTo('web', 'uid-1'),
-      decision: { do: 'fix', because: ' is not a' },
-      inputs: 'a',
-      resourceVersion: '101',
-      observation: { wanted: 'a', has: '' },
-    });
-    expect(resources.find(refTo('web', 'uid-0'))).toBeUndefined();
   });
 
   it('shows no resource while its children are listed anew, some as they are now and some as they were', async () => {
@@ -295,17 +209,6 @@ describe('Resources', () => {
     held[1]?.();
     await eventually(() => resources.observation(ref) !== undefined);
     expect(resources.observation(ref)).toEqual({ wanted: 'a', has: 'b' });
-  });
-
-  it('takes a resource that was created again with the same name for another', async () => {
-    webs.put('web', { wants: 'a' });
-    await watching().synced();
-    await eventually(() => webs.openWatches === 1);
-    webs.remove('web');
-    webs.put('web', { wants: 'a' });
-    await eventually(() => changed.length === 1);
-    expect(gone).toEqual([refTo('web', 'uid-1')]);
-    expect(changed[0]?.ref).toEqual(refTo('web', 'uid-2'));
   });
 
   it('names as inputs what the controller names, and nothing that a label of somebody changes', async () => {
@@ -362,13 +265,6 @@ describe('Resources', () => {
     expect(decisions()).toEqual({ web: 'converged' });
   });
 
-  it('may need something in a namespace that is being deleted', async () => {
-    terminating = ['default'];
-    webs.put('web', { wants: 'a' });
-    await watching().synced();
-    expect(decisions()).toEqual({ web: 'fix' });
-  });
-
   it('tells of the resources of a namespace once its deletion has begun', async () => {
     webs.put('web', { wants: 'a' });
     await watching({ ...shadows, endsWithNamespace: true }).synced();
@@ -415,16 +311,5 @@ describe('Resources', () => {
     resources.requested(view);
     await eventually(() => changed.at(-1)?.decision.do === 'converged');
     expect(decisions()).toEqual({ web: 'converged' });
-  });
-
-  it('says what keeps it from watching', async () => {
-    const denied = answerJson(403, { kind: 'Status', message: 'forbidden: User "operator" cannot list' });
-    for (let i = 0; i < 20; i += 1) webs.faults.list.push(denied);
-    watching();
-    await eventually(() => resources.problems.length > 0);
-    expect(resources.problems).toEqual([
-      expect.stringContaining('403 forbidden: User "operator" cannot list'),
-    ]);
-    expect(resources.hasSynced()).toBe(false);
   });
 });

@@ -128,16 +128,6 @@ describe('a namespace that cannot be watched', () => {
     await expectStarted('web');
     await expectForbidden('webs in namespace secret', ['GET /api/v1/namespaces/secret: 403 forbidden']);
   });
-
-  it('holds up no other where the Namespace itself is the resource', async () => {
-    forbidden = 'secret';
-    others = answerNamespace;
-    const { primary, ...rest } = greedy('namespaces');
-    const type = { ...primary.type, namespaced: false };
-    const controllers = [{ ...rest, primary: { ...primary, type } }];
-    watcher = aWatcher({ controllers, namespaces: ['default', forbidden] });
-    await expectStarted('default');
-  });
 });
 
 const isKnown = (name: string) => evaluated.has(`default/${name}`);
@@ -165,16 +155,6 @@ describe('a watcher that stands by', () => {
     await eventually(() => isKnown('late'));
     watcher.runEnded({ controller: 'webs', namespace: 'default', name: 'early', uid: 'uid-1' });
     expect(runs.calls).toEqual(['start early']);
-  });
-
-  it('looks at everything anew when it leads again', async () => {
-    webs.put('web');
-    watcher.start();
-    for (const calls of [1, 2, 3]) {
-      watcher.lead(() => true);
-      await eventually(() => runs.calls.filter((call) => call !== 'list').length === calls);
-      await watcher.standBy();
-    }
   });
 
   it('has ended what was in progress when it says that it stands by', async () => {
@@ -214,16 +194,6 @@ describe('a watcher that stops', () => {
     inProgress[0]?.();
     await Promise.all(ends);
   });
-
-  it('asks for nothing any more where it is started then, be it for the first time', async () => {
-    await watcher.stop();
-    const resyncs = jest.spyOn(globalThis, 'setInterval');
-    watcher.start();
-    await new Promise(setImmediate);
-    expect(resyncs).not.toHaveBeenCalled();
-    resyncs.mockRestore();
-    expect(server.requests).toEqual([]);
-  });
 });
 
 describe('a run that was terminated by hand', () => {
@@ -241,22 +211,6 @@ describe('a run that was terminated by hand', () => {
     runs.end(web);
     await jest.advanceTimersByTimeAsync(60_000);
     expect(starts()).toBe(2);
-  });
-
-  it('and of a resource that came to its desired state leaves nothing to look for', async () => {
-    webs.put('web');
-    watcher.start();
-    await eventually(() => watcher.problems.length === 0);
-    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] });
-    watcher.lead(() => true);
-    await jest.advanceTimersByTimeAsync(10_000);
-    webs.remove('web');
-    runs.end(web);
-    await eventually(() => webs.names.length === 0 && watcher.state.watches[0]?.known === 0);
-    await jest.advanceTimersByTimeAsync(60_000);
-    const looks = runs.calls.filter((call) => call === 'list').length;
-    await jest.advanceTimersByTimeAsync(120_000);
-    expect(runs.calls.filter((call) => call === 'list')).toHaveLength(looks);
   });
 });
 
@@ -309,46 +263,11 @@ describe('a watcher that leads no more, and does not know it yet', () => {
 });
 
 describe('who observes', () => {
-  const watch = (resource: string) => watcher.state.watches.find((one) => one.resource === resource);
-
-  it('may ask what is known of each kind, and how many runs are open', async () => {
-    webs.put('one');
-    webs.put('two');
-    watcher.start();
-    watcher.lead(() => true);
-    await eventually(() => watcher.state.runs[0]?.open === 2);
-    expect(watcher.state).toMatchObject({
-      runs: [{ controller: 'webs', open: 2, stalled: 0 }],
-      isTemporalUnavailable: false,
-    });
-    expect(watch('webs')).toMatchObject({ controller: 'webs', known: 2 });
-    expect(watch('others')).toMatchObject({ controller: 'others', known: 0 });
-  });
-
   it('may ask how long the oldest resource has needed a step', async () => {
     webs.put('one');
     watcher.start();
     watcher.lead(() => true);
     await eventually(() => (watcher.state.oldestRequests[0]?.seconds ?? 0) > 0.05);
     expect(watcher.state.oldestRequests).toEqual([{ controller: 'webs', seconds: expect.any(Number) }]);
-  });
-
-  it('may ask whether Temporal can be reached', async () => {
-    runs.failure = new RunsUnavailable('connection refused');
-    webs.put('one');
-    watcher.start();
-    watcher.lead(() => true);
-    await eventually(() => watcher.state.isTemporalUnavailable);
-    runs.failure = undefined;
-    await eventually(() => !watcher.state.isTemporalUnavailable);
-  });
-
-  it('hears of no open run from a watcher that stands by', async () => {
-    webs.put('one');
-    watcher.start();
-    watcher.lead(() => true);
-    await eventually(() => watcher.state.runs.length > 0);
-    await watcher.standBy();
-    expect(watcher.state.runs).toEqual([]);
   });
 });

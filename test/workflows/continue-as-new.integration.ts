@@ -2,13 +2,8 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { eventually } from '../support/eventually.ts';
 import { testStack } from '../support/stack.ts';
 import { TestTemporal } from '../support/temporal.ts';
-import {
-  anAttemptInProgress,
-  WorkflowWorld,
-  type Attempt,
-  type WorkflowRun,
-} from '../support/workflow-world.ts';
-import { finished, finishes, OBSERVE, stalls, stepsOf } from './cases.ts';
+import { WorkflowWorld, type Attempt, type WorkflowRun } from '../support/workflow-world.ts';
+import { finishes, OBSERVE, stalls, stepsOf } from './cases.ts';
 
 jest.setTimeout(60_000);
 const WITHIN_MS = 20_000;
@@ -54,15 +49,6 @@ describe('a run with a long history', () => {
     expect(await run.result()).toBe('created it at last');
     expect(new Set(run.calls.slice(1).map(({ step }) => step))).toEqual(new Set(['observe']));
     await eventually(async () => (await statusesOf(run)).at(-1) === 'COMPLETED', WITHIN_MS);
-  });
-
-  it('observes again where it continues as new with changes that it has not handled', async () => {
-    const inProgress = anAttemptInProgress();
-    const run = await world.start('podLabel', OBSERVE, [inProgress.attempt]);
-    for (let signals = 0; signals < LONG_REASONS; signals += 1) await run.change(LONG_REASON);
-    await eventually(() => hasContinued(run), WITHIN_MS);
-    inProgress.end(finished('it after the changes'));
-    expect(await run.result()).toBe('created it after the changes');
   });
 
   it('loses no change that comes while it continues as new: a step begins after the last of them', async () => {

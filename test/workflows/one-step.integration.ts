@@ -24,8 +24,6 @@ afterAll(async () => {
 });
 
 const run = (name: CaseName, workflow: AnyWorkflow = 'podLabel') => CASES[name](world, workflow);
-const among = (story: readonly string[], ...kinds: readonly string[]) =>
-  kinds.filter((kind) => story.includes(kind));
 const secondsOf = ({ timerStartedEventAttributes: timer }: HistoryEvent) =>
   Number(timer?.startToFireTimeout?.seconds);
 
@@ -47,41 +45,9 @@ describe.each(WORKFLOW_TYPES)('%s', (workflow) => {
       { step: name, input: { ref: done.ref, changes: 0, results: 0 }, isLocal: true },
     ]);
   });
-
-  it('tries a step again durably, under the same name, where it failed locally', async () => {
-    const done = await run('local-step-fails', workflow);
-    expect(await done.result()).toBe('created it durably');
-    expect(done.steps).toEqual([`${name} locally`, name]);
-  });
-});
-
-describe('a step', () => {
-  it('that takes too long for a local activity is tried again durably', async () => {
-    const done = await run('local-step-times-out');
-    expect(await done.result()).toBe('created it durably');
-    expect(done.steps).toEqual(['addLabel locally', 'addLabel']);
-  });
-
-  it('of many writes is durable from the start', async () => {
-    const done = await run('durable-step-retries');
-    expect(done.steps).toEqual(['addLabel', 'addLabel']);
-  });
-
-  it('is called by what the view of the watcher calls for; nothing else is read first', async () => {
-    expect((await run('observes-first')).steps).toEqual(['observe locally', 'addLabel locally']);
-    expect((await run('local-step')).steps).toEqual(['addLabel locally']);
-  });
 });
 
 describe('a change', () => {
-  it('during a durable step leads to another look', async () => {
-    const done = await run('change-in-a-durable-step');
-    expect(await done.result()).toBe('created the first, created the second');
-    expect(done.steps).toEqual(['addLabel', 'observe locally']);
-    expect(done.calls.map(({ input }) => input.changes)).toEqual([0, 1]);
-    expect(among(await done.story(), 'activityTaskCancelRequested')).toEqual([]);
-  });
-
   it.each(['change-while-hanging', 'change-in-backoff'] as const)(
     'drops the step that is in progress, and looks again: %s',
     async (name) => {
@@ -92,20 +58,6 @@ describe('a change', () => {
       expect(followedBy(story, 'activityTaskCancelRequested', 'workflowExecutionCompleted')).toBe(true);
     },
   );
-
-  it('does not shorten what the server asked to wait, of which five minutes count', async () => {
-    const waiting = await run('retry-after-an-hour-waits');
-    const events = await waiting.events();
-    const timers = events.filter((event) => kindOf(event) === 'timerStarted');
-    expect(timers.map(secondsOf)).toEqual([300]);
-    expect(among(events.map(kindOf), 'timerCanceled', 'timerFired')).toEqual([]);
-    expect(waiting.steps).toEqual(['addLabel locally']);
-    await waiting.terminate();
-  });
-
-  it('wakes a run that failed for good', async () => {
-    expect(await (await run('failed-for-good-then-changed')).result()).toBe('created it after the change');
-  });
 });
 
 describe('a Retry-After', () => {
@@ -116,28 +68,6 @@ describe('a Retry-After', () => {
     expect(events.filter((event) => kindOf(event) === 'timerStarted').map(secondsOf)).toEqual([1]);
     expect(events.map(kindOf)).toContain('timerFired');
     expect(done.steps).toEqual(['addLabel locally', 'observe locally', 'addLabel locally']);
-  });
-});
-
-describe('a stalled run', () => {
-  it('waits without a timer and without an activity', async () => {
-    const waiting = await run('stalled-waits');
-    expect(await waiting.story()).toEqual([
-      'workflowExecutionStarted',
-      'workflowTaskScheduled',
-      'workflowTaskStarted',
-      'workflowTaskCompleted',
-      'markerRecorded',
-      // It says that it is stalled.
-      'upsertWorkflowSearchAttributes',
-    ]);
-    await waiting.terminate();
-  });
-
-  it('goes on when its resource changes, and observes it first', async () => {
-    const done = await run('stalled-then-changed');
-    expect(await done.result()).toBe('created it after the change');
-    expect(done.steps).toEqual(['addLabel locally', 'observe locally']);
   });
 });
 

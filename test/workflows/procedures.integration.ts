@@ -7,7 +7,7 @@ import {
   type AnyWorkflow,
   type HistoryEvent,
 } from '../support/workflow-world.ts';
-import { CASES, followedBy, stepsOf, type CaseName } from './cases.ts';
+import { CASES, stepsOf, type CaseName } from './cases.ts';
 
 jest.setTimeout(60_000);
 
@@ -42,19 +42,6 @@ describe.each(WORKFLOW_TYPES)('%s', (workflow) => {
   });
 });
 
-describe('a run of many steps', () => {
-  it('makes a durable one after four local ones, so that a signal need not wait for long', async () => {
-    const done = await run('many-local-steps');
-    const LOCAL = 'createJob locally';
-    expect(done.steps).toEqual([LOCAL, LOCAL, LOCAL, LOCAL, 'createJob', LOCAL, LOCAL]);
-  });
-
-  it('adds up in its result what they did', async () => {
-    const done = await run('many-local-steps');
-    expect(await done.result()).toBe('created 7 Pods');
-  });
-});
-
 describe('a run that waits', () => {
   it('says for what, in the name of its timer', async () => {
     const waiting = await run('wait-waits');
@@ -62,29 +49,5 @@ describe('a run that waits', () => {
     expect(Number(timer?.timerStartedEventAttributes?.startToFireTimeout?.seconds)).toBe(3600);
     expect(timer && summaryOf(timer)).toBe('recheck: waiting for Job build-web to end');
     await waiting.terminate();
-  });
-
-  it('goes on at a change, long before its time', async () => {
-    const done = await run('wait-is-signalled');
-    expect(await done.result()).toBe('created Job build-web, created the status');
-    expect(done.steps).toEqual(['createJob locally', 'observe locally']);
-    const story = await done.story();
-    expect(followedBy(story, 'timerStarted', 'timerCanceled')).toBe(true);
-    expect(story).not.toContain('timerFired');
-  });
-
-  it('observes when its time is up, though nobody has signalled', async () => {
-    const done = await run('waits-until-its-time');
-    expect(done.steps).toEqual(['createJob locally', 'observe locally']);
-    expect(followedBy(await done.story(), 'timerStarted', 'timerFired')).toBe(true);
-  });
-
-  it('does not wait where the change came during the step that said to wait', async () => {
-    const done = await run('change-before-a-wait');
-    expect(await done.result()).toBe('created the status');
-    const timers = eventsOfKind(await done.events(), 'timerStarted').map(({ timerStartedEventAttributes }) =>
-      Number(timerStartedEventAttributes?.startToFireTimeout?.seconds),
-    );
-    expect(timers).not.toContain(3600);
   });
 });

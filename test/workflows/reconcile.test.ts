@@ -133,13 +133,6 @@ describe('a brief step', () => {
     expect(called).toEqual([LOCAL, LOCAL, LOCAL, LOCAL, 'addPod', LOCAL, LOCAL]);
   });
 
-  it('is one of four in a row again after a wait', async () => {
-    const [run] = await start(ADD);
-    for (let i = 0; i < 3; i += 1) await run.ends(result(ADD, POD));
-    await run.ends(result(waitFor('a Job', 1_000)));
-    expect(await run.timeIsUp()).toEqual(['observe locally']);
-  });
-
   it('that only observes says so', async () => {
     const [run] = await start(OBSERVE);
     expect(run.called?.summary).toBe('read the live state: nothing is known');
@@ -211,19 +204,6 @@ describe('a change', () => {
     const [run] = await start(ADD);
     expect(await run.ends(result(DONE, POD), CHANGE)).toEqual(['observe locally']);
     expect(await run.ends(result(DONE))).toEqual(['result: created Pod']);
-  });
-
-  it('that came before the first step is seen by that', async () => {
-    const first = { ref: REF, reason: 'a test', first: ADD };
-    const [run, story] = await WorkflowInProcess.start(STEPS, first, CHANGE);
-    expect(story).toEqual(['addPod locally']);
-    expect(run.called?.input.changes).toBe(1);
-    expect(await run.ends(result(DONE))).toEqual(['result: up to date']);
-  });
-
-  it('that comes before a run without a step completes is looked at', async () => {
-    const first = { ref: REF, reason: 'a test', first: DONE };
-    expect((await WorkflowInProcess.start(STEPS, first, CHANGE))[1]).toEqual(['observe locally']);
   });
 });
 

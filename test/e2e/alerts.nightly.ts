@@ -1,21 +1,13 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { buildPrograms } from '../../local/build.ts';
 import { freePort } from '../../local/ports.ts';
 import { BUILDS } from '../../src/controllers/git-build/resource.ts';
 import { LABEL_VALUE_MAX, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
 import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
-import { alertsIfItGoesOn, alertsOver, checkRules, type Scrape } from '../support/alerting.ts';
+import { alertsIfItGoesOn, checkRules, type Scrape } from '../support/alerting.ts';
 import { aBuild, LiveBuild } from '../support/builds.ts';
-import { PROGRAM } from '../support/built.ts';
 import { PODS } from '../support/cluster.ts';
-import { kustomized } from '../support/delivered.ts';
-import { TestElection } from '../support/elections.ts';
 import { eventually } from '../support/eventually.ts';
-import { aFarTemporal, type FarTemporal } from '../support/far-temporal.ts';
 import type { Fault, FaultProxy } from '../support/fault-proxy.ts';
 import {
   aTaskQueue,
@@ -24,7 +16,6 @@ import {
   type Operator,
   type OperatorRequest,
 } from '../support/operator.ts';
-import { limitPods } from '../support/pod-quota.ts';
 import { aPodSet } from '../support/pod-sets.ts';
 import { aPod } from '../support/pods.ts';
 import { readMetrics, type Scraped } from '../support/prometheus.ts';
@@ -34,10 +25,9 @@ jest.setTimeout(120_000);
 const WITHIN_MS = 90_000;
 const BUILD_TIMEOUT_MS = 1_200_000;
 
-const { stack, cluster, startProxy } = setUpStage();
+const { cluster, startProxy } = setUpStage();
 let namespace: string;
 let taskQueue: string;
-let far: FarTemporal | undefined;
 
 beforeAll(async () => {
   await buildPrograms(['promtool'], {});
@@ -46,11 +36,7 @@ beforeEach(async () => {
   taskQueue = aTaskQueue();
   namespace = await cluster.aNamespace();
 });
-afterEach(async () => {
-  await endOperators();
-  await far?.close();
-  far = undefined;
-});
+afterEach(endOperators);
 
 interface Replica {
   readonly operator: Operator;
@@ -120,21 +106,8 @@ const fired = async (scrapes: readonly Scrape[], growing?: string) =>
 
 it('are rules that Prometheus understands', () => checkRules());
 
-it('link to the runbook whose URL is set as docs/observability.md says', async () => {
-  const root = join(import.meta.dirname, '../..');
-  const page = await readFile(join(root, 'docs/observability.md'), 'utf8');
-  const [, example = ''] = /```yaml\n(components:[^]*?)```/.exec(page) ?? [];
-  const copy = join(stack.dir, taskQueue);
-  await cp(join(root, 'deploy/components/alerts'), join(copy, 'components/alerts'), { recursive: true });
-  await mkdir(join(copy, 'overlays/own'), { recursive: true });
-  await writeFile(join(copy, 'overlays/own/kustomization.yaml'), example);
-  const objects = await kustomized(stack.kubectl, join(copy, 'overlays/own'));
-  const urls = JSON.stringify(objects).match(/"runbook_url":"[^#]*/g) ?? [];
-  expect(new Set(urls)).toEqual(new Set(['"runbook_url":"https://runbooks.example.com/durable-operator']));
-});
-
 describe('no alert', () => {
-  it('fires while everything is reconciled, even if each gauge stayed at its highest', async () => {
+  it('fires during ordinary work, even if each gauge stays at its maximum', async () => {
     const replica = await start();
     const scrapes = [await scrape(replica)];
     const names = Array.from({ length: 10 }, (_, index) => `web-${index}`);
@@ -184,59 +157,12 @@ describe('an alert fires', () => {
     ]);
   });
 
-  it('when nobody may hold the Lease', async () => {
-    const { args } = new TestElection(cluster, namespace);
-    const replica = await launch({ args: [...args, '--leader-election-retry-period', '500ms'] });
-    // Until it has connected to Temporal for the first time, Temporal is unavailable.
-    await scrapeWith(replica, (metrics) => metrics.value('durable_operator_temporal_unavailable') === 0);
-    const denied = { meaning: 'access-denied' };
-    const scrapes = await whileGrowing(replica, 'durable_operator_request_errors_total', denied);
-    expect(await fired(scrapes)).toEqual(['DurableOperatorAccessDenied', 'DurableOperatorWithoutLeader']);
-  });
-
-  it('when the leader keeps changing', async () => {
-    const election = new TestElection(cluster, namespace);
-    await election.allow(stack.kubectl);
-    const times = ['lease-duration=2s', 'renew-deadline=1s', 'retry-period=200ms'];
-    const args = [...election.args, ...times.map((time) => `--leader-election-${time}`)];
-    const both = await Promise.all(
-      [await startProxy(), await startProxy()].map(async (proxy) => {
-        return { proxy, replica: await start({ kubeconfig: proxy.kubeconfig, args }) };
-      }),
-    );
-    const leads = async (replica: Replica) =>
-      readMetrics((await scrape(replica)).replicas[0] ?? '').value('leader_election_master_status') === 1;
-    const leader = () =>
-      eventually(async () => {
-        for (const one of both) if (await leads(one.replica)) return one;
-        return undefined;
-      }, WITHIN_MS);
-    const scrapes: Scrape[] = [];
-    for (let change = 0; change <= 4; change += 1) {
-      const { proxy, replica } = await leader();
-      scrapes.push(await scrape(...both.map((one) => one.replica)));
-      refusing(proxy, 'PUT', /leases/, { answer: 503 });
-      await eventually(async () => (await leader()).replica !== replica, WITHIN_MS);
-      proxy.fault = () => undefined;
-    }
-    expect([...(await alertsOver(scrapes))]).toEqual(['DurableOperatorLeaderFlapping']);
-  });
-
   it('when a step keeps failing', async () => {
     const proxy = await startProxy();
     const replica = await start({ kubeconfig: proxy.kubeconfig });
     refusing(proxy, 'PATCH', /\/pods\//, { answer: 500 });
     await createPod('failing');
     const scrapes = await whileGrowing(replica, 'controller_runtime_reconcile_errors_total', POD_LABEL);
-    expect(await fired(scrapes, OLDEST)).toEqual(['DurableOperatorErrors', 'DurableOperatorRequestWaiting']);
-  });
-
-  it('of failing steps when a quota refuses Pods, and none of missing access', async () => {
-    await limitPods(cluster, namespace, 2);
-    const replica = await start({ args: ['--controllers', 'pod-set'] });
-    await cluster.create(POD_SETS, aPodSet().named('web').in(namespace).wanting(5).manifest);
-    const refused = { meaning: 'refused' };
-    const scrapes = await whileGrowing(replica, 'durable_operator_request_errors_total', refused);
     expect(await fired(scrapes, OLDEST)).toEqual(['DurableOperatorErrors', 'DurableOperatorRequestWaiting']);
   });
 
@@ -257,35 +183,7 @@ describe('an alert fires', () => {
     expect(await fired(scrapes, silence)).toContain('DurableOperatorWatchSilent');
   });
 
-  it('when Temporal takes more than a second to start a run', async () => {
-    far = await aFarTemporal(stack.temporalAddress);
-    const replica = await start({ temporalAddress: far.address });
-    far.delayMs = 700;
-    const first = await scrape(replica);
-    await createPod('slow');
-    const begun = (metrics: Scraped) =>
-      (metrics.value('workqueue_work_duration_seconds_count', POD_LABEL) ?? 0) > 0;
-    const scrapes = [first, await scrapeWith(replica, begun)];
-    expect(await fired(scrapes)).toContain('DurableOperatorStartsSlow');
-  });
-
-  it('when resources take more than five minutes to converge', async () => {
-    const proxy = await startProxy();
-    // A second of it is a hundredth of a real one.
-    const hasty = 'const real = performance.now.bind(performance); performance.now = () => real() * 100;';
-    const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(hasty)}` };
-    const replica = await start({ kubeconfig: proxy.kubeconfig, env, args: ['--controllers', 'pod-label'] });
-    refusing(proxy, 'PATCH', /\/pods\//, { answer: 503 });
-    const first = await scrape(replica);
-    await createPod('slow');
-    await scrapeWith(replica, (metrics) => (metrics.value(OLDEST, POD_LABEL) ?? 0) > 300);
-    proxy.fault = () => undefined;
-    const converged = (metrics: Scraped) =>
-      metrics.value('durable_operator_convergence_seconds_count', POD_LABEL) === 1;
-    expect(await fired([first, await scrapeWith(replica, converged)])).toContain('DurableOperatorSlow');
-  });
-
-  it('when nobody works', async () => {
+  it('when there is no worker', async () => {
     const replica = await start({ command: 'watch' });
     await createPod('waiting');
     const unworked = (metrics: Scraped) =>
@@ -299,31 +197,4 @@ describe('an alert fires', () => {
       'DurableOperatorWithoutWorkers',
     ]);
   });
-
-  it('when nobody has promoted a version, while the current one works', async () => {
-    const version = (buildId: string) => [`--worker-deployment=${taskQueue}`, `--worker-build-id=${buildId}`];
-    await start({ command: 'work', args: version('old') });
-    await promote(version('old'));
-    const fresh = await start({ command: 'work', args: version('new') });
-    await eventually(
-      async () =>
-        (await (await fetch(`http://${fresh.address}/metrics`)).text()).includes('temporal_num_pollers'),
-      WITHIN_MS,
-    );
-    const replica = await start({ command: 'watch', args: version('new') });
-    const [old, unpromoted] = ['old', 'new'].map((buildId) => ({ version: `${taskQueue}:${buildId}` }));
-    const isKnown = (metrics: Scraped) =>
-      metrics.value(POLLERS, { ...old, status: 'current' }) === 2 &&
-      metrics.value(POLLERS, { ...unpromoted, status: 'inactive' }) === 2;
-    expect(await fired([await scrapeWith(replica, isKnown)])).toEqual(['DurableOperatorVersionNotPromoted']);
-  });
 });
-
-async function promote(version: readonly string[]): Promise<void> {
-  const { PATH, HOME } = process.env;
-  const env = { PATH, HOME, TEMPORAL_ADDRESS: stack.temporalAddress };
-  const promoting = spawn(process.execPath, [PROGRAM, 'promote', `--task-queue=${taskQueue}`, ...version], {
-    env,
-  });
-  expect((await once(promoting, 'exit'))[0]).toBe(0);
-}
