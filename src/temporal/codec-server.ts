@@ -38,7 +38,7 @@ export async function runCodecServer(config: Config, log: Logger, signal: AbortS
 
 export interface CodecServerOptions {
   readonly address: ListenAddress;
-  /** The origins whose pages are allowed to send requests, as browsers write them. */
+  /** Pages of these origins may send requests. */
   readonly allowOrigins: readonly string[];
   readonly codec: PayloadCodec;
   readonly log: Logger;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Command, Option } from 'commander';
 import { STATES } from '../../src/ask/state.ts';
-import { candidates, optionsIn, cursorIn } from '../../src/ask/completion.ts';
+import { candidates, cursorIn } from '../../src/ask/completion.ts';
 
 function aProgram(): Command {
   const program = new Command();
@@ -9,6 +9,7 @@ function aProgram(): Command {
     .command('why')
     .description('explain')
     .option('-n, --namespace <name>', 'where')
+    .option('--context <name>', 'of the kubeconfig')
     .addOption(new Option('-o, --output <format>', 'how').choices(['json', 'yaml']));
   program.command('pause').description('pause').option('-y, --yes', 'do not ask');
   program.command('get').option('--state <state>');
@@ -37,7 +38,7 @@ describe('completion', () => {
     { words: [''], offers: ['why', 'pause', 'get', 'retry'] },
     { words: ['why', ''], offers: ['pod', 'namespace', 'podset', 'xxx'] },
     { words: ['pause', ''], offers: ['pod', 'namespace', 'podset', 'xxx', 'controller'] },
-    { words: ['why', '--'], offers: ['--namespace', '--output'] },
+    { words: ['why', '--'], offers: ['--namespace', '--context', '--output'] },
     { words: ['why', 'podset/web', '-o', ''], offers: ['json', 'yaml'] },
     {
       words: ['pause', 'controller/'],
@@ -70,6 +71,7 @@ describe('completion', () => {
   });
 
   it('asks where the words say', () => {
+    const optionsIn = (words: readonly string[]) => cursorIn(aProgram(), words).options;
     expect(optionsIn(['why', '-n', 'shop', '--context=prod', 'podset/'])).toEqual({
       namespace: 'shop',
       context: 'prod',

@@ -1,10 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Ask } from '../../src/ask/ask.ts';
-import { TemporalProblem } from '../../src/ask/connection/temporal-problem.ts';
-import type { OutputFormat } from '../../src/ask/connection/options.ts';
-import { printerFor } from '../../src/ask/get/row-printer.ts';
+import { repeatedly, type Ask } from '../../src/ask/ask.ts';
+import { TemporalProblem } from '../../src/temporal/temporal-problem.ts';
+import type { OutputFormat } from '../../src/ask/options.ts';
+import { RowPrinter } from '../../src/ask/get/row-printer.ts';
 import type { Row } from '../../src/ask/get/rows.ts';
-import { Hiccups } from '../../src/ask/hiccups.ts';
 
 const row = (name: string, changed: Partial<Row> = {}): Row => ({
   ...{ key: name, namespace: 'shop', resource: `podset/${name}`, controller: 'pod-set' },
@@ -27,11 +26,11 @@ async function printed(
     env: {},
     isTerminal: false,
   } as unknown as Ask;
-  const print = printerFor(ask, { watch: true, ...(output && { output }) });
+  const printer = new RowPrinter(ask, { watch: true, ...(output && { output }) });
   const texts: string[] = [];
   for (const rows of looks) {
     text = '';
-    await print(rows, isComplete);
+    await printer.print(rows, isComplete);
     texts.push(text);
   }
   return texts;
@@ -76,14 +75,22 @@ describe('get --watch', () => {
 });
 
 describe('what goes on for ever', () => {
-  it('outlives a problem of Temporal, and says it once', async () => {
+  it('outlives a problem of Temporal, says it once, and ends with Ctrl-C or a bug', async () => {
     let said = '';
-    const hiccups = new Hiccups({ stderr: { write: (text) => (said += text) } });
-    const away = () => Promise.reject<number>(new TemporalProblem('Temporal does not answer'));
-    expect(await hiccups.outlive(away)).toBeUndefined();
-    expect(await hiccups.outlive(away)).toBeUndefined();
+    const away = new TemporalProblem('Temporal does not answer');
+    const interrupted = new AbortController();
+    const answers = [away, away, 1, new Error('a bug')];
+    const read = () => {
+      const answer = answers.shift();
+      return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
+    };
+    const stderr = { write: (text: string) => (said += text) };
+    const all = repeatedly({ stderr, signal: interrupted.signal }, 0, read);
+    expect(await all.next()).toEqual({ done: false, value: 1 });
     expect(said).toBe('kubectl durable: Temporal does not answer; trying on\n');
-    expect(await hiccups.outlive(() => Promise.resolve(1))).toBe(1);
-    await expect(hiccups.outlive(() => Promise.reject<number>(new Error('a bug')))).rejects.toThrow('a bug');
+    await expect(all.next()).rejects.toThrow('a bug');
+    interrupted.abort();
+    const none = repeatedly({ stderr, signal: interrupted.signal }, 0, read);
+    expect(await none.next()).toEqual({ done: true, value: undefined });
   });
 });

@@ -1,4 +1,4 @@
-import { bounded } from '../../src/ask/bounded.ts';
+import { bounded } from '../../src/bounded.ts';
 import {
   ANSWERED_BECAUSE_ANNOTATION,
   ANSWERED_BY_ANNOTATION,
