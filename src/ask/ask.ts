@@ -90,8 +90,7 @@ export async function* repeatedly<T>(
       reported = undefined;
     } catch (error) {
       if (!(error instanceof TemporalProblem)) throw error;
-      if (reported !== error.message)
-        stderr.write(`kubectl durable: ${harmless(error.message)}; trying on\n`);
+      if (reported !== error.message) stderr.write(`kubectl durable: ${harmless(error.message)}; retrying\n`);
       reported = error.message;
     }
   }

@@ -60,7 +60,7 @@ async function completionsFor(program: Command, ask: Ask, words: readonly string
     const cursor = cursorIn(program, words);
     // The shell knows the names of files.
     if (FILES.has(cursor.option?.attributeName() ?? '')) return ':0\n';
-    const found = await candidates(cursor, (work) => askCluster(ask, cursor, work));
+    const found = await candidates(cursor, (kind) => namesInTime(ask, cursor, kind));
     const fitting = found.filter(({ value }) => value.startsWith(cursor.word));
     const lines = fitting.map(({ value, description = '' }) => `${value}\t${description}\n`);
     return `${lines.join('')}:${NO_FILES}\n`;
@@ -69,21 +69,27 @@ async function completionsFor(program: Command, ask: Ask, words: readonly string
   }
 }
 
-type AskCluster = <T>(work: (session: Session) => Promise<readonly T[]>) => Promise<readonly T[]>;
+/** The names of all resources of a kind. */
+type NamesOf = (kind: string) => Promise<readonly string[]>;
 
-async function askCluster<T>(
-  ask: Ask,
-  { options }: Cursor,
-  work: (session: Session) => Promise<readonly T[]>,
-): Promise<readonly T[]> {
-  const nothing = new Promise<readonly T[]>((resolve) => setTimeout(resolve, WITHIN_MS, []).unref());
+async function namesInTime(ask: Ask, { options }: Cursor, kind: string): Promise<readonly string[]> {
+  const nothing = new Promise<readonly string[]>((resolve) => setTimeout(resolve, WITHIN_MS, []).unref());
   const session = await ask.open(options);
   try {
-    return await Promise.race([work(session), nothing]);
+    return await Promise.race([namesIn(session, kind), nothing]);
   } finally {
     // A connection may still be in progress. The shell does not wait for it.
     session.close().catch(() => undefined);
   }
+}
+
+export async function namesIn(
+  { client, namespace }: Pick<Session, 'client' | 'namespace'>,
+  kind: string,
+): Promise<readonly string[]> {
+  const { type } = parseResource([kind]).controller.primary;
+  const targets = await listTargets(client, type, namespace);
+  return targets.map(({ name }) => name);
 }
 
 /** The word that is to be completed, and its place on the command line. */
@@ -117,26 +123,29 @@ export interface Candidate {
 }
 
 /** All words that may stand there, whatever is typed of it. */
-export async function candidates(cursor: Cursor, cluster: AskCluster): Promise<readonly Candidate[]> {
+export async function candidates(cursor: Cursor, namesOf: NamesOf): Promise<readonly Candidate[]> {
   const { word, commands, command, option } = cursor;
   if (command === undefined) {
     return commands.map((each) => ({ value: each.name(), description: each.description() }));
   }
-  if (option !== undefined) return plain(await valuesOf(option, cluster));
+  if (option !== undefined) return plain(await valuesOf(option, namesOf));
   if (word.startsWith('-')) {
     return command.options.map(({ long, description }) => ({ value: long ?? '', description }));
   }
-  return command.name() === 'completion' ? plain(SHELLS) : resources(cursor, command, cluster);
+  if (command.name() === 'completion') return plain(SHELLS);
+  return cursor.before.length === 0 && !word.includes('/')
+    ? kinds(command)
+    : plain(await resources(cursor, namesOf));
 }
 
 function plain(values: readonly string[]): readonly Candidate[] {
   return values.map((value) => ({ value }));
 }
 
-async function valuesOf(option: Option, cluster: AskCluster): Promise<readonly string[]> {
+async function valuesOf(option: Option, namesOf: NamesOf): Promise<readonly string[]> {
   switch (option.attributeName()) {
     case 'namespace':
-      return namesOf('namespace', cluster);
+      return namesOf('namespace');
     case 'step':
       return [...new Set(controllersOf().flatMap(({ steps }) => steps))];
     case 'state':
@@ -148,32 +157,17 @@ async function valuesOf(option: Option, cluster: AskCluster): Promise<readonly s
   }
 }
 
-/** `podset`, `podset/web`, or the `web` of `podset web`. */
-async function resources(
-  { word, before }: Cursor,
-  command: Command,
-  cluster: AskCluster,
-): Promise<readonly Candidate[]> {
-  if (before.length === 0 && !word.includes('/')) return kinds(command);
-  if (before.length > 1 || before.some((each) => each.includes('/'))) return [];
-  const [kind = ''] = before.length === 0 ? word.split('/') : before;
-  const prefix = before.length === 0 ? `${kind}/` : '';
-  const names = /^controllers?$/i.test(kind)
-    ? controllersOf().map(({ name }) => name)
-    : await namesOf(kind, cluster);
-  return plain(names.map((name) => prefix + name));
-}
-
 function kinds(command: Command): readonly Candidate[] {
   const ofKinds = controllersOf().map((each) => ({ value: nameOfKind(each), description: each.name }));
   const isOfMany = ['pause', 'resume'].includes(command.name());
   return isOfMany ? [...ofKinds, { value: 'controller', description: 'all of its resources' }] : ofKinds;
 }
 
-function namesOf(kind: string, cluster: AskCluster): Promise<readonly string[]> {
-  return cluster(async ({ client, namespace }) => {
-    const { type } = parseResource([kind]).controller.primary;
-    const targets = await listTargets(client, type, namespace);
-    return targets.map(({ name }) => name);
-  });
+/** `podset/web`, or the `web` of `podset web`. */
+async function resources({ word, before }: Cursor, namesOf: NamesOf): Promise<readonly string[]> {
+  if (before.length > 1 || before.some((each) => each.includes('/'))) return [];
+  const [kind = ''] = before.length === 0 ? word.split('/') : before;
+  const isController = /^controllers?$/i.test(kind);
+  const names = isController ? controllersOf().map(({ name }) => name) : await namesOf(kind);
+  return before.length === 0 ? names.map((name) => `${kind}/${name}`) : names;
 }

@@ -11,19 +11,27 @@ export interface ResourceName {
   readonly name: string | undefined;
 }
 
-export interface NamedResource extends ResourceName {
-  readonly name: string;
-}
-
-/** A resource by its name, whichever UID it has. */
+/** A resource by its name, whichever UID it has. The namespace of a Namespace is its own name. */
 export type ResourcePlace = Omit<ResourceRef, 'uid'>;
 
+export interface NamedResource {
+  readonly controller: Controller;
+  readonly object: ObjectName;
+  readonly place: ResourcePlace;
+}
+
+export function namedResource(controller: Controller, name: string, namespace: string): NamedResource {
+  const { type } = controller.primary;
+  const place = { controller: controller.name, namespace: type.namespaced ? namespace : name, name };
+  return { controller, object: { type, namespace, name }, place };
+}
+
 /** Takes `KIND/NAME` or `KIND NAME`, as kubectl does. @throws AskProblem */
-export function parseNamedResource(words: readonly string[]): NamedResource {
+export function parseNamedResource(words: readonly string[], namespace: string): NamedResource {
   const { controller, name } = parseResource(words);
   if (name === undefined)
     throw new AskProblem(`"${words.join(' ')}" has no name; write ${nameOfKind(controller)}/NAME`);
-  return { controller, name };
+  return namedResource(controller, name, namespace);
 }
 
 /** Takes the same, or only `KIND`. @throws AskProblem */
@@ -56,12 +64,6 @@ function namesOf({ name, primary: { type } }: Controller): string[] {
 
 export function nameOfKind({ primary: { type } }: Pick<Controller, 'primary'>): string {
   return type.kind.toLowerCase();
-}
-
-/** The place of a resource. The namespace of a Namespace is its own name. */
-export function placeOf({ controller, name }: NamedResource, namespace: string): ResourcePlace {
-  const { namespaced } = controller.primary.type;
-  return { controller: controller.name, namespace: namespaced ? namespace : name, name };
 }
 
 /** For a sentence: `PodSet shop/web`, `Namespace shop`. */

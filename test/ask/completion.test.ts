@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Command, Option } from 'commander';
 import { STATES } from '../../src/ask/state.ts';
-import { candidates, cursorIn } from '../../src/ask/completion.ts';
+import { candidates, cursorIn, namesIn } from '../../src/ask/completion.ts';
 
 function aProgram(): Command {
   const program = new Command();
@@ -26,10 +26,9 @@ async function offered(words: readonly string[], names: readonly string[] = []):
         items: names.map((name) => ({ metadata: { name, uid: 'u', resourceVersion: '1' } })),
       }),
   };
-  const found = await candidates(cursorIn(aProgram(), words), (work) =>
-    // As much of a session as it takes.
-    work({ client, namespace: 'shop' } as unknown as Parameters<typeof work>[0]),
-  );
+  // The part of a session that it needs.
+  const session = { client, namespace: 'shop' } as unknown as Parameters<typeof namesIn>[0];
+  const found = await candidates(cursorIn(aProgram(), words), (kind) => namesIn(session, kind));
   return found.map(({ value }) => value);
 }
 

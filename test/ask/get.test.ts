@@ -116,11 +116,11 @@ describe('get of a resource that is named', () => {
     expect(stdout).toMatch(/pod\/plain .* Ignored/);
   });
 
-  it('and that the controller does not look at, says so', async () => {
+  it('and that the controller ignores, says so', async () => {
     const { status, stderr } = await get(['pod/done'], { cluster: { [`${API}/pods/done`]: pod('done') } });
     expect(status).toBe(0);
     expect(stderr).toBe(
-      'Pod shop/done is none that pod-label looks at; ask: kubectl durable why pod/done -n shop\n',
+      'pod-label ignores Pod shop/done; for the reason: kubectl durable why pod/done -n shop\n',
     );
   });
 

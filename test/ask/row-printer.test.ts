@@ -10,10 +10,10 @@ const row = (name: string, changed: Partial<Row> = {}): Row => ({
   ...{ state: 'Retrying', attempt: 1, message: '', ...changed },
 });
 
-/** What is printed at each look. */
+/** What is printed after each read. */
 async function printed(
   output: OutputFormat | undefined,
-  looks: readonly (readonly Row[])[],
+  reads: readonly (readonly Row[])[],
   isComplete = true,
 ) {
   let text = '';
@@ -28,7 +28,7 @@ async function printed(
   } as unknown as Ask;
   const printer = new RowPrinter(ask, { watch: true, ...(output && { output }) });
   const texts: string[] = [];
-  for (const rows of looks) {
+  for (const rows of reads) {
     text = '';
     await printer.print(rows, isComplete);
     texts.push(text);
@@ -37,7 +37,7 @@ async function printed(
 }
 
 describe('get --watch', () => {
-  const looks = [
+  const reads = [
     [row('web'), row('api')],
     [row('web'), row('api')],
     [row('web', { attempt: 2 }), row('api')],
@@ -46,7 +46,7 @@ describe('get --watch', () => {
   ];
 
   it('prints a document for each row that has changed, or is no longer listed', async () => {
-    const [first, second, third, fourth, fifth] = await printed('json', looks);
+    const [first, second, third, fourth, fifth] = await printed('json', reads);
     expect(first).toContain('"podset/web"');
     expect(first).toContain('"podset/api"');
     expect(second).toBe('');
@@ -56,12 +56,12 @@ describe('get --watch', () => {
   });
 
   it('tells documents of YAML apart', async () => {
-    const [first] = await printed('yaml', looks);
+    const [first] = await printed('yaml', reads);
     expect(first?.match(/^---$/gm)).toHaveLength(2);
   });
 
   it('prints a last line of a row that is no longer listed', async () => {
-    const [, , , fourth] = await printed(undefined, looks);
+    const [, , , fourth] = await printed(undefined, reads);
     expect(fourth).toMatch(/^shop +podset\/api +pod-set .*no longer listed\n$/);
   });
 
@@ -74,7 +74,7 @@ describe('get --watch', () => {
   });
 });
 
-describe('what goes on for ever', () => {
+describe('repeatedly', () => {
   it('outlives a problem of Temporal, says it once, and ends with Ctrl-C or a bug', async () => {
     let said = '';
     const away = new TemporalProblem('Temporal does not answer');
@@ -87,7 +87,7 @@ describe('what goes on for ever', () => {
     const stderr = { write: (text: string) => (said += text) };
     const all = repeatedly({ stderr, signal: interrupted.signal }, 0, read);
     expect(await all.next()).toEqual({ done: false, value: 1 });
-    expect(said).toBe('kubectl durable: Temporal does not answer; trying on\n');
+    expect(said).toBe('kubectl durable: Temporal does not answer; retrying\n');
     await expect(all.next()).rejects.toThrow('a bug');
     interrupted.abort();
     const none = repeatedly({ stderr, signal: interrupted.signal }, 0, read);

@@ -19,7 +19,7 @@ import type { Session } from '../connection/session.ts';
 import { optionsOf } from '../controllers.ts';
 import { addCommand, type SharedOptions } from '../options.ts';
 import { harmless } from '../output.ts';
-import { argumentsOf, parseNamedResource, placeOf } from '../resource-name.ts';
+import { argumentsOf, parseNamedResource } from '../resource-name.ts';
 import { conditionsIn } from '../state.ts';
 import { confirmed } from './confirm.ts';
 
@@ -47,14 +47,12 @@ async function answerPlan(
   { session, words, options }: Question<ApprovalOptions>,
   verdict: Verdict,
 ): Promise<ExitStatus> {
-  const resource = parseNamedResource(words);
-  const { type } = resource.controller.primary;
   const { client, namespace } = session;
-  const named = { type, namespace, name: resource.name };
+  const { object: named, place } = parseNamedResource(words, namespace);
   const name = argumentsOf(named);
   const object = (await readObject(client, named)) ?? missing(named);
-  const target = targetFrom(object, type);
-  const ref = { ...placeOf(resource, namespace), uid: target.uid };
+  const target = targetFrom(object, named.type);
+  const ref = { ...place, uid: target.uid };
   const said = conditionMessage(object['status']) ?? (await heldNow(ref, session, ask.now));
   const pending = pendingApproval(said);
   if (pending === undefined) {

@@ -14,7 +14,7 @@ import type { Session } from '../connection/session.ts';
 import { hasStatus } from '../controllers.ts';
 import { addCommand, type SharedOptions } from '../options.ts';
 import { durationText, harmless } from '../output.ts';
-import { argumentsOf, commandFor, parseNamedResource, placeOf } from '../resource-name.ts';
+import { argumentsOf, commandFor, parseNamedResource } from '../resource-name.ts';
 
 interface ReconcileOptions extends SharedOptions {
   readonly wait?: boolean;
@@ -41,11 +41,9 @@ async function answerReconcile(
   ask: Ask,
   { session, words, options }: Question<ReconcileOptions>,
 ): Promise<ExitStatus> {
-  const resource = parseNamedResource(words);
-  const { controller, name } = resource;
-  const { namespace, client } = session;
-  const target = await readTarget(client, { type: controller.primary.type, namespace, name });
-  const ref = { ...placeOf(resource, namespace), uid: target.uid };
+  const { controller, object, place } = parseNamedResource(words, session.namespace);
+  const target = await readTarget(session.client, object);
+  const ref = { ...place, uid: target.uid };
   // Only waiting needs Temporal. The request stays on the resource until it is met.
   const before = options.wait === true ? await latestRunOf(session, ref) : undefined;
   const requestedAt = await requestReconcile(ask, session, target);

@@ -1,9 +1,11 @@
 import type { Command } from 'commander';
 import { DESCRIBED_AT_A_TIME } from '../../temporal/open-runs.ts';
+import type { Controller } from '../../contract/controller.ts';
 import type { Run } from '../../temporal/run-reader.ts';
 import type { PendingStep } from '../../temporal/timeline.ts';
 import { answerWith, AskProblem, type Ask, type ExitStatus, type Question } from '../ask.ts';
 import { bounded } from '../../bounded.ts';
+import type { ObjectName } from '../cluster/objects.ts';
 import { readTarget, type Target } from '../cluster/targets.ts';
 import { controllersOf } from '../controllers.ts';
 import { addCommand, type SharedOptions } from '../options.ts';
@@ -11,11 +13,10 @@ import { harmless } from '../output.ts';
 import {
   argumentsOf,
   commandFor,
+  namedResource,
   parseResource,
-  placeOf,
   titleOf,
   type NamedResource,
-  type ResourceName,
 } from '../resource-name.ts';
 import { confirmed } from './confirm.ts';
 import { requestReconcile } from './reconcile.ts';
@@ -34,18 +35,19 @@ export function addRetry(program: Command, ask: Ask): void {
 }
 
 const WRITES_AT_A_TIME = 16;
+const NOTHING_NAMED = { controller: undefined, name: undefined };
 
 async function answerRetry(ask: Ask, question: Question<RetryOptions>): Promise<ExitStatus> {
   const { session, words, options } = question;
-  const resource = words.length === 0 ? undefined : parseResource(words);
-  const runs = isNamed(resource)
-    ? await latestRunOf(question, resource)
-    : await openRunsOf(question, resource);
+  const { controller, name } = words.length === 0 ? NOTHING_NAMED : parseResource(words);
+  const named =
+    controller && name !== undefined ? namedResource(controller, name, session.namespace) : undefined;
+  const runs = named ? await latestRunOf(question, named) : await openRunsOf(question, controller);
   const backoffs = runs.flatMap((run) => backoffIn(run, options) ?? []);
-  if (backoffs.length === 0) return nothingToRetry(ask, question, resource);
+  if (backoffs.length === 0) return nothingToRetry(ask, question, named?.object);
   for (const backoff of backoffs) ask.stdout.write(`${backoffText(backoff)}\n`);
   const count = backoffs.length === 1 ? '1 resource' : `${backoffs.length} resources`;
-  if (!isNamed(resource) && !(await confirmed(ask, `Retry ${count} now?`, options))) return 1;
+  if (!named && !(await confirmed(ask, `Retry ${count} now?`, options))) return 1;
   const retried = await bounded(backoffs, WRITES_AT_A_TIME, async ({ target }) => {
     try {
       await requestReconcile(ask, session, target);
@@ -60,34 +62,28 @@ async function answerRetry(ask: Ask, question: Question<RetryOptions>): Promise<
   return retried.every(Boolean) ? 0 : 1;
 }
 
-function isNamed(resource: ResourceName | undefined): resource is NamedResource {
-  return resource?.name !== undefined;
-}
-
 async function latestRunOf(
   { session, options }: Question<RetryOptions>,
-  resource: NamedResource,
+  { object, place }: NamedResource,
 ): Promise<readonly Run[]> {
-  const { controller, name } = resource;
-  const { client, namespace } = session;
   if (options.allNamespaces === true)
-    throw new AskProblem(`-A and the name "${name}" exclude each other; leave one out`);
-  const { uid } = await readTarget(client, { type: controller.primary.type, namespace, name });
+    throw new AskProblem(`-A and the name "${object.name}" exclude each other; leave one out`);
+  const { uid } = await readTarget(session.client, object);
   const { runs } = await session.temporal();
-  const latest = await runs.describe({ ...placeOf(resource, namespace), uid });
+  const latest = await runs.describe({ ...place, uid });
   return latest?.isOpen === true ? [latest] : [];
 }
 
 async function openRunsOf(
   { session, options }: Question<RetryOptions>,
-  resource: ResourceName | undefined,
+  controller: Controller | undefined,
 ): Promise<readonly Run[]> {
   const { runs, taskQueue, cluster } = await session.temporal();
   const namespace = options.allNamespaces === true ? undefined : session.namespace;
   const listed = await runs.listOpen({
     taskQueue,
     cluster,
-    controller: resource?.controller.name,
+    controller: controller?.name,
     namespace,
   });
   const described = await bounded(listed, DESCRIBED_AT_A_TIME, ({ ref, runId }) => runs.describe(ref, runId));
@@ -122,17 +118,15 @@ export function isAskedFor(
 function nothingToRetry(
   ask: Ask,
   { session, options }: Question<RetryOptions>,
-  resource: ResourceName | undefined,
+  named: ObjectName | undefined,
 ): ExitStatus {
   const atStep = options.step === undefined ? '' : ` at step ${options.step}`;
   const only = atStep + (options.failure === undefined ? '' : ` because of ${options.failure}`);
-  if (!isNamed(resource)) {
+  if (named === undefined) {
     const where = options.allNamespaces === true ? '' : ` in namespace ${session.namespace}`;
     ask.stderr.write(`nothing${where} is in backoff${only}\n`);
     return 1;
   }
-  const { controller, name } = resource;
-  const named = { type: controller.primary.type, namespace: session.namespace, name };
   const anyway = commandFor('reconcile', named);
   ask.stderr.write(`${titleOf(named)} is not in backoff${only}; for a reconcile anyway: ${anyway}\n`);
   return 1;

@@ -8,6 +8,7 @@ import { addCommand, type SharedOptions } from '../options.ts';
 import { harmless, serversWords } from '../output.ts';
 import {
   commandFor,
+  namedResource,
   parseResource,
   titleOf,
   typeNameOf,
@@ -15,7 +16,7 @@ import {
   type ResourceName,
 } from '../resource-name.ts';
 import { STATES, type State } from '../state.ts';
-import { fetchPausedNamespaces, fetchResources, resourcesIn, type Scope, type Fetched } from './resources.ts';
+import { fetchPausedNamespaces, fetchResources, resourcesIn, type Fetched } from './resources.ts';
 import { RowPrinter } from './row-printer.ts';
 import { rowsOf, type Row } from './rows.ts';
 
@@ -49,7 +50,9 @@ async function answerGet(ask: Ask, question: Question<GetOptions>): Promise<Exit
   const first = await read();
   for (const problem of first.problems) ask.stderr.write(`kubectl durable: ${problem}\n`);
   if (named?.name !== undefined && first.isNothing)
-    return first.problems.length > 0 ? 2 : nothingNamed(ask, question, { ...named, name: named.name });
+    return first.problems.length > 0
+      ? 2
+      : nothingNamed(ask, question, namedResource(named.controller, named.name, question.session.namespace));
   const printer = new RowPrinter(ask, options);
   const print = ({ rows, problems }: ReadRows) => printer.print(rows, problems.length === 0);
   await print(first);
@@ -64,15 +67,13 @@ async function answerGet(ask: Ask, question: Question<GetOptions>): Promise<Exit
 async function nothingNamed(
   ask: Ask,
   { session, options }: Question<GetOptions>,
-  { controller, name }: NamedResource,
+  { controller, object }: NamedResource,
 ): Promise<ExitStatus> {
-  const { type } = controller.primary;
-  const named = { type, namespace: session.namespace, name };
+  const { type, name } = object;
   const isEverywhere = options.allNamespaces === true && type.namespaced;
-  if (!isEverywhere && (await readObject(session.client, named, { metadataOnly: true })) !== undefined) {
-    ask.stderr.write(
-      `${titleOf(named)} is none that ${controller.name} looks at; ask: ${commandFor('why', named)}\n`,
-    );
+  if (!isEverywhere && (await readObject(session.client, object, { metadataOnly: true })) !== undefined) {
+    const reason = commandFor('why', object);
+    ask.stderr.write(`${controller.name} ignores ${titleOf(object)}; for the reason: ${reason}\n`);
     return 0;
   }
   const inNamespace = type.namespaced ? ` in namespace ${session.namespace}` : '';
@@ -91,52 +92,51 @@ interface ReadRows {
 
 async function readRows(
   ask: Ask,
-  { session, options }: Question<GetOptions>,
+  question: Question<GetOptions>,
   named: ResourceName | undefined,
 ): Promise<ReadRows> {
-  const { client } = session;
-  const scope = {
-    namespace: options.allNamespaces === true || isOfAllNamespaces(named) ? undefined : session.namespace,
-    name: named?.name,
-  };
-  const kinds = named === undefined ? controllersOf() : [named.controller];
-  const listing = Promise.all(kinds.map((each) => fetchResources(client, each, scope)));
-  const temporal = session.temporal();
-  const [operator, runs, pausedNamespaces, lists] = await Promise.all([
-    temporal,
-    temporal.then(({ runs: reader, taskQueue, cluster }) =>
-      readOpenRuns(reader, { taskQueue, cluster, ...runsIn(scope, named) }),
-    ),
-    fetchPausedNamespaces(client, scope, listing),
-    listing,
-  ]);
+  const { operator, runs, pausedNamespaces, lists } = await readServers(question, named);
   const { settings } = operator;
   const controllers = controllersOf(settings);
-  const nowMs = ask.now();
+  const around = { pausedNamespaces, nowMs: ask.now(), isNamed: named?.name !== undefined };
   const resources = lists.flatMap((list) => {
     const controller = controllers.find(({ name }) => name === list.controller);
-    if (controller === undefined) return [];
-    return resourcesIn(list, controller, { pausedNamespaces, nowMs, isNamed: scope.name !== undefined });
+    return controller === undefined ? [] : resourcesIn(list, controller, around);
   });
   const reconciliation = settings?.options.reconciliation;
-  const rows = rowsOf({ resources, runs, controllers, reconciliation, nowMs });
+  const rows = rowsOf({ resources, runs, controllers, reconciliation, nowMs: around.nowMs });
+  const wanted = question.options.state;
   return {
-    rows: options.state === undefined ? rows : rows.filter(({ state }) => state === options.state),
+    rows: wanted === undefined ? rows : rows.filter(({ state }) => state === wanted),
     isNothing: rows.length === 0,
     notes: settings === undefined ? [assumingDefaults(whyNoOperator(operator))] : [],
     problems: lists.flatMap((list) => problemsIn(list, named)),
   };
 }
 
-/** kubectl also ignores `-n` when it lists a kind without namespaces. */
-function isOfAllNamespaces(named: ResourceName | undefined): boolean {
-  return named?.name === undefined && named?.controller.primary.type.namespaced === false;
-}
-
-function runsIn({ namespace, name }: Scope, named: ResourceName | undefined) {
-  // The namespace of a Namespace is its own name.
-  const isNamespace = named?.controller.primary.type.namespaced === false;
-  return { controller: named?.controller.name, namespace: isNamespace ? name : namespace, name };
+/** Asks Temporal and the cluster side by side. */
+async function readServers({ session, options }: Question<GetOptions>, named: ResourceName | undefined) {
+  const { client } = session;
+  const isNamespaced = named?.controller.primary.type.namespaced ?? true;
+  const name = named?.name;
+  // kubectl also ignores `-n` when it lists a kind without namespaces.
+  const isEverywhere = options.allNamespaces === true || (!isNamespaced && name === undefined);
+  const namespace = isEverywhere ? undefined : session.namespace;
+  const kinds = named === undefined ? controllersOf() : [named.controller];
+  const listing = Promise.all(kinds.map((each) => fetchResources(client, each, { namespace, name })));
+  const readRuns = async () => {
+    const operator = await session.temporal();
+    const { taskQueue, cluster } = operator;
+    // The namespace of a Namespace is its own name.
+    const place = { controller: named?.controller.name, namespace: isNamespaced ? namespace : name, name };
+    return { operator, runs: await readOpenRuns(operator.runs, { taskQueue, cluster, ...place }) };
+  };
+  const [asked, pausedNamespaces, lists] = await Promise.all([
+    readRuns(),
+    fetchPausedNamespaces(client, namespace, listing),
+    listing,
+  ]);
+  return { ...asked, pausedNamespaces, lists };
 }
 
 /** A kind that the cluster lacks is only worth a line if the user named it. */

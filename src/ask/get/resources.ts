@@ -77,7 +77,7 @@ function listAll(
 /** The names of the paused Namespaces that the user may read: in one list, or else one by one. */
 export async function fetchPausedNamespaces(
   client: KubernetesClient,
-  { namespace }: Scope,
+  namespace: string | undefined,
   lists: Promise<readonly Fetched[]>,
 ): Promise<ReadonlySet<string>> {
   const everything = { namespace: undefined, name: undefined };

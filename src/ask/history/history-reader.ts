@@ -9,7 +9,7 @@ import { bounded } from '../../bounded.ts';
 import { listObjects, readObject, type ObjectName } from '../cluster/objects.ts';
 import type { Session } from '../connection/session.ts';
 import type { TemporalAccess } from '../connection/temporal.ts';
-import { placeOf, titleOf, type NamedResource, type ResourcePlace } from '../resource-name.ts';
+import { titleOf, type NamedResource, type ResourcePlace } from '../resource-name.ts';
 import type { Incarnation, ObjectEvent } from './history-lines.ts';
 
 export interface ReadHistory {
@@ -31,12 +31,12 @@ export class HistoryReader {
   readonly #closed = new Map<string, RunTimeline>();
   readonly title: string;
 
-  constructor(session: Session, resource: NamedResource, tail: number | undefined) {
+  constructor(session: Session, { place, object }: NamedResource, tail: number | undefined) {
     this.#session = session;
     this.#tail = tail;
-    this.#place = placeOf(resource, session.namespace);
-    this.#object = { ...this.#place, type: resource.controller.primary.type };
-    this.title = titleOf(this.#object);
+    this.#place = place;
+    this.#object = object;
+    this.title = titleOf(object);
   }
 
   async read(): Promise<ReadHistory> {

@@ -31,7 +31,7 @@ async function answerHistory(
   ask: Ask,
   { session, words, options: { follow: isFollowed, output, tail } }: Question<HistoryOptions>,
 ): Promise<ExitStatus> {
-  const reader = new HistoryReader(session, parseNamedResource(words), tail);
+  const reader = new HistoryReader(session, parseNamedResource(words, session.namespace), tail);
   if (isFollowed === true) {
     if (output !== undefined) throw new AskProblem('-o and --follow exclude each other; leave one out');
     await follow(ask, reader);
@@ -58,7 +58,7 @@ function noteOnNothing(lines: readonly Line[], { title }: HistoryReader): string
 function noteOnKeys(lines: readonly Line[]): string[] {
   if (!lines.some(({ words, notes }) => [words, ...notes].some((text) => text.includes(ENCRYPTED_WORDS))))
     return [];
-  return [`what is ${ENCRYPTED_WORDS} takes the operator's keys to read: --payload-keys FILE`];
+  return [`to read what is ${ENCRYPTED_WORDS}, give the operator's keys: --payload-keys FILE`];
 }
 
 const READ_EVERY_MS = 1_000;

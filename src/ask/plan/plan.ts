@@ -1,13 +1,14 @@
 import type { Command } from 'commander';
 import { answerWith, AskProblem, type Ask, type ExitStatus, type Question } from '../ask.ts';
 import { readTarget } from '../cluster/targets.ts';
+import type { KubernetesClient } from '../../kubernetes/client.ts';
 import { TemporalProblem } from '../../temporal/temporal-problem.ts';
 import type { Session } from '../connection/session.ts';
 import { optionsOf } from '../controllers.ts';
 import { assumingDefaults, whyNoOperator } from '../operator-words.ts';
 import { addCommand, type SharedOptions } from '../options.ts';
 import { harmless, paintFor, structured } from '../output.ts';
-import { parseNamedResource, placeOf, type NamedResource } from '../resource-name.ts';
+import { parseNamedResource, type NamedResource } from '../resource-name.ts';
 import { manifestsIn } from './manifests.ts';
 import { dataOf, textOfPlan, type Plan } from './plan-lines.ts';
 import { Planner } from './planner.ts';
@@ -55,24 +56,23 @@ async function plansFor(ask: Ask, { session, words, options }: Question<PlanOpti
   if ((filename === undefined) === (words.length === 0))
     throw new AskProblem('name a resource, KIND/NAME, or a file, -f FILE');
   const manifests = filename === undefined ? undefined : await manifestsIn(filename);
-  const resource = filename === undefined ? parseNamedResource(words) : undefined;
+  const resource = filename === undefined ? parseNamedResource(words, session.namespace) : undefined;
   const { settings, notes } = await settingsIn(session);
   const planner = new Planner(session.client, optionsOf(settings), ask.now);
   const plans =
     resource === undefined
       ? await planner.ofFile(manifests ?? [], session.namespace)
-      : [await planOf(planner, resource, session)];
+      : [await planOf(planner, resource, session.client)];
   return { plans, notes: [...notes, ...planner.notes] };
 }
 
 async function planOf(
   planner: Planner,
-  resource: NamedResource,
-  { client, namespace }: Session,
+  { object, place, controller }: NamedResource,
+  client: KubernetesClient,
 ): Promise<Plan> {
-  const { controller, name } = resource;
-  const { uid } = await readTarget(client, { type: controller.primary.type, namespace, name });
-  return planner.of({ ...placeOf(resource, namespace), uid }, controller);
+  const { uid } = await readTarget(client, object);
+  return planner.of({ ...place, uid }, controller);
 }
 
 /** A plan without the operator's options is still useful, with a note. */

@@ -15,7 +15,7 @@ import { reconcilerOf, type Reconcilers } from '../cluster/live.ts';
 import { pathOf, readObject, type ObjectName } from '../cluster/objects.ts';
 import { controllersOf } from '../controllers.ts';
 import { whyLeftOut } from '../operator-words.ts';
-import { placeOf, titleOf } from '../resource-name.ts';
+import { namedResource, titleOf } from '../resource-name.ts';
 import type { Manifest } from './manifests.ts';
 import type { Plan, PlanEnd, PlannedStep } from './plan-lines.ts';
 import { MayNotTry, Rehearsal, type Write } from './rehearsal.ts';
@@ -82,9 +82,9 @@ export class Planner {
     defaultNamespace: string,
   ): Promise<{ readonly ref: ResourceRef; readonly applied: Write | undefined }> {
     const { name, namespace = defaultNamespace } = manifest.metadata;
-    const resource = { type: controller.primary.type, namespace, name };
-    const path = pathOf(resource);
-    const before = await readObject(this.#client, resource);
+    const { object, place } = namedResource(controller, name, namespace);
+    const path = pathOf(object);
+    const before = await readObject(this.#client, object);
     const after = await this.#client.request<KubernetesObject>({
       method: 'PATCH',
       path,
@@ -93,7 +93,7 @@ export class Planner {
       body: manifest,
     });
     this.#rehearsal.pretend(path, after, before === undefined);
-    const ref = { ...placeOf({ controller, name }, namespace), uid: after.metadata.uid };
+    const ref = { ...place, uid: after.metadata.uid };
     if (before === undefined)
       return { ref, applied: { verb: 'create', path, before, after: manifest, isChecked: true } };
     const isSame = progressOf(before) === progressOf(after);

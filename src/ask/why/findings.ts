@@ -12,7 +12,7 @@ import { TemporalProblem } from '../../temporal/temporal-problem.ts';
 import type { Session } from '../connection/session.ts';
 import type { Operator, TemporalAccess } from '../connection/temporal.ts';
 import { controllersOf, optionsOf } from '../controllers.ts';
-import { placeOf, type NamedResource, type ResourcePlace } from '../resource-name.ts';
+import type { NamedResource, ResourcePlace } from '../resource-name.ts';
 
 export interface Findings {
   readonly controller: Controller;
@@ -72,10 +72,10 @@ export async function findOut(
   resource: NamedResource,
   now: () => number,
 ): Promise<Findings> {
-  const place = placeOf(resource, session.namespace);
+  const { place } = resource;
   const [access, cluster] = await Promise.all([
     session.temporal().catch(temporalProblemIn),
-    readCluster(session, resource.controller, place),
+    readCluster(session, resource),
   ]);
   const settings = access instanceof TemporalProblem ? undefined : access.settings;
   const ref = cluster.is === 'there' ? { ...place, uid: cluster.object.metadata.uid } : undefined;
@@ -103,15 +103,14 @@ function temporalProblemIn(error: unknown): TemporalProblem {
 /** @throws ApiError if the cluster does not answer */
 async function readCluster(
   { client }: Session,
-  { primary: { type } }: Controller,
-  place: ResourcePlace,
+  { object: named, place }: NamedResource,
 ): Promise<ClusterFindings> {
   const around = { type: NAMESPACES, namespace: undefined, name: place.namespace };
   try {
     const [object, namespace] = await Promise.all([
-      readObject(client, { ...place, type }),
+      readObject(client, named),
       // The user may be allowed to read the resource, but not its namespace.
-      type.namespaced ? readObject(client, around).catch(() => undefined) : undefined,
+      named.type.namespaced ? readObject(client, around).catch(() => undefined) : undefined,
     ]);
     return object === undefined ? { is: 'gone' } : { is: 'there', object, namespace };
   } catch (error) {

@@ -20,7 +20,7 @@ async function answerWhy(
   ask: Ask,
   { session, words, options: { output } }: Question<WhyOptions>,
 ): Promise<ExitStatus> {
-  const explanation = explain(await findOut(session, parseNamedResource(words), ask.now));
+  const explanation = explain(await findOut(session, parseNamedResource(words, session.namespace), ask.now));
   const text =
     output === undefined
       ? explanationText(explanation, paintFor(ask))
