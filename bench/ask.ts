@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
 import { z } from 'zod';
-import { bounded } from '../src/ask/bounded.ts';
+import { bounded } from '../src/bounded.ts';
 import { defaultOptions } from '../src/config/config.ts';
 import { textsToPublish } from '../src/config/published.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';

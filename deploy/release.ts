@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { chmod, cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
@@ -126,14 +125,23 @@ async function sbom(): Promise<void> {
 
 const PLUGIN = 'kubectl-durable.tar.gz';
 
-/** The kubectl plugin, which needs Node and nothing else, so that one archive is for every platform. */
+/** The kubectl plugin in one archive for every platform: it has its packages in it, and needs only Node. */
 async function plugin(): Promise<void> {
   const folder = join(OUTPUT, 'plugin');
   const programs = [packageJson.bin['kubectl-durable'], packageJson.bin['kubectl_complete-durable']];
-  for (const file of await withWhatTheyName(programs)) {
-    await mkdir(dirname(join(folder, file)), { recursive: true });
-    await cp(join(ROOT, file), join(folder, file));
-  }
+  await build({
+    entryPoints: programs.map((program) => join(ROOT, program)),
+    outbase: ROOT,
+    outdir: folder,
+    bundle: true,
+    minify: true,
+    platform: 'node',
+    format: 'esm',
+    // CommonJS packages call it.
+    banner: {
+      js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
+    },
+  });
   // The compiler makes no file executable, and krew links to these as they are.
   for (const program of programs) await chmod(join(folder, program), 0o755);
   await cp(join(ROOT, 'LICENSE'), join(folder, 'LICENSE'));
@@ -153,21 +161,6 @@ async function plugin(): Promise<void> {
     env: { ...process.env, GZIP: '-n' },
   });
   await rm(folder, { recursive: true });
-}
-
-/** Files by their paths from the root, with all other files that they name: what they import, and their thread. */
-async function withWhatTheyName(files: readonly string[]): Promise<Set<string>> {
-  const found = new Set<string>();
-  const open = [...files];
-  for (let file = open.pop(); file !== undefined; file = open.pop()) {
-    if (found.has(file)) continue;
-    found.add(file);
-    const text = await readFile(join(ROOT, file), 'utf8');
-    const named = [...text.matchAll(/["'](\.{1,2}\/[\w./-]+\.js)["']/g)];
-    const paths = named.map(([, path = '']) => join(dirname(file), path));
-    open.push(...paths.filter((path) => existsSync(join(ROOT, path))));
-  }
-  return found;
 }
 
 /** The manifest of the plugin, with the place and the checksum of its archive. */

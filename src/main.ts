@@ -4,12 +4,10 @@ import type { Config } from './config/config.ts';
 import { ConfigurationError } from './contract/configuration-error.ts';
 import type { Logger } from './contract/logger.ts';
 
-/** Each command loads its own code alone: who asks gets an answer within a second. */
+/** Each command loads only its own code, so that a question gets an answer within a second. */
 async function main(): Promise<number> {
   const args = process.argv.slice(2);
   if (!isAskCommand(args[0])) return operate(args);
-  const { cacheCompiledCode } = await import('./ask/compile-cache.ts');
-  cacheCompiledCode(process.env);
   const { answerHere } = await import('./ask/process.ts');
   return answerHere(args);
 }

@@ -22,7 +22,7 @@ import { checkTaskQueue, publishUntilDone } from './publishing.ts';
 import { noticeRouting } from './temporal/routing-notice.ts';
 import { temporalRuns } from './temporal/runs.ts';
 import { observed, ofOwnCluster, reportingEnds, withHeartbeats } from './temporal/steps.ts';
-import { pollersOf } from './temporal/task-queue-pollers.ts';
+import { measuredPollers } from './temporal/task-queue-pollers.ts';
 import { TaskQueueWatch } from './temporal/task-queue-watch.ts';
 import { createWorker, installRuntime, stepsAtOnce } from './temporal/worker.ts';
 import { VERSION } from './version.ts';
@@ -200,7 +200,7 @@ function watchingOf(parts: Parts, target: Target, memory: Memory): Watching {
     onRequest: (workflowId, observation) => memory.seed(workflowId, observation),
   });
   const isMeasured = config.metrics.address !== 'off';
-  const taskQueue = isMeasured ? new TaskQueueWatch(() => pollersOf(target), log) : undefined;
+  const taskQueue = isMeasured ? new TaskQueueWatch(() => measuredPollers(target), log) : undefined;
   return { watcher, election: electionOf(parts, candidateOf(watcher, taskQueue)), taskQueue };
 }
 

@@ -2,49 +2,48 @@ import { Command, CommanderError } from 'commander';
 import { ConfigurationError } from '../contract/configuration-error.ts';
 import { VERSION } from '../version.ts';
 import { AskProblem, INTERRUPTED, type Ask, type ExitStatus } from './ask.ts';
-import { withoutJoinedValues } from './joined-values.ts';
-import { harmless } from './output.ts';
 import { ASK_COMMAND_NAMES, isAskCommand, type AskCommand } from './commands.ts';
+import { serverProblem } from './connection/problems.ts';
+import { withoutJoinedValues } from './options.ts';
+import { harmless } from './output.ts';
 
-/** Registers a command, with its options and what it does. */
 type Add = (program: Command, ask: Ask) => void;
 
-/** Only the code of the command that is asked for is loaded. */
-const ADD: Partial<Readonly<Record<AskCommand, () => Promise<Add>>>> = {
+/** Only the code of the command in use is loaded. */
+const ADD: Readonly<Record<AskCommand, () => Promise<Add>>> = {
   get: async () => (await import('./get/get.ts')).addGet,
   why: async () => (await import('./why/why.ts')).addWhy,
   history: async () => (await import('./history/history.ts')).addHistory,
   plan: async () => (await import('./plan/plan.ts')).addPlan,
   retry: async () => (await import('./change/retry.ts')).addRetry,
   reconcile: async () => (await import('./change/reconcile.ts')).addReconcile,
-  pause: async () => (await import('./change/pause.ts')).addPause,
-  resume: async () => (await import('./change/pause.ts')).addResume,
-  approve: async () => (await import('./change/approval.ts')).addApprove,
-  reject: async () => (await import('./change/approval.ts')).addReject,
+  pause: async () => (await import('./change/pause.ts')).addChange.bind(undefined, 'pause'),
+  resume: async () => (await import('./change/pause.ts')).addChange.bind(undefined, 'resume'),
+  approve: async () => (await import('./change/approval.ts')).addVerdict.bind(undefined, 'approve'),
+  reject: async () => (await import('./change/approval.ts')).addVerdict.bind(undefined, 'reject'),
   'uninstall-check': async () => (await import('./uninstall/uninstall-check.ts')).addUninstallCheck,
   completion: async () => (await import('./completion.ts')).addCompletion,
 };
 
 const PROGRAM = 'kubectl durable';
-/** Of commander. */
+/** An error code of commander. */
 const NO_COMMAND = 'commander.help';
 
 /**
  * Answers one question.
  *
- * @param args what follows the program's name; the first word is the command
- * @returns the exit status
+ * @param args the command, its options and arguments
  */
 export async function answer(args: readonly string[], asking: Omit<Ask, 'exitWith'>): Promise<ExitStatus> {
   let status: ExitStatus = 0;
   const ask: Ask = { ...asking, exitWith: (given) => (status = given) };
   try {
     const program = await programFor(args, ask);
-    await program.parseAsync([...withoutJoinedValues(args)], { from: 'user' });
+    await program.parseAsync(withoutJoinedValues(args), { from: 'user' });
     return status;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0;
-    const problem = await problemIn(error, ask, adviceFor(args));
+    const problem = problemIn(error, ask, adviceFor(args));
     if (problem === undefined) return INTERRUPTED;
     ask.stderr.write(`${PROGRAM}: ${problem}\n`);
     return 2;
@@ -57,18 +56,14 @@ async function programFor([first]: readonly string[], ask: Ask): Promise<Command
     .version(VERSION, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help; after a command, the help of the command')
     .exitOverride()
-    .configureOutput({
-      writeOut: (text) => ask.stdout.write(text),
-      // What is wrong is said in a line of our own.
-      writeErr: () => undefined,
-    });
-  // Completion has to know all of them.
+    // Errors are printed in one line of our own.
+    .configureOutput({ writeOut: (text) => ask.stdout.write(text), writeErr: () => undefined });
+  // Completion has to know all commands.
   const names = isAskCommand(first) && first !== 'completion' ? [first] : ASK_COMMAND_NAMES;
-  for (const name of names) (await ADD[name]?.())?.(program, ask);
+  for (const name of names) (await ADD[name]())(program, ask);
   return program;
 }
 
-/** What to do about words that are wrong. */
 function adviceFor(args: readonly string[]): string {
   const [first] = args;
   if (isAskCommand(first)) return `see ${PROGRAM} ${first} --help`;
@@ -78,15 +73,13 @@ function adviceFor(args: readonly string[]): string {
     : `options go after the command: ${PROGRAM} ${command} ...`;
 }
 
-/** One line that says what to do; undefined where Ctrl-C is all that was wrong. */
-async function problemIn(error: unknown, { signal }: Ask, advice: string): Promise<string | undefined> {
+/** One line that says what to do; undefined if Ctrl-C was the only problem. */
+function problemIn(error: unknown, { signal }: Ask, advice: string): string | undefined {
   if (error instanceof CommanderError) {
     if (error.code === NO_COMMAND) return `name a command; ${advice}`;
     const sentence = harmless(error.message.replace(/^error: /, '')).replace(/\.$/, '');
     return `${sentence}; ${advice}`;
   }
   if (error instanceof AskProblem || error instanceof ConfigurationError) return error.message;
-  if (signal.aborted) return undefined;
-  const { serverProblem } = await import('./connection/server-problem.ts');
-  return serverProblem(error);
+  return signal.aborted ? undefined : serverProblem(error);
 }

@@ -1,5 +1,3 @@
-import type { Command } from 'commander';
-
 /** What people ask of the operator, with what `--help` says of each command. */
 export const ASK_COMMANDS = {
   get: 'list resources with their state: up to date, retrying, stalled, ...',
@@ -23,8 +21,3 @@ export function isAskCommand(word: string | undefined): word is AskCommand {
 }
 
 export const ASK_COMMAND_NAMES: readonly AskCommand[] = Object.keys(ASK_COMMANDS).filter(isAskCommand);
-
-/** A command with its name and description, for the file that says what it does. */
-export function addCommand(program: Command, name: AskCommand): Command {
-  return program.command(name).description(ASK_COMMANDS[name]);
-}

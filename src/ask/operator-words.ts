@@ -1,29 +1,29 @@
 import type { Options } from '../config/config.ts';
 import { VERSION } from '../version.ts';
-import type { TemporalAccess } from './connection/temporal.ts';
-import { leftOutBy } from './controllers.ts';
+import type { Operator } from './connection/temporal.ts';
 import type { ResourcePlace } from './resource-name.ts';
 
 /*
- * What the commands say of the running operator.
+ * Sentences about the running operator.
  */
 
 export const UPDATE_PLUGIN = 'update the plugin';
 
-/** Of what may be many. */
+/** So many of the other operators are named. */
 const OTHERS_MAX = 3;
 
-/** Why nothing is known of its options. */
-export function whyNoOperator({
-  taskQueue,
-  unreadable,
-  otherTaskQueues,
-  otherCluster,
-}: Pick<TemporalAccess, 'taskQueue' | 'unreadable' | 'otherTaskQueues' | 'otherCluster'>): string {
+/** Why the options of the operator are unknown. */
+export function whyNoOperator(operator: Omit<Operator, 'settings'>): string {
+  const { taskQueue, unreadable, otherTaskQueues, otherCluster } = operator;
   if (unreadable !== undefined) {
     return `the operator with task queue "${taskQueue}" is version ${unreadable}; this plugin, version ${VERSION}, cannot read its settings; ${UPDATE_PLUGIN}`;
   }
-  const others = otherTaskQueues.length === 0 ? '' : `; there are operators with ${someOf(otherTaskQueues)}`;
+  const more = otherTaskQueues.length - OTHERS_MAX;
+  const named = firstOf(otherTaskQueues).map((name) => `"${name}"`);
+  const others =
+    named.length === 0
+      ? ''
+      : `; there are operators with ${named.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
   if (otherCluster !== undefined) {
     return `the operator with task queue "${taskQueue}" is for another cluster, ${otherCluster}${others}`;
   }
@@ -32,22 +32,11 @@ export function whyNoOperator({
     : `no operator has task queue "${taskQueue}"${others}`;
 }
 
-function someOf(names: readonly string[]): string {
-  const more = names.length > OTHERS_MAX ? ` and ${names.length - OTHERS_MAX} more` : '';
-  return (
-    names
-      .slice(0, OTHERS_MAX)
-      .map((name) => `"${name}"`)
-      .join(', ') + more
-  );
-}
-
-/** @param because why nothing is known of the operator's options */
+/** @param because why the options are unknown */
 export function assumingDefaults(because: string): string {
   return `assuming default options, since those of the operator could not be read: ${because}`;
 }
 
-/** Those that are worth a command each. */
 export function firstOf(otherTaskQueues: readonly string[]): readonly string[] {
   return otherTaskQueues.slice(0, OTHERS_MAX);
 }
@@ -57,24 +46,27 @@ export interface LeftOut {
   readonly advice: string;
 }
 
-/** What the operator's options leave out; undefined: not this resource. */
+export type Reconciliation = Pick<Options['reconciliation'], 'controllers' | 'namespaces'>;
+
+/**
+ * Why the operator's options leave a resource out; undefined: they do not.
+ *
+ * @param namespace of the resource; of a Namespace, its own name
+ */
 export function whyLeftOut(
-  reconciliation: Options['reconciliation'],
-  place: Pick<ResourcePlace, 'controller' | 'namespace'>,
+  { controllers, namespaces }: Reconciliation,
+  { controller, namespace }: Pick<ResourcePlace, 'controller' | 'namespace'>,
 ): LeftOut | undefined {
-  const { controllers, namespaces } = reconciliation;
-  switch (leftOutBy(reconciliation, place)) {
-    case 'controller':
-      return {
-        because: `the operator runs without the controller ${place.controller}; it runs ${controllers.join(', ')} (--controllers)`,
-        advice: `add ${place.controller} to --controllers, and restart the operator`,
-      };
-    case 'namespace':
-      return {
-        because: `the operator watches only the namespaces ${namespaces.join(', ')} (--namespaces), and not ${place.namespace}`,
-        advice: `add ${place.namespace} to --namespaces, and restart the operator`,
-      };
-    case undefined:
-      return undefined;
+  const running: readonly string[] = controllers;
+  if (!running.includes(controller)) {
+    return {
+      because: `the operator runs without the controller ${controller}; it runs ${running.join(', ')} (--controllers)`,
+      advice: `add ${controller} to --controllers, and restart the operator`,
+    };
   }
+  if (namespaces.length === 0 || namespaces.includes(namespace)) return undefined;
+  return {
+    because: `the operator watches only the namespaces ${namespaces.join(', ')} (--namespaces), and not ${namespace}`,
+    advice: `add ${namespace} to --namespaces, and restart the operator`,
+  };
 }

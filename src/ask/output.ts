@@ -1,70 +1,56 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
-import type { Ask } from './ask.ts';
 
 type Format = Parameters<typeof styleText>[0];
 
 /** Colours a text, or leaves it as it is. */
 export type Paint = (format: Format, text: string) => string;
 
-/** Without a terminal, or with NO_COLOR, there are no colours. Source: https://no-color.org */
-export function paintFor({ isTerminal, env }: Pick<Ask, 'isTerminal' | 'env'>): Paint {
+interface Terminal {
+  readonly isTerminal: boolean;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** There are no colours without a terminal, or with NO_COLOR. Source: https://no-color.org */
+export function paintFor({ isTerminal, env }: Terminal): Paint {
   const isPlain = !isTerminal || Boolean(env['NO_COLOR']) || env['TERM'] === 'dumb';
   return isPlain ? (_, text) => text : (format, text) => styleText(format, text, { validateStream: false });
 }
 
 export interface Column<Row> {
-  /** In capitals, as kubectl has it: `STATE`. */
+  /** In capitals, as in kubectl: `STATE`. */
   readonly title: string;
   readonly text: (row: Row) => string;
-  readonly paint?: (row: Row) => Format | undefined;
+  readonly format?: (row: Row) => Format;
 }
 
-/** Between two columns, as kubectl has it. */
-const GAP = '   ';
-
 export interface Table {
-  /** A line each, the titles first; every line ends in a line feed. */
   readonly text: string;
   readonly widths: readonly number[];
 }
 
-interface Layout {
-  /** Default: no colours. */
-  readonly paint?: Paint;
-  /** Of an earlier table, whose lines these follow, without titles. Default: as wide as the widest text. */
-  readonly widths?: readonly number[] | undefined;
-}
+const GAP = '   ';
 
-/** @param columns their texts are {@link harmless}: a character each */
+/** @param earlier the widths of an earlier table, which these lines follow without titles */
 export function tableOf<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
-  { paint = (_, text) => text, widths: earlier }: Layout = {},
+  { paint, earlier }: { readonly paint: Paint; readonly earlier?: readonly number[] | undefined },
 ): Table {
-  const cells = rows.map((row) => columns.map(({ text }) => text(row)));
-  const widths = earlier ?? widthsOf(cells, columns);
+  const widths =
+    earlier ??
+    columns.map(({ title, text }) =>
+      rows.reduce((most, row) => Math.max(most, text(row).length), title.length),
+    );
   const line = (texts: readonly string[]) => `${texts.join(GAP).trimEnd()}\n`;
-  const head = line(columns.map(({ title }, index) => title.padEnd(widths[index] ?? 0)));
-  const lines = rows.map((row, number) =>
-    line(
-      columns.map(({ paint: formatOf }, index) => {
-        const cell = cells[number]?.[index] ?? '';
-        const format = formatOf?.(row);
-        const padding = ' '.repeat(Math.max((widths[index] ?? 0) - cell.length, 0));
-        return (format === undefined ? cell : paint(format, cell)) + padding;
-      }),
-    ),
-  );
-  return { text: (earlier === undefined ? head : '') + lines.join(''), widths };
-}
-
-function widthsOf(
-  cells: readonly (readonly string[])[],
-  columns: readonly { readonly title: string }[],
-): readonly number[] {
-  return columns.map(({ title }, index) =>
-    cells.reduce((most, texts) => Math.max(most, texts[index]?.length ?? 0), title.length),
-  );
+  const padding = (text: string, index: number) =>
+    ' '.repeat(Math.max((widths[index] ?? 0) - text.length, 0));
+  const titles = line(columns.map(({ title }, index) => title + padding(title, index)));
+  const cell = (row: Row) => (column: Column<Row>, index: number) => {
+    const text = column.text(row);
+    return (column.format === undefined ? text : paint(column.format(row), text)) + padding(text, index);
+  };
+  const lines = rows.map((row) => line(columns.map(cell(row))));
+  return { text: (earlier === undefined ? titles : '') + lines.join(''), widths };
 }
 
 /** JSON or YAML, with a line feed at the end. */
@@ -81,7 +67,7 @@ const UNITS = [
   ['s', 1],
 ] as const;
 
-/** `4m12s`, `3h5m`, `12s`: the two largest units, as kubectl's AGE. */
+/** `4m12s`, `3h5m`, `12s`: the two largest units, as in kubectl's AGE. */
 export function durationText(ms: number): string {
   let rest = Math.max(Math.round(ms / 1000), 0);
   const parts: string[] = [];
@@ -95,10 +81,9 @@ export function durationText(ms: number): string {
   return parts.length === 0 ? '0s' : parts.join('');
 }
 
-/** Of thousands of texts, most are. */
 const PLAIN = /^(?:[!-~]+(?: [!-~]+)*)?$/;
 
-/** What came from a server, on one line and without what a terminal would take for commands. */
+/** Text of a server, on one line and without control characters for the terminal. */
 export function harmless(text: string): string {
   if (PLAIN.test(text)) return text;
   return stripVTControlCharacters(text)
@@ -107,7 +92,7 @@ export function harmless(text: string): string {
     .trim();
 }
 
-/** Only the server's words of what an ApiError says: what was asked is of no interest to who reads them. */
+/** The server's part of the message of an ApiError, without the request. */
 export function serversWords(message: string): string {
   return message.replace(/^(?:GET|POST|PATCH|PUT|DELETE|WATCH) \S+: (?:\d{3} )?/, '');
 }

@@ -4,34 +4,37 @@ import { AskProblem } from './ask.ts';
 import type { ObjectName } from './cluster/objects.ts';
 import { controllersOf } from './controllers.ts';
 
-/** A kind that a controller is responsible for, and maybe a name. */
+/** The kind of a controller, and maybe a name. */
 export interface ResourceName {
-  /** With the default options: what it decides may be another thing than what the running operator decides. */
+  /** With the default options, so it may decide otherwise than the running operator. */
   readonly controller: Controller;
-  /** Undefined: all of the kind. */
   readonly name: string | undefined;
 }
 
-export interface NamedResource extends ResourceName {
-  readonly name: string;
-}
-
-/** A resource by its name: one of this name may be gone, and another there. */
+/** A resource by its name, whichever UID it has. The namespace of a Namespace is its own name. */
 export type ResourcePlace = Omit<ResourceRef, 'uid'>;
 
-/**
- * Arguments as kubectl takes them: `KIND/NAME` or `KIND NAME`.
- *
- * @throws AskProblem
- */
-export function parseNamedResource(words: readonly string[]): NamedResource {
+export interface NamedResource {
+  readonly controller: Controller;
+  readonly object: ObjectName;
+  readonly place: ResourcePlace;
+}
+
+export function namedResource(controller: Controller, name: string, namespace: string): NamedResource {
+  const { type } = controller.primary;
+  const place = { controller: controller.name, namespace: type.namespaced ? namespace : name, name };
+  return { controller, object: { type, namespace, name }, place };
+}
+
+/** Takes `KIND/NAME` or `KIND NAME`, as kubectl does. @throws AskProblem */
+export function parseNamedResource(words: readonly string[], namespace: string): NamedResource {
   const { controller, name } = parseResource(words);
   if (name === undefined)
     throw new AskProblem(`"${words.join(' ')}" has no name; write ${nameOfKind(controller)}/NAME`);
-  return { controller, name };
+  return namedResource(controller, name, namespace);
 }
 
-/** The same, or only `KIND`. @throws AskProblem */
+/** Takes the same, or only `KIND`. @throws AskProblem */
 export function parseResource(words: readonly string[]): ResourceName {
   const [first = '', second, ...more] = words;
   const [kind = '', ...names] = first.split('/');
@@ -42,7 +45,7 @@ export function parseResource(words: readonly string[]): ResourceName {
   return { controller: controllerOfKind(kind), name };
 }
 
-/** The kind in any case, singular or plural, its short name, with or without its group; or the controller's own name. */
+/** Takes a kind in any case, singular or plural, its short name, with or without its group; or the name of a controller. */
 export function controllerOfKind(word: string): Controller {
   const controllers = controllersOf();
   const found = controllers.find((controller) => namesOf(controller).includes(word.toLowerCase()));
@@ -59,23 +62,16 @@ function namesOf({ name, primary: { type } }: Controller): string[] {
   return [name, ...plain, ...qualified];
 }
 
-/** As people write it: `podset`. */
 export function nameOfKind({ primary: { type } }: Pick<Controller, 'primary'>): string {
   return type.kind.toLowerCase();
 }
 
-/** Where the named resource is: a Namespace is in itself. */
-export function placeOf({ controller, name }: NamedResource, namespace: string): ResourcePlace {
-  const { namespaced } = controller.primary.type;
-  return { controller: controller.name, namespace: namespaced ? namespace : name, name };
-}
-
-/** In a sentence: `PodSet shop/web`, `Namespace shop`. */
+/** For a sentence: `PodSet shop/web`, `Namespace shop`. */
 export function titleOf({ type, namespace, name }: ObjectName): string {
   return `${type.kind} ${type.namespaced ? `${namespace ?? ''}/` : ''}${name}`;
 }
 
-/** As it follows a command: `podset/web -n shop`, `namespace/shop`. */
+/** For a command: `podset/web -n shop`, `namespace/shop`. */
 export function argumentsOf({ type, namespace, name }: ObjectName): string {
   const resource = `${type.kind.toLowerCase()}/${name}`;
   return type.namespaced ? `${resource} -n ${namespace ?? ''}` : resource;
@@ -86,7 +82,7 @@ export function commandFor(command: string, object: ObjectName): string {
   return `kubectl durable ${command} ${argumentsOf(object)}`;
 }
 
-/** As kubectl names a type whatever others there are: `podsets.batch.tutorial.kubebuilder.io`, `pods`. */
+/** Unambiguous for kubectl: `podsets.batch.tutorial.kubebuilder.io`, `pods`. */
 export function typeNameOf({ group, plural }: Pick<ResourceType, 'group' | 'plural'>): string {
   return group === '' ? plural : `${plural}.${group}`;
 }

@@ -2,66 +2,43 @@ import { AWAITING_APPROVAL, PAUSED } from '../contract/control.ts';
 import type { Next } from '../contract/decision.ts';
 import type { KubernetesObject } from '../contract/object.ts';
 import { fieldsOf, listOf, textOf } from '../controllers/fields.ts';
+import { isTaskFailing, type Run } from '../temporal/run-reader.ts';
 import { heldByOthers } from './cluster/objects.ts';
-import type { Run } from './runs/runs.ts';
 
-export const STATES = [
-  'UpToDate',
-  'Reconciling',
-  'Waiting',
-  'Retrying',
-  'Stalled',
-  'Paused',
-  'AwaitingApproval',
-  'Ignored',
-] as const;
+const COLOURS = {
+  UpToDate: 'green',
+  Reconciling: 'cyan',
+  Waiting: 'cyan',
+  Retrying: 'yellow',
+  Stalled: 'red',
+  Paused: 'yellow',
+  AwaitingApproval: 'yellow',
+  Ignored: 'dim',
+} as const;
 
-/** How a resource does. */
-export type State = (typeof STATES)[number];
+export type State = keyof typeof COLOURS;
 
-/** In a terminal. @param state undefined: nobody can tell */
-export function colourOf(state: State | undefined): 'green' | 'yellow' | 'red' | 'cyan' | 'dim' {
-  switch (state) {
-    case 'UpToDate':
-      return 'green';
-    case 'Reconciling':
-    case 'Waiting':
-      return 'cyan';
-    case 'Retrying':
-    case 'Paused':
-    case 'AwaitingApproval':
-      return 'yellow';
-    case 'Stalled':
-    case undefined:
-      return 'red';
-    case 'Ignored':
-      return 'dim';
-  }
+export const STATES: readonly State[] = Object.keys(COLOURS).filter(isState);
+
+function isState(name: string): name is State {
+  return Object.hasOwn(COLOURS, name);
 }
 
-/** Of a run that is open. */
-export function stateOfRun({
-  pause,
-  runState,
-  pending,
-  workflowTaskAttempt,
-}: Pick<Run, 'pause' | 'runState' | 'pending' | 'workflowTaskAttempt'>): State {
+export function colourOf(state: State | undefined): (typeof COLOURS)[State] {
+  return state === undefined ? 'red' : COLOURS[state];
+}
+
+/** The state of a resource whose run is open. */
+export function stateOfRun(run: Pick<Run, 'pause' | 'runState' | 'pending' | 'workflowTaskAttempt'>): State {
+  const { pause, runState, pending, workflowTaskAttempt } = run;
   if (pause !== undefined) return 'Paused';
-  if (isTaskFailing({ workflowTaskAttempt })) return 'Retrying';
+  if (isTaskFailing(run)) return 'Retrying';
   if (runState !== undefined) return runState;
   if (pending.some(({ failure }) => failure !== undefined)) return 'Retrying';
   return pending.length > 0 || workflowTaskAttempt !== undefined ? 'Reconciling' : 'Waiting';
 }
 
-/** A worker that has just ended leaves one or two that fail. */
-const FAILING_FROM_ATTEMPT = 3;
-
-/** Whether workers take the run up, and cannot go on with it. */
-export function isTaskFailing({ workflowTaskAttempt = 1 }: Pick<Run, 'workflowTaskAttempt'>): boolean {
-  return workflowTaskAttempt >= FAILING_FROM_ATTEMPT;
-}
-
-/** Of a resource that no run is open for, by what its controller decides. */
+/** The state of a resource without an open run, from its controller's decision. */
 export function stateByDecision(next: Next): State {
   switch (next.do) {
     case 'converged':
@@ -71,30 +48,28 @@ export function stateByDecision(next: Next): State {
     case 'held':
       return 'by' in next && next.by === 'approval' ? 'AwaitingApproval' : 'Paused';
     default:
-      // Nobody is at it.
+      // No run works on it.
       return 'Waiting';
   }
 }
 
-/** Of a resource that needs a run and has none. */
+/** The message about a resource that needs a run and has none. */
 export const NOT_STARTED = 'no run is open for it yet';
 
-/** What the status of a resource says of its latest spec. */
 export interface StatusSays {
   readonly state: State;
   readonly message: string;
-  /** RFC 3339: since when; undefined: it does not say. */
   readonly since: string | undefined;
 }
 
-/** Of a resource that no run is open for, by its own status, as kstatus reads it. */
+/** The state of a resource without an open run, from its status, as kstatus reads it. */
 export function stateByStatus(object: KubernetesObject): StatusSays {
   const { status, metadata } = object;
   const conditions = conditionsIn(status);
   const ready = conditions.find(({ type }) => type === 'Ready');
   const since = ready?.lastTransitionTime;
   if (metadata.deletionTimestamp !== undefined) return stateOfDeleted(object);
-  // What holds it back may be older than its spec is.
+  // A hold may be older than the spec.
   for (const state of [PAUSED, AWAITING_APPROVAL] as const) {
     const held = conditions.find(({ type, status: is }) => type === state && is === 'True');
     if (held !== undefined) return { state, message: held.message, since: held.lastTransitionTime };
@@ -105,7 +80,7 @@ export function stateByStatus(object: KubernetesObject): StatusSays {
   return { state: 'UpToDate', message: ready?.status === 'True' ? '' : (ready?.message ?? ''), since };
 }
 
-/** What only others hold, the operator is done with. */
+/** The operator is done with a resource that only the finalizers of others hold. */
 function stateOfDeleted(object: KubernetesObject): StatusSays {
   const others = heldByOthers(object);
   if (others.length === 0) return WAITING;
@@ -122,7 +97,6 @@ export interface ConditionFields {
   readonly lastTransitionTime: string | undefined;
 }
 
-/** As far as they are well-formed. */
 export function conditionsIn(status: unknown): readonly ConditionFields[] {
   return listOf(fieldsOf(status)['conditions']).flatMap((condition) => {
     const type = textOf(condition['type']);

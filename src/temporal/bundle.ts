@@ -8,11 +8,11 @@ import { ENCODED_FAILURES } from './data-converter.ts';
 export type WorkflowBundle = NonNullable<WorkerOptions['workflowBundle']>;
 
 const here = dirname(fileURLToPath(import.meta.url));
-/** In `dist/` this file is JavaScript, and so are the workflows beside it. */
+/** In `dist/`, this file and the workflows are JavaScript. */
 const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
 const workflowsPath = join(here, `../../workflows/index.${extension}`);
 
-/** How workflows write the text of their failures: readable, or into a payload, which is encrypted as all are. */
+/** Workflows write the text of their failures as it is, or into a payload that is encrypted. */
 export type FailureText = 'readable' | 'in-payload';
 const FAILURE_TEXTS: readonly FailureText[] = ['readable', 'in-payload'];
 
@@ -21,14 +21,14 @@ const builtBundleOf: Readonly<Record<FailureText, string>> = {
   'in-payload': join(here, '../../workflow-bundle-encrypting.js'),
 };
 
-/** The workflows as the worker loads them: what the build has made, or, in a source tree, made now. */
+/** The workflows for the worker: the bundle of the build, or, in a source tree, a new one. */
 export async function workflowBundle(failures: FailureText = 'readable'): Promise<WorkflowBundle> {
   const codePath = builtBundleOf[failures];
   if (extension === 'js' && existsSync(codePath)) return { codePath };
   return makeWorkflowBundle(failures);
 }
 
-/** Bundling takes seconds and memory, so a build does it beforehand. */
+/** Takes seconds and memory, so the build does it beforehand. */
 export async function makeWorkflowBundle(failures: FailureText = 'readable'): Promise<{ code: string }> {
   // Webpack is talkative at every other level.
   return bundleWorkflowCode({

@@ -1,9 +1,8 @@
-/** Why Temporal cannot be reached, in words for people. */
+/** Why Temporal cannot be reached. */
 export interface ConnectionProblem {
   readonly words: string;
-  /** What to look at. */
   readonly advice: string;
-  /** Whether it can go away while we wait; else it lies in what this process was given. */
+  /** Whether waiting can help; else the configuration of this process is wrong. */
   readonly mayPass: boolean;
 }
 
@@ -11,7 +10,7 @@ interface Known extends ConnectionProblem {
   readonly sign: RegExp;
 }
 
-/** The SDK passes on the Rust words of its transport, tonic and rustls: none of them names a setting. */
+/** The SDK passes on messages of its Rust transport, tonic and rustls. None of them names a setting. */
 const KNOWN: readonly Known[] = [
   {
     sign: /InvalidCertificate\(UnknownIssuer\)/,
@@ -50,7 +49,7 @@ const KNOWN: readonly Known[] = [
     mayPass: false,
   },
   {
-    // Who refuses a certificate may close before what it says about it is read.
+    // A server that refuses a certificate may close the connection before its alert is read.
     sign: /ConnectionReset|broken pipe|connection closed|UnexpectedEof|CloseNotify/i,
     words: 'it closed the connection',
     advice:
@@ -65,11 +64,11 @@ const KNOWN: readonly Known[] = [
   },
 ];
 
-/** The name of the gRPC code, as the SDK's core describes it, and the server's words. */
+/** The SDK's core names the gRPC code, or passes on the server's message. */
 const REFUSED_CREDENTIALS =
   /does not have valid authentication credentials|does not have permission|Unauthenticated|PermissionDenied/;
 
-/** @param message of what NativeConnection.connect or the first call has thrown */
+/** @param message of the error of NativeConnection.connect, or of the first call */
 export function connectionProblem(message: string): ConnectionProblem {
   const known = KNOWN.find(({ sign }) => sign.test(message));
   if (known !== undefined) return known;

@@ -11,19 +11,17 @@ export interface ConnectRequest {
   readonly address: string;
   /** The Temporal namespace. */
   readonly namespace: string;
-  /** Whether missing search attributes are registered; else they are waited for. */
+  /** Whether to register missing search attributes, or else to wait for them. */
   readonly registersSearchAttributes: boolean;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
 
 /**
- * Connects to Temporal and makes its namespace ready for our runs, however long it takes; says what it
- * waits for, once for each reason.
+ * Connects to Temporal and makes its namespace ready for our runs, however long it takes. Logs each reason to wait once.
+ * Client and worker share the connection, so that Temporal can answer a start with the first task.
  *
- * One connection serves client and worker, so that a start can hand its first task over at once.
- *
- * @throws AbortError where the signal came first; ConfigurationError where waiting cannot help
+ * @throws AbortError if the signal comes first; ConfigurationError if waiting cannot help
  */
 export async function connectToTemporal(request: ConnectRequest): Promise<NativeConnection> {
   const { address, namespace } = request;

@@ -1,22 +1,22 @@
 import { createCipheriv, createDecipheriv, randomBytes, type KeyObject } from 'node:crypto';
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import proto from '@temporalio/proto';
-import { ENCODING, isEncrypted, textOf } from './encrypted-payload.ts';
+import { ENCRYPTED_ENCODING, isEncrypted, metadataOf } from './payloads.ts';
 import type { PayloadKey, PayloadKeys } from './payload-keys.ts';
 
-// CommonJS, whose names Node does not find.
+// Node does not find the names of this CommonJS package.
 const { Payload: PayloadMessage } = proto.temporal.api.common.v1;
 
 const KEY_ID = 'encryption-key-id';
 
 const CIPHER = 'aes-256-gcm';
-/** NIST SP 800-38D, section 8.2.2: random, so one key is good for 2³² payloads. */
+/** Random, so one key is good for 2³² payloads. Source: NIST SP 800-38D, section 8.2.2. */
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
  * Encrypts whole payloads, with their metadata, by AES-256-GCM: nonce, ciphertext and tag are the new payload's data.
- * What is not encrypted is read as it is, since runs of before may be open still.
+ * Reads plain payloads as they are: older runs may still be open.
  */
 export function payloadEncryption({ encryptWith, decryptWith }: PayloadKeys): PayloadCodec {
   return {
@@ -28,7 +28,7 @@ export function payloadEncryption({ encryptWith, decryptWith }: PayloadKeys): Pa
   };
 }
 
-/** What is thrown rejects. */
+/** An exception becomes a rejection. */
 function settled<T>(compute: () => T): Promise<T> {
   return new Promise((resolve) => resolve(compute()));
 }
@@ -38,30 +38,26 @@ function encrypted(payload: Payload, { id, key }: PayloadKey): Payload {
   const cipher = createCipheriv(CIPHER, key, nonce);
   const plain = PayloadMessage.encode(payload).finish();
   const data = Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
-  return { metadata: { encoding: Buffer.from(ENCODING), [KEY_ID]: Buffer.from(id) }, data };
+  return { metadata: { encoding: Buffer.from(ENCRYPTED_ENCODING), [KEY_ID]: Buffer.from(id) }, data };
 }
 
-/** @throws Error where the key is not there, or the payload was not encrypted by it */
+/** @throws Error if the key is missing, or is not the key of the payload */
 function decrypted(payload: Payload, keys: ReadonlyMap<string, KeyObject>): Payload {
   if (!isEncrypted(payload)) return payload;
-  const id = textOf(payload, KEY_ID);
+  const id = metadataOf(payload, KEY_ID);
   const key = keys.get(id);
   if (key === undefined)
     throw new Error(`a payload is encrypted with key "${id}"; add it to the payload keys`);
   try {
     return PayloadMessage.decode(opened(Buffer.from(payload.data ?? []), key));
   } catch (cause) {
-    throw new Error(
-      `a payload cannot be decrypted with key "${id}": a different key has this ID, or the payload was modified`,
-      {
-        cause,
-      },
-    );
+    const why = 'a different key has this ID, or the payload was modified';
+    throw new Error(`a payload cannot be decrypted with key "${id}": ${why}`, { cause });
   }
 }
 
 function opened(data: Buffer, key: KeyObject): Buffer {
-  // A shorter tag would be taken for a good one.
+  // Without it, a shorter tag would be accepted.
   const decipher = createDecipheriv(CIPHER, key, data.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES });
   decipher.setAuthTag(data.subarray(-TAG_BYTES));
   return Buffer.concat([decipher.update(data.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()]);

@@ -3,20 +3,20 @@ import { readFile } from 'node:fs/promises';
 import { ConfigurationError } from '../contract/configuration-error.ts';
 
 export interface PayloadKey {
-  /** Written beside what it encrypts, in the clear. */
+  /** Written in the clear beside each encrypted payload. */
   readonly id: string;
-  /** 256 bits; its bytes show in no log. */
+  /** 256 bits. A KeyObject does not show its bytes in logs. */
   readonly key: KeyObject;
 }
 
 export interface PayloadKeys {
-  /** Undefined where payloads are to be written in the clear: not yet encrypted, or no more. */
+  /** Undefined: payloads are written in the clear. */
   readonly encryptWith: PayloadKey | undefined;
-  /** By id, for what was encrypted before. */
+  /** By ID, for older payloads. */
   readonly decryptWith: ReadonlyMap<string, KeyObject>;
 }
 
-/** @throws ConfigurationError where the file cannot be used; no part of a key is in it */
+/** @throws ConfigurationError if the file cannot be used; its message has no part of a key */
 export async function readPayloadKeys(file: string): Promise<PayloadKeys> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     const words = error instanceof Error ? error.message : String(error);
@@ -32,13 +32,13 @@ export async function readPayloadKeys(file: string): Promise<PayloadKeys> {
 
 class KeysProblem extends Error {}
 
-/** In place of the first key: encrypt nothing. */
+/** In place of the first key: nothing is encrypted. */
 const PLAIN = 'plain';
 const KEY_BYTES = 32;
 
 /**
- * A key a line: its id, a space, and its 32 bytes in base64. The first encrypts, all decrypt. The word `plain` on a
- * line before the keys: nothing is encrypted, all decrypt. Empty lines and lines that begin with `#` are ignored.
+ * Each line has a key: its ID, a space, and its 32 bytes in base64. The first key encrypts, all keys decrypt. With the word
+ * `plain` on a line before the keys, nothing is encrypted. Empty lines and lines that begin with `#` are ignored.
  *
  * @throws KeysProblem
  */
@@ -60,7 +60,7 @@ const ADVICE = 'write a line with an ID, a space, and the output of `openssl ran
 function keyFrom({ words, number }: { words: string; number: number }): PayloadKey {
   const [id = '', encoded = '', ...more] = words.split(/\s+/);
   const bytes = Buffer.from(encoded, 'base64');
-  // Node ignores characters that are not base64: a key with a typo would be a different key.
+  // Node ignores characters that are not base64, so a key with a typo would be a different key.
   const isKey = bytes.length === KEY_BYTES && bytes.toString('base64') === encoded && more.length === 0;
   if (!isKey || !/^[\w.-]{1,63}$/.test(id)) throw new KeysProblem(`line ${number} is not a key; ${ADVICE}`);
   return { id, key: createSecretKey(bytes) };

@@ -1,41 +1,42 @@
 import type { Logger } from '../contract/logger.ts';
 import { displayName, workflowIdFor } from '../contract/resource.ts';
 import { RunsUnavailable } from '../watcher/runs.ts';
-import { nameOf, type PinnedRun, type Routing, type WorkerVersion, type WorkerVersions } from './versions.ts';
+import { nameOf, type WorkerVersion } from './task-queue.ts';
+import type { PinnedRun, Routing, WorkerVersions } from './versions.ts';
 
 export interface Promotion {
   readonly versions: WorkerVersions;
-  /** The version that is to be current. */
+  /** It becomes current. */
   readonly version: WorkerVersion;
   readonly taskQueue: string;
-  /** How long the runs of other versions may take to end. */
+  /** How long to wait for the open runs of other versions. */
   readonly waitForDrainMs: number;
-  /** Whether those that are then still open are started over. */
+  /** Whether to start over the runs that are open after that time. */
   readonly moveOpenRuns: boolean;
   readonly log: Logger;
   readonly clock: Clock;
 }
 
 export interface Clock {
-  /** Milliseconds, since whenever. */
+  /** Monotonic, in milliseconds. */
   now(): number;
-  /** @throws AbortError where the program is asked to stop */
+  /** @throws AbortError when the program has to stop */
   pause(ms: number): Promise<void>;
 }
 
-/** Not all that was asked for is done; the message says what is missing, and what helps. */
+/** The promotion is not complete. The message says what is missing and what helps. */
 export class PromotionFailed extends Error {
   override readonly name = 'PromotionFailed';
 }
 
 const INTERVAL_MS = 2_000;
 
-/** Temporal's list of runs may lag a little: none is open only where none was for so long. */
+/** Temporal's list of runs is late. Only a list that stays empty for this long counts as empty. */
 const SETTLED_MS = 10_000;
 
 /**
- * Makes a version current once its workers are there, then sees to the runs that are open on others. Safe to
- * repeat. Waits for a Temporal that cannot be reached, and says so.
+ * Makes a version current once its workers poll. Then waits for the open runs of other versions, or moves them. Safe to
+ * repeat. While Temporal cannot be reached, it logs that and waits.
  *
  * @throws PromotionFailed
  */
@@ -48,8 +49,8 @@ export async function promote(promotion: Promotion): Promise<void> {
 
 async function workersAreThere(promotion: Promotion): Promise<void> {
   const { versions, version, taskQueue } = promotion;
-  await untilSeen(promotion, async (say) => {
-    if (!(await versions.served()).has(version.buildId)) say(await missingWorkers(promotion));
+  await untilAnswered(promotion, async (say) => {
+    if (!(await versions.served()).has(nameOf(version))) say(await missingWorkers(promotion));
     else if (await versions.isRegistered(version.buildId)) return true;
     else say(`waiting until Temporal has registered task queue "${taskQueue}" for ${nameOf(version)}`);
     return undefined;
@@ -76,15 +77,15 @@ async function makeCurrent(promotion: Promotion): Promise<void> {
   );
 }
 
-/** Of a new version, Temporal learns the deployment and the task queues a little after its workers have asked for work. */
+/** Temporal learns of a new version a little after the first poll of its workers. */
 const KNOWN_WITHIN_MS = 60_000;
 
-/** Where somebody else was first, it is for a person to say which of the two is to be. */
+/** If somebody else promotes another version meanwhile, a person has to decide. */
 async function change(promotion: Promotion, before: Routing): Promise<void> {
   const { versions, version, clock } = promotion;
   const deadline = clock.now() + KNOWN_WITHIN_MS;
   let now = before;
-  const end = await untilSeen(promotion, async (say) => {
+  const end = await untilAnswered(promotion, async (say) => {
     const answer = await versions.makeCurrent(version.buildId, now);
     if (answer === 'current') return answer;
     now = await routingOf(promotion);
@@ -92,7 +93,7 @@ async function change(promotion: Promotion, before: Routing): Promise<void> {
     say(`waiting until Temporal accepts ${nameOf(version)}: it responds "${answer.refused}"`);
     return undefined;
   });
-  // At the second: an answer that was lost, or another promotion of the same version.
+  // A refusal may follow a lost response, or another promotion of the same version.
   if (end === 'current' || now.current === version.buildId) return;
   if (now.current === before.current) {
     throw new PromotionFailed(
@@ -107,7 +108,7 @@ async function change(promotion: Promotion, before: Routing): Promise<void> {
 async function routingOf(promotion: Promotion): Promise<Routing> {
   const { versions, version, clock } = promotion;
   const deadline = clock.now() + KNOWN_WITHIN_MS;
-  return untilSeen(promotion, async (say) => {
+  return untilAnswered(promotion, async (say) => {
     const routing = await versions.routing();
     if (routing !== undefined) return routing;
     const deployment = `the worker deployment ${version.deploymentName}`;
@@ -120,16 +121,16 @@ async function routingOf(promotion: Promotion): Promise<Routing> {
 }
 
 async function logOpenRuns(promotion: Promotion): Promise<void> {
-  const open = await untilSeen(promotion, () => openOnOthers(promotion));
+  const open = await untilAnswered(promotion, () => openOnOthers(promotion));
   if (open.length > 0) promotion.log.info({}, inWords(open));
 }
 
-/** Until nothing is open on other versions, or the time is over; then what is left is moved, where that is wanted. */
+/** Waits until no run is open on other versions. After the time limit, moves the open runs if that is wanted. */
 async function drain(promotion: Promotion): Promise<void> {
   const { version, waitForDrainMs, moveOpenRuns, clock, log } = promotion;
   const deadline = clock.now() + waitForDrainMs;
   let emptySince: number | undefined;
-  await untilSeen(promotion, async (say) => {
+  await untilAnswered(promotion, async (say) => {
     const open = await openOnOthers(promotion);
     if (open.length === 0) {
       emptySince ??= clock.now();
@@ -153,17 +154,14 @@ async function move({ versions, version, log }: Promotion, open: readonly OpenRu
 }
 
 interface OpenRun extends PinnedRun {
-  /** Whether workers of its version have asked for work lately. */
+  /** Whether workers of its version poll. */
   readonly isServed: boolean;
 }
 
 async function openOnOthers({ versions, version }: Promotion): Promise<readonly OpenRun[]> {
   const open = await versions.openOnOthers(version.buildId);
   if (open.length === 0) return [];
-  const { deploymentName } = version;
-  const served = new Set(
-    [...(await versions.served())].map((buildId) => nameOf({ deploymentName, buildId })),
-  );
+  const served = await versions.served();
   return open.map((run) => ({ ...run, isServed: served.has(run.version) }));
 }
 
@@ -190,10 +188,10 @@ function resourceOf({ ref }: OpenRun): string {
 
 type Say = (words: string) => void;
 
-/** Looks until there is something to see. What it is waiting for is said once. */
-async function untilSeen<T>(
+/** Asks until there is an answer. Logs each reason to wait once. */
+async function untilAnswered<T>(
   { log, clock }: Pick<Promotion, 'log' | 'clock'>,
-  look: (say: Say) => Promise<T | undefined>,
+  ask: (say: Say) => Promise<T | undefined>,
 ): Promise<T> {
   let said = '';
   const say: Say = (words) => {
@@ -202,8 +200,8 @@ async function untilSeen<T>(
   };
   for (;;) {
     try {
-      const seen = await look(say);
-      if (seen !== undefined) return seen;
+      const answer = await ask(say);
+      if (answer !== undefined) return answer;
     } catch (error) {
       if (!(error instanceof RunsUnavailable)) throw error;
       say(`waiting for Temporal: ${error.message}`);

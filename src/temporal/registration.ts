@@ -2,32 +2,31 @@ import type { NativeConnection } from '@temporalio/worker';
 import { SEARCH_ATTRIBUTES } from '../contract/search-attributes.ts';
 import { GRPC, grpcStatusOf } from './grpc-status.ts';
 
-/** Of all of them together: whoever waits for them is not to wait for ever. */
+/** For all calls together. */
 const CALLS_TIMEOUT_MS = 30_000;
 
 /** `INDEXED_VALUE_TYPE_KEYWORD`: temporal/api/enums/v1/common.proto; the package's own enum cannot be imported by name. */
 const KEYWORD = 2;
 
-/** Where our runs are kept. */
 export interface RegistrationRequest {
   readonly connection: NativeConnection;
   /** `host:port`, for people. */
   readonly address: string;
   /** The Temporal namespace. */
   readonly namespace: string;
-  /** Whether what is missing is registered; else somebody else has to. */
+  /** Whether to register missing search attributes, or else to require them. */
   readonly registersSearchAttributes: boolean;
 }
 
-/** Search attributes are missing, and cannot be registered; the message says which, why, and what to do. */
+/** Search attributes are missing and cannot be registered. The message says which, why, and what to do. */
 export class SearchAttributesMissing extends Error {
   override readonly name = 'SearchAttributesMissing';
 }
 
 /**
- * Sees to it that the namespace has our search attributes. Several processes may do so at once.
+ * Makes sure that the namespace has our search attributes. Several processes may do so at once.
  *
- * @throws SearchAttributesMissing; ServiceError where Temporal does not answer
+ * @throws SearchAttributesMissing; ServiceError if Temporal does not answer
  */
 export async function ensureSearchAttributes(request: RegistrationRequest): Promise<void> {
   await request.connection.withDeadline(Date.now() + CALLS_TIMEOUT_MS, () => ensure(request));
@@ -43,12 +42,12 @@ async function ensure(request: RegistrationRequest): Promise<void> {
   } catch (error) {
     const status = grpcStatusOf(error);
     if (status === undefined || !REFUSED.has(status.code)) throw error;
-    // Whoever may not list or register them may still use them, as in Temporal Cloud.
+    // A client that may not list or register them may still use them, as in Temporal Cloud.
     await requireAll(request, `they cannot be registered by the operator: ${status.message}`);
   }
 }
 
-/** What is said of a call that is not for everybody, or not offered, or of more attributes than there is room for. */
+/** The call needs more rights, is not offered, or there is no room for more attributes. */
 const REFUSED: ReadonlySet<number> = new Set([
   GRPC.invalidArgument,
   GRPC.permissionDenied,
@@ -80,7 +79,7 @@ async function requireAll(request: RegistrationRequest, why: string): Promise<vo
   );
 }
 
-/** Asks as any client may: a query that names an attribute which is not there is invalid. */
+/** Needs no special rights: a query with an unknown attribute is invalid. */
 async function missingOf({ connection, namespace }: RegistrationRequest): Promise<readonly string[]> {
   const missing: string[] = [];
   for (const attribute of Object.values(SEARCH_ATTRIBUTES)) {

@@ -1,6 +1,6 @@
 import type { NativeConnection } from '@temporalio/worker';
 import type { Logger } from '../contract/logger.ts';
-import { nameOf, type WorkerVersion } from './versions.ts';
+import { describeTaskQueue, nameOf, type WorkerVersion } from './task-queue.ts';
 
 export interface RoutingNotice {
   readonly connection: NativeConnection;
@@ -12,31 +12,23 @@ export interface RoutingNotice {
   readonly log: Logger;
 }
 
-/** Says so where Temporal gives new runs to other workers than this one. Never fails. */
-export async function noticeRouting({ connection, namespace, taskQueue, version, log }: RoutingNotice) {
+/** Warns if Temporal gives new runs to other workers. Never fails. */
+export async function noticeRouting({ connection, version, log, ...queue }: RoutingNotice): Promise<void> {
   try {
-    const request = { namespace, taskQueue: { name: taskQueue } };
-    const { versioningInfo } = await connection.workflowService.describeTaskQueue(request);
-    const { deploymentName, buildId } = versioningInfo?.currentDeploymentVersion ?? {};
-    const current = deploymentName && buildId ? { deploymentName, buildId } : undefined;
-    const words = whyNoNewRuns(version, current);
-    if (words !== undefined) log.warn({ taskQueue }, words);
+    const request = { ...queue, service: connection.workflowService, taskType: 'workflow' } as const;
+    const { current } = await describeTaskQueue(request);
+    const words = whyNoNewRuns(version && nameOf(version), current);
+    if (words !== undefined) log.warn({ taskQueue: queue.taskQueue }, words);
   } catch (error) {
     log.debug({ err: error }, 'could not find out which worker version is current');
   }
 }
 
-/** Undefined where new runs do come to this worker. */
-export function whyNoNewRuns(
-  version: WorkerVersion | undefined,
-  current: WorkerVersion | undefined,
-): string | undefined {
-  const isCurrent = current && `${nameOf(current)} is the current version`;
-  if (version === undefined) {
-    return (
-      isCurrent && `${isCurrent}, and this worker has no version, so it gets no runs; set --worker-deployment`
-    );
-  }
-  if (current !== undefined && nameOf(current) === nameOf(version)) return undefined;
-  return `${isCurrent ?? 'no version is current'}: ${nameOf(version)} gets no new runs until it is promoted (durable-operator promote)`;
+/** @param version of this worker; undefined: none @param current empty: none @returns undefined where it gets new runs */
+export function whyNoNewRuns(version: string | undefined, current: string): string | undefined {
+  if (current === (version ?? '')) return undefined;
+  const isCurrent = current === '' ? 'no version is current' : `${current} is the current version`;
+  return version === undefined
+    ? `${isCurrent}, and this worker has no version, so it gets no runs; set --worker-deployment`
+    : `${isCurrent}: ${version} gets no new runs until it is promoted (durable-operator promote)`;
 }

@@ -1,54 +1,55 @@
+import { Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import {
-  Client,
-  WorkflowExecutionAlreadyStartedError,
-  WorkflowNotFoundError,
-  type WorkflowService,
-} from '@temporalio/client';
-import type { DataConverter } from '@temporalio/common';
-import type { Cluster } from '../contract/cluster.ts';
+  defineSearchAttributeKey,
+  SearchAttributeType,
+  TypedSearchAttributes,
+  type DataConverter,
+} from '@temporalio/common';
+import { labelOfCluster, type Cluster } from '../contract/cluster.ts';
 import { workflowIdFor, type ResourceRef } from '../contract/resource.ts';
 import { CHANGED_SIGNAL, type RunInput } from '../contract/run.ts';
-import { isEqual, isOfCluster } from '../contract/search-attributes.ts';
+import { SEARCH_ATTRIBUTES, STALLED } from '../contract/search-attributes.ts';
 import { asSummary } from '../contract/text.ts';
 import type { Telemetry } from '../contract/telemetry.ts';
-import { RunsUnavailable, type OpenRun, type Runs, type StartRequest } from '../watcher/runs.ts';
+import { RunsUnavailable, type Runs, type StartRequest } from '../watcher/runs.ts';
 import { GRPC, grpcStatusOf, lacksSearchAttributes } from './grpc-status.ts';
 import { ensureSearchAttributes, SearchAttributesMissing, type RegistrationRequest } from './registration.ts';
-import { isStalled, refOf, searchAttributesOf } from './search-attributes.ts';
+import { RunReader } from './run-reader.ts';
 
 export interface RunsOptions extends RegistrationRequest {
   readonly taskQueue: string;
-  /** Of all resources. */
+  /** The cluster of all resources. */
   readonly cluster: Cluster;
-  /** Whether a worker of this process shares the connection: then a start may hand over its first task. */
+  /** Whether a worker of this process shares the connection. Then Temporal can answer a start with its first task. */
   readonly eager: boolean;
   /** Undefined: Temporal's own. */
   readonly dataConverter?: DataConverter;
-  /** Learns of each run that is started. */
   readonly telemetry: Pick<Telemetry, 'runStarted'>;
 }
 
 const CALL_TIMEOUT_MS = 5_000;
 const LIST_TIMEOUT_MS = 30_000;
 
-/** The runs of one cluster and one task queue, on a Temporal server. */
+/** Starts, signals and lists the runs of one cluster and one task queue. */
 export function temporalRuns(options: RunsOptions): Runs {
   const { connection, namespace, taskQueue, cluster, eager, dataConverter = {}, telemetry } = options;
   const client = new Client({ connection, namespace, dataConverter });
+  const within = <T>(timeoutMs: number, call: () => Promise<T>) =>
+    connection.withDeadline(Date.now() + timeoutMs, call);
+  const reader = new RunReader({ namespace, call: (work) => within(LIST_TIMEOUT_MS, () => work(client)) });
   return {
     async start({ ref, workflowType, summary, requestedAtMs, ...given }: StartRequest) {
-      const { reason } = given;
       const input: RunInput = { ref, cluster, ...given };
       try {
-        const run = await connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, () =>
+        const run = await within(CALL_TIMEOUT_MS, () =>
           client.workflow.start(workflowType, {
             ...startOptionsFor({ ref, cluster, taskQueue, summary }),
             args: [input],
             requestEagerStart: eager,
-            // An open run is signalled; a closed one is followed by the next of the same id.
             workflowIdConflictPolicy: 'FAIL',
           }),
         );
+        const { reason } = given;
         telemetry.runStarted({ ref, reason, runId: run.firstExecutionRunId, requestedAtMs });
         return 'started';
       } catch (error) {
@@ -59,7 +60,7 @@ export function temporalRuns(options: RunsOptions): Runs {
 
     async signal(workflowId, reason, change) {
       try {
-        await connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, () =>
+        await within(CALL_TIMEOUT_MS, () =>
           client.workflow.getHandle(workflowId).signal(CHANGED_SIGNAL, reason, change),
         );
         return 'signalled';
@@ -71,16 +72,10 @@ export function temporalRuns(options: RunsOptions): Runs {
 
     async listOpen() {
       try {
-        return await connection.withDeadline(Date.now() + LIST_TIMEOUT_MS, async () => {
-          const isOpen = await openFilter(client.workflowService, namespace);
-          const query = `${isEqual('TaskQueue', taskQueue)} AND ${isOpen} AND ${isOfCluster(cluster)}`;
-          const open = new Map<string, OpenRun>();
-          for await (const run of client.workflow.list({ query })) {
-            const ref = refOf(run);
-            if (ref !== undefined) open.set(run.workflowId, { ref, isStalled: isStalled(run) });
-          }
-          return open;
-        });
+        const open = await reader.listOpen({ taskQueue, cluster });
+        return new Map(
+          open.map(({ workflowId, ref, runState }) => [workflowId, { ref, isStalled: runState === STALLED }]),
+        );
       } catch (error) {
         throw await unavailable(options, error);
       }
@@ -88,23 +83,12 @@ export function temporalRuns(options: RunsOptions): Runs {
   };
 }
 
-/**
- * Of a list filter: the open runs, with those that somebody has paused. A server that cannot pause runs rejects the status
- * `Paused`. `CloseTime IS NULL` would work with any server, but makes its database read all closed runs.
- */
-export async function openFilter(service: WorkflowService, namespace: string): Promise<string> {
-  const { namespaceInfo } = await service.describeNamespace({ namespace });
-  return namespaceInfo?.capabilities?.workflowPause === true
-    ? "ExecutionStatus IN ('Running', 'Paused')"
-    : "ExecutionStatus = 'Running'";
-}
-
-/** What all runs of a resource have in common, whoever starts them. */
+/** The options that all runs of a resource share. */
 export function startOptionsFor({ ref, cluster, taskQueue, summary }: RunDescription) {
   return {
     workflowId: workflowIdFor(ref),
     taskQueue,
-    // After a worker was killed, its runs go on elsewhere only then.
+    // The runs of a killed worker go on elsewhere only after this time.
     workflowTaskTimeout: '4s',
     typedSearchAttributes: searchAttributesOf(ref, cluster),
     staticSummary: asSummary(summary),
@@ -114,13 +98,24 @@ export function startOptionsFor({ ref, cluster, taskQueue, summary }: RunDescrip
 
 interface RunDescription {
   readonly ref: ResourceRef;
-  /** Default: nobody knows which it is. */
+  /** Default: unknown. */
   readonly cluster?: Cluster | undefined;
   readonly taskQueue: string;
   readonly summary: string;
 }
 
-/** What a server, or the way to it, says for "not now": no key can be blamed for it. */
+function searchAttributesOf(ref: ResourceRef, cluster: Cluster = {}): TypedSearchAttributes {
+  const values = { ...ref, cluster: labelOfCluster(cluster) };
+  return new TypedSearchAttributes(
+    (['controller', 'namespace', 'name', 'uid', 'cluster'] as const).flatMap((name) => {
+      const value = values[name];
+      const key = defineSearchAttributeKey(SEARCH_ATTRIBUTES[name], SearchAttributeType.KEYWORD);
+      return value === undefined ? [] : [{ key, value }];
+    }),
+  );
+}
+
+/** A server, or the way to it, answers so for the moment. The request itself is not at fault. */
 const NOT_NOW: ReadonlySet<number> = new Set([
   GRPC.cancelled,
   GRPC.deadlineExceeded,
@@ -131,7 +126,7 @@ const NOT_NOW: ReadonlySet<number> = new Set([
   GRPC.unauthenticated,
 ]);
 
-/** Search attributes that are missing are registered again, where that is allowed. */
+/** Registers missing search attributes again, where that is allowed. */
 async function unavailable(options: RunsOptions, cause: unknown): Promise<unknown> {
   if (!lacksSearchAttributes(cause)) return unavailableOr(cause);
   try {

@@ -1,14 +1,14 @@
 import type { LogLevel, LogMetadata, Logger as SdkLogger } from '@temporalio/common';
 import type { Logger } from '../contract/logger.ts';
 
-/** What the SDK's native library says each time it calls again: dozens of lines a minute while Temporal is away. */
+/** The SDK's native library logs this dozens of times a minute while Temporal is away. */
 const RETRIED = /^gRPC call \w+ retried \d+ times$/;
 const ONCE_EVERY_MS = 60_000;
 
 /**
- * The log of the SDK and of its native library, which is ours: what repeats is at level debug, but once a minute.
+ * Passes the SDK's log on to ours. Repeated messages have level debug, except once a minute.
  *
- * @param nowMs on a clock that nobody sets
+ * @param nowMs monotonic
  */
 export function sdkLogger(log: Logger, nowMs = () => performance.now()): SdkLogger {
   let quietUntilMs = -Infinity;
@@ -33,7 +33,7 @@ export function sdkLogger(log: Logger, nowMs = () => performance.now()): SdkLogg
   };
 }
 
-/** What the SDK finds worth telling below a warning is of no interest to an operator's reader. */
+/** Messages of the SDK below a warning are for its developers. */
 function ourLevel(level: LogLevel): 'debug' | 'warn' | 'error' {
   if (level === 'ERROR') return 'error';
   return level === 'WARN' ? 'warn' : 'debug';

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 
-/** Its one open run has the settings of the operator of a task queue as its memo. */
+/** The workflow type of the run that has an operator's settings as its memo. */
 export const SETTINGS_WORKFLOW = 'operatorSettings';
 
 const PREFIX = 'operator-settings/';
@@ -13,23 +13,23 @@ export function settingsRunId(taskQueue: string): string {
 export type SettingsTexts = Readonly<Record<string, string>>;
 
 /**
- * No worker ever runs it: its first task is due after so long. So there is no code of it to replay, it belongs to no worker
- * version, and it costs nothing. An operator that starts by then publishes anew.
+ * The run's first task is due after this time, so no worker ever runs it. It has no code to replay, belongs to no worker
+ * version, and costs nothing.
  */
 const NEVER = '3650 days';
 
 export interface SettingsToPublish {
   readonly taskQueue: string;
   readonly texts: SettingsTexts;
-  /** Looks at those that would be replaced; undefined: there are none. What it throws keeps them. */
+  /** Gets the settings that would be replaced, if any. An exception keeps them. */
   readonly check: (before: SettingsTexts | undefined) => void;
 }
 
 /**
- * Makes these the published settings of the task queue. Where they are already, nothing is written.
+ * Publishes the settings of the operator of a task queue. Writes nothing if they are published already.
  *
- * @param client without encryption: whoever may read Temporal can read them
- * @throws WorkflowExecutionAlreadyStartedError where somebody else published at the same moment: look again
+ * @param client without encryption: all users of Temporal can read the settings
+ * @throws WorkflowExecutionAlreadyStartedError if another process publishes at the same moment
  */
 export async function publishSettings(
   client: Client,
@@ -40,18 +40,18 @@ export async function publishSettings(
   if (isSame(before, texts)) return;
   await client.workflow.start(SETTINGS_WORKFLOW, {
     workflowId: settingsRunId(taskQueue),
-    // Nobody polls it; who counts the open runs of the operator's own task queue does not count this one.
+    // Nobody polls it. So this run is not among the open runs of the operator's own task queue.
     taskQueue: SETTINGS_WORKFLOW,
     startDelay: NEVER,
     memo: { ...texts },
     staticSummary: 'The settings of the operator, as its memo. Nothing runs here.',
     workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-    // Of two that begin at once, the second has to look at what the first has published.
+    // Of two processes that publish at once, the second has to check the settings of the first.
     workflowIdConflictPolicy: before === undefined ? 'FAIL' : 'TERMINATE_EXISTING',
   });
 }
 
-/** Takes back what is published. An operator that starts, or goes on for minutes, publishes again. Safe to repeat. */
+/** Takes the settings back. An operator that still runs publishes them again within minutes. Safe to repeat. */
 export async function endSettingsRun(client: Client, taskQueue: string): Promise<void> {
   try {
     await client.workflow.getHandle(settingsRunId(taskQueue)).terminate('the operator is uninstalled');
@@ -60,7 +60,7 @@ export async function endSettingsRun(client: Client, taskQueue: string): Promise
   }
 }
 
-/** Undefined where no operator has published any, or a person has ended that run. */
+/** Undefined: no operator has published any, or a person has ended the run. */
 export async function publishedSettings(
   client: Client,
   taskQueue: string,
@@ -74,7 +74,7 @@ export async function publishedSettings(
   }
 }
 
-/** What all operators have published, by their task queues, as of up to a few seconds ago. */
+/** The settings of all operators by their task queues, as of up to a few seconds ago. */
 export async function allPublishedSettings(client: Client): Promise<ReadonlyMap<string, SettingsTexts>> {
   const query = `WorkflowType = '${SETTINGS_WORKFLOW}' AND ExecutionStatus = 'Running'`;
   const found = new Map<string, SettingsTexts>();

@@ -9,7 +9,7 @@ import type { Telemetry } from '../contract/telemetry.ts';
 
 type Activities = Readonly<Record<string, (input: StepInput) => Promise<StepResult>>>;
 
-/** The same step activities, each attempt of which is observed. */
+/** Reports each attempt of a step to telemetry. */
 export function observed(activities: Activities, telemetry: Pick<Telemetry, 'step'>): Activities {
   return around(activities, ({ ref }, activity, act) => {
     const { workflowExecution, attempt } = activityInfo();
@@ -19,8 +19,8 @@ export function observed(activities: Activities, telemetry: Pick<Telemetry, 'ste
 }
 
 /**
- * The same step activities, but none of another cluster's run is begun: what the run is about may have the same name here, or
- * would seem to be gone. Temporal retries the step, and sooner or later a worker of the run's own cluster takes it.
+ * Refuses steps for the runs of other clusters. Here, their resource may have a namesake, or would seem to be gone. Temporal
+ * retries the step until a worker of the right cluster takes it.
  */
 export function ofOwnCluster(activities: Activities, own: Cluster, log: Logger): Activities {
   return around(activities, async ({ ref, cluster }, _, act) => {
@@ -36,7 +36,7 @@ function nameOf(cluster: Cluster = {}): string {
   return labelOfCluster(cluster) ?? 'unknown name';
 }
 
-/** Where watcher and worker share a process, the watcher need not ask Temporal whether a run has ended. */
+/** Tells a watcher in the same process when a run has ended. */
 export function reportingEnds(activities: Activities, onEnd: (ref: ResourceRef) => void): Activities {
   return around(activities, async ({ ref }, _, act) => {
     const result = await act();
@@ -45,12 +45,11 @@ export function reportingEnds(activities: Activities, onEnd: (ref: ResourceRef) 
   });
 }
 
-/** Well under the time that a run gives them: see HEARTBEAT_TIMEOUT in workflows/reconcile.ts. */
+/** Well under HEARTBEAT_TIMEOUT of workflows/reconcile.ts. */
 export const HEARTBEAT_EVERY_MS = 2_000;
 
 /**
- * The same step activities, each durable attempt of which says that its worker lives: one that was killed or frozen, be it
- * before it has begun, is noticed by Temporal long before the time of the step is up.
+ * Sends heartbeats during durable attempts. So Temporal notices a killed or frozen worker long before the step times out.
  */
 export function withHeartbeats(activities: Activities): Activities {
   return around(activities, async (_input, _name, act) => {

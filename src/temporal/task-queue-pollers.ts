@@ -1,6 +1,7 @@
 import type { NativeConnection } from '@temporalio/worker';
-import type { TaskQueuePollers, VersionStatus } from '../contract/telemetry.ts';
-import { nameOf, TASK_KIND, unlessNotFound } from './versions.ts';
+import type { TaskQueuePollers as Measured, VersionStatus } from '../contract/telemetry.ts';
+import { unlessNotFound } from './grpc-status.ts';
+import { describeTaskQueue, versionNameIn, type TaskQueuePollers, type TaskType } from './task-queue.ts';
 
 export interface PolledQueue {
   readonly connection: NativeConnection;
@@ -11,78 +12,55 @@ export interface PolledQueue {
 
 const CALL_TIMEOUT_MS = 10_000;
 
-/** Who polls the task queue for workflow tasks and for activity tasks, as `pollersIn` has it. */
-export function pollersOf(queue: PolledQueue): Promise<readonly TaskQueuePollers[]> {
-  return queue.connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, async () => {
-    const [workflow, activity] = await Promise.all([
-      described(queue, 'workflow'),
-      described(queue, 'activity'),
-    ]);
-    const statuses = await statusesOf(queue, [workflow, activity]);
-    return [workflow, activity].flatMap((each) => pollersIn(each, statuses));
+/** Who polls the task queue for workflow tasks and for activity tasks, for metrics. */
+export function measuredPollers(queue: PolledQueue): Promise<readonly Measured[]> {
+  const { connection } = queue;
+  return connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, async () => {
+    const described = await Promise.all(
+      (['workflow', 'activity'] as const).map(async (taskType) => ({
+        taskType,
+        taskQueue: queue.taskQueue,
+        ...(await describeTaskQueue({ ...queue, service: connection.workflowService, taskType })),
+      })),
+    );
+    const statuses = await statusesOf(queue, described);
+    return described.flatMap((each) => pollersIn(each, statuses));
   });
 }
 
-/** A task queue, as far as one kind of task is concerned. */
-export interface DescribedQueue {
+/** A task queue, for one type of task. */
+export interface DescribedQueue extends TaskQueuePollers {
   readonly taskQueue: string;
-  readonly taskType: TaskQueuePollers['taskType'];
-  readonly pollers: readonly { readonly deploymentOptions?: Version | null }[];
-  /** The version that gets new runs; undefined: workers without a version do. */
-  readonly current?: Version | null | undefined;
-}
-
-interface Version {
-  readonly deploymentName?: string | null;
-  readonly buildId?: string | null;
+  readonly taskType: TaskType;
 }
 
 /**
- * The pollers by version: of each that polls or has runs, with 0 for one that Temporal gives tasks to and nobody polls for.
+ * Counts pollers by version. A version to which Temporal gives tasks is counted even without a poller.
  *
- * @param statuses of the versions of the deployments that poll, by name
+ * @param statuses of the versions, by name
  */
 export function pollersIn(
   { taskQueue, taskType, pollers, current }: DescribedQueue,
   statuses: ReadonlyMap<string, VersionStatus>,
-): TaskQueuePollers[] {
-  const polling = pollers.map(({ deploymentOptions }) => versionNameOf(deploymentOptions));
-  const currentVersion = versionNameOf(current);
+): Measured[] {
   const busy = [...statuses].filter(([, status]) => status === 'ramping' || status === 'draining');
-  const versions = new Set([currentVersion, ...busy.map(([version]) => version), ...polling]);
+  const versions = new Set([current, ...busy.map(([version]) => version), ...pollers]);
   return [...versions].map((version) => ({
     taskQueue,
     taskType,
     version,
-    status: version === currentVersion ? 'current' : (statuses.get(version) ?? 'inactive'),
-    count: polling.filter((each) => each === version).length,
+    status: version === current ? 'current' : (statuses.get(version) ?? 'inactive'),
+    count: pollers.filter((each) => each === version).length,
   }));
 }
 
-async function described(
-  { connection, namespace, taskQueue }: PolledQueue,
-  taskType: TaskQueuePollers['taskType'],
-): Promise<DescribedQueue> {
-  const { pollers, versioningInfo } = await connection.workflowService.describeTaskQueue({
-    namespace,
-    taskQueue: { name: taskQueue },
-    // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment -- see TASK_KIND
-    taskQueueType: TASK_KIND[taskType],
-  });
-  return { taskQueue, taskType, pollers, current: versioningInfo?.currentDeploymentVersion };
-}
-
-/** Asked only where workers have versions. */
+/** Asks only about deployments that poll or get tasks. */
 async function statusesOf(
   { connection, namespace }: PolledQueue,
-  queues: readonly DescribedQueue[],
+  queues: readonly TaskQueuePollers[],
 ): Promise<ReadonlyMap<string, VersionStatus>> {
-  const versions = queues.flatMap(({ pollers, current }) => [
-    current,
-    ...pollers.map(({ deploymentOptions }) => deploymentOptions),
-  ]);
-  const named = versions.filter((version) => versionNameOf(version) !== '');
-  const deployments = new Set(named.map((version) => version?.deploymentName ?? ''));
+  const versions = queues.flatMap(({ pollers, current }) => [current, ...pollers]);
+  const deployments = new Set(versions.filter(Boolean).map((version) => version.split(':', 1)[0] ?? ''));
   const described = await Promise.all(
     [...deployments].map((deploymentName) =>
       unlessNotFound(connection.workflowService.describeWorkerDeployment({ namespace, deploymentName })),
@@ -90,7 +68,10 @@ async function statusesOf(
   );
   const summaries = described.flatMap((each) => each?.workerDeploymentInfo?.versionSummaries ?? []);
   return new Map(
-    summaries.map(({ deploymentVersion, status }) => [versionNameOf(deploymentVersion), statusOf(status)]),
+    summaries.map(({ deploymentVersion, status }) => [
+      versionNameIn(deploymentVersion),
+      STATUSES.get(status ?? 0) ?? 'inactive',
+    ]),
   );
 }
 
@@ -101,13 +82,3 @@ const STATUSES = new Map<number, VersionStatus>([
   [4, 'draining'],
   [5, 'drained'],
 ]);
-
-function statusOf(status: number | null | undefined): VersionStatus {
-  return STATUSES.get(status ?? 0) ?? 'inactive';
-}
-
-/** Empty: no version. A worker without one has a deployment name and a build id, too, but they are empty or only a hash. */
-function versionNameOf(version: Version | null | undefined): string {
-  const { deploymentName, buildId } = version ?? {};
-  return deploymentName && buildId ? nameOf({ deploymentName, buildId }) : '';
-}

@@ -1,13 +1,13 @@
 import type { Logger } from '../contract/logger.ts';
 import type { TaskQueuePollers } from '../contract/telemetry.ts';
 
-/** The worker of this process has begun to poll by then. */
+/** By then, the worker of this process polls. */
 const FIRST_AFTER_MS = 5_000;
 const EVERY_MS = 60_000;
-/** What Temporal said is still reported for so long where it cannot be asked again. */
+/** An answer counts for so long if Temporal cannot be asked again. */
 const KEPT_MS = 5 * EVERY_MS;
 
-/** While this process leads, asks Temporal once a minute who polls the task queue, and remembers the answer. */
+/** While this process leads, asks Temporal once a minute who polls the task queue. */
 export class TaskQueueWatch {
   readonly #ask: () => Promise<readonly TaskQueuePollers[]>;
   readonly #log: Logger;
@@ -18,7 +18,7 @@ export class TaskQueueWatch {
     this.#log = log;
   }
 
-  /** None where nobody leads here, or Temporal has not said for five minutes. */
+  /** Empty: this process does not lead, or Temporal has not answered for five minutes. */
   get pollers(): readonly TaskQueuePollers[] {
     const answer = this.#term?.answer;
     return answer !== undefined && performance.now() - answer.atMs < KEPT_MS ? answer.pollers : [];
@@ -26,7 +26,7 @@ export class TaskQueueWatch {
 
   lead(): void {
     this.standBy();
-    this.#term = { timer: setTimeout(() => void this.#look(), FIRST_AFTER_MS) };
+    this.#term = { timer: setTimeout(() => void this.#read(), FIRST_AFTER_MS) };
   }
 
   standBy(): void {
@@ -34,10 +34,10 @@ export class TaskQueueWatch {
     this.#term = undefined;
   }
 
-  async #look(): Promise<void> {
+  async #read(): Promise<void> {
     const term = this.#term;
     if (term === undefined) return;
-    term.timer = setTimeout(() => void this.#look(), EVERY_MS);
+    term.timer = setTimeout(() => void this.#read(), EVERY_MS);
     try {
       term.answer = { pollers: await this.#ask(), atMs: performance.now() };
     } catch (error) {

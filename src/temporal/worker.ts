@@ -12,27 +12,25 @@ import type { Logger } from '../contract/logger.ts';
 import { workflowBundle, type WorkflowBundle } from './bundle.ts';
 import { sdkLogger } from './sdk-logs.ts';
 import { HEARTBEAT_EVERY_MS } from './steps.ts';
-import type { WorkerVersion } from './versions.ts';
+import type { WorkerVersion } from './task-queue.ts';
 import { withWorkflowThreads, type WorkflowThreads } from './workflow-threads.ts';
 
-/** What a worker has in progress at most. */
+/** The limits of a worker's work in progress. */
 export interface Slots {
-  /** Two or more: a worker asks for the tasks of new runs and for those of the runs that it keeps. */
+  /** Two or more: a worker polls for new runs and for the runs in its cache. */
   readonly workflowSlots: number;
   readonly activitySlots: number;
-  /** Besides those of regular ones. */
   readonly localActivitySlots: number;
 }
 
-/** Local activities, and regular ones. */
 export function stepsAtOnce({ activitySlots, localActivitySlots }: Slots): number {
   return activitySlots + localActivitySlots;
 }
 
 /**
- * Rust's own logs and the SDK's come out of our logger; signals are the program's to handle.
+ * The logs of the SDK and of its native library go to our logger. The program handles signals itself.
  *
- * @param metricsAddress where the SDK's own metrics are served, as `127.0.0.1:40001`; undefined: nowhere
+ * @param metricsAddress for the SDK's own metrics, such as `127.0.0.1:40001`; undefined: no metrics
  */
 export function installRuntime(log: Logger, metricsAddress?: string): void {
   Runtime.install({
@@ -45,7 +43,7 @@ export function installRuntime(log: Logger, metricsAddress?: string): void {
   });
 }
 
-/** In seconds, and named as Prometheus wants it; `service_name` would say the same of every series. */
+/** With the units and names of Prometheus, and without `service_name`, which is the same for every series. */
 function metricsAt(bindAddress: string): MetricsExporterConfig {
   const prometheus = {
     bindAddress,
@@ -68,7 +66,7 @@ export interface WorkerRequest {
   readonly version?: WorkerVersion;
 }
 
-/** A worker for all workflows and activities. On shutdown, it completes work in progress first. */
+/** On shutdown, the worker completes its work in progress first. */
 export async function createWorker(request: WorkerRequest, threads: WorkflowThreads): Promise<Worker> {
   const isPlain = request.dataConverter?.failureConverterPath === undefined;
   const bundle = await workflowBundle(isPlain ? 'readable' : 'in-payload');
@@ -86,15 +84,15 @@ function optionsFor(
     maxConcurrentWorkflowTaskExecutions: slots.workflowSlots,
     maxConcurrentLocalActivityExecutions: slots.localActivitySlots,
     maxConcurrentActivityTaskExecutions: slots.activitySlots,
-    // The polls of a frozen process take tasks that it does nothing for: no more of them than there is work for.
+    // The polls of a frozen process take tasks that it never runs, so there are only as many polls as the work needs.
     activityTaskPollerBehavior: { type: 'autoscaling', minimum: 1, initial: 1, maximum: 10 },
-    // A run that a frozen worker has kept goes on elsewhere after that time, where no poll of it takes its task.
+    // After this time, a run in the cache of a frozen worker goes on elsewhere.
     stickyQueueScheduleToStartTimeout: '5s',
     // Every heartbeat is sent.
     maxHeartbeatThrottleInterval: HEARTBEAT_EVERY_MS,
-    // The default grows with the heap; a run that ended is not asked for again.
+    // The default grows with the heap. Ended runs need not stay cached.
     maxCachedWorkflows: 100,
-    // Under the 10 s that a Pod is given; an activity's own requests are shorter.
+    // A Pod has 10 s. The requests of an activity are shorter.
     shutdownGraceTime: '6s',
     shutdownForceTime: '8s',
   };

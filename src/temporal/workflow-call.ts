@@ -1,7 +1,7 @@
-/** The key under which the workflow thread is given the memory that says since when it is in a workflow. */
+/** The environment data of the workflow thread: shared memory with the time of its current call into a workflow. */
 export const CALL_BEGAN = 'durable-operator.workflow-call-began';
 
-/** Of a clock that all threads share and nobody sets, in milliseconds; that of `performance.now()` begins anew in each thread. */
+/** Milliseconds of a monotonic clock that all threads share. `performance.now()` starts anew in each thread. */
 export function monotonicMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }

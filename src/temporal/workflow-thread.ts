@@ -1,10 +1,9 @@
 /**
- * Loaded first in the thread that runs workflows (see workflow-threads.ts); never in the main thread.
+ * The thread that runs workflows loads this file first (see workflow-threads.ts). The main thread never does.
  *
- * The SDK makes each call into the workflow sandbox with a time-out, for which Node starts and joins an
- * operating-system thread, some ten times a run; and it keeps a stack trace of every promise, for one query.
- * Together they cost more than all else that the thread does. In their place, the time at which a call
- * began is kept where the main thread sees it. docs/adr/0009-workflow-thread.md has the figures.
+ * The SDK makes each call into the workflow sandbox with a time-out. For that, Node starts and joins an operating-system thread,
+ * some ten times a run. The SDK also keeps a stack trace of every promise, for one query. Both together cost more than all
+ * other work of the thread. Instead, the main thread can see when the current call began. See docs/adr/0009-workflow-thread.md.
  */
 import v8 from 'node:v8';
 import vm from 'node:vm';
@@ -16,7 +15,7 @@ if (began instanceof SharedArrayBuffer) withoutTimeout(new Float64Array(began));
 withoutPromiseHooks();
 
 function withoutTimeout(calls: Float64Array): void {
-  // eslint-disable-next-line @typescript-eslint/unbound-method -- it is called with its own `this` below
+  // eslint-disable-next-line @typescript-eslint/unbound-method -- it gets its `this` below
   const runInContext = vm.Script.prototype.runInContext;
   vm.Script.prototype.runInContext = function (context): unknown {
     calls[0] = monotonicMs();
@@ -28,7 +27,7 @@ function withoutTimeout(calls: Float64Array): void {
   };
 }
 
-/** The SDK does without the hook where it cannot have it, as on other runtimes, but says so on the console. */
+/** If the hook fails, as on other runtimes, the SDK goes on without it, but warns on the console. */
 function withoutPromiseHooks(): void {
   const warn = console.warn;
   console.warn = () => undefined;

@@ -6,13 +6,13 @@ import { CALL_BEGAN, monotonicMs } from './workflow-call.ts';
 const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
 const preload = join(dirname(fileURLToPath(import.meta.url)), `workflow-thread.${extension}`);
 
-/** A workflow that computes this long without waiting for anything is taken for one that never ends. */
+/** A workflow that computes for so long without waiting is taken for one that never ends. */
 const STUCK_AFTER_MS = 10_000;
 
-/** When the workflow thread went into the workflow that it is in, on the clock of `monotonicMs`; 0: in none. */
+/** When the current call into a workflow began, on the clock of `monotonicMs`; 0: there is none. */
 const callBegan = new Float64Array(new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT));
 
-/** Why the workflow thread does nothing any more, as a sentence. */
+/** Why the workflow thread makes no progress. */
 export function workflowThreadProblem(nowMs = monotonicMs()): string | undefined {
   const [sinceMs = 0] = callBegan;
   const forMs = nowMs - sinceMs;
@@ -21,12 +21,12 @@ export function workflowThreadProblem(nowMs = monotonicMs()): string | undefined
 }
 
 /**
- * `fast`: with neither a time-out for each call nor call stacks. `watched`: as the SDK makes them.
- * docs/adr/0009-workflow-thread.md says what that costs.
+ * `fast`: without a time-out for each call and without call stacks. `watched`: as the SDK makes them.
+ * docs/adr/0009-workflow-thread.md has the costs.
  */
 export type WorkflowThreads = 'fast' | 'watched';
 
-/** Makes of this kind the threads that `create` makes. */
+/** All threads that `create` makes are of this kind. */
 export function withWorkflowThreads<T>(threads: WorkflowThreads, create: () => Promise<T>): Promise<T> {
   switch (threads) {
     case 'fast':
@@ -37,15 +37,15 @@ export function withWorkflowThreads<T>(threads: WorkflowThreads, create: () => P
 }
 
 /**
- * Has every thread that is made while `create` goes on load `workflow-thread.ts` first. The SDK has no
- * option for that; where it makes its threads in another way, they are as slow as without us, not wrong.
+ * Every thread that is made during `create` loads `workflow-thread.ts` first. The SDK has no option for that. If it makes
+ * its threads in another way, they are slow, not wrong.
  */
 async function withFastWorkflowThreads<T>(create: () => Promise<T>): Promise<T> {
   const Original = workerThreads.Worker;
   workerThreads.setEnvironmentData(CALL_BEGAN, callBegan.buffer);
   workerThreads.Worker = class extends Original {
     constructor(file: string | URL, options: WorkerOptions = {}) {
-      // Not with the process's own: V8's flags, which count for all threads anyway, are refused here.
+      // Replaces the process's own: V8 flags hold for all threads, and are refused here.
       super(file, { ...options, execArgv: ['--import', pathToFileURL(preload).href] });
     }
   };

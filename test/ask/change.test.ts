@@ -179,12 +179,11 @@ describe('the history of a name', () => {
   it('lets nothing that a server has said reach the terminal as a command', () => {
     const line = {
       atMs: 0,
-      kind: 'step',
+      kind: 'entry',
       id: '',
       label: 'createPods',
       notes: [],
-      tone: 'bad',
-      isFinal: true,
+      isBad: true,
     } as const;
     const style = { title: 'PodSet shop/web', paint: (_: unknown, text: string) => text };
     const text = textOfLine({ ...line, words: 'refused: \u001b[2J\nquota' }, style);

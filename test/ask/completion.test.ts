@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Command, Option } from 'commander';
 import { STATES } from '../../src/ask/state.ts';
-import { candidates, optionsIn, cursorIn } from '../../src/ask/completion.ts';
+import { candidates, cursorIn, namesIn } from '../../src/ask/completion.ts';
 
 function aProgram(): Command {
   const program = new Command();
@@ -9,6 +9,7 @@ function aProgram(): Command {
     .command('why')
     .description('explain')
     .option('-n, --namespace <name>', 'where')
+    .option('--context <name>', 'of the kubeconfig')
     .addOption(new Option('-o, --output <format>', 'how').choices(['json', 'yaml']));
   program.command('pause').description('pause').option('-y, --yes', 'do not ask');
   program.command('get').option('--state <state>');
@@ -25,10 +26,9 @@ async function offered(words: readonly string[], names: readonly string[] = []):
         items: names.map((name) => ({ metadata: { name, uid: 'u', resourceVersion: '1' } })),
       }),
   };
-  const found = await candidates(cursorIn(aProgram(), words), (work) =>
-    // As much of a session as it takes.
-    work({ client, namespace: 'shop' } as unknown as Parameters<typeof work>[0]),
-  );
+  // The part of a session that it needs.
+  const session = { client, namespace: 'shop' } as unknown as Parameters<typeof namesIn>[0];
+  const found = await candidates(cursorIn(aProgram(), words), (kind) => namesIn(session, kind));
   return found.map(({ value }) => value);
 }
 
@@ -37,7 +37,7 @@ describe('completion', () => {
     { words: [''], offers: ['why', 'pause', 'get', 'retry'] },
     { words: ['why', ''], offers: ['pod', 'namespace', 'podset', 'xxx'] },
     { words: ['pause', ''], offers: ['pod', 'namespace', 'podset', 'xxx', 'controller'] },
-    { words: ['why', '--'], offers: ['--namespace', '--output'] },
+    { words: ['why', '--'], offers: ['--namespace', '--context', '--output'] },
     { words: ['why', 'podset/web', '-o', ''], offers: ['json', 'yaml'] },
     {
       words: ['pause', 'controller/'],
@@ -70,6 +70,7 @@ describe('completion', () => {
   });
 
   it('asks where the words say', () => {
+    const optionsIn = (words: readonly string[]) => cursorIn(aProgram(), words).options;
     expect(optionsIn(['why', '-n', 'shop', '--context=prod', 'podset/'])).toEqual({
       namespace: 'shop',
       context: 'prod',

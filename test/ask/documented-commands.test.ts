@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { answer } from '../../src/ask/command-line.ts';
 import type { Session } from '../../src/ask/connection/session.ts';
-import { TemporalProblem } from '../../src/ask/connection/temporal-problem.ts';
+import { TemporalProblem } from '../../src/temporal/temporal-problem.ts';
 import { controllersOf } from '../../src/ask/controllers.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 
@@ -51,7 +51,6 @@ const SESSION: Session = {
   },
   namespace: 'default',
   temporal: nobody,
-  openRuns: nobody,
   linkTo: () => Promise.resolve(undefined),
   close: () => Promise.resolve(),
 };

@@ -4,24 +4,24 @@ import type { Live } from '../../src/ask/cluster/live.ts';
 import { ago, FINDINGS, reached, RUN, textFor } from '../support/findings.ts';
 
 describe('why, of an open run,', () => {
-  const none = { hasUnversioned: false, versions: [], current: undefined };
+  const none = { pollers: [], current: '' };
 
   it.each([
     [{ ...RUN, workflowTaskAttempt: 1 }, none, 'no worker has polled task queue "durable-operator"'],
     [{ ...RUN, workflowTaskAttempt: 1, taskQueue: 'old' }, none, 'start a worker with --task-queue old'],
     [
       { ...RUN, workflowTaskAttempt: 1 },
-      { ...none, versions: ['op:1'] },
+      { ...none, pollers: ['op:1'] },
       'durable-operator promote --worker-deployment op',
     ],
     [
       { ...RUN, workflowTaskAttempt: 1, version: 'op:1' },
-      { ...none, versions: ['op:2'] },
+      { ...none, pollers: ['op:2'] },
       'the run stays with op:1',
     ],
     [
       { ...RUN, workflowTaskAttempt: 1 },
-      { ...none, versions: ['op:2'], current: 'op:1' },
+      { ...none, pollers: ['op:2'], current: 'op:1' },
       'op:1 is the current version',
     ],
   ])('that nobody works on, says why (%#)', (run, workers, words) => {

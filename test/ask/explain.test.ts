@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { explain } from '../../src/ask/why/explain.ts';
 import { explanationText } from '../../src/ask/why/explanation.ts';
-import type { RunTimeline, StepEntry } from '../../src/ask/runs/timeline.ts';
+import type { RunTimeline, StepEntry } from '../../src/temporal/timeline.ts';
 import { defaultOptions } from '../../src/config/config.ts';
 import { controllersOf } from '../../src/ask/controllers.ts';
 import { converged } from '../../src/contract/decision.ts';

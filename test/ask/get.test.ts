@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { defaultOptions } from '../../src/config/config.ts';
-import type { OpenRun } from '../../src/ask/runs/open-runs.ts';
+import { RunReader, type Run } from '../../src/temporal/run-reader.ts';
+import type { RunTimeline } from '../../src/temporal/timeline.ts';
+import type { ResourceRef } from '../../src/contract/resource.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { POD_NAME_ANNOTATION } from '../../src/controllers/pod-label/decide.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
@@ -16,16 +18,45 @@ const namespace = (name: string, annotations: Record<string, string>) => ({
   metadata: { name, uid: `uid-of-${name}`, resourceVersion: '1', annotations },
 });
 
-const CLEANUP: OpenRun = {
-  run: {
-    ...{ ref: { controller: 'git-build', namespace: 'shop', name: 'late', uid: 'u' } },
-    ...{ workflowId: 'git-build/shop/late/u', runId: 'r', isOpen: true, startedAtMs: NOW_MS },
-    ...{ endedAtMs: undefined, runState: undefined, pending: [], workflowTaskAttempt: undefined },
-  },
-  because: 'waiting for Job shop/clean-up-late to end',
+const LATE = { controller: 'git-build', namespace: 'shop', name: 'late', uid: 'u' };
+/** It waits, since it has neither a pending step nor a task. */
+const CLEANUP: Run = {
+  ...{ ref: LATE, workflowId: 'git-build/shop/late/u', runId: 'r', isOpen: true, startedAtMs: NOW_MS },
+  ...{ endedAtMs: undefined, runState: undefined, pending: [], workflowTaskAttempt: undefined },
+  ...{ version: undefined, status: 'RUNNING', taskQueue: 'durable-operator', historyLength: 5 },
+};
+const WAITING: RunTimeline = {
+  ...{ runId: 'r', startedAtMs: NOW_MS, reason: '', end: undefined },
+  entries: [
+    {
+      ...{ kind: 'step', atMs: NOW_MS, step: 'observe', summary: '', isLocal: true, attempts: 1 },
+      end: {
+        ...{ how: 'done', tookMs: 1, did: [], refusal: undefined },
+        next: { do: 'wait', because: 'waiting for Job shop/clean-up-late to end' },
+      },
+    },
+  ],
 };
 
+/** A Temporal with these open runs, all of which wait. */
+class FakeRuns extends RunReader {
+  readonly #runs: readonly Run[];
+
+  constructor(runs: readonly Run[]) {
+    super({ namespace: 'default', call: notAsked });
+    this.#runs = runs;
+  }
+
+  override listOpen = () => Promise.resolve(this.#runs);
+  override describe = ({ uid }: ResourceRef) =>
+    Promise.resolve(this.#runs.find(({ ref }) => ref.uid === uid));
+  override endOfTimeline = () => Promise.resolve(WAITING);
+}
+
+const notAsked = () => Promise.reject(new Error('nothing is to be asked of it'));
+
 const OPERATOR = {
+  ...{ namespace: 'default', cluster: undefined, call: notAsked },
   taskQueue: 'durable-operator',
   unreadable: undefined,
   otherTaskQueues: [],
@@ -38,13 +69,13 @@ interface Given {
   readonly published?: null;
   /** By the path of an object or of a list; the others are not there, or empty. */
   readonly cluster?: Readonly<Record<string, KubernetesObject | readonly KubernetesObject[] | ApiError>>;
-  readonly runs?: readonly OpenRun[];
+  readonly runs?: readonly Run[];
 }
 
 function get(words: readonly string[], { cluster = {}, runs = [], published }: Given = {}) {
   const settings = published === null ? undefined : SETTINGS;
   return asked(['get', ...words], {
-    openRuns: () => Promise.resolve({ settings, operator: OPERATOR, runs: Promise.resolve(runs) }),
+    temporal: () => Promise.resolve({ ...OPERATOR, settings, runs: new FakeRuns(runs) }),
     answerTo: ({ path, metadataOnly }) => {
       const there = cluster[path];
       if (metadataOnly === true && there === undefined)
@@ -85,11 +116,11 @@ describe('get of a resource that is named', () => {
     expect(stdout).toMatch(/pod\/plain .* Ignored/);
   });
 
-  it('and that the controller does not look at, says so', async () => {
+  it('and that the controller ignores, says so', async () => {
     const { status, stderr } = await get(['pod/done'], { cluster: { [`${API}/pods/done`]: pod('done') } });
     expect(status).toBe(0);
     expect(stderr).toBe(
-      'Pod shop/done is none that pod-label looks at; ask: kubectl durable why pod/done -n shop\n',
+      'pod-label ignores Pod shop/done; for the reason: kubectl durable why pod/done -n shop\n',
     );
   });
 
@@ -119,9 +150,8 @@ describe('get of a kind without namespaces', () => {
     [['namespace/shop'], 'metadata.name=shop'],
   ])('lists all of it, as kubectl does: %j', async (words, fieldSelector) => {
     const selectors = new Set<unknown>();
-    const runs = Promise.resolve([]);
     await asked(['get', ...words], {
-      openRuns: () => Promise.resolve({ settings: SETTINGS, operator: OPERATOR, runs }),
+      temporal: () => Promise.resolve({ ...OPERATOR, settings: SETTINGS, runs: new FakeRuns([]) }),
       answerTo: ({ path, query }) => {
         if (path === '/api/v1/namespaces') selectors.add(query?.['fieldSelector']);
         return { metadata: {}, items: [] };

@@ -7,8 +7,8 @@ import {
   type Line,
   type ObjectEvent,
 } from '../../src/ask/history/history-lines.ts';
-import { timelineOf } from '../../src/ask/runs/timeline-builder.ts';
-import type { RunTimeline } from '../../src/ask/runs/timeline.ts';
+import { timelineOf } from '../../src/temporal/timeline-builder.ts';
+import type { RunTimeline } from '../../src/temporal/timeline.ts';
 
 const HISTORIES = new URL('../histories/', import.meta.url);
 
@@ -80,9 +80,9 @@ describe('the lines of a history', () => {
 
   it('say what the run waits for still, or has waited for', async () => {
     const waiting = await linesIn('podSet/0.3.0-wait-waits');
-    expect(waiting.at(-1)).toMatchObject({ label: 'wait', notes: ['at most 1h'], isFinal: false });
+    expect(waiting.at(-1)).toMatchObject({ label: 'wait', notes: ['at most 1h'] });
     const stalled = await linesIn('podSet/0.3.0-stalled-waits');
-    expect(stalled.at(-1)).toMatchObject({ label: 'Stalled', isFinal: false });
+    expect(stalled.at(-1)).toMatchObject({ label: 'Stalled', words: 'waiting for a change of the resource' });
   });
 
   it('have the Events of the resource between the reconciles, by time', async () => {
@@ -103,7 +103,7 @@ describe('the lines of a history', () => {
       'completed',
       'Event Refused',
     ]);
-    expect(lines.at(-1)).toMatchObject({ words: 'quota', notes: ['3 times'], tone: 'bad' });
+    expect(lines.at(-1)).toMatchObject({ words: 'quota', notes: ['3 times'], isBad: true });
   });
 
   it('keep the identity of an Event, whichever others the server lists before it', () => {

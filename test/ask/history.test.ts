@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { defaultPayloadConverter } from '@temporalio/common';
 import type { Client } from '@temporalio/client';
 import type { TemporalAccess } from '../../src/ask/connection/temporal.ts';
+import { RunReader } from '../../src/temporal/run-reader.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import { asked } from '../support/ask-session.ts';
 
@@ -49,10 +50,12 @@ function temporalWith(count: number): TemporalAccess {
     workflowService,
     options: { loadedDataConverter: { payloadCodecs: [] } },
   } as unknown as Client;
+  const call = <T>(work: (client: Client) => Promise<T>) => work(client);
   return {
-    ...{ client, address: 'temporal:7233', namespace: 'default', taskQueue: 'q', settings: undefined },
+    ...{ namespace: 'default', taskQueue: 'q', settings: undefined },
     ...{ unreadable: undefined, otherTaskQueues: [], cluster: undefined, otherCluster: undefined },
-    call: (work) => work(client),
+    call,
+    runs: new RunReader({ namespace: 'default', call }),
   };
 }
 

@@ -16,7 +16,7 @@ function askingMute(words: readonly string[]) {
   };
   let closed = 0;
   const onClose = () => void (closed += 1);
-  const servers = { answerTo: mute, temporal: mute, openRuns: mute, onClose, signal: interrupted.signal };
+  const servers = { answerTo: mute, temporal: mute, onClose, signal: interrupted.signal };
   const answer = asked(words, servers).then((said) => ({ ...said, closed }));
   return { answer, isAsked, interrupt: () => interrupted.abort() };
 }

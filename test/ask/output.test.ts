@@ -1,13 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import { durationText, harmless, paintFor, tableOf } from '../../src/ask/output.ts';
 
+const plain = (_: unknown, text: string) => text;
+
 describe('a table', () => {
   const columns = [
     { title: 'NAME', text: ({ name }: { name: string; state: string }) => name },
     {
       title: 'STATE',
       text: ({ state }: { name: string; state: string }) => state,
-      paint: () => 'red' as const,
+      format: () => 'red' as const,
     },
   ];
   const rows = [
@@ -16,7 +18,7 @@ describe('a table', () => {
   ];
 
   it('has columns as wide as their widest text, and no space at the end of a line', () => {
-    expect(tableOf(rows, columns).text).toBe(
+    expect(tableOf(rows, columns, { paint: plain }).text).toBe(
       ['NAME                    STATE', 'a                       UpToDate', 'longer-than-its-title', ''].join(
         '\n',
       ),
@@ -29,7 +31,7 @@ describe('a table', () => {
     expect(colourful).toContain('\u001b[31mUpToDate');
     // eslint-disable-next-line no-control-regex -- the colours
     expect(colourful.replaceAll(/\u001b\[\d+m/g, '').replaceAll(/ +$/gm, '')).toBe(
-      tableOf(rows, columns).text,
+      tableOf(rows, columns, { paint: plain }).text,
     );
   });
 });

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { TemporalAccess } from '../../src/ask/connection/temporal.ts';
-import { TemporalProblem } from '../../src/ask/connection/temporal-problem.ts';
+import { TemporalProblem } from '../../src/temporal/temporal-problem.ts';
+import { RunReader } from '../../src/temporal/run-reader.ts';
 import { defaultOptions, type Options } from '../../src/config/config.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import { asked } from '../support/ask-session.ts';
@@ -13,10 +14,11 @@ const NAMESPACE = '/api/v1/namespaces/shop';
 const POD_SET = '/apis/batch.tutorial.kubebuilder.io/v1/namespaces/shop/podsets/web';
 const web = aPodSet().in('shop').named('web').wanting(0);
 
+const notAsked = () => Promise.reject(new Error('nothing is to be asked of it'));
+
 const NO_OPERATOR = {
-  // Nothing is asked of it.
-  ...{ client: undefined as unknown as TemporalAccess['client'], call: () => Promise.reject(new Error()) },
-  ...{ address: 'temporal:7233', namespace: 'default', taskQueue: 'durable-operator', settings: undefined },
+  ...{ call: notAsked, runs: new RunReader({ namespace: 'default', call: notAsked }), namespace: 'default' },
+  ...{ taskQueue: 'durable-operator', settings: undefined },
   ...{ unreadable: undefined, otherTaskQueues: [], cluster: undefined, otherCluster: undefined },
 } satisfies TemporalAccess;
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { asDryRun, dryRunOnly, isDryRun, WouldWrite } from '../../activities/dry-run.ts';
-import { mergePatch } from '../../src/ask/plan/merge-patch.ts';
-import { MayNotTry, Rehearsal } from '../../src/ask/plan/rehearsal.ts';
+import { MayNotTry, mergePatch, Rehearsal } from '../../src/ask/plan/rehearsal.ts';
 import type { KubernetesList, KubernetesObject } from '../../src/contract/object.ts';
 import { ApiError, type ApiErrorClass } from '../../src/kubernetes/errors.ts';
 import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';

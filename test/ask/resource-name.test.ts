@@ -1,11 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import {
-  argumentsOf,
-  parseNamedResource,
-  parseResource,
-  placeOf,
-  titleOf,
-} from '../../src/ask/resource-name.ts';
+import { argumentsOf, parseNamedResource, parseResource, titleOf } from '../../src/ask/resource-name.ts';
 
 const parsed = (...words: string[]) => {
   const { controller, name } = parseResource(words);
@@ -42,20 +36,20 @@ describe('a resource on the command line', () => {
   });
 
   it('has a name where one is needed', () => {
-    expect(() => parseNamedResource(['podset'])).toThrow('write podset/NAME');
+    expect(() => parseNamedResource(['podset'], 'shop')).toThrow('write podset/NAME');
   });
 });
 
 describe('the place of a resource', () => {
-  const named = (...words: string[]) => parseNamedResource(words);
+  const named = (...words: string[]) => parseNamedResource(words, 'shop');
 
   it('is its namespace; of a Namespace it is its own name', () => {
-    expect(placeOf(named('podset/web'), 'shop')).toEqual({
+    expect(named('podset/web').place).toEqual({
       controller: 'pod-set',
       namespace: 'shop',
       name: 'web',
     });
-    expect(placeOf(named('ns/team-1'), 'shop')).toEqual({
+    expect(named('ns/team-1').place).toEqual({
       controller: 'namespace-role-binding',
       namespace: 'team-1',
       name: 'team-1',
@@ -67,8 +61,7 @@ describe('the place of a resource', () => {
     ['podset/shop', 'podset/shop -n shop', 'PodSet shop/shop'],
     ['ns/team-1', 'namespace/team-1', 'Namespace team-1'],
   ])('%s is written as %s after a command, and %s in a sentence', (word, after, title) => {
-    const target = named(word);
-    const object = { ...placeOf(target, 'shop'), type: target.controller.primary.type };
+    const { object } = named(word);
     expect(argumentsOf(object)).toBe(after);
     expect(titleOf(object)).toBe(title);
   });

@@ -1,20 +1,19 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Ask } from '../../src/ask/ask.ts';
-import { TemporalProblem } from '../../src/ask/connection/temporal-problem.ts';
-import type { OutputFormat } from '../../src/ask/connection/options.ts';
-import { printerFor } from '../../src/ask/get/row-printer.ts';
+import { repeatedly, type Ask } from '../../src/ask/ask.ts';
+import { TemporalProblem } from '../../src/temporal/temporal-problem.ts';
+import type { OutputFormat } from '../../src/ask/options.ts';
+import { RowPrinter } from '../../src/ask/get/row-printer.ts';
 import type { Row } from '../../src/ask/get/rows.ts';
-import { Hiccups } from '../../src/ask/hiccups.ts';
 
 const row = (name: string, changed: Partial<Row> = {}): Row => ({
   ...{ key: name, namespace: 'shop', resource: `podset/${name}`, controller: 'pod-set' },
   ...{ state: 'Retrying', attempt: 1, message: '', ...changed },
 });
 
-/** What is printed at each look. */
+/** What is printed after each read. */
 async function printed(
   output: OutputFormat | undefined,
-  looks: readonly (readonly Row[])[],
+  reads: readonly (readonly Row[])[],
   isComplete = true,
 ) {
   let text = '';
@@ -27,18 +26,18 @@ async function printed(
     env: {},
     isTerminal: false,
   } as unknown as Ask;
-  const print = printerFor(ask, { watch: true, ...(output && { output }) });
+  const printer = new RowPrinter(ask, { watch: true, ...(output && { output }) });
   const texts: string[] = [];
-  for (const rows of looks) {
+  for (const rows of reads) {
     text = '';
-    await print(rows, isComplete);
+    await printer.print(rows, isComplete);
     texts.push(text);
   }
   return texts;
 }
 
 describe('get --watch', () => {
-  const looks = [
+  const reads = [
     [row('web'), row('api')],
     [row('web'), row('api')],
     [row('web', { attempt: 2 }), row('api')],
@@ -47,7 +46,7 @@ describe('get --watch', () => {
   ];
 
   it('prints a document for each row that has changed, or is no longer listed', async () => {
-    const [first, second, third, fourth, fifth] = await printed('json', looks);
+    const [first, second, third, fourth, fifth] = await printed('json', reads);
     expect(first).toContain('"podset/web"');
     expect(first).toContain('"podset/api"');
     expect(second).toBe('');
@@ -57,12 +56,12 @@ describe('get --watch', () => {
   });
 
   it('tells documents of YAML apart', async () => {
-    const [first] = await printed('yaml', looks);
+    const [first] = await printed('yaml', reads);
     expect(first?.match(/^---$/gm)).toHaveLength(2);
   });
 
   it('prints a last line of a row that is no longer listed', async () => {
-    const [, , , fourth] = await printed(undefined, looks);
+    const [, , , fourth] = await printed(undefined, reads);
     expect(fourth).toMatch(/^shop +podset\/api +pod-set .*no longer listed\n$/);
   });
 
@@ -75,15 +74,23 @@ describe('get --watch', () => {
   });
 });
 
-describe('what goes on for ever', () => {
-  it('outlives a problem of Temporal, and says it once', async () => {
+describe('repeatedly', () => {
+  it('outlives a problem of Temporal, says it once, and ends with Ctrl-C or a bug', async () => {
     let said = '';
-    const hiccups = new Hiccups({ stderr: { write: (text) => (said += text) } });
-    const away = () => Promise.reject<number>(new TemporalProblem('Temporal does not answer'));
-    expect(await hiccups.outlive(away)).toBeUndefined();
-    expect(await hiccups.outlive(away)).toBeUndefined();
-    expect(said).toBe('kubectl durable: Temporal does not answer; trying on\n');
-    expect(await hiccups.outlive(() => Promise.resolve(1))).toBe(1);
-    await expect(hiccups.outlive(() => Promise.reject<number>(new Error('a bug')))).rejects.toThrow('a bug');
+    const away = new TemporalProblem('Temporal does not answer');
+    const interrupted = new AbortController();
+    const answers = [away, away, 1, new Error('a bug')];
+    const read = () => {
+      const answer = answers.shift();
+      return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
+    };
+    const stderr = { write: (text: string) => (said += text) };
+    const all = repeatedly({ stderr, signal: interrupted.signal }, 0, read);
+    expect(await all.next()).toEqual({ done: false, value: 1 });
+    expect(said).toBe('kubectl durable: Temporal does not answer; retrying\n');
+    await expect(all.next()).rejects.toThrow('a bug');
+    interrupted.abort();
+    const none = repeatedly({ stderr, signal: interrupted.signal }, 0, read);
+    expect(await none.next()).toEqual({ done: true, value: undefined });
   });
 });

@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { fetchResources, resourcesIn } from '../../src/ask/get/resources.ts';
+import { fetchResources, resourcesIn, type Scope } from '../../src/ask/get/resources.ts';
 import { dataOf, rowsOf, type RowsRequest } from '../../src/ask/get/rows.ts';
-import type { Run } from '../../src/ask/runs/runs.ts';
+import type { Run } from '../../src/temporal/run-reader.ts';
 import { controllersOf } from '../../src/ask/controllers.ts';
 import { defaultOptions } from '../../src/config/config.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
-import type { RequestOptions } from '../../src/kubernetes/client.ts';
+import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
 
 const NOW_MS = Date.parse('2026-01-01T12:00:00Z');
@@ -86,7 +86,9 @@ describe('a list of resources', () => {
   it('has the step of an open run, its attempt, when it tries next, and the server’s words', () => {
     const failure = { type: 'Refused', message: 'PATCH /api/v1/pods: 403 denied\nby policy' };
     const pending = [{ step: 'addLabel', attempt: 4, failure, nextTryAtMs: NOW_MS + 21_000 }];
-    const rows = rowsWith([annotated('web')], { runs: [{ run: runOf('web', { pending }), because: '' }] });
+    const rows = rowsWith([annotated('web')], {
+      runs: [{ run: runOf('web', { pending }), because: failure.message }],
+    });
     expect(rows.map(dataOf)).toEqual([
       {
         ...{ namespace: 'shop', resource: 'pod/web', controller: 'pod-label', state: 'Retrying' },
@@ -110,10 +112,13 @@ describe('a list of resources', () => {
   });
 
   it.each([
-    [{ controllers: ['pod-set' as const], namespaces: [] }, 'the operator runs without this controller'],
+    [
+      { controllers: ['pod-set' as const], namespaces: [] },
+      'the operator runs without the controller pod-label; it runs pod-set (--controllers)',
+    ],
     [
       { controllers: ['pod-label' as const], namespaces: ['other'] },
-      'the operator does not watch this namespace',
+      'the operator watches only the namespaces other (--namespaces), and not shop',
     ],
   ])('says what the operator leaves out (%#)', (reconciliation, message) => {
     const rows = rowsWith([annotated('web')], { reconciliation });
@@ -122,7 +127,7 @@ describe('a list of resources', () => {
 });
 
 describe('the lists of a controller', () => {
-  async function pathsFor(name: string, scope: Parameters<typeof fetchResources>[1]) {
+  async function pathsFor(name: string, scope: Scope) {
     const paths: string[] = [];
     const client = {
       request: ({ path, query = {} }: RequestOptions) => {
@@ -131,9 +136,7 @@ describe('the lists of a controller', () => {
       },
     };
     // All that it takes of a client.
-    await fetchResources(controllerOf(name), scope, {
-      client: client as unknown as Parameters<typeof fetchResources>[2]['client'],
-    });
+    await fetchResources(client as unknown as KubernetesClient, controllerOf(name), scope);
     return paths;
   }
 

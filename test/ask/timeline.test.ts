@@ -3,9 +3,9 @@ import { randomBytes, createSecretKey } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Payload } from '@temporalio/common';
 import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
-import { decoded } from '../../src/ask/runs/payloads.ts';
-import { timelineOf, type HistoryEvent } from '../../src/ask/runs/timeline-builder.ts';
-import type { RunTimeline } from '../../src/ask/runs/timeline.ts';
+import { decoded } from '../../src/temporal/payloads.ts';
+import { timelineOf, type HistoryEvent } from '../../src/temporal/timeline-builder.ts';
+import type { RunTimeline } from '../../src/temporal/timeline.ts';
 import { payloadEncryption } from '../../src/temporal/payload-encryption.ts';
 
 const HISTORIES = new URL('../histories/', import.meta.url);

@@ -17,7 +17,16 @@ function hanging(resources: readonly KubernetesObject[]): HangingResources {
 
 function aRun(controller: string, runState?: 'Stalled'): LeftBehind['runs'][number] {
   const ref = { controller, namespace: 'shop', name: 'web', uid: 'u' };
-  return { ref, workflowId: 'w', runId: 'r', isOpen: true, startedAtMs: 0, endedAtMs: undefined, runState };
+  return {
+    ref,
+    workflowId: 'w',
+    runId: 'r',
+    isOpen: true,
+    startedAtMs: 0,
+    endedAtMs: undefined,
+    runState,
+    version: undefined,
+  };
 }
 
 describe('the refusal to have the operator uninstalled', () => {

@@ -4,7 +4,7 @@ import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/clie
 
 export const NOW_MS = Date.parse('2026-01-01T12:00:00Z');
 
-export interface AskedServers extends Partial<Pick<Session, 'temporal' | 'openRuns'>> {
+export interface AskedServers extends Partial<Pick<Session, 'temporal'>> {
   /** Is told where the words say to ask. */
   readonly onOpen?: (options: SessionOptions) => void;
   /** Is told that the session is closed. */
@@ -36,7 +36,6 @@ const notAsked = () => Promise.reject(new Error('nothing is to be asked of it'))
 function sessionWith({
   answerTo = notAsked,
   temporal = notAsked,
-  openRuns = notAsked,
   onClose = () => undefined,
 }: AskedServers): Session {
   const client: KubernetesClient = {
@@ -57,5 +56,5 @@ function sessionWith({
     onClose();
     return Promise.resolve();
   };
-  return { client, namespace: 'shop', temporal, openRuns, linkTo, close };
+  return { client, namespace: 'shop', temporal, linkTo, close };
 }

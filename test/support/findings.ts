@@ -1,8 +1,8 @@
 import { explain } from '../../src/ask/why/explain.ts';
 import { explanationText } from '../../src/ask/why/explanation.ts';
 import type { Findings, Reached } from '../../src/ask/why/findings.ts';
-import type { RunTimeline, StepEntry } from '../../src/ask/runs/timeline.ts';
-import type { Run } from '../../src/ask/runs/runs.ts';
+import type { RunTimeline, StepEntry } from '../../src/temporal/timeline.ts';
+import type { Run } from '../../src/temporal/run-reader.ts';
 import { controllersOf } from '../../src/ask/controllers.ts';
 import { defaultOptions } from '../../src/config/config.ts';
 import { aPodOf, aPodSet, NOW_MS } from './pod-sets.ts';
@@ -47,10 +47,9 @@ export const REACHED: Reached = {
   unreadable: undefined,
   otherTaskQueues: [],
   otherCluster: undefined,
-  workers: { hasUnversioned: true, versions: [], current: undefined },
+  workers: { pollers: [''], current: '' },
   run: RUN,
   timeline: TIMELINE,
-  earlier: undefined,
 };
 export const FINDINGS: Findings = {
   controller: podSet,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { defaultPayloadConverter, type Payload } from '@temporalio/common';
-import { isEncrypted } from '../../src/temporal/encrypted-payload.ts';
+import { isEncrypted } from '../../src/temporal/payloads.ts';
 import { payloadEncryption } from '../../src/temporal/payload-encryption.ts';
 import { parsePayloadKeys } from '../../src/temporal/payload-keys.ts';
 

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { promote, PromotionFailed } from '../../src/temporal/promotion.ts';
-import { nameOf, type PinnedRun, type WorkerVersions } from '../../src/temporal/versions.ts';
+import { nameOf } from '../../src/temporal/task-queue.ts';
+import type { PinnedRun, WorkerVersions } from '../../src/temporal/versions.ts';
 import { RunsUnavailable } from '../../src/watcher/runs.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';
 
@@ -38,7 +39,8 @@ class FakeTemporal implements WorkerVersions {
 
   served() {
     this.#answer();
-    return Promise.resolve(this.servedIds);
+    const names = [...this.servedIds].map((buildId) => nameOf({ deploymentName: DEPLOYMENT, buildId }));
+    return Promise.resolve(new Set(names));
   }
 
   isRegistered(buildId: string) {

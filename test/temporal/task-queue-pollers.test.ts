@@ -2,13 +2,12 @@ import { describe, expect, it } from '@jest/globals';
 import type { VersionStatus } from '../../src/contract/telemetry.ts';
 import { pollersIn, type DescribedQueue } from '../../src/temporal/task-queue-pollers.ts';
 
-const version = (buildId: string) => ({ deploymentName: 'op', buildId });
-const unversioned = { deploymentOptions: { deploymentName: '', buildId: '@a1b2c3' } };
-const of = (buildId: string) => ({ deploymentOptions: version(buildId) });
+const unversioned = '';
+const of = (buildId: string) => `op:${buildId}`;
 
 /** `op:1 current 2`, an entry each. */
 function reported(queue: Partial<DescribedQueue>, statuses: Readonly<Record<string, VersionStatus>> = {}) {
-  const described = { taskQueue: 'ours', taskType: 'workflow', pollers: [], ...queue } as const;
+  const described = { taskQueue: 'ours', taskType: 'workflow', pollers: [], current: '', ...queue } as const;
   const entries = pollersIn(described, new Map(Object.entries(statuses)));
   expect(
     entries.filter(({ taskQueue, taskType }) => taskQueue !== 'ours' || taskType !== 'workflow'),
@@ -18,7 +17,7 @@ function reported(queue: Partial<DescribedQueue>, statuses: Readonly<Record<stri
 
 describe('without versions', () => {
   it('the workers without one get the runs', () => {
-    expect(reported({ pollers: [unversioned, { deploymentOptions: null }] })).toEqual([' current 2']);
+    expect(reported({ pollers: [unversioned, unversioned] })).toEqual([' current 2']);
   });
 
   it('nobody polls where nobody does', () => {
@@ -28,7 +27,7 @@ describe('without versions', () => {
 
 describe('with versions', () => {
   it('those of the current one get new runs, and it is reported where none of them polls', () => {
-    const current = version('2');
+    const current = of('2');
     expect(reported({ current, pollers: [of('2'), of('2')] }, { 'op:2': 'current' })).toEqual([
       'op:2 current 2',
     ]);
@@ -54,7 +53,7 @@ describe('with versions', () => {
       'op:4': 'ramping',
       'op:5': 'current',
     } as const;
-    expect(reported({ current: version('5'), pollers: [of('3'), of('5')] }, statuses)).toEqual([
+    expect(reported({ current: of('5'), pollers: [of('3'), of('5')] }, statuses)).toEqual([
       'op:5 current 1',
       'op:1 draining 0',
       'op:4 ramping 0',
@@ -64,7 +63,7 @@ describe('with versions', () => {
 
   it('workers without a version get nothing beside a current one', () => {
     const pollers = [unversioned, of('2')];
-    expect(reported({ current: version('2'), pollers }, { 'op:2': 'current' })).toEqual([
+    expect(reported({ current: of('2'), pollers }, { 'op:2': 'current' })).toEqual([
       'op:2 current 1',
       ' inactive 1',
     ]);

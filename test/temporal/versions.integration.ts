@@ -10,7 +10,8 @@ import { workflowBundle, type WorkflowBundle } from '../../src/temporal/bundle.t
 import { promote, PromotionFailed, type Clock } from '../../src/temporal/promotion.ts';
 import { startOptionsFor } from '../../src/temporal/runs.ts';
 import { registerSearchAttributes } from '../../src/temporal/registration.ts';
-import { TASK_KIND, workerVersions, type WorkerVersions } from '../../src/temporal/versions.ts';
+import { TASK_KIND } from '../../src/temporal/task-queue.ts';
+import { workerVersions, type WorkerVersions } from '../../src/temporal/versions.ts';
 import { pinnedTo } from '../../src/temporal/worker.ts';
 import { eventually } from '../support/eventually.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';

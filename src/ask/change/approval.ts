@@ -15,16 +15,15 @@ import { resourcePath } from '../../kubernetes/paths.ts';
 import { answerWith, AskProblem, type Ask, type ExitStatus, type Question } from '../ask.ts';
 import { readObject } from '../cluster/objects.ts';
 import { annotate, missing, targetFrom } from '../cluster/targets.ts';
-import { addCommand } from '../commands.ts';
-import { withConnectionOptions, type ConnectionOptions } from '../connection/options.ts';
 import type { Session } from '../connection/session.ts';
 import { optionsOf } from '../controllers.ts';
+import { addCommand, type SharedOptions } from '../options.ts';
 import { harmless } from '../output.ts';
-import { argumentsOf, parseNamedResource, placeOf } from '../resource-name.ts';
+import { argumentsOf, parseNamedResource } from '../resource-name.ts';
 import { conditionsIn } from '../state.ts';
-import { confirmed, withYes, type ConfirmOptions } from './confirm.ts';
+import { confirmed } from './confirm.ts';
 
-interface ApprovalOptions extends ConnectionOptions, ConfirmOptions {
+interface ApprovalOptions extends SharedOptions {
   readonly because?: string;
 }
 
@@ -35,21 +34,12 @@ const VERDICTS = {
 
 type Verdict = keyof typeof VERDICTS;
 
-export function addApprove(program: Command, ask: Ask): void {
-  addVerdict(program, ask, 'approve');
-}
-
-export function addReject(program: Command, ask: Ask): void {
-  addVerdict(program, ask, 'reject');
-}
-
-function addVerdict(program: Command, ask: Ask, verdict: Verdict): void {
-  const command = addCommand(program, verdict)
+/** Adds `approve` or `reject`. */
+export function addVerdict(verdict: Verdict, program: Command, ask: Ask): void {
+  const command = addCommand(program, verdict, 'yes')
     .argument('<resource...>', 'KIND/NAME or KIND NAME')
     .option('--because <reason>', 'why, for the history of the resource');
-  answerWith<ApprovalOptions>(withConnectionOptions(withYes(command, 'do not ask')), ask, (_, question) =>
-    answerPlan(ask, question, verdict),
-  );
+  answerWith<ApprovalOptions>(command, ask, (_, question) => answerPlan(ask, question, verdict));
 }
 
 async function answerPlan(
@@ -57,57 +47,49 @@ async function answerPlan(
   { session, words, options }: Question<ApprovalOptions>,
   verdict: Verdict,
 ): Promise<ExitStatus> {
-  const resource = parseNamedResource(words);
-  const { type } = resource.controller.primary;
   const { client, namespace } = session;
-  const named = { type, namespace, name: resource.name };
+  const { object: named, place } = parseNamedResource(words, namespace);
   const name = argumentsOf(named);
   const object = (await readObject(client, named)) ?? missing(named);
-  const target = targetFrom(object, type);
-  const ref = { ...placeOf(resource, namespace), uid: target.uid };
-  const pending = pendingApproval(
-    conditionMessage(object['status']) ?? (await heldNow(ref, session, ask.now)),
-  );
+  const target = targetFrom(object, named.type);
+  const ref = { ...place, uid: target.uid };
+  const said = conditionMessage(object['status']) ?? (await heldNow(ref, session, ask.now));
+  const pending = pendingApproval(said);
   if (pending === undefined) {
     ask.stderr.write(`${name} does not wait for an approval\n`);
     return 1;
   }
+  const { plan, words: what } = pending;
   const by = await userNameOf(client);
-  ask.stdout.write(`${name}: ${harmless(pending.words)}\n`);
+  ask.stdout.write(`${name}: ${harmless(what)}\n`);
   const { verb, did } = VERDICTS[verdict];
-  if (!(await confirmed(ask, `${verb} plan ${pending.plan} as ${by}?`, options))) return 1;
-  const answer = answerTo(pending.plan, { verdict, by, because: options.because });
+  if (!(await confirmed(ask, `${verb} plan ${plan} as ${by}?`, options))) return 1;
+  const answer = answerTo(plan, { verdict, by, because: options.because });
   if (!(await annotate(client, target, answer, target.resourceVersion)))
     throw new AskProblem(`${name} has changed meanwhile; look again, and repeat the command`);
-  ask.stdout.write(`${name} ${did}: plan ${pending.plan}, by ${by}\n`);
+  ask.stdout.write(`${name} ${did}: plan ${plan}, by ${by}\n`);
   return 0;
 }
 
-/** A plan that waits for an answer. */
 export interface PendingApproval {
   /** `290-3f9c2a1b` */
   readonly plan: string;
-  /** What it would delete, in words. */
   readonly words: string;
 }
 
-/**
- * The plan that a resource waits for an approval of.
- *
- * @param said the message of the condition `AwaitingApproval` where it is True, or what its controller decides
- */
+/** @param said the message of a True condition `AwaitingApproval`, or of the controller's decision */
 export function pendingApproval(said: string | undefined): PendingApproval | undefined {
   const plan = said === undefined ? undefined : planIn(said);
   return said === undefined || plan === undefined ? undefined : { plan, words: said };
 }
 
-/** Undefined where nothing is awaited. */
+/** Undefined: the resource does not wait for an approval. */
 export function conditionMessage(status: unknown): string | undefined {
   return conditionsIn(status).find(({ type, status: is }) => type === AWAITING_APPROVAL && is === 'True')
     ?.message;
 }
 
-/** Of a resource without a status, its controller's own decision. */
+/** For a resource without a status: the decision of its controller. */
 async function heldNow(ref: ResourceRef, session: Session, now: () => number): Promise<string | undefined> {
   const { readLive } = await import('../cluster/live.ts');
   const { settings } = await session.temporal();
@@ -121,7 +103,7 @@ interface Answer {
   readonly because: string | undefined;
 }
 
-/** As annotations; it replaces the answer before. */
+/** The annotations of an answer. They replace an earlier one. */
 export function answerTo(plan: string, { verdict, by, because }: Answer) {
   return {
     [APPROVED_ANNOTATION]: verdict === 'approve' ? plan : null,
@@ -133,7 +115,7 @@ export function answerTo(plan: string, { verdict, by, because }: Answer) {
 
 const Review = z.object({ status: z.object({ userInfo: z.object({ username: z.string().min(1) }) }) });
 
-/** As the API server knows the user: nobody can type another name. @throws ApiError */
+/** The API server's name of the user, so that nobody can give another one. @throws ApiError */
 async function userNameOf(client: KubernetesClient): Promise<string> {
   const type = { group: 'authentication.k8s.io', version: 'v1', plural: 'selfsubjectreviews' };
   const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };

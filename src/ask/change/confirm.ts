@@ -1,24 +1,11 @@
-import type { Command } from 'commander';
 import { AskProblem, type Ask } from '../ask.ts';
+import type { SharedOptions } from '../options.ts';
 
-export interface ConfirmOptions {
-  /** The question is answered already. */
-  readonly yes?: boolean;
-}
-
-export function withYes(command: Command, help: string): Command {
-  return command.option('-y, --yes', help);
-}
-
-/**
- * Asks on a terminal, unless it is already answered.
- *
- * @throws AskProblem where there is nobody to ask
- */
+/** Asks on a terminal, unless `--yes` is given. @throws AskProblem if there is no terminal */
 export async function confirmed(
   ask: Ask,
   question: string,
-  { yes = false }: ConfirmOptions,
+  { yes = false }: Pick<SharedOptions, 'yes'>,
 ): Promise<boolean> {
   if (yes) return true;
   if (!ask.isTerminal || !process.stdin.isTTY)

@@ -6,20 +6,18 @@ import { millisecondsIn } from '../../contract/duration.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
 import type { ResourceRef } from '../../contract/resource.ts';
 import { fieldsOf } from '../../controllers/fields.ts';
+import type { Run } from '../../temporal/run-reader.ts';
 import { answerWith, AskProblem, type Ask, type ExitStatus, type Question } from '../ask.ts';
 import { readObject } from '../cluster/objects.ts';
 import { annotate, readTarget, type Target } from '../cluster/targets.ts';
-import { addCommand } from '../commands.ts';
-import { withConnectionOptions, type ConnectionOptions } from '../connection/options.ts';
 import type { Session } from '../connection/session.ts';
 import { hasStatus } from '../controllers.ts';
+import { addCommand, type SharedOptions } from '../options.ts';
 import { durationText, harmless } from '../output.ts';
-import { argumentsOf, commandFor, parseNamedResource, placeOf } from '../resource-name.ts';
-import { describeRun, type Run } from '../runs/runs.ts';
+import { argumentsOf, commandFor, parseNamedResource } from '../resource-name.ts';
 
-interface ReconcileOptions extends ConnectionOptions {
+interface ReconcileOptions extends SharedOptions {
   readonly wait?: boolean;
-  /** In milliseconds. */
   readonly timeout: number;
 }
 
@@ -30,10 +28,9 @@ export function addReconcile(program: Command, ask: Ask): void {
     .argument('<resource...>', 'KIND/NAME or KIND NAME')
     .option('-w, --wait', 'wait until it has ended; the exit status is 1 where it is then not up to date')
     .option('--timeout <duration>', 'how long to wait', durationIn, TIMEOUT_MS);
-  answerWith(withConnectionOptions(command), ask, answerReconcile);
+  answerWith(command, ask, answerReconcile);
 }
 
-/** For `--timeout`. */
 export function durationIn(text: string): number {
   const ms = millisecondsIn(text) ?? 0;
   if (ms <= 0) throw new InvalidArgumentError('Write a duration such as 5m.');
@@ -44,24 +41,42 @@ async function answerReconcile(
   ask: Ask,
   { session, words, options }: Question<ReconcileOptions>,
 ): Promise<ExitStatus> {
-  const resource = parseNamedResource(words);
-  const { controller, name } = resource;
-  const { namespace, client } = session;
-  const target = await readTarget(client, { type: controller.primary.type, namespace, name });
-  const ref = { ...placeOf(resource, namespace), uid: target.uid };
-  const isToWait = options.wait === true;
-  // Only to wait takes Temporal: else the request stays on the resource until it is met.
-  const before = isToWait ? await describeRun(await session.temporal(), ref) : undefined;
+  const { controller, object, place } = parseNamedResource(words, session.namespace);
+  const target = await readTarget(session.client, object);
+  const ref = { ...place, uid: target.uid };
+  // Only waiting needs Temporal. The request stays on the resource until it is met.
+  const before = options.wait === true ? await latestRunOf(session, ref) : undefined;
   const requestedAt = await requestReconcile(ask, session, target);
   ask.stdout.write(`${argumentsOf(target)} reconcile requested\n`);
-  if (!isToWait) return 0;
-  return new ReconcileEnd({ session, controller, target, ref, requestedAt, before }).report(
-    ask,
-    options.timeout,
-  );
+  if (options.wait !== true) return 0;
+  return waitForEnd(ask, { session, controller, target, ref, requestedAt, before }, options.timeout);
 }
 
-/** @returns what the annotation says now @throws AskProblem where the resource is gone */
+async function waitForEnd(ask: Ask, requested: Requested, timeoutMs: number): Promise<ExitStatus> {
+  const name = argumentsOf(requested.target);
+  const advice = `ask: ${commandFor('why', requested.target)}`;
+  const progress = await new Waiting(requested).end(ask, timeoutMs);
+  switch (progress.is) {
+    case 'up to date':
+    case 'gone':
+      ask.stdout.write(`${name} is ${progress.is}\n`);
+      return 0;
+    case 'held':
+      ask.stderr.write(`${name} is not up to date: ${harmless(progress.why)}; ${advice}\n`);
+      return 1;
+    case 'going on':
+      if (!ask.signal.aborted)
+        ask.stderr.write(`${name} is not up to date after ${durationText(timeoutMs)}; ${advice}\n`);
+      return 1;
+  }
+}
+
+async function latestRunOf(session: Session, ref: ResourceRef): Promise<Run | undefined> {
+  const { runs } = await session.temporal();
+  return runs.describe(ref);
+}
+
+/** @returns the new value of the annotation @throws AskProblem if the resource is gone */
 export async function requestReconcile(
   { now }: Pick<Ask, 'now'>,
   { client }: Pick<Session, 'client'>,
@@ -78,19 +93,17 @@ interface Requested {
   readonly target: Target;
   readonly ref: ResourceRef;
   readonly requestedAt: string;
-  /** The latest run before the request. */
   readonly before: Run | undefined;
 }
-
-const LOOK_EVERY_MS = 300;
-/** An open run may end just before the request reaches it; then the next one begins within this time. */
-const NEXT_RUN_WITHIN_MS = 1_500;
 
 type Progress =
   { readonly is: 'going on' | 'up to date' | 'gone' } | { readonly is: 'held'; readonly why: string };
 
-/** Waits for the end of the reconcile that was requested. */
-class ReconcileEnd {
+const READ_EVERY_MS = 300;
+/** An open run may end just before the request reaches it. Then the next one begins within this time. */
+const NEXT_RUN_WITHIN_MS = 1_500;
+
+class Waiting {
   readonly #requested: Requested;
   #closedSinceMs: number | undefined;
 
@@ -98,42 +111,19 @@ class ReconcileEnd {
     this.#requested = requested;
   }
 
-  async report(ask: Ask, timeoutMs: number): Promise<ExitStatus> {
-    const { target, ref, controller } = this.#requested;
-    const name = argumentsOf(target);
-    const advice = `ask: ${commandFor('why', { ...ref, type: controller.primary.type })}`;
-    const progress = await this.#awaited(ask, timeoutMs);
-    switch (progress.is) {
-      case 'up to date':
-      case 'gone':
-        ask.stdout.write(`${name} is ${progress.is}\n`);
-        return 0;
-      case 'held':
-        ask.stderr.write(`${name} is not up to date: ${harmless(progress.why)}; ${advice}\n`);
-        return 1;
-      case 'going on':
-        if (!ask.signal.aborted)
-          ask.stderr.write(`${name} is not up to date after ${durationText(timeoutMs)}; ${advice}\n`);
-        return 1;
-    }
-  }
-
-  async #awaited(ask: Ask, timeoutMs: number): Promise<Progress> {
+  async end(ask: Ask, timeoutMs: number): Promise<Progress> {
     const untilMs = ask.now() + timeoutMs;
     while (!ask.signal.aborted && ask.now() < untilMs) {
       const progress = await this.#progress(ask.now());
       if (progress.is !== 'going on') return progress;
-      await delay(LOOK_EVERY_MS, undefined, { signal: ask.signal }).catch(() => undefined);
+      await delay(READ_EVERY_MS, undefined, { signal: ask.signal }).catch(() => undefined);
     }
     return { is: 'going on' };
   }
 
   async #progress(nowMs: number): Promise<Progress> {
     const { session, target, ref } = this.#requested;
-    const [object, run] = await Promise.all([
-      readObject(session.client, target),
-      session.temporal().then((access) => describeRun(access, ref)),
-    ]);
+    const [object, run] = await Promise.all([readObject(session.client, target), latestRunOf(session, ref)]);
     const isGone = object?.metadata.uid !== ref.uid;
     if (!isGone && !this.#isHandled(object, run, nowMs)) return { is: 'going on' };
     if (run === undefined || run.status === 'COMPLETED') return { is: isGone ? 'gone' : 'up to date' };
@@ -141,7 +131,7 @@ class ReconcileEnd {
     return run.isOpen ? { is: 'going on' } : { is: 'held', why: `its run has ended as ${run.status}` };
   }
 
-  /** Where there is a status, it says so; else a later run does, or the end of the one that the request was for. */
+  /** A status says so. Without one, a later run shows it, or the end of the run that got the request. */
   #isHandled(object: KubernetesObject, run: Run | undefined, nowMs: number): boolean {
     const { requestedAt, before, controller } = this.#requested;
     if (hasStatus(controller)) return fieldsOf(object['status'])['lastHandledReconcileAt'] === requestedAt;

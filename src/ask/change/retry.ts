@@ -1,52 +1,53 @@
 import type { Command } from 'commander';
+import { DESCRIBED_AT_A_TIME } from '../../temporal/open-runs.ts';
 import type { Controller } from '../../contract/controller.ts';
+import type { Run } from '../../temporal/run-reader.ts';
+import type { PendingStep } from '../../temporal/timeline.ts';
 import { answerWith, AskProblem, type Ask, type ExitStatus, type Question } from '../ask.ts';
-import { bounded } from '../bounded.ts';
+import { bounded } from '../../bounded.ts';
+import type { ObjectName } from '../cluster/objects.ts';
 import { readTarget, type Target } from '../cluster/targets.ts';
-import { addCommand } from '../commands.ts';
-import { withAllNamespaces, withConnectionOptions, type ConnectionOptions } from '../connection/options.ts';
 import { controllersOf } from '../controllers.ts';
+import { addCommand, type SharedOptions } from '../options.ts';
 import { harmless } from '../output.ts';
 import {
   argumentsOf,
   commandFor,
+  namedResource,
   parseResource,
-  placeOf,
   titleOf,
   type NamedResource,
-  type ResourceName,
 } from '../resource-name.ts';
-import { describeRun, describeRuns, listOpenRuns, type Run } from '../runs/runs.ts';
-import type { PendingStep } from '../runs/timeline.ts';
-import { confirmed, withYes, type ConfirmOptions } from './confirm.ts';
+import { confirmed } from './confirm.ts';
 import { requestReconcile } from './reconcile.ts';
 
-interface RetryOptions extends ConnectionOptions, ConfirmOptions {
+interface RetryOptions extends SharedOptions {
   readonly step?: string;
   readonly failure?: string;
 }
 
 export function addRetry(program: Command, ask: Ask): void {
-  const command = addCommand(program, 'retry')
+  const command = addCommand(program, 'retry', 'allNamespaces', 'yes')
     .argument('[resource...]', 'KIND/NAME, or KIND for all of them; default: whatever is in backoff')
     .option('--step <name>', 'only where this step is failing, such as createJob')
     .option('--failure <type>', 'only where it fails like this, such as Refused or AccessDenied');
-  const withOptions = withAllNamespaces(
-    withConnectionOptions(withYes(command, 'do not ask, where it concerns many')),
-  );
-  answerWith(withOptions, ask, answerRetry);
+  answerWith(command, ask, answerRetry);
 }
 
 const WRITES_AT_A_TIME = 16;
+const NOTHING_NAMED = { controller: undefined, name: undefined };
 
 async function answerRetry(ask: Ask, question: Question<RetryOptions>): Promise<ExitStatus> {
   const { session, words, options } = question;
-  const resource = words.length === 0 ? undefined : parseResource(words);
-  const backoffs = backoffsIn(await runsOf(question, resource), options);
-  if (backoffs.length === 0) return nothingToRetry(ask, question, resource);
+  const { controller, name } = words.length === 0 ? NOTHING_NAMED : parseResource(words);
+  const named =
+    controller && name !== undefined ? namedResource(controller, name, session.namespace) : undefined;
+  const runs = named ? await latestRunOf(question, named) : await openRunsOf(question, controller);
+  const backoffs = runs.flatMap((run) => backoffIn(run, options) ?? []);
+  if (backoffs.length === 0) return nothingToRetry(ask, question, named?.object);
   for (const backoff of backoffs) ask.stdout.write(`${backoffText(backoff)}\n`);
   const count = backoffs.length === 1 ? '1 resource' : `${backoffs.length} resources`;
-  if (!isNamed(resource) && !(await confirmed(ask, `Retry ${count} now?`, options))) return 1;
+  if (!named && !(await confirmed(ask, `Retry ${count} now?`, options))) return 1;
   const retried = await bounded(backoffs, WRITES_AT_A_TIME, async ({ target }) => {
     try {
       await requestReconcile(ask, session, target);
@@ -61,53 +62,50 @@ async function answerRetry(ask: Ask, question: Question<RetryOptions>): Promise<
   return retried.every(Boolean) ? 0 : 1;
 }
 
-function isNamed(resource: ResourceName | undefined): resource is NamedResource {
-  return resource?.name !== undefined;
-}
-
-/** Those that may be in backoff. */
-async function runsOf(
+async function latestRunOf(
   { session, options }: Question<RetryOptions>,
-  resource: ResourceName | undefined,
+  { object, place }: NamedResource,
 ): Promise<readonly Run[]> {
-  const isEverywhere = options.allNamespaces === true;
-  if (isNamed(resource)) {
-    const { controller, name } = resource;
-    if (isEverywhere) throw new AskProblem(`-A and the name "${name}" exclude each other; leave one out`);
-    const named = { type: controller.primary.type, namespace: session.namespace, name };
-    const { uid } = await readTarget(session.client, named);
-    const ref = { ...placeOf(resource, session.namespace), uid };
-    const latest = await describeRun(await session.temporal(), ref);
-    return latest ? [latest] : [];
-  }
-  const access = await session.temporal();
-  const namespace = isEverywhere ? undefined : session.namespace;
-  return describeRuns(
-    access,
-    await listOpenRuns(access, { controller: resource?.controller.name, namespace }),
-  );
+  if (options.allNamespaces === true)
+    throw new AskProblem(`-A and the name "${object.name}" exclude each other; leave one out`);
+  const { uid } = await readTarget(session.client, object);
+  const { runs } = await session.temporal();
+  const latest = await runs.describe({ ...place, uid });
+  return latest?.isOpen === true ? [latest] : [];
 }
 
-/** A resource whose step failed and is due again only later. */
+async function openRunsOf(
+  { session, options }: Question<RetryOptions>,
+  controller: Controller | undefined,
+): Promise<readonly Run[]> {
+  const { runs, taskQueue, cluster } = await session.temporal();
+  const namespace = options.allNamespaces === true ? undefined : session.namespace;
+  const listed = await runs.listOpen({
+    taskQueue,
+    cluster,
+    controller: controller?.name,
+    namespace,
+  });
+  const described = await bounded(listed, DESCRIBED_AT_A_TIME, ({ ref, runId }) => runs.describe(ref, runId));
+  return described.flatMap((run) => (run?.isOpen === true ? [run] : []));
+}
+
+/** A step that has failed and is due again later. */
 interface Backoff {
   readonly target: Target;
   readonly pending: PendingStep;
 }
 
-function backoffsIn(runs: readonly Run[], options: RetryOptions): readonly Backoff[] {
-  const controllers = controllersOf();
-  return runs.flatMap((run) => {
-    const controller = controllers.find(({ name }) => name === run.ref.controller);
-    const pending = run.isOpen ? run.pending.find((step) => isAskedFor(step, options)) : undefined;
-    return pending && controller ? [{ target: targetOf(run, controller), pending }] : [];
-  });
+function backoffIn(run: Run, options: RetryOptions): Backoff | undefined {
+  const { ref } = run;
+  const type = controllersOf().find(({ name }) => name === ref.controller)?.primary.type;
+  const pending = run.pending.find((step) => isAskedFor(step, options));
+  if (pending === undefined || type === undefined) return undefined;
+  const namespace = type.namespaced ? ref.namespace : undefined;
+  return { target: { type, namespace, name: ref.name, uid: ref.uid }, pending };
 }
 
-function targetOf({ ref }: Run, { primary: { type } }: Controller): Target {
-  return { type, namespace: type.namespaced ? ref.namespace : undefined, name: ref.name, uid: ref.uid };
-}
-
-/** In backoff is what has failed; an attempt that is in progress is ended by its change as well. */
+/** A failed step counts even while its next attempt is in progress, which a retry ends. */
 export function isAskedFor(
   { step, failure }: Pick<PendingStep, 'step' | 'failure'>,
   { step: asked, failure: type }: Pick<RetryOptions, 'step' | 'failure'>,
@@ -120,27 +118,22 @@ export function isAskedFor(
 function nothingToRetry(
   ask: Ask,
   { session, options }: Question<RetryOptions>,
-  resource: ResourceName | undefined,
+  named: ObjectName | undefined,
 ): ExitStatus {
-  const only = [
-    ...(options.step === undefined ? [] : [` at step ${options.step}`]),
-    ...(options.failure === undefined ? [] : [` because of ${options.failure}`]),
-  ].join('');
-  if (!isNamed(resource)) {
+  const atStep = options.step === undefined ? '' : ` at step ${options.step}`;
+  const only = atStep + (options.failure === undefined ? '' : ` because of ${options.failure}`);
+  if (named === undefined) {
     const where = options.allNamespaces === true ? '' : ` in namespace ${session.namespace}`;
     ask.stderr.write(`nothing${where} is in backoff${only}\n`);
     return 1;
   }
-  const { controller, name } = resource;
-  const named = { type: controller.primary.type, namespace: session.namespace, name };
-  ask.stderr.write(
-    `${titleOf(named)} is not in backoff${only}; for a reconcile anyway: ${commandFor('reconcile', named)}\n`,
-  );
+  const anyway = commandFor('reconcile', named);
+  ask.stderr.write(`${titleOf(named)} is not in backoff${only}; for a reconcile anyway: ${anyway}\n`);
   return 1;
 }
 
 function backoffText({ target, pending }: Backoff): string {
   const { step, attempt, failure } = pending;
-  const why = [failure?.type, failure?.message].filter((words) => words !== undefined && words !== '');
-  return harmless(`${argumentsOf(target)}: ${step}, attempt ${attempt}, ${why.join(': ')}`);
+  const why = [failure?.type, failure?.message].filter(Boolean).join(': ');
+  return harmless(`${argumentsOf(target)}: ${step}, attempt ${attempt}, ${why}`);
 }

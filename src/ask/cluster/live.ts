@@ -1,12 +1,12 @@
-import { StepRun } from '../../../activities/step-run.ts';
-import { type Reconciler } from '../../../activities/reconciler.ts';
 import { reconcilersFor } from '../../../activities/reconcilers.ts';
+import { type Reconciler } from '../../../activities/reconciler.ts';
+import { StepRun } from '../../../activities/step-run.ts';
 import type { Options } from '../../config/config.ts';
 import type { Next, Step } from '../../contract/decision.ts';
 import type { ResourceRef } from '../../contract/resource.ts';
 import type { KubernetesClient } from '../../kubernetes/client.ts';
 
-/** What the operator would see of a resource now, and what it would decide. */
+/** What the operator would observe of a resource now, and decide. */
 export interface Live {
   readonly observation: unknown;
   readonly next: Next;
@@ -14,16 +14,24 @@ export interface Live {
 
 export interface LiveRequest {
   readonly client: KubernetesClient;
-  /** The operator's own. */
   readonly options: Options;
   readonly now: () => number;
-  /** Whether the Namespace has the annotation; Default: it is not paused. */
   readonly isNamespacePaused?: boolean;
 }
 
+export type Reconcilers = Readonly<Record<string, Reconciler<unknown, Step>>>;
+
+export function reconcilerOf(
+  reconcilers: Reconcilers,
+  { controller }: ResourceRef,
+): Reconciler<unknown, Step> {
+  const reconciler = reconcilers[controller];
+  if (reconciler === undefined) throw new Error(`there is no controller ${controller}`);
+  return reconciler;
+}
+
 /**
- * Reads a resource as the step `observe` does, with the rights of whoever asks, and asks the controller's own `decide`.
- * Nothing is written.
+ * Reads a resource like the step `observe`, with the user's own rights, and calls the controller's `decide`. Writes nothing.
  *
  * @throws ApiError
  */
@@ -31,12 +39,7 @@ export async function readLive(
   ref: ResourceRef,
   { client, options, now, isNamespacePaused = false }: LiveRequest,
 ): Promise<Live> {
-  const reconcilers: Readonly<Record<string, Reconciler<unknown, Step>>> = reconcilersFor({
-    client,
-    options,
-  });
-  const reconciler = reconcilers[ref.controller];
-  if (reconciler === undefined) throw new Error(`there is no controller ${ref.controller}`);
+  const reconciler = reconcilerOf(reconcilersFor({ client, options }), ref);
   const superseded = new AbortController().signal;
   const context = { ref, now, superseded, isNamespacePaused: () => Promise.resolve(isNamespacePaused) };
   const { next, known } = await new StepRun(reconciler, context).perform('observe', undefined);

@@ -1,42 +1,43 @@
 import type { Client } from '@temporalio/client';
-import type { DataConverter } from '@temporalio/common';
 import { defaultOptions } from '../../config/config.ts';
 import { clusterIn, settingsFrom, type PublishedSettings } from '../../config/published.ts';
 import { temporalFrom, type TemporalTarget } from '../../config/temporal.ts';
 import { labelOfCluster, type Cluster } from '../../contract/cluster.ts';
 import { ConfigurationError } from '../../contract/configuration-error.ts';
+import type { RunReader } from '../../temporal/run-reader.ts';
 import type { SettingsTexts } from '../../temporal/settings-run.ts';
-import { temporalProblem } from './temporal-problem.ts';
+import { temporalProblem } from '../../temporal/temporal-problem.ts';
 
 export interface TemporalOptions {
-  /** Undefined: the default one, or that of the only operator of the cluster. */
+  /** Default: that of the operator by default, or else of the only operator of the cluster. */
   readonly taskQueue?: string;
-  /** A file. */
   readonly payloadKeys?: string;
 }
 
-/** A connection to Temporal, with what there is to know of it. */
-export interface TemporalAccess {
-  /** Decrypts, where keys are given. */
-  readonly client: Client;
-  /** `host:port` */
-  readonly address: string;
-  /** The Temporal namespace. */
-  readonly namespace: string;
-  /** Of the operator. */
+/** The operator that is asked about, as far as Temporal knows it. */
+export interface Operator {
   readonly taskQueue: string;
-  /** What its operator has published. */
   readonly settings: PublishedSettings | undefined;
-  /** The version of its operator, where that has published what this program cannot read: then there are no settings. */
+  /** The version of an operator whose settings this program cannot read. */
   readonly unreadable: string | undefined;
-  /** Other task queues whose operators have published settings, none of another cluster's; only where this one's has not. */
+  /** The task queues of other operators of this cluster. Empty if this one has settings. */
   readonly otherTaskQueues: readonly string[];
-  /** Whose runs count; undefined: everybody's, since nothing says whose they are. */
-  readonly cluster: Cluster | undefined;
-  /** Whose the task queue is, where it is another cluster's: then its operator's settings do not count. */
+  /** The cluster of the task queue, if it is another one. Then its operator's settings do not count. */
   readonly otherCluster: string | undefined;
-  /** Makes one call, or several, within a few seconds in all. @throws TemporalProblem */
+}
+
+/** A connection to Temporal. Its calls throw TemporalProblem. */
+export interface TemporalAccess extends Operator {
+  /** Only the runs of this cluster count; undefined: all runs, since their cluster is unknown. */
+  readonly cluster: Cluster | undefined;
+  readonly runs: RunReader;
+  readonly namespace: string;
+  /** Makes one call or several, within a few seconds in all. */
   call<T>(work: (client: Client) => Promise<T>): Promise<T>;
+}
+
+export interface OpenTemporal extends TemporalAccess {
+  close(): Promise<void>;
 }
 
 /** @throws ConfigurationError */
@@ -48,27 +49,24 @@ export function temporalTarget(env: NodeJS.ProcessEnv): TemporalTarget {
   return target;
 }
 
-export interface OpenTemporal extends TemporalAccess {
-  close(): Promise<void>;
-}
-
-/** Of one command, all that Temporal takes. */
 const CALL_TIMEOUT_MS = 5_000;
 
 /**
- * @param ownUid of the cluster that is asked about; undefined where whoever asks may not read it
+ * @param ownUid of the cluster that is asked about; undefined if the user may not read it
  * @throws TemporalProblem
  */
 export async function connectTemporal(
-  target: TemporalTarget,
-  options: TemporalOptions,
+  { address, namespace, connect }: TemporalTarget,
+  { payloadKeys, taskQueue }: TemporalOptions,
   ownUid: Promise<string | undefined>,
 ): Promise<OpenTemporal> {
   const { Client, Connection } = await import('@temporalio/client');
-  const { address, namespace } = target;
-  const dataConverter = await dataConverterFrom(options);
-  const connection = Connection.lazy(target.connect.connectionOptions);
-  const client = new Client({ connection, namespace, dataConverter });
+  const { RunReader } = await import('../../temporal/run-reader.ts');
+  const { dataConverterFor } = await import('../../temporal/data-converter.ts');
+  // The reader decodes failures itself, so it needs no failure converter.
+  const { payloadCodecs = [] } = await dataConverterFor(payloadKeys);
+  const connection = Connection.lazy(connect.connectionOptions);
+  const client = new Client({ connection, namespace, dataConverter: { payloadCodecs } });
   const call = async <T>(work: (client: Client) => Promise<T>): Promise<T> => {
     try {
       return await connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, () => work(client));
@@ -79,27 +77,19 @@ export async function connectTemporal(
   const close = () => connection.close();
   try {
     const plain = new Client({ connection, namespace });
-    const found = await call(async () => findSettings(plain, options.taskQueue, await ownUid));
-    return { client, address, namespace, call, close, ...found };
+    const found = await call(async () => findOperator(plain, taskQueue, await ownUid));
+    const runs = new RunReader({ namespace, call }, 'no runs');
+    return { ...found, namespace, runs, call, close };
   } catch (error) {
     await close();
     throw error;
   }
 }
 
-async function dataConverterFrom({ payloadKeys }: TemporalOptions): Promise<DataConverter> {
-  if (payloadKeys === undefined) return {};
-  const { dataConverterFor } = await import('../../temporal/data-converter.ts');
-  return dataConverterFor(payloadKeys);
-}
+type Found = Operator & Pick<TemporalAccess, 'cluster'>;
 
-type Found = Pick<
-  TemporalAccess,
-  'taskQueue' | 'settings' | 'unreadable' | 'otherTaskQueues' | 'cluster' | 'otherCluster'
->;
-
-/** Of the task queue that is named; else of the default one; else of the only one whose operator has published any. */
-async function findSettings(
+/** The operator of the named task queue; else of the default one; else the only operator that has published settings. */
+async function findOperator(
   client: Client,
   named: string | undefined,
   ownUid: string | undefined,
@@ -125,14 +115,15 @@ async function findSettings(
 
 export function foundIn(taskQueue: string, texts: SettingsTexts): Found {
   const cluster = clusterIn(texts);
-  const isKnown = labelOfCluster(cluster) !== undefined;
   const settings = settingsFrom(texts);
-  const unreadable = settings === undefined ? (texts['version'] ?? '') : undefined;
-  const others = { otherTaskQueues: [], otherCluster: undefined };
-  return { taskQueue, settings, unreadable, cluster: isKnown ? cluster : undefined, ...others };
+  return {
+    ...{ taskQueue, settings, otherTaskQueues: [], otherCluster: undefined },
+    unreadable: settings === undefined ? (texts['version'] ?? '') : undefined,
+    cluster: labelOfCluster(cluster) === undefined ? undefined : cluster,
+  };
 }
 
-/** Only where both are known: who asks may not be allowed to read it, and an operator either. */
+/** Only if both are known: neither the user nor the operator may be allowed to read the UID. */
 function isOther({ uid }: Cluster, ownUid: string | undefined): boolean {
   return uid !== undefined && ownUid !== undefined && uid !== ownUid;
 }

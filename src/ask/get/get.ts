@@ -1,51 +1,36 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { answerWith, type Ask, type ExitStatus, type Question } from '../ask.ts';
-import { addCommand } from '../commands.ts';
-import {
-  withAllNamespaces,
-  withConnectionOptions,
-  withOutput,
-  type ConnectionOptions,
-  type OutputFormat,
-} from '../connection/options.ts';
+import { readOpenRuns } from '../../temporal/open-runs.ts';
+import { answerWith, repeatedly, type Ask, type ExitStatus, type Question } from '../ask.ts';
 import { readObject } from '../cluster/objects.ts';
 import { controllersOf } from '../controllers.ts';
 import { assumingDefaults, whyNoOperator } from '../operator-words.ts';
-import { Hiccups } from '../hiccups.ts';
+import { addCommand, type SharedOptions } from '../options.ts';
 import { harmless, serversWords } from '../output.ts';
 import {
   commandFor,
+  namedResource,
   parseResource,
   titleOf,
   typeNameOf,
   type NamedResource,
   type ResourceName,
 } from '../resource-name.ts';
-import type { OpenRunsOf } from '../runs/open-runs.ts';
 import { STATES, type State } from '../state.ts';
-import {
-  fetchPausedNamespaces,
-  fetchResources,
-  resourcesIn,
-  type Scope,
-  type Unlisted,
-} from './resources.ts';
-import { printerFor } from './row-printer.ts';
+import { fetchPausedNamespaces, fetchResources, resourcesIn, type Fetched } from './resources.ts';
+import { RowPrinter } from './row-printer.ts';
 import { rowsOf, type Row } from './rows.ts';
 
-interface GetOptions extends ConnectionOptions {
-  readonly output?: OutputFormat;
+interface GetOptions extends SharedOptions {
   readonly state?: State;
   readonly watch?: boolean;
 }
 
 export function addGet(program: Command, ask: Ask): void {
-  const command = addCommand(program, 'get')
+  const command = addCommand(program, 'get', 'allNamespaces', 'dataOrWide')
     .argument('[resource...]', 'KIND, KIND/NAME, or KIND NAME')
     .addOption(new Option('--state <state>', `only those: ${STATES.join(', ')}`).argParser(stateNamed))
     .option('-w, --watch', 'then print rows that change, until Ctrl-C');
-  answerWith(withOutput(withAllNamespaces(withConnectionOptions(command))), ask, answerGet);
+  answerWith(command, ask, answerGet);
 }
 
 /** In any case, as people type it. */
@@ -56,128 +41,106 @@ function stateNamed(text: string): State {
   return found;
 }
 
+const READ_EVERY_MS = 2_000;
+
 async function answerGet(ask: Ask, question: Question<GetOptions>): Promise<ExitStatus> {
   const { options, words } = question;
   const named = words.length === 0 ? undefined : parseResource(words);
-  const first = await look(ask, question, named);
+  const read = () => readRows(ask, question, named);
+  const first = await read();
   for (const problem of first.problems) ask.stderr.write(`kubectl durable: ${problem}\n`);
   if (named?.name !== undefined && first.isNothing)
-    return first.problems.length > 0 ? 2 : nothingNamed(ask, question, { ...named, name: named.name });
-  const print = printerFor(ask, options);
-  await print(first.rows, isComplete(first));
+    return first.problems.length > 0
+      ? 2
+      : nothingNamed(ask, question, namedResource(named.controller, named.name, question.session.namespace));
+  const printer = new RowPrinter(ask, options);
+  const print = ({ rows, problems }: ReadRows) => printer.print(rows, problems.length === 0);
+  await print(first);
   for (const note of first.notes) ask.stderr.write(`${note}\n`);
-  const hiccups = new Hiccups(ask);
-  while (options.watch === true && (await isTimeForNextLook(ask.signal))) {
-    const next = await hiccups.outlive(() => look(ask, question, named));
-    if (next !== undefined) await print(next.rows, isComplete(next));
-  }
-  return exitOf(first);
+  if (options.watch === true)
+    for await (const next of repeatedly(ask, READ_EVERY_MS, read)) await print(next);
+  if (first.problems.length > 0) return 2;
+  return first.rows.every(({ state }) => state === 'UpToDate' || state === 'Ignored') ? 0 : 1;
 }
 
-/** Else a row may be missing although its resource is there. */
-function isComplete({ problems }: Looked): boolean {
-  return problems.length === 0;
-}
-
-const LOOK_EVERY_MS = 2_000;
-
-/** @returns false once nobody wants to see more */
-function isTimeForNextLook(signal: AbortSignal): Promise<boolean> {
-  return delay(LOOK_EVERY_MS, true, { signal }).catch(() => false);
-}
-
-function exitOf({ rows, problems }: Looked): ExitStatus {
-  if (problems.length > 0) return 2;
-  return rows.every(({ state }) => state === 'UpToDate' || state === 'Ignored') ? 0 : 1;
-}
-
-/** There is no such object, as kubectl says it; or it is one that its controller does not look at, such as a finished Pod. */
+/** Says that there is no such object, as kubectl does, or that its controller ignores it, such as a finished Pod. */
 async function nothingNamed(
   ask: Ask,
   { session, options }: Question<GetOptions>,
-  { controller, name }: NamedResource,
+  { controller, object }: NamedResource,
 ): Promise<ExitStatus> {
-  const { type } = controller.primary;
-  const named = { type, namespace: session.namespace, name };
+  const { type, name } = object;
   const isEverywhere = options.allNamespaces === true && type.namespaced;
-  if (!isEverywhere && (await readObject(session.client, named, { metadataOnly: true })) !== undefined) {
-    ask.stderr.write(
-      `${titleOf(named)} is none that ${controller.name} looks at; ask: ${commandFor('why', named)}\n`,
-    );
+  if (!isEverywhere && (await readObject(session.client, object, { metadataOnly: true })) !== undefined) {
+    const reason = commandFor('why', object);
+    ask.stderr.write(`${controller.name} ignores ${titleOf(object)}; for the reason: ${reason}\n`);
     return 0;
   }
-  const place = isEverywhere
-    ? ' in any namespace'
-    : type.namespaced
-      ? ` in namespace ${session.namespace}`
-      : '';
+  const inNamespace = type.namespaced ? ` in namespace ${session.namespace}` : '';
+  const place = isEverywhere ? ' in any namespace' : inNamespace;
   ask.stderr.write(`kubectl durable: ${typeNameOf(type)} "${name}" not found${place} (NotFound)\n`);
   return 1;
 }
 
-interface Looked {
+interface ReadRows {
   readonly rows: readonly Row[];
-  /** There is neither a resource nor an open run, of any state. */
+  /** There is neither a resource nor an open run, whatever their state. */
   readonly isNothing: boolean;
-  /** What could not be read, a line each. */
   readonly problems: readonly string[];
-  /** What was assumed, a line each. */
   readonly notes: readonly string[];
 }
 
-async function look(
+async function readRows(
   ask: Ask,
-  { session, options }: Question<GetOptions>,
+  question: Question<GetOptions>,
   named: ResourceName | undefined,
-): Promise<Looked> {
-  const scope = {
-    namespace: options.allNamespaces === true || isOfAllNamespaces(named) ? undefined : session.namespace,
-    name: named?.name,
-  };
-  const kinds = named === undefined ? controllersOf() : [named.controller];
-  const listing = Promise.all(kinds.map((each) => fetchResources(each, scope, session)));
-  const [{ settings, operator, runs }, pausedNamespaces, lists] = await Promise.all([
-    session.openRuns(runsIn(scope, named)),
-    fetchPausedNamespaces(scope, session, listing),
-    listing,
-  ]);
+): Promise<ReadRows> {
+  const { operator, runs, pausedNamespaces, lists } = await readServers(question, named);
+  const { settings } = operator;
   const controllers = controllersOf(settings);
-  const nowMs = ask.now();
-  // There is time for it while the thread reads the runs.
+  const around = { pausedNamespaces, nowMs: ask.now(), isNamed: named?.name !== undefined };
   const resources = lists.flatMap((list) => {
     const controller = controllers.find(({ name }) => name === list.controller);
-    if ('error' in list || controller === undefined) return [];
-    return resourcesIn(list, controller, { pausedNamespaces, nowMs, isNamed: scope.name !== undefined });
+    return controller === undefined ? [] : resourcesIn(list, controller, around);
   });
-  const rows = rowsOf({
-    resources,
-    runs: await runs,
-    controllers,
-    reconciliation: settings?.options.reconciliation,
-    nowMs,
-  });
-  const { state: wanted } = options;
+  const reconciliation = settings?.options.reconciliation;
+  const rows = rowsOf({ resources, runs, controllers, reconciliation, nowMs: around.nowMs });
+  const wanted = question.options.state;
   return {
     rows: wanted === undefined ? rows : rows.filter(({ state }) => state === wanted),
     isNothing: rows.length === 0,
     notes: settings === undefined ? [assumingDefaults(whyNoOperator(operator))] : [],
-    problems: lists.flatMap((list) => ('error' in list ? problemsIn(list, named) : [])),
+    problems: lists.flatMap((list) => problemsIn(list, named)),
   };
 }
 
-/** kubectl, too, lists all of a kind that is in no namespace, whatever `-n` says. */
-function isOfAllNamespaces(named: ResourceName | undefined): boolean {
-  return named?.name === undefined && named?.controller.primary.type.namespaced === false;
+/** Asks Temporal and the cluster side by side. */
+async function readServers({ session, options }: Question<GetOptions>, named: ResourceName | undefined) {
+  const { client } = session;
+  const isNamespaced = named?.controller.primary.type.namespaced ?? true;
+  const name = named?.name;
+  // kubectl also ignores `-n` when it lists a kind without namespaces.
+  const isEverywhere = options.allNamespaces === true || (!isNamespaced && name === undefined);
+  const namespace = isEverywhere ? undefined : session.namespace;
+  const kinds = named === undefined ? controllersOf() : [named.controller];
+  const listing = Promise.all(kinds.map((each) => fetchResources(client, each, { namespace, name })));
+  const readRuns = async () => {
+    const operator = await session.temporal();
+    const { taskQueue, cluster } = operator;
+    // The namespace of a Namespace is its own name.
+    const place = { controller: named?.controller.name, namespace: isNamespaced ? namespace : name, name };
+    return { operator, runs: await readOpenRuns(operator.runs, { taskQueue, cluster, ...place }) };
+  };
+  const [asked, pausedNamespaces, lists] = await Promise.all([
+    readRuns(),
+    fetchPausedNamespaces(client, namespace, listing),
+    listing,
+  ]);
+  return { ...asked, pausedNamespaces, lists };
 }
 
-function runsIn({ namespace, name }: Scope, named: ResourceName | undefined): OpenRunsOf {
-  // A Namespace is in itself.
-  const isNamespace = named?.controller.primary.type.namespaced === false;
-  return { controller: named?.controller.name, namespace: isNamespace ? name : namespace, name };
-}
-
-/** A kind that the cluster does not know is worth a word only to who asks for it. */
-function problemsIn({ controller, error }: Unlisted, named: ResourceName | undefined): string[] {
-  if (error.classification === 'api-missing' && named === undefined) return [];
+/** A kind that the cluster lacks is only worth a line if the user named it. */
+function problemsIn({ controller, error }: Fetched, named: ResourceName | undefined): string[] {
+  if (error === undefined || (error.classification === 'api-missing' && named === undefined)) return [];
   return [`cannot list the resources of ${controller}: ${harmless(serversWords(error.message))}`];
 }

@@ -1,16 +1,15 @@
 import type { Controller } from '../../contract/controller.ts';
-import { reasonOf, type Decision } from '../../contract/decision.ts';
-import type { KubernetesList, KubernetesObject } from '../../contract/object.ts';
+import { reasonOf } from '../../contract/decision.ts';
+import type { KubernetesObject } from '../../contract/object.ts';
 import { NAMESPACES } from '../../controllers/kinds.ts';
+import type { KubernetesClient } from '../../kubernetes/client.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
-import { resourcePath } from '../../kubernetes/paths.ts';
-import { bounded } from '../bounded.ts';
-import { isPaused, readObject } from '../cluster/objects.ts';
-import type { Session } from '../connection/session.ts';
+import { bounded } from '../../bounded.ts';
+import { isPaused, listObjects, readObject } from '../cluster/objects.ts';
 import { hasStatus } from '../controllers.ts';
-import { NOT_STARTED, stateByDecision, stateByStatus, type State, type StatusSays } from '../state.ts';
+import { NOT_STARTED, stateByDecision, stateByStatus, type StatusSays } from '../state.ts';
 
-/** A resource that its controller is responsible for, and how it does where no run is open for it. */
+/** A resource that its controller is responsible for, and its state if no run is open for it. */
 export interface ListedResource {
   readonly controller: Controller;
   readonly object: KubernetesObject;
@@ -21,33 +20,27 @@ export interface ListedResource {
 export interface Fetched {
   readonly controller: string;
   readonly objects: readonly KubernetesObject[];
-  /** In the order of the controller's `children`; none where a status says how a resource does. */
+  /** In the order of the controller's `children`. Empty if a status reports the state. */
   readonly children: readonly (readonly KubernetesObject[])[];
+  /** They could not be listed. */
+  readonly error?: ApiError;
 }
 
-/** They could not be listed. */
-export interface Unlisted {
-  readonly controller: string;
-  readonly error: ApiError;
-}
-
-/** Where to list. */
+/** An undefined field restricts nothing. */
 export interface Scope {
-  /** Undefined: all. */
   readonly namespace: string | undefined;
-  /** Undefined: all. */
   readonly name: string | undefined;
 }
 
-/** Lists what the controller watches. */
+/** Lists the objects that the controller watches. */
 export async function fetchResources(
+  client: KubernetesClient,
   controller: Controller,
   scope: Scope,
-  { client }: Pick<Session, 'client'>,
-): Promise<Fetched | Unlisted> {
+): Promise<Fetched> {
   const { name, primary, children } = controller;
   const { namespaced } = primary.type;
-  // A Namespace is in itself, with what it governs.
+  // The children of a Namespace are in it.
   const namespace = namespaced ? scope.namespace : (scope.name ?? scope.namespace);
   const ofPrimary = namespaced ? scope : { namespace: undefined, name: namespace };
   const ofChildren = { namespace, name: undefined };
@@ -58,46 +51,54 @@ export async function fetchResources(
     ]);
     return { controller: name, objects, children: others };
   } catch (error) {
-    if (error instanceof ApiError) return { controller: name, error };
+    if (error instanceof ApiError) return { controller: name, objects: [], children: [], error };
     throw error;
   }
 }
 
-/**
- * The names of the Namespaces that are paused, as far as whoever asks may read them: all at once, or, where that is not
- * allowed, one after the other.
- */
+type Listable = Pick<Controller['primary'], 'type' | 'metadataOnly' | 'fieldSelector' | 'labelSelector'>;
+
+function listAll(
+  client: KubernetesClient,
+  { type, metadataOnly, fieldSelector = '', labelSelector }: Listable,
+  { namespace, name }: Scope,
+): Promise<readonly KubernetesObject[]> {
+  const selectors = [fieldSelector, name === undefined ? '' : `metadata.name=${name}`];
+  return listObjects(client, type, {
+    ...{
+      namespace: type.namespaced ? namespace : undefined,
+      labelSelector,
+      metadataOnly: metadataOnly === true,
+    },
+    ...{ fieldSelector: selectors.filter(Boolean).join(',') || undefined, isFromCache: true },
+  });
+}
+
+/** The names of the paused Namespaces that the user may read: in one list, or else one by one. */
 export async function fetchPausedNamespaces(
-  { namespace }: Scope,
-  { client }: Pick<Session, 'client'>,
-  lists: Promise<readonly (Fetched | Unlisted)[]>,
+  client: KubernetesClient,
+  namespace: string | undefined,
+  lists: Promise<readonly Fetched[]>,
 ): Promise<ReadonlySet<string>> {
+  const everything = { namespace: undefined, name: undefined };
   const all =
     namespace === undefined
-      ? await unlessRefused(listAll(client, { type: NAMESPACES, metadataOnly: true }, NOT_LIMITED))
+      ? await unlessRefused(listAll(client, { type: NAMESPACES, metadataOnly: true }, everything))
       : undefined;
-  const namespaces =
-    all ?? (await readNamespaces(client, namespace === undefined ? namespacesIn(await lists) : [namespace]));
-  return new Set(namespaces.filter(isPaused).map(({ metadata }) => metadata.name));
+  const names = namespace === undefined ? namespacesIn(await lists) : [namespace];
+  const namespaces = all ?? (await bounded(names, READ_AT_A_TIME, (name) => readNamespace(client, name)));
+  return new Set(namespaces.flatMap((each) => (each && isPaused(each) ? each.metadata.name : [])));
 }
 
-const NOT_LIMITED: Scope = { namespace: undefined, name: undefined };
 const READ_AT_A_TIME = 16;
 
-async function readNamespaces(
-  client: Session['client'],
-  names: readonly string[],
-): Promise<readonly KubernetesObject[]> {
-  const read = await bounded(names, READ_AT_A_TIME, (name) =>
-    unlessRefused(
-      readObject(client, { type: NAMESPACES, namespace: undefined, name }, { metadataOnly: true }),
-    ),
-  );
-  return read.filter((namespace) => namespace !== undefined);
+function readNamespace(client: KubernetesClient, name: string): Promise<KubernetesObject | undefined> {
+  const object = { type: NAMESPACES, namespace: undefined, name };
+  return unlessRefused(readObject(client, object, { metadataOnly: true }));
 }
 
-function namespacesIn(lists: readonly (Fetched | Unlisted)[]): readonly string[] {
-  const objects = lists.flatMap((list) => ('error' in list ? [] : list.objects));
+function namespacesIn(lists: readonly Fetched[]): readonly string[] {
+  const objects = lists.flatMap((list) => list.objects);
   return [...new Set(objects.flatMap(({ metadata: { namespace } }) => namespace ?? []))];
 }
 
@@ -111,59 +112,30 @@ async function unlessRefused<T>(reading: Promise<T>): Promise<T | undefined> {
 }
 
 export interface Around {
-  /** The names of those that are paused, as far as whoever asks may know. */
   readonly pausedNamespaces: ReadonlySet<string>;
   readonly nowMs: number;
-  /** Whoever asks has named them: then also those are shown that a list leaves out. */
+  /** A named resource is shown even if a list leaves it out. */
   readonly isNamed?: boolean;
 }
 
-/** How each of them does. @param controller as the operator has it, with its options */
+/** The state of each of them at rest. @param controller with the options of the operator */
 export function resourcesIn(
   { objects, children }: Fetched,
   controller: Controller,
-  { pausedNamespaces, nowMs, isNamed = false }: Around,
+  around: Around,
 ): readonly ListedResource[] {
   const childrenOf = byOwner(controller, children);
-  return objects
-    .filter((object) => isNamed || (controller.words?.isListed?.(object) ?? true))
-    .map((object) => ({
-      controller,
-      object,
-      atRest: hasStatus(controller)
-        ? stateByStatus(object)
-        : stateByItsController(controller, object, {
-            children: childrenOf(object),
-            isNamespacePaused: pausedNamespaces.has(object.metadata.namespace ?? ''),
-            nowMs,
-          }),
-    }));
+  const listed = objects.filter(
+    (object) => around.isNamed === true || (controller.words?.isListed?.(object) ?? true),
+  );
+  return listed.map((object) => ({
+    controller,
+    object,
+    atRest: hasStatus(controller)
+      ? stateByStatus(object)
+      : stateByItsController(controller, { object, children: childrenOf(object) }, around),
+  }));
 }
-
-type Listable = Pick<Controller['primary'], 'type' | 'metadataOnly' | 'fieldSelector' | 'labelSelector'>;
-
-/** From the server's cache, as a watch begins: one answer instead of a page every few hundred. */
-async function listAll(
-  client: Session['client'],
-  { type, metadataOnly, fieldSelector = '', labelSelector }: Listable,
-  { namespace, name }: Scope,
-): Promise<readonly KubernetesObject[]> {
-  const selectors = [fieldSelector, name === undefined ? '' : `metadata.name=${name}`];
-  const { items } = await client.request<KubernetesList>({
-    method: 'GET',
-    path: resourcePath(type, type.namespaced ? { namespace } : {}),
-    query: {
-      resourceVersion: '0',
-      fieldSelector: selectors.filter((each) => each !== '').join(',') || undefined,
-      labelSelector,
-    },
-    ...(metadataOnly === true && { metadataOnly: 'list' as const }),
-    timeoutMs: LIST_TIMEOUT_MS,
-  });
-  return items ?? [];
-}
-
-const LIST_TIMEOUT_MS = 30_000;
 
 type ChildrenOf = (object: KubernetesObject) => readonly unknown[];
 
@@ -172,11 +144,11 @@ function byOwner({ children }: Controller, objects: readonly (readonly Kubernete
   const views = new Map<string, unknown[]>();
   for (const [index, child] of children.entries()) {
     for (const object of objects[index] ?? []) {
-      const [owner, seen] = [child.ownerKey(object), child.view(object)];
-      if (owner === undefined || seen === undefined) continue;
+      const [owner, view] = [child.ownerKey(object), child.view(object)];
+      if (owner === undefined || view === undefined) continue;
       const known = views.get(owner);
-      if (known === undefined) views.set(owner, [seen]);
-      else known.push(seen);
+      if (known === undefined) views.set(owner, [view]);
+      else known.push(view);
     }
   }
   return ({ metadata: { namespace, name } }) =>
@@ -184,26 +156,22 @@ function byOwner({ children }: Controller, objects: readonly (readonly Kubernete
 }
 
 interface Seen {
+  readonly object: KubernetesObject;
   readonly children: readonly unknown[];
-  readonly isNamespacePaused: boolean;
-  readonly nowMs: number;
 }
 
 function stateByItsController(
   controller: Controller,
-  object: KubernetesObject,
-  { children, isNamespacePaused, nowMs }: Seen,
+  { object, children }: Seen,
+  { pausedNamespaces, nowMs }: Around,
 ): StatusSays {
-  const view = controller.primary.view(object);
-  const observation = controller.observation(view, children);
+  const observation = controller.observation(controller.primary.view(object), children);
+  const isNamespacePaused = pausedNamespaces.has(object.metadata.namespace ?? '');
   const decision = controller.decide(observation, nowMs, { isLive: true, isNamespacePaused });
   const state = stateByDecision(decision);
-  const ignored = state === 'UpToDate' ? controller.words?.ignored?.(object) : undefined;
+  const message = state === 'Paused' ? reasonOf(decision) : NOT_STARTED;
+  if (state !== 'UpToDate') return { state, message, since: undefined };
+  const ignored = controller.words?.ignored?.(object);
   if (ignored !== undefined) return { state: 'Ignored', message: ignored.because, since: undefined };
-  return { state, message: messageOf(state, decision), since: undefined };
-}
-
-function messageOf(state: State, decision: Decision): string {
-  if (state === 'UpToDate') return '';
-  return state === 'Paused' ? reasonOf(decision) : NOT_STARTED;
+  return { state, message: '', since: undefined };
 }

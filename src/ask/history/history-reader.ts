@@ -1,54 +1,58 @@
+import { z } from 'zod';
+import { EVENTS } from '../../controllers/kinds.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
-import { bounded } from '../bounded.ts';
-import { readObject, type ObjectName } from '../cluster/objects.ts';
+import type { KubernetesClient } from '../../kubernetes/client.ts';
+import { isOf } from '../../kubernetes/errors.ts';
+import type { ListedRun, RunReader } from '../../temporal/run-reader.ts';
+import { withPending, type RunTimeline } from '../../temporal/timeline.ts';
+import { bounded } from '../../bounded.ts';
+import { listObjects, readObject, type ObjectName } from '../cluster/objects.ts';
 import type { Session } from '../connection/session.ts';
 import type { TemporalAccess } from '../connection/temporal.ts';
-import { placeOf, titleOf, type NamedResource, type ResourcePlace } from '../resource-name.ts';
-import { describeRun, runsOfPlace, timelineOfRun, type ListedRun } from '../runs/runs.ts';
-import { withPending, type RunTimeline } from '../runs/timeline.ts';
-import type { Incarnation } from './history-lines.ts';
-import { eventsOf, type EventOf } from './object-events.ts';
+import { titleOf, type NamedResource, type ResourcePlace } from '../resource-name.ts';
+import type { Incarnation, ObjectEvent } from './history-lines.ts';
 
 export interface ReadHistory {
   readonly incarnations: readonly Incarnation[];
-  /** What is left out, and why. */
+  /** Lines about what is left out, and why. */
   readonly notes: readonly string[];
 }
 
-/** Reads what is known of a name. Runs that are closed are read once. */
+const HISTORIES_AT_A_TIME = 8;
+
+export const RUNS_MAX = 1_000;
+
+/** Reads all that is known of a name. It reads closed runs only once. */
 export class HistoryReader {
   readonly #session: Session;
   readonly #place: ResourcePlace;
   readonly #object: ObjectName;
   readonly #tail: number | undefined;
   readonly #closed = new Map<string, RunTimeline>();
-  /** `PodSet shop/web` */
   readonly title: string;
 
-  constructor(session: Session, resource: NamedResource, tail: number | undefined) {
+  constructor(session: Session, { place, object }: NamedResource, tail: number | undefined) {
     this.#session = session;
     this.#tail = tail;
-    this.#place = placeOf(resource, session.namespace);
-    this.#object = { ...this.#place, type: resource.controller.primary.type };
-    this.title = titleOf(this.#object);
+    this.#place = place;
+    this.#object = object;
+    this.title = titleOf(object);
   }
 
   async read(): Promise<ReadHistory> {
     const { client } = this.#session;
     const [live, events, access] = await Promise.all([
       readObject(client, this.#object, { metadataOnly: true }),
-      eventsOf(client, this.#object.type, this.#place),
+      eventsOf(client, this.#object.type.kind, this.#place),
       this.#session.temporal(),
     ]);
     const most = this.#tail ?? RUNS_MAX;
-    // One more, to know whether there are any.
-    const runs = await runsOf(access, this.#place, { liveUid: live?.metadata.uid, most: most + 1 });
+    // One more shows whether runs are left out.
+    const runs = await this.#runs(access, live?.metadata.uid, most + 1);
     const shown = runs.slice(-most);
-    const timelines = await this.#timelinesOf(shown, access);
+    const timelines = await this.#timelines(shown, access.runs);
     const notes = [
-      ...(events === undefined
-        ? [`Events are not shown: you may not list them in ${this.#place.namespace}`]
-        : []),
+      ...(events ? [] : [`Events are not shown: you may not list them in ${this.#place.namespace}`]),
       ...(this.#tail === undefined && runs.length > most
         ? [`older reconciles than the last ${most} are left out; for more of them: --tail ${most * 10}`]
         : []),
@@ -56,50 +60,75 @@ export class HistoryReader {
     return { incarnations: incarnationsOf({ live, runs: shown, timelines, events: events ?? [] }), notes };
   }
 
-  async #timelinesOf(
-    runs: readonly ListedRun[],
-    access: TemporalAccess,
-  ): Promise<ReadonlyMap<string, RunTimeline>> {
-    const fresh = await bounded(
-      runs.filter(({ runId }) => !this.#closed.has(runId)),
-      HISTORIES_AT_A_TIME,
-      (run) => readTimeline(access, run),
-    );
+  /** The oldest first. Temporal's list may be a second late, so the latest run is also read by itself. */
+  async #runs(
+    { runs, cluster }: TemporalAccess,
+    uid: string | undefined,
+    most: number,
+  ): Promise<readonly ListedRun[]> {
+    const [listed, latest] = await Promise.all([
+      runs.ofPlace(this.#place, cluster, most),
+      uid === undefined ? undefined : runs.describe({ ...this.#place, uid }),
+    ]);
+    const byId = new Map(listed.toReversed().map((run) => [run.runId, run]));
+    if (latest !== undefined) byId.set(latest.runId, latest);
+    return [...byId.values()];
+  }
+
+  async #timelines(runs: readonly ListedRun[], reader: RunReader): Promise<ReadonlyMap<string, RunTimeline>> {
+    const unread = runs.filter(({ runId }) => !this.#closed.has(runId));
+    const fresh = await bounded(unread, HISTORIES_AT_A_TIME, (run) => readTimeline(reader, run));
     for (const timeline of fresh) if (timeline.end !== undefined) this.#closed.set(timeline.runId, timeline);
     return new Map([...this.#closed, ...fresh.map((timeline) => [timeline.runId, timeline] as const)]);
   }
 }
 
-const HISTORIES_AT_A_TIME = 8;
-
-/** So many reconciles are shown where nobody says how many. */
-export const RUNS_MAX = 1_000;
-
-interface Asked {
-  readonly liveUid: string | undefined;
-  readonly most: number;
-}
-
-/** The oldest first. The list may lag by a second: the latest run of the resource that is there is asked for besides. */
-async function runsOf(
-  access: TemporalAccess,
-  place: ResourcePlace,
-  { liveUid, most }: Asked,
-): Promise<readonly ListedRun[]> {
-  const [listed, latest] = await Promise.all([
-    runsOfPlace(access, place, most),
-    liveUid === undefined ? undefined : describeRun(access, { ...place, uid: liveUid }),
-  ]);
-  const byId = new Map(listed.toReversed().map((run) => [run.runId, run]));
-  if (latest !== undefined) byId.set(latest.runId, latest);
-  return [...byId.values()];
-}
-
-async function readTimeline(access: TemporalAccess, run: ListedRun): Promise<RunTimeline> {
-  const timeline = { ...(await timelineOfRun(access, run)), runId: run.runId };
+async function readTimeline(reader: RunReader, run: ListedRun): Promise<RunTimeline> {
+  const timeline = { ...(await reader.timeline(run)), runId: run.runId };
   if (timeline.end !== undefined) return timeline;
-  const now = await describeRun(access, run.ref, run.runId);
+  const now = await reader.describe(run.ref, run.runId);
   return now === undefined ? timeline : withPending(timeline, now.pending);
+}
+
+/** @returns undefined if the user may not list Events @throws ApiError */
+async function eventsOf(
+  client: KubernetesClient,
+  kind: string,
+  { controller, namespace, name }: ResourcePlace,
+): Promise<readonly EventOf[] | undefined> {
+  const fieldSelector = `regarding.kind=${kind},regarding.name=${name}`;
+  try {
+    const objects = await listObjects(client, EVENTS, { namespace, fieldSelector });
+    return objects.flatMap((object) => eventFrom(object, `durable-operator/${controller}`) ?? []);
+  } catch (error) {
+    if (isOf(error, 'access-denied')) return undefined;
+    throw error;
+  }
+}
+
+interface EventOf extends ObjectEvent {
+  /** Of the object that it is about. */
+  readonly uid: string;
+}
+
+/** As the operator writes it. */
+const Event = z.object({
+  type: z.string(),
+  reason: z.string(),
+  note: z.string().default(''),
+  eventTime: z.string(),
+  reportingController: z.string(),
+  metadata: z.object({ uid: z.string() }),
+  regarding: z.object({ uid: z.string().default('') }),
+  series: z.object({ count: z.number() }).nullish(),
+});
+
+function eventFrom(object: unknown, reporter: string): EventOf | undefined {
+  const event = Event.safeParse(object).data;
+  if (event?.reportingController !== reporter) return undefined;
+  const { type, reason, note, eventTime, metadata, regarding, series } = event;
+  const count = series?.count ?? 1;
+  return { atMs: Date.parse(eventTime), type, reason, note, count, id: metadata.uid, uid: regarding.uid };
 }
 
 interface Found {
@@ -109,22 +138,16 @@ interface Found {
   readonly events: readonly EventOf[];
 }
 
-/** By UID. Events of objects of which nothing else is known are theirs. */
+/** One for each UID, even if only an Event has it. */
 export function incarnationsOf({ live, runs, timelines, events }: Found): readonly Incarnation[] {
-  const uids = new Set([
-    ...runs.map(({ ref }) => ref.uid),
-    ...events.map(({ uid }) => uid),
-    ...(live ? [live.metadata.uid] : []),
-  ]);
-  return [...uids].map((uid) => {
-    const isLive = live?.metadata.uid === uid;
-    const created = isLive ? live.metadata.creationTimestamp : undefined;
-    return {
-      uid,
-      createdAtMs: created === undefined ? undefined : Date.parse(created),
-      isLive,
-      runs: runs.filter(({ ref }) => ref.uid === uid).flatMap(({ runId }) => timelines.get(runId) ?? []),
-      events: events.filter((event) => event.uid === uid),
-    };
-  });
+  const liveUid = live?.metadata.uid;
+  const created = live?.metadata.creationTimestamp;
+  const uids = [...runs.map(({ ref }) => ref.uid), ...events.map(({ uid }) => uid), liveUid ?? []].flat();
+  return [...new Set(uids)].map((uid) => ({
+    uid,
+    createdAtMs: uid === liveUid && created !== undefined ? Date.parse(created) : undefined,
+    isLive: uid === liveUid,
+    runs: runs.filter(({ ref }) => ref.uid === uid).flatMap(({ runId }) => timelines.get(runId) ?? []),
+    events: events.filter((event) => event.uid === uid),
+  }));
 }

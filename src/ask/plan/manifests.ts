@@ -11,41 +11,36 @@ const Manifest = z.looseObject({
 });
 export type Manifest = z.infer<typeof Manifest>;
 
-/** As `kubectl get -o yaml` prints more than one object. */
+/** `kubectl get -o yaml` prints several objects as one. */
 const List = z.object({ kind: z.literal('List'), items: z.array(z.unknown()) });
 
 /** @param file `-`: standard input @throws AskProblem */
 export async function manifestsIn(file: string): Promise<readonly Manifest[]> {
-  const content = await (file === '-' ? readAll(process.stdin) : readFile(file, 'utf8')).catch(
-    (error: unknown) => {
-      throw new AskProblem(
-        `${file}: ${error instanceof Error ? error.message : String(error)}; name a readable file`,
-      );
-    },
-  );
+  const reading = file === '-' ? readAll(process.stdin) : readFile(file, 'utf8');
+  const content = await reading.catch((error: unknown) => {
+    const words = error instanceof Error ? error.message : String(error);
+    throw new AskProblem(`${file}: ${words}; name a readable file`);
+  });
   return parseManifests(content, file);
 }
 
-/** @throws AskProblem */
 export function parseManifests(content: string, file: string): readonly Manifest[] {
   const documents = [...parseAllDocuments(content)].filter(
     (document) => document.errors.length > 0 || document.toJS() !== null,
   );
   const manifests = documents.flatMap((document, index) => {
-    const [error] = document.errors;
-    const words = error?.message.split('\n', 1)[0]?.replace(/:$/, '');
+    const words = document.errors[0]?.message.split('\n', 1)[0]?.replace(/:$/, '');
     if (words !== undefined) throw new AskProblem(`${file}: ${words}; correct the file`);
     const value: unknown = document.toJS();
-    const { data: list } = List.safeParse(value);
-    const which = `document ${index + 1}`;
-    if (list === undefined) return [manifestFrom(value, `${file}: ${which}`)];
-    return list.items.map((item, number) => manifestFrom(item, `${file}: ${which}, item ${number + 1}`));
+    const list = List.safeParse(value).data;
+    const where = `${file}: document ${index + 1}`;
+    if (list === undefined) return [manifestFrom(value, where)];
+    return list.items.map((item, number) => manifestFrom(item, `${where}, item ${number + 1}`));
   });
   if (manifests.length === 0) throw new AskProblem(`${file}: there is nothing in it; name another file`);
   return manifests;
 }
 
-/** @throws AskProblem */
 function manifestFrom(content: unknown, where: string): Manifest {
   const { data } = Manifest.safeParse(content);
   if (data !== undefined) return data;

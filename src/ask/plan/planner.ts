@@ -1,7 +1,7 @@
+import { dryRunOnly } from '../../../activities/dry-run.ts';
 import { pausedNamespaces } from '../../../activities/paused-namespaces.ts';
-import { StepRun, type StepEnd } from '../../../activities/step-run.ts';
-import { type Reconciler } from '../../../activities/reconciler.ts';
 import { reconcilersFor } from '../../../activities/reconcilers.ts';
+import { StepRun, type StepEnd } from '../../../activities/step-run.ts';
 import type { Options } from '../../config/config.ts';
 import { APPROVAL_ANNOTATION, PAUSED_ANNOTATION } from '../../contract/control.ts';
 import type { Controller } from '../../contract/controller.ts';
@@ -11,27 +11,24 @@ import type { ResourceRef } from '../../contract/resource.ts';
 import type { KubernetesClient } from '../../kubernetes/client.ts';
 import { ApiError, isOf } from '../../kubernetes/errors.ts';
 import { AskProblem } from '../ask.ts';
+import { reconcilerOf, type Reconcilers } from '../cluster/live.ts';
 import { pathOf, readObject, type ObjectName } from '../cluster/objects.ts';
 import { controllersOf } from '../controllers.ts';
 import { whyLeftOut } from '../operator-words.ts';
-import { placeOf, titleOf } from '../resource-name.ts';
-import { dryRunOnly } from '../../../activities/dry-run.ts';
+import { namedResource, titleOf } from '../resource-name.ts';
 import type { Manifest } from './manifests.ts';
 import type { Plan, PlanEnd, PlannedStep } from './plan-lines.ts';
 import { MayNotTry, Rehearsal, type Write } from './rehearsal.ts';
 
 /** More steps than any reconcile takes: 100,000 Pods, 150 at a time. */
 const STEPS_MAX = 1_000;
-/** The same step without a write, so often: it waits for something. */
+/** So many steps in a row without a write: it waits for something. */
 const IDLE_MAX = 3;
-/** Whose fields they would be in the object. */
 const FIELD_MANAGER = 'kubectl-durable';
-
-type Reconcilers = Readonly<Record<string, Reconciler<unknown, Step>>>;
 
 const HOLDING: ReadonlySet<string> = new Set([PAUSED_ANNOTATION, APPROVAL_ANNOTATION]);
 
-/** Has a controller's own steps performed by its own code, on a client that writes nothing. */
+/** Performs the steps of a controller with its own code, on a client that writes nothing. */
 export class Planner {
   readonly #client: KubernetesClient;
   readonly #rehearsal: Rehearsal;
@@ -54,12 +51,12 @@ export class Planner {
     this.#isPaused = pausedNamespaces(this.#rehearsal);
   }
 
-  /** What the plans so far do without, or what keeps them from being carried out; a sentence each. */
+  /** Sentences about what the plans leave out, and what prevents them. */
   get notes(): readonly string[] {
     return [...this.#notes];
   }
 
-  /** @param namespace of what names none @throws AskProblem, ApiError */
+  /** @param namespace of manifests that name none @throws AskProblem, ApiError */
   async ofFile(manifests: readonly Manifest[], namespace: string): Promise<readonly Plan[]> {
     const controllers = controllersOf();
     const plans: Plan[] = [];
@@ -79,16 +76,15 @@ export class Planner {
     throw new AskProblem(`the file has nothing that a controller is responsible for; the kinds are ${kinds}`);
   }
 
-  /** As if it were applied: the API server says what would come of it. */
   async #apply(
     manifest: Manifest,
     controller: Controller,
     defaultNamespace: string,
   ): Promise<{ readonly ref: ResourceRef; readonly applied: Write | undefined }> {
     const { name, namespace = defaultNamespace } = manifest.metadata;
-    const resource = { type: controller.primary.type, namespace, name };
-    const path = pathOf(resource);
-    const before = await readObject(this.#client, resource);
+    const { object, place } = namedResource(controller, name, namespace);
+    const path = pathOf(object);
+    const before = await readObject(this.#client, object);
     const after = await this.#client.request<KubernetesObject>({
       method: 'PATCH',
       path,
@@ -97,20 +93,14 @@ export class Planner {
       body: manifest,
     });
     this.#rehearsal.pretend(path, after, before === undefined);
-    const ref = { ...placeOf({ controller, name }, namespace), uid: after.metadata.uid };
-    const isChanged =
-      before?.metadata.generation !== after.metadata.generation || !isSameMetadata(before, after);
-    const write: Write = {
-      verb: before === undefined ? 'create' : 'patch',
-      path,
-      before,
-      after: before === undefined ? manifest : after,
-      isChecked: true,
-    };
-    return { ref, applied: isChanged ? write : undefined };
+    const ref = { ...place, uid: after.metadata.uid };
+    if (before === undefined)
+      return { ref, applied: { verb: 'create', path, before, after: manifest, isChecked: true } };
+    const isSame = progressOf(before) === progressOf(after);
+    return { ref, applied: isSame ? undefined : { verb: 'patch', path, before, after, isChecked: true } };
   }
 
-  /** @throws ApiError where the resource cannot be read */
+  /** @throws ApiError if the resource cannot be read */
   async of(ref: ResourceRef, { primary: { type } }: Controller): Promise<Plan> {
     const resource = titleOf({ ...ref, type });
     const leftOut = whyLeftOut(this.#reconciliation, ref);
@@ -124,7 +114,7 @@ export class Planner {
     return { resource, steps: [...steps, ...then.steps], hold, end: then.end };
   }
 
-  /** Whoever asks may plan without the right to read the Namespace. */
+  /** The user may plan without the right to read the Namespace. */
   async #isNamespacePaused(namespace: string): Promise<boolean> {
     try {
       return await this.#isPaused(namespace);
@@ -135,7 +125,6 @@ export class Planner {
     }
   }
 
-  /** As if nobody held the resource back. */
   async #lift(at: ObjectName): Promise<void> {
     const object = await readObject(this.#rehearsal, at);
     if (object === undefined) return;
@@ -150,10 +139,9 @@ export class Planner {
     ref: ResourceRef,
     isNamespacePaused: () => Promise<boolean>,
   ): Promise<Pick<Plan, 'steps' | 'end'>> {
-    const reconciler = reconcilers[ref.controller];
-    if (reconciler === undefined) throw new Error(`there is no controller ${ref.controller}`);
     const superseded = new AbortController().signal;
-    const run = new StepRun(reconciler, { ref, now: this.#now, superseded, isNamespacePaused });
+    const context = { ref, now: this.#now, superseded, isNamespacePaused };
+    const run = new StepRun(reconcilerOf(reconcilers, ref), context);
     const steps: PlannedStep[] = [];
     let end: StepEnd<unknown> = await run.perform('observe', undefined);
     for (let idle = 0; steps.length < STEPS_MAX && idle < IDLE_MAX;) {
@@ -193,7 +181,7 @@ export class Planner {
   }
 }
 
-/** What came of one step, and how to go on from it; or why the plan ends with it. */
+/** The result of one step: how to go on, or how the plan ends. */
 type Performed = { readonly steps: readonly PlannedStep[] } & (
   { readonly stepEnd: StepEnd<unknown> } | { readonly end: PlanEnd }
 );
@@ -203,9 +191,6 @@ function isOfType({ apiVersion, kind }: Manifest, type: Controller['primary']['t
   return kind === type.kind && apiVersion === (group === '' ? version : `${group}/${version}`);
 }
 
-function isSameMetadata(before: KubernetesObject | undefined, after: KubernetesObject): boolean {
-  const texts = [before, after].map((object) =>
-    JSON.stringify([object?.metadata.labels ?? {}, object?.metadata.annotations ?? {}]),
-  );
-  return texts[0] === texts[1];
+function progressOf({ metadata: { generation, labels = {}, annotations = {} } }: KubernetesObject): string {
+  return JSON.stringify([generation, labels, annotations]);
 }

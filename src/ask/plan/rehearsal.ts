@@ -1,36 +1,31 @@
 import { randomUUID } from 'node:crypto';
+import { asDryRun, dryRunOnly, isDryRun } from '../../../activities/dry-run.ts';
 import type { KubernetesList, KubernetesObject } from '../../contract/object.ts';
 import { fieldsOf, textOf } from '../../controllers/fields.ts';
 import { matchesLabels, parseLabelSelector } from '../../controllers/label-selector.ts';
 import type { KubernetesClient, RequestOptions } from '../../kubernetes/client.ts';
 import { ApiError, found, isOf } from '../../kubernetes/errors.ts';
-import { asDryRun, dryRunOnly, isDryRun } from '../../../activities/dry-run.ts';
-import { mergePatch } from './merge-patch.ts';
 
-/** A write that would have been made. */
 export interface Write {
   readonly verb: 'create' | 'patch' | 'delete';
   /** `/api/v1/namespaces/shop/pods/web-pod-x7k2p` */
   readonly path: string;
-  /** Undefined: there was nothing. */
   readonly before: unknown;
-  /** Undefined: there would be nothing. */
   readonly after: unknown;
-  /** Whether the API server has seen it: it cannot check what is based on an earlier write of the same rehearsal. */
+  /** Whether the API server has checked it. It cannot check a write that follows from an earlier one of the rehearsal. */
   readonly isChecked: boolean;
 }
 
-/** The API server refuses the dry run because of who asks; the operator may be allowed to. */
+/** The user may not make this dry run. The operator may be allowed to make the write. */
 export class MayNotTry extends Error {
   override readonly name = 'MayNotTry';
 }
 
-/** An object as it would be; or that it would be gone. */
 type Rehearsed = { readonly object: KubernetesObject; readonly isNew: boolean } | 'deleted';
 
 /**
- * A client for rehearsals: the API server checks every write, by a dry run, and what it answers is read from then on. So
- * steps follow each other as they would, and nothing is ever written.
+ * A client for rehearsals. The API server checks every write by a dry run, and later reads return its answer. So steps
+ * follow each other as in reality, and nothing is written.
  */
 export class Rehearsal implements KubernetesClient {
   readonly server: string;
@@ -43,19 +38,18 @@ export class Rehearsal implements KubernetesClient {
     this.server = client.server;
   }
 
-  /** The writes since this was asked last. */
   takeWrites(): readonly Write[] {
     const writes = this.#writes;
     this.#writes = [];
     return writes;
   }
 
-  /** From now on, the object is read as if it were like this. @returns what there was, if anything */
+  /** From now on, reads return this object. */
   pretend(path: string, object: KubernetesObject, isNew: boolean): void {
     this.#rehearsed.set(path, { object: versioned(object), isNew });
   }
 
-  // The caller says what it expects of the answer, as of a real one.
+  // The caller knows the type of the answer, as with a real client.
   async request<T = unknown>(options: RequestOptions): Promise<T> {
     return (await this.#answer(options)) as T;
   }
@@ -73,7 +67,7 @@ export class Rehearsal implements KubernetesClient {
       case 'GET':
         return this.#read(options);
       case 'POST':
-        // A reconciler's own dry run writes nothing.
+        // Some reconcilers make dry runs themselves.
         return isDryRun(options) ? this.#client.request(options) : this.#create(options);
       case 'DELETE':
         return this.#delete(options);
@@ -92,15 +86,13 @@ export class Rehearsal implements KubernetesClient {
   }
 
   #withRehearsed(list: KubernetesList, { path, query = {} }: RequestOptions): KubernetesList {
-    const listed = (list.items ?? []).flatMap((item) => {
+    const items = (list.items ?? []).flatMap((item) => {
       const rehearsed = this.#rehearsed.get(`${path}/${item.metadata.name}`);
       if (rehearsed === undefined) return [item];
       return rehearsed === 'deleted' ? [] : [rehearsed.object];
     });
-    // They are on the last page.
-    if (list.metadata.continue !== undefined && list.metadata.continue !== '')
-      return { ...list, items: listed };
-    return { ...list, items: [...listed, ...this.#newIn(path, query)] };
+    const isLastPage = (list.metadata.continue ?? '') === '';
+    return { ...list, items: isLastPage ? [...items, ...this.#newIn(path, query)] : items };
   }
 
   #newIn(collection: string, query: NonNullable<RequestOptions['query']>): KubernetesObject[] {
@@ -109,8 +101,7 @@ export class Rehearsal implements KubernetesClient {
     return [...this.#rehearsed].flatMap(([path, rehearsed]) => {
       if (rehearsed === 'deleted' || !rehearsed.isNew) return [];
       const { metadata } = rehearsed.object;
-      const isIn =
-        path === `${collection}/${metadata.name}` && (name === undefined || name === metadata.name);
+      const isIn = path === `${collection}/${metadata.name}` && (name ?? metadata.name) === metadata.name;
       return isIn && matchesLabels(selector, metadata.labels ?? {}) ? [rehearsed.object] : [];
     });
   }
@@ -120,66 +111,57 @@ export class Rehearsal implements KubernetesClient {
     const path = `${options.path}/${name}`;
     const before = this.#rehearsed.get(path);
     if (before !== undefined && before !== 'deleted') throw alreadyExists(options);
-    const { object, isChecked } = await this.#createdBy(options, before === 'deleted');
-    this.#rehearsed.set(path, { object: versioned(object), isNew: true });
-    this.#writes.push({ verb: 'create', path, before: undefined, after: options.body, isChecked });
-    return versioned(object);
+    const object = versioned(await this.#created(options, before === 'deleted'));
+    this.#rehearsed.set(path, { object, isNew: true });
+    this.#writes.push({ verb: 'create', path, before: undefined, after: options.body, isChecked: true });
+    return object;
   }
 
   /**
-   * Admission comes before the look whether the name is taken: where it was freed in the rehearsal alone, AlreadyExists
-   * means that all else would be accepted. Source: apiserver, registry/generic/registry/store.go, `Create`.
+   * The API server checks admission before the name. If only the rehearsal has freed the name, AlreadyExists means that all
+   * else is accepted. Source: apiserver, registry/generic/registry/store.go, `Create`.
    */
-  async #createdBy(options: RequestOptions, isFreed: boolean) {
+  async #created(options: RequestOptions, isFreed: boolean): Promise<KubernetesObject> {
     try {
-      return { object: await this.#tried<KubernetesObject>(options), isChecked: true };
+      return await this.#tried<KubernetesObject>(options);
     } catch (error) {
       if (!isFreed || !isOf(error, 'already-exists')) throw error;
-      return { object: asCreated(options.body), isChecked: true };
+      return patched(undefined, options, { uid: randomUUID() });
     }
   }
 
   async #patch(options: RequestOptions): Promise<KubernetesObject> {
-    const path = objectPath(options.path);
-    const before = this.#rehearsed.get(path);
-    if (before === 'deleted') throw notFound(options);
-    const live = before?.object ?? (await this.#live(path, options));
-    const answer = before?.isNew === true ? undefined : await this.#tried<KubernetesObject>(options);
-    // The server knows nothing of earlier writes: what it answers lacks them.
+    const path = options.path.replace(SUBRESOURCE, '');
+    const { before, live, answer } = await this.#triedOn(path, options);
+    // The server's answer lacks earlier writes of the rehearsal.
     const after = before === undefined && answer !== undefined ? answer : patched(live, options);
     this.#rehearsed.set(path, { object: after, isNew: before?.isNew ?? false });
-    this.#writes.push({
-      verb: 'patch',
-      path: options.path,
-      before: live,
-      after,
-      isChecked: answer !== undefined,
-    });
+    const isChecked = answer !== undefined;
+    this.#writes.push({ verb: 'patch', path: options.path, before: live, after, isChecked });
     return after;
-  }
-
-  async #live(path: string, { metadataOnly }: RequestOptions): Promise<KubernetesObject | undefined> {
-    const only = metadataOnly === undefined ? {} : { metadataOnly };
-    return found(this.#client.request<KubernetesObject>({ method: 'GET', path, ...only }));
   }
 
   async #delete(options: RequestOptions): Promise<unknown> {
     const { path } = options;
-    const before = this.#rehearsed.get(path);
-    if (before === 'deleted') throw notFound(options);
-    const live = before?.object ?? (await this.#live(path, options));
-    const answer = before?.isNew === true ? undefined : await this.#tried<KubernetesObject>(options);
+    const { live, answer } = await this.#triedOn(path, options);
     const isGoing =
       answer !== undefined && answer.kind !== 'Status' && answer.metadata.deletionTimestamp !== undefined;
     this.#rehearsed.set(path, isGoing ? { object: answer, isNew: false } : 'deleted');
-    this.#writes.push({
-      verb: 'delete',
-      path,
-      before: live,
-      after: undefined,
-      isChecked: answer !== undefined,
-    });
+    const isChecked = answer !== undefined;
+    this.#writes.push({ verb: 'delete', path, before: live, after: undefined, isChecked });
     return answer ?? { kind: 'Status', status: 'Success' };
+  }
+
+  /** Tries a write on an object. The server cannot try it on an object that exists only in the rehearsal. */
+  async #triedOn(path: string, options: RequestOptions) {
+    const before = this.#rehearsed.get(path);
+    if (before === 'deleted') throw notFound(options);
+    const { metadataOnly = false } = options;
+    const live =
+      before?.object ??
+      (await found(this.#client.request<KubernetesObject>({ method: 'GET', path, metadataOnly })));
+    const answer = before?.isNew === true ? undefined : await this.#tried<KubernetesObject>(options);
+    return { before, live, answer };
   }
 
   async #tried<T>(options: RequestOptions): Promise<T> {
@@ -192,7 +174,6 @@ export class Rehearsal implements KubernetesClient {
   }
 }
 
-/** Of an object that exists only in the rehearsal. */
 const REHEARSED_VERSION = '0';
 
 /** The answer to a dry run of a create has no resourceVersion. */
@@ -201,46 +182,48 @@ function versioned(object: KubernetesObject): KubernetesObject {
   return { ...object, metadata: { ...object.metadata, resourceVersion } };
 }
 
-function asCreated(body: unknown): KubernetesObject {
-  const fields = fieldsOf(body);
-  const metadata = fieldsOf(fields['metadata']);
-  const name = textOf(metadata['name']) ?? '';
-  return {
-    ...fields,
-    metadata: { ...metadata, name, uid: randomUUID(), resourceVersion: REHEARSED_VERSION },
-  };
-}
-
-function patched(object: KubernetesObject | undefined, { body }: RequestOptions): KubernetesObject {
-  const { metadata, ...rest } = fieldsOf(body);
-  // UID and resourceVersion are preconditions.
-  const changed = Object.entries(fieldsOf(metadata)).filter(
-    ([name]) => !['uid', 'resourceVersion'].includes(name),
-  );
+/** @param added to the metadata */
+function patched(
+  object: KubernetesObject | undefined,
+  { body }: RequestOptions,
+  added: object = {},
+): KubernetesObject {
+  // UID and resourceVersion are only preconditions.
+  const fields = Object.entries(fieldsOf(fieldsOf(body)['metadata']));
+  const changed = fields.filter(([name]) => !['uid', 'resourceVersion'].includes(name));
+  const metadata = { ...Object.fromEntries(changed), ...added };
   // A merge patch keeps what makes it an object.
-  return mergePatch(object, { ...rest, metadata: Object.fromEntries(changed) }) as KubernetesObject;
+  return mergePatch(object, { ...fieldsOf(body), metadata }) as KubernetesObject;
 }
 
 const SUBRESOURCE = /\/(?:status|scale|finalizers)$/;
-
-function objectPath(path: string): string {
-  return path.replace(SUBRESOURCE, '');
-}
 
 function isList(answer: unknown): answer is KubernetesList {
   return Array.isArray(fieldsOf(answer)['items']);
 }
 
 function notFound({ method, path }: RequestOptions): ApiError {
-  return new ApiError(`${method} ${path}: 404 deleted in this rehearsal`, {
-    status: 404,
-    classification: 'not-found',
-  });
+  const message = `${method} ${path}: 404 deleted in this rehearsal`;
+  return new ApiError(message, { status: 404, classification: 'not-found' });
 }
 
 function alreadyExists({ method, path }: RequestOptions): ApiError {
-  return new ApiError(`${method} ${path}: 409 created in this rehearsal`, {
-    status: 409,
-    classification: 'already-exists',
-  });
+  const message = `${method} ${path}: 409 created in this rehearsal`;
+  return new ApiError(message, { status: 409, classification: 'already-exists' });
+}
+
+/** Applies a JSON merge patch: null removes, objects are merged, other values replace. Source: RFC 7386. */
+export function mergePatch(target: unknown, patch: unknown): unknown {
+  if (!isObject(patch)) return patch;
+  const merged: Record<string, unknown> = isObject(target) ? { ...target } : {};
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === undefined) continue;
+    if (value === null) Reflect.deleteProperty(merged, name);
+    else merged[name] = mergePatch(merged[name], value);
+  }
+  return merged;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

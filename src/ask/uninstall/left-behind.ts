@@ -2,44 +2,40 @@ import type { Controller, ResourceType } from '../../contract/controller.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
 import { MANAGED_BY, MANAGED_BY_LABEL, ROLE_BINDINGS } from '../../controllers/kinds.ts';
 import { POD_SETS } from '../../controllers/pod-set/resource.ts';
-import { ApiError } from '../../kubernetes/errors.ts';
-import { bounded } from '../bounded.ts';
+import type { KubernetesClient } from '../../kubernetes/client.ts';
+import { isOf } from '../../kubernetes/errors.ts';
+import { DESCRIBED_AT_A_TIME } from '../../temporal/open-runs.ts';
+import type { ListedRun } from '../../temporal/run-reader.ts';
+import { bounded } from '../../bounded.ts';
 import { listObjects } from '../cluster/objects.ts';
-import type { Session } from '../connection/session.ts';
 import type { TemporalAccess } from '../connection/temporal.ts';
 import { controllersOf } from '../controllers.ts';
-import { DESCRIBED_AT_A_TIME, describeRun, listOpenRuns, type ListedRun } from '../runs/runs.ts';
 
-/** What an operator is responsible for. */
+/** The responsibility of an operator. */
 export interface Scope {
-  /** The names of controllers. */
   readonly controllers: readonly string[];
-  /** None: all of them. */
+  /** Empty: all of them. */
   readonly namespaces: readonly string[];
 }
 
-/** Resources with a finalizer that only the operator takes away: one or more of a type. */
+/** One or more resources of a type, with a finalizer that only the operator removes. */
 export interface HangingResources {
   readonly type: ResourceType;
   readonly finalizer: string;
   readonly resources: readonly KubernetesObject[];
 }
 
-/** What there would be without the operator. */
 export interface LeftBehind {
-  /** Resources that could never be deleted, by controllers that have any. */
   readonly hanging: readonly HangingResources[];
-  /** Runs that would stay open for ever: only its workers complete them. */
+  /** Runs that would stay open: only the operator's workers complete them. */
   readonly runs: readonly ListedRun[];
-  /** PodSets, whose Pods go on running. */
   readonly podSets: number;
-  /** RoleBindings that the operator made. */
   readonly roleBindings: number;
 }
 
 /** @throws ApiError, TemporalProblem */
 export async function findLeftBehind(
-  client: Session['client'],
+  client: KubernetesClient,
   access: TemporalAccess,
   scope: Scope,
 ): Promise<LeftBehind> {
@@ -57,12 +53,7 @@ export async function findLeftBehind(
     list('namespace-role-binding', ROLE_BINDINGS, `${MANAGED_BY_LABEL}=${MANAGED_BY}`),
     runsStillOpen(access),
   ]);
-  return {
-    hanging: hanging.flat(),
-    runs,
-    podSets: podSets.length,
-    roleBindings: roleBindings.length,
-  };
+  return { hanging: hanging.flat(), runs, podSets: podSets.length, roleBindings: roleBindings.length };
 }
 
 interface Listing extends Scope {
@@ -71,7 +62,7 @@ interface Listing extends Scope {
 }
 
 async function listIn(
-  client: Session['client'],
+  client: KubernetesClient,
   { type, labelSelector, namespaces }: Listing,
 ): Promise<readonly KubernetesObject[]> {
   const places = type.namespaced && namespaces.length > 0 ? namespaces : [undefined];
@@ -81,18 +72,17 @@ async function listIn(
     );
     return lists.flat();
   } catch (error) {
-    if (error instanceof ApiError && error.classification === 'api-missing') return [];
+    if (isOf(error, 'api-missing')) return [];
     throw error;
   }
 }
 
-/** More of them cannot all have ended just now. */
-const LOOKED_AT = 20;
+/** More runs cannot all have ended within the second by which Temporal's list is late. */
+const CHECKED_MAX = 20;
 
-/** Temporal's list may be a second late: a few are looked at one by one. */
-async function runsStillOpen(access: TemporalAccess): Promise<readonly ListedRun[]> {
-  const listed = await listOpenRuns(access, { controller: undefined, namespace: undefined });
-  if (listed.length > LOOKED_AT) return listed;
-  const now = await bounded(listed, DESCRIBED_AT_A_TIME, ({ ref, runId }) => describeRun(access, ref, runId));
-  return now.filter((run) => run?.isOpen === true).flatMap((run) => run ?? []);
+async function runsStillOpen({ runs, taskQueue, cluster }: TemporalAccess): Promise<readonly ListedRun[]> {
+  const listed = await runs.listOpen({ taskQueue, cluster });
+  if (listed.length > CHECKED_MAX) return listed;
+  const now = await bounded(listed, DESCRIBED_AT_A_TIME, ({ ref, runId }) => runs.describe(ref, runId));
+  return now.flatMap((run) => (run?.isOpen === true ? [run] : []));
 }

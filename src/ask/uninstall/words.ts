@@ -1,16 +1,15 @@
 import type { ResourceType } from '../../contract/controller.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
 import { workflowIdFor } from '../../contract/resource.ts';
+import type { ListedRun } from '../../temporal/run-reader.ts';
 import { controllersOf } from '../controllers.ts';
 import { harmless } from '../output.ts';
 import { commandFor, countOf, typeNameOf } from '../resource-name.ts';
-import type { ListedRun } from '../runs/runs.ts';
 import type { LeftBehind } from './left-behind.ts';
 
-/** So many of each are named. */
-const NAMED = 20;
+const NAMED_MAX = 20;
 
-/** Why the operator must not go yet, and what to do. */
+/** Why the operator must stay for now, and what to do. */
 export function refusal({ hanging, runs }: LeftBehind, taskQueue: string): string {
   const lines = [`Do not uninstall the operator of task queue ${taskQueue} yet.`];
   for (const { type, finalizer, resources } of hanging) {
@@ -28,22 +27,22 @@ export function refusal({ hanging, runs }: LeftBehind, taskQueue: string): strin
       ...shown(runs, explanation),
     );
   }
-  return text(lines);
+  return `${lines.join('\n')}\n`;
 }
 
-/** That nothing would hang, and what would be there without an owner. */
+/** Nothing would hang. The text names what stays without an owner. */
 export function stays({ podSets, roleBindings }: LeftBehind, taskQueue: string): string {
   const lines = [`Nothing would hang without the operator of task queue ${taskQueue}.`];
   if (podSets > 0)
     lines.push(`PodSets that would stay, with Pods that nobody replaces or deletes: ${podSets}`);
   if (roleBindings > 0) lines.push(`RoleBindings that would stay, with what they permit: ${roleBindings}`);
-  return text(lines);
+  return `${lines.join('\n')}\n`;
 }
 
 function shown<T>(items: readonly T[], line: (item: T) => string): string[] {
-  const more = items.length - NAMED;
+  const more = items.length - NAMED_MAX;
   return [
-    ...items.slice(0, NAMED).map((item) => `  ${harmless(line(item))}`),
+    ...items.slice(0, NAMED_MAX).map((item) => `  ${harmless(line(item))}`),
     ...(more > 0 ? [`  and ${more} more`] : []),
   ];
 }
@@ -57,8 +56,4 @@ function explanation({ ref, runState }: ListedRun): string {
   const type = controllersOf().find(({ name }) => name === ref.controller)?.primary.type;
   const command = type === undefined ? workflowIdFor(ref) : commandFor('why', { ...ref, type });
   return runState === undefined ? command : `${command}    # ${runState}`;
-}
-
-function text(lines: readonly string[]): string {
-  return `${lines.join('\n')}\n`;
 }

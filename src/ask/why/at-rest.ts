@@ -2,10 +2,9 @@ import type { Advice } from '../../contract/words.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
 import { heldByOthers } from '../cluster/objects.ts';
 import { firstOf, UPDATE_PLUGIN, whyLeftOut, whyNoOperator } from '../operator-words.ts';
-import { titleOf } from '../resource-name.ts';
-import { workerProblem } from '../runs/workers.ts';
 import { stateByDecision, stateByStatus } from '../state.ts';
-import type { Explanation } from './explanation.ts';
+import { SHOW_OPERATOR, workerProblem, type Problem } from './advice.ts';
+import { facts } from './explanation.ts';
 import {
   commandOn,
   decisionText,
@@ -16,12 +15,11 @@ import {
   wantedAndThere,
   whyUnknown,
   WITHOUT_OPTIONS,
+  type Answer,
 } from './facts.ts';
-import { liveIn, objectNameOf, type Known, type Reached } from './findings.ts';
-import { SHOW_OPERATOR, workerProblemText } from './general-advice.ts';
+import { liveIn, type Known, type Reached } from './findings.ts';
 
-/** Of a resource that no run is open for. */
-export function explainAtRest(known: Known): Explanation {
+export function explainAtRest(known: Known): Answer {
   return (
     leftOut(known) ??
     withoutOperator(known) ??
@@ -31,32 +29,26 @@ export function explainAtRest(known: Known): Explanation {
   );
 }
 
-/** What the operator's options, or the resource itself, keep it from doing anything for. */
-function leftOut(known: Known): Explanation | undefined {
+/** The operator's options, or the resource itself, prevent any work. */
+function leftOut(known: Known): Answer | undefined {
   const reason = leftOutByOptions(known) ?? endedWithNamespace(known) ?? ignored(known);
   return (
     reason && {
-      resource: titleOf(objectNameOf(known)),
       state: 'Ignored',
       headline: 'is left alone by the operator',
-      facts: [...deletion(known), { label: 'because', text: reason.because }, ...lastRunOf(known)],
+      facts: [...deletion(known), ...facts({ because: reason.because }), ...lastRunOf(known)],
       advice: reason.advice,
       exit: 0,
     }
   );
 }
 
-interface Reason {
-  readonly because: string;
-  readonly advice: readonly Advice[];
+function leftOutByOptions({ place, temporal: { settings } }: Known): Problem | undefined {
+  const reason = settings && whyLeftOut(settings.options.reconciliation, place);
+  return reason && { because: reason.because, advice: [reason.advice] };
 }
 
-function leftOutByOptions({ place, temporal: { settings } }: Known): Reason | undefined {
-  const leftOut = settings && whyLeftOut(settings.options.reconciliation, place);
-  return leftOut && { because: leftOut.because, advice: [leftOut.advice] };
-}
-
-function endedWithNamespace(known: Known): Reason | undefined {
+function endedWithNamespace(known: Known): Problem | undefined {
   const { controller, place, cluster } = known;
   const isTerminating = cluster.namespace?.metadata.deletionTimestamp !== undefined;
   if (!isTerminating || controller.endsWithNamespace !== true) return undefined;
@@ -69,50 +61,49 @@ function endedWithNamespace(known: Known): Reason | undefined {
   };
 }
 
-/** Of what is being deleted, where only others hold it. */
-function askOthers({ cluster: { object } }: Known): Advice[] {
-  const isHeld = object.metadata.deletionTimestamp !== undefined && heldByOthers(object).length > 0;
+function isBeingDeleted({ cluster }: Known): boolean {
+  return cluster.object.metadata.deletionTimestamp !== undefined;
+}
+
+/** Only the finalizers of others may hold a deleted resource. */
+function askOthers(known: Known): Advice[] {
+  const isHeld = isBeingDeleted(known) && heldByOthers(known.cluster.object).length > 0;
   return isHeld ? ["ask whoever put the finalizers there; none of them is the operator's"] : [];
 }
 
-/** Of a Namespace that is being deleted: what is left in it holds it, and its conditions name that. */
-function whatIsLeft({ controller, place, cluster }: Known): Advice[] {
-  const isNamespace = !controller.primary.type.namespaced;
-  if (!isNamespace || cluster.object.metadata.deletionTimestamp === undefined) return [];
+/** The content of a deleted Namespace may hold it. Its conditions name that. */
+function whatIsLeft(known: Known): Advice[] {
+  const { controller, place } = known;
+  if (controller.primary.type.namespaced || !isBeingDeleted(known)) return [];
   return [
     'wait until what is in it has ended, or have whoever put finalizers on that take them away',
     { run: `kubectl describe namespace ${place.name}`, to: 'show what is left in it, and what holds that' },
   ];
 }
 
-function ignored(known: Known): Reason | undefined {
+function ignored(known: Known): Problem | undefined {
   const { controller, cluster } = known;
-  const live = liveIn(known);
-  const hasWork = live !== undefined && live.next.do !== 'converged';
-  return hasWork ? undefined : controller.words?.ignored?.(cluster.object);
+  const next = liveIn(known)?.next.do ?? 'converged';
+  return next === 'converged' ? controller.words?.ignored?.(cluster.object) : undefined;
 }
 
-/** Nobody has said which options the operator has: maybe there is none. */
-function withoutOperator(known: Known): Explanation | undefined {
+/** The options of the operator are unknown. There may be no operator. */
+function withoutOperator(known: Known): Answer | undefined {
   const { settings, unreadable, otherTaskQueues } = known.temporal;
   if (settings !== undefined) return undefined;
-  const others = firstOf(otherTaskQueues).map((each) => {
-    const { run } = commandOn(known, 'why', '');
-    return { run: `${run} --task-queue ${each}`, to: 'ask that operator' };
-  });
+  const { run } = commandOn(known, 'why', '');
+  const others = firstOf(otherTaskQueues).map((each) => ({
+    run: `${run} --task-queue ${each}`,
+    to: 'ask that operator',
+  }));
   return {
-    resource: titleOf(objectNameOf(known)),
-    state: undefined,
     headline:
       unreadable === undefined
         ? 'has no operator, as far as is known'
         : 'has an operator that this plugin is too old for',
     facts: [
       ...wantedAndThere(known),
-      {
-        label: 'because',
-        text: whyNoOperator(known.temporal),
-      },
+      ...facts({ because: whyNoOperator(known.temporal) }),
       ...nextFact(known, WITHOUT_OPTIONS),
       ...lastRunOf(known),
     ],
@@ -131,53 +122,51 @@ function howToHaveOperator({ unreadable, otherCluster }: Reached): Advice[] {
   ];
 }
 
-/** What the decision needs cannot all be read, often for want of rights. */
-function unknownDecision(known: Known): Explanation | undefined {
+/** Not all objects can be read, often because a permission is missing. */
+function unknownDecision(known: Known): Answer | undefined {
   const { live, cluster } = known;
   if (!(live instanceof ApiError)) return undefined;
   const { state, message } = stateByStatus(cluster.object);
+  const isUpToDate = state === 'UpToDate';
   return {
-    resource: titleOf(objectNameOf(known)),
     state,
-    headline: `has no open run: ${state === 'UpToDate' ? 'nothing seems to be needed' : message}`,
-    facts: [{ label: 'unclear', text: whyUnknown(live, 'you may not see all of it') }, ...lastRunOf(known)],
+    headline: `has no open run: ${isUpToDate ? 'nothing seems to be needed' : message}`,
+    facts: [...facts({ unclear: whyUnknown(live, 'you may not see all of it') }), ...lastRunOf(known)],
     advice: [],
-    exit: state === 'UpToDate' ? 0 : 1,
+    exit: isUpToDate ? 0 : 1,
   };
 }
 
-function nothingToDo(known: Known): Explanation | undefined {
-  const { cluster, temporal, link } = known;
+function nothingToDo(known: Known): Answer | undefined {
   const next = liveIn(known)?.next;
   if (next?.do !== 'converged') return undefined;
   const progress = progressOf(known);
-  const isDeleted = cluster.object.metadata.deletionTimestamp !== undefined;
-  const hasRun = temporal.run !== undefined;
+  const hasRun = known.temporal.run !== undefined;
   const problem = problemOfWorkers(known);
-  const history = hasRun ? [commandOn(known, 'history', 'what happened before')] : [];
   return {
-    resource: titleOf(objectNameOf(known)),
     state: 'UpToDate',
-    headline: isDeleted
+    headline: isBeingDeleted(known)
       ? 'is being deleted, and the operator has nothing left to do'
       : `is up to date${progress === undefined ? '' : `: ${progress}`}`,
     facts: [
       ...deletion(known),
       ...wantedAndThere(known),
-      { label: 'found', text: decisionText(next) },
+      ...facts({ found: decisionText(next) }),
       ...lastRunOf(known),
-      ...(problem ? [{ label: 'but', text: `${problem.because}: a change would have to wait` }] : []),
+      ...facts({ but: problem && `${problem.because}: a change would have to wait` }),
     ],
-    advice: [...askOthers(known), ...whatIsLeft(known), ...history],
-    ...(hasRun && { link }),
+    advice: [
+      ...askOthers(known),
+      ...whatIsLeft(known),
+      ...(hasRun ? [commandOn(known, 'history', 'what happened before')] : []),
+    ],
+    ...(hasRun && { link: known.link }),
     exit: 0,
   };
 }
 
-/** There is something to do, and no run does it. */
-function notStarted(known: Known): Explanation {
+function notStarted(known: Known): Answer {
   const next = liveIn(known)?.next;
-  const state = next === undefined ? 'Waiting' : stateByDecision(next);
   const { because, advice } = problemOfWorkers(known) ?? {
     because: 'the operator has not started one: the change is seconds old, or nothing watches',
     advice: [
@@ -186,14 +175,13 @@ function notStarted(known: Known): Explanation {
     ],
   };
   return {
-    resource: titleOf(objectNameOf(known)),
-    state: state === 'UpToDate' ? 'Waiting' : state,
+    state: next === undefined ? 'Waiting' : stateByDecision(next),
     headline: 'needs a reconcile, and no run is open for it',
     facts: [
       ...deletion(known),
       ...wantedAndThere(known),
       ...nextFact(known),
-      { label: 'because', text: because },
+      ...facts({ because }),
       ...lastRunOf(known),
     ],
     advice,
@@ -201,9 +189,7 @@ function notStarted(known: Known): Explanation {
   };
 }
 
-/** What would keep a new run from being worked on. */
-function problemOfWorkers({ temporal }: Known): ReturnType<typeof workerProblemText> | undefined {
+function problemOfWorkers({ temporal }: Known): Problem | undefined {
   const { workers, taskQueue } = temporal;
-  const problem = workerProblem(workers, { taskQueue, version: undefined });
-  return problem && workerProblemText(problem, temporal);
+  return workerProblem(workers, { taskQueue, version: undefined }, taskQueue);
 }

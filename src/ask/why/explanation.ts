@@ -4,25 +4,27 @@ import type { ExitStatus } from '../ask.ts';
 import { harmless, type Paint } from '../output.ts';
 import { colourOf, type State } from '../state.ts';
 
-/** Why a resource is as it is. */
 export interface Explanation {
-  /** `PodSet shop/web` */
   readonly resource: string;
-  /** Undefined: it is not there, or nobody can tell. */
-  readonly state: State | undefined;
-  /** What follows the resource in the headline: `is retrying: 7 of 10 Pods, for 4m12s`. */
+  /** Undefined: the resource does not exist, or its state is unknown. */
+  readonly state?: State;
+  /** It follows the resource: `is retrying: 7 of 10 Pods, for 4m12s`. */
   readonly headline: string;
   readonly facts: readonly Fact[];
   readonly advice: readonly Advice[];
-  /** The run in the Temporal UI. */
   readonly link?: string | undefined;
   readonly exit: ExitStatus;
 }
 
-/** A line: `because`, and the server's words. */
 export interface Fact {
+  /** `because`, `step` … */
   readonly label: string;
   readonly text: string;
+}
+
+/** Facts by their labels, without those that have no text. */
+export function facts(texts: Readonly<Record<string, string | undefined>>): Fact[] {
+  return Object.entries(texts).flatMap(([label, text]) => (text === undefined ? [] : [{ label, text }]));
 }
 
 const INDENT = '  ';
@@ -30,45 +32,36 @@ const LABEL_WIDTH = 10;
 const COMMAND_GAP = ' '.repeat(6);
 const COMMAND_MAX = 70;
 
-/** As it is printed for people; ends in a line feed. */
+/** For people; ends in a line feed. */
 export function explanationText(explanation: Explanation, paint: Paint): string {
   const { resource, headline, facts, advice, link, state } = explanation;
   const head = `${paint('bold', resource)} ${paint(colourOf(state), headline)}`;
-  const lines = [...facts.map((fact) => factText(fact, paint)), ...adviceLines(advice, paint)];
-  return [
-    head,
-    ...(lines.length === 0 ? [] : ['', ...lines]),
-    ...(link === undefined ? [] : ['', INDENT + paint('underline', link)]),
-    '',
-  ].join('\n');
+  const line = (label: string, text: string) =>
+    `${INDENT}${paint('dim', label.padEnd(LABEL_WIDTH))}${text}`.trimEnd();
+  const lines = [
+    ...facts.map(({ label, text }) => line(label, harmless(text))),
+    ...adviceTexts(advice, paint).map((text, index) => line(index === 0 ? 'you can' : '', text)),
+  ];
+  const linkLines = link === undefined ? [] : ['', INDENT + paint('underline', link)];
+  return [head, ...(lines.length === 0 ? [] : ['', ...lines]), ...linkLines, ''].join('\n');
 }
 
-function factText({ label, text }: Fact, paint: Paint): string {
-  return `${INDENT}${paint('dim', label.padEnd(LABEL_WIDTH))}${harmless(text)}`;
-}
-
-/** Sentences first, then commands, in columns; a very long command does not move the others' column. */
-function adviceLines(advice: readonly Advice[], paint: Paint): string[] {
-  const sentences = advice.filter((each) => typeof each === 'string');
+/** Sentences first, then commands in two columns. A very long command does not widen the column. */
+function adviceTexts(advice: readonly Advice[], paint: Paint): string[] {
   const commands = advice.filter((each) => typeof each !== 'string');
   const lengths = commands.map(({ run }) => run.length).filter((length) => length <= COMMAND_MAX);
   const width = Math.max(0, ...lengths);
-  const lines = [
-    ...sentences,
+  return [
+    ...advice.filter((each) => typeof each === 'string'),
     ...commands.map(({ run, to }) => run.padEnd(width) + COMMAND_GAP + paint('dim', to)),
   ];
-  return lines.map((line, index) => {
-    const label = (index === 0 ? 'you can' : '').padEnd(LABEL_WIDTH);
-    return `${INDENT}${paint('dim', label)}${line}`.trimEnd();
-  });
 }
 
-/** The same, for programs. */
 export function explanationData(explanation: Explanation): object {
-  const { resource, state, headline, facts, advice, link } = explanation;
+  const { resource, state = null, headline, facts, advice, link } = explanation;
   return {
     resource,
-    state: state ?? null,
+    state,
     headline,
     facts: facts.map(({ label, text }) => ({ label, text: stripVTControlCharacters(text) })),
     advice: advice.map((each) => (typeof each === 'string' ? { sentence: each } : each)),

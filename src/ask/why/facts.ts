@@ -1,41 +1,38 @@
 import { reasonOf, type Next } from '../../contract/decision.ts';
-import { whatIsWaitedFor } from '../../contract/sentences.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
+import { whatIsWaitedFor } from '../../contract/sentences.ts';
 import type { CommandAdvice } from '../../contract/words.ts';
 import { fieldsOf, listOf, textOf } from '../../controllers/fields.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
+import { ENCRYPTED_WORDS } from '../../temporal/payloads.ts';
+import type { Run } from '../../temporal/run-reader.ts';
 import { hasStatus } from '../controllers.ts';
 import { durationText, serversWords } from '../output.ts';
 import { commandFor } from '../resource-name.ts';
-import type { Run } from '../runs/runs.ts';
-import { ENCRYPTED_WORDS } from '../runs/timeline.ts';
 import { conditionsIn } from '../state.ts';
-import type { Fact } from './explanation.ts';
+import { facts, type Explanation, type Fact } from './explanation.ts';
 import { liveIn, objectNameOf, type Findings, type Known, type Reached } from './findings.ts';
 
 /*
- * The lines that explanations have in common.
+ * Lines that several explanations share.
  */
+
+export type Answer = Omit<Explanation, 'resource'>;
 
 export function wantedAndThere(findings: Findings): Fact[] {
   const { controller, cluster, live } = findings;
   if (cluster.is !== 'there' || live === undefined) return [];
-  if (live instanceof ApiError) return [{ label: 'there', text: whyUnknown(live, 'you may not read it') }];
+  if (live instanceof ApiError) return facts({ there: whyUnknown(live, 'you may not read it') });
   const { words } = controller;
   const subject = { object: cluster.object, observation: live.observation };
   const problems = controller.control?.(live.observation)?.problems ?? [];
   return [
-    ...(words === undefined
-      ? []
-      : [
-          { label: 'wanted', text: words.wanted(subject) + setBy(findings) },
-          { label: 'there', text: words.there(subject) },
-        ]),
+    ...facts({ wanted: words && words.wanted(subject) + setBy(findings), there: words?.there(subject) }),
     ...problems.map((text) => ({ label: 'but', text })),
   ];
 }
 
-/** Why nobody can tell what is there. @param denied where whoever asks lacks the right to know */
+/** @param denied the words for a missing permission */
 export function whyUnknown({ classification, message }: ApiError, denied: string): string {
   const words = serversWords(message);
   return classification === 'access-denied'
@@ -43,7 +40,7 @@ export function whyUnknown({ classification, message }: ApiError, denied: string
     : `cannot be read now: ${words}; ask again`;
 }
 
-/** `7 of 10 Pods`; undefined where nothing can be counted. */
+/** `7 of 10 Pods`; undefined if nothing can be counted. */
 export function progressOf(findings: Findings): string | undefined {
   const { controller, cluster } = findings;
   const live = liveIn(findings);
@@ -51,42 +48,35 @@ export function progressOf(findings: Findings): string | undefined {
   return controller.words?.progress?.({ object: cluster.object, observation: live.observation });
 }
 
-/** How something was decided where nobody has said which options the operator has. */
+/** A note on a decision while the operator's options are unknown. */
 export const WITHOUT_OPTIONS = 'assuming default options';
 
-/** @param how it was decided, where that is not as the operator decides */
-export function nextFact(findings: Findings, how?: string): Fact[] {
-  const live = liveIn(findings);
-  if (live === undefined) return [];
-  const { next } = live;
+export function nextFact(findings: Findings, note?: string): Fact[] {
+  const next = liveIn(findings)?.next;
+  if (next === undefined) return [];
   const text = next.do === 'converged' ? 'nothing' : next.do;
-  return [{ label: 'next', text: `${text}: ${decisionText(next)}${how === undefined ? '' : ` (${how})`}` }];
+  return facts({ next: `${text}: ${decisionText(next)}${note === undefined ? '' : ` (${note})`}` });
 }
 
-/** ` (generation 3, set 4m12s ago by kubectl-edit)`; empty where what is wanted is not in a spec. */
+/** ` (generation 3, set 4m12s ago by kubectl-edit)`; empty if there is no spec. */
 function setBy({ controller, cluster, nowMs }: Findings): string {
   if (!hasStatus(controller) || cluster.is !== 'there') return '';
   const { metadata } = cluster.object;
   const last = lastWriterOfSpec(metadata);
-  const by = last && `, set ${ago(Date.parse(last.time), nowMs)} ago by ${last.manager}`;
+  const by = last && `, set ${ago(last.atMs, nowMs)} ago by ${last.manager}`;
   return ` (generation ${metadata.generation ?? 0}${by ?? ''})`;
 }
 
-interface Writer {
-  readonly manager: string;
-  readonly time: string;
-}
-
 /** Source: apimachinery, `metav1.ManagedFieldsEntry`. */
-function lastWriterOfSpec(metadata: object): Writer | undefined {
+function lastWriterOfSpec(metadata: object) {
   return listOf(fieldsOf(metadata)['managedFields'])
-    .flatMap(({ manager, time, fieldsV1 }) => {
-      const [by, at] = [textOf(manager), textOf(time)];
-      return 'f:spec' in fieldsOf(fieldsV1) && by !== undefined && at !== undefined
-        ? [{ manager: by, time: at }]
-        : [];
+    .flatMap((entry) => {
+      const [manager, time] = [textOf(entry['manager']), textOf(entry['time'])];
+      if (!('f:spec' in fieldsOf(entry['fieldsV1'])) || manager === undefined || time === undefined)
+        return [];
+      return [{ manager, atMs: Date.parse(time) }];
     })
-    .toSorted((a, b) => Date.parse(a.time) - Date.parse(b.time))
+    .toSorted((a, b) => a.atMs - b.atMs)
     .at(-1);
 }
 
@@ -95,27 +85,22 @@ export function deletion({ cluster, nowMs }: Known): Fact[] {
   if (deletionTimestamp === undefined) return [];
   const held = finalizers.length === 0 ? '' : `; held by ${finalizers.join(', ')}`;
   return [
-    { label: 'deleted', text: `${ago(Date.parse(deletionTimestamp), nowMs)} ago${held}` },
+    ...facts({ deleted: `${ago(Date.parse(deletionTimestamp), nowMs)} ago${held}` }),
     ...remaining(cluster.object).map((text) => ({ label: 'left', text })),
   ];
 }
 
-/** What a Namespace still waits for. Source: kubernetes/api/core/v1, `NamespaceContentRemaining` and the like. */
+/** Why a Namespace still exists. Source: kubernetes/api/core/v1, `NamespaceContentRemaining` and others. */
 function remaining({ status }: KubernetesObject): string[] {
   return conditionsIn(status)
     .filter(({ type, status: is }) => /^Namespace.*Remaining$/.test(type) && is === 'True')
     .map(({ message }) => message);
 }
 
-/** Of a resource without an open run. */
 export function lastRunOf({ temporal, nowMs }: Known): Fact[] {
-  const { run, timeline, earlier } = temporal;
+  const { run, timeline } = temporal;
   if (run?.isOpen === false) return lastRun({ run, timeline, nowMs });
-  const text =
-    earlier === undefined
-      ? 'none, as far back as Temporal keeps them'
-      : `none of this one; an earlier one of its name had one ${ago(earlier.startedAtMs, nowMs)} ago`;
-  return [{ label: 'last run', text }];
+  return facts({ 'last run': 'none, as far back as Temporal keeps them' });
 }
 
 interface LastRun extends Pick<Reached, 'timeline'>, Pick<Findings, 'nowMs'> {
@@ -128,28 +113,22 @@ export function lastRun({ run, timeline, nowMs }: LastRun): Fact[] {
   const how = timeline?.end?.how ?? run.status.toLowerCase();
   const text = how === 'completed' ? words : `${how}${words === '' ? '' : `: ${words}`}`;
   const reason = orHowToDecrypt(timeline?.reason ?? '');
-  return [
-    { label: 'last run', text: `ended ${ended} ago: ${text}` },
-    ...(reason === '' ? [] : [{ label: 'reason', text: reason }]),
-  ];
+  return facts({ 'last run': `ended ${ended} ago: ${text}`, reason: reason || undefined });
 }
 
-/** A command on the resource. @param to what it does */
 export function commandOn(findings: Findings, command: string, to: string): CommandAdvice {
   return { run: commandFor(command, objectNameOf(findings)), to };
 }
 
-/** The reason of a decision, without what its kind says already. */
+/** The reason of a decision, without the words that its kind implies. */
 export function decisionText(next: Next): string {
   return whatIsWaitedFor(reasonOf(next));
 }
 
-/** What takes a key says so. */
 export function orHowToDecrypt(words: string): string {
   return words === ENCRYPTED_WORDS ? '(encrypted; give the keys with --payload-keys)' : words;
 }
 
-/** How long ago that was. */
 export function ago(ms: number, nowMs: number): string {
   return durationText(nowMs - ms);
 }

@@ -1,80 +1,172 @@
-import type { PublishedSettings } from '../../config/published.ts';
 import type { Controller } from '../../contract/controller.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
+import type { ResourceRef } from '../../contract/resource.ts';
+import { NAMESPACES } from '../../controllers/kinds.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
-import type { Live } from '../cluster/live.ts';
-import type { ObjectName } from '../cluster/objects.ts';
-import type { ResourcePlace } from '../resource-name.ts';
-import type { ListedRun, Run } from '../runs/runs.ts';
-import type { RunTimeline } from '../runs/timeline.ts';
-import type { Workers } from '../runs/workers.ts';
+import type { Run } from '../../temporal/run-reader.ts';
+import { describeTaskQueue, type TaskQueuePollers } from '../../temporal/task-queue.ts';
+import type { RunTimeline } from '../../temporal/timeline.ts';
+import type { Live, LiveRequest } from '../cluster/live.ts';
+import { isPaused, readObject, type ObjectName } from '../cluster/objects.ts';
+import { TemporalProblem } from '../../temporal/temporal-problem.ts';
+import type { Session } from '../connection/session.ts';
+import type { Operator, TemporalAccess } from '../connection/temporal.ts';
+import { controllersOf, optionsOf } from '../controllers.ts';
+import type { NamedResource, ResourcePlace } from '../resource-name.ts';
 
-/** All that an explanation is made from. */
 export interface Findings {
   readonly controller: Controller;
   readonly place: ResourcePlace;
   readonly cluster: ClusterFindings;
   readonly temporal: TemporalFindings;
-  /** What the controller decides on the live objects; an error where not all of them can be read. */
+  /** The controller's decision on the live objects; an error if not all of them can be read. */
   readonly live: Live | ApiError | undefined;
-  /** Of the run, in the Temporal UI. */
   readonly link: string | undefined;
-  /** Milliseconds since the epoch. */
   readonly nowMs: number;
 }
 
-/** What the cluster says of a resource. */
 export type ClusterFindings =
   | {
       readonly is: 'there';
       readonly object: KubernetesObject;
-      /** Undefined where whoever asks may not read it. */
+      /** Undefined if the user may not read it. */
       readonly namespace: KubernetesObject | undefined;
     }
   | { readonly is: 'gone' }
-  /** Its API is missing, or whoever asks may not read it. */
+  /** Its API is missing, or the user may not read it. */
   | { readonly is: 'unreadable'; readonly error: ApiError };
 
-/** What Temporal says of its operator and its runs. */
-export type TemporalFindings =
-  | {
-      readonly is: 'reached';
-      readonly taskQueue: string;
-      readonly settings: PublishedSettings | undefined;
-      /** The version of an operator whose settings this program cannot read. */
-      readonly unreadable: string | undefined;
-      readonly otherTaskQueues: readonly string[];
-      /** Whose the task queue is, where it is another cluster's. */
-      readonly otherCluster: string | undefined;
-      /** Of the run's task queue where a run is open, else of the operator's. */
-      readonly workers: Workers;
-      /** The latest run of the resource; where it is gone, of the last one of its name. */
-      readonly run: Run | undefined;
-      /** Of that run. */
-      readonly timeline: RunTimeline | undefined;
-      /** The latest run of an earlier resource of the name; only where there is none of this one. */
-      readonly earlier: ListedRun | undefined;
-    }
-  | { readonly is: 'away'; readonly problem: string };
+export interface Reached extends Operator {
+  readonly is: 'reached';
+  /** Of the task queue of an open run, else of the operator's. */
+  readonly workers: TaskQueuePollers;
+  /** The latest run of the resource; if it is gone, the last one of its name. */
+  readonly run: Run | undefined;
+  readonly timeline: RunTimeline | undefined;
+}
 
-export type Reached = Extract<TemporalFindings, { is: 'reached' }>;
+export type TemporalFindings = Reached | { readonly is: 'away'; readonly problem: string };
 
-/** Of a resource that is there, where Temporal has answered. */
+/** The resource exists, and Temporal has answered. */
 export interface Known extends Findings {
   readonly cluster: Extract<ClusterFindings, { is: 'there' }>;
   readonly temporal: Reached;
 }
 
-/** The same, where a run is open for it. */
+/** The same with an open run. */
 export interface Open extends Known {
   readonly run: Run;
 }
 
-/** What the controller decides now; undefined where nobody can tell. */
 export function liveIn({ live }: Pick<Findings, 'live'>): Live | undefined {
   return live instanceof ApiError ? undefined : live;
 }
 
 export function objectNameOf({ controller, place }: Pick<Findings, 'controller' | 'place'>): ObjectName {
   return { ...place, type: controller.primary.type };
+}
+
+/** Reads the material of an explanation, side by side where possible. @throws ApiError */
+export async function findOut(
+  session: Session,
+  resource: NamedResource,
+  now: () => number,
+): Promise<Findings> {
+  const { place } = resource;
+  const [access, cluster] = await Promise.all([
+    session.temporal().catch(temporalProblemIn),
+    readCluster(session, resource),
+  ]);
+  const settings = access instanceof TemporalProblem ? undefined : access.settings;
+  const ref = cluster.is === 'there' ? { ...place, uid: cluster.object.metadata.uid } : undefined;
+  const isNamespacePaused =
+    cluster.is === 'there' && cluster.namespace !== undefined && isPaused(cluster.namespace);
+  const request = { client: session.client, options: optionsOf(settings), now, isNamespacePaused };
+  const [answer, live] = await Promise.all([
+    access instanceof TemporalProblem ? access : askTemporal(access, ref, place).catch(temporalProblemIn),
+    ref && decideLive(ref, request),
+  ]);
+  const temporal: TemporalFindings =
+    answer instanceof TemporalProblem ? { is: 'away', problem: answer.message } : answer;
+  const run = temporal.is === 'reached' ? temporal.run : undefined;
+  const link = run && (await session.linkTo(run.workflowId, run.runId));
+  const controllers = controllersOf(settings);
+  const controller = controllers.find(({ name }) => name === place.controller) ?? resource.controller;
+  return { controller, place, cluster, temporal, live, link, nowMs: now() };
+}
+
+function temporalProblemIn(error: unknown): TemporalProblem {
+  if (error instanceof TemporalProblem) return error;
+  throw error;
+}
+
+/** @throws ApiError if the cluster does not answer */
+async function readCluster(
+  { client }: Session,
+  { object: named, place }: NamedResource,
+): Promise<ClusterFindings> {
+  const around = { type: NAMESPACES, namespace: undefined, name: place.namespace };
+  try {
+    const [object, namespace] = await Promise.all([
+      readObject(client, named),
+      // The user may be allowed to read the resource, but not its namespace.
+      named.type.namespaced ? readObject(client, around).catch(() => undefined) : undefined,
+    ]);
+    return object === undefined ? { is: 'gone' } : { is: 'there', object, namespace };
+  } catch (error) {
+    if (error instanceof ApiError && isAboutReading(error)) return { is: 'unreadable', error };
+    throw error;
+  }
+}
+
+/** Without any login, nothing can be explained. */
+function isAboutReading({ classification, status }: ApiError): boolean {
+  return classification === 'api-missing' || (classification === 'access-denied' && status === 403);
+}
+
+/** @param ref undefined if the resource is gone @throws TemporalProblem */
+async function askTemporal(
+  access: TemporalAccess,
+  ref: ResourceRef | undefined,
+  place: ResourcePlace,
+): Promise<Reached> {
+  const { taskQueue, settings, unreadable, otherTaskQueues, otherCluster, runs } = access;
+  const [run, ofOperator] = await Promise.all([
+    ref === undefined ? lastRunOfName(access, place) : runs.describe(ref),
+    pollersOf(access, taskQueue),
+  ]);
+  // If the run has another task queue than the operator, its own workers count.
+  const isElsewhere = run?.isOpen === true && run.taskQueue !== taskQueue;
+  const [workers, timeline] = await Promise.all([
+    isElsewhere ? pollersOf(access, run.taskQueue) : ofOperator,
+    run && runs.timeline(run),
+  ]);
+  const operator = { taskQueue, settings, unreadable, otherTaskQueues, otherCluster };
+  return { is: 'reached', ...operator, workers, run, timeline };
+}
+
+function pollersOf(access: TemporalAccess, taskQueue: string): Promise<TaskQueuePollers> {
+  const { namespace } = access;
+  return access.call(({ workflowService: service }) =>
+    describeTaskQueue({ service, namespace, taskQueue, taskType: 'workflow' }),
+  );
+}
+
+async function lastRunOfName(
+  { runs, cluster }: TemporalAccess,
+  place: ResourcePlace,
+): Promise<Run | undefined> {
+  const [last] = await runs.ofPlace(place, cluster, 1);
+  return last && runs.describe(last.ref, last.runId);
+}
+
+/** An error if not all of it can be read. */
+async function decideLive(ref: ResourceRef, request: LiveRequest): Promise<Live | ApiError> {
+  const { readLive } = await import('../cluster/live.ts');
+  try {
+    return await readLive(ref, request);
+  } catch (error) {
+    if (error instanceof ApiError) return error;
+    throw error;
+  }
 }

@@ -1,35 +1,84 @@
+import { isRestName } from '../../contract/decision.ts';
 import { isRetryAfterTimer, whatIsWaitedFor, whyRechecked } from '../../contract/sentences.ts';
 import type { Advice, Trouble } from '../../contract/words.ts';
-import { isRestName } from '../../contract/decision.ts';
-import { unreachable } from '../../contract/unreachable.ts';
 import { isPausedByNamespace, isRejection } from '../../controllers/control/held-message.ts';
+import { ENCRYPTED_WORDS } from '../../temporal/payloads.ts';
+import { isTaskFailing, pendingStepOf } from '../../temporal/run-reader.ts';
+import type { PauseInTemporal } from '../../temporal/run-pause.ts';
+import { lastNextOf, type Entry, type PendingStep } from '../../temporal/timeline.ts';
 import { hasStatus } from '../controllers.ts';
-import { durationText } from '../output.ts';
-import type { PauseInTemporal } from '../runs/pause.ts';
-import { pendingStepOf } from '../runs/runs.ts';
-import { ENCRYPTED_WORDS, lastStepOf, type StepEntry, type WaitEntry } from '../runs/timeline.ts';
-import { workerProblem } from '../runs/workers.ts';
-import { conditionsIn, isTaskFailing, stateOfRun } from '../state.ts';
-import type { Explanation, Fact } from './explanation.ts';
-import { ago, commandOn, decisionText, orHowToDecrypt } from './facts.ts';
-import { failingTask } from './failing-task.ts';
+import { durationText, serversWords } from '../output.ts';
+import { conditionsIn, stateOfRun } from '../state.ts';
+import { adviceOn, workerProblem, type Problem } from './advice.ts';
+import { facts } from './explanation.ts';
+import {
+  ago,
+  commandOn,
+  decisionText,
+  deletion,
+  orHowToDecrypt,
+  progressOf,
+  wantedAndThere,
+  type Answer,
+} from './facts.ts';
 import { liveIn, type Known, type Open } from './findings.ts';
-import { adviceOn } from './general-advice.ts';
-import { isDue, untilDue, withoutWorker } from './missing-worker.ts';
-import { openRun, stepFact, wordsOfFailure, type OpenRunParts } from './open-run-parts.ts';
 
-/** Of a resource that a run is open for. */
-export function explainOpenRun(open: Open): Explanation {
-  const problem = workerProblem(open.temporal.workers, open.run);
-  if (problem === undefined) return explainState(open);
-  return isDue(open) ? withoutWorker(open, problem) : untilDue(open, problem, explainState(open));
+/** The part of an explanation that depends on the state of the open run. */
+type Part = Pick<Answer, 'headline' | 'facts' | 'advice'> & { readonly state: NonNullable<Answer['state']> };
+
+export function explainOpenRun(open: Open): Answer {
+  const { workers, taskQueue } = open.temporal;
+  const problem = workerProblem(workers, open.run, taskQueue);
+  if (problem === undefined) return answerFrom(open, partForState(open));
+  if (isDue(open)) return answerFrom(open, withoutWorker(open, problem));
+  const answer = answerFrom(open, partForState(open));
+  const but = facts({ but: `${problem.because}: whatever comes next has to wait` });
+  return { ...answer, facts: [...answer.facts, ...but], advice: [...problem.advice, ...answer.advice] };
 }
 
-function explainState(open: Open): Explanation {
+function answerFrom(open: Open, { state, headline, facts: own, advice }: Part): Answer {
+  const { run, nowMs, link, temporal } = open;
+  const progress = progressOf(open);
+  const since = `${progress === undefined ? '' : `: ${progress}`}, for ${ago(run.startedAtMs, nowMs)}`;
+  const signal = lastOf(temporal.timeline?.entries, 'signal');
+  const last = signal && `${ago(signal.atMs, nowMs)} ago: ${orHowToDecrypt(signal.reason)}`;
+  return {
+    state,
+    headline: headline + since,
+    facts: [...deletion(open), ...wantedAndThere(open), ...own, ...facts({ signal: last })],
+    advice: [...advice, commandOn(open, 'history', 'what happened before')],
+    link,
+    exit: 1,
+  };
+}
+
+/** Whether only a worker is missing. */
+function isDue({ run, nowMs, live }: Open): boolean {
+  const hasTaskAlone = run.workflowTaskAttempt !== undefined && run.pending.length === 0;
+  const isOverdue = run.pending.some(({ nextTryAtMs }) => nextTryAtMs !== undefined && nextTryAtMs <= nowMs);
+  // Such as an annotation that was removed while no worker was there.
+  const now = liveIn({ live })?.next.do;
+  const isRestOver =
+    run.runState !== undefined &&
+    now !== undefined &&
+    now !== (run.runState === 'Stalled' ? 'stalled' : 'held');
+  return hasTaskAlone || isOverdue || isRestOver;
+}
+
+function withoutWorker({ run, nowMs }: Open, { because, advice }: Problem): Part {
+  const pending = pendingStepOf(run);
+  return {
+    state: 'Waiting',
+    headline: 'is waiting for a worker',
+    facts: facts({ step: stepText(pending, nowMs), failed: failureText(pending) || undefined, because }),
+    advice,
+  };
+}
+
+function partForState(open: Open): Part {
   const { pause } = open.run;
   if (pause !== undefined) return pausedInTemporal(open, pause);
-  const state = stateOfRun(open.run);
-  switch (state) {
+  switch (stateOfRun(open.run)) {
     case 'Retrying':
       return isTaskFailing(open.run) ? failingTask(open) : retrying(open);
     case 'Stalled':
@@ -44,181 +93,184 @@ function explainState(open: Open): Explanation {
     case 'UpToDate':
     case 'Ignored':
       return reconciling(open);
-    default:
-      return unreachable(state);
   }
 }
 
-function retrying(open: Open): Explanation {
-  const pending = pendingStepOf(open.run);
-  const { step = '', failure } = pending ?? {};
-  const message = wordsOfFailure(pending);
-  return openRun(open, {
+/** Workers take the run up, but it gets to no step. */
+function failingTask({ run, temporal }: Open): Part {
+  const message = temporal.timeline?.taskFailure?.message ?? '';
+  const attempt = `workflow task, attempt ${run.workflowTaskAttempt ?? 1}: it fails before any step`;
+  const because = message === '' ? 'its history does not say' : serversWords(orHowToDecrypt(message));
+  return {
     state: 'Retrying',
     headline: 'is retrying',
-    facts: [...(pending ? [stepFact(pending, open.nowMs)] : []), { label: 'because', text: message }],
+    facts: facts({ step: attempt, because }),
+    advice: [
+      'bring back what the run began with: the version of the worker, or the payload key that is named above',
+      'or terminate the run: a new one, which reads everything from the cluster, starts within minutes',
+      'see docs/operating.md, "A run makes no progress", and docs/encryption.md',
+      { run: `temporal workflow terminate --workflow-id ${run.workflowId}`, to: 'terminate the run' },
+    ],
+  };
+}
+
+function retrying(open: Open): Part {
+  const pending = pendingStepOf(open.run);
+  const { step = '', failure } = pending ?? {};
+  const message = failureText(pending);
+  return {
+    state: 'Retrying',
+    headline: 'is retrying',
+    facts: facts({ step: stepText(pending, open.nowMs), because: message }),
     advice: [
       ...adviceFor(open, { is: 'failing', step, failure: failure?.type ?? '', message }),
       commandOn(open, 'retry', 'try again now'),
     ],
-  });
+  };
 }
 
-function stalled(open: Open): Explanation {
+function stalled(open: Open): Part {
   const because = reasonToRest(open, 'stalled') ?? '';
-  return openRun(open, {
+  return {
     state: 'Stalled',
     headline: 'is stalled',
-    facts: [
-      { label: 'because', text: because },
-      ...problemFact(open, because),
-      { label: 'retries', text: 'none: waiting does not help; it goes on when somebody removes the cause' },
-    ],
+    facts: facts({
+      because,
+      problem: problemIn(open, because),
+      retries: 'none: waiting does not help; it goes on when somebody removes the cause',
+    }),
     advice: adviceFor(open, { is: 'stalled', because }),
-  });
+  };
 }
 
-function paused(open: Open): Explanation {
+function paused(open: Open): Part {
   const because = reasonToRest(open, 'held') ?? 'it is paused';
-  return openRun(open, {
+  const resume = isPausedByNamespace(because)
+    ? {
+        run: `kubectl durable resume namespace/${open.place.namespace}`,
+        to: 'end the pause of all in it',
+      }
+    : commandOn(open, 'resume', 'end the pause');
+  return {
     state: 'Paused',
     headline: 'is paused',
-    facts: [{ label: 'because', text: because }, ...heldFact(open)],
-    advice: [resumption(because, open), commandOn(open, 'plan', 'show what it would do')],
-  });
+    facts: facts({ because, held: heldStep(open) }),
+    advice: [resume, commandOn(open, 'plan', 'show what it would do')],
+  };
 }
 
-function pausedInTemporal(open: Open, { atMs, words, undo }: PauseInTemporal): Explanation {
-  const pending = pendingStepOf(open.run);
-  const failed = wordsOfFailure(pending);
-  return openRun(open, {
+function pausedInTemporal({ run, nowMs }: Open, { atMs, words, undo }: PauseInTemporal): Part {
+  const pending = pendingStepOf(run);
+  return {
     state: 'Paused',
     headline: 'is paused in Temporal',
-    facts: [
-      ...(pending ? [{ label: 'step', text: `${pending.step}, attempt ${pending.attempt}` }] : []),
-      ...(failed === '' ? [] : [{ label: 'failed', text: failed }]),
-      { label: 'paused', text: `${ago(atMs, open.nowMs)} ago ${words}` },
-    ],
+    facts: facts({
+      step: pending && `${pending.step}, attempt ${pending.attempt}`,
+      failed: failureText(pending) || undefined,
+      paused: `${ago(atMs, nowMs)} ago ${words}`,
+    }),
     advice: [{ run: undo, to: 'end the pause' }],
-  });
-}
-
-/** Who has paused the Namespace has paused all in it. */
-function resumption(because: string, open: Open): Advice {
-  if (!isPausedByNamespace(because)) return commandOn(open, 'resume', 'end the pause');
-  return {
-    run: `kubectl durable resume namespace/${open.place.namespace}`,
-    to: 'end the pause of all in it',
   };
 }
 
-function awaitingApproval(open: Open): Explanation {
+function awaitingApproval(open: Open): Part {
   const because = reasonToRest(open, 'held') ?? 'a person has to approve';
-  return openRun(open, {
-    state: 'AwaitingApproval',
-    ...(isRejection(because) ? afterRejection(open) : beforeAnswer(open)),
-    facts: [{ label: 'because', text: because }, ...heldFact(open)],
-  });
+  const plan = commandOn(open, 'plan', 'show what it would delete');
+  const held = facts({ because, held: heldStep(open) });
+  if (!isRejection(because)) {
+    const approve = commandOn(open, 'approve', 'allow it to delete that');
+    const advice = [plan, approve, commandOn(open, 'reject', 'keep that')];
+    return { state: 'AwaitingApproval', headline: 'is awaiting approval', facts: held, advice };
+  }
+  const approve = commandOn(open, 'approve', 'allow it to delete that after all');
+  const advice = ['change the spec back, and it is up to date again', plan, approve];
+  return { state: 'AwaitingApproval', headline: 'is held by a rejection', facts: held, advice };
 }
 
-type Answering = Pick<OpenRunParts, 'headline' | 'advice'>;
-
-function beforeAnswer(open: Open): Answering {
-  return {
-    headline: 'is awaiting approval',
-    advice: [
-      commandOn(open, 'plan', 'show what it would delete'),
-      commandOn(open, 'approve', 'allow it to delete that'),
-      commandOn(open, 'reject', 'keep that'),
-    ],
-  };
-}
-
-/** The run stays open, so that people see it: the spec still asks for the deletion. */
-function afterRejection(open: Open): Answering {
-  return {
-    headline: 'is held by a rejection',
-    advice: [
-      'change the spec back, and it is up to date again',
-      commandOn(open, 'plan', 'show what it would delete'),
-      commandOn(open, 'approve', 'allow it to delete that after all'),
-    ],
-  };
-}
-
-/** What is held back, in the decision's own words. */
-function heldFact(open: Open): Fact[] {
-  const next = liveIn(open)?.next;
-  return next?.do === 'held' && 'would' in next ? [{ label: 'held', text: next.would }] : [];
-}
-
-function waiting(open: Open): Explanation {
+function waiting(open: Open): Part {
   const { temporal, nowMs } = open;
-  const timer = temporal.timeline?.entries.findLast(
-    (entry): entry is WaitEntry => entry.kind === 'wait' && entry.end.how === 'in progress',
-  );
-  const what = whatIsWaitedFor(reasonToRest(open, 'wait') ?? whyRechecked(timer?.summary ?? ''));
-  const isRetryAfter = timer !== undefined && isRetryAfterTimer(timer.summary);
-  const againMs = timer === undefined ? nowMs : timer.atMs + timer.atMostMs;
+  const last = lastOf(temporal.timeline?.entries, 'wait', ({ end }) => end.how === 'in progress');
+  const what = whatIsWaitedFor(reasonToRest(open, 'wait') ?? whyRechecked(last?.summary ?? ''));
+  const isRetryAfter = last !== undefined && isRetryAfterTimer(last.summary);
+  const againMs = last === undefined ? nowMs : last.atMs + last.atMostMs;
   const again = againMs <= nowMs ? '' : `, or in ${durationText(againMs - nowMs)}`;
-  return openRun(open, {
+  return {
     state: 'Waiting',
     headline: 'is waiting',
-    facts: [
-      ...problemFact(open, what),
-      { label: 'for', text: isRetryAfter ? 'as long as the API server asked for (Retry-After)' : what },
-      { label: 'next', text: `looks again as soon as that happens${again}` },
-    ],
+    facts: facts({
+      problem: problemIn(open, what),
+      for: isRetryAfter ? 'as long as the API server asked for (Retry-After)' : what,
+      next: `looks again as soon as that happens${again}`,
+    }),
     advice: adviceFor(open, { is: 'waiting', for: what }),
-  });
+  };
 }
 
-function reconciling(open: Open): Explanation {
-  const { run, temporal, nowMs } = open;
-  const { timeline } = temporal;
+function reconciling({ run, temporal: { timeline }, nowMs }: Open): Part {
   const [pending] = run.pending;
-  const last = lastStepOf(timeline);
-  const current = timeline?.entries.findLast(
-    (entry): entry is StepEntry => entry.kind === 'step' && entry.end.how === 'in progress',
-  );
-  const next = last?.end.how === 'done' ? last.end.next?.do : undefined;
-  // After a rest, the step is not known yet.
+  const current = lastOf(timeline?.entries, 'step', ({ end }) => end.how === 'in progress');
+  const next = lastNextOf(timeline)?.do;
+  // After a rest, the next step is not known yet.
   const step = next === undefined || isRestName(next) ? undefined : next;
-  const text = pending === undefined ? step : `${pending.step}, attempt ${pending.attempt}`;
-  return openRun(open, {
+  const because = current?.summary;
+  return {
     state: 'Reconciling',
     headline: 'is being reconciled',
-    facts: [
-      ...(text === undefined ? [] : [{ label: 'step', text }]),
-      ...(current?.summary === undefined
-        ? []
-        : [{ label: 'because', text: orHowToDecrypt(current.summary) }]),
-      { label: 'since', text: `${ago(run.startedAtMs, nowMs)}: ${orHowToDecrypt(timeline?.reason ?? '')}` },
-    ],
+    facts: facts({
+      step: pending === undefined ? step : `${pending.step}, attempt ${pending.attempt}`,
+      because: because && orHowToDecrypt(because),
+      since: `${ago(run.startedAtMs, nowMs)}: ${orHowToDecrypt(timeline?.reason ?? '')}`,
+    }),
     advice: [],
-  });
+  };
+}
+
+function lastOf<Kind extends Entry['kind']>(
+  entries: readonly Entry[] | undefined,
+  kind: Kind,
+  isWanted: (entry: Extract<Entry, { kind: Kind }>) => boolean = () => true,
+): Extract<Entry, { kind: Kind }> | undefined {
+  const isOfKind = (entry: Entry): entry is Extract<Entry, { kind: Kind }> => entry.kind === kind;
+  return entries?.filter(isOfKind).findLast(isWanted);
+}
+
+function stepText(pending: PendingStep | undefined, nowMs: number): string | undefined {
+  if (pending === undefined) return undefined;
+  const { step, attempt, nextTryAtMs } = pending;
+  if (nextTryAtMs === undefined) return `${step}, attempt ${attempt}, in progress`;
+  const isDueNow = nextTryAtMs <= nowMs;
+  const next = isDueNow ? 'due, not begun' : `next in ${durationText(nextTryAtMs - nowMs)}`;
+  return `${step}, attempt ${attempt}, ${next}`;
+}
+
+function failureText(pending: PendingStep | undefined): string {
+  return serversWords(orHowToDecrypt(pending?.failure?.message ?? ''));
+}
+
+function heldStep(open: Open): string | undefined {
+  const next = liveIn(open)?.next;
+  return next?.do === 'held' && 'would' in next ? next.would : undefined;
+}
+
+/** The problem in its status, unless it is said already. */
+function problemIn({ controller, cluster }: Known, said: string): string | undefined {
+  // The conditions of a Pod are not the operator's.
+  if (!hasStatus(controller)) return undefined;
+  const conditions = conditionsIn(cluster.object['status']);
+  const wrong =
+    conditions.find(({ type, status }) => type === 'Stalled' && status === 'True') ??
+    conditions.find(({ type, status }) => type === 'Ready' && status !== 'True');
+  const message = wrong?.message ?? '';
+  return message === '' || said.includes(message) ? undefined : message;
 }
 
 function adviceFor({ controller, cluster }: Known, trouble: Trouble): readonly Advice[] {
   return controller.words?.advice?.(trouble, cluster.object) ?? adviceOn(trouble);
 }
 
-/** What its status says is wrong, unless that is said already. */
-function problemFact({ controller, cluster }: Known, said: string): Fact[] {
-  // The conditions of a Pod are not the operator's.
-  if (!hasStatus(controller)) return [];
-  const conditions = conditionsIn(cluster.object['status']);
-  const wrong =
-    conditions.find(({ type, status }) => type === 'Stalled' && status === 'True') ??
-    conditions.find(({ type, status }) => type === 'Ready' && status !== 'True');
-  const message = wrong?.message ?? '';
-  return message === '' || said.includes(message) ? [] : [{ label: 'problem', text: message }];
-}
-
-/** Why a run rests: as it says itself, or, where that takes a key, as the controller decides now. */
+/** Why a run waits: from its history, or else from the controller's decision now. */
 function reasonToRest(known: Known, rest: 'stalled' | 'held' | 'wait'): string | undefined {
-  const last = lastStepOf(known.temporal.timeline);
-  const next = last?.end.how === 'done' ? last.end.next : undefined;
+  const next = lastNextOf(known.temporal.timeline);
   if (next?.do === rest && next.because !== ENCRYPTED_WORDS) return next.because;
   const now = liveIn(known)?.next;
   if (now?.do === rest) return decisionText(now);

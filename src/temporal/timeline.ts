@@ -1,7 +1,4 @@
-import type { Deed } from '../../contract/decision.ts';
-
-/** In place of words that take a key to read. */
-export const ENCRYPTED_WORDS = '(encrypted)';
+import type { Deed } from '../contract/decision.ts';
 
 /** What happened in one run of a resource, in the order of time. */
 export interface RunTimeline {
@@ -12,7 +9,7 @@ export interface RunTimeline {
   readonly entries: readonly Entry[];
   /** Undefined: it is open. */
   readonly end: RunEnd | undefined;
-  /** Of its last workflow task, where that has failed. */
+  /** The failure of its last workflow task, until a task completes. */
   readonly taskFailure?: StepFailure;
 }
 
@@ -31,12 +28,11 @@ export interface StepEntry {
   readonly atMs: number;
   /** Such as `createPods`. */
   readonly step: string;
-  /** What the Temporal UI shows beside it. */
+  /** The activity's summary in the Temporal UI. */
   readonly summary: string | undefined;
   readonly isLocal: boolean;
-  /** How many were begun. */
   readonly attempts: number;
-  /** Of the attempt before the last, or of the last one. */
+  /** Of the last attempt that failed. */
   readonly failure?: StepFailure;
   readonly end: StepEnd;
 }
@@ -52,9 +48,8 @@ export type StepEnd =
       readonly how: 'done';
       readonly tookMs: number;
       readonly did: readonly Deed[] | 'encrypted';
-      /** What comes next, and why. */
-      readonly next: NextWords | undefined;
-      /** The words of the server that refused the step. */
+      readonly next: NextStep | undefined;
+      /** What the server said when it refused the step. */
       readonly refusal: string | undefined;
     }
   | { readonly how: 'failed'; readonly tookMs: number }
@@ -62,18 +57,18 @@ export type StepEnd =
   | { readonly how: 'dropped'; readonly tookMs: number }
   | { readonly how: 'in progress'; readonly nextTryAtMs?: number };
 
-export interface NextWords {
+/** What comes next, and why. */
+export interface NextStep {
   readonly do: string;
   readonly because: string;
 }
 
-/** The watcher, or a person, has signalled the run. */
 export interface SignalEntry {
   readonly kind: 'signal';
   readonly atMs: number;
   readonly signal: string;
   readonly reason: string;
-  /** Who has, as Temporal knows its clients; empty: it does not say. */
+  /** The identity of the Temporal client that sent it. */
   readonly by: string;
 }
 
@@ -93,11 +88,11 @@ export interface StateEntry {
   readonly kind: 'state';
   readonly atMs: number;
   readonly state: string;
-  /** Undefined: it still does. */
+  /** Undefined: it still waits. */
   readonly untilMs: number | undefined;
 }
 
-/** What Temporal says of the durable step of an open run: a history has its attempts only once it has ended. */
+/** The durable step of an open run. A history gets its attempts only once it has ended. */
 export interface PendingStep {
   readonly step: string;
   readonly attempt: number;
@@ -106,10 +101,12 @@ export interface PendingStep {
   readonly nextTryAtMs: number | undefined;
 }
 
+/** Completes the steps in progress of a history. */
 export function withPending(timeline: RunTimeline, pending: readonly PendingStep[]): RunTimeline {
   const entries = timeline.entries.map((entry) => {
-    const now = entry.kind === 'step' ? pending.find(({ step }) => step === entry.step) : undefined;
-    if (entry.kind !== 'step' || entry.end.how !== 'in progress' || now === undefined) return entry;
+    if (entry.kind !== 'step' || entry.end.how !== 'in progress') return entry;
+    const now = pending.find(({ step }) => step === entry.step);
+    if (now === undefined) return entry;
     const { attempt, failure, nextTryAtMs } = now;
     const end = { how: 'in progress', ...(nextTryAtMs !== undefined && { nextTryAtMs }) } as const;
     return { ...entry, attempts: attempt, ...(failure && { failure }), end };
@@ -117,9 +114,8 @@ export function withPending(timeline: RunTimeline, pending: readonly PendingStep
   return { ...timeline, entries };
 }
 
-/** The last step that was done. */
-export function lastStepOf(timeline: RunTimeline | undefined): StepEntry | undefined {
-  return timeline?.entries.findLast(
-    (entry): entry is StepEntry => entry.kind === 'step' && entry.end.how === 'done',
-  );
+/** What the last completed step said comes next. */
+export function lastNextOf(timeline: RunTimeline | undefined): NextStep | undefined {
+  const last = timeline?.entries.findLast((entry) => entry.kind === 'step' && entry.end.how === 'done');
+  return last?.kind === 'step' && last.end.how === 'done' ? last.end.next : undefined;
 }

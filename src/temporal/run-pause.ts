@@ -1,10 +1,10 @@
 import type { temporal } from '@temporalio/proto';
-import { msOf } from './history-payloads.ts';
+import { msOf } from './timeline-builder.ts';
 
 type DescribeAnswer = temporal.api.workflowservice.v1.IDescribeWorkflowExecutionResponse;
 type PendingActivity = temporal.api.workflow.v1.IPendingActivityInfo;
 
-/** A person has paused a run, or its step, in Temporal: it does not go on until somebody ends that. */
+/** Somebody has paused a run, or its step, in Temporal. It does not go on until the pause is ended. */
 export interface PauseInTemporal {
   readonly atMs: number;
   /** `by temporal-cli:alice@laptop: the quota is about to change` */
@@ -16,32 +16,26 @@ export interface PauseInTemporal {
 /** `PendingActivityState` of temporal/api/enums/v1/workflow.proto; the package's own enum cannot be imported by name. */
 const PAUSED = 4;
 
-/** An attempt that is in progress is not paused yet. */
+/** An attempt in progress is not paused yet. */
 export function isPaused({ state }: PendingActivity): boolean {
   return Number(state) === PAUSED;
 }
 
-/** A pause of the run, or else of a step of it that is not in progress; undefined: there is none. */
+/** The pause of a run, or else of one of its steps. */
 export function pauseIn(answer: DescribeAnswer, namespace: string): PauseInTemporal | undefined {
   const workflowId = answer.workflowExecutionInfo?.execution?.workflowId ?? '';
   const of = `--namespace ${namespace} --workflow-id ${workflowId}`;
   const { pauseInfo } = answer.workflowExtendedInfo ?? {};
   if (pauseInfo) {
-    const { pausedTime, ...by } = pauseInfo;
-    return { atMs: msOf(pausedTime), words: wordsFor(by), undo: `temporal workflow unpause ${of}` };
+    const { pausedTime } = pauseInfo;
+    return { atMs: msOf(pausedTime), words: wordsFor(pauseInfo), undo: `temporal workflow unpause ${of}` };
   }
   const step = answer.pendingActivities?.find(isPaused);
-  return step && pauseOfStep(step, of);
-}
-
-function pauseOfStep({ activityId, pauseInfo }: PendingActivity, of: string): PauseInTemporal {
-  const { pauseTime, manual, rule } = pauseInfo ?? {};
+  if (step === undefined) return undefined;
+  const { pauseTime, manual, rule } = step.pauseInfo ?? {};
   const by = rule ? { identity: `the rule ${rule.ruleId ?? ''}`, reason: rule.reason } : (manual ?? {});
-  return {
-    atMs: msOf(pauseTime),
-    words: wordsFor(by),
-    undo: `temporal activity unpause ${of} --activity-id ${activityId ?? ''}`,
-  };
+  const undo = `temporal activity unpause ${of} --activity-id ${step.activityId ?? ''}`;
+  return { atMs: msOf(pauseTime), words: wordsFor(by), undo };
 }
 
 interface By {
@@ -50,6 +44,6 @@ interface By {
 }
 
 function wordsFor({ identity, reason }: By): string {
-  const who = identity === undefined || identity === null || identity === '' ? 'somebody' : identity;
-  return `by ${who}${reason ? `: ${reason}` : ''}`;
+  const who = identity === '' ? undefined : identity;
+  return `by ${who ?? 'somebody'}${reason ? `: ${reason}` : ''}`;
 }

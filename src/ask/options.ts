@@ -1,0 +1,66 @@
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { variableFor } from '../config/option.ts';
+import { taskQueueName } from '../config/values.ts';
+import { ASK_COMMANDS, type AskCommand } from './commands.ts';
+import type { SessionOptions } from './connection/session.ts';
+
+export const OUTPUT_FORMATS = ['json', 'yaml', 'wide'] as const;
+export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
+
+/** The options that several commands share. */
+export interface SharedOptions extends SessionOptions {
+  readonly allNamespaces?: boolean;
+  readonly output?: OutputFormat;
+  readonly yes?: boolean;
+}
+
+const outputOption = () => new Option('-o, --output <format>', 'format of the output');
+
+const SHARED = {
+  allNamespaces: () => new Option('-A, --all-namespaces', 'in all namespaces'),
+  yes: () => new Option('-y, --yes', 'do not ask'),
+  data: () => outputOption().choices(['json', 'yaml']),
+  dataOrWide: () => outputOption().choices(OUTPUT_FORMATS),
+};
+
+/** The options that say where to ask: those of kubectl, and some of the operator. */
+function connectionOptions(): readonly Option[] {
+  const taskQueue = "the operator's task queue (default: durable-operator, or that of the only operator)";
+  const payloadKeys = "the operator's payload keys, where it encrypts";
+  return [
+    new Option('--kubeconfig <file>', 'kubeconfig file (default: as kubectl finds it)'),
+    new Option('--context <name>', 'context of the kubeconfig'),
+    new Option('--task-queue <name>', taskQueue).env(variableFor('task-queue')).argParser(taskQueueFrom),
+    new Option('--payload-keys <file>', payloadKeys).env(variableFor('payload-keys')),
+    new Option('--temporal-ui-url <url>', 'URL of the Temporal UI, for links').env(
+      variableFor('temporal-ui-url'),
+    ),
+  ];
+}
+
+function taskQueueFrom(text: string): string {
+  const { success, data, error } = taskQueueName.safeParse(text);
+  if (!success) throw new InvalidArgumentError(`It ${error.issues[0]?.message ?? 'is invalid'}.`);
+  return data;
+}
+
+/** Adds a command that asks the servers. */
+export function addCommand(
+  program: Command,
+  name: AskCommand,
+  ...shared: readonly (keyof typeof SHARED)[]
+): Command {
+  const command = program.command(name).description(ASK_COMMANDS[name]);
+  command.option('-n, --namespace <name>', "namespace of the resource (default: the context's)");
+  for (const each of shared) command.addOption(SHARED[each]());
+  for (const option of connectionOptions()) command.addOption(option.helpGroup('Connection:'));
+  return command;
+}
+
+/** Splits `-n=shop`, which kubectl accepts; commander would read the value `=shop`. Words after `--` stay. */
+export function withoutJoinedValues(words: readonly string[]): string[] {
+  const end = words.indexOf('--');
+  const options = end < 0 ? words : words.slice(0, end);
+  const split = options.flatMap((word) => /^(-[A-Za-z])=(.*)$/s.exec(word)?.slice(1) ?? [word]);
+  return [...split, ...words.slice(options.length)];
+}

@@ -1,0 +1,111 @@
+import { FAILURE } from '../../contract/failures.ts';
+import { unreachable } from '../../contract/unreachable.ts';
+import type { Advice, Trouble } from '../../contract/words.ts';
+import type { TaskQueuePollers } from '../../temporal/task-queue.ts';
+
+/** Advice that holds for every controller. */
+export function adviceOn(trouble: Trouble): readonly Advice[] {
+  switch (trouble.is) {
+    case 'failing':
+      return ON_FAILURE[trouble.failure] ?? ["look into the operator's log"];
+    case 'stalled':
+      return ['correct the resource; that is noticed at once'];
+    case 'waiting':
+      return [];
+    default:
+      return unreachable(trouble);
+  }
+}
+
+const ON_FAILURE: Readonly<Record<string, readonly Advice[]>> = {
+  [FAILURE.accessDenied]: [
+    "give the operator's service account the permission that is named above: apply the manifests or the chart of its version again",
+  ],
+  [FAILURE.refused]: ['change what refuses it, named above, and then retry'],
+  [FAILURE.overridden]: [
+    'find what changes the field, and exempt the objects of the operator; that is noticed within a minute',
+    {
+      run: 'kubectl get mutatingwebhookconfigurations,mutatingadmissionpolicies',
+      to: 'show what may change objects as they are written',
+    },
+  ],
+  [FAILURE.apiMissing]: ['install what is missing, such as a custom resource definition, and then retry'],
+  [FAILURE.unavailable]: [
+    'look whether the API server, and the webhooks that it calls, are healthy; nothing else is to be done',
+  ],
+  [FAILURE.otherCluster]: [
+    'give the operator of each cluster a task queue of its own (--task-queue); until then, more attempts are needed',
+  ],
+  [FAILURE.conflict]: ['look who else writes it all the time: kubectl get … --show-managed-fields'],
+};
+
+export interface Problem {
+  readonly because: string;
+  readonly advice: readonly Advice[];
+}
+
+export const SHOW_OPERATOR: Advice = {
+  run: 'kubectl get pods -A -l app.kubernetes.io/name=durable-operator',
+  to: 'show the Pods of the operator',
+};
+
+/**
+ * Why no worker takes up a run; undefined: one does.
+ *
+ * @param workers that poll the task queue of the run
+ * @param own the task queue of the operator
+ */
+export function workerProblem(
+  { pollers, current }: TaskQueuePollers,
+  { taskQueue, version }: { readonly taskQueue: string; readonly version: string | undefined },
+  own: string,
+): Problem | undefined {
+  if (pollers.length === 0) return noWorker(taskQueue, own);
+  const versions = [...new Set(pollers)].filter((each) => each !== '').sort();
+  const latest = versions.slice(-1);
+  if (version !== undefined && !versions.includes(version)) {
+    return {
+      because: `the run stays with ${version}, and no worker of that version is there any more`,
+      advice: [`start a worker of ${version} again, or move its runs`, ...latest.map(moveRunsTo)],
+    };
+  }
+  if (version !== undefined || versions.includes(current)) return undefined;
+  if (current !== '') {
+    const others = versions.length === 0 ? 'no version' : versions.join(', ');
+    return {
+      because: `${current} is the current version, and it has no workers; there are workers of ${others}`,
+      advice: [`start workers of ${current}, or promote the version that runs`, ...latest.map(promote)],
+    };
+  }
+  if (pollers.includes('')) return undefined;
+  return {
+    because: `no worker version is current: the workers of ${versions.join(', ')} get no runs until one is promoted`,
+    advice: latest.map(promote),
+  };
+}
+
+function noWorker(taskQueue: string, own: string): Problem {
+  const because = `no worker has polled task queue "${taskQueue}" for five minutes`;
+  return taskQueue === own
+    ? { because, advice: ['start the operator, or find out why it does not run', SHOW_OPERATOR] }
+    : {
+        because: `${because}; the operator uses task queue "${own}"`,
+        advice: [`start a worker with --task-queue ${taskQueue} until this run has ended`],
+      };
+}
+
+function promote(version: string): Advice {
+  return { run: `durable-operator promote ${flagsOf(version)}`, to: 'make this version current' };
+}
+
+function moveRunsTo(version: string): Advice {
+  return {
+    run: `durable-operator promote --move-open-runs ${flagsOf(version)}`,
+    to: 'move open runs to the version that runs',
+  };
+}
+
+function flagsOf(version: string): string {
+  const [deployment = '', buildId = ''] = version.split(':');
+  return `--worker-deployment ${deployment} --worker-build-id ${buildId}`;
+}

@@ -1,0 +1,47 @@
+import { bounded } from '../bounded.ts';
+import {
+  isTaskFailing,
+  pendingStepOf,
+  type ListedRun,
+  type Run,
+  type RunFilter,
+  type RunReader,
+} from './run-reader.ts';
+import { lastNextOf } from './timeline.ts';
+
+/** An open run, and why it waits or fails. */
+export interface OpenRun {
+  readonly run: Pick<Run, keyof ListedRun | 'pause' | 'pending' | 'workflowTaskAttempt'>;
+  /** Empty: it does neither. */
+  readonly because: string;
+}
+
+/** Temporal's server answers so many questions side by side without a queue. */
+export const DESCRIBED_AT_A_TIME = 50;
+
+export async function readOpenRuns(reader: RunReader, filter: RunFilter): Promise<readonly OpenRun[]> {
+  const listed = await reader.listOpen(filter);
+  const read = await bounded(listed, DESCRIBED_AT_A_TIME, (run) => readOpenRun(reader, run));
+  return read.filter((run) => run !== undefined);
+}
+
+/** @returns undefined if it has ended since it was listed */
+async function readOpenRun(reader: RunReader, listed: ListedRun): Promise<OpenRun | undefined> {
+  // The list already says that it waits. There is no step to describe.
+  if (listed.runState !== undefined)
+    return waiting(reader, { ...listed, pending: [], workflowTaskAttempt: undefined });
+  const run = await reader.describe(listed.ref, listed.runId);
+  if (run?.isOpen !== true) return undefined;
+  if (run.pause !== undefined) return { run, because: `paused in Temporal ${run.pause.words}` };
+  if (isTaskFailing(run))
+    return { run, because: `its workflow task fails: attempt ${run.workflowTaskAttempt}` };
+  const isAtWork = run.pending.length > 0 || run.workflowTaskAttempt !== undefined;
+  if (!isAtWork) return waiting(reader, run);
+  return { run, because: pendingStepOf(run)?.failure?.message ?? '' };
+}
+
+/** The history of a waiting run says why it waits. */
+async function waiting(reader: RunReader, run: OpenRun['run']): Promise<OpenRun | undefined> {
+  const timeline = await reader.endOfTimeline(run);
+  return timeline.end === undefined ? { run, because: lastNextOf(timeline)?.because ?? '' } : undefined;
+}
