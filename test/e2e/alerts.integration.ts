@@ -1,8 +1,6 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { buildPrograms } from '../../local/build.ts';
 import { freePort } from '../../local/ports.ts';
 import { BUILDS } from '../../src/controllers/git-build/resource.ts';
@@ -12,7 +10,6 @@ import { alertsIfItGoesOn, alertsOver, checkRules, type Scrape } from '../suppor
 import { aBuild, LiveBuild } from '../support/builds.ts';
 import { PROGRAM } from '../support/built.ts';
 import { PODS } from '../support/cluster.ts';
-import { kustomized } from '../support/delivered.ts';
 import { TestElection } from '../support/elections.ts';
 import { eventually } from '../support/eventually.ts';
 import { aFarTemporal, type FarTemporal } from '../support/far-temporal.ts';
@@ -120,19 +117,6 @@ const fired = async (scrapes: readonly Scrape[], growing?: string) =>
 
 it('are rules that Prometheus understands', () => checkRules());
 
-it('link to the runbook whose URL is set as docs/observability.md says', async () => {
-  const root = join(import.meta.dirname, '../..');
-  const page = await readFile(join(root, 'docs/observability.md'), 'utf8');
-  const [, example = ''] = /```yaml\n(components:[^]*?)```/.exec(page) ?? [];
-  const copy = join(stack.dir, taskQueue);
-  await cp(join(root, 'deploy/components/alerts'), join(copy, 'components/alerts'), { recursive: true });
-  await mkdir(join(copy, 'overlays/own'), { recursive: true });
-  await writeFile(join(copy, 'overlays/own/kustomization.yaml'), example);
-  const objects = await kustomized(stack.kubectl, join(copy, 'overlays/own'));
-  const urls = JSON.stringify(objects).match(/"runbook_url":"[^#]*/g) ?? [];
-  expect(new Set(urls)).toEqual(new Set(['"runbook_url":"https://runbooks.example.com/durable-operator']));
-});
-
 describe('no alert', () => {
   it('fires while everything is reconciled, even if each gauge stayed at its highest', async () => {
     const replica = await start();
@@ -196,7 +180,7 @@ describe('an alert fires', () => {
 
   it('when the leader keeps changing', async () => {
     const election = new TestElection(cluster, namespace);
-    await election.allow(stack.kubectl);
+    await election.allow();
     const times = ['lease-duration=2s', 'renew-deadline=1s', 'retry-period=200ms'];
     const args = [...election.args, ...times.map((time) => `--leader-election-${time}`)];
     const both = await Promise.all(

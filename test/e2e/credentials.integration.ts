@@ -1,31 +1,31 @@
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { z } from 'zod';
 import { CLUSTER_ROLE_BINDINGS, PODS, SERVICE_ACCOUNTS, TestCluster } from '../support/cluster.ts';
-import { kustomized } from '../support/delivered.ts';
+import { installed } from '../support/delivered.ts';
 import { aPod } from '../support/pods.ts';
 import { installAccess, OPERATOR, userNameOf } from '../support/service-accounts.ts';
 import { setUpStage } from '../support/stage.ts';
 
 /*
- * What SECURITY.md says of the operator's service accounts, "What each credential is worth". The API server is asked,
- * as deploy/base and overlays/split install it; what the admission policies forbid besides is in
- * role-binding-policy.integration.ts and pod-policy.integration.ts.
+ * What SECURITY.md says of the operator's service accounts, "What each credential is worth", in both modes of the chart:
+ * the answers of the API server. The tests of the admission policies are in role-binding-policy.integration.ts and
+ * pod-policy.integration.ts.
  */
 
 jest.setTimeout(120_000);
 
 const { stack, cluster } = setUpStage(async () => {
   await thief.close();
-  // The account of deploy/base is the one that other tests run as.
+  // Other tests run with the account of mode "run".
   for (const name of ['watcher-rolebinding', 'worker-rolebinding'])
-    await cluster.delete({ type: CLUSTER_ROLE_BINDINGS, name });
-  await installAccess(cluster.client, await kustomized(stack.kubectl, 'base'));
+    await cluster.delete({ type: CLUSTER_ROLE_BINDINGS, name: `durable-operator-${name}` });
+  await installAccess(cluster.client, await installed());
 });
 /** Has the operator's token. */
 const thief = new TestCluster(stack.operatorKubeconfig);
 
 beforeAll(async () => {
-  await installAccess(cluster.client, await kustomized(stack.kubectl, 'overlays/split'));
+  await installAccess(cluster.client, await installed(['mode=split']));
 });
 
 /** In kube-system, where it is worth most. */
@@ -120,7 +120,7 @@ const Review = z.object({ status: z.object({ allowed: z.boolean() }) });
 
 /** @param what as kubectl names it: `patch xxxes.test.inspur.com/status` */
 async function allows(name: string, what: string, namespace = 'kube-system'): Promise<boolean> {
-  const account = { ...OPERATOR, name };
+  const account = { ...OPERATOR, name: `durable-operator-${name}` };
   const [, verb, resource, group = '', subresource = ''] =
     /^(\w+) (\w+)(?:\.([\w.]+))?(?:\/(\w+))?$/.exec(what) ?? [];
   const spec = {

@@ -28,7 +28,7 @@ beforeEach(async () => {
   taskQueue = aTaskQueue();
   namespace = await cluster.aNamespace();
   election = new TestElection(cluster, namespace);
-  await election.allow(stack.kubectl);
+  await election.allow();
   proxy = await startProxy();
 });
 
@@ -203,11 +203,11 @@ describe('a leader', () => {
     expect(await leader.readiness()).toEqual({
       status: 503,
       body: expect.stringMatching(
-        /^leader election: .* User "system:serviceaccount:system:controller-manager" cannot (get|update) resource "leases"/,
+        /^leader election: .* User "system:serviceaccount:system:durable-operator-controller-manager" cannot (get|update) resource "leases"/,
       ),
     });
     await create('web');
-    await election.allow(stack.kubectl);
+    await election.allow();
     await eventuallyLabelled('web');
     await eventually(async () => (await leader.readiness()).status === 200, WITHIN_MS);
   });

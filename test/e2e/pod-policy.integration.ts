@@ -10,7 +10,7 @@ import { NOT_GRANTED, setUpPolicy } from '../support/policy-stage.ts';
 import { OPERATOR, userNameOf } from '../support/service-accounts.ts';
 
 /*
- * What somebody who has the operator's token tries with Pods, with exactly the rights that deploy/base gives it. The
+ * What somebody who has the operator's token tries with Pods, with exactly its permissions. The
  * tests of pod-label and pod-set run under the same policy and show that it stops nothing that the operator does.
  */
 

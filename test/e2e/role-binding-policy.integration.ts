@@ -19,7 +19,7 @@ import { aRoleBinding, OURS } from '../support/role-bindings.ts';
 import { OPERATOR, userNameOf, writeKubeconfig } from '../support/service-accounts.ts';
 
 /*
- * What somebody who has the operator's token tries, with exactly the rights that deploy/base gives it. The other
+ * What somebody who has the operator's token tries, with exactly its permissions. The other
  * end-to-end tests run under the same policy and show that it stops nothing that the operator does.
  */
 
@@ -79,7 +79,7 @@ const EXTRAS = 'may give a RoleBinding neither finalizers nor owner references';
 const UNSELECTED = 'it is excluded, or not selected';
 
 /** Of any other, the API server itself says that to bind it is an escalation. */
-const ITS_OWN_ROLE = 'manager-role';
+const ITS_OWN_ROLE = 'durable-operator-manager-role';
 
 const OWNER = { apiVersion: 'v1', kind: 'ServiceAccount', name: 'default', uid: 'a-uid' };
 
@@ -312,8 +312,8 @@ describe('whoever has the token of the operator', () => {
     ]);
   const ways = [
     ...ofPolicies,
-    { what: 'the mark of its accounts', type: CLUSTER_ROLE_BINDINGS, name: 'manager-rolebinding' },
-    { what: 'its own role', type: CLUSTER_ROLES, name: 'manager-role' },
+    { what: 'the mark of its accounts', type: CLUSTER_ROLE_BINDINGS, name: 'durable-operator-manager-rolebinding' },
+    { what: 'its own role', type: CLUSTER_ROLES, name: ITS_OWN_ROLE },
     { what: 'the role that it binds', type: CLUSTER_ROLES, name: 'edit' },
   ];
 
@@ -358,7 +358,7 @@ describe('nobody else is stopped', () => {
     await cluster.create(at.type, {
       kind: 'ClusterRoleBinding',
       metadata: { name: at.name },
-      roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name: 'manager-role' },
+      roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name: ITS_OWN_ROLE },
       subjects: [{ kind: 'ServiceAccount', ...account }],
     });
     const file = join(stack.dir, `${at.name}.kubeconfig`);

@@ -16,11 +16,11 @@ const POLICIES = {
 /** Said by the authorizer, before any admission. */
 export const NOT_GRANTED = new RegExp(`User "${userNameOf(OPERATOR)}" cannot `);
 
-/** What the tests of one admission policy of deploy/base work with. */
+/** What the tests of one admission policy work with. */
 export interface PolicyStage extends Stage {
   /** How the API server begins when the policy denies something. */
   readonly policy: string;
-  /** Has the operator's token, and so exactly the rights that deploy/base gives it. */
+  /** Has the operator's token, and so exactly its permissions. */
   readonly thief: TestCluster;
   /** Resolves once the policy denies what this tries: it takes the API server a moment to see a policy. */
   readonly inForce: (attempt: () => Promise<unknown>) => Promise<void>;
