@@ -16,7 +16,7 @@ export const PROGRAMS = [
 export type StackProgramName = (typeof PROGRAMS)[number];
 export type ServerName = Exclude<StackProgramName, 'kubectl'>;
 
-/** What only tests run; built as the others are, but not for the local stack. */
+/** Programs for tests, releases and `npm run generate`. They are built like the others, but not for the local stack. */
 export const TEST_PROGRAMS = [
   'actionlint',
   'compose-spec',

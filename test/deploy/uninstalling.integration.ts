@@ -181,10 +181,10 @@ async function labels(): Promise<Readonly<Record<string, string>>> {
 /** Without the operator, nobody would complete them. */
 async function openRuns(): Promise<readonly string[]> {
   const open: string[] = [];
-  for await (const { workflowId } of temporal.client.workflow.list({
+  for await (const { workflowId, runId } of temporal.client.workflow.list({
     query: "ExecutionStatus = 'Running'",
   })) {
-    open.push(workflowId);
+    open.push(`${workflowId} ${runId}`);
   }
   return open;
 }
@@ -214,13 +214,18 @@ describe('an operator that was installed by Helm', () => {
   let operator: Operator;
   let build: LiveBuild;
 
+  /** Installs or upgrades the release, and starts the process that stands in for its Pods. */
+  async function release(command: string, flags: string, values: readonly string[] = []): Promise<void> {
+    const sets = withControllers(values).map((value) => `--set '${value}'`);
+    const where = `durable-operator deploy/helm --namespace ${NAMESPACE}`;
+    await shell(`helm ${command} ${where} ${flags} ${sets.join(' ')}`);
+    objects = await chartedWithHooks(values);
+    operator = await startInstalled(objects);
+  }
+
   it('works', async () => {
     before = await everything();
-    const sets = withControllers([]).map((value) => `--set '${value}'`);
-    const where = `--namespace ${NAMESPACE} --create-namespace`;
-    await shell(`helm install durable-operator deploy/helm ${where} ${sets.join(' ')}`);
-    objects = await chartedWithHooks([]);
-    operator = await startInstalled(objects);
+    await release('install', '--create-namespace');
     build = await buildAndBinding();
     await pods();
   });
@@ -237,6 +242,15 @@ describe('an operator that was installed by Helm', () => {
     for (const each of ['sample', name])
       expect(stdout).toContain(`  kubectl delete xxxes.test.inspur.com ${each} --namespace ${TEAM}\n`);
     expect(stdout).toContain(`  kubectl durable why xxx/${name} -n ${TEAM}\n`);
+  });
+
+  it('is upgraded while that run is open, and the run stays the same', async () => {
+    const builds = (await openRuns()).filter((run) => run.startsWith('git-build/'));
+    expect(builds).toHaveLength(1);
+    await operator.end('SIGTERM');
+    await release('upgrade', '--reset-values', ['replicas=2']);
+    await eventually(async () => (await operator.readiness()).status === 200, WITHIN_MS);
+    expect(await openRuns()).toEqual(expect.arrayContaining(builds));
   });
 
   it('has removed the binaries from the nodes, once the builds are deleted', async () => {
