@@ -40,7 +40,7 @@ export async function givenTarget(given: GivenTarget): Promise<Target> {
   return { cluster, temporalAddress, kubeconfig, user, auditLog, serverPids: {}, isShared: true, close };
 }
 
-/** A new local stack, on which the operator has only the rights of deploy/base. @throws StackFailed */
+/** A new local stack, on which the operator has only the permissions of the chart. @throws StackFailed */
 export async function freshTarget(say: (message: string) => void): Promise<Target> {
   const stack = await startInstalledStack(say);
   const cluster = new TestCluster(stack.kubeconfig);

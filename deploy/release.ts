@@ -1,18 +1,19 @@
 import { createHash } from 'node:crypto';
 import { execFile } from 'node:child_process';
 import { chmod, cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { basename, dirname, join, relative } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import { build } from 'esbuild';
 import { parseDocument } from 'yaml';
-import { buildPrograms, type Binaries } from '../local/build.ts';
+import { buildPrograms } from '../local/build.ts';
 import { showBuildProgress } from '../local/build-progress.ts';
 import packageJson from '../package.json' with { type: 'json' };
+import { installManifest } from './install.ts';
 
 /*
  * Makes what a release publishes, in dist/release: `npm run release -- --image REPOSITORY@sha256:… [--github OWNER/NAME]`.
- * It publishes nothing itself; .github/workflows/release.yml does. The image must have been pushed before, since the
- * manifests name its digest.
+ * It publishes nothing: .github/workflows/release.yml does. The image must have been pushed before, because the manifests
+ * name its digest.
  */
 
 const ROOT = join(import.meta.dirname, '..');
@@ -22,7 +23,7 @@ const { version } = packageJson;
 
 const run = promisify(execFile);
 
-/** An image by its digest, which no later push can change. */
+/** An image by its digest. No later push can change it. */
 interface Image {
   readonly repository: string;
   readonly digest: string;
@@ -36,21 +37,9 @@ function parseImage(text: string): Image {
   return { repository, digest };
 }
 
-/** What `kubectl apply` installs: deploy/default with the image of the release. */
-async function installManifest(image: Image, { kubectl }: Binaries<'kubectl'>): Promise<void> {
-  const folder = join(OUTPUT, 'install');
-  const kustomization = {
-    resources: [relative(folder, join(ROOT, 'deploy/default'))],
-    images: [{ name: 'durable-operator', newName: image.repository, digest: image.digest }],
-  };
-  await write(join(folder, 'kustomization.yaml'), JSON.stringify(kustomization));
-  const { stdout } = await run(kubectl, ['kustomize', folder], { maxBuffer: 2 ** 26 });
-  await write(join(OUTPUT, 'install.yaml'), stdout);
-  await rm(folder, { recursive: true });
-}
-
-/** The chart, whose default image is that of the release: by its digest, as long as nobody sets another tag. */
-async function chart(image: Image, { helm }: Binaries<'helm'>): Promise<void> {
+/** The chart with the image of the release, by its digest unless somebody sets another tag; and the chart rendered. */
+async function chartAndManifest(image: Image, github: string): Promise<void> {
+  const { helm } = await buildPrograms(['helm'], { onProgress: showBuildProgress(process.stderr) });
   const folder = join(OUTPUT, 'durable-operator');
   await cp(join(ROOT, 'deploy/helm'), folder, { recursive: true });
   await setIn(join(folder, 'values.yaml'), ['image', 'repository'], image.repository);
@@ -60,6 +49,9 @@ async function chart(image: Image, { helm }: Binaries<'helm'>): Promise<void> {
     join(OUTPUT, `durable-operator-${version}.tgz`),
     join(OUTPUT, `durable-operator-chart-${version}.tgz`),
   );
+  const owner = github.split('/')[0]?.toLowerCase();
+  const reference = `oci://ghcr.io/${owner}/charts/durable-operator --version ${version}`;
+  await write(join(OUTPUT, 'install.yaml'), await installManifest({ folder, reference }));
   await rm(folder, { recursive: true });
 }
 
@@ -69,17 +61,17 @@ async function setIn(file: string, path: readonly string[], value: string): Prom
   await write(file, document.toString());
 }
 
-/** The package has the local stack, too, compiled: Node runs no TypeScript in node_modules. */
+/** The package has the compiled local stack, too: Node does not run TypeScript in node_modules. */
 async function npmPackage(github: string): Promise<void> {
   const folder = join(OUTPUT, 'npm');
   const dist = join(folder, 'dist');
   await run(process.execPath, [TSC, '-p', join(ROOT, 'tsconfig.package.json'), '--outDir', dist]);
-  // The build has put more into these than the compiler alone: the commands in one file, and the workflows' bundles.
+  // The build adds to the compiler's output: the commands in one file, and the workflows' bundles.
   for (const built of await readdir(join(ROOT, 'dist'))) {
     if (built !== basename(OUTPUT))
       await cp(join(ROOT, 'dist', built), join(dist, built), { recursive: true });
   }
-  // Only the local stack uses this dependency; as one of the package, the image would have it, and 16 others with it.
+  // Only the local stack uses this dependency. In package.json, it and 16 others would get into the image.
   const table = join(dist, 'local/table.js');
   await build({
     entryPoints: [table],
@@ -183,7 +175,7 @@ async function sha256Of(name: string): Promise<string> {
     .digest('hex');
 }
 
-/** What the changelog says of this version. */
+/** The section of this version in the changelog. */
 async function notes(): Promise<void> {
   const changelog = await readFile(join(ROOT, 'CHANGELOG.md'), 'utf8');
   const section = changelog
@@ -214,11 +206,7 @@ async function release(): Promise<void> {
   });
   const image = parseImage(values.image);
   await rm(OUTPUT, { recursive: true, force: true });
-  const programs = await buildPrograms(['kubectl', 'helm'], {
-    onProgress: showBuildProgress(process.stderr),
-  });
-  await installManifest(image, programs);
-  await chart(image, programs);
+  await chartAndManifest(image, values.github);
   await npmPackage(values.github);
   await sbom();
   await plugin();

@@ -16,13 +16,12 @@ export const PROGRAMS = [
 export type StackProgramName = (typeof PROGRAMS)[number];
 export type ServerName = Exclude<StackProgramName, 'kubectl'>;
 
-/** What only tests run; built as the others are, but not for the local stack. */
+/** Programs for tests, releases and `npm run generate`. They are built like the others, but not for the local stack. */
 export const TEST_PROGRAMS = [
   'actionlint',
   'compose-spec',
   'helm',
   'kstatus',
-  'kustomize',
   'promtool',
   'temporal-server',
 ] as const;
@@ -45,7 +44,6 @@ export const TOOL_MODULES = {
   etcd: { cost: { seconds: 20, packages: 566 } },
   helm: { cost: { seconds: 60, packages: 1184 } },
   kstatus: { cost: { seconds: 30, packages: 261 } },
-  kustomize: { cost: { seconds: 20, packages: 393 } },
   kubernetes: {
     cost: { seconds: 285, packages: 2700 },
     // Without it, they call themselves v0.0.0 and refuse to start: component-base, "version/base.go".
@@ -117,12 +115,6 @@ export const PROGRAM_SOURCES: Readonly<Record<ProgramName, ProgramSource>> = {
     goModule: 'sigs.k8s.io/cli-utils',
     ownCode: 'main.go',
     versionArguments: ['-h'], // it cannot tell its version
-  },
-  kustomize: {
-    folder: 'kustomize',
-    goPackage: 'sigs.k8s.io/kustomize/kustomize/v5',
-    goModule: 'sigs.k8s.io/kustomize/kustomize/v5',
-    versionArguments: ['version'], // it cannot tell its version where Go has built it
   },
   // Of the same module as the servers: all but 76 of its 975 packages are theirs, too.
   kwok: {

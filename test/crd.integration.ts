@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { fileURLToPath } from 'node:url';
 import type { PolicyRule } from '../src/contract/controller.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
 import { BUILD_KIND, BUILDS, type Build, type BuildSpec } from '../src/controllers/git-build/resource.ts';
@@ -7,8 +6,9 @@ import { POD_SET_KIND, POD_SETS, type PodSet } from '../src/controllers/pod-set/
 import { ApiError } from '../src/kubernetes/errors.ts';
 import { resourcePath, type ResourceType } from '../src/kubernetes/paths.ts';
 import { outputOf } from '../local/program-output.ts';
-import { applyManifest, readManifests } from '../local/manifests.ts';
+import { applyManifest } from '../local/manifests.ts';
 import { CLUSTER_ROLES, NAMESPACES, TestCluster, uniqueName, type Manifest } from './support/cluster.ts';
+import { charted } from './support/delivered.ts';
 import { eventually } from './support/eventually.ts';
 import { testStack } from './support/stack.ts';
 
@@ -302,11 +302,14 @@ interface ClusterRole extends KubernetesObject {
 }
 
 describe('the roles for people', () => {
-  const names = ['podset-editor-role', 'podset-viewer-role', 'xxx-editor-role', 'xxx-viewer-role'];
+  const names = ['podset-editor', 'podset-viewer', 'xxx-editor', 'xxx-viewer'].map(
+    (name) => `test-${name}-role`,
+  );
 
   beforeAll(async () => {
-    const manifests = await readManifests(fileURLToPath(new URL('../deploy/rbac', import.meta.url)));
-    const roles = manifests.filter(({ metadata }) => names.includes(metadata.name));
+    const roles = (await charted(['fullnameOverride=test'])).filter(({ metadata }) =>
+      names.includes(metadata.name),
+    );
     expect(roles.map(({ metadata }) => metadata.name).sort()).toEqual(names);
     for (const role of roles) await applyManifest(cluster.client, role, 'test');
   });

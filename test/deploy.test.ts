@@ -4,21 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import {
-  allManifests,
-  defaultControllers,
-  managerManifests,
-  staleManifests,
-  writeManifests,
-} from '../deploy/generate.ts';
-import { LABELS } from '../deploy/labels.ts';
+import { staleFiles, writeFiles } from '../deploy/generate.ts';
 import { mergeRules } from '../deploy/rbac/merge-rules.ts';
-import {
-  clusterScopedRules,
-  managerRules,
-  watcherRules,
-  workerRules,
-} from '../deploy/rbac/operator-roles.ts';
+import { changesBy, defaultControllers, watcherRules, workerRules } from '../deploy/rbac/permissions.ts';
+import { userRoles } from '../deploy/rbac/user-roles.ts';
 import type { PolicyRule } from '../src/contract/controller.ts';
 
 const DEPLOY = join(import.meta.dirname, '..', 'deploy');
@@ -28,65 +17,68 @@ async function read(path: string): Promise<unknown> {
 }
 
 describe('the operator is allowed what its controllers need and nothing more', () => {
-  it('so its role has these rules', async () => {
-    expect(await read('rbac/role.yaml')).toEqual({
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'ClusterRole',
-      metadata: { name: 'manager-role', labels: LABELS },
-      rules: [
-        { apiGroups: [''], resources: ['namespaces'], verbs: ['get', 'list', 'watch'] },
-        { apiGroups: [''], resources: ['nodes'], verbs: ['get'] },
-        {
-          apiGroups: [''],
-          resources: ['pods'],
-          verbs: ['create', 'delete', 'get', 'list', 'patch', 'watch'],
-        },
-        { apiGroups: [''], resources: ['resourcequotas'], verbs: ['list', 'watch'] },
-        {
-          apiGroups: ['batch'],
-          resources: ['jobs'],
-          verbs: ['create', 'delete', 'get', 'list', 'watch'],
-        },
-        {
-          apiGroups: ['batch.tutorial.kubebuilder.io'],
-          resources: ['podsets'],
-          verbs: ['get', 'list', 'watch'],
-        },
-        {
-          apiGroups: ['batch.tutorial.kubebuilder.io'],
-          resources: ['podsets/finalizers'],
-          verbs: ['update'],
-        },
-        {
-          apiGroups: ['batch.tutorial.kubebuilder.io'],
-          resources: ['podsets/status'],
-          verbs: ['patch'],
-        },
-        { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create', 'patch'] },
-        {
-          apiGroups: ['rbac.authorization.k8s.io'],
-          resources: ['clusterroles'],
-          resourceNames: ['edit'],
-          verbs: ['bind'],
-        },
-        {
-          apiGroups: ['rbac.authorization.k8s.io'],
-          resources: ['rolebindings'],
-          verbs: ['create', 'delete', 'get', 'list', 'patch', 'watch'],
-        },
-        {
-          apiGroups: ['test.inspur.com'],
-          resources: ['xxxes'],
-          verbs: ['get', 'list', 'patch', 'watch'],
-        },
-        { apiGroups: ['test.inspur.com'], resources: ['xxxes/finalizers'], verbs: ['update'] },
-        { apiGroups: ['test.inspur.com'], resources: ['xxxes/status'], verbs: ['patch'] },
-      ],
-    });
+  const controllers = defaultControllers();
+  const watcher = controllers.map(watcherRules);
+  const worker = controllers.map(workerRules);
+  const verbsIn = (rules: readonly PolicyRule[]) => [...new Set(rules.flatMap(({ verbs }) => verbs))].sort();
+  const rulesOn = (resource: string, rules: readonly PolicyRule[]) =>
+    rules.filter(({ resources }) => resources.includes(resource));
+
+  it('so all controllers together have these rules', () => {
+    const all = [...watcher, ...worker].flatMap(({ namespaced, cluster }) => [...namespaced, ...cluster]);
+    expect(mergeRules(all)).toEqual([
+      { apiGroups: [''], resources: ['namespaces'], verbs: ['get', 'list', 'watch'] },
+      { apiGroups: [''], resources: ['nodes'], verbs: ['get'] },
+      {
+        apiGroups: [''],
+        resources: ['pods'],
+        verbs: ['create', 'delete', 'get', 'list', 'patch', 'watch'],
+      },
+      { apiGroups: [''], resources: ['resourcequotas'], verbs: ['list', 'watch'] },
+      {
+        apiGroups: ['batch'],
+        resources: ['jobs'],
+        verbs: ['create', 'delete', 'get', 'list', 'watch'],
+      },
+      {
+        apiGroups: ['batch.tutorial.kubebuilder.io'],
+        resources: ['podsets'],
+        verbs: ['get', 'list', 'watch'],
+      },
+      {
+        apiGroups: ['batch.tutorial.kubebuilder.io'],
+        resources: ['podsets/finalizers'],
+        verbs: ['update'],
+      },
+      {
+        apiGroups: ['batch.tutorial.kubebuilder.io'],
+        resources: ['podsets/status'],
+        verbs: ['patch'],
+      },
+      { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create', 'patch'] },
+      {
+        apiGroups: ['rbac.authorization.k8s.io'],
+        resources: ['clusterroles'],
+        resourceNames: ['edit'],
+        verbs: ['bind'],
+      },
+      {
+        apiGroups: ['rbac.authorization.k8s.io'],
+        resources: ['rolebindings'],
+        verbs: ['create', 'delete', 'get', 'list', 'patch', 'watch'],
+      },
+      {
+        apiGroups: ['test.inspur.com'],
+        resources: ['xxxes'],
+        verbs: ['get', 'list', 'patch', 'watch'],
+      },
+      { apiGroups: ['test.inspur.com'], resources: ['xxxes/finalizers'], verbs: ['update'] },
+      { apiGroups: ['test.inspur.com'], resources: ['xxxes/status'], verbs: ['patch'] },
+    ]);
   });
 
   it('so no controller asks for a wildcard, nor to bind a role that is not named', () => {
-    const rules = defaultControllers().flatMap(({ permissions }) => permissions);
+    const rules = controllers.flatMap(({ permissions }) => permissions);
     const tooWide = rules.filter(
       ({ apiGroups, resources, verbs, resourceNames = [] }) =>
         [...apiGroups, ...resources, ...verbs].includes('*') ||
@@ -96,109 +88,73 @@ describe('the operator is allowed what its controllers need and nothing more', (
     expect(tooWide).toEqual([]);
   });
 
-  it('so the role is bound to its service account alone', async () => {
-    const account = await read('rbac/service_account.yaml');
-    expect(account).toEqual({
-      apiVersion: 'v1',
-      kind: 'ServiceAccount',
-      metadata: { name: 'controller-manager', namespace: 'system', labels: LABELS },
-    });
-    expect(await read('rbac/role_binding.yaml')).toMatchObject({
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'manager-role' },
-      subjects: [{ kind: 'ServiceAccount', name: 'controller-manager', namespace: 'system' }],
-    });
-  });
-});
-
-describe('the parts of the operator are allowed less than the whole', () => {
-  const controllers = defaultControllers();
-  const verbsIn = (rules: readonly PolicyRule[]) => [...new Set(rules.flatMap(({ verbs }) => verbs))].sort();
-  const rulesOn = (resource: string, rules: readonly PolicyRule[]) =>
-    rules.filter(({ resources }) => resources.includes(resource));
-
   it('so the watcher lists and watches, and gets Namespaces, and nothing else', () => {
-    const rules = watcherRules(controllers, 'cluster');
-    const namespaces = rulesOn('namespaces', rules);
-    expect(verbsIn(rules.filter((rule) => !namespaces.includes(rule)))).toEqual(['list', 'watch']);
-    expect(namespaces).toEqual([
-      { apiGroups: [''], resources: ['namespaces'], verbs: ['get', 'list', 'watch'] },
-    ]);
+    const rules = watcher.flatMap(({ namespaced, cluster }) => [...namespaced, ...cluster]);
+    const gets = rules.filter(({ verbs }) => verbs.includes('get'));
+    expect(mergeRules(gets)).toEqual([{ apiGroups: [''], resources: ['namespaces'], verbs: ['get'] }]);
+    expect(verbsIn(rules.filter((rule) => !gets.includes(rule)))).toEqual(['list', 'watch']);
   });
 
   it('so the worker watches nothing', () => {
-    expect(verbsIn(workerRules(controllers, 'cluster'))).not.toContain('watch');
-  });
-
-  it('so both together are allowed what the one process is', () => {
-    const parts = [...watcherRules(controllers, 'cluster'), ...workerRules(controllers, 'cluster')];
-    expect(mergeRules(parts)).toEqual(managerRules(controllers, 'cluster'));
+    expect(verbsIn(worker.flatMap(({ namespaced, cluster }) => [...namespaced, ...cluster]))).not.toContain(
+      'watch',
+    );
   });
 
   it('so a Role, which cannot let a Namespace be watched, lets it be read by name', () => {
-    expect(rulesOn('namespaces', watcherRules(controllers, 'namespaces'))).toEqual([
+    expect(rulesOn('namespaces', mergeRules(watcher.flatMap(({ namespaced }) => namespaced)))).toEqual([
       { apiGroups: [''], resources: ['namespaces'], verbs: ['get'] },
     ]);
   });
 
-  it('so no Role is for Nodes, which are asked for all the same', () => {
-    expect(rulesOn('nodes', managerRules(controllers, 'namespaces'))).toEqual([]);
-    expect(clusterScopedRules(controllers)).toEqual([
+  it('so only a ClusterRole is for Nodes', () => {
+    expect(worker.flatMap(({ cluster }) => cluster)).toEqual([
       { apiGroups: [''], resources: ['nodes'], verbs: ['get'] },
     ]);
+  });
+
+  it('and people are told what each one changes', () => {
+    expect(Object.fromEntries(controllers.map((each) => [each.name, changesBy(each)]))).toEqual({
+      'pod-label': 'patch pods',
+      'namespace-role-binding': 'bind clusterroles (edit); create, delete, patch rolebindings',
+      'pod-set': 'create, delete, patch pods; update podsets/finalizers; patch podsets/status',
+      'git-build': 'create, delete jobs; patch xxxes, xxxes/status; update xxxes/finalizers',
+    });
   });
 });
 
 describe('the roles for people', () => {
-  const everything = ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'];
-  const reading = ['get', 'list', 'watch'];
-  const kinds = [
-    {
-      name: 'podset',
-      group: 'batch.tutorial.kubebuilder.io',
-      plural: 'podsets',
-      editorLabels: {
+  const resource = { group: 'example.com', plural: 'webs', hasScale: true, isPowerful: false };
+  const rule = (name: string, ...verbs: string[]) => ({
+    apiGroups: ['example.com'],
+    resources: [name],
+    verbs,
+  });
+
+  it('let an editor do everything, and only read the status', () => {
+    expect(userRoles('web', resource)['web-editor-role']).toEqual({
+      labels: {
         'rbac.authorization.k8s.io/aggregate-to-admin': 'true',
         'rbac.authorization.k8s.io/aggregate-to-edit': 'true',
       },
-    },
-    // Whoever may edit a namespace must not become root on nodes by it.
-    { name: 'xxx', group: 'test.inspur.com', plural: 'xxxes', editorLabels: undefined },
-  ];
-
-  it.each(kinds)('let an editor do all to $plural, and no more than read their status', async (kind) => {
-    expect(await read(`rbac/${kind.name}_editor_role.yaml`)).toEqual({
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'ClusterRole',
-      metadata: {
-        name: `${kind.name}-editor-role`,
-        labels: { ...LABELS, ...kind.editorLabels },
-      },
-      rules: rulesOf(kind, { verbs: everything, scale: ['get', 'patch', 'update'] }),
+      rules: [
+        rule('webs', 'create', 'delete', 'get', 'list', 'patch', 'update', 'watch'),
+        rule('webs/status', 'get'),
+        rule('webs/scale', 'get', 'patch', 'update'),
+      ],
     });
   });
 
-  it.each(kinds)('let a viewer read $plural', async (kind) => {
-    expect(await read(`rbac/${kind.name}_viewer_role.yaml`)).toMatchObject({
-      metadata: {
-        name: `${kind.name}-viewer-role`,
-        labels: { ...LABELS, 'rbac.authorization.k8s.io/aggregate-to-view': 'true' },
-      },
-      rules: rulesOf(kind, { verbs: reading, scale: ['get'] }),
+  it('let a viewer read', () => {
+    expect(userRoles('web', resource)['web-viewer-role']).toEqual({
+      labels: { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' },
+      rules: [rule('webs', 'get', 'list', 'watch'), rule('webs/status', 'get'), rule('webs/scale', 'get')],
     });
   });
 
-  function rulesOf({ group, plural }: (typeof kinds)[number], may: { verbs: string[]; scale: string[] }) {
-    const rule = (resource: string, verbs: string[]) => ({
-      apiGroups: [group],
-      resources: [resource],
-      verbs,
-    });
-    return [
-      rule(plural, may.verbs),
-      rule(`${plural}/status`, ['get']),
-      ...(plural === 'podsets' ? [rule('podsets/scale', may.scale)] : []),
-    ];
-  }
+  it('give nobody more power than before: whoever may edit a namespace does not become root on nodes', () => {
+    expect(userRoles('web', { ...resource, isPowerful: true })['web-editor-role']?.labels).toEqual({});
+  });
 });
 
 describe('merging rules', () => {
@@ -251,8 +207,11 @@ describe('merging rules', () => {
   }
 });
 
-describe('generated manifests', () => {
-  const manifests = managerManifests(defaultControllers());
+describe('generated files', () => {
+  const files = new Map([
+    ['one.yaml', 'a: 1\n'],
+    ['two.yaml', 'b: 2\n'],
+  ]);
   let directory: string;
 
   beforeEach(async () => {
@@ -261,28 +220,12 @@ describe('generated manifests', () => {
 
   afterEach(() => rm(directory, { recursive: true }));
 
-  it('are committed as the code says', async () => {
-    expect(await staleManifests(DEPLOY, allManifests())).toEqual([]);
-  });
-
-  it('say where they come from', () => {
-    for (const [path, text] of allManifests())
-      if (path.endsWith('.yaml')) expect(text).toMatch(/^# Generated by "npm run generate"/);
-  });
-
-  it('are not stale when they have just been written', async () => {
-    await writeManifests(directory, manifests);
-    expect(await staleManifests(directory, manifests)).toEqual([]);
-  });
-
-  it('are stale when they are missing', async () => {
-    expect(await staleManifests(directory, manifests)).toEqual([...manifests.keys()]);
-  });
-
-  it('are stale when one was edited, and that one is named', async () => {
-    await writeManifests(directory, manifests);
-    await appendFile(join(directory, 'rbac/role.yaml'), '  - apiGroups: ["*"]\n');
-    expect(await staleManifests(directory, manifests)).toEqual(['rbac/role.yaml']);
+  it('are stale if they are missing or edited, and are named', async () => {
+    expect(await staleFiles(directory, files)).toEqual(['one.yaml', 'two.yaml']);
+    await writeFiles(directory, files);
+    expect(await staleFiles(directory, files)).toEqual([]);
+    await appendFile(join(directory, 'two.yaml'), 'c: 3\n');
+    expect(await staleFiles(directory, files)).toEqual(['two.yaml']);
   });
 });
 

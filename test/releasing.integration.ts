@@ -80,15 +80,19 @@ describe('a release', () => {
   it('is installed by its digest, by the manifest as by the chart', async () => {
     const { helm } = await buildPrograms(['helm'], {});
     const chart = join(RELEASE, `durable-operator-chart-${version}.tgz`);
-    const { stdout } = await run(helm, ['template', 'durable-operator', chart], { maxBuffer: 2 ** 26 });
-    expect(imagesIn(stdout)).toEqual([`${REPOSITORY}:${version}@${DIGEST}`]);
-    expect(imagesIn(await readFile(join(RELEASE, 'install.yaml'), 'utf8'))).toEqual([IMAGE]);
+    const args = ['template', 'durable-operator', chart, '--set', 'controllers={pod-label}'];
+    const { stdout } = await run(helm, args, { maxBuffer: 2 ** 26 });
+    const images = [`${REPOSITORY}:${version}@${DIGEST}`];
+    expect(imagesIn(stdout)).toEqual(images);
+    const manifest = await readFile(join(RELEASE, 'install.yaml'), 'utf8');
+    expect(imagesIn(manifest)).toEqual(images);
+    expect(manifest).toContain(`oci://ghcr.io/example/charts/durable-operator --version ${version}`);
   });
 
   it('has a chart whose digest is not that of another tag', async () => {
     const { helm } = await buildPrograms(['helm'], {});
     const chart = join(RELEASE, `durable-operator-chart-${version}.tgz`);
-    const args = ['template', 'durable-operator', chart, '--set', 'image.tag=9.9.9'];
+    const args = ['template', 'durable-operator', chart, '--set', 'controllers={pod-label},image.tag=9.9.9'];
     const { stdout } = await run(helm, args, { maxBuffer: 2 ** 26 });
     expect(imagesIn(stdout)).toEqual([`${REPOSITORY}:9.9.9`]);
   });

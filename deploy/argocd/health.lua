@@ -12,13 +12,13 @@ local function health(status, message)
   return { status = status, message = message }
 end
 
--- A person has to go on with it; until then it neither progresses nor fails.
+-- It waits for a person, and neither progresses nor fails.
 local held = condition("AwaitingApproval") or condition("Paused")
 if held then
   return health("Suspended", held.message)
 end
 
--- Before the first reconcile it is -1: the conditions are those of an earlier spec, or none.
+-- The conditions are about an earlier spec. Before the first reconcile, it is -1.
 local observed = (obj.status or {}).observedGeneration
 if observed ~= obj.metadata.generation then
   return health("Progressing", "Waiting for the operator to observe the latest spec")

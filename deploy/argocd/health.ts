@@ -8,8 +8,8 @@ import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
 const SCRIPT = readFileSync(join(import.meta.dirname, 'health.lua'), 'utf8');
 
 /**
- * What Argo CD's own ConfigMap has to have besides. Source: Argo CD, "Resource Health", "Define a Custom Health Check
- * in argocd-cm ConfigMap".
+ * Additions to Argo CD's own ConfigMap. Source: Argo CD, "Resource Health", "Define a Custom Health Check in argocd-cm
+ * ConfigMap".
  */
 export const healthChecks = {
   apiVersion: 'v1',

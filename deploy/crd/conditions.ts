@@ -1,38 +1,42 @@
 import type { Condition } from '../../src/controllers/condition.ts';
 import { objectOf, type IntegerSchema, type ListSchema, type TextSchema } from './schema.ts';
 
-/** As `metav1.Condition` has it; somebody else's condition may lack what is optional there. */
+/** As in `metav1.Condition`. Conditions that others write may lack its optional fields. */
 const condition = objectOf<Condition>({
   description: 'One aspect of the state.',
   optional: ['observedGeneration'],
   properties: {
     type: {
-      description: 'The aspect, in CamelCase.',
+      description: 'The name of the condition, in CamelCase.',
       type: 'string',
       minLength: 1,
       maxLength: 316,
       pattern: String.raw`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$`,
     },
-    status: { description: 'Whether it is so.', type: 'string', enum: ['True', 'False', 'Unknown'] },
+    status: {
+      description: 'Whether the condition holds.',
+      type: 'string',
+      enum: ['True', 'False', 'Unknown'],
+    },
     observedGeneration: {
-      description: 'The metadata.generation for which this was found.',
+      description: 'The metadata.generation that the condition is about.',
       type: 'integer',
       format: 'int64',
       minimum: 0,
     },
     lastTransitionTime: {
-      description: 'When the status became what it is.',
+      description: 'When the status of the condition last changed.',
       type: 'string',
       format: 'date-time',
     },
     reason: {
-      description: 'Why, in CamelCase, for programs.',
+      description: 'The reason in CamelCase, for programs.',
       type: 'string',
       minLength: 1,
       maxLength: 1024,
       pattern: '^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$',
     },
-    message: { description: 'Why, for people.', type: 'string', maxLength: 32_768 },
+    message: { description: 'The reason for people.', type: 'string', maxLength: 32_768 },
   },
 });
 
@@ -46,7 +50,7 @@ export function conditions(description: string): ListSchema<Condition> {
   };
 }
 
-/** As Flux has it: before the first reconcile no generation has been observed, not even the first. */
+/** As in Flux: before the first reconcile, no generation has been observed. */
 export const BEFORE_FIRST_RECONCILE = { observedGeneration: -1 } as const;
 
 export const OBSERVED_GENERATION: IntegerSchema = {
@@ -56,10 +60,10 @@ export const OBSERVED_GENERATION: IntegerSchema = {
   minimum: BEFORE_FIRST_RECONCILE.observedGeneration,
 };
 
-/** An annotation may hold 256 KiB: what is echoed of it is cut. */
+/** An annotation may hold 256 KiB, so the status has only its beginning. */
 const ECHO_MAX = 1024;
 
-/** What was done last of what people asked for by annotations. */
+/** The last requests of people, by annotations, that the operator has carried out. */
 export const LAST_HANDLED: Readonly<Record<'lastHandledReconcileAt' | 'lastHandledApproval', TextSchema>> = {
   lastHandledReconcileAt: {
     description:
@@ -68,7 +72,7 @@ export const LAST_HANDLED: Readonly<Record<'lastHandledReconcileAt' | 'lastHandl
     maxLength: ECHO_MAX,
   },
   lastHandledApproval: {
-    description: 'The ID of the last plan that was approved and of which nothing is left to delete.',
+    description: 'The ID of the last approved plan whose deletions are complete.',
     type: 'string',
     maxLength: ECHO_MAX,
   },

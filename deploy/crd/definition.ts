@@ -1,7 +1,7 @@
 import { BEFORE_FIRST_RECONCILE } from './conditions.ts';
 import type { ObjectSchema, Rule } from './schema.ts';
 
-/** A column of `kubectl get`; with `priority: 1` only of `--output wide`. */
+/** A column of `kubectl get`. With `priority: 1`, only `--output wide` has it. */
 export interface PrinterColumn {
   readonly name: string;
   readonly type: 'string' | 'integer' | 'date';
@@ -10,7 +10,7 @@ export interface PrinterColumn {
   readonly priority?: 1;
 }
 
-/** The scale subresource: where `kubectl scale` and an autoscaler find what they need. */
+/** The scale subresource, for `kubectl scale` and autoscalers. */
 export interface ScalePaths {
   readonly specReplicasPath: string;
   readonly statusReplicasPath: string;
@@ -29,7 +29,7 @@ export interface Definition<Spec, Status> {
   readonly description: string;
   readonly spec: ObjectSchema<Spec>;
   readonly status: ObjectSchema<Status>;
-  /** Of the whole object: of its metadata they see `name` and `generateName`. */
+  /** About the whole object. In its metadata, they see only `name` and `generateName`. */
   readonly rules?: readonly Rule[];
   readonly scale?: ScalePaths;
   readonly columns: readonly PrinterColumn[];
@@ -41,7 +41,7 @@ const CATEGORY = 'durable-operator';
 export const AGE: PrinterColumn = {
   name: 'Age',
   type: 'date',
-  description: 'Since when it exists.',
+  description: 'The time since its creation.',
   jsonPath: '.metadata.creationTimestamp',
 };
 
@@ -55,7 +55,7 @@ export const READY: PrinterColumn = {
 export const REASON: PrinterColumn = {
   name: 'Reason',
   type: 'string',
-  description: 'Why it is Ready, or not.',
+  description: 'The reason why it is Ready, or not.',
   jsonPath: '.status.conditions[?(@.type=="Ready")].reason',
 };
 
@@ -95,7 +95,7 @@ function rootSchema<Spec, Status>({ description, spec, status, rules }: Definiti
       kind: { description: 'The kind of the resource.', type: 'string' },
       metadata: { type: 'object' },
       spec,
-      // Without it, a status that nobody has written yet would look current to kstatus.
+      // Without the default, kstatus would take a missing status for a current one.
       status: { ...status, default: BEFORE_FIRST_RECONCILE },
     },
   };

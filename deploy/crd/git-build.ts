@@ -47,7 +47,7 @@ function outsideOf(folder: string): Rule {
 }
 
 const spec = objectOf<BuildSpec>({
-  description: 'What is to be built.',
+  description: 'The source, the command that builds it, and the binary.',
   properties: {
     gitUrl: limited('gitUrl', 'Where the source is cloned from: https://…, ssh://… or git@host:path.'),
     clonePath: limited(
@@ -70,7 +70,7 @@ const spec = objectOf<BuildSpec>({
 });
 
 const artifact = objectOf<Artifact>({
-  description: 'A binary that was, or may have been, put into the host directory of a node.',
+  description: 'A binary that is, or may be, in the host directory of a node.',
   properties: {
     node: { description: 'The name of the Node.', type: 'string' },
     binary: { description: 'The name of the file.', type: 'string' },
@@ -78,21 +78,25 @@ const artifact = objectOf<Artifact>({
 });
 
 const status = objectOf<Partial<BuildStatus>>({
-  description: 'What was found; the operator writes it.',
+  description: 'The observed state. The operator writes it.',
   optional: 'all',
   properties: {
-    phase: { description: 'How far it is.', type: 'string', enum: BUILD_PHASES },
+    phase: { description: 'The phase of the build.', type: 'string', enum: BUILD_PHASES },
     jobName: { description: 'The name of the Job that was created last.', type: 'string' },
-    binaryName: { description: 'The binary that it builds.', type: 'string' },
+    binaryName: { description: 'The binary that the Job builds.', type: 'string' },
     artifacts: {
-      description: 'What was put where, and is to be removed with the resource.',
+      description: 'The binaries on nodes. The operator removes them when the resource is deleted.',
       type: 'array',
       'x-kubernetes-list-type': 'atomic',
       items: artifact,
     },
     startTime: { description: 'When the Job was created.', type: 'string', format: 'date-time' },
-    completionTime: { description: 'When it ended, well or not.', type: 'string', format: 'date-time' },
-    message: { description: 'Why it is so.', type: 'string' },
+    completionTime: {
+      description: 'When the build ended, whether it succeeded or failed.',
+      type: 'string',
+      format: 'date-time',
+    },
+    message: { description: 'The reason for the phase, for people.', type: 'string' },
     observedGeneration: OBSERVED_GENERATION,
     conditions: conditions(
       'Ready: the binary of this spec is built. Stalled: somebody has to act. Reconciling: neither.',
@@ -119,28 +123,28 @@ export const buildDefinition = customResourceDefinition({
   spec,
   status,
   columns: [
-    { name: 'Phase', type: 'string', description: 'How far it is.', jsonPath: '.status.phase' },
+    { name: 'Phase', type: 'string', description: 'The phase of the build.', jsonPath: '.status.phase' },
     READY,
     REASON,
     AGE,
     {
       name: 'Job',
       type: 'string',
-      description: 'The Job that does it.',
+      description: 'The Job that builds the binary.',
       jsonPath: '.spec.jobName',
       priority: 1,
     },
     {
       name: 'Binary',
       type: 'string',
-      description: 'What is built.',
+      description: 'The source.',
       jsonPath: '.spec.binaryName',
       priority: 1,
     },
     {
       name: 'Message',
       type: 'string',
-      description: 'Why it is so.',
+      description: 'The reason for the phase, for people.',
       jsonPath: '.status.message',
       priority: 1,
     },

@@ -9,14 +9,14 @@ import { AGE, customResourceDefinition, READY, REASON } from './definition.ts';
 import { objectOf } from './schema.ts';
 
 const spec = objectOf<PodSetSpec>({
-  description: 'What is wanted.',
+  description: 'The desired state.',
   properties: {
-    replicas: { description: 'How many Pods are wanted.', type: 'integer', format: 'int32', minimum: 0 },
+    replicas: { description: 'The desired number of Pods.', type: 'integer', format: 'int32', minimum: 0 },
   },
 });
 
 const status = objectOf<Partial<PodSetStatus>>({
-  description: 'What was found; the operator writes it.',
+  description: 'The observed state. The operator writes it.',
   optional: 'all',
   properties: {
     podNames: {
@@ -54,7 +54,7 @@ export const podSetDefinition = customResourceDefinition({
     singular: 'podset',
     shortNames: POD_SETS.shortNames ?? [],
   },
-  description: 'A PodSet keeps so many Pods running, each of them with the label app=<its name>.',
+  description: 'A PodSet keeps a number of Pods running, each with the label app=<its name>.',
   spec,
   status,
   rules: [
@@ -73,13 +73,13 @@ export const podSetDefinition = customResourceDefinition({
     {
       name: 'Desired',
       type: 'integer',
-      description: 'How many Pods are desired.',
+      description: 'The desired number of Pods.',
       jsonPath: '.spec.replicas',
     },
     {
       name: 'Available',
       type: 'integer',
-      description: 'How many are Pending or Running.',
+      description: 'The number of Pods that are Pending or Running.',
       jsonPath: '.status.readyReplicas',
     },
     READY,
@@ -88,7 +88,7 @@ export const podSetDefinition = customResourceDefinition({
     {
       name: 'Message',
       type: 'string',
-      description: 'Why it is so: of the first condition that is True, of Ready, Stalled and Reconciling.',
+      description: 'The message of the first condition that is True: Ready, Stalled or Reconciling.',
       // A column has one value, the first: apiextensions-apiserver, pkg/registry/customresource/tableconvertor.
       jsonPath: '.status.conditions[?(@.status=="True")].message',
       priority: 1,

@@ -1,10 +1,9 @@
 /*
- * Structural schemas of apiextensions.k8s.io/v1, tied to the TypeScript types of what they describe: a field that
- * is missing here, or is only here, or is of another type does not compile. Every field says what it is, for
- * `kubectl explain`.
+ * Structural schemas of apiextensions.k8s.io/v1, tied to TypeScript types. If a field is missing on one side, or has another
+ * type, it does not compile. Every field has a description, for `kubectl explain`.
  */
 
-/** A rule in CEL, and what is said where it does not hold: what is wrong, and what to do. */
+/** A rule in CEL. Its message says what is wrong, and what to do. */
 export interface Rule {
   readonly rule: string;
   readonly message: string;
@@ -54,7 +53,7 @@ export interface ObjectSchema<T> extends Described {
   readonly properties: PropertiesOf<T>;
 }
 
-/** Every field of the type, and none more. */
+/** Exactly the fields of the type. */
 export type PropertiesOf<T> = { readonly [Field in keyof T]-?: SchemaOf<Required<T>[Field]> };
 
 /** The schemas that fit a type. */
@@ -73,11 +72,11 @@ export type SchemaOf<T> = [T] extends [string]
 export interface ObjectDescription<T> {
   readonly description: string;
   readonly properties: PropertiesOf<T>;
-  /** Those that may be left out. Default: none. */
+  /** The fields that may be missing. Default: none. */
   readonly optional?: 'all' | readonly (keyof T)[];
 }
 
-/** The schema of an object, all of whose fields are required but those that are said to be optional. */
+/** The schema of an object. Fields are required unless they are listed as optional. */
 export function objectOf<T extends object>(object: ObjectDescription<T>): ObjectSchema<T> {
   const { description, properties, optional = [] } = object;
   const required =

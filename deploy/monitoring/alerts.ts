@@ -1,24 +1,31 @@
-import { ofTheOperator } from './of-the-operator.ts';
-
 /** The runbook in docs/operating.md has a section of the same name. */
 interface Alert {
   readonly name: string;
   /** PromQL; the alert fires if it returns any series. */
   readonly expr: string;
-  /** How long the expression has to return a series first. */
+  /** How long the expression must return a series before the alert fires. */
   readonly for: string;
   readonly severity: 'critical' | 'warning' | 'info';
   readonly summary: string;
   readonly description: string;
 }
 
-/** Of several installations, each is alerted on by itself; both labels are those of the ServiceMonitor. */
+/** Tells installations apart, so that each has alerts of its own. The ServiceMonitor sets both labels. */
 const EACH = 'namespace, job';
+
+/**
+ * The operator's series only. Other programs on controller-runtime, client-go or prom-client have metrics of the same names.
+ *
+ * @param expr PromQL whose series have the labels of `EACH`
+ */
+export function ofTheOperator(expr: string): string {
+  return `${expr} and on (${EACH}) durable_operator_build_info`;
+}
 
 const ALERTS: readonly Alert[] = [
   {
     name: 'DurableOperatorAbsent',
-    // absent() alone is about all installations: it says nothing of one that is down while another one lives.
+    // absent() alone would not fire for an installation that is down while another one runs.
     expr: [
       'absent(durable_operator_build_info)',
       `or (group by (${EACH}) (last_over_time(durable_operator_build_info[1d]))`,
@@ -159,20 +166,11 @@ const ALERTS: readonly Alert[] = [
   },
 ];
 
-/** In this repository; whoever publishes it elsewhere replaces what is before the `#` by its URL. */
+/** In this repository. The value `metrics.alerts.runbooks` replaces it by a URL. */
 export const RUNBOOK = 'docs/operating.md';
 
-/** For the Prometheus operator. */
-export const alertRules = {
-  apiVersion: 'monitoring.coreos.com/v1',
-  kind: 'PrometheusRule',
-  metadata: {
-    name: 'controller-manager-alerts',
-    namespace: 'system',
-    labels: { 'app.kubernetes.io/name': 'durable-operator' },
-  },
-  spec: { groups: [{ name: 'durable-operator', rules: ALERTS.map(ruleOf) }] },
-};
+/** As Prometheus reads it. The chart makes a PrometheusRule of it. */
+export const alertRules = { groups: [{ name: 'durable-operator', rules: ALERTS.map(ruleOf) }] };
 
 function ruleOf({ name, expr, for: lasting, severity, summary, description }: Alert) {
   return {

@@ -1,4 +1,4 @@
-import { ofTheOperator } from './of-the-operator.ts';
+import { ofTheOperator } from './alerts.ts';
 
 /** One panel. */
 interface Graph {

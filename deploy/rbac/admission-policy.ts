@@ -1,24 +1,9 @@
-import { OUR_PREFIX, RBAC_GROUP } from '../../src/controllers/kinds.ts';
-import { LABELS } from '../labels.ts';
+import { RBAC_GROUP } from '../../src/controllers/kinds.ts';
 
 /*
- * What RBAC cannot say: as what the operator may write objects. docs/adr/0020 says why it is done like this.
+ * Admission policies say what RBAC cannot: the contents of the objects that the operator may write. The chart names
+ * them and puts them in force. docs/adr/0020 has the reasons.
  */
-
-const ADMISSION = 'admissionregistration.k8s.io/v1';
-
-/**
- * The label of the ClusterRoleBinding whose service accounts the policies are about. They ask the binding, since
- * Kustomize changes namespaces and names there, but never inside of an expression.
- */
-export const POLICY_LABEL = `${OUR_PREFIX}admission-policy`;
-
-export interface PolicyNames {
-  /** Of the policy and of its binding. */
-  readonly name: string;
-  /** The value of POLICY_LABEL. */
-  readonly label: string;
-}
 
 /** Some requests, as a rule of `matchConstraints` has them. */
 export interface Requests {
@@ -28,12 +13,12 @@ export interface Requests {
   readonly resources: readonly string[];
 }
 
-/** What a policy says of some requests, in CEL. */
+/** What a policy says of some requests. All expressions are CEL, in which the chart may fill in values. */
 export interface PolicyRules {
   readonly requests: readonly Requests[];
-  /** Which of them it is about: those that all of these hold of. Default: those of the operator. */
+  /** The policy is about the requests that meet all of them. Default: those of the operator. */
   readonly conditions?: readonly MatchCondition[];
-  /** By name, in the order in which they use each other. */
+  /** By name. A variable may use those before it. */
   readonly variables: Readonly<Record<string, string>>;
   readonly validations: readonly Validation[];
 }
@@ -49,43 +34,23 @@ interface Validation {
   readonly messageExpression?: string;
 }
 
-/** The policy, and what puts it in force. */
-export function admissionPolicy(names: PolicyNames, rules: PolicyRules): readonly object[] {
-  return [policyOf(names, rules), inForce(names)];
-}
-
-function policyOf({ name }: PolicyNames, rules: PolicyRules): object {
+/** The `spec` of a ValidatingAdmissionPolicy. */
+export function policySpec(rules: PolicyRules): object {
   const { requests, conditions = [OF_THE_OPERATOR], variables, validations } = rules;
   return {
-    apiVersion: ADMISSION,
-    kind: 'ValidatingAdmissionPolicy',
-    metadata: { name, labels: LABELS },
-    spec: {
-      failurePolicy: 'Fail',
-      paramKind: { apiVersion: `${RBAC_GROUP}/v1`, kind: 'ClusterRoleBinding' },
-      matchConstraints: { matchPolicy: 'Equivalent', resourceRules: requests },
-      matchConditions: conditions,
-      variables: Object.entries(variables).map(([variable, expression]) => ({ name: variable, expression })),
-      validations: validations.map((validation) => ({ ...validation, reason: 'Forbidden' })),
-    },
+    failurePolicy: 'Fail',
+    paramKind: { apiVersion: `${RBAC_GROUP}/v1`, kind: 'ClusterRoleBinding' },
+    matchConstraints: { matchPolicy: 'Equivalent', resourceRules: requests },
+    matchConditions: conditions,
+    variables: Object.entries(variables).map(([name, expression]) => ({ name, expression })),
+    validations: validations.map((validation) => ({ ...validation, reason: 'Forbidden' })),
   };
 }
 
-function inForce({ name, label }: PolicyNames): object {
-  return {
-    apiVersion: ADMISSION,
-    kind: 'ValidatingAdmissionPolicyBinding',
-    metadata: { name, labels: LABELS },
-    spec: {
-      policyName: name,
-      // Without the binding, the operator has no rights that could be limited; to deny would stop everybody.
-      paramRef: { selector: { matchLabels: { [POLICY_LABEL]: label } }, parameterNotFoundAction: 'Allow' },
-      validationActions: ['Deny', 'Audit'],
-    },
-  };
-}
-
-/** Asked of every request that a policy matches, whoever makes it: an error here would stop everybody. */
+/**
+ * Whether the operator makes the request. The policies ask the ClusterRoleBinding for its accounts, because Kustomize
+ * can change names there, but not inside an expression. An error here would stop everybody's requests.
+ */
 export const BY_THE_OPERATOR = lines(
   "has(params.subjects) && params.subjects.exists(subject, subject.kind == 'ServiceAccount' && has(subject.namespace) &&",
   "request.userInfo.username == 'system:serviceaccount:' + subject.namespace + ':' + subject.name)",

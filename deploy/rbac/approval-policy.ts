@@ -8,34 +8,17 @@ import {
 import { BUILDS } from '../../src/controllers/git-build/resource.ts';
 import { NAMESPACES } from '../../src/controllers/kinds.ts';
 import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
-import {
-  admissionPolicy,
-  BY_THE_OPERATOR,
-  lines,
-  type PolicyNames,
-  type Requests,
-} from './admission-policy.ts';
+import { BY_THE_OPERATOR, lines, policySpec, type Requests } from './admission-policy.ts';
 
 /*
- * Who approved a deletion is an annotation, and so is whatever somebody writes into it. The API server knows who makes a
- * request; this policy has it compare the two.
+ * An annotation names the person who approved a deletion, and anybody could write another name into it. The API server
+ * knows who makes a request: this policy compares the two. Unlike the others, it is about everybody.
  */
-
-/** CEL expressions: where an option of the operator changes what is its own, they follow. */
-export interface ApprovalPolicyOptions {
-  /** Whether the object is in one of `--namespaces`, or is one of them. */
-  readonly inNamespaces: string;
-}
-
-/** The policy, and what puts it in force. It is about everybody, unlike the others. */
-export function approvalPolicy(
-  names: PolicyNames,
-  { inNamespaces }: ApprovalPolicyOptions,
-): readonly object[] {
-  return admissionPolicy(names, {
+export function approvalPolicy(): object {
+  return policySpec({
     requests: [POD_SETS, BUILDS, NAMESPACES].map(writesOf),
     conditions: [
-      { name: 'in-the-namespaces-of-the-operator', expression: inNamespaces },
+      { name: 'in-the-namespaces-of-the-operator', expression: '{{ include "operator.inNamespaces" . }}' },
       { name: 'an-answer-changes', expression: AN_ANSWER_CHANGES },
     ],
     variables: VARIABLES,
@@ -61,13 +44,12 @@ const ANSWER = [
   ANSWERED_BECAUSE_ANNOTATION,
 ];
 
-/** Asked of every write of these kinds, whoever makes it: an error here would stop everybody. */
+/** Evaluated for everybody's writes of these kinds. An error here would stop them all. */
 const AN_ANSWER_CHANGES = lines(
   `${listOf(ANSWER)}.exists(key, object.metadata.?annotations[?key] !=`,
   "(request.operation == 'CREATE' ? optional.none() : oldObject.metadata.?annotations[?key]))",
 );
 
-/** In the order in which they use each other. */
 const VARIABLES = {
   isByOperator: BY_THE_OPERATOR,
   annotations: 'object.metadata.?annotations.orValue({})',
@@ -92,7 +74,7 @@ const VALIDATIONS = [
     expression: '!variables.needsName || variables.isNamed',
     messageExpression: `'whoever approves or rejects must be named: set the annotation ${ANSWERED_BY_ANNOTATION} to ' + request.userInfo.username + ' in the same request'`,
   },
-  // Else, whoever removed the rejection would approve without meaning to.
+  // Otherwise, removing the rejection would approve by accident.
   {
     expression: '!(variables.hasApproval && variables.hasRejection)',
     message: `a resource is either approved or rejected: remove ${APPROVED_ANNOTATION} or ${REJECTED_ANNOTATION} in the same request`,

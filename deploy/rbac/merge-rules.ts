@@ -1,8 +1,8 @@
 import type { PolicyRule } from '../../src/contract/controller.ts';
 
 /**
- * The same permissions in the fewest rules, in an order that depends on nothing but them: one rule for all
- * resources of an API group that have the same verbs.
+ * The same permissions in the fewest rules: one rule for all resources of an API group with the same verbs. Their order
+ * depends only on the permissions.
  */
 export function mergeRules(rules: readonly PolicyRule[]): PolicyRule[] {
   const verbsOf = collect(rules.flatMap(permissionsIn), (each) => [
@@ -65,7 +65,7 @@ function sorted(texts: readonly string[]): string[] {
   return [...new Set(texts)].sort(compare);
 }
 
-/** By code unit: the same on every machine, whatever its locale. */
+/** By code unit: the same order in every locale. */
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

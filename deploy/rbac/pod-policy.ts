@@ -2,32 +2,17 @@ import { PODS } from '../../src/controllers/kinds.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
 import { labelsFor } from '../../src/controllers/pod-set/pod.ts';
 import { POD_SET_KIND } from '../../src/controllers/pod-set/resource.ts';
-import { admissionPolicy, lines, type PolicyNames } from './admission-policy.ts';
+import { lines, policySpec } from './admission-policy.ts';
 
 /*
- * What the operator may change of a Pod: with `patch` alone, it could give any of them another image. To create and
- * delete Pods is another matter, which no policy of ours limits.
+ * Limits what the operator may change in a Pod. With the verb `patch` alone, it could give any Pod another image. No
+ * policy limits the creation and deletion of Pods.
  */
-
-/** CEL expressions: `true` or `false`. */
-export interface PodPolicyOptions {
-  /** Whether controller pod-label runs, which writes the label. */
-  readonly podLabel: string;
-  /** Whether controller pod-set runs, which adopts and releases. */
-  readonly podSet: string;
+export function podPolicy(): object {
+  return policySpec({ requests: [UPDATES_OF_PODS], variables: VARIABLES, validations: VALIDATIONS });
 }
 
-/** The policy, and what puts it in force. */
-export function podPolicy(names: PolicyNames, options: PodPolicyOptions): readonly object[] {
-  const { podLabel, podSet } = options;
-  return admissionPolicy(names, {
-    requests: [UPDATES_OF_PODS],
-    variables: { podLabel, podSet, ...VARIABLES },
-    validations: VALIDATIONS,
-  });
-}
-
-/** Not of their status, which kubelets write all the time, nor of other subresources, which are not granted. */
+/** Kubelets write the status all the time, and roles grant no other subresource. */
 const UPDATES_OF_PODS = {
   apiGroups: [PODS.group],
   apiVersions: [PODS.version],
@@ -35,8 +20,9 @@ const UPDATES_OF_PODS = {
   resources: [PODS.plural],
 };
 
-/** In the order in which they use each other. */
 const VARIABLES = {
+  podLabel: runs('pod-label'),
+  podSet: runs('pod-set'),
   labels: 'object.metadata.?labels.orValue({})',
   labelsBefore: 'oldObject.metadata.?labels.orValue({})',
   nameLabel: `variables.labels[?'${POD_NAME_LABEL}']`,
@@ -48,10 +34,10 @@ const VARIABLES = {
   ),
   owners: 'object.metadata.?ownerReferences.orValue([])',
   ownersBefore: 'oldObject.metadata.?ownerReferences.orValue([])',
-  // At most one of them each: the API server sees to that.
+  // The API server allows only one controller.
   controllers: `variables.owners.filter(owner, ${isController('owner')})`,
   controllersBefore: `variables.ownersBefore.filter(owner, ${isController('owner')})`,
-  // Whether there is a PodSet of that UID, nobody can say here.
+  // A policy cannot look up whether there is a PodSet with that UID.
   isAdoption: lines(
     'variables.controllersBefore.size() == 0 && variables.controllers.size() == 1 && variables.controllers.all(owner,',
     `${isPodSet('owner')} && owner.?blockOwnerDeletion.orValue(false) && ${hasLabelsOf('owner')} &&`,
@@ -97,6 +83,10 @@ const VALIDATIONS = [
     message: 'the operator may change nothing else in the metadata of a Pod',
   },
 ] as const;
+
+function runs(controller: string): string {
+  return `{{ has "${controller}" .Values.controllers }}`;
+}
 
 function isUnchanged(field: string): string {
   return `object.metadata.?${field} == oldObject.metadata.?${field}`;

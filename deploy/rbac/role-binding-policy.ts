@@ -1,32 +1,25 @@
 import { MANAGED_BY, MANAGED_BY_LABEL, RBAC_GROUP, ROLE_BINDINGS } from '../../src/controllers/kinds.ts';
-import { admissionPolicy, lines, type PolicyNames } from './admission-policy.ts';
+import { lines, policySpec } from './admission-policy.ts';
 
 /*
- * Which RoleBindings the operator may write. Its roles let it write any, in any namespace, as long as it refers to the
+ * Limits which RoleBindings the operator may write. Its roles let it write any, in any namespace, that refers to the
  * one ClusterRole.
  */
-
-/** CEL expressions: where an option of the operator changes what it writes, they follow. */
-export interface RoleBindingPolicyOptions {
-  /** A string. */
-  readonly prefix: string;
-  /** A string. */
-  readonly clusterRole: string;
-  /** A list of strings. */
-  readonly excludeNamespaces: string;
-  /** Whether `--namespace-selector` matches `namespaceObject`. */
-  readonly namespaceSelected: string;
-}
-
-/** The policy, and what puts it in force. The options come first, in this order: docs/deploying.md counts them. */
-export function roleBindingPolicy(names: PolicyNames, options: RoleBindingPolicyOptions): readonly object[] {
-  const { prefix, clusterRole, excludeNamespaces, namespaceSelected } = options;
-  return admissionPolicy(names, {
+export function roleBindingPolicy(): object {
+  return policySpec({
     requests: [WRITES_OF_ROLE_BINDINGS],
-    variables: { prefix, clusterRole, excludeNamespaces, namespaceSelected, ...VARIABLES },
+    variables: { ...OPTIONS, ...VARIABLES },
     validations: VALIDATIONS,
   });
 }
+
+/** From the values of the chart. */
+const OPTIONS = {
+  prefix: '{{ .Values.roleBinding.prefix | toJson }}',
+  clusterRole: '{{ .Values.roleBinding.clusterRole | toJson }}',
+  excludeNamespaces: '{{ .Values.roleBinding.excludeNamespaces | toJson }}',
+  namespaceSelected: '{{ include "operator.namespaceSelected" . }}',
+} as const;
 
 const WRITES_OF_ROLE_BINDINGS = {
   apiGroups: [ROLE_BINDINGS.group],
@@ -35,12 +28,10 @@ const WRITES_OF_ROLE_BINDINGS = {
   resources: [ROLE_BINDINGS.plural],
 };
 
-/** In the order in which they use each other. */
 const VARIABLES = {
   bindingName: 'variables.prefix + request.namespace',
   selected: '!(request.namespace in variables.excludeNamespaces) && variables.namespaceSelected',
   written: "request.operation == 'DELETE' ? oldObject : object",
-  // Of what was there before, and of what is to be there.
   wasOurs: `request.operation == 'CREATE' || ${isOurs('oldObject')}`,
   isOurs: isOurs('variables.written'),
   hasOurSubject: lines(
@@ -52,7 +43,7 @@ const VARIABLES = {
     `variables.written.roleRef.apiGroup == '${RBAC_GROUP}' && variables.written.roleRef.kind == 'ClusterRole' &&`,
     'variables.written.roleRef.name == variables.clusterRole',
   ),
-  // A namespace that leaves the selector keeps its binding, whatever is in it, without our label.
+  // When a namespace leaves the selector, the operator only takes its label off the binding.
   isRelease: lines(
     "request.operation == 'UPDATE' && !variables.isOurs &&",
     'object.?subjects.orValue([]) == oldObject.?subjects.orValue([]) && object.roleRef == oldObject.roleRef',
@@ -86,7 +77,7 @@ const VALIDATIONS = [
     messageExpression: "'the operator may bind only the ClusterRole ' + variables.clusterRole",
   },
   {
-    // roleRef cannot be changed: such a binding is deleted and created again.
+    // roleRef cannot be changed, so such a binding is deleted and created again.
     expression: "request.operation != 'DELETE' || !variables.hasOurRole",
     messageExpression:
       "'the operator may delete a RoleBinding only where it refers to something else than ClusterRole ' + variables.clusterRole",
@@ -102,7 +93,7 @@ function isOurs(binding: string): string {
   return `${binding}.metadata.?labels[?'${MANAGED_BY_LABEL}'].orValue('') == '${MANAGED_BY}'`;
 }
 
-/** None, where the binding is created. */
+/** On creation, there must be none. */
 function unchanged(field: 'finalizers' | 'ownerReferences'): string {
   const before = `(request.operation == 'CREATE' ? [] : oldObject.metadata.?${field}.orValue([]))`;
   return `object.metadata.?${field}.orValue([]) == ${before}`;

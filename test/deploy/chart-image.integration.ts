@@ -2,11 +2,10 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { appendFile, cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { buildPrograms } from '../../local/build.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { chartedWithHooks, RELEASE, type Delivered } from '../support/delivered.ts';
 
-/* Helm alone is asked here, and no cluster: which image runs. */
+/* Which image runs. Only Helm is needed, and no cluster. */
 
 jest.setTimeout(1_200_000);
 
@@ -14,12 +13,10 @@ const { version } = packageJson;
 const OWN = `sha256:${'0123456789abcdef'.repeat(4)}`;
 const OTHER = `sha256:${'fedcba9876543210'.repeat(4)}`;
 const VERSIONED = 'versioning.enabled=true';
-let helm: string;
 /** As deploy/release.ts makes it. */
 let released: string;
 
 beforeAll(async () => {
-  ({ helm } = await buildPrograms(['helm'], {}));
   released = await mkdtemp(join(tmpdir(), 'durable-operator-chart-'));
   await cp(RELEASE.chart, released, { recursive: true });
   const annotations = `annotations:\n  durable-operator.dev/image-digest: ${OWN}\n`;
@@ -29,7 +26,7 @@ afterAll(() => rm(released, { recursive: true }));
 
 /** Of all Deployments and Jobs. */
 async function images(chart: string, values: readonly string[]): Promise<ReadonlySet<string>> {
-  const objects = await chartedWithHooks(helm, values, { chart });
+  const objects = await chartedWithHooks(values, { chart });
   return new Set(objects.flatMap(imagesIn));
 }
 

@@ -1,21 +1,14 @@
-import { beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { buildPrograms } from '../../local/build.ts';
+import { describe, expect, it, jest } from '@jest/globals';
 import { chartedWithHooks, hookOf, type Delivered } from '../support/delivered.ts';
 
-/* Helm alone is asked here, and no cluster: what all containers that go to Temporal have, the Deployment's as the Jobs'. */
+/* What all containers that connect to Temporal have: those of the Deployment and of the Jobs. Only Helm is needed. */
 
 jest.setTimeout(1_200_000);
 
 const ALL = ['versioning.enabled=true', 'temporal.retention=72h'];
-let helm: string;
-
-beforeAll(async () => {
-  ({ helm } = await buildPrograms(['helm'], {}));
-});
-
 /** Those with a Pod: the Deployment, and the Jobs that check, promote and set the retention. */
 async function withPods(values: readonly string[]): Promise<readonly Delivered[]> {
-  const objects = await chartedWithHooks(helm, [...ALL, ...values]);
+  const objects = await chartedWithHooks([...ALL, ...values]);
   const found = objects.filter(({ kind }) => kind === 'Deployment' || kind === 'Job');
   expect(found).toHaveLength(4);
   return found;

@@ -1,16 +1,9 @@
-import { beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { buildPrograms } from '../../local/build.ts';
+import { describe, expect, it, jest } from '@jest/globals';
 import { chartedWithHooks } from '../support/delivered.ts';
 
-/* Helm alone is asked here, and no cluster: values that are allowed, and that YAML could misread. */
+/* Values that YAML could misread. Only Helm is needed, and no cluster. */
 
 jest.setTimeout(1_200_000);
-
-let helm: string;
-
-beforeAll(async () => {
-  ({ helm } = await buildPrograms(['helm'], {}));
-});
 
 describe('a name that looks like a number', () => {
   it('stays a string in every object', async () => {
@@ -20,7 +13,7 @@ describe('a name that looks like a number', () => {
       ...['temporal.apiKeySecret=4', 'temporal.tlsCa.secret=5', 'temporal.retention=72h'],
     ];
     const release = { namespace: '77', setAs: '--set-string' };
-    const objects = await chartedWithHooks(helm, sets, release);
+    const objects = await chartedWithHooks(sets, release);
     expect(objects.flatMap((object) => numbersIn(object))).toEqual([]);
   });
 
@@ -44,7 +37,7 @@ it('a value that is null is one that is not there', async () => {
     'metrics.dashboard.labels',
   ];
   const digest = `image.digest=sha256:${'0123456789abcdef'.repeat(4)}`;
-  const objects = await chartedWithHooks(helm, [
+  const objects = await chartedWithHooks([
     digest,
     'metrics.dashboard.enabled=true',
     ...nulls.map((name) => `${name}=null`),
@@ -59,7 +52,7 @@ describe('a label or an annotation that the chart has, too,', () => {
       'commonLabels.app\\.kubernetes\\.io/version=z',
       'podAnnotations.kubectl\\.kubernetes\\.io/default-container=sidecar',
     ];
-    const objects = await chartedWithHooks(helm, values);
+    const objects = await chartedWithHooks(values);
     const [deployment] = objects.filter(({ kind }) => kind === 'Deployment');
     expect(deployment).toMatchObject({
       metadata: { labels: { 'control-plane': 'controller-manager' } },
@@ -74,12 +67,3 @@ describe('a label or an annotation that the chart has, too,', () => {
     });
   });
 });
-
-it.each(['--worker-build-id=x', '--worker-deployment=x'])(
-  'with versioning, %s in extraArgs is refused, since the Job that promotes follows the values',
-  async (flag) => {
-    const values = ['versioning.enabled=true', `extraArgs={${flag}}`];
-    await expect(chartedWithHooks(helm, values)).rejects.toThrow('in extraArgs');
-    await chartedWithHooks(helm, [`extraArgs={${flag}}`]);
-  },
-);

@@ -10,7 +10,7 @@ const page = (name: string) => readFileSync(join(import.meta.dirname, '../../doc
 const OBSERVABILITY = page('observability.md');
 const RUNBOOK = page('operating.md');
 
-const rules = alertRules.spec.groups.flatMap((group) => group.rules);
+const rules = alertRules.groups.flatMap((group) => group.rules);
 const Panels = z.array(z.looseObject({ targets: z.array(z.object({ expr: z.string() })).default([]) }));
 const graphs = Panels.parse(dashboard.panels).flatMap(({ targets }) => targets);
 const expressions = [...rules, ...graphs].map(({ expr }) => expr);

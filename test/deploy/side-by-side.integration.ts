@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { execFile } from 'node:child_process';
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -12,7 +12,7 @@ import { BUILDS } from '../../src/controllers/git-build/resource.ts';
 import { ask } from '../support/asking.ts';
 import { aBuild, LiveBuild } from '../support/builds.ts';
 import { NAMESPACES, PODS, ROLE_BINDINGS, uniqueName } from '../support/cluster.ts';
-import { chartedWithHooks, hookOf, kustomized, type Delivered } from '../support/delivered.ts';
+import { chartedWithHooks, hookOf, RELEASE, withControllers, type Delivered } from '../support/delivered.ts';
 import { eventually } from '../support/eventually.ts';
 import { apiCallsOf, startOperator, type Operator } from '../support/operator.ts';
 import { aPodSet } from '../support/pod-sets.ts';
@@ -21,17 +21,16 @@ import { userNameOf, writeKubeconfig, type ServiceAccount } from '../support/ser
 import { setUpStage } from '../support/stage.ts';
 
 /*
- * Two releases of the chart and one installation by Kustomize in one cluster and one namespace of Temporal, each for a team.
- * One after the other is taken away, and the others never notice.
+ * Three operators in one cluster and one Temporal namespace, each for a team: two releases of the chart, and one whose
+ * manifests Helm renders and kubectl applies. They are taken away one after the other, and the others never notice.
  */
 
 jest.setTimeout(600_000);
 const WITHIN_MS = 90_000;
 
-const ROOT = join(import.meta.dirname, '../..');
 const { stack, cluster, temporal } = setUpStage(async () => {
   for (const { namespace, uninstall } of installations) {
-    // Where a test failed: its policies would be in force for other files. Else it is gone already.
+    // After a failure, its policies would stay in force for the next files.
     await uninstall('--no-hooks').catch(() => undefined);
     await cluster.delete({ type: NAMESPACES, name: namespace });
   }
@@ -41,13 +40,12 @@ let dir: string;
 let helm: string;
 let installations: readonly Installation[] = [];
 
-/** One of them, and the process in place of its Pods, which are simulated. */
+/** One of them, and the process that stands in for its simulated Pods. */
 interface Installation {
-  /** Of the release, or the prefix of Kustomize. */
+  /** Of the release. */
   readonly name: string;
-  /** The operator's. */
   readonly namespace: string;
-  /** The one that it watches. */
+  /** The namespace that it watches. */
   readonly team: string;
   readonly objects: readonly Delivered[];
   readonly account: ServiceAccount;
@@ -60,15 +58,19 @@ beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'durable-operator-side-by-side-'));
   const teams = await Promise.all([cluster.aNamespace(), cluster.aNamespace(), cluster.aNamespace()]);
   const [one, two, three] = teams;
-  installations = [await release(one), await kustomization(two), await release(three)];
+  installations = [await release(one), await applied(two), await release(three)];
 });
+
+function valuesFor(team: string): readonly string[] {
+  return withControllers([`namespaces={${team}}`, 'metrics.secure=false', 'crds=false']);
+}
 
 async function release(team: string): Promise<Installation> {
   const name = uniqueName();
   const namespace = `${name}-system`;
-  const values = [`namespaces={${team}}`, 'metrics.secure=false', 'crds=false'];
+  const values = valuesFor(team);
   await helmUpgrade({ name, namespace }, values);
-  const objects = await chartedWithHooks(helm, values, { name, namespace });
+  const objects = await chartedWithHooks(values, { name, namespace });
   const uninstall = (...flags: readonly string[]) =>
     run(helm, ['uninstall', name, ...placeOf(namespace), ...flags]);
   return { name, namespace, team, objects, uninstall, ...(await started(objects, namespace)) };
@@ -78,41 +80,29 @@ function placeOf(namespace: string): string[] {
   return ['--kubeconfig', stack.kubeconfig, '--namespace', namespace];
 }
 
-/** Installs the release where there is none. */
+/** Installs the release, if there is none yet. */
 function helmUpgrade(
   { name, namespace }: Pick<Installation, 'name' | 'namespace'>,
   values: readonly string[],
 ): Promise<string> {
   const sets = values.flatMap((value) => ['--set', value]);
   const how = ['--install', '--create-namespace', '--reset-values', ...placeOf(namespace)];
-  return run(helm, ['upgrade', name, join(ROOT, 'deploy/helm'), ...how, ...sets]);
+  return run(helm, ['upgrade', name, RELEASE.chart, ...how, ...sets]);
 }
 
-/** What docs/deploying.md says of another operator for some namespaces. */
-async function kustomization(team: string): Promise<Installation> {
+/** As deploy/install.yaml says: `helm template --no-hooks … | kubectl apply`. */
+async function applied(team: string): Promise<Installation> {
   const name = uniqueName();
   const namespace = `${name}-system`;
-  const copy = join(dir, 'deploy');
-  await cp(join(ROOT, 'deploy'), copy, { recursive: true });
-  const overlay = join(copy, 'overlays/namespaced');
-  await edit(join(overlay, 'kustomization.yaml'), (text) => `${text}namePrefix: ${name}-\n`);
-  await edit(join(overlay, 'operator/kustomization.yaml'), (text) => `${text}namespace: ${namespace}\n`);
-  await edit(join(overlay, 'team-1/kustomization.yaml'), (text) => text.replace('team-1', team));
-  await edit(join(overlay, 'operator/deployment.yaml'), (text) =>
-    text.replace('--namespaces=team-1', `--namespaces=${team}\n            - --task-queue=${name}`),
+  const objects = (await chartedWithHooks(valuesFor(team), { name, namespace })).filter(
+    (object) => hookOf(object) === undefined,
   );
-  await kubectl('apply', '--server-side', '--kustomize', overlay);
-  const objects = await kustomized(stack.kubectl, overlay);
-  const ours = ['--selector', 'app.kubernetes.io/name=durable-operator'];
-  const uninstall = () => kubectl('delete', '--ignore-not-found', '--kustomize', overlay, ...ours);
+  const file = join(dir, `${name}.json`);
+  await writeFile(file, JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects }));
+  await cluster.createNamespace(namespace);
+  await kubectl('apply', '--server-side', '--filename', file);
+  const uninstall = () => kubectl('delete', '--ignore-not-found', '--filename', file);
   return { name, namespace, team, objects, uninstall, ...(await started(objects, namespace)) };
-}
-
-async function edit(file: string, change: (text: string) => string): Promise<void> {
-  const text = await readFile(file, 'utf8');
-  const changed = change(text);
-  if (changed === text) throw new Error(`${file} has nothing to change`);
-  await writeFile(file, changed);
 }
 
 const PodTemplate = z.looseObject({
@@ -167,7 +157,7 @@ function noticed({ account }: Installation) {
   return { denied, namespaces: [...namespaces].filter((each) => each !== undefined && each !== '').sort() };
 }
 
-describe('two releases and an installation by Kustomize in one cluster', () => {
+describe('three operators in one cluster', () => {
   it('each work for their own team', async () => {
     await Promise.all(installations.map(work));
   });
@@ -186,7 +176,7 @@ describe('two releases and an installation by Kustomize in one cluster', () => {
       const queues = new Set<string>();
       const query = `ResourceNamespace = '${team}'`;
       for await (const { taskQueue } of temporal.client.workflow.list({ query })) queues.add(taskQueue);
-      expect([...queues]).toEqual([expect.stringMatching(`^${name}(-durable-operator)?$`)]);
+      expect([...queues]).toEqual([`${name}-durable-operator`]);
     }
   });
 
@@ -205,9 +195,8 @@ describe('two releases and an installation by Kustomize in one cluster', () => {
   it('are not uninstalled by Helm while the check fails', async () => {
     const last = installations[2];
     if (last === undefined) throw new Error('there are three of them');
-    const values = [`namespaces={${last.team}}`, 'metrics.secure=false', 'crds=false'];
     // The simulated node lets such a Pod of a Job fail.
-    await helmUpgrade(last, [...values, 'env[0].name=CHECK', 'env[0].value=exit 1']);
+    await helmUpgrade(last, [...valuesFor(last.team), 'env[0].name=CHECK', 'env[0].value=exit 1']);
     await expect(last.uninstall()).rejects.toThrow(/uninstall-check not ready.*Job Failed/s);
     await work(last);
   });
@@ -221,7 +210,7 @@ describe('two releases and an installation by Kustomize in one cluster', () => {
     await build.is('Succeeded');
     await build.delete();
     await build.gone();
-    // Its Job fails whatever there is: the program itself is asked before.
+    // Its Job fails, whatever there is. So takeAway() runs the check itself before.
     await takeAway(last, '--no-hooks');
     expect(await kubectl('get', 'customresourcedefinitions', '--output=name')).toContain(
       'xxxes.test.inspur.com',
@@ -235,7 +224,7 @@ async function takeAway(going: Installation, ...flags: readonly string[]): Promi
   const job = objects.find((object) => hookOf(object) === 'pre-delete');
   const args = job && PodTemplate.parse(job).spec.template.spec.containers[0].args;
   const kubeconfig = join(dir, `${namespace}.kubeconfig`);
-  const check = args ?? ['uninstall-check', '--end-settings-run', '--task-queue', name];
+  const check = args ?? ['uninstall-check', '--end-settings-run', '--task-queue', `${name}-durable-operator`];
   await eventually(async () => {
     expect(await ask(check, { kubeconfig })).toMatchObject({ status: 0, stderr: '' });
     return true;

@@ -15,7 +15,14 @@ import { ask, type Answer } from '../support/asking.ts';
 import { aBuild, LiveBuild } from '../support/builds.ts';
 import { PROGRAM } from '../support/built.ts';
 import { PODS, ROLE_BINDINGS, TestCluster } from '../support/cluster.ts';
-import { chartedWithHooks, hookOf, kustomized, type Delivered } from '../support/delivered.ts';
+import {
+  chartedWithHooks,
+  hookOf,
+  INSTALL_MANIFEST,
+  parseDocuments,
+  withControllers,
+  type Delivered,
+} from '../support/delivered.ts';
 import { eventually } from '../support/eventually.ts';
 import { endOperators, startOperator, type Operator } from '../support/operator.ts';
 import { aPodSet } from '../support/pod-sets.ts';
@@ -24,8 +31,8 @@ import { writeKubeconfig } from '../support/service-accounts.ts';
 import { TestTemporal } from '../support/temporal.ts';
 
 /*
- * Installed on a cluster of its own, at work, and taken away as docs/uninstalling.md says: the commands are those of the
- * page. The cluster is then what it was before.
+ * Installs the operator on a cluster of its own, lets it work, and runs the commands of docs/uninstalling.md. After that, the
+ * cluster is what it was before.
  */
 
 jest.setTimeout(600_000);
@@ -40,7 +47,7 @@ let stack: Stack;
 let cluster: TestCluster;
 let temporal: TestTemporal;
 let dir: string;
-/** Programs by their names, as a person has them. */
+/** Programs by their names, for the PATH. */
 let bin: string;
 let programs: { readonly kubectl: string; readonly helm: string };
 
@@ -68,7 +75,7 @@ afterAll(async () => {
   await rm(dir, { recursive: true });
 });
 
-/** As a person types it, in the project's folder. @returns what it prints */
+/** Runs commands in the project's folder. @returns what they print */
 async function shell(commands: string): Promise<string> {
   const env = {
     ...bareEnvironment(stack.temporalAddress),
@@ -80,7 +87,7 @@ async function shell(commands: string): Promise<string> {
   return stdout;
 }
 
-/** The commands of a section of the page; of a kind, where it has several. */
+/** The commands in a section of the page, or those of one kind. */
 async function commandsOf(section: string, kind = ''): Promise<string> {
   const page = await readFile(join(ROOT, 'docs/uninstalling.md'), 'utf8');
   const text = page.split(/^## /m).find((each) => each.startsWith(section));
@@ -90,7 +97,7 @@ async function commandsOf(section: string, kind = ''): Promise<string> {
   return found.join('');
 }
 
-/** Everything in the cluster, by kind and name, save for what comes and goes by itself. */
+/** Everything in the cluster by kind and name, except what comes and goes by itself. */
 async function everything(): Promise<readonly string[]> {
   const kinds = await shell('kubectl api-resources --verbs=list --output=name');
   const lasting = kinds
@@ -119,7 +126,7 @@ const Workload = z.looseObject({
   }),
 });
 
-/** A process in place of the Pods, which are simulated: with the arguments and the rights of theirs. */
+/** A process stands in for the simulated Pods, with their arguments and permissions. */
 async function asInstalled(object: Delivered | undefined) {
   const { serviceAccountName: name, containers } = Workload.parse(object).spec.template.spec;
   const file = join(dir, `${name}.kubeconfig`);
@@ -142,22 +149,26 @@ async function startInstalled(objects: readonly Delivered[]): Promise<Operator> 
   });
 }
 
-/** One of everything, which the operator has done its work for. */
-async function resources(): Promise<LiveBuild> {
+/** A build and a RoleBinding, once the operator has done its work. */
+async function buildAndBinding(): Promise<LiveBuild> {
   const build = aBuild(TEAM).manifest;
-  const { metadata, ...podSet } = aPodSet().in(TEAM).wanting(2).object;
   await cluster.create(BUILDS, build);
-  await cluster.create(POD_SETS, { ...podSet, metadata: { name: metadata.name, namespace: TEAM } });
-  await cluster.create(PODS, aPod().in(TEAM).named('labelled').annotated().manifest);
   const live = new LiveBuild(cluster, build, WITHIN_MS);
   await live.is('Succeeded');
+  await eventually(() => cluster.get(BINDING), WITHIN_MS);
+  return live;
+}
+
+/** A PodSet and a labelled Pod, once the operator has done its work. */
+async function pods(): Promise<void> {
+  const { metadata, ...podSet } = aPodSet().in(TEAM).wanting(2).object;
+  await cluster.create(POD_SETS, { ...podSet, metadata: { name: metadata.name, namespace: TEAM } });
+  await cluster.create(PODS, aPod().in(TEAM).named('labelled').annotated().manifest);
   await eventually(async () => {
     const found = await cluster.get<PodSet>({ type: POD_SETS, namespace: TEAM, name: metadata.name });
     return found?.status?.readyReplicas === 2;
   }, WITHIN_MS);
-  await eventually(() => cluster.get(BINDING), WITHIN_MS);
   await eventually(async () => (await labels())[POD_NAME_LABEL] === 'labelled', WITHIN_MS);
-  return live;
 }
 
 const BINDING = { type: ROLE_BINDINGS, namespace: TEAM, name: `ad-kubernetes-${TEAM}` };
@@ -167,13 +178,13 @@ async function labels(): Promise<Readonly<Record<string, string>>> {
   return (await cluster.get(LABELLED))?.metadata.labels ?? {};
 }
 
-/** Those that nobody would complete. */
+/** Without the operator, nobody would complete them. */
 async function openRuns(): Promise<readonly string[]> {
   const open: string[] = [];
-  for await (const { workflowId } of temporal.client.workflow.list({
+  for await (const { workflowId, runId } of temporal.client.workflow.list({
     query: "ExecutionStatus = 'Running'",
   })) {
-    open.push(workflowId);
+    open.push(`${workflowId} ${runId}`);
   }
   return open;
 }
@@ -183,45 +194,40 @@ function check(...args: readonly string[]): Promise<Answer> {
   return ask(['uninstall-check', ...args], { kubeconfig, temporalAddress });
 }
 
-interface Way {
-  readonly install: () => Promise<unknown>;
-  readonly objects: () => Promise<readonly Delivered[]>;
-  /** What runs before anything is deleted, as the Job of the chart does. */
-  readonly before: (objects: readonly Delivered[]) => Promise<void>;
+/** The cluster is what it was, and Temporal has no open run. */
+async function nothingIsLeft(before: readonly string[]): Promise<void> {
+  await shell(await commandsOf('4.'));
+  await cluster.deleteAndWait(LABELLED);
+  await eventually(async () => {
+    expect(await everything()).toEqual(before);
+    return true;
+  }, WITHIN_MS);
+  await eventually(async () => {
+    expect(await openRuns()).toEqual([]);
+    return true;
+  }, WITHIN_MS);
 }
 
-const WAYS: Readonly<Record<'helm' | 'kustomize', Way>> = {
-  helm: {
-    install: () =>
-      shell(`helm install durable-operator deploy/helm --namespace ${NAMESPACE} --create-namespace`),
-    objects: () => chartedWithHooks(programs.helm, []),
-    async before(objects) {
-      const job = objects.find((object) => hookOf(object) === 'pre-delete');
-      const { kubeconfig, args } = await asInstalled(job);
-      const answer = await ask(args, { kubeconfig, temporalAddress: stack.temporalAddress });
-      expect(answer).toMatchObject({ status: 0, stderr: '' });
-    },
-  },
-  kustomize: {
-    install: () => shell('kubectl apply --server-side --kustomize deploy/default'),
-    objects: () => kustomized(programs.kubectl, 'default'),
-    before: () => Promise.resolve(),
-  },
-};
-
-describe.each(['helm', 'kustomize'] as const)('an operator that was installed by %s', (kind) => {
-  const way = WAYS[kind];
+describe('an operator that was installed by Helm', () => {
   let before: readonly string[];
   let objects: readonly Delivered[];
   let operator: Operator;
   let build: LiveBuild;
 
+  /** Installs or upgrades the release, and starts the process that stands in for its Pods. */
+  async function release(command: string, flags: string, values: readonly string[] = []): Promise<void> {
+    const sets = withControllers(values).map((value) => `--set '${value}'`);
+    const where = `durable-operator deploy/helm --namespace ${NAMESPACE}`;
+    await shell(`helm ${command} ${where} ${flags} ${sets.join(' ')}`);
+    objects = await chartedWithHooks(values);
+    operator = await startInstalled(objects);
+  }
+
   it('works', async () => {
     before = await everything();
-    await way.install();
-    objects = await way.objects();
-    operator = await startInstalled(objects);
-    build = await resources();
+    await release('install', '--create-namespace');
+    build = await buildAndBinding();
+    await pods();
   });
 
   it('is not to be uninstalled while a build has its finalizer, and a run is open', async () => {
@@ -236,6 +242,15 @@ describe.each(['helm', 'kustomize'] as const)('an operator that was installed by
     for (const each of ['sample', name])
       expect(stdout).toContain(`  kubectl delete xxxes.test.inspur.com ${each} --namespace ${TEAM}\n`);
     expect(stdout).toContain(`  kubectl durable why xxx/${name} -n ${TEAM}\n`);
+  });
+
+  it('is upgraded while that run is open, and the run stays the same', async () => {
+    const builds = (await openRuns()).filter((run) => run.startsWith('git-build/'));
+    expect(builds).toHaveLength(1);
+    await operator.end('SIGTERM');
+    await release('upgrade', '--reset-values', ['replicas=2']);
+    await eventually(async () => (await operator.readiness()).status === 200, WITHIN_MS);
+    expect(await openRuns()).toEqual(expect.arrayContaining(builds));
   });
 
   it('has removed the binaries from the nodes, once the builds are deleted', async () => {
@@ -256,20 +271,47 @@ describe.each(['helm', 'kustomize'] as const)('an operator that was installed by
   });
 
   it('leaves nothing behind, in the cluster and in Temporal', async () => {
-    await way.before(objects);
+    const { kubeconfig, args } = await asInstalled(objects.find((object) => hookOf(object) === 'pre-delete'));
+    const answer = await ask(args, { kubeconfig, temporalAddress: stack.temporalAddress });
+    expect(answer).toMatchObject({ status: 0, stderr: '' });
     await operator.end('SIGTERM');
-    await shell(await commandsOf('3.', kind));
+    await shell(await commandsOf('3.', 'helm'));
     expect(await cluster.get(BINDING)).toBeDefined();
-    await shell(await commandsOf('4.'));
-    await cluster.deleteAndWait(LABELLED);
+    await nothingIsLeft(before);
+  });
+});
+
+describe('an operator that was installed by kubectl apply', () => {
+  const DEPLOYMENT = {
+    type: { group: 'apps', version: 'v1', plural: 'deployments' },
+    namespace: NAMESPACE,
+    name: 'durable-operator-controller-manager',
+  };
+  let before: readonly string[];
+  let operator: Operator;
+
+  it('gets all its Pods in a namespace that enforces Pod Security "restricted"', async () => {
+    before = await everything();
+    await shell('kubectl apply --server-side --filename deploy/install.yaml');
     await eventually(async () => {
-      expect(await everything()).toEqual(before);
+      const found = await cluster.get(DEPLOYMENT);
+      expect(found?.['status']).toMatchObject({ availableReplicas: 3, updatedReplicas: 3 });
       return true;
     }, WITHIN_MS);
-    await eventually(async () => {
-      expect(await openRuns()).toEqual([]);
-      return true;
-    }, WITHIN_MS);
+  });
+
+  it('works', async () => {
+    operator = await startInstalled(parseDocuments(await readFile(INSTALL_MANIFEST, 'utf8')));
+    await pods();
+  });
+
+  it('leaves nothing behind, in the cluster and in Temporal', async () => {
+    await shell(await commandsOf('1.'));
+    await eventually(async () => !(POD_NAME_LABEL in (await labels())), WITHIN_MS);
+    await eventually(async () => (await check()).status === 0, WITHIN_MS);
+    await operator.end('SIGTERM');
+    await shell(await commandsOf('3.', 'kubectl'));
+    await nothingIsLeft(before);
   });
 });
 

@@ -1,9 +1,8 @@
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parse } from 'yaml';
-import { z } from 'zod';
 import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, refOf, uniqueName } from '../support/cluster.ts';
+import { charted } from '../support/delivered.ts';
 import { eventually } from '../support/eventually.ts';
 import { startOperator } from '../support/operator.ts';
 import { ProjectCopy } from '../support/project-copy.ts';
@@ -37,11 +36,11 @@ async function followThePage(): Promise<void> {
   await project.run(process.execPath, 'deploy/generate.ts');
 }
 
-/** A service account is given what the generated role says, and nothing else. */
+/** Gives a service account the permissions that the chart gives the controller, and nothing else. */
 async function allowIt(account: ServiceAccount): Promise<void> {
-  const manifest = z
-    .looseObject({ metadata: z.looseObject({}) })
-    .parse(parse(await readFile(join(project.directory, 'deploy/rbac/role.yaml'), 'utf8')));
+  const chart = join(project.directory, 'deploy/helm');
+  const objects = await charted(['controllers={job-ttl}'], { chart });
+  const manifest = objects.find(({ metadata }) => metadata.name === 'durable-operator-manager-role');
   await cluster.create(CLUSTER_ROLES, { ...manifest, metadata: { name: role } });
   await cluster.create(CLUSTER_ROLE_BINDINGS, {
     apiVersion: 'rbac.authorization.k8s.io/v1',
@@ -58,10 +57,7 @@ describe('a fifth controller, built as docs/adding-a-controller.md says', () => 
       'activities/job-ttl.ts',
       'activities/reconcilers.ts',
       'deploy/helm/files/permissions.yaml',
-      'deploy/overlays/namespaced/in-each-namespace-with-build/rbac.yaml',
-      'deploy/overlays/namespaced/in-each-namespace/rbac.yaml',
-      'deploy/overlays/split/rbac.yaml',
-      'deploy/rbac/role.yaml',
+      'deploy/install.yaml',
       'src/controllers/index.ts',
       'src/controllers/job-ttl/controller.ts',
       'src/controllers/job-ttl/decide.ts',

@@ -21,7 +21,7 @@ import {
   SERVICE_ACCOUNTS,
   uniqueName,
 } from '../support/cluster.ts';
-import { kustomized, type Delivered } from '../support/delivered.ts';
+import { installed, type Delivered } from '../support/delivered.ts';
 import { eventually } from '../support/eventually.ts';
 import { askedBy, grantedTo, unique } from '../support/granted.ts';
 import { aTaskQueue, endOperators, ownLogs, startOperator, type Operator } from '../support/operator.ts';
@@ -41,12 +41,14 @@ jest.setTimeout(300_000);
 const WITHIN_MS = 90_000;
 
 const { stack, cluster } = setUpStage();
+const WATCHER = 'durable-operator-watcher';
+const WORKER = 'durable-operator-worker';
 let base: readonly Delivered[];
 let split: readonly Delivered[];
 
 beforeAll(async () => {
-  base = await kustomized(stack.kubectl, 'base');
-  split = await kustomized(stack.kubectl, 'overlays/split');
+  base = await installed();
+  split = await installed(['mode=split']);
 });
 
 /** What nobody can see in the audit log, and why it is granted all the same. */
@@ -59,18 +61,18 @@ const UNSEEN: Readonly<Record<string, string>> = {
     'no request: as above, for an owner reference that somebody has given blockOwnerDeletion; part of the documented list',
 };
 
-/** What is rare: another test sees it, with the account of deploy/base. */
+/** What is rare: another test sees it, with the same account. */
 const SEEN_ELSEWHERE: Readonly<Record<string, string>> = {
   'get pods': 'where a Pod that is to be created is there already: test/e2e/pod-set-kills.integration.ts',
 };
 
-describe('watcher and worker in one process, as deploy/base installs them,', () => {
+describe('watcher and worker in one process', () => {
   let operator: Operator;
   let metrics: string;
 
   beforeAll(async () => {
-    const [started] = await startAs(base, ['controller-manager']);
-    if (started === undefined) throw new Error('deploy/base has no Deployment');
+    const [started] = await startAs(base, [OPERATOR.name]);
+    if (started === undefined) throw new Error('the chart has no Deployment');
     ({ operator, metrics } = started);
   });
 
@@ -86,27 +88,27 @@ describe('watcher and worker in one process, as deploy/base installs them,', () 
     expect(ownLogs(operator, 'error')).toEqual([]);
   });
 
-  it('count an Event that lasts', () => anEventThatLasts('controller-manager'));
+  it('count an Event that lasts', () => anEventThatLasts(OPERATOR.name));
 
   it('have used all that they are granted', () => {
-    expect(unusedBy('controller-manager', base)).toEqual([]);
+    expect(unusedBy(OPERATOR.name, base)).toEqual([]);
   });
 
   it('are granted what is excused, and it is not to be seen', () => {
     const granted = grantedTo(OPERATOR, base);
     expect(Object.keys(UNSEEN).filter((what) => !granted.includes(what))).toEqual([]);
-    expect(Object.keys(UNSEEN).filter((what) => used('controller-manager').includes(what))).toEqual([]);
+    expect(Object.keys(UNSEEN).filter((what) => used(OPERATOR.name).includes(what))).toEqual([]);
   });
 });
 
-describe('watcher and worker apart, as overlays/split installs them,', () => {
+describe('watcher and worker apart', () => {
   let processes: readonly Started[];
 
   beforeAll(async () => {
     await installAccess(cluster.client, split);
     // As on the first day: the one before has released it.
     await cluster.delete({ type: LEASES, namespace: 'system', name: 'durable-operator' });
-    processes = await startAs(split, ['watcher', 'worker']);
+    processes = await startAs(split, [WATCHER, WORKER]);
   });
 
   afterAll(async () => {
@@ -120,15 +122,15 @@ describe('watcher and worker apart, as overlays/split installs them,', () => {
     for (const { metrics } of processes) await onlyReadersRead(metrics);
   });
 
-  it.each(['watcher', 'worker'])('are refused nothing: %s', (name) => {
+  it.each([WATCHER, WORKER])('are refused nothing: %s', (name) => {
     const asked = askedBy({ namespace: 'system', name }, stack.auditLog);
     expect(asked.filter(({ decision }) => decision === 'forbid')).toEqual([]);
     expect(asked.length).toBeGreaterThan(0);
   });
 
-  it('count an Event that lasts', () => anEventThatLasts('worker'));
+  it('count an Event that lasts', () => anEventThatLasts(WORKER));
 
-  it.each(['watcher', 'worker'])('have used all that they are granted: %s', (name) => {
+  it.each([WATCHER, WORKER])('have used all that they are granted: %s', (name) => {
     expect(unusedBy(name, split)).toEqual([]);
   });
 });
@@ -273,7 +275,7 @@ async function roleBinding(namespace: string): Promise<void> {
 
 /** By whichever account. */
 function askedOfRoleBindings(namespace: string): readonly string[] {
-  return ['controller-manager', 'worker'].flatMap((name) =>
+  return [OPERATOR.name, WORKER].flatMap((name) =>
     askedBy({ namespace: 'system', name }, stack.auditLog)
       .filter((asked) => asked.namespace === namespace && asked.what.includes('rolebindings'))
       .map(({ what }) => what.split(' ')[0] ?? ''),
@@ -361,7 +363,11 @@ async function onlyReadersRead(metrics: string): Promise<void> {
     apiVersion: 'rbac.authorization.k8s.io/v1',
     kind: 'ClusterRoleBinding',
     metadata: { name: binding.name },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'metrics-reader' },
+    roleRef: {
+      apiGroup: 'rbac.authorization.k8s.io',
+      kind: 'ClusterRole',
+      name: 'durable-operator-metrics-reader',
+    },
     subjects: [{ kind: 'ServiceAccount', ...reader }],
   });
   await eventually(async () => (await statusOf(metrics, token)) === 200, WITHIN_MS);

@@ -28,7 +28,7 @@ beforeEach(async () => {
   taskQueue = aTaskQueue();
   namespace = await cluster.aNamespace();
   election = new TestElection(cluster, namespace);
-  await election.allow(stack.kubectl);
+  await election.allow();
   proxy = await startProxy();
 });
 

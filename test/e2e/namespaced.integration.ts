@@ -1,14 +1,19 @@
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { join } from 'node:path';
 import { POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
-import { applyManifest } from '../../local/manifests.ts';
 import { ask } from '../support/asking.ts';
-import { PODS, ROLE_BINDINGS, SERVICE_ACCOUNTS, uniqueName } from '../support/cluster.ts';
-import { kustomized } from '../support/delivered.ts';
+import { PODS, ROLE_BINDINGS, uniqueName } from '../support/cluster.ts';
+import { charted } from '../support/delivered.ts';
 import { eventually } from '../support/eventually.ts';
 import { apiCallsOf, aTaskQueue, ownLogs, startOperator, type Operator } from '../support/operator.ts';
 import { aPod } from '../support/pods.ts';
-import { userNameOf, writeKubeconfig, type ServiceAccount } from '../support/service-accounts.ts';
+import {
+  installAccess,
+  OPERATOR,
+  userNameOf,
+  writeKubeconfig,
+  type ServiceAccount,
+} from '../support/service-accounts.ts';
 import { setUpStage } from '../support/stage.ts';
 
 jest.setTimeout(120_000);
@@ -18,7 +23,9 @@ const WITHIN_MS = 60_000;
 const { stack, cluster } = setUpStage();
 let operator: Operator;
 const taskQueue = aTaskQueue();
-/** Those that it is told of, and may work in. */
+/** The controllers that need nothing outside of their namespaces. */
+const CONTROLLERS = 'pod-label,namespace-role-binding,pod-set';
+/** It watches them, and may work there. */
 let namespaces: readonly string[];
 let elsewhere: string;
 
@@ -26,8 +33,7 @@ let elsewhere: string;
 let account: ServiceAccount;
 
 beforeAll(async () => {
-  const [one, other, third, own] = await Promise.all([
-    cluster.aNamespace(),
+  const [one, other, third] = await Promise.all([
     cluster.aNamespace(),
     cluster.aNamespace(),
     cluster.aNamespace(),
@@ -35,46 +41,30 @@ beforeAll(async () => {
   namespaces = [one, other];
   elsewhere = third;
   await create(elsewhere, 'web');
-  account = { namespace: own, name: 'controller-manager' };
-  const kubeconfig = await aServiceAccount();
-  for (const namespace of namespaces) await allowOperatorIn(namespace);
   operator = await startOperator({
-    kubeconfig,
+    kubeconfig: await installFor(namespaces),
     taskQueue,
-    args: [...(await installedArgs()), '--namespaces', namespaces.join(), '--cluster-name=test'],
+    args: ['--controllers', CONTROLLERS, '--namespaces', namespaces.join(), '--cluster-name=test'],
   });
 });
 
-async function aServiceAccount(): Promise<string> {
-  await cluster.create(SERVICE_ACCOUNTS, {
-    apiVersion: 'v1',
-    kind: 'ServiceAccount',
-    metadata: { ...account },
-  });
+/**
+ * Installs what a release for these namespaces has in each of them, and nothing for the whole cluster.
+ *
+ * @returns the kubeconfig of its service account
+ */
+async function installFor(watched: readonly string[]): Promise<string> {
+  account = { namespace: await cluster.aNamespace(), name: OPERATOR.name };
+  const values = [`controllers={${CONTROLLERS}}`, `namespaces={${watched.join()}}`, 'metrics.secure=false'];
+  const objects = await charted(values, { namespace: account.namespace });
+  const kinds = ['ServiceAccount', 'Role', 'RoleBinding'];
+  await installAccess(
+    cluster.client,
+    objects.filter(({ kind }) => kinds.includes(kind)),
+  );
   const file = join(stack.dir, `${account.namespace}.kubeconfig`);
   await writeKubeconfig(cluster.client, { account, admin: stack.kubeconfig, file });
   return file;
-}
-
-/** What is installed in each namespace: a Role and its binding, and nothing for the whole cluster. */
-async function allowOperatorIn(namespace: string): Promise<void> {
-  for (const manifest of await kustomized(stack.kubectl, 'overlays/namespaced/in-each-namespace')) {
-    const { metadata, kind } = manifest;
-    const subjects = kind === 'RoleBinding' && { subjects: [{ kind: 'ServiceAccount', ...account }] };
-    await applyManifest(
-      cluster.client,
-      { ...manifest, metadata: { ...metadata, namespace }, ...subjects },
-      'installed',
-    );
-  }
-}
-
-/** Those that say which controllers run. */
-async function installedArgs(): Promise<readonly string[]> {
-  const installed = await kustomized(stack.kubectl, 'overlays/namespaced');
-  const args = /--controllers=[\w,-]+/.exec(JSON.stringify(installed));
-  if (args === null) throw new Error('overlays/namespaced does not say which controllers run');
-  return args;
 }
 
 const create = (namespace: string, name: string) =>

@@ -9,7 +9,7 @@ import {
   ROLE_BINDINGS,
   SERVICE_ACCOUNTS,
 } from '../support/cluster.ts';
-import { kustomized } from '../support/delivered.ts';
+import { installed } from '../support/delivered.ts';
 import { eventually } from '../support/eventually.ts';
 import { launchOperator, type Operator } from '../support/operator.ts';
 import { aPod } from '../support/pods.ts';
@@ -110,9 +110,9 @@ interface Rule {
 }
 
 async function installedRules(): Promise<readonly Rule[]> {
-  const installed = await kustomized(stack.kubectl, 'base');
-  const rules = installed.find(({ metadata }) => metadata.name === 'manager-role')?.['rules'];
-  if (!Array.isArray(rules)) throw new Error('deploy/base has no manager-role with rules');
+  const objects = await installed();
+  const rules = objects.find(({ metadata }) => metadata.name === 'durable-operator-manager-role')?.['rules'];
+  if (!Array.isArray(rules)) throw new Error('the chart has no manager-role with rules');
   return rules.filter((rule): rule is Rule => typeof rule === 'object' && rule !== null && 'verbs' in rule);
 }
 

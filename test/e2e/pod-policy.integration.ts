@@ -9,7 +9,7 @@ import { aPod, type PodBuilder } from '../support/pods.ts';
 import { setUpPolicy } from '../support/policy-stage.ts';
 
 /*
- * What somebody who has the operator's token tries with Pods, with exactly the rights that deploy/base gives it. The
+ * What somebody who has the operator's token tries with Pods, with exactly its permissions. The
  * tests of pod-label and pod-set run under the same policy and show that it stops nothing that the operator does.
  */
 

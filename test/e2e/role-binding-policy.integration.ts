@@ -9,7 +9,7 @@ import { aRoleBinding, OURS } from '../support/role-bindings.ts';
 import { OPERATOR } from '../support/service-accounts.ts';
 
 /*
- * What somebody who has the operator's token tries, with exactly the rights that deploy/base gives it. The other
+ * What somebody who has the operator's token tries, with exactly its permissions. The other
  * end-to-end tests run under the same policy and show that it stops nothing that the operator does.
  */
 
@@ -62,7 +62,7 @@ const EXTRAS = 'may give a RoleBinding neither finalizers nor owner references';
 const UNSELECTED = 'it is excluded, or not selected';
 
 /** Of any other, the API server itself says that to bind it is an escalation. */
-const ITS_OWN_ROLE = 'manager-role';
+const ITS_OWN_ROLE = 'durable-operator-manager-role';
 
 describe('whoever has the token of the operator may not create', () => {
   it.each<readonly [what: string, binding: () => object, why: string]>([

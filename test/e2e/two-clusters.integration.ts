@@ -34,7 +34,7 @@ beforeAll(async () => {
   const binaries = await buildServers({ onProgress: showBuildProgress(process.stderr) });
   const dir = await mkdtemp(join(tmpdir(), 'durable-operator-test-'));
   other = await startStack({ dir, binaries, audit: true });
-  otherKubeconfig = await installOperator({ admin: other.kubeconfig, dir, kubectl: binaries.kubectl });
+  otherKubeconfig = await installOperator({ admin: other.kubeconfig, dir });
   otherCluster = new TestCluster(other.kubeconfig);
   namespace = await cluster.aNamespace();
   await otherCluster.createNamespace(namespace);

@@ -58,7 +58,7 @@ export function alertingOver(scrapes: readonly Scrape[], everyS: number): Promis
 
 /** @throws Error with what promtool says where it does not understand a rule */
 export async function checkRules(): Promise<void> {
-  await withFiles({ 'rules.json': alertRules.spec }, async (promtool, dir) => {
+  await withFiles({ 'rules.json': alertRules }, async (promtool, dir) => {
     const checked = await outputOf(promtool, ['check', 'rules', join(dir, 'rules.json')]);
     if (checked.outcome !== 'succeeded') throw new Error(JSON.stringify(checked));
   });
@@ -130,7 +130,7 @@ function alerting(
       },
     ],
   };
-  return withFiles({ 'rules.json': alertRules.spec, 'test.json': test }, async (promtool, dir) => {
+  return withFiles({ 'rules.json': alertRules, 'test.json': test }, async (promtool, dir) => {
     const { output } = await outputOf(promtool, ['test', 'rules', join(dir, 'test.json')]);
     const found = [...output.matchAll(/\{alertname="(\w+)", alertstate="(pending|firing)"\}/g)];
     if (found.length === 0 && !output.includes('SUCCESS')) throw new Error(output);

@@ -1,14 +1,13 @@
 import { LEASES, type Lease, type LeaseSpec } from '../../src/watcher/lease.ts';
 import { ROLE_BINDINGS, type At, type TestCluster } from './cluster.ts';
-import { kustomized } from './delivered.ts';
+import { installed } from './delivered.ts';
 import { eventually } from './eventually.ts';
 import type { LogEntry, Operator } from './operator.ts';
 
 const ROLES = { ...ROLE_BINDINGS, plural: 'roles' };
-/** As deploy/base calls them. */
 const ACCESS = [
-  { type: ROLES, name: 'leader-election-role' },
-  { type: ROLE_BINDINGS, name: 'leader-election-rolebinding' },
+  { type: ROLES, name: 'durable-operator-leader-election-role' },
+  { type: ROLE_BINDINGS, name: 'durable-operator-leader-election-rolebinding' },
 ];
 
 /** The election in one namespace, as a person with all rights sees it. */
@@ -42,12 +41,12 @@ export class TestElection {
     }, withinMs);
   }
 
-  /** Lets the operators hold the Lease, as deploy/base does in another namespace. */
-  async allow(kubectl: string): Promise<void> {
-    const delivered = await kustomized(kubectl, 'base');
+  /** Lets the operators hold the Lease in this namespace, as the chart does in the release's. */
+  async allow(): Promise<void> {
+    const delivered = await installed();
     for (const { type, name } of ACCESS) {
       const object = delivered.find(({ metadata }) => metadata.name === name);
-      if (object === undefined) throw new Error(`deploy/base has no ${name}`);
+      if (object === undefined) throw new Error(`the chart has no ${name}`);
       await this.#cluster.create(type, { ...object, metadata: { name, namespace: this.#namespace } });
     }
   }

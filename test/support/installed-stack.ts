@@ -7,7 +7,7 @@ import { startStack, type Stack } from '../../local/stack.ts';
 import { standIn, type StandIn } from './deployed-temporal.ts';
 import { installOperator } from './service-accounts.ts';
 
-/** A local stack with an audit log, on which the operator is what deploy/base makes it. */
+/** A local stack with an audit log. The operator has the account and the permissions of the chart. */
 export interface InstalledStack extends Stack {
   /** Of the operator's service account. */
   readonly operatorKubeconfig: string;
@@ -22,7 +22,7 @@ export async function startInstalledStack(say?: (message: string) => void): Prom
   const temporal = await temporalToTestWith(servers);
   const binaries = { ...servers, temporal: temporal.program };
   const stack = await startStack({ dir, binaries, audit: true, ...(say && { onProgress: say }) });
-  const operatorKubeconfig = await installOperator({ admin: stack.kubeconfig, dir, kubectl });
+  const operatorKubeconfig = await installOperator({ admin: stack.kubeconfig, dir });
   const stop = async () => {
     await stack.stop();
     await temporal.remove();

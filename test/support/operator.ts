@@ -10,7 +10,7 @@ import { testStack } from './stack.ts';
 export interface OperatorRequest {
   /** Default: that of the stack that all tests share. */
   readonly temporalAddress?: string;
-  /** The file of the user that it is. Default: the service account of deploy/base, on the shared stack. */
+  /** The file of the user that it is. Default: the operator's service account, on the shared stack. */
   readonly kubeconfig?: string;
   /** Those of one test share it, and nobody else has it. Default: nobody shares it. */
   readonly taskQueue?: string;

@@ -16,7 +16,7 @@ const POLICIES = {
 export interface PolicyStage extends Stage {
   /** How the API server begins when the policy denies something. */
   readonly policy: string;
-  /** Has the operator's token, and so exactly the rights that deploy/base gives it. */
+  /** Has the operator's token, and so exactly its permissions. */
   readonly thief: TestCluster;
   /** Resolves once the policy denies what this tries: it takes the API server a moment to see a policy. */
   readonly inForce: (attempt: () => Promise<unknown>) => Promise<void>;

@@ -8,15 +8,15 @@ import { resourcePath } from '../../src/kubernetes/paths.ts';
 import { kubeconfigOf } from '../../local/cluster-files.ts';
 import { applyCustomResources } from '../../local/custom-resources.ts';
 import { applyManifest } from '../../local/manifests.ts';
-import { kustomized, type Delivered } from './delivered.ts';
+import { installed, type Delivered } from './delivered.ts';
 
 export interface ServiceAccount {
   readonly namespace: string;
   readonly name: string;
 }
 
-/** As whom the operator runs where it is installed as deploy/base says. */
-export const OPERATOR: ServiceAccount = { namespace: 'system', name: 'controller-manager' };
+/** The operator's account on the test stacks. */
+export const OPERATOR: ServiceAccount = { namespace: 'system', name: 'durable-operator-controller-manager' };
 
 /** As the audit log and messages name it. */
 export function userNameOf({ namespace, name }: ServiceAccount): `system:serviceaccount:${string}` {
@@ -47,26 +47,24 @@ export async function installAccess(client: KubernetesClient, objects: readonly 
 }
 
 /**
- * Lets the operator be what deploy/base makes it; it is started by each test itself.
+ * Gives the operator the account and the permissions of the chart. Each test starts it itself.
  *
  * @param admin the kubeconfig of a user who may do everything
- * @param dir where the operator's own is written
- * @returns its path
+ * @param dir the folder for the operator's kubeconfig
+ * @returns the path of that kubeconfig
  */
 export async function installOperator({
   admin,
   dir,
-  kubectl,
 }: {
   readonly admin: string;
   readonly dir: string;
-  readonly kubectl: string;
 }): Promise<string> {
   const client = createKubernetesClient(loadKubeConfig({ kubeconfig: admin, env: {} }), { version: 'test' });
   const file = join(dir, 'operator.kubeconfig');
   try {
     await applyCustomResources(client);
-    await installAccess(client, await kustomized(kubectl, 'base'));
+    await installAccess(client, await installed());
     await writeKubeconfig(client, { account: OPERATOR, admin, file });
   } finally {
     await client.close();

@@ -9,7 +9,7 @@ const Coordinates = z.object({
   temporalUiUrl: z.string(),
   /** Every request to the API server, one JSON object a line. */
   auditLog: z.string(),
-  /** The kubeconfig of the operator's service account, which may do what deploy/base gives it. */
+  /** The kubeconfig of the operator's service account, with the permissions of the chart. */
   operatorKubeconfig: z.string(),
   /** The stack's folder; other users' kubeconfigs are in it. */
   dir: z.string(),

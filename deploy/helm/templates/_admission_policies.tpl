@@ -1,41 +1,26 @@
-{{/* Its name. Empty where there is none: it is of no use without the controller that writes RoleBindings. */}}
-{{- define "operator.roleBindingPolicy" -}}
-{{- if and .Values.admissionPolicies.roleBindings (has "namespace-role-binding" (include "operator.controllers" . | fromYamlArray)) -}}
-{{ include "operator.nameOf" (dict "root" . "name" "role-bindings") }}
-{{- end }}
-{{- end }}
-
-{{/* The same, with the controllers that change Pods. */}}
-{{- define "operator.podPolicy" -}}
-{{- $controllers := include "operator.controllers" . | fromYamlArray }}
-{{- if and .Values.admissionPolicies.pods (or (has "pod-label" $controllers) (has "pod-set" $controllers)) -}}
-{{ include "operator.nameOf" (dict "root" . "name" "pods") }}
-{{- end }}
-{{- end }}
-
-{{/* The same, with the controllers that ask for approval before they delete something: pod-label deletes nothing. */}}
-{{- define "operator.approvalPolicy" -}}
-{{- if and .Values.admissionPolicies.approvals (without (include "operator.controllers" . | fromYamlArray) "pod-label") -}}
-{{ include "operator.nameOf" (dict "root" . "name" "approvals") }}
-{{- end }}
-{{- end }}
-
-{{/* Empty where there is no policy at all. */}}
+{{/* The policies to put in force, by the end of their names: a list. Each needs a controller whose writes it limits. */}}
 {{- define "operator.policies" -}}
-{{ include "operator.roleBindingPolicy" . }}{{ include "operator.podPolicy" . }}{{ include "operator.approvalPolicy" . }}
+{{- $controllers := include "operator.controllers" . | fromYamlArray }}
+{{- $policies := list }}
+{{- if and .Values.admissionPolicies.roleBindings (has "namespace-role-binding" $controllers) }}
+{{- $policies = append $policies "role-bindings" }}
+{{- end }}
+{{- if and .Values.admissionPolicies.pods (or (has "pod-label" $controllers) (has "pod-set" $controllers)) }}
+{{- $policies = append $policies "pods" }}
+{{- end }}
+{{- /* Only pod-label deletes nothing, and so never asks for approval. */}}
+{{- if and .Values.admissionPolicies.approvals (without $controllers "pod-label") }}
+{{- $policies = append $policies "approvals" }}
+{{- end }}
+{{- toYaml $policies }}
 {{- end }}
 
-{{/* The process that writes. */}}
-{{- define "operator.workingProcess" -}}
-{{ include "operator.processes" . | fromYamlArray | last }}
-{{- end }}
-
-{{/* What marks the ClusterRoleBinding whose accounts the policies are about. */}}
+{{/* Marks the ClusterRoleBinding whose service accounts the policies are about. */}}
 {{- define "operator.policyLabel" -}}
 durable-operator.dev/admission-policy: {{ include "operator.fullname" . | quote }}
 {{- end }}
 
-{{/* The requirements of roleBinding.namespaceSelector, one shape for all: a list of key, operator and values. */}}
+{{/* The requirements of roleBinding.namespaceSelector as a list of key, operator and values. */}}
 {{- define "operator.namespaceRequirements" -}}
 {{- $requirements := list }}
 {{- range $key, $value := .Values.roleBinding.namespaceSelector.matchLabels }}
@@ -44,7 +29,7 @@ durable-operator.dev/admission-policy: {{ include "operator.fullname" . | quote 
 {{- concat $requirements (.Values.roleBinding.namespaceSelector.matchExpressions | default list) | toJson }}
 {{- end }}
 
-{{/* As the option --namespace-selector takes it. */}}
+{{/* The selector as a value of the option --namespace-selector. */}}
 {{- define "operator.namespaceSelector" -}}
 {{- $terms := list }}
 {{- range (include "operator.namespaceRequirements" . | fromJsonArray) }}
@@ -61,7 +46,7 @@ durable-operator.dev/admission-policy: {{ include "operator.fullname" . | quote 
 {{- join "," $terms }}
 {{- end }}
 
-{{/* The same as an expression of the policy for RoleBindings. */}}
+{{/* The selector as an expression in the policy for RoleBindings. */}}
 {{- define "operator.namespaceSelected" -}}
 {{- $terms := list }}
 {{- range (include "operator.namespaceRequirements" . | fromJsonArray) }}
@@ -75,7 +60,7 @@ durable-operator.dev/admission-policy: {{ include "operator.fullname" . | quote 
 {{- join " && " $terms | default "true" }}
 {{- end }}
 
-{{/* Whether an object is in one of the namespaces, or is one of them: an expression of the policy for approvals. */}}
+{{/* Whether an object is in one of the namespaces, or is one of them: an expression in the policy for approvals. */}}
 {{- define "operator.inNamespaces" -}}
 {{- with .Values.namespaces -}}
 (request.resource.resource == "namespaces" ? object.metadata.name : request.namespace) in {{ toJson . }}

@@ -3,8 +3,8 @@ A Deployment of the operator, and its budget. Takes a dict:
   root      the chart's scope
   name      controller-manager, watcher or worker
   command   run, watch or work
-  replicas  none where an autoscaler says how many
-  version   the tag of the image, where versions run beside each other
+  replicas  none for an autoscaler to decide
+  version   the tag of the image, if versions run beside each other
 */}}
 {{- define "operator.deployment" -}}
 {{- with .root }}
@@ -140,7 +140,7 @@ app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
 {{ include "operator.processLabels" . }}
 {{- end }}
 
-{{/* What tells the Pods of a Deployment from the others of the release. */}}
+{{/* The labels that tell the Pods of a Deployment from the release's others. */}}
 {{- define "operator.processLabels" -}}
 control-plane: {{ .name }}
 {{- with .version }}
@@ -148,7 +148,7 @@ app.kubernetes.io/version: {{ . | quote }}
 {{- end }}
 {{- end }}
 
-{{/* 1.2.3 → 1-2-3, which may be part of any name. */}}
+{{/* 1.2.3 → 1-2-3, which any name may contain. */}}
 {{- define "operator.suffix" -}}
 {{ regexReplaceAll "[^a-z0-9]+" (lower .) "-" }}
 {{- end }}
@@ -169,9 +169,7 @@ app.kubernetes.io/version: {{ . | quote }}
 {{- if and (ne .command "work") (ne (include "operator.leaseName" .root) "durable-operator") }}
 - --leader-election-name={{ include "operator.leaseName" .root }}
 {{- end }}
-{{- with include "operator.scopeArgs" .root }}
-{{ . }}
-{{- end }}
+{{ include "operator.scopeArgs" .root }}
 {{- with include "operator.taskQueueArgs" .root }}
 {{ . }}
 {{- end }}
@@ -201,10 +199,10 @@ app.kubernetes.io/version: {{ . | quote }}
 
 {{/* Which resources are the operator's. */}}
 {{- define "operator.scopeArgs" -}}
-{{- $args := list }}
-{{- with .Values.namespaces }}{{ $args = append $args (printf "--namespaces=%s" (join "," .)) }}{{ end }}
-{{- with .Values.controllers }}{{ $args = append $args (printf "--controllers=%s" (join "," .)) }}{{ end }}
-{{- with $args }}{{ toYaml . }}{{ end }}
+- --controllers={{ include "operator.controllers" . | fromYamlArray | join "," }}
+{{- with .Values.namespaces }}
+- --namespaces={{ join "," . }}
+{{- end }}
 {{- end }}
 
 {{- define "operator.taskQueueArgs" -}}

@@ -25,13 +25,13 @@ metadata:
     # Helm 3.18 and later show it.
     helm.sh/hook-output-log-policy: hook-failed
     {{- else }}
-    # A Job cannot be changed: every upgrade makes it anew.
+    # A Job cannot be changed, so every upgrade creates it again.
     helm.sh/hook-delete-policy: before-hook-creation
     {{- end }}
 spec:
   {{- if $isCheck }}
   backoffLimit: 3
-  # Exit status 1 is an answer: another attempt would give the same.
+  # Exit status 1 is a result. Another attempt would have the same.
   podFailurePolicy:
     rules:
       - action: FailJob

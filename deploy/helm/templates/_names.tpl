@@ -1,4 +1,4 @@
-{{/* What everything of the release is called by. It is unique in the cluster: Helm takes over nothing of another release. */}}
+{{/* The prefix of all names. It makes them unique in the cluster: Helm does not take over objects of another release. */}}
 {{- define "operator.fullname" -}}
 {{- if .Values.fullnameOverride -}}
 {{ .Values.fullnameOverride }}
@@ -9,23 +9,23 @@
 {{- end }}
 {{- end }}
 
-{{/* The name of one object. Takes a dict: root, the chart's scope; and name, as deploy/base has it. */}}
+{{/* The name of one object. Takes a dict: root, the chart's scope; and name, without the prefix. */}}
 {{- define "operator.nameOf" -}}
 {{ include "operator.fullname" .root }}-{{ .name }}
 {{- end }}
 
-{{/* The same for Services and Jobs, whose names may not be longer than a label value. */}}
+{{/* The name of a Service or a Job, which may not be longer than a label value. */}}
 {{- define "operator.shortNameOf" -}}
 {{ include "operator.fullname" .root | trunc (sub 62 (len .name) | int) | trimSuffix "-" }}-{{ .name }}
 {{- end }}
 
-{{/* What all Pods of the release have, and nobody else's. */}}
+{{/* The labels that only this release's Pods have. */}}
 {{- define "operator.ofRelease" -}}
 app.kubernetes.io/name: {{ .Chart.Name }}
 app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}
 
-{{/* Of every object, save for the CustomResourceDefinitions. */}}
+{{/* The labels of every object except the CustomResourceDefinitions. */}}
 {{- define "operator.labels" -}}
 {{- $own := include "operator.ofRelease" . | fromYaml }}
 {{- $own = set $own "app.kubernetes.io/managed-by" .Release.Service }}
@@ -33,14 +33,14 @@ app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- merge $own (.Values.commonLabels | default dict) | toYaml }}
 {{- end }}
 
-{{/* Those of its Pods. Takes a dict: root, the chart's scope; and component, what they are for. */}}
+{{/* The labels of the release's Pods. Takes a dict: root, the chart's scope; and component. */}}
 {{- define "operator.podLabels" -}}
 {{- $own := include "operator.ofRelease" .root | fromYaml }}
 {{- $own = set $own "app.kubernetes.io/component" .component }}
 {{- merge $own (.root.Values.podLabels | default dict) (.root.Values.commonLabels | default dict) | toYaml }}
 {{- end }}
 
-{{/* A service account's. Takes a dict: root, the chart's scope; and name, controller-manager, watcher or worker. */}}
+{{/* The name of a service account. Takes a dict: root, the chart's scope; and name, controller-manager, watcher or worker. */}}
 {{- define "operator.account" -}}
 {{- $name := .root.Values.serviceAccount.name }}
 {{- if and $name (eq .name "controller-manager") -}}
@@ -52,7 +52,7 @@ app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}
 {{- end }}
 
-{{/* What runs: each with a service account of its own; the first one watches, the last one works. */}}
+{{/* The processes, each with its own service account. The first one watches, the last one works. */}}
 {{- define "operator.processes" -}}
 {{ ternary (list "watcher" "worker") (list "controller-manager") (eq .Values.mode "split") | toYaml }}
 {{- end }}
@@ -63,14 +63,4 @@ app.kubernetes.io/instance: {{ .Release.Name | quote }}
 
 {{- define "operator.leaseName" -}}
 {{ .Values.leaderElection.leaseName | default (include "operator.fullname" .) }}
-{{- end }}
-
-{{/* The objects of a generated file, under the chart's labels. Takes a dict: root, the chart's scope; and file. */}}
-{{- define "operator.generated" -}}
-{{- range $text := splitList "\n---\n" (tpl (.root.Files.Get .file) .root) }}
-{{- $object := fromYaml $text }}
-{{- $_ := set $object.metadata "labels" (merge (include "operator.labels" $.root | fromYaml) $object.metadata.labels) }}
----
-{{ toYaml $object }}
-{{- end }}
 {{- end }}

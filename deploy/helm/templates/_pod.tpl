@@ -18,19 +18,19 @@ and tag.
 {{ .Values.image.tag | default .Chart.AppVersion }}
 {{- end }}
 
-{{/* That of the image whose tag is the appVersion. Empty in the chart of the repository, which no release has made. */}}
+{{/* The digest of the image whose tag is the appVersion. Only a released chart has it. */}}
 {{- define "operator.digestOfChart" -}}
 {{ with .Chart.Annotations }}{{ index . "durable-operator.dev/image-digest" }}{{ end }}
 {{- end }}
 
-{{/* Of every container with the operator's image. Kubernetes always pulls the tag latest, unless pullPolicy says otherwise. */}}
+{{/* For containers with the operator's image. By default, Kubernetes always pulls the tag latest. */}}
 {{- define "operator.pullPolicy" -}}
 {{- if or (ne .Values.image.pullPolicy "IfNotPresent") (eq (include "operator.tag" .) "latest") }}
 imagePullPolicy: {{ .Values.image.pullPolicy }}
 {{- end }}
 {{- end }}
 
-{{/* What the Pods of the operator and its Jobs may not do: as they are, Pod Security "restricted". */}}
+{{/* Pod Security "restricted" admits the defaults. */}}
 {{- define "operator.podSecurity" -}}
 enableServiceLinks: false
 securityContext: {{- toYaml .Values.securityContext | nindent 2 }}
@@ -43,7 +43,7 @@ imagePullSecrets: {{- toYaml . | nindent 2 }}
 securityContext: {{- toYaml .Values.containerSecurityContext | nindent 2 }}
 {{- end }}
 
-{{/* Where a Pod may run, and before which others. */}}
+{{/* The nodes for a Pod, and its priority. */}}
 {{- define "operator.scheduling" -}}
 {{- with .Values.priorityClassName }}
 priorityClassName: {{ . | quote }}
@@ -59,7 +59,7 @@ affinity: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
 
-{{/* Where Temporal is, and as whom to go there. */}}
+{{/* Temporal's address, and the credentials for it. */}}
 {{- define "operator.temporalEnv" -}}
 - name: TEMPORAL_ADDRESS
   value: {{ .Values.temporal.address | quote }}
@@ -70,7 +70,7 @@ affinity: {{- toYaml . | nindent 2 }}
   value: /etc/durable-operator/temporal-tls/tls.crt
 - name: TEMPORAL_TLS_CLIENT_KEY_PATH
   value: /etc/durable-operator/temporal-tls/tls.key
-{{- /* Without it, a public authority has signed the server's certificate, as of Temporal Cloud. */}}
+{{- /* If it is missing, a public authority signed the server's certificate, as in Temporal Cloud. */}}
 {{- if not (include "operator.tlsCaSource" $) }}
 - name: TEMPORAL_TLS_SERVER_CA_CERT_DATA
   valueFrom:
@@ -106,7 +106,7 @@ affinity: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
 
-{{/* Where the certificate of Temporal's authority is, as a volume. Empty where it is not given by itself. */}}
+{{/* The volume with the certificate of Temporal's authority. Empty unless temporal.tlsCa names it. */}}
 {{- define "operator.tlsCaSource" -}}
 {{- with .Values.temporal.tlsCa }}
 {{- if and .secret .configMap }}{{ fail "temporal.tlsCa: set either secret or configMap" }}{{ end }}

@@ -1,116 +1,105 @@
+{{/* What the code generates: the permissions of each controller, and those of people. */}}
+{{- define "operator.permissions" -}}
+{{ tpl (.Files.Get "files/permissions.yaml") . }}
+{{- end }}
+
+{{/* The names of the controllers to run. Every one has rights in the cluster, so somebody has to choose them. */}}
+{{- define "operator.controllers" -}}
+{{- $all := (include "operator.permissions" . | fromYaml).controllers }}
+{{- $problem := "" }}
+{{- range .Values.controllers }}
+{{- if not (hasKey $all .) }}{{ $problem = printf "there is no controller %q" . }}{{ end }}
+{{- end }}
+{{- if not .Values.controllers }}{{ $problem = "controllers is empty: choose some, such as --set 'controllers={pod-label,pod-set}'" }}{{ end }}
+{{- if $problem }}
+{{- $problem = printf "%s\nEvery controller reads what it watches and records Events. Each one also changes this in the cluster:" $problem }}
+{{- range $name, $controller := $all }}
+{{- $problem = printf "%s\n  %s: %s" $problem $name $controller.changes }}
+{{- end }}
+{{- fail $problem }}
+{{- end }}
+{{- .Values.controllers | toYaml }}
+{{- end }}
+
 {{/*
-The rules of some parts of the chosen controllers, from files/permissions.yaml. Takes a dict:
-  root   the chart's scope
-  scope  cluster or namespaces
-  parts  a list of watcher and worker
+The rules of the chosen controllers. Takes a dict:
+  root       the chart's scope
+  processes  a list of watcher and worker
+  scopes     a list of namespaced, which a Role can grant, and cluster, which only a ClusterRole can
 */}}
 {{- define "operator.rules" -}}
-{{- $all := tpl (.root.Files.Get "files/permissions.yaml") .root | fromYaml }}
+{{- $all := (include "operator.permissions" .root | fromYaml).controllers }}
 {{- $rules := list }}
 {{- range $name := (include "operator.controllers" .root | fromYamlArray) }}
-{{- if not (hasKey $all $name) }}{{ fail (printf "there is no controller %q" $name) }}{{ end }}
-{{- range $part := $.parts }}
-{{- $rules = concat $rules (get (get (get $all $name) $.scope) $part) }}
+{{- range $process := $.processes }}
+{{- range $.scopes }}{{ $rules = concat $rules (index $all $name $process .) }}{{ end }}
 {{- end }}
 {{- end }}
-{{- toYaml $rules }}
-{{- end }}
-
-{{/* The names of those that run. */}}
-{{- define "operator.controllers" -}}
-{{- $all := tpl (.Files.Get "files/permissions.yaml") . | fromYaml }}
-{{- .Values.controllers | default (keys $all | sortAlpha) | toYaml }}
-{{- end }}
-
-{{/* What the chosen controllers ask for that no Role gives. */}}
-{{- define "operator.rulesBeyondNamespaces" -}}
-{{- $all := tpl (.Files.Get "files/permissions.yaml") . | fromYaml }}
-{{- $rules := list }}
-{{- range $name := (include "operator.controllers" . | fromYamlArray) }}
-{{- $rules = concat $rules (get (get $all $name) "beyondNamespaces") }}
-{{- end }}
-{{- with $rules }}{{ toYaml . }}{{ end }}
+{{- uniq $rules | toYaml }}
 {{- end }}
 
 {{/*
-A role for the whole cluster, or one in each namespace, and its binding. Takes a dict:
-  root     the chart's scope
-  process  whose service account has it
-  role     the role's name, as deploy/base has it
-  parts    as above
+The role of a process for the whole cluster, or one in each namespace, and its binding. Takes a dict:
+  root       the chart's scope
+  account    whose service account has it: controller-manager, watcher or worker
+  role       the role's name
+  processes  as above
 */}}
 {{- define "operator.role" -}}
-{{- $processes := list .process }}
+{{- $accounts := list .account }}
 {{- if .root.Values.namespaces }}
-{{- $rules := include "operator.rules" (merge (dict "scope" "namespaces") .) }}
-{{- range $namespace := .root.Values.namespaces }}
-{{- $place := dict "root" $.root "role" $.role "namespace" $namespace }}
----
-{{ include "operator.namespacedRole" (merge (dict "rules" $rules) $place) }}
----
-{{ include "operator.roleBinding" (merge (dict "processes" $processes) $place) }}
+{{- $rules := include "operator.rules" (merge (dict "scopes" (list "namespaced")) .) }}
+{{- range .root.Values.namespaces }}
+{{ include "operator.boundRole" (dict "root" $.root "role" $.role "accounts" $accounts "rules" $rules "namespace" .) }}
 {{- end }}
 {{- else }}
----
-{{ include "operator.clusterRole" (merge (dict "rules" (include "operator.rules" (merge (dict "scope" "cluster") .))) .) }}
----
-{{ include "operator.clusterRoleBinding" (dict "root" .root "role" .role "processes" $processes "limited" (and (has "worker" .parts) (include "operator.policies" .root))) }}
+{{- $rules := include "operator.rules" (merge (dict "scopes" (list "namespaced" "cluster")) .) }}
+{{- $limited := and (has "worker" .processes) (include "operator.policies" .root | fromYamlArray) }}
+{{ include "operator.boundRole" (dict "root" .root "role" .role "accounts" $accounts "rules" $rules "limited" $limited) }}
 {{- end }}
 {{- end }}
 
-{{/* Takes a dict: root, role, and rules as YAML. */}}
-{{- define "operator.clusterRole" -}}
+{{/*
+A Role and its RoleBinding, or a ClusterRole and its ClusterRoleBinding. Takes a dict:
+  root       the chart's scope
+  role       the role's name
+  rules      as YAML
+  accounts   of the processes that it is bound to
+  namespace  for a Role
+  limited    whether the admission policies are about these accounts
+*/}}
+{{- define "operator.boundRole" -}}
+{{- $prefix := ternary "" "Cluster" (hasKey . "namespace") }}
+{{- $name := include "operator.nameOf" (dict "root" .root "name" .role) }}
+---
 apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
+kind: {{ $prefix }}Role
 metadata:
-  name: {{ include "operator.nameOf" (dict "root" .root "name" .role) }}
+  name: {{ $name }}
+  {{- with .namespace }}
+  namespace: {{ . | quote }}
+  {{- end }}
   labels: {{- include "operator.labels" .root | nindent 4 }}
 rules: {{- .rules | nindent 2 }}
-{{- end }}
-
-{{/* The same, and namespace. */}}
-{{- define "operator.namespacedRole" -}}
+---
 apiVersion: rbac.authorization.k8s.io/v1
-kind: Role
+kind: {{ $prefix }}RoleBinding
 metadata:
-  name: {{ include "operator.nameOf" (dict "root" .root "name" .role) }}
-  namespace: {{ .namespace | quote }}
-  labels: {{- include "operator.labels" .root | nindent 4 }}
-rules: {{- .rules | nindent 2 }}
-{{- end }}
-
-{{/* Takes a dict: root, role, processes, whose service accounts it is about; and limited: the policies are, too. */}}
-{{- define "operator.clusterRoleBinding" -}}
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata:
-  name: {{ include "operator.nameOf" (dict "root" .root "name" .role) }}binding
+  name: {{ $name }}binding
+  {{- with .namespace }}
+  namespace: {{ . | quote }}
+  {{- end }}
   labels:
     {{- include "operator.labels" .root | nindent 4 }}
     {{- if .limited }}
     {{- include "operator.policyLabel" .root | nindent 4 }}
     {{- end }}
-{{ include "operator.bound" (merge (dict "kind" "ClusterRole") .) }}
-{{- end }}
-
-{{/* Takes a dict: root, role, namespace, processes. */}}
-{{- define "operator.roleBinding" -}}
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata:
-  name: {{ include "operator.nameOf" (dict "root" .root "name" .role) }}binding
-  namespace: {{ .namespace | quote }}
-  labels: {{- include "operator.labels" .root | nindent 4 }}
-{{ include "operator.bound" (merge (dict "kind" "Role") .) }}
-{{- end }}
-
-{{- define "operator.bound" -}}
 roleRef:
   apiGroup: rbac.authorization.k8s.io
-  kind: {{ .kind }}
-  name: {{ include "operator.nameOf" (dict "root" .root "name" .role) }}
+  kind: {{ $prefix }}Role
+  name: {{ $name }}
 subjects:
-{{- range .processes }}
+{{- range .accounts }}
   - kind: ServiceAccount
     name: {{ include "operator.account" (dict "root" $.root "name" .) | quote }}
     namespace: {{ $.root.Release.Namespace | quote }}
