@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { AskProblem, type Ask } from '../ask.ts';
+import { answersYes } from './yes-or-no.ts';
 
 export interface ConfirmOptions {
   /** The question is answered already. */
@@ -23,6 +24,5 @@ export async function confirmed(
   if (yes) return true;
   if (!ask.isTerminal || !process.stdin.isTTY)
     throw new AskProblem(`${question} There is no terminal to ask on; add --yes to confirm`);
-  const { confirm } = await import('@clack/prompts');
-  return (await confirm({ message: question, initialValue: false, signal: ask.signal })) === true;
+  return answersYes(question, ask);
 }
