@@ -4,10 +4,8 @@ import { existsSync } from 'node:fs';
 import { chmod, cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
-import { build } from 'esbuild';
 import { parseDocument } from 'yaml';
 import { buildPrograms, type Binaries } from '../local/build.ts';
-import { showBuildProgress } from '../local/build-progress.ts';
 import packageJson from '../package.json' with { type: 'json' };
 
 /*
@@ -80,16 +78,6 @@ async function npmPackage(github: string): Promise<void> {
     if (built !== basename(OUTPUT))
       await cp(join(ROOT, 'dist', built), join(dist, built), { recursive: true });
   }
-  // Only the local stack uses this dependency; as one of the package, the image would have it, and 16 others with it.
-  const table = join(dist, 'local/table.js');
-  await build({
-    entryPoints: [table],
-    outfile: table,
-    allowOverwrite: true,
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-  });
   for (const kept of ['README.md', 'LICENSE', 'deploy/crd', 'deploy/samples', 'tools']) {
     await cp(join(ROOT, kept), join(folder, kept), { recursive: true });
   }
@@ -221,9 +209,7 @@ async function release(): Promise<void> {
   });
   const image = parseImage(values.image);
   await rm(OUTPUT, { recursive: true, force: true });
-  const programs = await buildPrograms(['kubectl', 'helm'], {
-    onProgress: showBuildProgress(process.stderr),
-  });
+  const programs = await buildPrograms(['kubectl', 'helm']);
   await installManifest(image, programs);
   await chart(image, programs);
   await npmPackage(values.github);

@@ -47,19 +47,15 @@ describe('without anything given', () => {
         gitTransports: ['https', 'ssh'],
       },
       local: { exitWhenConverged: false, kubernetesGiven: false, temporalGiven: false },
-      demo: {},
     });
   });
 });
 
 describe('commands', () => {
-  it.each(['run', 'watch', 'work', 'promote', 'codec-server', 'local', 'demo'])(
-    '%s is one',
-    async (command) => {
-      const args = [command, '--worker-deployment=op'];
-      expect((await configOf({ args })).command).toBe(command);
-    },
-  );
+  it.each(['run', 'watch', 'work', 'promote', 'codec-server', 'local'])('%s is one', async (command) => {
+    const args = [command, '--worker-deployment=op'];
+    expect((await configOf({ args })).command).toBe(command);
+  });
 
   it.each([[['watch', '--resync', '1m']], [['--resync', '1m', 'watch']], [['--resync=1m', 'watch']]])(
     'take options before and after them: %j',
@@ -73,13 +69,13 @@ describe('commands', () => {
 
   it('are suggested where one is nearly right', async () => {
     expect(await problemsOf({ args: ['wrk'] })).toEqual([
-      '"wrk" is neither an option nor a command (did you mean work?); the commands are run, watch, work, promote, codec-server, local, demo, get, why, history, plan, retry, reconcile, pause, resume, approve, reject, uninstall-check, completion',
+      '"wrk" is neither an option nor a command (did you mean work?); the commands are run, watch, work, promote, codec-server, local, get, why, history, plan, retry, reconcile, pause, resume, approve, reject, uninstall-check, completion',
     ]);
   });
 
   it('take no words besides', async () => {
     expect(await problemsOf({ args: ['work', 'hard'] })).toEqual([
-      '"hard" is neither an option nor a command; the commands are run, watch, work, promote, codec-server, local, demo, get, why, history, plan, retry, reconcile, pause, resume, approve, reject, uninstall-check, completion',
+      '"hard" is neither an option nor a command; the commands are run, watch, work, promote, codec-server, local, get, why, history, plan, retry, reconcile, pause, resume, approve, reject, uninstall-check, completion',
     ]);
   });
 });
