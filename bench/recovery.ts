@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Command, InvalidArgumentError } from 'commander';
 import { buildServers } from '../local/build.ts';
-import { showBuildProgress } from '../local/build-progress.ts';
 import { applyCustomResources } from '../local/custom-resources.ts';
 import { layoutOf } from '../local/stack-folder.ts';
 import { QUOTAS } from '../src/controllers/kinds.ts';
@@ -48,7 +47,7 @@ interface World {
 
 async function main(options: Options): Promise<void> {
   // Once: the stacks of a case start side by side.
-  await Promise.all([build(), buildServers({ onProgress: showBuildProgress(process.stderr) })]);
+  await Promise.all([build(), buildServers()]);
   for (const each of options.cases) await measured(each, options);
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Command, InvalidArgumentError } from 'commander';
-import type { OperatorProcess } from '../local/operator.ts';
+import type { OperatorProcess } from '../test/support/operator-process.ts';
 import type { KubernetesList } from '../src/contract/object.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../src/controllers/pod-label/decide.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';

@@ -49,7 +49,7 @@ export class Failover {
     const layout = { ...layoutOf(this.#stack.dir), etcdData: this.#savedData };
     const { etcd: command } = await buildServers({});
     const args = [...SERVER_ARGUMENTS.etcd({ layout, ports, audit: false }), '--force-new-cluster'];
-    await this.#stack.startCompanion({ name: 'second-etcd', command, args });
+    this.#stack.startCompanion({ name: 'second-etcd', command, args });
     this.#door.to = await this.#startApiServer('second-api-server', ports);
     return new TestCluster(await this.#kubeconfigAt(this.#door.to));
   }
@@ -72,7 +72,7 @@ export class Failover {
     const port = await freePort();
     const context = { layout: layoutOf(this.#stack.dir), ports: { ...ports, apiServer: port }, audit: false };
     const args = SERVER_ARGUMENTS['kube-apiserver'](context);
-    await this.#stack.startCompanion({ name, command, args, graceMs: API_SERVER_GRACE_MS });
+    this.#stack.startCompanion({ name, command, args, graceMs: API_SERVER_GRACE_MS });
     return port;
   }
 

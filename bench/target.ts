@@ -1,7 +1,6 @@
 import { ADMIN } from '../local/cluster-files.ts';
 import { applyCustomResources } from '../local/custom-resources.ts';
-import { runningIn } from '../local/recorded-process.ts';
-import { layoutOf } from '../local/stack-folder.ts';
+import { layoutOf, pidsIn } from '../local/stack-folder.ts';
 import { TestCluster } from '../test/support/cluster.ts';
 import { startInstalledStack } from '../test/support/installed-stack.ts';
 import { OPERATOR, userNameOf } from '../test/support/service-accounts.ts';
@@ -62,8 +61,6 @@ export async function freshTarget(say: (message: string) => void): Promise<Targe
 const MEASURED_SERVERS: readonly string[] = ['temporal', 'kube-apiserver'];
 
 async function serverPids(dir: string): Promise<Record<string, number>> {
-  const running = await runningIn(layoutOf(dir).processes);
-  return Object.fromEntries(
-    running.filter(({ name }) => MEASURED_SERVERS.includes(name)).map(({ name, pid }) => [name, pid]),
-  );
+  const pids = Object.entries(await pidsIn(layoutOf(dir)));
+  return Object.fromEntries(pids.filter(([name]) => MEASURED_SERVERS.includes(name)));
 }

@@ -3,10 +3,8 @@ import { execFile } from 'node:child_process';
 import { chmod, cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
-import { build } from 'esbuild';
 import { parseDocument } from 'yaml';
 import { buildPrograms } from '../local/build.ts';
-import { showBuildProgress } from '../local/build-progress.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { installManifest } from './install.ts';
 
@@ -71,16 +69,6 @@ async function npmPackage(github: string): Promise<void> {
     if (built !== basename(OUTPUT))
       await cp(join(ROOT, 'dist', built), join(dist, built), { recursive: true });
   }
-  // Only the local stack uses this dependency. In package.json, it and 16 others would get into the image.
-  const table = join(dist, 'local/table.js');
-  await build({
-    entryPoints: [table],
-    outfile: table,
-    allowOverwrite: true,
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-  });
   for (const kept of ['README.md', 'LICENSE', 'deploy/crd', 'deploy/samples', 'tools']) {
     await cp(join(ROOT, kept), join(folder, kept), { recursive: true });
   }

@@ -6,7 +6,7 @@ import { apiServerUrl, type StackLayout, type StackPorts } from './stack-folder.
 /** The user who may do everything. */
 export const ADMIN = 'admin';
 
-/** Each component has a name of its own, so that the audit log tells them apart. */
+/** Each component is a user of its own, so that the audit log names it. */
 export const COMPONENT_USERS = {
   'kube-controller-manager': 'system:kube-controller-manager',
   'kube-scheduler': 'system:kube-scheduler',
@@ -17,7 +17,7 @@ const USERS: readonly string[] = [ADMIN, ...Object.values(COMPONENT_USERS)];
 
 const OWNER_ONLY = { mode: 0o600 };
 
-/** Every answered request is one line, without its body. */
+/** One line for each answered request, without its body. */
 const AUDIT_POLICY = {
   apiVersion: 'audit.k8s.io/v1',
   kind: 'Policy',
@@ -25,7 +25,7 @@ const AUDIT_POLICY = {
   rules: [{ level: 'Metadata' }],
 };
 
-/** Writes what the servers read at start. */
+/** Writes the files that the servers read at start. */
 export async function writeClusterFiles(layout: StackLayout): Promise<void> {
   await mkdir(layout.certificates);
   await writeFile(layout.auditPolicy, JSON.stringify(AUDIT_POLICY));
@@ -33,7 +33,7 @@ export async function writeClusterFiles(layout: StackLayout): Promise<void> {
   await writeFile(layout.serviceAccountKey, await newServiceAccountKey(), OWNER_ONLY);
 }
 
-/** One line a user, as `--token-auth-file` reads it: token, name, uid, groups. */
+/** The format of `--token-auth-file`, one line a user: token, name, uid, groups. */
 function newTokens(): string {
   const lines = USERS.map((user) => `${randomBytes(24).toString('hex')},${user},${user},"system:masters"`);
   return `${lines.join('\n')}\n`;
@@ -44,7 +44,7 @@ async function newServiceAccountKey(): Promise<string> {
   return privateKey.export({ type: 'sec1', format: 'pem' }).toString();
 }
 
-/** Every user's kubeconfig; only possible once the API server has written its certificate. */
+/** Writes every user's kubeconfig, once the API server has written its certificate. */
 export async function writeKubeconfigs(layout: StackLayout, ports: StackPorts): Promise<void> {
   const cluster = { server: apiServerUrl(ports), authority: await readFile(layout.authority, 'utf8') };
   const lines = (await readFile(layout.tokens, 'utf8')).trimEnd().split('\n');
@@ -54,7 +54,6 @@ export async function writeKubeconfigs(layout: StackLayout, ports: StackPorts): 
   }
 }
 
-/** What a kubeconfig needs to say. */
 export interface Credentials {
   readonly user: string;
   readonly token: string;
@@ -63,7 +62,7 @@ export interface Credentials {
   readonly authority: string;
 }
 
-/** JSON is YAML, and needs no library to write. */
+/** In JSON, which is YAML. */
 export function kubeconfigOf({ user, token, server, authority }: Credentials): string {
   const cluster = { server, 'certificate-authority-data': Buffer.from(authority).toString('base64') };
   return JSON.stringify(

@@ -1,14 +1,9 @@
-import { ServerFailed } from './guarded-servers.ts';
 import { lastLines } from './program-output.ts';
+import { ServerFailed } from './servers.ts';
 import { layoutOf, saveLogs } from './stack-folder.ts';
 import type { Stack } from './stack.ts';
 
-/**
- * Says on stderr what went wrong, with the last lines of the log of the server that failed, or else of the operator. Keeps
- * all logs.
- *
- * @param stack undefined: no servers had been started
- */
+/** Prints the error on stderr, with the end of the log of the server that failed, or of the operator. Keeps all logs. */
 export async function reportFailure(error: unknown, stack: Stack | undefined): Promise<void> {
   process.stderr.write(`durable-operator: ${error instanceof Error ? error.message : String(error)}\n`);
   if (stack === undefined) return;

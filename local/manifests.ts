@@ -15,7 +15,7 @@ const Manifest = z.looseObject({
 /** A Kubernetes object as a file describes it. */
 export type Manifest = z.infer<typeof Manifest>;
 
-/** A manifest as the API server has it. */
+/** A manifest, and the object that the API server has made of it. */
 export interface AppliedManifest {
   readonly type: ResourceType;
   readonly manifest: Manifest;
@@ -24,7 +24,7 @@ export interface AppliedManifest {
   readonly appliedAtMs: number;
 }
 
-/** Every object in the folder's YAML files; those that others live in come first. */
+/** Every object in the folder's YAML files; CustomResourceDefinitions and Namespaces come first. */
 export async function readManifests(folder: string): Promise<Manifest[]> {
   const files = (await readdir(folder)).filter((file) => file.endsWith('.yaml')).sort();
   const texts = await Promise.all(files.map((file) => readFile(join(folder, file), 'utf8')));
@@ -64,7 +64,7 @@ export async function applyManifest(
   return { type, manifest, object, appliedAtMs };
 }
 
-/** What the API server calls the collection of this kind: a manifest does not say. */
+/** A manifest does not name the plural of its kind, so discovery is asked. */
 async function typeOf(client: KubernetesClient, { apiVersion, kind }: Manifest): Promise<ResourceType> {
   const [version = '', group = ''] = apiVersion.split('/').reverse();
   const resources = await resourcesIn(client, { group, version });
@@ -75,7 +75,7 @@ async function typeOf(client: KubernetesClient, { apiVersion, kind }: Manifest):
 
 const ApiResources = z.object({ resources: z.array(z.object({ name: z.string(), kind: z.string() })) });
 
-/** What the API server says that it has in a version of an API group. @throws ApiError: `api-missing` where it has none */
+/** The resources of a version of an API group. @throws ApiError: `api-missing` if there is none */
 export async function resourcesIn(
   client: KubernetesClient,
   { group, version }: Omit<ResourceType, 'plural'>,

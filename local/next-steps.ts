@@ -1,14 +1,28 @@
 import { dirname, extname, join } from 'node:path';
-import type { Surroundings } from './surroundings.ts';
+import type { Config } from '../src/config/config.ts';
+import type { Targets } from './targets.ts';
 
 /** Where people find the servers. */
 export interface Addresses {
-  readonly cluster: Omit<Surroundings['cluster'], 'kubeConfig'>;
-  readonly temporal: Surroundings['temporal'];
+  readonly cluster: Omit<Targets['cluster'], 'kubeConfig'>;
+  readonly temporal: Targets['temporal'];
 }
 
-/** Where to look, as lines for the terminal. */
-export function whereThingsAre({ stack, cluster, temporal }: Surroundings): string[] {
+/** Asked before a given cluster is used. */
+export function questionAboutCluster({ reconciliation, roleBinding }: Config, server: string): string {
+  const { controllers, namespaces } = reconciliation;
+  const where = namespaces.length === 0 ? 'in all namespaces' : `in ${namespaces.join(', ')}`;
+  const binds = controllers.includes('namespace-role-binding')
+    ? `, where namespace-role-binding gives groups the ClusterRole ${roleBinding.clusterRole}`
+    : '';
+  return (
+    `This uses ${server}. It applies the custom resource definitions and the samples, and runs ${controllers.join(', ')} ` +
+    `${where}${binds}. Continue? (To stay on this machine: unset KUBECONFIG)`
+  );
+}
+
+/** Lines for the terminal. */
+export function whereThingsAre({ stack, cluster, temporal }: Targets): string[] {
   return [
     '',
     `  Temporal UI  ${temporal.uiUrl === undefined ? `that of ${temporal.address}` : workflowsPage(temporal)}`,
@@ -20,18 +34,18 @@ export function whereThingsAre({ stack, cluster, temporal }: Surroundings): stri
 }
 
 /** The list of runs, the newest first. */
-function workflowsPage({ uiUrl, namespace }: Surroundings['temporal']): string {
+function workflowsPage({ uiUrl, namespace }: Targets['temporal']): string {
   return `${uiUrl ?? ''}/namespaces/${namespace}/workflows`;
 }
 
-/** How this stack's operator runs. */
+/** How the operator of the stack runs. */
 export interface Local {
   /** Its main module. */
   readonly program: string;
   readonly roleBindingPrefix: string;
 }
 
-/** What a newcomer may want to try, as lines for the terminal: commands that can be pasted. */
+/** Commands to try, as lines for the terminal. */
 export function nextSteps({ cluster, temporal }: Addresses, { program, roleBindingPrefix }: Local): string[] {
   return [
     '',
@@ -42,11 +56,11 @@ export function nextSteps({ cluster, temporal }: Addresses, { program, roleBindi
     '  kubectl annotate pod my-nginx padok.fr/add-pod-name-label-',
     '  kubectl get pod my-nginx --show-labels',
     '',
-    '  # deleted, the role binding is put back',
+    '  # the role binding is created again after it was deleted',
     `  kubectl delete rolebinding ${roleBindingPrefix}team-1 --namespace team-1`,
     `  kubectl wait --for=create rolebinding/${roleBindingPrefix}team-1 --namespace team-1`,
     '',
-    '  # a new namespace gets one of its own',
+    '  # a new namespace gets a role binding of its own',
     '  kubectl create namespace team-2',
     `  kubectl wait --for=create rolebinding/${roleBindingPrefix}team-2 --namespace team-2`,
     '',
@@ -55,7 +69,7 @@ export function nextSteps({ cluster, temporal }: Addresses, { program, roleBindi
     "  kubectl wait podset podset-sample --for=jsonpath='{.status.readyReplicas}'=5",
     '  kubectl get pods --selector app=podset-sample',
     '',
-    '  # a quota keeps it from having more: ask why, kill the operator, and see that the attempts go on',
+    '  # a quota stops it: ask why, kill the operator, and see that the attempts go on',
     '  kubectl create quota pods --hard=pods=8',
     '  kubectl scale podset podset-sample --replicas=10',
     '  kubectl-durable why podset/podset-sample',
@@ -64,7 +78,7 @@ export function nextSteps({ cluster, temporal }: Addresses, { program, roleBindi
     '  kubectl delete quota pods',
     '  kubectl-durable get --all-namespaces',
     '',
-    '  # what was built, and on which node; deleted, it goes once the binary is removed there',
+    '  # what was built, and on which node; after a delete, the binary is removed there first',
     '  kubectl get xxx xxx-sample --output wide',
     "  kubectl get xxx xxx-sample --output jsonpath='{.status.artifacts}'",
     '  kubectl delete xxx xxx-sample',
@@ -86,13 +100,13 @@ function shellPreparation({ kubectl, kubeconfigFile }: Addresses['cluster'], pro
   ];
 }
 
-/** What stays where the cluster is somebody's own. */
+/** For a given cluster. */
 export function howToRemoveSamples(kubeconfigFile: string | undefined): string {
   const kubeconfig = kubeconfigFile === undefined ? '' : `KUBECONFIG=${shellWord(kubeconfigFile)} `;
   return `the custom resource definitions and the samples stay on the cluster; to remove the samples, run this while an operator is running (it has to remove what was built): ${kubeconfig}kubectl delete -f deploy/samples`;
 }
 
-/** As the shell reads it back. */
+/** Quoted for the shell if necessary. */
 function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

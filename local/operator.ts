@@ -1,104 +1,59 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
 import { argumentsFor, type Config } from '../src/config/config.ts';
 import { LOOPBACK } from './stack-folder.ts';
 import type { Stack } from './stack.ts';
-import type { Surroundings } from './surroundings.ts';
+import type { Targets } from './targets.ts';
 
-/**
- * Node takes as much memory as the machine has to spare before it cleans up; an operator needs little. The image
- * gives the same flags and variables.
- */
+/** By default, Node uses much of the machine's memory before it collects garbage. The image sets the same. */
 export const MEMORY_FLAGS: readonly string[] = ['--max-old-space-size=256', '--max-semi-space-size=2'];
-/** For glibc, which keeps what the threads of Temporal's library have freed. */
+/** glibc keeps what the threads of Temporal's library have freed. */
 export const MEMORY_VARIABLES = { MALLOC_ARENA_MAX: '2' } as const;
 
 /** How an operator is started, as a process of its own. */
 export interface OperatorLaunch {
-  /** Its main module: `src/main.ts`, or what the build makes of it. */
+  /** Its main module: `src/main.ts`, or the compiled one. */
   readonly program: string;
-  /** The command, such as `run`, and its flags but `--health-addr`. */
+  /** The command, such as `run`, and its flags except `--health-addr`. */
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
   /** At 127.0.0.1, for `/healthz` and `/readyz`. */
   readonly healthPort: number;
 }
 
-export interface OperatorProcess {
-  readonly pid: number;
-  /** Aborted once it has ended, whoever ended it; the reason says how. */
-  readonly ended: AbortSignal;
-  /** @returns its exit code, or null where the signal ended it */
-  readonly end: (signal: NodeJS.Signals) => Promise<number | null>;
-}
-
-/** The operator ended, or did not get ready. */
+/** The operator has ended, or is not ready in time. */
 export class OperatorFailed extends Error {
   override readonly name = 'OperatorFailed';
 }
 
-/** Starts the operator as a child of this process; `untilReady` says when it works. */
-export function spawnOperator(launch: OperatorLaunch, onLine: (line: string) => void): OperatorProcess {
-  const child = spawn(process.execPath, nodeArguments(launch), {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...MEMORY_VARIABLES, ...launch.env },
-  });
-  const { pid } = child;
-  if (pid === undefined) throw new OperatorFailed(`${launch.program} could not be started`);
-  for (const input of [child.stdout, child.stderr]) createInterface({ input }).on('line', onLine);
-  const ending = new AbortController();
-  const exited = once(child, 'exit').then(() => {
-    const how = child.signalCode ?? `exit code ${child.exitCode ?? 'unknown'}`;
-    ending.abort(new OperatorFailed(`the operator ended (${how})`));
-  });
-  const end = async (signal: NodeJS.Signals) => {
-    child.kill(signal);
-    await exited;
-    return child.exitCode;
-  };
-  return { pid, ended: ending.signal, end };
-}
-
-const OPERATOR = 'operator';
-/** Shutdown must fit into the 10 s that a Pod is given. */
+export const OPERATOR = 'operator';
+/** Shutdown takes up to the 10 s that a Pod is given. */
 const GRACE_MS = 12_000;
 
-/**
- * Starts the operator so that it ends with the stack, whatever ends that. Its log is the stack's `operator`.
- *
- * @param whenEndedByHand called where somebody kills it. Default: that is the end of the stack
- */
-export function startInStack(
-  stack: Stack,
-  launch: OperatorLaunch,
-  whenEndedByHand?: () => void,
-): Promise<void> {
+/** Starts the operator as a part of the stack. It is started again if somebody kills it. */
+export function startInStack(stack: Stack, launch: OperatorLaunch, say: (line: string) => void): void {
   const companion = {
     name: OPERATOR,
     command: process.execPath,
     args: nodeArguments(launch),
-    env: { ...MEMORY_VARIABLES, ...launch.env },
+    env: operatorVariables(launch),
     cwd: process.cwd(),
     graceMs: GRACE_MS,
   };
-  return stack.startCompanion(companion, whenEndedByHand);
+  stack.startCompanion(companion, () => {
+    say('somebody ended the operator; it is started again, as a Deployment would do');
+    startInStack(stack, launch, say);
+  });
 }
 
-/** By SIGKILL: it can hand nothing over. */
-export function killInStack(stack: Stack): Promise<void> {
-  return stack.killServer(OPERATOR);
-}
-
-export function stopInStack(stack: Stack): Promise<void> {
-  return stack.stopServer(OPERATOR);
-}
-
-function nodeArguments({ program, args, healthPort }: OperatorLaunch): string[] {
+/** The arguments of `node`. */
+export function nodeArguments({ program, args, healthPort }: OperatorLaunch): string[] {
   return [...MEMORY_FLAGS, program, ...args, `--health-addr=127.0.0.1:${healthPort}`];
+}
+
+export function operatorVariables({ env }: OperatorLaunch): NodeJS.ProcessEnv {
+  return { ...MEMORY_VARIABLES, ...env };
 }
 
 const READY_WITHIN_MS = 60_000;
@@ -120,14 +75,14 @@ export async function untilReady({ healthPort }: OperatorLaunch, signal: AbortSi
 
 const NO_ANSWER = { status: undefined, body: 'it does not answer' };
 
-/** What `/readyz` says. */
+/** The answer of `/readyz`. */
 export async function readiness(healthPort: number): Promise<{ status: number; body: string }> {
   const url = `http://127.0.0.1:${healthPort}/readyz`;
   const answer = await fetch(url, { signal: AbortSignal.timeout(5000) });
   return { status: answer.status, body: await answer.text() };
 }
 
-/** What was given to `local` holds for its operator, except for what `local` itself decides. */
+/** The options of `local`, except for those that `local` decides itself. */
 export function operatorArguments({ config, healthPort, metricsPort }: Addressed): string[] {
   const metrics = metricsPort === undefined ? 'off' : { host: LOOPBACK, port: metricsPort };
   return argumentsFor('run', {
@@ -145,35 +100,29 @@ interface Addressed {
   readonly metricsPort: number | undefined;
 }
 
-/** Nothing of whoever starts it but the PATH and HOME. */
+/** An environment without the variables of the person who starts it, except for PATH and HOME. */
 export function bareEnvironment(temporalAddress: string): NodeJS.ProcessEnv {
   return { PATH: process.env['PATH'], HOME: process.env['HOME'], TEMPORAL_ADDRESS: temporalAddress };
 }
 
 /** This process's own, with the cluster and the Temporal server that `local` uses. */
-export async function operatorEnvironment(
-  config: Config,
-  surroundings: Surroundings,
-): Promise<NodeJS.ProcessEnv> {
-  const {
-    cluster: { kubeconfigFile },
-    temporal,
-    stack,
-  } = surroundings;
-  const cluster = kubeconfigFile === undefined ? {} : { DURABLE_OPERATOR_KUBECONFIG: kubeconfigFile };
-  if (config.local.temporalGiven) return { ...process.env, ...cluster };
-  const server = { TEMPORAL_ADDRESS: temporal.address, ...(await withoutProfiles(stack)) };
-  return { ...withoutTemporal(process.env), ...cluster, ...server };
+export async function operatorEnvironment(config: Config, targets: Targets): Promise<NodeJS.ProcessEnv> {
+  const { cluster, temporal, stack } = targets;
+  const { kubeconfigFile: file } = cluster;
+  const kubeconfig = file === undefined ? {} : { DURABLE_OPERATOR_KUBECONFIG: file };
+  if (config.local.temporalGiven) return { ...process.env, ...kubeconfig };
+  const TEMPORAL_CONFIG_FILE = await emptyProfile(stack.dir);
+  const server = { TEMPORAL_ADDRESS: temporal.address, TEMPORAL_CONFIG_FILE };
+  return { ...withoutTemporal(process.env), ...kubeconfig, ...server };
 }
 
-/** Without any file named, a person's own would be read, which may hold a profile with credentials. */
-export async function withoutProfiles({ dir }: Pick<Stack, 'dir'>): Promise<NodeJS.ProcessEnv> {
+/** Otherwise Temporal's library reads the person's own profile, which may contain credentials. */
+async function emptyProfile(dir: string): Promise<string> {
   const file = join(dir, 'temporal.toml');
   await writeFile(file, '[profile.default]\n');
-  return { TEMPORAL_CONFIG_FILE: file };
+  return file;
 }
 
-/** A person's own profile and credentials are not for a server that we started. */
 function withoutTemporal(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('TEMPORAL_')));
 }

@@ -1,13 +1,13 @@
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 
-/** What a short command said (stdout and stderr), or that there is no such command. */
+/** stdout and stderr of a short command; `missing`: there is no such command. */
 export interface CommandOutput {
   readonly outcome: 'succeeded' | 'failed' | 'missing';
   readonly output: string;
 }
 
-const TIMEOUT_MS = 120_000; // `go env` may fetch a toolchain first
+const TIMEOUT_MS = 120_000; // `go env` may download a toolchain first
 
 export function outputOf(
   command: string,
@@ -24,9 +24,9 @@ export function outputOf(
   });
 }
 
-/** The last lines of a log, for an error's message; says so where there is none. */
+/** The last lines of a log, for an error's message. */
 export async function lastLines(file: string, count: number): Promise<string> {
   const text = await readFile(file, 'utf8').catch(() => '');
   const lines = text.trimEnd().split('\n').slice(-count);
-  return lines.join('\n') || '(nothing was written)';
+  return lines.join('\n') || '(it is empty)';
 }

@@ -8,20 +8,19 @@ import { createKubernetesClient, type KubernetesClient } from '../src/kubernetes
 import { loadKubeConfig } from '../src/kubernetes/config.ts';
 import { GRPC, grpcStatusOf } from '../src/temporal/grpc-status.ts';
 import { ADMIN } from './cluster-files.ts';
-import { ServerFailed, type GuardedServers } from './guarded-servers.ts';
 import { isListening } from './ports.ts';
 import type { ServerName } from './server-pins.ts';
+import { ServerFailed, type Servers } from './servers.ts';
 import { apiServerUrl, etcdUrl, LOOPBACK, type StackLayout, type StackPorts } from './stack-folder.ts';
 
-/** The servers that are waited for, and where they are. */
 export interface Starting {
   readonly layout: StackLayout;
   readonly ports: StackPorts;
-  readonly servers: GuardedServers;
+  readonly servers: Servers;
 }
 
 /**
- * Resolves when others can use the server, and not only when it runs.
+ * Resolves when others can use the server.
  *
  * @throws ServerFailed after 60 s, or as soon as any server of the stack has ended
  */
@@ -36,26 +35,26 @@ export async function serverReady(name: ServerName, starting: Starting): Promise
     case 'kube-controller-manager':
       return asAdmin(layout, (client) => until(() => defaultServiceAccountExists(client)));
     case 'kube-scheduler':
-      return; // it has nothing to show before there are pods
+      return; // nothing shows that it works before there are Pods
     case 'kwok':
-      return asAdmin(layout, (client) => until(() => nodesTakePods(client)));
+      return asAdmin(layout, (client) => until(() => nodesAcceptPods(client)));
     case 'temporal':
-      // gRPC waits a second and more after a refused connection: ask only when somebody listens.
-      await until(() => isListening(ports.temporal));
+      // gRPC waits for more than a second after a refused connection.
+      await until(() => isListening({ port: ports.temporal, host: LOOPBACK }));
       return temporalServes(ports, until);
     default:
       unreachable(name);
   }
 }
 
-/** Asks the API server as the user who may do everything. */
+/** Calls with a client of the user who may do everything. */
 export async function asAdmin<T>(
   layout: StackLayout,
-  ask: (client: KubernetesClient) => Promise<T>,
+  use: (client: KubernetesClient) => Promise<T>,
 ): Promise<T> {
   const client = createKubernetesClient(loadKubeConfig({ kubeconfig: layout.kubeconfig(ADMIN), env: {} }));
   try {
-    return await ask(client);
+    return await use(client);
   } finally {
     await client.close();
   }
@@ -65,11 +64,11 @@ const TIMEOUT_MS = 60_000;
 const REQUEST_MS = 2000;
 const INTERVAL_MS = 50;
 
-/** True when what is waited for is there; a rejection counts as not yet. */
+/** A rejection means: not yet. */
 type Probe = () => Promise<boolean>;
 
 async function waitUntil(
-  { name, servers }: { readonly name: ServerName; readonly servers: GuardedServers },
+  { name, servers }: { readonly name: ServerName; readonly servers: Servers },
   probe: Probe,
 ): Promise<void> {
   const deadline = performance.now() + TIMEOUT_MS;
@@ -89,7 +88,7 @@ async function etcdIsHealthy(ports: StackPorts): Promise<boolean> {
   return EtcdHealth.safeParse(await answer.json()).success;
 }
 
-/** Whoever asks may know; the kubeconfigs are written only when this is true. */
+/** Needs no credentials. */
 async function apiServerIsReady(layout: StackLayout, ports: StackPorts): Promise<boolean> {
   const ca = await readFile(layout.authority, 'utf8');
   const dispatcher = new Agent({ connect: { ca } });
@@ -101,7 +100,7 @@ async function apiServerIsReady(layout: StackLayout, ports: StackPorts): Promise
   }
 }
 
-/** Pods are refused until the controller manager has made the service account that they run as. */
+/** Pods are refused until the controller manager has created their service account. */
 async function defaultServiceAccountExists(client: KubernetesClient): Promise<boolean> {
   await client.request({ method: 'GET', path: '/api/v1/namespaces/default/serviceaccounts/default' });
   return true;
@@ -118,8 +117,8 @@ const Nodes = z.object({
   ),
 });
 
-/** Ready, and without the taint that keeps pods away until the controller manager has seen that. */
-async function nodesTakePods(client: KubernetesClient): Promise<boolean> {
+/** The controller manager removes the taints of a Node after it has become ready. */
+async function nodesAcceptPods(client: KubernetesClient): Promise<boolean> {
   const { items } = Nodes.parse(await client.request({ method: 'GET', path: '/api/v1/nodes' }));
   return items.every(
     ({ spec, status }) =>
@@ -132,12 +131,12 @@ const FRONTEND = 'temporal.api.workflowservice.v1.WorkflowService';
 // grpc.health.v1.HealthCheckResponse.ServingStatus
 const SERVING = 1;
 
-/** Resolves when Temporal's frontend says that it serves, and knows the namespace `default`. */
+/** Resolves when Temporal's frontend serves, and has the namespace `default`. */
 async function temporalServes(ports: StackPorts, until: (probe: Probe) => Promise<void>): Promise<void> {
   const { Connection } = await import('@temporalio/client');
   const connection = Connection.lazy({ address: `${LOOPBACK}:${ports.temporal}` });
   const { healthService, workflowService } = connection;
-  // The development server has it. The other one, with which tests can run, leaves that to whoever uses it.
+  // The development server creates the namespace; the other server, with which tests can run, does not.
   const registerNamespace = (error: unknown) => {
     if (grpcStatusOf(error)?.code !== GRPC.notFound) throw error;
     const workflowExecutionRetentionPeriod = msToTs('1 day');

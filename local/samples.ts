@@ -22,7 +22,7 @@ export interface SampleRun {
   readonly signal: AbortSignal;
 }
 
-/** A sample did not converge within three minutes. The message says which, and what its workflow does. */
+/** A sample did not converge within three minutes. The message names it, and the status of its workflow. */
 export class NotConverged extends Error {
   override readonly name = 'NotConverged';
 }
@@ -32,7 +32,7 @@ const WITHIN_MS = 180_000;
 const INTERVAL_MS = 50;
 
 /**
- * Applies the samples, in the order in which they need each other, and shows them until every one has converged.
+ * Applies the samples, and shows them until all have converged.
  *
  * @throws NotConverged, ApiError, or the signal's reason
  */
@@ -42,11 +42,7 @@ export async function runSamples(run: SampleRun): Promise<void> {
     applied.push(await applyManifest(run.cluster, manifest, FIELD_MANAGER));
   }
   run.say(`applied ${applied.map(({ manifest }) => sampleName(manifest)).join(', ')} (deploy/samples)`);
-  try {
-    await untilConverged(awaitedSamples(applied, run.controllers), run);
-  } finally {
-    run.table.end();
-  }
+  await untilConverged(awaitedSamples(applied, run.controllers), run);
 }
 
 /** `Pod default/my-nginx` */
@@ -72,14 +68,14 @@ function notConverged(rows: readonly SampleRow[]): NotConverged {
   return new NotConverged(`not converged within ${WITHIN_MS / 1000} s: ${which.join(', ')}`);
 }
 
-/** A sample that a controller is to bring to its desired state. */
+/** A sample that a controller reconciles. */
 interface AwaitedSample {
   readonly controller: Controller;
   readonly ref: ResourceRef;
   readonly sample: AppliedManifest;
 }
 
-/** Pairs the samples with the controllers that they are for; a sample may only serve to show another. */
+/** Pairs the samples with their controllers; the Service has none. */
 function awaitedSamples(
   samples: readonly AppliedManifest[],
   controllers: readonly Controller[],
@@ -96,7 +92,7 @@ function refOf(controller: Controller, { metadata }: KubernetesObject): Resource
   return { controller: controller.name, namespace, name, uid };
 }
 
-/** A converged sample is not looked at again: its row says how it converged. */
+/** The row of a converged sample stays: it says how the sample converged. */
 async function rowOf(
   awaited: AwaitedSample,
   before: SampleRow | undefined,
@@ -104,22 +100,20 @@ async function rowOf(
 ): Promise<SampleRow> {
   if (before?.state === 'converged') return before;
   const { controller, sample, ref } = awaited;
-  // In this order: what converged without a run before it never had one.
+  // In this order: a sample that has converged, and has no run afterwards, never needed one.
   const isConverged = await isInDesiredState(awaited, cluster);
   const run = await latestRun(workflowIdFor(ref), temporal);
-  const summary = controller.summary(ref);
   return {
     resource: sampleName(sample.manifest),
     controller: controller.name,
-    // A summary says whose it is and, after a colon, what is wanted.
-    wanted: summary.slice(summary.indexOf(': ') + 2),
     state: isConverged && run.isClosed ? 'converged' : 'waiting',
-    workflow: isConverged && run.words === NO_RUN ? 'not needed: already in the desired state' : run.words,
+    workflow:
+      isConverged && run.message === NO_RUN ? 'not needed: already in the desired state' : run.message,
     elapsedMs: performance.now() - sample.appliedAtMs,
   };
 }
 
-/** The decision that the watcher makes, too, on objects that are read afresh. */
+/** The same decision as the watcher's, on live objects. */
 async function isInDesiredState(
   { controller, sample, ref }: AwaitedSample,
   cluster: KubernetesClient,
@@ -143,7 +137,7 @@ interface Searched {
   readonly cluster: KubernetesClient;
 }
 
-/** The views of the objects that belong to the resource of that key. */
+/** The views of the children of the resource with this key. */
 async function childrenOf(
   key: string,
   { namespace, controller, cluster }: Searched,
@@ -162,8 +156,8 @@ async function childrenOf(
 
 interface LatestRun {
   readonly isClosed: boolean;
-  /** For people: what it did, or its status. */
-  readonly words: string;
+  /** Its result, or its status. */
+  readonly message: string;
 }
 
 const NO_RUN = 'not started yet';
@@ -173,10 +167,10 @@ async function latestRun(workflowId: string, temporal: Client): Promise<LatestRu
   try {
     const { status } = await handle.describe();
     const name = status.name.toLowerCase();
-    if (name !== 'completed') return { isClosed: name !== 'running', words: name };
-    return { isClosed: true, words: `completed: ${String(await handle.result())}` };
+    if (name !== 'completed') return { isClosed: name !== 'running', message: name };
+    return { isClosed: true, message: `completed: ${String(await handle.result())}` };
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return { isClosed: true, words: NO_RUN };
+    if (error instanceof WorkflowNotFoundError) return { isClosed: true, message: NO_RUN };
     throw error;
   }
 }

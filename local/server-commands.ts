@@ -7,7 +7,6 @@ import { etcdUrl, LOOPBACK, type StackLayout, type StackPorts } from './stack-fo
 /** Nodes with this annotation are simulated; any other is left to its kubelet. */
 export const SIMULATED_NODE = { 'kwok.x-k8s.io/node': 'fake' } as const;
 
-/** What the command lines depend on. */
 export interface CommandContext {
   readonly layout: StackLayout;
   readonly ports: StackPorts;
@@ -44,8 +43,8 @@ function apiServerArguments(context: CommandContext): string[] {
   return [
     `--etcd-servers=${etcdUrl(ports)}`,
     `--bind-address=${LOOPBACK}`,
-    // Else it looks for the default route, and does not start on a machine without a network. Nobody calls
-    // this address (TEST-NET-1, RFC 5737): simulated pods run nothing.
+    // Without it, the API server needs a default route, and does not start on a machine without a network.
+    // Nobody calls this address (TEST-NET-1, RFC 5737), because simulated Pods run nothing.
     '--advertise-address=192.0.2.1',
     `--secure-port=${ports.apiServer}`,
     `--cert-dir=${layout.certificates}`,
@@ -69,7 +68,7 @@ function auditArguments(layout: StackLayout): string[] {
 
 /** 20 requests a second, the default, makes Jobs crawl. */
 const UNTHROTTLED = ['--kube-api-qps=1000', '--kube-api-burst=2000'];
-/** One replica, and nobody asks it for its health. */
+/** One replica, without a health endpoint. */
 const ALONE = ['--leader-elect=false', '--secure-port=0'];
 
 function controllerManagerArguments({ layout }: CommandContext): string[] {

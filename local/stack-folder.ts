@@ -1,10 +1,9 @@
-import { existsSync } from 'node:fs';
-import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { once } from 'node:events';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
-import { freePort, isFree } from './ports.ts';
-import { end, GUARDIAN, runningIn } from './recorded-process.ts';
+import { freePort, isListening } from './ports.ts';
 
 export const LOOPBACK = '127.0.0.1';
 
@@ -27,18 +26,26 @@ export function etcdUrl({ etcdClient }: StackPorts): string {
   return `http://${LOOPBACK}:${etcdClient}`;
 }
 
+/** The folder of `npm start`. Source: the XDG Base Directory Specification, `XDG_STATE_HOME`. */
+export function defaultDir(env: NodeJS.ProcessEnv = process.env): string {
+  const home = env['XDG_STATE_HOME'] ?? '';
+  return join(home === '' ? join(homedir(), '.local', 'state') : home, 'durable-operator', 'local');
+}
+
 export type StackLayout = ReturnType<typeof layoutOf>;
 
 /** The paths in a stack's folder. */
 export function layoutOf(dir: string) {
   const certificates = join(dir, 'certificates');
   const logs = join(dir, 'logs');
+  const pids = join(dir, 'pids');
   return {
     dir,
-    /** Marks the folder as a stack's. */
-    marker: join(dir, '.durable-operator-stack'),
+    /** The socket of the process that uses the folder. */
+    lock: join(dir, 'lock'),
     logs,
-    processes: join(dir, 'processes'),
+    pids,
+    pidFile: (server: string) => join(pids, server),
     etcdData: join(dir, 'etcd'),
     certificates,
     /** The API server's certificate and the authority that signed it; the API server writes it. */
@@ -57,74 +64,65 @@ function fileNameOf(user: string): string {
   return user.replace(/[^\w.-]/g, '-');
 }
 
-/**
- * Makes the folder, empty. What an earlier stack left there is removed, and its servers are ended.
- *
- * @throws Error where it holds other things, or a stack that is still used
- */
-export async function makeFolder(layout: StackLayout): Promise<void> {
-  const contents = await readdir(layout.dir).catch(() => []);
-  if (contents.length > 0) {
-    if (!existsSync(layout.marker)) {
-      throw new Error(
-        `${layout.dir} contains something other than a local stack; choose an empty or new folder`,
-      );
-    }
-    await endLeftovers(layout);
-    await rm(layout.dir, { recursive: true, maxRetries: 5 });
-  }
-  await mkdir(layout.dir, { recursive: true, mode: 0o700 });
-  await writeFile(layout.marker, ''); // before anything else is in it
-  await mkdir(layout.logs);
-  await mkdir(layout.processes);
-}
-
-const GUARDIAN_ENDS_WITHIN_MS = 5000;
-
-/** A guardian alone has nobody to serve and is about to end; one that stays serves a stack in use. */
-async function endLeftovers({ dir, processes }: StackLayout): Promise<void> {
-  const deadline = performance.now() + GUARDIAN_ENDS_WITHIN_MS;
-  for (;;) {
-    const guardian = (await runningIn(processes)).find(({ name }) => name === GUARDIAN);
-    if (guardian === undefined) break;
-    if (performance.now() > deadline) {
-      throw new Error(
-        `a local stack is running in ${dir} (process ${guardian.pid}); stop it, or choose another folder`,
-      );
-    }
-    await pause(100);
-  }
-  await Promise.all((await runningIn(processes)).map(end));
-}
-
-/**
- * Those asked for; else any free ones.
- *
- * @throws Error that names a port which was asked for and is taken
- */
-export async function choosePorts(asked: Partial<StackPorts>): Promise<StackPorts> {
-  const choose = (name: keyof StackPorts): Promise<number> => {
-    const wanted = asked[name];
-    return wanted === undefined ? freePort() : requireFree(name, wanted);
+/** Makes the folder empty, and locks it against other stacks. @returns a function that removes it */
+export async function claimFolder(layout: StackLayout): Promise<() => Promise<void>> {
+  const { dir, lock, logs, pids } = layout;
+  await removeLeftovers(layout);
+  await mkdir(dir, { recursive: true, mode: 0o700 });
+  // The system closes the socket when this process ends, however it ends.
+  const server = createServer((socket) => socket.destroy()).listen(lock);
+  await once(server, 'listening');
+  server.unref();
+  await mkdir(logs);
+  await mkdir(pids);
+  return async () => {
+    server.close();
+    await remove(dir);
   };
+}
+
+/** @throws Error if the folder is used by a running stack, or is not a stack's */
+async function removeLeftovers({ dir, lock }: StackLayout): Promise<void> {
+  const contents = await readdir(dir).catch((): string[] => []);
+  if (contents.length === 0) return;
+  if (!contents.includes('lock')) {
+    throw new Error(`${dir} contains something other than a local stack; choose an empty or new folder`);
+  }
+  if (await isListening({ path: lock })) {
+    throw new Error(`a local stack is running in ${dir}; stop it with Ctrl-C, or choose another folder`);
+  }
+  await remove(dir);
+}
+
+function remove(dir: string): Promise<void> {
+  return rm(dir, { recursive: true, force: true, maxRetries: 5 });
+}
+
+/** The process IDs of a stack's servers, by name. */
+export async function pidsIn({ pids, pidFile }: StackLayout): Promise<Readonly<Record<string, number>>> {
+  const found: Record<string, number> = {};
+  for (const name of await readdir(pids)) {
+    // Its server may end meanwhile.
+    const pid = await readFile(pidFile(name), 'utf8').catch(() => '');
+    if (pid !== '') found[name] = Number(pid);
+  }
+  return found;
+}
+
+/** Free ports, except those that are given. */
+export async function choosePorts(given: Partial<StackPorts>): Promise<StackPorts> {
   return {
-    apiServer: await choose('apiServer'),
-    etcdClient: await choose('etcdClient'),
-    etcdPeer: await choose('etcdPeer'),
-    temporal: await choose('temporal'),
-    temporalUi: await choose('temporalUi'),
-    temporalMetrics: await choose('temporalMetrics'),
+    apiServer: await freePort(),
+    etcdClient: await freePort(),
+    etcdPeer: await freePort(),
+    temporal: await freePort(),
+    temporalUi: await freePort(),
+    temporalMetrics: await freePort(),
+    ...given,
   };
 }
 
-async function requireFree(name: keyof StackPorts, port: number): Promise<number> {
-  if (await isFree(port)) return port;
-  throw new Error(
-    `port ${port}, which was asked for (${name}), is taken; stop what listens there, or choose another`,
-  );
-}
-
-/** Copies the logs out of the folder, which is about to be removed. @returns where they are */
+/** Copies the logs, before the folder is removed. @returns the path of the copies */
 export async function saveLogs(layout: StackLayout): Promise<string> {
   const saved = await mkdtemp(join(tmpdir(), 'durable-operator-logs-'));
   await cp(layout.logs, saved, { recursive: true });

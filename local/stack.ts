@@ -1,26 +1,25 @@
 import { join, resolve } from 'node:path';
-import { unreachable } from '../src/contract/unreachable.ts';
 import type { Binaries } from './build.ts';
 import { ADMIN, writeClusterFiles, writeKubeconfigs } from './cluster-files.ts';
-import { GuardedServers, ServerFailed, type Launch } from './guarded-servers.ts';
 import { applyManifest } from './manifests.ts';
 import { lastLines } from './program-output.ts';
 import { asAdmin, serverReady, type Starting } from './readiness.ts';
 import { SERVER_ARGUMENTS, SIMULATED_NODE, type CommandContext } from './server-commands.ts';
 import type { ServerName } from './server-pins.ts';
-import { choosePorts, layoutOf, LOOPBACK, makeFolder, saveLogs, type StackPorts } from './stack-folder.ts';
+import { ServerFailed, Servers, type Launch } from './servers.ts';
+import { choosePorts, claimFolder, layoutOf, LOOPBACK, saveLogs, type StackPorts } from './stack-folder.ts';
 
-/** What a stack can consist of: a cluster, and a Temporal server with its UI. */
+/** The parts of a stack: a cluster, and a Temporal server with its UI. */
 export type StackPart = 'kubernetes' | 'temporal';
 
 export interface StackOptions {
-  /** All state and logs; new, empty, or left over by an earlier stack. */
+  /** For state and logs: a new or empty folder, or one that an earlier stack has left. */
   dir: string;
-  /** Those of the parts that are started. */
+  /** The programs of the parts that are started. */
   binaries: Partial<Binaries>;
-  /** Which parts to start. Default: both. */
+  /** Default: both. */
   parts?: readonly StackPart[];
-  /** Those not named are free ones. */
+  /** Default: any free ones. */
   ports?: Partial<StackPorts>;
   /** Log every request to the API server. Default: no. */
   audit?: boolean;
@@ -30,104 +29,96 @@ export interface StackOptions {
 }
 
 /**
- * A running cluster and Temporal, both on loopback. Ends with this process, whatever ends it.
- * The addresses and files of a part that was not started lead nowhere.
+ * A running cluster and Temporal, both on loopback. They end with this process, however it ends. The addresses and files
+ * of a part that was not started are of no use.
  */
 export interface Stack {
   dir: string;
   ports: StackPorts;
   /** The file of the user `admin`, who may do everything. */
   kubeconfig: string;
-  /** Every request to the API server, one JSON object a line; written only where `audit` was asked for. */
+  /** Every request to the API server, one JSON object a line; written only with `audit`. */
   auditLog: string;
   /** `127.0.0.1:<port>` */
   temporalAddress: string;
   temporalUiUrl: string;
-  /** Aborted with a ServerFailed when something ends that nobody had asked to, and when the stack is stopped. */
+  /** Aborted with a ServerFailed when a process ends unexpectedly, and when the stack is stopped. */
   over: AbortSignal;
-  /** Where a server's log is. */
+  /** The path of a server's log. */
   logOf(name: string): string;
   /**
-   * Starts a program that is to end with the stack, whatever ends that; its name must be no server's.
+   * Starts a program that ends with the stack; no server has its name.
    *
-   * @param whenEndedByHand called where somebody else sends it SIGKILL or SIGTERM. Default: that is the end of the stack
+   * @param whenKilled called if somebody else ends it by SIGKILL or SIGTERM. Default: that ends the stack
    */
-  startCompanion(companion: Launch, whenEndedByHand?: () => void): Promise<void>;
-  /** Stops every server, and removes the folder. Idempotent. */
+  startCompanion(companion: Launch, whenKilled?: () => void): void;
+  /** Stops every process, and removes the folder. Safe to repeat. */
   stop(): Promise<void>;
-  /** Stops one server or companion: SIGTERM, and SIGKILL after its grace. Its state stays. */
+  /** Stops one server or companion: SIGTERM, and SIGKILL after its grace period. Its state stays. */
   stopServer(name: string): Promise<void>;
-  /** Ends one server or companion by SIGKILL. Its state stays. */
-  killServer(name: string): Promise<void>;
-  /** Starts it again, with the same ports and state; resolves when it is ready. @throws Error that names its log */
+  /** Starts it again, with the same ports and state; resolves when it is ready. @throws StackFailed */
   startServer(name: ServerName): Promise<void>;
 }
 
-/** The stack did not start. The message names the server, its log and the log's last lines. */
+/** A server did not start. The message names it, its log and the last lines of the log. */
 export class StackFailed extends Error {
   override readonly name = 'StackFailed';
 }
 
-const ATTEMPTS = 3;
-
 /**
- * Starts all servers and waits until they are ready: nodes take pods, Temporal takes workflows.
+ * Starts all servers, and waits until Nodes accept Pods and Temporal accepts workflows.
  *
  * @throws StackFailed, or the signal's reason
  */
 export async function startStack(options: StackOptions): Promise<Stack> {
-  for (let attempt = 1; ; attempt += 1) {
-    options.signal?.throwIfAborted();
-    const stack = await prepare(options);
-    const stop = () => void stack.servers.stopAll();
-    options.signal?.addEventListener('abort', stop);
-    try {
-      await startAll(stack);
-      return stackOf(stack);
-    } catch (error) {
-      const tryAgain = attempt < ATTEMPTS && (await lostItsPort(stack, error));
-      const failed = tryAgain ? error : await explained(stack, error);
-      await stack.servers.stopAll();
-      if (!tryAgain) throw failed;
-      stack.report('a port was taken at the last moment; starting again with other ports');
-    } finally {
-      options.signal?.removeEventListener('abort', stop);
-    }
+  options.signal?.throwIfAborted();
+  const stack = await prepare(options);
+  const interrupt = () => void stack.servers.stopAll();
+  options.signal?.addEventListener('abort', interrupt);
+  try {
+    await startAll(stack);
+    return stackOf(stack);
+  } catch (error) {
+    // The folder is about to be removed.
+    const failed = error instanceof ServerFailed ? await withLog(error, await saveLogs(stack.layout)) : error;
+    await stack.stop();
+    throw failed;
+  } finally {
+    options.signal?.removeEventListener('abort', interrupt);
   }
 }
 
-/** A stack that has its folder, its ports and a guardian. */
+/** A stack with its folder and its ports. */
 interface Prepared extends CommandContext, Starting {
   readonly options: StackOptions;
   readonly report: (message: string) => void;
+  readonly stop: () => Promise<void>;
 }
 
 async function prepare(options: StackOptions): Promise<Prepared> {
   const { onProgress: report = () => undefined, audit = false } = options;
   const layout = layoutOf(resolve(options.dir));
   const ports = await choosePorts(options.ports ?? {});
-  await makeFolder(layout);
+  const removeFolder = await claimFolder(layout);
   await writeClusterFiles(layout);
-  const servers = new GuardedServers(layout);
-  return { options, layout, ports, audit, servers, report };
+  const servers = new Servers(layout);
+  const stop = async () => {
+    await servers.stopAll();
+    await removeFolder();
+  };
+  return { options, layout, ports, audit, servers, report, stop };
 }
 
 async function startAll(stack: Prepared): Promise<void> {
   const { parts = ['kubernetes', 'temporal'] } = stack.options;
-  await Promise.all(parts.map((part) => startPart(stack, part)));
+  const start = { kubernetes: startCluster, temporal: startTemporal };
+  await Promise.all(parts.map((part) => start[part](stack)));
   if (parts.length > 0) stack.report('all servers are ready');
 }
 
-function startPart(stack: Prepared, part: StackPart): Promise<void> {
-  switch (part) {
-    case 'kubernetes':
-      return startCluster(stack);
-    case 'temporal':
-      stack.report('starting Temporal');
-      return startReady(stack, 'temporal');
-    default:
-      return unreachable(part);
-  }
+function startTemporal(stack: Prepared): Promise<void> {
+  stack.report('starting Temporal');
+  return startReady(stack, 'temporal');
 }
 
 async function startCluster(stack: Prepared): Promise<void> {
@@ -145,9 +136,8 @@ async function startCluster(stack: Prepared): Promise<void> {
 
 async function startReady(stack: Prepared, name: ServerName): Promise<void> {
   const command = stack.options.binaries[name];
-  if (command === undefined) throw new Error(`${name} is to be started, but no program was given for it`);
-  const args = SERVER_ARGUMENTS[name](stack);
-  await stack.servers.start({ name, command, args });
+  if (command === undefined) throw new Error(`${name} cannot be started without its program`);
+  stack.servers.start({ name, command, args: SERVER_ARGUMENTS[name](stack) });
   await serverReady(name, stack);
 }
 
@@ -174,10 +164,9 @@ function stackOf(stack: Prepared): Stack {
     temporalUiUrl: `http://${LOOPBACK}:${ports.temporalUi}`,
     over: servers.over,
     logOf: (name) => layout.log(name),
-    startCompanion: (companion, whenEndedByHand) => servers.start(companion, whenEndedByHand),
-    stop: () => servers.stopAll(),
+    startCompanion: (companion, whenKilled) => servers.start(companion, whenKilled),
+    stop: () => stack.stop(),
     stopServer: (name) => servers.stop(name),
-    killServer: (name) => servers.kill(name),
     startServer: (name) => restart(stack, name),
   };
 }
@@ -188,17 +177,6 @@ async function restart(stack: Prepared, name: ServerName): Promise<void> {
   } catch (error) {
     throw error instanceof ServerFailed ? await withLog(error, stack.layout.logs) : error;
   }
-}
-
-/** Somebody else took a port between our look and the server's start. */
-async function lostItsPort({ layout }: Prepared, error: unknown): Promise<boolean> {
-  if (!(error instanceof ServerFailed)) return false;
-  return /address already in use/i.test(await lastLines(layout.log(error.server), 15));
-}
-
-/** The folder is about to be removed, so its logs are saved first. */
-async function explained({ layout }: Prepared, error: unknown): Promise<unknown> {
-  return error instanceof ServerFailed ? withLog(error, await saveLogs(layout)) : error;
 }
 
 async function withLog(error: ServerFailed, logs: string): Promise<StackFailed> {

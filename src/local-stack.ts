@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs';
 import type { Config } from './config/config.ts';
 import { ConfigurationError } from './contract/configuration-error.ts';
 
-/** What `local` or `demo` is asked to do. */
 export interface LocalRequest {
   readonly config: Config;
   readonly signal: AbortSignal;
@@ -13,41 +12,29 @@ export interface LocalRequest {
 /** @returns the program's exit code */
 export type LocalCommand = (request: LocalRequest) => Promise<number>;
 
-/** What the modules of `local/` export. The product does not compile them, so the image has none of them. */
-const COMMANDS = {
-  local: { module: 'command', name: 'runLocal' },
-  demo: { module: 'demo/command', name: 'runDemo' },
-} as const;
-
-/** @throws ConfigurationError where the program runs neither in a source checkout nor in the npm package */
-export async function loadLocalCommand(command: keyof typeof COMMANDS): Promise<LocalCommand> {
-  const { module, name } = COMMANDS[command];
-  const url = placesOf(module).find((place) => existsSync(place));
+/** `local/` is loaded when it is called, because the image does not contain it. @throws ConfigurationError */
+export async function loadLocalCommand(): Promise<LocalCommand> {
+  const url = PLACES.map((place) => new URL(place, import.meta.url)).find((place) => existsSync(place));
   if (url === undefined) {
-    const message = `the command ${command} is part of the source checkout and of the npm package; run it there`;
-    throw new ConfigurationError(message);
+    throw new ConfigurationError(
+      'the command local is part of the source checkout and of the npm package; run it there',
+    );
   }
   const loaded: unknown = await import(url.href);
-  if (!exportsCommand(loaded, name)) throw new Error(`${url.href} does not export ${name}`);
-  return loaded[name];
+  if (!exportsRunLocal(loaded)) throw new Error(`${url.href} does not export runLocal`);
+  return loaded.runLocal;
 }
 
-/** Seen from src/; seen from dist/src/ in a checkout, or in the package, where it is compiled. */
-function placesOf(module: string): URL[] {
-  const places = import.meta.url.endsWith('.ts')
-    ? [`../local/${module}.ts`]
-    : [`../../local/${module}.ts`, `../local/${module}.js`];
-  return places.map((place) => new URL(place, import.meta.url));
-}
+/** As seen from src/; and from dist/src/, in a checkout and in the package, where it is compiled. */
+const PLACES = import.meta.url.endsWith('.ts')
+  ? ['../local/command.ts']
+  : ['../../local/command.ts', '../local/command.js'];
 
-function exportsCommand<Name extends string>(
-  loaded: unknown,
-  name: Name,
-): loaded is Record<Name, LocalCommand> {
+function exportsRunLocal(loaded: unknown): loaded is { readonly runLocal: LocalCommand } {
   return (
     typeof loaded === 'object' &&
     loaded !== null &&
-    name in loaded &&
-    typeof Reflect.get(loaded, name) === 'function'
+    'runLocal' in loaded &&
+    typeof loaded.runLocal === 'function'
   );
 }

@@ -37,10 +37,10 @@ async function operate(args: readonly string[]): Promise<number> {
 }
 
 async function start(config: Config, log: Logger): Promise<number> {
-  if (config.command === 'local' || config.command === 'demo') {
+  if (config.command === 'local') {
     const { loadLocalCommand } = await import('./local-stack.ts');
     const { createLogger } = await import('./logging.ts');
-    const run = await loadLocalCommand(config.command);
+    const run = await loadLocalCommand();
     const signal = signalToEnd(createLogger({ ...config.log, level: 'silent' }));
     return run({ config, signal, program: import.meta.filename });
   }

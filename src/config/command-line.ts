@@ -15,20 +15,11 @@ const COMMANDS = {
   promote: 'make a worker version current in Temporal, and exit',
   'codec-server': 'decrypt payloads for the Temporal UI and CLI',
   local: 'start Temporal and Kubernetes locally, run the operator on them, and show how the samples converge',
-  demo: 'show on a local stack what the operator survives, and check each thing that is shown',
 } as const;
 
 export type CommandName = keyof typeof COMMANDS;
 
-const COMMAND_NAMES: readonly CommandName[] = [
-  'run',
-  'watch',
-  'work',
-  'promote',
-  'codec-server',
-  'local',
-  'demo',
-];
+const COMMAND_NAMES: readonly CommandName[] = ['run', 'watch', 'work', 'promote', 'codec-server', 'local'];
 
 /** What the command line says, before any value is checked. */
 export type CommandLine =

@@ -139,9 +139,9 @@ function shown(raw: unknown): string {
   return text.length <= LONGEST_SHOWN ? text : `${text.slice(0, LONGEST_SHOWN)}…`;
 }
 
-/** A local stack that was given no Temporal starts its own, whatever this person's profiles say; `demo` always does. */
+/** A local stack without a given Temporal starts its own, whatever this person's profiles say. */
 function temporalFor(command: CommandName, env: NodeJS.ProcessEnv, report: (problem: string) => void) {
-  if (command === 'demo' || (command === 'local' && !temporalIsGiven(env))) return LOCAL_TEMPORAL;
+  if (command === 'local' && !temporalIsGiven(env)) return LOCAL_TEMPORAL;
   return temporalFrom(env, report);
 }
 

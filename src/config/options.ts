@@ -298,16 +298,6 @@ export const OPTIONS = z.object({
     },
     'local',
   ),
-  demo: section(
-    'Demonstration',
-    {
-      record: option('record <file>', values.text, {
-        help: "record it into this file in asciinema's format, and as a picture into an SVG file beside it",
-        unset: 'not recorded',
-      }),
-    },
-    'demo',
-  ),
 });
 
 export const ROWS = rowsOf(OPTIONS);

@@ -31,7 +31,7 @@ function seeds(text: string): number[] {
   return text.split(',').map(count);
 }
 
-// Operators end with this process, and servers by their guardian.
+// Operators and servers end with this process.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(130));
 
 const options = program().parse().opts<CampaignOptions>();

@@ -1,8 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { bareEnvironment, spawnOperator, untilReady, type OperatorProcess } from '../../local/operator.ts';
+import { bareEnvironment, untilReady } from '../../local/operator.ts';
 import { freePort } from '../../local/ports.ts';
+import { spawnOperator, type OperatorProcess } from '../support/operator-process.ts';
 import { TEAM_SELECTOR, type Place } from './place.ts';
 
 /** How the operator under test is started, each time. */

@@ -3,7 +3,7 @@ import { argumentsFor, defaultOptions, type CommandName } from '../../src/config
 import { ROWS } from '../../src/config/options.ts';
 import { configOf, SAMPLES } from '../support/configs.ts';
 
-const COMMANDS: readonly CommandName[] = ['run', 'watch', 'work', 'promote', 'codec-server', 'local', 'demo'];
+const COMMANDS: readonly CommandName[] = ['run', 'watch', 'work', 'promote', 'codec-server', 'local'];
 
 /** The samples that a command takes, as its arguments. */
 function samplesFor(command: CommandName): string[] {

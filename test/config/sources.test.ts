@@ -46,19 +46,15 @@ describe('without anything given', () => {
         gitTransports: ['https', 'ssh'],
       },
       local: { exitWhenConverged: false, kubernetesGiven: false, temporalGiven: false },
-      demo: {},
     });
   });
 });
 
 describe('commands', () => {
-  it.each(['run', 'watch', 'work', 'promote', 'codec-server', 'local', 'demo'])(
-    '%s is one',
-    async (command) => {
-      const args = [command, '--worker-deployment=op'];
-      expect((await configOf({ args })).command).toBe(command);
-    },
-  );
+  it.each(['run', 'watch', 'work', 'promote', 'codec-server', 'local'])('%s is one', async (command) => {
+    const args = [command, '--worker-deployment=op'];
+    expect((await configOf({ args })).command).toBe(command);
+  });
 
   it.each([[['watch', '--resync', '1m']], [['--resync', '1m', 'watch']], [['--resync=1m', 'watch']]])(
     'take options before and after them: %j',

@@ -2,7 +2,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jes
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { showBuildProgress } from '../../local/build-progress.ts';
 import { buildServers } from '../../local/build.ts';
 import { startStack, type Stack } from '../../local/stack.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
@@ -31,7 +30,7 @@ let otherKubeconfig: string;
 let namespace: string;
 
 beforeAll(async () => {
-  const binaries = await buildServers({ onProgress: showBuildProgress(process.stderr) });
+  const binaries = await buildServers();
   const dir = await mkdtemp(join(tmpdir(), 'durable-operator-test-'));
   other = await startStack({ dir, binaries, audit: true });
   otherKubeconfig = await installOperator({ admin: other.kubeconfig, dir });

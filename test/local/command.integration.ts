@@ -8,9 +8,10 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { outputOf } from '../../local/program-output.ts';
-import { isRunning, runningIn, type RecordedProcess } from '../../local/recorded-process.ts';
+import { layoutOf, pidsIn } from '../../local/stack-folder.ts';
 import { PROGRAM } from '../support/built.ts';
 import { eventually } from '../support/eventually.ts';
+import { isRunning } from '../support/processes.ts';
 import { testStack } from '../support/stack.ts';
 
 jest.setTimeout(240_000);
@@ -74,26 +75,26 @@ function lineWith(text: string, { child, lines }: { child: ChildProcess; lines: 
   return found;
 }
 
-function processes(): Promise<RecordedProcess[]> {
-  return runningIn(join(dir, 'processes'));
+function processes(): Promise<Readonly<Record<string, number>>> {
+  return pidsIn(layoutOf(dir));
 }
 
-/** All of them, once the operator is among them: when its samples have converged, they may be gone at once. */
-function processesWithOperator(): Promise<RecordedProcess[]> {
+/** All of them, with the operator: when the samples have converged, they may end at once. */
+function processesWithOperator(): Promise<Readonly<Record<string, number>>> {
   return eventually(async () => {
     const all = await processes();
-    return all.some(({ name }) => name === 'operator') && all;
+    return all['operator'] !== undefined && all;
   }, 120_000);
 }
 
-async function theOperator(): Promise<RecordedProcess> {
-  const operator = (await processes()).find(({ name }) => name === 'operator');
+async function theOperator(): Promise<number> {
+  const { operator } = await processes();
   if (operator === undefined) throw new Error('there is no operator');
   return operator;
 }
 
-async function expectNothingLeft(before: readonly RecordedProcess[]): Promise<void> {
-  await eventually(() => !before.some(isRunning), 30_000);
+async function expectNothingLeft(before: Readonly<Record<string, number>>): Promise<void> {
+  await eventually(() => !Object.values(before).some(isRunning), 30_000);
   await eventually(() => !existsSync(dir), 30_000);
   expect(await readdir(home)).toEqual([]);
 }
@@ -143,14 +144,13 @@ describe('local', () => {
     const run = local();
     await run.said('Ctrl-C');
     const kubeconfig = join(dir, 'admin.kubeconfig');
-    process.kill((await theOperator()).pid, 'SIGKILL');
+    process.kill(await theOperator(), 'SIGKILL');
     await run.said('somebody ended the operator; it is started again');
     await kubectl(kubeconfig, 'scale', 'podset', 'podset-sample', '--replicas=5');
     const five = '--for=jsonpath={.status.readyReplicas}=5';
     const waited = await kubectl(kubeconfig, 'wait', 'podset', 'podset-sample', five, '--timeout=120s');
     expect(waited.output).toContain('condition met');
-    const ours = await processes();
-    expect(ours.map(({ name }) => name)).toContain('operator');
+    const ours = await processesWithOperator();
     expect(await run.endedBy('SIGINT')).toBe(0);
     await expectNothingLeft(ours);
   });
@@ -159,7 +159,7 @@ describe('local', () => {
     const run = local();
     await run.said('Ctrl-C');
     const ours = await processes();
-    process.kill((await theOperator()).pid, 'SIGABRT');
+    process.kill(await theOperator(), 'SIGABRT');
     expect(await run.ended).toBe(1);
     expect(run.lines).toContain('durable-operator: operator ended (SIGABRT)');
     const log = run.lines.indexOf('The last lines of its log:');
@@ -168,13 +168,15 @@ describe('local', () => {
     await removeSavedLogs(run);
   });
 
-  it('leaves no operator behind when it is killed itself', async () => {
+  it('says that it runs when it is started twice, and leaves no process when it is killed', async () => {
     const run = local();
     await run.said('the operator is ready');
-    const ours = await processes();
-    expect(ours.map(({ name }) => name)).toContain('operator');
+    const second = local();
+    expect(await second.ended).toBe(1);
+    expect(second.lines.join('\n')).toContain(`a local stack is running in ${dir}; stop it with Ctrl-C`);
+    const ours = await processesWithOperator();
     await run.endedBy('SIGKILL');
-    await expectNothingLeft(ours);
+    await eventually(() => !Object.values(ours).some(isRunning), 30_000);
   });
 });
 
@@ -184,8 +186,8 @@ describe('local with servers that were given', () => {
     const given = { KUBECONFIG: kubeconfig, TEMPORAL_ADDRESS: temporalAddress };
     const run = local(['--task-queue', 'given-servers'], given);
     await run.said('Ctrl-C');
-    expect((await processes()).map(({ name }) => name).sort()).toEqual(['guardian', 'operator']);
     const ours = await processes();
+    expect(Object.keys(ours)).toEqual(['operator']);
     // Only an operator lets it go: it has a finalizer.
     await kubectl(kubeconfig, 'delete', 'xxx', 'xxx-sample');
     expect(await run.endedBy('SIGTERM')).toBe(0);

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { readManifests } from '../../local/manifests.ts';
-import { howToRemoveSamples, nextSteps } from '../../local/next-steps.ts';
+import { howToRemoveSamples, nextSteps, questionAboutCluster } from '../../local/next-steps.ts';
 import { SAMPLES } from '../../local/samples.ts';
+import { configOf } from '../support/configs.ts';
 
 const WHERE = {
   cluster: { kubeconfigFile: undefined, kubectl: 'kubectl' },
@@ -44,5 +45,23 @@ describe('a command to be pasted', () => {
 
   it('names no kubeconfig where kubectl finds it by itself', () => {
     expect(howToRemoveSamples(undefined)).not.toContain('KUBECONFIG');
+  });
+});
+
+describe('the question about a given cluster', () => {
+  it('names the cluster, the controllers and what they give', async () => {
+    const config = await configOf({ args: ['local'] });
+    expect(questionAboutCluster(config, 'https://prod.example.com:6443')).toBe(
+      'This uses https://prod.example.com:6443. It applies the custom resource definitions and the samples, and runs ' +
+        'pod-label, namespace-role-binding, pod-set, git-build in all namespaces, where namespace-role-binding gives ' +
+        'groups the ClusterRole edit. Continue? (To stay on this machine: unset KUBECONFIG)',
+    );
+  });
+
+  it('names what the options change', async () => {
+    const args = ['local', '--namespaces', 'a,b', '--controllers', 'pod-label'];
+    expect(questionAboutCluster(await configOf({ args }), '')).toContain(
+      'and runs pod-label in a, b. Continue?',
+    );
   });
 });

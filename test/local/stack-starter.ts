@@ -2,5 +2,5 @@
 import { buildServers } from '../../local/build.ts';
 import { startStack } from '../../local/stack.ts';
 
-const stack = await startStack({ dir: process.argv[2] ?? '', binaries: await buildServers({}) });
+const stack = await startStack({ dir: process.argv[2] ?? '', binaries: await buildServers() });
 process.stdout.write(`ready ${stack.temporalAddress}\n`);

@@ -85,7 +85,6 @@ export const SAMPLES: readonly Sample[] = [
   ),
   sample('dir', '/d', { local: { dir: '/d' } }),
   sample('exit-when-converged', 'true', { local: { exitWhenConverged: true } }),
-  sample('record', 'demo.cast', { demo: { record: 'demo.cast' } }),
 ];
 
 function sample(name: string, text: string, expected: object, yaml = text): Sample {

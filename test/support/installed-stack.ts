@@ -1,7 +1,6 @@
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { showBuildProgress } from '../../local/build-progress.ts';
 import { buildPrograms, buildServers, type Binaries } from '../../local/build.ts';
 import { startStack, type Stack } from '../../local/stack.ts';
 import { standIn, type StandIn } from './deployed-temporal.ts';
@@ -17,7 +16,7 @@ export interface InstalledStack extends Stack {
 
 /** Builds the servers where they are not built, which takes minutes, and says so on stderr. @throws StackFailed */
 export async function startInstalledStack(say?: (message: string) => void): Promise<InstalledStack> {
-  const { kubectl, ...servers } = await buildServers({ onProgress: showBuildProgress(process.stderr) });
+  const { kubectl, ...servers } = await buildServers();
   const dir = await mkdtemp(join(tmpdir(), 'durable-operator-test-'));
   const temporal = await temporalToTestWith(servers);
   const binaries = { ...servers, temporal: temporal.program };
@@ -37,8 +36,6 @@ async function temporalToTestWith({ temporal }: Pick<Binaries, 'temporal'>): Pro
   if (wanted !== 'deployed') {
     throw new Error(`TEST_TEMPORAL is ${wanted}; it can be "development" or "deployed"`);
   }
-  const programs = await buildPrograms(['temporal-server'], {
-    onProgress: showBuildProgress(process.stderr),
-  });
+  const programs = await buildPrograms(['temporal-server']);
   return standIn(programs['temporal-server']);
 }

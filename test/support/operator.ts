@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import { bareEnvironment, readiness, spawnOperator, untilReady } from '../../local/operator.ts';
+import { bareEnvironment, readiness, untilReady } from '../../local/operator.ts';
 import { freePort } from '../../local/ports.ts';
 import { linesOf, type ApiCall } from './audit-log.ts';
 import { PROGRAM } from './built.ts';
+import { spawnOperator } from './operator-process.ts';
 import { OPERATOR, userNameOf } from './service-accounts.ts';
 import { testStack } from './stack.ts';
 

@@ -2,7 +2,6 @@ import { glob, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { buildServers } from '../../local/build.ts';
-import { showBuildProgress } from '../../local/build-progress.ts';
 import { build } from './built.ts';
 import { startInstalledStack } from './installed-stack.ts';
 
@@ -11,7 +10,7 @@ import { startInstalledStack } from './installed-stack.ts';
  * on one stack take turns.
  */
 export default async function startStacksForTests({ maxWorkers, testPathPatterns, rootDir }) {
-  await Promise.all([build(), buildServers({ onProgress: showBuildProgress(process.stderr) })]);
+  await Promise.all([build(), buildServers()]);
   const count = Math.min(maxWorkers, await filesThatMatch(testPathPatterns.patterns, rootDir));
   const stacks = await Promise.all(Array.from({ length: count }, () => startInstalledStack()));
   globalThis.durableOperatorTestStacks = stacks;

@@ -1,5 +1,6 @@
 import { AskProblem, type Ask } from '../ask.ts';
 import type { SharedOptions } from '../options.ts';
+import { answersYes } from './yes-or-no.ts';
 
 /** Asks on a terminal, unless `--yes` is given. @throws AskProblem if there is no terminal */
 export async function confirmed(
@@ -10,6 +11,5 @@ export async function confirmed(
   if (yes) return true;
   if (!ask.isTerminal || !process.stdin.isTTY)
     throw new AskProblem(`${question} There is no terminal to ask on; add --yes to confirm`);
-  const { confirm } = await import('@clack/prompts');
-  return (await confirm({ message: question, initialValue: false, signal: ask.signal })) === true;
+  return answersYes(question, ask);
 }

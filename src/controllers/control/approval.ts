@@ -1,5 +1,4 @@
-import { sha256 } from '@noble/hashes/sha2.js';
-import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
+import { hash } from 'node:crypto';
 import type { Answer, Control } from '../../contract/control.ts';
 import type { Deletion, Step } from '../../contract/decision.ts';
 
@@ -18,8 +17,7 @@ export function planOf({ do: step, deletes }: Step, { uid, reported }: Control):
   if (deletes === undefined || deletes.count === 0) return undefined;
   const { what, of } = deletes;
   const about = JSON.stringify([uid, step, what, of, reported?.lastHandledApproval]);
-  const hash = bytesToHex(sha256(utf8ToBytes(about))).slice(0, HASH_LENGTH);
-  return { id: `${deletes.count}-${hash}`, deletes };
+  return { id: `${deletes.count}-${hash('sha256', about).slice(0, HASH_LENGTH)}`, deletes };
 }
 
 const HASH_LENGTH = 8;

@@ -1,5 +1,4 @@
-import { sha256 } from '@noble/hashes/sha2.js';
-import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
+import { hash } from 'node:crypto';
 import { lengthOf } from '../../contract/text.ts';
 import type { BuildSpec, GitBuildOptions, GitTransport } from './resource.ts';
 
@@ -98,7 +97,7 @@ export function checkSpec(raw: unknown, options: SpecOptions): CheckedSpec {
 /** Names one spec: the first 32 hexadecimal digits of a SHA-256 over all its fields. */
 export function specHash(spec: BuildSpec): string {
   const text = JSON.stringify(FIELDS.map((name) => spec[name]));
-  return bytesToHex(sha256(utf8ToBytes(text))).slice(0, 32);
+  return hash('sha256', text).slice(0, 32);
 }
 
 /** Whether a name, wherever it was read, may be that of a file to remove. */
