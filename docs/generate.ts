@@ -24,7 +24,7 @@ const REASONS: Readonly<Record<string, readonly ReasonRow[]>> = {
  *
  * @throws Error if the page lacks a place for a title of the options, or has a place with an unknown title
  */
-export function withOptionTables(page: string): string {
+function withOptionTables(page: string): string {
   const titles = new Set(ROWS.map(({ title }) => title));
   return withParts(page, {
     what: 'options',
@@ -33,7 +33,7 @@ export function withOptionTables(page: string): string {
 }
 
 /** Fills in the lists of reasons. @throws Error as `withOptionTables` does */
-export function withReasons(page: string): string {
+function withReasons(page: string): string {
   const lists = Object.entries(REASONS).map(([of, rows]) => [of, reasonLists(rows)] as const);
   return withParts(page, { what: 'reasons', parts: new Map(lists) });
 }
