@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { isMap, parseAllDocuments, type Document } from 'yaml';
-import { showBuildProgress } from '../local/build-progress.ts';
 import { buildPrograms } from '../local/build.ts';
 import { changesBy, defaultControllers } from './rbac/permissions.ts';
 
@@ -24,7 +23,7 @@ const IN_REPOSITORY: Chart = { folder: join(import.meta.dirname, 'helm'), refere
 
 /** @returns YAML documents, after comments that say how to add the other controllers */
 export async function installManifest(chart: Chart = IN_REPOSITORY): Promise<string> {
-  const { helm } = await buildPrograms(['helm'], { onProgress: showBuildProgress(process.stderr) });
+  const { helm } = await buildPrograms(['helm']);
   const args = templateArguments(chart.folder, CONTROLLERS);
   const { stdout } = await promisify(execFile)(helm, args, { maxBuffer: 2 ** 26 });
   const documents = parseAllDocuments(stdout.replaceAll(/^# Source: .*\n/gm, ''))

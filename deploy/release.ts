@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { chmod, cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
+import { build } from 'esbuild';
 import { parseDocument } from 'yaml';
 import { buildPrograms } from '../local/build.ts';
 import packageJson from '../package.json' with { type: 'json' };
@@ -37,7 +38,7 @@ function parseImage(text: string): Image {
 
 /** The chart with the image of the release, by its digest unless somebody sets another tag; and the chart rendered. */
 async function chartAndManifest(image: Image, github: string): Promise<void> {
-  const { helm } = await buildPrograms(['helm'], { onProgress: showBuildProgress(process.stderr) });
+  const { helm } = await buildPrograms(['helm']);
   const folder = join(OUTPUT, 'durable-operator');
   await cp(join(ROOT, 'deploy/helm'), folder, { recursive: true });
   await setIn(join(folder, 'values.yaml'), ['image', 'repository'], image.repository);

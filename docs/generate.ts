@@ -8,9 +8,9 @@ import { BUILD_REASONS } from '../src/controllers/git-build/reasons.ts';
 import { POD_SET_REASONS } from '../src/controllers/pod-set/reasons.ts';
 
 /*
- * Writes the tables of options into docs/configuration.md, and those of reasons into docs/conditions.md:
- * `npm run generate`. With `--check` it writes nothing and fails where they are stale, for CI. A table stands between
- * `<!-- options: TITLE -->`, or `<!-- reasons: OF WHAT -->`, and `<!-- end -->`.
+ * Writes the tables of options into docs/configuration.md, and the lists of reasons into docs/conditions.md:
+ * `npm run generate`. With `--check` it writes nothing, and fails if a page is stale. Each stands between
+ * `<!-- options: TITLE -->`, or `<!-- reasons: KIND -->`, and `<!-- end -->`.
  */
 
 const REASONS: Readonly<Record<string, readonly ReasonRow[]>> = {
@@ -20,36 +20,36 @@ const REASONS: Readonly<Record<string, readonly ReasonRow[]>> = {
 };
 
 /**
- * The page with the tables of options as they are to be.
+ * Fills in the tables of options.
  *
- * @throws Error where a title of the table of options has no place on the page, or a place no such title
+ * @throws Error if the page lacks a place for a title of the options, or has a place with an unknown title
  */
-export function withOptionTables(page: string): string {
+function withOptionTables(page: string): string {
   const titles = new Set(ROWS.map(({ title }) => title));
-  return withTables(page, {
+  return withParts(page, {
     what: 'options',
-    tables: new Map([...titles].map((title) => [title, optionTable(title)])),
+    parts: new Map([...titles].map((title) => [title, optionTable(title)])),
   });
 }
 
-/** The page with the tables of reasons as they are to be. @throws Error as `withOptionTables` does */
-export function withReasonTables(page: string): string {
-  const tables = Object.entries(REASONS).map(([of, rows]) => [of, reasonTable(rows)] as const);
-  return withTables(page, { what: 'reasons', tables: new Map(tables) });
+/** Fills in the lists of reasons. @throws Error as `withOptionTables` does */
+function withReasons(page: string): string {
+  const lists = Object.entries(REASONS).map(([of, rows]) => [of, reasonLists(rows)] as const);
+  return withParts(page, { what: 'reasons', parts: new Map(lists) });
 }
 
-interface Tables {
+interface Parts {
   readonly what: 'options' | 'reasons';
-  /** By their titles. */
-  readonly tables: ReadonlyMap<string, string>;
+  /** By title. */
+  readonly parts: ReadonlyMap<string, string>;
 }
 
-function withTables(page: string, { what, tables }: Tables): string {
-  const unplaced = new Set(tables.keys());
+function withParts(page: string, { what, parts }: Parts): string {
+  const unplaced = new Set(parts.keys());
   const place = RegExp(`(<!-- ${what}: (.*) -->\\n)[^]*?(<!-- end -->)`, 'g');
   const filled = page.replaceAll(place, (_, begin, title, end) => {
     if (!unplaced.delete(String(title))) throw new Error(`there are no ${what} titled "${title}", or twice`);
-    return `${begin}\n${tables.get(String(title))}\n\n${end}`;
+    return `${begin}\n${parts.get(String(title))}\n\n${end}`;
   });
   if (unplaced.size > 0) throw new Error(`no <!-- ${what}: ${[...unplaced].join(', ')} --> on the page`);
   return filled;
@@ -57,13 +57,23 @@ function withTables(page: string, { what, tables }: Tables): string {
 
 function optionTable(of: string): string {
   const rows = ROWS.filter(({ title }) => title === of);
-  const cells = rows.map((row) => [flagOf(row), variablesOf(row), defaultOf(row), meaningOf(row)]);
-  return tableOf(['flag', 'variable', 'default', 'meaning'], cells);
+  const cells = rows.map((row) => [flagOf(row), defaultOf(row), meaningOf(row)]);
+  return tableOf(['flag', 'default', 'meaning'], cells);
 }
 
-function reasonTable(rows: readonly ReasonRow[]): string {
-  const cells = rows.map(({ type, status, reason, meaning }) => [code(type), status, code(reason), meaning]);
-  return tableOf(['condition', 'status', 'reason', 'meaning'], cells);
+/** A list for each condition and status. */
+function reasonLists(rows: readonly ReasonRow[]): string {
+  const titles = new Set(rows.map(titleOf));
+  const listOf = (title: string) => rows.filter((row) => titleOf(row) === title).map(reasonLine);
+  return [...titles].map((title) => `${title}\n\n${listOf(title).join('\n')}`).join('\n\n');
+}
+
+function titleOf({ type, status }: ReasonRow): string {
+  return `${code(type)} is ${code(status)}:`;
+}
+
+function reasonLine({ reason, meaning }: ReasonRow): string {
+  return `- ${code(reason)}: ${meaning}`;
 }
 
 function tableOf(titles: readonly string[], cells: readonly (readonly string[])[]): string {
@@ -75,18 +85,15 @@ function flagOf({ name, argument }: OptionRow): string {
   return code(argument === undefined ? `--${name}` : `--${name} <${argument}>`);
 }
 
-function variablesOf({ variable, alsoFrom }: OptionRow): string {
-  return alsoFrom === undefined ? code(variable) : `${code(variable)}, else ${code(alsoFrom)}`;
-}
-
 function defaultOf({ default: text, localDefault, unset }: OptionRow): string {
   const usual = text ? text.split(',').map(code).join(', ') : (unset ?? 'none');
   return localDefault === undefined ? usual : `${usual} (${code('local')}: ${code(localDefault)})`;
 }
 
-function meaningOf({ help, docs }: OptionRow): string {
+function meaningOf({ help, docs, alsoFrom }: OptionRow): string {
   const sentence = `${help.charAt(0).toUpperCase()}${help.slice(1)}.`;
-  return docs === undefined ? sentence : `${sentence} ${docs}`;
+  const other = alsoFrom === undefined ? undefined : `Also read from ${code(alsoFrom)}.`;
+  return [sentence, docs, other].filter((each) => each !== undefined).join(' ');
 }
 
 function code(text: string): string {
@@ -95,7 +102,7 @@ function code(text: string): string {
 
 const PAGES = {
   'configuration.md': withOptionTables,
-  'conditions.md': withReasonTables,
+  'conditions.md': withReasons,
 } as const;
 
 async function main(): Promise<void> {
