@@ -72,7 +72,7 @@ describe('the check before a release is uninstalled', () => {
       ...['uninstall-check', '--end-settings-run', '--task-queue=two-durable-operator'],
       ...['--controllers=git-build', '--namespaces=team-1,team-2'],
     ];
-    const containers = [{ image: 'durable-operator:0.3.0', args }];
+    const containers = [{ image: 'durable-operator:0.4.0', args }];
     const spec = { serviceAccountName: 'two-durable-operator-watcher', containers };
     expect(checks[0]).toMatchObject({ spec: { template: { spec } } });
   });

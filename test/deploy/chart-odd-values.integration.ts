@@ -59,7 +59,7 @@ describe('a label or an annotation that the chart has, too,', () => {
       spec: {
         template: {
           metadata: {
-            labels: { 'control-plane': 'controller-manager', 'app.kubernetes.io/version': '0.3.0' },
+            labels: { 'control-plane': 'controller-manager', 'app.kubernetes.io/version': '0.4.0' },
             annotations: { 'kubectl.kubernetes.io/default-container': 'sidecar' },
           },
         },

@@ -51,7 +51,7 @@ const INSTALLATIONS: readonly (readonly string[])[] = [
   ['mode=split', 'temporal.retention=72h'],
   ['namespaces={team-1}', 'controllers={pod-label,pod-set}', 'metrics.secure=false'],
   ['namespaces={team-1}', 'mode=split'],
-  ['versioning.enabled=true', 'image.tag=0.4.0', 'versioning.previous={0.3.0}'],
+  ['versioning.enabled=true', 'image.tag=0.5.0', 'versioning.previous={0.4.0}'],
   [
     'metrics.alerts.enabled=true',
     'metrics.dashboard.enabled=true',
