@@ -7,10 +7,12 @@ import {
   APPROVED_ANNOTATION,
   REJECTED_ANNOTATION,
 } from '../../src/contract/control.ts';
+import type { KubernetesObject } from '../../src/contract/object.ts';
 import { BUILD_KIND, BUILDS } from '../../src/controllers/git-build/resource.ts';
 import { POD_SET_KIND, POD_SETS } from '../../src/controllers/pod-set/resource.ts';
 import type { ContentType } from '../../src/kubernetes/client.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
+import { misleadingSequences, type DryRun, type Write } from '../support/answer-sequences.ts';
 import { SAMPLE } from '../support/build-samples.ts';
 import {
   CLUSTER_ROLE_BINDINGS,
@@ -39,7 +41,7 @@ const PLAN = '290-3f9c2a1b';
 
 const people: TestCluster[] = [];
 const role = uniqueName();
-const { stack, cluster, thief, inForce, expectSoundExpressions } = setUpPolicy(
+const { stack, cluster, thief, policy, inForce, expectSoundExpressions } = setUpPolicy(
   'durable-operator-approvals',
   async () => {
     await Promise.all(people.map((person) => person.close()));
@@ -199,6 +201,69 @@ describe.each(KINDS)('of a %s, a person may not', (kind) => {
     const query = contentType === 'application/apply-patch+yaml' ? { fieldManager: 'test', force: true } : {};
     const asked = alice.client.request({ method: 'PATCH', path, query, body: bodyFor(at), contentType });
     await expect(asked).rejects.toThrow(UNNAMED);
+  });
+
+  it('answer for another by an update of the whole', async () => {
+    const at = await there(kind);
+    const current = await alice.get(at);
+    const body = {
+      ...current,
+      metadata: { ...current?.metadata, annotations: { ...current?.metadata.annotations, ...answer('bob') } },
+    };
+    const asked = alice.client.request({ method: 'PUT', path: resourcePath(at.type, at), body });
+    await expect(asked).rejects.toThrow(UNNAMED);
+  });
+
+  it('answer for another by a write of the status', async () => {
+    const at = await there(kind);
+    await alice.patch(at, annotated(answer('bob')), 'status').catch((error: unknown) => {
+      expect(String(error)).toContain(UNNAMED);
+    });
+    expect(await annotationsOf(at)).toEqual({ [APPROVAL_ANNOTATION]: 'required' });
+  });
+});
+
+describe('after any sequence of requests by two people', () => {
+  it('an answer names whose request it was, and nobody approves by removing a rejection', async () => {
+    const people = [nameOf('alice'), nameOf('bob')];
+    expect(await misleadingSequences({ people, plan: PLAN, reach })).toEqual([]);
+  });
+
+  async function reach(path: readonly Write[]): Promise<DryRun> {
+    let name: string | undefined;
+    for (const write of path) ({ name } = (await request(name, write)).metadata);
+    return async (write) => {
+      try {
+        return (await request(name, write, { dryRun: 'All' })).metadata.annotations ?? {};
+      } catch (error) {
+        expect(String(error)).toContain(policy);
+        return undefined;
+      }
+    };
+  }
+
+  function request(name: string | undefined, { person, change }: Write, query = {}) {
+    const { client } = person === nameOf('alice') ? alice : bob;
+    if (name !== undefined) {
+      const path = resourcePath(POD_SETS, { namespace, name });
+      return client.request<KubernetesObject>({ method: 'PATCH', path, query, body: annotated(change) });
+    }
+    const written = Object.entries(change).flatMap(([key, value]): [string, string][] =>
+      value === null ? [] : [[key, value]],
+    );
+    const body = manifestOf('podset', Object.fromEntries(written));
+    const path = resourcePath(POD_SETS, { namespace });
+    return client.request<KubernetesObject>({ method: 'POST', path, query, body });
+  }
+});
+
+describe('of a Namespace, a person may not', () => {
+  it('answer for another by its subresource "finalize"', async () => {
+    const at = await there('namespace');
+    const current = await alice.get(at);
+    const body = { ...current, metadata: { ...current?.metadata, annotations: answer('bob') } };
+    const path = `${resourcePath(at.type, at)}/finalize`;
+    await expect(alice.client.request({ method: 'PUT', path, body })).rejects.toThrow(UNNAMED);
   });
 });
 

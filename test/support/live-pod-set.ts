@@ -55,6 +55,15 @@ export class LivePodSet {
     }, WITHIN_MS);
   }
 
+  /** Resolves once its status says that so many are available, and no other number is wanted. */
+  hasPods(replicas: number): Promise<PodSet> {
+    return eventually(async () => {
+      const podSet = await this.get();
+      const { observedGeneration, readyReplicas } = podSet?.status ?? {};
+      return observedGeneration === podSet?.metadata.generation && readyReplicas === replicas && podSet;
+    }, WITHIN_MS);
+  }
+
   /** Resolves once its status says of the latest spec that it is held. */
   isHeld(type: 'Paused' | 'AwaitingApproval'): Promise<PodSet> {
     return eventually(async () => {
