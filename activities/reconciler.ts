@@ -59,7 +59,7 @@ export interface Reconciler<O, S extends Step, L extends Observe = Observe> {
   /**
    * Makes a watcher's view as good as live for this step, with as few reads as that takes: none where the step's
    * first write fails unless the resource is the one that the watcher saw. Undefined: everything is observed, and
-   * decided again.
+   * decided again. Without this function, the watcher's view is not used: each step observes first.
    *
    * @throws ApiError
    */

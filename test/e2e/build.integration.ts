@@ -11,8 +11,8 @@ import { setUpOperator } from '../support/stage.ts';
 
 jest.setTimeout(120_000);
 const WITHIN_MS = 30_000;
-/** From the creation of a build until it is gone again, Events apart. */
-const MOST_CALLS = 12;
+/** From the creation of a build until it is gone again, Events apart: each step reads before it writes. */
+const MOST_CALLS = 30;
 
 const stage = setUpOperator({ args: ['--controllers', 'git-build'] });
 const { stack, cluster, temporal } = stage;
@@ -82,7 +82,7 @@ describe('a build', () => {
     const made = requests();
     expect(made.filter((request) => request.includes('→'))).toEqual([]);
     expect(made.length).toBeLessThanOrEqual(MOST_CALLS);
-    expect(made).toEqual(UNDISTURBED);
+    expect(made.filter((request) => !/^(get|list) /.test(request))).toEqual(UNDISTURBED);
     for (const [reason, words] of [
       ['BuildStarted', 'build-helloworld'],
       ['BuildSucceeded', 'helloworld on'],
@@ -157,11 +157,7 @@ const UNDISTURBED = [
   'patch xxxes/status',
   'patch xxxes/status',
   'patch xxxes/status',
-  'list jobs',
-  'list pods',
   'create jobs',
-  'list jobs',
-  'list pods',
   'patch xxxes',
 ];
 
@@ -251,7 +247,7 @@ describe('a build that is deleted', () => {
     await build.reaches((found) => conditionOf(found, 'Stalled') === 'True JobNameTaken');
     await build.delete();
     await build.gone();
-    expect(jobWrites()).toEqual(['create jobs → 409']);
+    expect(jobWrites()).toEqual([]);
   });
 
   it('with the annotation to skip cleanup goes at once, and an Event says what stays', async () => {
