@@ -59,13 +59,16 @@ export function controlledReconciler<O, S extends Step, L extends Observe>(
     return { observation: undefined, did, write: { sent, answer: written } };
   }
 
+  async function confirm(step: S | ControlStep, view: O, context: StepContext<O>) {
+    return isControlStep(step) ? view : reconciler.confirm?.(step, view, context);
+  }
+
   return {
     ...reconciler,
     controller: controlled(reconciler.controller, options),
     look: async (asked, observation, context) =>
       isOfControls(asked) ? undefined : reconciler.look?.(asked, observation, context),
-    confirm: async (step, view, context) =>
-      isControlStep(step) ? view : reconciler.confirm?.(step, view, context),
+    ...(reconciler.confirm !== undefined && { confirm }),
     perform: (step, observation, context) =>
       isControlStep(step) ? report(step, context) : reconciler.perform(step, observation, context),
   };

@@ -60,6 +60,7 @@ export interface Reconciler<O, S extends Step, L extends Observe = Observe> {
    * Makes a watcher's view as good as live for this step, with as few reads as that takes: none where the step's
    * first write fails unless the resource is the one that the watcher saw. The view itself: nothing was read, and the
    * step is performed. Another object: it is decided again on that. Undefined: everything is observed, and decided again.
+   * Without this function, the watcher's view is not used: each step observes first.
    *
    * @throws ApiError
    */

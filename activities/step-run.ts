@@ -60,7 +60,9 @@ export class StepRun<O, S extends Step, L extends Observe> {
    * @throws ApiError
    */
   async perform(name: string, from: Known<O> | undefined): Promise<StepEnd<O>> {
-    let known = from;
+    // A view that cannot be confirmed only says that a run is needed.
+    const isUsable = from?.source === 'live' || this.#reconciler.confirm !== undefined;
+    let known = isUsable ? from : undefined;
     for (let conflicts = 0; ;) {
       try {
         const decided = await this.#decide(known ?? (await this.#observe()));

@@ -5,6 +5,7 @@ import { MANAGED_BY, MANAGED_BY_LABEL } from '../../src/controllers/kinds.ts';
 import { fieldsOf } from '../../src/controllers/fields.ts';
 import { gitBuild } from '../../src/controllers/git-build/controller.ts';
 import { buildJob, buildScript, cleanupJob, cleanupScript } from '../../src/controllers/git-build/jobs.ts';
+import type { Observation } from '../../src/controllers/git-build/observation.ts';
 import * as names from '../../src/controllers/git-build/resource.ts';
 import { checkSpec, FORBIDDEN_CLONE_ROOTS } from '../../src/controllers/git-build/spec.ts';
 import { buildView, jobView, podView } from '../../src/controllers/git-build/views.ts';
@@ -133,7 +134,7 @@ describe('the Job of any spec that is used', () => {
     fc.assert(
       fc.property(fc.array(goodOf(propertyOf(BUILD_SPEC, 'binaryName')), { minLength: 1 }), (some) => {
         const binaries = some.map(String);
-        const cleanup = { jobName: 'x-delete', node: 'n1', binaries, attempt: 1 };
+        const cleanup = { jobName: 'x-delete', node: 'n1', binaries };
         const { command } = containerOf(
           cleanupJob({ namespace: 'a', name: 'b', uid: 'u' }, cleanup, OPTIONS),
         );
@@ -172,7 +173,6 @@ const ANNOTATIONS = [
   names.BINARY_NAME_ANNOTATION,
   names.NODE_ANNOTATION,
   names.BINARIES_ANNOTATION,
-  names.ATTEMPT_ANNOTATION,
 ];
 const LABELS = [names.BUILD_UID_LABEL, names.PURPOSE_LABEL, MANAGED_BY_LABEL];
 const PHASES = ['Pending', 'Running', 'Succeeded', 'Failed', 'Unknown', ''];
@@ -232,8 +232,8 @@ describe('whatever a build, a Job or a Pod holds', () => {
           return [jobView(object), podView(object)].filter((child) => child !== undefined);
         });
         const observation = controller.observation(view, children);
-        for (const from of ['watched', 'live', 'outdated'] as const) {
-          const decision = controller.decide({ ...observation, children: from }, Date.now());
+        for (const seen of [observation, withFreeNames(observation)]) {
+          const decision = controller.decide(seen, Date.now());
           expect(
             controller.steps.concat([]).map(String).concat('observe', 'wait', 'stalled', 'converged'),
           ).toContain(decision.do);
@@ -259,7 +259,7 @@ describe('whatever a build, a Job or a Pod holds', () => {
         const said: string[] = [];
         for (;;) {
           const view = buildView({ ...build, metadata, status }, OPTIONS);
-          const live = { ...controller.observation(view, children), children: 'live' } as const;
+          const live = withFreeNames(controller.observation(view, children));
           const decision = controller.decide(live, NOW_MS);
           if (decision.do !== 'updateStatus') return;
           said.push(JSON.stringify(decision.status));
@@ -309,6 +309,14 @@ describe('whatever a build, a Job or a Pod holds', () => {
 });
 
 const NOW_MS = Date.parse('2026-01-02T00:00:00Z');
+
+/** No other Job has the names of its Jobs. */
+function withFreeNames({ build, ...seen }: Observation): Observation {
+  if (build === 'gone') return { build, ...seen };
+  const jobNames = [build.status.jobName, build.spec.ok ? build.spec.spec.jobName : build.uid];
+  const all = jobNames.flatMap((name) => (name === undefined ? [] : [name, `${name}-delete`]));
+  return { build, ...seen, names: Object.fromEntries(all.map((name) => [name, 'free'])) };
+}
 
 /** What is not there has no value, and not the value undefined. */
 function withoutUndefined(texts: Readonly<Record<string, string | undefined>>): Record<string, string> {

@@ -147,7 +147,7 @@ const OF_STEPS: readonly Mistake[] = [
     BUILD,
     { slowness: 1, budget: { deleteJob: 1 } },
     TRUSTS_ITS_VIEW,
-    'a Job is created for a spec that is built',
+    'n1/x is there, and the status knows ',
   ],
 ];
 

@@ -58,7 +58,6 @@ export function aJobView(fields: Partial<JobView> = {}): JobView {
     hash: HASH,
     node: '',
     binaries: [],
-    attempt: 1,
     createdAt: '2026-11-21T11:00:00Z',
     endedAt: '',
     failure: '',
@@ -86,7 +85,6 @@ export function aPodView(fields: Partial<PodView> = {}): PodView {
     name: 'pod-1',
     uid: 'pod-1',
     buildUid: 'uid-1',
-    buildName: 'sample',
     purpose: 'build',
     jobUid: 'job-1',
     hash: HASH,
@@ -100,7 +98,8 @@ export function aPodView(fields: Partial<PodView> = {}): PodView {
   };
 }
 
-/** Of live reads, unless said otherwise. */
+/** What a step has read: no other Job has the names of the sample's Jobs. */
 export function anObservation(fields: Partial<Observation> = {}): Observation {
-  return { build: aBuildView(), jobs: [], pods: [], children: 'live', ...fields };
+  const names = { [SAMPLE.jobName]: 'free', [`${SAMPLE.jobName}-delete`]: 'free' } as const;
+  return { build: aBuildView(), jobs: [], pods: [], names, ...fields };
 }

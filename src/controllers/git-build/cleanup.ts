@@ -1,21 +1,13 @@
 import { waitFor, type Deletion } from '../../contract/decision.ts';
 import { unreachable } from '../../contract/unreachable.ts';
 import { failureOf } from './failure.ts';
-import {
-  createWhenPossible,
-  deleteJob,
-  during,
-  RECHECK_MS,
-  RETIRING_MS,
-  showsEndOf,
-  troubleOf,
-} from './job-rules.ts';
-import { knownOf, requireLiveChildren, type BuildDecision, type Facts } from './observation.ts';
+import { createWhenPossible, deleteJob, during, RECHECK_MS, RETIRING_MS, troubleOf } from './job-rules.ts';
+import { knownOf, type BuildDecision, type Facts } from './observation.ts';
 import { BINARIES_MAX, type Artifact } from './resource.ts';
 import { listed, report, reportIfNew, without } from './status.ts';
 import type { JobView } from './views.ts';
 
-/** What is to be removed from nodes, one node after the other, by Jobs of one name. */
+/** What to remove from nodes, one node after the other, by Jobs of one name. */
 export interface Cleaning {
   readonly artifacts: readonly Artifact[];
   readonly jobName: string;
@@ -25,14 +17,14 @@ export interface Cleaning {
   readonly finish: (cleaned: readonly Artifact[]) => BuildDecision;
 }
 
-/** The watcher shows the end of a Job; this is for when it does not. */
+/** The watcher shows the end of a Job. The run checks again after so long, in case it does not. */
 const JOB_RECHECK_MS = 300_000;
 const RETRY_FIRST_MS = 10_000;
 const RETRY_MOST_MS = 300_000;
 
 /**
- * The next step towards nodes without these artifacts. A cleanup Job proves its node clean once it has succeeded;
- * what it has cleaned is taken off the status before the Job goes, so that nothing is cleaned twice or forgotten.
+ * The next step towards nodes without these artifacts. A cleanup Job that has succeeded proves that its node is clean. Its
+ * artifacts leave the status before the Job is deleted, so that none is cleaned twice or forgotten.
  */
 export function cleanAway(facts: Facts, cleaning: Cleaning): BuildDecision {
   const { artifacts, finish } = cleaning;
@@ -63,11 +55,11 @@ function proves(job: JobView, artifact: Artifact): boolean {
 
 /** A cleanup that has not succeeded. */
 function attend(progress: Progress, job: JobView): BuildDecision {
-  const { facts, left } = progress;
+  const { left } = progress;
   if (job.deleting) return waitToGo(job);
   if (!left.some((each) => covers(job, each))) {
     const propagation = job.state === 'active' ? 'Foreground' : 'Background';
-    return deleteJob(facts, job, { propagation, because: 'there is nothing left for it to remove' });
+    return deleteJob(job, { propagation, because: 'there is nothing left for it to remove' });
   }
   switch (job.state) {
     case 'active':
@@ -85,7 +77,7 @@ function waitToGo({ name }: JobView): BuildDecision {
   return waitFor(`cleanup Job ${name} to be deleted`, RETIRING_MS);
 }
 
-/** Where its Pod finds no node, the node may be gone, and with it what was there. */
+/** If no node takes the Pod, its node may be gone, with all that was on it. */
 function follow({ facts, cleaning, cleaned, left }: Progress, job: JobView): BuildDecision {
   const { pods, nodes } = facts;
   const isUnscheduled = pods.some(
@@ -111,18 +103,16 @@ function follow({ facts, cleaning, cleaned, left }: Progress, job: JobView): Bui
   );
 }
 
-/** The failed Job stays until the next try, for people, and as the memory of how often it was tried. */
+/** The failed Job stays until the next attempt, so that people can read its logs. */
 function tryAgain({ facts, cleaning, left }: Progress, job: JobView): BuildDecision {
   const { pods, nowMs } = facts;
-  const { phase } = cleaning;
   const failure = failureOf(job, pods);
-  const message = `${failure.message} (attempt ${job.attempt}); still to be removed: ${listed(left)}`;
+  const message = `${failure.message}; still to be removed: ${listed(left)}`;
   const event = { reason: 'CleanupFailed', action: 'Clean', note: message, occasion: job.uid };
-  const waitMs = retryAtMs(job, nowMs) - nowMs;
+  const waitMs = retryAtMs(job, facts) - nowMs;
   return (
-    (showsEndOf(pods, job) ? undefined : requireLiveChildren(facts, `cleanup Job ${job.name} has failed`)) ??
     reportIfNew(facts, {
-      ...during(phase),
+      ...during(cleaning.phase),
       reason: 'CleanupFailed',
       message,
       stalled: true,
@@ -131,18 +121,17 @@ function tryAgain({ facts, cleaning, left }: Progress, job: JobView): BuildDecis
     }) ??
     (waitMs > 0
       ? waitFor(`the next attempt of cleanup Job ${job.name}: ${failure.reason}`, waitMs)
-      : deleteJob(facts, job, {
-          propagation: 'Background',
-          because: 'the cleanup is due for another attempt',
-        }))
+      : deleteJob(job, { propagation: 'Background', because: 'the cleanup is due for another attempt' }))
   );
 }
 
-function retryAtMs({ endedAt, attempt }: JobView, nowMs: number): number {
-  const pauseMs = Math.min(RETRY_FIRST_MS * 2 ** Math.min(attempt - 1, 10), RETRY_MOST_MS);
-  const ended = Date.parse(endedAt);
-  // Never later than a pause from now, whatever the server's clock says.
-  return Math.min(Number.isNaN(ended) ? nowMs : ended, nowMs) + pauseMs;
+/** Each pause is as long as the cleanup had lasted before this attempt, so pauses double. */
+function retryAtMs({ createdAt, endedAt }: JobView, { build, nowMs }: Facts): number {
+  const since = build.deleting ? build.deletedAt : (build.status.completionTime ?? '');
+  const lastedMs = Date.parse(createdAt) - Date.parse(since) || 0;
+  const pauseMs = Math.min(Math.max(lastedMs, RETRY_FIRST_MS), RETRY_MOST_MS);
+  // At most a pause from now, even if the server's clock is ahead.
+  return Math.min(Date.parse(endedAt) || nowMs, nowMs) + pauseMs;
 }
 
 function nextNode({ facts, cleaning, cleaned, left }: Progress, finished: readonly JobView[]): BuildDecision {
@@ -150,7 +139,7 @@ function nextNode({ facts, cleaning, cleaned, left }: Progress, finished: readon
   const [job] = finished;
   if (job === undefined) return createCleanup(facts, cleaning, left);
   if (job.deleting) return waitToGo(job);
-  return deleteJob(facts, job, {
+  return deleteJob(job, {
     propagation: 'Background',
     because: 'the cleanup Job of the next node needs the same name',
   });
@@ -161,7 +150,7 @@ interface Rest {
   readonly message: string;
 }
 
-/** The status without what is clean. */
+/** Take what is clean off the status. */
 function keepRest(facts: Facts, cleaning: Cleaning, { cleaned, message }: Rest): BuildDecision {
   return report(facts, {
     ...inProgress(cleaning),
@@ -182,20 +171,19 @@ function createCleanup(facts: Facts, cleaning: Cleaning, left: readonly Artifact
   const { node } = first;
   const onIt = left.filter((artifact) => artifact.node === node).slice(0, BINARIES_MAX);
   const binaries = onIt.map(({ binary }) => binary);
-  const cleanup = { jobName, node, binaries, attempt: (facts.attempts ?? 0) + 1 };
   return createWhenPossible(facts, {
     jobName,
     phase,
     create: () => ({
       do: 'createCleanupJob',
       because: `${listed(onIt)} has to be removed`,
-      cleanup,
+      cleanup: { jobName, node, binaries },
       deletes: deletionOf(facts, left),
     }),
   });
 }
 
-/** Of all nodes: one approval is enough. */
+/** One approval covers all nodes. */
 function deletionOf({ build }: Facts, left: readonly Artifact[]): Deletion {
   return {
     what: 'file',

@@ -12,7 +12,7 @@ export type { GitBuildOptions } from './resource.ts';
 
 export type GitBuildController = Controller<BuildView, BuildChild, Observation, BuildStep, BuildObserve>;
 
-/** Builds what a resource describes by a Job, and removes the binary from every node when the resource goes. */
+/** Builds a binary by a Job, and removes it from every node when the resource is deleted. */
 export function gitBuild(options: GitBuildOptions): GitBuildController {
   const ofBuilds = {
     labelSelector: BUILD_UID_LABEL,
@@ -49,22 +49,19 @@ export function gitBuild(options: GitBuildOptions): GitBuildController {
   };
 }
 
-/** The key of the build that a Job or a Pod of ours is for. */
+/** The key of the build that a Job or a Pod belongs to. */
 export function buildKeyOf({ namespace = '', annotations }: ObjectMeta): string | undefined {
   const name = buildNameIn(annotations);
   return name === undefined ? undefined : `${namespace}/${name}`;
 }
 
-/**
- * The watcher keeps no command, which may have 16,384 characters: no decision depends on it, and the build is read before its
- * Job is created.
- */
+/** The watcher keeps no command, which may have 16,384 characters. Each step reads the build anyway. */
 function withoutCommand(view: BuildView): BuildView {
   const { spec } = view;
   return spec.ok ? { ...view, spec: { ...spec, spec: { ...spec.spec, buildCommand: '' } } } : view;
 }
 
-/** How Jobs ended, and what keeps Pods from starting: the run does neither itself. */
+/** How Jobs ended, and what keeps Pods from starting. The run itself changes neither. */
 function inputsOf({ jobs, pods }: Observation): readonly string[] {
   const ends = jobs
     .filter(({ state }) => state !== 'active')

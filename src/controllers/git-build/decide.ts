@@ -9,20 +9,11 @@ import {
   isUnfinishedBuild,
   retire,
   RETIRING_MS,
-  showsEndOf,
   troubleOf,
   type Retirement,
 } from './job-rules.ts';
 import { cleanupJobName } from './jobs.ts';
-import {
-  requireLiveChildren,
-  requireNamespace,
-  type BuildDecision,
-  type BuildStep,
-  type Facts,
-  type Observation,
-  type RuleDecision,
-} from './observation.ts';
+import type { BuildDecision, BuildStep, Facts, Observation, RuleDecision } from './observation.ts';
 import { reportRefusedStep } from './refusals.ts';
 import type { BuildSpec } from './resource.ts';
 import {
@@ -38,15 +29,15 @@ import {
 } from './status.ts';
 import { hasOurFinalizer, type JobView, type PodView } from './views.ts';
 
-/** The watcher shows the end of a Job; this is for when it does not. */
+/** The watcher shows the end of a Job. The run checks again after so long, in case it does not. */
 const JOB_RECHECK_MS = 300_000;
 
-/** The status while the Job of the spec is not created yet: no create is in progress under a status with a startTime. */
+/** The status until the Job of the spec is created. A create is in progress only under a status without a startTime. */
 const BEFORE_JOB = { phase: 'Pending', reason: 'Pending', startTime: null, completionTime: null } as const;
 
 /**
- * The next step of a build, or why there is none. The watcher asks it of what it has seen, the step activities of what
- * they have read.
+ * The next step of a build, or why there is none. What the watcher shows only decides whether a run is needed: each step
+ * is decided from what it has read.
  *
  * @param nowMs milliseconds since the epoch
  */
@@ -54,13 +45,17 @@ export function decideBuild(observation: Observation, nowMs: number): BuildDecis
   const { build } = observation;
   if (build === 'gone') return converged('the resource is gone');
   const facts: Facts = { ...observation, build, nowMs };
-  if (facts.children === 'outdated')
-    return requireLiveChildren(facts, 'the Jobs have changed') ?? decideExisting(facts);
-  const decision = requireNamespace(facts) ?? decideExisting(facts);
+  const decision = checkNamespace(facts) ?? decideExisting(facts);
   return reportRefusedStep(facts, decision) ?? decision;
 }
 
-/** A spec that nothing is done for yet, since its first step is held back. */
+/** A refusal may say that the namespace is terminating. The Namespace itself has to confirm it. */
+function checkNamespace({ refusal, namespace }: Facts): RuleDecision {
+  if (refusal?.because !== 'namespace-terminating' || namespace !== undefined) return undefined;
+  return { do: 'observe', because: 'the namespace seems to accept no new Jobs', what: 'namespace' };
+}
+
+/** The status of a new spec whose first step is on hold. */
 export function buildStatusStep({ build, ...seen }: Observation, nowMs: number): BuildStep | undefined {
   if (build === 'gone' || build.deleting || build.status.observedGeneration === build.generation)
     return undefined;
@@ -95,7 +90,7 @@ function decideBuilding(facts: ValidBuild): BuildDecision {
   );
 }
 
-/** A spec that cannot be built: the Job of an earlier one goes, and the status says why. */
+/** The spec cannot be built: delete the Job of an earlier spec, and say why in the status. */
 function refuseSpec(facts: Facts, problems: readonly string[]): BuildDecision {
   const { build, jobs, pods } = facts;
   const message = problems.join('; ');
@@ -124,16 +119,11 @@ function refuseSpec(facts: Facts, problems: readonly string[]): BuildDecision {
 
 function addFinalizer({ build }: Facts): RuleDecision {
   if (hasOurFinalizer(build)) return undefined;
-  const { resourceVersion, hasOtherFinalizers } = build;
-  return {
-    do: 'addFinalizer',
-    because: 'the binary must be removed with the resource',
-    resourceVersion,
-    ...(hasOtherFinalizers && { hasOtherFinalizers }),
-  };
+  const { resourceVersion } = build;
+  return { do: 'addFinalizer', because: 'the binary must be removed with the resource', resourceVersion };
 }
 
-/** Jobs and Pods of other specs, and a cleanup that would remove what is to be built now. */
+/** Delete Jobs and Pods of other specs, and a cleanup that would remove what is built now. */
 function retireSuperseded(facts: ValidBuild): RuleDecision {
   return retire(facts, {
     ...supersededIn(facts),
@@ -146,7 +136,7 @@ function retireSuperseded(facts: ValidBuild): RuleDecision {
 function supersededIn(facts: ValidBuild): Pick<Retirement, 'jobs' | 'strays'> {
   const { build, jobs, pods, hash } = facts;
   const others = jobs.filter((job) => job.purpose === 'build' && !isOfSpec(job, facts));
-  // Its Job may go, and be deleted by anybody; and a cleanup is of what an earlier spec has left.
+  // Anybody may delete the Job of a finished build. A cleanup Job removes what an earlier spec has left.
   if (isReported(build, 'Succeeded')) return { jobs: others, strays: [] };
   const right = jobs.find((job) => isOfSpec(job, facts));
   const cleanups = jobs.filter(
@@ -155,7 +145,7 @@ function supersededIn(facts: ValidBuild): Pick<Retirement, 'jobs' | 'strays'> {
   const going = jobs.filter(({ deleting }) => deleting);
   return {
     jobs: [...new Set([...others, ...cleanups, ...going])],
-    // Those of the same spec put there what is to be there.
+    // Pods of the same spec write the same binary.
     strays: pods.filter((pod) => isUnfinishedBuild(pod) && pod.hash !== hash),
   };
 }
@@ -169,7 +159,7 @@ function replaced({ name, uid }: JobView): DecisionEvent {
   return { type: 'Normal', reason: 'JobReplaced', action: 'Replace', note, occasion: uid };
 }
 
-/** This very generation was built. What earlier ones have left on nodes is removed. */
+/** This generation is built. Remove what earlier ones have left on nodes. */
 function decideSucceeded(facts: ValidBuild): RuleDecision {
   const { build, spec } = facts;
   if (!isReported(build, 'Succeeded')) return undefined;
@@ -195,18 +185,11 @@ function decideSucceeded(facts: ValidBuild): RuleDecision {
 
 /** How the Job of the spec is doing, and how it ended. */
 function followJob(facts: ValidBuild): RuleDecision {
-  const { jobs, pods } = facts;
-  const job = jobs.find((each) => isOfSpec(each, facts));
-  if (job !== undefined && isBeforeStatus(job, facts)) {
-    return requireLiveChildren(facts, `Job ${job.name} may have been deleted`);
-  }
-  const pod = pods.find((each) => provesSuccess(each, job, facts));
+  const job = facts.jobs.find((each) => isOfSpec(each, facts));
+  const pod = facts.pods.find((each) => provesSuccess(each, job, facts));
   if (pod !== undefined) {
     const { endedAt, jobUid: occasion } = pod;
-    // A Job that the watcher does not show yet may have taken the place of the Pod's.
-    const observe =
-      job === undefined ? requireLiveChildren(facts, 'a Pod has succeeded whose Job is gone') : undefined;
-    return observe ?? reportEnd(facts, succeeded(facts, { startedAt: job?.createdAt, endedAt, occasion }));
+    return reportEnd(facts, succeeded(facts, { startedAt: job?.createdAt, endedAt, occasion }));
   }
   if (job === undefined) return undefined;
   switch (job.state) {
@@ -214,9 +197,7 @@ function followJob(facts: ValidBuild): RuleDecision {
       return follow(facts, job);
     case 'succeeded': {
       const { createdAt: startedAt, endedAt, uid: occasion } = job;
-      const success = succeeded(facts, { startedAt, endedAt, occasion });
-      // Where it ran, its Pod says.
-      return requireLiveChildren(facts, `Job ${job.name} has succeeded`) ?? reportEnd(facts, success);
+      return reportEnd(facts, succeeded(facts, { startedAt, endedAt, occasion }));
     }
     case 'failed':
       return decideFailed(facts, job);
@@ -225,13 +206,7 @@ function followJob(facts: ValidBuild): RuleDecision {
   }
 }
 
-/** The watcher still shows a Job that somebody has deleted, although the status is of the one after it. */
-function isBeforeStatus({ createdAt }: JobView, { build, children }: ValidBuild): boolean {
-  const { startTime } = build.status;
-  return children === 'watched' && startTime !== undefined && createdAt < startTime;
-}
-
-/** A Pod may have ended before its Job says so; and its Job may be gone by now, deleted by somebody. */
+/** A Pod ends before its Job says so. Somebody may also have deleted the Job since. */
 function provesSuccess(pod: PodView, job: JobView | undefined, { build, hash }: ValidBuild): boolean {
   if (pod.purpose !== 'build' || pod.phase !== 'succeeded' || pod.hash !== hash) return false;
   if (job !== undefined) return pod.jobUid === job.uid;
@@ -254,18 +229,18 @@ function follow(facts: ValidBuild, job: JobView): BuildDecision {
   );
 }
 
-/** What was reported of the running Job; its Pods may be gone by now, and why it fails is still that. */
+/** What the status says of the running Job. It is still the cause if the Job fails after its Pods are gone. */
 function knownTrouble({ build: { status } }: Facts): string {
   return status.phase === 'Building' ? (status.message ?? '') : '';
 }
 
-/** A Pod that still runs, without its Job, could write to a node yet: the end is reported when all have ended. */
+/** Pods that still run could write to a node. Report the end after they have ended. */
 function reportEnd(facts: ValidBuild, end: Report): BuildDecision {
   if (!facts.pods.some(isUnfinishedBuild)) return report(facts, end);
   return recordRuns(facts, end) ?? waitFor('the Pods of an earlier Job to end', RETIRING_MS);
 }
 
-/** Before the wait: where a Pod ran, nobody knows once it is gone, which its Job may be, too, by then. */
+/** Record where Pods ran before waiting: nobody knows it once they are gone. */
 function recordRuns(facts: ValidBuild, { startTime }: Report): RuleDecision {
   const artifacts = recorded(facts.build, facts.pods);
   if (artifacts.length === (facts.build.status.artifacts ?? []).length) return undefined;
@@ -305,31 +280,24 @@ function succeeded(facts: ValidBuild, { startedAt, endedAt, occasion }: Success)
 function decideFailed(facts: ValidBuild, job: JobView): BuildDecision {
   const { build, pods, nowMs } = facts;
   const { reason, message } = failureOf(job, pods, knownTrouble(facts));
-  // Its spec may have been refused meanwhile, by options that have changed again.
+  // The status may still be about options that refused this spec for a while.
   if (isReported(build, 'Failed') && !isReportedInvalid(build)) {
     return stalled(`Job ${job.name} failed: ${reason}; change the spec, or delete Job ${job.name}`);
   }
-  const observe = showsEndOf(pods, job)
-    ? undefined
-    : requireLiveChildren(facts, `Job ${job.name} has failed`);
-  const event = { reason: 'BuildFailed', action: 'Build', note: message, occasion: job.uid };
-  return (
-    observe ??
-    reportEnd(facts, {
-      phase: 'Failed',
-      reason: 'BuildFailed',
-      message,
-      stalled: true,
-      startTime: job.createdAt,
-      completionTime: job.endedAt || rfc3339(nowMs),
-      artifacts: recorded(build, pods),
-      because: 'the Job has failed',
-      event: { type: 'Warning', ...event },
-    })
-  );
+  return reportEnd(facts, {
+    phase: 'Failed',
+    reason: 'BuildFailed',
+    message,
+    stalled: true,
+    startTime: job.createdAt,
+    completionTime: job.endedAt || rfc3339(nowMs),
+    artifacts: recorded(build, pods),
+    because: 'the Job has failed',
+    event: { type: 'Warning', reason: 'BuildFailed', action: 'Build', note: message, occasion: job.uid },
+  });
 }
 
-/** A status about the last Job would hide that a create is in progress. */
+/** Clear the status of the last Job: it would hide that a create is in progress. */
 function forgetLastJob(facts: ValidBuild): RuleDecision {
   const { build, pods } = facts;
   const { startTime, completionTime, artifacts: known = [] } = build.status;

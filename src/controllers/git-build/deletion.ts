@@ -3,15 +3,15 @@ import { rfc3339 } from '../condition.ts';
 import { cleanAway } from './cleanup.ts';
 import { deleteJob, isUnfinishedBuild, retire } from './job-rules.ts';
 import { cleanupJobName } from './jobs.ts';
-import { requireLiveChildren, type BuildDecision, type Facts, type RuleDecision } from './observation.ts';
+import type { BuildDecision, Facts, RuleDecision } from './observation.ts';
 import { ORPHAN_FINALIZER } from './resource.ts';
 import { listed, recorded, report, reportIfNew, type StatusChange } from './status.ts';
 import { hasOurFinalizer, type JobView } from './views.ts';
 
-/** A step goes by what was read at most 10 s ago, and its request takes at most 5 s. */
+/** A step is decided from what was read at most 10 s ago, and its request takes at most 5 s. */
 const CREATE_MAX_MS = 15_000;
 
-/** The next step of a build that is being deleted: nothing may build any more, then every node is cleaned, then it may go. */
+/** The next step of a build that is being deleted: stop its Jobs, clean every node, then let it go. */
 export function decideDeletion(facts: Facts): BuildDecision {
   if (!hasOurFinalizer(facts.build)) return converged('the resource is being deleted');
   return (
@@ -25,17 +25,11 @@ export function decideDeletion(facts: Facts): BuildDecision {
 }
 
 function removeFinalizer({ build }: Facts, because: string, event?: DecisionEvent): BuildDecision {
-  const { resourceVersion, hasOtherFinalizers } = build;
-  return {
-    do: 'removeFinalizer',
-    because,
-    resourceVersion,
-    ...(hasOtherFinalizers && { hasOtherFinalizers }),
-    ...(event && { event }),
-  };
+  const { resourceVersion } = build;
+  return { do: 'removeFinalizer', because, resourceVersion, ...(event && { event }) };
 }
 
-/** A cleanup that is running would remove what the Event says stays. */
+/** The Event says what stays, so a running cleanup has to stop first. */
 function skipCleanup(facts: Facts): RuleDecision {
   const { build, jobs } = facts;
   if (!build.skipCleanup) return undefined;
@@ -45,8 +39,7 @@ function skipCleanup(facts: Facts): RuleDecision {
   const because = 'the annotation asks to skip the cleanup';
   const note = `Cleanup was skipped because of the annotation: ${whatStays(facts)}`;
   return (
-    requireLiveChildren(facts, because) ??
-    (running && deleteJob(facts, running, { propagation: 'Background', because })) ??
+    (running && deleteJob(running, { propagation: 'Background', because })) ??
     removeFinalizer(facts, because, skipped(note))
   );
 }
@@ -65,13 +58,13 @@ function skipped(note: string): DecisionEvent {
   return { type: 'Warning', reason: 'CleanupSkipped', action: 'Clean', note };
 }
 
-/** A Pod may have run that the status does not say yet. */
+/** A Pod may have run where the status does not say so yet. */
 function whatStays({ build, pods }: Facts): string {
   const artifacts = recorded(build, pods);
   return artifacts.length === 0 ? 'no binary is recorded on any node' : `${listed(artifacts)} stays`;
 }
 
-/** What still builds would put its binary back. */
+/** A running build would put its binary back. */
 function stopBuilds(facts: Facts): RuleDecision {
   const { jobs, pods } = facts;
   const builds = jobs.filter(({ purpose }) => purpose === 'build');
@@ -84,14 +77,14 @@ function stopBuilds(facts: Facts): RuleDecision {
   });
 }
 
-/** A Job whose Pod has succeeded starts no other, which it says a little later. */
+/** A Job whose Pod has succeeded starts no other, although it is active for a moment. */
 function isRunning({ uid, state }: JobView, { pods }: Facts): boolean {
   return state === 'active' && !pods.some(({ jobUid, phase }) => jobUid === uid && phase === 'succeeded');
 }
 
 const CLEANING = { phase: 'Cleaning', reason: 'Cleaning' } as const;
 
-/** An end that was reported while a create may still be in progress is not the last one: `recordEnd` finds that. */
+/** An end that was reported while a create may be in progress is not the last one. `recordEnd` finds the last one. */
 function cleaning(facts: Facts): StatusChange {
   return { ...CLEANING, ...(awaitCreate(facts) && { completionTime: null }) };
 }
@@ -104,19 +97,19 @@ function beginCleaning(facts: Facts): RuleDecision {
 }
 
 /**
- * That nothing builds any more is written down: from then on, Pods that have ended add nothing new, and what is cleaned
- * stays off the list.
+ * Records that nothing builds any more. From then on, Pods that have ended add nothing to the list of artifacts, and what is
+ * cleaned stays off it.
  */
 function recordEnd(facts: Facts): RuleDecision {
   const { build, pods, nowMs } = facts;
   if (build.status.completionTime !== undefined) return undefined;
   const artifacts = recorded(build, pods);
-  const blocked = requireLiveChildren(facts, 'the resource is being deleted') ?? awaitCreate(facts);
-  if (artifacts.length === 0 || blocked?.do === 'observe') return blocked;
-  // Before any wait: where a Pod ran, nobody knows once it is gone.
-  if (blocked !== undefined) {
-    return reportIfNew(facts, { ...CLEANING, artifacts, because: 'a Pod of it has run' }) ?? blocked;
+  const wait = awaitCreate(facts);
+  // Record where a Pod ran before waiting: nobody knows it once the Pod is gone.
+  if (wait !== undefined) {
+    return reportIfNew(facts, { ...CLEANING, artifacts, because: 'nothing of it is running' }) ?? wait;
   }
+  if (artifacts.length === 0) return undefined;
   return report(facts, {
     ...CLEANING,
     artifacts,
@@ -126,12 +119,12 @@ function recordEnd(facts: Facts): RuleDecision {
 }
 
 /**
- * A create that was sent before may still be in progress, and its Job would build after the cleanup. None is sent once
- * its Job has been there, which the status' startTime says, or once the deletion is known.
+ * A create may still be in progress, and its Job would build after the cleanup. No create is sent once the status has a
+ * startTime, or once the deletion is known.
  */
 function awaitCreate({ build, nowMs }: Facts): RuleDecision {
   const deletedMs = Date.parse(build.deletedAt);
-  // A startTime of next year is none that the operator wrote.
+  // Somebody may have written a startTime of next year.
   const since = Math.min(Date.parse(build.status.startTime ?? build.deletedAt), deletedMs + CREATE_MAX_MS);
   const leftMs = Math.min(since + CREATE_MAX_MS - nowMs, CREATE_MAX_MS);
   return leftMs > 0 ? waitFor('a Job whose creation may still be in progress', leftMs) : undefined;
@@ -144,7 +137,6 @@ function cleanAll(facts: Facts): BuildDecision {
     jobName: cleanupJobName(status.jobName ?? (spec.ok ? spec.spec.jobName : uid)),
     phase: 'Cleaning',
     finish: (cleaned) =>
-      requireLiveChildren(facts, 'no node has the binary any more') ??
       removeOrphan(facts) ??
       (cleaned.length === 0
         ? removeFinalizer(facts, 'no binary is on any node')
@@ -157,13 +149,12 @@ function cleanAll(facts: Facts): BuildDecision {
   });
 }
 
-/** A Job without its owner reference would stay behind, unless that is what the deletion asks for. */
+/** A Job without its owner reference would stay behind. An orphan deletion asks for just that. */
 function removeOrphan(facts: Facts): RuleDecision {
   const { build, jobs } = facts;
   if (build.finalizers.includes(ORPHAN_FINALIZER)) return undefined;
   const job = jobs.find(({ purpose, owned, deleting }) => purpose === 'build' && !owned && !deleting);
   return (
-    job &&
-    deleteJob(facts, job, { propagation: 'Background', because: 'the Job has lost its owner reference' })
+    job && deleteJob(job, { propagation: 'Background', because: 'the Job has lost its owner reference' })
   );
 }

@@ -7,7 +7,7 @@ const LONGEST_MESSAGE = 1000;
 export interface JobFailure {
   /** In a few words: `exit code 2`. */
   readonly reason: string;
-  /** With the last lines that it wrote, without credentials. They are for the status and Events, not for history. */
+  /** With its last lines, without credentials. For the status and Events, not for history. */
   readonly message: string;
 }
 
@@ -22,7 +22,7 @@ interface Cause {
   readonly details: string;
 }
 
-/** How its last Pod ended, unless the Job ran out of time. */
+/** How its last Pod failed, unless the Job exceeded its deadline. */
 function causeOf(job: JobView, pods: readonly PodView[], before: string): Cause {
   if (job.failure === 'DeadlineExceeded') {
     return {
@@ -39,10 +39,10 @@ function causeOf(job: JobView, pods: readonly PodView[], before: string): Cause 
   return { reason: exitOf(termination), details: lines === '' ? '' : `: ${lines}` };
 }
 
-/** A kubelet keeps so many bytes of the log, from wherever they begin. Source: its `MaxContainerTerminationMessageLogLength`. */
+/** The kubelet keeps so many bytes of the log. Source: its `MaxContainerTerminationMessageLogLength`. */
 const TAIL_BYTES = 2048;
 
-/** What is left of a URL after a cut cannot be recognized as one, with the credentials that may be in it. */
+/** Drops the first word if it is cut off: it may be the rest of a URL, with credentials. */
 function wholeWordsOf(lastLines: string): string {
   const isCut = startInBytes(lastLines, TAIL_BYTES - 1) !== lastLines;
   return isCut ? lastLines.replace(/^\S*/, '') : lastLines;
@@ -55,7 +55,7 @@ function exitOf({ exitCode, reason }: NonNullable<PodView['termination']>): stri
 }
 
 /**
- * Without what may be credentials in URLs: their user information and their queries, which git repeats in its errors.
+ * Without the user information and the queries of URLs, which may be credentials. Git repeats them in its errors.
  * Source: RFC 3986, 3.2.1 and 3.4.
  */
 export function redacted(text: string): string {
@@ -65,7 +65,7 @@ export function redacted(text: string): string {
     .replaceAll(/([?&][\w.-]+=)[^&#\s'"]+/g, '$1[redacted]');
 }
 
-/** Its end says most. */
+/** Keeps more of the end, which says most. */
 function shortened(text: string): string {
   const safe = redacted(text);
   if (lengthOf(safe) <= LONGEST_MESSAGE) return safe;

@@ -1,29 +1,28 @@
 import { waitFor, type DecisionEvent, type Deletion } from '../../contract/decision.ts';
 import {
   knownOf,
-  requireLiveChildren,
   type BuildDecision,
+  type DeleteJobStep,
   type Facts,
   type NameHolder,
   type RuleDecision,
 } from './observation.ts';
-import type { BuildReason } from './reasons.ts';
-import { refusedJob, wordsFor } from './refusals.ts';
+import { refusedJob } from './refusals.ts';
 import { recorded, reportIfNew, type StatusChange } from './status.ts';
 import type { JobView, PodView } from './views.ts';
 
 /*
- * What building and cleaning up have in common: to get rid of Jobs, and to create one.
+ * What building and cleaning up have in common: deleting Jobs, and creating one.
  */
 
-/** The watcher shows the end of a Job; this is for what it does not show, such as a Job that is not the operator's. */
+/** The watcher does not show Jobs of others. */
 export const RECHECK_MS = 60_000;
-/** While Pods of a Job that is being deleted may still write to their node. */
+/** Pods of a Job that is being deleted may still write to their node. */
 export const RETIRING_MS = 10_000;
-/** The garbage collector deletes within seconds what an earlier resource has left. */
+/** The garbage collector deletes what an earlier resource has left within seconds. */
 const LEFTOVER_MS = 2_000;
 
-/** Jobs that have to go before anything else is done, and Pods that run without their Job. */
+/** Jobs that have to go first, and Pods that run without their Job. */
 export interface Retirement {
   readonly jobs: readonly JobView[];
   readonly strays: readonly PodView[];
@@ -35,8 +34,8 @@ export interface Retirement {
 }
 
 /**
- * Deletes Jobs, and waits until nothing of them can write to a node any more. Where their Pods ran is recorded before,
- * and again for as long as there are Pods: it is lost with them.
+ * Deletes Jobs, and waits until none of their Pods can write to a node any more. First it records where the Pods ran, which
+ * nobody knows once they are gone.
  */
 export function retire(facts: Facts, retirement: Retirement): RuleDecision {
   const { jobs, strays, status, because } = retirement;
@@ -45,12 +44,12 @@ export function retire(facts: Facts, retirement: Retirement): RuleDecision {
   const names = [...new Set(jobs.map(({ name }) => name))].join(', ');
   const message = names === '' ? straysMessage(strays) : `Job ${names} is being deleted`;
   const artifacts = recorded(build, pods);
-  // What the server refuses stays in the status until it is done: else that would be written before each attempt.
+  // A refusal stays in the status until the Job is deleted. Otherwise each attempt would write the status twice.
   const refused = jobs.some(({ deleting }) => !deleting) ? refusedJob(build) : undefined;
   const said = refused ?? { message };
   return (
     reportIfNew(facts, { ...status, ...said, artifacts, because }) ??
-    deleteFirst(facts, retirement) ??
+    deleteFirst(retirement) ??
     (names === ''
       ? waitFor('Pods without their Job to end', RETIRING_MS)
       : waitFor(`Job ${build.namespace}/${names} and its Pods to be deleted`, RETIRING_MS))
@@ -58,42 +57,31 @@ export function retire(facts: Facts, retirement: Retirement): RuleDecision {
 }
 
 /** In the foreground: a Job goes after its Pods. */
-function deleteFirst(facts: Facts, { jobs, because, eventOf }: Retirement): RuleDecision {
+function deleteFirst({ jobs, because, eventOf }: Retirement): RuleDecision {
   const job = jobs.find(({ deleting }) => !deleting);
-  if (job === undefined) return undefined;
-  return deleteJob(facts, job, { propagation: 'Foreground', because, event: eventOf?.(job) });
+  const event = job && eventOf?.(job);
+  return job && deleteJob(job, { propagation: 'Foreground', because, ...(event && { event }) });
 }
 
-interface HowToDelete {
-  readonly propagation: 'Foreground' | 'Background';
-  readonly because: string;
-  readonly event?: DecisionEvent | undefined;
+export function deleteJob(
+  job: JobView,
+  how: Pick<DeleteJobStep, 'propagation' | 'because' | 'event'>,
+): DeleteJobStep {
+  return { do: 'deleteJob', job, ...how, ...(job.purpose === 'build' && { deletes: deletionOf(job) }) };
 }
 
-export function deleteJob(facts: Facts, job: JobView, { event, ...how }: HowToDelete): BuildDecision {
-  return (
-    requireLiveChildren(facts, how.because) ?? {
-      do: 'deleteJob',
-      job,
-      ...how,
-      ...(event && { event }),
-      ...(job.purpose === 'build' && { deletes: deletionOf(job) }),
-    }
-  );
-}
-
-/** A cleanup Job goes with the cleanup, which was approved. */
+/** Deleting a cleanup Job needs no approval: the cleanup itself was approved. */
 function deletionOf({ name, uid }: JobView): Deletion {
   return { what: 'Job', count: 1, names: () => [name], of: `Job ${uid}` };
 }
 
-/** The operator may not delete Pods. */
+/** The operator has no permission to delete Pods. */
 function straysMessage(strays: readonly PodView[]): string {
   const names = strays.map(({ name }) => name).join(', ');
   return `Pods are still running without their Job: ${names}; delete them, or wait for their deadline`;
 }
 
-/** A Job to create, once nothing is in the way. */
+/** A Job to create once nothing prevents it. */
 export interface Creation {
   readonly jobName: string;
   /** What the status says meanwhile. */
@@ -102,26 +90,27 @@ export interface Creation {
 }
 
 export function createWhenPossible(facts: Facts, creation: Creation): BuildDecision {
-  return (
-    requireLiveChildren(facts, `Job ${creation.jobName} is not there`) ??
-    resolveName(facts, creation) ??
-    reportRefusal(facts, creation) ??
-    creation.create()
-  );
+  return resolveName(facts, creation) ?? waitForNamespace(facts) ?? creation.create();
+}
+
+function waitForNamespace({ build, namespace }: Facts): RuleDecision {
+  if (namespace !== 'terminating') return undefined;
+  return waitFor(`namespace ${build.namespace} to be deleted; it accepts no new Jobs`, RECHECK_MS);
 }
 
 /**
- * A Job of that name that is not this build's is left alone, unless an earlier resource of the same name left it behind.
- * The watcher does not show when it goes: its name is looked up, instead of trying to create ours again and again.
+ * A Job of that name that belongs to somebody else is left alone, unless an earlier resource of the same name left it
+ * behind. The watcher does not show such Jobs, so the name is looked up.
  */
 function resolveName(facts: Facts, { jobName, phase }: Creation): RuleDecision {
   const { build, names } = facts;
   const holder = knownOf(names, jobName);
-  if (holder === undefined) return wasTaken(facts) ? lookUp(jobName) : undefined;
+  if (holder === undefined)
+    return { do: 'observe', because: `Job ${jobName} is not there`, what: 'name', jobName };
   if (holder === 'free') return undefined;
   if (typeof holder === 'object') {
     if (holder.buildUid === build.uid) return undefined;
-    if (holder.buildName === build.name) return retireLeftover(facts, holder);
+    if (holder.buildName === build.name) return retireLeftover(holder);
   }
   const { reason, message } = whyTaken(`Job ${build.namespace}/${jobName}`, holder);
   const event = { type: 'Warning', reason, action: 'CreateJob', note: message } as const;
@@ -141,55 +130,21 @@ function whyTaken(job: string, holder: NameHolder) {
   return { reason: 'Overridden', message } as const;
 }
 
-/** What was built stays Ready, whatever becomes of the cleanup that an earlier spec needs. */
+/** A finished build stays Ready, whatever becomes of the cleanup after an earlier spec. */
 export function during<P extends StatusChange['phase']>(
   phase: P,
 ): { readonly phase: P; readonly ready: boolean } {
   return { phase, ready: phase === 'Succeeded' };
 }
 
-/** What the server refused to delete may be the Job that an earlier resource left behind. */
-function wasTaken({ build }: Facts): boolean {
-  return build.status.conditions?.some(({ reason }) => TAKEN.has(reason)) ?? false;
-}
-
-const TAKEN: ReadonlySet<string> = new Set<BuildReason>(['JobNameTaken', 'JobDeleteRefused', 'Overridden']);
-
-function lookUp(jobName: string): BuildDecision {
-  return { do: 'observe', because: 'another Job had the name', what: 'name', jobName };
-}
-
-function retireLeftover(facts: Facts, job: JobView): BuildDecision {
+function retireLeftover(job: JobView): BuildDecision {
   const because = 'an earlier resource of the same name left it behind';
   return job.deleting
     ? waitFor(`Job ${job.name} of an earlier resource of this name to be deleted`, LEFTOVER_MS)
-    : deleteJob(facts, job, { propagation: 'Foreground', because });
+    : deleteJob(job, { propagation: 'Foreground', because });
 }
 
-/** Where the status says it already, the Job is created again, and fails with backoff as long as it is refused. */
-function reportRefusal(facts: Facts, { phase }: Creation): RuleDecision {
-  const { build, refusal, namespace } = facts;
-  if (namespace === 'terminating') {
-    return waitFor(`namespace ${build.namespace} to be deleted; it accepts no new Jobs`, RECHECK_MS);
-  }
-  switch (refusal?.because) {
-    case undefined:
-    case 'namespace-terminating':
-      return undefined;
-    case 'refused':
-    case 'overridden':
-    case 'access-denied':
-      return reportIfNew(facts, {
-        ...during(phase),
-        reason: refusal.because === 'overridden' ? 'Overridden' : 'JobRefused',
-        message: wordsFor(build, refusal.message),
-        stalled: true,
-        because: 'the API server refuses the Job',
-      });
-  }
-}
-
-/** What keeps Pods from starting; empty where nothing does. */
+/** What keeps Pods from starting; empty if nothing does. */
 export function troubleOf(pods: readonly PodView[], purpose: PodView['purpose']): string {
   const texts = pods.flatMap((pod) => (pod.purpose === purpose && pod.trouble ? [pod.trouble.text] : []));
   return [...new Set(texts)].sort().join('; ');
@@ -197,9 +152,4 @@ export function troubleOf(pods: readonly PodView[], purpose: PodView['purpose'])
 
 export function isUnfinishedBuild({ purpose, phase }: PodView): boolean {
   return purpose === 'build' && phase === 'unfinished';
-}
-
-/** Whether a Pod of the Job has been seen to end. The watch of Pods is ordered: those before it have been seen, too. */
-export function showsEndOf(pods: readonly PodView[], job: JobView): boolean {
-  return pods.some(({ jobUid, phase }) => jobUid === job.uid && phase !== 'unfinished');
 }

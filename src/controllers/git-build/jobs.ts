@@ -1,6 +1,5 @@
 import { MANAGED_BY, MANAGED_BY_LABEL } from '../kinds.ts';
 import {
-  ATTEMPT_ANNOTATION,
   BINARIES_ANNOTATION,
   BINARY_NAME_ANNOTATION,
   BUILD_KIND,
@@ -32,19 +31,18 @@ export interface CleanupJobSpec {
   readonly jobName: string;
   readonly node: string;
   readonly binaries: readonly string[];
-  readonly attempt: number;
 }
 
-/** A Pod is tried so often again before its Job fails. */
+/** How often a failed Pod is replaced before its Job fails. */
 const BACKOFF_LIMIT = 2;
-/** Long enough to be read after it has failed, and for the next try to find it. */
+/** Long enough for people to read the logs of a failed cleanup, and longer than the pause before the next. */
 const CLEANUP_TTL_SECONDS = 600;
 
 export function cleanupJobName(jobName: string): string {
   return jobName + CLEANUP_SUFFIX;
 }
 
-/** The Job that builds a spec and copies its binary to the host directory of whichever node it runs on. */
+/** The Job that builds a spec, and copies the binary to the host directory of its node. */
 export function buildJob(owner: JobOwner, { spec, hash }: BuildJobSpec, options: GitBuildOptions) {
   const annotations = { [SPEC_HASH_ANNOTATION]: hash, [BINARY_NAME_ANNOTATION]: spec.binaryName };
   const env = {
@@ -52,7 +50,7 @@ export function buildJob(owner: JobOwner, { spec, hash }: BuildJobSpec, options:
     CLONE_PATH: spec.clonePath,
     BUILD_COMMAND: spec.buildCommand,
     BINARY_NAME: spec.binaryName,
-    // Redirects and submodules, too, may use nothing else: git(1), GIT_ALLOW_PROTOCOL.
+    // Limits redirects and submodules, too: git(1), GIT_ALLOW_PROTOCOL.
     GIT_ALLOW_PROTOCOL: options.gitTransports.join(':'),
     GIT_TERMINAL_PROMPT: '0',
   };
@@ -61,9 +59,9 @@ export function buildJob(owner: JobOwner, { spec, hash }: BuildJobSpec, options:
     name: spec.jobName,
     purpose: 'build',
     annotations,
-    // Without `blockOwnerDeletion`, which would ask for more permissions, and hold up nothing that the finalizer does not.
+    // No `blockOwnerDeletion`: it needs more permissions, and the finalizer already delays the deletion.
     ownerReferences: [{ ...BUILD_KIND, name, uid, controller: true }],
-    // A Pod that is going may still copy: the next one waits until it is gone.
+    // A terminating Pod may still copy, so the next one waits until it is gone.
     jobSpec: { podReplacementPolicy: 'Failed' },
     podSpec: {},
     container: {
@@ -75,19 +73,15 @@ export function buildJob(owner: JobOwner, { spec, hash }: BuildJobSpec, options:
 }
 
 /**
- * The Job that removes binaries from one node. It has no owner: foreground deletion of its owner would have the
- * garbage collector delete it before it has run.
+ * The Job that removes binaries from one node. It has no owner: if its build is deleted in the foreground, the garbage
+ * collector would delete it before it has run.
  */
 export function cleanupJob(owner: JobOwner, cleanup: CleanupJobSpec, options: GitBuildOptions) {
-  const { jobName, node, binaries, attempt } = cleanup;
+  const { jobName, node, binaries } = cleanup;
   return job(owner, options, {
     name: jobName,
     purpose: 'cleanup',
-    annotations: {
-      [NODE_ANNOTATION]: node,
-      [BINARIES_ANNOTATION]: binaries.join(','),
-      [ATTEMPT_ANNOTATION]: String(attempt),
-    },
+    annotations: { [NODE_ANNOTATION]: node, [BINARIES_ANNOTATION]: binaries.join(',') },
     ownerReferences: [],
     jobSpec: { ttlSecondsAfterFinished: CLEANUP_TTL_SECONDS },
     podSpec: { affinity: onlyOn(node), tolerations: [{ operator: 'Exists' }] },
@@ -137,7 +131,7 @@ function podSpec(options: GitBuildOptions, { podSpec: more, container }: JobPart
   const { image, hostDir } = options;
   return {
     restartPolicy: 'Never',
-    // The Job's deadline ends its Pods only while there is a Job.
+    // The deadline of a Job does not end its Pods once the Job is deleted.
     activeDeadlineSeconds: deadlineSeconds(options),
     automountServiceAccountToken: false,
     enableServiceLinks: false,
@@ -148,7 +142,7 @@ function podSpec(options: GitBuildOptions, { podSpec: more, container }: JobPart
         ...container,
         image,
         terminationMessagePolicy: 'FallbackToLogsOnError',
-        // Root without capabilities still writes to a directory that is root's.
+        // Root needs no capability to write to a directory of its own.
         securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
         volumeMounts: [{ name: 'host', mountPath: MOUNT_PATH }],
       },
@@ -157,7 +151,7 @@ function podSpec(options: GitBuildOptions, { podSpec: more, container }: JobPart
   };
 }
 
-/** By name and not by the hostname label, which may differ from it. Source: the Kubernetes docs of NodeSelectorTerm. */
+/** By name: the hostname label may differ from it. Source: the Kubernetes docs of NodeSelectorTerm. */
 function onlyOn(node: string) {
   const matchFields = [{ key: 'metadata.name', operator: 'In', values: [node] }];
   return {
@@ -167,18 +161,18 @@ function onlyOn(node: string) {
   };
 }
 
-/** Where the node's directory is in the containers of Jobs. */
+/** Where the containers mount the node's directory. */
 const MOUNT_PATH = '/opt';
 
 /**
- * Builds: clone, go there, run the command, copy what it left. It is the same for every build: values come from the
- * environment, quoted, behind `--`, so that of all of them only BUILD_COMMAND is ever read as code. It has no `$(`
- * and no `$$`, which the kubelet would read before bash does.
+ * Clones, builds, and copies the binary. The script is the same for every build. Values come from the environment, quoted
+ * and after `--`, so only BUILD_COMMAND is read as code. The script has no `$(` and no `$$`, which the kubelet would
+ * expand.
  *
- * As process 1, bash would ignore SIGTERM and copy the binary after its Job was deleted. It handles the signal only
- * while it waits, so what takes long runs in the background.
+ * As process 1, bash ignores SIGTERM, and would copy the binary after its Job was deleted. It handles the signal only while
+ * it waits, so long commands run in the background.
  *
- * An old binary is removed before the copy, which thus never writes through a link or into a running file.
+ * The copy first removes an old binary, so it never writes through a link or into a running file.
  *
  * @param into the directory that the binary is copied to
  */
@@ -197,8 +191,8 @@ cp --no-target-directory --remove-destination -- "./$BINARY_NAME" "${into}/$BINA
 }
 
 /**
- * Removes the binaries that its arguments name. One that is not there counts as removed; a directory of that name is
- * the node's own, since a build cannot have replaced it.
+ * Removes the binaries that its arguments name. A missing one counts as removed. A directory of that name is left alone: no
+ * build has created it.
  */
 export function cleanupScript(from = MOUNT_PATH): string {
   return `set -euo pipefail
@@ -210,7 +204,7 @@ done
 }
 
 /**
- * What reads as `text` once the kubelet has expanded `$(NAME)` in it: `$$` is its way to write `$`.
+ * Escapes `text` for the kubelet, which expands `$(NAME)` and reads `$$` as `$`.
  * Source: kubernetes/third_party/forked/golang/expansion, and the API reference of Container.
  */
 export function unexpanded(text: string): string {

@@ -2,6 +2,7 @@ import { isObserve, isRest } from '../../contract/decision.ts';
 import { refusalWords } from '../refusal-words.ts';
 import type { BuildDecision, BuildStep, Facts, RuleDecision } from './observation.ts';
 import type { BuildReason } from './reasons.ts';
+import type { BuildPhase } from './resource.ts';
 import { reportIfNew } from './status.ts';
 import type { BuildView } from './views.ts';
 
@@ -12,31 +13,26 @@ const REFUSALS: readonly string[] = [
   'Overridden',
 ] satisfies readonly BuildReason[];
 
-/** What the status says `Stalled` is true for, of this very generation. */
+/** Why the status says that this generation is stalled. */
 function stalledBy({ status, generation }: BuildView) {
   return status.conditions?.find(
     (each) => each.type === 'Stalled' && each.status === 'True' && each.observedGeneration === generation,
   );
 }
 
-/** Whether the status says that the server refuses what is to be written. */
+/** Whether the status says that the server refuses a step. */
 export function isRefusalReported(build: BuildView): boolean {
   return REFUSALS.includes(stalledBy(build)?.reason ?? '');
 }
 
-/** Where the status says that the server refuses a Job, or to delete one: that, with the server's words. */
+/** What the status says of a refused Job, or of one that may not be deleted: the server's own words. */
 export function refusedJob(build: BuildView) {
   const stalled = stalledBy(build);
   const reason = OF_JOBS.find((each) => each === stalled?.reason);
   return stalled && reason && ({ reason, message: stalled.message, stalled: true } as const);
 }
 
-/** What the status says of a refusal that the server has just answered with. */
-export function wordsFor(build: BuildView, refusal: string): string {
-  return refusalWords(isRefusalReported(build) ? stalledBy(build)?.message : undefined, refusal);
-}
-
-/** The step that the server has just refused is in the status before it is tried again; creates say so themselves. */
+/** Before a refused step is tried again, the status says so. After that, it is tried with backoff. */
 export function reportRefusedStep(facts: Facts, decision: BuildDecision): RuleDecision {
   const { build, refusal } = facts;
   if (isRest(decision) || isObserve(decision)) return undefined;
@@ -46,33 +42,38 @@ export function reportRefusedStep(facts: Facts, decision: BuildDecision): RuleDe
   const refused = reasonOf(decision, build);
   const reason = refused && refusal.because === 'overridden' ? 'Overridden' : refused;
   if (reason === undefined) return undefined;
-  const message = wordsFor(build, refusal.message);
-  const phase = build.deleting ? 'Cleaning' : (build.status.phase ?? 'Pending');
-  const ready = phase === 'Succeeded';
+  const known = isRefusalReported(build) ? stalledBy(build)?.message : undefined;
+  const phase = phaseDuring(decision, build);
   return reportIfNew(facts, {
     phase,
-    ready,
+    ready: phase === 'Succeeded',
     reason,
-    message,
+    message: refusalWords(known, refusal.message),
     stalled: true,
     because: 'the API server refuses it',
   });
 }
 
+function phaseDuring({ do: step }: BuildStep, { deleting, status }: BuildView): BuildPhase {
+  if (deleting) return 'Cleaning';
+  return step === 'createJob' ? 'Pending' : (status.phase ?? 'Pending');
+}
+
 function reasonOf({ do: step }: BuildStep, build: BuildView): BuildReason | undefined {
   switch (step) {
     case 'addFinalizer':
-      // Of what is over, the status is not written again.
+      // The status of a finished build is not written again.
       return build.status.phase === 'Succeeded' || build.status.phase === 'Failed'
         ? undefined
         : 'FinalizerRefused';
     case 'removeFinalizer':
       return 'FinalizerRefused';
     case 'deleteJob':
-      // What is in the way besides stays in the status: a failed cleanup, or a name that is taken.
+      // The status keeps a failed cleanup, or a name that is taken.
       return stalledBy(build) === undefined || isRefusalReported(build) ? 'JobDeleteRefused' : undefined;
     case 'createJob':
     case 'createCleanupJob':
+      return 'JobRefused';
     case 'updateStatus':
       return undefined;
   }

@@ -15,12 +15,12 @@ export const BUILDS: ResourceType = {
 export const BUILD_KIND = { apiVersion: `${BUILDS.group}/${BUILDS.version}`, kind: BUILDS.kind } as const;
 
 export const BUILD_FINALIZER = `job.finalizers.${BUILD_GROUP}`;
-/** Of Kubernetes: the deletion leaves what the build owns. */
+/** A finalizer of Kubernetes: the deletion leaves what the build owns. */
 export const ORPHAN_FINALIZER = 'orphan';
-/** With the value `true`, a build that is being deleted goes without cleanup. */
+/** With the value `true`, a build is deleted without cleanup. */
 export const SKIP_CLEANUP_ANNOTATION = 'durable-operator.dev/skip-cleanup';
 
-/** On Jobs and their Pods: the UID of the build. They are known by it, whatever becomes of owner references. */
+/** On Jobs and their Pods: the UID of the build. Owner references may be removed. */
 export const BUILD_UID_LABEL = 'durable-operator.dev/build-uid';
 /** On Jobs and their Pods: what the Job is for. */
 export const PURPOSE_LABEL = 'durable-operator.dev/job';
@@ -29,7 +29,7 @@ export type JobPurpose = (typeof JOB_PURPOSES)[number];
 
 export const BUILD_NAME_ANNOTATION = 'durable-operator.dev/build-name';
 
-/** Undefined where no build can have that name: whoever may create Jobs and Pods may write any text there. */
+/** Undefined if no build can have that name: anybody may have written it. */
 export function buildNameIn(annotations: ObjectMeta['annotations']): string | undefined {
   const name = annotations?.[BUILD_NAME_ANNOTATION] ?? '';
   return isObjectName(name) ? name : undefined;
@@ -41,12 +41,10 @@ export const BINARY_NAME_ANNOTATION = 'durable-operator.dev/binary-name';
 export const NODE_ANNOTATION = 'durable-operator.dev/node';
 /** On cleanup Jobs: what is removed there, with commas. */
 export const BINARIES_ANNOTATION = 'durable-operator.dev/binaries';
-/** So many at most: those that are left on the node are for the next Job. */
+/** The most that one Job removes. The next Job removes the rest. */
 export const BINARIES_MAX = 16;
-/** On cleanup Jobs: how often it was tried, this time included. */
-export const ATTEMPT_ANNOTATION = 'durable-operator.dev/attempt';
 
-/** How git may get at a source; `ssh` allows `git@host:path` as well. */
+/** How git may fetch a source. `ssh` also allows `git@host:path`. */
 export const GIT_TRANSPORTS = ['https', 'ssh', 'http', 'git'] as const;
 export type GitTransport = (typeof GIT_TRANSPORTS)[number];
 
@@ -61,7 +59,7 @@ export interface GitBuildOptions {
   readonly gitTransports: readonly GitTransport[];
 }
 
-/** What is to be built. Everything but `buildCommand` is a mere value: no shell ever reads it as code. */
+/** What to build. A shell reads only `buildCommand` as code. */
 export interface BuildSpec {
   /** Where the source is cloned from. */
   readonly gitUrl: string;
@@ -69,7 +67,7 @@ export interface BuildSpec {
   readonly clonePath: string;
   /** A shell command that builds it, run there. */
   readonly buildCommand: string;
-  /** The file that the command leaves there, and that is copied to the host directory. */
+  /** The file that the command leaves there. It is copied to the host directory. */
   readonly binaryName: string;
   /** The name of the Job: a DNS label of at most 56 characters. */
   readonly jobName: string;
@@ -93,17 +91,17 @@ export interface BuildStatus {
   readonly startTime: string;
   /** RFC 3339: when it ended, successfully or not. */
   readonly completionTime: string;
-  /** Why it is so, for people. */
+  /** Why, for people. */
   readonly message: string;
   /** The `metadata.generation` that this status is about. */
   readonly observedGeneration: number;
-  /** `Ready`, `Stalled` and `Reconciling`; `Paused` and `AwaitingApproval` once a step was held. */
+  /** `Ready`, `Stalled` and `Reconciling`. Also `Paused` and `AwaitingApproval` once a step was on hold. */
   readonly conditions: readonly Condition[];
-  /** Of the Temporal workflow that has the whole history. */
+  /** The Temporal workflow with the whole history. */
   readonly workflowId: string;
-  /** The value of the annotation `durable-operator.dev/reconcile-requested-at` that was reconciled last. */
+  /** The last value of the annotation `durable-operator.dev/reconcile-requested-at` that was handled. */
   readonly lastHandledReconcileAt?: string;
-  /** The ID of the last plan that was approved and of which nothing is left to delete. */
+  /** The ID of the last approved plan that is completed. */
   readonly lastHandledApproval?: string;
 }
 
@@ -112,7 +110,7 @@ export type StatusPatch = {
   readonly [Field in keyof BuildStatus]?: BuildStatus[Field] | null;
 };
 
-/** An Xxx as the API server has it: what its schema refuses today may have been stored before. */
+/** An Xxx as the API server has it. It may have been stored before the schema became stricter. */
 export interface Build extends KubernetesObject {
   readonly spec?: Partial<BuildSpec>;
   readonly status?: Partial<BuildStatus>;

@@ -6,7 +6,7 @@ import type { BuildReason } from './reasons.ts';
 import type { Artifact, BuildPhase, BuildStatus, StatusPatch } from './resource.ts';
 import type { BuildView, PodView } from './views.ts';
 
-/** What changes in the status; the rest follows from the resource, or stays. */
+/** What changes in the status. The rest follows from the resource, or stays. */
 export interface StatusChange {
   readonly phase: BuildPhase;
   /** Why it is ready, or not. */
@@ -16,9 +16,9 @@ export interface StatusChange {
   /** Somebody has to do something. */
   readonly stalled?: boolean;
   readonly artifacts?: readonly Artifact[];
-  /** Null: no Job was created yet; absent: as it was. */
+  /** Null: no Job is created yet. Absent: as it was. */
   readonly startTime?: string | null;
-  /** Null: the last Job has not ended, as far as is known; absent: as it was. */
+  /** Null: the last Job has not ended, as far as is known. Absent: as it was. */
   readonly completionTime?: string | null;
 }
 
@@ -35,13 +35,13 @@ export function report({ build, nowMs }: Facts, { because, event, ...change }: R
   return { do: 'updateStatus', because, resourceVersion, status, ...(event && { event }) };
 }
 
-/** Undefined where the status says so already. */
+/** Undefined if the status says so already. */
 export function reportIfNew(facts: Facts, change: Report): RuleDecision {
   const { build, nowMs } = facts;
   return isAlready(build.status, statusPatch(build, change, nowMs)) ? undefined : report(facts, change);
 }
 
-/** Whether the status says that of this very generation. */
+/** Whether the status says so of this generation. */
 export function isReported(
   { status, generation }: BuildView,
   phase: 'Succeeded' | 'Failed' | 'Building',
@@ -49,7 +49,7 @@ export function isReported(
   return status.phase === phase && status.observedGeneration === generation;
 }
 
-/** Whether what is reported is the spec, and not a Job. */
+/** Whether the status is about the spec, not about a Job. */
 export function isReportedInvalid({ status }: BuildView): boolean {
   return status.conditions?.some(({ reason }) => reason === 'InvalidSpec') ?? false;
 }
@@ -106,7 +106,7 @@ function canonical(value: unknown): string {
   );
 }
 
-/** Both, each once, in an order that depends on nothing else. */
+/** Each once, sorted. The same list if there is nothing to add. */
 export function united(some: readonly Artifact[], others: readonly Artifact[]): readonly Artifact[] {
   const added = others.filter((other, index) => !holds(some, other) && !holds(others.slice(0, index), other));
   return added.length === 0 ? some : [...some, ...added].sort(byNodeAndBinary);
@@ -128,12 +128,12 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Where a Pod of a build ran, or may be running by now, its binary may be. */
+/** A binary may be wherever a Pod of a build ran, or may run by now. */
 function artifactsOf(pods: readonly PodView[]): readonly Artifact[] {
   return pods.filter(mayHaveWritten).map(({ node, binary }) => ({ node, binary }));
 }
 
-/** A Pod with a node may have started since it was read, unless the kubelet says what keeps it from starting. */
+/** A Pod on a node may have started since it was read, unless the kubelet says what prevents it. */
 function mayHaveWritten({ purpose, node, binary, started, phase, trouble }: PodView): boolean {
   if (purpose !== 'build' || node === '' || binary === '') return false;
   return started || (phase === 'unfinished' && trouble === undefined);
@@ -141,7 +141,7 @@ function mayHaveWritten({ purpose, node, binary, started, phase, trouble }: PodV
 
 const NOTHING: readonly Artifact[] = [];
 
-/** What the status has, and what these Pods show besides; the very same list where that is nothing. */
+/** The artifacts of the status, and those that these Pods add. */
 export function recorded({ status }: BuildView, pods: readonly PodView[]): readonly Artifact[] {
   return united(status.artifacts ?? NOTHING, artifactsOf(pods));
 }

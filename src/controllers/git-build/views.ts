@@ -6,7 +6,6 @@ import { fieldsOf, listOf, numberOf, textOf, type Fields } from '../fields.ts';
 import { isObjectName, MANAGED_BY, MANAGED_BY_LABEL, NAME_MAX } from '../kinds.ts';
 import { startOf } from '../../contract/text.ts';
 import {
-  ATTEMPT_ANNOTATION,
   BINARIES_ANNOTATION,
   BINARIES_MAX,
   BINARY_NAME_ANNOTATION,
@@ -34,15 +33,13 @@ export interface BuildView {
   readonly resourceVersion: string;
   readonly generation: number;
   readonly deleting: boolean;
-  /** RFC 3339: when its deletion was asked for, or empty. */
+  /** RFC 3339: when its deletion was requested, or empty. */
   readonly deletedAt: string;
-  /** Those that decisions are made from: ours, and the one that asks to orphan what the build owns. */
+  /** Only those that decisions need: ours, and the one that asks to orphan what the build owns. */
   readonly finalizers: readonly string[];
-  /** Whether it has any besides ours. */
-  readonly hasOtherFinalizers?: true;
   readonly skipCleanup: boolean;
   readonly spec: CheckedSpec;
-  /** Only what is well-formed: somebody may have written it by hand. Empty where there is none yet. */
+  /** Only what is well-formed: somebody may have written it by hand. Empty if there is none yet. */
   readonly status: Partial<BuildStatus>;
   readonly control?: Control;
 }
@@ -59,7 +56,6 @@ export function buildView(object: KubernetesObject, options: SpecOptions): Build
     deleting: metadata.deletionTimestamp !== undefined,
     deletedAt: metadata.deletionTimestamp ?? '',
     finalizers: [BUILD_FINALIZER, ORPHAN_FINALIZER].filter((each) => finalizers.includes(each)),
-    ...(finalizers.some((each) => each !== BUILD_FINALIZER) && { hasOtherFinalizers: true }),
     skipCleanup: metadata.annotations?.[SKIP_CLEANUP_ANNOTATION] === 'true',
     spec: checkSpec(rest['spec'], options),
     status: statusIn(rest['status']),
@@ -89,7 +85,7 @@ function statusIn(raw: unknown): Partial<BuildStatus> {
   };
 }
 
-/** What is not the name of a file is never passed to a cleanup Job; on what is not the name of a node, nothing is. */
+/** Only names of files are passed to a cleanup Job, and only names of nodes are cleaned. */
 function artifactsIn(raw: unknown): readonly Artifact[] {
   return listOf(raw).flatMap((fields) => {
     const { node, binary } = { node: textOf(fields['node']), binary: textOf(fields['binary']) };
@@ -111,29 +107,28 @@ export interface JobView {
   readonly buildUid: string;
   /** The name of that build. */
   readonly buildName: string;
-  /** It has its owner reference, so that the garbage collector deletes it after its build. */
+  /** It has an owner reference: the garbage collector deletes it after its build. */
   readonly owned: boolean;
   readonly purpose: JobPurpose;
   readonly state: JobState;
-  /** Deletion was asked for; in the foreground it goes after its Pods. */
+  /** Deletion was requested. In the foreground, it goes after its Pods. */
   readonly deleting: boolean;
   /** Of the spec that it builds. */
   readonly hash: string;
-  /** What it cleans, where it is a cleanup Job. */
+  /** Of a cleanup Job: what it cleans. */
   readonly node: string;
   readonly binaries: readonly string[];
-  readonly attempt: number;
   /** RFC 3339. */
   readonly createdAt: string;
   /** RFC 3339: when it ended, or empty. */
   readonly endedAt: string;
   /** `reason` of its condition Failed: `DeadlineExceeded`, `BackoffLimitExceeded`. */
   readonly failure: string;
-  /** The server's words for it. */
+  /** The message of that condition. */
   readonly failureMessage: string;
 }
 
-/** Undefined where it is none of ours: it lacks our label, or the UID or purpose that all of ours carry. */
+/** Undefined if it is not ours: it lacks our label, or the UID or purpose that all of ours carry. */
 export function jobView({ metadata, ...rest }: KubernetesObject): JobView | undefined {
   const { labels = {}, annotations = {} } = metadata;
   const buildUid = labels[BUILD_UID_LABEL];
@@ -154,28 +149,22 @@ export function jobView({ metadata, ...rest }: KubernetesObject): JobView | unde
     hash: startOf(annotations[SPEC_HASH_ANNOTATION] ?? '', NAME_MAX),
     node: startOf(annotations[NODE_ANNOTATION] ?? '', NAME_MAX),
     binaries: binariesIn(annotations[BINARIES_ANNOTATION]),
-    attempt: attemptIn(annotations[ATTEMPT_ANNOTATION]),
     createdAt: metadata.creationTimestamp ?? '',
     ...endOf(status),
   };
 }
 
-/** A cleanup Job of ours has no more; whoever may write Jobs may write 256 KiB of them. */
+/** Our cleanup Jobs have no more. Somebody else may write 256 KiB of them. */
 function binariesIn(text = ''): readonly string[] {
   const names = startOf(text, BINARIES_MAX * NAME_MAX).split(',', BINARIES_MAX);
   return names.filter((name) => name !== '');
-}
-
-/** Whoever may write Jobs cannot take away the pauses between the attempts. */
-function attemptIn(text = '1'): number {
-  return /^[1-9]\d{0,8}$/.test(text) ? Number(text) : 1;
 }
 
 function purposeIn(labels: Readonly<Record<string, string>>): JobPurpose | undefined {
   return JOB_PURPOSES.find((purpose) => purpose === labels[PURPOSE_LABEL]);
 }
 
-/** SuccessCriteriaMet and FailureTarget come while Pods are still going: only what follows them is the end. */
+/** SuccessCriteriaMet and FailureTarget are not the end: Pods may still run. */
 function endOf(status: Readonly<Record<string, unknown>>) {
   const conditions = listOf(status['conditions']).filter((each) => each['status'] === 'True');
   const failed = conditions.find((each) => each['type'] === 'Failed');
@@ -197,7 +186,7 @@ export interface Trouble {
   readonly text: string;
 }
 
-/** How a container ended that did not end well. */
+/** How a container failed. */
 export interface Termination {
   readonly exitCode: number;
   /** `Error`, `OOMKilled` … */
@@ -212,17 +201,15 @@ export interface PodView {
   readonly name: string;
   readonly uid: string;
   readonly buildUid: string;
-  /** The name of the build. */
-  readonly buildName: string;
   readonly purpose: JobPurpose;
-  /** Of its Job, or empty. It stays when an orphan deletion takes the owner reference away. */
+  /** Of its Job, or empty. A label has it, which an orphan deletion does not remove. */
   readonly jobUid: string;
   readonly hash: string;
   readonly binary: string;
   /** Where it was scheduled, or empty. */
   readonly node: string;
   readonly phase: 'unfinished' | 'succeeded' | 'failed';
-  /** Whether a container of it ever ran, or may have: what it does, it may have done. */
+  /** Whether a container of it has run, or may have. */
   readonly started: boolean;
   readonly trouble?: Trouble;
   readonly termination?: Termination;
@@ -232,7 +219,7 @@ export interface PodView {
   readonly endedAt: string;
 }
 
-/** Undefined where it is none of ours. */
+/** Undefined if it is not ours. */
 export function podView({ metadata, ...rest }: KubernetesObject): PodView | undefined {
   const { labels = {}, annotations = {} } = metadata;
   const buildUid = labels[BUILD_UID_LABEL];
@@ -250,7 +237,6 @@ export function podView({ metadata, ...rest }: KubernetesObject): PodView | unde
     name: metadata.name,
     uid: metadata.uid,
     buildUid,
-    buildName: buildNameIn(annotations) ?? '',
     purpose,
     jobUid: labels[CONTROLLER_UID_LABEL] ?? '',
     hash: startOf(annotations[SPEC_HASH_ANNOTATION] ?? '', NAME_MAX),
@@ -265,7 +251,7 @@ export function podView({ metadata, ...rest }: KubernetesObject): PodView | unde
   };
 }
 
-/** Whoever may create Pods may write any: the status would not be read back as it was written. */
+/** Anybody may have written it. An invalid name would not be read back from the status. */
 function binaryIn(text = ''): string {
   return isBinaryName(text) ? text : '';
 }
@@ -285,7 +271,7 @@ function hasEnded(terminated: Fields): boolean {
   return terminated['exitCode'] !== undefined;
 }
 
-/** Where a kubelet gave up a Pod without a status of its containers, they may have run. */
+/** If a Pod failed without a status of its containers, they may have run. */
 function hasStarted(status: Fields, containers: readonly Fields[]): boolean {
   const phase = status['phase'];
   if (phase === 'Running' || phase === 'Succeeded') return true;
@@ -317,7 +303,7 @@ const CONTAINER_TROUBLES = new Set<unknown>([
   'RunContainerError',
 ]);
 
-/** In words that stay the same while the trouble does: the kubelet's own go back and forth. */
+/** The kubelet's own words change back and forth. These stay the same as long as the trouble does. */
 function troubleIn(status: Fields, containers: readonly Fields[]): Trouble | undefined {
   for (const container of containers) {
     const reason = fieldsOf(fieldsOf(container['state'])['waiting'])['reason'];

@@ -47,19 +47,15 @@ describe('the cleanup of a node', () => {
     expect(decide({ build: deleting() })).toEqual({
       do: 'createCleanupJob',
       because: 'helloworld on node-1 has to be removed',
-      cleanup: { jobName: CLEANUP, node: 'node-1', binaries: ['helloworld'], attempt: 1 },
+      cleanup: { jobName: CLEANUP, node: 'node-1', binaries: ['helloworld'] },
       deletes: { what: 'file', count: 1, of: 'the resource is being deleted', names: expect.any(Function) },
     });
   });
 
-  it('counts its attempts', () => {
-    expect(decide({ build: deleting(), attempts: 2 })).toMatchObject({ cleanup: { attempt: 3 } });
-  });
-
   it('is of a name that follows from the Job, else from the spec, else from the resource', () => {
     const nameFor = (build: BuildView) => {
-      const decision = decide({ build });
-      return decision.do === 'createCleanupJob' ? decision.cleanup.jobName : decision.do;
+      const decision = decide({ build, names: undefined });
+      return 'jobName' in decision ? decision.jobName : decision.do;
     };
     const { jobName, ...unnamed } = deleting().status;
     expect(jobName).toBe(SAMPLE.jobName);
@@ -202,7 +198,7 @@ describe('a cleanup that failed', () => {
     aCleanupView({ state: 'failed', endedAt: NOW, failure: 'BackoffLimitExceeded', ...fields });
   const termination = { exitCode: 2, reason: 'Error', lastLines: 'rm: busy' };
   const pods = [aPodView({ purpose: 'cleanup', jobUid: 'cleanup-1', phase: 'failed', termination })];
-  const MESSAGE = `Job ${CLEANUP} failed: exit code 2: rm: busy (attempt 1); still to be removed: helloworld on node-1`;
+  const MESSAGE = `Job ${CLEANUP} failed: exit code 2: rm: busy; still to be removed: helloworld on node-1`;
 
   it('is reported with what it wrote last', () => {
     const first = decide({ build: deleting(), jobs: [failed()], pods });
@@ -225,34 +221,31 @@ describe('a cleanup that failed', () => {
     ]);
   });
 
-  it('whose Pods the watcher does not show is reported once they were read', () => {
-    const running = [aPodView({ purpose: 'cleanup', jobUid: 'cleanup-1' })];
-    const others = [aPodView({ purpose: 'cleanup', jobUid: 'cleanup-0', phase: 'failed' })];
-    for (const seen of [[], running, others])
-      expect(decide({ build: deleting(), jobs: [failed()], pods: seen, children: 'watched' })).toEqual({
-        do: 'observe',
-        because: `cleanup Job ${CLEANUP} has failed`,
-        what: 'children',
-      });
-    const shown = decide({ build: deleting(), jobs: [failed()], pods, children: 'watched' });
-    expect(shown.do).toBe('updateStatus');
-  });
-
   it.each([
-    ['10 s after the first attempt', { attempt: 1 }, 10_000],
-    ['twice as long after the second', { attempt: 2 }, 20_000],
-    ['and after the fifth', { attempt: 5 }, 160_000],
-    ['five minutes after the sixth', { attempt: 6 }, 300_000],
-    ['and after any later one', { attempt: 2_000 }, 300_000],
+    ['10 s after the first attempt', { createdAt: LONG_AGO }, 10_000],
+    [
+      'as long again as the cleanup had lasted before a later one',
+      { createdAt: '2026-11-21T11:02:00Z' },
+      120_000,
+    ],
+    ['after five minutes at most', { createdAt: secondsAgo(1) }, 300_000],
+    ['10 s after one that nobody knows the age of', { createdAt: '' }, 10_000],
     ['counted from its end', { endedAt: secondsAgo(4) }, 6_000],
     ['from now where the end is not known', { endedAt: '' }, 10_000],
     ['from now where a clock is ahead', { endedAt: secondsAgo(-3600) }, 10_000],
   ])('is tried again %s', (_, fields, atMostMs) => {
-    expect(settled(deleting(), { jobs: [failed(fields)], pods })).toEqual({
+    const build = deleting({ completionTime: '2026-11-01T11:00:00Z' });
+    expect(settled(build, { jobs: [failed(fields)], pods })).toEqual({
       do: 'wait',
       for: `the next attempt of cleanup Job ${CLEANUP}: exit code 2`,
       atMostMs,
     });
+  });
+
+  it('of what an earlier spec has left is tried again as often, counted from the end of the build', () => {
+    const job = failed({ binaries: ['old'], createdAt: '2026-11-21T11:02:00Z' });
+    const build = rebuilt({ completionTime: LONG_AGO });
+    expect(settled(build, { jobs: [job], pods })).toMatchObject({ do: 'wait', atMostMs: 120_000 });
   });
 
   it('is deleted when the next attempt is due', () => {
@@ -292,7 +285,6 @@ describe('what an earlier spec has left', () => {
 
   it.each([
     ['whose Job is refused', { refusal: { because: 'refused', message: 'no' } }, 'JobRefused'],
-    ['whose Job may not be created', { refusal: { because: 'access-denied', message: 'no' } }, 'JobRefused'],
     ['whose Job has a name that is taken', { names: { [CLEANUP]: 'foreign' } }, 'JobNameTaken'],
   ] as const)('%s leaves the build ready, and stalled until that is over', (_, trouble, reason) => {
     const step = decide({ build: rebuilt(), ...trouble });
@@ -357,11 +349,6 @@ describe('a build that may go', () => {
       ...DONE,
       because: 'no binary is on any node',
     });
-    expect(decide({ build: deleting({ artifacts: [] }), children: 'watched' })).toEqual({
-      do: 'observe',
-      because: 'no node has the binary any more',
-      what: 'children',
-    });
   });
 
   it('goes with an Event once every node is clean', () => {
@@ -410,7 +397,6 @@ describe('a build that may go', () => {
         note: `Cleanup was skipped because of the annotation: ${stays}`,
       },
     });
-    expect(decide({ build: skipping, children: 'watched' })).toMatchObject({ do: 'observe', because });
     const over = [aCleanupView({ state: 'succeeded' }), aCleanupView({ state: 'failed' }), aJobView()];
     expect(decide({ build: skipping, jobs: over }).do).toBe('removeFinalizer');
     const job = aCleanupView();
@@ -423,10 +409,8 @@ describe('a build that may go', () => {
   });
 
   it('goes where its namespace takes no new Job, with an Event on the namespace', () => {
-    const build = deleting({}, { hasOtherFinalizers: true });
-    expect(decide({ build, namespace: 'terminating' })).toEqual({
+    expect(decide({ build: deleting(), namespace: 'terminating' })).toEqual({
       ...DONE,
-      hasOtherFinalizers: true,
       because: 'its namespace accepts no new Jobs',
       event: {
         type: 'Warning',
@@ -510,23 +494,18 @@ describe('what still builds', () => {
       because: 'nothing builds any more',
       status: { phase: 'Cleaning', artifacts: ON_NODE_1, completionTime: NOW },
     });
-    for (const pods of [[], [aPodView({ phase: 'failed' })]])
-      expect(decide({ build: cleaning, pods, children: 'watched' })).toMatchObject({
-        do: 'observe',
-        because: 'the resource is being deleted',
-      });
   });
 
   it('may be a Job whose create is under way', () => {
     const cleaning = { ...build, status: { phase: 'Cleaning' } as const };
-    expect(decide({ build: cleaning })).toEqual({
+    expect(settled(cleaning, {})).toEqual({
       do: 'wait',
       for: 'a Job whose creation may still be in progress',
       atMostMs: 15_000,
     });
     expect(decide({ build: cleaning, pods: [aPodView({ phase: 'failed' })] })).toMatchObject({
-      because: 'a Pod of it has run',
-      status: { artifacts: ON_NODE_1 },
+      because: 'nothing of it is running',
+      status: { artifacts: ON_NODE_1, message: '' },
     });
     expect(decide({ build: { ...cleaning, deletedAt: secondsAgo(15) } }).do).toBe('removeFinalizer');
   });

@@ -51,7 +51,7 @@ function childOf(watched: typeof jobs, object: KubernetesObject): BuildChild {
 const manifestOf = (spec = SAMPLE) => buildJob(OWNER, { spec, hash: specHash(spec) }, BUILD_DEFAULTS);
 const CLEANUP = cleanupJob(
   OWNER,
-  { jobName: 'x-delete', node: 'n', binaries: ['helloworld'], attempt: 1 },
+  { jobName: 'x-delete', node: 'n', binaries: ['helloworld'] },
   BUILD_DEFAULTS,
 );
 const ended = (type: string) => ({ conditions: [{ type, status: 'True' }] });
@@ -113,8 +113,8 @@ describe('the watcher of builds', () => {
   it('lets a run wait while its Job runs, and calls for a step when it ends or is deleted by somebody', () => {
     const status = after(decision({}, job()));
     expect(decision({ status }, job())).toMatchObject({ do: 'wait' });
-    expect(decision({ status }, job(ended('Complete')))).toMatchObject({ do: 'observe' });
-    expect(decision({ status }, job(ended('Failed')))).toMatchObject({ do: 'observe' });
+    expect(decision({ status }, job(ended('Complete')))).toMatchObject({ do: 'updateStatus' });
+    expect(decision({ status }, job(ended('Failed')))).toMatchObject({ do: 'updateStatus' });
     expect(decision({ status }, job({}, GOING))).toMatchObject({ do: 'updateStatus' });
     expect(decision({ status })).toMatchObject({ do: 'observe' });
   });
@@ -140,13 +140,15 @@ describe('the watcher of builds', () => {
     const given = { status: { ...SUCCEEDED, artifacts }, metadata: GOING };
     const status = { ...given.status, ...after(decision(given)) };
     expect(decision({ ...given, status }, cleanup())).toMatchObject({ do: 'wait' });
-    expect(decision({ ...given, status }, cleanup(ended('Complete')))).toMatchObject({ do: 'observe' });
+    expect(decision({ ...given, status }, cleanup(ended('Complete')))).toMatchObject({
+      do: 'removeFinalizer',
+    });
   });
 
   it('leaves out the Job of another build of the same name', () => {
     const label = { 'durable-operator.dev/build-uid': 'uid-0' };
     const other = job({}, { labels: { ...manifestOf().metadata.labels, ...label } });
-    expect(observed({}, [other])).toMatchObject({ jobs: [], pods: [], children: 'watched' });
+    expect(observed({}, [other])).toMatchObject({ jobs: [], pods: [] });
   });
 });
 

@@ -1,12 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { decideBuild } from '../../../src/controllers/git-build/decide.ts';
-import {
-  afterWrite,
-  type BuildDecision,
-  type Observation,
-} from '../../../src/controllers/git-build/observation.ts';
+import type { BuildDecision, Observation } from '../../../src/controllers/git-build/observation.ts';
 import type { BuildStatus, StatusPatch } from '../../../src/controllers/git-build/resource.ts';
 import { checkSpec } from '../../../src/controllers/git-build/spec.ts';
+import type { BuildView } from '../../../src/controllers/git-build/views.ts';
 import {
   aBuildView,
   aCleanupView,
@@ -20,7 +17,6 @@ import { BUILD_DEFAULTS, SAMPLE } from '../../support/build-samples.ts';
 const NOW = '2026-11-21T12:00:00Z';
 const NOW_MS = Date.parse(NOW);
 const decide = (fields: Partial<Observation>): BuildDecision => decideBuild(anObservation(fields), NOW_MS);
-const watched = (fields: Partial<Observation>) => decide({ children: 'watched', ...fields });
 
 const START = '2026-11-21T11:00:00Z';
 const BUILDING = { phase: 'Building', observedGeneration: 1, startTime: START } as const;
@@ -34,29 +30,27 @@ function updated(status: Partial<BuildStatus>, decision: BuildDecision): Partial
   return Object.fromEntries(merged.filter(([, value]) => value !== null));
 }
 
-const OF_OTHERS = { finalizers: [], hasOtherFinalizers: true } as const;
+/** What is decided once the status says so. */
+function settled(build: BuildView): BuildDecision {
+  return decide({ build: { ...build, status: updated(build.status, decide({ build })) } });
+}
 
 describe('the finalizer', () => {
   it('comes before the first Job', () => {
-    expect(watched({ build: aBuildView({}, OF_OTHERS) })).toMatchObject({
+    expect(decide({ build: aBuildView({}, { finalizers: [] }) })).toEqual({
       do: 'addFinalizer',
+      because: 'the binary must be removed with the resource',
       resourceVersion: '7',
-      hasOtherFinalizers: true,
     });
   });
 
-  it('goes alone, without that of others', () => {
-    const build = aBuildView({}, { deleting: true, skipCleanup: true, hasOtherFinalizers: true });
-    expect(decide({ build })).toMatchObject({ do: 'removeFinalizer', hasOtherFinalizers: true });
-  });
-
   it('is not added to what is being deleted', () => {
-    const build = aBuildView({}, { deleting: true, ...OF_OTHERS });
-    expect(watched({ build })).toMatchObject({ do: 'converged' });
+    const build = aBuildView({}, { deleting: true, finalizers: [] });
+    expect(decide({ build })).toMatchObject({ do: 'converged' });
   });
 
   it('is not added for an invalid spec, of which no Job was ever created', () => {
-    expect(watched({ build: aBuildView({}, { spec: INVALID, finalizers: [] }) })).toMatchObject({
+    expect(decide({ build: aBuildView({}, { spec: INVALID, finalizers: [] }) })).toMatchObject({
       do: 'updateStatus',
       event: { type: 'Warning', reason: 'InvalidSpec' },
     });
@@ -64,24 +58,6 @@ describe('the finalizer', () => {
 });
 
 describe('a Job of the spec', () => {
-  it('is created at once after the finalizer of a build without a status, which can have none', () => {
-    const before = anObservation({ children: 'watched', build: aBuildView({}, { finalizers: [] }) });
-    expect(decide(afterWrite(before, aBuildView()))).toMatchObject({ do: 'createJob' });
-  });
-
-  it.each<[string, Partial<Observation>]>([
-    ['a status', { build: aBuildView({ phase: 'Pending' }, { finalizers: [] }) }],
-    ['its finalizer already', { build: aBuildView() }],
-    ['a Pod', { build: aBuildView({}, { finalizers: [] }), pods: [aPodView({ phase: 'failed' })] }],
-  ])('is otherwise only created once Jobs and Pods were read: it has %s', (_, fields) => {
-    const before = anObservation({ children: 'watched', ...fields });
-    const { status } = before.build === 'gone' ? aBuildView() : before.build;
-    expect(decide(afterWrite(before, aBuildView(status)))).toMatchObject({
-      do: 'observe',
-      what: 'children',
-    });
-  });
-
   it('that has succeeded while a Pod of an earlier one still runs: where both ran is recorded before the wait', () => {
     const pods = [
       aPodView({ uid: 'p1', jobUid: 'earlier', node: 'node-1', phase: 'unfinished', started: true }),
@@ -106,8 +82,9 @@ describe('a Job of the spec', () => {
     expect(decide({ build: aBuildView(updated(BUILDING, first)) })).toMatchObject({ do: 'createJob' });
   });
 
-  it('is not taken for gone because the watcher does not show it', () => {
-    expect(watched({ build: aBuildView(BUILDING) })).toMatchObject({ do: 'observe', what: 'children' });
+  it('is created only once it is known that no other Job has its name', () => {
+    const { jobName } = SAMPLE;
+    expect(decide({ names: undefined })).toMatchObject({ do: 'observe', what: 'name', jobName });
   });
 });
 
@@ -116,15 +93,14 @@ describe('a success', () => {
   const pod = aPodView({ phase: 'succeeded', endedAt: NOW });
 
   it('is reported from its Pod, also while its Job says nothing yet', () => {
-    expect(watched({ build: aBuildView(BUILDING), jobs, pods: [pod] })).toMatchObject({
+    expect(decide({ build: aBuildView(BUILDING), jobs, pods: [pod] })).toMatchObject({
       do: 'updateStatus',
       status: { phase: 'Succeeded', startTime: START, completionTime: NOW, artifacts: ON_NODE_1 },
       event: { reason: 'BuildSucceeded', occasion: 'job-1' },
     });
   });
 
-  it('is reported from its Pod where its Job is gone, which the watcher alone does not prove', () => {
-    expect(watched({ build: aBuildView(BUILDING), pods: [pod] })).toMatchObject({ do: 'observe' });
+  it('is reported from its Pod where its Job is gone', () => {
     expect(decide({ build: aBuildView(BUILDING), pods: [pod] })).toMatchObject({
       status: { phase: 'Succeeded' },
     });
@@ -135,7 +111,7 @@ describe('a success', () => {
     ['another Job', { jobUid: 'job-0' }],
   ])('of %s is none', (_, fields) => {
     const pods = [aPodView({ ...pod, ...fields })];
-    expect(watched({ build: aBuildView({ ...BUILDING, message: '' }), jobs, pods })).not.toMatchObject({
+    expect(decide({ build: aBuildView({ ...BUILDING, message: '' }), jobs, pods })).not.toMatchObject({
       status: { phase: 'Succeeded' },
     });
   });
@@ -145,14 +121,8 @@ describe('a success', () => {
     expect(decide({ build, pods: [pod] })).toMatchObject({ status: { phase: 'Pending' } });
   });
 
-  it('of a Job that was replaced since is none, although the watcher still shows it', () => {
-    const build = aBuildView({ ...BUILDING, startTime: NOW });
-    expect(watched({ build, jobs, pods: [pod] })).toMatchObject({ do: 'observe', what: 'children' });
-  });
-
-  it('that only the Job shows is reported once its Pods were read: they say where the binary is', () => {
+  it('that only the Job shows is reported without where the binary is', () => {
     const over = [aJobView({ state: 'succeeded', endedAt: NOW })];
-    expect(watched({ build: aBuildView(BUILDING), jobs: over })).toMatchObject({ do: 'observe' });
     expect(decide({ build: aBuildView(BUILDING), jobs: over })).toMatchObject({
       status: { phase: 'Succeeded', artifacts: [] },
     });
@@ -174,14 +144,14 @@ describe('a success', () => {
 
   it('is final, whatever becomes of its Job', () => {
     const build = aBuildView({ phase: 'Succeeded', observedGeneration: 1, artifacts: ON_NODE_1 });
-    expect(watched({ build })).toMatchObject({ do: 'converged' });
-    expect(watched({ build, jobs: [aJobView({ deleting: true })] })).toMatchObject({ do: 'converged' });
+    expect(decide({ build })).toMatchObject({ do: 'converged' });
+    expect(decide({ build, jobs: [aJobView({ deleting: true })] })).toMatchObject({ do: 'converged' });
   });
 
   it('does not hide that the Job of another spec has appeared since', () => {
     const build = aBuildView({ phase: 'Succeeded', observedGeneration: 1, artifacts: ON_NODE_1 });
     const late = aJobView({ hash: 'old', uid: 'job-0', name: 'old' });
-    expect(watched({ build, jobs: [late] })).toMatchObject({
+    expect(decide({ build, jobs: [late] })).toMatchObject({
       do: 'updateStatus',
       status: { phase: 'Pending', message: 'Job old is being deleted' },
     });
@@ -194,20 +164,19 @@ describe('a failure', () => {
   const pods = [aPodView({ phase: 'failed', termination })];
 
   it('is reported with what the Pod wrote last, which does not enter history', () => {
-    const first = watched({ build: aBuildView(BUILDING), jobs, pods });
+    const first = decide({ build: aBuildView(BUILDING), jobs, pods });
     const message = 'Job build-helloworld failed: exit code 2: of the build';
     expect(first).toMatchObject({
       status: { phase: 'Failed', message, artifacts: ON_NODE_1 },
       event: { reason: 'BuildFailed', note: message, occasion: 'job-1' },
     });
-    expect(watched({ build: aBuildView(updated(BUILDING, first)), jobs, pods })).toEqual({
+    expect(decide({ build: aBuildView(updated(BUILDING, first)), jobs, pods })).toEqual({
       do: 'stalled',
       because: 'Job build-helloworld failed: exit code 2; change the spec, or delete Job build-helloworld',
     });
   });
 
-  it('whose Pods the watcher does not show is reported once they were read', () => {
-    expect(watched({ build: aBuildView(BUILDING), jobs })).toMatchObject({ do: 'observe' });
+  it('without Pods is reported in the words of the Job', () => {
     expect(decide({ build: aBuildView(BUILDING), jobs })).toMatchObject({
       status: { message: 'Job build-helloworld failed: limit' },
     });
@@ -218,9 +187,9 @@ describe('a Job of another spec', () => {
   const old = aJobView({ hash: 'old', uid: 'job-0' });
   const pod = aPodView({ hash: 'old', binary: 'old', jobUid: 'job-0' });
 
-  it('goes only after it is recorded where its Pods ran, and once all of them were read', () => {
+  it('goes only after it is recorded where its Pods ran', () => {
     const build = aBuildView({ ...BUILDING, observedGeneration: 0 });
-    const first = watched({ build, jobs: [old], pods: [pod] });
+    const first = decide({ build, jobs: [old], pods: [pod] });
     expect(first).toMatchObject({
       do: 'updateStatus',
       status: {
@@ -231,7 +200,6 @@ describe('a Job of another spec', () => {
       },
     });
     const recorded = aBuildView(updated(build.status, first));
-    expect(watched({ build: recorded, jobs: [old], pods: [pod] })).toMatchObject({ do: 'observe' });
     expect(decide({ build: recorded, jobs: [old], pods: [pod] })).toMatchObject({
       do: 'deleteJob',
       job: { uid: 'job-0' },
@@ -243,13 +211,13 @@ describe('a Job of another spec', () => {
   it('that is going may still write wherever a Pod of it is scheduled: that is recorded, too', () => {
     const jobs = [{ ...old, deleting: true }];
     const scheduled = { ...pod, started: false };
-    const first = watched({ build: aBuildView(), jobs, pods: [{ ...scheduled, node: '' }] });
+    const first = decide({ build: aBuildView(), jobs, pods: [{ ...scheduled, node: '' }] });
     const build = aBuildView(updated({}, first));
-    expect(watched({ build, jobs, pods: [{ ...scheduled, node: '' }] })).toMatchObject({
+    expect(decide({ build, jobs, pods: [{ ...scheduled, node: '' }] })).toMatchObject({
       do: 'wait',
       atMostMs: 10_000,
     });
-    expect(watched({ build, jobs, pods: [scheduled] })).toMatchObject({
+    expect(decide({ build, jobs, pods: [scheduled] })).toMatchObject({
       do: 'updateStatus',
       status: { artifacts: [{ node: 'node-1', binary: 'old' }] },
     });
@@ -258,7 +226,7 @@ describe('a Job of another spec', () => {
   it('has left nothing where the kubelet says that its Pod cannot start', () => {
     const trouble = { kind: 'image', text: 'the image x cannot be pulled' } as const;
     const pods = [{ ...pod, started: false, trouble }];
-    expect(watched({ build: aBuildView(), jobs: [old], pods })).toMatchObject({ status: { artifacts: [] } });
+    expect(decide({ build: aBuildView(), jobs: [old], pods })).toMatchObject({ status: { artifacts: [] } });
   });
 
   it('is awaited until it is gone, and no other is created meanwhile', () => {
@@ -282,11 +250,11 @@ describe('a Job of another spec', () => {
 
   it('goes where the spec is no longer valid, before that is reported', () => {
     const build = aBuildView(BUILDING, { spec: INVALID, generation: 2 });
-    expect(watched({ build, jobs: [aJobView()] })).toMatchObject({ status: { phase: 'Pending' } });
-    const refused = updated({}, watched({ build }));
+    expect(decide({ build, jobs: [aJobView()] })).toMatchObject({ status: { phase: 'Pending' } });
+    const refused = updated({}, decide({ build }));
     expect(refused).toMatchObject({ phase: 'Failed', message: expect.stringContaining('spec.gitUrl') });
-    expect(watched({ build: { ...build, status: refused } })).toMatchObject({ do: 'stalled' });
-    expect(watched({ build: { ...build, status: refused }, jobs: [aJobView()] })).toMatchObject({
+    expect(decide({ build: { ...build, status: refused } })).toMatchObject({ do: 'stalled' });
+    expect(decide({ build: { ...build, status: refused }, jobs: [aJobView()] })).toMatchObject({
       do: 'updateStatus',
     });
   });
@@ -300,10 +268,6 @@ describe('a Job of another spec', () => {
     expect(again).toMatchObject({ do: 'updateStatus', status: { phase: 'Failed', conditions } });
     expect(decide({ build: aBuildView(updated(refused, again)), jobs }).do).toBe('stalled');
   });
-
-  it('is looked for again after a Job was deleted', () => {
-    expect(decide({ children: 'outdated' })).toMatchObject({ do: 'observe', what: 'children' });
-  });
 });
 
 describe('while a Job runs', () => {
@@ -312,7 +276,7 @@ describe('while a Job runs', () => {
   it('what keeps its Pods from starting is in the status', () => {
     const trouble = { kind: 'image', text: 'the image x cannot be pulled' } as const;
     expect(
-      watched({ build: aBuildView(BUILDING), jobs, pods: [aPodView({ started: false, trouble })] }),
+      decide({ build: aBuildView(BUILDING), jobs, pods: [aPodView({ started: false, trouble })] }),
     ).toMatchObject({
       status: { phase: 'Building', message: 'the image x cannot be pulled' },
     });
@@ -321,14 +285,14 @@ describe('while a Job runs', () => {
   it('that stays in the status when its Pods go at its deadline, and goes from it when one starts', () => {
     const build = aBuildView({ ...BUILDING, message: 'the image x cannot be pulled' });
     const messageWith = (pods: Observation['pods']) =>
-      updated(build.status, watched({ build, jobs, pods })).message;
+      updated(build.status, decide({ build, jobs, pods })).message;
     expect(messageWith([])).toBe('the image x cannot be pulled');
     expect(messageWith([aPodView()])).toBe('');
   });
 
   it('its end is awaited, by name', () => {
-    const status = updated({}, watched({ jobs }));
-    expect(watched({ build: aBuildView(status), jobs })).toEqual({
+    const status = updated({}, decide({ jobs }));
+    expect(decide({ build: aBuildView(status), jobs })).toEqual({
       do: 'wait',
       for: 'Job shop/build-helloworld to end',
       atMostMs: 300_000,
@@ -345,7 +309,7 @@ describe('a build that is deleted', () => {
   it('reports so in one write with where its Pods are, and has its running Job deleted', () => {
     const jobs = [aJobView()];
     const pods = [aPodView()];
-    const first = watched({ build: deleting(BUILDING), jobs, pods });
+    const first = decide({ build: deleting(BUILDING), jobs, pods });
     expect(first).toMatchObject({
       do: 'updateStatus',
       status: { phase: 'Cleaning', artifacts: ON_NODE_1, startTime: START },
@@ -363,11 +327,8 @@ describe('a build that is deleted', () => {
     });
   });
 
-  it('is let go, or cleaned, only after Jobs and Pods were read', () => {
-    expect(watched({ build: deleting() })).toMatchObject({ do: 'observe', what: 'children' });
-    expect(watched({ build: deleting(OVER) })).toMatchObject({ do: 'observe', what: 'children' });
+  it('is let go once its cleanup has succeeded', () => {
     const done = aCleanupView({ state: 'succeeded' });
-    expect(watched({ build: deleting(OVER), jobs: [done] })).toMatchObject({ do: 'observe' });
     expect(decide({ build: deleting(OVER), jobs: [done] })).toMatchObject({
       do: 'removeFinalizer',
       event: { reason: 'Cleaned', note: 'Removed helloworld on node-1' },
@@ -379,7 +340,7 @@ describe('a build that is deleted', () => {
     ['4 s ago', '2026-11-21T11:59:56Z', 11_000],
     ['by a clock that is ahead', '2026-11-21T13:00:00Z', 15_000],
   ])('%s is not let go as long as the create of a Job may be under way', (_, deletedAt, atMostMs) => {
-    expect(decide({ build: deleting({}, { deletedAt }) })).toMatchObject({ do: 'wait', atMostMs });
+    expect(settled(deleting({}, { deletedAt }))).toMatchObject({ do: 'wait', atMostMs });
   });
 
   it('is let go at once where no create can be under way', () => {
@@ -387,7 +348,7 @@ describe('a build that is deleted', () => {
     expect(decide({ build: deleting({}, { deletedAt: LONG_AGO }) })).toMatchObject(removal);
     const deletedAt = NOW;
     expect(decide({ build: deleting({ startTime: START }, { deletedAt }) })).toMatchObject(removal);
-    expect(decide({ build: deleting({ startTime: NOW }, { deletedAt }) })).toMatchObject({ do: 'wait' });
+    expect(settled(deleting({ startTime: NOW }, { deletedAt }))).toMatchObject({ do: 'wait' });
     const byHand = deleting({ startTime: '9999-12-31T23:59:59Z' }, { deletedAt: LONG_AGO });
     expect(decide({ build: byHand })).toMatchObject(removal);
     const over = deleting({ ...OVER, artifacts: [] }, { deletedAt });
@@ -433,18 +394,18 @@ describe('a build that is deleted', () => {
     const build = deleting({ ...OVER, artifacts });
     expect(decide({ build })).toMatchObject({
       do: 'createCleanupJob',
-      cleanup: { jobName: 'build-helloworld-delete', node: 'node-1', binaries: ['a', 'b'], attempt: 1 },
+      cleanup: { jobName: 'build-helloworld-delete', node: 'node-1', binaries: ['a', 'b'] },
     });
     const done = aCleanupView({ state: 'succeeded', binaries: ['a', 'b'] });
-    expect(watched({ build, jobs: [done] })).toMatchObject({
+    expect(decide({ build, jobs: [done] })).toMatchObject({
       do: 'updateStatus',
       status: { artifacts: [{ node: 'node-2', binary: 'a' }] },
     });
   });
 
   it('awaits its running cleanup, which the watcher shows', () => {
-    const status = updated({}, watched({ build: deleting(OVER), jobs: [aCleanupView()] }));
-    expect(watched({ build: deleting({ ...OVER, ...status }), jobs: [aCleanupView()] })).toMatchObject({
+    const status = updated({}, decide({ build: deleting(OVER), jobs: [aCleanupView()] }));
+    expect(decide({ build: deleting({ ...OVER, ...status }), jobs: [aCleanupView()] })).toMatchObject({
       do: 'wait',
       for: 'cleanup Job build-helloworld-delete to end',
     });
@@ -452,7 +413,6 @@ describe('a build that is deleted', () => {
 
   it('without cleanup goes only after a cleanup that is running, which would remove what is said to stay', () => {
     const build = deleting(OVER, { skipCleanup: true });
-    expect(watched({ build })).toMatchObject({ do: 'observe' });
     expect(decide({ build, jobs: [aCleanupView()] })).toMatchObject({
       do: 'deleteJob',
       job: { uid: 'cleanup-1' },
@@ -486,7 +446,7 @@ describe('a build that goes without cleanup', () => {
 describe('the name of a Job', () => {
   it('may be one that every object of JavaScript has', () => {
     const spec = checkSpec({ ...SAMPLE, jobName: 'constructor' }, BUILD_DEFAULTS);
-    expect(decide({ build: aBuildView({}, { spec }) })).toMatchObject({ do: 'createJob' });
+    expect(decide({ build: aBuildView({}, { spec }) })).toMatchObject({ do: 'observe', what: 'name' });
   });
 
   const jobName = SAMPLE.jobName;
@@ -501,7 +461,7 @@ describe('the name of a Job', () => {
     expect(first).toMatchObject({ do: 'updateStatus', event: { reason: 'JobNameTaken' } });
     const build = aBuildView(updated({}, first));
     expect(decide({ build, names: { [jobName]: holder } })).toMatchObject({ do: 'wait', atMostMs: 60_000 });
-    expect(decide({ build })).toMatchObject({ do: 'observe', what: 'name', jobName });
+    expect(decide({ build, names: undefined })).toMatchObject({ do: 'observe', what: 'name', jobName });
     expect(decide({ build, names: { [jobName]: 'free' } })).toMatchObject({ do: 'createJob' });
   });
 

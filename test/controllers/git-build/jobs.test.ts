@@ -11,7 +11,6 @@ const cleanup = {
   jobName: 'build-helloworld-delete',
   node: 'node-1',
   binaries: ['helloworld', 'old'],
-  attempt: 2,
 };
 
 const built = (spec = SAMPLE, options = BUILD_DEFAULTS) => buildJob(OWNER, { spec, hash: HASH }, options);
@@ -169,7 +168,6 @@ describe('the Job of a cleanup', () => {
       purpose: 'cleanup',
       node: 'node-1',
       binaries: ['helloworld', 'old'],
-      attempt: 2,
     });
   });
 });

@@ -54,7 +54,6 @@ describe('a Pod', () => {
       name: 'a',
       uid: 'u',
       buildUid: 'uid-1',
-      buildName: '',
       purpose: 'build',
       jobUid: '',
       hash: '',

@@ -2,11 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { reasonOf } from '../../../src/contract/decision.ts';
 import { decideBuild } from '../../../src/controllers/git-build/decide.ts';
 import {
-  afterCreate,
-  afterDelete,
-  afterWrite,
   watchedObservation,
-  withHolder,
   type BuildDecision,
   type Observation,
 } from '../../../src/controllers/git-build/observation.ts';
@@ -25,7 +21,6 @@ const BUILDING = { phase: 'Building', observedGeneration: 1, startTime: START } 
 const INVALID = checkSpec({ ...SAMPLE, gitUrl: 'ext::sh' }, BUILD_DEFAULTS);
 
 const decide = (fields: Partial<Observation>): BuildDecision => decideBuild(anObservation(fields), NOW_MS);
-const watched = (fields: Partial<Observation>) => decide({ children: 'watched', ...fields });
 
 /** What is decided once the status says what it is to say. */
 function settled(build: BuildView, fields: Partial<Observation>): BuildDecision {
@@ -55,8 +50,7 @@ describe('the reason of a decision', () => {
       () => decide({ build: aBuildView({}, { finalizers: [] }) }),
     ],
     ['no Job builds this spec', () => decide({})],
-    ['the Jobs have changed', () => decide({ children: 'outdated' })],
-    ['Job build-helloworld is not there', () => watched({})],
+    ['Job build-helloworld is not there', () => decide({ names: undefined })],
     ['the spec has changed, or its Job is being deleted', () => decide({ jobs: [old] })],
     ['the spec is no longer valid', () => decide({ build: aBuildView({}, { spec: INVALID }), jobs: [old] })],
     ['the spec is invalid', () => decide({ build: aBuildView({}, { spec: INVALID }) })],
@@ -64,18 +58,8 @@ describe('the reason of a decision', () => {
     ['the Job is running', () => decide({ jobs: [aJobView()] })],
     ['waiting for Job shop/build-helloworld to end', () => settled(aBuildView(), { jobs: [aJobView()] })],
     ['the Job has succeeded', () => decide({ jobs: [succeeded] })],
-    ['Job build-helloworld has succeeded', () => watched({ jobs: [succeeded] })],
     ['the Job has failed', () => decide({ jobs: [failed] })],
-    ['Job build-helloworld has failed', () => watched({ jobs: [failed] })],
     ['the last Job is gone', () => decide({ build: aBuildView(BUILDING) })],
-    [
-      'a Pod has succeeded whose Job is gone',
-      () => watched({ build: aBuildView(BUILDING), pods: [succeededPod] }),
-    ],
-    [
-      'Job build-helloworld may have been deleted',
-      () => watched({ build: aBuildView({ ...BUILDING, startTime: NOW }), jobs: [aJobView()] }),
-    ],
     [
       'a Pod of it has run',
       () => decide({ build: aBuildView(BUILDING), jobs: [succeeded], pods: [succeededPod, aPodView()] }),
@@ -379,11 +363,9 @@ describe('a Job that cannot be created', () => {
       for: `the Job name ${jobName} to become free`,
       atMostMs: 60_000,
     });
-    const taken = first.do === 'updateStatus' ? first.status.conditions : undefined;
-    const theirs = (taken ?? []).map((each) => ({ ...each, type: 'Theirs', reason: 'Odd' }));
-    expect(decide({ build: aBuildView({ conditions: [...theirs, ...(taken ?? [])] }) })).toEqual({
+    expect(settled(aBuildView(), { names: undefined })).toEqual({
       do: 'observe',
-      because: 'another Job had the name',
+      because: `Job ${jobName} is not there`,
       what: 'name',
       jobName,
     });
@@ -410,11 +392,11 @@ describe('a Job that cannot be created', () => {
     expect(decide({ names: { [jobName]: aJobView() } }).do).toBe('createJob');
   });
 
-  it.each(['refused', 'access-denied'] as const)('because that is %s says so, and is tried again', (why) => {
-    const refusal = { because: why, message: 'exceeded quota' };
+  it('because that is refused says so, and is tried again', () => {
+    const refusal = { because: 'refused', message: 'exceeded quota' } as const;
     const first = decide({ refusal });
     expect(first).toMatchObject({
-      because: 'the API server refuses the Job',
+      because: 'the API server refuses it',
       status: { phase: 'Pending', message: 'exceeded quota' },
     });
     expect(reasonsIn(first)).toEqual([
@@ -491,78 +473,12 @@ describe('a success by a Pod', () => {
   });
 });
 
-describe('what is known after a write', () => {
-  const before = anObservation({
-    children: 'watched',
-    refusal: { because: 'refused', message: 'no' },
-    attempts: 2,
-  });
-
-  it('of the build itself is live only where it was new: without finalizer, status, Jobs and Pods', () => {
-    const fresh = anObservation({ children: 'watched', build: aBuildView({}, { finalizers: [] }) });
-    const childrenOf = (observation: Observation, build = aBuildView()) =>
-      afterWrite(observation, build).children;
-    expect(childrenOf(fresh)).toBe('live');
-    expect(childrenOf(fresh, aBuildView({}, { finalizers: [] }))).toBe('watched');
-    expect(childrenOf({ ...fresh, build: 'gone' })).toBe('watched');
-    expect(childrenOf({ ...fresh, jobs: [aJobView()] })).toBe('watched');
-    expect(childrenOf({ ...fresh, pods: [aPodView()] })).toBe('watched');
-    expect(childrenOf(before)).toBe('watched');
-  });
-
-  it('that created a Job holds the Job, and no refusal', () => {
-    const job = aJobView();
-    expect(afterCreate({ ...before, jobs: [old], names: {} }, job)).toEqual({
-      ...before,
-      jobs: [old, job],
-      names: undefined,
-      refusal: undefined,
-      attempts: undefined,
-    });
-  });
-
-  it('that deleted a Job of its own is that Jobs and Pods have to be read again', () => {
-    const jobs = [aJobView(), old];
-    expect(afterDelete({ ...before, jobs }, old, undefined)).toEqual({
-      ...before,
-      jobs,
-      children: 'outdated',
-    });
-  });
-
-  it.each([
-    ['a cleanup that failed', aCleanupView({ state: 'failed', attempt: 4 }), 4],
-    ['a cleanup that has succeeded', aCleanupView({ state: 'succeeded', attempt: 4 }), 2],
-    ['a build that failed', aJobView({ state: 'failed', attempt: 4 }), 2],
-  ])('that deleted %s keeps how often it was tried', (_, job, attempts) => {
-    expect(afterDelete({ ...before, jobs: [job] }, job, undefined).attempts).toBe(attempts);
-  });
-
-  it('that deleted the Job of another frees its name, or says that it is going', () => {
-    const names = { other: 'foreign' } as const;
-    expect(afterDelete({ ...before, names }, old, undefined).names).toEqual({ ...names, [old.name]: 'free' });
-    const going = { ...old, deleting: true };
-    expect(afterDelete(before, old, going).names).toEqual({ [old.name]: going });
-  });
-
-  it('that found who has a name says who, and reads again where it is its own', () => {
-    const found = (holder: Parameters<typeof withHolder>[2], build: Observation['build'] = aBuildView()) =>
-      withHolder({ ...before, build }, 'x', holder);
-    expect(found('foreign')).toEqual({ ...before, names: { x: 'foreign' } });
-    expect(found('free').children).toBe('watched');
-    expect(found(aJobView({ buildUid: 'uid-0' })).children).toBe('watched');
-    expect(found(aJobView(), 'gone').children).toBe('watched');
-    expect(found(aJobView())).toEqual({ ...before, names: { x: aJobView() }, children: 'outdated' });
-  });
-});
-
 describe('what the watcher knows of a build', () => {
   it('is its Jobs and Pods, and none of another of its name', () => {
     const build = aBuildView();
     const others = [aJobView({ buildUid: 'uid-0' }), aPodView({ buildUid: 'uid-0' })];
     expect(watchedObservation(build, [aJobView(), aPodView(), ...others])).toEqual({
       build,
-      children: 'watched',
       jobs: [aJobView()],
       pods: [aPodView()],
     });
@@ -608,16 +524,5 @@ describe('where binaries are', () => {
     expect(isReported(built, 'Succeeded')).toBe(true);
     expect(isReported(built, 'Failed')).toBe(false);
     expect(isReported({ ...built, generation: 2 }, 'Succeeded')).toBe(false);
-  });
-});
-
-describe('the finalizer', () => {
-  it('is added beside those of others', () => {
-    expect(decide({ build: aBuildView({}, { finalizers: [], hasOtherFinalizers: true }) })).toEqual({
-      do: 'addFinalizer',
-      because: 'the binary must be removed with the resource',
-      resourceVersion: '7',
-      hasOtherFinalizers: true,
-    });
   });
 });

@@ -63,7 +63,6 @@ describe('a Job', () => {
       annotations: {
         'durable-operator.dev/node': 'node-1',
         'durable-operator.dev/binaries': 'helloworld,old',
-        'durable-operator.dev/attempt': '12',
       },
       deletionTimestamp: ENDED,
     };
@@ -72,7 +71,6 @@ describe('a Job', () => {
       purpose: 'cleanup',
       node: 'node-1',
       binaries: ['helloworld', 'old'],
-      attempt: 12,
       state: 'succeeded',
       deleting: true,
       endedAt: ENDED,
@@ -92,7 +90,6 @@ describe('a Job', () => {
       hash: '',
       node: '',
       binaries: [],
-      attempt: 1,
       createdAt: '',
       endedAt: '',
       failure: '',
@@ -143,19 +140,6 @@ describe('a Job', () => {
     expect(buildKeyOf(META)).toBeUndefined();
     expect(buildKeyOf(BARE)).toBeUndefined();
   });
-
-  it.each([2, 12, 999_999_999])('was tried as often as its annotation says: %d', (attempt) => {
-    const annotations = { 'durable-operator.dev/attempt': String(attempt) };
-    expect(jobOf(aJob([], { annotations })).attempt).toBe(attempt);
-  });
-
-  it.each(['-5', '0', '1e9', 'Infinity', '1.5', 'x', ''])(
-    'whose attempt somebody has written by hand, as %j, was tried once',
-    (attempt) => {
-      const annotations = { 'durable-operator.dev/attempt': attempt };
-      expect(jobOf(aJob([], { annotations })).attempt).toBe(1);
-    },
-  );
 });
 
 describe('a build', () => {
@@ -198,7 +182,6 @@ describe('a build', () => {
         deleting: true,
         deletedAt: ENDED,
         skipCleanup: true,
-        hasOtherFinalizers: true,
       }),
     );
   });
