@@ -171,7 +171,7 @@ const RENDERED: readonly Rendered[] = [
   },
   {
     kind: 'Job',
-    name: 'promote-0-3-0',
+    name: 'promote-0-4-0',
     values: ['versioning.enabled=true', 'temporal.taskQueue=mine'],
     gives: container({ args: including('--task-queue=mine') }),
   },
