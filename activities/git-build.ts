@@ -147,18 +147,22 @@ class BuildObjects {
     }
   }
 
-  /** Views do not keep the finalizers of others, which may be long. The patch fails if the build has changed since. */
+  /** The patch fails if the build has changed since it was observed. */
   async #setFinalizers(
     { do: step, resourceVersion }: FinalizerStep,
     observation: Observation,
   ): Promise<Performed<Observation>> {
-    const path = resourcePath(BUILDS, this.#ref);
-    const { metadata } = await this.#request<KubernetesObject>({ method: 'GET', path });
-    const others = (metadata.finalizers ?? []).filter((each) => each !== BUILD_FINALIZER);
+    const others = await this.#otherFinalizers(observation);
     const finalizers = step === 'addFinalizer' ? [...others, BUILD_FINALIZER] : others;
     const patched = await this.#patch({ metadata: { resourceVersion, finalizers } }, observation);
     const did = step === 'addFinalizer' ? 'added' : 'removed';
     return { ...patched, did: [{ did, what: 'the finalizer' }] };
+  }
+
+  async #otherFinalizers({ build }: Observation): Promise<readonly string[]> {
+    if (build === 'gone' || build.hasOtherFinalizers !== true) return [];
+    const { metadata } = (await this.#read(BUILDS, this.#ref.name, { metadataOnly: true })) ?? {};
+    return (metadata?.finalizers ?? []).filter((each) => each !== BUILD_FINALIZER);
   }
 
   async #updateStatus(

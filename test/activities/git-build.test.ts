@@ -197,7 +197,7 @@ describe('a run of a build', () => {
     expect(rest).toEqual({ do: 'wait', for: 'Job shop/build-helloworld to end', atMostMs: 300_000 });
     const reads = ['GET xxxes/sample', 'GET jobs', 'GET pods'];
     expect(asked()).toEqual([
-      ...[...reads, 'GET xxxes/sample', 'PATCH xxxes/sample'],
+      ...[...reads, 'PATCH xxxes/sample'],
       ...['GET jobs/build-helloworld', 'POST jobs', 'PATCH xxxes/sample/status'],
     ]);
     expect(bodies('PATCH')).toMatchObject([

@@ -37,6 +37,8 @@ export interface BuildView {
   readonly deletedAt: string;
   /** Only those that decisions need: ours, and the one that asks to orphan what the build owns. */
   readonly finalizers: readonly string[];
+  /** Whether it has any besides ours: they may be long, so the view does not keep them. */
+  readonly hasOtherFinalizers?: true;
   readonly skipCleanup: boolean;
   readonly spec: CheckedSpec;
   /** Only what is well-formed: somebody may have written it by hand. Empty if there is none yet. */
@@ -56,6 +58,7 @@ export function buildView(object: KubernetesObject, options: SpecOptions): Build
     deleting: metadata.deletionTimestamp !== undefined,
     deletedAt: metadata.deletionTimestamp ?? '',
     finalizers: [BUILD_FINALIZER, ORPHAN_FINALIZER].filter((each) => finalizers.includes(each)),
+    ...(finalizers.some((each) => each !== BUILD_FINALIZER) && { hasOtherFinalizers: true }),
     skipCleanup: metadata.annotations?.[SKIP_CLEANUP_ANNOTATION] === 'true',
     spec: checkSpec(rest['spec'], options),
     status: statusIn(rest['status']),
