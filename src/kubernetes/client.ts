@@ -79,7 +79,7 @@ type RequestTelemetry = Pick<Telemetry, 'request' | 'requestFailed'>;
 export interface ClientOptions {
   /** For the User-Agent. */
   readonly version?: string;
-  /** Most connections of each pool; watches have their own. Default: 64. */
+  /** Most connections of each pool; watches have their own. Default: 16, which also bounds the answers that are read at a time. */
   readonly connections?: number;
   /** Of requests, and of watches that are opened. Default: no limit. */
   readonly rate?: Rate | undefined;
@@ -136,7 +136,7 @@ class HttpClient implements KubernetesClient {
     this.#userAgent = `durable-operator/${options.version ?? 'unreleased'}`;
     this.#telemetry = options.telemetry ?? SILENT;
     this.#rate = options.rate && new RateLimit(options.rate);
-    this.#sessions = new Sessions({ kubeConfig, origin, connections: options.connections ?? 64 });
+    this.#sessions = new Sessions({ kubeConfig, origin, connections: options.connections ?? 16 });
   }
 
   async request<T = unknown>(options: RequestOptions): Promise<T> {
