@@ -5,6 +5,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { apiServerIn, writeKubeconfigThrough, type ProxiedApiServer } from '../support/proxied-api-server.ts';
+import { BIG, inflated } from './tenant.ts';
 import { WatchPipe } from './watch-pipe.ts';
 
 /** One request of the operator, and what became of it. */
@@ -163,7 +164,7 @@ export class ApiProxy {
       return;
     }
     outgoing.writeHead(seen.status, withoutFraming(answer));
-    outgoing.end(bytes, verdict.afterAnswer);
+    outgoing.end(bytes.includes(BIG) ? inflated(bytes.toString()) : bytes, verdict.afterAnswer);
   }
 
   #pipe(answer: IncomingMessage, { outgoing, seen }: Exchange): void {

@@ -1,3 +1,4 @@
+import { ASKS } from './asks.ts';
 import { CONTROLLERS, LONG_NAME, Objects, type Controller } from './drawn-changes.ts';
 import type { Schedule } from './events.ts';
 import { OUTSIDE } from './outside.ts';
@@ -16,13 +17,30 @@ export interface DrawOptions {
 
 /** Draws a schedule: the same one for the same seed and options. */
 export function draw(seed: number, { controllers, servers, stories = STORIES }: DrawOptions): Schedule {
-  return { seed, events: new Drawing(seed, controllersIn(controllers)).events(stories, servers) };
+  const requireApprovalOver = drawnApprovalOver(seed);
+  return {
+    seed,
+    ...(requireApprovalOver !== undefined && { requireApprovalOver }),
+    events: new Drawing(seed, controllersIn(controllers)).events(stories, servers),
+  };
 }
 
 const STORIES = 11;
+/** After which of them people ask for something by annotations. */
+const ASKED_AFTER: readonly number[] = [3, 7];
 /** After which of them something comes from outside. */
 const OUTSIDE_AFTER: readonly number[] = [2, 5, 8];
 const DRAINING_CHANCE = 0.6;
+/** Of how many schedules the operator asks for approval by its option, and over how many. */
+const OVER_CHANCE = 0.5;
+const OVER_LEAST = 2;
+const OVER_MOST = 4;
+const APPROVED_AFTER_MS = 50;
+
+function drawnApprovalOver(seed: number): number | undefined {
+  const random = new Random(seed * 7_368_787 + 7);
+  return random.chance(OVER_CHANCE) ? random.between(OVER_LEAST, OVER_MOST) : undefined;
+}
 
 function controllersIn(names: string): readonly Controller[] {
   return CONTROLLERS.filter((name) => names === 'all' || names.split(',').includes(name));
@@ -31,11 +49,14 @@ function controllersIn(names: string): readonly Controller[] {
 class Drawing {
   readonly #pen: Pen;
   readonly #objects: Objects;
-  /** Draws what comes from outside, about objects of its own. The rest of the schedule does not depend on it. */
+  /** What people ask by annotations is drawn apart, of objects of its own: all else is what it would be without it. */
+  readonly #asking: Random;
+  /** As is what comes from outside. */
   readonly #outside: Random;
 
   constructor(seed: number, controllers: readonly Controller[]) {
     this.#pen = new Pen(new Random(seed * 7919 + 17));
+    this.#asking = new Random(seed * 104_729 + 31);
     this.#outside = new Random(seed * 15_485_863 + 15);
     this.#objects = new Objects(this.#pen, controllers);
   }
@@ -47,6 +68,7 @@ class Drawing {
     this.#objects.createFirst();
     for (let story = 0; story < stories; story += 1) {
       this.#story();
+      if (ASKED_AFTER.includes(story)) this.#pen.drawingFrom(this.#asking, () => this.#ask());
       if (OUTSIDE_AFTER.includes(story))
         this.#pen.drawingFrom(this.#outside, () => this.#fromOutside(outside.pop()));
     }
@@ -66,6 +88,14 @@ class Drawing {
     if (isBefore) add(fault());
     for (let changes = random.between(1, 3); changes > 0; changes -= 1) this.#objects.change(controller);
     if (!isBefore) add(fault());
+  }
+
+  #ask(): void {
+    const { random } = this.#pen;
+    const { controllers, team } = this.#objects;
+    const controller = random.oneOf(controllers);
+    if (controller !== 'namespace-role-binding' || team.isBound)
+      random.oneOf(ASKS[controller])(this.#pen, this.#objects);
   }
 
   #fromOutside(kind: (typeof OUTSIDE)[number] = []): void {
@@ -96,8 +126,10 @@ class Drawing {
 
   /** Nothing stays that would go on for minutes, as a build that fails does. */
   #endings(): void {
-    const { random } = this.#pen;
+    const { add, random } = this.#pen;
     const { builds, has } = this.#objects;
+    this.#pen.liftPausesAndPolls();
+    if (has('pod-set') || has('git-build')) add({ change: 'approve all' }, APPROVED_AFTER_MS);
     if (random.chance(0.4)) this.#endRefused();
     builds.repairFailing();
     if (has('namespace-role-binding') && random.chance(0.4)) this.#endAccess();

@@ -47,8 +47,26 @@ export type Change =
   | { readonly change: 'create foreign binding' }
   | { readonly change: 'delete team' }
   | { readonly change: 'create team' }
+  | { readonly change: 'pause'; readonly on: Target; readonly paused: boolean }
+  | { readonly change: 'request reconcile'; readonly on: Target }
+  | { readonly change: 'require approval'; readonly on: Target; readonly required: boolean }
+  /** The plan that its status shows, or will show soon. */
+  | { readonly change: 'approve'; readonly on: Target }
+  /** As `approve`. */
+  | { readonly change: 'reject'; readonly on: Target }
+  /** Null: no longer. */
+  | { readonly change: 'poll'; readonly on: Target; readonly interval: string | null }
+  /** From now on, each plan that a status shows, rejected before or not. */
+  | { readonly change: 'approve all' }
   /** A Pod that has to get its label within 20 s although something else goes wrong. */
   | { readonly change: 'probe'; readonly pod: string };
+
+/** What an annotation is set on: a resource, or the Namespace that resources are in. */
+export interface Target {
+  readonly kind: 'pod' | 'set' | 'build' | 'namespace';
+  /** Of a Namespace: `home` or `team`. */
+  readonly name: string;
+}
 
 export type Propagation = 'Background' | 'Foreground' | 'Orphan';
 
@@ -106,6 +124,13 @@ export type Fault =
     }
   /** Admission changes what the operator sends about one object. */
   | { readonly fault: 'admission'; readonly changes: Rewrite; readonly of: string; readonly lastsMs: number }
+  /** A tenant creates hundreds of them in the home namespace, each with an annotation of 250 kB. */
+  | {
+      readonly fault: 'big objects';
+      readonly kind: BigKind;
+      readonly annotation: string;
+      readonly lastsMs: number;
+    }
   /** They arrive late, even where the operator no longer waits for the answer. */
   | { readonly fault: 'slow'; readonly requests: Requests; readonly byMs: number; readonly count: number }
   /** Events of watches come late. */
@@ -123,6 +148,8 @@ export type Fault =
   | { readonly fault: 'temporal refuses'; readonly call: string; readonly count: number }
   /** By hand: what is open of the schedule's runs. */
   | { readonly fault: 'terminate runs' }
+  /** By hand, what is open of the schedule's runs; a paused activity goes on after that time. */
+  | { readonly fault: 'meddle with runs'; readonly how: Meddling; readonly lastsMs: number }
   /** Those below are about servers, which nobody else may use. */
   | { readonly fault: 'temporal restarts' }
   | { readonly fault: 'temporal is wiped' }
@@ -137,9 +164,14 @@ export type Rewrite =
   | 'version of Pods'
   | 'owner of Pods'
   | 'status of PodSet'
+  | 'label of Job'
   | 'hash of Job'
   | 'finalizer of build'
   | 'subjects of RoleBinding';
+
+export type BigKind = 'pods' | 'podsets' | 'xxxes';
+
+export type Meddling = 'cancel' | 'reset' | 'pause activities';
 
 /** `409` is a conflict; `403` is the authorizer's; `422` is an admission webhook's, which quotes what it was sent. */
 export type Answered = 401 | 403 | 404 | 409 | 410 | 422 | 429 | 500 | 503 | 504;
@@ -154,6 +186,8 @@ export interface ScheduledEvent {
 
 export interface Schedule {
   readonly seed: number;
+  /** The operator's option. Default: it does not have it. */
+  readonly requireApprovalOver?: number;
   readonly events: readonly ScheduledEvent[];
 }
 
@@ -190,9 +224,10 @@ export function undisturbed(schedule: Schedule): Schedule {
 }
 
 /** `+250 ms scale set: web-a, 3`: one line an event. */
-export function printed({ events }: Schedule): string {
+export function printed({ events, requireApprovalOver }: Schedule): string {
   const lines = events.map(({ afterMs, what }, index) => `${index + 1}. +${afterMs} ms ${described(what)}`);
-  return lines.join('\n');
+  const option = requireApprovalOver === undefined ? [] : [`--require-approval-over ${requireApprovalOver}`];
+  return [...option, ...lines].join('\n');
 }
 
 export function described(what: What): string {

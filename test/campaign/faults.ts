@@ -1,10 +1,11 @@
 import { unreachable } from '../../src/contract/unreachable.ts';
 import type { ApiProxy, Journalled, Verdict } from './api-proxy.ts';
-import type { Fault, Requests } from './events.ts';
+import type { Fault, Meddling, Requests } from './events.ts';
 import { forged } from './forged.ts';
 import type { Operators } from './operators.ts';
 import type { Place } from './place.ts';
 import { merged, POLICIES } from './rewrites.ts';
+import type { Tenant } from './tenant.ts';
 import type { CallVerdict, TemporalProxy } from './temporal-proxy.ts';
 import type { WatchPipe } from './watch-pipe.ts';
 
@@ -22,8 +23,9 @@ export interface FaultyWorld {
   readonly temporal: TemporalProxy;
   readonly operators: Operators;
   readonly place: Place;
-  /** Terminates this schedule's open runs, as a person does in Temporal's UI. */
-  readonly terminateRuns: () => Promise<void>;
+  readonly tenant: Tenant;
+  /** By hand, with this schedule's runs. @returns what ends it */
+  readonly meddle: (how: Meddling | 'terminate') => Promise<() => void>;
   /** Undefined: others use them, too. */
   readonly servers: Servers | undefined;
 }
@@ -106,10 +108,17 @@ export class Faults {
         this.#calls.add({ ...fault, left: fault.count, verdict: 'unavailable' });
         break;
       case 'terminate runs':
-        await this.#world.terminateRuns();
+        await this.#world.meddle('terminate');
+        break;
+      case 'meddle with runs':
+        this.#endAfter(fault.lastsMs, await this.#world.meddle(fault.how));
         break;
       case 'admission':
         this.#admitOtherwise(fault);
+        break;
+      case 'big objects':
+        await this.#world.tenant.fill(fault.kind, fault.annotation);
+        this.#endAfter(fault.lastsMs, () => this.#world.tenant.empty());
         break;
       case 'temporal restarts':
       case 'temporal is wiped':
@@ -208,14 +217,17 @@ export class Faults {
   }
 
   #admitOtherwise({ changes, of, lastsMs }: FaultNamed<'admission'>): void {
-    const { place } = this.#world;
+    const { place, tenant } = this.#world;
     const { requests, patch } = POLICIES[changes];
     const name = of === 'team' ? place.team : of;
     const end = this.#strike({ requests, count: Infinity }, ({ method, path, body }) => {
       const isAbout = path.includes(name) || JSON.stringify(body).includes(name);
       return method !== 'DELETE' && isAbout ? { rewritten: merged(body, patch) } : undefined;
     });
-    this.#endAfter(lastsMs, end);
+    this.#endAfter(lastsMs, () => {
+      end();
+      if (changes === 'label of Job') tenant.deleteUnlabelledJob(of);
+    });
   }
 
   #refuse({ status, requests: about, lastsMs }: FaultNamed<'answers for a while'>): void {
@@ -238,6 +250,8 @@ export class Faults {
     for (const active of this.#active) active.isOver = true;
     this.#active.clear();
     this.#calls.clear();
+    this.#world.tenant.empty();
+    await this.#world.tenant.settled();
     await this.#world.operators.settled();
   }
 

@@ -24,6 +24,8 @@ export interface Evidence {
   readonly foreign: ReadonlySet<string>;
   /** Whether the database was restored: then versions repeat, and what was made may have been made twice. */
   readonly isRestored: boolean;
+  /** The operator's option; undefined: it does not have it. */
+  readonly requireApprovalOver?: number;
   /** Whether the API server was restarted: its authorizer refuses everybody until it has read the roles again. */
   readonly isRestarted: boolean;
 }
@@ -109,7 +111,7 @@ function observedGenerations({ journal, place, versions }: Evidence): string[] {
     const object = objectIn(request.answer);
     if (request.about.subresource !== 'status' || object === undefined) return [];
     // Whoever says what holds it back observes no generation.
-    if (isOfFailure(request.body, object)) return [];
+    if (isOfControls(valueAt(request.body, 'status')) || isOfFailure(request.body, object)) return [];
     const observed = valueAt(object, 'status', 'observedGeneration');
     return observed === object.metadata.generation
       ? []
@@ -147,6 +149,13 @@ function readyTooSoon(versions: readonly Version[]): string[] {
     );
   });
   return wrong === undefined ? [] : [`I6: PodSet ${wrong.object.metadata.name} was Ready without its Pods`];
+}
+
+const OF_CONTROLS: readonly string[] = ['conditions', 'lastHandledReconcileAt', 'lastHandledApproval'];
+
+function isOfControls(status: unknown): boolean {
+  const fields = Object.keys(status ?? {});
+  return fields.length > 0 && fields.every((field) => OF_CONTROLS.includes(field));
 }
 
 function conditionsOf(object: unknown): readonly { readonly type?: unknown; readonly status?: unknown }[] {

@@ -15,6 +15,9 @@ export interface Version {
   readonly object: KubernetesObject;
 }
 
+/** It may see a version later than the operator. */
+export const OBSERVED_MS = 2_000;
+
 /** As they were written: each type has a watch of its own, and on a busy machine one may be read later than another. */
 export function inOrder(versions: readonly Version[]): readonly Version[] {
   const at = ({ object }: Version) => Number(object.metadata.resourceVersion);

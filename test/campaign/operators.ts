@@ -2,8 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { bareEnvironment, untilReady } from '../../local/operator.ts';
-import { freePort } from '../../local/ports.ts';
 import { spawnOperator, type OperatorProcess } from '../support/operator-process.ts';
+import { freePort } from '../../local/ports.ts';
 import { TEAM_SELECTOR, type Place } from './place.ts';
 
 /** How the operator under test is started, each time. */
@@ -15,6 +15,8 @@ export interface OperatorOptions {
   readonly place: Place;
   /** `all`, or as `--controllers` takes them. */
   readonly controllers: string;
+  /** `--require-approval-over`; undefined: without it. */
+  readonly requireApprovalOver: number | undefined;
   /** Watch all namespaces of the cluster: nobody else does anything in it. */
   readonly isAlone: boolean;
   /** For files of its own. */
@@ -180,7 +182,7 @@ export class Operators {
   }
 
   #arguments(): string[] {
-    const { kubeconfig, place, controllers, isAlone } = this.#options;
+    const { kubeconfig, place, controllers, isAlone, requireApprovalOver } = this.#options;
     const { home, team, taskQueue } = place;
     return [
       'run',
@@ -188,6 +190,7 @@ export class Operators {
       ...['--resync', RESYNC, '--metrics-addr', '0', '--log-level', 'debug', '--log-format', 'json'],
       ...(isAlone ? [] : ['--namespaces', `${home},${team}`]),
       ...(controllers === 'all' ? [] : ['--controllers', controllers]),
+      ...(requireApprovalOver === undefined ? [] : ['--require-approval-over', String(requireApprovalOver)]),
     ];
   }
 }

@@ -1,5 +1,5 @@
 import type { Controller, Objects } from './drawn-changes.ts';
-import type { Fault, Requests, Rewrite } from './events.ts';
+import type { BigKind, Fault, Requests, Rewrite } from './events.ts';
 import type { Pen } from './pen.ts';
 import type { Tactic } from './tactics.ts';
 
@@ -8,6 +8,8 @@ const MANY_PODS = 48;
 /** Each DELETE takes so long: a step deletes some, and those that follow go by what it had seen. */
 const SLOW_DELETE_MS = 1_500;
 const ADMISSION_MS = 8_000;
+const BIG_MS = 15_000;
+const PAUSED_MS = 4_000;
 
 /** Too short, past, or no time at all. */
 const SHORT_WAITS = ['0', '-5', 'soon', 'Wed, 21 Oct 2015 07:28:00 GMT'];
@@ -23,6 +25,12 @@ interface Outside {
 
 /** What comes from outside, kind by kind: each has objects of its own. */
 export const OUTSIDE: readonly (readonly Outside[])[] = [
+  // Tenants.
+  [
+    { controller: 'pod-label', tactic: (pen, objects) => fill(pen, objects, 'pods') },
+    { controller: 'pod-set', tactic: (pen, objects) => fill(pen, objects, 'podsets') },
+    { controller: 'git-build', tactic: (pen, objects) => fill(pen, objects, 'xxxes') },
+  ],
   // People who keep Pods.
   [{ controller: 'pod-set', tactic: takeOut }],
   // Admission.
@@ -31,6 +39,7 @@ export const OUTSIDE: readonly (readonly Outside[])[] = [
     { controller: 'pod-set', tactic: (pen, objects) => admit(pen, objects, 'version of Pods') },
     { controller: 'pod-set', tactic: (pen, objects) => admit(pen, objects, 'owner of Pods') },
     { controller: 'pod-set', tactic: (pen, objects) => admit(pen, objects, 'status of PodSet') },
+    { controller: 'git-build', tactic: (pen, objects) => admit(pen, objects, 'label of Job') },
     { controller: 'git-build', tactic: (pen, objects) => admit(pen, objects, 'hash of Job') },
     { controller: 'git-build', tactic: (pen, objects) => admit(pen, objects, 'finalizer of build') },
     {
@@ -63,11 +72,38 @@ export const OUTSIDE: readonly (readonly Outside[])[] = [
       },
     },
   ],
+  // People in Temporal's UI.
+  [
+    {
+      controller: 'pod-set',
+      tactic: (pen) => {
+        pen.add({ change: 'create set', set: unique(pen, 'set'), replicas: 7 });
+        meddle(pen);
+      },
+    },
+    {
+      controller: 'git-build',
+      tactic: (pen, { builds }) => {
+        builds.create(unique(pen, 'build'));
+        meddle(pen);
+      },
+    },
+  ],
 ];
 
 /** One that nothing else has, and that leaves the names of others as they are. */
 function unique({ events }: Pen, prefix: string): string {
   return `out-${prefix}-${events.length}`;
+}
+
+/** The operator is started while they are there, and others are served. */
+function fill(pen: Pen, { has }: Objects, kind: BigKind): void {
+  const { add, random, events } = pen;
+  const annotation = random.oneOf(['durable-operator.dev/notes', 'example.com/notes']);
+  add({ fault: 'big objects', kind, annotation, lastsMs: BIG_MS });
+  add({ fault: 'stop', signal: 'SIGKILL', lastsMs: 0 }, 2_000);
+  if (has('pod-label')) add({ change: 'probe', pod: `out-probe-${events.length}` }, 1_000);
+  pen.rest(BIG_MS - 5_000);
 }
 
 function takeOut(pen: Pen): void {
@@ -78,6 +114,8 @@ function takeOut(pen: Pen): void {
   add({ fault: 'slow', requests, byMs: SLOW_DELETE_MS, count: MANY_PODS }, 6_000);
   add({ change: 'take out Pods of set', set, count: 8 }, 100);
   add({ change: 'scale set', set, replicas: 1 }, 500);
+  // Where the operator was started to ask for it.
+  add({ change: 'approve', on: { kind: 'set', name: set } }, 100);
   pen.rest(8_000);
 }
 
@@ -116,4 +154,9 @@ function longWaiting(pen: Pen, requests: Requests): Fault {
   const { random } = pen;
   if (!random.chance(LONG_CHANCE)) return waiting(pen, requests);
   return { fault: 'answers', status: 429, requests, count: 1, retryAfter: random.oneOf(LONG_WAITS) };
+}
+
+function meddle({ add, random }: Pen): void {
+  const how = random.oneOf(['cancel', 'reset', 'pause activities'] as const);
+  add({ fault: 'meddle with runs', how, lastsMs: PAUSED_MS }, random.between(50, 400));
 }

@@ -1,6 +1,10 @@
 import { drawnCrash, drawnFault } from './drawn-faults.ts';
-import type { Fault, Requests, ScheduledEvent, What } from './events.ts';
+import type { Fault, Requests, ScheduledEvent, Target, What } from './events.ts';
 import type { Random } from './random.ts';
+
+/** The least that the operator follows: `POLL_LEAST_MS` in src/watcher/looks.ts. */
+const POLL_INTERVAL = '10s';
+const LIFTED_AFTER_MS = 50;
 
 /** Writes the events of a schedule, one after the other. */
 export class Pen {
@@ -8,6 +12,8 @@ export class Pen {
   #random: Random;
   #named = 0;
   #restMs = 0;
+  readonly #paused = new Map<string, Target>();
+  readonly #polled = new Map<string, Target>();
 
   constructor(random: Random) {
     this.#random = random;
@@ -44,6 +50,23 @@ export class Pen {
 
   readonly fault = (): Fault => drawnFault(this.#random);
   readonly crash = (requests: Requests): Fault => drawnCrash(this.#random, requests);
+
+  /** Lifted in the end, if not before. */
+  readonly pause = (on: Target, afterMs?: number): void => {
+    this.#paused.set(`${on.kind} ${on.name}`, on);
+    this.add({ change: 'pause', on, paused: true }, afterMs);
+  };
+
+  /** Lifted in the end. */
+  readonly poll = (on: Target): void => {
+    this.#polled.set(`${on.kind} ${on.name}`, on);
+    this.add({ change: 'poll', on, interval: POLL_INTERVAL });
+  };
+
+  liftPausesAndPolls(): void {
+    for (const on of this.#paused.values()) this.add({ change: 'pause', on, paused: false }, LIFTED_AFTER_MS);
+    for (const on of this.#polled.values()) this.add({ change: 'poll', on, interval: null }, LIFTED_AFTER_MS);
+  }
 
   #pauseMs(): number {
     return this.#random.chance(0.15) ? this.#random.between(2_000, 4_000) : this.#random.between(20, 700);

@@ -5,16 +5,23 @@ import {
   BUILD_UID_LABEL,
   SKIP_CLEANUP_ANNOTATION,
 } from '../../src/controllers/git-build/resource.ts';
-import { controllerOf, JOBS, PODS, QUOTAS } from '../../src/controllers/kinds.ts';
+import { controllerOf, JOBS, NAMESPACES, PODS, QUOTAS } from '../../src/controllers/kinds.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
 import { labelsFor, selectorFor } from '../../src/controllers/pod-set/pod.ts';
 import { POD_SET_KIND, POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
+import {
+  APPROVAL_ANNOTATION,
+  PAUSED_ANNOTATION,
+  POLL_INTERVAL_ANNOTATION,
+  RECONCILE_REQUESTED_ANNOTATION,
+} from '../../src/contract/control.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { unreachable } from '../../src/contract/unreachable.ts';
 import type { ResourceType } from '../../src/kubernetes/paths.ts';
 import { type At, type Manifest, type TestCluster } from '../support/cluster.ts';
 import { aPod } from '../support/pods.ts';
-import type { Change } from './events.ts';
+import { approvalOf, awaitedPlanIn, rejectionOf, type Annotations } from './approvals.ts';
+import type { Change, Target } from './events.ts';
 import { InsistentCluster } from './insistent-cluster.ts';
 import { buildSpec, gitUrlOf, UNNAMED_ANNOTATION, type Place } from './place.ts';
 import { Team } from './team.ts';
@@ -166,6 +173,21 @@ export class People {
         return this.#team.delete();
       case 'create team':
         return this.#team.create();
+      case 'pause':
+        return this.#annotate(change.on, { [PAUSED_ANNOTATION]: change.paused ? 'true' : null });
+      case 'request reconcile':
+        return this.#annotate(change.on, { [RECONCILE_REQUESTED_ANNOTATION]: new Date().toISOString() });
+      case 'require approval':
+        return this.#annotate(change.on, { [APPROVAL_ANNOTATION]: change.required ? 'required' : null });
+      case 'approve':
+        return this.#answer(change.on, approvalOf);
+      case 'reject':
+        return this.#answer(change.on, rejectionOf);
+      case 'poll':
+        return this.#annotate(change.on, { [POLL_INTERVAL_ANNOTATION]: change.interval });
+      case 'approve all':
+        void this.#approveAll().catch((error: unknown) => this.#failed(change, error));
+        return;
       default:
         return unreachable(change);
     }
@@ -178,6 +200,46 @@ export class People {
   readonly #pod = (name: string): At => ({ type: PODS, ...this.#at(name) });
   readonly #set = (name: string): At => ({ type: POD_SETS, ...this.#at(name) });
   readonly #build = (name: string): At => ({ type: BUILDS, ...this.#at(name) });
+
+  #target({ kind, name }: Target): At {
+    switch (kind) {
+      case 'pod':
+        return this.#pod(name);
+      case 'set':
+        return this.#set(name);
+      case 'build':
+        return this.#build(name);
+      case 'namespace':
+        return { type: NAMESPACES, name: name === 'home' ? this.#place.home : this.#place.team };
+    }
+  }
+
+  #annotate(on: Target, annotations: Annotations): Promise<void> {
+    return this.#cluster.patch(this.#target(on), { metadata: { annotations } });
+  }
+
+  /** Nobody waits for a plan for ever: what is not to be deleted needs none. */
+  async #answer(on: Target, answerOf: (plan: string) => Annotations): Promise<void> {
+    const deadline = performance.now() + PLANNED_WITHIN_MS;
+    while (performance.now() < deadline) {
+      const plan = awaitedPlanIn(await this.#cluster.get(this.#target(on)));
+      if (plan !== undefined) return this.#annotate(on, answerOf(plan));
+      await this.#cluster.pause();
+    }
+  }
+
+  async #approveAll(): Promise<void> {
+    while (!this.#leaving.signal.aborted) {
+      for (const [kind, type] of [['set', POD_SETS] as const, ['build', BUILDS] as const]) {
+        for (const object of await this.#cluster.list(type, this.#place.home)) {
+          const plan = awaitedPlanIn(object);
+          const on = { kind, name: object.metadata.name };
+          if (plan !== undefined) await this.#annotate(on, approvalOf(plan));
+        }
+      }
+      await this.#cluster.pause();
+    }
+  }
 
   #createPod(name: string, annotation: string | null): Promise<void> {
     const pod = aPod().in(this.#place.home).named(name);
@@ -312,6 +374,7 @@ function podOf(metadata: Manifest['metadata'], set: string): Manifest {
 }
 
 function objectOf(change: Change): string {
+  if ('on' in change) return change.on.name === 'team' ? 'team' : `${change.on.kind} ${change.on.name}`;
   // While others scale it down.
   if (change.change === 'take out Pods of set') return `Pods of set ${change.set}`;
   if ('set' in change && !('pod' in change)) return `set ${change.set}`;

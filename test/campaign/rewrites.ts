@@ -1,4 +1,4 @@
-import { SPEC_HASH_ANNOTATION } from '../../src/controllers/git-build/resource.ts';
+import { BUILD_UID_LABEL, SPEC_HASH_ANNOTATION } from '../../src/controllers/git-build/resource.ts';
 import type { Requests, Rewrite } from './events.ts';
 import { UNNAMED_ANNOTATION } from './place.ts';
 
@@ -23,6 +23,13 @@ export const POLICIES: Readonly<Record<Rewrite, Policy>> = {
   },
   'owner of Pods': { requests: write('pods'), patch: { metadata: { ownerReferences: null } } },
   'status of PodSet': { requests: write('podsets', 'PATCH'), patch: { status: { podNames: null } } },
+  'label of Job': {
+    requests: write('jobs', 'POST'),
+    patch: {
+      metadata: { labels: { [BUILD_UID_LABEL]: null } },
+      spec: { template: { metadata: { labels: { [BUILD_UID_LABEL]: null } } } },
+    },
+  },
   'hash of Job': {
     requests: write('jobs', 'POST'),
     patch: { metadata: { annotations: { [SPEC_HASH_ANNOTATION]: null } } },

@@ -1,5 +1,10 @@
 import type { Client } from '@temporalio/client';
-import { type Condition } from '../../src/contract/control.ts';
+import {
+  AWAITING_APPROVAL,
+  PAUSED,
+  RECONCILE_REQUESTED_ANNOTATION,
+  type Condition,
+} from '../../src/contract/control.ts';
 import type { KubernetesObject, ObjectMeta } from '../../src/contract/object.ts';
 import { BUILD_FINALIZER, BUILDS, type Build } from '../../src/controllers/git-build/resource.ts';
 import { controllerOf } from '../../src/controllers/kinds.ts';
@@ -111,13 +116,23 @@ function setFact({ metadata, spec, status }: PodSet, pods: readonly KubernetesOb
     readyReplicas: status?.readyReplicas,
     namesThem: (status?.podNames ?? []).toSorted().join() === ours.toSorted().join(),
     isCurrent: status?.observedGeneration === metadata.generation,
+    isRequestMet: isRequestMet(metadata, status),
     conditions: conditions.sort(),
   };
   return [`set ${metadata.name}`, JSON.stringify(fact)];
 }
 
+/** Whether the last reconcile that was requested has looked; true where none was. */
+function isRequestMet({ annotations = {} }: ObjectMeta, status: PodSet['status'] | Build['status']): boolean {
+  const requestedAt = annotations[RECONCILE_REQUESTED_ANNOTATION];
+  return requestedAt === undefined || status?.lastHandledReconcileAt === requestedAt;
+}
+
+/** Whether somebody once held it is a matter of time. */
 function factsIn(conditions: readonly Condition[] = []): string[] {
-  return conditions.map(({ type, status, reason }) => `${type}=${status} ${reason}`);
+  return conditions
+    .filter(({ type, status }) => status === 'True' || ![PAUSED, AWAITING_APPROVAL].includes(type))
+    .map(({ type, status, reason }) => `${type}=${status} ${reason}`);
 }
 
 function isAvailablePodOf({ uid, name }: ObjectMeta, pod: KubernetesObject): boolean {
@@ -160,6 +175,7 @@ function buildFact({ metadata, status }: Build): [string, string] {
     jobName: status?.jobName,
     binaryName: status?.binaryName,
     isCurrent: status?.observedGeneration === metadata.generation,
+    isRequestMet: isRequestMet(metadata, status),
     ...(status?.phase === 'Succeeded' && { binaries }),
     conditions: conditions.sort(),
   };

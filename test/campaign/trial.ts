@@ -3,9 +3,11 @@ import { NAMESPACES } from '../support/cluster.ts';
 import { BUILDS } from '../../src/controllers/git-build/resource.ts';
 import { countsIn, mostCounts, tooMany } from './counts.ts';
 import { asksForLongWait, isFault, undisturbed, type Fault, type Schedule } from './events.ts';
+import { heldBack } from './held-back.ts';
 import { inVain } from './in-vain.ts';
 import { violationsIn, writesOf, type Evidence } from './invariants.ts';
 import { inOrder } from './observer.ts';
+import { leaksIn } from './secrets.ts';
 import { Side, type Ground, type SideOptions } from './side.ts';
 import { differences, listIn, openRuns, type State } from './state.ts';
 import { takenOut } from './taken-out.ts';
@@ -47,7 +49,8 @@ export async function tryOut(
   options: TrialOptions,
   references: References = new Map(),
 ): Promise<Verdict> {
-  const key = JSON.stringify([undisturbed(schedule).events, options.controllers]);
+  const { events, requireApprovalOver } = undisturbed(schedule);
+  const key = JSON.stringify([events, requireApprovalOver, options.controllers]);
   const reference = references.get(key) ?? endOf(ground, undisturbed(schedule), options);
   references.set(key, reference);
   reference.catch(() => references.delete(key));
@@ -66,7 +69,7 @@ export async function tryOut(
     if (isDone !== true) side.violations.push('I1: what people began cannot end: the operator holds it up');
     const end = await comesTo(side, reference, healedMs, limits);
     const versions = side.versions().map((version) => JSON.stringify(version));
-    const judged = judge(side, schedule);
+    const judged = await judge(ground, side, schedule);
     const closed = end.violations.length === 0 ? await closes(ground, side) : [];
     return {
       violations: [...side.violations, ...side.people.failures, ...end.violations, ...judged, ...closed],
@@ -173,20 +176,30 @@ function late(side: Side, lines: readonly string[], { convergedWithinMs }: Limit
   return { violations, convergedMs: undefined };
 }
 
-function judge(side: Side, schedule: Schedule): readonly string[] {
+async function judge(
+  { cluster, temporal }: Ground,
+  side: Side,
+  schedule: Schedule,
+): Promise<readonly string[]> {
   const { place, journal, people } = side;
   const { foreign } = people;
   const faults = schedule.events.flatMap(({ what }) => (isFault(what) ? [what.fault] : []));
   const isRestored = faults.includes('etcd is restored');
   const isRestarted = faults.some((fault) => RESTARTING.includes(fault));
   const versions = isRestored ? side.versions() : inOrder(side.versions());
-  const evidence: Evidence = { place, journal, versions, foreign, isRestored, isRestarted };
+  const { requireApprovalOver } = schedule;
+  const evidence: Evidence = {
+    ...{ place, journal, versions, foreign, isRestored, isRestarted },
+    ...(requireApprovalOver !== undefined && { requireApprovalOver }),
+  };
   return unique([
     ...violationsIn(evidence),
     ...side.deaths,
     ...takenOut(evidence),
     ...inVain(evidence),
+    ...(isRestored ? [] : heldBack(evidence)),
     ...(isRestored ? [] : tooMany(countsIn(journal, place), mostCounts(schedule))),
+    ...(await leaksIn({ cluster, temporal, place, versions, logs: side.logs })),
   ]);
 }
 

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
+import { inflated } from './tenant.ts';
 
 /** Source: apimachinery, `metav1.Status`, as the watch cache of the API server sends it. */
 const GONE = {
@@ -79,7 +80,7 @@ export class WatchPipe {
 
   #send(line: string): void {
     if (this.#outgoing.writableEnded || this.#outgoing.destroyed) return;
-    const text = `${line}\n`;
+    const text = `${inflated(line)}\n`;
     this.#outgoing.write(text);
     if (this.isDoubled) this.#outgoing.write(text);
   }
