@@ -12,6 +12,7 @@ import { fieldsOf, type Fields } from '../src/controllers/fields.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { ApiError } from '../src/kubernetes/errors.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
+import { changeOf } from './overridden.ts';
 import type { Performed, Reconciler, StepContext } from './reconciler.ts';
 
 /** A step may be repeated while it is still in progress: then it shall not go on for long. */
@@ -56,7 +57,7 @@ export function controlledReconciler<O, S extends Step, L extends Observe>(
     if (dropped.length > 0) throw outdatedCrd(type, dropped);
     // Looking around is not part of the step: where that fails, the write is reported all the same.
     const did = [{ did: 'updated', what: 'the status' }];
-    return { observation: undefined, did, write: { sent, answer: written } };
+    return { observation: undefined, did, changed: changeOf(sent, written) };
   }
 
   async function confirm(step: S | ControlStep, view: O, context: StepContext<O>) {

@@ -26,14 +26,20 @@ import {
   type GitBuildOptions,
   type StatusPatch,
 } from '../src/controllers/git-build/resource.ts';
-import { buildView, jobView, podView, type JobView } from '../src/controllers/git-build/views.ts';
+import {
+  buildView,
+  jobView,
+  podView,
+  type BuildView,
+  type JobView,
+} from '../src/controllers/git-build/views.ts';
 import { controllerOf, JOBS, NAMESPACES, NODES, PODS } from '../src/controllers/kinds.ts';
 import type { KubernetesClient, RequestOptions } from '../src/kubernetes/client.ts';
 import { ApiError, found, isOf } from '../src/kubernetes/errors.ts';
 import { eachPage } from '../src/kubernetes/pages.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
 import { refusalIn } from './step-run.ts';
-import { wasChanged } from './overridden.ts';
+import { changeOf } from './overridden.ts';
 import type { Performed, Reconciler } from './reconciler.ts';
 
 /** A step may be repeated while it is still in progress, so no request may take long. */
@@ -89,11 +95,16 @@ class BuildObjects {
 
   /** Lists Jobs before Pods: a Job that is gone by then creates no Pod that the list would miss. */
   async observe(): Promise<Observation> {
+    const build = await this.#build();
+    if (build === 'gone') return { build, jobs: [], pods: [] };
+    return { build, jobs: await this.#list(JOBS, jobView), pods: await this.#list(PODS, podView) };
+  }
+
+  /** Only the view is kept while the rest is read: the object may be large. */
+  async #build(): Promise<BuildView | 'gone'> {
     const object = await this.#read(BUILDS, this.#ref.name);
     // Another build may have the name now.
-    if (object?.metadata.uid !== this.#ref.uid) return { build: 'gone', jobs: [], pods: [] };
-    const build = buildView(object, this.#options);
-    return { build, jobs: await this.#list(JOBS, jobView), pods: await this.#list(PODS, podView) };
+    return object?.metadata.uid === this.#ref.uid ? buildView(object, this.#options) : 'gone';
   }
 
   async look(asked: BuildObserve, observation: Observation): Promise<Observation> {
@@ -183,7 +194,7 @@ class BuildObjects {
     const sent = { metadata: { uid: this.#ref.uid, ...metadata }, ...body };
     const answer = await this.#request<KubernetesObject>({ method: 'PATCH', path, body: sent });
     const build = buildView(answer, this.#options);
-    return { observation: { ...observation, build }, write: { sent, answer } };
+    return { observation: { ...observation, build }, changed: changeOf(sent, answer) };
   }
 
   async #createJob(
@@ -198,11 +209,11 @@ class BuildObjects {
     const answer = await this.#request<KubernetesObject>({ method: 'POST', path, body: manifest });
     const { name, labels, annotations } = manifest.metadata;
     const did: Deed[] = [{ did: 'created', what: isBuild ? 'Job' : 'cleanup Job', count: 1, names: [name] }];
-    const write = { sent: { metadata: { labels, annotations } }, answer };
+    const changed = changeOf({ metadata: { labels, annotations } }, answer);
     const now = { ...observation, names: undefined };
     const job = jobView(answer);
     // Labels and annotations say whose Job it is. If something changes them, the step was in vain: decide as before.
-    if (job === undefined || wasChanged(write)) return { observation: now, did, write };
+    if (job === undefined || changed !== undefined) return { observation: now, did, changed };
     const after = { ...now, jobs: [...now.jobs, job] };
     return { observation: after, did, ...(isBuild && { event: buildStarted(job) }) };
   }

@@ -21,10 +21,16 @@ import { MANAGED_BY_LABEL, NAMESPACES, ROLE_BINDINGS } from '../src/controllers/
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { found, isNamespaceEnding, isOf } from '../src/kubernetes/errors.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
-import type { Write } from './overridden.ts';
+import { changeOf } from './overridden.ts';
 import { PartlyDone, type Performed, type Reconciler, type StepContext } from './reconciler.ts';
 
 /** How a namespace and its RoleBinding are read, and how the RoleBinding is written. */
+/** A body, and the API server's answer. */
+interface Write {
+  readonly sent: object;
+  readonly answer: KubernetesObject;
+}
+
 export function roleBindingReconciler(
   client: KubernetesClient,
   options: RoleBindingOptions,
@@ -147,16 +153,16 @@ export function roleBindingReconciler(
   /** Each write is an Event of its own, though its note may repeat the last one's: the resourceVersion distinguishes them. */
   function done(
     before: Observation,
-    write: Write,
+    { sent, answer }: Write,
     { reason, action }: Pick<DecisionEvent, 'reason' | 'action'>,
     deed: Deed,
   ): Performed<Observation> {
-    const { uid, resourceVersion } = write.answer.metadata;
+    const { uid, resourceVersion } = answer.metadata;
     const note = `${deed.did} ${deed.what}`;
     return {
-      observation: { ...before, binding: bindingView(write.answer, options) },
+      observation: { ...before, binding: bindingView(answer, options) },
       did: [deed],
-      write,
+      changed: changeOf(sent, answer),
       event: { type: 'Normal', reason, action, note, occasion: `${uid} ${resourceVersion}` },
     };
   }

@@ -4,12 +4,6 @@ import { fieldsOf, listOf, textOf, type Fields } from '../src/controllers/fields
 import { MANAGED_BY } from '../src/controllers/kinds.ts';
 import { ApiError } from '../src/kubernetes/errors.ts';
 
-/** The body of a write, and the object that the API server answered with. */
-export interface Write {
-  readonly sent: object;
-  readonly answer: KubernetesObject;
-}
-
 /** Whether the next decision is the step again. Its reason and its number of writes tell that it makes progress. */
 export function isSameStep(step: Step, decision: Decision): boolean {
   if (!isStep(decision)) return false;
@@ -18,24 +12,21 @@ export function isSameStep(step: Step, decision: Decision): boolean {
 }
 
 /** Whether a step was in vain: its write was changed on the way, and the step is needed again. */
-export function isInVain(step: Step, write: Write | undefined, decision: Decision): boolean {
-  return write !== undefined && isSameStep(step, decision) && wasChanged(write);
+export function isInVain(step: Step, changed: string | undefined, decision: Decision): boolean {
+  return changed !== undefined && isSameStep(step, decision);
 }
 
 /** The error of such a step. */
-export function overridden({ do: step }: Step, write: Write | undefined): ApiError {
-  const what = (write && changeIn(write)) ?? 'what it wrote';
-  const message = `the API server accepted ${step}, but a webhook, an admission policy or another client changed ${what}`;
+export function overridden({ do: step }: Step, changed = 'what it wrote'): ApiError {
+  const message = `the API server accepted ${step}, but a webhook, an admission policy or another client changed ${changed}`;
   return new ApiError(message, { classification: 'overridden' });
 }
 
-/** Whether the answer has a field otherwise than it was sent. */
-export function wasChanged(write: Write): boolean {
-  return changeIn(write) !== undefined;
-}
-
-/** What the answer has otherwise than it was sent, in words: `metadata.labels.version from "v0.1" to "v9"`. */
-function changeIn({ sent, answer }: Write): string | undefined {
+/**
+ * How the API server's answer differs from the body that was sent: `metadata.labels.version from "v0.1" to "v9"`.
+ * Undefined if it does not. Ask at once: an answer may be large, and must not be kept.
+ */
+export function changeOf(sent: object, answer: KubernetesObject): string | undefined {
   const difference = firstDifference(sent, answer, []);
   return difference && inWords(difference, managerOf(answer, difference.path));
 }

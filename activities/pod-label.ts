@@ -6,6 +6,7 @@ import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import type { KubernetesList, KubernetesObject } from '../src/contract/object.ts';
 import { found } from '../src/kubernetes/errors.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
+import { changeOf } from './overridden.ts';
 import type { Performed, Reconciler } from './reconciler.ts';
 
 /** How the label of a Pod is read and written. */
@@ -48,7 +49,7 @@ export function podLabelReconciler(client: KubernetesClient): Reconciler<PodView
       value === null
         ? { did: 'removed', what: `label ${POD_NAME_LABEL}` }
         : { did: 'added', what: `label ${POD_NAME_LABEL}=${value}` };
-    return { observation: podView(patched), did: [deed], write: { sent, answer: patched } };
+    return { observation: podView(patched), did: [deed], changed: changeOf(sent, patched) };
   }
 }
 

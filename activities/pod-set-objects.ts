@@ -15,7 +15,7 @@ import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { found, isOf } from '../src/kubernetes/errors.ts';
 import { eachPage } from '../src/kubernetes/pages.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
-import type { Write } from './overridden.ts';
+import { changeOf } from './overridden.ts';
 
 const READ_ONE_BY_ONE_MAX = 16;
 
@@ -23,7 +23,8 @@ const READ_ONE_BY_ONE_MAX = 16;
 export interface Written {
   readonly pod: PodView;
   readonly isDone: boolean;
-  readonly write?: Write;
+  /** What something changed in the write on its way. */
+  readonly changed?: string | undefined;
 }
 
 interface Listing {
@@ -48,12 +49,12 @@ export class PodSetObjects {
     return view?.uid === this.#ref.uid ? view : 'gone';
   }
 
-  /** @returns undefined where the PodSet is gone */
-  async patchStatus({ uid, resourceVersion }: PodSetView, status: StatusPatch): Promise<Write | undefined> {
+  /** @returns undefined if the PodSet is gone */
+  async patchStatus({ uid, resourceVersion }: PodSetView, status: StatusPatch) {
     const path = resourcePath(POD_SETS, { ...this.#ref, subresource: 'status' });
     const body = { metadata: { uid, resourceVersion }, status };
     const answer = await found(this.#client.request<KubernetesObject>({ method: 'PATCH', path, body }));
-    return answer && { sent: body, answer };
+    return answer && { podSet: podSetView(answer), changed: changeOf(body, answer) };
   }
 
   /** All Pods with the PodSet's labels, whoever controls them. */
@@ -105,7 +106,7 @@ export class PodSetObjects {
       const body = desiredPod(this.#ref, name);
       try {
         const answer = await this.#client.request<KubernetesObject>({ method: 'POST', path, body });
-        return { pod: this.#view(answer), isDone: true, write: { sent: body, answer } };
+        return { pod: this.#view(answer), isDone: true, changed: changeOf(body, answer) };
       } catch (error) {
         if (!isOf(error, 'already-exists')) throw error;
         taken = error;
@@ -157,7 +158,7 @@ export class PodSetObjects {
     const path = this.#pathOf(name);
     const answer = await found(this.#client.request<KubernetesObject>({ method: 'PATCH', path, body }));
     if (answer === undefined) return { pod: { ...pod, life: 'being deleted' }, isDone: false };
-    return { pod: this.#view(answer), isDone: true, write: { sent: body, answer } };
+    return { pod: this.#view(answer), isDone: true, changed: changeOf(body, answer) };
   }
 
   #pathOf(name: string): string {

@@ -14,7 +14,7 @@ import {
 } from '../src/controllers/pod-set/decide.ts';
 import { podsInWords, type PodView } from '../src/controllers/pod-set/pod.ts';
 import { podsToDelete } from '../src/controllers/pod-set/ranking.ts';
-import { hasTooLongName, podSetView } from '../src/controllers/pod-set/resource.ts';
+import { hasTooLongName } from '../src/controllers/pod-set/resource.ts';
 import {
   isRefusalReported,
   NAMED_MAX,
@@ -27,7 +27,6 @@ import { AT_ONCE, inBatches, SLOWLY, type Batching } from './batches.ts';
 import { FreshPods } from './fresh-pods.ts';
 import { podNames } from './pod-names.ts';
 import { PodSetObjects, type Written } from './pod-set-objects.ts';
-import type { Write } from './overridden.ts';
 import { PartlyDone, type Performed, type Reconciler, type StepContext } from './reconciler.ts';
 
 /** A step makes no more writes than these, and begins none later than that; the next one goes on. */
@@ -169,10 +168,10 @@ async function updateStatus(
   { before, objects }: About,
 ): Promise<Performed<Observation>> {
   if (before.podSet === 'gone') return { observation: before, did: [] };
-  const write = await objects.patchStatus(before.podSet, status);
-  if (write === undefined) return { observation: { ...before, podSet: 'gone' }, did: [] };
+  const patched = await objects.patchStatus(before.podSet, status);
+  if (patched === undefined) return { observation: { ...before, podSet: 'gone' }, did: [] };
   const did = [{ did: 'updated', what: 'the status' }];
-  return { observation: { ...before, podSet: podSetView(write.answer) }, did, write };
+  return { observation: { ...before, podSet: patched.podSet }, did, changed: patched.changed };
 }
 
 /** How writes to Pods ended. */
@@ -184,8 +183,8 @@ interface WriteEnd {
   readonly done: readonly PodView[];
   /** Why no more was written; undefined: nothing failed. */
   readonly failure: { readonly error: unknown } | undefined;
-  /** The last write. */
-  readonly write: Write | undefined;
+  /** What something changed in the last write on its way. */
+  readonly changed: string | undefined;
 }
 
 interface Writing extends About, Pick<Batching, 'firstSize' | 'prepare'> {
@@ -217,7 +216,7 @@ async function write<T>(
     written: asWanted.length,
     done: done.filter(({ isDone }) => isDone).map(({ pod }) => pod),
     failure,
-    write: (inVain.at(-1) ?? done.at(-1))?.write,
+    changed: (inVain.at(-1) ?? done.at(-1))?.changed,
   };
 }
 
@@ -234,7 +233,7 @@ interface Reported {
  */
 function performed(
   step: StepFailure['step'],
-  { observation, done, failure, write: last }: WriteEnd,
+  { observation, done, failure, changed }: WriteEnd,
   { did, event }: Reported,
 ): Performed<Observation> {
   const [first] = done;
@@ -250,9 +249,9 @@ function performed(
     if (!(error instanceof ApiError)) throw error;
     return { observation: { ...observation, failure: { step } }, did, refusal: error };
   }
-  if (event === undefined || first === undefined) return { observation, did, write: last };
+  if (event === undefined || first === undefined) return { observation, did, changed };
   // The note may repeat that of an earlier Event; the Pod distinguishes them.
-  return { observation, did, write: last, event: { type: 'Normal', ...event, occasion: first.uid } };
+  return { observation, did, changed, event: { type: 'Normal', ...event, occasion: first.uid } };
 }
 
 function deedsOf(did: string, what: string, pods: readonly PodView[]): readonly Deed[] {

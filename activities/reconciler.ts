@@ -2,7 +2,6 @@ import type { Controller, ResourceType } from '../src/contract/controller.ts';
 import type { DecisionEvent, Deed, Observe, Refusal, Step } from '../src/contract/decision.ts';
 import type { ResourceRef } from '../src/contract/resource.ts';
 import { ApiError } from '../src/kubernetes/errors.ts';
-import type { Write } from './overridden.ts';
 
 /**
  * What a step is performed with, besides the decision and the observation.
@@ -28,8 +27,8 @@ export interface Performed<O> {
   /** What is known now: the observation before, with the server's answers folded in. Undefined: it is observed anew. */
   readonly observation: O | undefined;
   readonly did: readonly Deed[];
-  /** The last write, which names what was changed on its way. */
-  readonly write?: Write | undefined;
+  /** What something changed in the last write on its way, as `changeOf` says it. */
+  readonly changed?: string | undefined;
   /** Besides the event of the decision, or in its stead. */
   readonly event?: DecisionEvent;
   /**

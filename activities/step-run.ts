@@ -131,8 +131,8 @@ export class StepRun<O, S extends Step, L extends Observe> {
       return { did, next: lookAgain(error), known: undefined, events };
     }
     if (refusal !== undefined) return this.#failed({ step, error: refusal, did, events, decided });
-    if (isInVain(step, performed.write, decided.decision))
-      return this.#failed({ step, error: overridden(step, performed.write), did, events: [], decided });
+    if (isInVain(step, performed.changed, decided.decision))
+      return this.#failed({ step, error: overridden(step, performed.changed), did, events: [], decided });
     if (did.length === 0 && isSameStep(step, decided.decision)) throw nothingDone(step);
     return endWith(decided, did, events);
   }
@@ -157,12 +157,13 @@ export class StepRun<O, S extends Step, L extends Observe> {
   async #carryOut(step: S, observation: O): Promise<Performed<O>> {
     const { refusal } = this.#context;
     if (refusal?.because === 'overridden' && refusal.step === step.do) {
-      const { write, ...rehearsed } = await this.#rehearse(step, observation);
+      const { changed, ...rehearsed } = await this.#rehearse(step, observation);
       if (rehearsed.refusal !== undefined) return { observation, did: [], refusal: rehearsed.refusal };
       // What is observed anew knows nothing of a dry run: then the answer decides.
       const seen = rehearsed.observation ?? observation;
       const { decision } = await this.#decide({ observation: seen, source: 'live' });
-      if (isInVain(step, write, decision)) return { observation, did: [], refusal: overridden(step, write) };
+      if (isInVain(step, changed, decision))
+        return { observation, did: [], refusal: overridden(step, changed) };
     }
     return this.#reconciler.perform(step, observation, this.#context);
   }

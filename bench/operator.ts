@@ -8,6 +8,9 @@ export interface BenchOperator extends OperatorProcess {
   readonly metricsUrl: string;
 }
 
+/** With much to list on two cores. */
+const READY_WITHIN_MS = 180_000;
+
 /** The operator as it is delivered, ready. Of its log, only warnings and errors are shown. */
 export async function startOperator(
   target: Pick<Target, 'kubeconfig' | 'temporalAddress'>,
@@ -25,7 +28,7 @@ export async function startOperator(
   };
   const operator = spawnOperator(launch, (line) => process.stderr.write(`${line}\n`));
   try {
-    await untilReady(launch, operator.ended);
+    await untilReady(launch, operator.ended, READY_WITHIN_MS);
   } catch (error) {
     await operator.end('SIGTERM');
     throw error;

@@ -59,15 +59,19 @@ export function operatorVariables({ env }: OperatorLaunch): NodeJS.ProcessEnv {
 const READY_WITHIN_MS = 60_000;
 const INTERVAL_MS = 50;
 
-/** @throws OperatorFailed after 60 s, or the signal's reason */
-export async function untilReady({ healthPort }: OperatorLaunch, signal: AbortSignal): Promise<void> {
-  const deadline = performance.now() + READY_WITHIN_MS;
+/** @throws OperatorFailed if it is not ready in time, or the signal's reason */
+export async function untilReady(
+  { healthPort }: OperatorLaunch,
+  signal: AbortSignal,
+  withinMs = READY_WITHIN_MS,
+): Promise<void> {
+  const deadline = performance.now() + withinMs;
   for (;;) {
     signal.throwIfAborted();
     const { status, body } = await readiness(healthPort).catch(() => NO_ANSWER);
     if (status === 200) return;
     if (performance.now() > deadline) {
-      throw new OperatorFailed(`the operator is not ready after ${READY_WITHIN_MS / 1000} s: ${body.trim()}`);
+      throw new OperatorFailed(`the operator is not ready after ${withinMs / 1000} s: ${body.trim()}`);
     }
     await pause(INTERVAL_MS);
   }

@@ -147,9 +147,14 @@ export class Connections {
   async close(graceMs?: number): Promise<void> {
     this.#isClosed = true;
     const pools = [...this.#pools.values()];
-    const cutOff = () => void Promise.all(pools.map((pool) => pool.destroy()));
-    const grace = graceMs === undefined ? undefined : setTimeout(cutOff, graceMs);
-    await Promise.all([this.watches.destroy(), ...pools.map((pool) => pool.close())]);
+    let grace: NodeJS.Timeout | undefined;
+    // If requests of a pool wait for a connection, its close does not resolve after a destroy.
+    const cutOff = new Promise<unknown>((resolve) => {
+      const destroy = () => resolve(Promise.all(pools.map((pool) => pool.destroy())));
+      if (graceMs !== undefined) grace = setTimeout(destroy, graceMs);
+    });
+    const closed = Promise.all(pools.map((pool) => pool.close()));
+    await Promise.all([this.watches.destroy(), Promise.race([closed, cutOff])]);
     clearTimeout(grace);
   }
 }

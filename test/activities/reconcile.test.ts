@@ -7,6 +7,7 @@ import {
   type Reconciler,
   type StepContext,
 } from '../../activities/reconciler.ts';
+import { changeOf } from '../../activities/overridden.ts';
 import { StepRun } from '../../activities/step-run.ts';
 import {
   converged,
@@ -403,8 +404,8 @@ describe('a write that something changes on its way', () => {
     (step: ShelfStep, before: Shelf): Promise<Performed<Shelf>> => {
       calls.push(`${how} ${step.do}`);
       const books = before.books + (color() === 'red' ? 1 : 0);
-      const write = { sent, answer: answerOf(color()) };
-      return Promise.resolve({ observation: { ...before, books }, did: ADDED, write });
+      const changed = changeOf(sent, answerOf(color()));
+      return Promise.resolve({ observation: { ...before, books }, did: ADDED, changed });
     };
 
   /** One execution of the step, after what the run knows of an earlier one. */
@@ -467,7 +468,7 @@ describe('a write that something changes on its way', () => {
       Promise.resolve({
         observation: { ...before, books: 1 },
         did: ADDED,
-        write: { sent, answer: answerOf('blue') },
+        changed: changeOf(sent, answerOf('blue')),
       });
     expect((await execution('blue', undefined, { perform })).end).toMatchObject({
       next: { do: 'converged' },

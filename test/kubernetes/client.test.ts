@@ -227,6 +227,18 @@ describe('close', () => {
     expect(await request).toEqual({ ok: true });
     await closed;
   });
+
+  it('ends open requests after the grace, also those that wait for a connection', async () => {
+    const client = aClient({ connections: 1 });
+    server.handle(neverAnswer);
+    const failures = [POD, POD].map((path) => failureOf(client.request({ method: 'GET', path })));
+    await eventually(() => server.requests.length === 1);
+    await client.close(0);
+    expect((await Promise.all(failures)).map(({ classification }) => classification)).toEqual([
+      'unavailable',
+      'unavailable',
+    ]);
+  });
 });
 
 describe('watch', () => {
