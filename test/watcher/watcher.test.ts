@@ -156,21 +156,6 @@ describe('a watcher that stands by', () => {
     watcher.runEnded({ controller: 'webs', namespace: 'default', name: 'early', uid: 'uid-1' });
     expect(runs.calls).toEqual(['start early']);
   });
-
-  it('has ended what was in progress when it says that it stands by', async () => {
-    const inProgress: (() => void)[] = [];
-    runs.start = () => new Promise((resolve) => inProgress.push(() => resolve('started')));
-    webs.put('web');
-    watcher.start();
-    watcher.lead(() => true);
-    await eventually(() => inProgress.length === 1);
-    let standsBy = false;
-    const standing = watcher.standBy().then(() => (standsBy = true));
-    await new Promise(setImmediate);
-    expect(standsBy).toBe(false);
-    inProgress[0]?.();
-    await standing;
-  });
 });
 
 describe('a watcher that stops', () => {
@@ -193,40 +178,6 @@ describe('a watcher that stops', () => {
     expect(said).toEqual([]);
     inProgress[0]?.();
     await Promise.all(ends);
-  });
-});
-
-describe('a run that was terminated by hand', () => {
-  const web = { controller: 'webs', namespace: 'default', name: 'web', uid: 'uid-1' };
-  const starts = () => runs.calls.filter((call) => call === 'start web').length;
-
-  it('is started again within a minute, however long it had been open', async () => {
-    webs.put('web');
-    watcher.start();
-    await eventually(() => watcher.problems.length === 0);
-    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] });
-    watcher.lead(() => true);
-    await jest.advanceTimersByTimeAsync(120_000);
-    expect(starts()).toBe(1);
-    runs.end(web);
-    await jest.advanceTimersByTimeAsync(60_000);
-    expect(starts()).toBe(2);
-  });
-});
-
-describe('a run that the process that led before has started at the last moment', () => {
-  const gone = { controller: 'webs', namespace: 'default', name: 'gone', uid: 'uid-of-gone' };
-
-  it('is signalled where its resource is gone, although the first list did not show it yet', async () => {
-    watcher.start();
-    await eventually(() => watcher.problems.length === 0);
-    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] });
-    watcher.lead(() => true);
-    await jest.advanceTimersByTimeAsync(4_000);
-    expect(runs.calls).toEqual(['list']);
-    runs.isOpen(gone);
-    await jest.advanceTimersByTimeAsync(60_000);
-    expect(runs.calls).toContain('signal gone: the resource is gone');
   });
 });
 
