@@ -116,14 +116,6 @@ describe('request', () => {
     expect(`${String(error.stack)} ${JSON.stringify(error)}`).not.toContain('secret-token');
   });
 
-  it('hands on Retry-After', async () => {
-    server.handle(answerJson(429, aStatus(429, { message: 'busy' }), { 'retry-after': '3' }));
-    expect(await failureOf(aClient().request({ method: 'GET', path: POD }))).toMatchObject({
-      classification: 'retry-after',
-      retryAfterMs: 3000,
-    });
-  });
-
   it.each([
     ['is reset', reset],
     ['is no JSON', answerText(200, '<html>')],
@@ -278,13 +270,6 @@ describe('watch', () => {
       message: 'WATCH /api/v1/pods: the response is not JSON',
     });
     expect(inspect(error)).not.toContain('s3cret');
-  });
-
-  it('throws where the server refuses it', async () => {
-    server.handle(answerJson(410, aStatus(410, { reason: 'Expired', message: 'too old resource version' })));
-    const error = await failureOf(eventsOf(aClient().watch({ path: '/api/v1/pods' })));
-    expect(error).toMatchObject({ classification: 'expired', status: 410 });
-    expect(error.message).toBe('WATCH /api/v1/pods: 410 too old resource version');
   });
 
   it('throws where an event says so, and counts it like a refusal', async () => {

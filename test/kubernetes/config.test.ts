@@ -2,7 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { ConfigurationError, loadKubeConfig } from '../../src/kubernetes/config.ts';
+import { ConfigurationError } from '../../src/contract/configuration-error.ts';
+import { loadKubeConfig } from '../../src/kubernetes/config.ts';
 
 let directory: string;
 
@@ -63,7 +64,6 @@ describe('which cluster', () => {
 describe('what is wrong is said in one line', () => {
   it.each([
     ['no: kubeconfig: at: all', 'is not a kubeconfig'],
-    ['', 'is not a kubeconfig'],
     [kubeconfig('a').replace('current-context: a', ''), 'it has no current-context'],
     [kubeconfig('a').replace('current-context: a', 'current-context: b'), 'the context "b" does not exist'],
     [kubeconfig('a').replace('cluster: a,', 'cluster: b,'), 'the cluster "b" of context "a" does not exist'],

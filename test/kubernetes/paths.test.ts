@@ -7,8 +7,6 @@ const JOBS = { group: 'batch', version: 'v1', plural: 'jobs' };
 describe('resourcePath', () => {
   it.each([
     [PODS, {}, '/api/v1/pods'],
-    [PODS, { namespace: 'default' }, '/api/v1/namespaces/default/pods'],
-    [PODS, { namespace: 'default', name: 'web' }, '/api/v1/namespaces/default/pods/web'],
     [
       JOBS,
       { namespace: 'x', name: 'web', subresource: 'status' },

@@ -39,13 +39,4 @@ describe('a rate limit', () => {
     await limit.turn({});
     await expect(limit.turn({ signal: AbortSignal.abort() })).rejects.toThrow('aborted');
   });
-
-  it('tells a call at once that it would wait for longer than it may, and which option that comes from', async () => {
-    const { limit } = aLimit(0.1, 1);
-    expect(await limit.turn({ mostMs: 5_000 })).toBe(0);
-    await expect(limit.turn({ mostMs: 5_000 })).rejects.toThrow(
-      'not sent: its turn would come after 10000 ms, and it may take 5000 ms; ' +
-        'this process sends at most 0.1 requests per second (--kube-api-qps)',
-    );
-  });
 });
