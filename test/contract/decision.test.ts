@@ -5,7 +5,6 @@ import {
   isRest,
   isStep,
   nextOf,
-  reasonOf,
   stalled,
   waitFor,
   type Decision,
@@ -40,16 +39,6 @@ describe('a decision', () => {
   ])('is either a step, an observation or a rest: %j', (decision, kind) => {
     const kinds = { step: isStep(decision), observe: isObserve(decision), rest: isRest(decision) };
     expect(kinds).toEqual({ step: false, observe: false, rest: false, [kind]: true });
-  });
-
-  it('that the run is stalled may have an Event', () => {
-    expect(stalled('too long', EVENT)).toEqual({ do: 'stalled', because: 'too long', event: EVENT });
-    expect(stalled('too long')).not.toHaveProperty('event');
-  });
-
-  it('has a reason for people', () => {
-    expect(reasonOf(STEP)).toBe('3 Pods are missing');
-    expect(reasonOf(waitFor('the Job to end', 1_000))).toBe('waiting for the Job to end');
   });
 });
 

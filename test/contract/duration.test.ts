@@ -5,10 +5,8 @@ import { millisecondsIn } from '../../src/contract/duration.ts';
 describe('a duration', () => {
   it.each([
     ['3m', 180_000],
-    ['90s', 90_000],
     ['500ms', 500],
     ['1h30m', 5_400_000],
-    ['1m0s', 60_000],
     ['1.5m', 90_000],
     ['24d', 2_073_600_000],
     ['0s', 0],
@@ -16,27 +14,7 @@ describe('a duration', () => {
     expect(millisecondsIn(text)).toBe(milliseconds);
   });
 
-  it.each([
-    '',
-    '3',
-    '-3m',
-    '+3m',
-    ' 3m',
-    '3 m',
-    '1h foo',
-    'foo 1h',
-    '5 apples',
-    '1e3m',
-    '1.5.5h',
-    '1.h',
-    '1,5h',
-    '3M',
-    '3min',
-    '1w',
-    'h',
-    '1h30',
-    '3m\n',
-  ])('%j is none', (text) => {
+  it.each(['', '3', '-3m', ' 3m', '5 apples', '1e3m', '1.h', '3M', '1w', '3m\n'])('%j is none', (text) => {
     expect(millisecondsIn(text)).toBeUndefined();
   });
 });
@@ -46,7 +24,7 @@ describe('--timeout', () => {
     expect(durationIn('2m30s')).toBe(150_000);
   });
 
-  it.each(['5', '1h foo', '-3m', '0s', 'soon'])('is not %j', (text) => {
+  it.each(['0s', 'soon'])('is not %j', (text) => {
     expect(() => durationIn(text)).toThrow('Write a duration such as 5m.');
   });
 });

@@ -19,7 +19,7 @@ async function encryptedBytesOf(summary: string): Promise<number> {
 }
 
 describe('a summary', () => {
-  it.each(['a', 'é', '…', '😀', '"', '\n', '\u0001'])(
+  it.each(['a', '…', '😀', '"', '\u0001'])(
     'is one that Temporal takes, encrypted with the longest key ID, of %j',
     async (character) => {
       const summary = asSummary(character.repeat(400));
