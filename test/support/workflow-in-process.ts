@@ -140,11 +140,6 @@ export class WorkflowInProcess {
     return this.#resolves({ cancelled: { failure: failureOf(cancelled) } });
   }
 
-  /** It fails for good, and nobody knows why. */
-  givesUp(): Promise<readonly string[]> {
-    return this.#resolves({ failed: { failure: failureOf(this.#wrapped()) } });
-  }
-
   /** The last timer fires. */
   timeIsUp(): Promise<readonly string[]> {
     return this.#does([{ fireTimer: { seq: this.#timer } }]);

@@ -1,5 +1,4 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import { readdir, readFile } from 'node:fs/promises';
 import { makeWorkflowBundle, type FailureText } from '../../src/temporal/bundle.ts';
 import { controllersFor } from '../../src/controllers/index.ts';
 
@@ -26,16 +25,5 @@ describe('the workflow bundle', () => {
       (await makeWorkflowBundle(failures)).code.includes('encodeCommonAttributes: true');
     expect(await encodes('readable')).toBe(false);
     expect(await encodes('in-payload')).toBe(true);
-  });
-});
-
-describe('workflows/index.ts', () => {
-  it('exports the workflow of every controller, each from a file of its own', async () => {
-    const index = await readFile(new URL('../../workflows/index.ts', import.meta.url), 'utf8');
-    const exported = [...index.matchAll(/export \{ (\w+) \} from '\.\/([\w-]+)\.ts'/g)];
-    const workflows = controllersFor(OPTIONS).map(({ name, workflowType }) => [workflowType, name]);
-    expect(exported.map(([, name, file]) => [name, file]).sort()).toEqual(workflows.sort());
-    const files = await readdir(new URL('../../workflows/', import.meta.url));
-    for (const [, name] of workflows) expect(files).toContain(`${name}.ts`);
   });
 });

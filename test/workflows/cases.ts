@@ -1,5 +1,5 @@
 import { Context } from '@temporalio/activity';
-import { ApplicationFailure } from '@temporalio/common';
+import { ApplicationFailure, type ApplicationFailureOptions } from '@temporalio/common';
 import {
   converged,
   stalled,
@@ -23,7 +23,7 @@ import {
 const HOUR_MS = 3_600_000;
 export const OBSERVE: Observe = { do: 'observe', because: 'nothing is known yet' };
 /** So many writes make a step durable from the start. */
-export const MANY_WRITES = 300;
+const MANY_WRITES = 300;
 
 /** The first step of a workflow, and its second. */
 export const stepsOf = (workflow: AnyWorkflow) => {
@@ -40,7 +40,7 @@ const returns =
   (next: Next, deeds: readonly Deed[] = []): Attempt =>
   () =>
     Promise.resolve({ did: deeds, next });
-export const finished = (what: string): StepResult => ({ did: did(what), next: converged('up to date') });
+const finished = (what: string): StepResult => ({ did: did(what), next: converged('up to date') });
 export const finishes =
   (what = 'it'): Attempt =>
   () =>
@@ -49,32 +49,16 @@ export const stalls: Attempt = returns(stalled('the name is too long'));
 const waits = (atMostMs: number): Attempt =>
   returns(waitFor('Job build-web to end', atMostMs), did('Job build-web'));
 
-export const failsUnavailable: Attempt = () =>
-  Promise.reject(
-    ApplicationFailure.create({ type: FAILURE.unavailable, message: '500 the server is out of order' }),
-  );
-/** Retried by Temporal, but only after an hour. */
-const failsForAnHour: Attempt = () =>
-  Promise.reject(
-    ApplicationFailure.create({
-      type: FAILURE.accessDenied,
-      message: '403 forbidden',
-      nextRetryDelay: HOUR_MS,
-    }),
-  );
-const failsForGood: Attempt = () =>
-  Promise.reject(ApplicationFailure.create({ type: 'InvalidSpec', message: 'never', nonRetryable: true }));
-const isAskedToWait =
-  (ms: number): Attempt =>
+const fails =
+  (type: string, message: string, more: ApplicationFailureOptions = {}): Attempt =>
   () =>
-    Promise.reject(
-      ApplicationFailure.create({
-        type: FAILURE.retryAfter,
-        message: '429 too many requests',
-        nonRetryable: true,
-        details: [ms],
-      }),
-    );
+    Promise.reject(ApplicationFailure.create({ type, message, ...more }));
+const failsUnavailable = fails(FAILURE.unavailable, '500 the server is out of order');
+/** Retried by Temporal, but only after an hour. */
+const failsForAnHour = fails(FAILURE.accessDenied, '403 forbidden', { nextRetryDelay: HOUR_MS });
+const failsForGood = fails('InvalidSpec', 'never', { nonRetryable: true });
+const isAskedToWait = (ms: number) =>
+  fails(FAILURE.retryAfter, '429 too many requests', { nonRetryable: true, details: [ms] });
 /** Until it is cancelled, at the latest when the worker stops. */
 const neverEnds: Attempt = () => Context.current().cancelled;
 
@@ -94,8 +78,44 @@ const completing =
     return run;
   };
 
+type Reached = (story: readonly string[], run: WorkflowRun) => boolean;
+
+/** A run that waits for something, once its history shows that it does. */
+const waiting =
+  (given: Given, isReached: Reached): Case =>
+  async (world, workflow) => {
+    const { first, attempts } = given(stepsOf(workflow));
+    const run = await world.start(workflow, first, attempts);
+    await run.reached((story) => isReached(story, run));
+    return run;
+  };
+
+/** The same, which completes after a change. @param then what happens right after that */
+const changed =
+  (given: Given, isReached: Reached, then = (): void => undefined): Case =>
+  async (world, workflow) => {
+    const run = await waiting(given, isReached)(world, workflow);
+    await run.change();
+    then();
+    await run.result();
+    return run;
+  };
+
+/** A step that is in progress until after the change. */
+const changedInProgress =
+  (result: StepResult, attempt: Attempt): Case =>
+  (world, workflow) => {
+    const inProgress = anAttemptInProgress();
+    const given: Given = ({ durable }) => ({ first: durable, attempts: [inProgress.attempt, attempt] });
+    return changed(given, isCalled, () => inProgress.end(result))(world, workflow);
+  };
+
+const isCalled: Reached = (_, { calls }) => calls.length === 1;
+const hasTimer: Reached = (story) => story.includes('timerStarted');
+const hasCompletedATask: Reached = (story) => story.includes('workflowTaskCompleted');
+
 /** Of which each workflow has a recorded history: they differ by the names of the steps. */
-export const COMMON_CASES = {
+const COMMON_CASES = {
   'local-step': completing(({ first }) => ({ first, attempts: [finishes()] })),
   'local-step-fails': completing(({ first }) => ({
     first,
@@ -108,7 +128,7 @@ export const COMMON_CASES = {
 } as const satisfies Record<string, Case>;
 
 /** What is the same for all workflows: one has the recorded histories. */
-export const LOOP_CASES = {
+const LOOP_CASES = {
   'local-step-times-out': completing(({ first }) => ({
     first,
     attempts: [neverEnds, finishes('it durably')],
@@ -131,88 +151,33 @@ export const LOOP_CASES = {
     attempts: [waits(1_000), finishes('the status')],
   })),
 
-  'wait-is-signalled': async (world, workflow) => {
-    const { first } = stepsOf(workflow);
-    const run = await world.start(workflow, first, [waits(HOUR_MS), finishes('the status')]);
-    await run.reached((story) => story.includes('timerStarted'));
-    await run.change();
-    await run.result();
-    return run;
-  },
-
-  'change-before-a-wait': async (world, workflow) => {
-    const { durable } = stepsOf(workflow);
-    const inProgress = anAttemptInProgress();
-    const run = await world.start(workflow, durable, [inProgress.attempt, finishes('the status')]);
-    await run.reached(() => run.calls.length === 1);
-    await run.change();
-    inProgress.end({ did: [], next: waitFor('Job build-web to end', HOUR_MS) });
-    await run.result();
-    return run;
-  },
-
-  'change-in-a-durable-step': async (world, workflow) => {
-    const { durable } = stepsOf(workflow);
-    const inProgress = anAttemptInProgress();
-    const run = await world.start(workflow, durable, [inProgress.attempt, finishes('the second')]);
-    await run.reached(() => run.calls.length === 1);
-    await run.change();
-    inProgress.end(finished('the first'));
-    await run.result();
-    return run;
-  },
-
-  'change-while-hanging': async (world, workflow) => {
-    const { durable } = stepsOf(workflow);
-    const run = await world.start(workflow, durable, [neverEnds, finishes('it after the change')]);
-    await run.reached(() => run.calls.length === 1);
-    await run.change();
-    await run.result();
-    return run;
-  },
-
-  'change-in-backoff': async (world, workflow) => {
-    const { durable } = stepsOf(workflow);
-    const run = await world.start(workflow, durable, [failsForAnHour, finishes('it after the change')]);
-    await run.reached(() => run.calls.length === 1);
-    await run.change();
-    await run.result();
-    return run;
-  },
-
-  'stalled-then-changed': async (world, workflow) => {
-    const run = await world.start(workflow, stepsOf(workflow).first, [
-      stalls,
-      finishes('it after the change'),
-    ]);
-    await run.reached((story) => story.includes('workflowTaskCompleted'));
-    await run.change();
-    await run.result();
-    return run;
-  },
-
-  'failed-for-good-then-changed': async (world, workflow) => {
-    const { durable } = stepsOf(workflow);
-    const run = await world.start(workflow, durable, [failsForGood, finishes('it after the change')]);
-    await run.reached(
-      (story) => story.at(-1) === 'upsertWorkflowSearchAttributes' && story.includes('activityTaskFailed'),
-    );
-    await run.change();
-    await run.result();
-    return run;
-  },
-
-  'stalled-waits': async (world, workflow) => {
-    const run = await world.start(workflow, stepsOf(workflow).first, [stalls]);
-    await run.reached((story) => story.includes('workflowTaskCompleted'));
-    return run;
-  },
-
-  'wait-waits': async (world, workflow) => {
-    const run = await world.start(workflow, stepsOf(workflow).first, [waits(HOUR_MS)]);
-    await run.reached((story) => story.at(-1) === 'timerStarted');
-    return run;
-  },
+  'wait-is-signalled': changed(
+    ({ first }) => ({ first, attempts: [waits(HOUR_MS), finishes('the status')] }),
+    hasTimer,
+  ),
+  'change-before-a-wait': changedInProgress(
+    { did: [], next: waitFor('Job build-web to end', HOUR_MS) },
+    finishes('the status'),
+  ),
+  'change-in-a-durable-step': changedInProgress(finished('the first'), finishes('the second')),
+  'change-while-hanging': changed(
+    ({ durable }) => ({ first: durable, attempts: [neverEnds, finishes('it after the change')] }),
+    isCalled,
+  ),
+  'change-in-backoff': changed(
+    ({ durable }) => ({ first: durable, attempts: [failsForAnHour, finishes('it after the change')] }),
+    isCalled,
+  ),
+  'stalled-then-changed': changed(
+    ({ first }) => ({ first, attempts: [stalls, finishes('it after the change')] }),
+    hasCompletedATask,
+  ),
+  'failed-for-good-then-changed': changed(
+    ({ durable }) => ({ first: durable, attempts: [failsForGood, finishes('it after the change')] }),
+    (story) => story.at(-1) === 'upsertWorkflowSearchAttributes' && story.includes('activityTaskFailed'),
+  ),
+  'stalled-waits': waiting(({ first }) => ({ first, attempts: [stalls] }), hasCompletedATask),
+  'wait-waits': waiting(({ first }) => ({ first, attempts: [waits(HOUR_MS)] }), hasTimer),
 
   'retry-after-an-hour-waits': async (world, workflow) => {
     const run = await world.start(workflow, stepsOf(workflow).first, [isAskedToWait(HOUR_MS), finishes()]);
@@ -224,12 +189,12 @@ export const LOOP_CASES = {
 } as const satisfies Record<string, Case>;
 
 /** The workflow that has the recorded histories of what is the same for all. */
-export const LOOP_WORKFLOW: AnyWorkflow = 'podSet';
+const LOOP_WORKFLOW: AnyWorkflow = 'podSet';
 
 export const CASES = { ...COMMON_CASES, ...LOOP_CASES };
 export type CaseName = keyof typeof CASES;
 export const CASE_NAMES = Object.keys(CASES).filter((name): name is CaseName => name in CASES);
-export const COMMON_CASE_NAMES = CASE_NAMES.filter((name) => name in COMMON_CASES);
+const COMMON_CASE_NAMES = CASE_NAMES.filter((name) => name in COMMON_CASES);
 
 /** Which histories are recorded: `podLabel/local-step`. */
 export function recordings(): readonly { readonly workflow: AnyWorkflow; readonly name: CaseName }[] {

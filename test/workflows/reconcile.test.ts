@@ -40,33 +40,20 @@ const failure = (type: string, ...details: unknown[]) =>
 const UNAVAILABLE = failure(FAILURE.unavailable);
 
 describe('a run', () => {
-  it('calls the step that it was started with, and each that a result names, until it is converged', async () => {
+  it('calls the step that it was started with, and each that a result names, until it has converged and seen all changes', async () => {
     const [run, story] = await start(ADD);
     expect(story).toEqual(['addPod locally']);
+    expect(run.details).toBe('**addPod**: a Pod is missing');
     expect(await run.ends(result(OBSERVE, POD))).toEqual(['observe locally']);
+    expect(run.details).toBe('**observe**: nothing is known\n\nDone so far: created Pod.');
+    expect(run.called?.summary).toBe('read the live state: nothing is known');
+    expect(await run.ends(result(DONE), CHANGE)).toEqual(['observe locally']);
     expect(await run.ends(result(DONE, STATUS))).toEqual(['result: created Pod, updated the status']);
-  });
-
-  it('that did nothing tells what was found', async () => {
-    const [run] = await start(OBSERVE);
-    expect(await run.ends(result(DONE))).toEqual(['result: up to date']);
-  });
-
-  it('that has nothing to do completes at once', async () => {
-    expect((await start(DONE))[1]).toEqual(['result: up to date']);
   });
 
   it('adds what it does to what the run before it did', async () => {
     const [run] = await start(ADD, { did: [POD, STATUS] });
     expect(await run.ends(result(DONE, POD))).toEqual(['result: created 2 Pods, updated the status']);
-  });
-
-  it('tells each step which cluster it is for', async () => {
-    const [run] = await start(ADD, { cluster: { name: 'prod' } });
-    expect(run.called?.input.cluster).toEqual({ name: 'prod' });
-    run.suggestToContinueAsNew();
-    await run.ends(result(ADD));
-    expect(run.continuesAs?.cluster).toEqual({ name: 'prod' });
   });
 
   it('tells each step how many changes it has seen, and how many results it has got', async () => {
@@ -132,11 +119,6 @@ describe('a brief step', () => {
     const LOCAL = 'addPod locally';
     expect(called).toEqual([LOCAL, LOCAL, LOCAL, LOCAL, 'addPod', LOCAL, LOCAL]);
   });
-
-  it('that only observes says so', async () => {
-    const [run] = await start(OBSERVE);
-    expect(run.called?.summary).toBe('read the live state: nothing is known');
-  });
 });
 
 describe('a durable step', () => {
@@ -184,27 +166,12 @@ describe('a durable step', () => {
     expect(await run.timeIsUp()).toEqual(['observe locally']);
   });
 
-  it('that Temporal gives up without a cause is tried again, too', async () => {
-    const [run] = await start(MANY);
-    expect(await run.givesUp()).toEqual([
-      'timer of 30000 ms: recheck: waiting for the next attempt of addMany: Activity task failed',
-    ]);
-  });
-
   it('that somebody has cancelled ends the run', async () => {
     const [run] = await start(MANY);
     expect(await run.fails(new CancelledFailure('by hand'))).toEqual(['failure: Activity task failed']);
   });
 
   const LOOK_AGAIN = 'read the live state: the resource changed';
-});
-
-describe('a change', () => {
-  it('that comes before the run is done calls for another look', async () => {
-    const [run] = await start(ADD);
-    expect(await run.ends(result(DONE, POD), CHANGE)).toEqual(['observe locally']);
-    expect(await run.ends(result(DONE))).toEqual(['result: created Pod']);
-  });
 });
 
 describe('a wait', () => {
@@ -217,13 +184,6 @@ describe('a wait', () => {
     expect(run.details).toBe('**Waiting** for the Job to end.\n\nDone so far: created Pod.');
     expect(await run.timeIsUp()).toEqual(['observe locally']);
     expect(run.called?.summary).toBe('read the live state: waited for the Job to end');
-  });
-
-  it('ends with a change', async () => {
-    const [run] = await start(ADD);
-    await run.ends(result(waitFor('the Job to end', 3_600_000)));
-    expect(await run.changes()).toEqual(['no timer', 'observe locally']);
-    expect(run.called?.summary).toBe('read the live state: the resource changed');
   });
 
   it('ends where a change is only possible', async () => {
@@ -341,10 +301,11 @@ describe('a refusal', () => {
     const [run] = await start(ADD);
     await run.ends(refused(REPORT));
     expect(run.called?.input).toMatchObject({ refusal: REFUSAL });
-    await run.ends(result(ADD, STATUS));
-    expect(run.called?.input).toMatchObject({ refusal: REFUSAL });
-    await run.ends(result(ADD));
-    expect(run.called?.input).toMatchObject({ refusal: REFUSAL });
+    // What another step does, and what the refused one does not do, change nothing.
+    for (const did of [[STATUS], []]) {
+      await run.ends(result(ADD, ...did));
+      expect(run.called?.input).toMatchObject({ refusal: REFUSAL });
+    }
     await run.ends(result(ADD, POD));
     expect(run.called?.input).not.toHaveProperty('refusal');
   });
@@ -363,22 +324,16 @@ describe('a refusal', () => {
   });
 });
 
-describe('what the Temporal UI shows of a run', () => {
-  it('is the step that is under way', async () => {
-    const [run] = await start(ADD);
-    expect(run.details).toBe('**addPod**: a Pod is missing');
-    await run.ends(result(MANY, POD));
-    expect(run.details).toBe('**addMany**: many are missing\n\nDone so far: created Pod.');
-  });
-});
-
 describe('a run with a long history', () => {
-  it('continues as new, observes first, and keeps what it did', async () => {
-    const [run] = await start(ADD);
+  it('continues as new, observes first, and keeps what it did and for which cluster', async () => {
+    const cluster = { name: 'prod' };
+    const [run] = await start(ADD, { cluster });
+    expect(run.called?.input.cluster).toEqual(cluster);
     run.suggestToContinueAsNew();
     expect(await run.ends(result(ADD, POD))).toEqual(['continue as new']);
     expect(run.continuesAs).toEqual({
       ref: REF,
+      cluster,
       reason: 'a test',
       first: { do: 'observe', because: 'the run continued as new with an empty history' },
       did: [POD],
