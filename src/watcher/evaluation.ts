@@ -13,7 +13,6 @@ export interface ViewState {
 /** A resource as the watcher last saw it, and what its controller decides from that. */
 export interface Evaluation extends ViewState {
   readonly ref: ResourceRef;
-  readonly decision: Decision;
   readonly resourceVersion: string;
   /** What the decision was made from; undefined where the controller could make none. */
   readonly observation: unknown;

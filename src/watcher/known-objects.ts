@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Controller, Watched } from '../contract/controller.ts';
+import type { Controller } from '../contract/controller.ts';
 import type { KubernetesObject } from '../contract/object.ts';
 
 export type Change<P extends Projection> =
@@ -168,6 +168,3 @@ const READABLE_MAX = 200;
 export function comparable(text: string): string {
   return text.length <= READABLE_MAX ? text : `sha256 ${hash('sha256', text)}`;
 }
-
-/** The type of what is watched and what is left out, as far as a watch is concerned. */
-export type WatchedKind = Pick<Watched<unknown>, 'type' | 'metadataOnly' | 'fieldSelector' | 'labelSelector'>;

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { ConfigurationError } from '../contract/configuration-error.ts';
 import type { Logger } from '../contract/logger.ts';
-import { ApiError } from '../kubernetes/errors.ts';
+import { isOf } from '../kubernetes/errors.ts';
 import { microTime } from '../kubernetes/micro-time.ts';
 import type { Lease, LeaseSpec, LeaseStore } from './lease.ts';
 
@@ -136,7 +136,7 @@ export class LeaderElection {
       await this.#write(written);
       return true;
     } catch (error) {
-      if (isOf(error, ['conflict', 'not-found'])) return false;
+      if (isOf(error, 'conflict', 'not-found')) return false;
       throw error;
     }
   }
@@ -213,7 +213,7 @@ export class LeaderElection {
   }
 
   #failed(error: unknown): void {
-    if (isOf(error, ['conflict', 'already-exists'])) {
+    if (isOf(error, 'conflict', 'already-exists')) {
       this.#log.debug({ err: error }, 'another process wrote the Lease in the meantime');
       return;
     }
@@ -226,7 +226,7 @@ export class LeaderElection {
     try {
       await this.#giveBack().catch((error: unknown) => {
         // A renewal that was dropped on its way has arrived after all.
-        if (isOf(error, ['conflict'])) return this.#giveBack();
+        if (isOf(error, 'conflict')) return this.#giveBack();
         throw error;
       });
     } catch (error) {
@@ -273,10 +273,6 @@ export class LeaderElection {
 function released({ leaseTransitions = 0 }: LeaseSpec): LeaseSpec {
   const now = microTime(Date.now());
   return { leaseDurationSeconds: 1, leaseTransitions, acquireTime: now, renewTime: now };
-}
-
-function isOf(error: unknown, classes: readonly ApiError['classification'][]): boolean {
-  return error instanceof ApiError && classes.includes(error.classification);
 }
 
 const POD_NAMESPACE_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';

@@ -33,19 +33,10 @@ export interface LeaseRequest {
 }
 
 /** One Lease, wherever it is kept. */
-export interface LeaseStore {
-  /** `<namespace>/<name>`, for messages. */
-  readonly name: string;
-  /** The Lease, or undefined where there is none. @throws ApiError */
-  read(request: LeaseRequest): Promise<Lease | undefined>;
-  /** @throws ApiError of class `already-exists` where somebody was first */
-  create(spec: LeaseSpec, request: LeaseRequest): Promise<Lease>;
-  /** @throws ApiError of class `conflict` where it is not any more as it was read, `not-found` where it is gone */
-  replace(lease: Lease, spec: LeaseSpec, request: LeaseRequest): Promise<Lease>;
-}
+export type LeaseStore = Pick<LeaseObject, 'name' | 'read' | 'create' | 'replace'>;
 
 /** One Lease on the API server. */
-export class LeaseObject implements LeaseStore {
+export class LeaseObject {
   readonly #client: KubernetesClient;
   readonly #location: LeaseLocation;
 
@@ -54,15 +45,18 @@ export class LeaseObject implements LeaseStore {
     this.#location = location;
   }
 
+  /** `<namespace>/<name>`, for messages. */
   get name(): string {
     return `${this.#location.namespace}/${this.#location.name}`;
   }
 
+  /** Undefined where there is none. @throws ApiError */
   read(request: LeaseRequest): Promise<Lease | undefined> {
     const path = resourcePath(LEASES, this.#location);
     return found(this.#client.request<Lease>({ method: 'GET', path, isUrgent: true, ...request }));
   }
 
+  /** @throws ApiError of class `already-exists` where somebody was first */
   create(spec: LeaseSpec, request: LeaseRequest): Promise<Lease> {
     const { namespace, name } = this.#location;
     const path = resourcePath(LEASES, { namespace });
@@ -70,6 +64,7 @@ export class LeaseObject implements LeaseStore {
     return this.#client.request<Lease>({ method: 'POST', path, body, isUrgent: true, ...request });
   }
 
+  /** @throws ApiError of class `conflict` where somebody has written it since it was read, `not-found` where it is gone */
   replace(lease: Lease, spec: LeaseSpec, request: LeaseRequest): Promise<Lease> {
     const path = resourcePath(LEASES, this.#location);
     const body = { ...lease, spec };

@@ -18,7 +18,7 @@ export interface NamedObjectOptions<P extends Projection> {
   /** Default: not observed. */
   readonly observer?: WatchObserver;
   /** Default: so often that a pause, or its end, is seen within half a minute. */
-  readonly everyMs?: number;
+  readonly everyMs?: number | undefined;
 }
 
 const EVERY_MS = 15_000;

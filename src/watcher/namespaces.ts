@@ -49,7 +49,7 @@ export class Namespaces {
         ? [new Reflector<Special>({ ...common, path: resourcePath(NAMESPACES) })]
         : namespaces.map((name) => {
             const path = resourcePath(NAMESPACES, { name });
-            return new NamedObject<Special>({ ...common, path, ...(everyMs !== undefined && { everyMs }) });
+            return new NamedObject<Special>({ ...common, path, everyMs });
           });
   }
 

@@ -5,8 +5,8 @@ import type { KubernetesObject } from '../contract/object.ts';
 import { SILENT, type Telemetry, type WatchState } from '../contract/telemetry.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { resourcePath } from '../kubernetes/paths.ts';
-import { comparable, identityOf, type Projection } from './known-objects.ts';
-import { Reflector, type Change } from './reflector.ts';
+import { comparable, identityOf, type Change, type Projection } from './known-objects.ts';
+import { Reflector } from './reflector.ts';
 
 export interface QuotasOptions {
   readonly client: KubernetesClient;

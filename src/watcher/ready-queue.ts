@@ -55,10 +55,9 @@ export class ReadyQueue {
     return this.#pauseTimer !== undefined;
   }
 
-  /** Nothing is begun for that long. */
+  /** Nothing is begun for that long. Only while it is not paused. */
   pause(ms: number): void {
     if (this.#stopped !== undefined) return;
-    clearTimeout(this.#pauseTimer);
     // A timer may fire before the clock has come so far: it ends the pause by itself.
     this.#pauseTimer = setTimeout(() => {
       this.#pauseTimer = undefined;
@@ -111,7 +110,7 @@ export class ReadyQueue {
 }
 
 /** Keys that take turns by their groups: however many keys one group has, those of another wait for one of them at most. */
-export class FairSet {
+class FairSet {
   readonly #groupOf: (key: string) => string;
   /** Those whose turn it is first, first. */
   readonly #groups = new Map<string, Set<string>>();

@@ -17,8 +17,6 @@ import type { KubernetesList, KubernetesObject } from '../contract/object.ts';
 import { Backoff } from './timing.ts';
 import { BrokenWatch, SilentWatch, WatchAttempt } from './watch-attempt.ts';
 
-export type { Change } from './known-objects.ts';
-
 export interface ReflectorOptions<P extends Projection> extends Collection {
   readonly client: KubernetesClient;
   /** Undefined: not of interest, treated as absent. Its `key` must be `namespace/name`, or `name`. */
@@ -36,9 +34,6 @@ export interface ReflectorOptions<P extends Projection> extends Collection {
   readonly backoff?: { readonly firstMs: number; readonly maxMs: number };
   readonly random?: () => number;
 }
-
-/** What the reflector is doing, for readiness and for people. */
-export type ReflectorState = 'not started' | 'listing' | 'watching' | 'waiting' | 'stopped';
 
 const LIST_TIMEOUT_MS = 60_000;
 const SILENCE_MS = 90_000;
@@ -61,7 +56,7 @@ export class Reflector<P extends Projection> {
   #markSynced: () => void = () => undefined;
   #hasSynced = false;
   #running: Promise<void> | undefined;
-  #state: ReflectorState = 'not started';
+  #isWatching = false;
   #problem: string | undefined;
   #isApiMissing = false;
   /** When an event, a bookmark or a list came; a watch that was merely accepted has said nothing. */
@@ -85,7 +80,6 @@ export class Reflector<P extends Projection> {
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;
-    this.#state = 'stopped';
   }
 
   hasSynced(): boolean {
@@ -94,10 +88,6 @@ export class Reflector<P extends Projection> {
 
   get items(): ReadonlyMap<string, P> {
     return this.#known.items;
-  }
-
-  get state(): ReflectorState {
-    return this.#state;
   }
 
   /** Until all pages of a list are here, some objects are known as they are now, and others as they were long ago. */
@@ -136,12 +126,12 @@ export class Reflector<P extends Projection> {
   }
 
   async #recoverFrom(error: unknown): Promise<void> {
-    const isEveryday = error instanceof BrokenWatch || (isExpired(error) && this.#state === 'watching');
+    const isEveryday = error instanceof BrokenWatch || (isExpired(error) && this.#isWatching);
     if (isEveryday) this.#options.log.debug({ path: this.#options.path }, error.message);
     else this.#noteProblem(error);
     if (mustListAgain(error)) this.#resumeFrom = undefined;
     this.#isApiMissing = error instanceof ApiError && error.classification === 'api-missing';
-    await this.#wait(this.#pauseAfter(error));
+    await delay(this.#pauseAfter(error), undefined, { signal: this.#stopping.signal }).catch(() => undefined);
   }
 
   /**
@@ -166,7 +156,7 @@ export class Reflector<P extends Projection> {
   }
 
   async #list(): Promise<string> {
-    this.#state = 'listing';
+    this.#isWatching = false;
     const keys = new Set<string>();
     let version = '';
     await eachPage(this.#options, {
@@ -199,7 +189,7 @@ export class Reflector<P extends Projection> {
 
   /** Watches until the server ends it. @throws BrokenWatch where it ends otherwise, once it was accepted */
   async #watch(from: string): Promise<void> {
-    this.#state = 'watching';
+    this.#isWatching = true;
     const watch = new WatchAttempt(this.#options.silenceMs ?? SILENCE_MS, this.#stopping.signal);
     try {
       for await (const event of this.#openWatch(from, watch)) {
@@ -300,11 +290,6 @@ export class Reflector<P extends Projection> {
     if (this.#problem === undefined) return;
     this.#options.log.info({ path: this.#options.path }, `watching ${this.#options.path} again`);
     this.#problem = undefined;
-  }
-
-  async #wait(ms: number): Promise<void> {
-    this.#state = 'waiting';
-    await delay(ms, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
   }
 
   #isStopped(): boolean {

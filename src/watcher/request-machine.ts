@@ -1,6 +1,5 @@
 import { isRest, reasonOf } from '../contract/decision.ts';
 import type { ResourceRef } from '../contract/resource.ts';
-import { backoffMs } from './timing.ts';
 import {
   afterChange,
   type Evaluation,
@@ -232,7 +231,12 @@ function failed(
     because === 'unavailable'
       ? [timing.PAUSE_FIRST_MS, timing.PAUSE_MOST_MS]
       : [timing.RETRY_FIRST_MS, timing.RETRY_MOST_MS];
-  return queued({ ...state, run, failures, notBeforeMs: nowMs + backoffMs(failures, firstMs, mostMs) });
+  return queued({
+    ...state,
+    run,
+    failures,
+    notBeforeMs: nowMs + timing.backoffMs(failures, firstMs, mostMs),
+  });
 }
 
 function timeOver(state: RequestState): RequestState {
@@ -256,7 +260,7 @@ function ended(before: RequestState, view: Evaluation | undefined, clock: Clock)
   const isSame = state.requestedFor?.fingerprint === fingerprintOf(view);
   // Where run after run ends and leaves the view as it was, watcher and live state disagree: ever less often.
   const withoutEffect = isSame ? state.withoutEffect + 1 : 0;
-  const pauseMs = backoffMs(withoutEffect + 1, timing.ENDED_AFTER_MS, clock.longestMs);
+  const pauseMs = timing.backoffMs(withoutEffect + 1, timing.ENDED_AFTER_MS, clock.longestMs);
   const settledAtMs = clock.nowMs + timing.ENDED_AFTER_MS;
   return queued({ ...state, withoutEffect, settledAtMs, notBeforeMs: clock.nowMs + pauseMs });
 }
@@ -286,6 +290,7 @@ function notFound(before: RequestState, { view, askedAtMs }: Listed, clock: Cloc
   if (!isNeeded(view)) return undefined;
   const withoutEffect = before.withoutEffect + 1;
   // At once the first time.
-  const pauseMs = backoffMs(withoutEffect, timing.AGAIN_FIRST_MS, clock.longestMs) - timing.AGAIN_FIRST_MS;
+  const pauseMs =
+    timing.backoffMs(withoutEffect, timing.AGAIN_FIRST_MS, clock.longestMs) - timing.AGAIN_FIRST_MS;
   return queued({ ...withoutRun(before), withoutEffect, notBeforeMs: clock.nowMs + pauseMs });
 }

@@ -1,8 +1,7 @@
 import type { ResourceRef } from '../contract/resource.ts';
 import type { Change } from '../contract/run.ts';
 import type { OldestRequest, RunsState } from '../contract/telemetry.ts';
-import type { Evaluation } from './evaluation.ts';
-import type { Reported } from './evaluation.ts';
+import type { Evaluation, Reported } from './evaluation.ts';
 import { SPACING_MS, UNCHANGED_IN_BACKOFF_MS, UNCHANGED_MS, YOUNG_MS } from './timing.ts';
 
 /** What is known of the run of a resource. Times are on the clock of `performance.now()`, which nobody sets. */
@@ -55,12 +54,6 @@ export interface RequestState {
   readonly withoutEffect: number;
 }
 
-/** Waits for its time and its turn, to be started or signalled. */
-export interface Queued {
-  readonly at: 'queued';
-  readonly dueMs: number;
-}
-
 /** Temporal was asked, and has not answered. */
 export interface Calling {
   readonly at: 'calling';
@@ -83,14 +76,15 @@ export interface Starting {
   readonly isDirty: boolean;
 }
 
-/** There is nothing to ask of Temporal. */
-export interface Settled {
-  readonly at: 'settled';
-}
+export type Phase =
+  /** It waits for its time and its turn, to be started or signalled. */
+  | { readonly at: 'queued'; readonly dueMs: number }
+  | Calling
+  | Starting
+  /** There is nothing to ask of Temporal. */
+  | { readonly at: 'settled' };
 
-export type Phase = Queued | Calling | Starting | Settled;
-
-export const SETTLED: Settled = { at: 'settled' };
+export const SETTLED: Phase = { at: 'settled' };
 
 /** What happens to a resource, with what the view of it is by then; undefined: it is gone. */
 export type RequestEvent =

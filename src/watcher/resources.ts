@@ -13,13 +13,14 @@ import type { Evaluation } from './evaluation.ts';
 import type { Quotas } from './quotas.ts';
 import {
   comparable,
+  type Change,
   projectChild,
   projectPrimary,
   type ChildProjection,
   type PrimaryProjection,
   type Projection,
 } from './known-objects.ts';
-import { Reflector, type Change } from './reflector.ts';
+import { Reflector } from './reflector.ts';
 
 export interface ResourcesOptions {
   readonly controller: Controller;

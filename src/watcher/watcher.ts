@@ -43,9 +43,11 @@ export class Watcher {
 
   constructor(options: WatcherOptions) {
     this.#options = options;
-    this.#namespaces = this.#namespacesOf(options);
-    this.#quotas = this.#quotasOf(options);
-    const scopes = options.namespaces.length === 0 ? [undefined] : options.namespaces;
+    const { client, namespaces, log, telemetry } = options;
+    const onChange = (namespace: string) => this.#evaluateIn(namespace);
+    this.#namespaces = new Namespaces({ client, namespaces, log, telemetry, onChange });
+    this.#quotas = new Quotas({ client, namespaces, log, telemetry, onChange });
+    const scopes = namespaces.length === 0 ? [undefined] : namespaces;
     this.#resources = options.controllers.flatMap((controller) =>
       scopes.map((namespace) => this.#resourcesOf(controller, namespace)),
     );
@@ -166,16 +168,6 @@ export class Watcher {
         covers: (ref) => this.#covering(ref)?.hasSynced() ?? false,
       },
     });
-  }
-
-  #namespacesOf({ client, namespaces, log, telemetry }: WatcherOptions): Namespaces {
-    const onChange = (namespace: string) => this.#evaluateIn(namespace);
-    return new Namespaces({ client, namespaces, log, telemetry, onChange });
-  }
-
-  #quotasOf({ client, namespaces, log, telemetry }: WatcherOptions): Quotas {
-    const onChange = (namespace: string) => this.#evaluateIn(namespace);
-    return new Quotas({ client, namespaces, log, telemetry, onChange });
   }
 
   #evaluateIn(namespace: string): void {
