@@ -67,8 +67,6 @@ export interface WatchOptions {
   /** `watch=1` is added. */
   readonly query?: Query;
   readonly metadataOnly?: boolean;
-  /** How long the server may take to answer at all. Default: 30,000. */
-  readonly connectTimeoutMs?: number;
   /** Called once the server has accepted the watch, which may be long before the first event. */
   readonly onOpen?: () => void;
   readonly signal?: AbortSignal;
@@ -106,6 +104,7 @@ export function withPool(client: KubernetesClient, pool: string): KubernetesClie
 }
 
 const REQUEST_TIMEOUT_MS = 10_000;
+/** How long the server may take to answer at all. */
 const WATCH_CONNECT_TIMEOUT_MS = 30_000;
 
 /** A watch that the server has accepted. */
@@ -199,15 +198,17 @@ class HttpClient implements KubernetesClient {
   }
 
   #openWatch(options: WatchOptions, session: Session): Promise<OpenStream | Answer> {
-    const { connectTimeoutMs: timeoutMs = WATCH_CONNECT_TIMEOUT_MS, signal } = options;
-    const query = { ...options.query, watch: 1 };
-    const request = { ...options, method: 'GET', query } as const;
-    const answer = withinLimit({ timeoutMs, waitedMs: 0, signal }, async (limit) => {
-      const response = await session.connections.watches.request(this.#onTheWire(request, session, limit));
-      if (response.statusCode !== 200) return readAnswer(response);
-      if (signal) addAbortSignal(signal, response.body);
-      return { status: 200, stream: response.body };
-    });
+    const { signal } = options;
+    const request = { ...options, method: 'GET', query: { ...options.query, watch: 1 } } as const;
+    const answer = withinLimit(
+      { timeoutMs: WATCH_CONNECT_TIMEOUT_MS, waitedMs: 0, signal },
+      async (limit) => {
+        const response = await session.connections.watches.request(this.#onTheWire(request, session, limit));
+        if (response.statusCode !== 200) return readAnswer(response);
+        if (signal) addAbortSignal(signal, response.body);
+        return { status: 200, stream: response.body };
+      },
+    );
     return this.#observed({ ...request, isWatch: true }, answer);
   }
 

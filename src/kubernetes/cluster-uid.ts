@@ -1,6 +1,6 @@
 import type { KubernetesObject } from '../contract/object.ts';
 import type { KubernetesClient } from './client.ts';
-import { ApiError } from './errors.ts';
+import { ApiError, found } from './errors.ts';
 import { resourcePath } from './paths.ts';
 
 const PATH = resourcePath({ group: '', version: 'v1', plural: 'namespaces' }, { name: 'kube-system' });
@@ -13,14 +13,10 @@ const PATH = resourcePath({ group: '', version: 'v1', plural: 'namespaces' }, { 
  */
 export async function clusterUid(client: KubernetesClient): Promise<string | undefined> {
   try {
-    const { metadata } = await client.request<KubernetesObject>({
-      ...{ method: 'GET', path: PATH },
-      metadataOnly: true,
-    });
-    return metadata.uid;
+    const request = { method: 'GET', path: PATH, metadataOnly: true } as const;
+    return (await found(client.request<KubernetesObject>(request)))?.metadata.uid;
   } catch (error) {
-    if (error instanceof ApiError && (error.status === 403 || error.classification === 'not-found'))
-      return undefined;
+    if (error instanceof ApiError && error.status === 403) return undefined;
     throw error;
   }
 }

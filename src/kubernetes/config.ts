@@ -4,8 +4,6 @@ import { parse } from 'yaml';
 import { ConfigurationError } from '../contract/configuration-error.ts';
 import { KubeConfig } from './kube-config.ts';
 
-export { ConfigurationError };
-
 export interface ClusterChoice {
   /** `--run-outside-cluster`: never use a Pod's own service account. */
   readonly outsideCluster?: boolean | undefined;

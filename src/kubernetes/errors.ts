@@ -136,27 +136,24 @@ interface Judged {
   readonly retryAfter?: string | undefined;
 }
 
-function errorFromStatus(request: string, { code, status, words = '', retryAfter }: Judged): ApiError {
+function errorFromStatus(request: string, judged: Judged): ApiError {
+  const { code, status, words = '', retryAfter } = judged;
   const { reason, details } = status ?? {};
   const retryAfterMs = parseRetryAfter(retryAfter) ?? waitOf(details?.retryAfterSeconds);
-  const classification = classify({ request, code, status, retryAfterMs });
   return new ApiError(`${request}: ${code} ${oneLine(words)}`.trimEnd(), {
     status: code,
     reason,
     details,
     retryAfterMs,
-    classification,
+    classification: classify(request, judged, retryAfterMs),
   });
 }
 
-interface Classified {
-  readonly request: string;
-  readonly code: number;
-  readonly status: Status | undefined;
-  readonly retryAfterMs: number | undefined;
-}
-
-function classify({ request, code, status, retryAfterMs }: Classified): ApiErrorClass {
+function classify(
+  request: string,
+  { code, status }: Judged,
+  retryAfterMs: number | undefined,
+): ApiErrorClass {
   if (code === 429 || code >= 500) return retryAfterMs === undefined ? 'unavailable' : 'retry-after';
   switch (code) {
     case 401:

@@ -1,9 +1,7 @@
-/** Names a resource type; `group` is empty for the core API. */
-export interface ResourceType {
-  readonly group: string;
-  readonly version: string;
-  readonly plural: string;
-}
+import type { ResourceType as DescribedType } from '../contract/controller.ts';
+
+/** As much of a resource type as its paths need. */
+export type ResourceType = Pick<DescribedType, 'group' | 'version' | 'plural'>;
 
 export interface ResourceLocation {
   readonly namespace?: string | undefined;
