@@ -10,7 +10,7 @@ import {
   type Step,
 } from '../../contract/decision.ts';
 import { isObjectName } from '../kinds.ts';
-import { FINISHED_KEPT, finishedBeyondKept, newestFirst, pauseMs } from './failed-pods.ts';
+import { FINISHED_KEPT, newestFirst, pauseMs } from './failed-pods.ts';
 import { podsInWords, type PodView } from './pod.ts';
 import { podsToDelete } from './ranking.ts';
 import { hasTooLongName, type PodSetView } from './resource.ts';
@@ -191,11 +191,18 @@ function deleteSurplus({ podSet, available, nowMs }: Situation, replicas: number
   return { do: 'deletePods', because, writes: count, what: 'Pod', count, pods: available, replicas, deletes };
 }
 
-function deleteFinished({ finished }: Situation): DeletePods | undefined {
-  const pods = finishedBeyondKept(finished);
-  if (pods.length === 0) return undefined;
+/** Its plan is for the Pods that are older than the oldest one that is kept: a Pod that fails later makes another plan. */
+function deleteFinished({ podSet, finished }: Situation): DeletePods | undefined {
+  const newest = newestFirst(finished);
+  const pods = newest.slice(FINISHED_KEPT);
+  const oldestKept = newest[FINISHED_KEPT - 1];
+  const count = pods.length;
+  if (count === 0 || oldestKept === undefined) return undefined;
   const because = `only the ${FINISHED_KEPT} newest failed Pods are kept`;
-  return { do: 'deletePods', because, writes: pods.length, what: 'failed Pod', count: pods.length, pods };
+  const what = 'failed Pod';
+  const of = `generation ${podSet.generation}, older than Pod ${oldestKept.uid}`;
+  const deletes: Deletion = { what, count, names: () => pods.map(({ name }) => name), of };
+  return { do: 'deletePods', because, writes: count, what, count, pods, deletes };
 }
 
 function createPods(situation: Situation, replicas: number): CreatePods | undefined {

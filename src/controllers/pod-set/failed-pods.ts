@@ -11,11 +11,6 @@ const LONGEST_MS = 300_000;
 /** Long enough that all that are kept are recent where one fails at every longest pause. */
 const RECENT_MS = 30 * 60_000;
 
-/** The finished Pods that are too many to keep, the oldest ones. */
-export function finishedBeyondKept(finished: readonly PodView[]): readonly PodView[] {
-  return newestFirst(finished).slice(FINISHED_KEPT);
-}
-
 /** How long from now until Pods may be created again, in milliseconds; 0: at once. */
 export function pauseMs(finished: readonly PodView[], nowMs: number): number {
   const recent = newestFirst(finished).filter(({ createdAtMs }) => createdAtMs > nowMs - RECENT_MS);
