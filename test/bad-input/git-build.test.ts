@@ -23,7 +23,7 @@ const NOW_MS = Date.parse('2026-01-02T00:00:00Z');
 const LONG_AGO = '2026-01-01T00:00:00Z';
 
 const specWith = ({ field, value }: OddSpec) => ({ ...SAMPLE, [field]: value });
-const shown = (value: unknown) => String(JSON.stringify(value)).slice(0, 60);
+const shown = (value: unknown) => JSON.stringify([value]).slice(0, 60);
 const titled = (specs: readonly OddSpec[]) =>
   specs.map((each, i) => [i, each.field, shown(each.value), each] as const);
 

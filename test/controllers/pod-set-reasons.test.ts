@@ -51,13 +51,6 @@ describe('the reason of a decision', () => {
     expect(reasonOf(decide(podSet, pods))).toBe(because);
   });
 
-  it('is that the PodSet is gone', () => {
-    expect(decidePodSet({ podSet: 'gone', pods: [], lookedFor: [] }, NOW_MS)).toEqual({
-      do: 'converged',
-      because: 'the PodSet is gone, or its namespace is being deleted',
-    });
-  });
-
   it('is that the status is incomplete', () => {
     const { selector, ...status } = settled(set, [pod('a')]).view.status;
     expect(selector).toBeDefined();
