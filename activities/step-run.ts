@@ -137,7 +137,8 @@ export class StepRun<O, S extends Step, L extends Observe> {
     return endWith(decided, did, events);
   }
 
-  async #failed({ step, error, did, events, decided: before }: FailedEnd<O, S, L>): Promise<StepEnd<O>> {
+  async #failed(failed: FailedEnd<O, S, L>): Promise<StepEnd<O>> {
+    const { step, error, did, events, decided: before } = failed;
     const refusal = refusalIn(step.do, error);
     const decided = isOf(error, 'overridden')
       ? await this.#decide({
@@ -146,7 +147,7 @@ export class StepRun<O, S extends Step, L extends Observe> {
         })
       : before;
     const { decision } = decided;
-    if (isLeftToBackoff({ step: step.do, error, did, decision, refusal: this.#context.refusal })) {
+    if (isLeftToBackoff(failed, decision, this.#context.refusal !== undefined)) {
       const reported = await this.#report(decided);
       throw reported.length === 0 ? error : new PartlyDone(error, reported);
     }
@@ -211,7 +212,7 @@ function lookAgain(error: unknown): Observe {
 }
 
 /** A target that is not there is as much a changed world as one that somebody else wrote. */
-export function isStale(error: unknown): error is ApiError {
+function isStale(error: unknown): error is ApiError {
   return isOf(error, 'conflict', 'already-exists', 'not-found');
 }
 
@@ -222,24 +223,17 @@ export function refusalIn(step: string, { classification, message }: ApiError): 
 
 const REASONS = ['overridden', 'access-denied', 'namespace-terminating'] as const;
 
-/** A step that failed. */
-export interface FailedStep {
-  readonly step: string;
-  readonly error: ApiError;
-  readonly did: readonly Deed[];
-  /** Of what is known now. */
-  readonly decision: Decision;
-  /** Of an earlier attempt. */
-  readonly refusal: Refusal | undefined;
-}
-
 /**
  * Whether Temporal is to try the step again, with backoff. What it has done by then is a step forward; and the status that
  * says for the first time that the server refuses is a step of its own. If each later one was, too, a server that refuses in
  * other words each time would be asked without a pause.
  */
-export function isLeftToBackoff({ step, error, did, decision, refusal }: FailedStep): boolean {
+function isLeftToBackoff(
+  { step, error, did }: Pick<FailedEnd<unknown, Step, Observe>, 'step' | 'error' | 'did'>,
+  decision: Decision,
+  wasRefusedBefore: boolean,
+): boolean {
   if (did.length > 0) return false;
   if (!isOf(error, 'refused', 'overridden', 'access-denied', 'namespace-terminating')) return true;
-  return decision.do === step || (decision.do === 'updateStatus' && refusal !== undefined);
+  return decision.do === step.do || (decision.do === 'updateStatus' && wasRefusedBefore);
 }

@@ -131,14 +131,6 @@ describe('a repeat of an Event', () => {
     await eventually(() => events.stored.length === 2);
   });
 
-  it('on the same occasion is the same Event', async () => {
-    record({ occasion: 'job-1' });
-    record({ occasion: 'job-1' });
-    record({ occasion: 'job-2' });
-    await recorder.close();
-    expect(asked()).toEqual(['POST', 'POST']);
-  });
-
   it('after ten minutes is counted in its series, with those that were not sent', async () => {
     record();
     record();

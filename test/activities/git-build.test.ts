@@ -240,30 +240,6 @@ describe('a run of a build', () => {
     expect(patches).toBe(1);
   });
 
-  it('leaves it to the backoff where somebody always writes in between', async () => {
-    const running = run(({ method, url }) => {
-      if (method !== 'GET') return [409, CONFLICT];
-      return [200, url.pathname === XXX ? aBuild(undefined) : { metadata: {}, items: [] }];
-    });
-    await expect(running).rejects.toMatchObject({ classification: 'conflict' });
-    expect(server.requests.filter(({ method }) => method === 'PATCH')).toHaveLength(5);
-  });
-
-  it('never repeats a create that may have been made: it reads first', async () => {
-    const build = aBuild({ phase: 'Pending', observedGeneration: 1 }, { finalizers: [FINALIZER] });
-    const { steps } = await run(keeping(build, undefined, [aBuildJob()]), viewOf(build));
-    expect(steps).toEqual(['observe', 'updateStatus']);
-    expect(asked()).not.toContain('POST jobs');
-  });
-
-  it('creates the Job from the build as it is read, since the watcher keeps no command', async () => {
-    const build = aBuild({ phase: 'Pending', observedGeneration: 1 }, { finalizers: [FINALIZER] });
-    await run(keeping(build, aBuildJob()), viewOf(build));
-    expect(JSON.stringify(bodies('POST'))).toContain(
-      JSON.stringify({ name: 'BUILD_COMMAND', value: SAMPLE.buildCommand }),
-    );
-  });
-
   it.each([
     ['addFinalizer', {}, ['a/b', 'c/d'], ['a/b', 'c/d', FINALIZER]],
     [
@@ -401,53 +377,10 @@ describe('a Job that the server refuses', () => {
       expect(wordsAfter()).toContain(`denied the request: ${wordsOf(attempt - 1)}`);
     }
   });
-
-  it('is left to its backoff also where it is the delete of what an earlier resource left behind', async () => {
-    const labels = { ...old.metadata.labels, 'durable-operator.dev/build-uid': 'uid-0' };
-    const left = { ...old, metadata: { ...old.metadata, labels, ownerReferences: [] } };
-    const refused = refusing('DELETE', aBuild({}, { finalizers: [FINALIZER] }));
-    const answers: Answers = (request, body) => {
-      if (request.url.pathname === `${JOBS}/${SAMPLE.jobName}` && request.method === 'GET')
-        return [200, left];
-      if (request.method !== 'POST') return refused(request, body);
-      return [409, aStatus(409, { reason: 'AlreadyExists', message: 'already exists' })];
-    };
-    await expect(run(answers)).rejects.toMatchObject({ classification: 'refused' });
-    const refusal = { because: 'refused', message: 'as it was said first' } as const;
-    await expect(perform('deleteJob', undefined, refusal)).rejects.toMatchObject({
-      classification: 'refused',
-    });
-  });
-
-  it.each([
-    ['createJob', 'POST', undefined],
-    ['deleteJob', 'DELETE', old],
-  ])('is not written again for an id, a time or another order: %s', async (step, verb, job) => {
-    const why = ['no owner, no limits', 'no limits, no owner'];
-    const words = (times: number) => `${why[times % 2] ?? ''} (request ${times}f3c at 12:0${times})`;
-    const build = aBuild({}, { finalizers: [FINALIZER] });
-    const answers = refusing(verb, build, job, words);
-    await expect(run(answers)).rejects.toMatchObject({ classification: 'refused' });
-    const written = bodies('PATCH').length;
-    expect(wordsAfter()).toContain('no owner, no limits (request 0f3c at 12:00)');
-    await expect(perform(step, undefined, undefined)).rejects.toMatchObject({ classification: 'refused' });
-    expect(bodies('PATCH')).toHaveLength(written);
-  });
 });
 
 describe('a cleanup', () => {
   const cleaning = aBuild(CLEANING, DELETING);
-  const looksAt =
-    (job: object, more: Answers = () => undefined): Answers =>
-    (request, body) => {
-      const answer = more(request, body);
-      if (answer !== undefined) return answer;
-      const { method, url } = request;
-      if (method === 'PATCH') return [200, merged(cleaning, body)];
-      if (url.pathname === XXX) return [200, cleaning];
-      return [200, { metadata: {}, items: url.pathname === JOBS ? [job] : [] }];
-    };
-
   it('that its namespace takes no Job for is given up, and an Event on the namespace says what stays', async () => {
     const causes = [{ reason: 'NamespaceTerminating' }];
     const terminating = aStatus(403, { message: 'terminating', reason: 'Forbidden', details: { causes } });
@@ -473,16 +406,6 @@ describe('a cleanup', () => {
     const end = await perform('removeFinalizer', undefined, forged);
     expect(end).toMatchObject({ did: [], next: { do: 'createCleanupJob' } });
     expect(bodies('PATCH')).toEqual([]);
-  });
-
-  it('that has failed says why, and waits for its next attempt', async () => {
-    const { rest, events } = await run(looksAt(aCleanupJob(failedAt('2026-11-21T12:00:00Z'))));
-    expect(rest).toMatchObject({ do: 'wait', atMostMs: 10_000 });
-    expect(bodies('PATCH')).toMatchObject([
-      { status: { message: expect.stringContaining('Job build-helloworld-delete failed: it failed') } },
-    ]);
-    expect(events).toMatchObject([{ type: 'Warning', reason: 'CleanupFailed', occasion: 'cleanup-1' }]);
-    expect(asked()).not.toContain('DELETE jobs/build-helloworld-delete');
   });
 
   it('that has failed is tried again once it is time', async () => {
@@ -535,38 +458,6 @@ describe('the name of a Job', () => {
     details: { name: 'build-helloworld' },
   });
   const fresh = aBuild(undefined, { finalizers: [FINALIZER] });
-  /** A Job has the name, and does not carry the UID of the build. */
-  const meets = (there: object): Answers => {
-    let build = fresh;
-    let job = there;
-    return ({ method, url }, body) => {
-      if (method === 'POST') return [409, taken];
-      if (method === 'PATCH') build = merged(build, body);
-      if (method === 'DELETE') job = { ...there, metadata: { ...metadataOf(there), deletionTimestamp: 'x' } };
-      if (url.pathname.startsWith(XXX)) return [200, build];
-      return [200, url.pathname.startsWith(`${JOBS}/`) ? job : { metadata: {}, items: [] }];
-    };
-  };
-  const metadataOf = (object: object) =>
-    'metadata' in object && typeof object.metadata === 'object' ? object.metadata : {};
-
-  it('that another build has is left to it', async () => {
-    const others = aBuildJob({
-      labels: { ...aBuildJob().metadata.labels, 'durable-operator.dev/build-uid': 'uid-9' },
-    });
-    const { annotations } = others.metadata;
-    const named = {
-      ...others,
-      metadata: {
-        ...others.metadata,
-        annotations: { ...annotations, 'durable-operator.dev/build-name': 'other' },
-      },
-    };
-    const { rest, events } = await run(meets(named));
-    expect(rest).toMatchObject({ do: 'wait', atMostMs: 60_000 });
-    expect(asked()).not.toContain('DELETE jobs/build-helloworld');
-    expect(events).toMatchObject([{ type: 'Warning', reason: 'JobNameTaken' }]);
-  });
 
   it("that was another's is taken once it is free, without a create that is bound to fail before", async () => {
     const conditions = [
@@ -666,16 +557,5 @@ describe('the name of a Job', () => {
     ]);
     const created = server.requests.filter(({ method, url }) => method === 'POST' && url.search === '');
     expect(created).toHaveLength(1);
-  });
-
-  it('that an earlier build of the same name has left is freed', async () => {
-    const left = aBuildJob({
-      labels: { ...aBuildJob().metadata.labels, 'durable-operator.dev/build-uid': 'uid-0' },
-    });
-    const { rest } = await run(meets(left));
-    expect(rest).toMatchObject({ do: 'wait', atMostMs: 2_000 });
-    expect(bodies('DELETE')).toMatchObject([
-      { preconditions: { uid: 'job-1', resourceVersion: '8' }, propagationPolicy: 'Foreground' },
-    ]);
   });
 });

@@ -27,12 +27,6 @@ describe('what a process knows of a run', () => {
     expect(known).toEqual([expect.anything(), undefined]);
   });
 
-  it('is the view that the watcher had when it started the run', () => {
-    const memory = new Memory();
-    memory.seed('pod-set/shop/web/uid-1', 'a view');
-    expect(memory.take(stepOf('run-1'))).toEqual({ observation: 'a view', source: 'watch' });
-  });
-
   it('is what the step before left, rather than the view', () => {
     const memory = new Memory();
     memory.seed('pod-set/shop/web/uid-1', 'a view');
@@ -64,14 +58,6 @@ describe('what a process knows of a run', () => {
     memory.rest(stepOf('run-1', 0));
     memory.seed('pod-set/shop/web/uid-1', 'a newer view');
     expect(memory.take(stepOf('run-1', 1))).toEqual({ observation: 'a newer view', source: 'watch' });
-  });
-
-  it('is the view where the run was not known, and once', () => {
-    const memory = new Memory();
-    memory.seed('pod-set/shop/web/uid-1', 'a view');
-    expect(memory.take(stepOf('run-1'))).toMatchObject({ observation: 'a view' });
-    memory.rest(stepOf('run-1'));
-    expect(memory.take(stepOf('run-1'))).toBeUndefined();
   });
 
   it('is nothing of another run of the same resource', () => {

@@ -419,13 +419,6 @@ describe('releasePods', () => {
 });
 
 describe('updateStatus', () => {
-  it('leaves it to the backoff where somebody always writes in between', async () => {
-    await given(set, pod('a'));
-    api.interfere = ({ method }) => (method === 'PATCH' ? { when: 'instead', ...CONFLICT } : undefined);
-    await expect(step('updateStatus')).rejects.toMatchObject({ classification: 'conflict' });
-    expect(api.writes).toHaveLength(5);
-  });
-
   it('names the field that an old CRD drops', async () => {
     await given(set, pod('a'));
     api.drops = 'selector';
@@ -438,14 +431,6 @@ describe('updateStatus', () => {
 });
 
 describe('a run', () => {
-  it('reads a list in pages', async () => {
-    await given(set.wanting(3), pod('a'), pod('b'), pod('c'));
-    api.pageMost = 1;
-    await run();
-    expect(statusThere()?.podNames).toEqual(['a', 'b', 'c']);
-    expect(api.calls.slice(0, 4)).toEqual(['GET pods', 'GET pods', 'GET pods', 'GET podsets/web']);
-  });
-
   it('stalls on an invalid spec, says why in the status and an Event, and deletes nothing', async () => {
     await given(set.wanting(-1), pod('a'));
     const why = expect.stringContaining('spec.replicas is -1');

@@ -145,12 +145,6 @@ describe('a step activity', () => {
     expect(calls).toEqual(['observe']);
   });
 
-  it('that only observes writes nothing', async () => {
-    const { calls, run } = aShelf(MISSING);
-    expect(await run('observe')).toMatchObject({ did: [], next: { do: 'addBook' } });
-    expect(calls).toEqual(['observe']);
-  });
-
   it('looks for what the decision asks for, and decides again', async () => {
     const { calls, run } = aShelf({ wanted: 1, books: 0 });
     expect(await run('addBook')).toMatchObject({ did: ADDED, next: { do: 'converged' } });
@@ -240,13 +234,6 @@ describe('a conflict', () => {
     expect(calls.filter((call) => call === 'addBook')).toHaveLength(5);
     expect(calls.at(-1)).toBe('updateStatus');
   });
-
-  it('is the only failure that is not passed on', async () => {
-    const { calls, faults, run } = aShelf(MISSING);
-    faults['addBook'] = [failure('unavailable', 'out of order')];
-    await expect(run('addBook')).rejects.toThrow('out of order');
-    expect(calls).toEqual(['observe', 'addBook']);
-  });
 });
 
 /** Tells of a failure instead of throwing it. */
@@ -292,21 +279,6 @@ describe('a step that fails for a while', () => {
     const { calls, world, run } = failing();
     world.live = { ...MISSING, reported: 'out of order' };
     await expect(run()).rejects.toMatchObject({ message: 'out of order' });
-    expect(calls).toEqual(['observe', 'addBook']);
-  });
-
-  it('fails as it is, and writes nothing, where there is nothing left to do', async () => {
-    const { calls, faults, run } = aShelf(MISSING);
-    faults['addBook'] = [failure('unavailable', 'out of order')];
-    const perform = (_: ShelfStep, before: Shelf): Promise<Performed<Shelf>> => {
-      calls.push('addBook');
-      return Promise.resolve({
-        observation: { ...before, isClosed: true },
-        did: [],
-        refusal: failure('unavailable', 'out of order'),
-      });
-    };
-    await expect(run('addBook', undefined, { perform })).rejects.toMatchObject({ message: 'out of order' });
     expect(calls).toEqual(['observe', 'addBook']);
   });
 });
@@ -490,20 +462,6 @@ describe('what was done', () => {
     });
   });
 
-  it('before everything is observed anew is not lost, where that fails, either', async () => {
-    const { faults, run } = aShelf({ ...MISSING, wanted: 2 });
-    const perform = () => {
-      faults['observe'] = [failure('unavailable', 'out of order')];
-      return Promise.resolve({ observation: undefined, did: ADDED });
-    };
-    expect(await run('addBook', undefined, { perform })).toEqual({
-      did: ADDED,
-      next: { do: 'observe', because: 'the next step could not be determined: out of order' },
-      known: undefined,
-      events: [ADDING],
-    });
-  });
-
   it('is an Event once it is done, and not when it is decided', async () => {
     const { run } = aShelf(MISSING);
     expect((await run('observe')).events).toEqual([]);
@@ -559,11 +517,6 @@ describe('the activities of a controller', () => {
     };
     return { memory, recorded, activities, call };
   }
-
-  it('are its steps, and one that observes', () => {
-    const { activities } = theActivitiesOf(aShelf(MISSING));
-    expect(Object.keys(activities)).toEqual(['observe', 'addBook', 'removeBook', 'report', 'updateStatus']);
-  });
 
   it('report with the next result what an attempt wrote that failed in the end', async () => {
     const { reconciler } = aShelf(MISSING);
@@ -624,27 +577,6 @@ describe('the activities of a controller', () => {
     expect(recorded).toEqual(['v1 Pod: adding a book']);
     // The failure has told the run what was done; the next result must not tell it once more.
     expect(await call('observe')).toMatchObject({ did: [] });
-  });
-
-  it('decide by whether the Namespace of their resource is paused', async () => {
-    const shelf = aShelf(MISSING);
-    const asked: unknown[] = [];
-    const decideAndTell = (
-      seen: Shelf,
-      _: number,
-      circumstances?: { readonly isNamespacePaused: boolean },
-    ) => {
-      asked.push(circumstances?.isNamespacePaused);
-      return decide(seen);
-    };
-    const controller = { ...shelf.reconciler.controller, decide: decideAndTell };
-    const reconciler = { ...shelf.reconciler, controller };
-    const paused = (namespaces: readonly string[]) => (namespace: string) =>
-      Promise.resolve(namespaces.includes(namespace));
-    await theActivitiesOf({ reconciler }).call('observe');
-    await theActivitiesOf({ reconciler }, undefined, paused(['shop'])).call('observe');
-    await theActivitiesOf({ reconciler }, undefined, paused(['market'])).call('observe');
-    expect(asked).toEqual([false, true, false]);
   });
 
   it('record the Event of a rest that is found, and of one that follows a step', async () => {

@@ -37,19 +37,6 @@ describe('a PodSet whose next step is held', () => {
     });
   });
 
-  it.each([
-    [
-      'no Pods are created because of failed ones',
-      [pod('a').failed().createdAgo(2), pod('b').failed().createdAgo(1)],
-      'PodsFailed',
-    ],
-    ['Pods are missing', [], 'PodsMissing'],
-  ] as const)('says that %s', (_, pods, reason) => {
-    expect(statusStep(set, pods)).toMatchObject({
-      status: { conditions: [{ type: 'Ready', reason }, {}, {}] },
-    });
-  });
-
   it('has none to write once it is being deleted, or gone', () => {
     expect(statusStep(set.beingDeleted(), [])).toBeUndefined();
     expect(podSetStatusStep({ podSet: 'gone', pods: [], lookedFor: [] }, NOW_MS)).toBeUndefined();

@@ -195,15 +195,6 @@ describe('what is done', () => {
     });
   });
 
-  it('in a namespace that is not selected is to say so where RBAC lets nobody of us release it', () => {
-    expect(decideRoleBinding(observing('unselected', 'ours, with another role'))).toMatchObject({
-      do: 'stalled',
-      because:
-        'RoleBinding team-1/ad-kubernetes-team-1 refers to ClusterRole admin, which the operator may not grant, so it cannot ' +
-        'be released: remove its label app.kubernetes.io/managed-by, or delete it',
-    });
-  });
-
   it('in a selected namespace is to restore what is ours, and to refuse what is foreign', () => {
     expect(decisions('selected')).toEqual({
       ...NOTHING,
@@ -275,15 +266,6 @@ describe('what the watcher keeps', () => {
       ['namespace selected'],
       ['namespace unselected'],
     ]);
-  });
-
-  it('is enough to see that a binding is missing', () => {
-    const namespace = controller.primary.view({ metadata: aNamespace() });
-    if (namespace === undefined) throw new Error('every Namespace is of interest');
-    expect(controller.decide(controller.observation(namespace, []), 0)).toEqual({
-      do: 'createRoleBinding',
-      because: 'the namespace has no role binding',
-    });
   });
 
   it('may be decided on with permission to bind the configured ClusterRole alone', () => {

@@ -25,13 +25,6 @@ const longest = 'x'.repeat(LABEL_VALUE_MAX);
 const decide = (pod: ObjectMeta) => decidePodLabel(podView({ metadata: pod }));
 
 describe('the label of a Pod', () => {
-  it('is asked for and named by what users know', () => {
-    expect([POD_NAME_ANNOTATION, POD_NAME_LABEL]).toEqual([
-      'padok.fr/add-pod-name-label',
-      'padok.fr/pod-name',
-    ]);
-  });
-
   it.each<[rule: string, pod: ObjectMeta, state: LabelState]>([
     ['is missing where the annotation is true', aPod(annotated('true')), 'missing'],
     ['is missing where it has another value', aPod({ ...annotated('true'), ...labelled('db') }), 'missing'],
@@ -87,23 +80,9 @@ describe('the decision', () => {
       event: { type: 'Warning', reason: 'NameTooLong', action: 'AddLabel', note },
     });
   });
-
-  it('is that nothing is left to do once it was done', () => {
-    for (const fields of [annotated('true'), labelled('web')]) {
-      const { do: step } = decide(aPod(fields));
-      const labels = step === 'addLabel' ? labelled('web') : { labels: {} };
-      expect(decide(aPod({ ...fields, ...labels }))).toMatchObject({ do: 'converged' });
-    }
-  });
 });
 
 describe('what the watcher keeps of a Pod', () => {
-  it('is all that is observed', () => {
-    const view: PodView = { resourceVersion: '7', label: 'missing' };
-    expect(podLabel.observation(view, [])).toBe(view);
-    expect(podLabel.children).toEqual([]);
-  });
-
   it('is what a decision needs: neither labels nor annotations, nor its name', () => {
     const pod = aPod({ ...annotated('true'), labels: { secret: 'of somebody' } });
     expect(podLabel.primary.view({ metadata: pod })).toEqual({ resourceVersion: '7', label: 'missing' });

@@ -51,13 +51,6 @@ describe('the reason of a decision', () => {
     expect(reasonOf(decide(podSet, pods))).toBe(because);
   });
 
-  it('is that the PodSet is gone', () => {
-    expect(decidePodSet({ podSet: 'gone', pods: [], lookedFor: [] }, NOW_MS)).toEqual({
-      do: 'converged',
-      because: 'the PodSet is gone, or its namespace is being deleted',
-    });
-  });
-
   it('is that the status is incomplete', () => {
     const { selector, ...status } = settled(set, [pod('a')]).view.status;
     expect(selector).toBeDefined();
@@ -238,8 +231,17 @@ describe('the deletion of surplus Pods', () => {
     expect(step.deletes?.names()).toEqual(['c', 'b']);
   });
 
-  it('is nothing to approve of where only failed Pods go', () => {
-    expect(decide(set.wanting(0), six)).not.toHaveProperty('deletes');
+  it('needs approval for failed Pods, too: for the very ones that are older than those that are kept', () => {
+    const plan = (pods: readonly OwnedPodBuilder[]) => {
+      const step = decide(set.wanting(0), pods);
+      return step.do === 'deletePods' ? step.deletes : undefined;
+    };
+    const more = [...six, failed('f-7', 700)];
+    expect(plan(more)).toMatchObject({ what: 'failed Pod', count: 2 });
+    expect(plan(more)?.names()).toEqual(['f-6', 'f-7']);
+    // One of the two is deleted by now; or another Pod has failed since.
+    expect(plan(six)?.of).toBe(plan(more)?.of);
+    expect(plan([failed('new', 1), ...six])?.of).not.toBe(plan(six)?.of);
   });
 });
 

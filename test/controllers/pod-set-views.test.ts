@@ -168,22 +168,6 @@ describe('what is kept of a PodSet', () => {
     });
   });
 
-  it.each([
-    [0, { replicas: 0 }],
-    [2147483647, { replicas: 2147483647 }],
-    [2147483648, { invalid: expect.stringContaining('is 2147483648, but must') }],
-    [-1, { invalid: expect.stringContaining('is -1, but must') }],
-    [1.5, { invalid: expect.stringContaining('is 1.5, but must') }],
-    ['2', { invalid: expect.stringContaining('is "2", but must') }],
-    [undefined, { invalid: expect.stringContaining('is missing, but must') }],
-  ])('is the number of replicas, or why that is none: %j', (replicas, spec) => {
-    expect(aPodSet().wanting(replicas).view.spec).toEqual(spec);
-  });
-
-  it('is whether it is being deleted', () => {
-    expect(aPodSet().beingDeleted().view.isBeingDeleted).toBe(true);
-  });
-
   it('is why it is invalid, which names it', () => {
     expect(aPodSet().wanting(-1).view.spec).toEqual({
       invalid:
@@ -195,38 +179,4 @@ describe('what is kept of a PodSet', () => {
       invalid: `PodSet default/${longest}n: its name has 64 characters, but at most 63 are allowed because it is used as a label value; create the PodSet with a shorter name`,
     });
   });
-
-  it('is its status, field by field', () => {
-    const status = { podNames: ['a'], readyReplicas: 1, selector: 'app=web', observedGeneration: 2 };
-    expect(aPodSet().withStatus(status).view.status).toEqual({ ...status, conditions: [] });
-  });
-
-  it('is of its status what is well-formed', () => {
-    const condition = {
-      type: 'Ready',
-      status: 'True',
-      observedGeneration: 1,
-      lastTransitionTime: '2026-01-01T00:00:00Z',
-      reason: 'PodsReady',
-      message: '',
-    };
-    const broken = Object.fromEntries(
-      Object.entries({
-        podNames: ['a', 7],
-        conditions: [condition, null, 'x', { type: 'A' }, { ...condition, type: 'B', status: 'B' }],
-      }),
-    );
-    expect(aPodSet().withStatus(broken).view.status).toEqual({ podNames: ['a'], conditions: [condition] });
-  });
-
-  it.each([null, 'x', 1])(
-    'is that it is invalid where its spec is %j, and nothing of such a status',
-    (value) => {
-      const { object } = aPodSet();
-      expect(podSetView({ ...object, spec: value }).spec).toEqual({
-        invalid: expect.stringContaining('spec.replicas is missing'),
-      });
-      expect(podSetView({ ...object, status: value }).status).toEqual({ podNames: [], conditions: [] });
-    },
-  );
 });

@@ -209,22 +209,9 @@ describe('finished Pods', () => {
     expect(step).toMatchObject({ do: 'updateStatus', status: { podNames: [], readyReplicas: 0 } });
   });
 
-  it('make nobody wait half an hour later', () => {
-    const pods = ['a', 'b', 'c'].map((name) => failed(name, 1801));
-    expect(decide(set, pods)).toMatchObject({ do: 'createPods', count: 1 });
-  });
-
   it('of the future, as a clock may have it, make nobody wait longer', () => {
     const pods = [failed('a', -3600), failed('b', -3600)];
     expect(decide(settled(set, pods), pods)).toMatchObject({ do: 'wait', atMostMs: 10_000 });
-  });
-
-  it('are deleted beyond the five newest', () => {
-    const pods = [1, 2, 3, 4, 5, 6, 7].map((age) => failed(`f-${age}`, age * 100));
-    const step = decide(set.wanting(0), pods);
-    if (step.do !== 'deletePods') throw new Error(step.do);
-    expect(step).toMatchObject({ what: 'failed Pod', count: 2, writes: 2 });
-    expect(namesIn(step.pods)).toEqual(['f-6', 'f-7']);
   });
 
   it('do not keep surplus Pods from being deleted', () => {
@@ -258,21 +245,6 @@ describe('the status', () => {
     expect(decide(set.withStatus(backwards), [pod('a')]).do).toBe('converged');
   });
 
-  it.each([
-    ['PodsReady', 'True', 2, [pod('a'), pod('b')]],
-    ['PodsReady', 'True', 0, []],
-    ['PodsNotReady', 'False', 2, [pod('a'), pod('b').notReady()]],
-    ['PodsMissing', 'False', 999, podsNamed(100)],
-    ['PodsFailed', 'False', 1, [pod('a').failed().createdAgo(1), pod('b').failed().createdAgo(1)]],
-  ] as const)('says %s: Ready is %s', (reason, status, replicas, pods) => {
-    const { conditions } = statusOf(set.wanting(replicas), pods);
-    expect(conditions).toMatchObject([
-      { type: 'Ready', status, reason, observedGeneration: 1, lastTransitionTime: '2026-01-01T12:00:00Z' },
-      { type: 'Stalled', status: 'False', reason: 'NotStalled' },
-      { type: 'Reconciling', status: status === 'True' ? 'False' : 'True' },
-    ]);
-  });
-
   it('keeps the time of a condition that stays, and conditions of others', () => {
     const since = '2025-12-31T00:00:00Z';
     const ready = {
@@ -292,22 +264,6 @@ describe('the status', () => {
       ['Reconciling', '2026-01-01T12:00:00Z'],
       ['Theirs', since],
     ]);
-  });
-
-  it.each([
-    ['3 Pods are available, but the status names 0', set.wanting(3), podsNamed(3)],
-    ['1 Pod is available, but the status names others', settled(set, [pod('a')]), [pod('b')]],
-    ['the spec changed', settled(set, [pod('a')]).ofGeneration(2), [pod('a')]],
-    ['Ready is False: PodsNotReady', settled(set, [pod('a')]), [pod('a').notReady()]],
-  ] as const)('is written because %s', (because, podSet, pods) => {
-    expect(updateOf(podSet, pods, { lookedFor: ['a'] }).because).toBe(because);
-  });
-
-  it('that is malformed is written anew', () => {
-    const broken = Object.fromEntries(
-      Object.entries({ podNames: 'a', conditions: [null, 3], readyReplicas: '1' }),
-    );
-    expect(statusOf(set.withStatus(broken), [pod('a')])).toMatchObject({ podNames: ['a'], readyReplicas: 1 });
   });
 });
 
@@ -400,26 +356,6 @@ describe('the status of a PodSet of 20,000', () => {
 describe('where the server refuses to create Pods, the status', () => {
   const refusal = 'POST pods: 403 pods "web-pod-x" is forbidden: exceeded quota: few, used: pods=1';
 
-  it('has the server’s words, and then it is tried again', () => {
-    const status = statusOf(set.wanting(2), [pod('a')], failing(refusal));
-    expect(status).toMatchObject({ podNames: ['a'], readyReplicas: 1 });
-    expect(status.conditions).toMatchObject([
-      { type: 'Ready', status: 'False', reason: 'CreateFailed' },
-      { type: 'Stalled', status: 'True', reason: 'CreateFailed', message: refusal },
-      { type: 'Reconciling', status: 'False', reason: 'Stalled', message: '' },
-    ]);
-    const written = set.wanting(2).withStatus(status);
-    expect(decide(written, [pod('a')], failing(refusal))).toMatchObject({ do: 'createPods', count: 1 });
-  });
-
-  it('is not written for another name or number in the same words, which would come before each backoff', () => {
-    const written = settled(set.wanting(2), [pod('a')], failing(refusal));
-    const again = refusal.replace('web-pod-x', 'web-pod-y').replace('pods=1', 'pods=2');
-    expect(decide(written, [pod('a')], failing(again)).do).toBe('createPods');
-    const other = 'POST pods: 403 pods "web-pod-x" is forbidden: violates PodSecurity "restricted:latest"';
-    expect(updateOf(written, [pod('a')], failing(other)).status.conditions[1]?.message).toBe(other);
-  });
-
   it('takes that back once the Pods are there', () => {
     const written = settled(set.wanting(2), [pod('a')], failing(refusal));
     expect(statusOf(written, [pod('a'), pod('b')]).conditions).toMatchObject([
@@ -431,12 +367,6 @@ describe('where the server refuses to create Pods, the status', () => {
 });
 
 describe('a status that somebody has written by hand', () => {
-  it('is put right, and names that no Pod can have are not looked for', () => {
-    const podSet = set.withStatus({ podNames: ['', 'a/b', '..', 'A'] });
-    expect(decide(podSet, [])).toMatchObject({ do: 'createPods' });
-    expect(statusOf(podSet, [pod('a')]).podNames).toEqual(['a']);
-  });
-
   it('may have a condition without a message', () => {
     const odd = { type: 'Stalled', status: 'True', observedGeneration: 1, reason: 'CreateFailed' } as const;
     const podSet = set.withCondition({ ...odd, lastTransitionTime: '2026-01-01T00:00:00Z' } as Condition);
@@ -450,30 +380,6 @@ describe('a status that somebody has written by hand', () => {
 });
 
 describe('a PodSet with an invalid spec', () => {
-  it.each([
-    [-1, '-1'],
-    [2 ** 31, '2147483648'],
-    [1.5, '1.5'],
-    ['3', '"3"'],
-    [null, 'null'],
-    [undefined, 'missing'],
-  ])('of %j Pods loses none, and says why once', (replicas, words) => {
-    const podSet = set.wanting(replicas);
-    const status = statusOf(podSet, [pod('a')]);
-    const message = `PodSet default/web: spec.replicas is ${words}, but must be an integer from 0 to 2147483647; edit the PodSet`;
-    expect(status).toMatchObject({ podNames: ['a'], observedGeneration: 1 });
-    expect(status.conditions).toMatchObject([
-      { type: 'Ready', status: 'False', reason: 'InvalidSpec', message },
-      { type: 'Stalled', status: 'True', reason: 'InvalidSpec', message },
-      { type: 'Reconciling', status: 'False', reason: 'Stalled' },
-    ]);
-    expect(decide(podSet.withStatus(status), [pod('a')])).toEqual({
-      do: 'stalled',
-      because: message,
-      event: { type: 'Warning', reason: 'InvalidSpec', action: 'Reconcile', note: message },
-    });
-  });
-
   it('says that its name is longer than a label’s value may be', () => {
     const note = expect.stringContaining('has 64 characters, but at most 63 are allowed');
     // The API server would refuse the status.
@@ -516,15 +422,6 @@ describe('what the watcher knows', () => {
     expect(viewOf(pod('a'))).toEqual(pod('a').view);
     for (const other of [pod('a').foreign(), pod('a').relabelled(), pod('a').foreign().relabelled()])
       expect([viewOf(other), ownerOf(other)]).toEqual([undefined, undefined]);
-  });
-
-  it('is decided on as what is read', () => {
-    const podSet = settled(set, [pod('a')]);
-    expect(decideInWatcher(podSet, [pod('a')]).do).toBe('converged');
-    expect(decideInWatcher(podSet.beingDeleted(), []).do).toBe('converged');
-    expect(decideInWatcher(podSet, [pod('a').notReady()]).do).toBe('updateStatus');
-    expect(decideInWatcher(podSet.wanting(2), [pod('a')]).do).toBe('createPods');
-    expect(decideInWatcher(podSet, [pod('a').relabelled()]).do).toBe('observe');
   });
 
   it('shows the end of a pause, at which an open run is signalled', () => {

@@ -1,7 +1,15 @@
 import { waitFor, type Deletion } from '../../contract/decision.ts';
 import { unreachable } from '../../contract/unreachable.ts';
 import { failureOf } from './failure.ts';
-import { createWhenPossible, deleteJob, during, RECHECK_MS, RETIRING_MS, troubleOf } from './job-rules.ts';
+import {
+  createWhenPossible,
+  deleteJob,
+  during,
+  JOB_RECHECK_MS,
+  RECHECK_MS,
+  RETIRING_MS,
+  troubleOf,
+} from './job-rules.ts';
 import { knownOf, type BuildDecision, type Facts } from './observation.ts';
 import { BINARIES_MAX, type Artifact } from './resource.ts';
 import { listed, report, reportIfNew, without } from './status.ts';
@@ -17,8 +25,6 @@ export interface Cleaning {
   readonly finish: (cleaned: readonly Artifact[]) => BuildDecision;
 }
 
-/** The watcher shows the end of a Job. The run checks again after so long, in case it does not. */
-const JOB_RECHECK_MS = 300_000;
 const RETRY_FIRST_MS = 10_000;
 const RETRY_MOST_MS = 300_000;
 

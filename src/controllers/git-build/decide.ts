@@ -7,6 +7,7 @@ import { failureOf } from './failure.ts';
 import {
   createWhenPossible,
   isUnfinishedBuild,
+  JOB_RECHECK_MS,
   retire,
   RETIRING_MS,
   troubleOf,
@@ -28,9 +29,6 @@ import {
   type Report,
 } from './status.ts';
 import { hasOurFinalizer, type JobView, type PodView } from './views.ts';
-
-/** The watcher shows the end of a Job. The run checks again after so long, in case it does not. */
-const JOB_RECHECK_MS = 300_000;
 
 /** The status until the Job of the spec is created. A create is in progress only under a status without a startTime. */
 const BEFORE_JOB = { phase: 'Pending', reason: 'Pending', startTime: null, completionTime: null } as const;

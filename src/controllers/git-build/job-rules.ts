@@ -15,6 +15,8 @@ import type { JobView, PodView } from './views.ts';
  * What building and cleaning up have in common: deleting Jobs, and creating one.
  */
 
+/** The watcher shows the end of a Job. The run checks again after so long, in case it does not. */
+export const JOB_RECHECK_MS = 300_000;
 /** The watcher does not show Jobs of others. */
 export const RECHECK_MS = 60_000;
 /** Pods of a Job that is being deleted may still write to their node. */

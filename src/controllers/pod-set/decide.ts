@@ -10,7 +10,6 @@ import {
   type Step,
 } from '../../contract/decision.ts';
 import { isObjectName } from '../kinds.ts';
-import { FINISHED_KEPT, finishedBeyondKept, newestFirst, pauseMs } from './failed-pods.ts';
 import { podsInWords, type PodView } from './pod.ts';
 import { podsToDelete } from './ranking.ts';
 import { hasTooLongName, type PodSetView } from './resource.ts';
@@ -191,11 +190,18 @@ function deleteSurplus({ podSet, available, nowMs }: Situation, replicas: number
   return { do: 'deletePods', because, writes: count, what: 'Pod', count, pods: available, replicas, deletes };
 }
 
-function deleteFinished({ finished }: Situation): DeletePods | undefined {
-  const pods = finishedBeyondKept(finished);
-  if (pods.length === 0) return undefined;
+/** Its plan is for the Pods that are older than the oldest one that is kept: a Pod that fails later makes another plan. */
+function deleteFinished({ podSet, finished }: Situation): DeletePods | undefined {
+  const newest = newestFirst(finished);
+  const pods = newest.slice(FINISHED_KEPT);
+  const oldestKept = newest[FINISHED_KEPT - 1];
+  const count = pods.length;
+  if (count === 0 || oldestKept === undefined) return undefined;
   const because = `only the ${FINISHED_KEPT} newest failed Pods are kept`;
-  return { do: 'deletePods', because, writes: pods.length, what: 'failed Pod', count: pods.length, pods };
+  const what = 'failed Pod';
+  const of = `generation ${podSet.generation}, older than Pod ${oldestKept.uid}`;
+  const deletes: Deletion = { what, count, names: () => pods.map(({ name }) => name), of };
+  return { do: 'deletePods', because, writes: count, what, count, pods, deletes };
 }
 
 function createPods(situation: Situation, replicas: number): CreatePods | undefined {
@@ -244,4 +250,29 @@ function failedPods({ podSet, finished }: Situation): DecisionEvent {
 
 function isOrAre(pods: number): string {
   return `${pods === 1 ? 'is' : 'are'} ${podsInWords(pods)}`;
+}
+
+/** So many finished Pods stay, the newest ones, for people to look into. */
+const FINISHED_KEPT = 5;
+/**
+ * How long after its creation the newest finished Pod is replaced, where so many (from 1) were created
+ * recently. It reaches its end with as many Pods as are kept.
+ */
+const REPLACED_AFTER_MS = [0, 10_000, 30_000, 90_000, 300_000] as const;
+const LONGEST_MS = 300_000;
+/** Long enough that all that are kept are recent where one fails at every longest pause. */
+const RECENT_MS = 30 * 60_000;
+
+/** How long from now until Pods may be created again, in milliseconds; 0: at once. */
+function pauseMs(finished: readonly PodView[], nowMs: number): number {
+  const recent = newestFirst(finished).filter(({ createdAtMs }) => createdAtMs > nowMs - RECENT_MS);
+  const [newest] = recent;
+  if (newest === undefined) return 0;
+  const replacedAfterMs = REPLACED_AFTER_MS[recent.length - 1] ?? LONGEST_MS;
+  // Where the clocks differ, a Pod may come from the future.
+  return Math.max(0, Math.min(newest.createdAtMs, nowMs) + replacedAfterMs - nowMs);
+}
+
+function newestFirst(pods: readonly PodView[]): readonly PodView[] {
+  return [...pods].sort((a, b) => b.createdAtMs - a.createdAtMs || (a.name < b.name ? -1 : 1));
 }

@@ -106,10 +106,6 @@ describe('a deletion that has to be approved', () => {
     expect(decided(deletePods(90), control)).toMatchObject({ do: 'held' });
   });
 
-  it('is no reason to hold what deletes nothing', () => {
-    expect(decided(CREATE, plain({ approval: 'required' }))).toBe(CREATE);
-  });
-
   it('is reported, and not again while other Pods would go in the same plan', () => {
     const control = reporting({ approval: 'required' });
     const step = decided(deletePods(290), control);

@@ -70,11 +70,6 @@ describe('a paused resource', () => {
     expect(decided(CREATE, reported)).toMatchObject({ do: 'held' });
   });
 
-  it('asks for no other write of its status where nothing is held', () => {
-    expect(decided(CREATE, reporting({}), { statusStep: REPORT })).toBe(CREATE);
-    expect(decided(DONE, reporting({}), { statusStep: REPORT })).toBe(DONE);
-  });
-
   it('is still said to be paused while its status is written', () => {
     const at = { observedGeneration: 2, lastTransitionTime: '2026-11-22T09:00:00Z', message: '' };
     const conditions = [{ type: 'Paused', status: 'True', reason: 'Paused', ...at }];

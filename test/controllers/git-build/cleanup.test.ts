@@ -1,19 +1,24 @@
 import { describe, expect, it } from '@jest/globals';
-import { decideBuild } from '../../../src/controllers/git-build/decide.ts';
-import type { BuildDecision, Observation } from '../../../src/controllers/git-build/observation.ts';
 import type { BuildStatus } from '../../../src/controllers/git-build/resource.ts';
 import type { BuildView, JobView } from '../../../src/controllers/git-build/views.ts';
-import { aBuildView, aCleanupView, aJobView, anObservation, aPodView } from '../../support/build-views.ts';
+import {
+  BUILT,
+  decide,
+  inProgress,
+  NOW,
+  NOW_MS,
+  ON_NODE_1,
+  reasonsIn,
+  settled,
+  stalledBy,
+  START as LONG_AGO,
+} from '../../support/build-decisions.ts';
+import { aBuildView, aCleanupView, aJobView, aPodView, FINALIZER } from '../../support/build-views.ts';
 import { SAMPLE } from '../../support/build-samples.ts';
 
-const NOW = '2026-11-21T12:00:00Z';
-const NOW_MS = Date.parse(NOW);
-const LONG_AGO = '2026-11-21T11:00:00Z';
 const CLEANUP = 'build-helloworld-delete';
-const ON_NODE_1 = [{ node: 'node-1', binary: 'helloworld' }];
 const OLD = { node: 'node-1', binary: 'old' };
 
-const decide = (fields: Partial<Observation>): BuildDecision => decideBuild(anObservation(fields), NOW_MS);
 const secondsAgo = (seconds: number) => new Date(NOW_MS - seconds * 1000).toISOString();
 
 /** Nothing builds any more, and the binary is on node-1. */
@@ -28,19 +33,6 @@ function rebuilt(status: Partial<BuildStatus> = {}): BuildView {
   const artifacts = [OLD, { node: 'node-2', binary: 'helloworld' }];
   return aBuildView({ phase: 'Succeeded', observedGeneration: 1, artifacts, ...status });
 }
-
-/** What is decided once the status says what it is to say. */
-function settled(build: BuildView, fields: Partial<Observation>): BuildDecision {
-  const first = decide({ build, ...fields });
-  if (first.do !== 'updateStatus') return first;
-  const merged = Object.entries({ ...build.status, ...first.status }).filter(([, value]) => value !== null);
-  return decide({ build: { ...build, status: Object.fromEntries(merged) }, ...fields });
-}
-
-const reasonsIn = (decision: BuildDecision) =>
-  decision.do === 'updateStatus'
-    ? decision.status.conditions?.map(({ type, status, reason }) => `${type} ${status}: ${reason}`)
-    : undefined;
 
 describe('the cleanup of a node', () => {
   it('is created for all that is on it', () => {
@@ -86,11 +78,7 @@ describe('the cleanup of a node', () => {
       because: 'the cleanup is running',
       status: { phase: 'Cleaning', message: '', artifacts: ON_NODE_1 },
     });
-    expect(reasonsIn(first)).toEqual([
-      'Ready False: Cleaning',
-      'Stalled False: InProgress',
-      'Reconciling True: Cleaning',
-    ]);
+    expect(reasonsIn(first)).toEqual(inProgress('Cleaning'));
     expect(settled(deleting(), { jobs })).toEqual({
       do: 'wait',
       for: `cleanup Job ${CLEANUP} to end`,
@@ -137,11 +125,7 @@ describe('the cleanup of a node', () => {
       because: 'helloworld on node-1 is removed',
       status: { phase: 'Cleaning', message: '', artifacts: [{ node: 'node-2', binary: 'helloworld' }] },
     });
-    expect(reasonsIn(first)).toEqual([
-      'Ready False: Cleaning',
-      'Stalled False: InProgress',
-      'Reconciling True: Cleaning',
-    ]);
+    expect(reasonsIn(first)).toEqual(inProgress('Cleaning'));
   });
 });
 
@@ -214,11 +198,7 @@ describe('a cleanup that failed', () => {
         occasion: 'cleanup-1',
       },
     });
-    expect(reasonsIn(first)).toEqual([
-      'Ready False: CleanupFailed',
-      'Stalled True: CleanupFailed',
-      'Reconciling False: Stalled',
-    ]);
+    expect(reasonsIn(first)).toEqual(stalledBy('CleanupFailed'));
   });
 
   it.each([
@@ -272,34 +252,15 @@ describe('what an earlier spec has left', () => {
     });
   });
 
-  it('and cannot be removed leaves the build ready, and stalled', () => {
-    const job = aCleanupView({ binaries: ['old'], state: 'failed', failureMessage: 'too often' });
-    const first = decide({ build: rebuilt(), jobs: [job] });
-    expect(first).toMatchObject({ status: { phase: 'Succeeded' } });
-    expect(reasonsIn(first)).toEqual([
-      'Ready True: CleanupFailed',
-      'Stalled True: CleanupFailed',
-      'Reconciling False: Stalled',
-    ]);
-  });
-
   it.each([
     ['whose Job is refused', { refusal: { because: 'refused', message: 'no' } }, 'JobRefused'],
     ['whose Job has a name that is taken', { names: { [CLEANUP]: 'foreign' } }, 'JobNameTaken'],
   ] as const)('%s leaves the build ready, and stalled until that is over', (_, trouble, reason) => {
     const step = decide({ build: rebuilt(), ...trouble });
-    expect(reasonsIn(step)).toEqual([
-      `Ready True: ${reason}`,
-      `Stalled True: ${reason}`,
-      'Reconciling False: Stalled',
-    ]);
+    expect(reasonsIn(step)).toEqual(stalledBy(reason, 'True'));
     const { conditions } = step.do === 'updateStatus' ? step.status : {};
     const jobs = [aCleanupView({ binaries: ['old'] })];
-    expect(reasonsIn(decide({ build: rebuilt(conditions ? { conditions } : {}), jobs }))).toEqual([
-      'Ready True: Built',
-      'Stalled False: InProgress',
-      'Reconciling False: UpToDate',
-    ]);
+    expect(reasonsIn(decide({ build: rebuilt(conditions ? { conditions } : {}), jobs }))).toEqual(BUILT);
   });
 
   it('is taken off the status, node by node', () => {
@@ -312,11 +273,7 @@ describe('what an earlier spec has left', () => {
       because: 'old on node-1 is removed',
       status: { phase: 'Succeeded', artifacts: artifacts.slice(1) },
     });
-    expect(reasonsIn(first)).toEqual([
-      'Ready True: Built',
-      'Stalled False: InProgress',
-      'Reconciling False: UpToDate',
-    ]);
+    expect(reasonsIn(first)).toEqual(BUILT);
   });
 
   it('is reported as removed when all of it is', () => {
@@ -333,11 +290,7 @@ describe('what an earlier spec has left', () => {
         note: 'Removed old on node-1, left there by an earlier spec',
       },
     });
-    expect(reasonsIn(first)).toEqual([
-      'Ready True: Built',
-      'Stalled False: InProgress',
-      'Reconciling False: UpToDate',
-    ]);
+    expect(reasonsIn(first)).toEqual(BUILT);
   });
 });
 
@@ -378,6 +331,8 @@ describe('a build that may go', () => {
     });
     const others = [{ ...lost, owned: true }, aCleanupView({ state: 'succeeded', owned: false })];
     for (const job of others) expect(decide({ build, jobs: [job] }).do).toBe('removeFinalizer');
+    const orphaning = { ...build, finalizers: [FINALIZER, 'orphan'] };
+    expect(decide({ build: orphaning, jobs: [lost] }).do).toBe('removeFinalizer');
   });
 
   it.each([
@@ -397,7 +352,11 @@ describe('a build that may go', () => {
         note: `Cleanup was skipped because of the annotation: ${stays}`,
       },
     });
-    const over = [aCleanupView({ state: 'succeeded' }), aCleanupView({ state: 'failed' }), aJobView()];
+    const over = [
+      aCleanupView({ state: 'succeeded' }),
+      aCleanupView({ state: 'failed' }),
+      aCleanupView({ deleting: true }),
+    ];
     expect(decide({ build: skipping, jobs: over }).do).toBe('removeFinalizer');
     const job = aCleanupView();
     expect(decide({ build: skipping, jobs: [...over, job] })).toEqual({
@@ -447,11 +406,7 @@ describe('what still builds', () => {
         message: 'Job build-helloworld is being deleted',
       },
     });
-    expect(reasonsIn(first)).toEqual([
-      'Ready False: Cleaning',
-      'Stalled False: InProgress',
-      'Reconciling True: Cleaning',
-    ]);
+    expect(reasonsIn(first)).toEqual(inProgress('Cleaning'));
     expect(settled(build, { jobs: [running] })).toEqual({
       do: 'deleteJob',
       job: running,
@@ -535,10 +490,6 @@ describe('what still builds', () => {
       because: 'the resource is being deleted',
       status: { phase: 'Cleaning', artifacts: [] },
     });
-    expect(reasonsIn(first)).toEqual([
-      'Ready False: Cleaning',
-      'Stalled False: InProgress',
-      'Reconciling True: Cleaning',
-    ]);
+    expect(reasonsIn(first)).toEqual(inProgress('Cleaning'));
   });
 });

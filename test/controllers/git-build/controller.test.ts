@@ -86,11 +86,6 @@ describe('the watcher of builds', () => {
     expect(decision({ status: SUCCEEDED }, job({}, GOING))).toMatchObject({ do: 'converged' });
   });
 
-  it('starts no run for a build that is being deleted without our finalizer', () => {
-    const metadata = { ...GOING, finalizers: ['a/b'] };
-    expect(decision({ status: SUCCEEDED, metadata })).toMatchObject({ do: 'converged' });
-  });
-
   it.each<[string, Given, string]>([
     ['is new', { metadata: { finalizers: [] } }, 'addFinalizer'],
     ['has lost its finalizer', { status: SUCCEEDED, metadata: { finalizers: [] } }, 'addFinalizer'],
@@ -127,12 +122,6 @@ describe('the watcher of builds', () => {
     expect(decision({ status: troubled }, job(), pod({ phase: 'Running' }))).toMatchObject({
       do: 'wait',
     });
-  });
-
-  it('sees a failed Job as stalled once that is reported, until somebody deletes it', () => {
-    const status = { ...SUCCEEDED, phase: 'Failed' } as const;
-    expect(decision({ status }, job(ended('Failed')))).toMatchObject({ do: 'stalled' });
-    expect(decision({ status })).toMatchObject({ do: 'observe' });
   });
 
   it('lets a run wait for its cleanup, and calls for a step when that ends', () => {

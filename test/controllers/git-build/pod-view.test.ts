@@ -211,14 +211,4 @@ describe('a Pod', () => {
   ])('%s has not ended badly', (_, status) => {
     expect(terminationOf(status)).toBeUndefined();
   });
-
-  it.each(['../x', '-rf', 'a,b', '', 'x'.repeat(256)])(
-    'whose binary somebody has written by hand, as %j, has left none',
-    (binary) => {
-      const annotations = { 'durable-operator.dev/binary-name': binary };
-      const pod = podView({ metadata: { ...BUILDING, annotations }, spec: { nodeName: 'n' } });
-      expect(pod?.binary).toBe('');
-      expect(recorded(aBuildView(), pod === undefined ? [] : [{ ...pod, started: true }])).toEqual([]);
-    },
-  );
 });

@@ -1,39 +1,25 @@
 import { describe, expect, it } from '@jest/globals';
 import { reasonOf } from '../../../src/contract/decision.ts';
 import { decideBuild } from '../../../src/controllers/git-build/decide.ts';
-import {
-  watchedObservation,
-  type BuildDecision,
-  type Observation,
-} from '../../../src/controllers/git-build/observation.ts';
+import type { BuildDecision, Observation } from '../../../src/controllers/git-build/observation.ts';
 import type { BuildStatus } from '../../../src/controllers/git-build/resource.ts';
-import { checkSpec } from '../../../src/controllers/git-build/spec.ts';
-import { isReported, listed, recorded, united, without } from '../../../src/controllers/git-build/status.ts';
-import type { BuildView } from '../../../src/controllers/git-build/views.ts';
+import { listed, recorded, united, without } from '../../../src/controllers/git-build/status.ts';
+import {
+  BUILDING,
+  BUILT,
+  decide,
+  inProgress,
+  INVALID,
+  NOW,
+  NOW_MS,
+  ON_NODE_1,
+  reasonsIn,
+  settled,
+  stalledBy,
+  START,
+} from '../../support/build-decisions.ts';
 import { aBuildView, aCleanupView, aJobView, anObservation, aPodView } from '../../support/build-views.ts';
-import { BUILD_DEFAULTS, SAMPLE } from '../../support/build-samples.ts';
-
-const NOW = '2026-11-21T12:00:00Z';
-const NOW_MS = Date.parse(NOW);
-const START = '2026-11-21T11:00:00Z';
-const ON_NODE_1 = [{ node: 'node-1', binary: 'helloworld' }];
-const BUILDING = { phase: 'Building', observedGeneration: 1, startTime: START } as const;
-const INVALID = checkSpec({ ...SAMPLE, gitUrl: 'ext::sh' }, BUILD_DEFAULTS);
-
-const decide = (fields: Partial<Observation>): BuildDecision => decideBuild(anObservation(fields), NOW_MS);
-
-/** What is decided once the status says what it is to say. */
-function settled(build: BuildView, fields: Partial<Observation>): BuildDecision {
-  const first = decide({ build, ...fields });
-  if (first.do !== 'updateStatus') return first;
-  const merged = Object.entries({ ...build.status, ...first.status }).filter(([, value]) => value !== null);
-  return decide({ build: { ...build, status: Object.fromEntries(merged) }, ...fields });
-}
-
-const reasonsIn = (decision: BuildDecision) =>
-  decision.do === 'updateStatus'
-    ? decision.status.conditions?.map(({ type, status, reason }) => `${type} ${status}: ${reason}`)
-    : undefined;
+import { SAMPLE } from '../../support/build-samples.ts';
 
 const old = aJobView({ hash: 'old', uid: 'job-0' });
 const succeeded = aJobView({ state: 'succeeded', endedAt: NOW });
@@ -90,17 +76,8 @@ describe('a report', () => {
       status: { phase: 'Failed', message, artifacts: ON_NODE_1 },
       event: { type: 'Warning', reason: 'InvalidSpec', action: 'Validate', note: message },
     });
-    expect(reasonsIn(first)).toEqual([
-      'Ready False: InvalidSpec',
-      'Stalled True: InvalidSpec',
-      'Reconciling False: Stalled',
-    ]);
+    expect(reasonsIn(first)).toEqual(stalledBy('InvalidSpec'));
     expect(settled(build, {})).toEqual({ do: 'stalled', because: message });
-  });
-
-  it('of several problems names each', () => {
-    const build = aBuildView({}, { spec: { ok: false, problems: ['one', 'two'] } });
-    expect(decide({ build })).toMatchObject({ status: { message: 'one; two' } });
   });
 
   it('of a success is Ready, from the start of its Job to its end', () => {
@@ -115,11 +92,7 @@ describe('a report', () => {
         occasion: 'job-1',
       },
     });
-    expect(reasonsIn(first)).toEqual([
-      'Ready True: Built',
-      'Stalled False: InProgress',
-      'Reconciling False: UpToDate',
-    ]);
+    expect(reasonsIn(first)).toEqual(BUILT);
   });
 
   it('of a success keeps the start that it has, where no Job is left to say it', () => {
@@ -145,11 +118,7 @@ describe('a report', () => {
       status: { phase: 'Failed', message: note, startTime: START, completionTime: NOW },
       event: { type: 'Warning', reason: 'BuildFailed', action: 'Build', note, occasion: 'job-1' },
     });
-    expect(reasonsIn(first)).toEqual([
-      'Ready False: BuildFailed',
-      'Stalled True: BuildFailed',
-      'Reconciling False: Stalled',
-    ]);
+    expect(reasonsIn(first)).toEqual(stalledBy('BuildFailed'));
     expect(settled(aBuildView(), { jobs: [failed] })).toEqual({
       do: 'stalled',
       because: 'Job build-helloworld failed: too often; change the spec, or delete Job build-helloworld',
@@ -161,11 +130,7 @@ describe('a report', () => {
     expect(first).toMatchObject({
       status: { phase: 'Building', startTime: START, completionTime: null, message: '' },
     });
-    expect(reasonsIn(first)).toEqual([
-      'Ready False: Building',
-      'Stalled False: InProgress',
-      'Reconciling True: Building',
-    ]);
+    expect(reasonsIn(first)).toEqual(inProgress('Building'));
   });
 
   it('of where Pods have run keeps what is known of the Job', () => {
@@ -179,11 +144,7 @@ describe('a report', () => {
         artifacts: ON_NODE_1,
       },
     });
-    expect(reasonsIn(first)).toEqual([
-      'Ready False: Building',
-      'Stalled False: InProgress',
-      'Reconciling True: Building',
-    ]);
+    expect(reasonsIn(first)).toEqual(inProgress('Building'));
   });
 
   it('of a Job that is gone has neither start nor end', () => {
@@ -191,11 +152,7 @@ describe('a report', () => {
     expect(first).toMatchObject({
       status: { phase: 'Pending', startTime: null, completionTime: null, artifacts: [], message: '' },
     });
-    expect(reasonsIn(first)).toEqual([
-      'Ready False: Pending',
-      'Stalled False: InProgress',
-      'Reconciling True: Pending',
-    ]);
+    expect(reasonsIn(first)).toEqual(inProgress('Pending'));
   });
 
   it.each<[what: string, status: Partial<BuildStatus>, pods: Observation['pods']]>([
@@ -270,11 +227,7 @@ describe('a Job that goes', () => {
         completionTime: null,
       },
     });
-    expect(reasonsIn(first)).toEqual([
-      'Ready False: Pending',
-      'Stalled False: InProgress',
-      'Reconciling True: Pending',
-    ]);
+    expect(reasonsIn(first)).toEqual(inProgress('Pending'));
   });
 
   it('is not waited for as long as another has to be deleted', () => {
@@ -353,11 +306,7 @@ describe('a Job that cannot be created', () => {
       status: { phase: 'Pending', message },
       event: { type: 'Warning', reason: 'JobNameTaken', action: 'CreateJob', note: message },
     });
-    expect(reasonsIn(first)).toEqual([
-      'Ready False: JobNameTaken',
-      'Stalled True: JobNameTaken',
-      'Reconciling False: Stalled',
-    ]);
+    expect(reasonsIn(first)).toEqual(stalledBy('JobNameTaken'));
     expect(settled(aBuildView(), { names })).toEqual({
       do: 'wait',
       for: `the Job name ${jobName} to become free`,
@@ -399,11 +348,7 @@ describe('a Job that cannot be created', () => {
       because: 'the API server refuses it',
       status: { phase: 'Pending', message: 'exceeded quota' },
     });
-    expect(reasonsIn(first)).toEqual([
-      'Ready False: JobRefused',
-      'Stalled True: JobRefused',
-      'Reconciling False: Stalled',
-    ]);
+    expect(reasonsIn(first)).toEqual(stalledBy('JobRefused'));
     expect(settled(aBuildView(), { refusal }).do).toBe('createJob');
   });
 
@@ -473,18 +418,6 @@ describe('a success by a Pod', () => {
   });
 });
 
-describe('what the watcher knows of a build', () => {
-  it('is its Jobs and Pods, and none of another of its name', () => {
-    const build = aBuildView();
-    const others = [aJobView({ buildUid: 'uid-0' }), aPodView({ buildUid: 'uid-0' })];
-    expect(watchedObservation(build, [aJobView(), aPodView(), ...others])).toEqual({
-      build,
-      jobs: [aJobView()],
-      pods: [aPodView()],
-    });
-  });
-});
-
 describe('where binaries are', () => {
   const at = (node: string, binary = 'b') => ({ node, binary });
 
@@ -518,11 +451,5 @@ describe('where binaries are', () => {
     ['cleans up', { purpose: 'cleanup' }, false],
   ] as const)('is where a Pod ran, or may run: it %s', (_, fields, isThere) => {
     expect(recorded(aBuildView(), [aPodView(fields)])).toEqual(isThere ? ON_NODE_1 : []);
-  });
-
-  it('is reported of a generation', () => {
-    expect(isReported(built, 'Succeeded')).toBe(true);
-    expect(isReported(built, 'Failed')).toBe(false);
-    expect(isReported({ ...built, generation: 2 }, 'Succeeded')).toBe(false);
   });
 });

@@ -2,12 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { KubernetesObject, ObjectMeta } from '../../../src/contract/object.ts';
 import type { BuildStatus } from '../../../src/controllers/git-build/resource.ts';
 import { buildKeyOf } from '../../../src/controllers/git-build/controller.ts';
-import {
-  buildView,
-  hasOurFinalizer,
-  jobView,
-  type JobView,
-} from '../../../src/controllers/git-build/views.ts';
+import { buildView, jobView, type JobView } from '../../../src/controllers/git-build/views.ts';
 import { aBuildView, aJobView, FINALIZER, LABELS, META } from '../../support/build-views.ts';
 import { BUILD_DEFAULTS, SAMPLE } from '../../support/build-samples.ts';
 
@@ -130,10 +125,6 @@ describe('a Job', () => {
     expect(jobView(aJob([], { labels }))).toBeUndefined();
   });
 
-  it('without its owner references is ours all the same', () => {
-    expect(jobView(aJob([], { ownerReferences: [] }))).toMatchObject({ buildUid: 'uid-1' });
-  });
-
   it('belongs to the build that its annotation names, in its namespace', () => {
     const annotations = { 'durable-operator.dev/build-name': 'sample' };
     expect(buildKeyOf({ ...META, annotations })).toBe('shop/sample');
@@ -200,11 +191,6 @@ describe('a build', () => {
     });
     expect(spec.ok).toBe(false);
     expect(control).toMatchObject({ isBeingDeleted: false });
-  });
-
-  it('is ours to clean up once our finalizer is among its own', () => {
-    expect(hasOurFinalizer({ finalizers: ['example.com/other', FINALIZER] })).toBe(true);
-    expect(hasOurFinalizer({ finalizers: ['example.com/other'] })).toBe(false);
   });
 
   it('whose status somebody has written by hand is read without what could do harm', () => {
