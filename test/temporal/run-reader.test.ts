@@ -63,13 +63,9 @@ describe('the list of open runs', () => {
   });
 
   it('has the runs of resources, and no others', async () => {
-    const version = { TemporalWorkerDeploymentVersion: 'op:1' };
-    const executions = [execution({ ...OURS, RunState: 'Stalled', ...version }), execution({})];
-    const { calls } = aServer({ executions });
+    const { calls } = aServer({ executions: [execution(OURS), execution({})] });
     const ref = { controller: 'pod-set', namespace: 'shop', name: 'web', uid: 'u' };
-    expect(await new RunReader(calls).listOpen({})).toMatchObject([
-      { ref, isOpen: true, startedAtMs: 1_000, runState: 'Stalled', version: 'op:1' },
-    ]);
+    expect(await new RunReader(calls).listOpen({})).toMatchObject([{ ref, isOpen: true }]);
   });
 
   it('is empty for a command, and fails for the operator, where no operator has registered its attributes', async () => {
