@@ -19,11 +19,11 @@ const publisher = (version: string) => ({ version, clusterUid: 'uid-1' });
 
 describe('published settings', () => {
   it('are read back as the operator has them', () => {
-    const settings = settingsFrom(textsToPublish(options, publisher('1.2.3')));
-    expect(settings?.version).toBe('1.2.3');
-    expect(settings?.options.reconciliation).toEqual(options.reconciliation);
-    expect(settings?.options.build).toEqual(options.build);
-    expect(settings?.options.roleBinding).toEqual(options.roleBinding);
+    const { reconciliation, build, roleBinding } = options;
+    expect(settingsFrom(textsToPublish(options, publisher('1.2.3')))).toMatchObject({
+      version: '1.2.3',
+      options: { reconciliation, build, roleBinding },
+    });
   });
 
   it('say of which cluster the operator is', () => {
