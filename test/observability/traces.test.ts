@@ -3,7 +3,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { converged, type StepResult } from '../../src/contract/decision.ts';
 import { workflowIdFor, type ResourceRef } from '../../src/contract/resource.ts';
 import type { StepAttempt } from '../../src/contract/telemetry.ts';
-import { operatorTraces, traceExporter, type Traces } from '../../src/observability/traces.ts';
+import { operatorTraces, type Traces } from '../../src/observability/traces.ts';
 import { anOtlpReceiver, type OtlpReceiver, type ReceivedSpan } from '../support/otlp-receiver.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';
 
@@ -42,7 +42,7 @@ afterEach(async () => {
 
 /** Those that reach the collector. */
 async function spansOf(act: (traces: Traces) => unknown): Promise<readonly ReceivedSpan[]> {
-  const traces = operatorTraces({ exporter: traceExporter(aRecordingLogger()), version: '1.2.3', env: {} });
+  const traces = operatorTraces({ log: aRecordingLogger(), version: '1.2.3', env: {} });
   await act(traces);
   await traces.close();
   return collector.spans;
