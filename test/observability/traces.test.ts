@@ -48,17 +48,15 @@ async function spansOf(act: (traces: Traces) => unknown): Promise<readonly Recei
   return collector.spans;
 }
 
-describe('the start of a run', () => {
-  it('is the root of the trace with the run’s id', async () => {
-    const run = { ref: web, reason: 'the label is missing', runId: RUN_ID, requestedAtMs: Date.now() - 20 };
-    const [span] = await spansOf((traces) => traces.runStarted(run));
-    expect(span).toMatchObject({
-      traceId: TRACE_ID,
-      spanId: ROOT_SPAN_ID,
-      parentSpanId: '',
-      name: 'start pod-label',
-      attributes: { 'temporal.run.id': RUN_ID, 'durable_operator.resource.name': 'web' },
-    });
+it('the start of a run is the root of the trace with the run’s id', async () => {
+  const run = { ref: web, reason: 'the label is missing', runId: RUN_ID, requestedAtMs: Date.now() - 20 };
+  const [span] = await spansOf((traces) => traces.runStarted(run));
+  expect(span).toMatchObject({
+    traceId: TRACE_ID,
+    spanId: ROOT_SPAN_ID,
+    parentSpanId: '',
+    name: 'start pod-label',
+    attributes: { 'temporal.run.id': RUN_ID, 'durable_operator.resource.name': 'web' },
   });
 });
 
@@ -121,9 +119,7 @@ describe('a request of a step', () => {
   });
 });
 
-describe('a request outside of any step', () => {
-  it('has no span', async () => {
-    await spansOf((traces) => traces.request(PATCH).answered(200));
-    expect(collector.spans).toEqual([]);
-  });
+it('a request outside of any step has no span', async () => {
+  await spansOf((traces) => traces.request(PATCH).answered(200));
+  expect(collector.spans).toEqual([]);
 });
