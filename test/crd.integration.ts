@@ -222,17 +222,12 @@ describe('a PodSet on the cluster', () => {
 });
 
 describe('an Xxx on the cluster', () => {
-  const name = 'hello';
-  const at = () => ({ type: BUILDS, namespace, name });
-
-  beforeAll(async () => {
-    await cluster.create(BUILDS, { ...BUILD_KIND, metadata: { name, namespace }, spec: GOOD });
-    const [ready] = CONDITIONS;
-    const conditions = [{ ...ready, reason: 'BuildFailed' }];
-    await cluster.patch(at(), { status: { phase: 'Failed', message: 'exit code 1', conditions } }, 'status');
-  });
-
   it('is listed with its phase, whether it is ready, and why', async () => {
+    const name = 'hello';
+    await cluster.create(BUILDS, { ...BUILD_KIND, metadata: { name, namespace }, spec: GOOD });
+    const conditions = [{ ...CONDITIONS[0], reason: 'BuildFailed' }];
+    const status = { phase: 'Failed', message: 'exit code 1', conditions };
+    await cluster.patch({ type: BUILDS, namespace, name }, { status }, 'status');
     expect(await columnsOf('xxx', name)).toEqual({
       NAME: name,
       PHASE: 'Failed',

@@ -45,19 +45,6 @@ describe.each([podSetDefinition, buildDefinition])('a status of the definition %
   });
 });
 
-describe('the definition of PodSet', () => {
-  it('has what an autoscaler needs', () => {
-    expect(podSetDefinition.spec.versions[0]?.subresources).toEqual({
-      status: {},
-      scale: {
-        specReplicasPath: '.spec.replicas',
-        statusReplicasPath: '.status.readyReplicas',
-        labelSelectorPath: '.status.selector',
-      },
-    });
-  });
-});
-
 describe('the definition of Xxx', () => {
   it.each(Object.entries(LIMITS))('has the limits that are checked again before use: %s', (field, limit) => {
     const schema = `spec.versions.0.schema.openAPIV3Schema.properties.spec.properties.${field}`;

@@ -69,14 +69,9 @@ async function ask(authorization?: string): Promise<Answer> {
   const options = { headers, agent: false, rejectUnauthorized: false };
   const sent = url.protocol === 'https:' ? tlsRequest(url, options) : httpRequest(url, options);
   const [response] = z.tuple([z.custom<IncomingMessage>()]).parse(await once(sent.end(), 'response'));
-  const { socket } = response;
+  const { socket, headers: answered, statusCode: status = 0 } = response;
   const certificate = socket instanceof TLSSocket ? socket.getPeerX509Certificate() : undefined;
-  return {
-    status: response.statusCode ?? 0,
-    headers: response.headers,
-    body: await text(response),
-    certificate,
-  };
+  return { status, headers: answered, body: await text(response), certificate };
 }
 
 const Review = z.object({ spec: z.object({ token: z.string().optional(), user: z.string().optional() }) });
@@ -87,12 +82,7 @@ function reviewing(): Handler {
     const { spec } = Review.parse(JSON.parse(received.body));
     if (received.url.pathname === '/apis/authentication.k8s.io/v1/tokenreviews') {
       const known = ['a-token-that-may', 'another-that-may', 'one-that-may-not'].includes(spec.token ?? '');
-      const user = {
-        username: `owner of ${spec.token ?? ''}`,
-        uid: 'uid-1',
-        groups: ['g'],
-        extra: { e: ['v'] },
-      };
+      const user = { username: `owner of ${spec.token ?? ''}`, groups: ['g'], extra: { e: ['v'] } };
       const status = known ? { authenticated: true, user } : { error: 'invalid bearer token' };
       answerJson(201, { kind: 'TokenReview', status })(received, response);
     } else {

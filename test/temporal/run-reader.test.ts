@@ -42,8 +42,6 @@ function execution(attributes: Readonly<Record<string, string>>) {
   };
 }
 
-const OURS = { Controller: 'pod-set', ResourceNamespace: 'shop', ResourceName: 'web', ResourceUid: 'u' };
-
 describe('the list of open runs', () => {
   it('asks once per connection whether the server can pause runs', async () => {
     const { calls, requests } = aServer({ canPause: true });
@@ -63,7 +61,8 @@ describe('the list of open runs', () => {
   });
 
   it('has the runs of resources, and no others', async () => {
-    const { calls } = aServer({ executions: [execution(OURS), execution({})] });
+    const ours = { Controller: 'pod-set', ResourceNamespace: 'shop', ResourceName: 'web', ResourceUid: 'u' };
+    const { calls } = aServer({ executions: [execution(ours), execution({})] });
     const ref = { controller: 'pod-set', namespace: 'shop', name: 'web', uid: 'u' };
     expect(await new RunReader(calls).listOpen({})).toMatchObject([{ ref, isOpen: true }]);
   });
