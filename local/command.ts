@@ -7,11 +7,14 @@ import { createKubernetesClient, type KubernetesClient } from '../src/kubernetes
 import type { LocalRequest } from '../src/local-stack.ts';
 import { dataConverterFor } from '../src/temporal/data-converter.ts';
 import { applyCustomResources, type CustomResources } from './custom-resources.ts';
-import { reportFailure } from './failure.ts';
 import { howToRemoveSamples, nextSteps, questionAboutCluster, whereThingsAre } from './next-steps.ts';
 import { OPERATOR, operatorArguments, operatorEnvironment, startInStack, untilReady } from './operator.ts';
 import { preferFreePort } from './ports.ts';
+import { lastLines } from './program-output.ts';
 import { runSamples } from './samples.ts';
+import { ServerFailed } from './servers.ts';
+import { layoutOf, saveLogs } from './stack-folder.ts';
+import type { Stack } from './stack.ts';
 import { liveTable } from './table.ts';
 import { connectTo, givenServer, startTargets, type Targets } from './targets.ts';
 
@@ -123,4 +126,13 @@ async function end({ stack, cluster }: Targets, { local }: Config): Promise<void
   await stack.stop();
   say(`stopped everything, and removed ${stack.dir}`);
   if (local.kubernetesGiven) say(howToRemoveSamples(cluster.kubeconfigFile));
+}
+
+/** Prints the error on stderr, with the end of the log of the server that failed, or of the operator. Keeps all logs. */
+async function reportFailure(error: unknown, stack: Stack | undefined): Promise<void> {
+  process.stderr.write(`durable-operator: ${error instanceof Error ? error.message : String(error)}\n`);
+  if (stack === undefined) return;
+  const program = error instanceof ServerFailed ? error.server : 'operator';
+  process.stderr.write(`The last lines of its log:\n${await lastLines(stack.logOf(program), 10)}\n`);
+  process.stderr.write(`All logs are in ${await saveLogs(layoutOf(stack.dir))}\n`);
 }

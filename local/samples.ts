@@ -1,12 +1,13 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { WorkflowNotFoundError, type Client } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import type { Controller } from '../src/contract/controller.ts';
 import type { KubernetesList, KubernetesObject } from '../src/contract/object.ts';
 import { workflowIdFor, type ResourceRef } from '../src/contract/resource.ts';
 import { keyOf } from '../src/controllers/kinds.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
+import { unlessNotFound } from '../src/temporal/grpc-status.ts';
 import { applyManifest, readManifests, type AppliedManifest, type Manifest } from './manifests.ts';
 import { ROOT } from './root.ts';
 import type { LiveTable, SampleRow } from './table.ts';
@@ -114,34 +115,23 @@ async function rowOf(
 }
 
 /** The same decision as the watcher's, on live objects. */
-async function isInDesiredState(
-  { controller, sample, ref }: AwaitedSample,
-  cluster: KubernetesClient,
-): Promise<boolean> {
+async function isInDesiredState(awaited: AwaitedSample, cluster: KubernetesClient): Promise<boolean> {
+  const { controller, sample } = awaited;
   const { name, namespace } = sample.manifest.metadata;
   const path = resourcePath(sample.type, { name, namespace });
   const object = await cluster.request<KubernetesObject>({ method: 'GET', path });
   const primary = controller.primary.view(object);
   if (primary === undefined) return false;
-  const children = await childrenOf(keyOf(object.metadata), {
-    namespace: ref.namespace,
-    controller,
-    cluster,
-  });
+  const children = await childrenOf(awaited, cluster);
   return controller.decide(controller.observation(primary, children), Date.now()).do === 'converged';
 }
 
-interface Searched {
-  readonly namespace: string;
-  readonly controller: Controller;
-  readonly cluster: KubernetesClient;
-}
-
-/** The views of the children of the resource with this key. */
+/** The views of the children of a sample. */
 async function childrenOf(
-  key: string,
-  { namespace, controller, cluster }: Searched,
+  { controller, sample, ref: { namespace } }: AwaitedSample,
+  cluster: KubernetesClient,
 ): Promise<readonly unknown[]> {
+  const key = keyOf(sample.object.metadata);
   const ofEachKind = await Promise.all(
     controller.children.map(async (child) => {
       const { type, labelSelector, fieldSelector } = child;
@@ -164,13 +154,9 @@ const NO_RUN = 'not started yet';
 
 async function latestRun(workflowId: string, temporal: Client): Promise<LatestRun> {
   const handle = temporal.workflow.getHandle(workflowId);
-  try {
-    const { status } = await handle.describe();
-    const name = status.name.toLowerCase();
-    if (name !== 'completed') return { isClosed: name !== 'running', message: name };
-    return { isClosed: true, message: `completed: ${String(await handle.result())}` };
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return { isClosed: true, message: NO_RUN };
-    throw error;
-  }
+  const run = await unlessNotFound(handle.describe());
+  if (run === undefined) return { isClosed: true, message: NO_RUN };
+  const name = run.status.name.toLowerCase();
+  if (name !== 'completed') return { isClosed: name !== 'running', message: name };
+  return { isClosed: true, message: `completed: ${String(await handle.result())}` };
 }

@@ -46,7 +46,8 @@ export function appendedLines(output: { write(text: string): unknown }): LiveTab
         const change = `${row.state} ${row.workflow}`;
         if (shown.get(key) === change) continue;
         shown.set(key, change);
-        output.write(`${changeLine(row)}\n`);
+        const { resource, state, elapsedMs, workflow } = row;
+        output.write(`${resource}: ${state} (${duration(elapsedMs)}); workflow ${workflow}\n`);
       }
     },
   };
@@ -67,10 +68,6 @@ export function tableLines(rows: readonly SampleRow[]): string[] {
   const widths = TITLES.map((_, column) => Math.max(...lines.map((cells) => cells[column]?.length ?? 0)));
   const aligned = (cell: string, column: number) => cell.padEnd(widths[column] ?? 0);
   return lines.map((cells) => cells.map(aligned).join('  ').trimEnd());
-}
-
-export function changeLine({ resource, state, elapsedMs, workflow }: SampleRow): string {
-  return `${resource}: ${state} (${duration(elapsedMs)}); workflow ${workflow}`;
 }
 
 function duration(elapsedMs: number): string {

@@ -28,7 +28,7 @@ export interface Targets {
   };
 }
 
-export interface TargetsRequest {
+interface TargetsRequest {
   readonly config: Config;
   readonly say: (line: string) => void;
   readonly signal: AbortSignal;

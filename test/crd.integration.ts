@@ -59,115 +59,69 @@ function aBuild(spec: Record<string, unknown>): Manifest {
   return { ...BUILD_KIND, metadata: { name: uniqueName(), namespace }, spec: { ...GOOD, ...spec } };
 }
 
-describe('of a PodSet, admission refuses', () => {
+/* Which specs admission accepts: e2e/bad-input. Here is what a person reads. */
+describe('admission refuses, and says which field is wrong:', () => {
   it.each([
-    ['less than nothing', -1, 'spec.replicas in body should be greater than or equal to 0'],
-    ['more than an int32', 2 ** 31, 'spec.replicas'],
-    ['text', '3', 'spec.replicas in body must be of type integer'],
-    ['half a Pod', 1.5, 'spec.replicas in body must be of type int32'],
-    ['null', null, 'spec.replicas: Required value'],
-    ['nothing', undefined, 'spec.replicas: Required value'],
-  ])('replicas that are %s', async (_, replicas, message) => {
-    expect(await refusal(tried(POD_SETS, aPodSet(replicas)))).toContain(message);
-  });
-
-  it.each([64, 253])('a name of %d characters, and says what to do', async (length) => {
-    const refused = await refusal(tried(POD_SETS, aPodSet(1, 'a'.repeat(length))));
-    expect(refused).toContain('metadata.name must be at most 63 characters long');
-    expect(refused).toContain('choose a shorter one');
+    [
+      'replicas below 0',
+      () => tried(POD_SETS, aPodSet(-1)),
+      'spec.replicas in body should be greater than or equal to 0',
+    ],
+    ['no replicas', () => tried(POD_SETS, aPodSet(undefined)), 'spec.replicas: Required value'],
+    ['a name of 64 characters', () => tried(POD_SETS, aPodSet(1, 'a'.repeat(64))), 'choose a shorter one'],
+    [
+      'a gitUrl that git takes for an option',
+      () => tried(BUILDS, aBuild({ gitUrl: '--upload-pack=id' })),
+      'spec.gitUrl',
+    ],
+    [
+      'a gitUrl that names a remote helper',
+      () => tried(BUILDS, aBuild({ gitUrl: 'ext::sh -c id' })),
+      'spec.gitUrl',
+    ],
+    [
+      'a binaryName that leads upwards',
+      () => tried(BUILDS, aBuild({ binaryName: '../x' })),
+      'spec.binaryName',
+    ],
+    [
+      'a clonePath that leads upwards',
+      () => tried(BUILDS, aBuild({ clonePath: '/root/../opt' })),
+      'spec.clonePath',
+    ],
+    [
+      'a clonePath below the host directory',
+      () => tried(BUILDS, aBuild({ clonePath: '/opt/src' })),
+      'spec.clonePath',
+    ],
+    ['a jobName of two lines', () => tried(BUILDS, aBuild({ jobName: 'a\nb' })), 'spec.jobName'],
+    [
+      'a buildCommand that is too long',
+      () => tried(BUILDS, aBuild({ buildCommand: 'x'.repeat(16_385) })),
+      'spec.buildCommand',
+    ],
+    [
+      'an Xxx without a jobName',
+      () => tried(BUILDS, aBuild({ jobName: undefined })),
+      'spec.jobName: Required value',
+    ],
+  ])('%s', async (_what, attempt, message) => {
+    expect(await refusal(attempt())).toContain(message);
   });
 });
 
-describe('of a PodSet, admission accepts', () => {
-  it.each([0, 1, 2 ** 31 - 1])('%d replicas', async (replicas) => {
-    expect(await tried<PodSet>(POD_SETS, aPodSet(replicas))).toMatchObject({ spec: { replicas } });
-  });
-
-  it('a name of 63 characters', async () => {
+describe('admission accepts', () => {
+  it('a PodSet name of 63 characters', async () => {
     const name = 'a'.repeat(63);
     expect((await tried<PodSet>(POD_SETS, aPodSet(1, name))).metadata.name).toBe(name);
   });
-});
 
-describe('of an Xxx, admission refuses', () => {
-  it.each([
-    ['that is empty', ''],
-    ['that git takes for an option', '--upload-pack=touch /tmp/x'],
-    ['that git takes for an option to ssh', '-oProxyCommand=id'],
-    ['that names a remote helper', 'ext::sh -c id'],
-    ['with ;', 'https://example.com/a;id'],
-    ['with backticks', 'https://example.com/`id`'],
-    ['with $(…)', 'https://example.com/$(id)'],
-    ['with a line break', 'https://example.com/a\nid'],
-    ['of 2049 characters', `https://example.com/${'a'.repeat(2049 - 20)}`],
-  ])('a gitUrl %s', async (_, gitUrl) => {
-    expect(await refusal(tried(BUILDS, aBuild({ gitUrl })))).toContain('spec.gitUrl');
-  });
-
-  it.each([
-    ['empty', ''],
-    ['a path upwards', '../x'],
-    ['an absolute path', '/x'],
-    ['.', '.'],
-    ['an option', '-rf'],
-    ['a command', '$(id)'],
-    ['two lines', 'a\nb'],
-    ['too long for a file name', 'a'.repeat(256)],
-  ])('a binaryName that is %s', async (_, binaryName) => {
-    expect(await refusal(tried(BUILDS, aBuild({ binaryName })))).toContain('spec.binaryName');
-  });
-
-  it.each([
-    ['empty', ''],
-    ['relative', 'root/src'],
-    ['upwards', '/root/../opt'],
-    ['the root', '/'],
-    ['/proc', '/proc'],
-    ['below /sys', '/sys/fs'],
-    ['the host directory', '/opt'],
-    ['below the host directory', '/opt/src'],
-    ['with a line break', '/root/a\nb'],
-    ['of 1025 characters', `/${'a'.repeat(1024)}`],
-  ])('a clonePath that is %s', async (_, clonePath) => {
-    expect(await refusal(tried(BUILDS, aBuild({ clonePath })))).toContain('spec.clonePath');
-  });
-
-  it.each([
-    ['empty', ''],
-    ['of 57 characters', 'a'.repeat(57)],
-    ['one that ends in -delete', 'build-delete'],
-    ['two lines', 'a\nb'],
-  ])('a jobName that is %s', async (_, jobName) => {
-    expect(await refusal(tried(BUILDS, aBuild({ jobName })))).toContain('spec.jobName');
-  });
-
-  it.each([
-    ['empty', ''],
-    ['too long', 'x'.repeat(16_385)],
-  ])('a buildCommand that is %s', async (_, buildCommand) => {
-    expect(await refusal(tried(BUILDS, aBuild({ buildCommand })))).toContain('spec.buildCommand');
-  });
-
-  const fields = Object.keys(GOOD);
-
-  it.each(fields)('one without %s', async (field) => {
-    expect(await refusal(tried(BUILDS, aBuild({ [field]: undefined })))).toContain(
-      `spec.${field}: Required value`,
-    );
-  });
-});
-
-describe('of an Xxx, admission accepts', () => {
   it.each([
     ['the sample', {}],
     ["git's scp form", { gitUrl: 'git@github.com:kelseyhightower/helloworld.git' }],
     ['a URL with what must be encoded', { gitUrl: 'https://example.com/a%20b?c=d&e=%3B' }],
     ['folders that are named like those of the system', { clonePath: '/process/devices' }],
-    ['every character that a binary may have', { binaryName: 'a+b@c_d-e.f' }],
-    ['a binaryName of 255 characters', { binaryName: 'a'.repeat(255) }],
-    ['a jobName of 56 characters', { jobName: 'a'.repeat(56) }],
     ['any shell', { buildCommand: 'make\ngo build -o "$OUT" ./... && echo `date` $(id); true' }],
-    ['a buildCommand of 16,384 characters', { buildCommand: 'x'.repeat(16_384) }],
   ])('%s', async (_, spec) => {
     expect((await tried<Build>(BUILDS, aBuild(spec))).spec).toEqual({ ...GOOD, ...spec });
   });
@@ -268,17 +222,12 @@ describe('a PodSet on the cluster', () => {
 });
 
 describe('an Xxx on the cluster', () => {
-  const name = 'hello';
-  const at = () => ({ type: BUILDS, namespace, name });
-
-  beforeAll(async () => {
-    await cluster.create(BUILDS, { ...BUILD_KIND, metadata: { name, namespace }, spec: GOOD });
-    const [ready] = CONDITIONS;
-    const conditions = [{ ...ready, reason: 'BuildFailed' }];
-    await cluster.patch(at(), { status: { phase: 'Failed', message: 'exit code 1', conditions } }, 'status');
-  });
-
   it('is listed with its phase, whether it is ready, and why', async () => {
+    const name = 'hello';
+    await cluster.create(BUILDS, { ...BUILD_KIND, metadata: { name, namespace }, spec: GOOD });
+    const conditions = [{ ...CONDITIONS[0], reason: 'BuildFailed' }];
+    const status = { phase: 'Failed', message: 'exit code 1', conditions };
+    await cluster.patch({ type: BUILDS, namespace, name }, { status }, 'status');
     expect(await columnsOf('xxx', name)).toEqual({
       NAME: name,
       PHASE: 'Failed',

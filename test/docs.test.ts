@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
-import { alertRules } from '../deploy/monitoring/alerts.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { parseCommandLine } from '../src/config/command-line.ts';
 import { isAskCommand } from '../src/ask/commands.ts';
@@ -30,13 +29,6 @@ describe('links', () => {
         .map((target) => `${path}: ${target}`),
     );
     expect(broken).toEqual([]);
-  });
-
-  it('lead from every alert to its runbook', () => {
-    const runbooks = headingsOf(PAGES.get('docs/operating.md') ?? '');
-    const alerts = alertRules.groups.flatMap(({ rules }) => rules.map(({ alert }) => alert));
-    expect(alerts.length).toBeGreaterThan(0);
-    expect(alerts.filter((alert) => !runbooks.includes(alert.toLowerCase()))).toEqual([]);
   });
 });
 

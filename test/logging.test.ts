@@ -154,8 +154,6 @@ describe('the format', () => {
 
   it.each<[LogFormat, onTerminal: boolean, json: boolean]>([
     ['json', true, true],
-    ['json', false, true],
-    ['pretty', true, false],
     ['pretty', false, false],
     ['auto', true, false],
     ['auto', false, true],

@@ -39,15 +39,11 @@ async function told({ name, namespaces = [], failures = [] }: Setting) {
 }
 
 describe('the cluster of an operator', () => {
-  it('is told by the UID of the Namespace kube-system', async () => {
-    const { found, asked, said } = await told({});
-    expect(found).toEqual({ uid: 'uid-1' });
+  it('is told by the UID of the Namespace kube-system, besides its name', async () => {
+    const { found, asked, said } = await told({ name: 'prod' });
+    expect(found).toEqual({ name: 'prod', uid: 'uid-1' });
     expect(asked).toEqual(['/api/v1/namespaces/kube-system']);
     expect(said).toEqual([]);
-  });
-
-  it('has a name besides, where it is given one', async () => {
-    expect((await told({ name: 'prod' })).found).toEqual({ name: 'prod', uid: 'uid-1' });
   });
 
   it('is not asked for where it has a name, and the operator is for some namespaces only', async () => {

@@ -89,14 +89,6 @@ describe('a release', () => {
     expect(manifest).toContain(`oci://ghcr.io/example/charts/durable-operator --version ${version}`);
   });
 
-  it('has a chart whose digest is not that of another tag', async () => {
-    const { helm } = await buildPrograms(['helm'], {});
-    const chart = join(RELEASE, `durable-operator-chart-${version}.tgz`);
-    const args = ['template', 'durable-operator', chart, '--set', 'controllers={pod-label},image.tag=9.9.9'];
-    const { stdout } = await run(helm, args, { maxBuffer: 2 ** 26 });
-    expect(imagesIn(stdout)).toEqual([`${REPOSITORY}:9.9.9`]);
-  });
-
   function imagesIn(manifests: string): unknown[] {
     const objects = parseAllDocuments(manifests).map((document) => fieldsOf(document.toJS()));
     const deployments = objects.filter(({ kind }) => kind === 'Deployment');

@@ -15,14 +15,10 @@ export type PublishedTexts = Readonly<Record<string, string>>;
 
 const PUBLISHED = ROWS.filter(({ published }) => published === true).map(({ name }) => name);
 
-/** What is published besides options. */
-export interface Publisher {
-  /** Of the program. */
-  readonly version: string;
-  readonly clusterUid: string | undefined;
-}
-
-export function textsToPublish(options: Options, { version, clusterUid }: Publisher): PublishedTexts {
+export function textsToPublish(
+  options: Options,
+  { version, clusterUid }: { readonly version: string; readonly clusterUid: string | undefined },
+): PublishedTexts {
   const { deploymentName, buildId } = workerVersionOf(options) ?? {};
   const given = textsOf(options).filter(([name]) => PUBLISHED.includes(name));
   return {

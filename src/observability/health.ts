@@ -40,23 +40,16 @@ export async function startHealthServer(options: HealthServerOptions): Promise<L
   return listen(server, { address, serves: 'health', flag: '--health-addr', log });
 }
 
-type Probe = keyof Health;
-
-const PROBES: ReadonlyMap<string, Probe> = new Map([
-  ['/healthz', 'live'],
-  ['/readyz', 'ready'],
-]);
-
 function responseTo(request: IncomingMessage, options: HealthServerOptions): TextResponse {
-  const rejection = rejectionOf(request, [...PROBES.keys()]);
+  const rejection = rejectionOf(request, ['/healthz', '/readyz']);
   if (rejection !== undefined) return rejection;
-  const problems = problemsOf(PROBES.get(pathOf(request)) ?? 'live', options);
+  const problems = problemsOf(pathOf(request) === '/readyz' ? 'ready' : 'live', options);
   if (problems.length === 0) return { status: 200, body: 'ok\n' };
   return { status: 503, body: problems.map((problem) => `${oneLine(problem)}\n`).join('') };
 }
 
 /** A check that throws is a problem too: the kubelet gets a response. */
-function problemsOf(probe: Probe, { health, log }: HealthServerOptions): readonly Problem[] {
+function problemsOf(probe: keyof Health, { health, log }: HealthServerOptions): readonly Problem[] {
   try {
     return health()[probe];
   } catch (err) {

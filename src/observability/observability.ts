@@ -100,8 +100,8 @@ async function scrapeAll(metrics: Metrics, temporalAddress: string | undefined) 
 
 /** Loaded only when enabled. */
 async function tracesFor({ version, log }: ObservabilityOptions): Promise<Traces> {
-  const { operatorTraces, traceExporter } = await import('./traces.ts');
-  return operatorTraces({ exporter: traceExporter(log), version, env: process.env });
+  const { operatorTraces } = await import('./traces.ts');
+  return operatorTraces({ log, version, env: process.env });
 }
 
 function withTraces(telemetry: Telemetry, traces: Traces | undefined): Telemetry {

@@ -1,11 +1,5 @@
 import type { Registry } from 'prom-client';
-import type {
-  OldestRequest,
-  RunsState,
-  TaskQueuePollers,
-  WatchState,
-  WatcherState,
-} from '../contract/telemetry.ts';
+import type { TaskQueuePollers, WatchState, WatcherState } from '../contract/telemetry.ts';
 import { gauge } from './instruments.ts';
 
 /** What metrics ask of the process at each scrape. */
@@ -32,8 +26,7 @@ export function stateMetrics(
   { controllers, leaseName, source }: StateMetricsOptions,
 ): void {
   measureWatches(registry, () => source.watcher()?.watches ?? []);
-  measureRuns(registry, controllers, () => source.watcher()?.runs ?? []);
-  measureRequests(registry, controllers, () => source.watcher()?.oldestRequests ?? []);
+  measureControllers(registry, controllers, () => source.watcher());
   measurePollers(registry, () => source.pollers());
   gauge(registry, {
     name: 'durable_operator_temporal_unavailable',
@@ -77,45 +70,36 @@ function measureWatches(registry: Registry, watches: () => readonly WatchState[]
   });
 }
 
-/** A process that does not watch knows of no runs: it reports 0, so that sums over all processes are right. */
-function measureRuns(
+/** A process that does not watch reports 0, so that sums over all processes are right. */
+function measureControllers(
   registry: Registry,
   controllers: readonly string[],
-  runs: () => readonly RunsState[],
+  watcher: () => WatcherState | undefined,
 ): void {
-  const perController = (count: 'open' | 'stalled') => ({
+  const perController = (values: (state: WatcherState) => readonly (readonly [string, number])[]) => ({
     labelNames: ['controller'] as const,
     measure: () => {
-      const known = new Map(runs().map((state) => [state.controller, state[count]]));
+      const state = watcher();
+      const known = new Map(state && values(state));
       return controllers.map((controller) => [{ controller }, known.get(controller) ?? 0] as const);
     },
   });
   gauge(registry, {
     name: 'durable_operator_open_runs',
     help: 'Number of open runs that the watcher knows of',
-    ...perController('open'),
+    ...perController(({ runs }) => runs.map(({ controller, open }) => [controller, open])),
   });
   gauge(registry, {
     name: 'durable_operator_stalled_runs',
     help: 'Number of open runs that do not continue until their resource changes',
-    ...perController('stalled'),
+    ...perController(({ runs }) => runs.map(({ controller, stalled }) => [controller, stalled])),
   });
-}
-
-/** As with runs: 0 where this process does not watch. */
-function measureRequests(
-  registry: Registry,
-  controllers: readonly string[],
-  oldest: () => readonly OldestRequest[],
-): void {
   gauge(registry, {
     name: 'durable_operator_oldest_request_seconds',
     help: 'How long the resource that has needed a step for the longest time has needed it, in seconds; 0 if none does',
-    labelNames: ['controller'],
-    measure: () => {
-      const known = new Map(oldest().map(({ controller, seconds }) => [controller, seconds]));
-      return controllers.map((controller) => [{ controller }, known.get(controller) ?? 0] as const);
-    },
+    ...perController(({ oldestRequests }) =>
+      oldestRequests.map(({ controller, seconds }) => [controller, seconds]),
+    ),
   });
 }
 

@@ -43,8 +43,8 @@ import {
   type Telemetry,
 } from '../contract/telemetry.ts';
 
-export interface TracesOptions {
-  readonly exporter: SpanExporter;
+interface TracesOptions {
+  readonly log: Logger;
   readonly version: string;
   /** For OpenTelemetry's variables. */
   readonly env: NodeJS.ProcessEnv;
@@ -61,13 +61,13 @@ export interface Traces extends Pick<Telemetry, 'runStarted' | 'step' | 'request
  * workflow, and a run in the Temporal UI leads to its trace. Spans hold names, numbers and our own words, but never
  * the body of a request or the message of an error.
  */
-export function operatorTraces({ exporter, version, env }: TracesOptions): Traces {
+export function operatorTraces({ log, version, env }: TracesOptions): Traces {
   const ids = new RunIdGenerator();
   const provider = new TracerProvider({
     idGenerator: ids,
     resource: resourceOf(version),
     sampler: samplerFor(env),
-    spanProcessors: [new BatchSpanProcessor({ exporter })],
+    spanProcessors: [new BatchSpanProcessor({ exporter: new LoggingExporter(log) })],
   });
   const tracer = provider.getTracer('durable-operator', version);
   const steps = new StepSpans(tracer);
@@ -249,10 +249,6 @@ function resourceIn(path: string): string {
  * (`OTEL_EXPORTER_OTLP_ENDPOINT`; by default the collector at http://localhost:4318). Spans that cannot be sent are
  * lost; this is logged once.
  */
-export function traceExporter(log: Logger): SpanExporter {
-  return new LoggingExporter(log);
-}
-
 class LoggingExporter extends OTLPTraceExporter {
   readonly #log: Logger;
   #isFailing = false;

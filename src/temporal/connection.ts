@@ -3,16 +3,10 @@ import { ConfigurationError } from '../contract/configuration-error.ts';
 import type { Logger } from '../contract/logger.ts';
 import { persistently } from '../persistently.ts';
 import { connectionProblem } from './connection-problem.ts';
-import { ensureSearchAttributes, SearchAttributesMissing } from './registration.ts';
+import { ensureSearchAttributes, SearchAttributesMissing, type RegistrationRequest } from './registration.ts';
 
-export interface ConnectRequest {
+interface ConnectRequest extends Omit<RegistrationRequest, 'connection'> {
   readonly options: NativeConnectionOptions;
-  /** `host:port`, for people. */
-  readonly address: string;
-  /** The Temporal namespace. */
-  readonly namespace: string;
-  /** Whether to register missing search attributes, or else to wait for them. */
-  readonly registersSearchAttributes: boolean;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }

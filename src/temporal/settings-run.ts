@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Client } from '@temporalio/client';
-import { WorkflowNotFoundError } from '@temporalio/common';
+import { unlessNotFound } from './grpc-status.ts';
 
 /** The workflow type of the run that has an operator's settings as its memo. */
 export const SETTINGS_WORKFLOW = 'operatorSettings';
@@ -37,7 +38,7 @@ export async function publishSettings(
 ): Promise<void> {
   const before = await publishedSettings(client, taskQueue);
   check(before);
-  if (isSame(before, texts)) return;
+  if (isDeepStrictEqual(before, texts)) return;
   await client.workflow.start(SETTINGS_WORKFLOW, {
     workflowId: settingsRunId(taskQueue),
     // Nobody polls it. So this run is not among the open runs of the operator's own task queue.
@@ -53,11 +54,8 @@ export async function publishSettings(
 
 /** Takes the settings back. An operator that still runs publishes them again within minutes. Safe to repeat. */
 export async function endSettingsRun(client: Client, taskQueue: string): Promise<void> {
-  try {
-    await client.workflow.getHandle(settingsRunId(taskQueue)).terminate('the operator is uninstalled');
-  } catch (error) {
-    if (!(error instanceof WorkflowNotFoundError)) throw error;
-  }
+  const handle = client.workflow.getHandle(settingsRunId(taskQueue));
+  await unlessNotFound(handle.terminate('the operator is uninstalled'));
 }
 
 /** Undefined: no operator has published any, or a person has ended the run. */
@@ -65,13 +63,8 @@ export async function publishedSettings(
   client: Client,
   taskQueue: string,
 ): Promise<SettingsTexts | undefined> {
-  try {
-    const { status, memo } = await client.workflow.getHandle(settingsRunId(taskQueue)).describe();
-    return status.name === 'RUNNING' ? textsIn(memo) : undefined;
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return undefined;
-    throw error;
-  }
+  const run = await unlessNotFound(client.workflow.getHandle(settingsRunId(taskQueue)).describe());
+  return run?.status.name === 'RUNNING' ? textsIn(run.memo) : undefined;
 }
 
 /** The settings of all operators by their task queues, as of up to a few seconds ago. */
@@ -88,10 +81,4 @@ function textsIn(memo: Readonly<Record<string, unknown>> = {}): SettingsTexts {
   return Object.fromEntries(
     Object.entries(memo).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
   );
-}
-
-function isSame(one: SettingsTexts | undefined, other: SettingsTexts): boolean {
-  if (one === undefined) return false;
-  const names = new Set([...Object.keys(one), ...Object.keys(other)]);
-  return [...names].every((name) => one[name] === other[name]);
 }

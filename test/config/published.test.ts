@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { defaultOptions } from '../../src/config/config.ts';
 import { clusterIn, settingsFrom, textsToPublish } from '../../src/config/published.ts';
+import { VERSION } from '../../src/version.ts';
 
 /** A file that is there: this one. */
 const SECRET = import.meta.filename;
@@ -19,11 +20,11 @@ const publisher = (version: string) => ({ version, clusterUid: 'uid-1' });
 
 describe('published settings', () => {
   it('are read back as the operator has them', () => {
-    const settings = settingsFrom(textsToPublish(options, publisher('1.2.3')));
-    expect(settings?.version).toBe('1.2.3');
-    expect(settings?.options.reconciliation).toEqual(options.reconciliation);
-    expect(settings?.options.build).toEqual(options.build);
-    expect(settings?.options.roleBinding).toEqual(options.roleBinding);
+    const { reconciliation, build, roleBinding } = options;
+    expect(settingsFrom(textsToPublish(options, publisher('1.2.3')))).toMatchObject({
+      version: '1.2.3',
+      options: { reconciliation, build, roleBinding },
+    });
   });
 
   it('say of which cluster the operator is', () => {
@@ -40,8 +41,8 @@ describe('published settings', () => {
 
   it('name the build ID of the operator, which is its version where nobody has set one', () => {
     const worker = { ...options.worker, deploymentName: 'operator' };
-    const texts = textsToPublish({ ...options, worker: { ...worker, buildId: 'b7' } }, publisher('1.2.3'));
-    expect(texts).toMatchObject({ 'worker-deployment': 'operator', 'worker-build-id': 'b7' });
+    const texts = textsToPublish({ ...options, worker }, publisher('1.2.3'));
+    expect(texts).toMatchObject({ 'worker-deployment': 'operator', 'worker-build-id': VERSION });
   });
 
   it('of a newer operator are read as far as they are known', () => {

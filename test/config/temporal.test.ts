@@ -45,10 +45,6 @@ describe('Temporal is configured by its own environment', () => {
       'TEMPORAL_CONFIG_FILE "/nowhere/t" cannot be read: no such file or directory; specify a readable file',
     ],
     [
-      { TEMPORAL_TLS_SERVER_CA_CERT_PATH: '/nowhere/ca' },
-      'TEMPORAL_TLS_SERVER_CA_CERT_PATH "/nowhere/ca" cannot be read: no such file or directory; specify a readable file',
-    ],
-    [
       { TEMPORAL_TLS_CLIENT_CERT_DATA: 'cert' },
       'Temporal TLS needs both a client certificate and its key; set TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH',
     ],

@@ -5,24 +5,19 @@ import { configOf, problemsOf, type Given } from '../support/configs.ts';
 
 describe('durations', () => {
   it.each([
-    ['3m', 180_000],
-    ['90s', 90_000],
-    ['1h', 3_600_000],
     ['500ms', 500],
-    ['1h30m', 5_400_000],
-    ['1.5m', 90_000],
-    [' 3m ', 180_000],
+    [' 1h30m ', 5_400_000],
   ])('%j is %d ms', async (text, milliseconds) => {
     expect((await configOf({ args: ['--resync', text] })).reconciliation.resyncMs).toBe(milliseconds);
   });
 
-  it.each(['3', 'soon', '3 bananas', '-3m', '3m!', 'm', '3x', '1h 3', ''])('%j is none', async (text) => {
+  it.each(['3', '-3m', ''])('%j is none', async (text) => {
     expect(await problemsOf({ args: [`--resync=${text}`] })).toEqual([
       `--resync ${JSON.stringify(text)} is not a duration; write a number and a unit, such as 3m, 90s, 1h or 500ms`,
     ]);
   });
 
-  it.each(['0s', '99ms', '25d'])('%s is out of range for resync', async (text) => {
+  it.each(['99ms', '25d'])('%s is out of range for resync', async (text) => {
     expect(await problemsOf({ args: ['--resync', text] })).toEqual([
       `--resync "${text}" is out of range; write a duration from 100ms to 24d`,
     ]);
@@ -30,79 +25,29 @@ describe('durations', () => {
 });
 
 describe('leader election', () => {
-  it('is refused where a leader would still try after others may lead', async () => {
-    expect(await problemsOf({ args: ['--leader-election-renew-deadline', '15s'] })).toEqual([
-      '--leader-election-renew-deadline "15s" must be shorter than --leader-election-lease-duration, otherwise two replicas could lead',
-    ]);
-  });
-
-  it('is refused where a leader could not try twice', async () => {
-    expect(await problemsOf({ args: ['--leader-election-retry-period', '9s'] })).toEqual([
-      '--leader-election-retry-period "9s" must be much shorter than --leader-election-renew-deadline, such as 2s for 10s',
-    ]);
-  });
-
-  it.each(['Lease', 'a/b', '-a', 'a..b', 'x'.repeat(254)])('has no Lease named %j', async (name) => {
+  it.each(['Lease', 'a..b', 'x'.repeat(254)])('has no Lease named %j', async (name) => {
     const [problem, ...others] = await problemsOf({ args: [`--leader-election-name=${name}`] });
     expect(problem).toMatch(/^--leader-election-name .* is (not a Lease name|longer than)/);
     expect(others).toEqual([]);
   });
 });
 
-describe('the version of a worker', () => {
-  it('is that of the program, where none is given', async () => {
-    expect(workerVersionOf(await configOf({ args: ['--worker-deployment', 'op'] }))).toEqual({
-      deploymentName: 'op',
-      buildId: packageJson.version,
-    });
-  });
-
-  it('is refused without a deployment', async () => {
-    expect(await problemsOf({ args: ['--worker-build-id', 'x'] })).toEqual([
-      '--worker-build-id "x" needs a worker deployment; set --worker-deployment',
-    ]);
-  });
-
-  it('is required by promote', async () => {
-    expect(await problemsOf({ args: ['promote'] })).toEqual([
-      'promote needs a worker deployment; set --worker-deployment',
-    ]);
-  });
-});
-
-describe('a limit of requests', () => {
-  it('can be exceeded for a moment only where there is one', async () => {
-    expect(await problemsOf({ args: ['--kube-api-burst', '5'] })).toEqual([
-      '--kube-api-burst "5" needs a limit to exceed; set --kube-api-qps',
-    ]);
-    expect(await problemsOf({ args: ['--kube-api-qps', '0'] })).toEqual([
-      '--kube-api-qps "0" is not a number of requests; write a whole number from 1 to 10000',
-    ]);
+it('the version of a worker is that of the program, where none is given', async () => {
+  expect(workerVersionOf(await configOf({ args: ['--worker-deployment', 'op'] }))).toEqual({
+    deploymentName: 'op',
+    buildId: packageJson.version,
   });
 });
 
 describe('the origins that the codec server allows', () => {
-  it('are origins, nothing more', async () => {
-    const args = ['codec-server', '--codec-allow-origin', 'https://ui.example,http://localhost:1'];
-    expect((await configOf({ args })).codecServer.allowOrigins).toEqual([
-      'https://ui.example',
-      'http://localhost:1',
-    ]);
+  it.each(['*', 'ui.example', 'https://ui.example/'])('do not include %s', async (text) => {
+    const [problem] = await problemsOf({ args: ['codec-server', '--codec-allow-origin', text] });
+    expect(problem).toMatch(/which is not an origin/);
   });
-
-  it.each(['*', 'ui.example', 'https://ui.example/', 'https://ui.example/x'])(
-    'and %s is none',
-    async (text) => {
-      const [problem] = await problemsOf({ args: ['codec-server', '--codec-allow-origin', text] });
-      expect(problem).toMatch(/which is not an origin/);
-    },
-  );
 });
 
 describe('the health address', () => {
   it.each<[string, Config['health']['address']]>([
-    [':9098', { host: '', port: 9098 }],
-    ['127.0.0.1:80', { host: '127.0.0.1', port: 80 }],
     ['localhost:0', { host: 'localhost', port: 0 }],
     ['[::1]:9098', { host: '::1', port: 9098 }],
     ['0', 'off'],
@@ -110,14 +55,11 @@ describe('the health address', () => {
     expect((await configOf({ args: ['--health-addr', text] })).health.address).toEqual(expected);
   });
 
-  it.each(['9098', 'localhost', ':65536', ':', 'http://x:1', '::1:9098', 'a b:1'])(
-    'is not %j',
-    async (text) => {
-      expect(await problemsOf({ args: ['--health-addr', text] })).toEqual([
-        `--health-addr "${text}" is not an address; write :PORT, HOST:PORT or [IPV6]:PORT, or 0 to disable it`,
-      ]);
-    },
-  );
+  it.each(['9098', ':65536', 'http://x:1', '::1:9098'])('is not %j', async (text) => {
+    expect(await problemsOf({ args: ['--health-addr', text] })).toEqual([
+      `--health-addr "${text}" is not an address; write :PORT, HOST:PORT or [IPV6]:PORT, or 0 to disable it`,
+    ]);
+  });
 });
 
 describe('a wrong value is reported in one line with its source, what is wrong and what to write', () => {
@@ -136,13 +78,20 @@ describe('a wrong value is reported in one line with its source, what is wrong a
     ],
     [{ args: ['--namespaces', 'a'.repeat(64)] }, /which is longer than the 63 characters/],
     [
-      { args: ['--exclude-namespaces', 'kube_system'] },
-      /^--exclude-namespaces .* contains "kube_system", which is not/,
+      { args: ['--leader-election-renew-deadline', '15s'] },
+      /^--leader-election-renew-deadline "15s" must be shorter than --leader-election-lease-duration, otherwise two/,
     ],
     [
-      { args: ['--log-level', 'warning'] },
-      /^--log-level "warning" is unknown; write one of trace, debug, info/,
+      { args: ['--leader-election-retry-period', '9s'] },
+      /^--leader-election-retry-period "9s" must be much shorter than --leader-election-renew-deadline, such as/,
     ],
+    [{ args: ['--worker-build-id', 'x'] }, /^--worker-build-id "x" needs a worker deployment; set --worker-/],
+    [{ args: ['promote'] }, /^promote needs a worker deployment; set --worker-deployment$/],
+    [
+      { args: ['--kube-api-burst', '5'] },
+      /^--kube-api-burst "5" needs a limit to exceed; set --kube-api-qps$/,
+    ],
+    [{ args: ['--kube-api-qps', '0'] }, /is not a number of requests; write a whole number from 1 to 10000$/],
     [
       { args: ['--log-format', 'JSON'] },
       /^--log-format "JSON" is unknown.*; write one of auto, json, pretty$/,
@@ -157,7 +106,6 @@ describe('a wrong value is reported in one line with its source, what is wrong a
       { args: ['--task-queue', 'say "x"'] },
       /^--task-queue "say \\"x\\"" is not a task queue name; leave out "/,
     ],
-    [{ args: ['--task-queue', 'a\\b'] }, /is not a task queue name/],
     [{ args: ['--task-queue', 'a\tb'] }, /is not a task queue name/],
     [{ args: ['--task-queue', "'a"] }, /is not a task queue name/],
     [
@@ -169,34 +117,26 @@ describe('a wrong value is reported in one line with its source, what is wrong a
       /^--role-binding-cluster-role "a\/b" is not a ClusterRole name/,
     ],
     [{ args: ['--role-binding-cluster-role', '..'] }, /is not a ClusterRole name/],
-    [{ args: ['--role-binding-cluster-role', '50%'] }, /is not a ClusterRole name/],
-    [{ args: ['--role-binding-cluster-role='] }, /is empty; write a value/],
     [
       { args: ['--role-binding-prefix', 'a/'] },
       /^--role-binding-prefix "a\/" cannot begin the name of a RoleBinding/,
     ],
     [{ args: ['--role-binding-prefix', 'p'.repeat(191)] }, /is longer than the 190 characters/],
     [{ args: ['--build-image', 'a b'] }, /^--build-image "a b" is not an image name; write one such as/],
-    [{ args: ['--build-image', '-a'] }, /is not an image name/],
     [
       { args: ['--build-host-dir', 'opt'] },
       /^--build-host-dir "opt" is not a host directory; write an absolute path/,
     ],
+    [{ args: ['--build-image', '-a'] }, /is not an image name/],
     [{ args: ['--build-host-dir', '/'] }, /is not a host directory; write an absolute path/],
     [{ args: ['--build-host-dir', '/a/../b'] }, /is not a host directory; write an absolute path/],
     [
       { args: ['--build-host-dir', '/proc/x'] },
       /belongs to the kernel; write another directory, such as \/opt/,
     ],
-    [{ args: ['--build-deadline', '1ms'] }, /is out of range; write a duration from 1s to 24d$/],
     [
       { args: ['--build-git-transports', 'https,ext'] },
       /contains "ext", which is unknown.*; write one of https, ssh, http, git$/,
-    ],
-    [{ args: ['--build-git-transports='] }, /is empty; write one or more of https, ssh, http, git$/],
-    [
-      { args: ['--kubeconfig', '/nowhere/config'] },
-      /^--kubeconfig "\/nowhere\/config" cannot be read: no such file or directory; specify a readable file$/,
     ],
     [{ args: ['--kubeconfig='] }, /^--kubeconfig "" is empty/],
     [
@@ -204,15 +144,10 @@ describe('a wrong value is reported in one line with its source, what is wrong a
       /^KUBECONFIG "\/nowhere\/config" cannot be read: no such file or directory/,
     ],
     [
-      { env: { DURABLE_OPERATOR_RESYNC: 'soon' } },
-      /^DURABLE_OPERATOR_RESYNC "soon" is not a duration; write/,
-    ],
-    [
       { env: { DURABLE_OPERATOR_RUN_OUTSIDE_CLUSTER: 'yes' } },
       /^DURABLE_OPERATOR_RUN_OUTSIDE_CLUSTER "yes" is not a boolean; write true or false$/,
     ],
     [{ file: 'log-level: info\nresync: 180' }, /^file-\d+:2: resync 180 is not a duration; write/],
-    [{ file: 'resync:' }, /^file-\d+:1: resync null is not a duration/],
     [
       { file: 'namespaces: {a: b}' },
       /^file-\d+:1: namespaces \{"a":"b"\} is not a list; write names separated by commas$/,
@@ -221,7 +156,6 @@ describe('a wrong value is reported in one line with its source, what is wrong a
       { file: 'namespaces: [1]' },
       /^file-\d+:1: namespaces \[1\] contains 1, which is not a string; put it in quotes$/,
     ],
-    [{ file: 'task-queue: 5' }, /^file-\d+:1: task-queue 5 is not a string; put it in quotes$/],
     [
       { file: 'namespace-selector: 5' },
       /^file-\d+:1: namespace-selector 5 is not a label selector; write one such as team=a/,

@@ -49,12 +49,6 @@ afterAll(async () => {
   await cluster.close();
 });
 
-function expression(index: number, key: string, operator: string, ...values: readonly string[]): string[] {
-  const path = `matchExpressions[${index}]`;
-  const some = values.length > 0 ? [`${path}.values={${values.join()}}`] : [];
-  return [`${path}.key=${key}`, `${path}.operator=${operator}`, ...some];
-}
-
 /** What an account may create in a namespace, as far as the API server lets it, and nothing is kept. */
 interface Probe {
   readonly denied: (binding: { readonly manifest: object }, where: string, why: string) => Promise<true>;
@@ -172,9 +166,7 @@ describe('an operator that was installed elsewhere', () => {
 
   it.each([
     ['In', ['a', 'b'], { yes: { k: 'b' }, no: { k: 'c' } }],
-    ['In', ['a'], { yes: { k: 'a' }, no: {} }],
     ['NotIn', ['a', 'b'], { yes: {}, no: { k: 'b' } }],
-    ['NotIn', ['a', 'b'], { yes: { k: 'c' }, no: { k: 'a' } }],
     ['Exists', [], { yes: { k: '' }, no: {} }],
     ['DoesNotExist', [], { yes: {}, no: { k: '' } }],
   ])('for some namespaces, follows a selector with %s %j', async (operator, values, { yes, no }) => {
@@ -183,12 +175,12 @@ describe('an operator that was installed elsewhere', () => {
       cluster.createNamespace(uniqueName(), no),
     ]);
     const namespaces = [selected.metadata.name, unselected.metadata.name] as const;
-    const selector = expression(0, 'k', operator, ...values);
+    const expression = 'roleBinding.namespaceSelector.matchExpressions[0]';
     const objects = await charted(
       [
-        `namespaces={${namespaces.join()}}`,
-        'metrics.secure=false',
-        ...selector.map((value) => `roleBinding.namespaceSelector.${value}`),
+        ...[`namespaces={${namespaces.join()}}`, 'metrics.secure=false'],
+        ...[`${expression}.key=k`, `${expression}.operator=${operator}`],
+        ...(values.length > 0 ? [`${expression}.values={${values.join()}}`] : []),
       ],
       ELSEWHERE,
     );

@@ -50,16 +50,12 @@ describe('to Argo CD', () => {
     }
   });
 
-  it('a stalled resource says why in the words of the condition', () => {
-    const state = STATES.find(({ name }) => name === 'a PodSet whose Pods are refused');
-    if (state === undefined) throw new Error('there is no such state');
-    expect(healthOf(state.object)).toEqual({ status: 'Degraded', message: 'exceeded quota' });
-  });
-
-  it('a held resource says what waits for a person', () => {
-    const state = STATES.find(({ name }) => name === 'a PodSet that awaits approval');
-    if (state === undefined) throw new Error('there is no such state');
-    expect(healthOf(state.object)).toEqual({ status: 'Suspended', message: 'would delete 290 Pods' });
+  it.each([
+    ['a PodSet whose Pods are refused', 'Degraded', 'exceeded quota'],
+    ['a PodSet that awaits approval', 'Suspended', 'would delete 290 Pods'],
+  ])('%s says so in the words of the condition', (state, status, message) => {
+    const [found] = STATES.filter(({ name }) => name === state);
+    expect(found && healthOf(found.object)).toEqual({ status, message });
   });
 
   it('a ready resource, and one in progress, say so in the words of the condition', () => {

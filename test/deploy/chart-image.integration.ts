@@ -38,11 +38,9 @@ function imagesIn(object: Delivered): string[] {
 describe('the chart that a release has made', () => {
   it.each([
     [[], `:${version}@${OWN}`],
-    [[`image.tag=${version}`], `:${version}@${OWN}`],
     [[VERSIONED], `:${version}@${OWN}`],
     // The digest of the chart is that of another tag.
     [['image.tag=9.9.9'], ':9.9.9'],
-    [['image.tag=9.9.9', VERSIONED], ':9.9.9'],
     [['image.tag=9.9.9', `image.digest=${OTHER}`], `:9.9.9@${OTHER}`],
     // Nobody knows its tag.
     [[`image.digest=${OTHER}`], `@${OTHER}`],

@@ -14,7 +14,6 @@ describe('the names of a release', () => {
 
   it.each([
     ['durable-operator', [], 'durable-operator'],
-    ['my-durable-operator', [], 'my-durable-operator'],
     ['team-1', [], 'team-1-durable-operator'],
     ['team-1', ['fullnameOverride=op'], 'op'],
   ])('begin, for %s with %j, with %s', async (name, values, prefix) => {

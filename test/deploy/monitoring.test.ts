@@ -80,11 +80,6 @@ describe('alerts and dashboard', () => {
 });
 
 describe('an alert', () => {
-  it('has a name of its own', () => {
-    const names = rules.map(({ alert }) => alert);
-    expect(new Set(names).size).toBe(names.length);
-  });
-
   it.each(rules)(
     'says what it is about, and the runbook tells what to do: $alert',
     ({ alert, annotations }) => {

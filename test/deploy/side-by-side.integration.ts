@@ -8,9 +8,7 @@ import { z } from 'zod';
 import { buildPrograms } from '../../local/build.ts';
 import { POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
 import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
-import { BUILDS } from '../../src/controllers/git-build/resource.ts';
 import { ask } from '../support/asking.ts';
-import { aBuild, LiveBuild } from '../support/builds.ts';
 import { NAMESPACES, PODS, ROLE_BINDINGS, uniqueName } from '../support/cluster.ts';
 import { chartedWithHooks, hookOf, RELEASE, withControllers, type Delivered } from '../support/delivered.ts';
 import { eventually } from '../support/eventually.ts';
@@ -200,26 +198,10 @@ describe('three operators in one cluster', () => {
     await expect(last.uninstall()).rejects.toThrow(/uninstall-check not ready.*Job Failed/s);
     await work(last);
   });
-
-  it('are all gone in the end, and the CustomResourceDefinitions stay', async () => {
-    const [last] = installations.slice(-1);
-    if (last === undefined) throw new Error('there are three of them');
-    const manifest = aBuild(last.team).manifest;
-    await cluster.create(BUILDS, manifest);
-    const build = new LiveBuild(cluster, manifest, WITHIN_MS);
-    await build.is('Succeeded');
-    await build.delete();
-    await build.gone();
-    // Its Job fails, whatever there is. So takeAway() runs the check itself before.
-    await takeAway(last, '--no-hooks');
-    expect(await kubectl('get', 'customresourcedefinitions', '--output=name')).toContain(
-      'xxxes.test.inspur.com',
-    );
-  });
 });
 
 /** In the order of docs/uninstalling.md. */
-async function takeAway(going: Installation, ...flags: readonly string[]): Promise<void> {
+async function takeAway(going: Installation): Promise<void> {
   const { name, namespace, objects, operator, uninstall } = going;
   const job = objects.find((object) => hookOf(object) === 'pre-delete');
   const args = job && PodTemplate.parse(job).spec.template.spec.containers[0].args;
@@ -230,7 +212,7 @@ async function takeAway(going: Installation, ...flags: readonly string[]): Promi
     return true;
   }, WITHIN_MS);
   await operator.end('SIGTERM');
-  await uninstall(...flags);
+  await uninstall();
   const lists = 'clusterroles,clusterrolebindings,roles,rolebindings,deployments,services,networkpolicies';
   const policies = 'validatingadmissionpolicies,validatingadmissionpolicybindings';
   const left = await kubectl('get', `${lists},${policies}`, '--all-namespaces', '--output=name');

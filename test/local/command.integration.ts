@@ -123,24 +123,7 @@ describe('local --exit-when-converged', () => {
 });
 
 describe('local', () => {
-  it('keeps running once its samples have converged, until SIGINT, and leaves nothing', async () => {
-    const run = local();
-    await run.said('Ctrl-C');
-    const kubeconfig = join(dir, 'admin.kubeconfig');
-    const pod = await kubectl(kubeconfig, 'get', 'pod', 'my-nginx', '--show-labels', '--no-headers');
-    expect(pod.output).toContain('padok.fr/pod-name=my-nginx');
-    const binding = await kubectl(kubeconfig, 'get', 'rolebinding', '-n', 'team-1', '-o', 'name');
-    expect(binding.output).toContain('/ad-kubernetes-team-1');
-    const available = '--output=jsonpath={.spec.replicas} {.status.readyReplicas}';
-    expect((await kubectl(kubeconfig, 'get', 'podset', 'podset-sample', available)).output).toBe('3 3');
-    const phase = '--output=jsonpath={.status.phase}';
-    expect((await kubectl(kubeconfig, 'get', 'xxx', 'xxx-sample', phase)).output).toBe('Succeeded');
-    const ours = await processes();
-    expect(await run.endedBy('SIGINT')).toBe(0);
-    await expectNothingLeft(ours);
-  });
-
-  it('starts the operator again where somebody kills it, and it goes on where it was', async () => {
+  it('keeps running until SIGINT, starts a killed operator again, and leaves nothing', async () => {
     const run = local();
     await run.said('Ctrl-C');
     const kubeconfig = join(dir, 'admin.kubeconfig');

@@ -42,10 +42,6 @@ describe('a command to be pasted', () => {
       String.raw` KUBECONFIG='/home/it'\''s me/config' kubectl `,
     );
   });
-
-  it('names no kubeconfig where kubectl finds it by itself', () => {
-    expect(howToRemoveSamples(undefined)).not.toContain('KUBECONFIG');
-  });
 });
 
 describe('the question about a given cluster', () => {
@@ -55,13 +51,6 @@ describe('the question about a given cluster', () => {
       'This uses https://prod.example.com:6443. It applies the custom resource definitions and the samples, and runs ' +
         'pod-label, namespace-role-binding, pod-set, git-build in all namespaces, where namespace-role-binding gives ' +
         'groups the ClusterRole edit. Continue? (To stay on this machine: unset KUBECONFIG)',
-    );
-  });
-
-  it('names what the options change', async () => {
-    const args = ['local', '--namespaces', 'a,b', '--controllers', 'pod-label'];
-    expect(questionAboutCluster(await configOf({ args }), '')).toContain(
-      'and runs pod-label in a, b. Continue?',
     );
   });
 });

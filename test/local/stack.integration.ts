@@ -1,16 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { buildServers, type Binaries } from '../../local/build.ts';
 import { freePort, isListening } from '../../local/ports.ts';
 import { outputOf } from '../../local/program-output.ts';
 import { layoutOf, pidsIn } from '../../local/stack-folder.ts';
 import { startStack, type Stack, type StackOptions } from '../../local/stack.ts';
-import { eventually } from '../support/eventually.ts';
 import { isRunning } from '../support/processes.ts';
 
 jest.setTimeout(120_000);
@@ -75,20 +72,6 @@ describe('a stack', () => {
       // This machine too, but not the address at which servers may listen.
       expect([port, await isListening({ port, host: '127.0.0.2' })]).toEqual([port, false]);
     }
-  });
-
-  it('leaves no process after SIGKILL to its owner, and the next one uses the same folder', async () => {
-    const dir = join(folder, 'stack');
-    const owner = spawn(process.execPath, [join(import.meta.dirname, 'stack-starter.ts'), dir]);
-    for await (const line of createInterface({ input: owner.stdout })) {
-      expect(line).toContain('ready');
-      break;
-    }
-    const pids = Object.values(await pidsIn(layoutOf(dir)));
-    expect(pids).toHaveLength(SERVERS.length);
-    owner.kill('SIGKILL');
-    await eventually(() => !pids.some(isRunning), 30_000);
-    expect(await kubectl(await aStack(), 'get', '--raw', '/readyz')).toBe('ok');
   });
 
   it('keeps its objects when the API server is stopped and started again', async () => {

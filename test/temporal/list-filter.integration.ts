@@ -19,7 +19,7 @@ async function runsOn(taskQueue: string): Promise<readonly string[]> {
 }
 
 describe('a list filter', () => {
-  it.each(["the team's", "a''b", "x' OR TaskQueue != 'y", 'a`b', '100%_', 'grün 😀'])(
+  it.each(["a''b", "x' OR TaskQueue != 'y", 'a`b', '100%_', 'grün 😀'])(
     'finds the runs of task queue %j, and no others',
     async (name) => {
       const workflowId = uniqueName();
@@ -31,7 +31,7 @@ describe('a list filter', () => {
     },
   );
 
-  it.each(['a\\', '\\', "\\'", 'say "x"', "'"])('is none that the server refuses: %j', async (name) => {
+  it.each(['a\\', "\\'", 'say "x"', "'"])('is none that the server refuses: %j', async (name) => {
     expect(await runsOn(name)).toEqual([]);
   });
 });

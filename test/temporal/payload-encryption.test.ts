@@ -18,19 +18,11 @@ async function encoded(codec: ReturnType<typeof codecOf>, payload: Payload): Pro
 }
 
 describe('payload encryption', () => {
-  it.each([['a text'], [{ nested: ['value'] }], [null], [undefined], [new Uint8Array([0, 255])], ['']])(
-    'gives back what it encrypted: %p',
-    async (value) => {
-      const codec = codecOf(aKey('a'));
-      const [decoded] = await codec.decode(await codec.encode([payloadOf(value)]));
-      expect(valueOf(decoded)).toEqual(value);
-    },
-  );
-
-  it('keeps the order of several', async () => {
+  it('gives back what it encrypted, in the same order', async () => {
+    const values = ['a text', { nested: ['value'] }, undefined, new Uint8Array([0, 255]), ''];
     const codec = codecOf(aKey('a'));
-    const decoded = await codec.decode(await codec.encode([1, 2, 3].map(payloadOf)));
-    expect(decoded.map(valueOf)).toEqual([1, 2, 3]);
+    const decoded = await codec.decode(await codec.encode(values.map(payloadOf)));
+    expect(decoded.map(valueOf)).toEqual(values);
   });
 
   it('leaves nothing to read but that it is encrypted, and by which key', async () => {
@@ -90,8 +82,8 @@ describe('payload encryption', () => {
     ['a bit is flipped', (data: Buffer) => flipped(data, data.length - 20)],
     ['the nonce is another', (data: Buffer) => flipped(data, 0)],
     ['the tag is another', (data: Buffer) => flipped(data, data.length - 1)],
-    ['it is cut', (data: Buffer) => data.subarray(0, -1)],
     ['the tag is cut away', (data: Buffer) => data.subarray(0, -16)],
+    ['it is cut', (data: Buffer) => data.subarray(0, -1)],
     ['it is shorter than nonce and tag', (data: Buffer) => data.subarray(0, 20)],
     ['nothing is left', () => Buffer.alloc(0)],
   ])('refuses what was changed: %s', async (_, change) => {

@@ -20,11 +20,6 @@ describe('a file of payload keys', () => {
     expect(textOf(keys)).toEqual([`2026-11 ${newer}`, `2026-05 ${older}`]);
   });
 
-  it('encrypts nothing where its first line says plain', () => {
-    const keys = parsePayloadKeys(`plain\na ${aKey()}`);
-    expect([keys.encryptWith, [...keys.decryptWith.keys()]]).toEqual([undefined, ['a']]);
-  });
-
   it('may have comments, empty lines, other spaces and the line ends of Windows', () => {
     const key = aKey();
     const keys = parsePayloadKeys(`# ours\r\n\r\n  a\t${key}  \r\n`);
@@ -36,10 +31,10 @@ describe('a file of payload keys', () => {
     ['of the word plain alone', 'plain\n', 'it contains no keys'],
     ['with a key that is too short', `a ${randomBytes(31).toString('base64')}`, 'line 1 is not a key'],
     ['with a key that is too long', `a ${randomBytes(33).toString('base64')}`, 'line 1 is not a key'],
+    ['with an id of other characters', `ä ${aKey()}`, 'line 1 is not a key'],
     ['with something else than base64', `\na ${'!'.repeat(44)}`, 'line 2 is not a key'],
     ['with base64 that has a slip', `a ${aKey().replace('=', '')}`, 'line 1 is not a key'],
     ['with a key without an id', aKey(), 'line 1 is not a key'],
-    ['with an id of other characters', `ä ${aKey()}`, 'line 1 is not a key'],
     ['with words after a key', `a ${aKey()} b`, 'line 1 is not a key'],
     ['where plain comes after a key', `a ${aKey()}\nplain`, 'line 2 is not a key'],
     ['with one id twice', `a ${aKey()}\na ${aKey()}`, 'two keys have the same ID'],
@@ -78,16 +73,6 @@ describe('reading payload keys', () => {
 
   it('fails with the path where there is no file', async () => {
     await expect(readPayloadKeys(join(dir, 'none'))).rejects.toThrow(/payload keys .*none: .*no such file/);
-  });
-
-  it('leaves everything to Temporal without a file', async () => {
-    expect(await dataConverterFor(undefined)).toEqual({});
-  });
-
-  it('encrypts failures too, while it encrypts', async () => {
-    const converter = await dataConverterFor(await file(`a ${aKey()}`));
-    expect(converter.failureConverterPath).toMatch(/encoded-failures\.ts$/);
-    expect(converter.payloadCodecs).toHaveLength(1);
   });
 
   it('leaves failures readable while it encrypts nothing', async () => {

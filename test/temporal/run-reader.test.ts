@@ -42,8 +42,6 @@ function execution(attributes: Readonly<Record<string, string>>) {
   };
 }
 
-const OURS = { Controller: 'pod-set', ResourceNamespace: 'shop', ResourceName: 'web', ResourceUid: 'u' };
-
 describe('the list of open runs', () => {
   it('asks once per connection whether the server can pause runs', async () => {
     const { calls, requests } = aServer({ canPause: true });
@@ -63,13 +61,10 @@ describe('the list of open runs', () => {
   });
 
   it('has the runs of resources, and no others', async () => {
-    const version = { TemporalWorkerDeploymentVersion: 'op:1' };
-    const executions = [execution({ ...OURS, RunState: 'Stalled', ...version }), execution({})];
-    const { calls } = aServer({ executions });
+    const ours = { Controller: 'pod-set', ResourceNamespace: 'shop', ResourceName: 'web', ResourceUid: 'u' };
+    const { calls } = aServer({ executions: [execution(ours), execution({})] });
     const ref = { controller: 'pod-set', namespace: 'shop', name: 'web', uid: 'u' };
-    expect(await new RunReader(calls).listOpen({})).toMatchObject([
-      { ref, isOpen: true, startedAtMs: 1_000, runState: 'Stalled', version: 'op:1' },
-    ]);
+    expect(await new RunReader(calls).listOpen({})).toMatchObject([{ ref, isOpen: true }]);
   });
 
   it('is empty for a command, and fails for the operator, where no operator has registered its attributes', async () => {

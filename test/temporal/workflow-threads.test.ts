@@ -1,7 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import workerThreads, { type Worker } from 'node:worker_threads';
 import { monotonicMs } from '../../src/temporal/workflow-call.ts';
-import { withWorkflowThreads, workflowThreadProblem } from '../../src/temporal/workflow-threads.ts';
+import {
+  withWorkflowThreads,
+  workflowThreadProblem,
+  type WorkflowThreads,
+} from '../../src/temporal/workflow-threads.ts';
 import { eventually } from '../support/eventually.ts';
 
 const MINUTE_MS = 60_000;
@@ -22,11 +26,15 @@ describe('the workflow thread', () => {
     await thread?.terminate();
   });
 
-  it('goes into the sandbox without a time-out, tells since when, and keeps no promise hook', async () => {
-    thread = await withWorkflowThreads('fast', () =>
+  const make = (kind: WorkflowThreads) =>
+    withWorkflowThreads(kind, () =>
       Promise.resolve(new workerThreads.Worker(COMPUTING, { workerData: left.buffer })),
     );
-    const outcome = new Promise((resolve) => thread?.once('message', resolve));
+  const outcomeOf = (made: Worker) => new Promise((resolve) => made.once('message', resolve));
+
+  it('goes into the sandbox without a time-out, tells since when, and keeps no promise hook', async () => {
+    thread = await make('fast');
+    const outcome = outcomeOf(thread);
     expect(await eventually(() => workflowThreadProblem(monotonicMs() + MINUTE_MS))).toMatch(
       /computing for \d+ s without yielding/,
     );
@@ -44,27 +52,16 @@ describe('the workflow thread', () => {
     process.execArgv = ['--max-old-space-size=256'];
     try {
       Atomics.store(left, 0, 1);
-      thread = await withWorkflowThreads('fast', () =>
-        Promise.resolve(new workerThreads.Worker(COMPUTING, { workerData: left.buffer })),
-      );
+      thread = await make('fast');
     } finally {
       process.execArgv = execArgv;
     }
-    expect(await new Promise((resolve) => thread?.once('message', resolve))).toContain('came to its end');
+    expect(await outcomeOf(thread)).toContain('came to its end');
   });
 
   it('keeps the time-out and the promise hooks of the SDK where it is to be watched', async () => {
-    thread = await withWorkflowThreads('watched', () =>
-      Promise.resolve(new workerThreads.Worker(COMPUTING, { workerData: left.buffer })),
-    );
-    const outcome = await new Promise((resolve) => thread?.once('message', resolve));
-    expect(outcome).toBe('ERR_SCRIPT_EXECUTION_TIMEOUT, promises are hooked');
+    thread = await make('watched');
+    expect(await outcomeOf(thread)).toBe('ERR_SCRIPT_EXECUTION_TIMEOUT, promises are hooked');
     expect(workflowThreadProblem(monotonicMs() + MINUTE_MS)).toBeUndefined();
-  });
-
-  it('leaves threads alone that are made later', async () => {
-    const before = workerThreads.Worker;
-    await withWorkflowThreads('fast', () => Promise.resolve());
-    expect(workerThreads.Worker).toBe(before);
   });
 });
