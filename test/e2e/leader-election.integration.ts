@@ -8,11 +8,12 @@ import { PODS, refOf, ROLE_BINDINGS } from '../support/cluster.ts';
 import { saidSince, TestElection } from '../support/elections.ts';
 import { eventually } from '../support/eventually.ts';
 import type { FaultProxy, ProxiedRequest } from '../support/fault-proxy.ts';
-import { apiCallsOf, aTaskQueue, endOperators, startOperator, type Operator } from '../support/operator.ts';
+import { aTaskQueue, endOperators, startOperator, type Operator } from '../support/operator.ts';
 import { aPod } from '../support/pods.ts';
 import { aPodSet } from '../support/pod-sets.ts';
 import { setUpStage } from '../support/stage.ts';
 import { kindOf } from '../support/workflow-world.ts';
+import { operatorWritesIn } from '../support/writes.ts';
 
 jest.setTimeout(240_000);
 /** An attempt whose worker died is given up after 15 s, and a leader that died is after 15 s, too. */
@@ -92,13 +93,9 @@ function eventuallyOver(object: KubernetesObject): Promise<void> {
 
 /** `create pods`: what the operators have written, and the server has accepted; status and Events apart. */
 function writes(): readonly string[] {
-  return apiCallsOf('operator', stack.auditLog)
-    .filter(({ objectRef }) => objectRef?.namespace === namespace)
-    .filter(({ verb }) => ['create', 'patch', 'delete'].includes(verb))
-    .filter(({ responseStatus }) => (responseStatus?.code ?? 500) < 300)
-    .filter(({ requestURI }) => !requestURI.includes('/status') && !requestURI.includes('/events'))
-    .map(({ verb, objectRef }) => `${verb} ${objectRef?.resource ?? ''}`)
-    .filter((write) => write !== 'create leases')
+  return operatorWritesIn(namespace, stack.auditLog)
+    .filter(({ resource, subresource }) => resource !== 'leases' && subresource === undefined)
+    .map(({ verb, resource }) => `${verb} ${resource}`)
     .sort();
 }
 
