@@ -6,7 +6,7 @@ import type { Place } from './place.ts';
 import { matches, type Requests } from './requests.ts';
 import { merged, POLICIES, type Rewrite } from './rewrites.ts';
 import type { BigKind, Tenant } from './tenant.ts';
-import type { CallVerdict, TemporalProxy } from './temporal-proxy.ts';
+import { UNAVAILABLE, type CallVerdict, type TemporalProxy } from './temporal-proxy.ts';
 import type { WatchPipe } from './watch-pipe.ts';
 
 /** What faults of servers need. */
@@ -139,7 +139,7 @@ export class Faults {
     'api server away': ({ lastsMs }: Lasting) => this.#takeAway(this.#world.api, lastsMs),
     'temporal away': ({ lastsMs }: Lasting) => this.#takeAway(this.#world.temporal, lastsMs),
     'temporal loses answers': (calls: Calls) => this.#judgeNext(calls, 'answer is lost'),
-    'temporal refuses': (calls: Calls) => this.#judgeNext(calls, 'unavailable'),
+    'temporal refuses': (calls: Calls) => this.#judgeNext(calls, UNAVAILABLE),
     /** By hand: what is open of the schedule's runs. */
     'terminate runs': async () => {
       await this.#world.meddle('terminate');
