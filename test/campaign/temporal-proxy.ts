@@ -4,6 +4,7 @@ import {
   createSecureServer,
   createServer,
   type ClientHttp2Session,
+  type ClientHttp2Stream,
   type Http2Server,
   type IncomingHttpHeaders,
   type ServerHttp2Session,
@@ -11,7 +12,6 @@ import {
 } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
 import type { TlsOptions } from 'node:tls';
-import { relay } from '../support/http2-relay.ts';
 
 /** A refusal in gRPC's words. */
 export interface Refusal {
@@ -118,4 +118,24 @@ function forward({ from, headers, to, isAnswerLost }: Forwarded): void {
     from.close(constants.NGHTTP2_INTERNAL_ERROR);
     return false;
   });
+}
+
+/**
+ * Passes a call on to the server behind, and its answer with its trailers back.
+ *
+ * @param isWanted whether the answer is passed on; asked when it comes
+ */
+function relay(from: ServerHttp2Stream, call: ClientHttp2Stream, isWanted: () => boolean): void {
+  let trailers: IncomingHttpHeaders = {};
+  call.on('response', (answer, flags) => {
+    if (!isWanted()) return;
+    const isEnd = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0;
+    from.respond(answer, { waitForTrailers: !isEnd, endStream: isEnd });
+    call.pipe(from);
+  });
+  call.on('trailers', (sent: IncomingHttpHeaders) => {
+    trailers = sent;
+  });
+  from.on('wantTrailers', () => from.sendTrailers(trailers));
+  from.pipe(call);
 }
