@@ -17,7 +17,13 @@ export interface OpenRun {
 }
 
 /** Temporal's server answers so many questions side by side without a queue. */
-export const DESCRIBED_AT_A_TIME = 50;
+const DESCRIBED_AT_A_TIME = 50;
+
+/** Those of some listed runs that are still open, as Temporal has them now. */
+export async function stillOpen(reader: RunReader, listed: readonly ListedRun[]): Promise<readonly Run[]> {
+  const now = await bounded(listed, DESCRIBED_AT_A_TIME, ({ ref, runId }) => reader.describe(ref, runId));
+  return now.flatMap((run) => (run?.isOpen === true ? [run] : []));
+}
 
 export async function readOpenRuns(reader: RunReader, filter: RunFilter): Promise<readonly OpenRun[]> {
   const listed = await reader.listOpen(filter);

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { chmod, mkdtemp, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
-import { ASK_PROGRAM } from '../support/ask-program.ts';
+import { ASK_PROGRAM } from '../support/asking.ts';
 import { aPodSet } from '../support/pod-sets.ts';
 import { setUpStage } from '../support/stage.ts';
 

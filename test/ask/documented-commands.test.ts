@@ -1,11 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { answer } from '../../src/ask/command-line.ts';
-import type { Session } from '../../src/ask/connection/session.ts';
 import { TemporalProblem } from '../../src/temporal/temporal-problem.ts';
 import { controllersOf } from '../../src/ask/controllers.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
+import { asked } from '../support/ask-session.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const AWAY = 'nobody answers in this test';
@@ -35,36 +34,13 @@ function wordsIn(command: string): string[] {
   return [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '');
 }
 
-function nobody(): Promise<never> {
-  return Promise.reject(new TemporalProblem(AWAY));
-}
-
-/** Nothing can be asked in it, so a command gets as far as its words are understood. */
-const SESSION: Session = {
-  client: {
-    server: 'http://nowhere.invalid',
-    request: () => Promise.reject(new ApiError(AWAY, { classification: 'unavailable' })),
-    watch: () => {
-      throw new Error(AWAY);
-    },
-    close: () => Promise.resolve(),
-  },
-  namespace: 'default',
-  temporal: nobody,
-  linkTo: () => Promise.resolve(undefined),
-  close: () => Promise.resolve(),
-};
-
-/** What the command says: that nobody answers, or what is wrong with its words. */
+/** Nobody answers, so a command gets as far as its words are understood. @returns that, or what is wrong with them */
 async function saidOf(command: string): Promise<string> {
-  const said: string[] = [];
-  const output = { write: (text: string) => said.push(text) };
-  await answer(wordsIn(command), {
-    ...{ stdout: output, stderr: output, env: {}, isTerminal: false, now: Date.now },
-    signal: new AbortController().signal,
-    open: () => Promise.resolve(SESSION),
+  const { stdout, stderr } = await asked(wordsIn(command), {
+    temporal: () => Promise.reject(new TemporalProblem(AWAY)),
+    answerTo: () => new ApiError(AWAY, { classification: 'unavailable' }),
   });
-  return said.join('');
+  return stdout + stderr;
 }
 
 describe('a command that people are told to type', () => {
@@ -83,9 +59,4 @@ describe('a command that people are told to type', () => {
       expect(controllersOf().flatMap(({ steps }) => steps)).toContain(step);
     },
   );
-
-  it('is not understood where it is wrong', async () => {
-    expect(await saidOf('why deployment/web')).toContain('no controller for "deployment"');
-    expect(await saidOf('retry --stepp createJob')).toContain('unknown option');
-  });
 });

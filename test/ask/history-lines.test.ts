@@ -22,15 +22,8 @@ function anIncarnation(changed: Partial<Incarnation>): Incarnation {
 }
 
 function anEvent(changed: Partial<ObjectEvent>): ObjectEvent {
-  return {
-    id: 'e',
-    atMs: 0,
-    type: 'Normal',
-    reason: 'Created',
-    note: 'scaled up to 3 Pods',
-    count: 1,
-    ...changed,
-  };
+  const event = { id: 'e', atMs: 0, type: 'Normal', reason: 'Created', note: 'scaled up', count: 1 };
+  return { ...event, ...changed };
 }
 
 async function linesIn(name: string): Promise<readonly Line[]> {
@@ -132,23 +125,10 @@ describe('the lines of a history', () => {
   });
 
   it('name what cannot be read without a key', () => {
-    const run: RunTimeline = {
-      runId: 'r',
-      startedAtMs: 0,
-      reason: '(encrypted)',
-      entries: [
-        {
-          kind: 'step',
-          atMs: 0,
-          step: 'createPods',
-          summary: '(encrypted)',
-          isLocal: true,
-          attempts: 1,
-          end: { how: 'done', tookMs: 3, did: 'encrypted', next: undefined, refusal: undefined },
-        },
-      ],
-      end: undefined,
-    };
+    const step = { atMs: 0, step: 'createPods', summary: '(encrypted)', isLocal: true, attempts: 1 };
+    const end = { how: 'done', tookMs: 3, did: 'encrypted', next: undefined, refusal: undefined } as const;
+    const entries = [{ kind: 'step', ...step, end }] as const;
+    const run: RunTimeline = { runId: 'r', startedAtMs: 0, reason: '(encrypted)', entries, end: undefined };
     const lines = linesOf([anIncarnation({ runs: [run] })]).slice(1);
     expect(lines.map(brief)).toEqual([
       ['reconcile', '(encrypted)', 'run r'],

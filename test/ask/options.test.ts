@@ -17,7 +17,6 @@ describe('what is wrong with the words', () => {
       ['-n', 'shop', 'get', 'pods'],
       "unknown option '-n'; options go after the command: kubectl durable get ...",
     ],
-    [['nonsense', 'get'], "unknown command 'nonsense'; see kubectl durable --help"],
     [
       ['history', 'podset/web', '--tail', '0'],
       'is invalid. Write a number from 1; see kubectl durable history',

@@ -6,12 +6,8 @@ const PODS = '/api/v1/namespaces/shop/pods';
 const plain = (_: unknown, text: string) => text;
 
 function created(name: string): Write {
-  const after = {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name, uid: 'u' },
-    spec: { containers: [{ name: 'busybox' }] },
-  };
+  const spec = { containers: [{ name: 'busybox' }] };
+  const after = { apiVersion: 'v1', kind: 'Pod', metadata: { name, uid: 'u' }, spec };
   return { verb: 'create', path: `${PODS}/${name}`, before: undefined, after, isChecked: true };
 }
 
@@ -49,13 +45,8 @@ describe('the writes of a plan', () => {
   });
 
   it('of a namespace keep its name', () => {
-    const write: Write = {
-      verb: 'patch',
-      path: '/api/v1/namespaces/shop',
-      before: {},
-      after: {},
-      isChecked: true,
-    };
+    const path = '/api/v1/namespaces/shop';
+    const write: Write = { verb: 'patch', path, before: {}, after: {}, isChecked: true };
     expect(groupsOf([write])[0]?.names).toEqual(['namespaces/shop']);
   });
 });
@@ -81,23 +72,11 @@ describe('a plan as text', () => {
     ]);
   });
 
-  it.each([
-    {
-      end: { is: 'rest', next: { do: 'wait', for: 'Job b to end', atMostMs: 1 } } as const,
-      says: 'it waits for Job b to end',
-    },
-    {
-      end: { is: 'refused', words: 'exceeded quota' } as const,
-      says: 'the API server refuses it: exceeded quota',
-    },
-    {
-      end: { is: 'may not try', words: 'forbidden' } as const,
-      says: 'you may not try it, though the operator may be allowed to: forbidden',
-    },
-    {
-      end: { is: 'rest', next: { do: 'stalled', because: 'name too long' } } as const,
-      says: 'it stalls: name too long',
-    },
+  it.each<{ readonly end: Plan['end']; readonly says: string }>([
+    { end: { is: 'rest', next: { do: 'wait', for: 'Job b', atMostMs: 1 } }, says: 'it waits for Job b' },
+    { end: { is: 'refused', words: 'quota' }, says: 'the API server refuses it: quota' },
+    { end: { is: 'may not try', words: 'forbidden' }, says: 'the operator may be allowed to: forbidden' },
+    { end: { is: 'rest', next: { do: 'stalled', because: 'too long' } }, says: 'it stalls: too long' },
   ])('says $says', ({ end, says }) => {
     expect(textOfPlan(aPlan({ end }), plain)).toContain(says);
   });

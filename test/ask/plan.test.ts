@@ -4,23 +4,14 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { TemporalAccess } from '../../src/ask/connection/temporal.ts';
 import { TemporalProblem } from '../../src/temporal/temporal-problem.ts';
-import { RunReader } from '../../src/temporal/run-reader.ts';
 import { defaultOptions, type Options } from '../../src/config/config.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
-import { asked } from '../support/ask-session.ts';
+import { asked, aTemporal } from '../support/ask-session.ts';
 import { aPodSet } from '../support/pod-sets.ts';
 
 const NAMESPACE = '/api/v1/namespaces/shop';
 const POD_SET = '/apis/batch.tutorial.kubebuilder.io/v1/namespaces/shop/podsets/web';
 const web = aPodSet().in('shop').named('web').wanting(0);
-
-const notAsked = () => Promise.reject(new Error('nothing is to be asked of it'));
-
-const NO_OPERATOR = {
-  ...{ call: notAsked, runs: new RunReader({ namespace: 'default', call: notAsked }), namespace: 'default' },
-  ...{ taskQueue: 'durable-operator', settings: undefined },
-  ...{ unreadable: undefined, otherTaskQueues: [], cluster: undefined, otherCluster: undefined },
-} satisfies TemporalAccess;
 
 interface Given {
   readonly temporal?: TemporalAccess | TemporalProblem;
@@ -33,7 +24,7 @@ interface Given {
 function operatorWith(reconciliation: Partial<Options['reconciliation']>): TemporalAccess {
   const options = defaultOptions();
   const all = { ...options, reconciliation: { ...options.reconciliation, ...reconciliation } };
-  return { ...NO_OPERATOR, settings: { version: '1.0', options: all } };
+  return aTemporal({ settings: { version: '1.0', options: all } });
 }
 
 const NOT_PAUSED = { metadata: { name: 'shop', uid: 'n', resourceVersion: '1' } };
@@ -62,14 +53,14 @@ describe('a plan', () => {
   });
 
   it('says that it is too old for the operator, and what it assumes', async () => {
-    const { stderr } = await planned(['podset/web'], { temporal: { ...NO_OPERATOR, unreadable: '9.0.0' } });
+    const { stderr } = await planned(['podset/web'], { temporal: aTemporal({ unreadable: '9.0.0' }) });
     expect(stderr).toContain(
       `${ASSUMING}: the operator with task queue "durable-operator" is version 9.0.0; this plugin, `,
     );
   });
 
   it('says that it assumes default options, beside JSON, too', async () => {
-    const { stdout, stderr } = await planned(['podset/web', '-o', 'json'], { temporal: NO_OPERATOR });
+    const { stdout, stderr } = await planned(['podset/web', '-o', 'json'], { temporal: aTemporal() });
     expect(stderr).toBe(`${ASSUMING}: no operator with task queue "durable-operator" is known to Temporal\n`);
     expect(JSON.parse(stdout)).toMatchObject({ resource: 'PodSet shop/web' });
   });

@@ -88,31 +88,6 @@ describe('a client that cannot write', () => {
 });
 
 describe('a rehearsal', () => {
-  it('sends every write as a dry run, and remembers it', async () => {
-    const client = new FakeClient({
-      [`GET ${PODS}/web`]: aPod('web'),
-      [`PATCH ${PODS}/web`]: aPod('web', { labels: { app: 'other' } }),
-      [`POST ${PODS}`]: aPod('new'),
-      [`DELETE ${PODS}/old`]: { kind: 'Status', metadata: {} },
-      [`GET ${PODS}/old`]: aPod('old'),
-    });
-    const rehearsal = new Rehearsal(client);
-    await rehearsal.request({
-      method: 'PATCH',
-      path: `${PODS}/web`,
-      body: { metadata: { labels: { app: 'other' } } },
-    });
-    await rehearsal.request({ method: 'POST', path: PODS, body: aPod('new') });
-    await rehearsal.request({ method: 'DELETE', path: `${PODS}/old`, body: { kind: 'DeleteOptions' } });
-    expect(client.asked.filter((options) => options.method !== 'GET' && !isDryRun(options))).toEqual([]);
-    expect(rehearsal.takeWrites().map(({ verb, path }) => `${verb} ${path}`)).toEqual([
-      `patch ${PODS}/web`,
-      `create ${PODS}/new`,
-      `delete ${PODS}/old`,
-    ]);
-    expect(rehearsal.takeWrites()).toEqual([]);
-  });
-
   it('reads what it has written, one by one and in lists', async () => {
     const list: KubernetesList = { metadata: {}, items: [aPod('old'), aPod('web')] };
     const client = new FakeClient({

@@ -140,12 +140,6 @@ describe('the lists of a controller', () => {
     return paths;
   }
 
-  it('are of the namespace, and of the name, that are asked for', async () => {
-    expect(await pathsFor('pod-set', { namespace: 'shop', name: 'web' })).toEqual([
-      '/apis/batch.tutorial.kubebuilder.io/v1/namespaces/shop/podsets metadata.name=web',
-    ]);
-  });
-
   it.each([
     { scope: { namespace: 'shop', name: 'team-1' }, of: 'a Namespace that is named' },
     { scope: { namespace: 'team-1', name: undefined }, of: 'the Namespace that is asked about' },

@@ -11,7 +11,6 @@ describe('the state of an open run', () => {
   it.each([
     ['Waiting', resting],
     ['Reconciling', { ...resting, pending: [pending] }],
-    ['Reconciling', { ...resting, workflowTaskAttempt: 1 }],
     ['Reconciling', { ...resting, workflowTaskAttempt: 2 }],
     ['Retrying', { ...resting, workflowTaskAttempt: 3 }],
     ['Retrying', { ...resting, runState: 'Paused' as const, workflowTaskAttempt: 3 }],
@@ -36,74 +35,29 @@ describe('the state of a resource without an open run', () => {
     expect(stateByDecision(next)).toBe(state);
   });
 
-  const ready = {
-    type: 'Ready',
-    status: 'True',
-    message: 'all there',
-    lastTransitionTime: '2026-01-01T00:00:00Z',
-  };
+  const atTime = '2026-01-01T00:00:00Z';
+  const ready = { type: 'Ready', status: 'True', message: 'all there', lastTransitionTime: atTime };
+  const paused = { ...ready, type: 'Paused', message: 'by the annotation' };
+  const stalledCondition = { type: 'Stalled', status: 'True', message: 'wrong' };
   const web = (status: unknown, metadata: object = {}) => ({
     metadata: { name: 'web', uid: 'u', resourceVersion: '1', generation: 2, ...metadata },
     status,
   });
+  const current = (...conditions: readonly object[]) => web({ observedGeneration: 2, conditions });
+  const going = (finalizers?: readonly string[]) =>
+    web({ observedGeneration: 2 }, { deletionTimestamp: atTime, finalizers });
 
   it.each([
-    ['UpToDate', '', web({ observedGeneration: 2, conditions: [ready] })],
-    [
-      'UpToDate',
-      'some are not Ready',
-      web({
-        observedGeneration: 2,
-        conditions: [{ ...ready, status: 'False', message: 'some are not Ready' }],
-      }),
-    ],
+    ['UpToDate', '', current(ready)],
+    ['UpToDate', 'some are not', current({ ...ready, status: 'False', message: 'some are not' })],
     ['Waiting', 'no run is open for it yet', web({ observedGeneration: 1, conditions: [ready] })],
-    [
-      'Paused',
-      'paused by the annotation',
-      web({
-        observedGeneration: 1,
-        conditions: [ready, { ...ready, type: 'Paused', message: 'paused by the annotation' }],
-      }),
-    ],
-    [
-      'UpToDate',
-      '',
-      web({ observedGeneration: 2, conditions: [ready, { ...ready, type: 'Paused', status: 'False' }] }),
-    ],
+    ['Paused', 'by the annotation', web({ observedGeneration: 1, conditions: [ready, paused] })],
+    ['UpToDate', '', current(ready, { ...paused, status: 'False' })],
     ['Waiting', 'no run is open for it yet', web(undefined)],
-    [
-      'Waiting',
-      'no run is open for it yet',
-      web({ observedGeneration: 2 }, { deletionTimestamp: '2026-01-01T00:00:00Z' }),
-    ],
-    [
-      'UpToDate',
-      'held by example.com/theirs, example.com/others',
-      web(
-        { observedGeneration: 2 },
-        {
-          deletionTimestamp: '2026-01-01T00:00:00Z',
-          finalizers: ['example.com/theirs', 'example.com/others'],
-        },
-      ),
-    ],
-    [
-      'Waiting',
-      'no run is open for it yet',
-      web(
-        { observedGeneration: 2 },
-        { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: [BUILD_FINALIZER, 'example.com/theirs'] },
-      ),
-    ],
-    [
-      'Stalled',
-      'wrong',
-      web({
-        observedGeneration: 2,
-        conditions: [ready, { type: 'Stalled', status: 'True', message: 'wrong' }],
-      }),
-    ],
+    ['Waiting', 'no run is open for it yet', going()],
+    ['UpToDate', 'held by example.com/theirs', going(['example.com/theirs'])],
+    ['Waiting', 'no run is open for it yet', going([BUILD_FINALIZER, 'example.com/theirs'])],
+    ['Stalled', 'wrong', current(ready, stalledCondition)],
     ['UpToDate', '', web({ observedGeneration: 2, conditions: 'written by hand' })],
   ])('is %s by its status: %s', (state, message, object) => {
     expect(stateByStatus(object)).toMatchObject({ state, message });

@@ -20,38 +20,6 @@ async function timelineIn(name: string): Promise<RunTimeline> {
 }
 
 describe('the timeline of a run', () => {
-  it('says why it was started, when, and how it ended', async () => {
-    const timeline = await timelineIn('podSet/0.3.0-durable-step-retries');
-    expect(timeline).toMatchObject({
-      runId: '01a20111-be15-79d3-9b67-4db5f6d295a1',
-      reason: 'a test',
-      startedAtMs: Date.parse('2026-11-22T02:24:29.717Z'),
-      end: { how: 'completed', words: 'created it', atMs: Date.parse('2026-11-22T02:24:30.785Z') },
-    });
-  });
-
-  it('has each durable step with its attempts, its last failure, its time and its deeds', async () => {
-    const { entries } = await timelineIn('podSet/0.3.0-durable-step-retries');
-    expect(entries).toEqual([
-      {
-        kind: 'step',
-        atMs: Date.parse('2026-11-22T02:24:29.743Z'),
-        step: 'createPods',
-        summary: 'create missing Pods: many are missing',
-        isLocal: false,
-        attempts: 2,
-        failure: { type: 'Unavailable', message: '500 the server is out of order' },
-        end: {
-          how: 'done',
-          tookMs: 1015,
-          did: [{ did: 'created', what: 'it' }],
-          next: { do: 'converged', because: 'up to date' },
-          refusal: undefined,
-        },
-      },
-    ]);
-  });
-
   it('has local steps one after the other, with the time that each took', async () => {
     const { entries } = await timelineIn('gitBuild/0.3.0-several-steps');
     const steps = entries.filter((entry) => entry.kind === 'step');
@@ -62,14 +30,6 @@ describe('the timeline of a run', () => {
     const [first, second] = steps;
     expect(first?.atMs).toBe(Date.parse('2026-11-22T02:24:37.951Z'));
     expect(second?.atMs).toBe((first?.atMs ?? 0) + 2);
-  });
-
-  it('has a local step that failed, before the durable one that goes on', async () => {
-    const { entries } = await timelineIn('podSet/0.3.0-local-step-fails');
-    expect(entries).toMatchObject([
-      { step: 'createPods', isLocal: true, end: { how: 'failed' }, failure: { type: 'Unavailable' } },
-      { step: 'createPods', isLocal: false, attempts: 1, end: { how: 'done' } },
-    ]);
   });
 
   it('has the failure of its last workflow task, until one is completed', () => {
@@ -86,15 +46,6 @@ describe('the timeline of a run', () => {
     expect(entries[0]).toMatchObject({ failure, end: { how: 'failed', tookMs: 1004 } });
   });
 
-  it('says who signalled, and that this ended a backoff; the grace period is no wait', async () => {
-    const { entries } = await timelineIn('podSet/0.3.0-change-in-backoff');
-    expect(entries).toMatchObject([
-      { kind: 'step', step: 'createPods', end: { how: 'dropped', tookMs: 1286 } },
-      { kind: 'signal', signal: 'changed', reason: 'a change' },
-      { kind: 'step', step: 'observe', end: { how: 'done' } },
-    ]);
-  });
-
   it('has a wait that a change ended, and one that took its time', async () => {
     const signalled = await timelineIn('podSet/0.3.0-wait-is-signalled');
     expect(signalled.entries.find(({ kind }) => kind === 'wait')).toMatchObject({
@@ -108,12 +59,6 @@ describe('the timeline of a run', () => {
       atMostMs: 1_000,
       end: { how: 'time passed', tookMs: 1_002 },
     });
-  });
-
-  it('goes on where the run is open', async () => {
-    const { end, entries } = await timelineIn('podSet/0.3.0-wait-waits');
-    expect(end).toBeUndefined();
-    expect(entries.at(-1)).toMatchObject({ kind: 'wait', end: { how: 'in progress' } });
   });
 
   it('has the time in which the run was stalled', async () => {

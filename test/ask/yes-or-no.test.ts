@@ -20,12 +20,6 @@ describe('a question on the terminal', () => {
     expect(await answersYes('Go on?', { signal, ...typed(text) })).toBe(false);
   });
 
-  it('shows that no is the default', async () => {
-    const terminal = typed('');
-    await answersYes('Go on?', { signal, ...terminal });
-    expect(String(terminal.output.read())).toContain('Go on? [y/N] ');
-  });
-
   it('is answered with no by an interrupt', async () => {
     const interrupted = new AbortController();
     const input = new PassThrough();

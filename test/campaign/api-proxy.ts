@@ -1,10 +1,10 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Agent, request } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
-import { apiServerIn, writeKubeconfigThrough, type ProxiedApiServer } from '../support/proxied-api-server.ts';
+import { KubeConfig } from '@kubernetes/client-node';
 import { BIG, inflated } from './tenant.ts';
 import { WatchPipe } from './watch-pipe.ts';
 
@@ -230,4 +230,28 @@ function forge(outgoing: ServerResponse, { status, body, retryAfter }: ForgedAns
   const wait = retryAfter === undefined ? {} : { 'retry-after': retryAfter };
   outgoing.writeHead(status, { 'content-type': 'application/json', ...wait });
   outgoing.end(body);
+}
+
+/** The API server that a proxy stands before. */
+interface ProxiedApiServer {
+  readonly url: URL;
+  readonly ca: Buffer;
+}
+
+/** @param kubeconfig its text, with the certificate in it. @throws Error where it has none */
+function apiServerIn(kubeconfig: string): ProxiedApiServer {
+  const config = new KubeConfig();
+  config.loadFromString(kubeconfig);
+  const cluster = config.getCurrentCluster();
+  if (cluster?.caData === undefined) throw new Error('the kubeconfig has no cluster with its certificate');
+  return { url: new URL(cluster.server), ca: Buffer.from(cluster.caData, 'base64') };
+}
+
+/** Writes the same kubeconfig, but through the proxy at this port of 127.0.0.1, which speaks HTTP. */
+async function writeKubeconfigThrough(port: number, kubeconfig: string, file: string): Promise<void> {
+  const { url } = apiServerIn(kubeconfig);
+  const through = kubeconfig
+    .replace(url.origin, `http://127.0.0.1:${port}`)
+    .replace(/"certificate-authority-data": "[^"]*"/, '"insecure-skip-tls-verify": true');
+  await writeFile(file, through, { mode: 0o600 });
 }

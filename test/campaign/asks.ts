@@ -1,5 +1,5 @@
 import type { Controller } from './drawn-changes.ts';
-import type { Target } from './events.ts';
+import type { Target } from './people.ts';
 import type { Tactic } from './tactics.ts';
 
 /** A pause holds for longer than anything that was begun before it goes on: `PAUSE_SEEN_MS` in held-back.ts. */

@@ -1,4 +1,6 @@
-import type { BuildFields, Change, Propagation } from './events.ts';
+import type { Propagation } from './insistent-cluster.ts';
+import type { Change } from './people.ts';
+import type { BuildFields } from './place.ts';
 import type { Pen } from './pen.ts';
 
 export const CONTROLLERS = ['pod-label', 'namespace-role-binding', 'pod-set', 'git-build'] as const;

@@ -1,4 +1,5 @@
-import type { Fault, Requests } from './events.ts';
+import type { Fault } from './faults.ts';
+import type { Requests } from './requests.ts';
 import type { Random } from './random.ts';
 
 const REQUESTS: readonly Requests[] = [

@@ -1,12 +1,12 @@
-import { unreachable } from '../../src/contract/unreachable.ts';
 import type { ApiProxy, Journalled, Verdict } from './api-proxy.ts';
-import type { Fault, Meddling, Requests } from './events.ts';
-import { forged } from './forged.ts';
+import { forged, type Answer, type Answered } from './forged.ts';
+import type { Meddling } from './meddling.ts';
 import type { Operators } from './operators.ts';
 import type { Place } from './place.ts';
-import { merged, POLICIES } from './rewrites.ts';
-import type { Tenant } from './tenant.ts';
-import type { CallVerdict, TemporalProxy } from './temporal-proxy.ts';
+import { matches, type Requests } from './requests.ts';
+import { merged, POLICIES, type Rewrite } from './rewrites.ts';
+import type { BigKind, Tenant } from './tenant.ts';
+import { UNAVAILABLE, type CallVerdict, type TemporalProxy } from './temporal-proxy.ts';
 import type { WatchPipe } from './watch-pipe.ts';
 
 /** What faults of servers need. */
@@ -33,7 +33,29 @@ export interface FaultyWorld {
 /** With its requests, an API server takes up to a minute; here it is enough that people work meanwhile. */
 const DRAINED_AFTER_MS = 3_000;
 
-type FaultNamed<Name extends Fault['fault']> = Fault & { readonly fault: Name };
+type Lasting = Readonly<Record<'lastsMs', number>>;
+type Counted = Readonly<Record<'count', number>>;
+type SomeRequests = Counted & { readonly requests: Requests };
+type Refused = Lasting & { readonly status: Answered; readonly requests: Requests };
+type Big = Readonly<Record<'annotation', string>> & { readonly kind: BigKind };
+type Admission = Lasting & { readonly changes: Rewrite; readonly of: string };
+/** Of Temporal, by the name of the method. */
+type Calls = Counted & Readonly<Record<'call', string>>;
+
+interface Crash {
+  readonly write: number;
+  readonly when: 'before it is sent' | 'after it is committed' | 'after the answer';
+  readonly requests: Requests;
+}
+
+type AllFaults = Faults['faults'];
+type FieldsOf<Name extends keyof AllFaults> =
+  Parameters<AllFaults[Name]> extends [infer Fields] ? Fields : unknown;
+
+/** What goes wrong, with its fields. */
+export type Fault = {
+  [Name in keyof AllFaults]: { readonly fault: Name } & FieldsOf<Name>;
+}[keyof AllFaults];
 
 /** A fault of requests that is not over. */
 interface Active {
@@ -61,162 +83,108 @@ export class Faults {
     world.temporal.judge = (call) => this.#judgeCall(call);
   }
 
+  /** What can go wrong, for a number of requests or for a while. */
+  readonly faults = {
+    /** The operator is killed at its n-th write from now on, from 1, and started again. */
+    crash: (crash: Crash) => this.#crash(crash),
+    /** The operator ends, by this signal, and is away for a while. */
+    stop: ({ signal, lastsMs }: Lasting & { readonly signal: 'SIGTERM' | 'SIGKILL' }) =>
+      this.#world.operators.restart(signal, lastsMs),
+    freeze: ({ lastsMs }: Lasting) => {
+      this.#world.operators.freeze();
+      this.#endAfter(lastsMs, () => this.#world.operators.thaw());
+    },
+    /** A second operator that leads, too. */
+    'second leader': ({ lastsMs }: Lasting) => {
+      this.#world.operators.startSecond();
+      this.#endAfter(lastsMs, () => this.#world.operators.endSecond());
+    },
+    /** The operator's wall clock is set by so much, and back. */
+    'clock step': ({ stepMs, lastsMs }: Lasting & { readonly stepMs: number }) => {
+      this.#world.operators.setClock(stepMs);
+      this.#endAfter(lastsMs, () => this.#world.operators.setClock(0));
+    },
+    'lost answers': (some: SomeRequests) => void this.#strike(some, () => ({ isAnswerLost: true })),
+    resets: (some: SomeRequests) => void this.#strike(some, () => ({ instead: 'reset' })),
+    answers: (answers: SomeRequests & Answer) =>
+      void this.#strike(answers, (request) => ({ instead: forged(answers, request) })),
+    'answers for a while': (answers: Refused) => this.#refuse(answers),
+    /** Admission changes what the operator sends about one object. */
+    admission: (admission: Admission) => this.#admitOtherwise(admission),
+    /** A tenant creates hundreds of them in the home namespace, each with an annotation of 250 kB. */
+    'big objects': async ({ kind, annotation, lastsMs }: Lasting & Big) => {
+      await this.#world.tenant.fill(kind, annotation);
+      this.#endAfter(lastsMs, () => this.#world.tenant.empty());
+    },
+    /** They arrive late, even where the operator no longer waits for the answer. */
+    slow: (slow: SomeRequests & { readonly byMs: number }) =>
+      void this.#strike(slow, () => ({ delayMs: slow.byMs })),
+    /** Events of watches come late. */
+    'watch lag': ({ resource = 'all', lastsMs }: Lasting & { readonly resource?: string }) =>
+      this.#lag(resource, lastsMs, (watch) => watch.release()),
+    /** Each event comes twice. */
+    duplicates: ({ lastsMs }: Lasting) => {
+      this.#double(true);
+      this.#endAfter(lastsMs, () => this.#double(false));
+    },
+    /** Open watches say nothing any more, and are cut off in the end. */
+    silence: ({ lastsMs }: Lasting) => this.#lag('all', lastsMs, (watch) => watch.break()),
+    /** Open watches end by the event 410 Gone, and the next ones are answered so. */
+    'watches expire': ({ count }: Counted) => {
+      this.#eachWatch('all', (watch) => watch.expire());
+      const gone = (request: Journalled) => ({ instead: forged({ status: 410 }, request) });
+      this.#strike({ requests: { kind: 'watch' }, count }, gone);
+    },
+    'watches break': () => this.#eachWatch('all', (watch) => watch.break()),
+    'api server away': ({ lastsMs }: Lasting) => this.#takeAway(this.#world.api, lastsMs),
+    'temporal away': ({ lastsMs }: Lasting) => this.#takeAway(this.#world.temporal, lastsMs),
+    'temporal loses answers': (calls: Calls) => this.#judgeNext(calls, 'answer is lost'),
+    'temporal refuses': (calls: Calls) => this.#judgeNext(calls, UNAVAILABLE),
+    /** By hand: what is open of the schedule's runs. */
+    'terminate runs': async () => {
+      await this.#world.meddle('terminate');
+    },
+    /** By hand, what is open of the schedule's runs; a paused activity goes on after that time. */
+    'meddle with runs': async ({ how, lastsMs }: Lasting & { readonly how: Meddling }) =>
+      this.#endAfter(lastsMs, await this.#world.meddle(how)),
+    // Those below are about servers, which nobody else may use.
+    'temporal restarts': () => this.#servers.restartTemporal(),
+    'temporal is wiped': () => this.#servers.wipeTemporal(),
+    'api server restarts': () => this.#servers.restartApiServer(),
+    'etcd is saved': () => this.#servers.saveEtcd(),
+    /** To what was saved last; what people have done since is done again. Draining: open watches end cleanly, and only later. */
+    'etcd is restored': ({ isDraining = false }: { readonly isDraining?: boolean }) =>
+      this.#restoreEtcd(isDraining),
+  };
+
   /** Resolves once it goes wrong; what is done to servers is over then. */
   async begin(fault: Fault): Promise<void> {
-    switch (fault.fault) {
-      case 'crash':
-        this.#crash(fault);
-        break;
-      case 'stop':
-      case 'freeze':
-      case 'second leader':
-      case 'clock step':
-        this.#disturbProcess(fault);
-        break;
-      case 'lost answers':
-        this.#strike(fault, () => ({ isAnswerLost: true }));
-        break;
-      case 'resets':
-        this.#strike(fault, () => ({ instead: 'reset' }));
-        break;
-      case 'answers':
-        this.#strike(fault, (request) => ({ instead: forged(fault, request) }));
-        break;
-      case 'answers for a while':
-        this.#refuse(fault);
-        break;
-      case 'slow':
-        this.#strike(fault, () => ({ delayMs: fault.byMs }));
-        break;
-      case 'watch lag':
-      case 'silence':
-      case 'duplicates':
-      case 'watches expire':
-      case 'watches break':
-        this.#disturbWatches(fault);
-        break;
-      case 'api server away':
-        this.#takeAway(this.#world.api, fault.lastsMs);
-        break;
-      case 'temporal away':
-        this.#takeAway(this.#world.temporal, fault.lastsMs);
-        break;
-      case 'temporal loses answers':
-        this.#calls.add({ ...fault, left: fault.count, verdict: 'answer is lost' });
-        break;
-      case 'temporal refuses':
-        this.#calls.add({ ...fault, left: fault.count, verdict: 'unavailable' });
-        break;
-      case 'terminate runs':
-        await this.#world.meddle('terminate');
-        break;
-      case 'meddle with runs':
-        this.#endAfter(fault.lastsMs, await this.#world.meddle(fault.how));
-        break;
-      case 'admission':
-        this.#admitOtherwise(fault);
-        break;
-      case 'big objects':
-        await this.#world.tenant.fill(fault.kind, fault.annotation);
-        this.#endAfter(fault.lastsMs, () => this.#world.tenant.empty());
-        break;
-      case 'temporal restarts':
-      case 'temporal is wiped':
-      case 'api server restarts':
-      case 'etcd is saved':
-      case 'etcd is restored':
-        await this.#disturbServers(fault);
-        break;
-      default:
-        unreachable(fault);
-    }
+    // Each takes the fields of the fault that it is named after.
+    const begin = this.faults[fault.fault] as (fields: Fault) => void | Promise<void>;
+    await begin(fault);
   }
 
-  #disturbProcess(fault: FaultNamed<'stop' | 'freeze' | 'second leader' | 'clock step'>): void {
-    const { operators } = this.#world;
-    switch (fault.fault) {
-      case 'stop':
-        operators.restart(fault.signal, fault.lastsMs);
-        break;
-      case 'freeze':
-        operators.freeze();
-        this.#endAfter(fault.lastsMs, () => operators.thaw());
-        break;
-      case 'second leader':
-        operators.startSecond();
-        this.#endAfter(fault.lastsMs, () => operators.endSecond());
-        break;
-      case 'clock step':
-        operators.setClock(fault.stepMs);
-        this.#endAfter(fault.lastsMs, () => operators.setClock(0));
-        break;
-      default:
-        unreachable(fault);
-    }
-  }
-
-  #disturbWatches(
-    fault: FaultNamed<'watch lag' | 'silence' | 'duplicates' | 'watches expire' | 'watches break'>,
-  ): void {
-    switch (fault.fault) {
-      case 'watch lag':
-        this.#lag(fault.resource ?? 'all', fault.lastsMs, (watch) => watch.release());
-        break;
-      case 'silence':
-        this.#lag('all', fault.lastsMs, (watch) => watch.break());
-        break;
-      case 'duplicates':
-        this.#double(true);
-        this.#endAfter(fault.lastsMs, () => this.#double(false));
-        break;
-      case 'watches expire':
-        this.#eachWatch('all', (watch) => watch.expire());
-        this.#strike({ requests: { kind: 'watch' }, count: fault.count }, (request) => ({
-          instead: forged({ status: 410 }, request),
-        }));
-        break;
-      case 'watches break':
-        this.#eachWatch('all', (watch) => watch.break());
-        break;
-      default:
-        unreachable(fault);
-    }
-  }
-
-  async #disturbServers(
-    fault: FaultNamed<
-      'temporal restarts' | 'temporal is wiped' | 'api server restarts' | 'etcd is saved' | 'etcd is restored'
-    >,
-  ): Promise<void> {
+  get #servers(): Servers {
     const { servers } = this.#world;
-    if (servers === undefined) throw new Error(`${fault.fault}: others use the servers, too`);
-    switch (fault.fault) {
-      case 'temporal restarts':
-        return servers.restartTemporal();
-      case 'temporal is wiped':
-        return servers.wipeTemporal();
-      case 'api server restarts':
-        return servers.restartApiServer();
-      case 'etcd is saved':
-        return servers.saveEtcd();
-      case 'etcd is restored':
-        return this.#restoreEtcd(servers, fault.isDraining === true);
-      default:
-        return unreachable(fault);
-    }
+    if (servers === undefined) throw new Error('others use the servers, too');
+    return servers;
+  }
+
+  #judgeNext({ call, count }: Calls, verdict: CallVerdict): void {
+    this.#calls.add({ call, left: count, verdict });
   }
 
   /** The server that the watches hang on answers to the end, but has nothing new to say. */
-  async #restoreEtcd(servers: Servers, isDraining: boolean): Promise<void> {
+  async #restoreEtcd(isDraining: boolean): Promise<void> {
     const draining = isDraining ? [...this.#world.api.watches] : [];
     for (const watch of draining) watch.drain();
-    await servers.restoreEtcd();
+    await this.#servers.restoreEtcd();
     this.#endAfter(DRAINED_AFTER_MS, () => {
       for (const watch of draining) watch.end();
     });
   }
 
-  #admitOtherwise({ changes, of, lastsMs }: FaultNamed<'admission'>): void {
+  #admitOtherwise({ changes, of, lastsMs }: Admission): void {
     const { place, tenant } = this.#world;
     const { requests, patch } = POLICIES[changes];
     const name = of === 'team' ? place.team : of;
@@ -230,7 +198,7 @@ export class Faults {
     });
   }
 
-  #refuse({ status, requests: about, lastsMs }: FaultNamed<'answers for a while'>): void {
+  #refuse({ status, requests: about, lastsMs }: Refused): void {
     const requests = { ...about, isForAWhile: true };
     const end = this.#strike({ requests, count: Infinity }, (request) => ({
       instead: forged({ status }, request),
@@ -270,7 +238,7 @@ export class Faults {
 
   /** @returns what ends it before its time */
   #strike(
-    { requests, count }: { readonly requests: Active['requests']; readonly count: number },
+    { requests, count }: SomeRequests & Pick<Active, 'requests'>,
     verdict: (request: Journalled) => Verdict | undefined,
   ): () => void {
     let left = count;
@@ -289,7 +257,7 @@ export class Faults {
     };
   }
 
-  #crash({ write, when, requests }: FaultNamed<'crash'>): void {
+  #crash({ write, when, requests }: Crash): void {
     const kill = () => this.#world.operators.killNow();
     let seen = 0;
     const active: Active = {
@@ -363,22 +331,4 @@ export class Faults {
       if (resource === undefined || resource === 'all' || watch.resource === resource) act(watch);
     }
   }
-}
-
-function matches(
-  { kind, resource, method, namespace }: Requests,
-  { about, isWatch, ...request }: Journalled,
-  place: Place,
-): boolean {
-  // What the operator records for people alone is no write to anything.
-  if (about.resource === 'events') return false;
-  if (kind !== 'any' && kind !== kindOf(request.method, isWatch)) return false;
-  if (resource !== undefined && resource !== about.resource) return false;
-  if (method !== undefined && method !== request.method) return false;
-  return namespace === undefined || about.namespace === place[namespace];
-}
-
-function kindOf(method: string, isWatch: boolean): Requests['kind'] {
-  if (isWatch) return 'watch';
-  return method === 'GET' ? 'read' : 'write';
 }

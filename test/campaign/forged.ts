@@ -1,7 +1,7 @@
 import type { ForgedAnswer, Journalled } from './api-proxy.ts';
-import type { Answered } from './events.ts';
 
-const REASONS: Readonly<Record<Answered, string>> = {
+/** `409` is a conflict; `403` is the authorizer's; `422` is an admission webhook's, which quotes what it was sent. */
+const REASONS = {
   401: 'Unauthorized',
   403: 'Forbidden',
   404: 'NotFound',
@@ -12,11 +12,14 @@ const REASONS: Readonly<Record<Answered, string>> = {
   500: 'InternalError',
   503: 'ServiceUnavailable',
   504: 'Timeout',
-};
+} as const;
 
-interface Answer {
+export type Answered = keyof typeof REASONS;
+
+export interface Answer {
   readonly status: Answered;
-  readonly retryAfter?: string | undefined;
+  /** The header. Default: `1` for 429, else none. */
+  readonly retryAfter?: string;
 }
 
 /** In the words of the real servers, where the operator goes by them. */

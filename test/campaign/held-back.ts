@@ -11,7 +11,7 @@ import type { Journalled } from './api-proxy.ts';
 import { nameOf, objectIn, uidIn, valueAt, writesOf, type Evidence } from './invariants.ts';
 import { APPROVAL_SEEN_MS, lossesOf } from './losses.ts';
 import { historiesIn, OBSERVED_MS, type Version } from './observer.ts';
-import { phaseOf } from './state.ts';
+import { hasEnded } from './pods.ts';
 
 /** What was begun before the pause may take so long: what is remembered of a run counts for 10 s. */
 const PAUSE_SEEN_MS = 12_000;
@@ -92,7 +92,7 @@ function needsApproval(write: Journalled, versions: readonly Version[]): boolean
   const object = writtenBy(write, versions);
   if (method !== 'DELETE' || object === undefined) return false;
   if (about.resource === 'jobs') return object.metadata.labels?.[PURPOSE_LABEL] === 'build';
-  return about.resource === 'pods' && !['Failed', 'Succeeded'].includes(String(phaseOf(object)));
+  return about.resource === 'pods' && !hasEnded(object);
 }
 
 function isRequiredAt(history: readonly Version[], { atMs }: Journalled): boolean {

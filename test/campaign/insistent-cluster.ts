@@ -3,7 +3,8 @@ import type { KubernetesObject } from '../../src/contract/object.ts';
 import { ApiError, type ApiErrorClass } from '../../src/kubernetes/errors.ts';
 import { resourcePath, type ResourceType } from '../../src/kubernetes/paths.ts';
 import { undefinedIf, type At, type Manifest, type TestCluster } from '../support/cluster.ts';
-import type { Propagation } from './events.ts';
+
+export type Propagation = 'Background' | 'Foreground' | 'Orphan';
 
 const TRY_AGAIN_MS = 150;
 const PASSING: readonly ApiErrorClass[] = ['unavailable', 'retry-after', 'conflict', 'namespace-terminating'];

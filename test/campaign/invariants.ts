@@ -12,7 +12,7 @@ import { controllerOf } from '../../src/controllers/kinds.ts';
 import type { Journalled } from './api-proxy.ts';
 import type { Version } from './observer.ts';
 import type { Place } from './place.ts';
-import { phaseOf } from './state.ts';
+import { phaseOf } from './pods.ts';
 
 /** What a run of a schedule has left to be judged. */
 export interface Evidence {

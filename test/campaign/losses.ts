@@ -1,10 +1,8 @@
-import type { KubernetesObject } from '../../src/contract/object.ts';
 import { controllerOf } from '../../src/controllers/kinds.ts';
-import { labelsFor } from '../../src/controllers/pod-set/pod.ts';
 import type { Journalled } from './api-proxy.ts';
 import { uidIn, valueAt, writesOf, type Evidence } from './invariants.ts';
 import { historiesIn, OBSERVED_MS, type Version } from './observer.ts';
-import { phaseOf } from './state.ts';
+import { isPodOf } from './pods.ts';
 
 /** A step that deletes takes 2 s at most, and what is slow is not counted from when it is made. */
 export const APPROVAL_SEEN_MS = 3_500;
@@ -37,10 +35,8 @@ export function lossesOf(
       const replicas = replicasAt(histories.get(set.uid) ?? [], atMs);
       const there = pods.filter(([uid, history]) => {
         const seen = spared.has(uid) ? history.filter((version) => !isGoing(version)) : history;
-        return isPodOf(
-          set,
-          seen.findLast((version) => version.atMs <= atMs),
-        );
+        const last = seen.findLast((version) => version.atMs <= atMs);
+        return last !== undefined && !isGoing(last) && isPodOf(set, last.object);
       });
       return replicas === undefined ? [] : [there.length - replicas];
     });
@@ -59,23 +55,4 @@ function replicasAt(set: readonly Version[], atMs: number): number | undefined {
 
 function isGoing({ object, isDeleted }: Version): boolean {
   return isDeleted || object.metadata.deletionTimestamp !== undefined;
-}
-
-function isPodOf({ uid, name }: Owner, version: Version | undefined): boolean {
-  if (version === undefined || isGoing(version)) return false;
-  const { object } = version;
-  return (
-    controllerOf(object.metadata)?.uid === uid &&
-    hasLabelsOf(name, object) &&
-    !['Failed', 'Succeeded'].includes(String(phaseOf(object)))
-  );
-}
-
-interface Owner {
-  readonly uid: string;
-  readonly name: string;
-}
-
-function hasLabelsOf(set: string, { metadata: { labels = {} } }: KubernetesObject): boolean {
-  return Object.entries(labelsFor(set)).every(([key, value]) => labels[key] === value);
 }

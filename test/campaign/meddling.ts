@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Client, WorkflowHandle } from '@temporalio/client';
-import type { Meddling } from './events.ts';
 import type { Place } from './place.ts';
 import { openRuns } from './state.ts';
+
+export type Meddling = 'cancel' | 'reset' | 'pause activities';
 
 const BY_HAND = { reason: 'by hand', identity: 'the campaign' };
 

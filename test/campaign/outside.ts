@@ -1,5 +1,8 @@
 import type { Controller, Objects } from './drawn-changes.ts';
-import type { BigKind, Fault, Requests, Rewrite } from './events.ts';
+import type { Fault } from './faults.ts';
+import type { Requests } from './requests.ts';
+import type { Rewrite } from './rewrites.ts';
+import type { BigKind } from './tenant.ts';
 import type { Pen } from './pen.ts';
 import type { Tactic } from './tactics.ts';
 
@@ -23,71 +26,55 @@ interface Outside {
   readonly tactic: Tactic;
 }
 
+const of = (controller: Controller, tactic: Tactic): Outside => ({ controller, tactic });
+const filling = (controller: Controller, kind: BigKind): Outside =>
+  of(controller, (pen, objects) => fill(pen, objects, kind));
+const admitting = (controller: Controller, changes: Rewrite): Outside =>
+  of(controller, (pen, objects) => admit(pen, objects, changes));
+
 /** What comes from outside, kind by kind: each has objects of its own. */
 export const OUTSIDE: readonly (readonly Outside[])[] = [
   // Tenants.
-  [
-    { controller: 'pod-label', tactic: (pen, objects) => fill(pen, objects, 'pods') },
-    { controller: 'pod-set', tactic: (pen, objects) => fill(pen, objects, 'podsets') },
-    { controller: 'git-build', tactic: (pen, objects) => fill(pen, objects, 'xxxes') },
-  ],
+  [filling('pod-label', 'pods'), filling('pod-set', 'podsets'), filling('git-build', 'xxxes')],
   // People who keep Pods.
-  [{ controller: 'pod-set', tactic: takeOut }],
+  [of('pod-set', takeOut)],
   // Admission.
   [
-    { controller: 'pod-label', tactic: (pen, objects) => admit(pen, objects, 'label of Pod') },
-    { controller: 'pod-set', tactic: (pen, objects) => admit(pen, objects, 'version of Pods') },
-    { controller: 'pod-set', tactic: (pen, objects) => admit(pen, objects, 'owner of Pods') },
-    { controller: 'pod-set', tactic: (pen, objects) => admit(pen, objects, 'status of PodSet') },
-    { controller: 'git-build', tactic: (pen, objects) => admit(pen, objects, 'label of Job') },
-    { controller: 'git-build', tactic: (pen, objects) => admit(pen, objects, 'hash of Job') },
-    { controller: 'git-build', tactic: (pen, objects) => admit(pen, objects, 'finalizer of build') },
-    {
-      controller: 'namespace-role-binding',
-      tactic: (pen, objects) => admit(pen, objects, 'subjects of RoleBinding'),
-    },
+    admitting('pod-label', 'label of Pod'),
+    admitting('pod-set', 'version of Pods'),
+    admitting('pod-set', 'owner of Pods'),
+    admitting('pod-set', 'status of PodSet'),
+    admitting('git-build', 'label of Job'),
+    admitting('git-build', 'hash of Job'),
+    admitting('git-build', 'finalizer of build'),
+    admitting('namespace-role-binding', 'subjects of RoleBinding'),
   ],
   // Retry-After.
   [
-    {
-      controller: 'pod-label',
-      tactic: (pen) => {
-        const kind = pen.random.oneOf(['write', 'read', 'watch'] as const);
-        pen.add(waiting(pen, { kind, resource: 'pods' }));
-        pen.add({ change: 'create pod', pod: unique(pen, 'pod'), annotation: 'true' });
-      },
-    },
-    {
-      controller: 'pod-set',
-      tactic: (pen) => {
-        pen.add(longWaiting(pen, { kind: 'write', resource: 'pods', method: 'POST' }));
-        pen.add({ change: 'create set', set: unique(pen, 'set'), replicas: 3 });
-      },
-    },
-    {
-      controller: 'git-build',
-      tactic: (pen, { builds }) => {
-        pen.add(longWaiting(pen, { kind: 'write', resource: 'jobs', method: 'POST' }));
-        builds.create(unique(pen, 'build'));
-      },
-    },
+    of('pod-label', (pen) => {
+      const kind = pen.random.oneOf(['write', 'read', 'watch'] as const);
+      pen.add(waiting(pen, { kind, resource: 'pods' }));
+      pen.add({ change: 'create pod', pod: unique(pen, 'pod'), annotation: 'true' });
+    }),
+    of('pod-set', (pen) => {
+      pen.add(longWaiting(pen, { kind: 'write', resource: 'pods', method: 'POST' }));
+      pen.add({ change: 'create set', set: unique(pen, 'set'), replicas: 3 });
+    }),
+    of('git-build', (pen, { builds }) => {
+      pen.add(longWaiting(pen, { kind: 'write', resource: 'jobs', method: 'POST' }));
+      builds.create(unique(pen, 'build'));
+    }),
   ],
   // People in Temporal's UI.
   [
-    {
-      controller: 'pod-set',
-      tactic: (pen) => {
-        pen.add({ change: 'create set', set: unique(pen, 'set'), replicas: 7 });
-        meddle(pen);
-      },
-    },
-    {
-      controller: 'git-build',
-      tactic: (pen, { builds }) => {
-        builds.create(unique(pen, 'build'));
-        meddle(pen);
-      },
-    },
+    of('pod-set', (pen) => {
+      pen.add({ change: 'create set', set: unique(pen, 'set'), replicas: 7 });
+      meddle(pen);
+    }),
+    of('git-build', (pen, { builds }) => {
+      builds.create(unique(pen, 'build'));
+      meddle(pen);
+    }),
   ],
 ];
 
@@ -140,13 +127,8 @@ function admit(pen: Pen, { builds, team }: Objects, changes: Rewrite): void {
 
 function waiting({ random }: Pen, requests: Requests): Fault {
   const status = random.oneOf([429, 503] as const);
-  return {
-    fault: 'answers',
-    status,
-    requests,
-    count: random.between(1, 3),
-    retryAfter: random.oneOf(SHORT_WAITS),
-  };
+  const count = random.between(1, 3);
+  return { fault: 'answers', status, requests, count, retryAfter: random.oneOf(SHORT_WAITS) };
 }
 
 /** Now and then for very long: then nobody else's requests are like these. */

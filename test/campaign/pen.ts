@@ -1,5 +1,8 @@
 import { drawnCrash, drawnFault } from './drawn-faults.ts';
-import type { Fault, Requests, ScheduledEvent, Target, What } from './events.ts';
+import type { ScheduledEvent, What } from './events.ts';
+import type { Fault } from './faults.ts';
+import type { Target } from './people.ts';
+import type { Requests } from './requests.ts';
 import type { Random } from './random.ts';
 
 /** The least that the operator follows: `POLL_LEAST_MS` in src/watcher/looks.ts. */

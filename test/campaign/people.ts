@@ -16,14 +16,12 @@ import {
   RECONCILE_REQUESTED_ANNOTATION,
 } from '../../src/contract/control.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
-import { unreachable } from '../../src/contract/unreachable.ts';
 import type { ResourceType } from '../../src/kubernetes/paths.ts';
 import { type At, type Manifest, type TestCluster } from '../support/cluster.ts';
 import { aPod } from '../support/pods.ts';
 import { approvalOf, awaitedPlanIn, rejectionOf, type Annotations } from './approvals.ts';
-import type { Change, Target } from './events.ts';
-import { InsistentCluster } from './insistent-cluster.ts';
-import { buildSpec, gitUrlOf, UNNAMED_ANNOTATION, type Place } from './place.ts';
+import { InsistentCluster, type Propagation } from './insistent-cluster.ts';
+import { buildSpec, gitUrlOf, UNNAMED_ANNOTATION, type BuildFields, type Place } from './place.ts';
 import { Team } from './team.ts';
 
 const CONFIG_MAPS: ResourceType = { group: '', version: 'v1', plural: 'configmaps' };
@@ -31,6 +29,33 @@ const OTHER_OWNER = 'another-controller';
 const PLANNED_WITHIN_MS = 6_000;
 /** How long failed Pods stay before somebody deletes them: the set has seen all of them by then, and waits for minutes. */
 const LOOKED_INTO_MS = 14_000;
+
+/** What an annotation is set on: a resource, or the Namespace that resources are in. */
+export interface Target {
+  readonly kind: 'pod' | 'set' | 'build' | 'namespace';
+  /** Of a Namespace: `home` or `team`. */
+  readonly name: string;
+}
+
+type Of<Name extends string, Value = string> = Readonly<Record<Name, Value>>;
+type OfPod = Of<'pod'>;
+type OfSet = Of<'set'>;
+type OfBuild = Of<'build'>;
+type OfJob = Of<'job'>;
+type PodsOfSet = OfSet & Of<'count', number>;
+type Annotated = Of<'annotation', string | null>;
+type Scaled = Of<'replicas', number>;
+type Propagated = Of<'propagation', Propagation>;
+type OnTarget = Of<'on', Target>;
+
+type Changes = People['changes'];
+type FieldsOf<Name extends keyof Changes> =
+  Parameters<Changes[Name]> extends [infer Fields] ? Fields : unknown;
+
+/** What a person does, with its fields. */
+export type Change = {
+  [Name in keyof Changes]: { readonly change: Name } & FieldsOf<Name>;
+}[keyof Changes];
 
 /**
  * What people do during a schedule, straight at the API server. Who finds it away tries again. Changes of one object are
@@ -70,7 +95,9 @@ export class People {
   do(change: Change): void {
     const key = objectOf(change);
     const before = this.#queues.get(key) ?? Promise.resolve();
-    const made = before.then(() => this.#make(change)).catch((error: unknown) => this.#failed(change, error));
+    const made = before
+      .then(() => this.#make(change))
+      .catch((error: unknown) => this.#failed(change.change, error));
     this.#queues.set(key, made);
   }
 
@@ -84,113 +111,101 @@ export class People {
     this.#leaving.abort();
   }
 
-  #failed({ change }: Change, error: unknown): void {
+  #failed(change: string, error: unknown): void {
     if (!this.#leaving.signal.aborted) this.failures.push(`${change}: ${String(error)}`);
   }
 
-  async #make(change: Change): Promise<void> {
-    switch (change.change) {
-      case 'create pod':
-        return this.#createPod(change.pod, change.annotation);
-      case 'probe':
-        return this.#createPod(change.pod, 'true');
-      case 'annotate pod':
-        return this.#cluster.patch(this.#pod(change.pod), {
-          metadata: { annotations: { [POD_NAME_ANNOTATION]: change.annotation } },
-        });
-      case 'label pod':
-        return this.#cluster.patch(this.#pod(change.pod), {
-          metadata: { labels: { [POD_NAME_LABEL]: change.label } },
-        });
-      case 'delete pod':
-        return this.#cluster.delete(this.#pod(change.pod));
-      case 'create set':
-        return this.#cluster.create(POD_SETS, {
-          ...POD_SET_KIND,
-          metadata: this.#at(change.set),
-          spec: { replicas: change.replicas },
-        });
-      case 'scale set':
-        return this.#cluster.patch(this.#set(change.set), { spec: { replicas: change.replicas } });
-      case 'delete set':
-        return this.#cluster.delete(this.#set(change.set), change.propagation);
-      case 'delete Pods of set':
-        return this.#eachPod(change, (at) => this.#cluster.delete(at));
-      case 'relabel Pods of set':
-        return this.#eachPod(change, (at) => this.#relabel(at, change.set));
-      case 'take out Pods of set':
-        return this.#takeOut(change.set, change.count);
-      case 'orphan Pods of set':
-        return this.#eachPod(change, (at) =>
-          this.#cluster.patch(at, { metadata: { ownerReferences: null } }),
-        );
-      case 'fail Pods of set':
-        return this.#failPods(change.set);
-      case 'create orphan':
-        return this.#cluster.create(PODS, podOf(this.#at(change.pod), change.set));
-      case 'create foreign pod':
-        return this.#createForeignPod(change.set, change.pod);
-      case 'create build':
-        return this.#cluster.create(BUILDS, {
-          ...BUILD_KIND,
-          metadata: this.#at(change.build),
-          spec: buildSpec(change.spec, this.#place),
-        });
-      case 'edit build': {
-        const { repository, ...spec } = change.spec;
-        const gitUrl = repository === undefined ? {} : { gitUrl: gitUrlOf(repository, this.#place.secret) };
-        return this.#cluster.patch(this.#build(change.build), { spec: { ...spec, ...gitUrl } });
-      }
-      case 'delete build':
-        return this.#cluster.delete(this.#build(change.build), change.propagation);
-      case 'skip cleanup':
-        return this.#cluster.patch(this.#build(change.build), {
-          metadata: { annotations: { [SKIP_CLEANUP_ANNOTATION]: 'true' } },
-        });
-      case 'delete Jobs of build':
-        return this.#eachJob(change.build, (at) => this.#cluster.delete(at, 'Background'));
-      case 'strip Jobs of build':
-        return this.#eachJob(change.build, (at) =>
-          this.#cluster.patch(at, { metadata: { ownerReferences: null } }),
-        );
-      case 'create foreign job':
-        return this.#createForeignJob(change.job);
-      case 'delete foreign job':
-        return this.#deleteForeignJob(change.job);
-      case 'forbid Pods':
-        return this.#forbidPods(change.forbidden);
-      case 'select team':
-        return this.#team.select(change.selected);
-      case 'delete binding':
-        return this.#team.deleteBinding();
-      case 'edit binding':
-        return this.#team.editBinding();
-      case 'replace binding':
-        return this.#team.replaceBinding();
-      case 'create foreign binding':
-        return this.#team.createForeignBinding();
-      case 'delete team':
-        return this.#team.delete();
-      case 'create team':
-        return this.#team.create();
-      case 'pause':
-        return this.#annotate(change.on, { [PAUSED_ANNOTATION]: change.paused ? 'true' : null });
-      case 'request reconcile':
-        return this.#annotate(change.on, { [RECONCILE_REQUESTED_ANNOTATION]: new Date().toISOString() });
-      case 'require approval':
-        return this.#annotate(change.on, { [APPROVAL_ANNOTATION]: change.required ? 'required' : null });
-      case 'approve':
-        return this.#answer(change.on, approvalOf);
-      case 'reject':
-        return this.#answer(change.on, rejectionOf);
-      case 'poll':
-        return this.#annotate(change.on, { [POLL_INTERVAL_ANNOTATION]: change.interval });
-      case 'approve all':
-        void this.#approveAll().catch((error: unknown) => this.#failed(change, error));
-        return;
-      default:
-        return unreachable(change);
-    }
+  /** What people can do. Each is safe where its object is not there: then nothing is done. */
+  readonly changes = {
+    'create pod': ({ pod, annotation }: OfPod & Annotated) => this.#createPod(pod, annotation),
+    /** A Pod that has to get its label within 20 s although something else goes wrong. */
+    probe: ({ pod }: OfPod) => this.#createPod(pod, 'true'),
+    'annotate pod': ({ pod, annotation }: OfPod & Annotated) =>
+      this.#edit(this.#pod(pod), { annotations: { [POD_NAME_ANNOTATION]: annotation } }),
+    /** Null: the label is taken away. */
+    'label pod': ({ pod, label }: OfPod & Of<'label', string | null>) =>
+      this.#edit(this.#pod(pod), { labels: { [POD_NAME_LABEL]: label } }),
+    'delete pod': ({ pod }: OfPod) => this.#cluster.delete(this.#pod(pod)),
+    'create set': ({ set, replicas }: OfSet & Scaled) =>
+      this.#cluster.create(POD_SETS, { ...POD_SET_KIND, metadata: this.#at(set), spec: { replicas } }),
+    'scale set': ({ set, replicas }: OfSet & Scaled) =>
+      this.#cluster.patch(this.#set(set), { spec: { replicas } }),
+    'delete set': ({ set, propagation }: OfSet & Propagated) =>
+      this.#cluster.delete(this.#set(set), propagation),
+    /** Of the set's Pods, as many as there are at most. */
+    'delete Pods of set': (pods: PodsOfSet) => this.#eachPod(pods, (at) => this.#cluster.delete(at)),
+    /** They are given other labels, so that the set has to release them. */
+    'relabel Pods of set': (pods: PodsOfSet) => this.#eachPod(pods, (at) => this.#relabel(at, pods.set)),
+    /** Once the set is scaled down, some of its Pods are kept: by turns they lose the label `app`, or get another controller. */
+    'take out Pods of set': ({ set, count }: PodsOfSet) => this.#takeOut(set, count),
+    /** They lose their owner references, so that the set has to adopt them. */
+    'orphan Pods of set': (pods: PodsOfSet) =>
+      this.#eachPod(pods, (at) => this.#edit(at, { ownerReferences: null })),
+    /** All fail at once, and are deleted by hand while the set waits before it replaces them. */
+    'fail Pods of set': ({ set }: OfSet) => this.#failPods(set),
+    /** Has the set's labels, and no controller: it is adopted. */
+    'create orphan': ({ set, pod }: OfSet & OfPod) => this.#cluster.create(PODS, podOf(this.#at(pod), set)),
+    /** Has the set's labels, and another controller. */
+    'create foreign pod': ({ set, pod }: OfSet & OfPod) => this.#createForeignPod(set, pod),
+    'create build': ({ build, spec }: OfBuild & Of<'spec', BuildFields>) =>
+      this.#cluster.create(BUILDS, {
+        ...BUILD_KIND,
+        metadata: this.#at(build),
+        spec: buildSpec(spec, this.#place),
+      }),
+    'edit build': ({ build, spec: { repository, ...spec } }: OfBuild & Of<'spec', Partial<BuildFields>>) => {
+      const gitUrl = repository === undefined ? {} : { gitUrl: gitUrlOf(repository, this.#place.secret) };
+      return this.#cluster.patch(this.#build(build), { spec: { ...spec, ...gitUrl } });
+    },
+    'delete build': ({ build, propagation }: OfBuild & Propagated) =>
+      this.#cluster.delete(this.#build(build), propagation),
+    'skip cleanup': ({ build }: OfBuild) =>
+      this.#edit(this.#build(build), { annotations: { [SKIP_CLEANUP_ANNOTATION]: 'true' } }),
+    'delete Jobs of build': ({ build }: OfBuild) =>
+      this.#eachJob(build, (at) => this.#cluster.delete(at, 'Background')),
+    /** The Jobs lose their owner references. */
+    'strip Jobs of build': ({ build }: OfBuild) =>
+      this.#eachJob(build, (at) => this.#edit(at, { ownerReferences: null })),
+    'create foreign job': ({ job }: OfJob) => this.#createForeignJob(job),
+    'delete foreign job': ({ job }: OfJob) => this.#deleteForeignJob(job),
+    /** No Pod can be created in the home namespace while it is there. */
+    'forbid Pods': ({ forbidden }: Of<'forbidden', boolean>) => this.#forbidPods(forbidden),
+    'select team': ({ selected }: Of<'selected', boolean>) => this.#team.select(selected),
+    'delete binding': () => this.#team.deleteBinding(),
+    'edit binding': () => this.#team.editBinding(),
+    /** Another role: the roleRef cannot be changed. */
+    'replace binding': () => this.#team.replaceBinding(),
+    /** One that is not the operator's has its name. */
+    'create foreign binding': () => this.#team.createForeignBinding(),
+    'delete team': () => this.#team.delete(),
+    'create team': () => this.#team.create(),
+    pause: ({ on, paused }: OnTarget & Of<'paused', boolean>) =>
+      this.#annotate(on, { [PAUSED_ANNOTATION]: paused ? 'true' : null }),
+    'request reconcile': ({ on }: OnTarget) =>
+      this.#annotate(on, { [RECONCILE_REQUESTED_ANNOTATION]: new Date().toISOString() }),
+    'require approval': ({ on, required }: OnTarget & Of<'required', boolean>) =>
+      this.#annotate(on, { [APPROVAL_ANNOTATION]: required ? 'required' : null }),
+    /** The plan that its status shows, or will show soon. */
+    approve: ({ on }: OnTarget) => this.#answer(on, approvalOf),
+    reject: ({ on }: OnTarget) => this.#answer(on, rejectionOf),
+    /** Null: no longer. */
+    poll: ({ on, interval }: OnTarget & Of<'interval', string | null>) =>
+      this.#annotate(on, { [POLL_INTERVAL_ANNOTATION]: interval }),
+    /** From now on, each plan that a status shows, rejected before or not. */
+    'approve all': () => {
+      this.#approveAll().catch((error: unknown) => this.#failed('approve all', error));
+      return Promise.resolve();
+    },
+  };
+
+  #make(change: Change): Promise<void> {
+    // Each takes the fields of the change that it is named after.
+    const make = this.changes[change.change] as (fields: Change) => Promise<void>;
+    return make(change);
+  }
+
+  #edit(at: At, metadata: object): Promise<void> {
+    return this.#cluster.patch(at, { metadata });
   }
 
   #at(name: string): { readonly name: string; readonly namespace: string } {
@@ -215,7 +230,7 @@ export class People {
   }
 
   #annotate(on: Target, annotations: Annotations): Promise<void> {
-    return this.#cluster.patch(this.#target(on), { metadata: { annotations } });
+    return this.#edit(this.#target(on), { annotations });
   }
 
   /** Nobody waits for a plan for ever: what is not to be deleted needs none. */
@@ -298,10 +313,7 @@ export class People {
     for (const { metadata } of failed) await this.#cluster.delete(this.#pod(metadata.name));
   }
 
-  async #eachPod(
-    { set, count }: { readonly set: string; readonly count: number },
-    act: (at: At) => Promise<void>,
-  ): Promise<void> {
+  async #eachPod({ set, count }: PodsOfSet, act: (at: At) => Promise<void>): Promise<void> {
     const pods = await this.#podsOf(set);
     for (const { metadata } of pods.slice(0, count)) await act(this.#pod(metadata.name));
   }
@@ -319,7 +331,7 @@ export class People {
     for (const [index, { metadata }] of pods.slice(0, count).entries()) {
       const at = this.#pod(metadata.name);
       if (index % 2 === 0) await this.#relabel(at, set);
-      else await this.#cluster.patch(at, { metadata: { ownerReferences: owner } });
+      else await this.#edit(at, { ownerReferences: owner });
     }
   }
 
@@ -327,11 +339,9 @@ export class People {
   async #relabel(at: At, set: string): Promise<void> {
     const found = await this.#cluster.get<PodSet>(this.#set(set));
     const isNamed = found?.status?.podNames?.includes(at.name) ?? false;
-    await this.#cluster.patch(at, {
-      metadata: {
-        labels: { app: 'somebody-elses' },
-        ...(!isNamed && { annotations: { [UNNAMED_ANNOTATION]: 'true' } }),
-      },
+    await this.#edit(at, {
+      labels: { app: 'somebody-elses' },
+      ...(!isNamed && { annotations: { [UNNAMED_ANNOTATION]: 'true' } }),
     });
   }
 

@@ -1,6 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import type { BuildSpec } from '../../src/controllers/git-build/resource.ts';
-import type { BuildFields } from './events.ts';
+
+/** Of a build's spec, what people choose. */
+export interface BuildFields {
+  readonly jobName: string;
+  readonly binaryName: string;
+  /** What follows the name of the machine in the URL; it has a secret besides. */
+  readonly repository: string;
+  /** `go build` ends at once, `sleep infinity` never. */
+  readonly buildCommand: string;
+}
 
 /** Where one run of a schedule takes place: names that no other run has. */
 export interface Place {

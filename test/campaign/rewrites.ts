@@ -1,5 +1,5 @@
 import { BUILD_UID_LABEL, SPEC_HASH_ANNOTATION } from '../../src/controllers/git-build/resource.ts';
-import type { Requests, Rewrite } from './events.ts';
+import type { Requests } from './requests.ts';
 import { UNNAMED_ANNOTATION } from './place.ts';
 
 /** Which requests an admission policy is about, and what it makes of them, as a merge patch of what was sent. */
@@ -14,7 +14,8 @@ const write = (resource: string, method?: Requests['method']): Requests => ({
   ...(method && { method }),
 });
 
-export const POLICIES: Readonly<Record<Rewrite, Policy>> = {
+/** What admission changes of what the operator sends. */
+export const POLICIES = {
   'label of Pod': { requests: write('pods', 'PATCH'), patch: { metadata: { labels: null } } },
   // Such a Pod was never the PodSet's, and is left out of the state.
   'version of Pods': {
@@ -36,7 +37,9 @@ export const POLICIES: Readonly<Record<Rewrite, Policy>> = {
   },
   'finalizer of build': { requests: write('xxxes', 'PATCH'), patch: { metadata: { finalizers: null } } },
   'subjects of RoleBinding': { requests: write('rolebindings'), patch: { subjects: [] } },
-};
+} satisfies Record<string, Policy>;
+
+export type Rewrite = keyof typeof POLICIES;
 
 /** Source: RFC 7396, JSON Merge Patch. */
 export function merged(target: unknown, patch: object): object {

@@ -9,11 +9,11 @@ import type { KubernetesObject, ObjectMeta } from '../../src/contract/object.ts'
 import { BUILD_FINALIZER, BUILDS, type Build } from '../../src/controllers/git-build/resource.ts';
 import { controllerOf } from '../../src/controllers/kinds.ts';
 import { POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
-import { labelsFor } from '../../src/controllers/pod-set/pod.ts';
 import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
 import { resourcePath, type ResourceType } from '../../src/kubernetes/paths.ts';
 import { NAMESPACES, PODS, ROLE_BINDINGS, type TestCluster } from '../support/cluster.ts';
 import { bindingOf, TEAM_LABEL, UNNAMED_ANNOTATION, type Place } from './place.ts';
+import { hasLabelsOf, isPodOf } from './pods.ts';
 
 /** What there is, without what differs from run to run: by the name of the object, in words. */
 export type State = ReadonlyMap<string, string>;
@@ -104,10 +104,13 @@ function podFact({ metadata }: KubernetesObject): [string, string][] {
 }
 
 function setFact({ metadata, spec, status }: PodSet, pods: readonly KubernetesObject[]): [string, string] {
-  const ours = pods.filter((pod) => isAvailablePodOf(metadata, pod)).map((pod) => pod.metadata.name);
-  const orphans = pods.filter((pod) => isOrphan(metadata.name, pod.metadata));
+  const available = pods.filter(
+    (pod) => pod.metadata.deletionTimestamp === undefined && isPodOf(metadata, pod),
+  );
+  const ours = available.map((pod) => pod.metadata.name);
+  const orphans = pods.filter((pod) => hasLabelsOf(metadata.name, pod) && !controllerOf(pod.metadata));
   const conditions = factsIn(status?.conditions);
-  const unreleased = pods.filter((pod) => isUnreleased(metadata, pod.metadata));
+  const unreleased = pods.filter((pod) => isUnreleased(metadata, pod));
   const fact = {
     replicas: spec?.replicas,
     pods: ours.length,
@@ -135,33 +138,10 @@ function factsIn(conditions: readonly Condition[] = []): string[] {
     .map(({ type, status, reason }) => `${type}=${status} ${reason}`);
 }
 
-function isAvailablePodOf({ uid, name }: ObjectMeta, pod: KubernetesObject): boolean {
-  const { metadata } = pod;
-  return (
-    controllerOf(metadata)?.uid === uid &&
-    hasLabelsOf(name, metadata) &&
-    metadata.deletionTimestamp === undefined &&
-    !['Failed', 'Succeeded'].includes(String(phaseOf(pod)))
-  );
-}
-
 /** It has lost the labels of the set that still controls it, after the status of the set had named it. */
-function isUnreleased({ uid, name }: ObjectMeta, metadata: ObjectMeta): boolean {
-  const wasNamed = metadata.annotations?.[UNNAMED_ANNOTATION] === undefined;
-  return controllerOf(metadata)?.uid === uid && !hasLabelsOf(name, metadata) && wasNamed;
-}
-
-function isOrphan(set: string, metadata: ObjectMeta): boolean {
-  return hasLabelsOf(set, metadata) && controllerOf(metadata) === undefined;
-}
-
-function hasLabelsOf(set: string, { labels = {} }: ObjectMeta): boolean {
-  return Object.entries(labelsFor(set)).every(([key, value]) => labels[key] === value);
-}
-
-export function phaseOf(pod: KubernetesObject): unknown {
-  const { status } = pod;
-  return typeof status === 'object' && status !== null && 'phase' in status ? status.phase : undefined;
+function isUnreleased({ uid, name }: ObjectMeta, pod: KubernetesObject): boolean {
+  const wasNamed = pod.metadata.annotations?.[UNNAMED_ANNOTATION] === undefined;
+  return controllerOf(pod.metadata)?.uid === uid && !hasLabelsOf(name, pod) && wasNamed;
 }
 
 /** How often it was built, and where, is a matter of time; what is left of earlier specs is, until it has succeeded. */

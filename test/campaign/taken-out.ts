@@ -1,8 +1,8 @@
 import { controllerOf } from '../../src/controllers/kinds.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
-import { labelsFor } from '../../src/controllers/pod-set/pod.ts';
 import { nameOf, objectIn, writesOf, type Evidence } from './invariants.ts';
 import { historiesIn, type Version } from './observer.ts';
+import { hasLabelsOf } from './pods.ts';
 
 /** So long the operator may not know of it. */
 const SEEN_WITHIN_MS = 1_000;
@@ -29,8 +29,7 @@ function takenOutMs(history: readonly Version[]): number {
   return last === -1 ? -Infinity : (history[last + 1]?.atMs ?? Infinity);
 }
 
-function isOfPodSet({ metadata }: KubernetesObject): boolean {
-  const { labels = {} } = metadata;
-  const { kind, name = '' } = controllerOf(metadata) ?? {};
-  return kind === 'PodSet' && Object.entries(labelsFor(name)).every(([key, value]) => labels[key] === value);
+function isOfPodSet(pod: KubernetesObject): boolean {
+  const { kind, name = '' } = controllerOf(pod.metadata) ?? {};
+  return kind === 'PodSet' && hasLabelsOf(name, pod);
 }

@@ -1,38 +1,52 @@
 import {
   connect,
   constants,
+  createSecureServer,
   createServer,
   type ClientHttp2Session,
+  type ClientHttp2Stream,
+  type Http2Server,
   type IncomingHttpHeaders,
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
-import { relay } from '../support/http2-relay.ts';
+import type { TlsOptions } from 'node:tls';
+
+/** A refusal in gRPC's words. */
+export interface Refusal {
+  readonly 'grpc-status': string;
+  readonly 'grpc-message': string;
+}
+
+export const UNAVAILABLE: Refusal = { 'grpc-status': '14', 'grpc-message': 'the campaign says so' };
 
 /** What becomes of a call, by the name of its method. */
-export type CallVerdict = 'pass' | 'answer is lost' | 'unavailable';
+export type CallVerdict = 'pass' | 'answer is lost' | Refusal;
 
-/** Stands between one operator and Temporal, in the clear, and goes wrong as told. */
+/** Stands between one operator and Temporal, and goes wrong as told. */
 export class TemporalProxy {
   /** `127.0.0.1:<port>` */
   readonly address: string;
   /** Asked for every call: `StartWorkflowExecution`. */
-  judge: (call: string) => CallVerdict = () => 'pass';
+  judge: (call: string, headers: IncomingHttpHeaders) => CallVerdict = () => 'pass';
   isAway = false;
-  readonly #server;
+  readonly #server: Http2Server;
   readonly #sessions: Set<ServerHttp2Session>;
 
-  private constructor(server: ReturnType<typeof createServer>, sessions: Set<ServerHttp2Session>) {
+  private constructor(server: Http2Server, sessions: Set<ServerHttp2Session>) {
     this.#server = server;
     this.#sessions = sessions;
     const { port } = server.address() as AddressInfo;
     this.address = `127.0.0.1:${port}`;
   }
 
-  /** @param temporalAddress as `127.0.0.1:7233` */
-  static async start(temporalAddress: string): Promise<TemporalProxy> {
-    const server = createServer();
+  /**
+   * @param temporalAddress as `127.0.0.1:7233`, in the clear
+   * @param tls default: the proxy is in the clear, too
+   */
+  static async start(temporalAddress: string, tls?: TlsOptions): Promise<TemporalProxy> {
+    const server = tls ? createSecureServer({ ...tls, ALPNProtocols: ['h2'] }) : createServer();
     const sessions = new Set<ServerHttp2Session>();
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
     const proxy = new TemporalProxy(server, sessions);
@@ -40,7 +54,9 @@ export class TemporalProxy {
       socket.on('error', () => undefined);
       if (proxy.isAway) socket.resetAndDestroy();
     });
+    // A client that is refused hangs up as it likes.
     server.on('sessionError', () => undefined);
+    server.on('tlsClientError', () => undefined);
     server.on('session', (session) => proxy.#join(session, temporalAddress));
     return proxy;
   }
@@ -73,19 +89,15 @@ export class TemporalProxy {
   #take(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, behind: ClientHttp2Session): void {
     stream.on('error', () => undefined);
     const call = headers[':path']?.split('/').at(-1) ?? '';
-    const verdict = this.judge(call);
-    if (verdict === 'unavailable' || behind.destroyed) refuse(stream);
+    const verdict = behind.destroyed ? UNAVAILABLE : this.judge(call, headers);
+    if (typeof verdict === 'object') refuse(stream, verdict);
     else forward({ from: stream, headers, to: behind, isAnswerLost: verdict === 'answer is lost' });
   }
 }
 
-/** In gRPC's words: UNAVAILABLE. */
-function refuse(stream: ServerHttp2Stream): void {
+function refuse(stream: ServerHttp2Stream, refusal: Refusal): void {
   const answer = { ':status': 200, 'content-type': 'application/grpc' };
-  stream.respond(
-    { ...answer, 'grpc-status': '14', 'grpc-message': 'the campaign says so' },
-    { endStream: true },
-  );
+  stream.respond({ ...answer, ...refusal }, { endStream: true });
 }
 
 interface Forwarded {
@@ -96,7 +108,7 @@ interface Forwarded {
 }
 
 function forward({ from, headers, to, isAnswerLost }: Forwarded): void {
-  const call = to.request(headers);
+  const call = to.request({ ...headers, ':scheme': 'http' });
   call.on('error', () => from.destroy());
   // Who gives up a call cancels it behind, too; but what the server is to have done is let end.
   if (!isAnswerLost) from.on('close', () => call.close(constants.NGHTTP2_CANCEL));
@@ -106,4 +118,24 @@ function forward({ from, headers, to, isAnswerLost }: Forwarded): void {
     from.close(constants.NGHTTP2_INTERNAL_ERROR);
     return false;
   });
+}
+
+/**
+ * Passes a call on to the server behind, and its answer with its trailers back.
+ *
+ * @param isWanted whether the answer is passed on; asked when it comes
+ */
+function relay(from: ServerHttp2Stream, call: ClientHttp2Stream, isWanted: () => boolean): void {
+  let trailers: IncomingHttpHeaders = {};
+  call.on('response', (answer, flags) => {
+    if (!isWanted()) return;
+    const isEnd = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0;
+    from.respond(answer, { waitForTrailers: !isEnd, endStream: isEnd });
+    call.pipe(from);
+  });
+  call.on('trailers', (sent: IncomingHttpHeaders) => {
+    trailers = sent;
+  });
+  from.on('wantTrailers', () => from.sendTrailers(trailers));
+  from.pipe(call);
 }

@@ -4,9 +4,10 @@ import { POD_SET_KIND, POD_SETS } from '../../src/controllers/pod-set/resource.t
 import { PAUSED_ANNOTATION, RECONCILE_REQUESTED_ANNOTATION } from '../../src/contract/control.ts';
 import type { ResourceType } from '../../src/kubernetes/paths.ts';
 import { PODS, type At } from '../support/cluster.ts';
-import type { BigKind } from './events.ts';
 import type { InsistentCluster } from './insistent-cluster.ts';
 import { buildSpec, type Place } from './place.ts';
+
+export type BigKind = 'pods' | 'podsets' | 'xxxes';
 
 /** More than the operator's heap holds. */
 const OBJECTS = 600;

@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { join } from 'node:path';
 import {
   ANSWERED_BECAUSE_ANNOTATION,
   ANSWERED_BY_ANNOTATION,
@@ -15,8 +14,6 @@ import { resourcePath } from '../../src/kubernetes/paths.ts';
 import { misleadingSequences, type DryRun, type Write } from '../support/answer-sequences.ts';
 import { SAMPLE } from '../support/build-samples.ts';
 import {
-  CLUSTER_ROLE_BINDINGS,
-  CLUSTER_ROLES,
   NAMESPACES,
   SERVICE_ACCOUNTS,
   TestCluster,
@@ -25,7 +22,7 @@ import {
   type Manifest,
 } from '../support/cluster.ts';
 import { setUpPolicy } from '../support/policy-stage.ts';
-import { OPERATOR, userNameOf, writeKubeconfig, type ServiceAccount } from '../support/service-accounts.ts';
+import { grant, OPERATOR, revoke, userNameOf, type ServiceAccount } from '../support/service-accounts.ts';
 
 /*
  * Two people with all rights on the resources, each with a token of their own, and somebody with the operator's: who may
@@ -41,12 +38,11 @@ const PLAN = '290-3f9c2a1b';
 
 const people: TestCluster[] = [];
 const role = uniqueName();
-const { stack, cluster, thief, policy, inForce, expectSoundExpressions } = setUpPolicy(
+const { cluster, kubeconfigOf, thief, policy, inForce, expectSoundExpressions } = setUpPolicy(
   'durable-operator-approvals',
   async () => {
     await Promise.all(people.map((person) => person.close()));
-    await cluster.delete({ type: CLUSTER_ROLE_BINDINGS, name: role });
-    await cluster.delete({ type: CLUSTER_ROLES, name: role });
+    await revoke(cluster, role);
   },
 );
 let namespace: string;
@@ -57,21 +53,12 @@ const nameOf = (person: 'alice' | 'bob') => userNameOf(account(person));
 
 beforeAll(async () => {
   namespace = await cluster.aNamespace();
-  const subjects = ['alice', 'bob'].map((name) => ({ kind: 'ServiceAccount', name, namespace }));
   const rules = [POD_SETS, BUILDS, NAMESPACES].map(({ group, plural }) => ({
     apiGroups: [group],
     resources: [plural, `${plural}/status`, `${plural}/finalize`, `${plural}/scale`],
     verbs: ['*'],
   }));
-  const apiVersion = 'rbac.authorization.k8s.io/v1';
-  await cluster.create(CLUSTER_ROLES, { apiVersion, kind: 'ClusterRole', metadata: { name: role }, rules });
-  await cluster.create(CLUSTER_ROLE_BINDINGS, {
-    apiVersion,
-    kind: 'ClusterRoleBinding',
-    metadata: { name: role },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
-    subjects,
-  });
+  await grant(cluster, { name: role, rules, accounts: ['alice', 'bob'].map(account) });
   [alice, bob] = [await aPerson('alice'), await aPerson('bob')];
   // One of its own each time: what was accepted would be no change the next time.
   await inForce(async () => alice.patch(await there('podset'), annotated({ [APPROVED_ANNOTATION]: PLAN })));
@@ -83,9 +70,7 @@ async function aPerson(name: string): Promise<TestCluster> {
     kind: 'ServiceAccount',
     metadata: { name, namespace },
   });
-  const file = join(stack.dir, `${uniqueName()}.kubeconfig`);
-  await writeKubeconfig(cluster.client, { account: account(name), admin: stack.kubeconfig, file });
-  const person = new TestCluster(file);
+  const person = new TestCluster(await kubeconfigOf(account(name)));
   people.push(person);
   return person;
 }

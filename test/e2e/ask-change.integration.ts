@@ -10,7 +10,7 @@ import {
 } from '../../src/contract/control.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
-import { ASK_PROGRAM, askProgram, type Answered } from '../support/ask-program.ts';
+import { ask as asked, ASK_PROGRAM, type Answer } from '../support/asking.ts';
 import { refOf } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
 import { LivePodSet } from '../support/live-pod-set.ts';
@@ -25,8 +25,8 @@ const WITHIN_MS = 60_000;
 const taskQueue = aTaskQueue();
 const { stack, cluster, temporal } = setUpOperator({ taskQueue });
 
-function ask(words: string, input?: string): Promise<Answered> {
-  return askProgram(stack, [...words.split(' '), '--task-queue', taskQueue], input);
+function ask(words: string): Promise<Answer> {
+  return asked([...words.split(' '), '--task-queue', taskQueue]);
 }
 
 async function idle(podSet: KubernetesObject): Promise<void> {

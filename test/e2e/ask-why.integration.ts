@@ -1,24 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { join } from 'node:path';
 import { z } from 'zod';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { BUILDS } from '../../src/controllers/git-build/resource.ts';
 import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
-import { ask, expectGolden, normalized, type AskRequest } from '../support/asking.ts';
+import { ask, expectGolden, normalized } from '../support/asking.ts';
 import { aBuild, LiveBuild } from '../support/builds.ts';
-import {
-  CLUSTER_ROLE_BINDINGS,
-  CLUSTER_ROLES,
-  NAMESPACES,
-  PODS,
-  uniqueName,
-  type Manifest,
-} from '../support/cluster.ts';
+import { NAMESPACES, PODS, uniqueName, type Manifest } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
 import { aTaskQueue, endOperators, startOperator, type Operator } from '../support/operator.ts';
+import { limitPods } from '../support/pod-quota.ts';
 import { aPodSet } from '../support/pod-sets.ts';
 import { aPod } from '../support/pods.ts';
-import { writeKubeconfig } from '../support/service-accounts.ts';
+import { grant, revoke } from '../support/service-accounts.ts';
 import { setUpStage } from '../support/stage.ts';
 
 /*
@@ -28,11 +21,10 @@ import { setUpStage } from '../support/stage.ts';
 
 jest.setTimeout(180_000);
 const WITHIN_MS = 60_000;
-const QUOTAS = { group: '', version: 'v1', plural: 'resourcequotas' };
 const CRDS = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' };
 const UI = ['--temporal-ui-url', 'http://localhost:8233'];
 
-const { stack, cluster } = setUpStage();
+const { cluster, kubeconfigOf } = setUpStage();
 const taskQueue = aTaskQueue();
 let shop: string;
 
@@ -56,7 +48,7 @@ interface Question {
 }
 
 /** Asks again until the answer is that of the golden file: what is to be explained takes a moment to come about. */
-async function expectWhy(question: Question, request: AskRequest = {}): Promise<void> {
+async function expectWhy(question: Question, request: Parameters<typeof ask>[1] = {}): Promise<void> {
   const { resource, namespace = shop, golden, until, status, queue = taskQueue, names = {} } = question;
   const known = { [shop]: 'shop', [taskQueue]: 'durable-operator', ...names };
   let last = '';
@@ -109,15 +101,7 @@ describe('why, while the operator runs,', () => {
 
   it('names the quota that refuses Pods', async () => {
     const namespace = await cluster.aNamespace();
-    const metadata = { name: 'compute', namespace };
-    await cluster.create(QUOTAS, {
-      apiVersion: 'v1',
-      kind: 'ResourceQuota',
-      metadata,
-      spec: { hard: { pods: '3' } },
-    });
-    const at = { type: QUOTAS, namespace, name: 'compute' };
-    await eventually(async () => (await cluster.get(at))?.['status'] !== undefined, WITHIN_MS);
+    await limitPods(cluster, namespace, 3);
     await createPodSet(namespace, 5);
     await expectWhy({
       ...{ resource: 'podset/web', namespace, golden: 'quota', status: 1, names: { [namespace]: 'shop' } },
@@ -195,12 +179,6 @@ describe('why, while the operator runs,', () => {
     );
   });
 
-  it('prints JSON', async () => {
-    await cluster.create(PODS, aPod().in(shop).named('cased').annotated('True').manifest);
-    const { stdout } = await ask(['why', 'pod/cased', '-n', shop, '--task-queue', taskQueue, '-o', 'json']);
-    expect(JSON.parse(stdout)).toMatchObject({ resource: `Pod ${shop}/cased`, state: 'Ignored' });
-  });
-
   it('names the error of a failed build', async () => {
     await failing.is('Failed');
     await expectWhy({
@@ -222,15 +200,13 @@ describe('why, while the operator runs,', () => {
   });
 
   it('get lists each resource with its state', async () => {
-    const { stdout } = await ask(['get', '-n', shop, '--task-queue', taskQueue]);
-    const states = stdout
-      .split('\n')
-      .slice(1)
-      .map((line) => line.split(/\s{2,}/))
-      .map(([, resource = '', , state = '']) => `${resource} ${state}`);
-    expect(states).toEqual(
-      expect.arrayContaining(['podset/well UpToDate', 'pod/cased Ignored', 'xxx/failing Stalled']),
-    );
+    await cluster.create(PODS, aPod().in(shop).named('cased').annotated('True').manifest);
+    const where = ['-n', shop, '--task-queue', taskQueue];
+    const why = await ask(['why', 'pod/cased', ...where, '-o', 'json']);
+    expect(JSON.parse(why.stdout)).toMatchObject({ resource: `Pod ${shop}/cased`, state: 'Ignored' });
+    const { stdout } = await ask(['get', ...where]);
+    for (const row of [/podset\/well .* UpToDate/, /pod\/cased .* Ignored/, /xxx\/failing .* Stalled/])
+      expect(stdout).toMatch(row);
   });
 });
 
@@ -247,16 +223,8 @@ describe('why, if something is missing,', () => {
       { apiGroups: [''], resources: ['namespaces'], verbs: ['get'] },
       { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create', 'patch'] },
     ];
-    const rbac = { apiVersion: 'rbac.authorization.k8s.io/v1', metadata: { name } };
-    await cluster.create(CLUSTER_ROLES, { ...rbac, kind: 'ClusterRole', rules });
-    await cluster.create(CLUSTER_ROLE_BINDINGS, {
-      ...rbac,
-      kind: 'ClusterRoleBinding',
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
-      subjects: [{ kind: 'ServiceAccount', ...account }],
-    });
-    const kubeconfig = join(stack.dir, `${namespace}.kubeconfig`);
-    await writeKubeconfig(cluster.client, { account, admin: stack.kubeconfig, file: kubeconfig });
+    await grant(cluster, { name, rules, accounts: [account] });
+    const kubeconfig = await kubeconfigOf(account);
     const args = ['--controllers', 'pod-label', '--namespaces', namespace];
     const operator = await startOperator({ kubeconfig, taskQueue: queue, args });
     await cluster.create(PODS, aPod().in(namespace).named('web').annotated().manifest);
@@ -265,8 +233,7 @@ describe('why, if something is missing,', () => {
       ...{ until: /is retrying[^]*forbidden/, names: { [namespace]: 'shop' } },
     });
     await operator.end('SIGTERM');
-    await cluster.delete({ type: CLUSTER_ROLE_BINDINGS, name });
-    await cluster.delete({ type: CLUSTER_ROLES, name });
+    await revoke(cluster, name);
   });
 
   it('says that there is no worker, or that the run has another task queue', async () => {

@@ -6,12 +6,11 @@ import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts
 import { aBuild, LiveBuild } from '../support/builds.ts';
 import { NAMESPACES, PODS, refOf, ROLE_BINDINGS } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
-import type { ApiCall } from '../support/audit-log.ts';
-import { apiCallsOf } from '../support/operator.ts';
 import { aPod } from '../support/pods.ts';
 import { aPodSet } from '../support/pod-sets.ts';
 import { setUpOperator } from '../support/stage.ts';
 import { stepsIn, type RecordedStep } from '../support/steps.ts';
+import { operatorWritesIn } from '../support/writes.ts';
 
 jest.setTimeout(180_000);
 const WITHIN_MS = 60_000;
@@ -21,22 +20,12 @@ const { stack, cluster, temporal } = setUpOperator({});
 /** The writes that the API server accepted, as `create pods`; a name counts for how many objects it stands. */
 function writesIn(namespace: string): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
-  for (const call of apiCallsOf('operator', stack.auditLog).filter(isWriteIn(namespace))) {
-    const name = `${call.verb} ${call.objectRef?.resource ?? ''}${isStatus(call) ? '/status' : ''}`;
+  for (const { verb, resource, subresource } of operatorWritesIn(namespace, stack.auditLog)) {
+    const name = `${verb} ${[resource, subresource].filter(Boolean).join('/')}`;
     counts.set(name, (counts.get(name) ?? 0) + 1);
   }
   return counts;
 }
-
-function isWriteIn(namespace: string) {
-  return ({ verb, objectRef, responseStatus }: ApiCall) =>
-    ['create', 'update', 'patch', 'delete', 'deletecollection'].includes(verb) &&
-    objectRef?.namespace === namespace &&
-    objectRef.resource !== 'events' &&
-    (responseStatus?.code ?? 500) < 300;
-}
-
-const isStatus = ({ requestURI }: ApiCall) => /\/status(\?|$)/.test(requestURI);
 
 async function stepsOf(controller: string, object: KubernetesObject): Promise<readonly RecordedStep[]> {
   const ref = refOf(controller, object);

@@ -4,7 +4,6 @@ import { resourcePath } from '../../src/kubernetes/paths.ts';
 import { aBuild, conditionOf, JOBS, LiveBuild, requestsIn, SAMPLE } from '../support/builds.ts';
 import { NAMESPACES, PODS, refOf, type Manifest } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
-import { apiCallsOf, ownLogs } from '../support/operator.ts';
 import { setUpOperator } from '../support/stage.ts';
 
 jest.setTimeout(240_000);
@@ -12,15 +11,7 @@ const WITHIN_MS = 60_000;
 /** From the creation of a build until it is gone again, Events apart: each step reads before it writes. */
 const MOST_CALLS = 30;
 
-const stage = setUpOperator({ args: ['--controllers', 'git-build'] });
-const { stack, cluster, temporal } = stage;
-
-/** Each test has its own namespace, so that they can run side by side. */
-async function aNamespace(): Promise<string> {
-  const namespace = await cluster.aNamespace();
-  namespaces.push(namespace);
-  return namespace;
-}
+const { stack, cluster, temporal } = setUpOperator({ args: ['--controllers', 'git-build'] });
 
 async function created({ manifest }: { readonly manifest: Manifest }): Promise<LiveBuild> {
   const { type } = new LiveBuild(cluster, manifest, WITHIN_MS).at;
@@ -62,7 +53,7 @@ describe('a build', () => {
   it.concurrent(
     'succeeds, records where its binary is, and is deleted after cleanup, with few requests',
     async () => {
-      const namespace = await aNamespace();
+      const namespace = await cluster.aNamespace();
       const build = await created(aBuild(namespace));
       const done = await build.is('Succeeded');
       expect(done.status).toMatchObject({ jobName: SAMPLE.jobName, binaryName: 'helloworld', message: '' });
@@ -98,7 +89,7 @@ describe('a build', () => {
 
   // The API deletes a Job without its Pods unless told otherwise; they then run on, and need not be awaited.
   it.concurrent('is built again if somebody deletes its running Job', async () => {
-    const namespace = await aNamespace();
+    const namespace = await cluster.aNamespace();
     const build = await created(aBuild(namespace).lasting());
     await build.is('Building');
     const first = await build.jobOtherThan(undefined);
@@ -108,7 +99,7 @@ describe('a build', () => {
   });
 
   it.concurrent('that fails records the error, waits, and runs again when its Job is deleted', async () => {
-    const namespace = await aNamespace();
+    const namespace = await cluster.aNamespace();
     const build = await created(aBuild(namespace).failing());
     const done = await eventually(async () => {
       const found = await build.get();
@@ -141,7 +132,7 @@ const UNDISTURBED = [
 
 describe('a spec that changes', () => {
   it.concurrent('during a build replaces the Job', async () => {
-    const namespace = await aNamespace();
+    const namespace = await cluster.aNamespace();
     const build = await created(aBuild(namespace).lasting());
     await build.is('Building');
     const first = await build.jobOtherThan(undefined);
@@ -154,7 +145,7 @@ describe('a spec that changes', () => {
   });
 
   it.concurrent('in its binaryName removes the old binary once the new one is there', async () => {
-    const namespace = await aNamespace();
+    const namespace = await cluster.aNamespace();
     const build = await created(aBuild(namespace));
     const { status } = await build.is('Succeeded');
     await build.change({ binaryName: 'hello' });
@@ -177,7 +168,7 @@ describe('a spec that changes', () => {
 
 describe('a build that is deleted', () => {
   it.concurrent('during a build ends its Job first, and then cleans the node', async () => {
-    const namespace = await aNamespace();
+    const namespace = await cluster.aNamespace();
     const build = await created(aBuild(namespace).lasting());
     await build.is('Building');
     const first = await build.jobOtherThan(undefined);
@@ -190,7 +181,7 @@ describe('a build that is deleted', () => {
   });
 
   it.concurrent('cleans the other nodes if one is gone', async () => {
-    const namespace = await aNamespace();
+    const namespace = await cluster.aNamespace();
     const build = await created(aBuild(namespace));
     const { status } = await build.is('Succeeded');
     const artifacts = [artifactOnNoNode, ...(status?.artifacts ?? [])];
@@ -207,7 +198,7 @@ describe('a build that is deleted', () => {
   it.concurrent(
     'with the annotation to skip cleanup is gone at once, and an Event names the binary that stays',
     async () => {
-      const namespace = await aNamespace();
+      const namespace = await cluster.aNamespace();
       const build = await created(aBuild(namespace));
       await build.is('Succeeded');
       await cluster.patch(build.at, {
@@ -223,10 +214,9 @@ describe('a build that is deleted', () => {
   it.concurrent(
     'together with its namespace is gone, and an Event on the namespace names the binary that stays',
     async () => {
-      const namespace = await aNamespace();
+      const namespace = await cluster.aNamespace();
       const build = await created(aBuild(namespace));
       await build.is('Succeeded');
-      terminated.push(namespace);
       await cluster.delete({ type: NAMESPACES, name: namespace });
       await build.gone();
       await eventually(
@@ -248,25 +238,8 @@ describe('a build that is deleted', () => {
       }, WITHIN_MS);
     },
   );
-
-  it.concurrent('and created again at once with the same name is built and deleted again', async () => {
-    const namespace = await aNamespace();
-    const build = await created(aBuild(namespace));
-    await build.is('Succeeded');
-    await build.delete();
-    await build.gone();
-    const again = await created(aBuild(namespace));
-    await again.is('Succeeded');
-    await again.delete();
-    await again.gone();
-  });
 });
 
-/** All that these tests use: those that other files have left are on their way out. */
-const namespaces: string[] = [];
-const isOfThisFile = (name: string | undefined) => name === undefined || namespaces.includes(name);
-/** They refuse whatever is new: the Job of a cleanup, and Events. */
-const terminated: string[] = [];
 const artifactOnNoNode = { node: 'no-such-node', binary: 'helloworld' };
 
 async function podsOf({ metadata }: KubernetesObject): Promise<{ phase: unknown }[]> {
@@ -282,7 +255,7 @@ async function podsOf({ metadata }: KubernetesObject): Promise<{ phase: unknown 
 
 describe('a Job of somebody else', () => {
   it.concurrent('with the name of the build Job is not changed, and a condition names it', async () => {
-    const namespace = await aNamespace();
+    const namespace = await cluster.aNamespace();
     const foreign = await aForeignJob(namespace, SAMPLE.jobName);
     const build = await created(aBuild(namespace));
     const told = await build.reaches((found) => conditionOf(found, 'Stalled') === 'True JobNameTaken');
@@ -297,7 +270,7 @@ describe('a Job of somebody else', () => {
   it.concurrent(
     'with the name of the cleanup Job is not changed, and holds the deletion until cleanup is skipped',
     async () => {
-      const namespace = await aNamespace();
+      const namespace = await cluster.aNamespace();
       const build = await created(aBuild(namespace));
       await build.is('Succeeded');
       const foreign = await aForeignJob(namespace, `${SAMPLE.jobName}-delete`);
@@ -310,17 +283,4 @@ describe('a Job of somebody else', () => {
       expect((await build.job(`${SAMPLE.jobName}-delete`))?.metadata.uid).toBe(foreign.metadata.uid);
     },
   );
-});
-
-describe('the operator with the permissions of its role alone', () => {
-  it('was denied nothing, and logged no error', () => {
-    const denied = apiCallsOf('operator', stack.auditLog).filter(
-      ({ responseStatus, objectRef }) =>
-        (responseStatus?.code === 401 || responseStatus?.code === 403) &&
-        isOfThisFile(objectRef?.namespace) &&
-        !terminated.includes(objectRef?.namespace ?? ''),
-    );
-    expect(denied).toEqual([]);
-    expect(ownLogs(stage.operator, 'error')).toEqual([]);
-  });
 });

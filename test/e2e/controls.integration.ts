@@ -59,39 +59,6 @@ async function killOperator(): Promise<void> {
   operator = await startOperator({ taskQueue, args: ARGS });
 }
 
-describe('a paused resource', () => {
-  it('is not changed, and converges at once when it is resumed', async () => {
-    await create(2);
-    await web.isReady(2);
-    await annotate({ paused: 'true' });
-    await web.scaleTo(5);
-    const podSet = await web.isHeld('Paused');
-    await web.scaleTo(4);
-    await killOperator();
-    await web.scaleTo(3);
-    await web.isHeld('Paused');
-    expect(await web.pods()).toHaveLength(2);
-    expect(await temporal.runsOf(refOfPodSet(podSet))).toContainEqual(
-      expect.objectContaining({ status: 'RUNNING' }),
-    );
-    await annotate({ paused: null });
-    const resumed = await web.isReady(3);
-    expect(conditionOf(resumed, 'Paused')).toMatchObject({ status: 'False' });
-  });
-});
-
-describe('a requested reconcile', () => {
-  it('appears in the status, and starts one run', async () => {
-    const podSet = await create(1);
-    await web.isReady(1);
-    await temporal.untilCompleted(refOfPodSet(podSet), WITHIN_MS);
-    await annotate({ 'reconcile-requested-at': '2026-11-22T10:00:00.000Z' });
-    await holds(async () => {
-      expect((await web.get())?.status).toMatchObject({ lastHandledReconcileAt: '2026-11-22T10:00:00.000Z' });
-    });
-  });
-});
-
 describe('a deletion that has to be approved', () => {
   it('waits for the approval, even if the operator is killed', async () => {
     await create(30);

@@ -1,21 +1,20 @@
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, refOf, uniqueName } from '../support/cluster.ts';
+import { refOf, uniqueName } from '../support/cluster.ts';
 import { charted } from '../support/delivered.ts';
 import { eventually } from '../support/eventually.ts';
 import { startOperator } from '../support/operator.ts';
 import { ProjectCopy } from '../support/project-copy.ts';
-import { writeKubeconfig, type ServiceAccount } from '../support/service-accounts.ts';
+import { grant, revoke, type ServiceAccount } from '../support/service-accounts.ts';
 import { setUpStage } from '../support/stage.ts';
 
 jest.setTimeout(300_000);
 
 const PAGE = join(import.meta.dirname, '../../docs/adding-a-controller.md');
 const JOBS = { group: 'batch', version: 'v1', plural: 'jobs' };
-const { stack, cluster, temporal } = setUpStage(async () => {
-  await cluster.delete({ type: CLUSTER_ROLE_BINDINGS, name: role });
-  await cluster.delete({ type: CLUSTER_ROLES, name: role });
+const { cluster, temporal, kubeconfigOf } = setUpStage(async () => {
+  await revoke(cluster, role);
   await project.remove();
 });
 const role = uniqueName();
@@ -41,14 +40,7 @@ async function allowIt(account: ServiceAccount): Promise<void> {
   const chart = join(project.directory, 'deploy/helm');
   const objects = await charted(['controllers={job-ttl}'], { chart });
   const manifest = objects.find(({ metadata }) => metadata.name === 'durable-operator-manager-role');
-  await cluster.create(CLUSTER_ROLES, { ...manifest, metadata: { name: role } });
-  await cluster.create(CLUSTER_ROLE_BINDINGS, {
-    apiVersion: 'rbac.authorization.k8s.io/v1',
-    kind: 'ClusterRoleBinding',
-    metadata: { name: role },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
-    subjects: [{ kind: 'ServiceAccount', ...account }],
-  });
+  await grant(cluster, { name: role, rules: manifest?.['rules'], accounts: [account] });
 }
 
 describe('a fifth controller, built as docs/adding-a-controller.md says', () => {
@@ -79,10 +71,8 @@ describe('a fifth controller, built as docs/adding-a-controller.md says', () => 
     const namespace = await cluster.aNamespace();
     const account = { namespace, name: 'default' };
     await allowIt(account);
-    const kubeconfig = join(stack.dir, `${namespace}.kubeconfig`);
-    await writeKubeconfig(cluster.client, { account, admin: stack.kubeconfig, file: kubeconfig });
     await startOperator({
-      kubeconfig,
+      kubeconfig: await kubeconfigOf(account),
       args: ['--controllers', 'job-ttl'],
       program: join(project.directory, 'src/main.ts'),
     });

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { request } from 'node:https';
-import { join } from 'node:path';
 import { z } from 'zod';
 import { eventRecorder } from '../../activities/events.ts';
 import { POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
@@ -29,7 +28,7 @@ import { aPodSet } from '../support/pod-sets.ts';
 import { aPod } from '../support/pods.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';
 import { aRoleBinding } from '../support/role-bindings.ts';
-import { installAccess, OPERATOR, writeKubeconfig } from '../support/service-accounts.ts';
+import { installAccess, OPERATOR } from '../support/service-accounts.ts';
 import { setUpStage } from '../support/stage.ts';
 
 /*
@@ -40,7 +39,7 @@ import { setUpStage } from '../support/stage.ts';
 jest.setTimeout(300_000);
 const WITHIN_MS = 90_000;
 
-const { stack, cluster } = setUpStage();
+const { stack, cluster, kubeconfigOf } = setUpStage();
 const WATCHER = 'durable-operator-watcher';
 const WORKER = 'durable-operator-worker';
 let base: readonly Delivered[];
@@ -191,7 +190,7 @@ async function startAs(objects: readonly Delivered[], names: readonly string[]):
 async function start({ spec }: z.infer<typeof Deployment>, taskQueue: string): Promise<Started> {
   const { serviceAccountName: name, containers } = spec.template.spec;
   const [command = '', ...args] = containers[0].args;
-  const kubeconfig = await kubeconfigOf(name);
+  const kubeconfig = await kubeconfigOf({ namespace: 'system', name });
   const address = `127.0.0.1:${await freePort()}`;
   // Nothing else of the arguments is changed: here, ports are shared, and no Pod says where it is.
   const here = ['--metrics-addr', address, '--leader-election-namespace', 'system'];
@@ -204,17 +203,11 @@ async function start({ spec }: z.infer<typeof Deployment>, taskQueue: string): P
   return { operator, metrics: `https://${address}/metrics` };
 }
 
-async function kubeconfigOf(name: string): Promise<string> {
-  const file = join(stack.dir, `${name}-installed.kubeconfig`);
-  const account = { namespace: 'system', name };
-  await writeKubeconfig(cluster.client, { account, admin: stack.kubeconfig, file });
-  return file;
-}
-
 /** Written by the operator's own recorder, whose clock is told that an hour has passed. */
 async function anEventThatLasts(name: string): Promise<void> {
   const namespace = await cluster.createNamespace();
-  const client = createKubernetesClient(loadKubeConfig({ kubeconfig: await kubeconfigOf(name), env: {} }));
+  const kubeconfig = await kubeconfigOf({ namespace: 'system', name });
+  const client = createKubernetesClient(loadKubeConfig({ kubeconfig, env: {} }));
   const log = aRecordingLogger();
   const event = { type: 'Normal', reason: 'Tested', action: 'Test', note: 'it is tested' } as const;
   for (const laterMs of [0, 3_600_000]) {

@@ -3,23 +3,24 @@ import type { KubernetesObject } from '../../src/contract/object.ts';
 import { BUILDS } from '../../src/controllers/git-build/resource.ts';
 import { POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
 import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
+import { LEASES, type Lease } from '../../src/watcher/lease.ts';
 import { aBuild, LiveBuild } from '../support/builds.ts';
 import { PODS, refOf, ROLE_BINDINGS } from '../support/cluster.ts';
-import { saidSince, TestElection } from '../support/elections.ts';
+import { installed } from '../support/delivered.ts';
 import { eventually } from '../support/eventually.ts';
 import type { FaultProxy, ProxiedRequest } from '../support/fault-proxy.ts';
-import { apiCallsOf, aTaskQueue, endOperators, startOperator, type Operator } from '../support/operator.ts';
+import { aTaskQueue, endOperators, startOperator, type Operator } from '../support/operator.ts';
 import { aPod } from '../support/pods.ts';
 import { aPodSet } from '../support/pod-sets.ts';
 import { setUpStage } from '../support/stage.ts';
 import { kindOf } from '../support/workflow-world.ts';
+import { operatorWritesIn } from '../support/writes.ts';
 
 jest.setTimeout(240_000);
 /** An attempt whose worker died is given up after 15 s, and a leader that died is after 15 s, too. */
 const WITHIN_MS = 90_000;
 
 const { stack, cluster, temporal, startProxy } = setUpStage();
-let election: TestElection;
 let namespace: string;
 let taskQueue: string;
 let proxy: FaultProxy;
@@ -27,8 +28,7 @@ let proxy: FaultProxy;
 beforeEach(async () => {
   taskQueue = aTaskQueue();
   namespace = await cluster.aNamespace();
-  election = new TestElection(cluster, namespace);
-  await election.allow();
+  await allowLease();
   proxy = await startProxy();
 });
 
@@ -42,14 +42,21 @@ const SHORT = [
 ];
 
 function start(args: readonly string[] = [], kubeconfig = stack.operatorKubeconfig): Promise<Operator> {
-  const all = ['--namespaces', namespace, ...election.args, ...args];
+  const all = [
+    '--namespaces',
+    namespace,
+    '--enable-leader-election',
+    '--leader-election-namespace',
+    namespace,
+    ...args,
+  ];
   return startOperator({ kubeconfig, taskQueue, args: all });
 }
 
 /** The one behind the proxy leads, the other stands by. */
 async function startTwo(args: readonly string[] = []): Promise<[Operator, Operator]> {
   const leader = await start(args, proxy.kubeconfig);
-  expect(await election.leaderOf([leader], WITHIN_MS)).toBe(leader);
+  expect(await leaderOf([leader])).toBe(leader);
   return [leader, await start(args)];
 }
 
@@ -58,8 +65,33 @@ const labelOf = async (name: string) =>
   (await cluster.get({ type: PODS, namespace, name }))?.metadata.labels?.[POD_NAME_LABEL];
 const eventuallyLabelled = (name: string) =>
   eventually(async () => (await labelOf(name)) === name, WITHIN_MS);
-const eventuallySays = (operator: Operator, words: string) =>
-  eventually(() => saidSince(operator, words).length > 0, WITHIN_MS);
+const eventuallySays = ({ logs }: Operator, words: string) =>
+  eventually(() => logs.some(({ msg }) => String(msg).startsWith(words)), WITHIN_MS);
+
+/** Which of them holds the Lease, once one does that says so, too. */
+function leaderOf(operators: readonly Operator[]): Promise<Operator> {
+  const lease = { type: LEASES, namespace, name: 'durable-operator' };
+  return eventually(async () => {
+    const holder = (await cluster.get<Lease>(lease))?.spec?.holderIdentity;
+    return operators.find(({ logs }) =>
+      logs.some(({ identity, msg }) => identity === holder && String(msg).startsWith('became leader: ')),
+    );
+  }, WITHIN_MS);
+}
+
+const ACCESS = [
+  { type: { ...ROLE_BINDINGS, plural: 'roles' }, name: 'durable-operator-leader-election-role' },
+  { type: ROLE_BINDINGS, name: 'durable-operator-leader-election-rolebinding' },
+];
+
+/** Lets the operators hold the Lease in this namespace, as the chart does in the release's. */
+async function allowLease(): Promise<void> {
+  const delivered = await installed();
+  for (const { type, name } of ACCESS) {
+    const object = delivered.find(({ metadata }) => metadata.name === name);
+    await cluster.create(type, { ...object, metadata: { name, namespace } });
+  }
+}
 
 /** Some work for each controller. */
 async function createWork(): Promise<readonly KubernetesObject[]> {
@@ -92,13 +124,9 @@ function eventuallyOver(object: KubernetesObject): Promise<void> {
 
 /** `create pods`: what the operators have written, and the server has accepted; status and Events apart. */
 function writes(): readonly string[] {
-  return apiCallsOf('operator', stack.auditLog)
-    .filter(({ objectRef }) => objectRef?.namespace === namespace)
-    .filter(({ verb }) => ['create', 'patch', 'delete'].includes(verb))
-    .filter(({ responseStatus }) => (responseStatus?.code ?? 500) < 300)
-    .filter(({ requestURI }) => !requestURI.includes('/status') && !requestURI.includes('/events'))
-    .map(({ verb, objectRef }) => `${verb} ${objectRef?.resource ?? ''}`)
-    .filter((write) => write !== 'create leases')
+  return operatorWritesIn(namespace, stack.auditLog)
+    .filter(({ resource, subresource }) => resource !== 'leases' && subresource === undefined)
+    .map(({ verb, resource }) => `${verb} ${resource}`)
     .sort();
 }
 
@@ -121,7 +149,7 @@ describe('a leader and a standby', () => {
     const killed = killAtWrite(8, leader);
     await eventuallyDone(await createWork());
     expect(await killed()).toBeNull();
-    expect(await election.leaderOf([other], WITHIN_MS)).toBe(other);
+    expect(await leaderOf([other])).toBe(other);
     expect(writes()).toEqual(WRITES);
   });
 
@@ -129,7 +157,7 @@ describe('a leader and a standby', () => {
     const [leader, other] = await startTwo(SHORT);
     process.kill(leader.pid, 'SIGSTOP');
     try {
-      await election.leaderOf([other], WITHIN_MS);
+      await leaderOf([other]);
       const saidUntilThen = leader.logs.length;
       const stalled = await create('long'.padEnd(70, 'x'));
       await eventually(

@@ -2,7 +2,7 @@ import { describe, expect, it, jest } from '@jest/globals';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { NAMESPACES, refOf, ROLE_BINDINGS, uniqueName } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
-import { apiCallsOf, ownLogs } from '../support/operator.ts';
+import { apiCallsOf } from '../support/operator.ts';
 import { aRoleBinding, type RoleBindingObject } from '../support/role-bindings.ts';
 import { setUpOperator } from '../support/stage.ts';
 
@@ -11,14 +11,12 @@ const WITHIN_MS = 20_000;
 /** A namespace with this label is not selected. */
 const LEFT_OUT = 'test.durable-operator.dev/left-out';
 
-const stage = setUpOperator({
+const { stack, cluster, temporal } = setUpOperator({
   args: ['--controllers', 'namespace-role-binding', '--namespace-selector', `!${LEFT_OUT}`],
 });
-const { stack, cluster, temporal } = stage;
 
 const at = (namespace: string) => ({ type: ROLE_BINDINGS, namespace, name: `ad-kubernetes-${namespace}` });
 const bindingOf = (namespace: string) => cluster.get<RoleBindingObject>(at(namespace));
-const runsOf = (namespace: KubernetesObject) => temporal.runsOf(refOf('namespace-role-binding', namespace));
 const writesIn = (namespace: string) =>
   apiCallsOf('operator', stack.auditLog).filter(
     ({ verb, objectRef }) =>
@@ -72,24 +70,6 @@ const eventsIn = async (namespace: string, about: string) =>
     ({ regarding, reason }) => regarding.kind === 'Namespace' && reason === about,
   );
 
-describe('a namespace', () => {
-  it('that is deleted and created again with the same name gets a binding and a run of its own', async () => {
-    const first = await aBoundNamespace();
-    const { name } = first.metadata;
-    await cluster.deleteAndWait({ type: NAMESPACES, name });
-    const second = await cluster.createNamespace(name);
-    await eventuallyBound(name);
-    for (const namespace of [first, second]) {
-      await eventually(async () => {
-        const runs = await runsOf(namespace);
-        expect(runs[0]?.result).toBe(`created role binding ad-kubernetes-${name} to ClusterRole edit`);
-        expect(runs.map(({ status }) => status)).toEqual(runs.map(() => 'COMPLETED'));
-        return true;
-      }, WITHIN_MS);
-    }
-  });
-});
-
 describe('a binding of ours', () => {
   it('stays, without our label and with an Event, when its namespace is no longer selected', async () => {
     const { name } = (await aBoundNamespace()).metadata;
@@ -137,16 +117,5 @@ describe('a namespace that terminates', () => {
     expect(writesIn(name).map(({ verb }) => verb)).toEqual(['create']);
     await cluster.patch(self, { metadata: { finalizers: null } });
     await eventually(async () => (await cluster.get(self)) === undefined, WITHIN_MS);
-  });
-});
-
-describe('the operator with the permissions of its role alone', () => {
-  it('was denied nothing, save in a namespace that was being deleted, and logged no error', () => {
-    const denied = apiCallsOf('operator', stack.auditLog).filter(
-      ({ responseStatus: { code = 0, message = '' } = {} }) =>
-        (code === 401 || code === 403) && !message.endsWith('because it is being terminated'),
-    );
-    expect(denied).toEqual([]);
-    expect(ownLogs(stage.operator, 'error')).toEqual([]);
   });
 });

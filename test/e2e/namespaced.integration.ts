@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { join } from 'node:path';
 import { POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
 import { ask } from '../support/asking.ts';
 import { PODS, ROLE_BINDINGS, uniqueName } from '../support/cluster.ts';
@@ -7,20 +6,14 @@ import { charted } from '../support/delivered.ts';
 import { eventually } from '../support/eventually.ts';
 import { apiCallsOf, aTaskQueue, ownLogs, startOperator, type Operator } from '../support/operator.ts';
 import { aPod } from '../support/pods.ts';
-import {
-  installAccess,
-  OPERATOR,
-  userNameOf,
-  writeKubeconfig,
-  type ServiceAccount,
-} from '../support/service-accounts.ts';
+import { installAccess, OPERATOR, userNameOf, type ServiceAccount } from '../support/service-accounts.ts';
 import { setUpStage } from '../support/stage.ts';
 
 jest.setTimeout(120_000);
 /** It includes the start of an operator, which takes long on a busy machine. */
 const WITHIN_MS = 60_000;
 
-const { stack, cluster } = setUpStage();
+const { stack, cluster, kubeconfigOf } = setUpStage();
 let operator: Operator;
 const taskQueue = aTaskQueue();
 /** The controllers that need nothing outside of their namespaces. */
@@ -62,9 +55,7 @@ async function installFor(watched: readonly string[]): Promise<string> {
     cluster.client,
     objects.filter(({ kind }) => kinds.includes(kind)),
   );
-  const file = join(stack.dir, `${account.namespace}.kubeconfig`);
-  await writeKubeconfig(cluster.client, { account, admin: stack.kubeconfig, file });
-  return file;
+  return kubeconfigOf(account);
 }
 
 const create = (namespace: string, name: string) =>

@@ -3,10 +3,11 @@ import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
 import { uniqueName } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
 import { conditionOf, LivePodSet } from '../support/live-pod-set.ts';
-import { apiCallsOf } from '../support/operator.ts';
 import { aPod } from '../support/pods.ts';
 import { aPodSet } from '../support/pod-sets.ts';
+import { OPERATOR, userNameOf } from '../support/service-accounts.ts';
 import { setUpOperator } from '../support/stage.ts';
+import { writesIn } from '../support/writes.ts';
 
 jest.setTimeout(180_000);
 const WITHIN_MS = 60_000;
@@ -78,13 +79,12 @@ async function changePods(
 
 /** The operator's writes to Pods of the namespace that the API server accepted. */
 function podWrites(verb: string, { tried }: { readonly tried: boolean }): number {
-  return apiCallsOf('operator', stack.auditLog).filter(
-    (call) =>
-      call.verb === verb &&
-      call.objectRef?.resource === 'pods' &&
-      call.objectRef.namespace === namespace &&
-      call.requestURI.includes('dryRun=All') === tried &&
-      (call.responseStatus?.code ?? 500) < 300,
+  return writesIn(namespace, stack.auditLog).filter(
+    (write) =>
+      write.user === userNameOf(OPERATOR) &&
+      write.verb === verb &&
+      write.resource === 'pods' &&
+      write.isDryRun === tried,
   ).length;
 }
 

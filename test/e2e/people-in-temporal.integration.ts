@@ -5,10 +5,11 @@ import { ask, expectGolden, normalized } from '../support/asking.ts';
 import { refOf, type At } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
 import { LivePodSet } from '../support/live-pod-set.ts';
-import { aTaskQueue, apiCallsOf } from '../support/operator.ts';
+import { aTaskQueue } from '../support/operator.ts';
 import { limitPods } from '../support/pod-quota.ts';
 import { aPodSet } from '../support/pod-sets.ts';
 import { setUpOperator } from '../support/stage.ts';
+import { operatorWritesIn } from '../support/writes.ts';
 
 /*
  * What people do to runs and steps in Temporal's UI, by the requests that the UI sends.
@@ -63,14 +64,6 @@ const ENDS: readonly (readonly [what: string, status: string, act: () => Promise
   ['resets', 'TERMINATED', reset],
 ];
 
-/** Accepted by the server. */
-function podWrites(): readonly string[] {
-  return apiCallsOf('operator', stack.auditLog)
-    .filter(({ objectRef }) => objectRef?.namespace === namespace && objectRef.resource === 'pods')
-    .filter(({ verb, responseStatus }) => verb !== 'list' && (responseStatus?.code ?? 500) < 300)
-    .map(({ verb }) => verb);
-}
-
 /** Whoever fails here has created something twice, or left a run open. */
 async function expectDoneOnce(podSet: PodSet, replicas: number): Promise<void> {
   await web.isReady(replicas);
@@ -81,7 +74,8 @@ async function expectDoneOnce(podSet: PodSet, replicas: number): Promise<void> {
     expect(statuses.at(-1)).toBe('COMPLETED');
     return true;
   }, WITHIN_MS);
-  expect(podWrites()).toEqual(Array.from({ length: replicas }, () => 'create'));
+  const writes = operatorWritesIn(namespace, stack.auditLog, 'pods').map(({ verb }) => verb);
+  expect(writes).toEqual(Array.from({ length: replicas }, () => 'create'));
 }
 
 const STARTED = 2;

@@ -1,28 +1,19 @@
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { join } from 'node:path';
 import { POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
-import {
-  CLUSTER_ROLE_BINDINGS,
-  CLUSTER_ROLES,
-  PODS,
-  refOf,
-  ROLE_BINDINGS,
-  SERVICE_ACCOUNTS,
-} from '../support/cluster.ts';
+import { CLUSTER_ROLES, PODS, refOf, ROLE_BINDINGS, SERVICE_ACCOUNTS } from '../support/cluster.ts';
 import { installed } from '../support/delivered.ts';
 import { eventually } from '../support/eventually.ts';
 import { launchOperator, type Operator } from '../support/operator.ts';
 import { aPod } from '../support/pods.ts';
-import { userNameOf, writeKubeconfig, type ServiceAccount } from '../support/service-accounts.ts';
+import { grant, revoke, userNameOf, type ServiceAccount } from '../support/service-accounts.ts';
 import { setUpStage } from '../support/stage.ts';
 
 jest.setTimeout(180_000);
 /** Asking for what is denied backs off to 45 s. */
 const CONVERGED_WITHIN_MS = 60_000;
 
-const { stack, cluster, temporal } = setUpStage(async () => {
-  await cluster.delete({ type: CLUSTER_ROLE_BINDINGS, name: namespace });
-  await cluster.delete({ type: CLUSTER_ROLES, name: namespace });
+const { cluster, temporal, kubeconfigOf } = setUpStage(async () => {
+  await revoke(cluster, namespace);
 });
 let operator: Operator;
 let namespace: string;
@@ -37,9 +28,7 @@ beforeAll(async () => {
     kind: 'ServiceAccount',
     metadata: { ...account },
   });
-  const kubeconfig = join(stack.dir, `${namespace}.kubeconfig`);
-  await writeKubeconfig(cluster.client, { account, admin: stack.kubeconfig, file: kubeconfig });
-  operator = await launchOperator({ kubeconfig });
+  operator = await launchOperator({ kubeconfig: await kubeconfigOf(account) });
 });
 
 const create = (name: string) => cluster.create(PODS, aPod().in(namespace).named(name).annotated().manifest);
@@ -118,17 +107,7 @@ async function installedRules(): Promise<readonly Rule[]> {
 
 /** Under a name of its own: what the role that is installed gives. */
 async function allowAll(): Promise<void> {
-  const metadata = { name: namespace };
-  const apiVersion = 'rbac.authorization.k8s.io/v1';
-  const rules = await installedRules();
-  await cluster.create(CLUSTER_ROLES, { apiVersion, kind: 'ClusterRole', metadata, rules });
-  await cluster.create(CLUSTER_ROLE_BINDINGS, {
-    apiVersion,
-    kind: 'ClusterRoleBinding',
-    metadata,
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: namespace },
-    subjects: [{ kind: 'ServiceAccount', ...account }],
-  });
+  await grant(cluster, { name: namespace, rules: await installedRules(), accounts: [account] });
 }
 
 /** Nothing is left of a rule that allows to patch alone. */

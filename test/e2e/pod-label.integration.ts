@@ -3,15 +3,14 @@ import type { KubernetesObject } from '../../src/contract/object.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
 import { PODS, refOf } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
-import { apiCallsOf, ownLogs } from '../support/operator.ts';
 import { aPod, type PodBuilder } from '../support/pods.ts';
 import { setUpOperator } from '../support/stage.ts';
+import { operatorWritesIn } from '../support/writes.ts';
 
 jest.setTimeout(120_000);
 const WITHIN_MS = 20_000;
 
-const stage = setUpOperator({ args: ['--controllers', 'pod-label'] });
-const { stack, cluster, temporal } = stage;
+const { stack, cluster, temporal } = setUpOperator({ args: ['--controllers', 'pod-label'] });
 let namespace: string;
 
 beforeAll(async () => {
@@ -43,11 +42,8 @@ function annotate({ metadata }: KubernetesObject, value: string | null) {
   return cluster.patch(at(metadata.name), { metadata: { annotations: { [POD_NAME_ANNOTATION]: value } } });
 }
 
-const patchesOf = ({ metadata }: KubernetesObject) =>
-  apiCallsOf('operator', stack.auditLog).filter(
-    ({ verb, objectRef }) =>
-      verb === 'patch' && objectRef?.name === metadata.name && objectRef.namespace === metadata.namespace,
-  );
+const patchesOf = ({ metadata: { name } }: KubernetesObject) =>
+  operatorWritesIn(namespace, stack.auditLog, 'pods').filter((write) => write.name === name);
 
 /** Everything about pods that were created before has been seen once one that was created after is labelled. */
 async function everythingIsSeen(): Promise<void> {
@@ -137,19 +133,5 @@ describe('a Pod whose name is too long for a label', () => {
     expect(
       history.map(({ timerStartedEventAttributes }) => timerStartedEventAttributes ?? undefined),
     ).toEqual(history.map(() => undefined));
-  });
-});
-
-describe('what the operator does to pods', () => {
-  it('is list, watch and patch only, and no request was denied', async () => {
-    await everythingIsSeen();
-    const calls = apiCallsOf('operator', stack.auditLog);
-    const verbs = new Set(
-      calls.filter(({ objectRef }) => objectRef?.resource === 'pods').map(({ verb }) => verb),
-    );
-    expect([...verbs].sort()).toEqual(expect.arrayContaining(['patch']));
-    expect([...verbs].filter((verb) => !['list', 'watch', 'patch'].includes(verb))).toEqual([]);
-    expect(calls.filter(({ responseStatus }) => responseStatus?.code === 403)).toEqual([]);
-    expect(ownLogs(stage.operator, 'error')).toEqual([]);
   });
 });

@@ -3,9 +3,10 @@ import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
 import { refOf } from '../support/cluster.ts';
 import type { ProxiedRequest } from '../support/fault-proxy.ts';
 import { LivePodSet } from '../support/live-pod-set.ts';
-import { apiCallsOf, aTaskQueue, startOperator, type Operator } from '../support/operator.ts';
+import { aTaskQueue, startOperator, type Operator } from '../support/operator.ts';
 import { aPodSet } from '../support/pod-sets.ts';
 import { setUpStage } from '../support/stage.ts';
+import { operatorWritesIn } from '../support/writes.ts';
 
 jest.setTimeout(240_000);
 const WITHIN_MS = 90_000;
@@ -69,16 +70,6 @@ function isWriteIn(namespace: string, { method, path }: ProxiedRequest): boolean
   return method !== 'GET' && path.includes(`/namespaces/${namespace}/`) && !path.includes('/events');
 }
 
-/** The operator's writes to Pods that the server has accepted. */
-function podWritesIn(namespace: string): readonly string[] {
-  return apiCallsOf('operator', stack.auditLog)
-    .filter(({ objectRef }) => objectRef?.namespace === namespace && objectRef.resource === 'pods')
-    .filter(({ verb }) => verb !== 'list' && verb !== 'get' && verb !== 'watch')
-    .filter(({ responseStatus }) => (responseStatus?.code ?? 500) < 300)
-    .map(({ verb }) => verb)
-    .sort();
-}
-
 async function expectScaledUpAndDownOnce(operator: KilledOperator): Promise<void> {
   const { namespace } = operator;
   await cluster.create(POD_SETS, aPodSet().in(namespace).wanting(3).manifest);
@@ -88,7 +79,8 @@ async function expectScaledUpAndDownOnce(operator: KilledOperator): Promise<void
   const podSet = await web.isReady(1);
   await temporal.untilCompleted(refOf('pod-set', podSet), WITHIN_MS);
   await operator.restarting;
-  expect(podWritesIn(namespace)).toEqual(['create', 'create', 'create', 'delete', 'delete']);
+  const writes = operatorWritesIn(namespace, stack.auditLog, 'pods').map(({ verb }) => verb);
+  expect(writes.toSorted()).toEqual(['create', 'create', 'create', 'delete', 'delete']);
 }
 
 describe('a PodSet that is scaled up and down has each Pod created and deleted once', () => {

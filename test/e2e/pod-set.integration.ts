@@ -12,6 +12,7 @@ import { apiCallsOf } from '../support/operator.ts';
 import { limitPods } from '../support/pod-quota.ts';
 import { aPodSet } from '../support/pod-sets.ts';
 import { setUpOperator } from '../support/stage.ts';
+import { operatorWritesIn } from '../support/writes.ts';
 
 jest.setTimeout(180_000);
 /** Nothing of ours waits longer once nothing is in its way any more. */
@@ -53,12 +54,8 @@ function callsHere(...verbs: readonly string[]) {
 
 /** Accepted by the server: `create`, `delete` of Pods. */
 function podWrites(): readonly string[] {
-  return callsHere('create', 'delete')
-    .filter(
-      ({ objectRef, responseStatus }) =>
-        objectRef?.resource === 'pods' && (responseStatus?.code ?? 500) < 300,
-    )
-    .map(({ verb }) => verb);
+  const verbs = operatorWritesIn(namespace, stack.auditLog, 'pods').map(({ verb }) => verb);
+  return verbs.filter((verb) => verb !== 'patch');
 }
 
 const times = (count: number, verb: string) => Array.from({ length: count }, () => verb);

@@ -6,8 +6,9 @@ import { layoutOf } from '../../local/stack-folder.ts';
 import { PODS, ROLE_BINDINGS, TestCluster } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
 import { startInstalledStack, type InstalledStack } from '../support/installed-stack.ts';
-import { apiCallsOf, endOperators, startOperator, type Operator } from '../support/operator.ts';
+import { endOperators, startOperator, type Operator } from '../support/operator.ts';
 import { aPod } from '../support/pods.ts';
+import { operatorWritesIn } from '../support/writes.ts';
 
 jest.setTimeout(240_000);
 const CONVERGED_WITHIN_MS = 60_000;
@@ -76,10 +77,8 @@ describe('changes while Temporal is down', () => {
 
   /** Each once, and `removed` twice: its label came and went. */
   function patched(): string[] {
-    return apiCallsOf('operator', stack.auditLog)
-      .filter(({ verb, objectRef }) => verb === 'patch' && objectRef?.resource === 'pods')
-      .filter(({ responseStatus }) => responseStatus?.code === 200)
-      .map(({ objectRef }) => objectRef?.name ?? '')
+    return operatorWritesIn(namespace, stack.auditLog, 'pods')
+      .map(({ name }) => name)
       .sort();
   }
 });

@@ -1,10 +1,12 @@
 import { answer } from '../../src/ask/command-line.ts';
 import type { Session, SessionOptions } from '../../src/ask/connection/session.ts';
+import type { TemporalAccess } from '../../src/ask/connection/temporal.ts';
 import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';
+import { RunReader } from '../../src/temporal/run-reader.ts';
 
 export const NOW_MS = Date.parse('2026-01-01T12:00:00Z');
 
-export interface AskedServers extends Partial<Pick<Session, 'temporal'>> {
+interface AskedServers extends Partial<Pick<Session, 'temporal'>> {
   /** Is told where the words say to ask. */
   readonly onOpen?: (options: SessionOptions) => void;
   /** Is told that the session is closed. */
@@ -32,6 +34,14 @@ export async function asked(words: readonly string[], servers: AskedServers = {}
 }
 
 const notAsked = () => Promise.reject(new Error('nothing is to be asked of it'));
+
+/** A Temporal that knows no operator, and of which nothing is asked. */
+export function aTemporal(changes: Partial<TemporalAccess> = {}): TemporalAccess {
+  const nobody = { settings: undefined, unreadable: undefined, otherTaskQueues: [], otherCluster: undefined };
+  const runs = new RunReader({ namespace: 'default', call: notAsked });
+  const where = { namespace: 'default', taskQueue: 'durable-operator', cluster: undefined };
+  return { ...where, ...nobody, call: notAsked, runs, ...changes };
+}
 
 function sessionWith({
   answerTo = notAsked,

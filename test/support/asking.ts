@@ -1,13 +1,15 @@
-import { execFile } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { expect } from '@jest/globals';
 import { bareEnvironment } from '../../local/operator.ts';
 import { PROGRAM } from './built.ts';
 import { testStack } from './stack.ts';
 
-/** The plugin as it is delivered. */
-const PLUGIN = join(dirname(PROGRAM), 'ask/main.js');
+/** The kubectl plugin as it is delivered. */
+export const ASK_PROGRAM = join(dirname(PROGRAM), 'ask/main.js');
 
 export interface Answer {
   readonly status: number;
@@ -15,23 +17,25 @@ export interface Answer {
   readonly stderr: string;
 }
 
-export interface AskRequest {
+interface AskRequest {
   /** Default: a person who may do everything. */
   readonly kubeconfig?: string;
   /** Default: that of the shared stack. */
   readonly temporalAddress?: string;
+  /** Of the environment, besides where to ask. */
+  readonly variables?: Readonly<Record<string, string>>;
+  readonly input?: string;
 }
 
 /** `kubectl durable …`, in a process of its own and without a terminal. */
-export function ask(args: readonly string[], request: AskRequest = {}): Promise<Answer> {
+export async function ask(args: readonly string[], request: AskRequest = {}): Promise<Answer> {
   const { kubeconfig = testStack().kubeconfig, temporalAddress = testStack().temporalAddress } = request;
-  const env = { ...bareEnvironment(temporalAddress), KUBECONFIG: kubeconfig };
-  return new Promise((resolve) => {
-    execFile(process.execPath, [PLUGIN, ...args], { env }, (error, stdout, stderr) => {
-      const status = error === null ? 0 : typeof error.code === 'number' ? error.code : -1;
-      resolve({ status, stdout, stderr });
-    });
-  });
+  const { variables = {}, input = '' } = request;
+  const env = { ...bareEnvironment(temporalAddress), KUBECONFIG: kubeconfig, ...variables };
+  const child = spawn(process.execPath, [ASK_PROGRAM, ...args], { env, stdio: 'pipe' });
+  child.stdin.end(input);
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
+  return { stdout, stderr, status: child.exitCode ?? -1 };
 }
 
 const GOLDEN = join(import.meta.dirname, '../e2e/golden');
@@ -40,10 +44,10 @@ const GOLDEN = join(import.meta.dirname, '../e2e/golden');
  * Compares a text with the file of that name in test/e2e/golden; with UPDATE_GOLDEN set, it is written instead, and the
  * difference is for a person to review.
  */
-export function expectGolden(name: string, text: string): void {
+export function expectGolden(name: string, answer: string): void {
   const file = join(GOLDEN, `${name}.txt`);
-  if (process.env['UPDATE_GOLDEN'] !== undefined) writeFileSync(file, text);
-  expect(existsSync(file) ? readFileSync(file, 'utf8') : `no ${file}; set UPDATE_GOLDEN=1`).toBe(text);
+  if (process.env['UPDATE_GOLDEN'] !== undefined) writeFileSync(file, answer);
+  expect(existsSync(file) ? readFileSync(file, 'utf8') : `no ${file}; set UPDATE_GOLDEN=1`).toBe(answer);
 }
 
 /**
@@ -51,8 +55,8 @@ export function expectGolden(name: string, text: string): void {
  *
  * @param names what was drawn at random, and what to write instead
  */
-export function normalized(text: string, names: Readonly<Record<string, string>>): string {
-  const named = Object.entries(names).reduce((before, [name, word]) => before.replaceAll(name, word), text);
+export function normalized(answer: string, names: Readonly<Record<string, string>>): string {
+  const named = Object.entries(names).reduce((before, [name, word]) => before.replaceAll(name, word), answer);
   return (
     named
       .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, '<uid>')

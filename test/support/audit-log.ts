@@ -26,10 +26,13 @@ export type ApiCall = z.infer<typeof AuditLine>;
 
 /** What the user has asked for, in its order. A request may have several lines, one for each stage. */
 export function linesOf(user: string, auditLog: string): readonly ApiCall[] {
+  const lines = linesWith(`"username":"${user}"`, auditLog);
+  return lines.filter(({ user: { username } }) => username === user);
+}
+
+/** The lines that contain a text, in their order. */
+export function linesWith(text: string, auditLog: string): readonly ApiCall[] {
   // The last line may still be being written.
   const lines = readFileSync(auditLog, 'utf8').split('\n').slice(0, -1);
-  return lines
-    .filter((line) => line.includes(`"username":"${user}"`))
-    .map((line) => AuditLine.parse(JSON.parse(line)))
-    .filter(({ user: { username } }) => username === user);
+  return lines.filter((line) => line.includes(text)).map((line) => AuditLine.parse(JSON.parse(line)));
 }

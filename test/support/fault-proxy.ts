@@ -1,15 +1,6 @@
-import { readFile } from 'node:fs/promises';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { request } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
-import { buffer } from 'node:stream/consumers';
-import { apiServerIn, writeKubeconfigThrough, type ProxiedApiServer } from './proxied-api-server.ts';
+import { ApiProxy, type Journalled, type Verdict } from '../campaign/api-proxy.ts';
 
-export interface ProxiedRequest {
-  readonly method: string;
-  readonly path: string;
-  readonly accept: string;
-}
+export type ProxiedRequest = Pick<Journalled, 'method' | 'path'>;
 
 /** Answers in the server's place, or says what becomes of its answer; undefined: nothing is wrong. */
 export type Fault =
@@ -23,30 +14,15 @@ export type Fault =
   /** The request never arrives, and its sender waits. */
   | 'no answer';
 
-/**
- * Stands between an operator and the API server, and goes wrong as told. A write that has arrived is carried out, even
- * where its sender is gone by then: a test that counts writes needs an audit log that has them all. An API server that
- * is cut off in the middle logs a time-out, be the write made or not.
- */
+/** The campaign's proxy, for tests that say of each request what goes wrong with it. */
 export class FaultProxy {
-  readonly requests: ProxiedRequest[] = [];
-  /** The file of the kubeconfig that goes through it. */
-  readonly kubeconfig: string;
   /** Asked for every request. */
   fault: (request: ProxiedRequest) => Fault | undefined = () => undefined;
-  readonly #server: Server;
-  readonly #sockets = new Set<Socket>();
-  readonly #target: ProxiedApiServer;
+  readonly #api: ApiProxy;
 
-  private constructor(kubeconfig: string, target: ProxiedApiServer) {
-    this.kubeconfig = kubeconfig;
-    this.#target = target;
-    this.#server = createServer((incoming, outgoing) => void this.#receive(incoming, outgoing));
-    this.#server.on('connection', (socket) => {
-      this.#sockets.add(socket);
-      socket.on('error', () => undefined);
-      socket.on('close', () => this.#sockets.delete(socket));
-    });
+  private constructor(api: ApiProxy) {
+    this.#api = api;
+    api.judge = (request) => verdictOf(this.fault(request));
   }
 
   /**
@@ -54,61 +30,29 @@ export class FaultProxy {
    * @param file where to write the kubeconfig that goes through it
    */
   static async start(kubeconfig: string, file: string): Promise<FaultProxy> {
-    const text = await readFile(kubeconfig, 'utf8');
-    const proxy = new FaultProxy(file, apiServerIn(text));
-    await new Promise<void>((resolve) => proxy.#server.listen(0, '127.0.0.1', resolve));
-    const { port } = proxy.#server.address() as AddressInfo;
-    await writeKubeconfigThrough(port, text, file);
-    return proxy;
+    return new FaultProxy(await ApiProxy.start(kubeconfig, file));
   }
 
-  async stop(): Promise<void> {
-    const stopped = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    for (const socket of this.#sockets) socket.destroy();
-    await stopped;
+  /** The file of the kubeconfig that goes through it. */
+  get kubeconfig(): string {
+    return this.#api.kubeconfig;
   }
 
-  async #receive(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-    const { method = '', url: path = '', headers } = incoming;
-    const body = await buffer(incoming).catch(() => undefined);
-    // Its sender was gone before.
-    if (body === undefined) return;
-    const seen = { method, path, accept: headers.accept ?? '' };
-    this.requests.push(seen);
-    const fault = this.fault(seen);
-    if (fault === 'no answer') return;
-    if (fault === undefined || fault === 'answer is lost') {
-      this.#forward({ incoming, body, outgoing }, fault !== undefined);
-      return;
-    }
-    const { answer, retryAfterSeconds, message = 'the fault proxy says so' } = fault;
-    const wait = retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) };
-    outgoing.writeHead(answer, { 'content-type': 'application/json', ...wait });
-    outgoing.end(JSON.stringify({ kind: 'Status', message, code: answer }));
+  get requests(): readonly ProxiedRequest[] {
+    return this.#api.journal;
   }
 
-  #forward({ incoming, body, outgoing }: Exchange, isLost: boolean): void {
-    const { url, ca } = this.#target;
-    const { method, url: path, headers } = incoming;
-    const onward = request({ host: url.hostname, port: url.port, path, method, headers, ca }, (answer) => {
-      if (isLost || outgoing.destroyed) {
-        answer.resume();
-        answer.on('end', () => incoming.socket.resetAndDestroy());
-        return;
-      }
-      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(outgoing);
-      answer.on('error', () => outgoing.destroy());
-    });
-    onward.on('error', () => outgoing.destroy());
-    // A watch would go on for ever.
-    if (method === 'GET') outgoing.on('close', () => onward.destroy());
-    onward.end(body);
+  stop(): Promise<void> {
+    return this.#api.stop();
   }
 }
 
-interface Exchange {
-  readonly incoming: IncomingMessage;
-  readonly body: Buffer;
-  readonly outgoing: ServerResponse;
+function verdictOf(fault: Fault | undefined): Verdict {
+  if (fault === undefined) return {};
+  if (fault === 'answer is lost') return { isAnswerLost: true };
+  if (fault === 'no answer') return { instead: fault };
+  const { answer: status, retryAfterSeconds, message = 'the fault proxy says so' } = fault;
+  const body = JSON.stringify({ kind: 'Status', message, code: status });
+  const wait = retryAfterSeconds !== undefined && { retryAfter: String(retryAfterSeconds) };
+  return { instead: { status, body, ...wait } };
 }

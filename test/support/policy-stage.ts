@@ -1,6 +1,4 @@
 import { expect } from '@jest/globals';
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import { TestCluster } from './cluster.ts';
 import { eventually } from './eventually.ts';
 import { setUpStage, type Stage } from './stage.ts';
@@ -20,7 +18,6 @@ export interface PolicyStage extends Stage {
   readonly thief: TestCluster;
   /** Resolves once the policy denies what this tries: it takes the API server a moment to see a policy. */
   readonly inForce: (attempt: () => Promise<unknown>) => Promise<void>;
-  readonly kubectl: (kubeconfig: string, ...args: readonly string[]) => Promise<string>;
   /** By the API server's own check of its expressions. */
   readonly expectSoundExpressions: () => Promise<void>;
 }
@@ -46,10 +43,6 @@ export function setUpPolicy(name: string, cleanUp?: () => Promise<void>): Policy
         await expect(attempt()).rejects.toThrow(policy);
         return true;
       }, WITHIN_MS);
-    },
-    async kubectl(kubeconfig, ...args) {
-      const { stdout } = await promisify(execFile)(stack.kubectl, ['--kubeconfig', kubeconfig, ...args]);
-      return stdout;
     },
     async expectSoundExpressions() {
       const status = await eventually(async () => {

@@ -2,12 +2,14 @@ import { KubeConfig } from '@kubernetes/client-node';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { RBAC_GROUP } from '../../src/controllers/kinds.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
 import { loadKubeConfig } from '../../src/kubernetes/config.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
 import { kubeconfigOf } from '../../local/cluster-files.ts';
 import { applyCustomResources } from '../../local/custom-resources.ts';
 import { applyManifest } from '../../local/manifests.ts';
+import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, SERVICE_ACCOUNTS, type TestCluster } from './cluster.ts';
 import { installed, type Delivered } from './delivered.ts';
 
 export interface ServiceAccount {
@@ -98,7 +100,30 @@ export async function writeKubeconfig(
   await writeFile(file, kubeconfigOf(credentials), { mode: 0o600 });
 }
 
-const SERVICE_ACCOUNTS = { group: '', version: 'v1', plural: 'serviceaccounts' };
+/** What lets service accounts do something in all namespaces. */
+interface Grant {
+  /** Of the role and of the binding. */
+  readonly name: string;
+  readonly rules: unknown;
+  readonly accounts: readonly ServiceAccount[];
+}
+
+export async function grant(cluster: TestCluster, { name, rules, accounts }: Grant): Promise<void> {
+  const rbac = { apiVersion: `${RBAC_GROUP}/v1`, metadata: { name } };
+  await cluster.create(CLUSTER_ROLES, { ...rbac, kind: 'ClusterRole', rules });
+  await cluster.create(CLUSTER_ROLE_BINDINGS, {
+    ...rbac,
+    kind: 'ClusterRoleBinding',
+    roleRef: { apiGroup: RBAC_GROUP, kind: 'ClusterRole', name },
+    subjects: accounts.map((account) => ({ kind: 'ServiceAccount', ...account })),
+  });
+}
+
+/** @param name of a grant */
+export async function revoke(cluster: TestCluster, name: string): Promise<void> {
+  await cluster.delete({ type: CLUSTER_ROLE_BINDINGS, name });
+  await cluster.delete({ type: CLUSTER_ROLES, name });
+}
 
 function clusterIn(kubeconfig: string): { server: string; authority: string } {
   const config = new KubeConfig();

@@ -4,6 +4,7 @@ import { TestCluster, uniqueName } from './cluster.ts';
 import { FaultProxy } from './fault-proxy.ts';
 import { endOperators, startOperator, type Operator, type OperatorRequest } from './operator.ts';
 import { testStack, type TestStack } from './stack.ts';
+import { writeKubeconfig, type ServiceAccount } from './service-accounts.ts';
 import { TestTemporal } from './temporal.ts';
 
 /** What a file of end-to-end tests works with. Everything is closed, and every operator ended, after the file. */
@@ -14,6 +15,8 @@ export interface Stage {
   readonly temporal: TestTemporal;
   /** Between the API server and the operators that are given its kubeconfig, which is the operator's. */
   readonly startProxy: () => Promise<FaultProxy>;
+  /** Writes a file for whoever is to run as this account. @returns its path */
+  readonly kubeconfigOf: (account: ServiceAccount) => Promise<string>;
 }
 
 /**
@@ -33,13 +36,19 @@ export function setUpStage(cleanUp?: () => Promise<void>): Stage {
     await temporal.close();
     await cluster.close();
   });
+  const newFile = () => join(stack.dir, `${uniqueName()}.kubeconfig`);
   const startProxy = async () => {
-    const file = join(stack.dir, `${uniqueName()}.kubeconfig`);
+    const file = newFile();
     const proxy = await FaultProxy.start(stack.operatorKubeconfig, file);
     proxies.push(proxy);
     return proxy;
   };
-  return { stack, cluster, temporal, startProxy };
+  const kubeconfigOf = async (account: ServiceAccount) => {
+    const file = newFile();
+    await writeKubeconfig(cluster.client, { account, admin: stack.kubeconfig, file });
+    return file;
+  };
+  return { stack, cluster, temporal, startProxy, kubeconfigOf };
 }
 
 /** For a file whose tests share one operator. */

@@ -54,14 +54,13 @@ async function answerPlan(
   const target = targetFrom(object, named.type);
   const ref = { ...place, uid: target.uid };
   const said = conditionMessage(object['status']) ?? (await heldNow(ref, session, ask.now));
-  const pending = pendingApproval(said);
-  if (pending === undefined) {
+  const plan = said && planIn(said);
+  if (!said || !plan) {
     ask.stderr.write(`${name} does not wait for an approval\n`);
     return 1;
   }
-  const { plan, words: what } = pending;
   const by = await userNameOf(client);
-  ask.stdout.write(`${name}: ${harmless(what)}\n`);
+  ask.stdout.write(`${name}: ${harmless(said)}\n`);
   const { verb, did } = VERDICTS[verdict];
   if (!(await confirmed(ask, `${verb} plan ${plan} as ${by}?`, options))) return 1;
   const answer = answerTo(plan, { verdict, by, because: options.because });
@@ -71,19 +70,7 @@ async function answerPlan(
   return 0;
 }
 
-export interface PendingApproval {
-  /** `290-3f9c2a1b` */
-  readonly plan: string;
-  readonly words: string;
-}
-
-/** @param said the message of a True condition `AwaitingApproval`, or of the controller's decision */
-export function pendingApproval(said: string | undefined): PendingApproval | undefined {
-  const plan = said === undefined ? undefined : planIn(said);
-  return said === undefined || plan === undefined ? undefined : { plan, words: said };
-}
-
-/** Undefined: the resource does not wait for an approval. */
+/** The message of the condition `AwaitingApproval`. Undefined: the resource does not wait for an approval. */
 export function conditionMessage(status: unknown): string | undefined {
   return conditionsIn(status).find(({ type, status: is }) => type === AWAITING_APPROVAL && is === 'True')
     ?.message;
@@ -104,7 +91,7 @@ interface Answer {
 }
 
 /** The annotations of an answer. They replace an earlier one. */
-export function answerTo(plan: string, { verdict, by, because }: Answer) {
+function answerTo(plan: string, { verdict, by, because }: Answer) {
   return {
     [APPROVED_ANNOTATION]: verdict === 'approve' ? plan : null,
     [REJECTED_ANNOTATION]: verdict === 'reject' ? plan : null,

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { DESCRIBED_AT_A_TIME } from '../../temporal/open-runs.ts';
+import { stillOpen } from '../../temporal/open-runs.ts';
 import type { Controller } from '../../contract/controller.ts';
 import type { Run } from '../../temporal/run-reader.ts';
 import type { PendingStep } from '../../temporal/timeline.ts';
@@ -80,14 +80,8 @@ async function openRunsOf(
 ): Promise<readonly Run[]> {
   const { runs, taskQueue, cluster } = await session.temporal();
   const namespace = options.allNamespaces === true ? undefined : session.namespace;
-  const listed = await runs.listOpen({
-    taskQueue,
-    cluster,
-    controller: controller?.name,
-    namespace,
-  });
-  const described = await bounded(listed, DESCRIBED_AT_A_TIME, ({ ref, runId }) => runs.describe(ref, runId));
-  return described.flatMap((run) => (run?.isOpen === true ? [run] : []));
+  const filter = { taskQueue, cluster, controller: controller?.name, namespace };
+  return stillOpen(runs, await runs.listOpen(filter));
 }
 
 /** A step that has failed and is due again later. */

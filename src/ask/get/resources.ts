@@ -65,12 +65,11 @@ function listAll(
 ): Promise<readonly KubernetesObject[]> {
   const selectors = [fieldSelector, name === undefined ? '' : `metadata.name=${name}`];
   return listObjects(client, type, {
-    ...{
-      namespace: type.namespaced ? namespace : undefined,
-      labelSelector,
-      metadataOnly: metadataOnly === true,
-    },
-    ...{ fieldSelector: selectors.filter(Boolean).join(',') || undefined, isFromCache: true },
+    namespace: type.namespaced ? namespace : undefined,
+    labelSelector,
+    fieldSelector: selectors.filter(Boolean).join(',') || undefined,
+    metadataOnly: metadataOnly === true,
+    isFromCache: true,
   });
 }
 

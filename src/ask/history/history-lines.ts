@@ -94,15 +94,11 @@ function lineOfEntry(entry: Entry, id: string): Line {
     }
     case 'state': {
       const { state, untilMs, atMs } = entry;
-      return untilMs === undefined
-        ? { ...line, label: state, words: 'waiting for a change of the resource', isBad: true }
-        : {
-            ...line,
-            label: state,
-            words: 'until a change came',
-            notes: [tookText(untilMs - atMs)],
-            isBad: true,
-          };
+      const rest =
+        untilMs === undefined
+          ? { words: 'waiting for a change of the resource' }
+          : { words: 'until a change came', notes: [tookText(untilMs - atMs)] };
+      return { ...line, label: state, isBad: true, ...rest };
     }
     default:
       return unreachable(entry);

@@ -6,7 +6,7 @@ import { isOf } from '../../kubernetes/errors.ts';
 import type { ListedRun, RunReader } from '../../temporal/run-reader.ts';
 import { withPending, type RunTimeline } from '../../temporal/timeline.ts';
 import { bounded } from '../../bounded.ts';
-import { listObjects, readObject, type ObjectName } from '../cluster/objects.ts';
+import { listObjects, readObject } from '../cluster/objects.ts';
 import type { Session } from '../connection/session.ts';
 import type { TemporalAccess } from '../connection/temporal.ts';
 import { titleOf, type NamedResource, type ResourcePlace } from '../resource-name.ts';
@@ -25,25 +25,24 @@ export const RUNS_MAX = 1_000;
 /** Reads all that is known of a name. It reads closed runs only once. */
 export class HistoryReader {
   readonly #session: Session;
-  readonly #place: ResourcePlace;
-  readonly #object: ObjectName;
+  readonly #resource: NamedResource;
   readonly #tail: number | undefined;
   readonly #closed = new Map<string, RunTimeline>();
   readonly title: string;
 
-  constructor(session: Session, { place, object }: NamedResource, tail: number | undefined) {
+  constructor(session: Session, resource: NamedResource, tail: number | undefined) {
     this.#session = session;
     this.#tail = tail;
-    this.#place = place;
-    this.#object = object;
-    this.title = titleOf(object);
+    this.#resource = resource;
+    this.title = titleOf(resource.object);
   }
 
   async read(): Promise<ReadHistory> {
     const { client } = this.#session;
+    const { object, place } = this.#resource;
     const [live, events, access] = await Promise.all([
-      readObject(client, this.#object, { metadataOnly: true }),
-      eventsOf(client, this.#object.type.kind, this.#place),
+      readObject(client, object, { metadataOnly: true }),
+      eventsOf(client, object.type.kind, place),
       this.#session.temporal(),
     ]);
     const most = this.#tail ?? RUNS_MAX;
@@ -52,7 +51,7 @@ export class HistoryReader {
     const shown = runs.slice(-most);
     const timelines = await this.#timelines(shown, access.runs);
     const notes = [
-      ...(events ? [] : [`Events are not shown: you may not list them in ${this.#place.namespace}`]),
+      ...(events ? [] : [`Events are not shown: you may not list them in ${place.namespace}`]),
       ...(this.#tail === undefined && runs.length > most
         ? [`older reconciles than the last ${most} are left out; for more of them: --tail ${most * 10}`]
         : []),
@@ -66,9 +65,10 @@ export class HistoryReader {
     uid: string | undefined,
     most: number,
   ): Promise<readonly ListedRun[]> {
+    const { place } = this.#resource;
     const [listed, latest] = await Promise.all([
-      runs.ofPlace(this.#place, cluster, most),
-      uid === undefined ? undefined : runs.describe({ ...this.#place, uid }),
+      runs.ofPlace(place, cluster, most),
+      uid === undefined ? undefined : runs.describe({ ...place, uid }),
     ]);
     const byId = new Map(listed.toReversed().map((run) => [run.runId, run]));
     if (latest !== undefined) byId.set(latest.runId, latest);

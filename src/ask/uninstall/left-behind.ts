@@ -4,9 +4,8 @@ import { MANAGED_BY, MANAGED_BY_LABEL, ROLE_BINDINGS } from '../../controllers/k
 import { POD_SETS } from '../../controllers/pod-set/resource.ts';
 import type { KubernetesClient } from '../../kubernetes/client.ts';
 import { isOf } from '../../kubernetes/errors.ts';
-import { DESCRIBED_AT_A_TIME } from '../../temporal/open-runs.ts';
+import { stillOpen } from '../../temporal/open-runs.ts';
 import type { ListedRun } from '../../temporal/run-reader.ts';
-import { bounded } from '../../bounded.ts';
 import { listObjects } from '../cluster/objects.ts';
 import type { TemporalAccess } from '../connection/temporal.ts';
 import { controllersOf } from '../controllers.ts';
@@ -82,7 +81,5 @@ const CHECKED_MAX = 20;
 
 async function runsStillOpen({ runs, taskQueue, cluster }: TemporalAccess): Promise<readonly ListedRun[]> {
   const listed = await runs.listOpen({ taskQueue, cluster });
-  if (listed.length > CHECKED_MAX) return listed;
-  const now = await bounded(listed, DESCRIBED_AT_A_TIME, ({ ref, runId }) => runs.describe(ref, runId));
-  return now.flatMap((run) => (run?.isOpen === true ? [run] : []));
+  return listed.length > CHECKED_MAX ? listed : stillOpen(runs, listed);
 }
