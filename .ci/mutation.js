@@ -2,7 +2,7 @@
 // `npm run mutation` measures all parts, `npm run mutation -- --part pod-set` one of them, and
 // `npm run mutation -- --mutate src/controllers` the files below a path. `--force` repeats what was measured before.
 import { Stryker } from '@stryker-mutator/core';
-import { globSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
@@ -17,63 +17,155 @@ const REPORTS = 'reports/mutation';
 
 /** What is mutated, and the few tests that know it best: each mutant loads all of them. */
 const PARTS = {
-  errors: ['src/kubernetes/errors.ts', 'test/kubernetes/errors.test.ts'],
-  contract: [
-    'src/contract/{decision,deeds,failures,resource}.ts',
-    'test/{contract/*,activities/edge}.test.ts',
-  ],
-  batches: ['activities/batches.ts', 'test/activities/batches.test.ts'],
-  edge: ['activities/{edge,partly-done}.ts', 'test/activities/edge.test.ts'],
-  memory: ['activities/memory.ts', 'test/activities/memory.test.ts'],
-  step: ['activities/{reconcile,failed-step}.ts', 'test/activities/{reconcile,failed-step}.test.ts'],
-  superseding: ['activities/superseding.ts', 'test/activities/superseding.test.ts'],
-  undelivered: ['activities/undelivered.ts', 'test/activities/undelivered.test.ts'],
-  workflows: ['workflows/{changes,reconcile,marking}.ts', 'test/workflows/reconcile.test.ts'],
-  dispatcher: [
-    'src/watcher/{dispatcher,ready-queue,outage,news,fair-set,key-timers}.ts',
-    'test/watcher/{dispatcher,ready-queue,outage,news,fair-set,key-timers}.test.ts',
-  ],
-  requests: [
-    'src/watcher/request-{machine,runs,state}.ts',
-    'test/watcher/{dispatcher,request-machine}.test.ts',
-  ],
-  controllers: [
-    'src/controllers/{index,kinds,*/controller}.ts',
-    'test/controllers/{index,kinds,namespace-role-binding,pod-label,pod-set,git-build/controller}.test.ts',
-  ],
-  selector: ['src/controllers/label-selector.ts', 'test/controllers/label-selector.test.ts'],
-  conditions: [
-    'src/controllers/{condition,fields,refusal-words}.ts',
-    'test/controllers/{pod-set,conditions,git-build/{views,pod-view}}.test.ts',
-  ],
-  'pod-label': ['src/controllers/pod-label/decide.ts', 'test/controllers/pod-label.test.ts'],
-  'role-binding': [
-    'src/controllers/namespace-role-binding/decide.ts',
-    'test/controllers/namespace-role-binding.test.ts',
-  ],
-  'pod-set': [
-    'src/controllers/pod-set/{decide,failed-pods,status}.ts',
-    'test/controllers/{pod-set{,-reasons},held-status}.test.ts',
-  ],
-  'pod-set-ranking': ['src/controllers/pod-set/ranking.ts', 'test/controllers/pod-set-ranking.test.ts'],
-  'pod-set-views': [
-    'src/controllers/pod-set/{pod,resource}.ts',
-    'test/controllers/pod-set{,-ranking,-views}.test.ts',
-  ],
-  'git-build': [
-    'src/controllers/git-build/{decide,job-rules,observation,refusals,status}.ts',
-    'test/controllers/git-build/{decide,cleanup,reasons,refusals}.test.ts',
-  ],
-  'git-build-cleanup': [
-    'src/controllers/git-build/{cleanup,deletion}.ts',
-    'test/controllers/git-build/{decide,cleanup}.test.ts',
-  ],
-  'git-build-views': [
-    'src/controllers/git-build/{views,failure}.ts',
-    'test/controllers/git-build/{views,pod-view,failure}.test.ts',
-  ],
-  'git-build-spec': ['src/controllers/git-build/spec.ts', 'test/controllers/git-build/spec.test.ts'],
-  'git-build-jobs': ['src/controllers/git-build/jobs.ts', 'test/controllers/git-build/{jobs,script}.test.ts'],
+  errors: {
+    mutated: ['src/kubernetes/errors.ts'],
+    tests: ['test/kubernetes/errors.test.ts'],
+  },
+  contract: {
+    mutated: ['src/contract/decision.ts', 'src/contract/failures.ts', 'src/contract/resource.ts'],
+    tests: [
+      'test/contract/decision.test.ts',
+      'test/contract/deeds.test.ts',
+      'test/contract/resource.test.ts',
+      'test/activities/edge.test.ts',
+    ],
+  },
+  steps: {
+    mutated: [
+      'activities/batches.ts',
+      'activities/edge.ts',
+      'activities/overridden.ts',
+      'activities/run-memory.ts',
+      'activities/step-run.ts',
+    ],
+    tests: [
+      'test/activities/batches.test.ts',
+      'test/activities/edge.test.ts',
+      'test/activities/memory.test.ts',
+      'test/activities/reconcile.test.ts',
+      'test/activities/superseding.test.ts',
+      'test/activities/undelivered.test.ts',
+    ],
+  },
+  workflows: {
+    mutated: ['workflows/changes.ts', 'workflows/reconcile.ts', 'workflows/marking.ts'],
+    tests: ['test/workflows/reconcile.test.ts'],
+  },
+  dispatcher: {
+    mutated: [
+      'src/watcher/dispatcher.ts',
+      'src/watcher/evaluation.ts',
+      'src/watcher/ready-queue.ts',
+      'src/watcher/timing.ts',
+    ],
+    tests: [
+      'test/watcher/dispatcher.test.ts',
+      'test/watcher/ready-queue.test.ts',
+      'test/watcher/outage.test.ts',
+      'test/watcher/news.test.ts',
+      'test/watcher/backoff.test.ts',
+    ],
+  },
+  requests: {
+    mutated: ['src/watcher/request-machine.ts', 'src/watcher/request-state.ts'],
+    tests: ['test/watcher/dispatcher.test.ts', 'test/watcher/request-machine.test.ts'],
+  },
+  controllers: {
+    mutated: [
+      'src/controllers/index.ts',
+      'src/controllers/kinds.ts',
+      'src/controllers/pod-label/controller.ts',
+      'src/controllers/namespace-role-binding/controller.ts',
+      'src/controllers/pod-set/controller.ts',
+      'src/controllers/git-build/controller.ts',
+    ],
+    tests: [
+      'test/controllers/index.test.ts',
+      'test/controllers/kinds.test.ts',
+      'test/controllers/namespace-role-binding.test.ts',
+      'test/controllers/pod-label.test.ts',
+      'test/controllers/pod-set.test.ts',
+      'test/controllers/git-build/controller.test.ts',
+    ],
+  },
+  selector: {
+    mutated: ['src/controllers/label-selector.ts'],
+    tests: ['test/controllers/label-selector.test.ts'],
+  },
+  conditions: {
+    mutated: [
+      'src/controllers/condition.ts',
+      'src/controllers/fields.ts',
+      'src/controllers/refusal-words.ts',
+    ],
+    tests: [
+      'test/controllers/pod-set.test.ts',
+      'test/controllers/conditions.test.ts',
+      'test/controllers/git-build/views.test.ts',
+      'test/controllers/git-build/pod-view.test.ts',
+    ],
+  },
+  'pod-label': {
+    mutated: ['src/controllers/pod-label/decide.ts'],
+    tests: ['test/controllers/pod-label.test.ts'],
+  },
+  'role-binding': {
+    mutated: ['src/controllers/namespace-role-binding/decide.ts'],
+    tests: ['test/controllers/namespace-role-binding.test.ts'],
+  },
+  'pod-set': {
+    mutated: ['src/controllers/pod-set/decide.ts', 'src/controllers/pod-set/status.ts'],
+    tests: [
+      'test/controllers/pod-set.test.ts',
+      'test/controllers/pod-set-reasons.test.ts',
+      'test/controllers/held-status.test.ts',
+    ],
+  },
+  'pod-set-views': {
+    mutated: [
+      'src/controllers/pod-set/pod.ts',
+      'src/controllers/pod-set/ranking.ts',
+      'src/controllers/pod-set/resource.ts',
+    ],
+    tests: [
+      'test/controllers/pod-set.test.ts',
+      'test/controllers/pod-set-ranking.test.ts',
+      'test/controllers/pod-set-views.test.ts',
+    ],
+  },
+  'git-build': {
+    mutated: [
+      'src/controllers/git-build/cleanup.ts',
+      'src/controllers/git-build/decide.ts',
+      'src/controllers/git-build/deletion.ts',
+      'src/controllers/git-build/job-rules.ts',
+      'src/controllers/git-build/observation.ts',
+      'src/controllers/git-build/refusals.ts',
+      'src/controllers/git-build/status.ts',
+    ],
+    tests: [
+      'test/controllers/git-build/decide.test.ts',
+      'test/controllers/git-build/cleanup.test.ts',
+      'test/controllers/git-build/reasons.test.ts',
+      'test/controllers/git-build/refusals.test.ts',
+    ],
+  },
+  'git-build-views': {
+    mutated: ['src/controllers/git-build/views.ts', 'src/controllers/git-build/failure.ts'],
+    tests: [
+      'test/controllers/git-build/views.test.ts',
+      'test/controllers/git-build/pod-view.test.ts',
+      'test/controllers/git-build/failure.test.ts',
+    ],
+  },
+  'git-build-spec': {
+    mutated: ['src/controllers/git-build/spec.ts', 'src/controllers/git-build/jobs.ts'],
+    tests: [
+      'test/controllers/git-build/spec.test.ts',
+      'test/controllers/git-build/jobs.test.ts',
+      'test/controllers/git-build/script.test.ts',
+    ],
+  },
 };
 
 const {
@@ -90,8 +182,10 @@ const {
 
 if (part !== undefined && !Object.hasOwn(PARTS, part)) throw new Error(`no part ${part}`);
 
-for (const [name, [mutated, tests]] of Object.entries(PARTS)) {
-  const files = globSync(mutated).filter((file) => file.startsWith(mutate));
+for (const [name, { mutated, tests }] of Object.entries(PARTS)) {
+  const missing = [...mutated, ...tests].filter((file) => !existsSync(file));
+  if (missing.length > 0) throw new Error(`part ${name}: there is no ${missing.join(', ')}`);
+  const files = mutated.filter((file) => file.startsWith(mutate));
   if (files.length > 0 && (part ?? name) === name) await measure(name, files, tests);
 }
 
@@ -105,7 +199,7 @@ async function measure(name, files, tests) {
     jest: {
       configFile: 'jest.mutation.config.js',
       enableFindRelatedTests: false,
-      config: { testMatch: [`<rootDir>/${tests}`] },
+      config: { testMatch: tests.map((file) => `<rootDir>/${file}`) },
     },
     coverageAnalysis: 'perTest',
     concurrency: 1,
