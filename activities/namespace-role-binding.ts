@@ -24,13 +24,13 @@ import { resourcePath } from '../src/kubernetes/paths.ts';
 import { changeOf } from './overridden.ts';
 import { PartlyDone, type Performed, type Reconciler, type StepContext } from './reconciler.ts';
 
-/** How a namespace and its RoleBinding are read, and how the RoleBinding is written. */
 /** A body, and the API server's answer. */
 interface Write {
   readonly sent: object;
   readonly answer: KubernetesObject;
 }
 
+/** How a namespace and its RoleBinding are read, and how the RoleBinding is written. */
 export function roleBindingReconciler(
   client: KubernetesClient,
   options: RoleBindingOptions,

@@ -1,6 +1,7 @@
 import type { ApiProxy, Journalled, Verdict } from './api-proxy.ts';
 import { forged, type Answer, type Answered } from './forged.ts';
 import type { Meddling } from './meddling.ts';
+import type { OneOf } from './one-of.ts';
 import type { Operators } from './operators.ts';
 import type { Place } from './place.ts';
 import { matches, type Requests } from './requests.ts';
@@ -48,14 +49,8 @@ interface Crash {
   readonly requests: Requests;
 }
 
-type AllFaults = Faults['faults'];
-type FieldsOf<Name extends keyof AllFaults> =
-  Parameters<AllFaults[Name]> extends [infer Fields] ? Fields : unknown;
-
 /** What goes wrong, with its fields. */
-export type Fault = {
-  [Name in keyof AllFaults]: { readonly fault: Name } & FieldsOf<Name>;
-}[keyof AllFaults];
+export type Fault = OneOf<'fault', Faults['faults']>;
 
 /** A fault of requests that is not over. */
 interface Active {

@@ -20,6 +20,7 @@ import type { ResourceType } from '../../src/kubernetes/paths.ts';
 import { type At, type Manifest, type TestCluster } from '../support/cluster.ts';
 import { aPod } from '../support/pods.ts';
 import { approvalOf, awaitedPlanIn, rejectionOf, type Annotations } from './approvals.ts';
+import type { OneOf } from './one-of.ts';
 import { InsistentCluster, type Propagation } from './insistent-cluster.ts';
 import { buildSpec, gitUrlOf, UNNAMED_ANNOTATION, type BuildFields, type Place } from './place.ts';
 import { Team } from './team.ts';
@@ -48,14 +49,8 @@ type Scaled = Of<'replicas', number>;
 type Propagated = Of<'propagation', Propagation>;
 type OnTarget = Of<'on', Target>;
 
-type Changes = People['changes'];
-type FieldsOf<Name extends keyof Changes> =
-  Parameters<Changes[Name]> extends [infer Fields] ? Fields : unknown;
-
 /** What a person does, with its fields. */
-export type Change = {
-  [Name in keyof Changes]: { readonly change: Name } & FieldsOf<Name>;
-}[keyof Changes];
+export type Change = OneOf<'change', People['changes']>;
 
 /**
  * What people do during a schedule, straight at the API server. Who finds it away tries again. Changes of one object are
