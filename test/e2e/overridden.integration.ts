@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
 import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
-import { uniqueName } from '../support/cluster.ts';
+import { PODS, refOf, uniqueName } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
 import { conditionOf, LivePodSet } from '../support/live-pod-set.ts';
 import { aPod } from '../support/pods.ts';
@@ -16,7 +17,7 @@ const GROUP = { group: 'admissionregistration.k8s.io', version: 'v1' };
 const POLICIES = { ...GROUP, plural: 'mutatingadmissionpolicies' };
 const BINDINGS = { ...GROUP, plural: 'mutatingadmissionpolicybindings' };
 
-const { stack, cluster } = setUpOperator({ args: ['--controllers', 'pod-set'] });
+const { stack, cluster, temporal } = setUpOperator({ args: ['--controllers', 'pod-label,pod-set'] });
 let namespace: string;
 let policy: string;
 
@@ -120,5 +121,35 @@ describe('a policy that changes a label of new Pods', () => {
     await removePolicy();
     await web.isReady(3);
     expect(podWrites('create', { tried: false })).toBe(inVain + 3);
+  });
+});
+
+describe('a policy that takes the label off a Pod', () => {
+  const STRIPPING = {
+    patchType: 'JSONPatch',
+    jsonPatch: {
+      expression: `has(object.metadata.labels) && ${JSON.stringify(POD_NAME_LABEL)} in object.metadata.labels
+        ? [JSONPatch{op: "remove", path: "/metadata/labels/" + jsonpatch.escapeKey(${JSON.stringify(POD_NAME_LABEL)})}]
+        : []`,
+    },
+  };
+
+  it('costs few writes, is an Event, and no longer matters once it is gone', async () => {
+    await changePods(POD_NAME_LABEL, STRIPPING, (value) => value === undefined);
+    const pod = await cluster.create(PODS, aPod().annotated().in(namespace).named('web').manifest);
+    await untilTried('patch', 3);
+    expect(podWrites('patch', { tried: false })).toBeLessThanOrEqual(2);
+    await eventually(async () => {
+      const reasons = (await cluster.eventsIn(namespace)).map(({ reason }) => reason);
+      expect(reasons).toContain('Overridden');
+      return true;
+    }, WITHIN_MS);
+    await removePolicy();
+    await eventually(async () => {
+      const labels = (await cluster.get({ type: PODS, namespace, name: 'web' }))?.metadata.labels;
+      expect(labels).toEqual({ [POD_NAME_LABEL]: 'web' });
+      return true;
+    }, WITHIN_MS);
+    await temporal.untilCompleted(refOf('pod-label', pod), WITHIN_MS);
   });
 });
