@@ -1,9 +1,11 @@
 import { activityInfo, ApplicationFailure } from '@temporalio/activity';
+import type { Cause } from '../src/contract/cause.ts';
 import { type Deed, reasonOf, sentenceOf, type StepResult } from '../src/contract/decision.ts';
 import { FAILURE, type FailureType } from '../src/contract/failures.ts';
 import type { Logger } from '../src/contract/logger.ts';
 import type { ResourceRef } from '../src/contract/resource.ts';
 import { unreachable } from '../src/contract/unreachable.ts';
+import { causeOfError, type About } from '../src/kubernetes/causes.ts';
 import { ApiError } from '../src/kubernetes/errors.ts';
 import { PartlyDone } from './reconciler.ts';
 import { recordFailure, type Recorder, type Regarding } from './events.ts';
@@ -49,8 +51,10 @@ export async function atTheEdge(
     const failure = error instanceof PartlyDone ? error.cause : error;
     const did = error instanceof PartlyDone ? error.did : [];
     runLog.warn({ err: failure }, 'the step failed and will be retried');
-    recordFailure(recorder, { ref, regarding, log: runLog }, failure);
-    throw asFailure(failure, { attempt: activityInfo().attempt, did });
+    const about = aboutOf(ref, regarding);
+    if (failure instanceof ApiError)
+      recordFailure(recorder, { ref, regarding, log: runLog }, failure, causeOfError(failure, about));
+    throw asFailure(failure, { attempt: activityInfo().attempt, did, about });
   }
 }
 
@@ -74,12 +78,19 @@ interface Attempt {
   readonly attempt: number;
   /** What the step did before it failed. */
   readonly did?: readonly Deed[];
+  readonly about: About;
+}
+
+function aboutOf({ namespace, name }: ResourceRef, { kind }: Regarding): About {
+  const place = kind === 'Namespace' ? '' : ` -n ${namespace}`;
+  return { resource: `${kind.toLowerCase()}/${name}${place}`, namespace };
 }
 
 /** Errors that are not the API server's are our own: Temporal retries them as they are. */
-export function asFailure(error: unknown, { attempt, did = [] }: Attempt): unknown {
+export function asFailure(error: unknown, { attempt, did = [], about }: Attempt): unknown {
   if (!(error instanceof ApiError)) return error;
   const { message, classification } = error;
+  const failed = { message, details: [causeOfError(error, about)] };
   switch (classification) {
     case 'retry-after':
       // Not retried by Temporal: the run waits for exactly that long, which no change shortens.
@@ -90,31 +101,37 @@ export function asFailure(error: unknown, { attempt, did = [] }: Attempt): unkno
         details: [error.retryAfterMs ?? 0, did],
       });
     case 'access-denied':
-      return slowly(FAILURE.accessDenied, message, attempt);
+      return slowly(FAILURE.accessDenied, failed, attempt);
     case 'refused':
-      return slowly(FAILURE.refused, message, attempt);
+      return slowly(FAILURE.refused, failed, attempt);
     case 'overridden':
-      return slowly(FAILURE.overridden, message, attempt);
+      return slowly(FAILURE.overridden, failed, attempt);
     case 'api-missing':
-      return slowly(FAILURE.apiMissing, message, attempt);
+      return slowly(FAILURE.apiMissing, failed, attempt);
     case 'conflict':
     case 'already-exists':
-      return ApplicationFailure.create({ type: FAILURE.conflict, message });
+      return ApplicationFailure.create({ type: FAILURE.conflict, ...failed });
     case 'unavailable':
     case 'expired':
     case 'not-found':
     case 'namespace-terminating':
-      return ApplicationFailure.create({ type: FAILURE.unavailable, message });
+      return ApplicationFailure.create({ type: FAILURE.unavailable, ...failed });
     default:
       return unreachable(classification);
   }
+}
+
+/** What history and the commands read of a failure. */
+interface Failed {
+  readonly message: string;
+  readonly details: Cause[];
 }
 
 const SLOW_FIRST_MS = 5_000;
 const SLOW_MOST_MS = 45_000;
 
 /** Somebody must fix something first: tried less often, but still within a minute once it is fixed. */
-function slowly(type: FailureType, message: string, attempt: number): ApplicationFailure {
+function slowly(type: FailureType, failed: Failed, attempt: number): ApplicationFailure {
   const nextRetryDelay = Math.min(SLOW_FIRST_MS * 2 ** Math.min(attempt - 1, 10), SLOW_MOST_MS);
-  return ApplicationFailure.create({ type, message, nextRetryDelay });
+  return ApplicationFailure.create({ type, ...failed, nextRetryDelay });
 }

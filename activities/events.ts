@@ -1,4 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Cause } from '../src/contract/cause.ts';
+import { warning } from '../src/contract/decision.ts';
 import type { Logger } from '../src/contract/logger.ts';
 import { displayName, type ResourceRef } from '../src/contract/resource.ts';
 import { EVENTS } from '../src/controllers/kinds.ts';
@@ -226,19 +228,15 @@ class BackgroundRecorder implements EventRecorder {
 export function recordFailure(
   recorder: Recorder,
   { ref, regarding, log }: { readonly ref: ResourceRef; readonly regarding: Regarding; readonly log: Logger },
-  error: unknown,
+  error: ApiError,
+  cause: Cause,
 ): void {
-  const reason = REASON_OF_FAILURE.get(error instanceof ApiError ? error.classification : undefined);
-  if (reason === undefined || !(error instanceof ApiError)) return;
-  const note = `${displayName(ref)}: ${error.message}`;
-  recorder.record(ref, regarding, { type: 'Warning', reason, action: 'Reconcile', note }, log);
+  if (!NEEDS_A_PERSON.has(error.classification)) return;
+  const because = `${displayName(ref)}: ${cause.because}`;
+  recorder.record(ref, regarding, warning({ ...cause, because }, 'Reconcile'), log);
 }
 
-const REASON_OF_FAILURE = new Map<ApiErrorClass | undefined, string>([
-  ['refused', 'Refused'],
-  ['overridden', 'Overridden'],
-  ['access-denied', 'AccessDenied'],
-]);
+const NEEDS_A_PERSON: ReadonlySet<ApiErrorClass> = new Set(['refused', 'overridden', 'access-denied']);
 
 function isOf(classification: ApiErrorClass, error: unknown): boolean {
   return error instanceof ApiError && error.classification === classification;

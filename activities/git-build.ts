@@ -289,6 +289,7 @@ function buildStarted({ name, uid }: JobView): DecisionEvent {
 function withoutCredentials(error: unknown): unknown {
   if (!(error instanceof ApiError)) return error;
   const { status, reason, details, retryAfterMs, classification, cause } = error;
-  const fields = { status, reason, details, retryAfterMs, classification, cause };
+  const words = redacted(error.words);
+  const fields = { status, reason, details, retryAfterMs, classification, words, cause };
   return new ApiError(redacted(error.message), fields);
 }

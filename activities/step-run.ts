@@ -216,7 +216,7 @@ function isStale(error: unknown): error is ApiError {
   return isOf(error, 'conflict', 'already-exists', 'not-found');
 }
 
-export function refusalIn(step: string, { classification, message }: ApiError): Refusal {
+export function refusalIn(step: string, { classification, words: message }: ApiError): Refusal {
   const because = REASONS.find((each) => each === classification) ?? 'refused';
   return { because, message, step };
 }

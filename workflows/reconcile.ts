@@ -25,6 +25,8 @@ import {
   type Refusal,
   type Rest,
   sentenceOf,
+  stalled,
+  type Stalled,
   type Step,
   type StepResult,
   waitFor,
@@ -162,7 +164,8 @@ class Reconcile {
 
   /** What comes after a step; a signal that it has not seen calls for another look. */
   async #after(step: Step | Observe, end: End): Promise<Next> {
-    if ('failed' in end && end.isFinal) return { do: 'stalled', because: end.failed };
+    if ('failed' in end && end.isFinal)
+      return stalled({ code: 'StepFailed', because: end.failed, advice: [] });
     if ('failed' in end) return waitFor(`the next attempt of ${step.do}: ${end.failed}`, GIVEN_UP_MS);
     if ('retryAfterMs' in end) return this.#waitUnshortened(end);
     if (!('result' in end)) {
@@ -194,16 +197,23 @@ class Reconcile {
         });
         return this.#isNews() ? LOOK_AGAIN : { do: 'observe', because: `waited for ${rest.for}` };
       case 'stalled':
-        setCurrentDetails(
-          this.#details(`**Stalled**: ${rest.because}\n\nWaiting for a change of the resource.`),
-        );
-        await markedAs(STALLED, () => this.#changes.after(this.#seen));
-        return LOOK_AGAIN;
+        return this.#stall(rest);
       case 'held':
         return this.#hold(rest);
       default:
         return unreachable(rest);
     }
+  }
+
+  async #stall({ because, atMostMs }: Stalled): Promise<Observe> {
+    setCurrentDetails(this.#details(`**Stalled**: ${because}\n\nWaiting for a change of the resource.`));
+    await markedAs(STALLED, () =>
+      atMostMs === undefined
+        ? this.#changes.after(this.#seen)
+        : this.#changes.afterAtMost(this.#seen, { ms: atMostMs, summary: asSummary(recheckTimer(because)) }),
+    );
+    if (this.#isNews()) return LOOK_AGAIN;
+    return { do: 'observe', because: `stalled for ${(atMostMs ?? 0) / 1000} s` };
   }
 
   /** It also looks by itself: a pause that came and went between two looks of the watcher is no news. */

@@ -91,8 +91,3 @@ export function harmless(text: string): string {
     .replaceAll(/\s+/g, ' ')
     .trim();
 }
-
-/** The server's part of the message of an ApiError, without the request. */
-export function serversWords(message: string): string {
-  return message.replace(/^(?:GET|POST|PATCH|PUT|DELETE|WATCH) \S+: (?:\d{3} )?/, '');
-}

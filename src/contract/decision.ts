@@ -1,3 +1,4 @@
+import { causeIn, inOneLine, type Cause } from './cause.ts';
 import { waitingFor } from './sentences.ts';
 
 /** What people read in `kubectl events`. */
@@ -64,6 +65,10 @@ export interface Converged extends WithEvent {
   readonly do: 'converged';
   /** What was found, for people: the result of a run that wrote nothing. */
   readonly because: string;
+  /** There is nothing to do, and yet the resource is not as it should be. */
+  readonly notReady?: Cause;
+  /** The watcher asks for another decision after so long, in milliseconds, even if nothing changes. */
+  readonly recheckMs?: number;
 }
 
 /** There is nothing to do until something else has happened, which the watcher sees and signals. */
@@ -73,18 +78,25 @@ export interface Wait extends WithEvent {
   readonly for: string;
   /** The run looks again after so long even without a signal; in milliseconds. */
   readonly atMostMs: number;
+  /** Why it does not come to that, where something is wrong. */
+  readonly cause?: Cause;
 }
 
-/** Waiting cannot help: the run stays open, without a timer, until the resource changes. */
-export interface Stalled extends WithEvent {
+/** Waiting cannot help: a person has to act. The run stays open until the resource changes. */
+export interface Stalled extends WithEvent, Cause {
   readonly do: 'stalled';
-  readonly because: string;
+  /** The run checks again after so long, in milliseconds, if the watch does not show what would end it. Default: never. */
+  readonly atMostMs?: number;
 }
+
+/** What holds a step back. */
+export type HeldCode = 'Paused' | 'NamespacePaused' | 'AwaitingApproval' | 'Rejected';
 
 /** A person keeps it from its next step: the run stays open, writes only status and Events, and waits for a change. */
 export interface Held extends WithEvent {
   readonly do: 'held';
   readonly by: 'pause' | 'approval';
+  readonly code: HeldCode;
   /** `paused by the annotation durable-operator.dev/paused`, `rejected by alice: not today`. */
   readonly because: string;
   /** The step that is held, and why it is needed: `createPods: there are 2 Pods, and spec.replicas is 3`. */
@@ -156,16 +168,38 @@ export function isStep<S extends Step>(decision: Decision<S>): decision is S {
   return !isRest(decision) && !isObserve(decision);
 }
 
-export function converged(because: string): Converged {
-  return { do: 'converged', because };
+/** @param more about a resource that is not as it should be, although there is nothing to do */
+export function converged(because: string, more: Pick<Converged, 'notReady' | 'recheckMs'> = {}): Converged {
+  return { do: 'converged', because, ...more };
 }
 
-export function stalled(because: string, event?: DecisionEvent): Stalled {
-  return { do: 'stalled', because, ...(event && { event }) };
+export function stalled(cause: Cause, more: Pick<Stalled, 'event' | 'atMostMs'> = {}): Stalled {
+  return { do: 'stalled', ...causeIn(cause), ...more };
 }
 
-export function waitFor(what: string, atMostMs: number): Wait {
-  return { do: 'wait', for: what, atMostMs };
+/** @param cause why it does not come to that, where something is wrong */
+export function waitFor(what: string, atMostMs: number, cause?: Cause): Wait {
+  return { do: 'wait', for: what, atMostMs, ...(cause && { cause }) };
+}
+
+/** The Event that reports a cause. @param occasion tells two of the same words apart; see {@link DecisionEvent} */
+export function warning(cause: Cause, action: string, occasion?: string): DecisionEvent {
+  const event = { type: 'Warning', reason: cause.code, action, note: inOneLine(cause) } as const;
+  return occasion === undefined ? event : { ...event, occasion };
+}
+
+/** What is wrong, if anything; undefined also where a step is on its way, and where a person holds the resource. */
+export function causeOf(decision: Decision): Cause | undefined {
+  switch (decision.do) {
+    case 'stalled':
+      return 'code' in decision ? causeIn(decision) : undefined;
+    case 'wait':
+      return 'cause' in decision ? decision.cause : undefined;
+    case 'converged':
+      return 'notReady' in decision ? decision.notReady : undefined;
+    default:
+      return undefined;
+  }
 }
 
 /** The reason of a decision, for people. */
@@ -184,14 +218,14 @@ export function nextOf(decision: Decision): Next {
 function restOf(rest: Rest): Rest {
   switch (rest.do) {
     case 'converged':
-      return converged(rest.because);
+      return converged(rest.because, rest.notReady && { notReady: rest.notReady });
     case 'stalled':
-      return stalled(rest.because);
+      return stalled(rest, rest.atMostMs === undefined ? {} : { atMostMs: rest.atMostMs });
     case 'wait':
-      return waitFor(rest.for, rest.atMostMs);
+      return waitFor(rest.for, rest.atMostMs, rest.cause);
     case 'held': {
-      const { by, because, would, plan } = rest;
-      return { do: 'held', by, because, would, ...(plan !== undefined && { plan }) };
+      const { by, code, because, would, plan } = rest;
+      return { do: 'held', by, code, because, would, ...(plan !== undefined && { plan }) };
     }
   }
 }

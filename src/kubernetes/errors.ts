@@ -65,6 +65,8 @@ export interface ApiErrorFields {
   readonly details?: StatusDetails | undefined;
   readonly retryAfterMs?: number | undefined;
   readonly classification: ApiErrorClass;
+  /** The server's part of the message. Default: the whole message. */
+  readonly words?: string | undefined;
   readonly cause?: unknown;
 }
 
@@ -78,6 +80,8 @@ export class ApiError extends Error {
   /** How long to wait as the server asked, in milliseconds; at most `RETRY_AFTER_MAX_MS`. */
   readonly retryAfterMs: number | undefined;
   readonly classification: ApiErrorClass;
+  /** The message without what was asked: the server's own words, on one line. */
+  readonly words: string;
 
   constructor(message: string, fields: ApiErrorFields) {
     super(message, { cause: fields.cause });
@@ -87,6 +91,7 @@ export class ApiError extends Error {
     this.details = fields.details;
     this.retryAfterMs = fields.retryAfterMs;
     this.classification = fields.classification;
+    this.words = fields.words ?? message;
   }
 }
 
@@ -117,7 +122,8 @@ export function errorFromWatchEvent(request: string, object: unknown): ApiError 
 
 /** The error where no answer came, or only a part of one: reset, refused, time-out, bad TLS. */
 export function errorFromFailure(request: string, cause: unknown): ApiError {
-  return new ApiError(`${request}: ${oneLine(failureText(cause))}`, { classification: 'unavailable', cause });
+  const words = oneLine(failureText(cause));
+  return new ApiError(`${request}: ${words}`, { classification: 'unavailable', words, cause });
 }
 
 /** The error where no credentials could be had: a missing token file, an exec plugin that fails. */
@@ -125,7 +131,7 @@ export function errorFromCredentials(request: string, cause: unknown): ApiError 
   // What a plugin prints holds the token, and the message of a SyntaxError quotes it.
   const safe = cause instanceof SyntaxError ? new Error('the exec plugin did not print JSON') : cause;
   const words = `cannot get credentials: ${oneLine(failureText(safe))}; check the user in the kubeconfig`;
-  return new ApiError(`${request}: ${words}`, { classification: 'access-denied', cause: safe });
+  return new ApiError(`${request}: ${words}`, { classification: 'access-denied', words, cause: safe });
 }
 
 interface Judged {
@@ -137,10 +143,12 @@ interface Judged {
 }
 
 function errorFromStatus(request: string, judged: Judged): ApiError {
-  const { code, status, words = '', retryAfter } = judged;
+  const { code, status, retryAfter } = judged;
+  const words = oneLine(judged.words ?? '');
   const { reason, details } = status ?? {};
   const retryAfterMs = parseRetryAfter(retryAfter) ?? waitOf(details?.retryAfterSeconds);
-  return new ApiError(`${request}: ${code} ${oneLine(words)}`.trimEnd(), {
+  return new ApiError(`${request}: ${code} ${words}`.trimEnd(), {
+    words: words === '' ? `status ${code}` : words,
     status: code,
     reason,
     details,

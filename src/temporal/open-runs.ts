@@ -1,4 +1,5 @@
 import { bounded } from '../bounded.ts';
+import type { Cause } from '../contract/cause.ts';
 import {
   isTaskFailing,
   pendingStepOf,
@@ -14,6 +15,8 @@ export interface OpenRun {
   readonly run: Pick<Run, keyof ListedRun | 'pause' | 'pending' | 'workflowTaskAttempt'>;
   /** Empty: it does neither. */
   readonly because: string;
+  /** What is wrong, if anything. */
+  readonly cause?: Cause | undefined;
 }
 
 /** Temporal's server answers so many questions side by side without a queue. */
@@ -43,11 +46,14 @@ async function readOpenRun(reader: RunReader, listed: ListedRun): Promise<OpenRu
     return { run, because: `its workflow task fails: attempt ${run.workflowTaskAttempt}` };
   const isAtWork = run.pending.length > 0 || run.workflowTaskAttempt !== undefined;
   if (!isAtWork) return waiting(reader, run);
-  return { run, because: pendingStepOf(run)?.failure?.message ?? '' };
+  const { cause, message = '' } = pendingStepOf(run)?.failure ?? {};
+  return { run, because: cause?.because ?? message, cause };
 }
 
 /** The history of a waiting run says why it waits. */
 async function waiting(reader: RunReader, run: OpenRun['run']): Promise<OpenRun | undefined> {
   const timeline = await reader.endOfTimeline(run);
-  return timeline.end === undefined ? { run, because: lastNextOf(timeline)?.because ?? '' } : undefined;
+  if (timeline.end !== undefined) return undefined;
+  const { because = '', cause } = lastNextOf(timeline) ?? {};
+  return { run, because: cause?.because ?? because, cause };
 }

@@ -1,4 +1,5 @@
 import { activityInfo, ApplicationFailure, Context } from '@temporalio/activity';
+import { inOneLine, type Cause } from '../contract/cause.ts';
 import { isOfOtherCluster, labelOfCluster, type Cluster } from '../contract/cluster.ts';
 import type { StepResult } from '../contract/decision.ts';
 import { FAILURE } from '../contract/failures.ts';
@@ -25,10 +26,15 @@ export function observed(activities: Activities, telemetry: Pick<Telemetry, 'ste
 export function ofOwnCluster(activities: Activities, own: Cluster, log: Logger): Activities {
   return around(activities, async ({ ref, cluster }, _, act) => {
     if (!isOfOtherCluster(cluster, own)) return act();
-    const message = `the run is of cluster ${nameOf(cluster)}, and this worker is of cluster ${nameOf(own)}: one of its own cluster has to take it; give each cluster a task queue of its own (--task-queue)`;
+    const cause: Cause = {
+      code: FAILURE.otherCluster,
+      because: `the run is of cluster ${nameOf(cluster)}, and this worker is of cluster ${nameOf(own)}: a worker of its own cluster has to take it`,
+      advice: ['give each cluster a task queue of its own (--task-queue)'],
+    };
+    const message = inOneLine(cause);
     const { controller, namespace, name } = ref;
     log.warn({ controller, namespace, name, workflowId: workflowIdFor(ref) }, message);
-    throw ApplicationFailure.create({ type: FAILURE.otherCluster, message });
+    throw ApplicationFailure.create({ type: FAILURE.otherCluster, message, details: [cause] });
   });
 }
 

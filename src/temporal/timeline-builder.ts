@@ -5,6 +5,7 @@ import { isGraceTimer, waitingFor } from '../contract/sentences.ts';
 import { ENCRYPTED, textIn, valueIn, wordsIn, type MaybePayload } from './payloads.ts';
 import type {
   Entry,
+  NextStep,
   RunEnd,
   RunTimeline,
   StateEntry,
@@ -177,6 +178,26 @@ const LocalActivity = z.object({
   complete_time: z.object({ seconds: z.number(), nanos: z.number().default(0) }).nullish(),
 });
 
+const AdviceInHistory = z.union([z.string(), z.object({ run: z.string(), to: z.string() })]);
+
+const CauseInHistory = z.object({
+  code: z.string(),
+  because: z.string(),
+  advice: z.array(AdviceInHistory).default([]),
+});
+
+const NextInHistory = z.object({
+  do: z.string(),
+  because: z.string().optional(),
+  for: z.string().optional(),
+  code: z.string().optional(),
+  advice: z.array(AdviceInHistory).optional(),
+  cause: CauseInHistory.optional(),
+  notReady: CauseInHistory.optional(),
+});
+
+const HELD_CODES = ['Paused', 'NamespacePaused', 'AwaitingApproval', 'Rejected'] as const;
+
 /** A `StepResult`, as far as people read it. */
 const Result = z.object({
   did: z.array(
@@ -187,7 +208,7 @@ const Result = z.object({
       names: z.array(z.string()).exactOptional(),
     }),
   ),
-  next: z.object({ do: z.string(), because: z.string().optional(), for: z.string().optional() }).optional(),
+  next: NextInHistory.optional(),
   refusal: z.object({ message: z.string() }).optional(),
 });
 
@@ -198,8 +219,16 @@ function doneWith(result: MaybePayload, tookMs: number): StepEnd {
     return { how: 'done', tookMs, did, next: undefined, refusal: undefined };
   }
   const { did, next, refusal } = value;
-  const because = next?.because ?? (next?.for === undefined ? '' : waitingFor(next.for));
-  return { how: 'done', tookMs, did, next: next && { do: next.do, because }, refusal: refusal?.message };
+  return { how: 'done', tookMs, did, next: next && nextIn(next), refusal: refusal?.message };
+}
+
+function nextIn(next: z.infer<typeof NextInHistory>): NextStep {
+  const { do: name, code, advice = [] } = next;
+  const because = next.because ?? (next.for === undefined ? '' : waitingFor(next.for));
+  const stalled = name === 'stalled' && code !== undefined ? { code, because, advice } : undefined;
+  const cause = next.cause ?? next.notReady ?? stalled;
+  const held = name === 'held' ? HELD_CODES.find((each) => each === code) : undefined;
+  return { do: name, because, ...(cause && { cause }), ...(held && { held }) };
 }
 
 function summaryOf({ userMetadata }: HistoryEvent): string | undefined {
@@ -216,8 +245,12 @@ export function failureOf({
   timeoutFailureInfo,
 }: temporal.api.failure.v1.IFailure): StepFailure {
   const type = applicationFailureInfo?.type ?? (timeoutFailureInfo ? 'Timeout' : undefined);
-  if (!encodedAttributes) return { type, message: message ?? '' };
-  return { type, message: wordsIn(encodedAttributes, EncodedFailure, (failure) => failure.message) };
+  const read = valueIn(applicationFailureInfo?.details?.payloads?.[0], CauseInHistory);
+  const cause = read === ENCRYPTED ? undefined : read;
+  const words = encodedAttributes
+    ? wordsIn(encodedAttributes, EncodedFailure, (failure) => failure.message)
+    : (message ?? '');
+  return { type, message: words, ...(cause && { cause }) };
 }
 
 /** Seconds are a Long in protobuf, and a number in JSON. */

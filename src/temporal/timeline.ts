@@ -1,4 +1,5 @@
-import type { Deed } from '../contract/decision.ts';
+import type { Cause } from '../contract/cause.ts';
+import type { Deed, HeldCode } from '../contract/decision.ts';
 
 /** What happened in one run of a resource, in the order of time. */
 export interface RunTimeline {
@@ -41,6 +42,8 @@ export interface StepFailure {
   /** Such as `Refused`. */
   readonly type: string | undefined;
   readonly message: string;
+  /** Undefined: nobody could say, as of a time-out; or the operator was older than 0.4. */
+  readonly cause?: Cause;
 }
 
 export type StepEnd =
@@ -61,6 +64,10 @@ export type StepEnd =
 export interface NextStep {
   readonly do: string;
   readonly because: string;
+  /** What is wrong, if anything. */
+  readonly cause?: Cause;
+  /** What holds the step back, if a person does. */
+  readonly held?: HeldCode;
 }
 
 export interface SignalEntry {

@@ -4,14 +4,14 @@ import {
   ANSWERED_BECAUSE_ANNOTATION,
   ANSWERED_BY_ANNOTATION,
   APPROVED_ANNOTATION,
-  AWAITING_APPROVAL,
   REJECTED_ANNOTATION,
 } from '../../contract/control.ts';
-import { isRest } from '../../contract/decision.ts';
+import { isRest, type Held } from '../../contract/decision.ts';
 import type { ResourceRef } from '../../contract/resource.ts';
-import { heldMessage, planIn } from '../../controllers/control/held-message.ts';
+import { heldMessage } from '../../controllers/control/held-message.ts';
 import type { KubernetesClient } from '../../kubernetes/client.ts';
 import { resourcePath } from '../../kubernetes/paths.ts';
+import { TemporalProblem } from '../../temporal/temporal-problem.ts';
 import { answerWith, AskProblem, type Ask, type ExitStatus, type Question } from '../ask.ts';
 import { readObject } from '../cluster/objects.ts';
 import { annotate, missing, targetFrom } from '../cluster/targets.ts';
@@ -20,7 +20,6 @@ import { optionsOf } from '../controllers.ts';
 import { addCommand, type SharedOptions } from '../options.ts';
 import { harmless } from '../output.ts';
 import { argumentsOf, parseNamedResource } from '../resource-name.ts';
-import { conditionsIn } from '../state.ts';
 import { confirmed } from './confirm.ts';
 
 interface ApprovalOptions extends SharedOptions {
@@ -53,14 +52,14 @@ async function answerPlan(
   const object = (await readObject(client, named)) ?? missing(named);
   const target = targetFrom(object, named.type);
   const ref = { ...place, uid: target.uid };
-  const said = conditionMessage(object['status']) ?? (await heldNow(ref, session, ask.now));
-  const plan = said && planIn(said);
-  if (!said || !plan) {
+  const held = await heldNow(ref, session, ask.now);
+  const plan = held?.plan;
+  if (held === undefined || plan === undefined) {
     ask.stderr.write(`${name} does not wait for an approval\n`);
     return 1;
   }
   const by = await userNameOf(client);
-  ask.stdout.write(`${name}: ${harmless(said)}\n`);
+  ask.stdout.write(`${name}: ${harmless(heldMessage(held))}\n`);
   const { verb, did } = VERDICTS[verdict];
   if (!(await confirmed(ask, `${verb} plan ${plan} as ${by}?`, options))) return 1;
   const answer = answerTo(plan, { verdict, by, because: options.because });
@@ -70,18 +69,18 @@ async function answerPlan(
   return 0;
 }
 
-/** The message of the condition `AwaitingApproval`. Undefined: the resource does not wait for an approval. */
-export function conditionMessage(status: unknown): string | undefined {
-  return conditionsIn(status).find(({ type, status: is }) => type === AWAITING_APPROVAL && is === 'True')
-    ?.message;
-}
-
-/** For a resource without a status: the decision of its controller. */
-async function heldNow(ref: ResourceRef, session: Session, now: () => number): Promise<string | undefined> {
+/** Why a person holds it, by the decision of its controller on what is there now. */
+async function heldNow(ref: ResourceRef, session: Session, now: () => number): Promise<Held | undefined> {
   const { readLive } = await import('../cluster/live.ts');
-  const { settings } = await session.temporal();
+  const settings = await session.temporal().then(
+    (operator) => operator.settings,
+    (error: unknown) => {
+      if (error instanceof TemporalProblem) return undefined;
+      throw error;
+    },
+  );
   const { next } = await readLive(ref, { client: session.client, options: optionsOf(settings), now });
-  return isRest(next) && next.do === 'held' ? heldMessage(next) : undefined;
+  return isRest(next) && next.do === 'held' ? next : undefined;
 }
 
 interface Answer {

@@ -5,7 +5,7 @@ import { readObject } from '../cluster/objects.ts';
 import { controllersOf } from '../controllers.ts';
 import { assumingDefaults, whyNoOperator } from '../operator-words.ts';
 import { addCommand, type SharedOptions } from '../options.ts';
-import { harmless, serversWords } from '../output.ts';
+import { harmless } from '../output.ts';
 import {
   commandFor,
   namedResource,
@@ -142,5 +142,5 @@ async function readServers({ session, options }: Question<GetOptions>, named: Re
 /** A kind that the cluster lacks is only worth a line if the user named it. */
 function problemsIn({ controller, error }: Fetched, named: ResourceName | undefined): string[] {
   if (error === undefined || (error.classification === 'api-missing' && named === undefined)) return [];
-  return [`cannot list the resources of ${controller}: ${harmless(serversWords(error.message))}`];
+  return [`cannot list the resources of ${controller}: ${harmless(error.words)}`];
 }

@@ -3,7 +3,7 @@ import { workflowIdFor, type ResourceRef } from '../../contract/resource.ts';
 import type { OpenRun } from '../../temporal/open-runs.ts';
 import { pendingStepOf } from '../../temporal/run-reader.ts';
 import { whyLeftOut, type Reconciliation } from '../operator-words.ts';
-import { harmless, serversWords } from '../output.ts';
+import { harmless } from '../output.ts';
 import { nameOfKind } from '../resource-name.ts';
 import { stateOfRun, type State } from '../state.ts';
 import type { ListedResource } from './resources.ts';
@@ -87,7 +87,7 @@ function rowOfRun({ run, because }: OpenRun, controller: Controller, nowMs: numb
     attempt: pending?.attempt,
     nextTryAtMs: next !== undefined && next > nowMs ? next : undefined,
     sinceMs: run.startedAtMs,
-    message: harmless(serversWords(because)),
+    message: harmless(because),
     workflowId: run.workflowId,
   };
 }

@@ -1,43 +1,5 @@
-import { FAILURE } from '../../contract/failures.ts';
-import { unreachable } from '../../contract/unreachable.ts';
-import type { Advice, Trouble } from '../../contract/words.ts';
+import type { Advice } from '../../contract/cause.ts';
 import type { TaskQueuePollers } from '../../temporal/task-queue.ts';
-
-/** Advice that holds for every controller. */
-export function adviceOn(trouble: Trouble): readonly Advice[] {
-  switch (trouble.is) {
-    case 'failing':
-      return ON_FAILURE[trouble.failure] ?? ["look into the operator's log"];
-    case 'stalled':
-      return ['correct the resource; that is noticed at once'];
-    case 'waiting':
-      return [];
-    default:
-      return unreachable(trouble);
-  }
-}
-
-const ON_FAILURE: Readonly<Record<string, readonly Advice[]>> = {
-  [FAILURE.accessDenied]: [
-    "give the operator's service account the permission that is named above: apply the manifests or the chart of its version again",
-  ],
-  [FAILURE.refused]: ['change what refuses it, named above, and then retry'],
-  [FAILURE.overridden]: [
-    'find what changes the field, and exempt the objects of the operator; that is noticed within a minute',
-    {
-      run: 'kubectl get mutatingwebhookconfigurations,mutatingadmissionpolicies',
-      to: 'show what may change objects as they are written',
-    },
-  ],
-  [FAILURE.apiMissing]: ['install what is missing, such as a custom resource definition, and then retry'],
-  [FAILURE.unavailable]: [
-    'look whether the API server, and the webhooks that it calls, are healthy; nothing else is to be done',
-  ],
-  [FAILURE.otherCluster]: [
-    'give the operator of each cluster a task queue of its own (--task-queue); until then, more attempts are needed',
-  ],
-  [FAILURE.conflict]: ['look who else writes it all the time: kubectl get … --show-managed-fields'],
-};
 
 export interface Problem {
   readonly because: string;

@@ -1,4 +1,4 @@
-import type { Advice } from '../../contract/words.ts';
+import type { Advice } from '../../contract/cause.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
 import { heldByOthers } from '../cluster/objects.ts';
 import { firstOf, UPDATE_PLUGIN, whyLeftOut, whyNoOperator } from '../operator-words.ts';

@@ -1,6 +1,5 @@
 import { unreachable } from '../../contract/unreachable.ts';
 import type { ApiError } from '../../kubernetes/errors.ts';
-import { serversWords } from '../output.ts';
 import { nameOfKind, titleOf, typeNameOf } from '../resource-name.ts';
 import { workerProblem, type Problem } from './advice.ts';
 import { explainAtRest } from './at-rest.ts';
@@ -57,7 +56,7 @@ function unreadable({ controller }: Findings, error: ApiError): Answer {
   if (error.classification !== 'api-missing') {
     return {
       headline: 'cannot be read',
-      facts: facts({ because: serversWords(error.message) }),
+      facts: facts({ because: error.words }),
       advice: [`ask for the permission to get ${typeNameOf(type)}`],
       exit: 2,
     };

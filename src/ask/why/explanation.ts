@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
-import type { Advice } from '../../contract/words.ts';
+import type { Advice } from '../../contract/cause.ts';
 import type { ExitStatus } from '../ask.ts';
 import { harmless, type Paint } from '../output.ts';
 import { colourOf, type State } from '../state.ts';
@@ -8,6 +8,8 @@ export interface Explanation {
   readonly resource: string;
   /** Undefined: the resource does not exist, or its state is unknown. */
   readonly state?: State;
+  /** Of the cause, where something is wrong: `QuotaExceeded`. */
+  readonly code?: string | undefined;
   /** It follows the resource: `is retrying: 7 of 10 Pods, for 4m12s`. */
   readonly headline: string;
   readonly facts: readonly Fact[];
@@ -58,10 +60,11 @@ function adviceTexts(advice: readonly Advice[], paint: Paint): string[] {
 }
 
 export function explanationData(explanation: Explanation): object {
-  const { resource, state = null, headline, facts, advice, link } = explanation;
+  const { resource, state = null, code = null, headline, facts, advice, link } = explanation;
   return {
     resource,
     state,
+    code,
     headline,
     facts: facts.map(({ label, text }) => ({ label, text: stripVTControlCharacters(text) })),
     advice: advice.map((each) => (typeof each === 'string' ? { sentence: each } : each)),

@@ -1,13 +1,13 @@
 import { reasonOf, type Next } from '../../contract/decision.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
 import { whatIsWaitedFor } from '../../contract/sentences.ts';
-import type { CommandAdvice } from '../../contract/words.ts';
+import type { CommandAdvice } from '../../contract/cause.ts';
 import { fieldsOf, listOf, textOf } from '../../controllers/fields.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
 import { ENCRYPTED_WORDS } from '../../temporal/payloads.ts';
 import type { Run } from '../../temporal/run-reader.ts';
 import { hasStatus } from '../controllers.ts';
-import { durationText, serversWords } from '../output.ts';
+import { durationText } from '../output.ts';
 import { commandFor } from '../resource-name.ts';
 import { conditionsIn } from '../state.ts';
 import { facts, type Explanation, type Fact } from './explanation.ts';
@@ -33,8 +33,7 @@ export function wantedAndThere(findings: Findings): Fact[] {
 }
 
 /** @param denied the words for a missing permission */
-export function whyUnknown({ classification, message }: ApiError, denied: string): string {
-  const words = serversWords(message);
+export function whyUnknown({ classification, words }: ApiError, denied: string): string {
   return classification === 'access-denied'
     ? `${denied}: ${words}`
     : `cannot be read now: ${words}; ask again`;

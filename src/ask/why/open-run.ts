@@ -1,15 +1,13 @@
-import { isRestName } from '../../contract/decision.ts';
+import type { Cause } from '../../contract/cause.ts';
+import { causeOf, isRestName, type HeldCode } from '../../contract/decision.ts';
 import { isRetryAfterTimer, whatIsWaitedFor, whyRechecked } from '../../contract/sentences.ts';
-import type { Advice, Trouble } from '../../contract/words.ts';
-import { isPausedByNamespace, isRejection } from '../../controllers/control/held-message.ts';
 import { ENCRYPTED_WORDS } from '../../temporal/payloads.ts';
 import { isTaskFailing, pendingStepOf } from '../../temporal/run-reader.ts';
 import type { PauseInTemporal } from '../../temporal/run-pause.ts';
 import { lastNextOf, type Entry, type PendingStep } from '../../temporal/timeline.ts';
-import { hasStatus } from '../controllers.ts';
-import { durationText, serversWords } from '../output.ts';
-import { conditionsIn, stateOfRun } from '../state.ts';
-import { adviceOn, workerProblem, type Problem } from './advice.ts';
+import { durationText } from '../output.ts';
+import { stateOfRun } from '../state.ts';
+import { SHOW_OPERATOR, workerProblem, type Problem } from './advice.ts';
 import { facts } from './explanation.ts';
 import {
   ago,
@@ -24,7 +22,9 @@ import {
 import { liveIn, type Known, type Open } from './findings.ts';
 
 /** The part of an explanation that depends on the state of the open run. */
-type Part = Pick<Answer, 'headline' | 'facts' | 'advice'> & { readonly state: NonNullable<Answer['state']> };
+type Part = Pick<Answer, 'headline' | 'facts' | 'advice' | 'code'> & {
+  readonly state: NonNullable<Answer['state']>;
+};
 
 export function explainOpenRun(open: Open): Answer {
   const { workers, taskQueue } = open.temporal;
@@ -36,16 +36,18 @@ export function explainOpenRun(open: Open): Answer {
   return { ...answer, facts: [...answer.facts, ...but], advice: [...problem.advice, ...answer.advice] };
 }
 
-function answerFrom(open: Open, { state, headline, facts: own, advice }: Part): Answer {
+/** What is wrong comes first. */
+function answerFrom(open: Open, { state, code, headline, facts: own, advice }: Part): Answer {
   const { run, nowMs, link, temporal } = open;
   const progress = progressOf(open);
-  const since = `${progress === undefined ? '' : `: ${progress}`}, for ${ago(run.startedAtMs, nowMs)}`;
+  const counted = progress === undefined ? '' : ` (${progress})`;
   const signal = lastOf(temporal.timeline?.entries, 'signal');
   const last = signal && `${ago(signal.atMs, nowMs)} ago: ${orHowToDecrypt(signal.reason)}`;
   return {
     state,
-    headline: headline + since,
-    facts: [...deletion(open), ...wantedAndThere(open), ...own, ...facts({ signal: last })],
+    ...(code !== undefined && { code }),
+    headline: `${headline}${code === undefined ? '' : `: ${code}`}${counted}, for ${ago(run.startedAtMs, nowMs)}`,
+    facts: [...own, ...deletion(open), ...wantedAndThere(open), ...facts({ signal: last })],
     advice: [...advice, commandOn(open, 'history', 'what happened before')],
     link,
     exit: 1,
@@ -70,7 +72,7 @@ function withoutWorker({ run, nowMs }: Open, { because, advice }: Problem): Part
   return {
     state: 'Waiting',
     headline: 'is waiting for a worker',
-    facts: facts({ step: stepText(pending, nowMs), failed: failureText(pending) || undefined, because }),
+    facts: facts({ because, step: stepText(pending, nowMs), failed: failureText(pending) || undefined }),
     advice,
   };
 }
@@ -100,7 +102,7 @@ function partForState(open: Open): Part {
 function failingTask({ run, temporal }: Open): Part {
   const message = temporal.timeline?.taskFailure?.message ?? '';
   const attempt = `workflow task, attempt ${run.workflowTaskAttempt ?? 1}: it fails before any step`;
-  const because = message === '' ? 'its history does not say' : serversWords(orHowToDecrypt(message));
+  const because = message === '' ? 'its history does not say' : orHowToDecrypt(message);
   return {
     state: 'Retrying',
     headline: 'is retrying',
@@ -116,41 +118,40 @@ function failingTask({ run, temporal }: Open): Part {
 
 function retrying(open: Open): Part {
   const pending = pendingStepOf(open.run);
-  const { step = '', failure } = pending ?? {};
-  const message = failureText(pending);
+  const cause = pending?.failure?.cause;
+  const advice = cause?.advice ?? ["look into the operator's log", SHOW_OPERATOR];
   return {
     state: 'Retrying',
+    code: cause?.code ?? pending?.failure?.type,
     headline: 'is retrying',
-    facts: facts({ step: stepText(pending, open.nowMs), because: message }),
-    advice: [
-      ...adviceFor(open, { is: 'failing', step, failure: failure?.type ?? '', message }),
-      commandOn(open, 'retry', 'try again now'),
-    ],
+    facts: facts({ because: failureText(pending), step: stepText(pending, open.nowMs) }),
+    advice: [...advice, commandOn(open, 'retry', 'try again now')],
   };
 }
 
 function stalled(open: Open): Part {
-  const because = reasonToRest(open, 'stalled') ?? '';
+  const cause = causeOfRest(open, 'stalled');
   return {
     state: 'Stalled',
+    code: cause?.code,
     headline: 'is stalled',
     facts: facts({
-      because,
-      problem: problemIn(open, because),
-      retries: 'none: waiting does not help; it goes on when somebody removes the cause',
+      because: cause?.because ?? reasonToRest(open, 'stalled') ?? '',
+      next: 'nothing, until somebody removes the cause',
     }),
-    advice: adviceFor(open, { is: 'stalled', because }),
+    advice: cause?.advice ?? [],
   };
 }
 
 function paused(open: Open): Part {
   const because = reasonToRest(open, 'held') ?? 'it is paused';
-  const resume = isPausedByNamespace(because)
-    ? {
-        run: `kubectl durable resume namespace/${open.place.namespace}`,
-        to: 'end the pause of all in it',
-      }
-    : commandOn(open, 'resume', 'end the pause');
+  const resume =
+    heldBy(open) === 'NamespacePaused'
+      ? {
+          run: `kubectl durable resume namespace/${open.place.namespace}`,
+          to: 'end the pause of all in it',
+        }
+      : commandOn(open, 'resume', 'end the pause');
   return {
     state: 'Paused',
     headline: 'is paused',
@@ -177,7 +178,7 @@ function awaitingApproval(open: Open): Part {
   const because = reasonToRest(open, 'held') ?? 'a person has to approve';
   const plan = commandOn(open, 'plan', 'show what it would delete');
   const held = facts({ because, held: heldStep(open) });
-  if (!isRejection(because)) {
+  if (heldBy(open) !== 'Rejected') {
     const approve = commandOn(open, 'approve', 'allow it to delete that');
     const advice = [plan, approve, commandOn(open, 'reject', 'keep that')];
     return { state: 'AwaitingApproval', headline: 'is awaiting approval', facts: held, advice };
@@ -194,15 +195,17 @@ function waiting(open: Open): Part {
   const isRetryAfter = last !== undefined && isRetryAfterTimer(last.summary);
   const againMs = last === undefined ? nowMs : last.atMs + last.atMostMs;
   const again = againMs <= nowMs ? '' : `, or in ${durationText(againMs - nowMs)}`;
+  const cause = causeOfRest(open, 'wait');
   return {
     state: 'Waiting',
+    code: cause?.code,
     headline: 'is waiting',
     facts: facts({
-      problem: problemIn(open, what),
+      because: cause?.because,
       for: isRetryAfter ? 'as long as the API server asked for (Retry-After)' : what,
-      next: `looks again as soon as that happens${again}`,
+      next: `checks when something changes${again}`,
     }),
-    advice: adviceFor(open, { is: 'waiting', for: what }),
+    advice: cause?.advice ?? [],
   };
 }
 
@@ -244,28 +247,13 @@ function stepText(pending: PendingStep | undefined, nowMs: number): string | und
 }
 
 function failureText(pending: PendingStep | undefined): string {
-  return serversWords(orHowToDecrypt(pending?.failure?.message ?? ''));
+  const { cause, message = '' } = pending?.failure ?? {};
+  return cause?.because ?? orHowToDecrypt(message);
 }
 
 function heldStep(open: Open): string | undefined {
   const next = liveIn(open)?.next;
   return next?.do === 'held' && 'would' in next ? next.would : undefined;
-}
-
-/** The problem in its status, unless it is said already. */
-function problemIn({ controller, cluster }: Known, said: string): string | undefined {
-  // The conditions of a Pod are not the operator's.
-  if (!hasStatus(controller)) return undefined;
-  const conditions = conditionsIn(cluster.object['status']);
-  const wrong =
-    conditions.find(({ type, status }) => type === 'Stalled' && status === 'True') ??
-    conditions.find(({ type, status }) => type === 'Ready' && status !== 'True');
-  const message = wrong?.message ?? '';
-  return message === '' || said.includes(message) ? undefined : message;
-}
-
-function adviceFor({ controller, cluster }: Known, trouble: Trouble): readonly Advice[] {
-  return controller.words?.advice?.(trouble, cluster.object) ?? adviceOn(trouble);
 }
 
 /** Why a run waits: from its history, or else from the controller's decision now. */
@@ -275,4 +263,18 @@ function reasonToRest(known: Known, rest: 'stalled' | 'held' | 'wait'): string |
   const now = liveIn(known)?.next;
   if (now?.do === rest) return decisionText(now);
   return next?.do === rest ? next.because : undefined;
+}
+
+/** What is wrong, from the same sources. */
+function causeOfRest(known: Known, rest: 'stalled' | 'wait'): Cause | undefined {
+  const next = lastNextOf(known.temporal.timeline);
+  const now = liveIn(known)?.next;
+  return (next?.do === rest ? next.cause : undefined) ?? (now?.do === rest ? causeOf(now) : undefined);
+}
+
+function heldBy(known: Known): HeldCode | undefined {
+  const now = liveIn(known)?.next;
+  return (
+    lastNextOf(known.temporal.timeline)?.held ?? (now?.do === 'held' && 'code' in now ? now.code : undefined)
+  );
 }

@@ -114,7 +114,8 @@ function heldByNamespace(decision: Decision, { isNamespacePaused }: Circumstance
 }
 
 function paused(step: Step, whose: 'resource' | 'Namespace'): Held {
-  const held = { because: pausedBy(whose), would: inWords(step) };
+  const code = whose === 'resource' ? 'Paused' : 'NamespacePaused';
+  const held = { code, because: pausedBy(whose), would: inWords(step) } as const;
   const event: DecisionEvent = {
     type: 'Normal',
     reason: 'Paused',
@@ -135,7 +136,8 @@ function awaitApproval<S extends Step>(step: Step, situation: Situation<S>): Hel
   if (answer?.is === 'approved') return undefined;
   const because =
     answer === undefined ? `awaiting approval to ${deletionInWords(plan.deletes)}` : answerInWords(answer);
-  const held = { because, would: inWords(step), plan: plan.id };
+  const code = answer === undefined ? 'AwaitingApproval' : 'Rejected';
+  const held = { code, because, would: inWords(step), plan: plan.id } as const;
   const note = heldMessage(held);
   const event: DecisionEvent = { type: 'Normal', reason: 'AwaitingApproval', action: 'Delete', note };
   return { do: 'held', by: 'approval', ...held, event };

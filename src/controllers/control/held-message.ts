@@ -2,18 +2,21 @@ import { PAUSED_ANNOTATION, type Answer } from '../../contract/control.ts';
 import type { Held } from '../../contract/decision.ts';
 
 /*
- * What conditions and Events say of a step that is held, and what is read from that again: commands go by the plan that a
- * condition names.
+ * What conditions and Events say of a step that is held.
  */
 
 /** `awaiting approval to delete 2 Pods (web-pod-a, web-pod-b); held is deletePods: there are 3 Pods …; plan 2-3f9c2a1b` */
 export function heldMessage({ because, would, plan }: Pick<Held, 'because' | 'would' | 'plan'>): string {
-  return `${because}; held is ${would}${plan === undefined ? '' : `; plan ${plan}`}`;
+  return `${because}; held is ${would}${plan === undefined ? '' : ofPlan(plan)}`;
 }
 
-/** The id of the plan that such a message names: `2-3f9c2a1b`; undefined where it names none. */
-export function planIn(message: string): string | undefined {
-  return /; plan (\d{1,9}-[0-9a-f]{8})$/.exec(message)?.[1];
+/** Whether such a message is about this plan. */
+export function isAboutPlan(message: string, plan: string): boolean {
+  return message.endsWith(ofPlan(plan));
+}
+
+function ofPlan(plan: string): string {
+  return `; plan ${plan}`;
 }
 
 /** `approved by alice: the shop is closed`; `rejected by somebody` where the answer names nobody and no reason. */
@@ -26,19 +29,7 @@ export function answererInWords({ by, because }: Answer): string {
   return `by ${by === '' ? 'somebody' : by}${because === '' ? '' : `: ${because}`}`;
 }
 
-/** Whether a step is held because of an answer, as {@link answerInWords} puts it. */
-export function isRejection(because: string): boolean {
-  return because.startsWith('rejected by ');
-}
-
-const OF_NAMESPACE = ' of its Namespace';
-
 /** `paused by the annotation durable-operator.dev/paused of its Namespace` */
 export function pausedBy(whose: 'resource' | 'Namespace'): string {
-  return `paused by the annotation ${PAUSED_ANNOTATION}${whose === 'Namespace' ? OF_NAMESPACE : ''}`;
-}
-
-/** Whether a step is held by the pause of its Namespace, as {@link pausedBy} puts it. */
-export function isPausedByNamespace(because: string): boolean {
-  return because.endsWith(OF_NAMESPACE);
+  return `paused by the annotation ${PAUSED_ANNOTATION}${whose === 'Namespace' ? ' of its Namespace' : ''}`;
 }

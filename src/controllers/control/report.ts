@@ -1,7 +1,7 @@
 import { AWAITING_APPROVAL, PAUSED, type Control, type ControlStatus } from '../../contract/control.ts';
 import type { Held, Step } from '../../contract/decision.ts';
 import { conditionsAfter, type Finding, rfc3339 } from '../condition.ts';
-import { heldMessage, isRejection, planIn } from './held-message.ts';
+import { heldMessage, isAboutPlan } from './held-message.ts';
 
 /** What of the status these controls write. */
 export type ControlPatch = Partial<Omit<ControlStatus, 'resourceVersion' | 'generation'>>;
@@ -55,15 +55,22 @@ function findingOf({ conditions }: ControlStatus, type: string, held: Held | und
   return before?.status === 'True' && saysTheSame(before, finding, held) ? [] : [finding];
 }
 
-function reasonFor({ by, because }: Held): string {
-  if (by === 'pause') return 'Paused';
-  return isRejection(because) ? 'Rejected' : 'ApprovalRequired';
+function reasonFor({ code }: Held): string {
+  switch (code) {
+    case 'Paused':
+    case 'NamespacePaused':
+      return 'Paused';
+    case 'AwaitingApproval':
+      return 'ApprovalRequired';
+    case 'Rejected':
+      return 'Rejected';
+  }
 }
 
 /** Which Pods would go may change with their age; as long as the plan is the same, that is no news. */
 function saysTheSame(before: Finding, { reason, message }: Finding, { plan }: Held): boolean {
   if (before.reason !== reason) return false;
-  return before.message === message || (plan !== undefined && planIn(before.message) === plan);
+  return before.message === message || (plan !== undefined && isAboutPlan(before.message, plan));
 }
 
 /** Behind those of the controller, where its own writes keep them. */

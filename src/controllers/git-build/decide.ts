@@ -1,3 +1,4 @@
+import type { Cause } from '../../contract/cause.ts';
 import { converged, stalled, waitFor, type DecisionEvent } from '../../contract/decision.ts';
 import { unreachable } from '../../contract/unreachable.ts';
 import { rfc3339 } from '../condition.ts';
@@ -28,7 +29,7 @@ import {
   without,
   type Report,
 } from './status.ts';
-import { hasOurFinalizer, type JobView, type PodView } from './views.ts';
+import { hasOurFinalizer, type BuildView, type JobView, type PodView } from './views.ts';
 
 /** The status until the Job of the spec is created. A create is in progress only under a status without a startTime. */
 const BEFORE_JOB = { phase: 'Pending', reason: 'Pending', startTime: null, completionTime: null } as const;
@@ -111,8 +112,13 @@ function refuseSpec(facts: Facts, problems: readonly string[]): BuildDecision {
       because: 'the spec is invalid',
       event,
     }) ??
-    stalled(message)
+    stalled(invalidSpec(build, message))
   );
+}
+
+function invalidSpec({ namespace, name }: BuildView, because: string): Cause {
+  const edit = { run: `kubectl edit xxx ${name} -n ${namespace}`, to: 'correct it; that is noticed at once' };
+  return { code: 'InvalidSpec', because, advice: ['correct the spec', edit] };
 }
 
 function addFinalizer({ build }: Facts): RuleDecision {
@@ -280,7 +286,7 @@ function decideFailed(facts: ValidBuild, job: JobView): BuildDecision {
   const { reason, message } = failureOf(job, pods, knownTrouble(facts));
   // The status may still be about options that refused this spec for a while.
   if (isReported(build, 'Failed') && !isReportedInvalid(build)) {
-    return stalled(`Job ${job.name} failed: ${reason}; change the spec, or delete Job ${job.name}`);
+    return stalled(buildFailed(build, job, reason));
   }
   return reportEnd(facts, {
     phase: 'Failed',
@@ -293,6 +299,18 @@ function decideFailed(facts: ValidBuild, job: JobView): BuildDecision {
     because: 'the Job has failed',
     event: { type: 'Warning', reason: 'BuildFailed', action: 'Build', note: message, occasion: job.uid },
   });
+}
+
+function buildFailed({ namespace }: BuildView, { name }: JobView, reason: string): Cause {
+  return {
+    code: 'BuildFailed',
+    because: `Job ${name} failed: ${reason}`,
+    advice: [
+      `change the spec, or delete Job ${name}`,
+      { run: `kubectl logs -n ${namespace} job/${name}`, to: 'show what the build wrote' },
+      { run: `kubectl delete job ${name} -n ${namespace}`, to: 'build the same again' },
+    ],
+  };
 }
 
 /** Clear the status of the last Job: it would hide that a create is in progress. */

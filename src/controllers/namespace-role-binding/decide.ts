@@ -1,5 +1,13 @@
+import type { Advice, Cause } from '../../contract/cause.ts';
 import type { Control } from '../../contract/control.ts';
-import { converged, stalled, type Decision, type Deletion, type Step } from '../../contract/decision.ts';
+import {
+  converged,
+  stalled,
+  warning,
+  type Decision,
+  type Deletion,
+  type Step,
+} from '../../contract/decision.ts';
 import type { KubernetesObject, ObjectMeta } from '../../contract/object.ts';
 import { MANAGED_BY, MANAGED_BY_LABEL, RBAC_GROUP } from '../kinds.ts';
 import { matchesLabels, type LabelSelector } from '../label-selector.ts';
@@ -143,10 +151,15 @@ function release(binding: BindingView, observation: Observation): Decision<RoleB
 }
 
 function refuseToRelease({ role }: BindingView, { namespace, bindingName }: Observation) {
-  const note =
-    `RoleBinding ${namespace.name}/${bindingName} refers to ${role}, which the operator may not grant, so it cannot be ` +
-    `released: remove its label ${MANAGED_BY_LABEL}, or delete it`;
-  return stalled(note, { type: 'Warning', reason: 'ForeignRoleBinding', action: 'Release', note });
+  const cause: Cause = {
+    code: 'ForeignRoleBinding',
+    because: `the operator cannot release RoleBinding ${namespace.name}/${bindingName}: somebody changed its role to ${role}, which the operator may not grant`,
+    advice: [
+      `remove its label ${MANAGED_BY_LABEL} to keep it, or delete it`,
+      ...toChange(namespace.name, bindingName, `${MANAGED_BY_LABEL}-`, 'keep it, without the operator'),
+    ],
+  };
+  return stalled(cause, { event: warning(cause, 'Release') });
 }
 
 function decideOnBinding(binding: BindingView, observation: Observation): Decision<RoleBindingStep> {
@@ -175,10 +188,25 @@ function deletionOf({ uid, resourceVersion }: BindingView, { bindingName }: Obse
 }
 
 function refuse({ namespace, bindingName }: Observation): Decision<RoleBindingStep> {
-  const note =
-    `RoleBinding ${namespace.name}/${bindingName} differs from the desired one and is not managed by the operator, so it is ` +
-    `left alone: delete it, or label it ${MANAGED_BY_LABEL}=${MANAGED_BY} to let the operator manage it`;
-  return stalled(note, { type: 'Warning', reason: 'ForeignRoleBinding', action: 'Bind', note });
+  const ours = `${MANAGED_BY_LABEL}=${MANAGED_BY}`;
+  const cause: Cause = {
+    code: 'ForeignRoleBinding',
+    because: `RoleBinding ${namespace.name}/${bindingName} has other subjects or another role, and the operator does not manage it`,
+    advice: [
+      `label it ${ours}, or delete it: Group ${bindingName} then gets its access, and everybody else in that RoleBinding loses theirs`,
+      ...toChange(namespace.name, bindingName, ours, 'let the operator change it'),
+    ],
+  };
+  return stalled(cause, { event: warning(cause, 'Bind') });
+}
+
+function toChange(namespace: string, name: string, label: string, to: string): readonly Advice[] {
+  const binding = `rolebinding ${name} -n ${namespace}`;
+  return [
+    { run: `kubectl get ${binding} -o yaml`, to: 'see who has access by it' },
+    { run: `kubectl label ${binding} ${label}`, to },
+    { run: `kubectl delete ${binding}`, to: 'end that access' },
+  ];
 }
 
 function sameRoleRef(a: RoleRef, b: RoleRef): boolean {

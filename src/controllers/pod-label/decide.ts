@@ -1,5 +1,6 @@
+import type { Cause } from '../../contract/cause.ts';
 import type { Control } from '../../contract/control.ts';
-import { converged, stalled, type Decision, type Step } from '../../contract/decision.ts';
+import { converged, stalled, warning, type Decision, type Step } from '../../contract/decision.ts';
 import type { ObjectMeta } from '../../contract/object.ts';
 
 /** A Pod asks for its label with this annotation, set to exactly `true`. */
@@ -54,11 +55,19 @@ export function decidePodLabel({ resourceVersion, label, pod = '' }: PodView): D
 }
 
 function refuse(pod: string): Decision<LabelStep> {
-  const { length } = pod.slice(pod.indexOf('/') + 1);
-  const note =
-    `Pod ${pod}: its name has ${length} characters, but a label value can have at most ${LABEL_VALUE_MAX}: ` +
-    'remove the annotation, or create the Pod with a shorter name';
-  return stalled(note, { type: 'Warning', reason: 'NameTooLong', action: 'AddLabel', note });
+  const [namespace = '', name = ''] = pod.split('/');
+  const cause: Cause = {
+    code: 'NameTooLong',
+    because: `the name of Pod ${pod} has ${name.length} characters, but a label value can have at most ${LABEL_VALUE_MAX}`,
+    advice: [
+      'remove the annotation, or create the Pod with a shorter name',
+      {
+        run: `kubectl annotate pod ${name} -n ${namespace} ${POD_NAME_ANNOTATION}-`,
+        to: 'stop asking for the label',
+      },
+    ],
+  };
+  return stalled(cause, { event: warning(cause, 'AddLabel') });
 }
 
 /** What the annotation asks for, which somebody else writes; where the label follows it, no run is open. */

@@ -10,10 +10,6 @@ export const podLabelWords: Words<PodView> = {
     const value = metadata.labels?.[POD_NAME_LABEL];
     return value === undefined ? 'no such label' : `label ${POD_NAME_LABEL}=${value}`;
   },
-  advice: (trouble) =>
-    trouble.is === 'stalled'
-      ? ['remove the annotation, or create the Pod with a name of at most 63 characters']
-      : undefined,
   ignored,
   isListed: ({ metadata: { annotations = {}, labels = {} } }) =>
     annotations[POD_NAME_ANNOTATION] !== undefined || labels[POD_NAME_LABEL] !== undefined,

@@ -1,3 +1,4 @@
+import type { Cause } from '../../contract/cause.ts';
 import {
   converged,
   stalled,
@@ -8,6 +9,7 @@ import {
   type Observe,
   type Rest,
   type Step,
+  warning,
 } from '../../contract/decision.ts';
 import { isObjectName } from '../kinds.ts';
 import { podsInWords, type PodView } from './pod.ts';
@@ -80,7 +82,7 @@ export function decidePodSet(observation: Observation, nowMs: number): Decision<
   if (podSet.isBeingDeleted) return converged('the PodSet is being deleted');
   const { spec } = podSet;
   // The server refuses every write of it, that of its status as well.
-  if ('invalid' in spec && hasTooLongName(podSet)) return refused(spec.invalid);
+  if ('invalid' in spec && hasTooLongName(podSet)) return refused(podSet, spec.invalid);
   const situation = situationOf(observation, podSet, nowMs);
   // The status is the memory of which Pods are ours, and forgets those without our labels: they come before it.
   return look(situation) ?? release(situation) ?? workOrRest(situation);
@@ -145,7 +147,7 @@ function releasePods({ lost: pods }: Situation): ReleasePods | undefined {
 
 function workOrRest(situation: Situation): PodSetStep | Rest {
   const { podSet, available } = situation;
-  if ('invalid' in podSet.spec) return updateStatus(situation) ?? refused(podSet.spec.invalid);
+  if ('invalid' in podSet.spec) return updateStatus(situation) ?? refused(podSet, podSet.spec.invalid);
   const { replicas } = podSet.spec;
   const work = nextWork(situation, replicas);
   if (work === undefined) return settle(situation, replicas);
@@ -232,8 +234,18 @@ function updateStatus(
 }
 
 /** @param why names the PodSet itself */
-function refused(why: string): Rest {
-  return stalled(why, { type: 'Warning', reason: 'InvalidSpec', action: 'Reconcile', note: why });
+function refused(podSet: PodSetView, because: string): Rest {
+  const advice = hasTooLongName(podSet)
+    ? ['create a PodSet with a shorter name in its place']
+    : [
+        'correct spec.replicas',
+        {
+          run: `kubectl edit podset ${podSet.name} -n ${podSet.namespace}`,
+          to: 'correct it; that is noticed at once',
+        },
+      ];
+  const cause: Cause = { code: 'InvalidSpec', because, advice };
+  return stalled(cause, { event: warning(cause, 'Reconcile') });
 }
 
 function failedPods({ podSet, finished }: Situation): DecisionEvent {

@@ -1,8 +1,6 @@
-import type { KubernetesObject } from '../../contract/object.ts';
-import type { Advice, Subject, Trouble, Words } from '../../contract/words.ts';
+import type { Subject, Words } from '../../contract/words.ts';
 import { isAvailable, type Observation } from './decide.ts';
-import { podsInWords, selectorFor } from './pod.ts';
-import { hasTooLongName } from './resource.ts';
+import { podsInWords } from './pod.ts';
 
 /** What the commands say about a PodSet. */
 export const podSetWords: Words<Observation> = {
@@ -27,7 +25,6 @@ export const podSetWords: Words<Observation> = {
       ? `${available} instead of ${replicas} ${pods}`
       : `${available} of ${replicas} ${pods}`;
   },
-  advice: adviceOn,
 };
 
 function replicasOf({ podSet }: Observation): number | undefined {
@@ -45,32 +42,4 @@ function ofPodSet({ object, observation }: Subject<Observation>) {
 
 function availableOf(subject: Subject<Observation>) {
   return ofPodSet(subject).filter(isAvailable);
-}
-
-function adviceOn(trouble: Trouble, { metadata }: KubernetesObject): readonly Advice[] | undefined {
-  const { name, namespace = '' } = metadata;
-  switch (trouble.is) {
-    case 'stalled':
-      return [
-        hasTooLongName({ name })
-          ? 'create a PodSet with a shorter name in its place'
-          : 'correct spec.replicas; that is noticed at once',
-      ];
-    case 'waiting': {
-      const run = `kubectl describe pods -n ${namespace} -l ${selectorFor(name)}`;
-      return trouble.for.includes('failed Pods') ? [{ run, to: 'see why its Pods failed' }] : undefined;
-    }
-    case 'failing':
-      return trouble.failure === 'Refused' ? onRefusal(trouble.message, namespace) : undefined;
-  }
-}
-
-function onRefusal(message: string, namespace: string): readonly Advice[] {
-  if (message.includes('exceeded quota')) {
-    return [
-      'raise the quota or lower spec.replicas; either is noticed at once',
-      { run: `kubectl describe quota -n ${namespace}`, to: 'show the quota' },
-    ];
-  }
-  return ['change what refuses the Pods, named above, and then retry'];
 }

@@ -1,0 +1,142 @@
+import type { Advice, Cause } from '../contract/cause.ts';
+import { FAILURE } from '../contract/failures.ts';
+import type { ApiError } from './errors.ts';
+
+/** Where a step was to write. */
+export interface About {
+  /** As kubectl takes it: `podset/web -n shop`, `namespace/team-1`. */
+  readonly resource: string;
+  /** For a Namespace, its own name. */
+  readonly namespace: string;
+}
+
+/** What an error of the API server means to a person, and what that person can do. */
+export function causeOfError({ classification, words }: ApiError, about: About): Cause {
+  switch (classification) {
+    case 'access-denied':
+      return causeOfMissingAccess(words);
+    case 'refused':
+      return causeOfRefusal(words, about);
+    case 'namespace-terminating':
+      return {
+        code: 'NamespaceTerminating',
+        because: words,
+        advice: [
+          { run: `kubectl describe namespace ${about.namespace}`, to: 'show what is left in the namespace' },
+        ],
+      };
+    case 'overridden':
+      return {
+        code: FAILURE.overridden,
+        because: words,
+        advice: [
+          'find what changes the field, and exempt the objects of the operator; that is noticed within a minute',
+          {
+            run: 'kubectl get mutatingwebhookconfigurations,mutatingadmissionpolicies',
+            to: 'show what may change objects as they are written',
+          },
+        ],
+      };
+    case 'api-missing':
+      return {
+        code: FAILURE.apiMissing,
+        because: words,
+        advice: [
+          'install what is missing, such as a custom resource definition, and then retry',
+          { run: 'kubectl api-resources', to: 'show which kinds the cluster knows' },
+        ],
+      };
+    case 'conflict':
+    case 'already-exists':
+      return {
+        code: FAILURE.conflict,
+        because: words,
+        advice: [
+          {
+            run: `kubectl get ${about.resource} -o yaml --show-managed-fields`,
+            to: 'see who else writes it all the time',
+          },
+        ],
+      };
+    case 'retry-after':
+    case 'unavailable':
+    case 'expired':
+    case 'not-found':
+      return {
+        code: FAILURE.unavailable,
+        because: words,
+        advice: [
+          'check that the API server, and the webhooks that it calls, are healthy',
+          { run: "kubectl get --raw '/readyz?verbose'", to: 'show what the API server says of itself' },
+        ],
+      };
+  }
+}
+
+/** Source: apiserver, `responsewriters.ForbiddenStatusError`: the same words for every missing permission. */
+const MISSING_PERMISSION =
+  /User "([^"]*)" cannot (\S+) (?:resource "([^"]*)" in API group "([^"]*)"(?: in the namespace "([^"]*)")?|path "([^"]*)")/;
+/** Source: kubernetes/pkg/registry/rbac, `ConfirmNoEscalation`. */
+const ESCALATION = /^user "([^"]*)" .*attempting to grant RBAC permissions/;
+
+function causeOfMissingAccess(words: string): Cause {
+  const advice: Advice[] = [
+    "give the operator's service account this permission: apply the manifests or the chart of its version again",
+  ];
+  const [, user, verb, resource, group, namespace] = MISSING_PERMISSION.exec(words) ?? [];
+  if (user !== undefined && verb !== undefined && resource !== undefined) {
+    const what = group === undefined || group === '' ? resource : `${resource}.${group}`;
+    const where = namespace === undefined ? '' : ` -n ${namespace}`;
+    const run = `kubectl auth can-i ${verb} ${what}${where} --as ${user}`;
+    advice.push({ run, to: 'check whether it has the permission now' });
+  }
+  const [, binder] = ESCALATION.exec(words) ?? [];
+  if (binder !== undefined) {
+    advice[0] =
+      'let the operator bind the ClusterRole: name it in its --cluster-role and in its own ClusterRole';
+    advice.push({
+      run: `kubectl auth can-i bind clusterroles --as ${binder}`,
+      to: 'check whether it may bind roles now',
+    });
+  }
+  return { code: FAILURE.accessDenied, because: words, advice };
+}
+
+/** Quota, PodSecurity and webhooks are known by the words that they have in every version. */
+export function causeOfRefusal(because: string, { namespace }: Pick<About, 'namespace'>): Cause {
+  if (because.includes('exceeded quota') || because.includes('failed quota')) {
+    return {
+      code: 'QuotaExceeded',
+      because,
+      advice: [
+        'raise the quota, or ask for less; either is noticed at once',
+        { run: `kubectl describe quota -n ${namespace}`, to: 'show the quota' },
+      ],
+    };
+  }
+  if (because.includes('violates PodSecurity')) {
+    return {
+      code: 'PodSecurity',
+      because,
+      advice: [
+        `change the Pods, or the label pod-security.kubernetes.io/enforce of namespace ${namespace}`,
+        {
+          run: `kubectl get namespace ${namespace} -L pod-security.kubernetes.io/enforce`,
+          to: 'show which level the namespace enforces',
+        },
+      ],
+    };
+  }
+  const [, webhook] = /admission webhook "([^"]*)" denied/.exec(because) ?? [];
+  const policy = /ValidatingAdmissionPolicy '([^']*)'/.exec(because)?.[1];
+  const advice: Advice[] = ['change what refuses it, and then retry'];
+  if (webhook !== undefined) {
+    const run = 'kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations';
+    advice.push({ run, to: `show the webhooks; ${webhook} refuses` });
+  }
+  if (policy !== undefined) {
+    const run = `kubectl get validatingadmissionpolicy ${policy} -o yaml`;
+    advice.push({ run, to: 'show the policy that refuses' });
+  }
+  return { code: FAILURE.refused, because, advice };
+}
