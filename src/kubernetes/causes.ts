@@ -75,31 +75,38 @@ export function causeOfError({ classification, words }: ApiError, about: About):
 
 /** Source: apiserver, `responsewriters.ForbiddenStatusError`: the same words for every missing permission. */
 const MISSING_PERMISSION =
-  /User "([^"]*)" cannot (\S+) (?:resource "([^"]*)" in API group "([^"]*)"(?: in the namespace "([^"]*)")?|path "([^"]*)")/;
+  /User "([^"]*)" cannot (\S+) resource "([^"/]*)(?:\/([^"]*))?" in API group "([^"]*)"(?: in the namespace "([^"]*)")?/;
 /** Source: kubernetes/pkg/registry/rbac, `ConfirmNoEscalation`. */
-const ESCALATION = /^user "([^"]*)" .*attempting to grant RBAC permissions/;
+const ESCALATION = /user "([^"]*)" .*attempting to grant RBAC permissions/;
 
 function causeOfMissingAccess(words: string): Cause {
-  const advice: Advice[] = [
-    "give the operator's service account this permission: apply the manifests or the chart of its version again",
-  ];
-  const [, user, verb, resource, group, namespace] = MISSING_PERMISSION.exec(words) ?? [];
-  if (user !== undefined && verb !== undefined && resource !== undefined) {
-    const what = group === undefined || group === '' ? resource : `${resource}.${group}`;
-    const where = namespace === undefined ? '' : ` -n ${namespace}`;
-    const run = `kubectl auth can-i ${verb} ${what}${where} --as ${user}`;
-    advice.push({ run, to: 'check whether it has the permission now' });
-  }
   const [, binder] = ESCALATION.exec(words) ?? [];
-  if (binder !== undefined) {
-    advice[0] =
-      'let the operator bind the ClusterRole: name it in its --cluster-role and in its own ClusterRole';
-    advice.push({
-      run: `kubectl auth can-i bind clusterroles --as ${binder}`,
-      to: 'check whether it may bind roles now',
-    });
-  }
+  const give = "give the operator's service account this permission: apply the chart of its version again";
+  const advice: readonly Advice[] =
+    binder === undefined
+      ? [give, ...checkOf(words)]
+      : [
+          'let the operator bind that ClusterRole: it is a value of the chart, clusterRole',
+          {
+            run: `kubectl auth can-i bind clusterroles --as ${binder}`,
+            to: 'check whether it may bind roles',
+          },
+        ];
   return { code: FAILURE.accessDenied, because: words, advice };
+}
+
+function checkOf(words: string): readonly Advice[] {
+  const found = MISSING_PERMISSION.exec(words);
+  if (found === null) return [];
+  const [, user = '', verb = '', plural = '', subresource, group = '', namespace] = found;
+  const options = [
+    ...(subresource === undefined ? [] : [`--subresource ${subresource}`]),
+    ...(namespace === undefined ? [] : [`-n ${namespace}`]),
+    `--as ${user}`,
+  ];
+  const type = group === '' ? plural : `${plural}.${group}`;
+  const run = `kubectl auth can-i ${verb} ${type} ${options.join(' ')}`;
+  return [{ run, to: 'check whether it has the permission now' }];
 }
 
 /** Quota, PodSecurity and webhooks are known by the words that they have in every version. */
@@ -127,16 +134,26 @@ export function causeOfRefusal(because: string, { namespace }: Pick<About, 'name
       ],
     };
   }
-  const [, webhook] = /admission webhook "([^"]*)" denied/.exec(because) ?? [];
-  const policy = /ValidatingAdmissionPolicy '([^']*)'/.exec(because)?.[1];
-  const advice: Advice[] = ['change what refuses it, and then retry'];
-  if (webhook !== undefined) {
-    const run = 'kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations';
-    advice.push({ run, to: `show the webhooks; ${webhook} refuses` });
-  }
-  if (policy !== undefined) {
-    const run = `kubectl get validatingadmissionpolicy ${policy} -o yaml`;
-    advice.push({ run, to: 'show the policy that refuses' });
-  }
-  return { code: FAILURE.refused, because, advice };
+  return {
+    code: FAILURE.refused,
+    because,
+    advice: ['change what refuses it, and then retry', ...whoRefuses(because)],
+  };
+}
+
+function whoRefuses(words: string): readonly Advice[] {
+  const [, webhook] = /admission webhook "([^"]*)" denied/.exec(words) ?? [];
+  const [, policy] = /ValidatingAdmissionPolicy '([^']*)'/.exec(words) ?? [];
+  const webhooks = 'kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations';
+  return [
+    ...(webhook === undefined ? [] : [{ run: webhooks, to: `show the webhooks: ${webhook} refuses` }]),
+    ...(policy === undefined
+      ? []
+      : [
+          {
+            run: `kubectl get validatingadmissionpolicy ${policy} -o yaml`,
+            to: 'show the policy that refuses',
+          },
+        ]),
+  ];
 }

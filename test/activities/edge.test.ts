@@ -13,11 +13,14 @@ import {
 import { ApiError, type ApiErrorClass } from '../../src/kubernetes/errors.ts';
 import { asActivity } from '../support/activity-context.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';
+import { aCause } from '../support/causes.ts';
 
+const ABOUT = { resource: 'pod/web -n shop', namespace: 'shop' };
 const MESSAGE = 'PATCH /api/v1/namespaces/shop/pods/web: the words of the server';
 
 function failureFor(classification: ApiErrorClass, attempt = 1, retryAfterMs?: number): ApplicationFailure {
-  const failure = asFailure(new ApiError(MESSAGE, { classification, retryAfterMs }), { attempt });
+  const error = new ApiError(MESSAGE, { classification, retryAfterMs, words: 'the words of the server' });
+  const failure = asFailure(error, { attempt, about: ABOUT });
   if (!(failure instanceof ApplicationFailure)) throw new Error('it is not a failure of Temporal');
   return failure;
 }
@@ -40,6 +43,16 @@ describe('what the API server said, as a failure', () => {
     expect(failure.nonRetryable ?? false).toBe(classification === 'retry-after');
   });
 
+  it('carries its cause, with the words of the server alone', () => {
+    expect(failureFor('refused').details).toEqual([
+      {
+        code: 'Refused',
+        because: 'the words of the server',
+        advice: ['change what refuses it, and then retry'],
+      },
+    ]);
+  });
+
   it('names the wait that the server asked for, and is not retried by Temporal', () => {
     expect(failureFor('retry-after', 1, 3_600_000)).toMatchObject({
       nonRetryable: true,
@@ -60,7 +73,7 @@ describe('what the API server said, as a failure', () => {
 describe('an error that is not the API server’s', () => {
   it('is passed on as it is', () => {
     const bug = new TypeError('a bug of ours');
-    expect(asFailure(bug, { attempt: 1 })).toBe(bug);
+    expect(asFailure(bug, { attempt: 1, about: ABOUT })).toBe(bug);
   });
 });
 
@@ -99,8 +112,8 @@ describe('how a step ended', () => {
   it.each<[level: string, message: string, next: Next, did: Deed[]]>([
     ['info', 'up to date', converged('up to date'), []],
     ['info', 'created Job build-web', converged('up to date'), deeds(CREATED)],
-    ['warn', 'stalled: the name is too long', stalled('the name is too long'), []],
-    ['warn', 'created Job build-web; stalled: no', stalled('no'), deeds(CREATED)],
+    ['warn', 'stalled: the name is too long', stalled(aCause('the name is too long')), []],
+    ['warn', 'created Job build-web; stalled: no', stalled(aCause('no')), deeds(CREATED)],
     ['info', 'next: wait: waiting for the Job', waitFor('the Job', 1), []],
     ['info', 'created Job build-web; next: observe: why', { do: 'observe', because: 'why' }, deeds(CREATED)],
   ])('is a line of the log, as %s: %s', async (level, message, next, did) => {

@@ -13,6 +13,7 @@ import { eventually } from '../support/eventually.ts';
 import { answerJson, aStatus, FakeApiServer, neverAnswer, reset } from '../support/fake-api-server.ts';
 import { FakeEvents } from '../support/fake-events.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';
+import { aCause } from '../support/causes.ts';
 
 const REF = { controller: 'pod-label', namespace: 'shop', name: 'web', uid: 'uid-1' };
 const POD = { apiVersion: 'v1', kind: 'Pod' };
@@ -265,22 +266,22 @@ describe('a recorder that is closed', () => {
 describe('a failure', () => {
   const failure = (classification: ApiErrorClass) => new ApiError('PATCH /x: 403 quota', { classification });
 
-  it.each<[ApiErrorClass, string]>([
-    ['refused', 'Refused'],
-    ['access-denied', 'AccessDenied'],
-  ])('of class %s is a Warning Event, once, with the words of the server', async (classification, reason) => {
-    recordFailure(recorder, { ref: REF, regarding: POD, log }, failure(classification));
-    recordFailure(recorder, { ref: REF, regarding: POD, log }, failure(classification));
-    await recorder.close();
-    expect(events.stored).toMatchObject([
-      { type: 'Warning', reason, note: `shop/web: PATCH /x: 403 quota${WHY}` },
-    ]);
-  });
+  it.each<ApiErrorClass>(['refused', 'access-denied'])(
+    'of class %s is a Warning Event, once, with its cause',
+    async (classification) => {
+      recordFailure(recorder, { ref: REF, regarding: POD, log }, failure(classification), aCause('quota'));
+      recordFailure(recorder, { ref: REF, regarding: POD, log }, failure(classification), aCause('quota'));
+      await recorder.close();
+      expect(events.stored).toMatchObject([
+        { type: 'Warning', reason: 'Broken', note: `shop/web: quota; mend it${WHY}` },
+      ]);
+    },
+  );
 
-  it.each([failure('unavailable'), failure('conflict'), failure('api-missing'), new Error('a bug')])(
-    'that passes by itself, or is not of the server, is none: %s',
+  it.each([failure('unavailable'), failure('conflict'), failure('api-missing')])(
+    'that passes by itself is none: %s',
     async (error) => {
-      recordFailure(recorder, { ref: REF, regarding: POD, log }, error);
+      recordFailure(recorder, { ref: REF, regarding: POD, log }, error, aCause('away'));
       await recorder.close();
       expect(asked()).toEqual([]);
     },

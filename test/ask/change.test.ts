@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import { conditionMessage } from '../../src/ask/change/approval.ts';
 import { AskProblem } from '../../src/ask/ask.ts';
 import { textOfLine } from '../../src/ask/history/history.ts';
 import { incarnationsOf } from '../../src/ask/history/history-reader.ts';
@@ -8,22 +7,6 @@ import { isAskedFor } from '../../src/ask/change/retry.ts';
 import { annotate } from '../../src/ask/cluster/targets.ts';
 import type { RequestOptions } from '../../src/kubernetes/client.ts';
 import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
-
-describe('the message about a plan that waits for an answer', () => {
-  const messageOf = (type: string, status: string) =>
-    conditionMessage({ conditions: [{ type, status, message: 'it asks' }] });
-
-  it('is that of the condition', () => {
-    expect(messageOf('AwaitingApproval', 'True')).toBe('it asks');
-  });
-
-  it.each([
-    ['Ready', 'True'],
-    ['AwaitingApproval', 'False'],
-  ])('is none where only %s is %s', (type, status) => {
-    expect(messageOf(type, status)).toBeUndefined();
-  });
-});
 
 describe('a retry', () => {
   const failure = { type: 'Refused', message: 'quota' };

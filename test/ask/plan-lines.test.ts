@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { groupsOf, textOfPlan, type Plan } from '../../src/ask/plan/plan-lines.ts';
 import type { Write } from '../../src/ask/plan/rehearsal.ts';
+import { stalled } from '../../src/contract/decision.ts';
+import { aCause } from '../support/causes.ts';
 
 const PODS = '/api/v1/namespaces/shop/pods';
 const plain = (_: unknown, text: string) => text;
@@ -76,7 +78,7 @@ describe('a plan as text', () => {
     { end: { is: 'rest', next: { do: 'wait', for: 'Job b', atMostMs: 1 } }, says: 'it waits for Job b' },
     { end: { is: 'refused', words: 'quota' }, says: 'the API server refuses it: quota' },
     { end: { is: 'may not try', words: 'forbidden' }, says: 'the operator may be allowed to: forbidden' },
-    { end: { is: 'rest', next: { do: 'stalled', because: 'too long' } }, says: 'it stalls: too long' },
+    { end: { is: 'rest', next: stalled(aCause('too long')) }, says: 'it stalls: too long' },
   ])('says $says', ({ end, says }) => {
     expect(textOfPlan(aPlan({ end }), plain)).toContain(says);
   });

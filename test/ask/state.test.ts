@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { stateByDecision, stateByStatus, stateOfRun } from '../../src/ask/state.ts';
 import { BUILD_FINALIZER } from '../../src/controllers/git-build/resource.ts';
 import { converged, stalled, waitFor } from '../../src/contract/decision.ts';
+import { aCause } from '../support/causes.ts';
 
 const pending = { step: 'createPods', attempt: 1, failure: undefined, nextTryAtMs: undefined };
 const failed = { ...pending, attempt: 4, failure: { type: 'Refused', message: 'exceeded quota' } };
@@ -26,7 +27,7 @@ describe('the state of an open run', () => {
 describe('the state of a resource without an open run', () => {
   it.each([
     ['UpToDate', converged('no update required')],
-    ['Stalled', stalled('the name is too long')],
+    ['Stalled', stalled(aCause('the name is too long'))],
     ['Waiting', waitFor('a Job to end', 1)],
     ['Paused', { do: 'held', by: 'pause', because: 'paused', would: 'addLabel' } as const],
     ['AwaitingApproval', { do: 'held', by: 'approval', because: 'asks', would: 'deletePods' } as const],

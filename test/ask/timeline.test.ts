@@ -1,13 +1,24 @@
 import { describe, expect, it } from '@jest/globals';
 import { randomBytes, createSecretKey } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import type { Payload } from '@temporalio/common';
+import { defaultPayloadConverter, type Payload } from '@temporalio/common';
 import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
+import {
+  causeOf,
+  converged,
+  nextOf,
+  stalled,
+  waitFor,
+  type Rest,
+  type StepResult,
+} from '../../src/contract/decision.ts';
 import { decoded } from '../../src/temporal/payloads.ts';
-import { timelineOf, type HistoryEvent } from '../../src/temporal/timeline-builder.ts';
+import { failureOf, timelineOf, type HistoryEvent } from '../../src/temporal/timeline-builder.ts';
 import type { RunTimeline } from '../../src/temporal/timeline.ts';
+import { aCause } from '../support/causes.ts';
 import { payloadEncryption } from '../../src/temporal/payload-encryption.ts';
 
+const JSON_PLAIN = { encoding: Buffer.from('json/plain').toString('base64') };
 const HISTORIES = new URL('../histories/', import.meta.url);
 
 async function eventsOf(name: string): Promise<readonly HistoryEvent[]> {
@@ -17,6 +28,26 @@ async function eventsOf(name: string): Promise<readonly HistoryEvent[]> {
 
 async function timelineIn(name: string): Promise<RunTimeline> {
   return timelineOf(await eventsOf(name));
+}
+
+/** The entry of a durable step with this result. */
+function endOfStep(result: StepResult) {
+  const payloads = [{ data: Buffer.from(JSON.stringify(result)).toString('base64'), metadata: JSON_PLAIN }];
+  const events = [
+    {
+      eventId: '5',
+      eventType: 'EVENT_TYPE_ACTIVITY_TASK_SCHEDULED',
+      activityTaskScheduledEventAttributes: { activityType: { name: 'createJob' } },
+    },
+    {
+      eventId: '6',
+      eventType: 'EVENT_TYPE_ACTIVITY_TASK_COMPLETED',
+      activityTaskCompletedEventAttributes: { scheduledEventId: '5', result: { payloads } },
+    },
+  ];
+  const [entry] = timelineOf(historyFromJSON({ events }).events ?? []).entries;
+  if (entry?.kind !== 'step') throw new Error('there is no step');
+  return entry;
 }
 
 describe('the timeline of a run', () => {
@@ -30,6 +61,25 @@ describe('the timeline of a run', () => {
     const [first, second] = steps;
     expect(first?.atMs).toBe(Date.parse('2026-11-22T02:24:37.951Z'));
     expect(second?.atMs).toBe((first?.atMs ?? 0) + 2);
+  });
+
+  it.each<[what: string, next: Rest]>([
+    ['stalls', stalled(aCause('the name is taken'), { atMostMs: 7 })],
+    ['waits', waitFor('the Job to end', 7, aCause('the image is missing'))],
+    ['has nothing to do', converged('2 of 2 Pods', { notReady: aCause('no node has room') })],
+  ])('has the cause why a run %s', (_, next) => {
+    const entry = endOfStep({ did: [], next: nextOf(next) });
+    expect(entry.end).toMatchObject({ next: { do: next.do, cause: causeOf(next) } });
+  });
+
+  it('has the cause of a failure', () => {
+    const cause = aCause('no permission');
+    const details = { payloads: [defaultPayloadConverter.toPayload(cause)] };
+    const failure = {
+      message: 'PATCH /x: 403 no permission',
+      applicationFailureInfo: { type: 'AccessDenied', details },
+    };
+    expect(failureOf(failure)).toEqual({ type: 'AccessDenied', message: failure.message, cause });
   });
 
   it('has the failure of its last workflow task, until one is completed', () => {

@@ -6,7 +6,7 @@ import {
 } from '../../src/contract/control.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { conditionsIn } from '../../src/controllers/condition.ts';
-import { planIn } from '../../src/controllers/control/held-message.ts';
+import { planIn } from '../support/causes.ts';
 import { valueAt } from './invariants.ts';
 
 /** Null: it is removed. */

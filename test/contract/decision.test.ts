@@ -11,6 +11,7 @@ import {
   type DecisionEvent,
   type Held,
 } from '../../src/contract/decision.ts';
+import { aCause } from '../support/causes.ts';
 
 const EVENT: DecisionEvent = { type: 'Warning', reason: 'TooLong', action: 'AddLabel', note: 'too long' };
 const STEP = {
@@ -23,6 +24,7 @@ const STEP = {
 const HELD: Held = {
   do: 'held',
   by: 'pause',
+  code: 'Paused',
   because: 'paused by the annotation durable-operator.dev/paused',
   would: 'createPods: 3 Pods are missing',
 };
@@ -34,7 +36,7 @@ describe('a decision', () => {
     [OBSERVE, 'observe'],
     [converged('up to date'), 'rest'],
     [waitFor('the Job to end', 1_000), 'rest'],
-    [stalled('invalid'), 'rest'],
+    [stalled(aCause('invalid')), 'rest'],
     [HELD, 'rest'],
   ])('is either a step, an observation or a rest: %j', (decision, kind) => {
     const kinds = { step: isStep(decision), observe: isObserve(decision), rest: isRest(decision) };
@@ -53,13 +55,21 @@ describe('what history keeps of a decision', () => {
   });
 
   it('is what holds a step, which step, and the plan that awaits approval, where it does', () => {
-    const awaiting: Held = { ...HELD, by: 'approval', because: 'awaiting approval', plan: '2-3f9c2a1b' };
+    const awaiting: Held = {
+      ...HELD,
+      by: 'approval',
+      code: 'AwaitingApproval',
+      because: 'awaiting approval',
+      plan: '2-3f9c2a1b',
+    };
     expect(nextOf(awaiting)).toStrictEqual(awaiting);
     expect(nextOf(HELD)).toStrictEqual(HELD);
   });
 
   it('is not the Event, which is recorded by the activity', () => {
-    expect(nextOf(stalled('too long', EVENT))).toEqual(stalled('too long'));
+    expect(nextOf(stalled(aCause('too long'), { event: EVENT, atMostMs: 7 }))).toEqual(
+      stalled(aCause('too long'), { atMostMs: 7 }),
+    );
     expect(nextOf({ ...converged('up to date'), event: EVENT })).toEqual(converged('up to date'));
     expect(nextOf({ ...waitFor('the Job', 7), event: EVENT })).toEqual(waitFor('the Job', 7));
     expect(nextOf({ ...HELD, event: EVENT })).toEqual(HELD);

@@ -215,14 +215,24 @@ describe('what is done', () => {
     });
   });
 
-  it('where the binding is foreign is an Event that says what to do', () => {
-    const note =
-      'RoleBinding team-1/ad-kubernetes-team-1 differs from the desired one and is not managed by the operator, so it is left alone: ' +
-      'delete it, or label it app.kubernetes.io/managed-by=durable-operator to let the operator manage it';
-    expect(decideRoleBinding(observing('selected', 'foreign'))).toEqual({
+  it('where the binding is foreign is a cause, with commands on that very binding, and an Event', () => {
+    const because =
+      'RoleBinding team-1/ad-kubernetes-team-1 has other subjects or another role, and the operator does not manage it';
+    const label =
+      'label it app.kubernetes.io/managed-by=durable-operator, or delete it: Group ad-kubernetes-team-1 then gets its access, ' +
+      'and everybody else in that RoleBinding loses theirs';
+    const run = 'kubectl delete rolebinding ad-kubernetes-team-1 -n team-1';
+    expect(decideRoleBinding(observing('selected', 'foreign'))).toMatchObject({
       do: 'stalled',
-      because: note,
-      event: { type: 'Warning', reason: 'ForeignRoleBinding', action: 'Bind', note },
+      code: 'ForeignRoleBinding',
+      because,
+      advice: expect.arrayContaining([label, { run, to: 'end that access' }]),
+      event: {
+        type: 'Warning',
+        reason: 'ForeignRoleBinding',
+        action: 'Bind',
+        note: `${because}; ${label}`,
+      },
     });
   });
 });

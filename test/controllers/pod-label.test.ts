@@ -69,15 +69,17 @@ describe('the decision', () => {
     expect(decide(pod)).toEqual({ do: 'converged', because });
   });
 
-  it('is that a name too long stalls the run, with an Event that says what to do', () => {
+  it('is that a name too long stalls the run, and its cause and its Event say what to do', () => {
     const pod = aPod({ name: `${longest}x`, ...annotated('true') });
-    const note =
-      `Pod shop/${longest}x: its name has 64 characters, but a label value can have at most 63: ` +
-      'remove the annotation, or create the Pod with a shorter name';
+    const because = `the name of Pod shop/${longest}x has 64 characters, but a label value can have at most 63`;
+    const remove = 'remove the annotation, or create the Pod with a shorter name';
+    const run = `kubectl annotate pod ${longest}x -n shop padok.fr/add-pod-name-label-`;
     expect(decide(pod)).toEqual({
       do: 'stalled',
-      because: note,
-      event: { type: 'Warning', reason: 'NameTooLong', action: 'AddLabel', note },
+      code: 'NameTooLong',
+      because,
+      advice: [remove, { run, to: 'stop asking for the label' }],
+      event: { type: 'Warning', reason: 'NameTooLong', action: 'AddLabel', note: `${because}; ${remove}` },
     });
   });
 });

@@ -59,7 +59,9 @@ function ignoring(
 function heldBy(observation: unknown): Held | undefined {
   const { build } = observation as Seen;
   const isPaused = build !== 'gone' && (build as Asking).control.isPaused;
-  return isPaused ? { do: 'held', by: 'pause', because: 'paused', would: 'whatever it is' } : undefined;
+  return isPaused
+    ? { do: 'held', by: 'pause', code: 'Paused', because: 'paused', would: 'whatever it is' }
+    : undefined;
 }
 
 interface Asking {

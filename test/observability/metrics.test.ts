@@ -7,6 +7,7 @@ import { PODS } from '../../src/controllers/kinds.ts';
 import { operatorMetrics, type Metrics, type ObservedController } from '../../src/observability/metrics.ts';
 import type { MeasuredState } from '../../src/observability/state-metrics.ts';
 import { readMetrics, type Scraped } from '../support/prometheus.ts';
+import { aCause } from '../support/causes.ts';
 
 const web: ResourceRef = { controller: 'pod-label', namespace: 'shop', name: 'web', uid: 'uid-of-web' };
 const KEY = workflowIdFor(web);
@@ -105,7 +106,7 @@ describe('a step attempt', () => {
     [createJob, 'requeue'],
     [{ do: 'observe', because: 'the resource changed' }, 'requeue'],
     [waitFor('a Job', 1_000), 'requeue_after'],
-    [stalled('the name is too long'), 'error'],
+    [stalled(aCause('the name is too long')), 'error'],
   ])('followed by %o is a reconcile with the result %s', async (next, reconcile) => {
     const metrics = someMetrics();
     const result: StepResult = { did: [{ did: 'added', what: 'label a=b' }], next };

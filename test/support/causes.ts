@@ -4,3 +4,8 @@ import type { Cause } from '../../src/contract/cause.ts';
 export function aCause(because: string): Cause {
   return { code: 'Broken', because, advice: ['mend it'] };
 }
+
+/** The id of the plan that a condition or an Event names, as a person reads it. */
+export function planIn(message: string): string | undefined {
+  return /; plan (\d{1,9}-[0-9a-f]{8})$/.exec(message)?.[1];
+}

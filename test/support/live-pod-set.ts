@@ -1,9 +1,9 @@
 import { expect } from '@jest/globals';
 import type { Condition } from '../../src/contract/control.ts';
-import { planIn } from '../../src/controllers/control/held-message.ts';
 import { selectorFor, type Pod } from '../../src/controllers/pod-set/pod.ts';
 import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
+import { planIn } from './causes.ts';
 import { PODS, type At, type TestCluster } from './cluster.ts';
 import { eventually } from './eventually.ts';
 

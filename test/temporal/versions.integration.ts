@@ -17,6 +17,7 @@ import { eventually } from '../support/eventually.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';
 import { testStack } from '../support/stack.ts';
 import { quieten } from '../support/workflow-world.ts';
+import { aCause } from '../support/causes.ts';
 
 jest.setTimeout(120_000);
 const WITHIN_MS = 30_000;
@@ -46,7 +47,7 @@ afterAll(() => connection.close());
 type Work = (buildId: string) => Next;
 
 const ends: Work = (buildId) => converged(`done by ${buildId}`);
-const stalls: Work = () => stalled('the test says so');
+const stalls: Work = () => stalled(aCause('the test says so'));
 
 /** A task queue and a deployment of its own, with workers that run the real workflows. */
 class World {

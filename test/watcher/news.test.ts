@@ -7,6 +7,7 @@ import {
   type Reported,
   type ViewState,
 } from '../../src/watcher/evaluation.ts';
+import { aCause } from '../support/causes.ts';
 
 const CREATE: Decision = { do: 'createJob', because: 'no Job' };
 const REPORT: Decision = { do: 'updateStatus', because: 'the status is out of date' };
@@ -32,7 +33,7 @@ describe('news to an open run', () => {
   it('is a change of the inputs, whatever the view calls for', () => {
     expect(newsAfter(view(CREATE), view(CREATE, 'generation 2'))).toBe('now');
     expect(newsAfter(view(WAIT), view(WAIT, 'generation 2'))).toBe('now');
-    expect(newsAfter(view(CREATE), view(stalled('invalid'), 'generation 2'))).toBe('now');
+    expect(newsAfter(view(CREATE), view(stalled(aCause('invalid')), 'generation 2'))).toBe('now');
   });
 
   it('is not what it was started for', () => {
@@ -47,7 +48,7 @@ describe('news to an open run', () => {
 
   it('is not a view that rests', () => {
     expect(newsAfter(view(CREATE), view(WAIT))).toBe('none');
-    expect(newsAfter(view(CREATE), view(stalled('refused')))).toBe('none');
+    expect(newsAfter(view(CREATE), view(stalled(aCause('refused'))))).toBe('none');
     expect(newsAfter(view(CREATE), view(converged('up to date')))).toBe('none');
   });
 
@@ -57,7 +58,7 @@ describe('news to an open run', () => {
   });
 
   it('is that a person holds it, though it rests already; and that nobody does any more', () => {
-    expect(newsAfter(view(stalled('refused')), view(held('1-a')))).toBe('now');
+    expect(newsAfter(view(stalled(aCause('refused'))), view(held('1-a')))).toBe('now');
     expect(newsAfter(view(CREATE), view(WAIT), view(held('1-a')))).toBe('now');
     expect(newsAfter(view(held('1-a')), view(WAIT))).toBe('now');
     expect(newsAfter(view(held('1-a')), view(CREATE))).toBe('now');

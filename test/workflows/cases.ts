@@ -19,6 +19,7 @@ import {
   type WorkflowRun,
   type WorkflowWorld,
 } from '../support/workflow-world.ts';
+import { aCause } from '../support/causes.ts';
 
 const HOUR_MS = 3_600_000;
 export const OBSERVE: Observe = { do: 'observe', because: 'nothing is known yet' };
@@ -45,7 +46,7 @@ export const finishes =
   (what = 'it'): Attempt =>
   () =>
     Promise.resolve(finished(what));
-export const stalls: Attempt = returns(stalled('the name is too long'));
+export const stalls: Attempt = returns(stalled(aCause('the name is too long')));
 const waits = (atMostMs: number): Attempt =>
   returns(waitFor('Job build-web to end', atMostMs), did('Job build-web'));
 

@@ -15,6 +15,7 @@ import {
 import { FAILURE } from '../../src/contract/failures.ts';
 import type { RunInput } from '../../src/contract/run.ts';
 import { CHANGE, WorkflowInProcess } from '../support/workflow-in-process.ts';
+import { aCause } from '../support/causes.ts';
 
 const { TRY_CANCEL } = coresdk.workflow_commands.ActivityCancellationType;
 
@@ -201,9 +202,28 @@ describe('a wait', () => {
 describe('a stalled run', () => {
   it('says so until its resource changes, and waits without a timer', async () => {
     const [run] = await start(ADD);
-    expect(await run.ends(result(stalled('the name is too long')))).toEqual(['RunState: Stalled']);
+    expect(await run.ends(result(stalled(aCause('the name is too long'))))).toEqual(['RunState: Stalled']);
     expect(run.details).toBe('**Stalled**: the name is too long\n\nWaiting for a change of the resource.');
     expect(await run.changes()).toEqual(['RunState: null', 'observe locally']);
+    expect(run.called?.summary).toBe('read the live state: the resource changed');
+  });
+});
+
+describe('a stalled run whose cause no watch shows', () => {
+  const next = stalled(aCause('the name is taken'), { atMostMs: 60_000 });
+
+  it('checks again after a while', async () => {
+    const [run] = await start(ADD);
+    const timer = 'timer of 60000 ms: recheck: the name is taken';
+    expect(await run.ends(result(next))).toEqual(['RunState: Stalled', timer]);
+    expect(await run.timeIsUp()).toEqual(['RunState: null', 'observe locally']);
+    expect(run.called?.summary).toBe('read the live state: stalled for 60 s');
+  });
+
+  it('goes on at once where its resource changes', async () => {
+    const [run] = await start(ADD);
+    await run.ends(result(next));
+    expect(await run.changes()).toEqual(['no timer', 'RunState: null', 'observe locally']);
     expect(run.called?.summary).toBe('read the live state: the resource changed');
   });
 });

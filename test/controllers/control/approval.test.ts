@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
 import { stalled, waitFor, type Decision, type Step } from '../../../src/contract/decision.ts';
-import { planIn } from '../../../src/controllers/control/held-message.ts';
 import type { ControlPatch } from '../../../src/controllers/control/report.ts';
 import {
   CREATE,
@@ -14,6 +13,7 @@ import {
   reporting,
   WATCHED,
 } from '../../support/controlled-decisions.ts';
+import { aCause, planIn } from '../../support/causes.ts';
 
 const BY_ALICE = { 'answered-by': 'alice', 'answered-because': 'the shop is closed' };
 
@@ -131,7 +131,7 @@ describe('a deletion that has to be approved', () => {
       because: `nothing is left to delete of plan ${approved}, approved by alice: the shop is closed`,
       control: { lastHandledApproval: approved },
     });
-    expect(decided(stalled('failed'), control)).toMatchObject({ control: { lastHandledApproval: approved } });
+    expect(decided(stalled(aCause('failed')), control)).toMatchObject({ control: { lastHandledApproval: approved } });
     expect(decided(waitFor('a Job', 1000), control)).toMatchObject({ do: 'wait' });
     expect(decided(REPORT, control)).toBe(REPORT);
   });

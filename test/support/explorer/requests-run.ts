@@ -10,6 +10,7 @@ import {
   type Scenario,
   type State,
 } from './requests-state.ts';
+import { aCause } from '../causes.ts';
 
 /** The run of the resource, as far as it matters to those who start and signal it. */
 export class RequestedRun {
@@ -75,7 +76,7 @@ export class RequestedRun {
   /** What the controller would say. */
   decision({ generation, done, job: [jobOf, hasEnded] }: Live): Evaluation['decision'] {
     const { kind = 'one step' } = this.#scenario;
-    if (kind === 'stalls at even generations' && generation % 2 === 0) return stalled('it cannot be');
+    if (kind === 'stalls at even generations' && generation % 2 === 0) return stalled(aCause('it cannot be'));
     if (done === generation) return converged('no update required');
     if (kind !== 'a Job') return { do: 'finish', because: `generation ${generation}` };
     if (jobOf !== generation) return { do: 'createJob', because: 'no Job' };

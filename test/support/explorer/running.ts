@@ -13,6 +13,7 @@ import { isRefusal, type Attempts, type Progress, type Received } from './attemp
 import { Violation } from './explorer.ts';
 import type { Checkpoint, Run, RunAttempt, State } from './state.ts';
 import { datumOf, valueOf, type Datum } from './values.ts';
+import { aCause } from '../causes.ts';
 
 /** workflows/reconcile.ts, whose SDK cannot be stopped and copied. */
 const LOCAL_WRITES_MAX = 10;
@@ -284,7 +285,7 @@ export class Running {
       run.isRemembered = false;
       if (!this.#rules.repeatsAfterCrash) {
         run.attempt = null;
-        run.next = datumOf(stalled('nobody calls the step again'));
+        run.next = datumOf(stalled(aCause('nobody calls the step again')));
       } else if (run.task === null) {
         if (run.attempt !== null) run.attempt = this.#begunAgain(state, run.attempt);
       } else {
