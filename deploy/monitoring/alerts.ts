@@ -132,6 +132,15 @@ const ALERTS: readonly Alert[] = [
       'They do not make progress until somebody changes them. Their conditions, Events and runs say why.',
   },
   {
+    name: 'DurableOperatorDeletionBlocked',
+    expr: `max by (${EACH}, controller) (durable_operator_longest_deletion_seconds) > 900`,
+    for: '5m',
+    severity: 'warning',
+    summary: 'A resource of {{ $labels.controller }} cannot be deleted',
+    description:
+      'It has waited {{ $value | humanizeDuration }} for the finalizer of the operator. kubectl durable why -A says what blocks it.',
+  },
+  {
     name: 'DurableOperatorWatchSilent',
     expr: `max by (${EACH}, controller, resource) (durable_operator_watch_silence_seconds) > 600`,
     for: '5m',

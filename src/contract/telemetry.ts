@@ -105,6 +105,7 @@ export interface WatcherState {
   readonly watches: readonly WatchState[];
   readonly runs: readonly RunsState[];
   readonly oldestRequests: readonly OldestRequest[];
+  readonly oldestDeletions: readonly OldestDeletion[];
   /** Whether the last start or signal failed because Temporal could not be reached. */
   readonly isTemporalUnavailable: boolean;
 }
@@ -124,10 +125,19 @@ export interface RunsState {
   readonly stalled: number;
 }
 
-/** Of a controller. */
+/** Of a controller: how long the resource that waits longest has waited, as far as this process has seen; 0: none waits. */
 export interface OldestRequest {
   readonly controller: string;
-  /** How long a resource has needed a step that it has not got, as far as this process has seen; 0: none needs one. */
+  /** For a step that it needs and has not got. */
+  readonly seconds: number;
+  /** For whatever it needs to be up to date: a step, a change, a person. */
+  readonly waitSeconds: number;
+}
+
+/** Of a controller with a finalizer. */
+export interface OldestDeletion {
+  readonly controller: string;
+  /** Since the deletion of the resource that has waited longest for our finalizer; 0: none waits. */
   readonly seconds: number;
 }
 

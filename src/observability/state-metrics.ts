@@ -101,6 +101,20 @@ function measureControllers(
       oldestRequests.map(({ controller, seconds }) => [controller, seconds]),
     ),
   });
+  gauge(registry, {
+    name: 'durable_operator_longest_wait_seconds',
+    help: 'How long the resource that has not been up to date for the longest time has waited, for whatever it waits, in seconds; 0 if all are up to date',
+    ...perController(({ oldestRequests }) =>
+      oldestRequests.map(({ controller, waitSeconds }) => [controller, waitSeconds]),
+    ),
+  });
+  gauge(registry, {
+    name: 'durable_operator_longest_deletion_seconds',
+    help: 'How long the oldest deletion has waited for the finalizer of the operator, in seconds; 0 if none waits',
+    ...perController(({ oldestDeletions }) =>
+      oldestDeletions.map(({ controller, seconds }) => [controller, seconds]),
+    ),
+  });
 }
 
 function measurePollers(registry: Registry, pollers: () => readonly TaskQueuePollers[]): void {

@@ -117,6 +117,8 @@ export interface PrimaryProjection extends Projection {
   readonly view: unknown;
   /** Its generation, deletion and our annotations: what is news to an open run of any controller. */
   readonly inputs: string;
+  /** When its deletion was asked for, in milliseconds since the epoch, where our finalizer holds it. */
+  readonly deletedAtMs?: number;
 }
 
 export interface ChildProjection extends Projection {
@@ -127,9 +129,22 @@ export interface ChildProjection extends Projection {
 
 const OUR_ANNOTATIONS = 'durable-operator.dev/';
 
-export function projectPrimary(watched: Controller['primary'], object: KubernetesObject) {
+/** @param finalizer the controller's; default: it has none */
+export function projectPrimary(
+  watched: Controller['primary'],
+  object: KubernetesObject,
+  finalizer?: string,
+): PrimaryProjection | undefined {
   const view = watched.view(object);
-  return view === undefined ? undefined : { ...identityOf(object), view, inputs: inputsOf(object) };
+  if (view === undefined) return undefined;
+  const { deletionTimestamp, finalizers = [] } = object.metadata;
+  const isHeld = deletionTimestamp !== undefined && finalizers.some((each) => each === finalizer);
+  return {
+    ...identityOf(object),
+    view,
+    inputs: inputsOf(object),
+    ...(isHeld && { deletedAtMs: Date.parse(deletionTimestamp) }),
+  };
 }
 
 export function projectChild(

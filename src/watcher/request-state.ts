@@ -222,12 +222,17 @@ export function runsByController(all: readonly RequestState[]): RunsState[] {
   });
 }
 
-/** How long the oldest of those that need a step has needed it, by controller. */
+/** The longest waits, by controller. */
 export function oldestByController(all: readonly RequestState[], nowMs: number): OldestRequest[] {
-  const oldest = new Map<string, number>();
-  for (const { ref, stepSinceMs = nowMs } of all) {
-    const sinceMs = Math.min(stepSinceMs, oldest.get(ref.controller) ?? nowMs);
-    oldest.set(ref.controller, sinceMs);
+  const oldest = new Map<string, OldestRequest>();
+  for (const { ref, stepSinceMs = nowMs, neededSinceMs = nowMs } of all) {
+    const { controller } = ref;
+    const { seconds = 0, waitSeconds = 0 } = oldest.get(controller) ?? {};
+    oldest.set(controller, {
+      controller,
+      seconds: Math.max(seconds, (nowMs - stepSinceMs) / 1_000),
+      waitSeconds: Math.max(waitSeconds, (nowMs - neededSinceMs) / 1_000),
+    });
   }
-  return [...oldest].map(([controller, sinceMs]) => ({ controller, seconds: (nowMs - sinceMs) / 1_000 }));
+  return [...oldest.values()];
 }

@@ -92,7 +92,7 @@ export class Resources {
       [
         primary.type.plural,
         this.#reflect(primary, {
-          project: (object) => projectPrimary(primary, object),
+          project: (object) => projectPrimary(primary, object, options.controller.finalizer),
           onChange: (change) => this.#primaryChanged(change),
         }),
       ],
@@ -145,6 +145,14 @@ export class Resources {
       silenceSeconds,
       known: items.size,
     }));
+  }
+
+  /** When the deletion began that has waited longest for our finalizer, in milliseconds since the epoch. */
+  get oldestDeletionMs(): number | undefined {
+    let oldest: number | undefined;
+    for (const { deletedAtMs } of this.#primaries.values())
+      if (deletedAtMs !== undefined && !(deletedAtMs > (oldest ?? Infinity))) oldest = deletedAtMs;
+    return oldest;
   }
 
   *all(): Iterable<Evaluation> {

@@ -147,6 +147,10 @@ export class Watcher {
       ]),
       runs: this.#dispatcher?.runs ?? [],
       oldestRequests: this.#dispatcher?.oldestRequests ?? [],
+      oldestDeletions: this.#resources.flatMap(({ controller, oldestDeletionMs: sinceMs }) => {
+        if (sinceMs === undefined) return [];
+        return [{ controller: controller.name, seconds: Math.max(0, (Date.now() - sinceMs) / 1_000) }];
+      }),
       isTemporalUnavailable: this.#dispatcher?.problem !== undefined,
     };
   }

@@ -89,6 +89,7 @@ async function whileGrowing(
 
 const POD_LABEL = { controller: 'pod-label' };
 const OLDEST = 'durable_operator_oldest_request_seconds';
+const DELETION = 'durable_operator_longest_deletion_seconds';
 const POLLERS = 'durable_operator_task_queue_pollers';
 
 const createPod = (name: string) =>
@@ -171,6 +172,21 @@ describe('an alert fires', () => {
     await createPod(`web-${'x'.repeat(LABEL_VALUE_MAX)}`);
     const stalled = (metrics: Scraped) => metrics.value('durable_operator_stalled_runs', POD_LABEL) === 1;
     expect(await fired([await scrapeWith(replica, stalled)])).toEqual(['DurableOperatorStalled']);
+  });
+
+  it('when a deletion waits for the finalizer of the operator', async () => {
+    const replica = await start();
+    const manifest = aBuild(namespace, 'held').manifest;
+    const annotations = { 'durable-operator.dev/approval': 'required' };
+    await cluster.create(BUILDS, manifest);
+    const build = new LiveBuild(cluster, manifest, WITHIN_MS);
+    await build.is('Succeeded');
+    await cluster.patch(build.at, { metadata: { annotations } });
+    await cluster.delete(build.at);
+    const waitsFor = (seconds: number) => (metrics: Scraped) =>
+      (metrics.value(DELETION, { controller: 'git-build' }) ?? 0) > seconds;
+    const scrapes = [await scrapeWith(replica, waitsFor(0)), await scrapeWith(replica, waitsFor(2))];
+    expect(await fired(scrapes, DELETION)).toContain('DurableOperatorDeletionBlocked');
   });
 
   it('when the API server does not answer a watch any more', async () => {

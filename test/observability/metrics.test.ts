@@ -53,7 +53,8 @@ const WATCHER: WatcherState = {
     { controller: 'pod-set', resource: 'pods', silenceSeconds: 4, known: 70 },
   ],
   runs: [{ controller: 'pod-set', open: 2, stalled: 1 }],
-  oldestRequests: [{ controller: 'pod-set', seconds: 12 }],
+  oldestRequests: [{ controller: 'pod-set', seconds: 12, waitSeconds: 34 }],
+  oldestDeletions: [{ controller: 'pod-set', seconds: 56 }],
   isTemporalUnavailable: false,
 };
 
@@ -180,6 +181,9 @@ describe('a scrape', () => {
     expect(measured.value('durable_operator_stalled_runs', { controller: 'pod-set' })).toBe(1);
     expect(measured.value('durable_operator_oldest_request_seconds', { controller: 'pod-set' })).toBe(12);
     expect(measured.value('durable_operator_oldest_request_seconds', POD_LABEL)).toBe(0);
+    expect(measured.value('durable_operator_longest_wait_seconds', { controller: 'pod-set' })).toBe(34);
+    expect(measured.value('durable_operator_longest_deletion_seconds', { controller: 'pod-set' })).toBe(56);
+    expect(measured.value('durable_operator_longest_deletion_seconds', POD_LABEL)).toBe(0);
   });
 
   it('asks whether Temporal is reachable', async () => {

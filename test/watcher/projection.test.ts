@@ -64,6 +64,21 @@ describe.each(CONTROLLER_NAMES)('what %s keeps of an object', (name) => {
   });
 });
 
+describe('when a deletion began', () => {
+  const metadata = {
+    ...{ name: 'web', namespace: 'shop', uid: 'uid-1', resourceVersion: '7' },
+    deletionTimestamp: '2026-01-01T12:00:00Z',
+  };
+  const kept = (finalizers: readonly string[]) =>
+    controllers[0] &&
+    projectPrimary(controllers[0].primary, { metadata: { ...metadata, finalizers } }, 'ours');
+
+  it('is kept while our finalizer holds the resource, and no longer', () => {
+    expect(kept(['another', 'ours'])?.deletedAtMs).toBe(Date.parse('2026-01-01T12:00:00Z'));
+    expect(kept(['another'])).not.toHaveProperty('deletedAtMs');
+  });
+});
+
 describe('the inputs of a run', () => {
   const [podLabel] = controllers;
   const inputsOf = (value: string) => {

@@ -219,6 +219,8 @@ describe('who observes', () => {
     watcher.start();
     watcher.lead(() => true);
     await eventually(() => (watcher.state.oldestRequests[0]?.seconds ?? 0) > 0.05);
-    expect(watcher.state.oldestRequests).toEqual([{ controller: 'webs', seconds: expect.any(Number) }]);
+    expect(watcher.state.oldestRequests).toEqual([
+      { controller: 'webs', seconds: expect.any(Number), waitSeconds: expect.any(Number) },
+    ]);
   });
 });
