@@ -127,6 +127,8 @@ export interface Deed {
   readonly what: string;
   /** How many. Deeds of the same words add up. */
   readonly count?: number;
+  /** How often, where there is no `count`. Default: once. */
+  readonly times?: number;
   /** The names of a few of them. */
   readonly names?: readonly string[];
   /** It is reported once, however many steps did it. */
@@ -246,13 +248,10 @@ export function addedUp(deeds: readonly Deed[]): readonly Deed[] {
 
 function sumOf(one: Deed, other: Deed): Deed {
   if (one.isOnce) return one;
+  const { did, what } = one;
+  if (one.count === undefined) return { did, what, times: (one.times ?? 1) + (other.times ?? 1) };
   const names = [...(one.names ?? []), ...(other.names ?? [])].slice(0, NAMES_MAX);
-  return {
-    did: one.did,
-    what: one.what,
-    count: (one.count ?? 1) + (other.count ?? 1),
-    ...(names.length > 0 && { names }),
-  };
+  return { did, what, count: one.count + (other.count ?? 1), ...(names.length > 0 && { names }) };
 }
 
 /** `created 300 Pods, updated the status 3 times`; empty where nothing was done. */
@@ -260,16 +259,8 @@ export function sentenceOf(deeds: readonly Deed[]): string {
   return addedUp(deeds).map(phraseOf).join(', ');
 }
 
-function phraseOf({ did, what, count, names = [] }: Deed): string {
-  if (names.length === 0 && count !== undefined && !isCountable(what)) {
-    return count === 1 ? `${did} ${what}` : `${did} ${what} ${count} times`;
-  }
-  if (count === undefined) return `${did} ${what}`;
+function phraseOf({ did, what, count, times = 1, names = [] }: Deed): string {
+  if (count === undefined) return times === 1 ? `${did} ${what}` : `${did} ${what} ${times} times`;
   const named = count <= names.length ? ` ${names.join(', ')}` : '';
   return count === 1 ? `${did} ${what}${named}` : `${did} ${count} ${what}s${named}`;
-}
-
-/** A kind, such as `Pod` or `failed Pod`, can be counted; `the status` or `label a=b` happen so many times. */
-function isCountable(what: string): boolean {
-  return /^(?:[a-z]+ )?[A-Z][A-Za-z]*$/.test(what);
 }

@@ -205,6 +205,7 @@ const Result = z.object({
       did: z.string(),
       what: z.string(),
       count: z.number().exactOptional(),
+      times: z.number().exactOptional(),
       names: z.array(z.string()).exactOptional(),
     }),
   ),

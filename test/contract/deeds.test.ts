@@ -18,7 +18,6 @@ describe('what a run did, in a sentence', () => {
       'approved by alice: the shop is closed, updated the status 2 times',
       [approved, updated, approved, updated],
     ],
-    ['updated the Status page 2 times', [{ did: 'updated', what: 'the Status page', count: 2 }]],
     ['labelled the Pod a', [{ did: 'labelled', what: 'the Pod', count: 1, names: ['a'] }]],
   ])('%s', (sentence, deeds) => {
     expect(sentenceOf(deeds)).toBe(sentence);
