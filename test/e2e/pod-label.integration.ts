@@ -124,7 +124,7 @@ describe('a Pod whose name is too long for a label', () => {
       { type: 'Warning', reason: 'NameTooLong', regarding: { kind: 'Pod', name: pod.metadata.name } },
     ]);
     const [event] = await eventsAbout(pod);
-    expect(event?.note).toContain('its name has 70 characters, but a label value can have at most 63');
+    expect(event?.note).toContain('has 70 characters, but a label value can have at most 63');
     expect(await labelsOf(pod)).toEqual({ other: 'change' });
     expect(patchesOf(pod)).toEqual([]);
     const open = await temporal.openRunOf(refOf('pod-label', pod));
