@@ -1,6 +1,5 @@
 import type { ResourceType } from '../src/contract/controller.ts';
 import type { Observe, Step } from '../src/contract/decision.ts';
-import type { KubernetesObject } from '../src/contract/object.ts';
 import {
   controlled,
   isOfControls,
@@ -11,7 +10,7 @@ import { isControlStep, type ControlStep } from '../src/controllers/control/repo
 import { fieldsOf, type Fields } from '../src/controllers/fields.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { ApiError } from '../src/kubernetes/errors.ts';
-import { resourcePath } from '../src/kubernetes/paths.ts';
+import { kubeOf } from '../src/kubernetes/kube.ts';
 import { changeOf } from './overridden.ts';
 import type { Performed, Reconciler, StepContext } from './reconciler.ts';
 
@@ -47,12 +46,8 @@ export function controlledReconciler<O, S extends Step, L extends Observe>(
   ): Promise<Performed<O>> {
     const { ref } = context;
     const sent = { metadata: { uid: ref.uid, resourceVersion }, status: control };
-    const written = await client.request<KubernetesObject>({
-      method: 'PATCH',
-      path: resourcePath(type, { ...ref, subresource: 'status' }),
-      body: sent,
-      timeoutMs: REQUEST_TIMEOUT_MS,
-    });
+    const at = { ...ref, type, subresource: 'status' } as const;
+    const written = await kubeOf(client).patch(at, sent, { timeoutMs: REQUEST_TIMEOUT_MS });
     const dropped = fieldsMissing(control, fieldsOf(written['status']));
     if (dropped.length > 0) throw outdatedCrd(type, dropped);
     // Looking around is not part of the step: where that fails, the write is reported all the same.

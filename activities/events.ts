@@ -6,6 +6,7 @@ import { displayName, type ResourceRef } from '../src/contract/resource.ts';
 import { EVENTS } from '../src/controllers/kinds.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { ApiError, type ApiErrorClass, found, isNamespaceEnding } from '../src/kubernetes/errors.ts';
+import { kubeOf } from '../src/kubernetes/kube.ts';
 import { microTime } from '../src/kubernetes/micro-time.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
 import { eventObject, type Event, type EventObject, type EventSeries } from './event-object.ts';
@@ -165,9 +166,8 @@ class BackgroundRecorder implements EventRecorder {
 
   /** @returns whether it was: false where it was there */
   async #created(object: EventObject): Promise<boolean> {
-    const path = resourcePath(EVENTS, { namespace: object.metadata.namespace });
     try {
-      await this.#client.request({ method: 'POST', path, body: object, signal: this.#cut.signal });
+      await kubeOf(this.#client).create(EVENTS, object, { signal: this.#cut.signal });
       return true;
     } catch (error) {
       if (isOf('already-exists', error)) return false;

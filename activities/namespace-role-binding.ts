@@ -19,8 +19,8 @@ import {
 } from '../src/controllers/namespace-role-binding/decide.ts';
 import { MANAGED_BY_LABEL, NAMESPACES, ROLE_BINDINGS } from '../src/controllers/kinds.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
-import { found, isNamespaceEnding, isOf } from '../src/kubernetes/errors.ts';
-import { resourcePath } from '../src/kubernetes/paths.ts';
+import { isNamespaceEnding, isOf } from '../src/kubernetes/errors.ts';
+import { kubeOf, type ConditionalPatch, type ObjectAt } from '../src/kubernetes/kube.ts';
 import { changeOf } from './overridden.ts';
 import { PartlyDone, type Performed, type Reconciler, type StepContext } from './reconciler.ts';
 
@@ -35,16 +35,16 @@ export function roleBindingReconciler(
   client: KubernetesClient,
   options: RoleBindingOptions,
 ): Reconciler<Observation, RoleBindingStep> {
+  const kube = kubeOf(client);
   return { controller: namespaceRoleBinding(options), observe, confirm, perform };
 
   async function observe({ ref }: StepContext): Promise<Observation> {
-    const [namespace, binding] = await Promise.all([readNamespace(ref), found(get(bindingPath(ref)))]);
+    const [namespace, binding] = await Promise.all([readNamespace(ref), kube.get(bindingAt(ref))]);
     return observationOf(namespace, binding && bindingView(binding, options), options);
   }
 
   async function readNamespace(ref: ResourceRef): Promise<NamespaceView> {
-    const path = resourcePath(NAMESPACES, { name: ref.name });
-    const namespace = await found(get(path, { metadataOnly: true }));
+    const namespace = await kube.get({ type: NAMESPACES, name: ref.name }, { metadataOnly: true });
     if (namespace?.metadata.uid === ref.uid) return namespaceView(namespace, options);
     return { name: ref.name, resourceVersion: '', state: 'gone' };
   }
@@ -89,7 +89,7 @@ export function roleBindingReconciler(
   /** @returns the binding, or undefined where its namespace is being deleted or gone */
   async function createdBinding(ref: ResourceRef): Promise<KubernetesObject | undefined> {
     try {
-      return await post(ref, {});
+      return await post(ref);
     } catch (error) {
       if (isNamespaceEnding(error)) return undefined;
       throw error;
@@ -111,9 +111,7 @@ export function roleBindingReconciler(
   ): Promise<Performed<Observation>> {
     await proveAcceptable(ref);
     const { uid, resourceVersion, role } = binding;
-    const preconditions = { uid, resourceVersion };
-    const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions };
-    await client.request({ method: 'DELETE', path: bindingPath(ref), body });
+    await kube.delete(bindingAt(ref), { uid, resourceVersion });
     // From here on something was done, which must not be lost: what comes next is decided from what is there by then, and
     // meets the failure again, if it lasts.
     const deleted = [{ did: 'deleted', what: `role binding ${before.bindingName}` }];
@@ -167,24 +165,16 @@ export function roleBindingReconciler(
     };
   }
 
-  function get(path: string, how: { readonly metadataOnly?: true } = {}): Promise<KubernetesObject> {
-    return client.request({ method: 'GET', path, ...how });
+  function bindingAt({ name: namespace }: ResourceRef): ObjectAt {
+    return { type: ROLE_BINDINGS, namespace, name: bindingNameFor(namespace, options) };
   }
 
-  function bindingPath(ref: ResourceRef): string {
-    return resourcePath(ROLE_BINDINGS, { namespace: ref.name, name: bindingNameFor(ref.name, options) });
+  function post(ref: ResourceRef, query: { dryRun?: 'All' } = {}): Promise<KubernetesObject> {
+    return kube.create(ROLE_BINDINGS, desiredRoleBinding(ref.name, options), { query });
   }
 
-  function post(ref: ResourceRef, query: { dryRun?: 'All' }): Promise<KubernetesObject> {
-    const path = resourcePath(ROLE_BINDINGS, { namespace: ref.name });
-    return client.request({ method: 'POST', path, query, body: desiredRoleBinding(ref.name, options) });
-  }
-
-  async function patch(ref: ResourceRef, sent: object): Promise<Write> {
-    const contentType = 'application/merge-patch+json';
-    const path = bindingPath(ref);
-    const answer = await client.request<KubernetesObject>({ method: 'PATCH', path, body: sent, contentType });
-    return { sent, answer };
+  async function patch(ref: ResourceRef, sent: ConditionalPatch): Promise<Write> {
+    return { sent, answer: await kube.patch(bindingAt(ref), sent) };
   }
 
   function writtenAs(ref: ResourceRef, answer: KubernetesObject): Write {

@@ -1,10 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import { PAUSED_ANNOTATION } from '../src/contract/control.ts';
-import type { KubernetesObject } from '../src/contract/object.ts';
 import { NAMESPACES } from '../src/controllers/kinds.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
-import { found } from '../src/kubernetes/errors.ts';
-import { resourcePath } from '../src/kubernetes/paths.ts';
+import { kubeOf } from '../src/kubernetes/kube.ts';
 
 /** A pause takes effect within that time where no watcher shows it. */
 const KEPT_MS = 2_000;
@@ -35,9 +33,6 @@ export function pausedNamespaces(
 
 /** @throws ApiError */
 async function isPaused(client: KubernetesClient, name: string): Promise<boolean> {
-  const path = resourcePath(NAMESPACES, { name });
-  const namespace = await found(
-    client.request<KubernetesObject>({ method: 'GET', path, metadataOnly: true }),
-  );
+  const namespace = await kubeOf(client).get({ type: NAMESPACES, name }, { metadataOnly: true });
   return namespace?.metadata.annotations?.[PAUSED_ANNOTATION] === 'true';
 }

@@ -3,8 +3,9 @@ import { POD_NAME_LABEL, type LabelStep, type PodView } from '../src/controllers
 import { podLabel, podView } from '../src/controllers/pod-label/controller.ts';
 import { PODS } from '../src/controllers/kinds.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
-import type { KubernetesList, KubernetesObject } from '../src/contract/object.ts';
+import type { KubernetesList } from '../src/contract/object.ts';
 import { found } from '../src/kubernetes/errors.ts';
+import { kubeOf } from '../src/kubernetes/kube.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
 import { changeOf } from './overridden.ts';
 import type { Performed, Reconciler } from './reconciler.ts';
@@ -35,15 +36,7 @@ export function podLabelReconciler(client: KubernetesClient): Reconciler<PodView
   async function setLabel(ref: ResourceRef, step: LabelStep): Promise<Performed<PodView>> {
     const value = step.do === 'addLabel' ? ref.name : null;
     const sent = { metadata: { resourceVersion: step.resourceVersion, labels: { [POD_NAME_LABEL]: value } } };
-    const patched = await found(
-      client.request<KubernetesObject>({
-        method: 'PATCH',
-        path: resourcePath(PODS, ref),
-        body: sent,
-        contentType: 'application/merge-patch+json',
-        metadataOnly: true,
-      }),
-    );
+    const patched = await found(kubeOf(client).patch({ ...ref, type: PODS }, sent, { metadataOnly: true }));
     if (patched === undefined) return { observation: GONE, did: [] };
     const deed =
       value === null

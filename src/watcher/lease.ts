@@ -1,6 +1,6 @@
 import type { KubernetesObject } from '../contract/object.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
-import { found } from '../kubernetes/errors.ts';
+import { kubeOf } from '../kubernetes/kube.ts';
 import { resourcePath } from '../kubernetes/paths.ts';
 
 export const LEASES = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' };
@@ -52,16 +52,16 @@ export class LeaseObject {
 
   /** Undefined where there is none. @throws ApiError */
   read(request: LeaseRequest): Promise<Lease | undefined> {
-    const path = resourcePath(LEASES, this.#location);
-    return found(this.#client.request<Lease>({ method: 'GET', path, isUrgent: true, ...request }));
+    return kubeOf(this.#client).get<Lease>(
+      { type: LEASES, ...this.#location },
+      { isUrgent: true, ...request },
+    );
   }
 
   /** @throws ApiError of class `already-exists` where somebody was first */
   create(spec: LeaseSpec, request: LeaseRequest): Promise<Lease> {
-    const { namespace, name } = this.#location;
-    const path = resourcePath(LEASES, { namespace });
-    const body = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name, namespace }, spec };
-    return this.#client.request<Lease>({ method: 'POST', path, body, isUrgent: true, ...request });
+    const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: this.#location, spec };
+    return kubeOf(this.#client).create<Lease>(LEASES, lease, { isUrgent: true, ...request });
   }
 
   /** @throws ApiError of class `conflict` where somebody has written it since it was read, `not-found` where it is gone */

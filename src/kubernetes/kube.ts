@@ -1,0 +1,76 @@
+import type { KubernetesObject } from '../contract/object.ts';
+import type { KubernetesClient, RequestOptions } from './client.ts';
+import { found } from './errors.ts';
+import { resourcePath, type ResourceType } from './paths.ts';
+
+/** One object. A namespace is left out where the kind has none. */
+export interface ObjectAt {
+  readonly type: ResourceType & { readonly namespaced?: boolean };
+  readonly namespace?: string | undefined;
+  readonly name: string;
+  readonly subresource?: 'status' | undefined;
+}
+
+/** An object to create. Its type says where. */
+export type NewObject = object & {
+  readonly metadata?: { readonly name?: string; readonly namespace?: string };
+};
+
+/** A merge patch that says what it was decided from: the server refuses it where the object is another by then. */
+export interface ConditionalPatch {
+  readonly metadata: ({ readonly resourceVersion: string } | { readonly uid: string }) & Fields;
+  readonly [field: string]: unknown;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A delete that says what it was decided from. Source: apimachinery, `metav1.Preconditions`. */
+export interface ConditionalDelete {
+  readonly uid: string;
+  readonly resourceVersion?: string;
+  readonly propagation?: 'Foreground' | 'Background' | 'Orphan';
+}
+
+type How = Pick<
+  RequestOptions,
+  'metadataOnly' | 'timeoutMs' | 'isUrgent' | 'signal' | 'query' | 'maxBytes' | 'onBytes'
+>;
+
+/** Reads and writes objects by their type. Every method throws ApiError. */
+export interface Kube {
+  /** Undefined where there is no such object. */
+  get<T extends KubernetesObject = KubernetesObject>(at: ObjectAt, how?: How): Promise<T | undefined>;
+  /** The answer is the object as the server made it. */
+  create<T = KubernetesObject>(type: ResourceType, object: NewObject, how?: How): Promise<T>;
+  /** The answer is the object as it is now. */
+  patch<T = KubernetesObject>(at: ObjectAt, patch: ConditionalPatch, how?: How): Promise<T>;
+  delete(at: ObjectAt, conditions: ConditionalDelete): Promise<void>;
+}
+
+export function kubeOf(client: Pick<KubernetesClient, 'request'>): Kube {
+  return {
+    get<T extends KubernetesObject>(at: ObjectAt, how: How = {}) {
+      return found(client.request<T>({ method: 'GET', path: pathOf(at), ...how }));
+    },
+    create<T>(type: ResourceType, body: NewObject, how: How = {}) {
+      const path = resourcePath(type, { namespace: body.metadata?.namespace });
+      return client.request<T>({ method: 'POST', path, body, ...how });
+    },
+    patch<T>(at: ObjectAt, body: ConditionalPatch, how: How = {}) {
+      return client.request<T>({ method: 'PATCH', path: pathOf(at), body, ...how });
+    },
+    async delete(at, { propagation, ...preconditions }) {
+      const body = {
+        apiVersion: 'v1',
+        kind: 'DeleteOptions',
+        preconditions,
+        ...(propagation && { propagationPolicy: propagation }),
+      };
+      await client.request({ method: 'DELETE', path: pathOf(at), body });
+    },
+  };
+}
+
+function pathOf({ type, namespace, name, subresource }: ObjectAt): string {
+  return resourcePath(type, { name, subresource, ...(type.namespaced !== false && { namespace }) });
+}
