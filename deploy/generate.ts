@@ -1,11 +1,11 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Document, isSeq, visit } from 'yaml';
+import { BuildKind } from '../src/controllers/git-build/kind.ts';
 import { BUILDS } from '../src/controllers/git-build/resource.ts';
+import { PodSetKind } from '../src/controllers/pod-set/kind.ts';
 import { POD_SETS } from '../src/controllers/pod-set/resource.ts';
 import { healthChecks } from './argocd/health.ts';
-import { buildDefinition } from './crd/git-build.ts';
-import { podSetDefinition } from './crd/pod-set.ts';
 import { installManifest } from './install.ts';
 import { alertRules } from './monitoring/alerts.ts';
 import { dashboard } from './monitoring/dashboard.ts';
@@ -29,9 +29,9 @@ export function generatedFiles(): Files {
   return new Map([
     ['workflows/index.ts', workflowIndex()],
     ['deploy/argocd/argocd-cm.yaml', manifest(healthChecks)],
-    ['deploy/crd/podsets.yaml', manifest(podSetDefinition)],
-    ['deploy/crd/xxxes.yaml', manifest(buildDefinition)],
-    ['deploy/helm/files/crds.yaml', manifest(...[podSetDefinition, buildDefinition].map(kept))],
+    ['deploy/crd/podsets.yaml', manifest(PodSetKind.manifest)],
+    ['deploy/crd/xxxes.yaml', manifest(BuildKind.manifest)],
+    ['deploy/helm/files/crds.yaml', manifest(...[PodSetKind.manifest, BuildKind.manifest].map(kept))],
     ['deploy/helm/files/permissions.yaml', manifest(permissions())],
     ['deploy/helm/files/admission_policies.yaml', manifest(ADMISSION_POLICIES)],
     ['deploy/helm/files/alerts.yaml', manifest(alertRules)],

@@ -1,0 +1,151 @@
+import { z } from 'zod';
+
+/**
+ * An OpenAPI v3 schema as a CustomResourceDefinition takes it. Source: Kubernetes docs, "Extend the Kubernetes API with
+ * CustomResourceDefinitions", "Specifying a structural schema".
+ */
+export type StructuralSchema = Partial<Readonly<Record<(typeof KEYS)[number], unknown>>> & {
+  readonly properties?: Readonly<Record<string, StructuralSchema>>;
+  readonly items?: StructuralSchema;
+};
+
+/** A schema says something that the API server cannot check. The message says where, and what to write instead. */
+export class NotStructural extends Error {
+  override readonly name = 'NotStructural';
+}
+
+/** In the order in which they are written. */
+const KEYS = [
+  ...['description', 'type', 'format', 'nullable', 'default', 'enum'],
+  ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
+  ...['minLength', 'maxLength', 'pattern', 'minItems', 'maxItems', 'uniqueItems', 'maxProperties'],
+  ...['x-kubernetes-list-type', 'x-kubernetes-list-map-keys', 'x-kubernetes-map-type'],
+  ...['x-kubernetes-int-or-string', 'x-kubernetes-preserve-unknown-fields', 'x-kubernetes-validations'],
+  ...['required', 'properties', 'items', 'additionalProperties'],
+] as const;
+
+const ANY_TYPE = ['x-kubernetes-int-or-string', 'x-kubernetes-preserve-unknown-fields'] as const;
+
+/** What to write instead of what a structural schema does not have. */
+const INSTEAD: Readonly<Record<string, string>> = {
+  anyOf: 'use one type, or z.any() with .meta({ "x-kubernetes-int-or-string": true })',
+  oneOf: 'use one object with optional fields, and a CEL rule that says which go together',
+  not: 'use a CEL rule: .meta({ "x-kubernetes-validations": [...] })',
+  $ref: 'a schema cannot refer to itself: use .meta({ "x-kubernetes-preserve-unknown-fields": true })',
+};
+
+/**
+ * The schema of stored objects: of what a client sends, before defaults.
+ *
+ * @param where for messages: `Website spec`
+ * @throws NotStructural
+ */
+export function structuralSchema(schema: z.ZodType, where: string): StructuralSchema {
+  refuseUnsaidChecks(schema, where);
+  try {
+    const json = z.toJSONSchema(schema, { io: 'input', target: 'openapi-3.0' });
+    return structural(json, where);
+  } catch (error) {
+    if (error instanceof NotStructural) throw error;
+    throw new NotStructural(`${where}: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+function structural(json: Json, where: string): StructuralSchema {
+  for (const [key, instead] of Object.entries(INSTEAD))
+    if (key in json) throw new NotStructural(`${where} has ${key}, which a CRD cannot have; ${instead}`);
+  if (json['additionalProperties'] === false)
+    throw new NotStructural(
+      `${where} is strict, which a CRD cannot be; use z.object: the server drops unknown fields`,
+    );
+  if ('properties' in json && 'additionalProperties' in json)
+    throw new NotStructural(
+      `${where} has named and other fields; a CRD has one or the other: put a z.record into a field`,
+    );
+  if (!('type' in json) && !ANY_TYPE.some((key) => key in json))
+    throw new NotStructural(`${where} has no type; say what it may be: .meta({ "${ANY_TYPE[1]}": true })`);
+  const checked = bounded(json);
+  const entries = KEYS.flatMap((key) =>
+    checked[key] === undefined ? [] : [[key, inner(key, checked[key], where)]],
+  );
+  return Object.fromEntries(entries) as StructuralSchema;
+}
+
+function inner(key: string, value: unknown, where: string): unknown {
+  const schemaAt = (each: unknown, name: string) => structural(each as Json, `${where}${name}`);
+  switch (key) {
+    case 'properties':
+      return Object.fromEntries(
+        Object.entries(value as Json).map(([name, each]) => [name, schemaAt(each, `.${name}`)]),
+      );
+    case 'items':
+      return schemaAt(value, '[]');
+    case 'additionalProperties':
+      return schemaAt(value, '.*');
+    case 'pattern':
+      return patternForGo(String(value), where);
+    default:
+      return value;
+  }
+}
+
+const NOT_IN_GO = ['(?=', '(?!', '(?<=', '(?<!', '\\1', '\\k<'];
+
+/** JavaScript escapes the slash; Go need not. */
+function patternForGo(pattern: string, where: string): string {
+  const found = NOT_IN_GO.find((each) => pattern.includes(each));
+  if (found === undefined) return pattern.replaceAll('\\/', '/');
+  throw new NotStructural(
+    `${where} has a pattern with ${found}, which the API server's RE2 does not have; say it in CEL`,
+  );
+}
+
+const INT32 = { minimum: -(2 ** 31), maximum: 2 ** 31 - 1 };
+const INT64 = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
+
+/** The bounds of an integer's type become its format, as in Kubernetes' own schemas. */
+function bounded(json: Json): Json {
+  // The server checks times by the format; the pattern says the same at length.
+  if (json['format'] === 'date-time') return { ...json, pattern: undefined };
+  if (json['type'] !== 'integer') return json;
+  const { minimum, maximum } = json;
+  const bounds = maximum === INT32.maximum || minimum === INT32.minimum ? INT32 : INT64;
+  return {
+    ...json,
+    format: bounds === INT32 ? 'int32' : 'int64',
+    minimum: minimum === bounds.minimum ? undefined : minimum,
+    maximum: maximum === bounds.maximum ? undefined : maximum,
+  };
+}
+
+/** `refine` runs here alone: the API server would accept what it refuses. */
+function refuseUnsaidChecks(schema: z.ZodType, where: string): void {
+  const { def } = schema._zod;
+  const isSaid = schema.meta()?.['x-kubernetes-validations'] !== undefined;
+  const hasOwn = def.checks?.some((check) => check._zod.def.check === 'custom') ?? false;
+  if (hasOwn && !isSaid)
+    throw new NotStructural(
+      `${where} has a refinement, which the API server does not know; say it in CEL, too: .meta({ "x-kubernetes-validations": [{ rule, message }] })`,
+    );
+  if (schema instanceof z.ZodRecord && !isPlainText(schema.keyType as z.ZodType))
+    throw new NotStructural(`${where} has rules for its keys, which a CRD cannot have; say them in CEL`);
+  for (const [name, each] of partsOf(schema)) refuseUnsaidChecks(each, `${where}${name}`);
+}
+
+function isPlainText(schema: z.ZodType): boolean {
+  return schema instanceof z.ZodString && (schema._zod.def.checks ?? []).length === 0;
+}
+
+function partsOf(schema: z.ZodType): readonly (readonly [name: string, schema: z.ZodType])[] {
+  if (schema instanceof z.ZodObject)
+    return Object.entries(schema.shape).map(([name, each]) => [`.${name}`, each as z.ZodType]);
+  if (schema instanceof z.ZodArray) return [['[]', schema.element as z.ZodType]];
+  if (schema instanceof z.ZodRecord) return [['.*', schema.valueType as z.ZodType]];
+  const isWrapper =
+    schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodNullable;
+  return isWrapper ? [['', schema.unwrap() as z.ZodType]] : [];
+}

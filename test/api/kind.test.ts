@@ -1,0 +1,150 @@
+import { describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { defineKind, type SpecOf } from '../../src/api/kind.ts';
+import { NotStructural, structuralSchema } from '../../src/api/structural-schema.ts';
+
+const replicas = z.int32().min(0).max(100).default(1).meta({ description: 'How many serve it.' });
+const website = {
+  group: 'example.com',
+  version: 'v1',
+  kind: 'Website',
+  description: 'A website.',
+  spec: z.object({ image: z.string().meta({ description: 'The image that serves it.' }), replicas }),
+};
+const Website = defineKind({ ...website, status: z.object({ url: z.string().optional() }) });
+
+const Root = z.object({
+  openAPIV3Schema: z.object({ properties: z.object({ spec: z.unknown(), status: z.unknown() }) }),
+});
+
+/** The schema of the field `spec`, or `status`, of the only version. */
+const schemaOf = (part: 'spec' | 'status', kind: { readonly manifest: object } = Website): unknown => {
+  const Manifest = z.object({ spec: z.object({ versions: z.tuple([z.object({ schema: Root })]) }) });
+  return Manifest.parse(kind.manifest).spec.versions[0].schema.openAPIV3Schema.properties[part];
+};
+
+describe('a kind', () => {
+  it('names its resources, and is a resource type', () => {
+    const { group, version, plural, kind, namespaced } = Website;
+    expect({ group, version, plural, kind, namespaced }).toEqual({
+      ...{ group: 'example.com', version: 'v1', plural: 'websites', kind: 'Website', namespaced: true },
+    });
+    expect(Website.manifest).toMatchObject({
+      metadata: { name: 'websites.example.com' },
+      spec: {
+        names: { kind: 'Website', plural: 'websites', singular: 'website', listKind: 'WebsiteList' },
+        scope: 'Namespaced',
+      },
+    });
+  });
+
+  it('gives its spec a type and a schema, with defaults', () => {
+    const spec: SpecOf<typeof Website> = { image: 'nginx', replicas: 2 };
+    expect(Website.spec.parse({ image: 'nginx' })).toEqual({ ...spec, replicas: 1 });
+    expect(schemaOf('spec')).toEqual({
+      type: 'object',
+      required: ['image'],
+      properties: {
+        image: { description: 'The image that serves it.', type: 'string' },
+        replicas: {
+          ...{ description: 'How many serve it.', type: 'integer', format: 'int64' },
+          ...{ default: 1, minimum: 0, maximum: 100 },
+        },
+      },
+    });
+  });
+
+  it('has conditions and an observed generation, which says that nothing was observed yet', () => {
+    expect(schemaOf('status')).toMatchObject({
+      default: { observedGeneration: -1 },
+      properties: {
+        url: { type: 'string' },
+        observedGeneration: { type: 'integer', format: 'int64', minimum: -1 },
+        conditions: { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] },
+        lastHandledReconcileAt: { type: 'string', maxLength: 1024 },
+        lastHandledApproval: { type: 'string', maxLength: 1024 },
+      },
+    });
+  });
+
+  it('may be cluster-scoped, with a scale and columns of its own, the wide ones last', () => {
+    const path = '.status.url';
+    const kind = defineKind({
+      ...{ ...website, namespaced: false, plural: 'sites' },
+      scale: { specReplicas: '.spec.replicas', statusReplicas: '.status.n', labelSelector: '.status.s' },
+      columns: [
+        { name: 'Wide', description: 'x', path, priority: 1 },
+        { name: 'URL', description: 'x', path },
+      ],
+    });
+    expect(kind.manifest).toMatchObject({
+      metadata: { name: 'sites.example.com' },
+      spec: {
+        scope: 'Cluster',
+        versions: [
+          {
+            subresources: { scale: { specReplicasPath: '.spec.replicas' } },
+            additionalPrinterColumns: [
+              { name: 'URL', type: 'string', jsonPath: path },
+              { name: 'Ready' },
+              { name: 'Reason' },
+              { name: 'Age', type: 'date' },
+              { name: 'Wide', priority: 1 },
+            ],
+          },
+        ],
+      },
+    });
+  });
+});
+
+describe('a structural schema', () => {
+  const of = (schema: z.ZodType) => structuralSchema(schema, 'Website spec');
+
+  it('has the formats of Kubernetes for integers and times, and no bounds that they imply', () => {
+    expect(of(z.int32())).toEqual({ type: 'integer', format: 'int32' });
+    expect(of(z.int().min(1))).toEqual({ type: 'integer', format: 'int64', minimum: 1 });
+    expect(of(z.iso.datetime())).toEqual({ type: 'string', format: 'date-time' });
+  });
+
+  it('keeps what meta says in the words of Kubernetes', () => {
+    const rules = [{ rule: 'self.size() > 0', message: 'x' }];
+    const list = z
+      .array(z.string())
+      .meta({ 'x-kubernetes-list-type': 'set', 'x-kubernetes-validations': rules });
+    expect(of(list)).toEqual({
+      ...{ type: 'array', 'x-kubernetes-list-type': 'set', 'x-kubernetes-validations': rules },
+      items: { type: 'string' },
+    });
+    expect(of(z.any().meta({ 'x-kubernetes-int-or-string': true }))).toEqual({
+      'x-kubernetes-int-or-string': true,
+    });
+  });
+
+  it.each<[what: string, schema: z.ZodType, says: string]>([
+    ['a union', z.object({ port: z.union([z.int(), z.string()]) }), 'Website spec.port has anyOf'],
+    ['other fields', z.object({ a: z.string() }).catchall(z.string()), 'has named and other fields'],
+    ['a look ahead', z.string().regex(/^(?!x)/), 'has a pattern with (?!'],
+    ['alternatives', z.discriminatedUnion('is', [z.object({ is: z.literal('a') })]), 'has oneOf'],
+    ['a strict object', z.strictObject({}), 'is strict'],
+    ['anything', z.object({ extra: z.unknown() }), 'Website spec.extra has no type'],
+    ['a date', z.date(), 'Website spec: '],
+    ['a refinement', z.array(z.string().refine((each) => each !== 'x')), 'Website spec[] has a refinement'],
+    ['keys with rules', z.record(z.string().regex(/^a/), z.string()), 'has rules for its keys'],
+  ])('refuses %s, and says where and what to write instead', (_, schema, says) => {
+    expect(() => of(schema)).toThrow(NotStructural);
+    expect(() => of(schema)).toThrow(says);
+  });
+
+  it('takes a refinement that CEL says, too', () => {
+    const meta = { 'x-kubernetes-validations': [{ rule: "self != 'x'", message: 'must not be x' }] };
+    expect(
+      of(
+        z
+          .string()
+          .refine((each) => each !== 'x')
+          .meta(meta),
+      ),
+    ).toMatchObject({ type: 'string' });
+  });
+});
