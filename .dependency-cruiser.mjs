@@ -14,7 +14,7 @@ const MAY_IMPORT = {
   'src/contract/': [],
   'src/api/': ['src/contract/'],
   'src/controllers/': ['src/contract/', 'src/api/'],
-  'workflows/': ['src/contract/', 'src/controllers/'],
+  'workflows/': ['src/contract/'],
   'src/kubernetes/': ['src/contract/'],
   'activities/': ['src/contract/', 'src/controllers/', 'src/kubernetes/'],
   'src/watcher/': ['src/contract/', 'src/controllers/', 'src/kubernetes/'],

@@ -61,7 +61,7 @@ export function stepActivities<O, S extends Step, L extends Observe>(
   dependencies: ReconcileDependencies,
 ): StepActivities {
   const activities = new ControllerActivities(reconciler, dependencies);
-  const names = ['observe', ...reconciler.controller.steps];
+  const names = ['observe', ...Object.keys(reconciler.controller.steps)];
   return Object.fromEntries(names.map((name) => [name, (input) => activities.perform(name, input)]));
 }
 

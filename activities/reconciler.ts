@@ -48,7 +48,7 @@ export interface Performed<O> {
  */
 export interface Reconciler<O, S extends Step, L extends Observe = Observe> {
   readonly controller: Pick<Controller<unknown, unknown, O, S, L>, 'decide' | 'control' | 'statusStep'> & {
-    readonly steps: readonly string[];
+    readonly steps: Readonly<Record<string, string>>;
     readonly primary: { readonly type: ResourceType };
   };
   /** Reads the live state of all that decisions are made from. @throws ApiError */

@@ -67,7 +67,7 @@ export class StepRun<O, S extends Step, L extends Observe> {
       try {
         const decided = await this.#decide(known ?? (await this.#observe()));
         const { decision } = decided;
-        if (!isStep(decision) || decision.do !== name) return endWith(decided, []);
+        if (!isStep(decision) || decision.do !== name) return this.#endWith(decided, []);
         const { observation } = decided.known;
         const confirmed = await this.#confirmed(decision, decided.known);
         if (confirmed === observation)
@@ -134,7 +134,7 @@ export class StepRun<O, S extends Step, L extends Observe> {
     if (isInVain(step, performed.changed, decided.decision))
       return this.#failed({ step, error: overridden(step, performed.changed), did, events: [], decided });
     if (did.length === 0 && isSameStep(step, decided.decision)) throw nothingDone(step);
-    return endWith(decided, did, events);
+    return this.#endWith(decided, did, events);
   }
 
   async #failed(failed: FailedEnd<O, S, L>): Promise<StepEnd<O>> {
@@ -151,7 +151,7 @@ export class StepRun<O, S extends Step, L extends Observe> {
       const reported = await this.#report(decided);
       throw reported.length === 0 ? error : new PartlyDone(error, reported);
     }
-    return { ...endWith(decided, did, events), refusal };
+    return { ...this.#endWith(decided, did, events), refusal };
   }
 
   /** After a step in vain, it is tried by a dry run first. */
@@ -178,6 +178,17 @@ export class StepRun<O, S extends Step, L extends Observe> {
     return this.#reconciler.withRefusal?.(observation, refusal) ?? observation;
   }
 
+  #endWith(
+    { known, decision }: Decided<O, S, L>,
+    did: readonly Deed[],
+    events: readonly DecisionEvent[] = [],
+  ): StepEnd<O> {
+    // Record the event of a rest now, and that of a step after the step is done.
+    const ofRest = isRest(decision) && decision.event !== undefined ? [decision.event] : [];
+    const next = nextOf(decision, this.#reconciler.controller.steps);
+    return { did, next, known, events: [...events, ...ofRest] };
+  }
+
   /** Who waits sees why, at most once an attempt. Where it does not succeed, the next attempt tries it again. */
   async #report({ decision, known: { observation } }: Decided<O, S, L>): Promise<readonly Deed[]> {
     if (!isStep(decision) || decision.do !== 'updateStatus') return [];
@@ -187,16 +198,6 @@ export class StepRun<O, S extends Step, L extends Observe> {
       () => [],
     );
   }
-}
-
-function endWith<O, S extends Step, L extends Observe>(
-  { known, decision }: Decided<O, S, L>,
-  did: readonly Deed[],
-  events: readonly DecisionEvent[] = [],
-): StepEnd<O> {
-  // The event of a step belongs to when it is done.
-  const ofRest = isRest(decision) && decision.event !== undefined ? [decision.event] : [];
-  return { did, next: nextOf(decision), known, events: [...events, ...ofRest] };
 }
 
 /** What is known was out of date. It is read again, and then Temporal's backoff keeps the step from being repeated at once. */

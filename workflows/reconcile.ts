@@ -40,19 +40,6 @@ import { listenForChanges, type Changes } from './changes.ts';
 import { markedAs } from './marking.ts';
 import { asSummary } from '../src/contract/text.ts';
 
-/** How one step of a controller is called. */
-export interface StepOptions {
-  /** What the Temporal UI shows beside the activity; the reason of the decision follows it. */
-  readonly summary: string;
-  /** Of a durable attempt. Default: 15,000. */
-  readonly timeoutMs?: number;
-  /** Default: {@link RETRY}. */
-  readonly retry?: RetryPolicy;
-}
-
-/** The steps of a controller by the names of their activities. */
-export type Steps = Readonly<Record<string, StepOptions>>;
-
 /**
  * Temporal retries a step for as long as it takes. The longest wait is well under a minute, so that a resource
  * converges within one once a fault is over.
@@ -82,7 +69,7 @@ const RETRY_AFTER_MIN_MS = 1_000;
 const HELD_LOOK_FIRST_MS = 30_000;
 const HELD_LOOK_MOST_MS = 3_600_000;
 
-const OBSERVE: StepOptions = { summary: 'read the live state' };
+const OBSERVE = 'read the live state';
 
 /**
  * The loop that every run is: call the step that the last result named, until the resource is converged and every
@@ -92,8 +79,8 @@ const OBSERVE: StepOptions = { summary: 'read the live state' };
  *
  * @returns what all steps did, for people: the run's result
  */
-export function reconcile(run: RunInput, steps: Steps): Promise<string> {
-  return new Reconcile(run, steps).run();
+export function reconcile(run: RunInput): Promise<string> {
+  return new Reconcile(run).run();
 }
 
 /** How a step ended, or what kept it from ending. */
@@ -122,7 +109,6 @@ const LOOK_AGAIN: Observe = { do: 'observe', because: 'the resource changed' };
 
 class Reconcile {
   readonly #run: RunInput;
-  readonly #steps: Steps;
   readonly #changes: Changes = listenForChanges();
   #did: readonly Deed[];
   #localSteps = 0;
@@ -135,9 +121,8 @@ class Reconcile {
   /** How often it has looked in vain whether it is still held. */
   #looksWhileHeld = 0;
 
-  constructor(run: RunInput, steps: Steps) {
+  constructor(run: RunInput) {
     this.#run = run;
-    this.#steps = steps;
     this.#did = run.did ?? [];
   }
 
@@ -239,17 +224,16 @@ class Reconcile {
 
   #tryLocally(step: Step | Observe): Promise<StepResult | Failed | RetryAfter> {
     this.#localSteps += 1;
-    const options = { ...LOCAL, summary: this.#summary(step) };
+    const options = { ...LOCAL, summary: summaryOf(step) };
     return endOf(named(step, proxyLocalActivities<Activities>(options))(this.#input()));
   }
 
   #callDurably(step: Step | Observe): Promise<End> {
-    const { timeoutMs = TIMEOUT_MS, retry = RETRY } = this.#optionsOf(step);
     const options: ActivityOptions = {
-      startToCloseTimeout: timeoutMs,
+      startToCloseTimeout: TIMEOUT_MS,
       heartbeatTimeout: HEARTBEAT_TIMEOUT,
-      retry,
-      summary: this.#summary(step),
+      retry: RETRY,
+      summary: summaryOf(step),
       // An attempt that hangs must not hold up the change that made it obsolete.
       cancellationType: ActivityCancellationType.TRY_CANCEL,
     };
@@ -263,14 +247,6 @@ class Reconcile {
     const refusal = this.#refused;
     const counts = { changes: this.#seen, results: this.#results };
     return { ref, ...(cluster && { cluster }), ...counts, ...(refusal && { refusal }) };
-  }
-
-  #optionsOf({ do: name }: Step | Observe): StepOptions {
-    return this.#steps[name] ?? OBSERVE;
-  }
-
-  #summary(step: Step | Observe): string {
-    return asSummary(`${this.#optionsOf(step).summary}: ${step.because}`);
   }
 
   /** Only a server's own Retry-After waits like this: a signal does not shorten it. */
@@ -314,6 +290,11 @@ function named({ do: name }: Step | Observe, activities: Activities): Activity {
   const activity = activities[name];
   if (activity === undefined) throw new Error(`there is no activity ${name}`);
   return activity;
+}
+
+function summaryOf(step: Step | Observe): string {
+  const summary = 'summary' in step ? step.summary : undefined;
+  return asSummary(`${summary ?? (step.do === 'observe' ? OBSERVE : step.do)}: ${step.because}`);
 }
 
 function isConverged(next: Next): next is Converged {

@@ -147,7 +147,7 @@ async function valuesOf(option: Option, namesOf: NamesOf): Promise<readonly stri
     case 'namespace':
       return namesOf('namespace');
     case 'step':
-      return [...new Set(controllersOf().flatMap(({ steps }) => steps))];
+      return [...new Set(controllersOf().flatMap(({ steps }) => Object.keys(steps)))];
     case 'state':
       return STATES;
     case 'failure':

@@ -63,14 +63,14 @@ export interface Controller<
   O extends Observe = Observe,
 > {
   readonly name: string;
-  /** The exported name of its workflow in `workflows/`. */
+  /** What Temporal calls its runs. One workflow serves every type: `workflows/`. */
   readonly workflowType: string;
   /** The sentence that the Temporal UI shows over a run. */
   summary(ref: ResourceRef): string;
   /** What it says of a resource to people who ask. Default: the reasons of its decisions. */
   readonly words?: Words<Observation>;
-  /** The names of its steps, which are those of its activities. */
-  readonly steps: readonly S['do'][];
+  /** Its steps by the names of their activities, and what the Temporal UI shows of each before its reason. */
+  readonly steps: Readonly<Record<S['do'], string>>;
   readonly primary: Watched<Primary>;
   readonly children: readonly WatchedChild<Child>[];
   /** What the watcher knows of a resource, as something to decide from. */

@@ -29,6 +29,8 @@ export interface Step extends WithEvent {
   readonly do: string;
   /** Why it is needed, for people. Nothing secret: it enters workflow history. */
   readonly because: string;
+  /** What the Temporal UI shows beside the activity; the reason follows it. {@link nextOf} adds it. */
+  readonly summary?: string;
   /** About how many writes the step makes. Default: one. Many writes make it a durable step from the start. */
   readonly writes?: number;
   /** What it deletes. Default: nothing. */
@@ -209,12 +211,22 @@ export function reasonOf(decision: Decision): string {
   return 'because' in decision ? decision.because : waitingFor(decision.for);
 }
 
-/** Leaves out what a step needs to be performed: history keeps names and reasons alone. */
-export function nextOf(decision: Decision): Next {
+/**
+ * Leaves out what a step needs to be performed: history keeps names and reasons alone.
+ *
+ * @param summaries of the controller's steps
+ */
+export function nextOf(decision: Decision, summaries: Readonly<Record<string, string>> = {}): Next {
   if (isRest(decision)) return restOf(decision);
   const { do: step, because } = decision;
   const writes = 'writes' in decision ? decision.writes : undefined;
-  return { do: step, because, ...(writes !== undefined && { writes }) };
+  const summary = summaries[step];
+  return {
+    do: step,
+    because,
+    ...(summary !== undefined && { summary }),
+    ...(writes !== undefined && { writes }),
+  };
 }
 
 function restOf(rest: Rest): Rest {

@@ -124,7 +124,7 @@ export class StepMetrics {
 }
 
 function seriesOf({ name: controller, steps }: StepMetricsOptions['controllers'][number]) {
-  return ['observe', ...steps].flatMap((step) =>
+  return ['observe', ...Object.keys(steps)].flatMap((step) =>
     STEP_OUTCOMES.map((result) => ({ controller, step, result })),
   );
 }

@@ -46,14 +46,14 @@ export function startRequestFor(
     workflowType: controller.workflowType,
     summary: controller.summary(ref),
     reason: reasonOf(decision),
-    first: firstStep(evaluation),
+    first: firstStep(evaluation, controller.steps),
     resourceVersion,
   };
 }
 
 /** A run begins with the step that the view calls for; where the view rests, it finds that out by itself. */
-export function firstStep({ decision }: Evaluation): Next {
-  return isRest(decision) ? { do: 'observe', because: reasonOf(decision) } : nextOf(decision);
+export function firstStep({ decision }: Evaluation, summaries: Controller['steps'] = {}): Next {
+  return isRest(decision) ? { do: 'observe', because: reasonOf(decision) } : nextOf(decision, summaries);
 }
 
 /** The same text where nothing that a run could change is different. */

@@ -85,7 +85,7 @@ function aShelf(live: Shelf) {
   };
   const reconciler = {
     controller: {
-      steps: ['addBook', 'removeBook', 'report', 'updateStatus'],
+      steps: { addBook: 'add a book', removeBook: 'remove a book', report: 'report', updateStatus: 'report' },
       decide,
       primary: { type: PODS },
     },

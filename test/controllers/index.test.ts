@@ -23,7 +23,7 @@ function factsOf({ name, workflowType, steps, primary, children, ...controller }
     name,
     workflowType,
     summary: controller.summary(REF),
-    steps,
+    steps: Object.keys(steps),
     watches: [primary, ...children].map(({ type, metadataOnly = false, labelSelector = '' }) =>
       [type.kind, metadataOnly ? 'metadata' : '', labelSelector].filter((word) => word !== '').join(' '),
     ),
@@ -68,7 +68,7 @@ describe('a controller has its names, watches and may do what it needs, and noth
       name: 'pod-set',
       workflowType: 'podSet',
       summary: 'PodSet shop/web: keeps its Pods at spec.replicas',
-      steps: ['createPods', 'deletePods', 'adoptPods', 'releasePods', 'updateStatus'],
+      steps: ['releasePods', 'adoptPods', 'createPods', 'deletePods', 'updateStatus'],
       watches: ['PodSet', 'Pod version=v0.1,app'],
       endsWithNamespace: true,
       permissions: [

@@ -15,10 +15,10 @@ const POD_LABEL = { controller: 'pod-label' };
 const QUEUE = { name: 'pod-label', ...POD_LABEL };
 
 const CONTROLLERS: readonly ObservedController[] = [
-  { name: 'pod-label', steps: ['addLabel', 'removeLabel'], primary: { type: PODS }, children: [] },
+  { name: 'pod-label', steps: { addLabel: 'add', removeLabel: 'remove' }, primary: { type: PODS }, children: [] },
   {
     name: 'pod-set',
-    steps: ['createPods'],
+    steps: { createPods: 'create' },
     primary: { type: { ...PODS, plural: 'podsets' } },
     children: [{ type: PODS }],
   },

@@ -54,7 +54,7 @@ async function observability(settings: Partial<ObservabilitySettings>): Promise<
   };
   const created = await createObservability({
     settings: { ...OFF, ...settings },
-    controllers: [{ name: 'pod-label', steps: ['addLabel'], primary: { type: PODS }, children: [] }],
+    controllers: [{ name: 'pod-label', steps: { addLabel: 'add' }, primary: { type: PODS }, children: [] }],
     stepsAtOnce: 300,
     leaseName: 'ours',
     version: '1.2.3',

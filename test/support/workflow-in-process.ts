@@ -10,7 +10,6 @@ import {
 import type { coresdk, temporal } from '@temporalio/proto';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { StepResult } from '../../src/contract/decision.ts';
-import type { Steps } from '../../workflows/reconcile.ts';
 import { CHANGED_SIGNAL, type RunInput, type StepInput } from '../../src/contract/run.ts';
 
 type Job = coresdk.workflow_activation.IWorkflowActivationJob;
@@ -77,7 +76,7 @@ export class WorkflowInProcess {
   readonly #names = new Map<number, string>();
   #timer = 0;
 
-  private constructor(steps: Steps) {
+  private constructor() {
     const unsafe = { now: () => 0, random: () => 0.5, isReplaying: false, isReplayingHistoryEvents: false };
     this.#activator = new Activator({
       info: { ...INFO, typedSearchAttributes: new TypedSearchAttributes(), unsafe } as never,
@@ -89,17 +88,16 @@ export class WorkflowInProcess {
       registeredActivityNames: new Set(['default']),
       stackTracesEnabled: false,
     });
-    this.#activator.workflow = ((run: RunInput) => reconcile(run, steps)) as never;
+    this.#activator.workflow = reconcile as never;
     setActivator(this.#activator);
   }
 
   /** @returns the run, and what it did at first, in words: `addLabel locally` */
   static async start(
-    steps: Steps,
     run: RunInput,
     ...before: readonly Job[]
   ): Promise<[WorkflowInProcess, readonly string[]]> {
-    const started = new WorkflowInProcess(steps);
+    const started = new WorkflowInProcess();
     const initializeWorkflow = { workflowId: INFO.workflowId, arguments: [payloadOf(run)] };
     return [started, await started.#does([{ initializeWorkflow }, ...before])];
   }

@@ -44,7 +44,7 @@ const shadows: Controller<Web, Shadow, Shown> = {
   name: 'shadows',
   workflowType: 'shadow',
   summary: ({ name }) => name,
-  steps: ['fix'],
+  steps: { fix: 'mend' },
   primary: {
     type: typeOf('webs'),
     metadataOnly: true,

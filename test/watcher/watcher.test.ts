@@ -14,7 +14,7 @@ const greedy = (plural: string): Controller<string, never, string> => ({
   name: plural,
   workflowType: 'greedy',
   summary: ({ name }) => name,
-  steps: ['take'],
+  steps: { take: 'take it' },
   primary: {
     type: { group: '', version: 'v1', plural, kind: plural, namespaced: true },
     metadataOnly: true,

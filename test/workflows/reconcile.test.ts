@@ -20,20 +20,16 @@ import { aCause } from '../support/causes.ts';
 const { TRY_CANCEL } = coresdk.workflow_commands.ActivityCancellationType;
 
 const REF = { controller: 'pod-label', namespace: 'shop', name: 'web', uid: 'uid-1' };
-const STEPS = {
-  addPod: { summary: 'create a Pod' },
-  addMany: { summary: 'create Pods', timeoutMs: 60_000, retry: { maximumAttempts: 3 } },
-};
 const OBSERVE: Observe = { do: 'observe', because: 'nothing is known' };
-const ADD: Step = { do: 'addPod', because: 'a Pod is missing' };
-const MANY: Step = { do: 'addMany', because: 'many are missing', writes: 11 };
+const ADD: Step = { do: 'addPod', summary: 'create a Pod', because: 'a Pod is missing' };
+const MANY: Step = { do: 'addMany', summary: 'create Pods', because: 'many are missing', writes: 11 };
 const POD: Deed = { did: 'created', what: 'Pod', count: 1 };
 const STATUS: Deed = { did: 'updated', what: 'the status' };
 const REFUSAL: Refusal = { because: 'refused', message: 'the quota is used up' };
 const GRACE = 'timer of 500 ms: the resource changed: grace period for the attempt in progress';
 
 const start = (first: Next, more: Partial<RunInput> = {}) =>
-  WorkflowInProcess.start(STEPS, { ref: REF, reason: 'a test', first, ...more });
+  WorkflowInProcess.start({ ref: REF, reason: 'a test', first, ...more });
 const result = (next: Next, ...did: readonly Deed[]): StepResult => ({ did, next });
 const DONE = converged('up to date');
 const failure = (type: string, ...details: unknown[]) =>
@@ -123,12 +119,6 @@ describe('a brief step', () => {
 });
 
 describe('a durable step', () => {
-  it('has the time and the retries that it asks for', async () => {
-    const [run, story] = await start(MANY);
-    expect(story).toEqual(['addMany']);
-    expect(run.called).toMatchObject({ startToCloseMs: 60_000, retry: { attempts: 3 } });
-  });
-
   it('whose result comes with a change leads to another look, and is not dropped', async () => {
     const [run] = await start(MANY);
     expect(await run.changes()).toEqual([GRACE]);
@@ -195,7 +185,7 @@ describe('a wait', () => {
 
   it('with which a run starts does not begin where a change has come before', async () => {
     const first = { ref: REF, reason: 'a test', first: waitFor('the Job to end', 1_000) };
-    expect((await WorkflowInProcess.start(STEPS, first, CHANGE))[1]).toEqual(['observe locally']);
+    expect((await WorkflowInProcess.start(first, CHANGE))[1]).toEqual(['observe locally']);
   });
 });
 

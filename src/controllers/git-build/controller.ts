@@ -23,7 +23,14 @@ export function gitBuild(options: GitBuildOptions): GitBuildController {
     workflowType: 'gitBuild',
     summary: (ref) => `Xxx ${displayName(ref)}: builds its binary, and removes it with the resource`,
     words: gitBuildWords,
-    steps: ['addFinalizer', 'createJob', 'deleteJob', 'createCleanupJob', 'updateStatus', 'removeFinalizer'],
+    steps: {
+      addFinalizer: 'keep the resource until its binary is removed from the nodes',
+      createJob: 'build',
+      deleteJob: 'stop or remove a Job',
+      createCleanupJob: 'remove the binary from a node',
+      updateStatus: 'update the status',
+      removeFinalizer: 'allow the resource to be deleted',
+    },
     primary: { type: BUILDS, view: (object) => withoutCommand(buildView(object, options)) },
     children: [
       { ...ofBuilds, type: JOBS, view: jobView },

@@ -26,7 +26,12 @@ export function namespaceRoleBinding(options: RoleBindingOptions): NamespaceRole
     workflowType: 'namespaceRoleBinding',
     summary: (ref) => `Namespace ${ref.name}: binds its team's group to a ClusterRole`,
     words: roleBindingWords(options),
-    steps: ['createRoleBinding', 'updateRoleBinding', 'replaceRoleBinding', 'releaseRoleBinding'],
+    steps: {
+      createRoleBinding: "give the namespace's team its role",
+      updateRoleBinding: 'restore the subjects',
+      replaceRoleBinding: 'restore the role, by delete and create: roleRef is immutable',
+      releaseRoleBinding: 'stop managing the role binding, and leave it in place',
+    },
     primary: {
       type: NAMESPACES,
       metadataOnly: true,

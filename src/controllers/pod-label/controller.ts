@@ -15,7 +15,10 @@ export const podLabel: Controller<PodView, never, PodView, LabelStep> = {
   workflowType: 'podLabel',
   summary: (ref) => `Pod ${displayName(ref)}: label padok.fr/pod-name follows its annotation`,
   words: podLabelWords,
-  steps: ['addLabel', 'removeLabel'],
+  steps: {
+    addLabel: 'add the label with the name of the Pod',
+    removeLabel: 'remove the label with the name of the Pod',
+  },
   primary: {
     type: PODS,
     metadataOnly: true,

@@ -12,7 +12,13 @@ export const podSet: Controller<PodSetView, PodView, Observation, PodSetStep, Lo
   workflowType: 'podSet',
   summary: (ref) => `PodSet ${displayName(ref)}: keeps its Pods at spec.replicas`,
   words: podSetWords,
-  steps: ['createPods', 'deletePods', 'adoptPods', 'releasePods', 'updateStatus'],
+  steps: {
+    releasePods: 'release Pods that lost the labels',
+    adoptPods: 'adopt Pods that have the labels and no controller',
+    createPods: 'create missing Pods',
+    deletePods: 'delete surplus Pods',
+    updateStatus: 'update the status',
+  },
   primary: { type: POD_SETS, view: podSetView },
   children: [
     {
