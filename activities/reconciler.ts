@@ -72,7 +72,7 @@ export interface Reconciler<O, S extends Step, L extends Observe = Observe> {
   rehearse?(step: S, observation: O, context: StepContext<O>): Promise<Performed<O>>;
 }
 
-/** The error of a step that had done something before: the deeds must not be lost. */
+/** The error of a step that had done something before. What it did must not be lost. */
 export class PartlyDone extends ApiError {
   override readonly name = 'PartlyDone';
   override readonly cause: ApiError;

@@ -59,7 +59,7 @@ function introduction({ reference }: Chart): string {
 ${all.map((controller) => `#   ${controller.name}: ${changesBy(controller)}\n`).join('')}`;
 }
 
-/** Helm makes the namespace itself, if it is told to. Pod Security rejects Pods there that ask for more than the operator's. */
+/** Helm can make the namespace itself. Pod Security rejects Pods there that ask for more than the operator's. */
 const NAMESPACE_MANIFEST = `\
 apiVersion: v1
 kind: Namespace

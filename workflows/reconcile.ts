@@ -65,7 +65,7 @@ const GIVEN_UP_MS = 30_000;
 /** `Retry-After: 0` does not mean to ask again without a pause. */
 const RETRY_AFTER_MIN_MS = 1_000;
 
-/** Who is held may be let go on without a signal: looked for ever less often. */
+/** A held run can be released without a signal. Check again, at growing intervals. */
 const HELD_LOOK_FIRST_MS = 30_000;
 const HELD_LOOK_MOST_MS = 3_600_000;
 

@@ -106,7 +106,7 @@ export class StepMetrics {
   }
 
   #ended(about: StepAttempt, { did, next }: StepResult): void {
-    // Reading is all that `observe` does; any other step without a deed was not needed any more.
+    // `observe` only reads. Any other step that did nothing was no longer needed.
     const isSkipped = did.length === 0 && about.activity !== 'observe';
     this.#count(about, isSkipped ? 'skipped' : 'success', reconcileResultOf(next));
     if (next.do === 'stalled') this.#terminalErrors.inc({ controller: about.ref.controller });

@@ -135,7 +135,7 @@ export class Reflector<P extends Projection> {
   }
 
   /**
-   * Forgets a version that the server has not reached: a watch from there would say nothing for ever. However the last watch
+   * Forgets a version that the server has not reached: a watch from there would stay silent. However the last watch
    * ended, the next server may have a restored database: one that shuts down in order ends its watches in order, up to a
    * minute later.
    *
