@@ -1,8 +1,8 @@
 -- The health of a PodSet or an Xxx, from its conditions. For Argo CD, whose Lua is 5.1.
 
-local function condition(kind)
+local function condition(kind, status)
   for _, each in ipairs((obj.status or {}).conditions or {}) do
-    if each.type == kind and each.status == "True" then
+    if each.type == kind and each.status == (status or "True") then
       return each
     end
   end
@@ -35,4 +35,8 @@ if ready then
 end
 
 local reconciling = condition("Reconciling")
+local unready = condition("Ready", "False")
+if unready and not reconciling then
+  return health("Degraded", unready.message)
+end
 return health("Progressing", reconciling and reconciling.message or "")

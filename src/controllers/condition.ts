@@ -76,6 +76,12 @@ export function generationIn(value: unknown): number | undefined {
 export const RECONCILING_REASONS = [
   { type: 'Reconciling', status: 'False', reason: 'UpToDate', meaning: 'The resource is Ready.' },
   { type: 'Reconciling', status: 'False', reason: 'Stalled', meaning: 'See the condition `Stalled`.' },
+  {
+    type: 'Reconciling',
+    status: 'False',
+    reason: 'NotReady',
+    meaning: 'The operator has nothing left to do, but a person has. See the condition `Ready`.',
+  },
 ] as const satisfies readonly ReasonRow[];
 
 /** The reasons of the conditions that say what holds a resource back. They are there once something has been held. */
@@ -105,16 +111,23 @@ export const CONTROL_REASONS = [
 type ReconcilingReason = (typeof RECONCILING_REASONS)[number]['reason'];
 
 /**
- * These, and whether the resource is on its way from one state to another: `Reconciling` is True exactly while neither
- * is. Source: kstatus (kubernetes-sigs/cli-utils, pkg/kstatus), "The ready condition" and "abnormal-true".
+ * These, and whether the resource is on its way from one state to another.
+ * Source: kstatus (kubernetes-sigs/cli-utils, pkg/kstatus), "The ready condition" and "abnormal-true".
+ *
+ * @param isOver nothing is left to do, even if it is not Ready
  */
-export function withReconciling(ready: Finding, stalled: Finding): readonly [Finding, Finding, Finding] {
-  return [ready, stalled, reconciling(ready, stalled)];
+export function withReconciling(
+  ready: Finding,
+  stalled: Finding,
+  isOver = ready.status === 'True',
+): readonly [Finding, Finding, Finding] {
+  return [ready, stalled, reconciling(ready, stalled, isOver)];
 }
 
-function reconciling(ready: Finding, stalled: Finding): Finding {
+function reconciling(ready: Finding, stalled: Finding, isOver: boolean): Finding {
   if (stalled.status === 'True') return notReconciling('Stalled');
   if (ready.status === 'True') return notReconciling('UpToDate');
+  if (isOver) return notReconciling('NotReady');
   return { type: 'Reconciling', status: 'True', reason: ready.reason, message: ready.message };
 }
 

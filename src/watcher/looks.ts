@@ -1,4 +1,5 @@
 import type { Control } from '../contract/control.ts';
+import type { Decision } from '../contract/decision.ts';
 import { millisecondsIn } from '../contract/duration.ts';
 import { KeyTimers } from './timing.ts';
 
@@ -36,6 +37,7 @@ const NOTHING: Asked = {
 export class Looks {
   readonly #asked = new Map<string, Asked>();
   readonly #timers = new KeyTimers();
+  readonly #rechecks = new KeyTimers();
   readonly #onDue: (key: string) => void;
 
   /** @param onDue called when an interval is over */
@@ -87,13 +89,22 @@ export class Looks {
     this.#schedule(key, asked.pollInterval);
   }
 
+  /** The resource was evaluated: some decisions hold only for so long. */
+  decided(key: string, decision: Decision): void {
+    const ms = 'recheckMs' in decision ? decision.recheckMs : undefined;
+    if (ms === undefined) this.#rechecks.cancel(key);
+    else this.#rechecks.set(key, Math.min(ms, POLL_MOST_MS), () => this.#onDue(key));
+  }
+
   forget(key: string): void {
     this.#asked.delete(key);
     this.#timers.cancel(key);
+    this.#rechecks.cancel(key);
   }
 
   stop(): void {
     this.#timers.cancelAll();
+    this.#rechecks.cancelAll();
   }
 
   #schedule(key: string, pollInterval: string | undefined): void {

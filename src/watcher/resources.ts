@@ -289,6 +289,7 @@ export class Resources {
             primary.key,
             controller.decide(observation, Date.now(), { isLive: false, isNamespacePaused }),
           );
+      this.#looks.decided(primary.key, decision);
       return {
         ref,
         decision,

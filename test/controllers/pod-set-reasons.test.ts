@@ -70,11 +70,11 @@ describe('the conditions', () => {
   it.each<[reason: string, status: string, message: string, podSet: PodSetBuilder, OwnedPodBuilder[]]>([
     ['PodsReady', 'True', 'all desired Pods exist and are Ready', set, [pod('a')]],
     [
-      'PodsNotReady',
+      'PodsStarting',
       'False',
-      'all desired Pods exist, but some are not Ready',
+      'all desired Pods exist, but some are not Ready yet',
       set.wanting(2),
-      [pod('a'), pod('b').notReady()],
+      [pod('a'), pod('b').unreadyFor(59)],
     ],
     ['PodsMissing', 'False', 'some Pods have not been created yet', set.wanting(999), many(100)],
     ['PodsSurplus', 'False', 'there are more Pods than spec.replicas', set.wanting(1), many(100)],

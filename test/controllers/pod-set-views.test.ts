@@ -52,6 +52,7 @@ describe('what is kept of a Pod', () => {
       life: 'pending',
       createdAtMs: 0,
       readySinceMs: undefined,
+      unready: { sinceMs: 0 },
       node: '',
       deletionCost: 0,
       restarts: 0,
@@ -103,6 +104,19 @@ describe('what is kept of a Pod', () => {
     ],
   ])('is since when it is Ready: it %s', (_, conditions, readySinceMs) => {
     expect(podView({ ...pod.object, status: { conditions } }, 'web')?.readySinceMs).toBe(readySinceMs);
+  });
+
+  it('is since when it is not Ready: by that condition, from when it found a node, or from its creation', () => {
+    const unready = (...conditions: readonly object[]) =>
+      podView({ ...pod.createdAgo(90).object, status: { conditions } }, 'web')?.unready;
+    const ready = { type: 'Ready', status: 'False', lastTransitionTime: '2026-01-01T11:59:50Z' };
+    const scheduled = { type: 'PodScheduled', status: 'True', lastTransitionTime: '2026-01-01T11:59:40Z' };
+    expect(unready(scheduled, ready)).toEqual({ sinceMs: NOW_MS - 10_000 });
+    expect(unready(scheduled)).toEqual({ sinceMs: NOW_MS - 20_000 });
+    expect(unready()).toEqual({ sinceMs: NOW_MS - 90_000 });
+    expect([pod.view, pod.failed().view, pod.notReady().beingDeleted().view]).toEqual(
+      [{}, {}, {}].map(() => expect.not.objectContaining({ unready: expect.anything() })),
+    );
   });
 
   it.each([

@@ -383,7 +383,7 @@ describe('a PodSet with an invalid spec', () => {
   it('says that its name is longer than a label’s value may be', () => {
     const note = expect.stringContaining('has 64 characters, but at most 63 are allowed');
     // The API server would refuse the status.
-    expect(decide(aPodSet().named('n'.repeat(64)), [])).toEqual({
+    expect(decide(aPodSet().named('n'.repeat(64)), [])).toMatchObject({
       do: 'stalled',
       because: note,
       event: { type: 'Warning', reason: 'InvalidSpec', action: 'Reconcile', note },

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { type Pod } from '../../src/controllers/pod-set/pod.ts';
 import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
-import { resourcePath } from '../../src/kubernetes/paths.ts';
+import { resourcePath, type ResourceType } from '../../src/kubernetes/paths.ts';
 import { outputOf } from '../../local/program-output.ts';
 import { PODS, refOf } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
@@ -17,6 +17,8 @@ import { operatorWritesIn } from '../support/writes.ts';
 jest.setTimeout(180_000);
 /** Nothing of ours waits longer once nothing is in its way any more. */
 const WITHIN_MS = 60_000;
+
+const LIMIT_RANGES: ResourceType = { group: '', version: 'v1', plural: 'limitranges' };
 
 const { stack, cluster, temporal } = setUpOperator({ args: ['--controllers', 'pod-set'] });
 let namespace: string;
@@ -150,6 +152,56 @@ describe('a PodSet', () => {
     expect(namesOf(await podsIn())).toEqual(expect.arrayContaining([first, second]));
   });
 
+  it('of which no Pod finds a node is NotReady without an open run, and Ready once Pods find one', async () => {
+    const range = { type: LIMIT_RANGES, namespace, name: 'large' };
+    // More than any of the simulated nodes has.
+    const limits = [{ type: 'Container', defaultRequest: { cpu: '2k' }, default: { cpu: '2k' } }];
+    const metadata = { name: range.name, namespace };
+    await cluster.create(LIMIT_RANGES, { apiVersion: 'v1', kind: 'LimitRange', metadata, spec: { limits } });
+    const podSet = await create(3);
+    const seen = await eventually(async () => {
+      const live = await web.get();
+      return conditionOf(live, 'Ready')?.message.includes(' and at least 2 others ') && live;
+    }, WITHIN_MS);
+    expect(conditionsOf(seen)).toEqual([
+      'Ready False Unschedulable',
+      'Stalled False NotStalled',
+      'Reconciling False NotReady',
+    ]);
+    expect(conditionOf(seen, 'Ready')?.message).toMatch(
+      /^Pod web-pod-\S+ and at least 2 others cannot be scheduled: no node is suitable: Insufficient cpu; /,
+    );
+    await eventuallyOver(podSet);
+    await eventuallyWarned('Unschedulable');
+    expect(await kstatusesOf(seen)).toEqual(['InProgress']);
+    await cluster.delete(range);
+    for (const name of await web.podNames()) await cluster.delete(podAt(name));
+    await web.isReady(3);
+  });
+
+  it('is NotReady once a Pod has been unready for a minute, though nothing happens then', async () => {
+    const podSet = await create(1);
+    await web.isReady(1);
+    const [name = ''] = await web.podNames();
+    const lastTransitionTime = new Date(Date.now() - 40_000).toISOString();
+    const conditions = [{ type: 'Ready', status: 'False', reason: 'ContainersNotReady', lastTransitionTime }];
+    await cluster.patch(podAt(name), { status: { conditions } }, 'status');
+    await eventually(async () => {
+      expect(conditionsOf(await web.get())).toEqual([
+        'Ready False PodsStarting',
+        'Stalled False NotStalled',
+        'Reconciling True PodsStarting',
+      ]);
+      return true;
+    }, WITHIN_MS);
+    await eventuallyOver(podSet);
+    await eventuallyWarned('PodsNotReady');
+    const seen = await web.get();
+    expect(conditionsOf(seen)[2]).toBe('Reconciling False NotReady');
+    expect(conditionOf(seen, 'Ready')?.message).toBe(`Pod ${name} stayed unready for 60 seconds`);
+    await eventuallyOver(podSet);
+  });
+
   it('scales up to 300 and down to 1 in few calls', async () => {
     await create(300);
     await web.isReady(300);
@@ -167,6 +219,21 @@ describe('a PodSet', () => {
     expect({ all, kinds }).toEqual({ all: Math.min(all, 650), kinds });
   });
 });
+
+function conditionsOf(podSet: PodSet | undefined): readonly string[] {
+  const conditions = podSet?.status?.conditions ?? [];
+  return conditions.map(({ type, status, reason }) => `${type} ${status} ${reason}`);
+}
+
+/** By an Event about the PodSet, in the words of its condition. */
+async function eventuallyWarned(reason: string): Promise<void> {
+  await eventually(async () => {
+    const warnings = (await cluster.eventsIn(namespace)).filter(({ type }) => type === 'Warning');
+    const ours = warnings.filter(({ regarding }) => regarding.kind === 'PodSet');
+    expect(ours.map((event) => event.reason)).toEqual([reason]);
+    return true;
+  }, WITHIN_MS);
+}
 
 /** @returns its name */
 async function failTheOnlyPod(): Promise<string> {

@@ -223,6 +223,23 @@ export class OwnedPodBuilder {
     return this.#withStatus({ conditions: [{ type: 'Ready', status: 'False' }] });
   }
 
+  unreadyFor(seconds: number): OwnedPodBuilder {
+    const lastTransitionTime = new Date(NOW_MS - seconds * 1000).toISOString();
+    return this.#withStatus({ conditions: [{ type: 'Ready', status: 'False', lastTransitionTime }] });
+  }
+
+  /** In the scheduler's words. */
+  unschedulable(message: string): OwnedPodBuilder {
+    const scheduled = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message };
+    return this.pending().#withStatus({ conditions: [scheduled] });
+  }
+
+  /** With one container, of which the kubelet says this. */
+  withContainer(status: object): OwnedPodBuilder {
+    const container = { name: 'busybox', image: 'busybox', restartCount: 0, ...status };
+    return this.pending().#withStatus({ containerStatuses: [container] });
+  }
+
   /** For so many seconds. */
   readyFor(seconds: number): OwnedPodBuilder {
     const lastTransitionTime = new Date(NOW_MS - seconds * 1000).toISOString();

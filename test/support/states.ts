@@ -29,6 +29,8 @@ type Verdict = Pick<State, 'kstatus' | 'health'>;
 const PROGRESSING: Verdict = { kstatus: 'InProgress', health: 'Progressing' };
 const READY: Verdict = { kstatus: 'Current', health: 'Healthy' };
 const STALLED: Verdict = { kstatus: 'Failed', health: 'Degraded' };
+/** To kstatus, what is not Ready is in progress, also if nobody works on it. */
+const NOT_READY: Verdict = { kstatus: 'InProgress', health: 'Degraded' };
 /** kstatus knows no pause. */
 const HELD: Verdict = { kstatus: 'InProgress', health: 'Suspended' };
 /** Argo CD never asks a script about an object that is being deleted. */
@@ -72,7 +74,15 @@ function* podSetStates(): Iterable<State> {
   yield state('whose spec has changed since', PROGRESSING, reported(set, [a, b]).ofGeneration(2));
   yield state('whose Pods are being created', PROGRESSING, reported(set.wanting(999), manyPods(set)));
   yield state('whose Pods are being deleted', PROGRESSING, reported(set.wanting(1), manyPods(set)));
-  yield state('whose Pods are not Ready yet', PROGRESSING, reported(set, [a, b.notReady()]));
+  yield state('whose Pods are not Ready yet', PROGRESSING, reported(set, [a, b.unreadyFor(59)]));
+  const unready = (why: string, pod: OwnedPodBuilder) =>
+    state(`of which a Pod ${why}`, NOT_READY, reported(set, [a, pod]));
+  const waiting = (reason: string) => b.withContainer({ state: { waiting: { reason } } });
+  yield unready('was not Ready for a minute', b.unreadyFor(60));
+  yield unready('fits on no node', b.unschedulable('0/1 nodes are available: 1 Insufficient cpu.'));
+  yield unready('has an image that is missing', waiting('ErrImagePull'));
+  yield unready('has a container that cannot start', waiting('CreateContainerError'));
+  yield unready('has a container that ends again and again', waiting('CrashLoopBackOff'));
   yield state('whose Pods failed', PROGRESSING, reported(set, failed));
   yield state('whose Pods are refused', STALLED, reported(set, [a], failing('exceeded quota')));
   const overridden = { step: 'createPods', refusal: 'a policy changed a label', isOverridden: true } as const;

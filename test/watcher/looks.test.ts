@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { converged } from '../../src/contract/decision.ts';
 import { controlOf } from '../../src/controllers/control/annotations.ts';
 import { Looks } from '../../src/watcher/looks.ts';
 
@@ -89,6 +90,39 @@ describe('an interval', () => {
     looks.seen(KEY, undefined, KNOWN);
     looks.done(KEY, looks.count(KEY));
     jest.advanceTimersByTime(3_600_000);
+    expect(due).toEqual([KEY]);
+  });
+});
+
+describe('a decision that holds only for so long', () => {
+  const recheckMs = 15_000;
+
+  it('makes its resource due once, when that is over', () => {
+    looks.decided(KEY, converged('starting', { recheckMs }));
+    jest.advanceTimersByTime(14_999);
+    expect(due).toEqual([]);
+    jest.advanceTimersByTime(60_000);
+    expect(due).toEqual([KEY]);
+  });
+
+  it.each<[what: string, happen: () => void]>([
+    ['another decision', () => looks.decided(KEY, converged('all there'))],
+    ['the end of the resource', () => looks.forget(KEY)],
+    ['the end of the watcher', () => looks.stop()],
+  ])('is forgotten with %s', (_, happen) => {
+    looks.decided(KEY, converged('starting', { recheckMs }));
+    happen();
+    jest.advanceTimersByTime(60_000);
+    expect(due).toEqual([]);
+  });
+
+  it('begins anew with each decision', () => {
+    looks.decided(KEY, converged('starting', { recheckMs }));
+    jest.advanceTimersByTime(10_000);
+    looks.decided(KEY, converged('starting', { recheckMs }));
+    jest.advanceTimersByTime(14_999);
+    expect(due).toEqual([]);
+    jest.advanceTimersByTime(1);
     expect(due).toEqual([KEY]);
   });
 });

@@ -288,4 +288,15 @@ describe('Resources', () => {
     await eventually(() => changed.at(-1)?.decision.do === 'converged');
     expect(decisions()).toEqual({ web: 'converged' });
   });
+
+  it('decides again when a decision no longer holds, though nothing has changed', async () => {
+    let isOver = false;
+    webs.put('web', {});
+    const decide: typeof shadows.decide = () =>
+      isOver ? converged('over') : converged('starting', { recheckMs: 1 });
+    await watching({ ...shadows, decide }).synced();
+    expect(decisions()).toEqual({ web: 'converged' });
+    isOver = true;
+    await eventually(() => changed.some(({ decision }) => reasonOf(decision) === 'over'));
+  });
 });

@@ -16,6 +16,7 @@ import { podsInWords, type PodView } from './pod.ts';
 import { podsToDelete } from './ranking.ts';
 import { hasTooLongName, type PodSetView } from './resource.ts';
 import { isFarBehind, statusToWrite, whyUpdate, type StatusPatch, type StepFailure } from './status.ts';
+import { unreadinessOf, type Unreadiness } from './unready.ts';
 
 /** What is known of a PodSet and its Pods. */
 export interface Observation {
@@ -109,6 +110,8 @@ interface Situation {
   readonly finished: readonly PodView[];
   /** Until Pods may be created again. */
   readonly pauseMs: number;
+  /** Of the available ones; undefined: all are Ready. */
+  readonly unreadiness: Unreadiness | undefined;
   readonly nowMs: number;
 }
 
@@ -117,7 +120,17 @@ function situationOf(observation: Observation, podSet: PodSetView, nowMs: number
   const finished = ours.filter(({ matches, life }) => matches && life === 'finished');
   const available = ours.filter(isAvailable);
   const lost = ours.filter(({ matches, life }) => !matches && life !== 'being deleted');
-  return { observation, podSet, available, lost, finished, pauseMs: pauseMs(finished, nowMs), nowMs };
+  const unreadiness = unreadinessOf(available, { namespace: podSet.namespace, nowMs });
+  return {
+    observation,
+    podSet,
+    available,
+    lost,
+    finished,
+    pauseMs: pauseMs(finished, nowMs),
+    unreadiness,
+    nowMs,
+  };
 }
 
 /** A Pod of ours that has lost the labels is not among those that are listed; the status still names it. */
@@ -218,19 +231,38 @@ function createPods(situation: Situation, replicas: number): CreatePods | undefi
 function settle(situation: Situation, replicas: number): UpdateStatus | Rest {
   const update = updateStatus(situation);
   if (update !== undefined) return update;
-  if (situation.available.length >= replicas) return converged('its Pods and its status are up to date');
+  if (situation.available.length >= replicas) return atRest(situation);
   return {
     ...waitFor('the pause after failed Pods to end', situation.pauseMs),
     event: failedPods(situation),
   };
 }
 
-function updateStatus(
-  { podSet, available, lost, pauseMs: pause, nowMs }: Situation,
-  failure?: StepFailure,
-): UpdateStatus | undefined {
-  const status = statusToWrite({ podSet, available, lost, isPausing: pause > 0, failure }, nowMs);
-  return status && { do: 'updateStatus', because: whyUpdate(podSet.status, status), status };
+/** Without an open run: 10,000 Pods whose image is missing need none. */
+function atRest({ unreadiness }: Situation): Rest {
+  if (unreadiness === undefined) return converged('its Pods and its status are up to date');
+  if ('recheckMs' in unreadiness) return converged('its Pods are starting', unreadiness);
+  return converged('all desired Pods exist, but some are not Ready', { notReady: unreadiness.cause });
+}
+
+function updateStatus(situation: Situation, failure?: StepFailure): UpdateStatus | undefined {
+  const { podSet, pauseMs: pause, nowMs } = situation;
+  const status = statusToWrite({ ...situation, isPausing: pause > 0, failure }, nowMs);
+  if (status === undefined) return undefined;
+  const event = unreadyEvent(situation, status);
+  return { do: 'updateStatus', because: whyUpdate(podSet.status, status), status, ...(event && { event }) };
+}
+
+/** Once, as that begins. */
+function unreadyEvent(
+  { podSet, unreadiness }: Situation,
+  { conditions }: StatusPatch,
+): DecisionEvent | undefined {
+  if (unreadiness === undefined || !('cause' in unreadiness)) return undefined;
+  const { cause } = unreadiness;
+  const isIn = (all: StatusPatch['conditions']) =>
+    all.some(({ type, reason }) => type === 'Ready' && reason === cause.code);
+  return isIn(conditions) && !isIn(podSet.status.conditions) ? warning(cause, 'Reconcile') : undefined;
 }
 
 /** @param why names the PodSet itself */

@@ -1,6 +1,7 @@
 import type { KubernetesObject, ObjectMeta, OwnerReference } from '../../contract/object.ts';
 import { controllerOf, NAME_MAX } from '../kinds.ts';
 import { startOf } from '../../contract/text.ts';
+import { troubleIn, type PodTrouble } from '../pod-trouble.ts';
 import { POD_SET_KIND, POD_SETS } from './resource.ts';
 
 const VERSION = 'v0.1';
@@ -88,6 +89,14 @@ interface ContainerStatus {
  */
 export type PodLife = 'pending' | 'running' | 'finished' | 'being deleted' | 'unknown';
 
+/** Since when a Pod is not Ready, and why. */
+export interface Unready {
+  /** In milliseconds since the epoch. */
+  readonly sinceMs: number;
+  /** Undefined: its status tells nothing that keeps it from running. */
+  readonly trouble?: PodTrouble;
+}
+
 /** What decisions and writes need of a Pod. The watcher keeps one of each Pod. */
 export interface PodView {
   readonly name: string;
@@ -103,6 +112,8 @@ export interface PodView {
   readonly createdAtMs: number;
   /** Since when its condition `Ready` is True; 0: that is not known. Undefined: it is not Ready. */
   readonly readySinceMs: number | undefined;
+  /** Undefined: it is Ready, or not available. */
+  readonly unready?: Unready;
   /** Empty: not scheduled. */
   readonly node: string;
   /** An int32: the value of the annotation, or 0. */
@@ -120,11 +131,13 @@ export interface PodView {
 export function podView(object: KubernetesObject, podSet: string): PodView | undefined {
   if (!isPod(object)) return undefined;
   const { metadata, status } = object;
+  const unready = unreadyIn(object);
   return {
     ...ownershipOf(metadata, podSet),
     life: lifeOf(object),
     createdAtMs: timeOf(metadata.creationTimestamp),
     readySinceMs: readySince(object),
+    ...(unready && { unready }),
     node: startOf(object.spec?.nodeName ?? '', NAME_MAX),
     deletionCost: deletionCostOf(metadata.annotations?.[DELETION_COST_ANNOTATION]),
     restarts: mostRestarts(status?.containerStatuses),
@@ -189,9 +202,23 @@ function lifeOf({ metadata, status }: Pod): PodLife {
   }
 }
 
-function readySince({ status }: Pod): number | undefined {
-  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+function readySince(pod: Pod): number | undefined {
+  const ready = conditionOf(pod, 'Ready');
   return ready?.status === 'True' ? timeOf(ready.lastTransitionTime) : undefined;
+}
+
+function conditionOf({ status }: Pod, type: string): PodCondition | undefined {
+  return status?.conditions?.find((condition) => condition.type === type);
+}
+
+function unreadyIn(pod: Pod): Unready | undefined {
+  const [life, ready] = [lifeOf(pod), conditionOf(pod, 'Ready')];
+  if (ready?.status === 'True' || (life !== 'pending' && life !== 'running')) return undefined;
+  const trouble = troubleIn(pod);
+  // Until the kubelet says more, a Pod that found its node late is just starting.
+  const { lastTransitionTime } = ready ?? conditionOf(pod, 'PodScheduled') ?? {};
+  const sinceMs = timeOf(lastTransitionTime ?? pod.metadata.creationTimestamp);
+  return { sinceMs, ...(trouble && { trouble }) };
 }
 
 function timeOf(time: string | null | undefined): number {

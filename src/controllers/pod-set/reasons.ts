@@ -23,8 +23,39 @@ export const POD_SET_REASONS = [
   {
     type: 'Ready',
     status: 'False',
+    reason: 'PodsStarting',
+    meaning:
+      'All desired Pods exist. Some have not been Ready for less than 60 seconds, and nothing is wrong with them so far.',
+  },
+  {
+    type: 'Ready',
+    status: 'False',
+    reason: 'ContainerCannotStart',
+    meaning: 'A container of a Pod cannot be started. The message names the Pod.',
+  },
+  {
+    type: 'Ready',
+    status: 'False',
+    reason: 'ImageNotPulled',
+    meaning: 'The image of a Pod cannot be pulled. The message names the Pod and the image.',
+  },
+  {
+    type: 'Ready',
+    status: 'False',
+    reason: 'CrashLooping',
+    meaning: 'A container of a Pod ends again and again. The message names the Pod, and says how it ended.',
+  },
+  {
+    type: 'Ready',
+    status: 'False',
+    reason: 'Unschedulable',
+    meaning: 'No node suits a Pod. The message names the Pod, and what the nodes lack.',
+  },
+  {
+    type: 'Ready',
+    status: 'False',
     reason: 'PodsNotReady',
-    meaning: 'All desired Pods exist, but some are not Ready.',
+    meaning: 'A Pod has not been Ready for 60 seconds. The message names it.',
   },
   {
     type: 'Ready',

@@ -1,8 +1,10 @@
+import { inOneLine } from '../../contract/cause.ts';
 import { conditionsAfter, withReconciling, type Condition, type Finding, rfc3339 } from '../condition.ts';
 import { refusalWords } from '../refusal-words.ts';
 import { podsInWords, selectorFor, type PodView } from './pod.ts';
 import type { PodSetReason } from './reasons.ts';
 import type { PodSetStatus, PodSetView, StatusView } from './resource.ts';
+import type { Unreadiness } from './unready.ts';
 
 /** The steps whose refusal the status reports. */
 export const STEPS_ON_PODS = ['createPods', 'deletePods', 'adoptPods', 'releasePods'] as const;
@@ -33,6 +35,8 @@ export interface Findings {
   readonly lost: readonly PodView[];
   /** Missing Pods are not created yet, because of failed ones. */
   readonly isPausing: boolean;
+  /** Of the available Pods; undefined: all are Ready. */
+  readonly unreadiness: Unreadiness | undefined;
   readonly failure: StepFailure | undefined;
 }
 
@@ -48,15 +52,13 @@ export type StatusPatch = Partial<PodSetStatus> & Pick<PodSetStatus, 'readyRepli
 export function statusToWrite(findings: Findings, nowMs: number): StatusPatch | undefined {
   const { podSet, available, lost, failure } = findings;
   const { generation, status: before } = podSet;
-  const found = [ready(findings), stalledOrNot(findings)] as const;
-  const conditions = conditionsAfter(before.conditions, withReconciling(...found), {
-    generation,
-    now: rfc3339(nowMs),
-  });
+  const [ready, stalled] = [readyOrNot(findings), stalledOrNot(findings)];
+  const found = withReconciling(ready, stalled, isOver(findings, ready));
+  const conditions = conditionsAfter(before.conditions, found, { generation, now: rfc3339(nowMs) });
   const patch = { readyReplicas: available.length, conditions };
   const isUnknown = failure !== undefined && failure.refusal === undefined;
   // Ready is only what observes its generation.
-  if (isUnknown && found[0].status === 'True') return undefined;
+  if (isUnknown && ready.status === 'True') return undefined;
   const status = isUnknown
     ? patch
     : {
@@ -129,7 +131,7 @@ export function whyUpdate({ podNames: known, ...before }: StatusView, after: Sta
 type PodSetFinding = Finding & { readonly reason: PodSetReason };
 
 /** Neither reason nor message has a count: they would have to be written with each Pod. */
-function ready(findings: Findings): PodSetFinding {
+function readyOrNot(findings: Findings): PodSetFinding {
   const [reason, message] = whyNotReady(findings) ?? [];
   return reason === undefined || message === undefined
     ? { type: 'Ready', status: 'True', reason: 'PodsReady', message: 'all desired Pods exist and are Ready' }
@@ -140,6 +142,7 @@ function whyNotReady({
   podSet,
   available,
   isPausing,
+  unreadiness,
   failure,
 }: Findings): readonly [PodSetReason, string] | undefined {
   if ('invalid' in podSet.spec) return ['InvalidSpec', podSet.spec.invalid];
@@ -154,9 +157,16 @@ function whyNotReady({
       : ['PodsMissing', 'some Pods have not been created yet'];
   }
   if (available.length > replicas) return ['PodsSurplus', 'there are more Pods than spec.replicas'];
-  return available.every(({ readySinceMs }) => readySinceMs !== undefined)
-    ? undefined
-    : ['PodsNotReady', 'all desired Pods exist, but some are not Ready'];
+  if (unreadiness === undefined) return undefined;
+  return 'cause' in unreadiness
+    ? [unreadiness.cause.code, inOneLine(unreadiness.cause)]
+    : ['PodsStarting', 'all desired Pods exist, but some are not Ready yet'];
+}
+
+/** Whether nothing is left to do, be it Ready or not. */
+function isOver({ unreadiness }: Findings, { status, reason }: PodSetFinding): boolean {
+  if (status === 'True') return true;
+  return unreadiness !== undefined && 'cause' in unreadiness && unreadiness.cause.code === reason;
 }
 
 function stalledOrNot({ podSet, failure }: Findings): PodSetFinding {

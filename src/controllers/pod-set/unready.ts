@@ -1,0 +1,95 @@
+import type { Advice, Cause } from '../../contract/cause.ts';
+import { unreachable } from '../../contract/unreachable.ts';
+import type { PodView, Unready } from './pod.ts';
+
+/** The worst first: there, waiting helps least. */
+const CODES = [
+  'ContainerCannotStart',
+  'ImageNotPulled',
+  'CrashLooping',
+  'Unschedulable',
+  'PodsNotReady',
+] as const;
+type Code = (typeof CODES)[number];
+
+interface UnreadyCause extends Cause {
+  readonly code: Code;
+}
+
+/** A person has to act; or the Pods may be just starting, for so many milliseconds more. */
+export type Unreadiness = { readonly cause: UnreadyCause } | { readonly recheckMs: number };
+
+/** A Pod that has not been Ready for so long is not just starting. */
+const STARTING_MS = 60_000;
+
+/** @returns undefined if all are Ready */
+export function unreadinessOf(
+  pods: readonly PodView[],
+  { namespace, nowMs }: { readonly namespace: string; readonly nowMs: number },
+): Unreadiness | undefined {
+  const unready = pods.filter(isUnready);
+  if (unready.length === 0) return undefined;
+  const code = CODES.find((each) => unready.some((pod) => codeOf(pod, nowMs) === each));
+  if (code === undefined) return { recheckMs: firstEnd(unready, nowMs) };
+  const alike = unready.filter((pod) => codeOf(pod, nowMs) === code);
+  const worst = alike.reduce((a, b) => (isBefore(b, a) ? b : a));
+  const because = `Pod ${worst.name}${othersInWords(alike.length - 1)} ${problemOf(worst)}`;
+  return { cause: { code, because, advice: adviceOn(code, `${worst.name} -n ${namespace}`) } };
+}
+
+type UnreadyPod = PodView & { readonly unready: Unready };
+
+function isUnready(pod: PodView): pod is UnreadyPod {
+  return pod.unready !== undefined;
+}
+
+function codeOf({ unready: { trouble, sinceMs } }: UnreadyPod, nowMs: number): Code | undefined {
+  return trouble?.code ?? (sinceMs + STARTING_MS <= nowMs ? 'PodsNotReady' : undefined);
+}
+
+function firstEnd(pods: readonly UnreadyPod[], nowMs: number): number {
+  // Where the clocks differ, a Pod may come from the future.
+  return pods.reduce(
+    (first, { unready }) => Math.min(first, unready.sinceMs + STARTING_MS - nowMs),
+    STARTING_MS,
+  );
+}
+
+/** The oldest stays the same while others come and go: the status is written less often. */
+function isBefore(a: PodView, b: PodView): boolean {
+  return a.createdAtMs === b.createdAtMs ? a.name < b.name : a.createdAtMs < b.createdAtMs;
+}
+
+/** In powers of two: 300 Pods that fail one after the other change it nine times. */
+function othersInWords(count: number): string {
+  if (count === 0) return '';
+  const least = 2 ** Math.floor(Math.log2(count));
+  return ` and at least ${least} ${least === 1 ? 'other' : 'others'}`;
+}
+
+function problemOf({ unready }: UnreadyPod): string {
+  return unready.trouble?.text ?? `stayed unready for ${STARTING_MS / 1_000} seconds`;
+}
+
+/** @param pod its name and namespace, as kubectl takes them */
+function adviceOn(code: Code, pod: string): readonly Advice[] {
+  const describe = { run: `kubectl describe pod ${pod}`, to: 'show the Events of the Pod' };
+  switch (code) {
+    case 'ContainerCannotStart':
+      return [describe];
+    case 'ImageNotPulled':
+      return ['check that the image exists, and that the nodes reach its registry', describe];
+    case 'CrashLooping':
+      return [{ run: `kubectl logs ${pod} --previous`, to: 'show what it wrote before it ended' }, describe];
+    case 'Unschedulable':
+      return [
+        'add a node that suits it, or make room on one',
+        describe,
+        { run: 'kubectl get nodes', to: 'show which nodes there are' },
+      ];
+    case 'PodsNotReady':
+      return [describe, { run: `kubectl logs ${pod}`, to: 'show what it writes' }];
+    default:
+      return unreachable(code);
+  }
+}

@@ -1,0 +1,133 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Condition } from '../../src/controllers/condition.ts';
+import { decidePodSet } from '../../src/controllers/pod-set/decide.ts';
+import { aPodOf, aPodSet, NOW_MS, type OwnedPodBuilder } from '../support/pod-sets.ts';
+
+const set = aPodSet();
+const pod = (name: string) => aPodOf(set, name).createdAgo(90);
+const withoutImage = (name: string) =>
+  pod(name).withContainer({ state: { waiting: { reason: 'ErrImagePull' } } });
+const withoutNode = (name: string) => pod(name).unschedulable('0/1 nodes are available: 1 Insufficient cpu.');
+const DESCRIBE = { run: 'kubectl describe pod a -n default', to: 'show the Events of the Pod' };
+
+/** The write of the status, and what is decided once it is written. */
+function settle(pods: readonly OwnedPodBuilder[], podSet = set) {
+  const wanting = podSet.wanting(pods.length);
+  const decide = (known: typeof set) =>
+    decidePodSet({ podSet: known.view, pods: pods.map(({ view }) => view), lookedFor: [] }, NOW_MS);
+  const write = decide(wanting);
+  if (write.do !== 'updateStatus') return { write: undefined, rest: write, known: wanting };
+  const known = wanting.withStatus(write.status);
+  return { write, rest: decide(known), known };
+}
+
+const conditionsOf = ({ known }: ReturnType<typeof settle>) =>
+  known.view.status.conditions.map(({ type, status, reason }: Condition) => `${type} ${status}: ${reason}`);
+const messageOf = (pods: readonly OwnedPodBuilder[]) => settle(pods).known.view.status.conditions[0]?.message;
+
+describe('a PodSet whose Pods exist and are not Ready', () => {
+  it('is on its way while nothing is wrong, and asks for another decision when a minute is over', () => {
+    const seen = settle([pod('a'), pod('b').unreadyFor(20), pod('c').unreadyFor(45)]);
+    expect(conditionsOf(seen)).toEqual([
+      'Ready False: PodsStarting',
+      'Stalled False: NotStalled',
+      'Reconciling True: PodsStarting',
+    ]);
+    expect(seen.write).not.toHaveProperty('event');
+    expect(seen.rest).toEqual({ do: 'converged', because: 'its Pods are starting', recheckMs: 15_000 });
+  });
+
+  it('is not Ready once a Pod has been unready for a minute, and needs no run', () => {
+    const seen = settle([pod('a').unreadyFor(60), pod('b')]);
+    expect(conditionsOf(seen)).toEqual([
+      'Ready False: PodsNotReady',
+      'Stalled False: NotStalled',
+      'Reconciling False: NotReady',
+    ]);
+    expect(seen.rest).toEqual({
+      do: 'converged',
+      because: 'all desired Pods exist, but some are not Ready',
+      notReady: {
+        code: 'PodsNotReady',
+        because: 'Pod a stayed unready for 60 seconds',
+        advice: [DESCRIBE, { run: 'kubectl logs a -n default', to: 'show what it writes' }],
+      },
+    });
+  });
+
+  it('counts that minute from the creation of a Pod of which no kubelet has said anything', () => {
+    const silent = (secondsAgo: number) => pod('a').pending().createdAgo(secondsAgo);
+    expect(settle([silent(59)]).rest).toMatchObject({ recheckMs: 1_000 });
+    expect(settle([silent(60)]).rest).toMatchObject({ notReady: { code: 'PodsNotReady' } });
+  });
+
+  it('waits no longer than a minute for a Pod of the future, as a clock may have it', () => {
+    expect(settle([pod('a').unreadyFor(-3_600)]).rest).toMatchObject({ recheckMs: 60_000 });
+  });
+
+  it('is not Ready at once where a Pod has a trouble, with what a person can do', () => {
+    expect(settle([withoutImage('a')]).rest).toMatchObject({
+      notReady: {
+        code: 'ImageNotPulled',
+        because: 'Pod a cannot pull the image busybox',
+        advice: ['check that the image exists, and that the nodes reach its registry', DESCRIBE],
+      },
+    });
+  });
+
+  it('says in the condition and in a Warning what the decision says', () => {
+    const message =
+      'Pod a cannot pull the image busybox; check that the image exists, and that the nodes reach its registry';
+    const { write, known } = settle([withoutImage('a')]);
+    expect(known.view.status.conditions[0]).toMatchObject({ reason: 'ImageNotPulled', message });
+    expect(write?.event).toEqual({
+      type: 'Warning',
+      reason: 'ImageNotPulled',
+      action: 'Reconcile',
+      note: message,
+    });
+  });
+
+  it('gets the Warning once, as it becomes so, and another where the trouble becomes another one', () => {
+    const { known } = settle([withoutImage('a')]);
+    const again = settle([withoutImage('a'), withoutImage('b')], known);
+    expect(again.write).toMatchObject({ do: 'updateStatus' });
+    expect(again.write).not.toHaveProperty('event');
+    expect(settle([withoutNode('a')], known).write).toMatchObject({ event: { reason: 'Unschedulable' } });
+  });
+
+  it('names the oldest Pod with the worst trouble, and about how many are like it', () => {
+    const many = Array.from({ length: 7 }, (_, i) => withoutImage(`p-${i}`));
+    const others = [withoutNode('first').createdAgo(999), pod('old').unreadyFor(999)];
+    expect(messageOf([...others, ...many, withoutImage('a').createdAgo(91)])).toContain(
+      'Pod a and at least 4 others cannot pull the image busybox',
+    );
+    expect(messageOf([withoutImage('b'), withoutImage('a')])).toContain('Pod a and at least 1 other cannot');
+  });
+
+  it('has few messages while 300 Pods fail one after the other', () => {
+    const failing = (count: number) =>
+      Array.from({ length: 300 }, (_, i) =>
+        i < count ? withoutImage(`p-${i}`) : pod(`p-${i}`).unreadyFor(9),
+      );
+    const messages = Array.from({ length: 300 }, (_, i) => messageOf(failing(i + 1)));
+    expect(new Set(messages).size).toBeLessThan(12);
+  });
+
+  it('is Ready again with its Pods', () => {
+    const { known } = settle([withoutImage('a')]);
+    const seen = settle([pod('a')], known);
+    expect(conditionsOf(seen)).toEqual([
+      'Ready True: PodsReady',
+      'Stalled False: NotStalled',
+      'Reconciling False: UpToDate',
+    ]);
+    expect(seen.rest).toEqual({ do: 'converged', because: 'its Pods and its status are up to date' });
+  });
+
+  it('has first to create those that are missing', () => {
+    const [view] = [withoutImage('a').view];
+    const step = decidePodSet({ podSet: set.wanting(2).view, pods: [view], lookedFor: [] }, NOW_MS);
+    expect(step).toMatchObject({ do: 'createPods', count: 1 });
+  });
+});
