@@ -120,7 +120,7 @@ describe('a PodSet', () => {
     const ours = events.filter(({ regarding }) => regarding.kind === 'PodSet');
     // The server may refuse once more, in other words, until it has noticed that there is room.
     const kinds = new Set(ours.map(({ type, reason }) => `${type} ${reason}`));
-    expect([...kinds].sort()).toEqual(['Normal Created', 'Warning Refused']);
+    expect([...kinds].sort()).toEqual(['Normal Created', 'Warning QuotaExceeded']);
   });
 
   it('that is deleted without its Pods leaves them, and one of the same name adopts them', async () => {
