@@ -22,9 +22,12 @@ export interface Cause {
   readonly advice: readonly Advice[];
 }
 
-/** With the advice that is a sentence: what a condition and an Event say. */
+/** With the sentences of its advice, or else its first command: what a condition and an Event say. */
 export function inOneLine({ because, advice }: Cause): string {
-  return [because, ...advice.filter((each) => typeof each === 'string')].join('; ');
+  const sentences = advice.filter((each) => typeof each === 'string');
+  const [command] = advice.filter((each) => typeof each !== 'string');
+  const commands = sentences.length === 0 && command ? [`to ${command.to}: ${command.run}`] : [];
+  return [because, ...sentences, ...commands].join('; ');
 }
 
 /** The cause alone, of a value that has more. */

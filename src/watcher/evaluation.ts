@@ -1,5 +1,13 @@
 import type { Controller } from '../contract/controller.ts';
-import { isRest, nextOf, reasonOf, type Decision, type Next } from '../contract/decision.ts';
+import {
+  converged,
+  isRest,
+  nextOf,
+  reasonOf,
+  type Decision,
+  type Next,
+  type Observe,
+} from '../contract/decision.ts';
 import type { ResourceRef } from '../contract/resource.ts';
 import type { StartRequest } from './runs.ts';
 
@@ -29,6 +37,14 @@ export interface Known {
   /** Whether this watcher would see such a resource if there were one. */
   covers(ref: ResourceRef): boolean;
 }
+
+/** A mistake in a controller concerns one resource, and its run meets it, too. */
+export function undecided(error: unknown): Observe {
+  return { do: 'observe', because: `the controller failed to decide: ${String(error)}` };
+}
+
+/** What it creates would be refused. */
+export const DOOMED = converged('its namespace is being deleted');
 
 /** Whether the resource is to have an open run: all are but those in their desired state. */
 export function isNeeded(evaluation: Evaluation | undefined): evaluation is Evaluation {

@@ -1,6 +1,6 @@
 import type { Controller, Watched } from '../contract/controller.ts';
 import type { Control } from '../contract/control.ts';
-import { converged, type Decision, type Observe } from '../contract/decision.ts';
+import type { Decision } from '../contract/decision.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { KubernetesObject } from '../contract/object.ts';
 import type { ResourceRef } from '../contract/resource.ts';
@@ -9,7 +9,7 @@ import type { KubernetesClient } from '../kubernetes/client.ts';
 import { resourcePath } from '../kubernetes/paths.ts';
 import { Looks } from './looks.ts';
 import { NamedObject } from './named-object.ts';
-import type { Evaluation } from './evaluation.ts';
+import { DOOMED, undecided, type Evaluation } from './evaluation.ts';
 import type { Quotas } from './quotas.ts';
 import {
   comparable,
@@ -347,11 +347,3 @@ export class Resources {
     return this.controller.primary.type.namespaced ? `${namespace}/${name}` : name;
   }
 }
-
-/** A mistake in a controller is the matter of the one resource that it is about, and its run meets it, too. */
-function undecided(error: unknown): Observe {
-  return { do: 'observe', because: `the controller failed to decide: ${String(error)}` };
-}
-
-/** What it creates would be refused. */
-const DOOMED = converged('its namespace is being deleted');

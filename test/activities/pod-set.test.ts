@@ -465,7 +465,7 @@ describe('a run', () => {
     const { rest, events } = await run();
     expect(rest).toMatchObject({ do: 'wait', atMostMs: 6_000 });
     expect(conditionThere('Ready')).toMatchObject({ status: 'False', reason: 'PodsFailed' });
-    expect(events).toMatchObject([{ type: 'Warning', reason: 'FailedPods', occasion: 'uid-of-a' }]);
+    expect(events).toMatchObject([{ type: 'Warning', reason: 'PodsFailed', occasion: 'uid-of-a' }]);
     nowMs += 6_000;
     expect((await run()).rest).toMatchObject({ do: 'converged' });
     expect(statusThere()).toMatchObject({ readyReplicas: 1 });

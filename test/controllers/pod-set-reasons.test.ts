@@ -81,7 +81,7 @@ describe('the conditions', () => {
     [
       'PodsFailed',
       'False',
-      'Pods failed; they are replaced after a pause that grows each time',
+      'Pods failed, and are replaced after a pause that grows each time; to see why they failed: kubectl describe pods -n default -l app=web,version=v0.1',
       set,
       [failed('a', 1), failed('b', 1)],
     ],
@@ -150,9 +150,9 @@ describe('the Event of a pause after failed Pods', () => {
       do: 'wait',
       event: {
         type: 'Warning',
-        reason: 'FailedPods',
+        reason: 'PodsFailed',
         action: 'Create',
-        note: 'Pods failed; they are replaced after a pause that grows each time. To see why they failed: kubectl describe pods --selector app=web --namespace default',
+        note: 'Pods failed, and are replaced after a pause that grows each time; to see why they failed: kubectl describe pods -n default -l app=web,version=v0.1',
         occasion: 'uid-of-new',
       },
     });

@@ -184,7 +184,7 @@ describe('finished Pods', () => {
       do: 'wait',
       for: 'the pause after failed Pods to end',
       atMostMs: (pauseS - 4) * 1000,
-      event: { type: 'Warning', reason: 'FailedPods', occasion: 'uid-of-f-0' },
+      event: { type: 'Warning', reason: 'PodsFailed', occasion: 'uid-of-f-0' },
     });
     expect(decide(settled(set, pods), failedPods(count, pauseS))).toMatchObject({
       do: 'createPods',

@@ -16,7 +16,7 @@ import { podsInWords, type PodView } from './pod.ts';
 import { podsToDelete } from './ranking.ts';
 import { hasTooLongName, type PodSetView } from './resource.ts';
 import { isFarBehind, statusToWrite, whyUpdate, type StatusPatch, type StepFailure } from './status.ts';
-import { unreadinessOf, type Unreadiness } from './unready.ts';
+import { podsFailed, unreadinessOf, type Unreadiness } from './unready.ts';
 
 /** What is known of a PodSet and its Pods. */
 export interface Observation {
@@ -232,10 +232,10 @@ function settle(situation: Situation, replicas: number): UpdateStatus | Rest {
   const update = updateStatus(situation);
   if (update !== undefined) return update;
   if (situation.available.length >= replicas) return atRest(situation);
-  return {
-    ...waitFor('the pause after failed Pods to end', situation.pauseMs),
-    event: failedPods(situation),
-  };
+  const { podSet, finished, pauseMs: pause } = situation;
+  const cause = podsFailed(podSet);
+  const event = warning(cause, 'Create', newestFirst(finished)[0]?.uid);
+  return { ...waitFor('the pause after failed Pods to end', pause, cause), event };
 }
 
 /** Without an open run: 10,000 Pods whose image is missing need none. */
@@ -278,18 +278,6 @@ function refused(podSet: PodSetView, because: string): Rest {
       ];
   const cause: Cause = { code: 'InvalidSpec', because, advice };
   return stalled(cause, { event: warning(cause, 'Reconcile') });
-}
-
-function failedPods({ podSet, finished }: Situation): DecisionEvent {
-  const [newest] = newestFirst(finished);
-  const look = `kubectl describe pods --selector app=${podSet.name} --namespace ${podSet.namespace}`;
-  return {
-    type: 'Warning',
-    reason: 'FailedPods',
-    action: 'Create',
-    note: `Pods failed; they are replaced after a pause that grows each time. To see why they failed: ${look}`,
-    ...(newest !== undefined && { occasion: newest.uid }),
-  };
 }
 
 function isOrAre(pods: number): string {

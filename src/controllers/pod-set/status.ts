@@ -4,7 +4,7 @@ import { refusalWords } from '../refusal-words.ts';
 import { podsInWords, selectorFor, type PodView } from './pod.ts';
 import type { PodSetReason } from './reasons.ts';
 import type { PodSetStatus, PodSetView, StatusView } from './resource.ts';
-import type { Unreadiness } from './unready.ts';
+import { podsFailed, type Unreadiness } from './unready.ts';
 
 /** The steps whose refusal the status reports. */
 export const STEPS_ON_PODS = ['createPods', 'deletePods', 'adoptPods', 'releasePods'] as const;
@@ -153,7 +153,7 @@ function whyNotReady({
   const { replicas } = podSet.spec;
   if (available.length < replicas) {
     return isPausing
-      ? ['PodsFailed', 'Pods failed; they are replaced after a pause that grows each time']
+      ? ['PodsFailed', inOneLine(podsFailed(podSet))]
       : ['PodsMissing', 'some Pods have not been created yet'];
   }
   if (available.length > replicas) return ['PodsSurplus', 'there are more Pods than spec.replicas'];

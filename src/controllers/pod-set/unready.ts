@@ -1,6 +1,7 @@
 import type { Advice, Cause } from '../../contract/cause.ts';
 import { unreachable } from '../../contract/unreachable.ts';
-import type { PodView, Unready } from './pod.ts';
+import { selectorFor, type PodView, type Unready } from './pod.ts';
+import type { PodSetView } from './resource.ts';
 
 /** The worst first: there, waiting helps least. */
 const CODES = [
@@ -35,6 +36,16 @@ export function unreadinessOf(
   const worst = alike.reduce((a, b) => (isBefore(b, a) ? b : a));
   const because = `Pod ${worst.name}${othersInWords(alike.length - 1)} ${problemOf(worst)}`;
   return { cause: { code, because, advice: adviceOn(code, `${worst.name} -n ${namespace}`) } };
+}
+
+/** Its Pods ended, and are replaced. */
+export function podsFailed({ name, namespace }: Pick<PodSetView, 'name' | 'namespace'>): Cause {
+  const run = `kubectl describe pods -n ${namespace} -l ${selectorFor(name)}`;
+  return {
+    code: 'PodsFailed',
+    because: 'Pods failed, and are replaced after a pause that grows each time',
+    advice: [{ run, to: 'see why they failed' }],
+  };
 }
 
 type UnreadyPod = PodView & { readonly unready: Unready };
