@@ -1,4 +1,4 @@
-import type { StepInput } from '../src/contract/run.ts';
+import { ATTEMPT_MAX_MS, type StepInput } from '../src/contract/run.ts';
 import {
   type DecisionEvent,
   isRest,
@@ -105,13 +105,17 @@ class ControllerActivities<O, S extends Step, L extends Observe> {
     return { ...result, did: withUndelivered(result.did) };
   }
 
-  #contextOf({ ref, refusal }: StepInput, superseded: AbortSignal): StepContext<O> {
+  #contextOf({ ref, refusal, results, unknownUntilMs }: StepInput, superseded: AbortSignal): StepContext<O> {
     const { watched: viewOf, isNamespacePaused } = this.#dependencies;
+    // Of the attempts before this one, the outcome is not known.
+    const isRepeated = this.#reconciler.controller.mayStillArrive !== undefined && activityInfo().attempt > 1;
     return {
       ref,
       now: Date.now,
       superseded,
       refusal,
+      isFirst: results === 0,
+      unknownUntilMs: isRepeated ? Date.now() + ATTEMPT_MAX_MS : unknownUntilMs,
       watched: () => viewOf?.(ref) as O | undefined,
       isNamespacePaused: async () => (await isNamespacePaused?.(ref.namespace)) ?? false,
     };
@@ -147,8 +151,12 @@ function executionOf({ ref, changes }: StepInput): Execution {
 }
 
 /** As history has it. */
-function resultOf({ did, next, refusal }: StepEnd<unknown>): StepResult {
-  return { did, next, ...(refusal && { refusal }) };
+function resultOf({ did, next, refusal, unknownUntilMs }: StepEnd<unknown>): StepResult {
+  return {
+    ...{ did, next },
+    ...(refusal && { refusal }),
+    ...(unknownUntilMs !== undefined && { unknownUntilMs }),
+  };
 }
 
 function kindOf({ group, version, kind }: ResourceType): Regarding {

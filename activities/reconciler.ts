@@ -18,6 +18,10 @@ export interface StepContext<O = unknown> {
   readonly refusal?: Refusal | undefined;
   /** What this process's watcher shows now, which may lag behind what was read; undefined: it does not show all of it. */
   readonly watched?: (() => O | undefined) | undefined;
+  /** An attempt whose outcome nobody knows may take effect until then; in milliseconds since the epoch. Default: there is none. */
+  readonly unknownUntilMs?: number | undefined;
+  /** Whether this is the first step of a run. */
+  readonly isFirst?: boolean;
   /** Whether the Namespace of the resource is paused. Default: it is not. @throws ApiError */
   readonly isNamespacePaused?: (() => Promise<boolean>) | undefined;
 }
@@ -47,7 +51,10 @@ export interface Performed<O> {
  * @typeParam L what `decide` may ask to observe besides
  */
 export interface Reconciler<O, S extends Step, L extends Observe = Observe> {
-  readonly controller: Pick<Controller<unknown, unknown, O, S, L>, 'decide' | 'control' | 'statusStep'> & {
+  readonly controller: Pick<
+    Controller<unknown, unknown, O, S, L>,
+    'decide' | 'control' | 'statusStep' | 'mayStillArrive'
+  > & {
     readonly steps: Readonly<Record<string, string>>;
     readonly primary: { readonly type: ResourceType };
   };

@@ -11,6 +11,7 @@ import {
   type Step,
   type StepResult,
 } from '../src/contract/decision.ts';
+import { ATTEMPT_MAX_MS } from '../src/contract/run.ts';
 import { ApiError, isOf } from '../src/kubernetes/errors.ts';
 import type { Known } from './run-memory.ts';
 import { isInVain, isSameStep, overridden } from './overridden.ts';
@@ -49,10 +50,12 @@ interface Decided<O, S extends Step, L extends Observe> {
 export class StepRun<O, S extends Step, L extends Observe> {
   readonly #reconciler: Reconciler<O, S, L>;
   readonly #context: StepContext<O>;
+  #unknownUntilMs: number | undefined;
 
   constructor(reconciler: Reconciler<O, S, L>, context: StepContext<O>) {
     this.#reconciler = reconciler;
     this.#context = context;
+    this.#unknownUntilMs = context.unknownUntilMs;
   }
 
   /**
@@ -81,8 +84,12 @@ export class StepRun<O, S extends Step, L extends Observe> {
   }
 
   async #observe(): Promise<Known<O>> {
-    const { refusal } = this.#context;
+    const { refusal, isFirst } = this.#context;
     const observation = await this.#reconciler.observe(this.#context);
+    const { controller } = this.#reconciler;
+    // Of the attempts of an earlier run, this run knows nothing.
+    if (isFirst === true && controller.mayStillArrive?.(observation) === true)
+      this.#unknownUntilMs ??= this.#context.now() + ATTEMPT_MAX_MS;
     return { observation: refusal ? this.#withRefusal(observation, refusal) : observation, source: 'live' };
   }
 
@@ -94,6 +101,7 @@ export class StepRun<O, S extends Step, L extends Observe> {
       const decision = controller.decide(known.observation, this.#context.now(), {
         isLive: known.source === 'live',
         isNamespacePaused: (await this.#context.isNamespacePaused?.()) ?? false,
+        unknownUntilMs: this.#unknownUntilMs,
       });
       if (!isObserve(decision)) return { known, decision };
       known = await this.#look(decision, known);
@@ -128,7 +136,7 @@ export class StepRun<O, S extends Step, L extends Observe> {
       if (did.length === 0) throw refusal ?? error;
       // The write is made: that it failed to look around afterwards must not hide it. Yet a Retry-After is kept.
       if (isOf(error, 'retry-after')) throw new PartlyDone(error, did, events);
-      return { did, next: lookAgain(error), known: undefined, events };
+      return { ...{ did, next: lookAgain(error), known: undefined, events }, ...this.#unknown() };
     }
     if (refusal !== undefined) return this.#failed({ step, error: refusal, did, events, decided });
     if (isInVain(step, performed.changed, decided.decision))
@@ -186,7 +194,11 @@ export class StepRun<O, S extends Step, L extends Observe> {
     // Record the event of a rest now, and that of a step after the step is done.
     const ofRest = isRest(decision) && decision.event !== undefined ? [decision.event] : [];
     const next = nextOf(decision, this.#reconciler.controller.steps);
-    return { did, next, known, events: [...events, ...ofRest] };
+    return { ...{ did, next, known, events: [...events, ...ofRest] }, ...this.#unknown() };
+  }
+
+  #unknown(): Pick<StepResult, 'unknownUntilMs'> {
+    return this.#unknownUntilMs === undefined ? {} : { unknownUntilMs: this.#unknownUntilMs };
   }
 
   /** Who waits sees why, at most once an attempt. Where it does not succeed, the next attempt tries it again. */

@@ -32,7 +32,7 @@ import {
   waitFor,
 } from '../src/contract/decision.ts';
 import { FAILURE, RETRY_AFTER_MAX_MS, type RetryAfterDetails } from '../src/contract/failures.ts';
-import type { RunInput, StepInput } from '../src/contract/run.ts';
+import { ATTEMPT_MAX_MS, type RunInput, type StepInput } from '../src/contract/run.ts';
 import { AWAITING_APPROVAL, PAUSED, STALLED } from '../src/contract/search-attributes.ts';
 import { recheckTimer, RETRY_AFTER_TIMER, waitingFor } from '../src/contract/sentences.ts';
 import { unreachable } from '../src/contract/unreachable.ts';
@@ -118,12 +118,15 @@ class Reconcile {
   #seen = 0;
   /** How many results of steps have come. */
   #results = 0;
+  /** An attempt whose outcome nobody knows may take effect until then. */
+  #unknownUntilMs: number;
   /** How often it has looked in vain whether it is still held. */
   #looksWhileHeld = 0;
 
   constructor(run: RunInput) {
     this.#run = run;
     this.#did = run.did ?? [];
+    this.#unknownUntilMs = run.unknownUntilMs ?? 0;
   }
 
   async run(): Promise<string> {
@@ -144,7 +147,10 @@ class Reconcile {
       if (!('failed' in end)) return this.#after(step, end);
     }
     this.#localSteps = 0;
-    return this.#after(step, await this.#callDurably(step));
+    const end = await this.#callDurably(step);
+    // The attempt goes on wherever it is, and its write may come late.
+    if (isInterrupted(end) && 'isDurable' in step) this.#mayTakeEffectUntil(Date.now() + ATTEMPT_MAX_MS);
+    return this.#after(step, end);
   }
 
   /** What comes after a step; a signal that it has not seen calls for another look. */
@@ -162,8 +168,13 @@ class Reconcile {
     return LOOK_AGAIN;
   }
 
-  #note({ do: step }: Step | Observe, { did, refusal }: StepResult): void {
+  #mayTakeEffectUntil(ms: number): void {
+    this.#unknownUntilMs = Math.max(this.#unknownUntilMs, ms);
+  }
+
+  #note({ do: step }: Step | Observe, { did, refusal, unknownUntilMs = 0 }: StepResult): void {
     this.#results += 1;
+    this.#mayTakeEffectUntil(unknownUntilMs);
     this.#did = addedUp([...this.#did, ...did]);
     if (refusal !== undefined) this.#refused = { step, ...refusal };
     else if (this.#refused?.step === step && did.length > 0) this.#refused = undefined;
@@ -218,8 +229,8 @@ class Reconcile {
     return this.#changes.count > this.#seen;
   }
 
-  #isBrief({ writes = 1 }: Step): boolean {
-    return writes <= LOCAL_WRITES_MAX && this.#localSteps < LOCAL_STEPS_MAX;
+  #isBrief({ writes = 1, isDurable }: Step): boolean {
+    return isDurable !== true && writes <= LOCAL_WRITES_MAX && this.#localSteps < LOCAL_STEPS_MAX;
   }
 
   #tryLocally(step: Step | Observe): Promise<StepResult | Failed | RetryAfter> {
@@ -246,7 +257,13 @@ class Reconcile {
     const { ref, cluster } = this.#run;
     const refusal = this.#refused;
     const counts = { changes: this.#seen, results: this.#results };
-    return { ref, ...(cluster && { cluster }), ...counts, ...(refusal && { refusal }) };
+    const unknownUntilMs = this.#unknownUntilMs;
+    const isUnknown = unknownUntilMs > Date.now();
+    return {
+      ...{ ref, ...(cluster && { cluster }), ...counts },
+      ...(isUnknown && { unknownUntilMs }),
+      ...(refusal && { refusal }),
+    };
   }
 
   /** Only a server's own Retry-After waits like this: a signal does not shorten it. */
@@ -277,6 +294,7 @@ class Reconcile {
     const first: Observe = { do: 'observe', because: 'the run continued as new with an empty history' };
     return continueAsNew<(input: RunInput) => Promise<string>>({
       ...{ ref, reason, first, did: this.#did },
+      ...(this.#unknownUntilMs > 0 && { unknownUntilMs: this.#unknownUntilMs }),
       ...(cluster && { cluster }),
     });
   }
@@ -295,6 +313,10 @@ function named({ do: name }: Step | Observe, activities: Activities): Activity {
 function summaryOf(step: Step | Observe): string {
   const summary = 'summary' in step ? step.summary : undefined;
   return asSummary(`${summary ?? (step.do === 'observe' ? OBSERVE : step.do)}: ${step.because}`);
+}
+
+function isInterrupted(end: End): end is Interrupted {
+  return 'result' in end;
 }
 
 function isConverged(next: Next): next is Converged {

@@ -81,4 +81,6 @@ export interface Circumstances {
   readonly isLive: boolean;
   /** Whether {@link PAUSED_ANNOTATION} is on the Namespace. */
   readonly isNamespacePaused: boolean;
+  /** An attempt whose outcome nobody knows may take effect until then; in milliseconds since the epoch. Absent: there is none. */
+  readonly unknownUntilMs?: number | undefined;
 }

@@ -99,6 +99,11 @@ export interface Controller<
    */
   inputs?(observation: Observation): readonly string[];
   /**
+   * Whether an attempt of a durable step of an earlier run may still take effect, as far as this shows. Asked at the
+   * beginning of a run. Default: never.
+   */
+  mayStillArrive?(observation: Observation): boolean;
+  /**
    * What it creates is refused in a namespace that is being deleted, so nothing is done there.
    */
   readonly endsWithNamespace?: true;

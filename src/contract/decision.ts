@@ -33,6 +33,8 @@ export interface Step extends WithEvent {
   readonly summary?: string;
   /** About how many writes the step makes. Default: one. Many writes make it a durable step from the start. */
   readonly writes?: number;
+  /** Temporal knows of each attempt: it is never tried within the workflow task first. */
+  readonly isDurable?: true;
   /** What it deletes. Default: nothing. */
   readonly deletes?: Deletion;
   /** Who has approved of that, to be reported once it is done. Default: nobody had to. */
@@ -152,6 +154,8 @@ export interface StepResult {
   readonly next: Next;
   /** The step was refused, and something else comes first, such as to report that. */
   readonly refusal?: Refusal;
+  /** An attempt whose outcome nobody knows may take effect until then; in milliseconds since the epoch. */
+  readonly unknownUntilMs?: number;
 }
 
 export function isRest(decision: Decision): decision is Rest {
@@ -220,12 +224,14 @@ export function nextOf(decision: Decision, summaries: Readonly<Record<string, st
   if (isRest(decision)) return restOf(decision);
   const { do: step, because } = decision;
   const writes = 'writes' in decision ? decision.writes : undefined;
+  const isDurable = 'isDurable' in decision && decision.isDurable === true;
   const summary = summaries[step];
   return {
     do: step,
     because,
     ...(summary !== undefined && { summary }),
     ...(writes !== undefined && { writes }),
+    ...(isDurable && { isDurable }),
   };
 }
 

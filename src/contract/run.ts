@@ -12,6 +12,12 @@ export const CHANGED_SIGNAL = 'changed';
  */
 export type Change = 'seen' | 'possible';
 
+/**
+ * How long an attempt may still take effect after the run has given up on it, in milliseconds: longer than a step may take
+ * from its read to the end of its write.
+ */
+export const ATTEMPT_MAX_MS = 15_000;
+
 /** What a run is started with: a reference, why, and the first step. */
 export interface RunInput {
   readonly ref: ResourceRef;
@@ -25,6 +31,8 @@ export interface RunInput {
   readonly resourceVersion?: string;
   /** What earlier runs of the same story did, where a long history was left behind. */
   readonly did?: readonly Deed[];
+  /** As {@link StepInput} has it, likewise. */
+  readonly unknownUntilMs?: number;
 }
 
 /** What every step activity is given. */
@@ -39,6 +47,8 @@ export interface StepInput {
   readonly changes: number;
   /** How many results of steps the run had got by then: what was done since is yet to be reported to it. */
   readonly results: number;
+  /** An attempt whose outcome nobody knows may take effect until then; in milliseconds since the epoch. Absent: there is none. */
+  readonly unknownUntilMs?: number;
   /** Of the step that was refused last, until it succeeds: a process that takes over would not know of it. */
   readonly refusal?: Refusal;
 }

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Memory, type Known } from '../../activities/run-memory.ts';
 import { dispatching, stepActivities, type StepActivity } from '../../activities/index.ts';
 import {
@@ -8,6 +8,7 @@ import {
   type StepContext,
 } from '../../activities/reconciler.ts';
 import { changeOf } from '../../activities/overridden.ts';
+import type { Circumstances } from '../../src/contract/control.ts';
 import { StepRun } from '../../activities/step-run.ts';
 import {
   converged,
@@ -117,6 +118,45 @@ const watched = (observation: Shelf): Known<Shelf> => ({ observation, source: 'w
 const live = (observation: Shelf): Known<Shelf> => ({ observation, source: 'live' });
 const MISSING: Shelf = { wanted: 1, books: 0, isLit: true };
 const FULL: Shelf = { wanted: 1, books: 1, isLit: true };
+
+describe('an attempt of an earlier run', () => {
+  const untilMs = 20_000;
+  const asked: unknown[] = [];
+  const runWith = (mayStillArrive: boolean, more: Partial<StepContext<Shelf>>) => {
+    const { reconciler } = aShelf(MISSING);
+    const decides = (shelf: Shelf, _nowMs: number, circumstances?: Circumstances) => {
+      asked.push(circumstances?.unknownUntilMs);
+      return decide(shelf);
+    };
+    const controller = { ...reconciler.controller, decide: decides, mayStillArrive: () => mayStillArrive };
+    const context = {
+      ref: REF,
+      now: () => untilMs - 15_000,
+      superseded: new AbortController().signal,
+      ...more,
+    };
+    return new StepRun<Shelf, ShelfStep, Observe>({ ...reconciler, controller }, context).perform(
+      'addBook',
+      undefined,
+    );
+  };
+  beforeEach(() => asked.splice(0));
+
+  it('may still take effect for so long: each decision of the first step, and the next step, are told', async () => {
+    expect(await runWith(true, { isFirst: true })).toMatchObject({ did: ADDED, unknownUntilMs: untilMs });
+    expect(asked).toEqual([untilMs, untilMs]);
+  });
+
+  it('is not looked for where none can be there, nor later in the run', async () => {
+    expect(await runWith(false, { isFirst: true })).not.toHaveProperty('unknownUntilMs');
+    expect(await runWith(true, { isFirst: false })).not.toHaveProperty('unknownUntilMs');
+  });
+
+  it('of this run is told by the run', async () => {
+    expect(await runWith(true, { unknownUntilMs: 7 })).toMatchObject({ unknownUntilMs: 7 });
+    expect(asked).toEqual([7, 7]);
+  });
+});
 
 describe('a step activity', () => {
   it('observes where nothing is known, performs its step, and says what comes next', async () => {

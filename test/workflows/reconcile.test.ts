@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { coresdk } from '@temporalio/proto';
 import {
@@ -115,6 +115,39 @@ describe('a brief step', () => {
     for (let i = 0; i < 6; i += 1) called.push(...(await run.ends(result(ADD, POD))));
     const LOCAL = 'addPod locally';
     expect(called).toEqual([LOCAL, LOCAL, LOCAL, LOCAL, 'addPod', LOCAL, LOCAL]);
+  });
+});
+
+describe('a step that is durable from the start', () => {
+  const durable: Step = { ...ADD, isDurable: true };
+
+  beforeEach(() => {
+    jest.spyOn(Date, 'now').mockReturnValue(1_000);
+  });
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
+
+  it('is not tried within the workflow task first', async () => {
+    expect((await start(durable))[1]).toEqual(['addPod']);
+  });
+
+  it('that is dropped may still take effect, which the steps after it are told for as long', async () => {
+    const [run] = await start(durable);
+    await run.changes();
+    await run.timeIsUp();
+    await run.isCancelled();
+    expect(run.called?.input).toMatchObject({ changes: 1, unknownUntilMs: 16_000 });
+  });
+
+  it('whose earlier attempts may still take effect says so, and the run goes on with that', async () => {
+    const [run] = await start(durable);
+    await run.ends({ ...result(OBSERVE, POD), unknownUntilMs: 7_000 });
+    await run.ends(result(OBSERVE, POD));
+    expect(run.called?.input).toMatchObject({ results: 2, unknownUntilMs: 7_000 });
+    run.suggestToContinueAsNew();
+    await run.ends(result(OBSERVE, POD));
+    expect(run.continuesAs).toMatchObject({ unknownUntilMs: 7_000 });
   });
 });
 
