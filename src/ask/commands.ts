@@ -1,7 +1,7 @@
 /** What people ask of the operator, with what `--help` says of each command. */
 export const ASK_COMMANDS = {
   get: 'list resources with their state: up to date, retrying, stalled, ...',
-  why: 'explain the state of a resource: what it waits for, why it fails, and what you can do',
+  why: 'explain why a resource, or everything, is not well, and what you can do',
   history: 'show every reconcile of a resource, as far back as Temporal keeps it',
   plan: 'show what a reconcile would write, without writing it',
   retry: 'end backoffs and try again now',

@@ -1,5 +1,6 @@
 import { AWAITING_APPROVAL, PAUSED } from '../contract/control.ts';
-import type { Next } from '../contract/decision.ts';
+import type { Cause } from '../contract/cause.ts';
+import { causeOf, type Next } from '../contract/decision.ts';
 import type { KubernetesObject } from '../contract/object.ts';
 import { fieldsOf, listOf, textOf } from '../controllers/fields.ts';
 import { isTaskFailing, type Run } from '../temporal/run-reader.ts';
@@ -11,6 +12,7 @@ const COLOURS = {
   Waiting: 'cyan',
   Retrying: 'yellow',
   Stalled: 'red',
+  NotReady: 'red',
   Paused: 'yellow',
   AwaitingApproval: 'yellow',
   Ignored: 'dim',
@@ -22,6 +24,11 @@ export const STATES: readonly State[] = Object.keys(COLOURS).filter(isState);
 
 function isState(name: string): name is State {
   return Object.hasOwn(COLOURS, name);
+}
+
+/** Nobody has to act, and nothing is on its way. */
+export function isWell({ state }: { readonly state: State | undefined }): boolean {
+  return state === 'UpToDate' || state === 'Ignored';
 }
 
 export function colourOf(state: State | undefined): (typeof COLOURS)[State] {
@@ -42,7 +49,7 @@ export function stateOfRun(run: Pick<Run, 'pause' | 'runState' | 'pending' | 'wo
 export function stateByDecision(next: Next): State {
   switch (next.do) {
     case 'converged':
-      return 'UpToDate';
+      return causeOf(next) === undefined ? 'UpToDate' : 'NotReady';
     case 'stalled':
       return 'Stalled';
     case 'held':
@@ -60,6 +67,8 @@ export interface StatusSays {
   readonly state: State;
   readonly message: string;
   readonly since: string | undefined;
+  /** What is wrong, if anything. */
+  readonly cause?: Cause | undefined;
 }
 
 /** The state of a resource without an open run, from its status, as kstatus reads it. */
@@ -74,25 +83,46 @@ export function stateByStatus(object: KubernetesObject): StatusSays {
     const held = conditions.find(({ type, status: is }) => type === state && is === 'True');
     if (held !== undefined) return { state, message: held.message, since: held.lastTransitionTime };
   }
-  if (fieldsOf(status)['observedGeneration'] !== metadata.generation) return WAITING;
-  const stalled = conditions.find(({ type, status: is }) => type === 'Stalled' && is === 'True');
-  if (stalled !== undefined) return { state: 'Stalled', message: stalled.message, since };
-  return { state: 'UpToDate', message: ready?.status === 'True' ? '' : (ready?.message ?? ''), since };
+  if (fieldsOf(status)['observedGeneration'] !== metadata.generation) return notStarted(object);
+  const isTrue = (name: string) => conditions.find(({ type, status: is }) => type === name && is === 'True');
+  const stalled = isTrue('Stalled');
+  if (stalled !== undefined) return { ...wrong('Stalled', stalled), since };
+  if (ready?.status !== 'False') return { state: 'UpToDate', message: '', since };
+  return isTrue('Reconciling') === undefined
+    ? wrong('NotReady', ready)
+    : { state: 'Reconciling', message: ready.message, since };
+}
+
+function wrong(
+  state: State,
+  { reason: code, message, lastTransitionTime: since }: ConditionFields,
+): StatusSays {
+  return { state, message, since, cause: { code, because: message, advice: [] } };
 }
 
 /** The operator is done with a resource that only the finalizers of others hold. */
 function stateOfDeleted(object: KubernetesObject): StatusSays {
   const others = heldByOthers(object);
-  if (others.length === 0) return WAITING;
+  if (others.length === 0) return notStarted(object);
   const since = object.metadata.deletionTimestamp;
   return { state: 'UpToDate', message: `held by ${others.join(', ')}`, since };
 }
 
-const WAITING: StatusSays = { state: 'Waiting', message: NOT_STARTED, since: undefined };
+/** It may have been changed a moment ago. */
+export function notStarted({ metadata }: KubernetesObject): StatusSays {
+  const changes = listOf(fieldsOf(metadata)['managedFields']).map(({ time }) => textOf(time));
+  const times = [metadata.creationTimestamp, metadata.deletionTimestamp, ...changes];
+  const since = times
+    .filter((time) => time !== undefined)
+    .sort()
+    .at(-1);
+  return { state: 'Waiting', message: NOT_STARTED, since };
+}
 
 export interface ConditionFields {
   readonly type: string;
   readonly status: string;
+  readonly reason: string;
   readonly message: string;
   readonly lastTransitionTime: string | undefined;
 }
@@ -102,7 +132,8 @@ export function conditionsIn(status: unknown): readonly ConditionFields[] {
     const type = textOf(condition['type']);
     const is = textOf(condition['status']);
     if (type === undefined || is === undefined) return [];
-    const message = textOf(condition['message']) ?? '';
-    return [{ type, status: is, message, lastTransitionTime: textOf(condition['lastTransitionTime']) }];
+    const [reason = '', message = ''] = [textOf(condition['reason']), textOf(condition['message'])];
+    const lastTransitionTime = textOf(condition['lastTransitionTime']);
+    return [{ type, status: is, reason, message, lastTransitionTime }];
   });
 }

@@ -10,11 +10,6 @@ export function waitingFor(what: string): string {
   return WAITING_FOR + what;
 }
 
-/** The same without the words that say that it is waited for. */
-export function whatIsWaitedFor(reason: string): string {
-  return withoutStart(reason, WAITING_FOR);
-}
-
 const RECHECK = 'recheck: ';
 
 /** What the Temporal UI calls the timer of a run that looks again after a while. @param reason why it waits */
@@ -22,25 +17,12 @@ export function recheckTimer(reason: string): string {
   return RECHECK + reason;
 }
 
-/** Why a run waits that has such a timer. */
-export function whyRechecked(summary: string): string {
-  return withoutStart(summary, RECHECK);
-}
-
 /** Of a timer that no signal shortens. */
 export const RETRY_AFTER_TIMER = 'Retry-After of the API server';
-
-export function isRetryAfterTimer(summary: string): boolean {
-  return summary.startsWith('Retry-After');
-}
 
 /** Of the timer that lets an attempt end before it is dropped; it is no wait of the run. */
 export const GRACE_TIMER = 'the resource changed: grace period for the attempt in progress';
 
 export function isGraceTimer(summary: string): boolean {
   return summary.startsWith('the resource changed: ');
-}
-
-function withoutStart(text: string, start: string): string {
-  return text.startsWith(start) ? text.slice(start.length) : text;
 }

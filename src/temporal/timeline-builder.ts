@@ -229,7 +229,8 @@ function nextIn(next: z.infer<typeof NextInHistory>): NextStep {
   const stalled = name === 'stalled' && code !== undefined ? { code, because, advice } : undefined;
   const cause = next.cause ?? next.notReady ?? stalled;
   const held = name === 'held' ? HELD_CODES.find((each) => each === code) : undefined;
-  return { do: name, because, ...(cause && { cause }), ...(held && { held }) };
+  const what = next.for === undefined ? {} : { for: next.for };
+  return { do: name, because, ...what, ...(cause && { cause }), ...(held && { held }) };
 }
 
 function summaryOf({ userMetadata }: HistoryEvent): string | undefined {

@@ -64,6 +64,8 @@ export type StepEnd =
 export interface NextStep {
   readonly do: string;
   readonly because: string;
+  /** What a wait is for. */
+  readonly for?: string;
   /** What is wrong, if anything. */
   readonly cause?: Cause;
   /** What holds the step back, if a person does. */

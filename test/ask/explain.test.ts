@@ -23,14 +23,19 @@ import { aPodOf } from '../support/pod-sets.ts';
 
 describe('why, of an open run,', () => {
   it('that is retrying, says when it tries next, and what it was last told of', () => {
-    const failure = { type: 'Refused', message: 'POST /api/v1/pods: 403 exceeded quota' };
+    const run = { run: 'kubectl describe quota -n shop', to: 'show the quota' };
+    const cause = { code: 'QuotaExceeded', because: 'exceeded quota: few', advice: [run] };
+    const failure = { type: 'Refused', message: 'exceeded quota: few', cause };
     const pending = [{ step: 'createPods', attempt: 6, failure, nextTryAtMs: ago(-21) }];
     const told = { signal: 'changed', reason: 'the spec changed', by: '' };
     const entries = [{ kind: 'signal', atMs: ago(30), ...told }] as const;
     const timeline = { ...TIMELINE, entries };
     const text = textFor({ temporal: reached({ run: { ...RUN, pending }, timeline }) });
-    expect(text).toMatch(/^PodSet shop\/web is retrying: 1 of 3 Pods, for 4m12s\n/);
+    expect(text).toMatch(
+      /^PodSet shop\/web is retrying: QuotaExceeded \(1 of 3 Pods\), for 4m12s\n\n {2}because {3}exceeded quota: few\n/,
+    );
     expect(text).toContain('  step      createPods, attempt 6, next in 21s\n');
+    expect(text).toContain('  you can   kubectl describe quota -n shop ');
     expect(text).toContain('  signal    30s ago: the spec changed\n');
   });
 
@@ -42,22 +47,53 @@ describe('why, of an open run,', () => {
       atMostMs: 40_000,
       end: { how: 'in progress' },
     } as const;
-    const rest = done({ do: 'wait', because: 'waiting for the pause after failed Pods to end' });
+    const rest = done({ do: 'wait', because: '', for: 'the pause after failed Pods to end' });
     const text = textFor({ temporal: reached({ timeline: { ...TIMELINE, entries: [rest, wait] } }) });
-    expect(text).toContain('PodSet shop/web is waiting: 1 of 3 Pods, for 4m12s\n');
+    expect(text).toContain('PodSet shop/web is waiting (1 of 3 Pods), for 4m12s\n');
     expect(text).toContain('  for       the pause after failed Pods to end\n');
-    expect(text).toContain('  next      looks again as soon as that happens, or in 30s\n');
-    expect(text).toContain('kubectl describe pods -n shop -l app=web,version=v0.1');
+    expect(text).toContain('  next      checks when something changes, or in 30s\n');
   });
 
   it('that is stalled, says that waiting does not help, and what does', () => {
-    const rest = done({ do: 'stalled', because: 'spec.replicas must be at least 0' });
+    const cause = {
+      code: 'InvalidSpec',
+      because: 'spec.replicas must be at least 0',
+      advice: ['correct it'],
+    };
+    const rest = done({ do: 'stalled', because: cause.because, cause });
     const run = { ...RUN, runState: 'Stalled' as const };
     const text = textFor({ temporal: reached({ run, timeline: { ...TIMELINE, entries: [rest] } }) });
-    expect(text).toContain('is stalled');
+    expect(text).toContain('is stalled: InvalidSpec (1 of 3 Pods)');
     expect(text).toContain('  because   spec.replicas must be at least 0\n');
-    expect(text).toContain('  retries   none: waiting does not help');
-    expect(text).toContain('  you can   correct spec.replicas');
+    expect(text).toContain('  next      nothing, until somebody removes the cause\n');
+    expect(text).toContain('  you can   correct it\n');
+  });
+
+  it('that was rejected, says by whom, when, which plan, and how to approve it after all', () => {
+    const because = 'rejected by alice: a typo';
+    const next = {
+      do: 'held',
+      by: 'approval',
+      code: 'Rejected',
+      because,
+      would: 'deletePods: 3',
+      plan: '2-a',
+    } as const;
+    const fieldsV1 = { 'f:metadata': { 'f:annotations': { 'f:durable-operator.dev/rejected': {} } } };
+    const managedFields = [{ manager: 'kubectl', time: new Date(ago(60)).toISOString(), fieldsV1 }];
+    const object = { ...web.object, metadata: { ...web.object.metadata, managedFields } };
+    const rest = done({ do: 'held', because, held: 'Rejected' });
+    const text = textFor({
+      cluster: { is: 'there', object, namespace: undefined },
+      temporal: reached({
+        run: { ...RUN, runState: 'AwaitingApproval' },
+        timeline: { ...TIMELINE, entries: [rest] },
+      }),
+      live: { observation: { podSet: web.view, pods: [], lookedFor: [] }, next },
+    });
+    expect(text).toContain('is held by a rejection');
+    expect(text).toContain('  because   rejected by alice: a typo\n  rejected  1m ago: plan 2-a\n');
+    expect(text).toMatch(/kubectl durable approve podset\/web -n shop +allow it/);
   });
 
   it('that is paused in Temporal, names who has paused it, and the command that ends that', () => {
@@ -67,7 +103,7 @@ describe('why, of an open run,', () => {
       undo: 'temporal workflow unpause --workflow-id w',
     };
     const text = textFor({ temporal: reached({ run: { ...RUN, pause, runState: 'Stalled' } }) });
-    expect(text).toContain('PodSet shop/web is paused in Temporal: 1 of 3 Pods');
+    expect(text).toContain('PodSet shop/web is paused in Temporal (1 of 3 Pods)');
     expect(text).toContain('  paused    1m30s ago by alice: not now\n');
     expect(text).toContain('  you can   temporal workflow unpause --workflow-id w');
   });
@@ -98,7 +134,7 @@ describe('why, of an open run,', () => {
     const message = 'a payload is encrypted with key "old"; add it to the payload keys';
     const timeline = { ...TIMELINE, taskFailure: { type: undefined, message } };
     const text = textFor({ temporal: reached({ run: { ...RUN, workflowTaskAttempt: 12 }, timeline }) });
-    expect(text).toContain('PodSet shop/web is retrying: 1 of 3 Pods');
+    expect(text).toContain('PodSet shop/web is retrying (1 of 3 Pods)');
     expect(text).toContain('  step      workflow task, attempt 12');
     expect(text).toContain(`  because   ${message}\n`);
     expect(text).toContain('temporal workflow terminate --workflow-id pod-set/shop/web/u');
@@ -106,10 +142,10 @@ describe('why, of an open run,', () => {
   });
 
   it('that goes on after a wait, does not call the wait a step', () => {
-    const entries = [done({ do: 'wait', because: 'waiting for Job shop/build to end' })];
+    const entries = [done({ do: 'wait', because: '', for: 'Job shop/build to end' })];
     const run = { ...RUN, workflowTaskAttempt: 1 };
     const text = textFor({ temporal: reached({ run, timeline: { ...TIMELINE, entries } }) });
-    expect(text).toContain('is being reconciled: 1 of 3 Pods');
+    expect(text).toContain('is being reconciled (1 of 3 Pods)');
     expect(text).not.toContain('  step ');
   });
 });
@@ -128,7 +164,44 @@ describe('why, without an open run,', () => {
   it('says why the last reconcile began, and what it did', () => {
     const text = textFor({ temporal: reached(atRest), live: upToDate });
     expect(text).toContain('  last run  ended 1m ago: created 3 Pods\n');
-    expect(text).toContain('  reason    there are 0 Pods, and spec.replicas is 3\n');
+    expect(text).toContain('  begun by  there are 0 Pods, and spec.replicas is 3\n');
+  });
+
+  const withStatus = (...conditions: readonly object[]) => {
+    const object = { ...web.object, status: { observedGeneration: 2, conditions } };
+    return { is: 'there', object, namespace: undefined } as const;
+  };
+  const lastTransitionTime = new Date(ago(90)).toISOString();
+  const unready = { type: 'Ready', status: 'False', reason: 'Starting', message: '1 Pod is starting' };
+
+  it('says what is wrong with a resource that is not ready although nothing is left to do', () => {
+    const advice = [{ run: 'kubectl describe pod web-a -n shop', to: 'show why' }];
+    const cause = { code: 'ImagePullBackOff', because: 'Pod web-a cannot pull its image', advice };
+    const cluster = withStatus({ ...unready, lastTransitionTime });
+    const live = { ...upToDate, next: converged('nothing to do', { notReady: cause }) };
+    const explanation = explain({ ...FINDINGS, cluster, temporal: reached(atRest), live });
+    expect(explanation).toMatchObject({ state: 'NotReady', code: 'ImagePullBackOff', exit: 1 });
+    const text = explanationText(explanation, plain);
+    expect(text).toContain(
+      'is not ready: ImagePullBackOff (1 of 3 Pods), for 1m30s\n\n  because   Pod web-a',
+    );
+    expect(text).toContain('  you can   kubectl describe pod web-a -n shop ');
+  });
+
+  it('says that a resource is not ready yet while its status says that it goes on', () => {
+    const cluster = withStatus(unready, { type: 'Reconciling', status: 'True', message: '' });
+    const explanation = explain({ ...FINDINGS, cluster, temporal: reached(atRest), live: upToDate });
+    expect(explanation).toMatchObject({ state: 'Reconciling', exit: 1 });
+    expect(explanation.headline).toBe('is not ready yet (1 of 3 Pods)');
+    expect(explanationText(explanation, plain)).toContain('  because   1 Pod is starting\n');
+  });
+
+  it('says how to find the leader and its log, where nobody does what is needed', () => {
+    const text = textFor({ temporal: reached(atRest) });
+    expect(text).toContain('kubectl get leases -A --field-selector metadata.name=durable-operator ');
+    expect(text).toContain(
+      'kubectl logs -n durable-operator-system -l app.kubernetes.io/name=durable-operator ',
+    );
   });
 
   it('says what the controller would do, where nobody does it', () => {
@@ -178,7 +251,7 @@ describe('why, without an open run,', () => {
 
   it('says that its namespace is being deleted', () => {
     const cluster = { is: 'there', object: web.object, namespace } as const;
-    expect(textFor({ cluster, temporal: reached(atRest) })).toContain('its namespace shop is being deleted');
+    expect(textFor({ cluster, temporal: reached(atRest) })).toContain('namespace shop is being deleted');
   });
 
   it('says whose finalizers hold a resource that the operator is done with', () => {
@@ -194,8 +267,11 @@ describe('why, without an open run,', () => {
     const annotated = { ...web.object.metadata, annotations: { 'durable-operator.dev/paused': 'True' } };
     const control = controlOf({ ...web.object, metadata: annotated });
     const live = { ...upToDate, observation: { ...upToDate.observation, podSet: { ...web.view, control } } };
-    const text = textFor({ temporal: reached(atRest), live });
-    expect(text).toContain('is up to date');
+    const object = { ...web.object, metadata: annotated };
+    const cluster = { is: 'there', object, namespace: undefined } as const;
+    const text = textFor({ cluster, temporal: reached(atRest), live });
+    expect(text).toContain('is not paused: the value "True" of its annotation is not followed\n');
+    expect(text).toMatch(/kubectl durable pause podset\/web -n shop +pause it/);
     expect(text).toMatch(/^ {2}but {7}.*durable-operator\.dev\/paused.*"True"/m);
   });
 
@@ -226,7 +302,7 @@ describe('why, without an open run,', () => {
       status: 503,
     });
     const text = textFor({ temporal: reached(atRest), live });
-    expect(text).toContain('cannot be read now: try later; ask again');
+    expect(text).toContain('cannot be read now: GET /api/v1/pods: 503 try later; ask again');
     expect(text).not.toContain('you may not');
   });
 
@@ -234,7 +310,7 @@ describe('why, without an open run,', () => {
     const refused = { classification: 'access-denied', status: 403 } as const;
     const live = new ApiError('GET /api/v1/pods: 403 pods is forbidden', refused);
     expect(textFor({ temporal: reached(atRest), live })).toContain(
-      'you may not see all of it: pods is forbidden',
+      'you may not see all of it: GET /api/v1/pods: 403 pods is forbidden',
     );
   });
 });

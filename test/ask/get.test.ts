@@ -4,7 +4,7 @@ import { RunReader, type Run } from '../../src/temporal/run-reader.ts';
 import type { RunTimeline } from '../../src/temporal/timeline.ts';
 import type { ResourceRef } from '../../src/contract/resource.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
-import { POD_NAME_ANNOTATION } from '../../src/controllers/pod-label/decide.ts';
+import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import { asked, aTemporal, NOW_MS } from '../support/ask-session.ts';
 
@@ -13,6 +13,7 @@ const API = '/api/v1/namespaces/shop';
 const pod = (name: string, annotations: Record<string, string> = {}): KubernetesObject => ({
   metadata: { namespace: 'shop', name, uid: `uid-of-${name}`, resourceVersion: '1', annotations },
 });
+const DONE = { [POD_NAME_LABEL]: 'done' };
 const asking = (name: string) => pod(name, { [POD_NAME_ANNOTATION]: 'true' });
 const namespace = (name: string, annotations: Record<string, string>) => ({
   metadata: { name, uid: `uid-of-${name}`, resourceVersion: '1', annotations },
@@ -118,6 +119,42 @@ describe('get of a resource that is named', () => {
     expect(await get(['pod/web', '--state', 'stalled'], { cluster })).toEqual({
       ...{ status: 0, stdout: '', stderr: 'No resources found\n' },
     });
+  });
+});
+
+describe('get of some states', () => {
+  const labelled = { ...pod('done'), ...{ metadata: { ...asking('done').metadata, labels: DONE } } };
+  const cluster = { [`${API}/pods`]: [asking('web'), labelled] };
+  const shown = async (...words: readonly string[]) => {
+    const { stdout } = await get(['pods', ...words, '-o', 'json'], { cluster });
+    return (JSON.parse(stdout) as { resource: string }[]).map(({ resource }) => resource);
+  };
+
+  it.each([
+    [['--not-ready'], ['pod/web']],
+    [
+      ['--state', 'waiting,up-to-date'],
+      ['pod/web', 'pod/done'],
+    ],
+    [['--state', 'stalled', '--state', 'waiting'], ['pod/web']],
+    [['--state', 'not-ready'], []],
+  ])('shows them alone: %j', async (words, resources) => {
+    expect(await shown(...words)).toEqual(resources);
+  });
+});
+
+describe('get of resources with labels', () => {
+  it('asks the API server for them, and leaves out runs of others', async () => {
+    const selectors: unknown[] = [];
+    const { stdout } = await asked(['get', 'xxx', '-l', 'team=a'], {
+      temporal: () => Promise.resolve(aTemporal({ settings: SETTINGS, runs: new FakeRuns([CLEANUP]) })),
+      answerTo: ({ path, query }) => {
+        if (path.endsWith('/xxxes')) selectors.push(query?.['labelSelector']);
+        return { metadata: {}, items: [] };
+      },
+    });
+    expect(stdout).toBe('');
+    expect(selectors).toEqual(['team=a']);
   });
 });
 

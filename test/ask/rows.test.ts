@@ -92,7 +92,7 @@ describe('a list of resources', () => {
     expect(rows.map(dataOf)).toEqual([
       {
         ...{ namespace: 'shop', resource: 'pod/web', controller: 'pod-label', state: 'Retrying' },
-        ...{ step: 'addLabel', attempt: 4, message: 'denied by policy' },
+        ...{ step: 'addLabel', attempt: 4, message: 'PATCH /api/v1/pods: 403 denied by policy' },
         ...{ nextTry: '2026-01-01T12:00:21.000Z', since: '2026-01-01T11:59:00.000Z' },
         workflowId: 'pod-label/shop/web/uid-of-web',
       },

@@ -27,6 +27,7 @@ describe('the state of an open run', () => {
 describe('the state of a resource without an open run', () => {
   it.each([
     ['UpToDate', converged('no update required')],
+    ['NotReady', converged('nothing to do', { notReady: aCause('no node has room') })],
     ['Stalled', stalled(aCause('the name is too long'))],
     ['Waiting', waitFor('a Job to end', 1)],
     ['Paused', { do: 'held', by: 'pause', because: 'paused', would: 'addLabel' } as const],
@@ -38,6 +39,7 @@ describe('the state of a resource without an open run', () => {
 
   const atTime = '2026-01-01T00:00:00Z';
   const ready = { type: 'Ready', status: 'True', message: 'all there', lastTransitionTime: atTime };
+  const notReady = { ...ready, status: 'False', reason: 'Unschedulable', message: 'some are not' };
   const paused = { ...ready, type: 'Paused', message: 'by the annotation' };
   const stalledCondition = { type: 'Stalled', status: 'True', message: 'wrong' };
   const web = (status: unknown, metadata: object = {}) => ({
@@ -50,7 +52,9 @@ describe('the state of a resource without an open run', () => {
 
   it.each([
     ['UpToDate', '', current(ready)],
-    ['UpToDate', 'some are not', current({ ...ready, status: 'False', message: 'some are not' })],
+    ['NotReady', 'some are not', current(notReady)],
+    ['Reconciling', 'some are not', current(notReady, { ...ready, type: 'Reconciling' })],
+    ['Stalled', 'wrong', current(notReady, stalledCondition)],
     ['Waiting', 'no run is open for it yet', web({ observedGeneration: 1, conditions: [ready] })],
     ['Paused', 'by the annotation', web({ observedGeneration: 1, conditions: [ready, paused] })],
     ['UpToDate', '', current(ready, { ...paused, status: 'False' })],
@@ -62,5 +66,10 @@ describe('the state of a resource without an open run', () => {
     ['UpToDate', '', web({ observedGeneration: 2, conditions: 'written by hand' })],
   ])('is %s by its status: %s', (state, message, object) => {
     expect(stateByStatus(object)).toMatchObject({ state, message });
+  });
+
+  it('has the reason and the message of its condition as the cause', () => {
+    const cause = { code: 'Unschedulable', because: 'some are not', advice: [] };
+    expect(stateByStatus(current(notReady)).cause).toEqual(cause);
   });
 });

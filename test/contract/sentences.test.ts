@@ -1,8 +1,7 @@
 import { expect, it } from '@jest/globals';
-import { recheckTimer, waitingFor, whyRechecked } from '../../src/contract/sentences.ts';
+import { recheckTimer, waitingFor } from '../../src/contract/sentences.ts';
 
 it('the name of a timer says why a run waits', () => {
   const name = recheckTimer(waitingFor('Pods to end'));
   expect(name).toBe('recheck: waiting for Pods to end');
-  expect(whyRechecked(name)).toBe('waiting for Pods to end');
 });

@@ -5,7 +5,7 @@ import { BUILDS } from '../../src/controllers/git-build/resource.ts';
 import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
 import { ask, expectGolden, normalized } from '../support/asking.ts';
 import { aBuild, LiveBuild } from '../support/builds.ts';
-import { NAMESPACES, PODS, uniqueName, type Manifest } from '../support/cluster.ts';
+import { NAMESPACES, PODS, ROLE_BINDINGS, uniqueName, type Manifest } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
 import { aTaskQueue, endOperators, startOperator, type Operator } from '../support/operator.ts';
 import { limitPods } from '../support/pod-quota.ts';
@@ -146,6 +146,46 @@ describe('why, while the operator runs,', () => {
     });
   });
 
+  it('names an annotation that is not followed', async () => {
+    const namespace = await cluster.aNamespace();
+    await createPodSet(namespace, 1);
+    const at = { type: POD_SETS, namespace, name: 'web' };
+    await eventually(async () => isReady(await cluster.get(at)), WITHIN_MS);
+    await annotate(at, { 'durable-operator.dev/paused': 'True' });
+    await expectWhy({
+      ...{ resource: 'podset/web', namespace, golden: 'invalid-annotation', status: 1 },
+      ...{ until: /is not paused[^]*1 ready/, names: { [namespace]: 'shop' } },
+    });
+  });
+
+  it('names what holds a resource whose namespace is being deleted', async () => {
+    const namespace = await cluster.aNamespace();
+    await createPodSet(namespace, 0);
+    const podSet = { type: POD_SETS, namespace, name: 'web' };
+    await eventually(async () => isReady(await cluster.get(podSet)), WITHIN_MS);
+    await cluster.patch(podSet, { metadata: { finalizers: ['test.dev/held'] } });
+    await cluster.delete({ type: NAMESPACES, name: namespace });
+    try {
+      await expectWhy({
+        ...{ resource: 'podset/web', namespace, golden: 'terminating-namespace', status: 1 },
+        ...{ until: /held by[^]*is being deleted/, names: { [namespace]: 'shop' } },
+      });
+    } finally {
+      await cluster.patch(podSet, { metadata: { finalizers: null } });
+    }
+  });
+
+  it('names a role binding that the operator does not manage', async () => {
+    const namespace = await cluster.aNamespace();
+    const at = { type: ROLE_BINDINGS, namespace, name: `ad-kubernetes-${namespace}` };
+    await eventually(() => cluster.get(at), WITHIN_MS);
+    await cluster.patch(at, { metadata: { labels: { 'app.kubernetes.io/managed-by': null } }, subjects: [] });
+    await expectWhy({
+      ...{ resource: `namespace/${namespace}`, golden: 'foreign-role-binding', status: 1 },
+      ...{ until: /is stalled/, names: { [namespace]: 'shop' } },
+    });
+  });
+
   it('names a deletion that awaits approval, and one that was rejected', async () => {
     const namespace = await cluster.aNamespace();
     await createPodSet(namespace, 3);
@@ -199,6 +239,19 @@ describe('why, while the operator runs,', () => {
     });
   });
 
+  it('of everything: groups what is not well by cause, the worst first', async () => {
+    const { status, stdout } = await ask(['why', '-A', '--task-queue', taskQueue]);
+    expect(status).toBe(1);
+    const titles = [
+      /^Stalled: .* of git-build/m,
+      /^Retrying: QuotaExceeded, .* of pod-set/m,
+      /^Paused, .* of pod-set/m,
+    ];
+    const places = titles.map((title) => stdout.search(title));
+    expect(places).not.toContain(-1);
+    expect(places).toEqual(places.toSorted((a, b) => a - b));
+  });
+
   it('get lists each resource with its state', async () => {
     await cluster.create(PODS, aPod().in(shop).named('cased').annotated('True').manifest);
     const where = ['-n', shop, '--task-queue', taskQueue];
@@ -212,6 +265,15 @@ describe('why, while the operator runs,', () => {
 
 describe('why, if something is missing,', () => {
   afterAll(endOperators);
+
+  it('says how to find the leader if no operator watches', async () => {
+    const namespace = await cluster.aNamespace();
+    await cluster.create(PODS, aPod().in(namespace).named('web').annotated().manifest);
+    await expectWhy({
+      ...{ resource: 'pod/web', namespace, golden: 'not-started', status: 1 },
+      ...{ until: /no run is open/, names: { [namespace]: 'shop' } },
+    });
+  });
 
   it('names the missing permission', async () => {
     const namespace = await cluster.aNamespace();

@@ -71,7 +71,7 @@ export function normalized(answer: string, names: Readonly<Record<string, string
       .replaceAll(/simulated-\d+(?:, simulated-\d+)*/g, 'simulated-<n>')
       // Which of its runs was the last is a matter of moments, too.
       .replaceAll(/^( {2}last run {2}ended <time> ago: ).*$/gm, '$1<what it did>')
-      .replaceAll(/^( {2}reason {4}).*$/gm, '$1<why it began>')
+      .replaceAll(/^( {2}begun by {2}).*$/gm, '$1<why it began>')
       // Whether a change came while the run was open is a matter of moments.
       .replaceAll(/^ {2}signal .*\n/gm, '')
   );

@@ -1,7 +1,7 @@
 import { explain } from '../../src/ask/why/explain.ts';
 import { explanationText } from '../../src/ask/why/explanation.ts';
 import type { Findings, Reached } from '../../src/ask/why/findings.ts';
-import type { RunTimeline, StepEntry } from '../../src/temporal/timeline.ts';
+import type { NextStep, RunTimeline, StepEntry } from '../../src/temporal/timeline.ts';
 import type { Run } from '../../src/temporal/run-reader.ts';
 import { controllersOf } from '../../src/ask/controllers.ts';
 import { defaultOptions } from '../../src/config/config.ts';
@@ -72,7 +72,7 @@ export function textFor(changes: Partial<Findings>): string {
 
 export const reached = (changes: Partial<typeof REACHED>): Reached => ({ ...REACHED, ...changes });
 
-export function done(next: { do: string; because: string }): StepEntry {
+export function done(next: NextStep): StepEntry {
   return {
     ...{ kind: 'step', atMs: ago(20), step: 'observe', summary: undefined, isLocal: true, attempts: 1 },
     end: { how: 'done', tookMs: 5, did: [], next, refusal: undefined },

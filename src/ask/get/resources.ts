@@ -1,5 +1,5 @@
 import type { Controller } from '../../contract/controller.ts';
-import { reasonOf } from '../../contract/decision.ts';
+import { causeOf, reasonOf } from '../../contract/decision.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
 import { NAMESPACES } from '../../controllers/kinds.ts';
 import type { KubernetesClient } from '../../kubernetes/client.ts';
@@ -7,7 +7,7 @@ import { ApiError } from '../../kubernetes/errors.ts';
 import { bounded } from '../../bounded.ts';
 import { isPaused, listObjects, readObject } from '../cluster/objects.ts';
 import { hasStatus } from '../controllers.ts';
-import { NOT_STARTED, stateByDecision, stateByStatus, type StatusSays } from '../state.ts';
+import { NOT_STARTED, notStarted, stateByDecision, stateByStatus, type StatusSays } from '../state.ts';
 
 /** A resource that its controller is responsible for, and its state if no run is open for it. */
 export interface ListedResource {
@@ -30,6 +30,8 @@ export interface Fetched {
 export interface Scope {
   readonly namespace: string | undefined;
   readonly name: string | undefined;
+  /** Of labels; not of children. */
+  readonly selector?: string | undefined;
 }
 
 /** Lists the objects that the controller watches. */
@@ -42,7 +44,7 @@ export async function fetchResources(
   const { namespaced } = primary.type;
   // The children of a Namespace are in it.
   const namespace = namespaced ? scope.namespace : (scope.name ?? scope.namespace);
-  const ofPrimary = namespaced ? scope : { namespace: undefined, name: namespace };
+  const ofPrimary = namespaced ? scope : { ...scope, namespace: undefined, name: namespace };
   const ofChildren = { namespace, name: undefined };
   try {
     const [objects, ...others] = await Promise.all([
@@ -60,13 +62,13 @@ type Listable = Pick<Controller['primary'], 'type' | 'metadataOnly' | 'fieldSele
 
 function listAll(
   client: KubernetesClient,
-  { type, metadataOnly, fieldSelector = '', labelSelector }: Listable,
-  { namespace, name }: Scope,
+  { type, metadataOnly, fieldSelector = '', labelSelector = '' }: Listable,
+  { namespace, name, selector = '' }: Scope,
 ): Promise<readonly KubernetesObject[]> {
   const selectors = [fieldSelector, name === undefined ? '' : `metadata.name=${name}`];
   return listObjects(client, type, {
     namespace: type.namespaced ? namespace : undefined,
-    labelSelector,
+    labelSelector: [labelSelector, selector].filter(Boolean).join(',') || undefined,
     fieldSelector: selectors.filter(Boolean).join(',') || undefined,
     metadataOnly: metadataOnly === true,
     isFromCache: true,
@@ -167,9 +169,11 @@ function stateByItsController(
   const observation = controller.observation(controller.primary.view(object), children);
   const isNamespacePaused = pausedNamespaces.has(object.metadata.namespace ?? '');
   const decision = controller.decide(observation, nowMs, { isLive: true, isNamespacePaused });
-  const state = stateByDecision(decision);
-  const message = state === 'Paused' ? reasonOf(decision) : NOT_STARTED;
-  if (state !== 'UpToDate') return { state, message, since: undefined };
+  const [state, cause] = [stateByDecision(decision), causeOf(decision)];
+  if (state !== 'UpToDate') {
+    const message = cause?.because ?? (state === 'Paused' ? reasonOf(decision) : NOT_STARTED);
+    return { ...notStarted(object), state, message, cause };
+  }
   const ignored = controller.words?.ignored?.(object);
   if (ignored !== undefined) return { state: 'Ignored', message: ignored.because, since: undefined };
   return { state, message: '', since: undefined };

@@ -1,3 +1,4 @@
+import type { Cause } from '../../contract/cause.ts';
 import type { Controller } from '../../contract/controller.ts';
 import { workflowIdFor, type ResourceRef } from '../../contract/resource.ts';
 import type { OpenRun } from '../../temporal/open-runs.ts';
@@ -22,6 +23,9 @@ export interface Row {
   readonly nextTryAtMs?: number | undefined;
   readonly sinceMs?: number | undefined;
   readonly message: string;
+  /** What is wrong, if anything. */
+  readonly cause?: Cause | undefined;
+  readonly isBeingDeleted?: boolean;
   readonly workflowId?: string | undefined;
 }
 
@@ -32,19 +36,25 @@ export interface RowsRequest {
   /** Undefined: the options of the operator are unknown. */
   readonly reconciliation: Reconciliation | undefined;
   readonly nowMs: number;
+  /** Runs of other resources are not shown. */
+  readonly isSelection?: boolean;
 }
 
 /** One row for each resource, and for each open run whose resource is gone. */
-export function rowsOf({ resources, runs, controllers, reconciliation, nowMs }: RowsRequest): Row[] {
+export function rowsOf(request: RowsRequest): Row[] {
+  const { resources, runs, controllers, reconciliation, nowMs, isSelection = false } = request;
   const open = new Map(runs.map((each) => [each.run.workflowId, each]));
   const rows = resources.map((resource) => {
     const ref = refOf(resource);
     const id = workflowIdFor(ref);
     const run = open.get(id);
     open.delete(id);
-    if (run !== undefined) return rowOfRun(run, resource.controller, nowMs);
-    return rowAtRest(resource, reconciliation && whyLeftOut(reconciliation, ref)?.because);
+    const isBeingDeleted = resource.object.metadata.deletionTimestamp !== undefined;
+    const leftOut = reconciliation && whyLeftOut(reconciliation, ref)?.because;
+    const row = run ? rowOfRun(run, resource.controller, nowMs) : rowAtRest(resource, leftOut);
+    return { ...row, isBeingDeleted };
   });
+  if (isSelection) return rows;
   const orphans = [...open.values()].flatMap((run) => {
     const controller = controllers.find(({ name }) => name === run.run.ref.controller);
     if (controller === undefined) return [];
@@ -63,9 +73,9 @@ function rowAtRest(resource: ListedResource, leftOut: string | undefined): Row {
   const { controller, atRest } = resource;
   const known = nameIn(refOf(resource), controller);
   if (leftOut !== undefined) return { ...known, state: 'Ignored', message: leftOut };
-  const { state, message, since } = atRest;
+  const { state, message, since, cause } = atRest;
   const sinceMs = since === undefined ? undefined : Date.parse(since);
-  return { ...known, state, message: harmless(message), sinceMs };
+  return { ...known, state, message: harmless(message), cause, sinceMs };
 }
 
 function nameIn({ namespace, name, uid }: ResourceRef, controller: Controller) {
@@ -77,7 +87,7 @@ function nameIn({ namespace, name, uid }: ResourceRef, controller: Controller) {
   };
 }
 
-function rowOfRun({ run, because }: OpenRun, controller: Controller, nowMs: number): Row {
+function rowOfRun({ run, because, cause }: OpenRun, controller: Controller, nowMs: number): Row {
   const pending = pendingStepOf(run);
   const next = pending?.nextTryAtMs;
   return {
@@ -88,14 +98,16 @@ function rowOfRun({ run, because }: OpenRun, controller: Controller, nowMs: numb
     nextTryAtMs: next !== undefined && next > nowMs ? next : undefined,
     sinceMs: run.startedAtMs,
     message: harmless(because),
+    cause,
     workflowId: run.workflowId,
   };
 }
 
 /** For programs: times in RFC 3339, and nothing that is only for the table. */
 export function dataOf(row: Row): object {
-  const { namespace, resource, controller, state = null, step, attempt, message, workflowId } = row;
+  const { namespace, resource, controller, state = null, cause, step, attempt, message, workflowId } = row;
   const time = (ms: number | undefined) => (ms === undefined ? undefined : new Date(ms).toISOString());
   const times = { nextTry: time(row.nextTryAtMs), since: time(row.sinceMs) };
-  return { namespace, resource, controller, state, step, attempt, ...times, message, workflowId };
+  const what = { namespace, resource, controller, state, code: cause?.code, step, attempt };
+  return { ...what, ...times, message, workflowId };
 }

@@ -1,5 +1,4 @@
 import { sentenceOf } from '../../contract/decision.ts';
-import { whyRechecked } from '../../contract/sentences.ts';
 import { unreachable } from '../../contract/unreachable.ts';
 import { ENCRYPTED_WORDS } from '../../temporal/payloads.ts';
 import type { Entry, NextStep, RunTimeline, StepEntry, StepFailure } from '../../temporal/timeline.ts';
@@ -90,7 +89,7 @@ function lineOfEntry(entry: Entry, id: string): Line {
       const { end, atMostMs, summary } = entry;
       const took = end.how === 'in progress' ? `at most ${tookText(atMostMs)}` : tookText(end.tookMs);
       const notes = end.how === 'something changed' ? [took, 'ended by a change'] : [took];
-      return { ...line, label: 'wait', words: whyRechecked(summary), notes };
+      return { ...line, label: 'wait', words: summary, notes };
     }
     case 'state': {
       const { state, untilMs, atMs } = entry;

@@ -11,6 +11,18 @@ export const SHOW_OPERATOR: Advice = {
   to: 'show the Pods of the operator',
 };
 
+/** With the names of the manifests: the operator publishes neither its namespace nor the name of its Lease. */
+export const FIND_LEADER: readonly Advice[] = [
+  {
+    run: 'kubectl get leases -A --field-selector metadata.name=durable-operator',
+    to: 'show the leader: HOLDER begins with the name of its Pod',
+  },
+  {
+    run: 'kubectl logs -n durable-operator-system -l app.kubernetes.io/name=durable-operator --prefix --tail 50',
+    to: 'show the logs',
+  },
+];
+
 /**
  * Why no worker takes up a run; undefined: one does.
  *

@@ -1,11 +1,15 @@
 import type { Advice } from '../../contract/cause.ts';
+import { PAUSED_ANNOTATION } from '../../contract/control.ts';
+import { causeOf } from '../../contract/decision.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
 import { heldByOthers } from '../cluster/objects.ts';
 import { firstOf, UPDATE_PLUGIN, whyLeftOut, whyNoOperator } from '../operator-words.ts';
+import { hasStatus } from '../controllers.ts';
 import { stateByDecision, stateByStatus } from '../state.ts';
-import { SHOW_OPERATOR, workerProblem, type Problem } from './advice.ts';
+import { FIND_LEADER, SHOW_OPERATOR, workerProblem, type Problem } from './advice.ts';
 import { facts } from './explanation.ts';
 import {
+  ago,
   commandOn,
   decisionText,
   deletion,
@@ -31,14 +35,15 @@ export function explainAtRest(known: Known): Answer {
 
 /** The operator's options, or the resource itself, prevent any work. */
 function leftOut(known: Known): Answer | undefined {
-  const reason = leftOutByOptions(known) ?? endedWithNamespace(known) ?? ignored(known);
+  const ended = endedWithNamespace(known);
+  const reason = leftOutByOptions(known) ?? ended ?? ignored(known);
   return (
     reason && {
       state: 'Ignored',
-      headline: 'is left alone by the operator',
+      headline: `is left alone by the operator${reason === ended ? ': its namespace is being deleted' : ''}`,
       facts: [...deletion(known), ...facts({ because: reason.because }), ...lastRunOf(known)],
       advice: reason.advice,
-      exit: 0,
+      exit: reason === ended ? 1 : 0,
     }
   );
 }
@@ -53,7 +58,7 @@ function endedWithNamespace(known: Known): Problem | undefined {
   const isTerminating = cluster.namespace?.metadata.deletionTimestamp !== undefined;
   if (!isTerminating || controller.endsWithNamespace !== true) return undefined;
   return {
-    because: `its namespace ${place.namespace} is being deleted, and accepts nothing new`,
+    because: `namespace ${place.namespace} is being deleted, and accepts nothing new`,
     advice: [
       ...askOthers(known),
       { run: `kubectl durable why namespace/${place.namespace}`, to: 'see what it waits for' },
@@ -140,39 +145,81 @@ function unknownDecision(known: Known): Answer | undefined {
 function nothingToDo(known: Known): Answer | undefined {
   const next = liveIn(known)?.next;
   if (next?.do !== 'converged') return undefined;
-  const progress = progressOf(known);
+  const { headline, advice, because, ...more } = notReady(known) ?? wellOrGoing(known);
   const hasRun = known.temporal.run !== undefined;
   const problem = problemOfWorkers(known);
   return {
-    state: 'UpToDate',
-    headline: isBeingDeleted(known)
-      ? 'is being deleted, and the operator has nothing left to do'
-      : `is up to date${progress === undefined ? '' : `: ${progress}`}`,
+    ...more,
+    headline,
     facts: [
+      ...facts({ because }),
       ...deletion(known),
       ...wantedAndThere(known),
-      ...facts({ found: decisionText(next) }),
+      ...facts({ found: because === undefined ? decisionText(next) : undefined }),
       ...lastRunOf(known),
       ...facts({ but: problem && `${problem.because}: a change would have to wait` }),
     ],
     advice: [
+      ...advice,
       ...askOthers(known),
       ...whatIsLeft(known),
       ...(hasRun ? [commandOn(known, 'history', 'what happened before')] : []),
     ],
     ...(hasRun && { link: known.link }),
-    exit: 0,
   };
 }
+
+type AtRest = Pick<Answer, 'state' | 'code' | 'headline' | 'advice' | 'exit'> & {
+  readonly because?: string | undefined;
+};
+
+function notReady(known: Known): AtRest | undefined {
+  const { controller, cluster, nowMs } = known;
+  const next = liveIn(known)?.next;
+  const says = hasStatus(controller) ? stateByStatus(cluster.object) : undefined;
+  const cause = (next && causeOf(next)) ?? (says?.state === 'NotReady' ? says.cause : undefined);
+  if (cause === undefined && says?.state !== 'Reconciling') return undefined;
+  const progress = progressOf(known);
+  const counted = progress === undefined ? '' : ` (${progress})`;
+  const since = says?.since === undefined ? '' : `, for ${ago(Date.parse(says.since), nowMs)}`;
+  return {
+    state: cause === undefined ? 'Reconciling' : 'NotReady',
+    code: cause?.code,
+    headline: `is not ready${cause === undefined ? ' yet' : `: ${cause.code}`}${counted}${since}`,
+    because: cause?.because ?? says?.message,
+    advice: cause?.advice ?? [],
+    exit: 1,
+  };
+}
+
+function wellOrGoing(known: Known): AtRest {
+  const headline = 'is being deleted, and the operator has nothing left to do';
+  if (isBeingDeleted(known)) return { state: 'UpToDate', headline, advice: [], exit: 1 };
+  const paused = known.cluster.object.metadata.annotations?.[PAUSED_ANNOTATION] ?? 'false';
+  if (paused !== 'true' && paused !== 'false') return notPaused(known, paused);
+  const progress = progressOf(known);
+  const counted = progress === undefined ? '' : `: ${progress}`;
+  return { state: 'UpToDate', headline: `is up to date${counted}`, advice: [], exit: 0 };
+}
+
+/** Somebody meant to pause it. */
+function notPaused(known: Known, value: string): AtRest {
+  return {
+    state: 'UpToDate',
+    code: 'InvalidAnnotation',
+    headline: `is not paused: the value ${JSON.stringify(value.slice(0, VALUE_MAX))} of its annotation is not followed`,
+    advice: [commandOn(known, 'pause', 'pause it'), commandOn(known, 'resume', 'remove the annotation')],
+    exit: 1,
+  };
+}
+
+const VALUE_MAX = 40;
 
 function notStarted(known: Known): Answer {
   const next = liveIn(known)?.next;
   const { because, advice } = problemOfWorkers(known) ?? {
-    because: 'the operator has not started one: the change is seconds old, or nothing watches',
-    advice: [
-      'ask again in ten seconds; then see whether the operator is ready (/readyz), and what the log of its leader says',
-      SHOW_OPERATOR,
-    ],
+    because: 'the operator has not started one: the change is seconds old, or no operator watches',
+    advice: ['ask again in ten seconds; if it stays, read the log of the leader', ...FIND_LEADER],
   };
   return {
     state: next === undefined ? 'Waiting' : stateByDecision(next),

@@ -38,8 +38,7 @@ const COMMAND_MAX = 70;
 export function explanationText(explanation: Explanation, paint: Paint): string {
   const { resource, headline, facts, advice, link, state } = explanation;
   const head = `${paint('bold', resource)} ${paint(colourOf(state), headline)}`;
-  const line = (label: string, text: string) =>
-    `${INDENT}${paint('dim', label.padEnd(LABEL_WIDTH))}${text}`.trimEnd();
+  const line = lineOf(paint);
   const lines = [
     ...facts.map(({ label, text }) => line(label, harmless(text))),
     ...adviceTexts(advice, paint).map((text, index) => line(index === 0 ? 'you can' : '', text)),
@@ -48,8 +47,13 @@ export function explanationText(explanation: Explanation, paint: Paint): string 
   return [head, ...(lines.length === 0 ? [] : ['', ...lines]), ...linkLines, ''].join('\n');
 }
 
+/** A line of a label and a text. */
+export function lineOf(paint: Paint): (label: string, text: string) => string {
+  return (label, text) => `${INDENT}${paint('dim', label.padEnd(LABEL_WIDTH))}${text}`.trimEnd();
+}
+
 /** Sentences first, then commands in two columns. A very long command does not widen the column. */
-function adviceTexts(advice: readonly Advice[], paint: Paint): string[] {
+export function adviceTexts(advice: readonly Advice[], paint: Paint): string[] {
   const commands = advice.filter((each) => typeof each !== 'string');
   const lengths = commands.map(({ run }) => run.length).filter((length) => length <= COMMAND_MAX);
   const width = Math.max(0, ...lengths);

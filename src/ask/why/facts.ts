@@ -1,6 +1,5 @@
-import { reasonOf, type Next } from '../../contract/decision.ts';
+import type { Next } from '../../contract/decision.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
-import { whatIsWaitedFor } from '../../contract/sentences.ts';
 import type { CommandAdvice } from '../../contract/cause.ts';
 import { fieldsOf, listOf, textOf } from '../../controllers/fields.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
@@ -19,6 +18,8 @@ import { liveIn, objectNameOf, type Findings, type Known, type Reached } from '.
 
 export type Answer = Omit<Explanation, 'resource'>;
 
+const CHILDREN_MAX = 5;
+
 export function wantedAndThere(findings: Findings): Fact[] {
   const { controller, cluster, live } = findings;
   if (cluster.is !== 'there' || live === undefined) return [];
@@ -28,6 +29,7 @@ export function wantedAndThere(findings: Findings): Fact[] {
   const problems = controller.control?.(live.observation)?.problems ?? [];
   return [
     ...facts({ wanted: words && words.wanted(subject) + setBy(findings), there: words?.there(subject) }),
+    ...(words?.children?.(subject) ?? []).slice(0, CHILDREN_MAX).map((text) => ({ label: 'not well', text })),
     ...problems.map((text) => ({ label: 'but', text })),
   ];
 }
@@ -61,18 +63,18 @@ export function nextFact(findings: Findings, note?: string): Fact[] {
 function setBy({ controller, cluster, nowMs }: Findings): string {
   if (!hasStatus(controller) || cluster.is !== 'there') return '';
   const { metadata } = cluster.object;
-  const last = lastWriterOfSpec(metadata);
+  const last = lastWriterOf(metadata, 'f:spec');
   const by = last && `, set ${ago(last.atMs, nowMs)} ago by ${last.manager}`;
   return ` (generation ${metadata.generation ?? 0}${by ?? ''})`;
 }
 
 /** Source: apimachinery, `metav1.ManagedFieldsEntry`. */
-function lastWriterOfSpec(metadata: object) {
+export function lastWriterOf(metadata: object, ...path: readonly string[]) {
   return listOf(fieldsOf(metadata)['managedFields'])
     .flatMap((entry) => {
       const [manager, time] = [textOf(entry['manager']), textOf(entry['time'])];
-      if (!('f:spec' in fieldsOf(entry['fieldsV1'])) || manager === undefined || time === undefined)
-        return [];
+      const written = path.reduce<unknown>((fields, name) => fieldsOf(fields)[name], entry['fieldsV1']);
+      if (written === undefined || manager === undefined || time === undefined) return [];
       return [{ manager, atMs: Date.parse(time) }];
     })
     .toSorted((a, b) => a.atMs - b.atMs)
@@ -112,7 +114,7 @@ export function lastRun({ run, timeline, nowMs }: LastRun): Fact[] {
   const how = timeline?.end?.how ?? run.status.toLowerCase();
   const text = how === 'completed' ? words : `${how}${words === '' ? '' : `: ${words}`}`;
   const reason = orHowToDecrypt(timeline?.reason ?? '');
-  return facts({ 'last run': `ended ${ended} ago: ${text}`, reason: reason || undefined });
+  return facts({ 'last run': `ended ${ended} ago: ${text}`, 'begun by': reason || undefined });
 }
 
 export function commandOn(findings: Findings, command: string, to: string): CommandAdvice {
@@ -121,7 +123,7 @@ export function commandOn(findings: Findings, command: string, to: string): Comm
 
 /** The reason of a decision, without the words that its kind implies. */
 export function decisionText(next: Next): string {
-  return whatIsWaitedFor(reasonOf(next));
+  return 'because' in next ? next.because : next.for;
 }
 
 export function orHowToDecrypt(words: string): string {

@@ -145,7 +145,7 @@ async function askTemporal(
   return { is: 'reached', ...operator, workers, run, timeline };
 }
 
-function pollersOf(access: TemporalAccess, taskQueue: string): Promise<TaskQueuePollers> {
+export function pollersOf(access: TemporalAccess, taskQueue: string): Promise<TaskQueuePollers> {
   const { namespace } = access;
   return access.call(({ workflowService: service }) =>
     describeTaskQueue({ service, namespace, taskQueue, taskType: 'workflow' }),

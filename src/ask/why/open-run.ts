@@ -1,7 +1,6 @@
 import type { Cause } from '../../contract/cause.ts';
+import { REJECTED_ANNOTATION } from '../../contract/control.ts';
 import { causeOf, isRestName, type HeldCode } from '../../contract/decision.ts';
-import { isRetryAfterTimer, whatIsWaitedFor, whyRechecked } from '../../contract/sentences.ts';
-import { ENCRYPTED_WORDS } from '../../temporal/payloads.ts';
 import { isTaskFailing, pendingStepOf } from '../../temporal/run-reader.ts';
 import type { PauseInTemporal } from '../../temporal/run-pause.ts';
 import { lastNextOf, type Entry, type PendingStep } from '../../temporal/timeline.ts';
@@ -14,6 +13,7 @@ import {
   commandOn,
   decisionText,
   deletion,
+  lastWriterOf,
   orHowToDecrypt,
   progressOf,
   wantedAndThere,
@@ -93,6 +93,7 @@ function partForState(open: Open): Part {
       return waiting(open);
     case 'Reconciling':
     case 'UpToDate':
+    case 'NotReady':
     case 'Ignored':
       return reconciling(open);
   }
@@ -184,15 +185,14 @@ function awaitingApproval(open: Open): Part {
     return { state: 'AwaitingApproval', headline: 'is awaiting approval', facts: held, advice };
   }
   const approve = commandOn(open, 'approve', 'allow it to delete that after all');
-  const advice = ['change the spec back, and it is up to date again', plan, approve];
-  return { state: 'AwaitingApproval', headline: 'is held by a rejection', facts: held, advice };
+  const advice = [approve, plan, 'or change the spec back: nothing has to be deleted then'];
+  const rejected = facts({ because, rejected: whenRejected(open), held: heldStep(open) });
+  return { state: 'AwaitingApproval', headline: 'is held by a rejection', facts: rejected, advice };
 }
 
 function waiting(open: Open): Part {
   const { temporal, nowMs } = open;
   const last = lastOf(temporal.timeline?.entries, 'wait', ({ end }) => end.how === 'in progress');
-  const what = whatIsWaitedFor(reasonToRest(open, 'wait') ?? whyRechecked(last?.summary ?? ''));
-  const isRetryAfter = last !== undefined && isRetryAfterTimer(last.summary);
   const againMs = last === undefined ? nowMs : last.atMs + last.atMostMs;
   const again = againMs <= nowMs ? '' : `, or in ${durationText(againMs - nowMs)}`;
   const cause = causeOfRest(open, 'wait');
@@ -202,7 +202,7 @@ function waiting(open: Open): Part {
     headline: 'is waiting',
     facts: facts({
       because: cause?.because,
-      for: isRetryAfter ? 'as long as the API server asked for (Retry-After)' : what,
+      for: reasonToRest(open, 'wait') ?? (last && orHowToDecrypt(last.summary)),
       next: `checks when something changes${again}`,
     }),
     advice: cause?.advice ?? [],
@@ -259,10 +259,9 @@ function heldStep(open: Open): string | undefined {
 /** Why a run waits: from its history, or else from the controller's decision now. */
 function reasonToRest(known: Known, rest: 'stalled' | 'held' | 'wait'): string | undefined {
   const next = lastNextOf(known.temporal.timeline);
-  if (next?.do === rest && next.because !== ENCRYPTED_WORDS) return next.because;
+  if (next?.do === rest) return next.for ?? next.because;
   const now = liveIn(known)?.next;
-  if (now?.do === rest) return decisionText(now);
-  return next?.do === rest ? next.because : undefined;
+  return now?.do === rest ? decisionText(now) : undefined;
 }
 
 /** What is wrong, from the same sources. */
@@ -270,6 +269,16 @@ function causeOfRest(known: Known, rest: 'stalled' | 'wait'): Cause | undefined 
   const next = lastNextOf(known.temporal.timeline);
   const now = liveIn(known)?.next;
   return (next?.do === rest ? next.cause : undefined) ?? (now?.do === rest ? causeOf(now) : undefined);
+}
+
+/** `4m12s ago: plan 2-3f9c2a1b` */
+function whenRejected(open: Open): string | undefined {
+  const { metadata } = open.cluster.object;
+  const now = liveIn(open)?.next;
+  const plan = now?.do === 'held' && 'plan' in now ? now.plan : undefined;
+  const { atMs } = lastWriterOf(metadata, 'f:metadata', 'f:annotations', `f:${REJECTED_ANNOTATION}`) ?? {};
+  const when = atMs === undefined ? [] : [`${ago(atMs, open.nowMs)} ago`];
+  return [...when, ...(plan === undefined ? [] : [`plan ${plan}`])].join(': ') || undefined;
 }
 
 function heldBy(known: Known): HeldCode | undefined {

@@ -1,30 +1,58 @@
-import type { Command } from 'commander';
-import { answerWith, type Ask, type ExitStatus, type Question } from '../ask.ts';
+import { Option, type Command } from 'commander';
+import { answerWith, AskProblem, repeatedly, type Ask, type ExitStatus, type Question } from '../ask.ts';
 import { addCommand, type SharedOptions } from '../options.ts';
 import { paintFor, structured } from '../output.ts';
-import { parseNamedResource } from '../resource-name.ts';
+import { namedResource, parseResource } from '../resource-name.ts';
+import { readAll, type Said } from './everywhere.ts';
 import { explain } from './explain.ts';
 import { explanationData, explanationText } from './explanation.ts';
 import { findOut } from './findings.ts';
 
 interface WhyOptions extends SharedOptions {
   readonly output?: 'json' | 'yaml';
+  readonly watch?: boolean;
 }
 
 export function addWhy(program: Command, ask: Ask): void {
-  const command = addCommand(program, 'why', 'data').argument('<resource...>', 'KIND/NAME, or KIND NAME');
+  const command = addCommand(program, 'why', 'allNamespaces', 'data')
+    .argument('[resource...]', 'KIND/NAME, or KIND NAME; default: everything that is not well')
+    .addOption(new Option('-w, --watch', 'explain again whenever something has changed, until Ctrl-C'));
   answerWith(command, ask, answerWhy);
 }
 
-async function answerWhy(
-  ask: Ask,
-  { session, words, options: { output } }: Question<WhyOptions>,
-): Promise<ExitStatus> {
-  const explanation = explain(await findOut(session, parseNamedResource(words, session.namespace), ask.now));
-  const text =
-    output === undefined
-      ? explanationText(explanation, paintFor(ask))
-      : await structured(explanationData(explanation), output);
-  ask.stdout.write(text);
-  return explanation.exit;
+const READ_EVERY_MS = 2_000;
+
+async function answerWhy(ask: Ask, question: Question<WhyOptions>): Promise<ExitStatus> {
+  const { output, watch: isWatching = false } = question.options;
+  const read = readerFor(ask, question);
+  const print = async ({ text, data }: Said, begin: string) =>
+    ask.stdout.write(begin + (output === undefined ? text : await structured(data, output)));
+  let last = await read();
+  const { exit, notes = [] } = last;
+  for (const note of notes) ask.stderr.write(`${note}\n`);
+  await print(last, '');
+  if (!isWatching) return exit;
+  for await (const next of repeatedly(ask, READ_EVERY_MS, read)) {
+    if (next.change !== last.change) await print(next, output === 'yaml' ? '---\n' : '\n');
+    last = next;
+  }
+  return exit;
+}
+
+function readerFor(ask: Ask, question: Question<WhyOptions>): () => Promise<Said> {
+  const { words, session, options } = question;
+  const named = words.length === 0 ? undefined : parseResource(words);
+  if (named?.name === undefined) return () => readAll(ask, question, named);
+  if (options.allNamespaces === true) throw new AskProblem('-A and a name exclude each other; leave one out');
+  const resource = namedResource(named.controller, named.name, session.namespace);
+  return async () => {
+    const findings = await findOut(session, resource, ask.now);
+    const explanation = explain(findings);
+    return {
+      text: explanationText(explanation, paintFor(ask)),
+      data: explanationData(explanation),
+      change: JSON.stringify(explain({ ...findings, nowMs: 0 })),
+      exit: explanation.exit,
+    };
+  };
 }

@@ -1,0 +1,193 @@
+import { stripVTControlCharacters } from 'node:util';
+import type { Advice } from '../../contract/cause.ts';
+import type { Ask, ExitStatus, Question } from '../ask.ts';
+import { readRows, type ReadOptions } from '../get/read-rows.ts';
+import type { Row } from '../get/rows.ts';
+import { durationText, harmless, paintFor, type Paint } from '../output.ts';
+import type { ResourceName } from '../resource-name.ts';
+import { colourOf, isWell, type State } from '../state.ts';
+import { workerProblem, type Problem } from './advice.ts';
+import { adviceTexts, lineOf } from './explanation.ts';
+import { pollersOf } from './findings.ts';
+
+/** Resources that are not well for the same cause. */
+export interface Group {
+  /** Of the worst of them. */
+  readonly state: State | undefined;
+  readonly code: string;
+  readonly controller: string;
+  /** The oldest first. */
+  readonly rows: readonly Row[];
+  /** Of the oldest that says so. */
+  readonly because: string;
+  readonly advice: Advice;
+}
+
+export interface Overview {
+  readonly groups: readonly Group[];
+  readonly count: number;
+  /** Nobody works on anything that changes. */
+  readonly problem?: Problem | undefined;
+}
+
+/** The worst first. */
+const ORDER: readonly (State | undefined)[] = [
+  'Stalled',
+  'Retrying',
+  'NotReady',
+  'AwaitingApproval',
+  'Waiting',
+  'Reconciling',
+  'Paused',
+];
+/** Without a cause, a wait counts only after so long: most builds end earlier. */
+const LONG_MS = 5 * 60_000;
+
+/** Everything that is not well, grouped by cause, the worst first. Pure. */
+export function overviewOf(rows: readonly Row[], nowMs: number, problem?: Problem): Overview {
+  const byCause = new Map<string, Row[]>();
+  for (const row of rows.filter((each) => isNotWell(each, nowMs))) {
+    const cause = `${row.controller} ${codeOf(row)}`;
+    const known = byCause.get(cause);
+    if (known === undefined) byCause.set(cause, [row]);
+    else known.push(row);
+  }
+  const groups = [...byCause.values()].map(groupOf);
+  groups.sort((a, b) => rankIn(a) - rankIn(b) || b.rows.length - a.rows.length);
+  return { groups, count: rows.length, problem };
+}
+
+function isNotWell(row: Row, nowMs: number): boolean {
+  if (isWell(row)) return false;
+  const isOnItsWay = row.state === 'Waiting' || row.state === 'Reconciling';
+  return !isOnItsWay || row.cause !== undefined || nowMs - (row.sinceMs ?? nowMs) > LONG_MS;
+}
+
+function codeOf({ cause, state }: Row): string {
+  return cause?.code ?? String(state);
+}
+
+function groupOf(unordered: readonly Row[]): Group {
+  const rows = unordered.toSorted((a, b) => sinceOf(a) - sinceOf(b));
+  const [worst] = rows.toSorted((a, b) => rankOf(a) - rankOf(b));
+  const telling = rows.find(({ cause }) => cause !== undefined && cause.advice.length > 0) ?? rows[0];
+  const { cause, message = '', controller = '' } = telling ?? {};
+  return {
+    ...{ state: worst?.state, code: telling ? codeOf(telling) : '', controller, rows },
+    because: cause?.because ?? message,
+    advice: mostUseful(cause?.advice ?? []) ?? {
+      run: `kubectl durable why ${nameOf(telling)}`,
+      to: 'show more',
+    },
+  };
+}
+
+function mostUseful(advice: readonly Advice[]): Advice | undefined {
+  return advice.find((each) => typeof each !== 'string') ?? advice[0];
+}
+
+function sinceOf({ sinceMs = Number.MAX_SAFE_INTEGER }: Row): number {
+  return sinceMs;
+}
+
+function rankIn({ rows }: Group): number {
+  return Math.min(...new Set(rows.map(rankOf)));
+}
+
+/** A deletion that does not come to its end is as bad as what is stalled. */
+function rankOf({ state, isBeingDeleted }: Row): number {
+  return isBeingDeleted === true ? 0 : ORDER.indexOf(state);
+}
+
+/** As kubectl takes it: `podset/web -n shop`. */
+function nameOf(row: Pick<Row, 'resource' | 'namespace'> | undefined): string {
+  const { resource = '', namespace = '' } = row ?? {};
+  return namespace === '' ? resource : `${resource} -n ${namespace}`;
+}
+
+const NAMES_MAX = 3;
+
+/** For people; ends in a line feed. */
+export function overviewText({ groups, count, problem }: Overview, paint: Paint, nowMs: number): string {
+  const first = problem === undefined ? [] : [problemText(problem, paint)];
+  if (groups.length === 0 && problem === undefined)
+    return `${paint('green', `everything is well: ${resources(count)}`)}\n`;
+  const notWell = groups.reduce((sum, { rows }) => sum + rows.length, 0);
+  const head = paint('bold', `${notWell} of ${resources(count)} ${notWell === 1 ? 'is' : 'are'} not well`);
+  return `${[head, ...first, ...groups.map((group) => groupText(group, paint, nowMs))].join('\n\n')}\n`;
+}
+
+function problemText({ because, advice }: Problem, paint: Paint): string {
+  const line = lineOf(paint);
+  const texts = adviceTexts(advice, paint).map((text, index) => line(index === 0 ? 'you can' : '', text));
+  return [paint('red', 'No worker takes up what has changed'), line('because', because), ...texts].join('\n');
+}
+
+function resources(count: number): string {
+  return count === 1 ? '1 resource' : `${count} resources`;
+}
+
+function groupText({ state, code, controller, rows, because, advice }: Group, paint: Paint, nowMs: number) {
+  const title = paint(colourOf(state), state === code ? code : `${state ?? ''}: ${code}`);
+  const [{ sinceMs } = {}] = rows;
+  const age =
+    sinceMs === undefined
+      ? ''
+      : `, ${rows.length === 1 ? '' : 'the oldest '}for ${durationText(nowMs - sinceMs)}`;
+  const more = rows.length > NAMES_MAX ? [`and ${rows.length - NAMES_MAX} more`] : [];
+  const line = lineOf(paint);
+  return [
+    `${title}, ${rows.length} of ${controller}${age}`,
+    line('which', [...rows.slice(0, NAMES_MAX).map(nameOf), ...more].join(', ')),
+    ...(because === '' ? [] : [line('because', harmless(because))]),
+    ...adviceTexts([advice], paint).map((text) => line('you can', text)),
+  ].join('\n');
+}
+
+export function overviewData({ groups, count, problem }: Overview): object {
+  return {
+    resources: count,
+    ...(problem && { noWorker: problem.because }),
+    causes: groups.map(({ state, code, controller, rows, because, advice }) => ({
+      ...{ state, code, controller, count: rows.length },
+      oldest: rows[0]?.sinceMs === undefined ? undefined : new Date(rows[0].sinceMs).toISOString(),
+      which: rows.slice(0, NAMES_MAX).map(({ namespace, resource }) => ({ namespace, resource })),
+      because: stripVTControlCharacters(because),
+      advice: typeof advice === 'string' ? { sentence: advice } : advice,
+    })),
+  };
+}
+
+/** What `why` says. */
+export interface Said {
+  readonly text: string;
+  readonly data: object;
+  /** The same as long as only time has passed. */
+  readonly change: string;
+  readonly notes?: readonly string[];
+  readonly exit: ExitStatus;
+}
+
+/** What `why` says without the name of a resource. */
+export async function readAll(
+  ask: Ask,
+  question: Question<ReadOptions>,
+  named: ResourceName | undefined,
+): Promise<Said> {
+  const { rows, problems, notes } = await readRows(ask, question, named);
+  const overview = overviewOf(rows, ask.now(), await problemOfWorkers(question));
+  const exit = overview.groups.length === 0 && overview.problem === undefined ? 0 : 1;
+  return {
+    text: overviewText(overview, paintFor(ask), ask.now()),
+    data: overviewData(overview),
+    change: overviewText(overview, (_, text) => text, 0),
+    notes: [...problems.map((problem) => `kubectl durable: ${problem}`), ...notes],
+    exit: problems.length > 0 ? 2 : exit,
+  };
+}
+
+async function problemOfWorkers({ session }: Question<ReadOptions>): Promise<Problem | undefined> {
+  const access = await session.temporal();
+  const { taskQueue } = access;
+  return workerProblem(await pollersOf(access, taskQueue), { taskQueue, version: undefined }, taskQueue);
+}
