@@ -105,7 +105,7 @@ describe('why, while the operator runs,', () => {
     await createPodSet(namespace, 5);
     await expectWhy({
       ...{ resource: 'podset/web', namespace, golden: 'quota', status: 1, names: { [namespace]: 'shop' } },
-      until: /is retrying: 3 of 5 Pods[^]*exceeded quota/,
+      until: /is retrying: QuotaExceeded \(3 of 5 Pods\)[^]*3 ready/,
     });
   });
 

@@ -21,6 +21,12 @@ import {
 } from './facts.ts';
 import { liveIn, type Known, type Open } from './findings.ts';
 
+interface Rest {
+  readonly because: string | undefined;
+  readonly cause: Cause | undefined;
+  readonly heldBy: HeldCode | undefined;
+}
+
 /** The part of an explanation that depends on the state of the open run. */
 type Part = Pick<Answer, 'headline' | 'facts' | 'advice' | 'code'> & {
   readonly state: NonNullable<Answer['state']>;
@@ -131,13 +137,13 @@ function retrying(open: Open): Part {
 }
 
 function stalled(open: Open): Part {
-  const cause = causeOfRest(open, 'stalled');
+  const { because = '', cause } = restOf(open, 'stalled');
   return {
     state: 'Stalled',
     code: cause?.code,
     headline: 'is stalled',
     facts: facts({
-      because: cause?.because ?? reasonToRest(open, 'stalled') ?? '',
+      because: cause?.because ?? because,
       next: 'nothing, until somebody removes the cause',
     }),
     advice: cause?.advice ?? [],
@@ -145,9 +151,9 @@ function stalled(open: Open): Part {
 }
 
 function paused(open: Open): Part {
-  const because = reasonToRest(open, 'held') ?? 'it is paused';
+  const { because = 'it is paused', heldBy } = restOf(open, 'held');
   const resume =
-    heldBy(open) === 'NamespacePaused'
+    heldBy === 'NamespacePaused'
       ? {
           run: `kubectl durable resume namespace/${open.place.namespace}`,
           to: 'end the pause of all in it',
@@ -176,16 +182,16 @@ function pausedInTemporal({ run, nowMs }: Open, { atMs, words, undo }: PauseInTe
 }
 
 function awaitingApproval(open: Open): Part {
-  const because = reasonToRest(open, 'held') ?? 'a person has to approve';
+  const { because = 'a person has to approve', heldBy } = restOf(open, 'held');
   const plan = commandOn(open, 'plan', 'show what it would delete');
   const held = facts({ because, held: heldStep(open) });
-  if (heldBy(open) !== 'Rejected') {
+  if (heldBy !== 'Rejected') {
     const approve = commandOn(open, 'approve', 'allow it to delete that');
     const advice = [plan, approve, commandOn(open, 'reject', 'keep that')];
     return { state: 'AwaitingApproval', headline: 'is awaiting approval', facts: held, advice };
   }
   const approve = commandOn(open, 'approve', 'allow it to delete that after all');
-  const advice = [approve, plan, 'or change the spec back: nothing has to be deleted then'];
+  const advice = [approve, plan, 'change the spec back: nothing has to be deleted then'];
   const rejected = facts({ because, rejected: whenRejected(open), held: heldStep(open) });
   return { state: 'AwaitingApproval', headline: 'is held by a rejection', facts: rejected, advice };
 }
@@ -195,14 +201,14 @@ function waiting(open: Open): Part {
   const last = lastOf(temporal.timeline?.entries, 'wait', ({ end }) => end.how === 'in progress');
   const againMs = last === undefined ? nowMs : last.atMs + last.atMostMs;
   const again = againMs <= nowMs ? '' : `, or in ${durationText(againMs - nowMs)}`;
-  const cause = causeOfRest(open, 'wait');
+  const { because: what, cause } = restOf(open, 'wait');
   return {
     state: 'Waiting',
     code: cause?.code,
     headline: 'is waiting',
     facts: facts({
       because: cause?.because,
-      for: reasonToRest(open, 'wait') ?? (last && orHowToDecrypt(last.summary)),
+      for: what ?? (last && orHowToDecrypt(last.summary)),
       next: `checks when something changes${again}`,
     }),
     advice: cause?.advice ?? [],
@@ -256,19 +262,15 @@ function heldStep(open: Open): string | undefined {
   return next?.do === 'held' && 'would' in next ? next.would : undefined;
 }
 
-/** Why a run waits: from its history, or else from the controller's decision now. */
-function reasonToRest(known: Known, rest: 'stalled' | 'held' | 'wait'): string | undefined {
-  const next = lastNextOf(known.temporal.timeline);
-  if (next?.do === rest) return next.for ?? next.because;
-  const now = liveIn(known)?.next;
-  return now?.do === rest ? decisionText(now) : undefined;
-}
-
-/** What is wrong, from the same sources. */
-function causeOfRest(known: Known, rest: 'stalled' | 'wait'): Cause | undefined {
-  const next = lastNextOf(known.temporal.timeline);
-  const now = liveIn(known)?.next;
-  return (next?.do === rest ? next.cause : undefined) ?? (now?.do === rest ? causeOf(now) : undefined);
+/** Why a run rests: from its history, or else, such as without a key for it, from the controller's decision now. */
+function restOf(known: Known, rest: 'stalled' | 'held' | 'wait'): Rest {
+  const [then, decided] = [lastNextOf(known.temporal.timeline), liveIn(known)?.next];
+  const now = decided?.do === rest ? decided : undefined;
+  const cause = now && causeOf(now);
+  if (then?.do === rest)
+    return { because: then.for ?? then.because, cause: then.cause ?? cause, heldBy: then.held };
+  const heldBy = now?.do === 'held' && 'code' in now ? now.code : undefined;
+  return { because: now && decisionText(now), cause, heldBy };
 }
 
 /** `4m12s ago: plan 2-3f9c2a1b` */
@@ -279,11 +281,4 @@ function whenRejected(open: Open): string | undefined {
   const { atMs } = lastWriterOf(metadata, 'f:metadata', 'f:annotations', `f:${REJECTED_ANNOTATION}`) ?? {};
   const when = atMs === undefined ? [] : [`${ago(atMs, open.nowMs)} ago`];
   return [...when, ...(plan === undefined ? [] : [`plan ${plan}`])].join(': ') || undefined;
-}
-
-function heldBy(known: Known): HeldCode | undefined {
-  const now = liveIn(known)?.next;
-  return (
-    lastNextOf(known.temporal.timeline)?.held ?? (now?.do === 'held' && 'code' in now ? now.code : undefined)
-  );
 }

@@ -16,6 +16,10 @@ export const podSetWords: Words<Observation> = {
     const going = deleted === 0 ? '' : `, ${deleted} being deleted`;
     return `${availableOf(subject).length} available, ${ready} ready, ${failed} failed${going}`;
   },
+  children: (subject) =>
+    availableOf(subject)
+      .filter(({ readySinceMs }) => readySinceMs === undefined)
+      .map(({ name }) => `Pod ${name} is not ready`),
   progress: (subject) => {
     const replicas = replicasOf(subject.observation);
     if (replicas === undefined) return undefined;
