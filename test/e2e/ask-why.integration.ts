@@ -240,16 +240,16 @@ describe('why, while the operator runs,', () => {
   });
 
   it('of everything: groups what is not well by cause, the worst first', async () => {
-    const { status, stdout } = await ask(['why', '-A', '--task-queue', taskQueue]);
-    expect(status).toBe(1);
-    const titles = [
-      /^Stalled: .* of git-build/m,
-      /^Retrying: QuotaExceeded, .* of pod-set/m,
-      /^Paused, .* of pod-set/m,
-    ];
-    const places = titles.map((title) => stdout.search(title));
-    expect(places).not.toContain(-1);
-    expect(places).toEqual(places.toSorted((a, b) => a - b));
+    await createPodSet(shop, 1, 'on-hold');
+    const at = { type: POD_SETS, namespace: shop, name: 'on-hold' };
+    await annotate(at, { 'durable-operator.dev/paused': 'true' });
+    await cluster.patch(at, { spec: { replicas: 2 } });
+    await failing.is('Failed');
+    const overview = /^Stalled: BuildFailed, .* of git-build[^]*^Paused, .* of pod-set/m;
+    await eventually(async () => {
+      const { status, stdout } = await ask(['why', '-n', shop, '--task-queue', taskQueue]);
+      return status === 1 && overview.test(stdout);
+    }, WITHIN_MS);
   });
 
   it('get lists each resource with its state', async () => {
