@@ -140,7 +140,9 @@ describe('an attempt of an earlier run', () => {
       undefined,
     );
   };
-  beforeEach(() => asked.splice(0));
+  beforeEach(() => {
+    asked.splice(0);
+  });
 
   it('may still take effect for so long: each decision of the first step, and the next step, are told', async () => {
     expect(await runWith(true, { isFirst: true })).toMatchObject({ did: ADDED, unknownUntilMs: untilMs });
