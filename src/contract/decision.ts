@@ -224,7 +224,7 @@ export function nextOf(decision: Decision, summaries: Readonly<Record<string, st
   if (isRest(decision)) return restOf(decision);
   const { do: step, because } = decision;
   const writes = 'writes' in decision ? decision.writes : undefined;
-  const isDurable = 'isDurable' in decision && decision.isDurable === true;
+  const isDurable = 'isDurable' in decision;
   const summary = summaries[step];
   return {
     do: step,

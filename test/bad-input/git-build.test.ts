@@ -174,7 +174,9 @@ describe('a build', () => {
     (deletion) => {
       for (const child of OBJECTS) {
         const decision = settled({ children: [child], deletion });
-        expect([...Object.keys(controller.steps), 'wait', 'stalled', 'converged', 'observe']).toContain(decision.do);
+        expect([...Object.keys(controller.steps), 'wait', 'stalled', 'converged', 'observe']).toContain(
+          decision.do,
+        );
       }
     },
   );

@@ -15,7 +15,12 @@ const POD_LABEL = { controller: 'pod-label' };
 const QUEUE = { name: 'pod-label', ...POD_LABEL };
 
 const CONTROLLERS: readonly ObservedController[] = [
-  { name: 'pod-label', steps: { addLabel: 'add', removeLabel: 'remove' }, primary: { type: PODS }, children: [] },
+  {
+    name: 'pod-label',
+    steps: { addLabel: 'add', removeLabel: 'remove' },
+    primary: { type: PODS },
+    children: [],
+  },
   {
     name: 'pod-set',
     steps: { createPods: 'create' },

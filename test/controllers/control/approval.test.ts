@@ -131,7 +131,9 @@ describe('a deletion that has to be approved', () => {
       because: `nothing is left to delete of plan ${approved}, approved by alice: the shop is closed`,
       control: { lastHandledApproval: approved },
     });
-    expect(decided(stalled(aCause('failed')), control)).toMatchObject({ control: { lastHandledApproval: approved } });
+    expect(decided(stalled(aCause('failed')), control)).toMatchObject({
+      control: { lastHandledApproval: approved },
+    });
     expect(decided(waitFor('a Job', 1000), control)).toMatchObject({ do: 'wait' });
     expect(decided(REPORT, control)).toBe(REPORT);
   });

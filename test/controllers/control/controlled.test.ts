@@ -169,7 +169,9 @@ describe('an annotation that cannot be followed', () => {
 
   it('does not take the place of another Event', () => {
     const event = { type: 'Warning', reason: 'NameTooLong', action: 'AddLabel', note: 'too long' } as const;
-    expect(decided(stalled(aCause('too long'), { event }), plain({ paused: 'True' }))).toMatchObject({ event });
+    expect(decided(stalled(aCause('too long'), { event }), plain({ paused: 'True' }))).toMatchObject({
+      event,
+    });
   });
 
   it.each(['0m', '0.0s', '-1m', '1w', '', '10 m'])('is an interval of %j', (text) => {

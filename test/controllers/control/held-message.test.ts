@@ -18,7 +18,9 @@ describe('what is said of a step that is held', () => {
 
   it('says who has paused', () => {
     expect(pausedBy('resource')).toBe('paused by the annotation durable-operator.dev/paused');
-    expect(pausedBy('Namespace')).toBe('paused by the annotation durable-operator.dev/paused of its Namespace');
+    expect(pausedBy('Namespace')).toBe(
+      'paused by the annotation durable-operator.dev/paused of its Namespace',
+    );
   });
 
   it('says who has rejected, and why', () => {
