@@ -480,7 +480,7 @@ describe('the name of a Job', () => {
       const isTaken = request.url.pathname === `${JOBS}/${SAMPLE.jobName}` && !isFree;
       return isTaken ? [200, { metadata: { name: 'x' } }] : kept(request, body);
     };
-    expect((await run(answers)).rest).toMatchObject({ do: 'wait', atMostMs: 60_000 });
+    expect((await run(answers)).rest).toMatchObject({ do: 'stalled', atMostMs: 60_000 });
     expect(asked()).not.toContain('POST jobs');
     isFree = true;
     expect((await run(answers)).rest).toMatchObject({ for: 'Job shop/build-helloworld to end' });
@@ -503,8 +503,8 @@ describe('the name of a Job', () => {
         : kept(request, body);
     });
     expect(rest).toMatchObject({
-      do: 'wait',
-      for: `the Job name ${jobName} to become free`,
+      do: 'stalled',
+      code: 'Overridden',
       atMostMs: 60_000,
     });
     expect(bodies('POST')).toHaveLength(1);

@@ -17,6 +17,20 @@ export const NOW_MS = Date.parse(NOW);
 export const START = '2026-11-21T11:00:00Z';
 export const ON_NODE_1 = [{ node: 'node-1', binary: 'helloworld' }];
 export const BUILDING = { phase: 'Building', observedGeneration: 1, startTime: START } as const;
+/** Its Pod could not start when it was last seen. */
+export const TROUBLED: Partial<BuildStatus> = {
+  ...BUILDING,
+  conditions: [
+    {
+      type: 'Ready',
+      status: 'False',
+      reason: 'ImageNotPulled',
+      message: 'the image x cannot be pulled',
+      observedGeneration: 1,
+      lastTransitionTime: START,
+    },
+  ],
+};
 export const INVALID = checkSpec({ ...SAMPLE, gitUrl: 'ext::sh' }, BUILD_DEFAULTS);
 
 export const decide = (fields: Partial<Observation>): BuildDecision =>

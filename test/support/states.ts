@@ -158,6 +158,15 @@ function* buildStates(): Iterable<State> {
     jobs: [aJobView({ hash: 'old', deleting: true })],
   });
   yield state('whose Job is running', PROGRESSING, { jobs: [aJobView()], pods: [aPodView()] });
+  for (const kind of ['image', 'container', 'unschedulable'] as const) {
+    const trouble = { kind, text: 'it cannot start' };
+    const pods = [aPodView({ started: false, trouble }), aPodView({ purpose: 'cleanup', trouble })];
+    const nodes = { 'node-1': 'there' } as const;
+    yield state(`whose Pod cannot start: ${kind}`, PROGRESSING, { jobs: [aJobView()], pods });
+    const jobs = [aCleanupView({ binaries: ['old'] })];
+    yield state(`whose cleanup cannot start: ${kind}`, READY, { build: rebuilt, jobs, pods, nodes });
+  }
+  yield state('whose old Pod still runs', PROGRESSING, { pods: [aPodView({ hash: 'old' })] });
   const built = state('that is built', READY, {
     jobs: [aJobView({ state: 'succeeded', endedAt: ENDED })],
     pods: [aPodView({ phase: 'succeeded', endedAt: ENDED })],

@@ -1,5 +1,6 @@
-import { waitFor, type Deletion } from '../../contract/decision.ts';
+import { waitFor, warning, type Deletion } from '../../contract/decision.ts';
 import { unreachable } from '../../contract/unreachable.ts';
+import { said, showLogs, skipCleanup, troubleIn, type BuildCause } from './causes.ts';
 import { failureOf } from './failure.ts';
 import {
   createWhenPossible,
@@ -8,7 +9,7 @@ import {
   JOB_RECHECK_MS,
   RECHECK_MS,
   RETIRING_MS,
-  troubleOf,
+  stallWith,
 } from './job-rules.ts';
 import { knownOf, type BuildDecision, type Facts } from './observation.ts';
 import { BINARIES_MAX, type Artifact } from './resource.ts';
@@ -100,35 +101,38 @@ function follow({ facts, cleaning, cleaned, left }: Progress, job: JobView): Bui
       message: `node ${job.node} is gone, and ${listed(onIt)} with it`,
     });
   }
-  const message = troubleOf(pods, 'cleanup');
-  const because = 'the cleanup is running';
+  const trouble = troubleIn(job, pods, facts.build.namespace);
+  const { build } = facts;
+  const wayOut = build.deleting ? [skipCleanup(build)] : [];
+  const cause = trouble && { ...trouble, advice: [...trouble.advice, ...wayOut] };
+  const told = { ...inProgress(cleaning), ...said(cause, inProgress(cleaning).reason) };
+  const event = cause && warning(cause, 'Clean', job.uid);
   return (
-    reportIfNew(facts, { ...inProgress(cleaning), message, because }) ??
+    reportIfNew(facts, { ...told, because: 'the cleanup is running', ...(event && { event }) }) ??
     // Nobody watches nodes.
-    waitFor(`cleanup Job ${job.name} to end`, isUnscheduled ? RECHECK_MS : JOB_RECHECK_MS)
+    waitFor(`cleanup Job ${job.name} to end`, isUnscheduled ? RECHECK_MS : JOB_RECHECK_MS, cause)
   );
 }
 
 /** The failed Job stays until the next attempt, so that people can read its logs. */
 function tryAgain({ facts, cleaning, left }: Progress, job: JobView): BuildDecision {
-  const { pods, nowMs } = facts;
-  const failure = failureOf(job, pods);
-  const message = `${failure.message}; still to be removed: ${listed(left)}`;
-  const event = { reason: 'CleanupFailed', action: 'Clean', note: message, occasion: job.uid };
+  const { build, pods, nowMs } = facts;
+  const cause: BuildCause = {
+    code: 'CleanupFailed',
+    because: `${failureOf(job, pods)}; still to be removed: ${listed(left)}`,
+    advice: [showLogs(job.name, build.namespace), ...(build.deleting ? [skipCleanup(build)] : [])],
+  };
   const waitMs = retryAtMs(job, facts) - nowMs;
-  return (
-    reportIfNew(facts, {
-      ...during(cleaning.phase),
-      reason: 'CleanupFailed',
-      message,
-      stalled: true,
-      because: 'the cleanup has failed',
-      event: { type: 'Warning', ...event },
-    }) ??
-    (waitMs > 0
-      ? waitFor(`the next attempt of cleanup Job ${job.name}: ${failure.reason}`, waitMs)
-      : deleteJob(job, { propagation: 'Background', because: 'the cleanup is due for another attempt' }))
-  );
+  const decision = stallWith(facts, {
+    cause,
+    phase: cleaning.phase,
+    because: 'the cleanup has failed',
+    event: warning(cause, 'Clean', job.uid),
+    atMostMs: waitMs,
+  });
+  return decision.do === 'stalled' && waitMs <= 0
+    ? deleteJob(job, { propagation: 'Background', because: 'the cleanup is due for another attempt' })
+    : decision;
 }
 
 /** Each pause is as long as the cleanup had lasted before this attempt, so pauses double. */

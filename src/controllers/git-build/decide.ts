@@ -1,17 +1,17 @@
-import type { Cause } from '../../contract/cause.ts';
-import { converged, stalled, waitFor, type DecisionEvent } from '../../contract/decision.ts';
+import { converged, stalled, waitFor, warning, type DecisionEvent } from '../../contract/decision.ts';
+import { startOf } from '../../contract/text.ts';
 import { unreachable } from '../../contract/unreachable.ts';
 import { rfc3339 } from '../condition.ts';
+import { knownTrouble, said, showLogs, troubleIn, type BuildCause } from './causes.ts';
 import { cleanAway } from './cleanup.ts';
 import { decideDeletion } from './deletion.ts';
-import { failureOf } from './failure.ts';
+import { failureOf, LONGEST_MESSAGE } from './failure.ts';
 import {
   createWhenPossible,
   isUnfinishedBuild,
   JOB_RECHECK_MS,
   retire,
   RETIRING_MS,
-  troubleOf,
   type Retirement,
 } from './job-rules.ts';
 import { cleanupJobName } from './jobs.ts';
@@ -92,8 +92,7 @@ function decideBuilding(facts: ValidBuild): BuildDecision {
 /** The spec cannot be built: delete the Job of an earlier spec, and say why in the status. */
 function refuseSpec(facts: Facts, problems: readonly string[]): BuildDecision {
   const { build, jobs, pods } = facts;
-  const message = problems.join('; ');
-  const event = { type: 'Warning', reason: 'InvalidSpec', action: 'Validate', note: message } as const;
+  const cause = invalidSpec(build, problems.join('; '));
   const builds = jobs.filter(({ purpose }) => purpose === 'build');
   return (
     retire(facts, {
@@ -105,20 +104,19 @@ function refuseSpec(facts: Facts, problems: readonly string[]): BuildDecision {
     }) ??
     reportIfNew(facts, {
       phase: 'Failed',
-      reason: 'InvalidSpec',
-      message,
+      ...said(cause, cause.code),
       stalled: true,
       artifacts: recorded(build, pods),
       because: 'the spec is invalid',
-      event,
+      event: warning(cause, 'Validate'),
     }) ??
-    stalled(invalidSpec(build, message))
+    stalled(cause)
   );
 }
 
-function invalidSpec({ namespace, name }: BuildView, because: string): Cause {
-  const edit = { run: `kubectl edit xxx ${name} -n ${namespace}`, to: 'correct it; that is noticed at once' };
-  return { code: 'InvalidSpec', because, advice: ['correct the spec', edit] };
+function invalidSpec({ namespace, name }: BuildView, because: string): BuildCause {
+  const run = `kubectl edit xxx ${name} -n ${namespace}`;
+  return { code: 'InvalidSpec', because, advice: [{ run, to: 'correct the spec; that is noticed at once' }] };
 }
 
 function addFinalizer({ build }: Facts): RuleDecision {
@@ -221,21 +219,18 @@ function provesSuccess(pod: PodView, job: JobView | undefined, { build, hash }: 
 function follow(facts: ValidBuild, job: JobView): BuildDecision {
   const { build, pods } = facts;
   const hasStarted = pods.some(({ purpose, started }) => purpose === 'build' && started);
+  const trouble = troubleIn(job, pods, build.namespace);
+  const cause = trouble ?? (hasStarted ? undefined : knownTrouble(build));
   return (
     reportIfNew(facts, {
       phase: 'Building',
-      reason: 'Building',
+      ...said(cause, 'Building'),
       startTime: job.createdAt,
       completionTime: null,
-      message: troubleOf(pods, 'build') || (hasStarted ? '' : knownTrouble(facts)),
       because: 'the Job is running',
-    }) ?? waitFor(`Job ${build.namespace}/${job.name} to end`, JOB_RECHECK_MS)
+      ...(trouble && { event: warning(trouble, 'Build', job.uid) }),
+    }) ?? waitFor(`Job ${build.namespace}/${job.name} to end`, JOB_RECHECK_MS, cause)
   );
-}
-
-/** What the status says of the running Job. It is still the cause if the Job fails after its Pods are gone. */
-function knownTrouble({ build: { status } }: Facts): string {
-  return status.phase === 'Building' ? (status.message ?? '') : '';
 }
 
 /** Pods that still run could write to a node. Report the end after they have ended. */
@@ -250,8 +245,7 @@ function recordRuns(facts: ValidBuild, { startTime }: Report): RuleDecision {
   if (artifacts.length === (facts.build.status.artifacts ?? []).length) return undefined;
   return report(facts, {
     phase: 'Building',
-    reason: 'Building',
-    message: knownTrouble(facts),
+    ...said(knownTrouble(facts.build), 'Building'),
     artifacts,
     ...(startTime !== undefined && { startTime }),
     because: 'a Pod of it has run',
@@ -283,31 +277,31 @@ function succeeded(facts: ValidBuild, { startedAt, endedAt, occasion }: Success)
 
 function decideFailed(facts: ValidBuild, job: JobView): BuildDecision {
   const { build, pods, nowMs } = facts;
-  const { reason, message } = failureOf(job, pods, knownTrouble(facts));
   // The status may still be about options that refused this spec for a while.
   if (isReported(build, 'Failed') && !isReportedInvalid(build)) {
-    return stalled(buildFailed(build, job, reason));
+    // Its Pods may be gone by now.
+    const reported = startOf(build.status.message ?? '', LONGEST_MESSAGE);
+    return stalled(buildFailed(build, job, reported));
   }
+  const cause = buildFailed(build, job, failureOf(job, pods, knownTrouble(build)?.because));
   return reportEnd(facts, {
     phase: 'Failed',
-    reason: 'BuildFailed',
-    message,
+    ...said(cause, cause.code),
     stalled: true,
     startTime: job.createdAt,
     completionTime: job.endedAt || rfc3339(nowMs),
     artifacts: recorded(build, pods),
     because: 'the Job has failed',
-    event: { type: 'Warning', reason: 'BuildFailed', action: 'Build', note: message, occasion: job.uid },
+    event: warning(cause, 'Build', job.uid),
   });
 }
 
-function buildFailed({ namespace }: BuildView, { name }: JobView, reason: string): Cause {
+function buildFailed({ namespace }: BuildView, { name }: JobView, because: string): BuildCause {
   return {
     code: 'BuildFailed',
-    because: `Job ${name} failed: ${reason}`,
+    because,
     advice: [
-      `change the spec, or delete Job ${name}`,
-      { run: `kubectl logs -n ${namespace} job/${name}`, to: 'show what the build wrote' },
+      showLogs(name, namespace),
       { run: `kubectl delete job ${name} -n ${namespace}`, to: 'build the same again' },
     ],
   };

@@ -1,20 +1,17 @@
 import { endOf, lengthOf, startInBytes, startOf } from '../../contract/text.ts';
 import type { JobView, PodView } from './views.ts';
 
-const LONGEST_MESSAGE = 1000;
+/** Code points. */
+export const LONGEST_MESSAGE = 1000;
 
-/** Why a Job failed, for people. */
-export interface JobFailure {
-  /** In a few words: `exit code 2`. */
-  readonly reason: string;
-  /** With its last lines, without credentials. For the status and Events, not for history. */
-  readonly message: string;
-}
-
-/** @param before the status' message while the Job ran: what kept its Pods from starting */
-export function failureOf(job: JobView, pods: readonly PodView[], before = ''): JobFailure {
+/**
+ * Why a Job failed, for people, with its last lines and without credentials.
+ *
+ * @param before the status' message while the Job ran: what kept its Pods from starting
+ */
+export function failureOf(job: JobView, pods: readonly PodView[], before = ''): string {
   const { reason, details } = causeOf(job, pods, before);
-  return { reason, message: shortened(`Job ${job.name} failed: ${reason}${details}`) };
+  return shortened(`Job ${job.name} failed: ${reason}${details}`);
 }
 
 interface Cause {

@@ -1,13 +1,14 @@
-import { waitFor, type DecisionEvent, type Deletion } from '../../contract/decision.ts';
+import { stalled, waitFor, warning, type DecisionEvent, type Deletion } from '../../contract/decision.ts';
+import { nameTaken, said, straysCause, type BuildCause } from './causes.ts';
 import {
   knownOf,
   type BuildDecision,
   type DeleteJobStep,
   type Facts,
-  type NameHolder,
   type RuleDecision,
 } from './observation.ts';
 import { refusedJob } from './refusals.ts';
+import type { BuildPhase } from './resource.ts';
 import { recorded, reportIfNew, type StatusChange } from './status.ts';
 import type { JobView, PodView } from './views.ts';
 
@@ -44,16 +45,17 @@ export function retire(facts: Facts, retirement: Retirement): RuleDecision {
   if (jobs.length === 0 && strays.length === 0) return undefined;
   const { build, pods } = facts;
   const names = [...new Set(jobs.map(({ name }) => name))].join(', ');
-  const message = names === '' ? straysMessage(strays) : `Job ${names} is being deleted`;
+  const cause = names === '' ? straysCause(strays, build.namespace) : undefined;
+  const message = `Job ${names} is being deleted`;
   const artifacts = recorded(build, pods);
   // A refusal stays in the status until the Job is deleted. Otherwise each attempt would write the status twice.
   const refused = jobs.some(({ deleting }) => !deleting) ? refusedJob(build) : undefined;
-  const said = refused ?? { message };
+  const told = refused ?? (cause === undefined ? { message } : said(cause, status.reason));
   return (
-    reportIfNew(facts, { ...status, ...said, artifacts, because }) ??
+    reportIfNew(facts, { ...status, ...told, artifacts, because }) ??
     deleteFirst(retirement) ??
-    (names === ''
-      ? waitFor('Pods without their Job to end', RETIRING_MS)
+    (cause !== undefined
+      ? waitFor('Pods without their Job to end', RETIRING_MS, cause)
       : waitFor(`Job ${build.namespace}/${names} and its Pods to be deleted`, RETIRING_MS))
   );
 }
@@ -75,12 +77,6 @@ export function deleteJob(
 /** Deleting a cleanup Job needs no approval: the cleanup itself was approved. */
 function deletionOf({ name, uid }: JobView): Deletion {
   return { what: 'Job', count: 1, names: () => [name], of: `Job ${uid}` };
-}
-
-/** The operator has no permission to delete Pods. */
-function straysMessage(strays: readonly PodView[]): string {
-  const names = strays.map(({ name }) => name).join(', ');
-  return `Pods are still running without their Job: ${names}; delete them, or wait for their deadline`;
 }
 
 /** A Job to create once nothing prevents it. */
@@ -114,22 +110,30 @@ function resolveName(facts: Facts, { jobName, phase }: Creation): RuleDecision {
     if (holder.buildUid === build.uid) return undefined;
     if (holder.buildName === build.name) return retireLeftover(holder);
   }
-  const { reason, message } = whyTaken(`Job ${build.namespace}/${jobName}`, holder);
-  const event = { type: 'Warning', reason, action: 'CreateJob', note: message } as const;
-  const because = 'another Job has this name';
-  return (
-    reportIfNew(facts, { ...during(phase), reason, message, stalled: true, because, event }) ??
-    waitFor(`the Job name ${jobName} to become free`, RECHECK_MS)
-  );
+  const cause = nameTaken(jobName, build.namespace, holder === 'altered' ? holder : 'other');
+  return stallWith(facts, {
+    cause,
+    phase,
+    because: 'another Job has this name',
+    event: warning(cause, 'CreateJob'),
+    atMostMs: RECHECK_MS,
+  });
 }
 
-function whyTaken(job: string, holder: NameHolder) {
-  if (holder !== 'altered') {
-    const message = `${job} does not belong to this resource, so it is left alone: delete it, or change spec.jobName`;
-    return { reason: 'JobNameTaken', message } as const;
-  }
-  const message = `${job} was created for this resource, but a webhook or an admission policy changed its labels: find what changes them, then delete the Job`;
-  return { reason: 'Overridden', message } as const;
+interface Stall {
+  readonly cause: BuildCause;
+  readonly phase: BuildPhase;
+  /** Why the status has to say so. */
+  readonly because: string;
+  readonly event: DecisionEvent;
+  /** The run checks again after so long. */
+  readonly atMostMs: number;
+}
+
+/** Once the status says so, the run is stalled as well. */
+export function stallWith(facts: Facts, { cause, phase, atMostMs, ...report }: Stall): BuildDecision {
+  const told = { ...during(phase), ...said(cause, cause.code), stalled: true };
+  return reportIfNew(facts, { ...told, ...report }) ?? stalled(cause, { atMostMs });
 }
 
 /** A finished build stays Ready, whatever becomes of the cleanup after an earlier spec. */
@@ -144,12 +148,6 @@ function retireLeftover(job: JobView): BuildDecision {
   return job.deleting
     ? waitFor(`Job ${job.name} of an earlier resource of this name to be deleted`, LEFTOVER_MS)
     : deleteJob(job, { propagation: 'Foreground', because });
-}
-
-/** What keeps Pods from starting; empty if nothing does. */
-export function troubleOf(pods: readonly PodView[], purpose: PodView['purpose']): string {
-  const texts = pods.flatMap((pod) => (pod.purpose === purpose && pod.trouble ? [pod.trouble.text] : []));
-  return [...new Set(texts)].sort().join('; ');
 }
 
 export function isUnfinishedBuild({ purpose, phase }: PodView): boolean {

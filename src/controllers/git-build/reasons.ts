@@ -31,6 +31,27 @@ export const BUILD_REASONS = [
   {
     type: 'Ready',
     status: 'True',
+    reason: 'ImageNotPulled',
+    meaning:
+      'The binary of this spec is built, but that of an earlier spec stays: the image of its cleanup cannot be pulled.',
+  },
+  {
+    type: 'Ready',
+    status: 'True',
+    reason: 'Unschedulable',
+    meaning:
+      'The binary of this spec is built, but that of an earlier spec stays: no node takes the Pod of its cleanup.',
+  },
+  {
+    type: 'Ready',
+    status: 'True',
+    reason: 'ContainerCannotStart',
+    meaning:
+      'The binary of this spec is built, but that of an earlier spec stays: the container of its cleanup cannot be started.',
+  },
+  {
+    type: 'Ready',
+    status: 'True',
     reason: 'JobRefused',
     meaning:
       'The binary of this spec is built, but that of an earlier spec stays: the API server refuses to create the Job of its cleanup.',
@@ -52,7 +73,31 @@ export const BUILD_REASONS = [
     type: 'Ready',
     status: 'False',
     reason: 'Building',
-    meaning: 'The Job is running. The message says what keeps its Pod from starting, if anything does.',
+    meaning: 'The Job is running.',
+  },
+  {
+    type: 'Ready',
+    status: 'False',
+    reason: 'ImageNotPulled',
+    meaning: 'A Job is there, but the image of its Pod cannot be pulled.',
+  },
+  {
+    type: 'Ready',
+    status: 'False',
+    reason: 'Unschedulable',
+    meaning: 'A Job is there, but no node takes its Pod.',
+  },
+  {
+    type: 'Ready',
+    status: 'False',
+    reason: 'ContainerCannotStart',
+    meaning: 'A Job is there, but the container of its Pod cannot be started.',
+  },
+  {
+    type: 'Ready',
+    status: 'False',
+    reason: 'StrayPods',
+    meaning: 'Pods of an earlier Job still run, although their Job is gone. They may write to their node.',
   },
   {
     type: 'Ready',

@@ -1,5 +1,5 @@
 import type { Words } from '../../contract/words.ts';
-import { troubleOf } from './job-rules.ts';
+import { troubleOf } from './causes.ts';
 import type { Observation } from './observation.ts';
 import { listed } from './status.ts';
 import type { JobView } from './views.ts';

@@ -216,8 +216,16 @@ describe('a cleanup that failed', () => {
   ])('is tried again %s', (_, fields, atMostMs) => {
     const build = deleting({ completionTime: '2026-11-01T11:00:00Z' });
     expect(settled(build, { jobs: [failed(fields)], pods })).toEqual({
-      do: 'wait',
-      for: `the next attempt of cleanup Job ${CLEANUP}: exit code 2`,
+      do: 'stalled',
+      code: 'CleanupFailed',
+      because: MESSAGE,
+      advice: [
+        { run: `kubectl logs -n shop job/${CLEANUP}`, to: 'show what it wrote' },
+        {
+          run: 'kubectl annotate xxx sample -n shop durable-operator.dev/skip-cleanup=true',
+          to: 'leave the binary on the node, and remove the finalizer',
+        },
+      ],
       atMostMs,
     });
   });
@@ -225,7 +233,11 @@ describe('a cleanup that failed', () => {
   it('of what an earlier spec has left is tried again as often, counted from the end of the build', () => {
     const job = failed({ binaries: ['old'], createdAt: '2026-11-21T11:02:00Z' });
     const build = rebuilt({ completionTime: LONG_AGO });
-    expect(settled(build, { jobs: [job], pods })).toMatchObject({ do: 'wait', atMostMs: 120_000 });
+    expect(settled(build, { jobs: [job], pods })).toMatchObject({
+      do: 'stalled',
+      advice: [{ to: 'show what it wrote' }],
+      atMostMs: 120_000,
+    });
   });
 
   it('is deleted when the next attempt is due', () => {
@@ -426,6 +438,14 @@ describe('what still builds', () => {
       do: 'wait',
       for: 'Pods without their Job to end',
       atMostMs: 10_000,
+      cause: {
+        code: 'StrayPods',
+        because: 'Pods are still running without their Job: pod-1',
+        advice: [
+          'delete them, or wait for their deadline',
+          { run: 'kubectl delete pod pod-1 -n shop', to: 'delete them' },
+        ],
+      },
     });
   });
 

@@ -79,6 +79,8 @@ function after(made: BuildDecision): Partial<BuildStatus> {
   return Object.fromEntries(merged);
 }
 
+const ADVICE = "make the image available to the nodes, or change the operator's --build-image";
+
 describe('the watcher of builds', () => {
   it('starts no run for a build that has succeeded, whatever became of its Job', () => {
     expect(decision({ status: SUCCEEDED })).toMatchObject({ do: 'converged' });
@@ -117,7 +119,7 @@ describe('the watcher of builds', () => {
   it('calls for a step when a Pod is in trouble, and when it starts after all', () => {
     const status = after(decision({}, job()));
     const troubled = after(decision({ status }, job(), pod(UNPULLABLE)));
-    expect(troubled.message).toBe(TROUBLE);
+    expect(troubled.message).toBe(`${TROUBLE}; ${ADVICE}`);
     expect(decision({ status: troubled }, job(), pod(UNPULLABLE))).toMatchObject({ do: 'wait' });
     expect(decision({ status: troubled }, job(), pod({ phase: 'Running' }))).toMatchObject({
       do: 'wait',

@@ -7,7 +7,7 @@ import * as decisions from '../../support/build-decisions.ts';
 import { aBuildView, aCleanupView, aJobView, aPodView } from '../../support/build-views.ts';
 import { BUILD_DEFAULTS, SAMPLE } from '../../support/build-samples.ts';
 
-const { BUILDING, decide, INVALID, NOW, ON_NODE_1, START, updated } = decisions;
+const { BUILDING, decide, INVALID, NOW, ON_NODE_1, START, TROUBLED, updated } = decisions;
 const settled = (build: BuildView) => decisions.settled(build, {});
 
 describe('a success', () => {
@@ -47,16 +47,21 @@ describe('a failure', () => {
   const termination = { exitCode: 2, reason: 'Error', lastLines: 'of the build' };
   const pods = [aPodView({ phase: 'failed', termination })];
 
-  it('is reported with what the Pod wrote last, which does not enter history', () => {
+  it('is reported with what the Pod wrote last, as long as it lasts', () => {
     const first = decide({ build: aBuildView(BUILDING), jobs, pods });
     const message = 'Job build-helloworld failed: exit code 2: of the build';
     expect(first).toMatchObject({
       status: { phase: 'Failed', message, artifacts: ON_NODE_1 },
       event: { reason: 'BuildFailed', note: message, occasion: 'job-1' },
     });
-    expect(decide({ build: aBuildView(updated(BUILDING, first)), jobs, pods })).toEqual({
+    expect(decide({ build: aBuildView(updated(BUILDING, first)), jobs })).toEqual({
       do: 'stalled',
-      because: 'Job build-helloworld failed: exit code 2; change the spec, or delete Job build-helloworld',
+      code: 'BuildFailed',
+      because: message,
+      advice: [
+        { run: 'kubectl logs -n shop job/build-helloworld', to: 'show what it wrote' },
+        { run: 'kubectl delete job build-helloworld -n shop', to: 'build the same again' },
+      ],
     });
   });
 });
@@ -121,7 +126,7 @@ describe('while a Job runs', () => {
   const jobs = [aJobView()];
 
   it('that stays in the status when its Pods go at its deadline, and goes from it when one starts', () => {
-    const build = aBuildView({ ...BUILDING, message: 'the image x cannot be pulled' });
+    const build = aBuildView({ ...TROUBLED, message: 'the image x cannot be pulled' });
     const messageWith = (pods: Observation['pods']) =>
       updated(build.status, decide({ build, jobs, pods })).message;
     expect(messageWith([])).toBe('the image x cannot be pulled');
@@ -233,7 +238,11 @@ describe('the name of a Job', () => {
     const first = named(holder);
     expect(first).toMatchObject({ do: 'updateStatus', event: { reason: 'JobNameTaken' } });
     const build = aBuildView(updated({}, first));
-    expect(decide({ build, names: { [jobName]: holder } })).toMatchObject({ do: 'wait', atMostMs: 60_000 });
+    expect(decide({ build, names: { [jobName]: holder } })).toMatchObject({
+      do: 'stalled',
+      code: 'JobNameTaken',
+      atMostMs: 60_000,
+    });
     expect(decide({ build, names: undefined })).toMatchObject({ do: 'observe', what: 'name', jobName });
     expect(decide({ build, names: { [jobName]: 'free' } })).toMatchObject({ do: 'createJob' });
   });

@@ -17,6 +17,7 @@ import {
   settled,
   stalledBy,
   START,
+  TROUBLED,
 } from '../../support/build-decisions.ts';
 import { aBuildView, aCleanupView, aJobView, anObservation, aPodView } from '../../support/build-views.ts';
 import { SAMPLE } from '../../support/build-samples.ts';
@@ -77,7 +78,12 @@ describe('a report', () => {
       event: { type: 'Warning', reason: 'InvalidSpec', action: 'Validate', note: message },
     });
     expect(reasonsIn(first)).toEqual(stalledBy('InvalidSpec'));
-    expect(settled(build, {})).toEqual({ do: 'stalled', because: message });
+    expect(settled(build, {})).toEqual({
+      do: 'stalled',
+      code: 'InvalidSpec',
+      because: message,
+      advice: [{ run: 'kubectl edit xxx sample -n shop', to: 'correct the spec; that is noticed at once' }],
+    });
   });
 
   it('of a success is Ready, from the start of its Job to its end', () => {
@@ -119,9 +125,10 @@ describe('a report', () => {
       event: { type: 'Warning', reason: 'BuildFailed', action: 'Build', note, occasion: 'job-1' },
     });
     expect(reasonsIn(first)).toEqual(stalledBy('BuildFailed'));
-    expect(settled(aBuildView(), { jobs: [failed] })).toEqual({
+    expect(settled(aBuildView(), { jobs: [failed] })).toMatchObject({
       do: 'stalled',
-      because: 'Job build-helloworld failed: too often; change the spec, or delete Job build-helloworld',
+      code: 'BuildFailed',
+      because: 'Job build-helloworld failed: too often',
     });
   });
 
@@ -134,7 +141,7 @@ describe('a report', () => {
   });
 
   it('of where Pods have run keeps what is known of the Job', () => {
-    const build = aBuildView({ ...BUILDING, message: 'the image x cannot be pulled' });
+    const build = aBuildView(TROUBLED);
     const first = decide({ build, jobs: [succeeded], pods: [succeededPod, aPodView()] });
     expect(first).toMatchObject({
       status: {
@@ -144,7 +151,7 @@ describe('a report', () => {
         artifacts: ON_NODE_1,
       },
     });
-    expect(reasonsIn(first)).toEqual(inProgress('Building'));
+    expect(reasonsIn(first)).toEqual(inProgress('ImageNotPulled'));
   });
 
   it('of a Job that is gone has neither start nor end', () => {
@@ -299,7 +306,7 @@ describe('a Job that cannot be created', () => {
 
   it('because its name is taken is reported, and looked up again', () => {
     const names = { [jobName]: 'foreign' } as const;
-    const message = `Job shop/${jobName} does not belong to this resource, so it is left alone: delete it, or change spec.jobName`;
+    const message = `Job shop/${jobName} does not belong to this resource, so it is left alone; delete it, or change spec.jobName`;
     const first = decide({ names });
     expect(first).toMatchObject({
       because: 'another Job has this name',
@@ -308,8 +315,14 @@ describe('a Job that cannot be created', () => {
     });
     expect(reasonsIn(first)).toEqual(stalledBy('JobNameTaken'));
     expect(settled(aBuildView(), { names })).toEqual({
-      do: 'wait',
-      for: `the Job name ${jobName} to become free`,
+      do: 'stalled',
+      code: 'JobNameTaken',
+      because: `Job shop/${jobName} does not belong to this resource, so it is left alone`,
+      advice: [
+        'delete it, or change spec.jobName',
+        { run: `kubectl get job ${jobName} -n shop -o yaml`, to: 'see whose Job has the name' },
+        { run: `kubectl delete job ${jobName} -n shop`, to: 'delete that Job' },
+      ],
       atMostMs: 60_000,
     });
     expect(settled(aBuildView(), { names: undefined })).toEqual({
@@ -364,7 +377,7 @@ describe('a Job that cannot be created', () => {
 describe('what keeps Pods from starting', () => {
   it('is said once for each, in an order of its own, of the Pods of that purpose', () => {
     const troubled = (text: string, fields = {}) =>
-      aPodView({ started: false, trouble: { kind: 'image', text }, ...fields });
+      aPodView({ started: false, trouble: { kind: 'container', text }, ...fields });
     const pods = [
       troubled('b'),
       troubled('a'),
@@ -372,7 +385,10 @@ describe('what keeps Pods from starting', () => {
       troubled('of a cleanup', { purpose: 'cleanup' }),
       aPodView({ started: false }),
     ];
-    expect(decide({ jobs: [aJobView()], pods })).toMatchObject({ status: { message: 'a; b' } });
+    expect(decide({ jobs: [aJobView()], pods })).toMatchObject({
+      status: { message: 'a; b' },
+      event: { type: 'Warning', reason: 'ContainerCannotStart', note: 'a; b', occasion: 'job-1' },
+    });
   });
 
   it('that was reported in another phase is not that of this Job', () => {
@@ -381,7 +397,7 @@ describe('what keeps Pods from starting', () => {
   });
 
   it('is still known where only a Pod of a cleanup has started', () => {
-    const build = aBuildView({ ...BUILDING, message: 'the image x cannot be pulled' });
+    const build = aBuildView(TROUBLED);
     const pods = [aPodView({ purpose: 'cleanup' })];
     expect(settled(build, { jobs: [aJobView()], pods })).toMatchObject({ do: 'wait' });
     expect(decide({ build, jobs: [aJobView()], pods })).toMatchObject({

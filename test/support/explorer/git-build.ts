@@ -1,6 +1,6 @@
 import { gitBuildReconciler } from '../../../activities/git-build.ts';
 import type { ResourceType } from '../../../src/contract/controller.ts';
-import type { Wait } from '../../../src/contract/decision.ts';
+import type { Stalled, Wait } from '../../../src/contract/decision.ts';
 import type { KubernetesObject } from '../../../src/contract/object.ts';
 import { gitBuild } from '../../../src/controllers/git-build/controller.ts';
 import {
@@ -193,14 +193,19 @@ function refusalIn(cluster: Cluster) {
 }
 
 /** Only what no watch shows, or what takes its time, is waited for by the clock. */
-function isAboutTime({ for: what }: Wait, cluster: Cluster): boolean {
-  const name = /^the Job name (\S+) to /.exec(what)?.[1];
-  if (name !== undefined) return cluster.get(keyOf(JOBS, name)) === undefined;
+function isAboutTime(rest: Wait | Stalled, cluster: Cluster): boolean {
+  if (rest.do === 'stalled') return rest.code !== 'JobNameTaken' || isNameFree(rest, cluster);
+  const { for: what } = rest;
   const cleanup = /^cleanup Job (\S+) to end$/.exec(what)?.[1];
   if (cleanup !== undefined) return new BuildCluster(cluster).isStrandedCleanup(cleanup);
   const leftover = /^Job (\S+) of an earlier resource/.exec(what)?.[1];
   if (leftover !== undefined) return cluster.get(keyOf(JOBS, leftover)) === undefined;
   return /next attempt|in progress/.test(what);
+}
+
+function isNameFree({ because }: Stalled, cluster: Cluster): boolean {
+  const [, name = ''] = /^Job shop\/(\S+) /.exec(because) ?? [];
+  return cluster.get(keyOf(JOBS, name)) === undefined;
 }
 
 // What is to be --------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-import type { Held, Wait } from '../../../src/contract/decision.ts';
+import type { Held, Stalled, Wait } from '../../../src/contract/decision.ts';
 import { controlled } from '../../../src/controllers/control/controlled.ts';
 import { NAMESPACES } from '../../../src/controllers/kinds.ts';
 import type { Answer, Request } from './api-server.ts';
@@ -126,10 +126,10 @@ export class Machine {
   }
 
   /** A wait is over without a signal. */
-  async waited(state: State, uid: string, rest: Wait | Held): Promise<void> {
+  async waited(state: State, uid: string, rest: Wait | Held | Stalled): Promise<void> {
     const run = state.runs[uid];
     if (run === undefined) return;
-    state.clockMs += rest.do === 'held' ? HELD_LOOK_MS : rest.atMostMs;
+    state.clockMs += rest.do === 'held' ? HELD_LOOK_MS : (rest.atMostMs ?? 0);
     // No request takes so long.
     state.ghost = null;
     // That time has passed is news, too.

@@ -4,6 +4,7 @@ import {
   type Held,
   type Next,
   type Observe,
+  type Stalled,
   type Wait,
 } from '../../../src/contract/decision.ts';
 import type { ResourceRef } from '../../../src/contract/resource.ts';
@@ -229,8 +230,8 @@ export class Running {
   }
 
   /** A wait is over without a signal. */
-  async waited(state: State, run: Run, rest: Wait | Held): Promise<void> {
-    const because = rest.do === 'held' ? 'held for a while' : `waited for ${rest.for}`;
+  async waited(state: State, run: Run, rest: Wait | Held | Stalled): Promise<void> {
+    const because = rest.do === 'wait' ? `waited for ${rest.for}` : `${rest.do} for a while`;
     const next: Observe = { do: 'observe', because };
     run.next = datumOf(next);
     run.task = checkpointOf(run);

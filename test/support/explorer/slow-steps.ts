@@ -1,4 +1,11 @@
-import { isRest, type Held, type Next } from '../../../src/contract/decision.ts';
+import {
+  isRest,
+  type Held,
+  type Next,
+  type Rest,
+  type Stalled,
+  type Wait,
+} from '../../../src/contract/decision.ts';
 import type { Machine } from './machine.ts';
 import { isStillHeld } from './people.ts';
 import type { Entry, Run, State } from './state.ts';
@@ -43,9 +50,12 @@ export class SlowSteps {
     const rest = valueOf<Next>(next);
     if (attempt !== null || !isRest(rest)) return [];
     if (rest.do === 'held') return this.#rechecks(now, uid, rest);
-    if (rest.do !== 'wait') return [];
+    if (!isTimed(rest)) return [];
     const isAboutTime = this.#machine.world.isAboutTime?.(rest, this.#machine.clusterOf(now)) ?? false;
-    const over = step(`the wait for ${rest.for} is over`, (state) => this.#machine.waited(state, uid, rest));
+    const over = step(
+      `${rest.do === 'wait' ? `the wait for ${rest.for}` : `the stall by ${rest.code}`} is over`,
+      (state) => this.#machine.waited(state, uid, rest),
+    );
     if (isAboutTime) return now.lingering === null ? [over] : [];
     if (now.missed === 0) return [disturbing('timer', over)];
     return [
@@ -66,6 +76,11 @@ export class SlowSteps {
     const isStill = isStillHeld(held, { cluster, key: this.#machine.key, isNamespacePaused });
     return [isStill ? disturbing('timer', recheck) : recheck];
   }
+}
+
+/** The run checks again by itself. */
+function isTimed(rest: Rest): rest is Wait | Stalled {
+  return rest.do === 'wait' || (rest.do === 'stalled' && rest.atMostMs !== undefined);
 }
 
 /** A moment has passed: what a run wrote before is shown by now. */

@@ -1,6 +1,6 @@
 import { APPROVAL_ANNOTATION } from '../../../src/contract/control.ts';
 import type { Controller, ResourceType } from '../../../src/contract/controller.ts';
-import type { Wait } from '../../../src/contract/decision.ts';
+import type { Stalled, Wait } from '../../../src/contract/decision.ts';
 import { NAMESPACES } from '../../../src/controllers/kinds.ts';
 import type { Request, ServedType } from './api-server.ts';
 import type { StepActivityWith } from './attempt.ts';
@@ -32,7 +32,7 @@ export interface World {
   /** Whether the write deletes what the resource has to have approved, should it ask for that. */
   needsApproval?(request: Request, cluster: Cluster): boolean;
   /** Whether that wait ends because its time is over, and not because something changes. */
-  isAboutTime?(wait: Wait, cluster: Cluster): boolean;
+  isAboutTime?(rest: Wait | Stalled, cluster: Cluster): boolean;
   /**
    * What a write may not do, should the server accept it; undefined: it is allowed.
    *

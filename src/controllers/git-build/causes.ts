@@ -1,0 +1,99 @@
+import { inOneLine, type Advice, type Cause } from '../../contract/cause.ts';
+import { type BuildReason } from './reasons.ts';
+import { SKIP_CLEANUP_ANNOTATION } from './resource.ts';
+import type { BuildView, JobView, PodView, Trouble } from './views.ts';
+
+/*
+ * What is wrong with a build, where the status and the decision both say so.
+ */
+
+export interface BuildCause extends Cause {
+  /** The reason of the conditions, too. */
+  readonly code: BuildReason;
+}
+
+/** What the conditions say: the cause, or that the work goes on. */
+export function said(cause: BuildCause | undefined, otherwise: BuildReason) {
+  return cause === undefined
+    ? { reason: otherwise, message: '' }
+    : { reason: cause.code, message: inOneLine(cause) };
+}
+
+/** The most serious first. */
+const TROUBLES = [
+  ['container', 'ContainerCannotStart'],
+  ['image', 'ImageNotPulled'],
+  ['unschedulable', 'Unschedulable'],
+] as const satisfies readonly (readonly [Trouble['kind'], BuildReason])[];
+
+/** What keeps Pods of a Job from starting; undefined if nothing does. */
+export function troubleIn(job: JobView, pods: readonly PodView[], namespace: string): BuildCause | undefined {
+  const own = pods.filter(({ purpose }) => purpose === job.purpose);
+  const found = TROUBLES.find(([kind]) => own.some(({ trouble }) => trouble?.kind === kind));
+  if (found === undefined) return undefined;
+  const [kind, code] = found;
+  const advice = [...(kind === 'image' ? [PROVIDE_IMAGE] : []), describePods(job, namespace)];
+  return { code, because: troubleOf(own, job.purpose), advice };
+}
+
+const PROVIDE_IMAGE = "make the image available to the nodes, or change the operator's --build-image";
+
+/** In words; empty if nothing does. */
+export function troubleOf(pods: readonly PodView[], purpose: PodView['purpose']): string {
+  const texts = pods.flatMap((pod) => (pod.purpose === purpose && pod.trouble ? [pod.trouble.text] : []));
+  return [...new Set(texts)].sort().join('; ');
+}
+
+/** What the status says of the running Job. It is still the cause if the Job fails after its Pods are gone. */
+export function knownTrouble({ status }: BuildView): BuildCause | undefined {
+  if (status.phase !== 'Building') return undefined;
+  const ready = status.conditions?.find(({ type }) => type === 'Ready');
+  const [, code] = TROUBLES.find(([, reason]) => reason === ready?.reason) ?? [];
+  return ready && code && { code, because: ready.message, advice: [] };
+}
+
+function describePods({ name }: JobView, namespace: string): Advice {
+  return { run: `kubectl describe pods -n ${namespace} -l job-name=${name}`, to: 'see how its Pods do' };
+}
+
+export function showLogs(job: string, namespace: string): Advice {
+  return { run: `kubectl logs -n ${namespace} job/${job}`, to: 'show what it wrote' };
+}
+
+/** The way out of a cleanup that cannot succeed. */
+export function skipCleanup({ namespace, name }: BuildView): Advice {
+  const run = `kubectl annotate xxx ${name} -n ${namespace} ${SKIP_CLEANUP_ANNOTATION}=true`;
+  return { run, to: 'leave the binary on the node, and remove the finalizer' };
+}
+
+/** Pods that run without their Job. The operator has no permission to delete Pods. */
+export function straysCause(strays: readonly PodView[], namespace: string): BuildCause {
+  const names = strays.map(({ name }) => name);
+  return {
+    code: 'StrayPods',
+    because: `Pods are still running without their Job: ${names.join(', ')}`,
+    advice: [
+      'delete them, or wait for their deadline',
+      { run: `kubectl delete pod ${names.join(' ')} -n ${namespace}`, to: 'delete them' },
+    ],
+  };
+}
+
+export function nameTaken(jobName: string, namespace: string, holder: 'altered' | 'other'): BuildCause {
+  const job = `Job ${namespace}/${jobName}`;
+  const commands = [
+    { run: `kubectl get job ${jobName} -n ${namespace} -o yaml`, to: 'see whose Job has the name' },
+    { run: `kubectl delete job ${jobName} -n ${namespace}`, to: 'delete that Job' },
+  ];
+  return holder === 'altered'
+    ? {
+        code: 'Overridden',
+        because: `${job} was created for this resource, but a webhook or an admission policy changed its labels`,
+        advice: ['find what changes them, then delete the Job', ...commands],
+      }
+    : {
+        code: 'JobNameTaken',
+        because: `${job} does not belong to this resource, so it is left alone`,
+        advice: ['delete it, or change spec.jobName', ...commands],
+      };
+}
