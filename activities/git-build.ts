@@ -4,6 +4,7 @@ import type { ResourceType } from '../src/contract/controller.ts';
 import type { ResourceRef } from '../src/contract/resource.ts';
 import { unreachable } from '../src/contract/unreachable.ts';
 import { gitBuild } from '../src/controllers/git-build/controller.ts';
+import { nodeState } from '../src/controllers/git-build/node.ts';
 import { redacted } from '../src/controllers/git-build/failure.ts';
 import { buildJob, cleanupJob } from '../src/controllers/git-build/jobs.ts';
 import type {
@@ -110,8 +111,7 @@ class BuildObjects {
   async look(asked: BuildObserve, observation: Observation): Promise<Observation> {
     switch (asked.what) {
       case 'node': {
-        const node = await this.#read(NODES, asked.node, { metadataOnly: true });
-        const state = node === undefined ? 'gone' : 'there';
+        const state = nodeState(await this.#read(NODES, asked.node));
         return { ...observation, nodes: { ...observation.nodes, [asked.node]: state } };
       }
       case 'namespace': {

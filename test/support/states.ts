@@ -167,6 +167,18 @@ function* buildStates(): Iterable<State> {
     yield state(`whose cleanup cannot start: ${kind}`, READY, { build: rebuilt, jobs, pods, nodes });
   }
   yield state('whose old Pod still runs', PROGRESSING, { pods: [aPodView({ hash: 'old' })] });
+  const stuck = {
+    pods: [aPodView({ purpose: 'cleanup' })],
+    nodes: { 'node-1': { notReady: 'Ready=Unknown' } },
+  };
+  yield state('whose old binary stays on a node that is not ready', STALLED, {
+    ...{ ...stuck, build: rebuilt, jobs: [aCleanupView({ binaries: ['old'] })] },
+  });
+  yield state(
+    'whose cleanup is on a node that is not ready',
+    { ...DELETING, health: 'Degraded' },
+    { ...stuck, build: aBuildView({ ...OVER, phase: 'Cleaning' }, DELETED), jobs: [aCleanupView()] },
+  );
   const built = state('that is built', READY, {
     jobs: [aJobView({ state: 'succeeded', endedAt: ENDED })],
     pods: [aPodView({ phase: 'succeeded', endedAt: ENDED })],

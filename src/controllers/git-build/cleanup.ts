@@ -2,15 +2,7 @@ import { waitFor, warning, type Deletion } from '../../contract/decision.ts';
 import { unreachable } from '../../contract/unreachable.ts';
 import { said, showLogs, skipCleanup, troubleIn, type BuildCause } from './causes.ts';
 import { failureOf } from './failure.ts';
-import {
-  createWhenPossible,
-  deleteJob,
-  during,
-  JOB_RECHECK_MS,
-  RECHECK_MS,
-  RETIRING_MS,
-  stallWith,
-} from './job-rules.ts';
+import { createWhenPossible, deleteJob, during, RECHECK_MS, RETIRING_MS, stallWith } from './job-rules.ts';
 import { knownOf, type BuildDecision, type Facts } from './observation.ts';
 import { BINARIES_MAX, type Artifact } from './resource.ts';
 import { listed, report, reportIfNew, without } from './status.ts';
@@ -26,6 +18,8 @@ export interface Cleaning {
   readonly finish: (cleaned: readonly Artifact[]) => BuildDecision;
 }
 
+/** A cleanup that takes longer may be on a node that is not ready. */
+const SLOW_MS = 20_000;
 const RETRY_FIRST_MS = 10_000;
 const RETRY_MOST_MS = 300_000;
 
@@ -87,13 +81,17 @@ function waitToGo({ name }: JobView): BuildDecision {
 /** If no node takes the Pod, its node may be gone, with all that was on it. */
 function follow({ facts, cleaning, cleaned, left }: Progress, job: JobView): BuildDecision {
   const { pods, nodes } = facts;
-  const isUnscheduled = pods.some(
-    ({ purpose, trouble }) => purpose === 'cleanup' && trouble?.kind === 'unschedulable',
-  );
+  const unfinished = pods.filter(({ purpose, phase }) => purpose === 'cleanup' && phase === 'unfinished');
+  const isUnscheduled = unfinished.some(({ trouble }) => trouble?.kind === 'unschedulable');
+  // At most so long, even if the server's clock is ahead.
+  const leftMs = Math.min(Date.parse(job.createdAt) + SLOW_MS - facts.nowMs, SLOW_MS);
+  const isSlow = !(leftMs > 0) && unfinished.length > 0;
   const node = knownOf(nodes, job.node);
-  if (isUnscheduled && node === undefined) {
-    return { do: 'observe', because: 'the cleanup Pod cannot be scheduled', what: 'node', node: job.node };
+  if ((isUnscheduled || isSlow) && node === undefined) {
+    const because = isUnscheduled ? 'the cleanup Pod cannot be scheduled' : 'the cleanup Pod does not end';
+    return { do: 'observe', because, what: 'node', node: job.node };
   }
+  if (typeof node === 'object') return stuck(facts, cleaning, { job, why: node.notReady });
   if (isUnscheduled && node === 'gone') {
     const onIt = left.filter((artifact) => artifact.node === job.node);
     return keepRest(facts, cleaning, {
@@ -110,8 +108,35 @@ function follow({ facts, cleaning, cleaned, left }: Progress, job: JobView): Bui
   return (
     reportIfNew(facts, { ...told, because: 'the cleanup is running', ...(event && { event }) }) ??
     // Nobody watches nodes.
-    waitFor(`cleanup Job ${job.name} to end`, isUnscheduled ? RECHECK_MS : JOB_RECHECK_MS, cause)
+    waitFor(`cleanup Job ${job.name} to end`, leftMs > 0 ? leftMs : RECHECK_MS, cause)
   );
+}
+
+interface Stuck {
+  readonly job: JobView;
+  readonly why: string;
+}
+
+/** Its Pod tolerates every taint, so it is bound to the node, and waits there for a kubelet. */
+function stuck(facts: Facts, { phase }: Cleaning, { job, why }: Stuck): BuildDecision {
+  const { build } = facts;
+  const cause: BuildCause = {
+    code: 'CleanupStuck',
+    because: `cleanup Job ${job.name} cannot run: node ${job.node} is ${why}`,
+    advice: [
+      'bring the node back, or delete the Node if the machine is gone for good',
+      { run: `kubectl describe node ${job.node}`, to: 'see how the node is' },
+      { run: `kubectl delete node ${job.node}`, to: 'say that the machine is gone for good' },
+      ...(build.deleting ? [skipCleanup(build)] : []),
+    ],
+  };
+  return stallWith(facts, {
+    cause,
+    phase,
+    because: 'the node of the cleanup is not ready',
+    event: warning(cause, 'Clean', job.uid),
+    atMostMs: RECHECK_MS,
+  });
 }
 
 /** The failed Job stays until the next attempt, so that people can read its logs. */

@@ -1,5 +1,6 @@
 import type { Decision, Observe, Refusal, Step } from '../../contract/decision.ts';
 import type { CleanupJobSpec } from './jobs.ts';
+import type { NodeState } from './node.ts';
 import type { BuildSpec, StatusPatch } from './resource.ts';
 import type { BuildChild, BuildView, JobView, PodView } from './views.ts';
 
@@ -10,7 +11,7 @@ export interface Observation {
   readonly jobs: readonly JobView[];
   /** The Pods of those Jobs. */
   readonly pods: readonly PodView[];
-  readonly nodes?: Readonly<Record<string, 'there' | 'gone'>> | undefined;
+  readonly nodes?: Readonly<Record<string, NodeState>> | undefined;
   /** Which Job has the name of one that is to be created. */
   readonly names?: Readonly<Record<string, NameHolder>> | undefined;
   /** Why the server refused the last step, in its own words without credentials. */

@@ -11,6 +11,13 @@ export const BUILD_REASONS = [
   {
     type: 'Ready',
     status: 'True',
+    reason: 'CleanupStuck',
+    meaning:
+      'The binary of this spec is built, but that of an earlier spec stays: the node of its cleanup is not ready.',
+  },
+  {
+    type: 'Ready',
+    status: 'True',
     reason: 'CleanupFailed',
     meaning: 'The binary of this spec is built, but that of an earlier spec could not be removed.',
   },
@@ -150,6 +157,12 @@ export const BUILD_REASONS = [
   {
     type: 'Ready',
     status: 'False',
+    reason: 'CleanupStuck',
+    meaning: 'The resource is being deleted, and the node of its cleanup is not ready.',
+  },
+  {
+    type: 'Ready',
+    status: 'False',
     reason: 'CleanupFailed',
     meaning: 'The resource is being deleted, and a binary could not be removed from a node.',
   },
@@ -196,6 +209,13 @@ export const BUILD_REASONS = [
     reason: 'Overridden',
     meaning:
       'The API server accepts what the operator writes, but a webhook, an admission policy or another client changes it. The message says what.',
+  },
+  {
+    type: 'Stalled',
+    status: 'True',
+    reason: 'CleanupStuck',
+    meaning:
+      'The node of a cleanup is not ready. Bring it back, or delete the Node if the machine is gone for good.',
   },
   {
     type: 'Stalled',

@@ -82,7 +82,7 @@ describe('the cleanup of a node', () => {
     expect(settled(deleting(), { jobs })).toEqual({
       do: 'wait',
       for: `cleanup Job ${CLEANUP} to end`,
-      atMostMs: 300_000,
+      atMostMs: 60_000,
     });
   });
 
@@ -172,7 +172,45 @@ describe('a cleanup whose Pod finds no node', () => {
     const nodes = { 'node-1': 'gone' } as const;
     expect(settled(deleting(), { jobs, pods: others, nodes })).toMatchObject({
       do: 'wait',
-      atMostMs: 300_000,
+      atMostMs: 60_000,
+    });
+  });
+});
+
+describe('a cleanup whose Pod does not end', () => {
+  const pods = [aPodView({ purpose: 'cleanup', started: false })];
+  const nodes = { 'node-1': { notReady: 'Ready=Unknown since then: Kubelet stopped posting node status' } };
+
+  it('is left alone for 20 s, and then asks how its node is', () => {
+    const young = aCleanupView({ createdAt: secondsAgo(5) });
+    expect(settled(deleting(), { jobs: [young], pods })).toMatchObject({ do: 'wait', atMostMs: 15_000 });
+    const ahead = aCleanupView({ createdAt: secondsAgo(-3600) });
+    expect(settled(deleting(), { jobs: [ahead], pods })).toMatchObject({ do: 'wait', atMostMs: 20_000 });
+    const jobs = [aCleanupView({ createdAt: secondsAgo(20) })];
+    expect(decide({ build: deleting(), jobs, pods })).toMatchObject({
+      do: 'observe',
+      what: 'node',
+      node: 'node-1',
+    });
+    const there = { 'node-1': 'there' } as const;
+    expect(settled(deleting(), { jobs, pods, nodes: there })).toMatchObject({ do: 'wait', atMostMs: 60_000 });
+  });
+
+  it('is stuck where its node is not ready, and says since when and what to do', () => {
+    const jobs = [aCleanupView()];
+    const because = `cleanup Job ${CLEANUP} cannot run: node node-1 is Ready=Unknown since then: Kubelet stopped posting node status`;
+    const message = `${because}; bring the node back, or delete the Node if the machine is gone for good`;
+    const first = decide({ build: deleting(), jobs, pods, nodes });
+    expect(first).toMatchObject({
+      status: { phase: 'Cleaning', message },
+      event: { type: 'Warning', reason: 'CleanupStuck', note: message, occasion: 'cleanup-1' },
+    });
+    expect(reasonsIn(first)).toEqual(stalledBy('CleanupStuck'));
+    expect(settled(deleting(), { jobs, pods, nodes })).toMatchObject({
+      do: 'stalled',
+      code: 'CleanupStuck',
+      because,
+      atMostMs: 60_000,
     });
   });
 });
