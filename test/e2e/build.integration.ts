@@ -1,7 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
-import { aBuild, conditionOf, JOBS, LiveBuild, requestsIn, SAMPLE } from '../support/builds.ts';
+import { aBuild, conditionOf, JOBS, LiveBuild, NODES, requestsIn, SAMPLE } from '../support/builds.ts';
 import { NAMESPACES, PODS, refOf, type Manifest } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
 import { setUpOperator } from '../support/stage.ts';
@@ -43,6 +43,21 @@ async function aForeignJob(namespace: string, name: string) {
     metadata: { namespace, name },
     spec: { template: { spec: { restartPolicy: 'Never', containers: [container] } } },
   });
+}
+
+/** Whoever tolerates its taint is bound to it, and waits. @returns its name */
+async function aNodeWithoutKubelet(name: string): Promise<string> {
+  await cluster.create(NODES, {
+    ...{ apiVersion: 'v1', kind: 'Node', metadata: { name } },
+    spec: { taints: [{ key: 'test/silent', effect: 'NoSchedule' }] },
+  });
+  const capacity = { cpu: '4', memory: '4Gi', pods: '10' };
+  const ready = { type: 'Ready', status: 'Unknown', reason: 'Silent', message: 'It is silent.' };
+  const since = new Date().toISOString();
+  const conditions = [{ ...ready, lastTransitionTime: since, lastHeartbeatTime: since }];
+  const status = { capacity, allocatable: capacity, conditions };
+  await cluster.patch({ type: NODES, name }, { status }, 'status');
+  return name;
 }
 
 function eventuallyOver(build: KubernetesObject): Promise<void> {
@@ -193,6 +208,25 @@ describe('a build that is deleted', () => {
       'durable-operator.dev/node': status?.artifacts?.[0]?.node,
     });
     expect(jobWrites(namespace)).toEqual(['create jobs', 'create jobs', 'delete jobs', 'create jobs']);
+  });
+
+  it.concurrent('says of a node that is not ready since when it is not, and what to do', async () => {
+    const namespace = await cluster.aNamespace();
+    const node = await aNodeWithoutKubelet(`silent-${namespace}`);
+    const build = await created(aBuild(namespace));
+    await build.is('Succeeded');
+    await cluster.patch(build.at, { status: { artifacts: [{ node, binary: 'helloworld' }] } }, 'status');
+    await build.delete();
+    const stuck = await build.reaches((found) => conditionOf(found, 'Stalled') === 'True CleanupStuck');
+    expect(stuck.status?.message).toMatch(
+      /cannot run: node silent-\S+ is Ready=Unknown since \S+: \S.*; bring the node back, or delete the Node/,
+    );
+    await eventuallyTold(build, 'CleanupStuck', stuck.status?.message ?? '?');
+    await cluster.patch(build.at, {
+      metadata: { annotations: { 'durable-operator.dev/skip-cleanup': 'true' } },
+    });
+    await build.gone();
+    await cluster.delete({ type: NODES, name: node });
   });
 
   it.concurrent(
