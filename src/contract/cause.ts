@@ -22,12 +22,9 @@ export interface Cause {
   readonly advice: readonly Advice[];
 }
 
-/** With the sentences of its advice, or else its first command: what a condition and an Event say. */
+/** With the sentences of its advice: what a condition and an Event say. */
 export function inOneLine({ because, advice }: Cause): string {
-  const sentences = advice.filter((each) => typeof each === 'string');
-  const [command] = advice.filter((each) => typeof each !== 'string');
-  const commands = sentences.length === 0 && command ? [`to ${command.to}: ${command.run}`] : [];
-  return [because, ...sentences, ...commands].join('; ');
+  return [because, ...advice.filter((each) => typeof each === 'string')].join('; ');
 }
 
 /** The cause alone, of a value that has more. */

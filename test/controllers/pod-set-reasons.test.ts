@@ -81,7 +81,7 @@ describe('the conditions', () => {
     [
       'PodsFailed',
       'False',
-      'Pods failed, and are replaced after a pause that grows each time; to see why they failed: kubectl describe pods -n default -l app=web,version=v0.1',
+      'Pods failed, and are replaced after a pause that grows each time',
       set,
       [failed('a', 1), failed('b', 1)],
     ],
@@ -152,7 +152,7 @@ describe('the Event of a pause after failed Pods', () => {
         type: 'Warning',
         reason: 'PodsFailed',
         action: 'Create',
-        note: 'Pods failed, and are replaced after a pause that grows each time; to see why they failed: kubectl describe pods -n default -l app=web,version=v0.1',
+        note: 'Pods failed, and are replaced after a pause that grows each time',
         occasion: 'uid-of-new',
       },
     });

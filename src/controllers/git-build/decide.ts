@@ -1,11 +1,10 @@
 import { converged, stalled, waitFor, warning, type DecisionEvent } from '../../contract/decision.ts';
-import { startOf } from '../../contract/text.ts';
 import { unreachable } from '../../contract/unreachable.ts';
 import { rfc3339 } from '../condition.ts';
 import { knownTrouble, said, showLogs, troubleIn, type BuildCause } from './causes.ts';
 import { cleanAway } from './cleanup.ts';
 import { decideDeletion } from './deletion.ts';
-import { failureOf, LONGEST_MESSAGE } from './failure.ts';
+import { failureOf, reasonOfFailure } from './failure.ts';
 import {
   createWhenPossible,
   isUnfinishedBuild,
@@ -279,9 +278,8 @@ function decideFailed(facts: ValidBuild, job: JobView): BuildDecision {
   const { build, pods, nowMs } = facts;
   // The status may still be about options that refused this spec for a while.
   if (isReported(build, 'Failed') && !isReportedInvalid(build)) {
-    // Its Pods may be gone by now.
-    const reported = startOf(build.status.message ?? '', LONGEST_MESSAGE);
-    return stalled(buildFailed(build, job, reported));
+    // What its Pod wrote may be secret: it is in the status, and stays out of the history.
+    return stalled(buildFailed(build, job, reasonOfFailure(job, pods)));
   }
   const cause = buildFailed(build, job, failureOf(job, pods, knownTrouble(build)?.because));
   return reportEnd(facts, {

@@ -2,7 +2,7 @@ import { endOf, lengthOf, startInBytes, startOf } from '../../contract/text.ts';
 import type { JobView, PodView } from './views.ts';
 
 /** Code points. */
-export const LONGEST_MESSAGE = 1000;
+const LONGEST_MESSAGE = 1000;
 
 /**
  * Why a Job failed, for people, with its last lines and without credentials.
@@ -12,6 +12,11 @@ export const LONGEST_MESSAGE = 1000;
 export function failureOf(job: JobView, pods: readonly PodView[], before = ''): string {
   const { reason, details } = causeOf(job, pods, before);
   return shortened(`Job ${job.name} failed: ${reason}${details}`);
+}
+
+/** The same without what its Pod wrote, for the history: that may be secret. */
+export function reasonOfFailure(job: JobView, pods: readonly PodView[]): string {
+  return `Job ${job.name} failed: ${causeOf(job, pods, '').reason}`;
 }
 
 interface Cause {

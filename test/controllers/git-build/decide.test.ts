@@ -47,17 +47,17 @@ describe('a failure', () => {
   const termination = { exitCode: 2, reason: 'Error', lastLines: 'of the build' };
   const pods = [aPodView({ phase: 'failed', termination })];
 
-  it('is reported with what the Pod wrote last, as long as it lasts', () => {
+  it('is reported with what the Pod wrote last, which does not enter history', () => {
     const first = decide({ build: aBuildView(BUILDING), jobs, pods });
     const message = 'Job build-helloworld failed: exit code 2: of the build';
     expect(first).toMatchObject({
       status: { phase: 'Failed', message, artifacts: ON_NODE_1 },
       event: { reason: 'BuildFailed', note: message, occasion: 'job-1' },
     });
-    expect(decide({ build: aBuildView(updated(BUILDING, first)), jobs })).toEqual({
+    expect(decide({ build: aBuildView(updated(BUILDING, first)), jobs, pods })).toEqual({
       do: 'stalled',
       code: 'BuildFailed',
-      because: message,
+      because: 'Job build-helloworld failed: exit code 2',
       advice: [
         { run: 'kubectl logs -n shop job/build-helloworld', to: 'show what it wrote' },
         { run: 'kubectl delete job build-helloworld -n shop', to: 'build the same again' },
