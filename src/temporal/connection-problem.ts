@@ -50,7 +50,7 @@ const KNOWN: readonly Known[] = [
   },
   {
     // A server that refuses a certificate may close the connection before its alert is read.
-    sign: /ConnectionReset|broken pipe|connection closed|UnexpectedEof|CloseNotify/i,
+    sign: /ConnectionReset|broken pipe|connection (?:closed|was not ready)|UnexpectedEof|CloseNotify/i,
     words: 'it closed the connection',
     advice:
       'it may require TLS (TEMPORAL_TLS=true), or a client certificate that it trusts (TEMPORAL_TLS_CLIENT_CERT_PATH)',

@@ -29,7 +29,7 @@ export function ofOwnCluster(activities: Activities, own: Cluster, log: Logger):
     const cause: Cause = {
       code: FAILURE.otherCluster,
       because: `the run is of cluster ${nameOf(cluster)}, and this worker is of cluster ${nameOf(own)}: a worker of its own cluster has to take it`,
-      advice: ['give each cluster a task queue of its own (--task-queue)'],
+      advice: ['give the operator of each cluster a task queue of its own (--task-queue)'],
     };
     const message = inOneLine(cause);
     const { controller, namespace, name } = ref;

@@ -16,9 +16,11 @@ export const gitBuildWords: Words<Observation> = {
   there: ({ observation }) => {
     const { build, jobs } = observation;
     if (build === 'gone') return 'nothing';
-    const { phase, artifacts = [] } = build.status;
+    const { phase, artifacts = [], message = '' } = build.status;
     return [
       ...(phase === undefined ? [] : [`phase ${phase}`]),
+      // With what its Pod wrote, which is in no history.
+      ...(phase === 'Failed' && message !== '' ? [message] : []),
       artifacts.length === 0 ? 'no binary on any node' : listed(artifacts),
       ...jobs.map(jobText),
       ...troubles(observation),
