@@ -67,6 +67,9 @@ const UNITS = [
   ['s', 1],
 ] as const;
 
+/** A `nowMs` with which every duration is `0s`: two texts then differ only if more than time has changed. */
+export const TIMELESS_MS = Number.NaN;
+
 /** `4m12s`, `3h5m`, `12s`: the two largest units, as in kubectl's AGE. */
 export function durationText(ms: number): string {
   let rest = Math.max(Math.round(ms / 1000), 0);

@@ -13,6 +13,8 @@ interface AskedServers extends Partial<Pick<Session, 'temporal'>> {
   readonly onClose?: () => void;
   /** Aborted by Ctrl-C. Default: nobody presses it. */
   readonly signal?: AbortSignal;
+  /** Default: always NOW_MS. */
+  readonly now?: () => number;
   /** What the API server answers, or an error. Default: the test asks nothing of it. */
   readonly answerTo?: (request: RequestOptions) => unknown;
 }
@@ -23,7 +25,7 @@ export async function asked(words: readonly string[], servers: AskedServers = {}
   const status = await answer(words, {
     stdout: { write: (text) => (said.stdout += text) },
     stderr: { write: (text) => (said.stderr += text) },
-    ...{ env: {}, isTerminal: false, now: () => NOW_MS },
+    ...{ env: {}, isTerminal: false, now: servers.now ?? (() => NOW_MS) },
     signal: servers.signal ?? new AbortController().signal,
     open: (options) => {
       servers.onOpen?.(options);

@@ -3,7 +3,7 @@ import type { Advice } from '../../contract/cause.ts';
 import type { Ask, ExitStatus, Question } from '../ask.ts';
 import { readRows, type ReadOptions } from '../get/read-rows.ts';
 import type { Row } from '../get/rows.ts';
-import { durationText, harmless, paintFor, type Paint } from '../output.ts';
+import { durationText, harmless, paintFor, TIMELESS_MS, type Paint } from '../output.ts';
 import type { ResourceName } from '../resource-name.ts';
 import { colourOf, isWell, type State } from '../state.ts';
 import { workerProblem, type Problem } from './advice.ts';
@@ -180,7 +180,7 @@ export async function readAll(
   return {
     text: overviewText(overview, paintFor(ask), ask.now()),
     data: overviewData(overview),
-    change: overviewText(overview, (_, text) => text, 0),
+    change: overviewText(overview, (_, text) => text, TIMELESS_MS),
     notes: [...problems.map((problem) => `kubectl durable: ${problem}`), ...notes],
     exit: problems.length > 0 ? 2 : exit,
   };

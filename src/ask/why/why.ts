@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander';
 import { answerWith, AskProblem, repeatedly, type Ask, type ExitStatus, type Question } from '../ask.ts';
 import { addCommand, type SharedOptions } from '../options.ts';
-import { paintFor, structured } from '../output.ts';
+import { paintFor, structured, TIMELESS_MS } from '../output.ts';
 import { namedResource, parseResource } from '../resource-name.ts';
 import { readAll, type Said } from './everywhere.ts';
 import { explain } from './explain.ts';
@@ -48,11 +48,13 @@ function readerFor(ask: Ask, question: Question<WhyOptions>): () => Promise<Said
   return async () => {
     const findings = await findOut(session, resource, ask.now);
     const explanation = explain(findings);
+    const { state, exit } = explanation;
     return {
       text: explanationText(explanation, paintFor(ask)),
       data: explanationData(explanation),
-      change: JSON.stringify(explain({ ...findings, nowMs: 0 })),
-      exit: explanation.exit,
+      // A check that changes nothing is another run, whose link differs.
+      change: JSON.stringify([state, explain({ ...findings, nowMs: TIMELESS_MS, link: undefined })]),
+      exit,
     };
   };
 }
