@@ -4,9 +4,12 @@ import { defaultOptions } from '../../src/config/config.ts';
 import { RunReader, type Run } from '../../src/temporal/run-reader.ts';
 import type { RunTimeline } from '../../src/temporal/timeline.ts';
 
-// Time passes at once.
+// Time passes at once. As the real one, it ends with the signal: else the loop would outlive the test.
 jest.unstable_mockModule('node:timers/promises', () => ({
-  setTimeout: (_: number, value: unknown) => new Promise((resolve) => setImmediate(resolve, value)),
+  setTimeout: (_: number, value: unknown, { signal }: { readonly signal: AbortSignal }) =>
+    new Promise((resolve, reject) =>
+      setImmediate(() => (signal.aborted ? reject(new Error('aborted')) : resolve(value))),
+    ),
 }));
 const { RUN, TIMELINE } = await import('../support/findings.ts');
 const { asked, aTemporal, NOW_MS } = await import('../support/ask-session.ts');
