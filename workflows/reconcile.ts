@@ -149,7 +149,8 @@ class Reconcile {
     this.#localSteps = 0;
     const end = await this.#callDurably(step);
     // The attempt goes on wherever it is, and its write may come late.
-    if (isInterrupted(end) && 'isDurable' in step) this.#mayTakeEffectUntil(Date.now() + ATTEMPT_MAX_MS);
+    if (('result' in end || 'failed' in end) && 'isDurable' in step)
+      this.#mayTakeEffectUntil(Date.now() + ATTEMPT_MAX_MS);
     return this.#after(step, end);
   }
 
@@ -313,10 +314,6 @@ function named({ do: name }: Step | Observe, activities: Activities): Activity {
 function summaryOf(step: Step | Observe): string {
   const summary = 'summary' in step ? step.summary : undefined;
   return asSummary(`${summary ?? (step.do === 'observe' ? OBSERVE : step.do)}: ${step.because}`);
-}
-
-function isInterrupted(end: End): end is Interrupted {
-  return 'result' in end;
 }
 
 function isConverged(next: Next): next is Converged {

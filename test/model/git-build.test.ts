@@ -42,6 +42,7 @@ exploreAll({
       'remove + loseNode',
       'failPod + deleteJob',
       'deleteJob + deleteJob',
+      'deleteJob + linger',
     ],
   },
   'a build that becomes another': {

@@ -134,6 +134,13 @@ const OF_RUNS: readonly Mistake[] = [
     { run: { repeatsAfterCrash: false } },
     'the label is missing',
   ],
+  [
+    'a run that forgets an attempt whose outcome nobody knows',
+    BUILD,
+    { slowness: 0, budget: { removeJobsFirst: 1, linger: 1 } },
+    { run: { notesUnknown: false } },
+    'the finalizer goes, and jobs/job still runs',
+  ],
 ];
 
 const OF_STEPS: readonly Mistake[] = [

@@ -33,8 +33,12 @@ export const TROUBLED: Partial<BuildStatus> = {
 };
 export const INVALID = checkSpec({ ...SAMPLE, gitUrl: 'ext::sh' }, BUILD_DEFAULTS);
 
-export const decide = (fields: Partial<Observation>): BuildDecision =>
-  decideBuild(anObservation(fields), NOW_MS);
+/** @param unknownForMs how long yet a create may succeed whose outcome nobody knows */
+export function decide(fields: Partial<Observation>, unknownForMs = 0): BuildDecision {
+  const unknownUntilMs = NOW_MS + unknownForMs;
+  const circumstances = { isLive: true, isNamespacePaused: false, unknownUntilMs };
+  return decideBuild(anObservation(fields), NOW_MS, circumstances);
+}
 
 /** The status after an update. */
 export function updated(status: Partial<BuildStatus>, decision: BuildDecision): Partial<BuildStatus> {
@@ -44,10 +48,14 @@ export function updated(status: Partial<BuildStatus>, decision: BuildDecision): 
 }
 
 /** What is decided once the status says what it is to say. */
-export function settled(build: BuildView, fields: Partial<Observation>): BuildDecision {
-  const first = decide({ build, ...fields });
+export function settled(
+  build: BuildView,
+  fields: Partial<Observation>,
+  unknownForMs?: number,
+): BuildDecision {
+  const first = decide({ build, ...fields }, unknownForMs);
   if (first.do !== 'updateStatus') return first;
-  return decide({ build: { ...build, status: updated(build.status, first) }, ...fields });
+  return decide({ build: { ...build, status: updated(build.status, first) }, ...fields }, unknownForMs);
 }
 
 /** The conditions that a decision writes: `Ready False: Building`. */

@@ -140,6 +140,13 @@ describe('a step that is durable from the start', () => {
     expect(run.called?.input).toMatchObject({ changes: 1, unknownUntilMs: 16_000 });
   });
 
+  it('that fails for good may still take effect, too', async () => {
+    const [run] = await start(durable);
+    await run.fails(failure('Odd'));
+    await run.changes();
+    expect(run.called?.input).toMatchObject({ changes: 1, unknownUntilMs: 16_000 });
+  });
+
   it('whose earlier attempts may still take effect says so, and the run goes on with that', async () => {
     const [run] = await start(durable);
     await run.ends({ ...result(OBSERVE, POD), unknownUntilMs: 7_000 });

@@ -5,7 +5,7 @@ import { JOBS, NAMESPACES, NODES, PODS } from '../kinds.ts';
 import { buildStatusStep, decideBuild } from './decide.ts';
 import { watchedObservation, type BuildObserve, type BuildStep, type Observation } from './observation.ts';
 import { BUILD_FINALIZER, BUILD_UID_LABEL, buildNameIn, BUILDS, type GitBuildOptions } from './resource.ts';
-import { buildView, jobView, podView, type BuildChild, type BuildView } from './views.ts';
+import { buildView, hasOurFinalizer, jobView, podView, type BuildChild, type BuildView } from './views.ts';
 import { gitBuildWords } from './words.ts';
 
 export type { GitBuildOptions } from './resource.ts';
@@ -41,6 +41,8 @@ export function gitBuild(options: GitBuildOptions): GitBuildController {
     statusStep: buildStatusStep,
     control: ({ build }) => (build === 'gone' ? undefined : build.control),
     inputs: inputsOf,
+    mayStillArrive: ({ build }) =>
+      build !== 'gone' && hasOurFinalizer(build) && build.status.startTime === undefined,
     finalizer: BUILD_FINALIZER,
     permissions: [
       allow(BUILDS, ['get', 'patch']),

@@ -1,3 +1,4 @@
+import type { Circumstances } from '../../contract/control.ts';
 import { converged, stalled, waitFor, warning, type DecisionEvent } from '../../contract/decision.ts';
 import { unreachable } from '../../contract/unreachable.ts';
 import { rfc3339 } from '../condition.ts';
@@ -6,6 +7,7 @@ import { cleanAway } from './cleanup.ts';
 import { decideDeletion } from './deletion.ts';
 import { failureOf, reasonOfFailure } from './failure.ts';
 import {
+  awaitCreate,
   createWhenPossible,
   isUnfinishedBuild,
   JOB_RECHECK_MS,
@@ -14,7 +16,14 @@ import {
   type Retirement,
 } from './job-rules.ts';
 import { cleanupJobName } from './jobs.ts';
-import type { BuildDecision, BuildStep, Facts, Observation, RuleDecision } from './observation.ts';
+import {
+  createUnknownForMs,
+  type BuildDecision,
+  type BuildStep,
+  type Facts,
+  type Observation,
+  type RuleDecision,
+} from './observation.ts';
 import { reportRefusedStep } from './refusals.ts';
 import type { BuildSpec } from './resource.ts';
 import {
@@ -30,7 +39,7 @@ import {
 } from './status.ts';
 import { hasOurFinalizer, type BuildView, type JobView, type PodView } from './views.ts';
 
-/** The status until the Job of the spec is created. A create is in progress only under a status without a startTime. */
+/** The status until the Job of the spec is created. The outcome of a create is unknown only under a status without a startTime. */
 const BEFORE_JOB = { phase: 'Pending', reason: 'Pending', startTime: null, completionTime: null } as const;
 
 /**
@@ -39,10 +48,14 @@ const BEFORE_JOB = { phase: 'Pending', reason: 'Pending', startTime: null, compl
  *
  * @param nowMs milliseconds since the epoch
  */
-export function decideBuild(observation: Observation, nowMs: number): BuildDecision {
+export function decideBuild(
+  observation: Observation,
+  nowMs: number,
+  circumstances?: Circumstances,
+): BuildDecision {
   const { build } = observation;
   if (build === 'gone') return converged('the resource is gone');
-  const facts: Facts = { ...observation, build, nowMs };
+  const facts: Facts = { ...observation, build, nowMs, unknownUntilMs: circumstances?.unknownUntilMs };
   const decision = checkNamespace(facts) ?? decideExisting(facts);
   return reportRefusedStep(facts, decision) ?? decision;
 }
@@ -226,16 +239,25 @@ function follow(facts: ValidBuild, job: JobView): BuildDecision {
       ...said(cause, 'Building'),
       startTime: job.createdAt,
       completionTime: null,
+      // Another Job of the same name may have run elsewhere, and its Pods go with it.
+      artifacts: recorded(
+        build,
+        pods.filter(({ jobUid }) => jobUid !== job.uid),
+      ),
       because: 'the Job is running',
       ...(trouble && { event: warning(trouble, 'Build', job.uid) }),
-    }) ?? waitFor(`Job ${build.namespace}/${job.name} to end`, JOB_RECHECK_MS, cause)
+    }) ??
+    // Then the status gets its startTime.
+    waitFor(`Job ${build.namespace}/${job.name} to end`, createUnknownForMs(facts) || JOB_RECHECK_MS, cause)
   );
 }
 
 /** Pods that still run could write to a node. Report the end after they have ended. */
 function reportEnd(facts: ValidBuild, end: Report): BuildDecision {
-  if (!facts.pods.some(isUnfinishedBuild)) return report(facts, end);
-  return recordRuns(facts, end) ?? waitFor('the Pods of an earlier Job to end', RETIRING_MS);
+  if (facts.pods.some(isUnfinishedBuild))
+    return recordRuns(facts, end) ?? waitFor('the Pods of an earlier Job to end', RETIRING_MS);
+  const wait = awaitCreate(facts);
+  return wait === undefined ? report(facts, end) : (recordRuns(facts, end) ?? wait);
 }
 
 /** Record where Pods ran before waiting: nobody knows it once they are gone. */
@@ -317,5 +339,6 @@ function forgetLastJob(facts: ValidBuild): RuleDecision {
 }
 
 function createJob({ spec, hash }: ValidBuild): BuildDecision {
-  return { do: 'createJob', because: 'no Job builds this spec', spec, hash };
+  // Durable: Temporal then knows whether an attempt has ended without a known outcome.
+  return { do: 'createJob', because: 'no Job builds this spec', spec, hash, isDurable: true };
 }

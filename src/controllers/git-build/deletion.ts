@@ -1,15 +1,12 @@
-import { converged, waitFor, type DecisionEvent } from '../../contract/decision.ts';
+import { converged, type DecisionEvent } from '../../contract/decision.ts';
 import { rfc3339 } from '../condition.ts';
 import { cleanAway } from './cleanup.ts';
-import { deleteJob, isUnfinishedBuild, retire } from './job-rules.ts';
+import { awaitCreate, deleteJob, isUnfinishedBuild, retire } from './job-rules.ts';
 import { cleanupJobName } from './jobs.ts';
 import type { BuildDecision, Facts, RuleDecision } from './observation.ts';
 import { ORPHAN_FINALIZER } from './resource.ts';
 import { listed, recorded, report, reportIfNew, type StatusChange } from './status.ts';
 import { hasOurFinalizer, type JobView } from './views.ts';
-
-/** A step is decided from what was read at most 10 s ago, and its request takes at most 5 s. */
-const CREATE_MAX_MS = 15_000;
 
 /** The next step of a build that is being deleted: stop its Jobs, clean every node, then let it go. */
 export function decideDeletion(facts: Facts): BuildDecision {
@@ -116,18 +113,6 @@ function recordEnd(facts: Facts): RuleDecision {
     completionTime: rfc3339(nowMs),
     because: 'nothing builds any more',
   });
-}
-
-/**
- * A create may still be in progress, and its Job would build after the cleanup. No create is sent once the status has a
- * startTime, or once the deletion is known.
- */
-function awaitCreate({ build, nowMs }: Facts): RuleDecision {
-  const deletedMs = Date.parse(build.deletedAt);
-  // Somebody may have written a startTime of next year.
-  const since = Math.min(Date.parse(build.status.startTime ?? build.deletedAt), deletedMs + CREATE_MAX_MS);
-  const leftMs = Math.min(since + CREATE_MAX_MS - nowMs, CREATE_MAX_MS);
-  return leftMs > 0 ? waitFor('a Job whose creation may still be in progress', leftMs) : undefined;
 }
 
 function cleanAll(facts: Facts): BuildDecision {

@@ -1,6 +1,7 @@
 import { stalled, waitFor, warning, type DecisionEvent, type Deletion } from '../../contract/decision.ts';
 import { nameTaken, said, straysCause, type BuildCause } from './causes.ts';
 import {
+  createUnknownForMs,
   knownOf,
   type BuildDecision,
   type DeleteJobStep,
@@ -24,6 +25,13 @@ export const RECHECK_MS = 60_000;
 export const RETIRING_MS = 10_000;
 /** The garbage collector deletes what an earlier resource has left within seconds. */
 const LEFTOVER_MS = 2_000;
+
+/** Nobody knows the outcome of a create: its Job could still build after a cleanup, or after a reported end. */
+export function awaitCreate(facts: Facts): RuleDecision {
+  if (facts.build.status.startTime !== undefined) return undefined;
+  const leftMs = createUnknownForMs(facts);
+  return leftMs > 0 ? waitFor('a Job whose creation may still be in progress', leftMs) : undefined;
+}
 
 /** Jobs that have to go first, and Pods that run without their Job. */
 export interface Retirement {

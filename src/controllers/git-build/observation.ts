@@ -80,6 +80,13 @@ export interface Facts extends Observation {
   readonly build: BuildView;
   /** Milliseconds since the epoch. */
   readonly nowMs: number;
+  /** An attempt to create the Job, whose outcome nobody knows, may succeed until then; likewise. Absent: there is none. */
+  readonly unknownUntilMs?: number | undefined;
+}
+
+/** For how many milliseconds yet. */
+export function createUnknownForMs({ unknownUntilMs = 0, nowMs }: Facts): number {
+  return Math.max(unknownUntilMs - nowMs, 0);
 }
 
 /** What the watcher shows of a build. A Job of an earlier build of the same name is not part of it. */

@@ -1,7 +1,7 @@
 import { workflowIdFor } from '../../contract/resource.ts';
 import type { DecisionEvent } from '../../contract/decision.ts';
 import { conditionsAfter, withReconciling, type Finding, rfc3339 } from '../condition.ts';
-import type { BuildStep, Facts, RuleDecision } from './observation.ts';
+import { createUnknownForMs, type BuildStep, type Facts, type RuleDecision } from './observation.ts';
 import type { BuildReason } from './reasons.ts';
 import type { Artifact, BuildPhase, BuildStatus, StatusPatch } from './resource.ts';
 import type { BuildView, PodView } from './views.ts';
@@ -16,7 +16,7 @@ export interface StatusChange {
   /** Somebody has to do something. */
   readonly stalled?: boolean;
   readonly artifacts?: readonly Artifact[];
-  /** Null: no Job is created yet. Absent: as it was. */
+  /** Null: no Job is created yet. Absent: as it was, and it stays so while nobody knows the outcome of a create. */
   readonly startTime?: string | null;
   /** Null: the last Job has not ended, as far as is known. Absent: as it was. */
   readonly completionTime?: string | null;
@@ -29,16 +29,15 @@ export interface Report extends StatusChange {
   readonly event?: DecisionEvent;
 }
 
-export function report({ build, nowMs }: Facts, { because, event, ...change }: Report): BuildStep {
-  const { resourceVersion } = build;
-  const status = statusPatch(build, change, nowMs);
+export function report(facts: Facts, { because, event, ...change }: Report): BuildStep {
+  const { resourceVersion } = facts.build;
+  const status = statusPatch(facts, change);
   return { do: 'updateStatus', because, resourceVersion, status, ...(event && { event }) };
 }
 
 /** Undefined if the status says so already. */
 export function reportIfNew(facts: Facts, change: Report): RuleDecision {
-  const { build, nowMs } = facts;
-  return isAlready(build.status, statusPatch(build, change, nowMs)) ? undefined : report(facts, change);
+  return isAlready(facts.build.status, statusPatch(facts, change)) ? undefined : report(facts, change);
 }
 
 /** Whether the status says so of this generation. */
@@ -54,7 +53,8 @@ export function isReportedInvalid({ status }: BuildView): boolean {
   return status.conditions?.some(({ reason }) => reason === 'InvalidSpec') ?? false;
 }
 
-function statusPatch(build: BuildView, change: StatusChange, nowMs: number): StatusPatch {
+function statusPatch(facts: Facts, change: StatusChange): StatusPatch {
+  const { build, nowMs } = facts;
   const { phase, message = '', artifacts, startTime, completionTime } = change;
   const { status, spec } = build;
   return {
@@ -68,7 +68,8 @@ function statusPatch(build: BuildView, change: StatusChange, nowMs: number): Sta
     }),
     artifacts: artifacts ?? status.artifacts ?? [],
     ...(spec.ok && { jobName: spec.spec.jobName, binaryName: spec.spec.binaryName }),
-    ...(startTime !== undefined && { startTime }),
+    // A startTime says that no create can come any more: only that lets a deletion go on at once.
+    ...(startTime !== undefined && (startTime === null || createUnknownForMs(facts) === 0) && { startTime }),
     ...(completionTime !== undefined && { completionTime }),
   };
 }

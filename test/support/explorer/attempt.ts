@@ -29,6 +29,10 @@ export interface Attempt {
   readonly refusal: Refusal | null;
   /** As far as its process knew when it began. */
   readonly isNamespacePaused?: true;
+  /** No step of its run has ended yet. */
+  readonly isFirst?: true;
+  /** A create whose outcome nobody knows may succeed until then, by the clock. */
+  readonly unknownUntilMs?: number;
 }
 
 /** What the server said, or that nobody knows. */
@@ -93,7 +97,7 @@ export class Attempts {
 
   #replay(
     ref: ResourceRef,
-    { step, known, answers, clockMs, refusal, ...began }: Attempt,
+    { step, known, answers, clockMs, refusal, isFirst, unknownUntilMs, ...began }: Attempt,
   ): Promise<Progress> {
     return new Promise((resolve, reject) => {
       let isNamespacePaused = began.isNamespacePaused ?? false;
@@ -114,7 +118,8 @@ export class Attempts {
         return answered<T>(options, received);
       };
       const context = {
-        ...{ ref, now: () => nowMs, refusal: refusal ?? undefined },
+        ...{ ref, now: () => nowMs, refusal: refusal ?? undefined, isFirst: isFirst === true },
+        unknownUntilMs: unknownUntilMs === undefined ? undefined : START_MS + unknownUntilMs,
         isNamespacePaused: () => Promise.resolve(isNamespacePaused),
       };
       const given = { step, known: known === null ? undefined : valueOf(known) };

@@ -52,6 +52,7 @@ export class Machine {
         onConverged: (state, ref) => {
           if (this.#isOne) this.dispatching.runEnded(state, ref);
         },
+        asksWhatArrives: world.controller.mayStillArrive !== undefined,
         isNamespacePaused: (state) => this.isNamespacePaused(state),
       },
     );
@@ -142,7 +143,7 @@ export class Machine {
     const run = state.runs[uid];
     if (run?.attempt == null || state.ghost !== null) return;
     // eslint-disable-next-line @typescript-eslint/no-unused-vars -- left out of the rest
-    const { isDurable: _, isCurrent, ...attempt } = run.attempt;
+    const { isDurable: _, asksToBe: __, isCurrent, ...attempt } = run.attempt;
     state.ghost = { ref: run.ref, attempt, isCurrent };
     this.running.failed(state, run);
     await this.running.goOn(state, uid);

@@ -7,10 +7,12 @@ import {
   type Stalled,
   type Wait,
 } from '../../../src/contract/decision.ts';
+import { ATTEMPT_MAX_MS } from '../../../src/contract/run.ts';
 import type { ResourceRef } from '../../../src/contract/resource.ts';
 import { ApiError } from '../../../src/kubernetes/errors.ts';
 import type { StepEnd } from '../../../activities/step-run.ts';
 import { isRefusal, type Attempts, type Progress, type Received } from './attempt.ts';
+import { START_MS } from './cluster.ts';
 import { Violation } from './explorer.ts';
 import type { Checkpoint, Run, RunAttempt, State } from './state.ts';
 import { datumOf, valueOf, type Datum } from './values.ts';
@@ -32,6 +34,8 @@ export interface RunRules {
   readonly forgetsAtRest: boolean;
   /** One that a person holds looks by itself whether that is still so. */
   readonly rechecksWhileHeld: boolean;
+  /** What became of an attempt that nobody waited for is noted as unknown. */
+  readonly notesUnknown: boolean;
 }
 
 export const RUN_RULES: RunRules = {
@@ -39,12 +43,15 @@ export const RUN_RULES: RunRules = {
   repeatsAfterCrash: true,
   forgetsAtRest: true,
   rechecksWhileHeld: true,
+  notesUnknown: true,
 };
 
 /** What runs are not, and what they concern. */
 export interface Surroundings {
   /** A step has found its resource converged. */
   readonly onConverged: (state: State, ref: ResourceRef) => void;
+  /** Whether the controller asks what may still arrive. */
+  readonly asksWhatArrives: boolean;
   /** As far as the process of the worker knows. */
   readonly isNamespacePaused: (state: State) => boolean;
 }
@@ -67,7 +74,7 @@ export class Running {
 
   async start(state: State, ref: ResourceRef, first: Next): Promise<void> {
     const next = datumOf(first);
-    const begun = { unseen: false, localSteps: 0, refused: null };
+    const begun = { unseen: false, localSteps: 0, refused: null, hasResult: false, unknownUntilMs: 0 };
     const task = { next, ...begun };
     state.runs[ref.uid] = {
       ref,
@@ -100,7 +107,7 @@ export class Running {
     readonly attempt: RunAttempt;
   }): Promise<Progress> {
     // eslint-disable-next-line @typescript-eslint/no-unused-vars -- left out of the rest
-    const { isDurable: _, isCurrent: __, ...plain } = attempt;
+    const { isDurable: _, asksToBe: __, isCurrent: ___, ...plain } = attempt;
     return this.#attempts.progressOf(ref, plain);
   }
 
@@ -154,19 +161,21 @@ export class Running {
     { do: step, ...next }: Exclude<Next, { readonly do: 'wait' | 'converged' | 'stalled' | 'held' }>,
   ) {
     const { writes = 1 } = 'writes' in next ? next : {};
-    const isDurable = writes > LOCAL_WRITES_MAX || run.localSteps >= LOCAL_STEPS_MAX;
+    const asksToBe = 'isDurable' in next;
+    const isDurable = asksToBe || writes > LOCAL_WRITES_MAX || run.localSteps >= LOCAL_STEPS_MAX;
     run.task ??= checkpointOf(run);
     run.unseen = false;
-    this.#call(state, run, { step, isDurable });
+    this.#call(state, run, { step, isDurable, asksToBe });
   }
 
   #call(
     state: State,
     run: Run,
-    { step, isDurable }: { readonly step: string; readonly isDurable: boolean },
+    { step, isDurable, asksToBe }: Pick<RunAttempt, 'step' | 'isDurable' | 'asksToBe'>,
   ): void {
     run.attempt = {
       step,
+      asksToBe,
       known: takeKnown(state, run),
       answers: [],
       clockMs: state.clockMs,
@@ -174,6 +183,7 @@ export class Running {
       isDurable,
       isCurrent: true,
       ...this.#pauseIn(state),
+      ...this.#unknownIn(state, run),
     };
     run.localSteps = isDurable ? 0 : run.localSteps + 1;
     if (!isDurable) return;
@@ -195,6 +205,9 @@ export class Running {
     this.#keep(run, attempt, end);
     if (end.next.do === 'converged') this.#around.onConverged(state, run.ref);
     noteRefusal(run, attempt.step, end);
+    run.hasResult = true;
+    const { unknownUntilMs = 0 } = end;
+    if (unknownUntilMs > 0) this.#noteUnknown(run, unknownUntilMs - START_MS);
     const looksAgain = run.unseen && this.#rules.looksAgain;
     if (looksAgain) run.refused = null;
     run.next = looksAgain ? LOOK_AGAIN : datumOf(end.next);
@@ -209,19 +222,40 @@ export class Running {
       // eslint-disable-next-line @typescript-eslint/no-base-to-string -- for a trace, whatever it is
       throw new Violation(`${attempt.step} fails for good: ${String(error)}`);
     if (attempt.isDurable && run.unseen) {
+      if (attempt.asksToBe) this.#noteUnknown(run, state.clockMs + ATTEMPT_MAX_MS);
       run.attempt = null;
       run.refused = null;
       run.next = LOOK_AGAIN;
       run.task = checkpointOf(run);
       return;
     }
-    this.#call(state, run, { step: attempt.step, isDurable: true });
+    this.#call(state, run, { ...attempt, isDurable: true });
+    if (attempt.isDurable && run.attempt !== null) run.attempt = this.#again(state, run.attempt);
     if (attempt.isDurable && isRefusal(error)) run.backoff = 'same';
   }
 
   /** What an attempt that begins now, or goes on, knows of its Namespace. */
   #pauseIn(state: State): { readonly isNamespacePaused?: true } {
     return this.#around.isNamespacePaused(state) ? { isNamespacePaused: true } : {};
+  }
+
+  /** What an attempt is given of its run, as far as anybody asks. */
+  #unknownIn(state: State, run: Run): Pick<RunAttempt, 'isFirst' | 'unknownUntilMs'> {
+    if (!this.#around.asksWhatArrives) return {};
+    // Once its time is over, it makes no difference any more.
+    if (run.unknownUntilMs <= state.clockMs) run.unknownUntilMs = 0;
+    const { hasResult, unknownUntilMs } = run;
+    return { ...(!hasResult && { isFirst: true }), ...(unknownUntilMs > 0 && { unknownUntilMs }) };
+  }
+
+  /** The activity is tried again: what became of the attempt before is not known. */
+  #again(state: State, attempt: RunAttempt): RunAttempt {
+    if (!this.#around.asksWhatArrives || !this.#rules.notesUnknown) return attempt;
+    return { ...attempt, unknownUntilMs: state.clockMs + ATTEMPT_MAX_MS };
+  }
+
+  #noteUnknown(run: Run, ms: number): void {
+    if (this.#rules.notesUnknown) run.unknownUntilMs = Math.max(run.unknownUntilMs, ms);
   }
 
   /** What is received now, and what its process knows besides. */
@@ -288,7 +322,7 @@ export class Running {
         run.attempt = null;
         run.next = datumOf(stalled(aCause('nobody calls the step again')));
       } else if (run.task === null) {
-        if (run.attempt !== null) run.attempt = this.#begunAgain(state, run.attempt);
+        if (run.attempt !== null) run.attempt = this.#again(state, this.#begunAgain(state, run.attempt));
       } else {
         Object.assign(run, run.task, { attempt: null });
         if (run.buffered) run.unseen = true;
@@ -299,8 +333,8 @@ export class Running {
   }
 }
 
-function checkpointOf({ next, unseen, localSteps, refused }: Run): Checkpoint {
-  return { next, unseen, localSteps, refused };
+function checkpointOf({ next, unseen, localSteps, refused, hasResult, unknownUntilMs }: Run): Checkpoint {
+  return { next, unseen, localSteps, refused, hasResult, unknownUntilMs };
 }
 
 /** The workflow gets the signal: what was known before it does not count any more. */
@@ -313,6 +347,7 @@ function deliverSignal(state: State, run: Run): void {
   run.attempt = { ...run.attempt, isCurrent: false };
   if (run.backoff === 'no') return;
   // A signal ends a backoff.
+  if (run.attempt.asksToBe) run.unknownUntilMs = state.clockMs + ATTEMPT_MAX_MS;
   run.backoff = 'no';
   run.attempt = null;
   run.refused = null;

@@ -81,6 +81,10 @@ export interface Run {
   task: Checkpoint | null;
   localSteps: number;
   refused: Refused | null;
+  /** A step of it has ended. */
+  hasResult: boolean;
+  /** As its workflow has it, by the clock; 0: there is no such create. */
+  unknownUntilMs: number;
   attempt: RunAttempt | null;
   /** What the last step has left in this process: a `Known`. */
   left: Datum | null;
@@ -95,6 +99,8 @@ export interface Checkpoint {
   readonly unseen: boolean;
   readonly localSteps: number;
   readonly refused: Refused | null;
+  readonly hasResult: boolean;
+  readonly unknownUntilMs: number;
 }
 
 /** The step that was refused last, and has not succeeded since. */
@@ -105,6 +111,8 @@ export interface Refused {
 
 export interface RunAttempt extends Attempt {
   readonly isDurable: boolean;
+  /** Its step asks to be durable: what comes of an attempt that is dropped is noted as unknown. */
+  readonly asksToBe: boolean;
   /** No signal has come since it began: what it leaves counts. */
   readonly isCurrent: boolean;
 }
