@@ -8,6 +8,7 @@ import {
 } from '../src/contract/decision.ts';
 import { reconcilersFor, type ReconcilersRequest } from './reconcilers.ts';
 import { activityInfo } from '@temporalio/activity';
+import { LRUCache } from 'lru-cache';
 import type { ResourceType } from '../src/contract/controller.ts';
 import type { Logger } from '../src/contract/logger.ts';
 import { workflowIdFor, type ResourceRef } from '../src/contract/resource.ts';
@@ -65,6 +66,9 @@ export function stepActivities<O, S extends Step, L extends Observe>(
   return Object.fromEntries(names.map((name) => [name, (input) => activities.perform(name, input)]));
 }
 
+/** More than begin while a result can be on its way. */
+const BEGUN_MAX = 2_000;
+
 /** What surrounds a step: only one at a time for each resource, what is known before and after it, and its Events. */
 class ControllerActivities<O, S extends Step, L extends Observe> {
   readonly #reconciler: Reconciler<O, S, L>;
@@ -72,6 +76,8 @@ class ControllerActivities<O, S extends Step, L extends Observe> {
   readonly #regarding: Regarding;
   readonly #superseding = new Superseding();
   readonly #undelivered = new Undelivered();
+  /** By run: its first look has found that nothing of an earlier run may still arrive. Its result may have got lost. */
+  readonly #begun = new LRUCache<string, true>({ max: BEGUN_MAX });
 
   constructor(reconciler: Reconciler<O, S, L>, dependencies: ReconcileDependencies) {
     this.#reconciler = reconciler;
@@ -87,10 +93,11 @@ class ControllerActivities<O, S extends Step, L extends Observe> {
     const edge = { log, recorder, regarding: this.#regarding };
     const result = await atTheEdge(edge, ref, (runLog) =>
       this.#superseding.run(ref.uid, async (superseded) => {
-        const run = new StepRun(this.#reconciler, this.#contextOf(input, superseded));
+        const run = new StepRun(this.#reconciler, this.#contextOf(input, execution, superseded));
         try {
           const end = await this.#remembering(execution, (known) => run.perform(name, known));
           this.#record(ref, end.events, runLog);
+          if (end.unknownUntilMs === undefined) this.#begun.set(execution.runId, true);
           return resultOf(end);
         } catch (error) {
           if (error instanceof PartlyDone) {
@@ -105,7 +112,11 @@ class ControllerActivities<O, S extends Step, L extends Observe> {
     return { ...result, did: withUndelivered(result.did) };
   }
 
-  #contextOf({ ref, refusal, results, unknownUntilMs }: StepInput, superseded: AbortSignal): StepContext<O> {
+  #contextOf(
+    { ref, refusal, results, unknownUntilMs }: StepInput,
+    { runId }: Execution,
+    superseded: AbortSignal,
+  ): StepContext<O> {
     const { watched: viewOf, isNamespacePaused } = this.#dependencies;
     // Of the attempts before this one, the outcome is not known.
     const isRepeated = this.#reconciler.controller.mayStillArrive !== undefined && activityInfo().attempt > 1;
@@ -114,7 +125,7 @@ class ControllerActivities<O, S extends Step, L extends Observe> {
       now: Date.now,
       superseded,
       refusal,
-      isFirst: results === 0,
+      isFirst: results === 0 && !this.#begun.has(runId),
       unknownUntilMs: isRepeated ? Date.now() + ATTEMPT_MAX_MS : unknownUntilMs,
       watched: () => viewOf?.(ref) as O | undefined,
       isNamespacePaused: async () => (await isNamespacePaused?.(ref.namespace)) ?? false,

@@ -68,7 +68,9 @@ export class StepRun<O, S extends Step, L extends Observe> {
     let known = isUsable ? from : undefined;
     for (let conflicts = 0; ;) {
       try {
-        const decided = await this.#decide(known ?? (await this.#observe()));
+        const seen = known ?? (await this.#observe());
+        this.#askWhatMayArrive(seen.observation);
+        const decided = await this.#decide(seen);
         const { decision } = decided;
         if (!isStep(decision) || decision.do !== name) return this.#endWith(decided, []);
         const { observation } = decided.known;
@@ -84,13 +86,16 @@ export class StepRun<O, S extends Step, L extends Observe> {
   }
 
   async #observe(): Promise<Known<O>> {
-    const { refusal, isFirst } = this.#context;
+    const { refusal } = this.#context;
     const observation = await this.#reconciler.observe(this.#context);
-    const { controller } = this.#reconciler;
-    // Of the attempts of an earlier run, this run knows nothing.
-    if (isFirst === true && controller.mayStillArrive?.(observation) === true)
-      this.#unknownUntilMs ??= this.#context.now() + ATTEMPT_MAX_MS;
     return { observation: refusal ? this.#withRefusal(observation, refusal) : observation, source: 'live' };
+  }
+
+  /** Of the attempts of an earlier run, this run knows nothing. */
+  #askWhatMayArrive(observation: O): void {
+    const { isFirst, now } = this.#context;
+    if (isFirst === true && this.#reconciler.controller.mayStillArrive?.(observation) === true)
+      this.#unknownUntilMs ??= now() + ATTEMPT_MAX_MS;
   }
 
   /** Observes what the decision asks for until it is a step or a rest. */

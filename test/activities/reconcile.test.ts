@@ -601,6 +601,21 @@ describe('the activities of a controller', () => {
     expect(shelf.calls).toEqual(['observe', 'addBook', 'confirm', 'addBook']);
   });
 
+  it('know what a first step has found whose result got lost: nothing of an earlier run may arrive', async () => {
+    const untilMs = expect.any(Number);
+    const asksOn = ({ reconciler }: ReturnType<typeof aShelf>) => {
+      const controller = { ...reconciler.controller, mayStillArrive: ({ books }: Shelf) => books > 0 };
+      return theActivitiesOf({ reconciler: { ...reconciler, controller } }).call;
+    };
+    const call = asksOn(aShelf({ ...MISSING, wanted: 2 }));
+    expect(await call('addBook')).not.toHaveProperty('unknownUntilMs');
+    expect(await call('observe', 1)).not.toHaveProperty('unknownUntilMs');
+    const inAnotherProcess = asksOn(aShelf({ ...MISSING, books: 1, wanted: 2 }));
+    expect(await inAnotherProcess('observe')).toMatchObject({ unknownUntilMs: untilMs });
+    expect(await inAnotherProcess('observe')).toMatchObject({ unknownUntilMs: untilMs });
+    expect(await inAnotherProcess('observe', 0, 1)).not.toHaveProperty('unknownUntilMs');
+  });
+
   it('record the Events of what was done', async () => {
     const { recorded, call } = theActivitiesOf(aShelf(MISSING));
     await call('addBook');
