@@ -97,7 +97,6 @@ class ControllerActivities<O, S extends Step, L extends Observe> {
         try {
           const end = await this.#remembering(execution, (known) => run.perform(name, known));
           this.#record(ref, end.events, runLog);
-          if (end.unknownUntilMs === undefined) this.#begun.set(execution.runId, true);
           return resultOf(end);
         } catch (error) {
           if (error instanceof PartlyDone) {
@@ -126,6 +125,7 @@ class ControllerActivities<O, S extends Step, L extends Observe> {
       superseded,
       refusal,
       isFirst: results === 0 && !this.#begun.has(runId),
+      begunAnew: () => this.#begun.set(runId, true),
       unknownUntilMs: isRepeated ? Date.now() + ATTEMPT_MAX_MS : unknownUntilMs,
       watched: () => viewOf?.(ref) as O | undefined,
       isNamespacePaused: async () => (await isNamespacePaused?.(ref.namespace)) ?? false,

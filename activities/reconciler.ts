@@ -22,6 +22,8 @@ export interface StepContext<O = unknown> {
   readonly unknownUntilMs?: number | undefined;
   /** Whether this is the first step of a run. */
   readonly isFirst?: boolean;
+  /** The first step has found that nothing of an earlier run may still arrive. */
+  readonly begunAnew?: () => void;
   /** Whether the Namespace of the resource is paused. Default: it is not. @throws ApiError */
   readonly isNamespacePaused?: (() => Promise<boolean>) | undefined;
 }

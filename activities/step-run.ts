@@ -51,6 +51,7 @@ export class StepRun<O, S extends Step, L extends Observe> {
   readonly #reconciler: Reconciler<O, S, L>;
   readonly #context: StepContext<O>;
   #unknownUntilMs: number | undefined;
+  #isPastKnown = false;
 
   constructor(reconciler: Reconciler<O, S, L>, context: StepContext<O>) {
     this.#reconciler = reconciler;
@@ -93,9 +94,12 @@ export class StepRun<O, S extends Step, L extends Observe> {
 
   /** Of the attempts of an earlier run, this run knows nothing. */
   #askWhatMayArrive(observation: O): void {
-    const { isFirst, now } = this.#context;
-    if (isFirst === true && this.#reconciler.controller.mayStillArrive?.(observation) === true)
+    const { isFirst, begunAnew, now } = this.#context;
+    if (isFirst !== true || this.#isPastKnown) return;
+    this.#isPastKnown = true;
+    if (this.#reconciler.controller.mayStillArrive?.(observation) === true)
       this.#unknownUntilMs ??= now() + ATTEMPT_MAX_MS;
+    else begunAnew?.();
   }
 
   /** Observes what the decision asks for until it is a step or a rest. */

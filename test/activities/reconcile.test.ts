@@ -154,6 +154,26 @@ describe('an attempt of an earlier run', () => {
     expect(await runWith(true, { isFirst: false })).not.toHaveProperty('unknownUntilMs');
   });
 
+  it('is asked for once: what this step itself has created is no earlier attempt', async () => {
+    let books = 0;
+    const observe = () => Promise.resolve({ ...MISSING, books });
+    const perform = () => {
+      books += 1;
+      return Promise.reject(failure('conflict', 'somebody was faster'));
+    };
+    const { reconciler } = aShelf(MISSING);
+    const controller = { ...reconciler.controller, mayStillArrive: (shelf: Shelf) => shelf.books > 0 };
+    const context = {
+      ...{ ref: REF, now: () => 0, isFirst: true },
+      superseded: new AbortController().signal,
+    };
+    const run = new StepRun<Shelf, ShelfStep, Observe>(
+      { ...reconciler, controller, observe, perform },
+      context,
+    );
+    expect(await run.perform('addBook', undefined)).not.toHaveProperty('unknownUntilMs');
+  });
+
   it('of this run is told by the run', async () => {
     expect(await runWith(true, { unknownUntilMs: 7 })).toMatchObject({ unknownUntilMs: 7 });
     expect(asked).toEqual([7, 7]);
