@@ -1,8 +1,10 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { BUILDS } from '../../src/controllers/git-build/resource.ts';
 import { aBuild, conditionOf, LiveBuild, SAMPLE } from '../support/builds.ts';
-import { NAMESPACES, refOf } from '../support/cluster.ts';
+import { ask } from '../support/asking.ts';
+import { NAMESPACES } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
+import { aTaskQueue } from '../support/operator.ts';
 import { setUpOperator } from '../support/stage.ts';
 
 jest.setTimeout(240_000);
@@ -10,7 +12,8 @@ jest.setTimeout(240_000);
 const WITHIN_MS = 90_000;
 const WORDS = /^Pods of Job \S+ are refused: violates PodSecurity "baseline:latest": hostPath volumes/;
 
-const { cluster, temporal } = setUpOperator({ args: ['--controllers', 'git-build'] });
+const taskQueue = aTaskQueue();
+const { cluster } = setUpOperator({ taskQueue, args: ['--controllers', 'git-build'] });
 
 function enforce(namespace: string, level: 'baseline' | 'privileged') {
   const labels = { 'pod-security.kubernetes.io/enforce': level };
@@ -23,7 +26,7 @@ async function aNewBuild(namespace: string): Promise<LiveBuild> {
   return new LiveBuild(cluster, manifest, WITHIN_MS);
 }
 
-/** The condition, the Event and the run all say so, in the same words. */
+/** The condition, the Event and `why` say so, in the same words. */
 async function eventuallyRefused(build: LiveBuild): Promise<void> {
   const found = await build.reaches((each) => conditionOf(each, 'Stalled') === 'True PodSecurity');
   const { message = '' } = found.status ?? {};
@@ -35,8 +38,13 @@ async function eventuallyRefused(build: LiveBuild): Promise<void> {
     expect(notes).toEqual([`${message}; see: kubectl durable why xxx/sample -n ${build.namespace}`]);
     return true;
   }, WITHIN_MS);
-  const ref = refOf('git-build', found);
-  await eventually(async () => (await temporal.openRunOf(ref)).status === 'RUNNING', WITHIN_MS);
+  await eventually(async () => {
+    const why = await ask(['why', 'xxx/sample', '-n', build.namespace, '--task-queue', taskQueue]);
+    expect(why.stdout).toContain(`is stalled: PodSecurity`);
+    expect(why.stdout).toContain(message.split('; ')[0]);
+    expect(why.status).toBe(1);
+    return true;
+  }, WITHIN_MS);
 }
 
 describe('in a namespace whose PodSecurity refuses Pods that write to nodes', () => {
