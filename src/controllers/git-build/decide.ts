@@ -234,18 +234,16 @@ function follow(facts: ValidBuild, job: JobView): BuildDecision {
   const hasStarted = pods.some(({ purpose, started }) => purpose === 'build' && started);
   const trouble = troubleIn(job, pods, build.namespace);
   const cause = trouble ?? (hasStarted ? undefined : knownTrouble(build));
+  // Another Job of the same name may have run elsewhere, and its Pods go with it.
+  const others = pods.filter(({ jobUid }) => jobUid !== job.uid);
   const meanwhile = {
     phase: 'Building',
     startTime: job.createdAt,
     completionTime: null,
-    // Another Job of the same name may have run elsewhere, and its Pods go with it.
-    artifacts: recorded(
-      build,
-      pods.filter(({ jobUid }) => jobUid !== job.uid),
-    ),
+    artifacts: recorded(build, others),
   } as const;
-  // Then the status gets its startTime.
-  const unknownForMs = createUnknownForMs(facts);
+  // When the outcome of a create is known, the status gets its startTime.
+  const waitMs = createUnknownForMs(facts) || (awaitsPodMs(job, facts) ?? JOB_RECHECK_MS);
   return (
     stallWithoutPods(facts, job, meanwhile) ??
     reportIfNew(facts, {
@@ -254,11 +252,7 @@ function follow(facts: ValidBuild, job: JobView): BuildDecision {
       because: 'the Job is running',
       ...(trouble && { event: warning(trouble, 'Build', job.uid) }),
     }) ??
-    waitFor(
-      `Job ${build.namespace}/${job.name} to end`,
-      unknownForMs || (awaitsPodMs(job, facts) ?? JOB_RECHECK_MS),
-      cause,
-    )
+    waitFor(`Job ${build.namespace}/${job.name} to end`, waitMs, cause)
   );
 }
 

@@ -148,6 +148,13 @@ describe('refused Pods of a build', () => {
     });
   });
 
+  it('are no reason to forget where an earlier Job of the same name has run', () => {
+    const pods = [aPodView({ jobUid: 'job-0' })];
+    expect(decide({ build, ...refused(given, ENFORCED), pods })).toMatchObject({
+      status: { artifacts: ON_NODE_1 },
+    });
+  });
+
   it('are why it failed, where its deadline has passed since', () => {
     const status = updated(build.status, decide({ build, ...refused(given, ENFORCED) }));
     const jobs = [aJobView({ state: 'failed', failure: 'DeadlineExceeded', endedAt: NOW })];
