@@ -42,6 +42,7 @@ import { resourcePath } from '../src/kubernetes/paths.ts';
 import { refusalIn } from './step-run.ts';
 import { changeOf } from './overridden.ts';
 import type { Performed, Reconciler } from './reconciler.ts';
+import { refusalOfPods } from './refused-pods.ts';
 
 /** A step may be repeated while it is still in progress, so no request may take long. */
 const REQUEST_TIMEOUT_MS = 5_000;
@@ -113,6 +114,11 @@ class BuildObjects {
       case 'node': {
         const state = nodeState(await this.#read(NODES, asked.node));
         return { ...observation, nodes: { ...observation.nodes, [asked.node]: state } };
+      }
+      case 'events': {
+        const { job } = asked;
+        const refusal = await refusalOfPods(this.#asking, this.#ref.namespace, job);
+        return { ...observation, refusedPods: { ...observation.refusedPods, [job.uid]: refusal } };
       }
       case 'namespace': {
         const namespace = await this.#read(NAMESPACES, this.#ref.namespace, { metadataOnly: true });
@@ -259,9 +265,8 @@ class BuildObjects {
     const path = resourcePath(type, { namespace: this.#ref.namespace });
     const labelSelector = `${BUILD_UID_LABEL}=${this.#ref.uid}`;
     const views: View[] = [];
-    const client = { request: <T>(options: RequestOptions) => this.#request<T>(options) };
     await eachPage(
-      { client, path, labelSelector },
+      { client: this.#asking, path, labelSelector },
       {
         onPage: ({ items }) => {
           views.push(...(items ?? []).flatMap((item) => view(item) ?? []));
@@ -269,6 +274,11 @@ class BuildObjects {
       },
     );
     return views;
+  }
+
+  /** Its errors have no credentials. */
+  get #asking(): Pick<KubernetesClient, 'request'> {
+    return { request: (options) => this.#request(options) };
   }
 
   async #request<T>(options: RequestOptions): Promise<T> {

@@ -191,10 +191,11 @@ describe('a run of a build', () => {
 
   it('that is new reads before each step, whatever the watcher showed', async () => {
     const build = aBuild(undefined);
-    const { steps, did, rest, events } = await run(keeping(build, aBuildJob()), viewOf(build));
+    const job = aBuildJob({ creationTimestamp: new Date(NOW_MS).toISOString() });
+    const { steps, did, rest, events } = await run(keeping(build, job), viewOf(build));
     expect(steps).toEqual(['addFinalizer', 'createJob', 'updateStatus']);
     expect(did).toBe('added the finalizer, created Job build-helloworld, updated the status to Building');
-    expect(rest).toEqual({ do: 'wait', for: 'Job shop/build-helloworld to end', atMostMs: 300_000 });
+    expect(rest).toEqual({ do: 'wait', for: 'Job shop/build-helloworld to end', atMostMs: 10_000 });
     const reads = ['GET xxxes/sample', 'GET jobs', 'GET pods'];
     expect(asked()).toEqual([
       ...[...reads, 'PATCH xxxes/sample'],

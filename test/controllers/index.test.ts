@@ -101,6 +101,7 @@ describe('a controller has its names, watches and may do what it needs, and noth
         'list pods',
         'get nodes',
         'get namespaces',
+        'list events.events.k8s.io',
         RECORD_EVENTS,
       ],
     },

@@ -232,6 +232,7 @@ async function theirWholeWork(): Promise<void> {
     building(namespace),
     buildingOnALostNode(namespace),
     buildingWhereANameIsTaken(namespace),
+    buildingWherePodsAreRefused(),
   ]);
   await cluster.delete({ type: NAMESPACES, name: namespace });
 }
@@ -333,6 +334,18 @@ async function buildingWhereANameIsTaken(namespace: string): Promise<void> {
   const build = new LiveBuild(cluster, manifest, WITHIN_MS);
   await build.reaches((found) => conditionOf(found, 'Stalled') === 'True JobNameTaken');
   await build.delete();
+  await build.gone();
+}
+
+/** Only Events say why. */
+async function buildingWherePodsAreRefused(): Promise<void> {
+  const namespace = uniqueName();
+  await cluster.createNamespace(namespace, { 'pod-security.kubernetes.io/enforce': 'baseline' });
+  const manifest = aBuild(namespace).manifest;
+  await cluster.create(BUILDS, manifest);
+  const build = new LiveBuild(cluster, manifest, WITHIN_MS);
+  await build.reaches((found) => conditionOf(found, 'Stalled') === 'True PodSecurity');
+  await cluster.delete({ type: NAMESPACES, name: namespace });
   await build.gone();
 }
 

@@ -86,7 +86,7 @@ export function aPodView(fields: Partial<PodView> = {}): PodView {
     uid: 'pod-1',
     buildUid: 'uid-1',
     purpose: 'build',
-    jobUid: 'job-1',
+    jobUid: fields.purpose === 'cleanup' ? 'cleanup-1' : 'job-1',
     hash: HASH,
     binary: 'helloworld',
     node: 'node-1',
@@ -98,8 +98,9 @@ export function aPodView(fields: Partial<PodView> = {}): PodView {
   };
 }
 
-/** What a step has read: no other Job has the names of the sample's Jobs. */
+/** What a step has read: no other Job has the names of the sample's Jobs, and no Pod of them is refused. */
 export function anObservation(fields: Partial<Observation> = {}): Observation {
   const names = { [SAMPLE.jobName]: 'free', [`${SAMPLE.jobName}-delete`]: 'free' } as const;
-  return { build: aBuildView(), jobs: [], pods: [], names, ...fields };
+  const refusedPods = { 'job-1': 'none', 'cleanup-1': 'none' } as const;
+  return { build: aBuildView(), jobs: [], pods: [], names, refusedPods, ...fields };
 }

@@ -44,11 +44,28 @@ export function troubleOf(pods: readonly PodView[], purpose: PodView['purpose'])
   return [...new Set(texts)].sort().join('; ');
 }
 
-/** What the status says of the running Job. It is still the cause if the Job fails after its Pods are gone. */
-export function knownTrouble({ status }: BuildView): BuildCause | undefined {
+/** Why a Job has no Pods. */
+export const REFUSED_PODS = [
+  'QuotaExceeded',
+  'PodSecurity',
+  'PodsRefused',
+] as const satisfies readonly BuildReason[];
+const STARTING: readonly BuildReason[] = TROUBLES.map(([, reason]) => reason);
+
+/** What the status says of the Pods of the running Job. It is still the cause after they are gone. */
+export function knownTrouble(build: BuildView): BuildCause | undefined {
+  return reportedAs(STARTING, build);
+}
+
+/** What kept a Job that has failed from running. */
+export function troubleBefore(build: BuildView): BuildCause | undefined {
+  return reportedAs([...STARTING, ...REFUSED_PODS], build);
+}
+
+function reportedAs(codes: readonly BuildReason[], { status }: BuildView): BuildCause | undefined {
   if (status.phase !== 'Building') return undefined;
   const ready = status.conditions?.find(({ type }) => type === 'Ready');
-  const [, code] = TROUBLES.find(([, reason]) => reason === ready?.reason) ?? [];
+  const code = codes.find((reason) => reason === ready?.reason);
   return ready && code && { code, because: ready.message, advice: [] };
 }
 

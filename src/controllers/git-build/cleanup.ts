@@ -4,6 +4,7 @@ import { said, showLogs, skipCleanup, troubleIn, type BuildCause } from './cause
 import { failureOf } from './failure.ts';
 import { createWhenPossible, deleteJob, during, RECHECK_MS, RETIRING_MS, stallWith } from './job-rules.ts';
 import { knownOf, type BuildDecision, type Facts } from './observation.ts';
+import { awaitsPodMs, stallWithoutPods } from './refused-pods.ts';
 import { BINARIES_MAX, type Artifact } from './resource.ts';
 import { listed, report, reportIfNew, without } from './status.ts';
 import type { JobView } from './views.ts';
@@ -106,9 +107,14 @@ function follow({ facts, cleaning, cleaned, left }: Progress, job: JobView): Bui
   const told = { ...inProgress(cleaning), ...said(cause, inProgress(cleaning).reason) };
   const event = cause && warning(cause, 'Clean', job.uid);
   return (
+    stallWithoutPods(facts, job, { phase: cleaning.phase }) ??
     reportIfNew(facts, { ...told, because: 'the cleanup is running', ...(event && { event }) }) ??
     // Nobody watches nodes.
-    waitFor(`cleanup Job ${job.name} to end`, leftMs > 0 ? leftMs : RECHECK_MS, cause)
+    waitFor(
+      `cleanup Job ${job.name} to end`,
+      awaitsPodMs(job, facts) ?? (leftMs > 0 ? leftMs : RECHECK_MS),
+      cause,
+    )
   );
 }
 

@@ -1,7 +1,7 @@
 import { allow, RECORD_EVENTS, type Controller } from '../../contract/controller.ts';
 import type { KubernetesObject, ObjectMeta } from '../../contract/object.ts';
 import { displayName } from '../../contract/resource.ts';
-import { JOBS, NAMESPACES, NODES, PODS } from '../kinds.ts';
+import { EVENTS, JOBS, NAMESPACES, NODES, PODS } from '../kinds.ts';
 import { buildStatusStep, decideBuild } from './decide.ts';
 import { watchedObservation, type BuildObserve, type BuildStep, type Observation } from './observation.ts';
 import { BUILD_FINALIZER, BUILD_UID_LABEL, buildNameIn, BUILDS, type GitBuildOptions } from './resource.ts';
@@ -53,6 +53,8 @@ export function gitBuild(options: GitBuildOptions): GitBuildController {
       allow(PODS, ['list']),
       allow(NODES, ['get']),
       allow(NAMESPACES, ['get']),
+      // Those of a Job say why its Pods are refused.
+      allow(EVENTS, ['list']),
       RECORD_EVENTS,
     ],
   };

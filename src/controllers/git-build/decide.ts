@@ -2,7 +2,7 @@ import type { Circumstances } from '../../contract/control.ts';
 import { converged, stalled, waitFor, warning, type DecisionEvent } from '../../contract/decision.ts';
 import { unreachable } from '../../contract/unreachable.ts';
 import { rfc3339 } from '../condition.ts';
-import { knownTrouble, said, showLogs, troubleIn, type BuildCause } from './causes.ts';
+import { knownTrouble, said, showLogs, troubleBefore, troubleIn, type BuildCause } from './causes.ts';
 import { cleanAway } from './cleanup.ts';
 import { decideDeletion } from './deletion.ts';
 import { failureOf, reasonOfFailure } from './failure.ts';
@@ -25,6 +25,7 @@ import {
   type RuleDecision,
 } from './observation.ts';
 import { reportRefusedStep } from './refusals.ts';
+import { awaitsPodMs, stallWithoutPods } from './refused-pods.ts';
 import type { BuildSpec } from './resource.ts';
 import {
   isReported,
@@ -233,22 +234,25 @@ function follow(facts: ValidBuild, job: JobView): BuildDecision {
   const hasStarted = pods.some(({ purpose, started }) => purpose === 'build' && started);
   const trouble = troubleIn(job, pods, build.namespace);
   const cause = trouble ?? (hasStarted ? undefined : knownTrouble(build));
+  // Another Job of the same name may have run elsewhere, and its Pods go with it.
+  const others = pods.filter(({ jobUid }) => jobUid !== job.uid);
+  const meanwhile = {
+    phase: 'Building',
+    startTime: job.createdAt,
+    completionTime: null,
+    artifacts: recorded(build, others),
+  } as const;
+  // When the outcome of a create is known, the status gets its startTime.
+  const waitMs = createUnknownForMs(facts) || (awaitsPodMs(job, facts) ?? JOB_RECHECK_MS);
   return (
+    stallWithoutPods(facts, job, meanwhile) ??
     reportIfNew(facts, {
-      phase: 'Building',
+      ...meanwhile,
       ...said(cause, 'Building'),
-      startTime: job.createdAt,
-      completionTime: null,
-      // Another Job of the same name may have run elsewhere, and its Pods go with it.
-      artifacts: recorded(
-        build,
-        pods.filter(({ jobUid }) => jobUid !== job.uid),
-      ),
       because: 'the Job is running',
       ...(trouble && { event: warning(trouble, 'Build', job.uid) }),
     }) ??
-    // Then the status gets its startTime.
-    waitFor(`Job ${build.namespace}/${job.name} to end`, createUnknownForMs(facts) || JOB_RECHECK_MS, cause)
+    waitFor(`Job ${build.namespace}/${job.name} to end`, waitMs, cause)
   );
 }
 
@@ -303,7 +307,7 @@ function decideFailed(facts: ValidBuild, job: JobView): BuildDecision {
     // What its Pod wrote may be secret: it is in the status, and stays out of the history.
     return stalled(buildFailed(build, job, reasonOfFailure(job, pods)));
   }
-  const cause = buildFailed(build, job, failureOf(job, pods, knownTrouble(build)?.because));
+  const cause = buildFailed(build, job, failureOf(job, pods, troubleBefore(build)?.because));
   return reportEnd(facts, {
     phase: 'Failed',
     ...said(cause, cause.code),

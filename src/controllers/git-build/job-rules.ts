@@ -9,8 +9,7 @@ import {
   type RuleDecision,
 } from './observation.ts';
 import { refusedJob } from './refusals.ts';
-import type { BuildPhase } from './resource.ts';
-import { recorded, reportIfNew, type StatusChange } from './status.ts';
+import { recorded, reportIfNew, type Report, type StatusChange } from './status.ts';
 import type { JobView, PodView } from './views.ts';
 
 /*
@@ -128,9 +127,12 @@ function resolveName(facts: Facts, { jobName, phase }: Creation): RuleDecision {
   });
 }
 
-interface Stall {
+/** What the status says of a Job besides. */
+export type Meanwhile = Pick<Report, 'phase' | 'startTime' | 'completionTime' | 'artifacts'>;
+
+interface Stall extends Meanwhile, Pick<Report, 'message'> {
+  /** Also the message, unless there is one. */
   readonly cause: BuildCause;
-  readonly phase: BuildPhase;
   /** Why the status has to say so. */
   readonly because: string;
   readonly event: DecisionEvent;

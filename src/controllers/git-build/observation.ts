@@ -1,3 +1,4 @@
+import type { Cause } from '../../contract/cause.ts';
 import type { Decision, Observe, Refusal, Step } from '../../contract/decision.ts';
 import type { CleanupJobSpec } from './jobs.ts';
 import type { NodeState } from './node.ts';
@@ -14,6 +15,8 @@ export interface Observation {
   readonly nodes?: Readonly<Record<string, NodeState>> | undefined;
   /** Which Job has the name of one that is to be created. */
   readonly names?: Readonly<Record<string, NameHolder>> | undefined;
+  /** Why the Pods of a Job are refused, by the UID of the Job. */
+  readonly refusedPods?: Readonly<Record<string, Cause | 'none'>> | undefined;
   /** Why the server refused the last step, in its own words without credentials. */
   readonly refusal?: Refusal | undefined;
   /** Read only if a refusal says that the namespace is terminating. Another workflow could have made that up. */
@@ -67,6 +70,7 @@ export type BuildStep = FinalizerStep | StatusStep | CreateJobStep | CreateClean
 /** What a decision may need besides the build, its Jobs and its Pods. */
 export type BuildObserve =
   | (Observe & { readonly what: 'node'; readonly node: string })
+  | (Observe & { readonly what: 'events'; readonly job: JobView })
   | (Observe & { readonly what: 'namespace' })
   | (Observe & { readonly what: 'name'; readonly jobName: string });
 

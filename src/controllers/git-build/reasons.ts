@@ -59,6 +59,27 @@ export const BUILD_REASONS = [
   {
     type: 'Ready',
     status: 'True',
+    reason: 'QuotaExceeded',
+    meaning:
+      'The binary of this spec is built, but that of an earlier spec stays: a quota refuses the Pods of its cleanup.',
+  },
+  {
+    type: 'Ready',
+    status: 'True',
+    reason: 'PodSecurity',
+    meaning:
+      'The binary of this spec is built, but that of an earlier spec stays: the namespace enforces a PodSecurity level that refuses the Pods of its cleanup.',
+  },
+  {
+    type: 'Ready',
+    status: 'True',
+    reason: 'PodsRefused',
+    meaning:
+      'The binary of this spec is built, but that of an earlier spec stays: the API server refuses the Pods of its cleanup.',
+  },
+  {
+    type: 'Ready',
+    status: 'True',
     reason: 'JobRefused',
     meaning:
       'The binary of this spec is built, but that of an earlier spec stays: the API server refuses to create the Job of its cleanup.',
@@ -99,6 +120,24 @@ export const BUILD_REASONS = [
     status: 'False',
     reason: 'ContainerCannotStart',
     meaning: 'A Job is there, but the container of its Pod cannot be started.',
+  },
+  {
+    type: 'Ready',
+    status: 'False',
+    reason: 'QuotaExceeded',
+    meaning: 'A Job is there, but a quota refuses its Pods.',
+  },
+  {
+    type: 'Ready',
+    status: 'False',
+    reason: 'PodSecurity',
+    meaning: 'A Job is there, but the namespace enforces a PodSecurity level that refuses its Pods.',
+  },
+  {
+    type: 'Ready',
+    status: 'False',
+    reason: 'PodsRefused',
+    meaning: 'A Job is there, but the API server refuses its Pods.',
   },
   {
     type: 'Ready',
@@ -189,6 +228,25 @@ export const BUILD_REASONS = [
     status: 'True',
     reason: 'JobRefused',
     meaning: 'The API server refuses to create a Job. The message has its words. It is retried with backoff.',
+  },
+  {
+    type: 'Stalled',
+    status: 'True',
+    reason: 'QuotaExceeded',
+    meaning: 'A quota refuses the Pods of a Job. Raise it; the Job tries again within a minute.',
+  },
+  {
+    type: 'Stalled',
+    status: 'True',
+    reason: 'PodSecurity',
+    meaning:
+      'The namespace enforces a PodSecurity level that refuses the Pods of a Job. Builds need `privileged`, since they write to the nodes.',
+  },
+  {
+    type: 'Stalled',
+    status: 'True',
+    reason: 'PodsRefused',
+    meaning: 'The API server refuses the Pods of a Job. The message has its words.',
   },
   {
     type: 'Stalled',

@@ -12,7 +12,8 @@ import { BUILD_DEFAULTS, SAMPLE } from '../../support/build-samples.ts';
 const controller = gitBuild(BUILD_DEFAULTS);
 const [jobs, pods] = controller.children;
 const OWNER = { namespace: 'shop', name: 'sample', uid: 'uid-1' };
-const NOW_MS = Date.parse('2026-11-21T12:00:00Z');
+const NOW = '2026-11-21T12:00:00Z';
+const NOW_MS = Date.parse(NOW);
 const CREATED = '2026-11-21T11:00:00Z';
 
 interface Given {
@@ -56,10 +57,12 @@ const CLEANUP = cleanupJob(
 );
 const ended = (type: string) => ({ conditions: [{ type, status: 'True' }] });
 const GOING = { deletionTimestamp: CREATED };
+/** Its Pods may still come. */
+const FRESH = { creationTimestamp: NOW };
 
 const job = (status: object = {}, metadata: object = {}) =>
-  childOf(jobs, stored(manifestOf(), { uid: 'job-1', ...metadata }, status));
-const cleanup = (status: object = {}) => childOf(jobs, stored(CLEANUP, { uid: 'job-2' }, status));
+  childOf(jobs, stored(manifestOf(), { uid: 'job-1', ...FRESH, ...metadata }, status));
+const cleanup = (status: object = {}) => childOf(jobs, stored(CLEANUP, { uid: 'job-2', ...FRESH }, status));
 const pod = (status: object) => {
   const { template } = manifestOf().spec;
   return childOf(pods, stored(template, { name: 'pod', namespace: 'shop', uid: 'pod' }, status));

@@ -13,7 +13,7 @@ import {
   type BuildSpec,
   type GitBuildOptions,
 } from '../../../src/controllers/git-build/resource.ts';
-import { JOBS, NAMESPACES, NODES, PODS } from '../../../src/controllers/kinds.ts';
+import { EVENTS, JOBS, NAMESPACES, NODES, PODS } from '../../../src/controllers/kinds.ts';
 import { activityOf } from './attempt.ts';
 import { refusal, type Request } from './api-server.ts';
 import { BuildCluster, DISKS, isMarked, mark, markRead, type Job } from './build-cluster.ts';
@@ -63,6 +63,7 @@ export function buildWorld({ specs = [], nodes = ['n1'], foreignJobs = [] }: Bui
       BUILDS,
       NODES,
       DISKS,
+      EVENTS,
       NAMESPACES,
       { ...PODS, goesSlowly: true, read: markRead },
       { ...JOBS, refuse: (_, cluster) => refusalIn(cluster) },

@@ -1,0 +1,49 @@
+import type { Cause } from '../src/contract/cause.ts';
+import type { KubernetesList, KubernetesObject } from '../src/contract/object.ts';
+import { startOf } from '../src/contract/text.ts';
+import { fieldsOf, textOf } from '../src/controllers/fields.ts';
+import { redacted } from '../src/controllers/git-build/failure.ts';
+import type { JobView } from '../src/controllers/git-build/views.ts';
+import { EVENTS } from '../src/controllers/kinds.ts';
+import { causeOfRefusal } from '../src/kubernetes/causes.ts';
+import type { KubernetesClient } from '../src/kubernetes/client.ts';
+import { AnswerTooLong } from '../src/kubernetes/errors.ts';
+import { resourcePath } from '../src/kubernetes/paths.ts';
+
+/** The Job controller records fewer of one Job in an hour: client-go limits them to 25, and one in five minutes. */
+const EVENTS_MAX = 50;
+/** Anybody may write Events of a megabyte. */
+const BYTES_MAX = 1024 * 1024;
+const WORDS_MAX = 700;
+
+/** Why the Pods of a Job are refused, in the server's words, from the newest Event about it. @throws ApiError */
+export async function refusalOfPods(
+  client: Pick<KubernetesClient, 'request'>,
+  namespace: string,
+  { uid }: JobView,
+): Promise<Cause | 'none'> {
+  const path = resourcePath(EVENTS, { namespace });
+  const query = { fieldSelector: `regarding.uid=${uid},reason=FailedCreate`, limit: EVENTS_MAX };
+  const asking = client.request<KubernetesList>({ method: 'GET', path, query, maxBytes: BYTES_MAX });
+  const { items } = await asking.catch((error: unknown): Pick<KubernetesList, 'items'> => {
+    if (error instanceof AnswerTooLong) return { items: [] };
+    throw error;
+  });
+  const newest = items?.toSorted((a, b) => lastSeenMs(a) - lastSeenMs(b)).at(-1);
+  return newest === undefined ? 'none' : causeOfRefusal(wordsIn(newest), { namespace });
+}
+
+/** The older recorder of client-go writes the deprecated fields. */
+function lastSeenMs(event: KubernetesObject): number {
+  const series = fieldsOf(event['series']);
+  const times = [series['lastObservedTime'], event['deprecatedLastTimestamp'], event['eventTime']];
+  return Date.parse(times.flatMap((time) => textOf(time) ?? [])[0] ?? '') || 0;
+}
+
+/** Without the name of the Pod, which is another each time. */
+function wordsIn(event: KubernetesObject): string {
+  const words = redacted(textOf(event['note']) ?? '')
+    .replace(/^(\(combined from similar events\): )?Error creating: /, '')
+    .replace(/^pods? "[^"]*" is (forbidden|invalid): /i, '');
+  return startOf(words, WORDS_MAX);
+}

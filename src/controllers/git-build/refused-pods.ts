@@ -1,0 +1,60 @@
+import { inOneLine, type Advice, type Cause } from '../../contract/cause.ts';
+import { warning } from '../../contract/decision.ts';
+import { refusalWords } from '../refusal-words.ts';
+import { REFUSED_PODS, skipCleanup, type BuildCause } from './causes.ts';
+import { RECHECK_MS, stallWith, type Meanwhile } from './job-rules.ts';
+import { knownOf, type Facts, type RuleDecision } from './observation.ts';
+import type { JobView } from './views.ts';
+
+/** The Job controller creates a Pod within moments, or records an Event that says why it cannot. */
+const PODS_DUE_MS = 10_000;
+
+/** When to look at a Job without Pods again; undefined if it has one. */
+export function awaitsPodMs({ uid, createdAt }: JobView, { pods, nowMs }: Facts): number | undefined {
+  if (pods.some(({ jobUid }) => jobUid === uid)) return undefined;
+  // At most so long, even if the server's clock is ahead.
+  const leftMs = Math.min(Date.parse(createdAt) + PODS_DUE_MS - nowMs, PODS_DUE_MS);
+  return leftMs > 0 ? leftMs : RECHECK_MS;
+}
+
+/** A Job is created, and then the API server may refuse its Pods. Only the Events of the Job say so. */
+export function stallWithoutPods(facts: Facts, job: JobView, meanwhile: Meanwhile): RuleDecision {
+  // It has a Pod, or will get one at any moment.
+  if (awaitsPodMs(job, facts) !== RECHECK_MS) return undefined;
+  const refusal = knownOf(facts.refusedPods, job.uid);
+  if (refusal === undefined)
+    return { do: 'observe', because: `Job ${job.name} has no Pod`, what: 'events', job };
+  if (refusal === 'none') return undefined;
+  const cause = causeOf(refusal, job, facts);
+  const reported = facts.build.status.conditions?.find(({ reason }) => reason === cause.code);
+  return stallWith(facts, {
+    cause,
+    message: refusalWords(reported?.message, inOneLine(cause)),
+    ...meanwhile,
+    because: 'its Pods are refused',
+    event: warning(cause, 'CreatePod', job.uid),
+    atMostMs: RECHECK_MS,
+  });
+}
+
+/** Its commands help here, too. Its sentences do not: nobody but the operator writes the Job. */
+function causeOf(refusal: Cause, job: JobView, { build }: Facts): BuildCause {
+  const code = REFUSED_PODS.find((each) => each === refusal.code) ?? 'PodsRefused';
+  return {
+    code,
+    because: `Pods of Job ${job.name} are refused: ${refusal.because}`,
+    advice: [
+      WHAT_TO_DO[code],
+      'the Job tries again within a minute',
+      ...refusal.advice.filter((each) => typeof each !== 'string'),
+      ...(build.deleting ? [skipCleanup(build)] : []),
+    ],
+  };
+}
+
+const WHAT_TO_DO = {
+  QuotaExceeded: 'raise the quota; if it asks for requests or limits, add a LimitRange with defaults',
+  PodSecurity:
+    'set the label pod-security.kubernetes.io/enforce of the namespace to privileged, since builds write to the nodes',
+  PodsRefused: 'change what refuses them',
+} as const satisfies Record<(typeof REFUSED_PODS)[number], Advice>;

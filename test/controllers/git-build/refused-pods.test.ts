@@ -1,0 +1,168 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Cause } from '../../../src/contract/cause.ts';
+import type { Observation } from '../../../src/controllers/git-build/observation.ts';
+import type { BuildView, JobView } from '../../../src/controllers/git-build/views.ts';
+import {
+  BUILDING,
+  decide,
+  NOW,
+  NOW_MS,
+  ON_NODE_1,
+  reasonsIn,
+  settled,
+  stalledBy,
+  START,
+  updated,
+} from '../../support/build-decisions.ts';
+import { aBuildView, aCleanupView, aJobView, aPodView } from '../../support/build-views.ts';
+
+const SHOW = { run: 'kubectl get namespace shop', to: 'show it' };
+const PRIVILEGED =
+  'set the label pod-security.kubernetes.io/enforce of the namespace to privileged, since builds write to the nodes';
+const SKIP = { to: 'leave the binary on the node, and remove the finalizer' };
+const AGAIN = 'the Job tries again within a minute';
+
+const refusal = (code: string, because: string): Cause => ({
+  code,
+  because,
+  advice: ['change the Pods', SHOW],
+});
+const ENFORCED = refusal('PodSecurity', 'violates PodSecurity "baseline:latest": hostPath');
+const secondsAgo = (seconds: number) => new Date(NOW_MS - seconds * 1000).toISOString();
+
+/** As far as the phase says, and with a Job that has no Pod. */
+interface Case {
+  readonly build: BuildView;
+  readonly jobOf: (fields: Partial<JobView>) => JobView;
+  readonly uid: string;
+}
+
+const CASES: Readonly<Record<string, Case>> = {
+  'a build': { build: aBuildView(BUILDING), jobOf: aJobView, uid: 'job-1' },
+  'the cleanup of a deletion': {
+    build: aBuildView(
+      { phase: 'Cleaning', completionTime: START, artifacts: ON_NODE_1 },
+      { deleting: true, deletedAt: START },
+    ),
+    jobOf: aCleanupView,
+    uid: 'cleanup-1',
+  },
+  'the cleanup after an earlier spec': {
+    build: aBuildView({
+      phase: 'Succeeded',
+      observedGeneration: 1,
+      artifacts: [{ node: 'node-1', binary: 'old' }],
+    }),
+    jobOf: (fields) => aCleanupView({ binaries: ['old'], ...fields }),
+    uid: 'cleanup-1',
+  },
+};
+const each = Object.entries(CASES);
+
+function refused({ jobOf, uid }: Case, cause: Cause): Partial<Observation> {
+  return { jobs: [jobOf({ createdAt: secondsAgo(10) })], refusedPods: { [uid]: cause } };
+}
+
+describe.each(each)('the Pods of %s', (_, given) => {
+  const { build, jobOf, uid } = given;
+
+  it('may take 10 s to come, and then the Events of their Job say whether they are refused', () => {
+    const young = [jobOf({ createdAt: secondsAgo(4) })];
+    const seen = { refusedPods: {} };
+    expect(settled(build, { jobs: young, ...seen })).toMatchObject({ do: 'wait', atMostMs: 6_000 });
+    const ahead = [jobOf({ createdAt: secondsAgo(-3600) })];
+    expect(settled(build, { jobs: ahead, ...seen })).toMatchObject({ do: 'wait', atMostMs: 10_000 });
+    const job = jobOf({ createdAt: secondsAgo(10) });
+    expect(decide({ build, jobs: [job], ...seen })).toMatchObject({ do: 'observe', what: 'events', job });
+  });
+
+  it('are looked for again after a minute where their Job has no such Event', () => {
+    const jobs = [jobOf({})];
+    expect(settled(build, { jobs, refusedPods: { [uid]: 'none' } })).toMatchObject({
+      do: 'wait',
+      atMostMs: 60_000,
+    });
+  });
+
+  it('that are refused stall it, in the words of the server', () => {
+    const seen = refused(given, ENFORCED);
+    const [job] = seen.jobs ?? [];
+    const because = `Pods of Job ${job?.name} are refused: violates PodSecurity "baseline:latest": hostPath`;
+    const message = `${because}; ${PRIVILEGED}; ${AGAIN}`;
+    const first = decide({ build, ...seen });
+    expect(first).toMatchObject({
+      do: 'updateStatus',
+      status: { phase: build.status.phase, message },
+      event: { type: 'Warning', reason: 'PodSecurity', action: 'CreatePod', note: message, occasion: uid },
+    });
+    const isReady = build.status.phase === 'Succeeded';
+    expect(reasonsIn(first)).toEqual(stalledBy('PodSecurity', isReady ? 'True' : 'False'));
+    const advice = [PRIVILEGED, AGAIN, SHOW, ...(build.deleting ? [expect.objectContaining(SKIP)] : [])];
+    expect(settled(build, seen)).toEqual({
+      do: 'stalled',
+      code: 'PodSecurity',
+      because,
+      advice,
+      atMostMs: 60_000,
+    });
+  });
+
+  it('are refused no more once the Job has one', () => {
+    const seen = refused(given, ENFORCED);
+    const status = updated(build.status, decide({ build, ...seen }));
+    const purpose = jobOf({}).purpose;
+    const pods = [aPodView({ purpose, started: false })];
+    const stalledBefore = { ...build, status };
+    const after = decide({ ...seen, build: stalledBefore, pods });
+    const { conditions } = updated(status, after);
+    expect(conditions?.find(({ type }) => type === 'Stalled')).toMatchObject({ status: 'False' });
+    expect(settled(stalledBefore, { ...seen, pods })).toMatchObject({ do: 'wait' });
+  });
+});
+
+describe('refused Pods of a build', () => {
+  const given = CASES['a build'];
+  if (given === undefined) throw new Error('there is no such case');
+  const { build } = given;
+
+  it.each([
+    ['QuotaExceeded', 'QuotaExceeded', 'raise the quota'],
+    ['Refused', 'PodsRefused', 'change what refuses them'],
+  ] as const)('have the code of their cause: %s is %s', (code, reason, words) => {
+    const first = decide({ build, ...refused(given, refusal(code, 'no')) });
+    expect(reasonsIn(first)).toEqual(stalledBy(reason));
+    expect(first).toMatchObject({ status: { message: expect.stringContaining(`refused: no; ${words}`) } });
+  });
+
+  it('write the status once, although the numbers of a quota change', () => {
+    const of = (used: number) =>
+      refused(given, refusal('QuotaExceeded', `exceeded quota: x, used: pods=${used}`));
+    const status = updated(build.status, decide({ build, ...of(5) }));
+    expect(decide({ ...of(6), build: { ...build, status } })).toMatchObject({ do: 'stalled' });
+  });
+
+  it('keep the time at which the Job began: a create is in progress only without it', () => {
+    const pending = aBuildView({ phase: 'Pending', observedGeneration: 1 });
+    expect(decide({ ...refused(given, ENFORCED), build: pending })).toMatchObject({
+      status: { startTime: secondsAgo(10) },
+    });
+  });
+
+  it('are no reason to forget where an earlier Job of the same name has run', () => {
+    const pods = [aPodView({ jobUid: 'job-0' })];
+    expect(decide({ build, ...refused(given, ENFORCED), pods })).toMatchObject({
+      status: { artifacts: ON_NODE_1 },
+    });
+  });
+
+  it('are why it failed, where its deadline has passed since', () => {
+    const status = updated(build.status, decide({ build, ...refused(given, ENFORCED) }));
+    const jobs = [aJobView({ state: 'failed', failure: 'DeadlineExceeded', endedAt: NOW })];
+    expect(decide({ build: { ...build, status }, jobs })).toMatchObject({
+      status: {
+        phase: 'Failed',
+        message: expect.stringContaining('it exceeded its deadline; before that: Pods of Job'),
+      },
+    });
+  });
+});
