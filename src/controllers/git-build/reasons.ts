@@ -59,16 +59,23 @@ export const BUILD_REASONS = [
   {
     type: 'Ready',
     status: 'True',
-    reason: 'JobRefused',
+    reason: 'QuotaExceeded',
     meaning:
-      'The binary of this spec is built, but that of an earlier spec stays: the API server refuses to create the Job of its cleanup.',
+      'The binary of this spec is built, but that of an earlier spec stays: a quota allows no Job, or no Pods, for its cleanup.',
   },
   {
     type: 'Ready',
     status: 'True',
-    reason: 'JobDeleteRefused',
+    reason: 'PodSecurity',
     meaning:
-      'The binary of this spec is built, but that of an earlier spec stays: the API server refuses to delete a Job.',
+      'The binary of this spec is built, but that of an earlier spec stays: the PodSecurity level of the namespace does not allow the Pods of its cleanup.',
+  },
+  {
+    type: 'Ready',
+    status: 'True',
+    reason: 'Refused',
+    meaning:
+      'The binary of this spec is built, but that of an earlier spec stays: the API server refuses to create or to delete a Job.',
   },
   {
     type: 'Ready',
@@ -127,26 +134,27 @@ export const BUILD_REASONS = [
   {
     type: 'Ready',
     status: 'False',
-    reason: 'JobRefused',
-    meaning: 'The API server refuses to create the Job.',
+    reason: 'QuotaExceeded',
+    meaning: 'A quota allows no Job, or no Pods of it.',
   },
   {
     type: 'Ready',
     status: 'False',
-    reason: 'JobDeleteRefused',
-    meaning: 'The API server refuses to delete a Job that has to go first.',
+    reason: 'PodSecurity',
+    meaning: 'The PodSecurity level of the namespace does not allow the Pods of a Job.',
+  },
+  {
+    type: 'Ready',
+    status: 'False',
+    reason: 'Refused',
+    meaning:
+      'The API server refuses the next step, such as to create or delete a Job, or to change the finalizers.',
   },
   {
     type: 'Ready',
     status: 'False',
     reason: 'Overridden',
     meaning: 'See the condition `Stalled`.',
-  },
-  {
-    type: 'Ready',
-    status: 'False',
-    reason: 'FinalizerRefused',
-    meaning: 'The API server refuses to add the finalizer, or to remove it.',
   },
   {
     type: 'Ready',
@@ -187,21 +195,23 @@ export const BUILD_REASONS = [
   {
     type: 'Stalled',
     status: 'True',
-    reason: 'JobRefused',
-    meaning: 'The API server refuses to create a Job. The message has its words. It is retried with backoff.',
-  },
-  {
-    type: 'Stalled',
-    status: 'True',
-    reason: 'JobDeleteRefused',
-    meaning: 'The API server refuses to delete a Job. The message has its words. It is retried with backoff.',
-  },
-  {
-    type: 'Stalled',
-    status: 'True',
-    reason: 'FinalizerRefused',
+    reason: 'QuotaExceeded',
     meaning:
-      'The API server refuses to add the finalizer, or to remove it. The message has its words. It is retried with backoff.',
+      'A quota allows no Job, or no Pods of it. The message has the words of the API server. It is retried with backoff.',
+  },
+  {
+    type: 'Stalled',
+    status: 'True',
+    reason: 'PodSecurity',
+    meaning:
+      'The PodSecurity level of the namespace does not allow the Pods of a Job. The message has the words of the API server. It is retried with backoff.',
+  },
+  {
+    type: 'Stalled',
+    status: 'True',
+    reason: 'Refused',
+    meaning:
+      'The API server refuses a step, such as to create or delete a Job. The message has its words. It is retried with backoff.',
   },
   {
     type: 'Stalled',

@@ -303,7 +303,7 @@ describe('what an earlier spec has left', () => {
   });
 
   it.each([
-    ['whose Job is refused', { refusal: { because: 'refused', message: 'no' } }, 'JobRefused'],
+    ['whose Job is refused', { refusal: { because: 'refused', message: 'no' } }, 'Refused'],
     ['whose Job has a name that is taken', { names: { [CLEANUP]: 'foreign' } }, 'JobNameTaken'],
   ] as const)('%s leaves the build ready, and stalled until that is over', (_, trouble, reason) => {
     const step = decide({ build: rebuilt(), ...trouble });

@@ -359,9 +359,12 @@ describe('a Job that cannot be created', () => {
     const first = decide({ refusal });
     expect(first).toMatchObject({
       because: 'the API server refuses it',
-      status: { phase: 'Pending', message: 'exceeded quota' },
+      status: {
+        phase: 'Pending',
+        message: 'exceeded quota; raise the quota, or ask for less; either is noticed at once',
+      },
     });
-    expect(reasonsIn(first)).toEqual(stalledBy('JobRefused'));
+    expect(reasonsIn(first)).toEqual(stalledBy('QuotaExceeded'));
     expect(settled(aBuildView(), { refusal }).do).toBe('createJob');
   });
 
