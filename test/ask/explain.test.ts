@@ -270,9 +270,19 @@ describe('why, without an open run,', () => {
     const object = { ...web.object, metadata: annotated };
     const cluster = { is: 'there', object, namespace: undefined } as const;
     const text = textFor({ cluster, temporal: reached(atRest), live });
-    expect(text).toContain('is not paused: the value "True" of its annotation is not followed\n');
+    expect(text).toContain('is not paused: the value "True" of its annotation cannot be followed\n');
     expect(text).toMatch(/kubectl durable pause podset\/web -n shop +pause it/);
     expect(text).toMatch(/^ {2}but {7}.*durable-operator\.dev\/paused.*"True"/m);
+  });
+
+  it('says that another annotation cannot be followed, and exits as get does', () => {
+    const metadata = { ...web.object.metadata, annotations: { 'durable-operator.dev/approval': 'yes' } };
+    const cluster = { is: 'there', object: { ...web.object, metadata }, namespace: undefined } as const;
+    const explanation = explain({ ...FINDINGS, cluster, temporal: reached(atRest), live: upToDate });
+    expect(explanation).toMatchObject({
+      ...{ state: 'UpToDate', code: 'InvalidAnnotation', exit: 1 },
+      headline: 'has an annotation that cannot be followed',
+    });
   });
 
   it('says what holds a resource whose namespace is being deleted, and who knows more', () => {

@@ -7,7 +7,15 @@ import { ApiError } from '../../kubernetes/errors.ts';
 import { bounded } from '../../bounded.ts';
 import { isPaused, listObjects, readObject } from '../cluster/objects.ts';
 import { hasStatus } from '../controllers.ts';
-import { NOT_STARTED, notStarted, stateByDecision, stateByStatus, type StatusSays } from '../state.ts';
+import {
+  endedWithNamespace,
+  NOT_STARTED,
+  notStarted,
+  stateByDecision,
+  stateByStatus,
+  wrongAtRest,
+  type StatusSays,
+} from '../state.ts';
 
 /** A resource that its controller is responsible for, and its state if no run is open for it. */
 export interface ListedResource {
@@ -75,12 +83,12 @@ function listAll(
   });
 }
 
-/** The names of the paused Namespaces that the user may read: in one list, or else one by one. */
-export async function fetchPausedNamespaces(
+/** The Namespaces that the user may read, by their names: in one list, or else one by one. */
+export async function fetchNamespaces(
   client: KubernetesClient,
   namespace: string | undefined,
   lists: Promise<readonly Fetched[]>,
-): Promise<ReadonlySet<string>> {
+): Promise<Namespaces> {
   const everything = { namespace: undefined, name: undefined };
   const all =
     namespace === undefined
@@ -88,8 +96,11 @@ export async function fetchPausedNamespaces(
       : undefined;
   const names = namespace === undefined ? namespacesIn(await lists) : [namespace];
   const namespaces = all ?? (await bounded(names, READ_AT_A_TIME, (name) => readNamespace(client, name)));
-  return new Set(namespaces.flatMap((each) => (each && isPaused(each) ? each.metadata.name : [])));
+  return new Map(namespaces.flatMap((each) => (each ? [[each.metadata.name, each]] : [])));
 }
+
+/** By their names. */
+export type Namespaces = ReadonlyMap<string, KubernetesObject>;
 
 const READ_AT_A_TIME = 16;
 
@@ -113,7 +124,7 @@ async function unlessRefused<T>(reading: Promise<T>): Promise<T | undefined> {
 }
 
 export interface Around {
-  readonly pausedNamespaces: ReadonlySet<string>;
+  readonly namespaces: Namespaces;
   readonly nowMs: number;
   /** A named resource is shown even if a list leaves it out. */
   readonly isNamed?: boolean;
@@ -132,10 +143,21 @@ export function resourcesIn(
   return listed.map((object) => ({
     controller,
     object,
-    atRest: hasStatus(controller)
-      ? stateByStatus(object)
-      : stateByItsController(controller, { object, children: childrenOf(object) }, around),
+    atRest: stateAtRest(controller, { object, children: childrenOf(object) }, around),
   }));
+}
+
+function stateAtRest(controller: Controller, seen: Seen, around: Around): StatusSays {
+  const { object } = seen;
+  const namespace = around.namespaces.get(object.metadata.namespace ?? '');
+  const ended = endedWithNamespace(controller, object, namespace);
+  if (ended !== undefined) {
+    const since = namespace?.metadata.deletionTimestamp;
+    return { state: 'Ignored', message: ended.because, since, cause: ended };
+  }
+  const says = hasStatus(controller) ? stateByStatus(object) : stateByItsController(controller, seen, around);
+  const cause = says.state === 'UpToDate' ? wrongAtRest(object) : undefined;
+  return cause === undefined ? says : { ...says, message: cause.because, cause };
 }
 
 type ChildrenOf = (object: KubernetesObject) => readonly unknown[];
@@ -164,10 +186,11 @@ interface Seen {
 function stateByItsController(
   controller: Controller,
   { object, children }: Seen,
-  { pausedNamespaces, nowMs }: Around,
+  { namespaces, nowMs }: Around,
 ): StatusSays {
   const observation = controller.observation(controller.primary.view(object), children);
-  const isNamespacePaused = pausedNamespaces.has(object.metadata.namespace ?? '');
+  const namespace = namespaces.get(object.metadata.namespace ?? '');
+  const isNamespacePaused = namespace !== undefined && isPaused(namespace);
   const decision = controller.decide(observation, nowMs, { isLive: true, isNamespacePaused });
   const [state, cause] = [stateByDecision(decision), causeOf(decision)];
   if (state !== 'UpToDate') {

@@ -72,7 +72,7 @@ function columnsFor(isWide: boolean, { now }: Ask): readonly Column<Row>[] {
     { title: 'NAMESPACE', text: ({ namespace }) => namespace },
     { title: 'RESOURCE', text: ({ resource }) => resource },
     { title: 'CONTROLLER', text: ({ controller }) => controller },
-    { title: 'STATE', text: ({ state = '' }) => state, format: ({ state }) => colourOf(state) },
+    { title: 'STATE', text: ({ state = '' }) => state, format: colourOf },
     { title: 'STEP', text: ({ step = '' }) => step },
     { title: 'ATTEMPT', text: ({ attempt }) => (attempt === undefined ? '' : String(attempt)) },
     { title: 'NEXT', text: ({ nextTryAtMs }) => age(nextTryAtMs) },

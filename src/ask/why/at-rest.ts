@@ -2,10 +2,9 @@ import type { Advice } from '../../contract/cause.ts';
 import { PAUSED_ANNOTATION } from '../../contract/control.ts';
 import { causeOf } from '../../contract/decision.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
-import { heldByOthers } from '../cluster/objects.ts';
 import { firstOf, UPDATE_PLUGIN, whyLeftOut, whyNoOperator } from '../operator-words.ts';
 import { hasStatus } from '../controllers.ts';
-import { stateByDecision, stateByStatus } from '../state.ts';
+import { endedWithNamespace, stateByDecision, stateByStatus, wrongAtRest } from '../state.ts';
 import { FIND_LEADER, SHOW_OPERATOR, workerProblem, type Problem } from './advice.ts';
 import { facts } from './explanation.ts';
 import {
@@ -35,15 +34,18 @@ export function explainAtRest(known: Known): Answer {
 
 /** The operator's options, or the resource itself, prevent any work. */
 function leftOut(known: Known): Answer | undefined {
-  const ended = endedWithNamespace(known);
+  const { controller, cluster } = known;
+  const ended = endedWithNamespace(controller, cluster.object, cluster.namespace);
   const reason = leftOutByOptions(known) ?? ended ?? ignored(known);
+  const isEnded = reason === ended;
   return (
     reason && {
       state: 'Ignored',
-      headline: `is left alone by the operator${reason === ended ? ': its namespace is being deleted' : ''}`,
+      ...(isEnded && { code: ended?.code }),
+      headline: `is left alone by the operator${isEnded ? ': its namespace is being deleted' : ''}`,
       facts: [...deletion(known), ...facts({ because: reason.because }), ...lastRunOf(known)],
       advice: reason.advice,
-      exit: reason === ended ? 1 : 0,
+      exit: isEnded ? 1 : 0,
     }
   );
 }
@@ -53,27 +55,8 @@ function leftOutByOptions({ place, temporal: { settings } }: Known): Problem | u
   return reason && { because: reason.because, advice: [reason.advice] };
 }
 
-function endedWithNamespace(known: Known): Problem | undefined {
-  const { controller, place, cluster } = known;
-  const isTerminating = cluster.namespace?.metadata.deletionTimestamp !== undefined;
-  if (!isTerminating || controller.endsWithNamespace !== true) return undefined;
-  return {
-    because: `namespace ${place.namespace} is being deleted, and accepts nothing new`,
-    advice: [
-      ...askOthers(known),
-      { run: `kubectl durable why namespace/${place.namespace}`, to: 'see what it waits for' },
-    ],
-  };
-}
-
 function isBeingDeleted({ cluster }: Known): boolean {
   return cluster.object.metadata.deletionTimestamp !== undefined;
-}
-
-/** Only the finalizers of others may hold a deleted resource. */
-function askOthers(known: Known): Advice[] {
-  const isHeld = isBeingDeleted(known) && heldByOthers(known.cluster.object).length > 0;
-  return isHeld ? ["ask whoever put the finalizers there; none of them is the operator's"] : [];
 }
 
 /** The content of a deleted Namespace may hold it. Its conditions name that. */
@@ -161,7 +144,6 @@ function nothingToDo(known: Known): Answer | undefined {
     ],
     advice: [
       ...advice,
-      ...askOthers(known),
       ...whatIsLeft(known),
       ...(hasRun ? [commandOn(known, 'history', 'what happened before')] : []),
     ],
@@ -193,22 +175,29 @@ function notReady(known: Known): AtRest | undefined {
 }
 
 function wellOrGoing(known: Known): AtRest {
+  const { code, advice = [] } = wrongAtRest(known.cluster.object) ?? {};
   const headline = 'is being deleted, and the operator has nothing left to do';
-  if (isBeingDeleted(known)) return { state: 'UpToDate', headline, advice: [], exit: 1 };
-  const paused = known.cluster.object.metadata.annotations?.[PAUSED_ANNOTATION] ?? 'false';
-  if (paused !== 'true' && paused !== 'false') return notPaused(known, paused);
+  if (isBeingDeleted(known)) return { state: 'UpToDate', code, headline, advice, exit: 1 };
+  if (code !== undefined) return notFollowed(known, code);
   const progress = progressOf(known);
   const counted = progress === undefined ? '' : `: ${progress}`;
   return { state: 'UpToDate', headline: `is up to date${counted}`, advice: [], exit: 0 };
 }
 
-/** Somebody meant to pause it. */
-function notPaused(known: Known, value: string): AtRest {
+/** Somebody meant to pause it, or to ask for approval. */
+function notFollowed(known: Known, code: string): AtRest {
+  const paused = known.cluster.object.metadata.annotations?.[PAUSED_ANNOTATION] ?? 'false';
+  const isPauseValid = paused === 'true' || paused === 'false';
+  const value = JSON.stringify(paused.slice(0, VALUE_MAX));
   return {
     state: 'UpToDate',
-    code: 'InvalidAnnotation',
-    headline: `is not paused: the value ${JSON.stringify(value.slice(0, VALUE_MAX))} of its annotation is not followed`,
-    advice: [commandOn(known, 'pause', 'pause it'), commandOn(known, 'resume', 'remove the annotation')],
+    code,
+    headline: isPauseValid
+      ? 'has an annotation that cannot be followed'
+      : `is not paused: the value ${value} of its annotation cannot be followed`,
+    advice: isPauseValid
+      ? []
+      : [commandOn(known, 'pause', 'pause it'), commandOn(known, 'resume', 'remove the annotation')],
     exit: 1,
   };
 }
