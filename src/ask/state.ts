@@ -116,14 +116,16 @@ function wrong(
 
 /** The operator is done with a resource that only the finalizers of others hold. */
 function stateOfDeleted(object: KubernetesObject): StatusSays {
-  if (heldByOthers(object).length === 0) return notStarted(object);
-  return { state: 'UpToDate', message: '', since: object.metadata.deletionTimestamp };
+  return heldByOthers(object).length === 0 ? notStarted(object) : stateOfDone(object);
 }
 
-/** What is wrong with a resource for which the controller has nothing to do. */
-export function wrongAtRest(object: KubernetesObject): Cause | undefined {
+/** The state of a resource for which the controller has nothing left to do. */
+export function stateOfDone(object: KubernetesObject): StatusSays {
+  const { deletionTimestamp: since } = object.metadata;
   const control = controlOf(object);
-  return foreignFinalizers(object) ?? (control && invalidAnnotation(control));
+  const cause = since === undefined ? control && invalidAnnotation(control) : foreignFinalizers(object);
+  const message = cause?.because ?? (since === undefined ? '' : 'it is being deleted');
+  return { state: since === undefined ? 'UpToDate' : 'Waiting', message, since, cause };
 }
 
 function foreignFinalizers(object: KubernetesObject): Cause | undefined {

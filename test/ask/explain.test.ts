@@ -4,7 +4,7 @@ import { explanationText } from '../../src/ask/why/explanation.ts';
 import type { RunTimeline, StepEntry } from '../../src/temporal/timeline.ts';
 import { defaultOptions } from '../../src/config/config.ts';
 import { controllersOf } from '../../src/ask/controllers.ts';
-import { converged } from '../../src/contract/decision.ts';
+import { converged, stalled } from '../../src/contract/decision.ts';
 import { controlOf } from '../../src/controllers/control/annotations.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import {
@@ -19,6 +19,7 @@ import {
   TIMELINE,
   web,
 } from '../support/findings.ts';
+import { aCause } from '../support/causes.ts';
 import { aPodOf } from '../support/pod-sets.ts';
 
 describe('why, of an open run,', () => {
@@ -54,6 +55,14 @@ describe('why, of an open run,', () => {
     expect(text).toContain('  next      checks when something changes, or in 30s\n');
   });
 
+  it('that waits although something is wrong, says so in its headline', () => {
+    const rest = done({ do: 'wait', because: '', for: 'Job shop/build to end', cause: aCause('no image') });
+    const text = textFor({ temporal: reached({ timeline: { ...TIMELINE, entries: [rest] } }) });
+    expect(text).toMatch(
+      /^PodSet shop\/web cannot continue yet: Broken .*\n\n {2}because {3}no image\n {2}for {7}Job/,
+    );
+  });
+
   it('that is stalled, says that waiting does not help, and what does', () => {
     const cause = {
       code: 'InvalidSpec',
@@ -65,7 +74,7 @@ describe('why, of an open run,', () => {
     const text = textFor({ temporal: reached({ run, timeline: { ...TIMELINE, entries: [rest] } }) });
     expect(text).toContain('is stalled: InvalidSpec (1 of 3 Pods)');
     expect(text).toContain('  because   spec.replicas must be at least 0\n');
-    expect(text).toContain('  next      nothing, until somebody removes the cause\n');
+    expect(text).toContain('  next      nothing until a person acts; checks when something changes\n');
     expect(text).toContain('  you can   correct it\n');
   });
 
@@ -124,7 +133,7 @@ describe('why, of an open run,', () => {
     const live = {
       ...(FINDINGS.live as object),
       observation: { podSet: web.view, pods: [], lookedFor: [] },
-      next: { do: 'stalled', because: 'decided just now' },
+      next: stalled(aCause('decided just now')),
     } as const;
     const text = textFor({ temporal: reached({ run, timeline: { ...TIMELINE, entries: [rest] } }), live });
     expect(text).toContain('  because   decided just now\n');

@@ -113,7 +113,7 @@ describe('a list of resources', () => {
     const rows = rowsWith([odd, held]);
     expect(rows).toMatchObject([
       { state: 'UpToDate', cause: { code: 'InvalidAnnotation' }, message: expect.stringContaining('"yes"') },
-      { state: 'UpToDate', cause: { code: 'ForeignFinalizers' }, message: 'held by example.com/theirs' },
+      { state: 'Waiting', cause: { code: 'ForeignFinalizers' }, message: 'held by example.com/theirs' },
     ]);
     expect(rows.map(isWell)).toEqual([false, false]);
   });

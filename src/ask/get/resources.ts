@@ -13,7 +13,7 @@ import {
   notStarted,
   stateByDecision,
   stateByStatus,
-  wrongAtRest,
+  stateOfDone,
   type StatusSays,
 } from '../state.ts';
 
@@ -156,8 +156,9 @@ function stateAtRest(controller: Controller, seen: Seen, around: Around): Status
     return { state: 'Ignored', message: ended.because, since, cause: ended };
   }
   const says = hasStatus(controller) ? stateByStatus(object) : stateByItsController(controller, seen, around);
-  const cause = says.state === 'UpToDate' ? wrongAtRest(object) : undefined;
-  return cause === undefined ? says : { ...says, message: cause.because, cause };
+  if (says.state !== 'UpToDate') return says;
+  const done = stateOfDone(object);
+  return { ...done, since: done.since ?? says.since };
 }
 
 type ChildrenOf = (object: KubernetesObject) => readonly unknown[];

@@ -5,6 +5,7 @@ import { fieldsOf, listOf, textOf } from '../../controllers/fields.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
 import { ENCRYPTED_WORDS } from '../../temporal/payloads.ts';
 import type { Run } from '../../temporal/run-reader.ts';
+import type { RunTimeline } from '../../temporal/timeline.ts';
 import { hasStatus } from '../controllers.ts';
 import { durationText } from '../output.ts';
 import { commandFor } from '../resource-name.ts';
@@ -16,7 +17,8 @@ import { liveIn, objectNameOf, type Findings, type Known, type Reached } from '.
  * Lines that several explanations share.
  */
 
-export type Answer = Omit<Explanation, 'resource'>;
+/** An explanation without what {@link explain} adds. */
+export type Answer = Omit<Explanation, 'resource' | 'exit'> & { readonly exit?: 2 };
 
 const CHILDREN_MAX = 5;
 
@@ -41,12 +43,14 @@ export function whyUnknown({ classification, words }: ApiError, denied: string):
     : `cannot be read now: ${words}; ask again`;
 }
 
-/** `7 of 10 Pods`; undefined if nothing can be counted. */
-export function progressOf(findings: Findings): string | undefined {
+/** ` (7 of 10 Pods)`, for a headline; empty if nothing can be counted. */
+export function counted(findings: Findings): string {
   const { controller, cluster } = findings;
   const live = liveIn(findings);
-  if (cluster.is !== 'there' || live === undefined) return undefined;
-  return controller.words?.progress?.({ object: cluster.object, observation: live.observation });
+  if (cluster.is !== 'there' || live === undefined) return '';
+  const { observation } = live;
+  const progress = controller.words?.progress?.({ object: cluster.object, observation });
+  return progress === undefined ? '' : ` (${progress})`;
 }
 
 /** A note on a decision while the operator's options are unknown. */
@@ -110,11 +114,14 @@ interface LastRun extends Pick<Reached, 'timeline'>, Pick<Findings, 'nowMs'> {
 
 export function lastRun({ run, timeline, nowMs }: LastRun): Fact[] {
   const ended = ago(run.endedAtMs ?? run.startedAtMs, nowMs);
-  const words = orHowToDecrypt(timeline?.end?.words ?? '');
+  const words = readable(timeline?.end?.words);
   const how = timeline?.end?.how ?? run.status.toLowerCase();
-  const text = how === 'completed' ? words : `${how}${words === '' ? '' : `: ${words}`}`;
-  const reason = orHowToDecrypt(timeline?.reason ?? '');
-  return facts({ 'last run': `ended ${ended} ago: ${text}`, 'begun by': reason || undefined });
+  const text = [...(how === 'completed' ? [] : [how]), ...(words === undefined ? [] : [words])].join(': ');
+  return [...facts({ 'last run': `ended ${ended} ago: ${text}` }), ...begunBy(timeline)];
+}
+
+export function begunBy(timeline: RunTimeline | undefined): Fact[] {
+  return facts({ 'begun by': readable(timeline?.reason) });
 }
 
 export function commandOn(findings: Findings, command: string, to: string): CommandAdvice {
@@ -126,8 +133,9 @@ export function decisionText(next: Next): string {
   return 'because' in next ? next.because : next.for;
 }
 
-export function orHowToDecrypt(words: string): string {
-  return words === ENCRYPTED_WORDS ? '(encrypted; give the keys with --payload-keys)' : words;
+/** Words of a history; undefined if there are none. */
+export function readable(words = ''): string | undefined {
+  return words === ENCRYPTED_WORDS ? '(encrypted; give the keys with --payload-keys)' : words || undefined;
 }
 
 export function ago(ms: number, nowMs: number): string {
