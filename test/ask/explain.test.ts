@@ -197,6 +197,25 @@ describe('why, without an open run,', () => {
     expect(text).toContain('  you can   kubectl describe pod web-a -n shop ');
   });
 
+  it('names five Pods that are not well, the worst first, with the reason', () => {
+    const pods = ['a', 'b', 'c', 'd', 'e'].map((name) => aPodOf(web, name).unreadyFor(20));
+    const failing = aPodOf(web, 'z').withContainer({ state: { waiting: { reason: 'ErrImagePull' } } });
+    const observation = {
+      ...{ podSet: web.view, lookedFor: [] },
+      pods: [...pods, failing].map(({ view }) => view),
+    };
+    const explanation = explain({
+      ...FINDINGS,
+      temporal: reached(atRest),
+      live: { ...upToDate, observation },
+    });
+    const notWell = explanation.facts.filter(({ label }) => label === 'not well').map(({ text }) => text);
+    expect(notWell).toEqual([
+      'Pod z cannot pull the image busybox',
+      ...['a', 'b', 'c', 'd'].map((name) => `Pod ${name} is not Ready`),
+    ]);
+  });
+
   it('says that a resource is not ready yet while its status says that it goes on', () => {
     const cluster = withStatus(unready, { type: 'Reconciling', status: 'True', message: '' });
     const explanation = explain({ ...FINDINGS, cluster, temporal: reached(atRest), live: upToDate });

@@ -158,13 +158,13 @@ function* buildStates(): Iterable<State> {
     jobs: [aJobView({ hash: 'old', deleting: true })],
   });
   yield state('whose Job is running', PROGRESSING, { jobs: [aJobView()], pods: [aPodView()] });
-  for (const kind of ['image', 'container', 'unschedulable'] as const) {
-    const trouble = { kind, text: 'it cannot start' };
+  for (const code of ['ImageNotPulled', 'ContainerCannotStart', 'Unschedulable'] as const) {
+    const trouble = { code, text: 'cannot start' };
     const pods = [aPodView({ started: false, trouble }), aPodView({ purpose: 'cleanup', trouble })];
     const nodes = { 'node-1': 'there' } as const;
-    yield state(`whose Pod cannot start: ${kind}`, PROGRESSING, { jobs: [aJobView()], pods });
+    yield state(`whose Pod cannot start: ${code}`, PROGRESSING, { jobs: [aJobView()], pods });
     const jobs = [aCleanupView({ binaries: ['old'] })];
-    yield state(`whose cleanup cannot start: ${kind}`, READY, { build: rebuilt, jobs, pods, nodes });
+    yield state(`whose cleanup cannot start: ${code}`, READY, { build: rebuilt, jobs, pods, nodes });
   }
   yield state('whose old Pod still runs', PROGRESSING, { pods: [aPodView({ hash: 'old' })] });
   const stuck = {

@@ -1,12 +1,13 @@
 import type { Controller } from '../../contract/controller.ts';
 import { causeOf, reasonOf } from '../../contract/decision.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
+import type { Subject } from '../../contract/words.ts';
 import { NAMESPACES } from '../../controllers/kinds.ts';
 import type { KubernetesClient } from '../../kubernetes/client.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
 import { bounded } from '../../bounded.ts';
 import { isPaused, listObjects, readObject } from '../cluster/objects.ts';
-import { hasStatus } from '../controllers.ts';
+import { childrenNotWell, hasStatus } from '../controllers.ts';
 import {
   endedWithNamespace,
   NOT_STARTED,
@@ -22,13 +23,15 @@ export interface ListedResource {
   readonly controller: Controller;
   readonly object: KubernetesObject;
   readonly atRest: StatusSays;
+  /** Its children that are not well; only if it is named. */
+  readonly notWell: readonly string[];
 }
 
 /** The objects of one controller, as the cluster has them. */
 export interface Fetched {
   readonly controller: string;
   readonly objects: readonly KubernetesObject[];
-  /** In the order of the controller's `children`. Empty if a status reports the state. */
+  /** In the order of the controller's `children`. Empty if a status reports the state, unless the resource is named. */
   readonly children: readonly (readonly KubernetesObject[])[];
   /** They could not be listed. */
   readonly error?: ApiError;
@@ -48,7 +51,7 @@ export async function fetchResources(
   controller: Controller,
   scope: Scope,
 ): Promise<Fetched> {
-  const { name, primary, children } = controller;
+  const { name, primary } = controller;
   const { namespaced } = primary.type;
   // The children of a Namespace are in it.
   const namespace = namespaced ? scope.namespace : (scope.name ?? scope.namespace);
@@ -57,13 +60,20 @@ export async function fetchResources(
   try {
     const [objects, ...others] = await Promise.all([
       listAll(client, primary, ofPrimary),
-      ...(hasStatus(controller) ? [] : children.map((child) => listAll(client, child, ofChildren))),
+      ...childrenToList(controller, scope).map((child) => {
+        const listing = listAll(client, child, ofChildren);
+        return hasStatus(controller) ? unlessRefused(listing).then((list = []) => list) : listing;
+      }),
     ]);
     return { controller: name, objects, children: others };
   } catch (error) {
     if (error instanceof ApiError) return { controller: name, objects: [], children: [], error };
     throw error;
   }
+}
+
+function childrenToList(controller: Controller, { name }: Scope): Controller['children'] {
+  return hasStatus(controller) && name === undefined ? [] : controller.children;
 }
 
 type Listable = Pick<Controller['primary'], 'type' | 'metadataOnly' | 'fieldSelector' | 'labelSelector'>;
@@ -140,22 +150,30 @@ export function resourcesIn(
   const listed = objects.filter(
     (object) => around.isNamed === true || (controller.words?.isListed?.(object) ?? true),
   );
-  return listed.map((object) => ({
-    controller,
-    object,
-    atRest: stateAtRest(controller, { object, children: childrenOf(object) }, around),
-  }));
+  const { isNamed = false } = around;
+  return listed.map((object) => {
+    // Most are known by their status, and 10,000 views take a while.
+    const observation =
+      isNamed || !hasStatus(controller)
+        ? controller.observation(controller.primary.view(object), childrenOf(object))
+        : undefined;
+    const subject = { object, observation };
+    const notWell = isNamed ? childrenNotWell(controller, subject) : [];
+    return { controller, object, atRest: stateAtRest(controller, subject, around), notWell };
+  });
 }
 
-function stateAtRest(controller: Controller, seen: Seen, around: Around): StatusSays {
-  const { object } = seen;
+function stateAtRest(controller: Controller, subject: Subject, around: Around): StatusSays {
+  const { object } = subject;
   const namespace = around.namespaces.get(object.metadata.namespace ?? '');
   const ended = endedWithNamespace(controller, object, namespace);
   if (ended !== undefined) {
     const since = namespace?.metadata.deletionTimestamp;
     return { state: 'Ignored', message: ended.because, since, cause: ended };
   }
-  const says = hasStatus(controller) ? stateByStatus(object) : stateByItsController(controller, seen, around);
+  const says = hasStatus(controller)
+    ? stateByStatus(object)
+    : stateByItsController(controller, subject, around);
   if (says.state !== 'UpToDate') return says;
   const done = stateOfDone(object);
   return { ...done, since: done.since ?? says.since };
@@ -179,17 +197,11 @@ function byOwner({ children }: Controller, objects: readonly (readonly Kubernete
     views.get(namespace === undefined ? name : `${namespace}/${name}`) ?? [];
 }
 
-interface Seen {
-  readonly object: KubernetesObject;
-  readonly children: readonly unknown[];
-}
-
 function stateByItsController(
   controller: Controller,
-  { object, children }: Seen,
+  { object, observation }: Subject,
   { namespaces, nowMs }: Around,
 ): StatusSays {
-  const observation = controller.observation(controller.primary.view(object), children);
   const namespace = namespaces.get(object.metadata.namespace ?? '');
   const isNamespacePaused = namespace !== undefined && isPaused(namespace);
   const decision = controller.decide(observation, nowMs, { isLive: true, isNamespacePaused });

@@ -6,7 +6,7 @@ import { ApiError } from '../../kubernetes/errors.ts';
 import { ENCRYPTED_WORDS } from '../../temporal/payloads.ts';
 import type { Run } from '../../temporal/run-reader.ts';
 import type { RunTimeline } from '../../temporal/timeline.ts';
-import { hasStatus } from '../controllers.ts';
+import { childrenNotWell, hasStatus } from '../controllers.ts';
 import { durationText } from '../output.ts';
 import { commandFor } from '../resource-name.ts';
 import { conditionsIn } from '../state.ts';
@@ -20,8 +20,6 @@ import { liveIn, objectNameOf, type Findings, type Known, type Reached } from '.
 /** An explanation without what {@link explain} adds. */
 export type Answer = Omit<Explanation, 'resource' | 'exit'> & { readonly exit?: 2 };
 
-const CHILDREN_MAX = 5;
-
 export function wantedAndThere(findings: Findings): Fact[] {
   const { controller, cluster, live } = findings;
   if (cluster.is !== 'there' || live === undefined) return [];
@@ -31,7 +29,7 @@ export function wantedAndThere(findings: Findings): Fact[] {
   const problems = controller.control?.(live.observation)?.problems ?? [];
   return [
     ...facts({ wanted: words && words.wanted(subject) + setBy(findings), there: words?.there(subject) }),
-    ...(words?.children?.(subject) ?? []).slice(0, CHILDREN_MAX).map((text) => ({ label: 'not well', text })),
+    ...childrenNotWell(controller, subject).map((text) => ({ label: 'not well', text })),
     ...problems.map((text) => ({ label: 'but', text })),
   ];
 }
