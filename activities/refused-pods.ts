@@ -5,7 +5,7 @@ import { fieldsOf, textOf } from '../src/controllers/fields.ts';
 import { redacted } from '../src/controllers/git-build/failure.ts';
 import type { JobView } from '../src/controllers/git-build/views.ts';
 import { EVENTS } from '../src/controllers/kinds.ts';
-import { causeOfRefusal } from '../src/kubernetes/causes.ts';
+import { causeOfRefusal } from '../src/contract/refusal.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { AnswerTooLong } from '../src/kubernetes/errors.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';

@@ -1,6 +1,7 @@
 import { defaultOptions, type Options } from '../config/config.ts';
 import type { PublishedSettings } from '../config/published.ts';
 import type { Controller } from '../contract/controller.ts';
+import type { Subject } from '../contract/words.ts';
 import { controllersFor } from '../controllers/index.ts';
 
 /** The controllers with the settings of the running operator, or with the defaults. */
@@ -10,6 +11,13 @@ export function controllersOf(settings?: PublishedSettings): readonly Controller
 
 export function optionsOf(settings: PublishedSettings | undefined): Options {
   return settings?.options ?? defaultOptions();
+}
+
+const CHILDREN_MAX = 5;
+
+/** A few of its children that are not well, the worst first. */
+export function childrenNotWell({ words }: Controller, subject: Subject): readonly string[] {
+  return (words?.children?.(subject) ?? []).slice(0, CHILDREN_MAX);
 }
 
 /** Only the operator removes them. */

@@ -1,4 +1,5 @@
 import type { Options } from '../config/config.ts';
+import type { Ignored } from '../contract/words.ts';
 import { VERSION } from '../version.ts';
 import type { Operator } from './connection/temporal.ts';
 import type { ResourcePlace } from './resource-name.ts';
@@ -41,11 +42,6 @@ export function firstOf(otherTaskQueues: readonly string[]): readonly string[] {
   return otherTaskQueues.slice(0, OTHERS_MAX);
 }
 
-export interface LeftOut {
-  readonly because: string;
-  readonly advice: string;
-}
-
 export type Reconciliation = Pick<Options['reconciliation'], 'controllers' | 'namespaces'>;
 
 /**
@@ -56,17 +52,17 @@ export type Reconciliation = Pick<Options['reconciliation'], 'controllers' | 'na
 export function whyLeftOut(
   { controllers, namespaces }: Reconciliation,
   { controller, namespace }: Pick<ResourcePlace, 'controller' | 'namespace'>,
-): LeftOut | undefined {
+): Ignored | undefined {
   const running: readonly string[] = controllers;
   if (!running.includes(controller)) {
     return {
       because: `the operator runs without the controller ${controller}; it runs ${running.join(', ')} (--controllers)`,
-      advice: `add ${controller} to --controllers, and restart the operator`,
+      advice: [`add ${controller} to --controllers, and restart the operator`],
     };
   }
   if (namespaces.length === 0 || namespaces.includes(namespace)) return undefined;
   return {
     because: `the operator watches only the namespaces ${namespaces.join(', ')} (--namespaces), and not ${namespace}`,
-    advice: `add ${namespace} to --namespaces, and restart the operator`,
+    advice: [`add ${namespace} to --namespaces, and restart the operator`],
   };
 }

@@ -1,7 +1,9 @@
 import { AWAITING_APPROVAL, PAUSED } from '../contract/control.ts';
 import type { Cause } from '../contract/cause.ts';
+import type { Controller } from '../contract/controller.ts';
 import { causeOf, type Next } from '../contract/decision.ts';
 import type { KubernetesObject } from '../contract/object.ts';
+import { controlOf, invalidAnnotation } from '../controllers/control/annotations.ts';
 import { fieldsOf, listOf, textOf } from '../controllers/fields.ts';
 import { isTaskFailing, type Run } from '../temporal/run-reader.ts';
 import { heldByOthers } from './cluster/objects.ts';
@@ -26,12 +28,24 @@ function isState(name: string): name is State {
   return Object.hasOwn(COLOURS, name);
 }
 
+interface Seen {
+  readonly state?: State | undefined;
+  /** What is wrong, if anything. */
+  readonly cause?: unknown;
+}
+
 /** Nobody has to act, and nothing is on its way. */
-export function isWell({ state }: { readonly state: State | undefined }): boolean {
+export function isWell({ state, cause }: Seen): boolean {
+  return isAtRest(state) && cause === undefined;
+}
+
+/** The operator has nothing to do. A person may have. */
+export function isAtRest(state: State | undefined): boolean {
   return state === 'UpToDate' || state === 'Ignored';
 }
 
-export function colourOf(state: State | undefined): (typeof COLOURS)[State] {
+export function colourOf({ state, cause }: Seen): (typeof COLOURS)[State] {
+  if (isAtRest(state) && cause !== undefined) return 'yellow';
   return state === undefined ? 'red' : COLOURS[state];
 }
 
@@ -102,10 +116,43 @@ function wrong(
 
 /** The operator is done with a resource that only the finalizers of others hold. */
 function stateOfDeleted(object: KubernetesObject): StatusSays {
-  const others = heldByOthers(object);
-  if (others.length === 0) return notStarted(object);
-  const since = object.metadata.deletionTimestamp;
-  return { state: 'UpToDate', message: `held by ${others.join(', ')}`, since };
+  return heldByOthers(object).length === 0 ? notStarted(object) : stateOfDone(object);
+}
+
+/** The state of a resource for which the controller has nothing left to do. */
+export function stateOfDone(object: KubernetesObject): StatusSays {
+  const { deletionTimestamp: since } = object.metadata;
+  const control = controlOf(object);
+  const cause = since === undefined ? control && invalidAnnotation(control) : foreignFinalizers(object);
+  const message = cause?.because ?? (since === undefined ? '' : 'it is being deleted');
+  return { state: since === undefined ? 'UpToDate' : 'Waiting', message, since, cause };
+}
+
+function foreignFinalizers(object: KubernetesObject): Cause | undefined {
+  const others = object.metadata.deletionTimestamp === undefined ? [] : heldByOthers(object);
+  if (others.length === 0) return undefined;
+  const advice = ["ask whoever put the finalizers there; none of them is the operator's"];
+  return { code: 'ForeignFinalizers', because: `held by ${others.join(', ')}`, advice };
+}
+
+/**
+ * Why nothing is done any more in a namespace that is being deleted; undefined: something is.
+ *
+ * @param namespace undefined: it is unknown
+ */
+export function endedWithNamespace(
+  { endsWithNamespace }: Pick<Controller, 'endsWithNamespace'>,
+  object: KubernetesObject,
+  namespace: KubernetesObject | undefined,
+): Cause | undefined {
+  if (endsWithNamespace !== true || namespace?.metadata.deletionTimestamp === undefined) return undefined;
+  const { name } = namespace.metadata;
+  const why = { run: `kubectl durable why namespace/${name}`, to: 'see what it waits for' };
+  return {
+    code: 'NamespaceTerminating',
+    because: `namespace ${name} is being deleted, and accepts nothing new`,
+    advice: [...(foreignFinalizers(object)?.advice ?? []), why],
+  };
 }
 
 /** It may have been changed a moment ago. */

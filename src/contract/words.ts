@@ -25,7 +25,7 @@ export interface Words<O = unknown> {
   wanted(subject: Subject<O>): string;
   /** What there is of it: `7 available, 0 failed`. */
   there(subject: Subject<O>): string;
-  /** Its children that are not well, the worst first: `Pod web-pod-a is Unschedulable`. */
+  /** Its children that are not well, the worst first: `Pod web-pod-a cannot pull the image busybox`. */
   children?(subject: Subject<O>): readonly string[];
   /** How far it is, for a headline: `7 of 10 Pods`. Undefined: nothing can be counted. */
   progress?(subject: Subject<O>): string | undefined;

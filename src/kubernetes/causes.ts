@@ -1,5 +1,6 @@
 import type { Advice, Cause } from '../contract/cause.ts';
 import { FAILURE } from '../contract/failures.ts';
+import { causeOfOverride, causeOfRefusal } from '../contract/refusal.ts';
 import type { ApiError } from './errors.ts';
 
 /** Where a step was to write. */
@@ -26,17 +27,7 @@ export function causeOfError({ classification, words }: ApiError, about: About):
         ],
       };
     case 'overridden':
-      return {
-        code: FAILURE.overridden,
-        because: words,
-        advice: [
-          'find what changes the field, and exempt the objects of the operator; that is noticed within a minute',
-          {
-            run: 'kubectl get mutatingwebhookconfigurations,mutatingadmissionpolicies',
-            to: 'show what may change objects as they are written',
-          },
-        ],
-      };
+      return causeOfOverride(words);
     case 'api-missing':
       return {
         code: FAILURE.apiMissing,
@@ -107,53 +98,4 @@ function checkOf(words: string): readonly Advice[] {
   const type = group === '' ? plural : `${plural}.${group}`;
   const run = `kubectl auth can-i ${verb} ${type} ${options.join(' ')}`;
   return [{ run, to: 'check whether it has the permission now' }];
-}
-
-/** Quota, PodSecurity and webhooks are known by the words that they have in every version. */
-export function causeOfRefusal(because: string, { namespace }: Pick<About, 'namespace'>): Cause {
-  if (because.includes('exceeded quota') || because.includes('failed quota')) {
-    return {
-      code: 'QuotaExceeded',
-      because,
-      advice: [
-        'raise the quota, or ask for less; either is noticed at once',
-        { run: `kubectl describe quota -n ${namespace}`, to: 'show the quota' },
-      ],
-    };
-  }
-  if (because.includes('violates PodSecurity')) {
-    return {
-      code: 'PodSecurity',
-      because,
-      advice: [
-        `change the Pods, or the label pod-security.kubernetes.io/enforce of namespace ${namespace}`,
-        {
-          run: `kubectl get namespace ${namespace} -L pod-security.kubernetes.io/enforce`,
-          to: 'show which level the namespace enforces',
-        },
-      ],
-    };
-  }
-  return {
-    code: FAILURE.refused,
-    because,
-    advice: ['change what refuses it, and then retry', ...whoRefuses(because)],
-  };
-}
-
-function whoRefuses(words: string): readonly Advice[] {
-  const [, webhook] = /admission webhook "([^"]*)" denied/.exec(words) ?? [];
-  const [, policy] = /ValidatingAdmissionPolicy '([^']*)'/.exec(words) ?? [];
-  const webhooks = 'kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations';
-  return [
-    ...(webhook === undefined ? [] : [{ run: webhooks, to: `show the webhooks: ${webhook} refuses` }]),
-    ...(policy === undefined
-      ? []
-      : [
-          {
-            run: `kubectl get validatingadmissionpolicy ${policy} -o yaml`,
-            to: 'show the policy that refuses',
-          },
-        ]),
-  ];
 }

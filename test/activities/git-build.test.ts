@@ -351,17 +351,12 @@ describe('a Job that the server refuses', () => {
   const wordsAfter = () => JSON.stringify(bodies('PATCH').at(-1));
 
   it.each([
-    ['createJob', 'POST', 'JobRefused', aBuild({}, { finalizers: [FINALIZER] }), undefined],
-    ['deleteJob', 'DELETE', 'JobDeleteRefused', aBuild({}, { finalizers: [FINALIZER] }), old],
-    ['addFinalizer', 'PATCH', 'FinalizerRefused', aBuild({}), undefined],
-    [
-      'removeFinalizer',
-      'PATCH',
-      'FinalizerRefused',
-      aBuild({ ...CLEANING, artifacts: [] }, DELETING),
-      undefined,
-    ],
-  ])('in other words each time, is left to its backoff: %s', async (step, verb, reason, build, job) => {
+    ['createJob', 'POST', aBuild({}, { finalizers: [FINALIZER] }), undefined],
+    ['deleteJob', 'DELETE', aBuild({}, { finalizers: [FINALIZER] }), old],
+    ['addFinalizer', 'PATCH', aBuild({}), undefined],
+    ['removeFinalizer', 'PATCH', aBuild({ ...CLEANING, artifacts: [] }, DELETING), undefined],
+  ])('in other words each time, is left to its backoff: %s', async (step, verb, build, job) => {
+    const reason = 'Refused';
     const answers = refusing(verb, build, job);
     await expect(run(answers)).rejects.toMatchObject({ classification: 'refused' });
     const refusals = () =>

@@ -46,6 +46,7 @@ describe('why of everything', () => {
       row('paused', { state: 'Paused' }),
       row('waits', { state: 'Waiting', cause: { ...quota, code: 'Waits' } }),
       row('asks', { state: 'AwaitingApproval' }),
+      row('odd', { cause: { ...quota, code: 'InvalidAnnotation' } }),
       row('unready', { state: 'NotReady', cause: { ...quota, code: 'Unschedulable' } }),
       row('fails', { state: 'Retrying', cause: quota }),
       row('going', { state: 'Waiting', isBeingDeleted: true, cause: { ...quota, code: 'NodeNotReady' } }),
@@ -53,7 +54,7 @@ describe('why of everything', () => {
     ];
     expect(codes(...rows)).toEqual([
       ...['NodeNotReady', 'BuildFailed', 'QuotaExceeded', 'Unschedulable'],
-      ...['AwaitingApproval', 'Waits', 'Paused'],
+      ...['InvalidAnnotation', 'AwaitingApproval', 'Waits', 'Paused'],
     ]);
   });
 

@@ -4,7 +4,7 @@ import { explanationText } from '../../src/ask/why/explanation.ts';
 import type { RunTimeline, StepEntry } from '../../src/temporal/timeline.ts';
 import { defaultOptions } from '../../src/config/config.ts';
 import { controllersOf } from '../../src/ask/controllers.ts';
-import { converged } from '../../src/contract/decision.ts';
+import { converged, stalled } from '../../src/contract/decision.ts';
 import { controlOf } from '../../src/controllers/control/annotations.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import {
@@ -19,6 +19,7 @@ import {
   TIMELINE,
   web,
 } from '../support/findings.ts';
+import { aCause } from '../support/causes.ts';
 import { aPodOf } from '../support/pod-sets.ts';
 
 describe('why, of an open run,', () => {
@@ -54,6 +55,14 @@ describe('why, of an open run,', () => {
     expect(text).toContain('  next      checks when something changes, or in 30s\n');
   });
 
+  it('that waits although something is wrong, says so in its headline', () => {
+    const rest = done({ do: 'wait', because: '', for: 'Job shop/build to end', cause: aCause('no image') });
+    const text = textFor({ temporal: reached({ timeline: { ...TIMELINE, entries: [rest] } }) });
+    expect(text).toMatch(
+      /^PodSet shop\/web cannot continue yet: Broken .*\n\n {2}because {3}no image\n {2}for {7}Job/,
+    );
+  });
+
   it('that is stalled, says that waiting does not help, and what does', () => {
     const cause = {
       code: 'InvalidSpec',
@@ -65,7 +74,7 @@ describe('why, of an open run,', () => {
     const text = textFor({ temporal: reached({ run, timeline: { ...TIMELINE, entries: [rest] } }) });
     expect(text).toContain('is stalled: InvalidSpec (1 of 3 Pods)');
     expect(text).toContain('  because   spec.replicas must be at least 0\n');
-    expect(text).toContain('  next      nothing, until somebody removes the cause\n');
+    expect(text).toContain('  next      nothing until a person acts; checks when something changes\n');
     expect(text).toContain('  you can   correct it\n');
   });
 
@@ -124,7 +133,7 @@ describe('why, of an open run,', () => {
     const live = {
       ...(FINDINGS.live as object),
       observation: { podSet: web.view, pods: [], lookedFor: [] },
-      next: { do: 'stalled', because: 'decided just now' },
+      next: stalled(aCause('decided just now')),
     } as const;
     const text = textFor({ temporal: reached({ run, timeline: { ...TIMELINE, entries: [rest] } }), live });
     expect(text).toContain('  because   decided just now\n');
@@ -186,6 +195,25 @@ describe('why, without an open run,', () => {
       'is not ready: ImagePullBackOff (1 of 3 Pods), for 1m30s\n\n  because   Pod web-a',
     );
     expect(text).toContain('  you can   kubectl describe pod web-a -n shop ');
+  });
+
+  it('names five Pods that are not well, the worst first, with the reason', () => {
+    const pods = ['a', 'b', 'c', 'd', 'e'].map((name) => aPodOf(web, name).unreadyFor(20));
+    const failing = aPodOf(web, 'z').withContainer({ state: { waiting: { reason: 'ErrImagePull' } } });
+    const observation = {
+      ...{ podSet: web.view, lookedFor: [] },
+      pods: [...pods, failing].map(({ view }) => view),
+    };
+    const explanation = explain({
+      ...FINDINGS,
+      temporal: reached(atRest),
+      live: { ...upToDate, observation },
+    });
+    const notWell = explanation.facts.filter(({ label }) => label === 'not well').map(({ text }) => text);
+    expect(notWell).toEqual([
+      'Pod z cannot pull the image busybox',
+      ...['a', 'b', 'c', 'd'].map((name) => `Pod ${name} is not Ready`),
+    ]);
   });
 
   it('says that a resource is not ready yet while its status says that it goes on', () => {
@@ -270,9 +298,19 @@ describe('why, without an open run,', () => {
     const object = { ...web.object, metadata: annotated };
     const cluster = { is: 'there', object, namespace: undefined } as const;
     const text = textFor({ cluster, temporal: reached(atRest), live });
-    expect(text).toContain('is not paused: the value "True" of its annotation is not followed\n');
+    expect(text).toContain('is not paused: the value "True" of its annotation cannot be followed\n');
     expect(text).toMatch(/kubectl durable pause podset\/web -n shop +pause it/);
     expect(text).toMatch(/^ {2}but {7}.*durable-operator\.dev\/paused.*"True"/m);
+  });
+
+  it('says that another annotation cannot be followed, and exits as get does', () => {
+    const metadata = { ...web.object.metadata, annotations: { 'durable-operator.dev/approval': 'yes' } };
+    const cluster = { is: 'there', object: { ...web.object, metadata }, namespace: undefined } as const;
+    const explanation = explain({ ...FINDINGS, cluster, temporal: reached(atRest), live: upToDate });
+    expect(explanation).toMatchObject({
+      ...{ state: 'UpToDate', code: 'InvalidAnnotation', exit: 1 },
+      headline: 'has an annotation that cannot be followed',
+    });
   });
 
   it('says what holds a resource whose namespace is being deleted, and who knows more', () => {

@@ -6,6 +6,7 @@ import type { ResourceRef } from '../../src/contract/resource.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
+import { aPodOf, aPodSet } from '../support/pod-sets.ts';
 import { asked, aTemporal, NOW_MS } from '../support/ask-session.ts';
 
 const API = '/api/v1/namespaces/shop';
@@ -118,6 +119,35 @@ describe('get of a resource that is named', () => {
     const cluster = { [`${API}/pods`]: [asking('web')] };
     expect(await get(['pod/web', '--state', 'stalled'], { cluster })).toEqual({
       ...{ status: 0, stdout: '', stderr: 'No resources found\n' },
+    });
+  });
+});
+
+describe('get of a PodSet that is named', () => {
+  const set = aPodSet().in('shop').wanting(2);
+  const list = '/apis/batch.tutorial.kubebuilder.io/v1/namespaces/shop/podsets';
+  const unready = (name: string) => aPodOf(set, name).unschedulable('0/1 nodes are available: 1 too small.');
+  const pods = ['a', 'b'].map((name) => unready(name).object);
+
+  it('shows its Pods that are not well, with the reason, below it', async () => {
+    const cluster = { [list]: [set.object], [`${API}/pods`]: pods };
+    const { stdout } = await get(['podset/web'], { cluster });
+    const [, , ...below] = stdout.trimEnd().split('\n');
+    expect(below.map((line) => line.trim())).toEqual([
+      'Pod a cannot be scheduled: no node is suitable: too small',
+      'Pod b cannot be scheduled: no node is suitable: too small',
+    ]);
+    const { stdout: json } = await get(['podset/web', '-o', 'json'], { cluster });
+    expect(JSON.parse(json)).toMatchObject([
+      { notWell: [expect.stringContaining('Pod a cannot'), expect.anything()] },
+    ]);
+  });
+
+  it('is there even if its Pods may not be listed', async () => {
+    const refused = new ApiError('no', { classification: 'access-denied', status: 403 });
+    const cluster = { [list]: [set.object], [`${API}/pods`]: refused };
+    expect(await get(['podset/web'], { cluster })).toMatchObject({
+      ...{ stderr: '', stdout: expect.stringContaining('podset/web') },
     });
   });
 });

@@ -1,11 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { fetchResources, resourcesIn, type Scope } from '../../src/ask/get/resources.ts';
 import { dataOf, rowsOf, type RowsRequest } from '../../src/ask/get/rows.ts';
+import { isWell } from '../../src/ask/state.ts';
 import type { Run } from '../../src/temporal/run-reader.ts';
 import { controllersOf } from '../../src/ask/controllers.ts';
 import { defaultOptions } from '../../src/config/config.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';
+import { aPodSet } from '../support/pod-sets.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
 
 const NOW_MS = Date.parse('2026-01-01T12:00:00Z');
@@ -18,6 +20,10 @@ const controllerOf = (name: string) => {
 
 function pod(name: string, metadata: Partial<KubernetesObject['metadata']> = {}): KubernetesObject {
   return { metadata: { namespace: 'shop', name, uid: `uid-of-${name}`, resourceVersion: '1', ...metadata } };
+}
+
+function namespace(metadata: Partial<KubernetesObject['metadata']>): KubernetesObject {
+  return { metadata: { name: 'shop', uid: 'n', resourceVersion: '1', ...metadata } };
 }
 
 const annotated = (name: string, value = 'true') =>
@@ -34,17 +40,14 @@ function runOf(name: string, changes: Partial<Run> = {}): Run {
 }
 
 interface Given extends Partial<RowsRequest> {
-  readonly pausedNamespaces?: ReadonlySet<string>;
+  readonly namespaces?: readonly KubernetesObject[];
 }
 
-function rowsWith(
-  objects: readonly KubernetesObject[],
-  { pausedNamespaces = new Set(), ...changes }: Given = {},
-) {
+function rowsWith(objects: readonly KubernetesObject[], { namespaces = [], ...changes }: Given = {}) {
   const resources = resourcesIn(
     { controller: 'pod-label', objects, children: [] },
     controllerOf('pod-label'),
-    { pausedNamespaces, nowMs: NOW_MS },
+    { namespaces: new Map(namespaces.map((each) => [each.metadata.name, each])), nowMs: NOW_MS },
   );
   const { reconciliation } = defaultOptions();
   return rowsOf({ resources, runs: [], controllers, reconciliation, nowMs: NOW_MS, ...changes });
@@ -73,7 +76,9 @@ describe('a list of resources', () => {
   it('says which of them a pause of their Namespace holds back', () => {
     const done = annotated('done');
     const upToDate = pod('done', { ...done.metadata, labels: { [POD_NAME_LABEL]: 'done' } });
-    const rows = rowsWith([upToDate, annotated('new')], { pausedNamespaces: new Set(['shop']) });
+    const rows = rowsWith([upToDate, annotated('new')], {
+      namespaces: [namespace({ annotations: { 'durable-operator.dev/paused': 'true' } })],
+    });
     expect(rows).toMatchObject([
       { resource: 'pod/done', state: 'UpToDate' },
       {
@@ -97,6 +102,29 @@ describe('a list of resources', () => {
         workflowId: 'pod-label/shop/web/uid-of-web',
       },
     ]);
+  });
+
+  it('says what is wrong with a resource for which nothing is left to do', () => {
+    const labels = { [POD_NAME_LABEL]: 'web' };
+    const annotations = { [POD_NAME_ANNOTATION]: 'true', 'durable-operator.dev/approval': 'yes' };
+    const odd = pod('web', { annotations, labels });
+    const going = { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['example.com/theirs'] };
+    const held = pod('web', { annotations: { [POD_NAME_ANNOTATION]: 'true' }, labels, ...going });
+    const rows = rowsWith([odd, held]);
+    expect(rows).toMatchObject([
+      { state: 'UpToDate', cause: { code: 'InvalidAnnotation' }, message: expect.stringContaining('"yes"') },
+      { state: 'Waiting', cause: { code: 'ForeignFinalizers' }, message: 'held by example.com/theirs' },
+    ]);
+    expect(rows.map(isWell)).toEqual([false, false]);
+  });
+
+  it('says that nothing more is done for a PodSet whose namespace is being deleted', () => {
+    const { object } = aPodSet().in('shop').wanting(3);
+    const terminating = namespace({ deletionTimestamp: '2026-01-01T00:00:00Z' });
+    const around = { namespaces: new Map([['shop', terminating]]), nowMs: NOW_MS };
+    const list = { controller: 'pod-set', objects: [object], children: [] };
+    const [row] = resourcesIn(list, controllerOf('pod-set'), around);
+    expect(row?.atRest).toMatchObject({ state: 'Ignored', cause: { code: 'NamespaceTerminating' } });
   });
 
   it('has a run whose resource is gone', () => {

@@ -60,7 +60,7 @@ describe('the state of a resource without an open run', () => {
     ['UpToDate', '', current(ready, { ...paused, status: 'False' })],
     ['Waiting', 'no run is open for it yet', web(undefined)],
     ['Waiting', 'no run is open for it yet', going()],
-    ['UpToDate', 'held by example.com/theirs', going(['example.com/theirs'])],
+    ['Waiting', 'held by example.com/theirs', going(['example.com/theirs'])],
     ['Waiting', 'no run is open for it yet', going([BUILD_FINALIZER, 'example.com/theirs'])],
     ['Stalled', 'wrong', current(ready, stalledCondition)],
     ['UpToDate', '', web({ observedGeneration: 2, conditions: 'written by hand' })],

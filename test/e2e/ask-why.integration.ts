@@ -113,7 +113,7 @@ describe('why, while the operator runs,', () => {
     await createPodSet(shop, 2, 'well');
     await expectWhy({
       ...{ resource: 'PodSets well', golden: 'converged', status: 0 },
-      until: /is up to date: 2 of 2 Pods[^]*2 ready[^]*ended/,
+      until: /is up to date \(2 of 2 Pods\)[^]*2 ready[^]*ended/,
     });
   });
 

@@ -28,19 +28,19 @@ async function aNewBuild(namespace: string): Promise<LiveBuild> {
 
 /** The condition, the Event and `why` say so, in the same words. */
 async function eventuallyRefused(build: LiveBuild): Promise<void> {
-  const found = await build.reaches((each) => conditionOf(each, 'Stalled') === 'True PodSecurity');
+  const found = await build.reaches((each) => conditionOf(each, 'Stalled') === 'True PodsRefused');
   const { message = '' } = found.status ?? {};
   expect(message).toMatch(WORDS);
   await eventually(async () => {
     const notes = (await cluster.eventsIn(build.namespace))
-      .filter(({ regarding, reason }) => regarding.name === build.at.name && reason === 'PodSecurity')
+      .filter(({ regarding, reason }) => regarding.name === build.at.name && reason === 'PodsRefused')
       .map(({ note }) => note);
     expect(notes).toEqual([`${message}; see: kubectl durable why xxx/sample -n ${build.namespace}`]);
     return true;
   }, WITHIN_MS);
   await eventually(async () => {
     const why = await ask(['why', 'xxx/sample', '-n', build.namespace, '--task-queue', taskQueue]);
-    expect(why.stdout).toContain(`is stalled: PodSecurity`);
+    expect(why.stdout).toContain(`is stalled: PodsRefused`);
     expect(why.stdout).toContain(message.split('; ')[0]);
     expect(why.status).toBe(1);
     return true;

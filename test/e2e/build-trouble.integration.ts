@@ -7,7 +7,7 @@ import { setUpStage } from '../support/stage.ts';
 jest.setTimeout(120_000);
 const WITHIN_MS = 60_000;
 const UNPULLABLE =
-  "the image missing.invalid/golang:1.13 cannot be pulled; make the image available to the nodes, or change the operator's --build-image";
+  "its Pod cannot pull the image missing.invalid/golang:1.13; make the image available to the nodes, or change the operator's --build-image";
 
 const { cluster } = setUpStage();
 

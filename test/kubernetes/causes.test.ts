@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { causeOfError, causeOfRefusal } from '../../src/kubernetes/causes.ts';
+import { causeOfRefusal } from '../../src/contract/refusal.ts';
+import { causeOfError } from '../../src/kubernetes/causes.ts';
 import { errorFromAnswer, type FailedAnswer } from '../../src/kubernetes/errors.ts';
 
 const ABOUT = { resource: 'podset/web -n shop', namespace: 'shop' };

@@ -195,7 +195,7 @@ const stalled = {
   ...CONDITION,
   type: 'Stalled',
   status: 'True',
-  reason: 'JobRefused',
+  reason: 'Refused',
   observedGeneration: 1,
 };
 

@@ -137,7 +137,7 @@ function* buildStates(): Iterable<State> {
   const invalid = checkSpec({ ...SAMPLE, gitUrl: 'ext::sh' }, BUILD_DEFAULTS);
   const rebuilt = aBuildView({ ...OVER, artifacts: [OLD, ...ARTIFACTS] });
   const deleting = aBuildView(OVER, DELETED);
-  const refusal = { because: 'refused', message: 'exceeded quota' } as const;
+  const refusal = { because: 'refused', message: 'denied' } as const;
   const job = { [SAMPLE.jobName]: 'free' } as const;
   yield { name: 'an Xxx before the first reconcile', object: buildWith(BEFORE), ...PROGRESSING };
   const state = (name: string, verdict: Verdict, seen: Partial<BuildObservation>): State => ({
@@ -158,13 +158,13 @@ function* buildStates(): Iterable<State> {
     jobs: [aJobView({ hash: 'old', deleting: true })],
   });
   yield state('whose Job is running', PROGRESSING, { jobs: [aJobView()], pods: [aPodView()] });
-  for (const kind of ['image', 'container', 'unschedulable'] as const) {
-    const trouble = { kind, text: 'it cannot start' };
+  for (const code of ['ImageNotPulled', 'ContainerCannotStart', 'Unschedulable'] as const) {
+    const trouble = { code, text: 'cannot start' };
     const pods = [aPodView({ started: false, trouble }), aPodView({ purpose: 'cleanup', trouble })];
     const nodes = { 'node-1': 'there' } as const;
-    yield state(`whose Pod cannot start: ${kind}`, PROGRESSING, { jobs: [aJobView()], pods });
+    yield state(`whose Pod cannot start: ${code}`, PROGRESSING, { jobs: [aJobView()], pods });
     const jobs = [aCleanupView({ binaries: ['old'] })];
-    yield state(`whose cleanup cannot start: ${kind}`, READY, { build: rebuilt, jobs, pods, nodes });
+    yield state(`whose cleanup cannot start: ${code}`, READY, { build: rebuilt, jobs, pods, nodes });
   }
   yield state('whose old Pod still runs', PROGRESSING, { pods: [aPodView({ hash: 'old' })] });
   const stuck = {
@@ -192,7 +192,6 @@ function* buildStates(): Iterable<State> {
   yield state('with an invalid spec', STALLED, { build: aBuildView(BEFORE, { spec: invalid }) });
   yield state('whose Job name is taken', STALLED, { names: { [SAMPLE.jobName]: 'foreign' } });
   yield state('whose Job was changed by a policy', STALLED, { names: { [SAMPLE.jobName]: 'altered' } });
-  yield state('whose Job is refused', STALLED, { names: job, refusal });
   yield state('whose old binary cannot be removed', STALLED, {
     build: rebuilt,
     jobs: [aCleanupView({ ...failure, binaries: ['old'] })],
@@ -206,7 +205,22 @@ function* buildStates(): Iterable<State> {
     build: rebuilt,
     names: { [cleanup]: 'altered' },
   });
-  yield state('whose old binary stays since a Job is refused', STALLED, { build: rebuilt, refusal });
+  for (const message of ['exceeded quota', 'violates PodSecurity', 'denied']) {
+    const refused = { ...refusal, message };
+    yield state(`whose Job is refused: ${message}`, STALLED, { names: job, refusal: refused });
+    const old = `whose old binary stays since a Job is refused: ${message}`;
+    yield state(old, STALLED, { build: rebuilt, refusal: refused });
+  }
+  const podsRefused = { code: 'Refused', because: 'denied', advice: [] };
+  yield state('whose Pods are refused', STALLED, {
+    jobs: [aJobView()],
+    refusedPods: { 'job-1': podsRefused },
+  });
+  yield state('whose old binary stays since the Pods of its cleanup are refused', STALLED, {
+    build: rebuilt,
+    jobs: [aCleanupView({ binaries: ['old'] })],
+    refusedPods: { 'cleanup-1': podsRefused },
+  });
   yield state('that the finalizer may not be added to', STALLED, {
     build: aBuildView(BEFORE, { finalizers: [] }),
     refusal,

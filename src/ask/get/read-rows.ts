@@ -5,7 +5,7 @@ import { assumingDefaults, whyNoOperator } from '../operator-words.ts';
 import type { SharedOptions } from '../options.ts';
 import { harmless } from '../output.ts';
 import type { ResourceName } from '../resource-name.ts';
-import { fetchPausedNamespaces, fetchResources, resourcesIn, type Fetched } from './resources.ts';
+import { fetchNamespaces, fetchResources, resourcesIn, type Fetched } from './resources.ts';
 import { rowsOf, type Row } from './rows.ts';
 
 export interface ReadOptions extends SharedOptions {
@@ -26,10 +26,10 @@ export async function readRows(
   question: Question<ReadOptions>,
   named: ResourceName | undefined,
 ): Promise<ReadRows> {
-  const { operator, runs, pausedNamespaces, lists } = await readServers(question, named);
+  const { operator, runs, namespaces, lists } = await readServers(question, named);
   const { settings } = operator;
   const controllers = controllersOf(settings);
-  const around = { pausedNamespaces, nowMs: ask.now(), isNamed: named?.name !== undefined };
+  const around = { namespaces, nowMs: ask.now(), isNamed: named?.name !== undefined };
   const resources = lists.flatMap((list) => {
     const controller = controllers.find(({ name }) => name === list.controller);
     return controller === undefined ? [] : resourcesIn(list, controller, around);
@@ -64,12 +64,12 @@ async function readServers({ session, options }: Question<ReadOptions>, named: R
     const place = { controller: named?.controller.name, namespace: isNamespaced ? namespace : name, name };
     return { operator, runs: await readOpenRuns(operator.runs, { taskQueue, cluster, ...place }) };
   };
-  const [asked, pausedNamespaces, lists] = await Promise.all([
+  const [asked, namespaces, lists] = await Promise.all([
     readRuns(),
-    fetchPausedNamespaces(client, namespace, listing),
+    fetchNamespaces(client, namespace, listing),
     listing,
   ]);
-  return { ...asked, pausedNamespaces, lists };
+  return { ...asked, namespaces, lists };
 }
 
 /** A kind that the cluster lacks is only worth a line if the user named it. */

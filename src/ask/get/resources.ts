@@ -1,26 +1,37 @@
 import type { Controller } from '../../contract/controller.ts';
 import { causeOf, reasonOf } from '../../contract/decision.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
+import type { Subject } from '../../contract/words.ts';
 import { NAMESPACES } from '../../controllers/kinds.ts';
 import type { KubernetesClient } from '../../kubernetes/client.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
 import { bounded } from '../../bounded.ts';
 import { isPaused, listObjects, readObject } from '../cluster/objects.ts';
-import { hasStatus } from '../controllers.ts';
-import { NOT_STARTED, notStarted, stateByDecision, stateByStatus, type StatusSays } from '../state.ts';
+import { childrenNotWell, hasStatus } from '../controllers.ts';
+import {
+  endedWithNamespace,
+  NOT_STARTED,
+  notStarted,
+  stateByDecision,
+  stateByStatus,
+  stateOfDone,
+  type StatusSays,
+} from '../state.ts';
 
 /** A resource that its controller is responsible for, and its state if no run is open for it. */
 export interface ListedResource {
   readonly controller: Controller;
   readonly object: KubernetesObject;
   readonly atRest: StatusSays;
+  /** Its children that are not well; only if it is named. */
+  readonly notWell: readonly string[];
 }
 
 /** The objects of one controller, as the cluster has them. */
 export interface Fetched {
   readonly controller: string;
   readonly objects: readonly KubernetesObject[];
-  /** In the order of the controller's `children`. Empty if a status reports the state. */
+  /** In the order of the controller's `children`. Empty if a status reports the state, unless the resource is named. */
   readonly children: readonly (readonly KubernetesObject[])[];
   /** They could not be listed. */
   readonly error?: ApiError;
@@ -40,7 +51,7 @@ export async function fetchResources(
   controller: Controller,
   scope: Scope,
 ): Promise<Fetched> {
-  const { name, primary, children } = controller;
+  const { name, primary } = controller;
   const { namespaced } = primary.type;
   // The children of a Namespace are in it.
   const namespace = namespaced ? scope.namespace : (scope.name ?? scope.namespace);
@@ -49,13 +60,20 @@ export async function fetchResources(
   try {
     const [objects, ...others] = await Promise.all([
       listAll(client, primary, ofPrimary),
-      ...(hasStatus(controller) ? [] : children.map((child) => listAll(client, child, ofChildren))),
+      ...childrenToList(controller, scope).map((child) => {
+        const listing = listAll(client, child, ofChildren);
+        return hasStatus(controller) ? unlessRefused(listing).then((list = []) => list) : listing;
+      }),
     ]);
     return { controller: name, objects, children: others };
   } catch (error) {
     if (error instanceof ApiError) return { controller: name, objects: [], children: [], error };
     throw error;
   }
+}
+
+function childrenToList(controller: Controller, { name }: Scope): Controller['children'] {
+  return hasStatus(controller) && name === undefined ? [] : controller.children;
 }
 
 type Listable = Pick<Controller['primary'], 'type' | 'metadataOnly' | 'fieldSelector' | 'labelSelector'>;
@@ -75,12 +93,12 @@ function listAll(
   });
 }
 
-/** The names of the paused Namespaces that the user may read: in one list, or else one by one. */
-export async function fetchPausedNamespaces(
+/** The Namespaces that the user may read, by their names: in one list, or else one by one. */
+export async function fetchNamespaces(
   client: KubernetesClient,
   namespace: string | undefined,
   lists: Promise<readonly Fetched[]>,
-): Promise<ReadonlySet<string>> {
+): Promise<Namespaces> {
   const everything = { namespace: undefined, name: undefined };
   const all =
     namespace === undefined
@@ -88,8 +106,11 @@ export async function fetchPausedNamespaces(
       : undefined;
   const names = namespace === undefined ? namespacesIn(await lists) : [namespace];
   const namespaces = all ?? (await bounded(names, READ_AT_A_TIME, (name) => readNamespace(client, name)));
-  return new Set(namespaces.flatMap((each) => (each && isPaused(each) ? each.metadata.name : [])));
+  return new Map(namespaces.flatMap((each) => (each ? [[each.metadata.name, each]] : [])));
 }
+
+/** By their names. */
+export type Namespaces = ReadonlyMap<string, KubernetesObject>;
 
 const READ_AT_A_TIME = 16;
 
@@ -113,7 +134,7 @@ async function unlessRefused<T>(reading: Promise<T>): Promise<T | undefined> {
 }
 
 export interface Around {
-  readonly pausedNamespaces: ReadonlySet<string>;
+  readonly namespaces: Namespaces;
   readonly nowMs: number;
   /** A named resource is shown even if a list leaves it out. */
   readonly isNamed?: boolean;
@@ -129,13 +150,33 @@ export function resourcesIn(
   const listed = objects.filter(
     (object) => around.isNamed === true || (controller.words?.isListed?.(object) ?? true),
   );
-  return listed.map((object) => ({
-    controller,
-    object,
-    atRest: hasStatus(controller)
-      ? stateByStatus(object)
-      : stateByItsController(controller, { object, children: childrenOf(object) }, around),
-  }));
+  const { isNamed = false } = around;
+  return listed.map((object) => {
+    // Most are known by their status, and 10,000 views take a while.
+    const observation =
+      isNamed || !hasStatus(controller)
+        ? controller.observation(controller.primary.view(object), childrenOf(object))
+        : undefined;
+    const subject = { object, observation };
+    const notWell = isNamed ? childrenNotWell(controller, subject) : [];
+    return { controller, object, atRest: stateAtRest(controller, subject, around), notWell };
+  });
+}
+
+function stateAtRest(controller: Controller, subject: Subject, around: Around): StatusSays {
+  const { object } = subject;
+  const namespace = around.namespaces.get(object.metadata.namespace ?? '');
+  const ended = endedWithNamespace(controller, object, namespace);
+  if (ended !== undefined) {
+    const since = namespace?.metadata.deletionTimestamp;
+    return { state: 'Ignored', message: ended.because, since, cause: ended };
+  }
+  const says = hasStatus(controller)
+    ? stateByStatus(object)
+    : stateByItsController(controller, subject, around);
+  if (says.state !== 'UpToDate') return says;
+  const done = stateOfDone(object);
+  return { ...done, since: done.since ?? says.since };
 }
 
 type ChildrenOf = (object: KubernetesObject) => readonly unknown[];
@@ -156,18 +197,13 @@ function byOwner({ children }: Controller, objects: readonly (readonly Kubernete
     views.get(namespace === undefined ? name : `${namespace}/${name}`) ?? [];
 }
 
-interface Seen {
-  readonly object: KubernetesObject;
-  readonly children: readonly unknown[];
-}
-
 function stateByItsController(
   controller: Controller,
-  { object, children }: Seen,
-  { pausedNamespaces, nowMs }: Around,
+  { object, observation }: Subject,
+  { namespaces, nowMs }: Around,
 ): StatusSays {
-  const observation = controller.observation(controller.primary.view(object), children);
-  const isNamespacePaused = pausedNamespaces.has(object.metadata.namespace ?? '');
+  const namespace = namespaces.get(object.metadata.namespace ?? '');
+  const isNamespacePaused = namespace !== undefined && isPaused(namespace);
   const decision = controller.decide(observation, nowMs, { isLive: true, isNamespacePaused });
   const [state, cause] = [stateByDecision(decision), causeOf(decision)];
   if (state !== 'UpToDate') {

@@ -1,6 +1,6 @@
 import type { Ask } from '../ask.ts';
 import type { SharedOptions } from '../options.ts';
-import { durationText, paintFor, structured, tableOf, type Column } from '../output.ts';
+import { durationText, harmless, paintFor, structured, tableOf, type Column } from '../output.ts';
 import { colourOf } from '../state.ts';
 import { dataOf, type Row } from './rows.ts';
 
@@ -24,7 +24,8 @@ export class RowPrinter {
   async print(rows: readonly Row[], isComplete: boolean): Promise<void> {
     const { output, watch } = this.#options;
     const changed = this.#changed(rows, isComplete);
-    if (output === undefined || output === 'wide') this.#printTable(changed);
+    if (output === undefined || output === 'wide')
+      this.#printTable(changed.flatMap((row) => [row, ...childRowsOf(row)]));
     else if (watch === true) await this.#printDocuments(changed, output);
     else this.#ask.stdout.write(await structured(rows.map(dataOf), output));
   }
@@ -57,6 +58,14 @@ function progressOf(row: Row | undefined): string | undefined {
   return row && `${row.state} ${row.attempt ?? ''}`;
 }
 
+/** What is wrong with its children, in lines of their own. */
+function childRowsOf({ key, notWell = [] }: Row): readonly Row[] {
+  return notWell.map((message) => ({
+    ...{ key, namespace: '', resource: '', controller: '', state: undefined },
+    message: harmless(message),
+  }));
+}
+
 /** With `--state`, it may only have another state. */
 function lastOf({ key, namespace, resource, controller }: Row): Row {
   return { key, namespace, resource, controller, state: undefined, message: 'no longer listed' };
@@ -72,7 +81,7 @@ function columnsFor(isWide: boolean, { now }: Ask): readonly Column<Row>[] {
     { title: 'NAMESPACE', text: ({ namespace }) => namespace },
     { title: 'RESOURCE', text: ({ resource }) => resource },
     { title: 'CONTROLLER', text: ({ controller }) => controller },
-    { title: 'STATE', text: ({ state = '' }) => state, format: ({ state }) => colourOf(state) },
+    { title: 'STATE', text: ({ state = '' }) => state, format: colourOf },
     { title: 'STEP', text: ({ step = '' }) => step },
     { title: 'ATTEMPT', text: ({ attempt }) => (attempt === undefined ? '' : String(attempt)) },
     { title: 'NEXT', text: ({ nextTryAtMs }) => age(nextTryAtMs) },

@@ -26,6 +26,8 @@ export interface Row {
   /** What is wrong, if anything. */
   readonly cause?: Cause | undefined;
   readonly isBeingDeleted?: boolean;
+  /** Children that are not well. */
+  readonly notWell?: readonly string[];
   readonly workflowId?: string | undefined;
 }
 
@@ -52,7 +54,7 @@ export function rowsOf(request: RowsRequest): Row[] {
     const isBeingDeleted = resource.object.metadata.deletionTimestamp !== undefined;
     const leftOut = reconciliation && whyLeftOut(reconciliation, ref)?.because;
     const row = run ? rowOfRun(run, resource.controller, nowMs) : rowAtRest(resource, leftOut);
-    return { ...row, isBeingDeleted };
+    return { ...row, isBeingDeleted, notWell: resource.notWell };
   });
   if (isSelection) return rows;
   const orphans = [...open.values()].flatMap((run) => {
@@ -109,5 +111,6 @@ export function dataOf(row: Row): object {
   const time = (ms: number | undefined) => (ms === undefined ? undefined : new Date(ms).toISOString());
   const times = { nextTry: time(row.nextTryAtMs), since: time(row.sinceMs) };
   const what = { namespace, resource, controller, state, code: cause?.code, step, attempt };
-  return { ...what, ...times, message, workflowId };
+  const { notWell = [] } = row;
+  return { ...what, ...times, message, ...(notWell.length > 0 && { notWell }), workflowId };
 }

@@ -1,10 +1,7 @@
-import type { Advice } from '../../contract/cause.ts';
+import type { Advice, Cause } from '../../contract/cause.ts';
 import type { TaskQueuePollers } from '../../temporal/task-queue.ts';
 
-export interface Problem {
-  readonly because: string;
-  readonly advice: readonly Advice[];
-}
+export type Problem = Omit<Cause, 'code'>;
 
 export const SHOW_OPERATOR: Advice = {
   run: 'kubectl get pods -A -l app.kubernetes.io/name=durable-operator',

@@ -2,20 +2,19 @@ import type { Advice } from '../../contract/cause.ts';
 import { PAUSED_ANNOTATION } from '../../contract/control.ts';
 import { causeOf } from '../../contract/decision.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
-import { heldByOthers } from '../cluster/objects.ts';
 import { firstOf, UPDATE_PLUGIN, whyLeftOut, whyNoOperator } from '../operator-words.ts';
 import { hasStatus } from '../controllers.ts';
-import { stateByDecision, stateByStatus } from '../state.ts';
+import { endedWithNamespace, stateByDecision, stateByStatus, stateOfDone } from '../state.ts';
 import { FIND_LEADER, SHOW_OPERATOR, workerProblem, type Problem } from './advice.ts';
 import { facts } from './explanation.ts';
 import {
   ago,
   commandOn,
+  counted,
   decisionText,
   deletion,
   lastRunOf,
   nextFact,
-  progressOf,
   wantedAndThere,
   whyUnknown,
   WITHOUT_OPTIONS,
@@ -35,55 +34,20 @@ export function explainAtRest(known: Known): Answer {
 
 /** The operator's options, or the resource itself, prevent any work. */
 function leftOut(known: Known): Answer | undefined {
-  const ended = endedWithNamespace(known);
-  const reason = leftOutByOptions(known) ?? ended ?? ignored(known);
+  const { controller, place, cluster, temporal } = known;
+  const options = temporal.settings?.options.reconciliation;
+  const byOptions = options && whyLeftOut(options, place);
+  const ended = byOptions ? undefined : endedWithNamespace(controller, cluster.object, cluster.namespace);
+  const reason = byOptions ?? ended ?? ignored(known);
   return (
     reason && {
       state: 'Ignored',
-      headline: `is left alone by the operator${reason === ended ? ': its namespace is being deleted' : ''}`,
+      code: ended?.code,
+      headline: `is left alone by the operator${ended ? ': its namespace is being deleted' : ''}`,
       facts: [...deletion(known), ...facts({ because: reason.because }), ...lastRunOf(known)],
       advice: reason.advice,
-      exit: reason === ended ? 1 : 0,
     }
   );
-}
-
-function leftOutByOptions({ place, temporal: { settings } }: Known): Problem | undefined {
-  const reason = settings && whyLeftOut(settings.options.reconciliation, place);
-  return reason && { because: reason.because, advice: [reason.advice] };
-}
-
-function endedWithNamespace(known: Known): Problem | undefined {
-  const { controller, place, cluster } = known;
-  const isTerminating = cluster.namespace?.metadata.deletionTimestamp !== undefined;
-  if (!isTerminating || controller.endsWithNamespace !== true) return undefined;
-  return {
-    because: `namespace ${place.namespace} is being deleted, and accepts nothing new`,
-    advice: [
-      ...askOthers(known),
-      { run: `kubectl durable why namespace/${place.namespace}`, to: 'see what it waits for' },
-    ],
-  };
-}
-
-function isBeingDeleted({ cluster }: Known): boolean {
-  return cluster.object.metadata.deletionTimestamp !== undefined;
-}
-
-/** Only the finalizers of others may hold a deleted resource. */
-function askOthers(known: Known): Advice[] {
-  const isHeld = isBeingDeleted(known) && heldByOthers(known.cluster.object).length > 0;
-  return isHeld ? ["ask whoever put the finalizers there; none of them is the operator's"] : [];
-}
-
-/** The content of a deleted Namespace may hold it. Its conditions name that. */
-function whatIsLeft(known: Known): Advice[] {
-  const { controller, place } = known;
-  if (controller.primary.type.namespaced || !isBeingDeleted(known)) return [];
-  return [
-    'wait until what is in it has ended, or have whoever put finalizers on that take them away',
-    { run: `kubectl describe namespace ${place.name}`, to: 'show what is left in it, and what holds that' },
-  ];
 }
 
 function ignored(known: Known): Problem | undefined {
@@ -113,7 +77,6 @@ function withoutOperator(known: Known): Answer | undefined {
       ...lastRunOf(known),
     ],
     advice: others.length === 0 ? howToHaveOperator(known.temporal) : others,
-    exit: 1,
   };
 }
 
@@ -132,25 +95,21 @@ function unknownDecision(known: Known): Answer | undefined {
   const { live, cluster } = known;
   if (!(live instanceof ApiError)) return undefined;
   const { state, message } = stateByStatus(cluster.object);
-  const isUpToDate = state === 'UpToDate';
   return {
     state,
-    headline: `has no open run: ${isUpToDate ? 'nothing seems to be needed' : message}`,
+    headline: `has no open run: ${state === 'UpToDate' ? 'nothing seems to be needed' : message}`,
     facts: [...facts({ unclear: whyUnknown(live, 'you may not see all of it') }), ...lastRunOf(known)],
     advice: [],
-    exit: isUpToDate ? 0 : 1,
   };
 }
 
 function nothingToDo(known: Known): Answer | undefined {
   const next = liveIn(known)?.next;
   if (next?.do !== 'converged') return undefined;
-  const { headline, advice, because, ...more } = notReady(known) ?? wellOrGoing(known);
-  const hasRun = known.temporal.run !== undefined;
+  const { because, advice, ...answer } = notReady(known) ?? done(known);
   const problem = problemOfWorkers(known);
   return {
-    ...more,
-    headline,
+    ...answer,
     facts: [
       ...facts({ because }),
       ...deletion(known),
@@ -159,19 +118,13 @@ function nothingToDo(known: Known): Answer | undefined {
       ...lastRunOf(known),
       ...facts({ but: problem && `${problem.because}: a change would have to wait` }),
     ],
-    advice: [
-      ...advice,
-      ...askOthers(known),
-      ...whatIsLeft(known),
-      ...(hasRun ? [commandOn(known, 'history', 'what happened before')] : []),
-    ],
-    ...(hasRun && { link: known.link }),
+    ...(known.temporal.run === undefined
+      ? { advice }
+      : { advice: [...advice, commandOn(known, 'history', 'what happened before')], link: known.link }),
   };
 }
 
-type AtRest = Pick<Answer, 'state' | 'code' | 'headline' | 'advice' | 'exit'> & {
-  readonly because?: string | undefined;
-};
+type AtRest = Omit<Answer, 'facts'> & { readonly because?: string | undefined };
 
 function notReady(known: Known): AtRest | undefined {
   const { controller, cluster, nowMs } = known;
@@ -179,37 +132,46 @@ function notReady(known: Known): AtRest | undefined {
   const says = hasStatus(controller) ? stateByStatus(cluster.object) : undefined;
   const cause = (next && causeOf(next)) ?? (says?.state === 'NotReady' ? says.cause : undefined);
   if (cause === undefined && says?.state !== 'Reconciling') return undefined;
-  const progress = progressOf(known);
-  const counted = progress === undefined ? '' : ` (${progress})`;
   const since = says?.since === undefined ? '' : `, for ${ago(Date.parse(says.since), nowMs)}`;
   return {
     state: cause === undefined ? 'Reconciling' : 'NotReady',
     code: cause?.code,
-    headline: `is not ready${cause === undefined ? ' yet' : `: ${cause.code}`}${counted}${since}`,
+    headline: `is not ready${cause === undefined ? ' yet' : `: ${cause.code}`}${counted(known)}${since}`,
     because: cause?.because ?? says?.message,
     advice: cause?.advice ?? [],
-    exit: 1,
   };
 }
 
-function wellOrGoing(known: Known): AtRest {
+function done(known: Known): AtRest {
+  const { controller, cluster, place } = known;
+  const { state, cause: { code, advice = [] } = {} } = stateOfDone(cluster.object);
+  if (state === 'UpToDate' && code !== undefined) return { state, code, ...notFollowed(known) };
+  if (state === 'UpToDate') return { state, headline: `is up to date${counted(known)}`, advice };
   const headline = 'is being deleted, and the operator has nothing left to do';
-  if (isBeingDeleted(known)) return { state: 'UpToDate', headline, advice: [], exit: 1 };
-  const paused = known.cluster.object.metadata.annotations?.[PAUSED_ANNOTATION] ?? 'false';
-  if (paused !== 'true' && paused !== 'false') return notPaused(known, paused);
-  const progress = progressOf(known);
-  const counted = progress === undefined ? '' : `: ${progress}`;
-  return { state: 'UpToDate', headline: `is up to date${counted}`, advice: [], exit: 0 };
+  return {
+    state,
+    code,
+    headline,
+    advice: [...advice, ...(controller.primary.type.namespaced ? [] : whatIsLeft(place.name))],
+  };
 }
 
-/** Somebody meant to pause it. */
-function notPaused(known: Known, value: string): AtRest {
+/** The content of a deleted Namespace may hold it. Its conditions name that. */
+function whatIsLeft(namespace: string): readonly Advice[] {
+  return [
+    'wait until what is in it has ended, or have whoever put finalizers on that take them away',
+    { run: `kubectl describe namespace ${namespace}`, to: 'show what is left in it, and what holds that' },
+  ];
+}
+
+/** Somebody meant to pause it, or to ask for approval. */
+function notFollowed(known: Known): Pick<Answer, 'headline' | 'advice'> {
+  const value = known.cluster.object.metadata.annotations?.[PAUSED_ANNOTATION] ?? 'false';
+  if (value === 'true' || value === 'false')
+    return { headline: 'has an annotation that cannot be followed', advice: [] };
   return {
-    state: 'UpToDate',
-    code: 'InvalidAnnotation',
-    headline: `is not paused: the value ${JSON.stringify(value.slice(0, VALUE_MAX))} of its annotation is not followed`,
+    headline: `is not paused: the value ${JSON.stringify(value.slice(0, VALUE_MAX))} of its annotation cannot be followed`,
     advice: [commandOn(known, 'pause', 'pause it'), commandOn(known, 'resume', 'remove the annotation')],
-    exit: 1,
   };
 }
 
@@ -232,11 +194,9 @@ function notStarted(known: Known): Answer {
       ...lastRunOf(known),
     ],
     advice,
-    exit: 1,
   };
 }
 
-function problemOfWorkers({ temporal }: Known): Problem | undefined {
-  const { workers, taskQueue } = temporal;
+function problemOfWorkers({ temporal: { workers, taskQueue } }: Known): Problem | undefined {
   return workerProblem(workers, { taskQueue, version: undefined }, taskQueue);
 }

@@ -5,7 +5,7 @@ import { readRows, type ReadOptions } from '../get/read-rows.ts';
 import type { Row } from '../get/rows.ts';
 import { durationText, harmless, paintFor, TIMELESS_MS, type Paint } from '../output.ts';
 import type { ResourceName } from '../resource-name.ts';
-import { colourOf, isWell, type State } from '../state.ts';
+import { colourOf, isAtRest, isWell, type State } from '../state.ts';
 import { workerProblem, type Problem } from './advice.ts';
 import { adviceTexts, lineOf } from './explanation.ts';
 import { pollersOf } from './findings.ts';
@@ -35,6 +35,9 @@ const ORDER: readonly (State | undefined)[] = [
   'Stalled',
   'Retrying',
   'NotReady',
+  // With a cause, such as an annotation that cannot be followed.
+  'UpToDate',
+  'Ignored',
   'AwaitingApproval',
   'Waiting',
   'Reconciling',
@@ -128,7 +131,8 @@ function resources(count: number): string {
 }
 
 function groupText({ state, code, controller, rows, because, advice }: Group, paint: Paint, nowMs: number) {
-  const title = paint(colourOf(state), state === code ? code : `${state ?? ''}: ${code}`);
+  const name = state === code || isAtRest(state) ? code : `${state ?? ''}: ${code}`;
+  const title = paint(colourOf({ state, cause: code }), name);
   const [{ sinceMs } = {}] = rows;
   const age =
     sinceMs === undefined

@@ -1,6 +1,7 @@
 import { unreachable } from '../../contract/unreachable.ts';
 import type { ApiError } from '../../kubernetes/errors.ts';
 import { nameOfKind, titleOf, typeNameOf } from '../resource-name.ts';
+import { isWell } from '../state.ts';
 import { workerProblem, type Problem } from './advice.ts';
 import { explainAtRest } from './at-rest.ts';
 import { facts, type Explanation } from './explanation.ts';
@@ -10,7 +11,9 @@ import { explainOpenRun } from './open-run.ts';
 
 /** Explains the state of a resource, and what a person can do. Pure. */
 export function explain(findings: Findings): Explanation {
-  return { resource: titleOf(objectNameOf(findings)), ...answerFrom(findings) };
+  const answer = answerFrom(findings);
+  const exit = isWell({ state: answer.state, cause: answer.code }) ? 0 : 1;
+  return { resource: titleOf(objectNameOf(findings)), exit, ...answer };
 }
 
 function answerFrom(findings: Findings): Answer {
@@ -71,7 +74,6 @@ function unreadable({ controller }: Findings, error: ApiError): Answer {
       'install the custom resource definitions, with the chart or from a checkout of the operator',
       { run: 'kubectl apply --filename deploy/crd', to: 'install them from a checkout' },
     ],
-    exit: 1,
   };
 }
 
@@ -81,7 +83,7 @@ function gone(findings: Findings, { run, timeline, workers, taskQueue }: Reached
   const history = commandOn(findings, 'history', 'what happened to it');
   if (!run.isOpen) {
     const last = lastRun({ run, timeline, nowMs });
-    return { headline: 'is gone: it was deleted', facts: last, advice: [history], link, exit: 1 };
+    return { headline: 'is gone: it was deleted', facts: last, advice: [history], link };
   }
   const { because, advice } = workerProblem(workers, run, taskQueue) ?? untilItEnds(run);
   return {
@@ -89,7 +91,6 @@ function gone(findings: Findings, { run, timeline, workers, taskQueue }: Reached
     facts: facts({ run: `open for ${ago(run.startedAtMs, nowMs)}`, because }),
     advice: [...advice, history],
     link,
-    exit: 1,
   };
 }
 
@@ -107,6 +108,5 @@ function neverSeen({ controller, place }: Findings): Answer {
     headline: 'does not exist',
     facts: facts({ because: text }),
     advice: [{ run: list, to: 'list those that exist' }],
-    exit: 1,
   };
 }

@@ -36,8 +36,8 @@ const COMMAND_MAX = 70;
 
 /** For people; ends in a line feed. */
 export function explanationText(explanation: Explanation, paint: Paint): string {
-  const { resource, headline, facts, advice, link, state } = explanation;
-  const head = `${paint('bold', resource)} ${paint(colourOf(state), headline)}`;
+  const { resource, headline, facts, advice, link, state, code } = explanation;
+  const head = `${paint('bold', resource)} ${paint(colourOf({ state, cause: code }), headline)}`;
   const line = lineOf(paint);
   const lines = [
     ...facts.map(({ label, text }) => line(label, harmless(text))),

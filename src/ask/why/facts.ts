@@ -5,7 +5,8 @@ import { fieldsOf, listOf, textOf } from '../../controllers/fields.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
 import { ENCRYPTED_WORDS } from '../../temporal/payloads.ts';
 import type { Run } from '../../temporal/run-reader.ts';
-import { hasStatus } from '../controllers.ts';
+import type { RunTimeline } from '../../temporal/timeline.ts';
+import { childrenNotWell, hasStatus } from '../controllers.ts';
 import { durationText } from '../output.ts';
 import { commandFor } from '../resource-name.ts';
 import { conditionsIn } from '../state.ts';
@@ -16,9 +17,8 @@ import { liveIn, objectNameOf, type Findings, type Known, type Reached } from '.
  * Lines that several explanations share.
  */
 
-export type Answer = Omit<Explanation, 'resource'>;
-
-const CHILDREN_MAX = 5;
+/** An explanation without what {@link explain} adds. */
+export type Answer = Omit<Explanation, 'resource' | 'exit'> & { readonly exit?: 2 };
 
 export function wantedAndThere(findings: Findings): Fact[] {
   const { controller, cluster, live } = findings;
@@ -29,7 +29,7 @@ export function wantedAndThere(findings: Findings): Fact[] {
   const problems = controller.control?.(live.observation)?.problems ?? [];
   return [
     ...facts({ wanted: words && words.wanted(subject) + setBy(findings), there: words?.there(subject) }),
-    ...(words?.children?.(subject) ?? []).slice(0, CHILDREN_MAX).map((text) => ({ label: 'not well', text })),
+    ...childrenNotWell(controller, subject).map((text) => ({ label: 'not well', text })),
     ...problems.map((text) => ({ label: 'but', text })),
   ];
 }
@@ -41,12 +41,14 @@ export function whyUnknown({ classification, words }: ApiError, denied: string):
     : `cannot be read now: ${words}; ask again`;
 }
 
-/** `7 of 10 Pods`; undefined if nothing can be counted. */
-export function progressOf(findings: Findings): string | undefined {
+/** ` (7 of 10 Pods)`, for a headline; empty if nothing can be counted. */
+export function counted(findings: Findings): string {
   const { controller, cluster } = findings;
   const live = liveIn(findings);
-  if (cluster.is !== 'there' || live === undefined) return undefined;
-  return controller.words?.progress?.({ object: cluster.object, observation: live.observation });
+  if (cluster.is !== 'there' || live === undefined) return '';
+  const { observation } = live;
+  const progress = controller.words?.progress?.({ object: cluster.object, observation });
+  return progress === undefined ? '' : ` (${progress})`;
 }
 
 /** A note on a decision while the operator's options are unknown. */
@@ -110,11 +112,14 @@ interface LastRun extends Pick<Reached, 'timeline'>, Pick<Findings, 'nowMs'> {
 
 export function lastRun({ run, timeline, nowMs }: LastRun): Fact[] {
   const ended = ago(run.endedAtMs ?? run.startedAtMs, nowMs);
-  const words = orHowToDecrypt(timeline?.end?.words ?? '');
+  const words = readable(timeline?.end?.words);
   const how = timeline?.end?.how ?? run.status.toLowerCase();
-  const text = how === 'completed' ? words : `${how}${words === '' ? '' : `: ${words}`}`;
-  const reason = orHowToDecrypt(timeline?.reason ?? '');
-  return facts({ 'last run': `ended ${ended} ago: ${text}`, 'begun by': reason || undefined });
+  const text = [...(how === 'completed' ? [] : [how]), ...(words === undefined ? [] : [words])].join(': ');
+  return [...facts({ 'last run': `ended ${ended} ago: ${text}` }), ...begunBy(timeline)];
+}
+
+export function begunBy(timeline: RunTimeline | undefined): Fact[] {
+  return facts({ 'begun by': readable(timeline?.reason) });
 }
 
 export function commandOn(findings: Findings, command: string, to: string): CommandAdvice {
@@ -126,8 +131,9 @@ export function decisionText(next: Next): string {
   return 'because' in next ? next.because : next.for;
 }
 
-export function orHowToDecrypt(words: string): string {
-  return words === ENCRYPTED_WORDS ? '(encrypted; give the keys with --payload-keys)' : words;
+/** Words of a history; undefined if there are none. */
+export function readable(words = ''): string | undefined {
+  return words === ENCRYPTED_WORDS ? '(encrypted; give the keys with --payload-keys)' : words || undefined;
 }
 
 export function ago(ms: number, nowMs: number): string {

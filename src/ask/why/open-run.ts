@@ -10,12 +10,13 @@ import { SHOW_OPERATOR, workerProblem, type Problem } from './advice.ts';
 import { facts } from './explanation.ts';
 import {
   ago,
+  begunBy,
   commandOn,
+  counted,
   decisionText,
   deletion,
   lastWriterOf,
-  orHowToDecrypt,
-  progressOf,
+  readable,
   wantedAndThere,
   type Answer,
 } from './facts.ts';
@@ -28,9 +29,7 @@ interface Rest {
 }
 
 /** The part of an explanation that depends on the state of the open run. */
-type Part = Pick<Answer, 'headline' | 'facts' | 'advice' | 'code'> & {
-  readonly state: NonNullable<Answer['state']>;
-};
+type Part = Omit<Answer, 'link'>;
 
 export function explainOpenRun(open: Open): Answer {
   const { workers, taskQueue } = open.temporal;
@@ -43,20 +42,18 @@ export function explainOpenRun(open: Open): Answer {
 }
 
 /** What is wrong comes first. */
-function answerFrom(open: Open, { state, code, headline, facts: own, advice }: Part): Answer {
+function answerFrom(open: Open, { code, headline, facts: own, advice, ...part }: Part): Answer {
   const { run, nowMs, link, temporal } = open;
-  const progress = progressOf(open);
-  const counted = progress === undefined ? '' : ` (${progress})`;
   const signal = lastOf(temporal.timeline?.entries, 'signal');
-  const last = signal && `${ago(signal.atMs, nowMs)} ago: ${orHowToDecrypt(signal.reason)}`;
+  const last = signal && `${ago(signal.atMs, nowMs)} ago: ${readable(signal.reason) ?? ''}`;
   return {
-    state,
-    ...(code !== undefined && { code }),
-    headline: `${headline}${code === undefined ? '' : `: ${code}`}${counted}, for ${ago(run.startedAtMs, nowMs)}`,
+    state: stateOfRun(run),
+    ...part,
+    code,
+    headline: `${headline}${code === undefined ? '' : `: ${code}`}${counted(open)}, for ${ago(run.startedAtMs, nowMs)}`,
     facts: [...own, ...deletion(open), ...wantedAndThere(open), ...facts({ signal: last })],
     advice: [...advice, commandOn(open, 'history', 'what happened before')],
     link,
-    exit: 1,
   };
 }
 
@@ -78,7 +75,7 @@ function withoutWorker({ run, nowMs }: Open, { because, advice }: Problem): Part
   return {
     state: 'Waiting',
     headline: 'is waiting for a worker',
-    facts: facts({ because, step: stepText(pending, nowMs), failed: failureText(pending) || undefined }),
+    facts: facts({ because, step: stepText(pending, nowMs), failed: failureText(pending) }),
     advice,
   };
 }
@@ -90,13 +87,13 @@ function partForState(open: Open): Part {
     case 'Retrying':
       return isTaskFailing(open.run) ? failingTask(open) : retrying(open);
     case 'Stalled':
-      return stalled(open);
+      return resting(open, 'stalled');
     case 'Paused':
       return paused(open);
     case 'AwaitingApproval':
       return awaitingApproval(open);
     case 'Waiting':
-      return waiting(open);
+      return resting(open, 'wait');
     case 'Reconciling':
     case 'UpToDate':
     case 'NotReady':
@@ -107,11 +104,9 @@ function partForState(open: Open): Part {
 
 /** Workers take the run up, but it gets to no step. */
 function failingTask({ run, temporal }: Open): Part {
-  const message = temporal.timeline?.taskFailure?.message ?? '';
   const attempt = `workflow task, attempt ${run.workflowTaskAttempt ?? 1}: it fails before any step`;
-  const because = message === '' ? 'its history does not say' : orHowToDecrypt(message);
+  const because = readable(temporal.timeline?.taskFailure?.message) ?? 'its history does not say';
   return {
-    state: 'Retrying',
     headline: 'is retrying',
     facts: facts({ step: attempt, because }),
     advice: [
@@ -125,28 +120,13 @@ function failingTask({ run, temporal }: Open): Part {
 
 function retrying(open: Open): Part {
   const pending = pendingStepOf(open.run);
-  const cause = pending?.failure?.cause;
+  const { type, cause } = pending?.failure ?? {};
   const advice = cause?.advice ?? ["look into the operator's log", SHOW_OPERATOR];
   return {
-    state: 'Retrying',
-    code: cause?.code ?? pending?.failure?.type,
+    code: cause?.code ?? type,
     headline: 'is retrying',
     facts: facts({ because: failureText(pending), step: stepText(pending, open.nowMs) }),
     advice: [...advice, commandOn(open, 'retry', 'try again now')],
-  };
-}
-
-function stalled(open: Open): Part {
-  const { because = '', cause } = restOf(open, 'stalled');
-  return {
-    state: 'Stalled',
-    code: cause?.code,
-    headline: 'is stalled',
-    facts: facts({
-      because: cause?.because ?? because,
-      next: 'nothing, until somebody removes the cause',
-    }),
-    advice: cause?.advice ?? [],
   };
 }
 
@@ -160,7 +140,6 @@ function paused(open: Open): Part {
         }
       : commandOn(open, 'resume', 'end the pause');
   return {
-    state: 'Paused',
     headline: 'is paused',
     facts: facts({ because, held: heldStep(open) }),
     advice: [resume, commandOn(open, 'plan', 'show what it would do')],
@@ -170,11 +149,10 @@ function paused(open: Open): Part {
 function pausedInTemporal({ run, nowMs }: Open, { atMs, words, undo }: PauseInTemporal): Part {
   const pending = pendingStepOf(run);
   return {
-    state: 'Paused',
     headline: 'is paused in Temporal',
     facts: facts({
       step: pending && `${pending.step}, attempt ${pending.attempt}`,
-      failed: failureText(pending) || undefined,
+      failed: failureText(pending),
       paused: `${ago(atMs, nowMs)} ago ${words}`,
     }),
     advice: [{ run: undo, to: 'end the pause' }],
@@ -188,48 +166,49 @@ function awaitingApproval(open: Open): Part {
   if (heldBy !== 'Rejected') {
     const approve = commandOn(open, 'approve', 'allow it to delete that');
     const advice = [plan, approve, commandOn(open, 'reject', 'keep that')];
-    return { state: 'AwaitingApproval', headline: 'is awaiting approval', facts: held, advice };
+    return { headline: 'is awaiting approval', facts: held, advice };
   }
   const approve = commandOn(open, 'approve', 'allow it to delete that after all');
   const advice = [approve, plan, 'change the spec back: nothing has to be deleted then'];
   const rejected = facts({ because, rejected: whenRejected(open), held: heldStep(open) });
-  return { state: 'AwaitingApproval', headline: 'is held by a rejection', facts: rejected, advice };
+  return { headline: 'is held by a rejection', facts: rejected, advice };
 }
 
-function waiting(open: Open): Part {
+/** It does nothing until something changes. */
+function resting(open: Open, rest: 'stalled' | 'wait'): Part {
   const { temporal, nowMs } = open;
-  const last = lastOf(temporal.timeline?.entries, 'wait', ({ end }) => end.how === 'in progress');
-  const againMs = last === undefined ? nowMs : last.atMs + last.atMostMs;
+  const { because: what, cause } = restOf(open, rest);
+  const wait = lastOf(temporal.timeline?.entries, 'wait', ({ end }) => end.how === 'in progress');
+  const againMs = wait === undefined ? nowMs : wait.atMs + wait.atMostMs;
   const again = againMs <= nowMs ? '' : `, or in ${durationText(againMs - nowMs)}`;
-  const { because: what, cause } = restOf(open, 'wait');
+  const waits = cause === undefined ? 'is waiting' : 'cannot continue yet';
   return {
-    state: 'Waiting',
     code: cause?.code,
-    headline: 'is waiting',
+    headline: rest === 'stalled' ? 'is stalled' : waits,
     facts: facts({
       because: cause?.because,
-      for: what ?? (last && orHowToDecrypt(last.summary)),
-      next: `checks when something changes${again}`,
+      for: rest === 'wait' ? (what ?? readable(wait?.summary)) : undefined,
+      next: `${rest === 'stalled' ? 'nothing until a person acts; ' : ''}checks when something changes${again}`,
     }),
     advice: cause?.advice ?? [],
   };
 }
 
-function reconciling({ run, temporal: { timeline }, nowMs }: Open): Part {
+function reconciling({ run, temporal: { timeline } }: Open): Part {
   const [pending] = run.pending;
   const current = lastOf(timeline?.entries, 'step', ({ end }) => end.how === 'in progress');
   const next = lastNextOf(timeline)?.do;
   // After a rest, the next step is not known yet.
   const step = next === undefined || isRestName(next) ? undefined : next;
-  const because = current?.summary;
   return {
-    state: 'Reconciling',
     headline: 'is being reconciled',
-    facts: facts({
-      step: pending === undefined ? step : `${pending.step}, attempt ${pending.attempt}`,
-      because: because && orHowToDecrypt(because),
-      since: `${ago(run.startedAtMs, nowMs)}: ${orHowToDecrypt(timeline?.reason ?? '')}`,
-    }),
+    facts: [
+      ...facts({
+        step: pending === undefined ? step : `${pending.step}, attempt ${pending.attempt}`,
+        because: readable(current?.summary),
+      }),
+      ...begunBy(timeline),
+    ],
     advice: [],
   };
 }
@@ -252,9 +231,8 @@ function stepText(pending: PendingStep | undefined, nowMs: number): string | und
   return `${step}, attempt ${attempt}, ${next}`;
 }
 
-function failureText(pending: PendingStep | undefined): string {
-  const { cause, message = '' } = pending?.failure ?? {};
-  return cause?.because ?? orHowToDecrypt(message);
+function failureText(pending: PendingStep | undefined): string | undefined {
+  return pending?.failure?.cause?.because ?? readable(pending?.failure?.message);
 }
 
 function heldStep(open: Open): string | undefined {

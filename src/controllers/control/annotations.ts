@@ -11,6 +11,7 @@ import {
   type Control,
   type ControlStatus,
 } from '../../contract/control.ts';
+import type { Cause } from '../../contract/cause.ts';
 import { millisecondsIn } from '../../contract/duration.ts';
 import type { KubernetesObject, ObjectMeta } from '../../contract/object.ts';
 import { conditionsIn } from '../condition.ts';
@@ -86,6 +87,13 @@ function problemsIn(annotations: Annotations): readonly string[] {
       `annotation ${name} is ${JSON.stringify(startOf(value, SHOWN_MAX))}; write ${write}, or remove it`,
     ];
   });
+}
+
+/** An annotation that cannot be followed is no reason not to reconcile, but somebody has to know. Undefined: all can be. */
+export function invalidAnnotation({ problems }: Pick<Control, 'problems'>): Cause | undefined {
+  return problems.length === 0
+    ? undefined
+    : { code: 'InvalidAnnotation', because: problems.join('; '), advice: [] };
 }
 
 function isDuration(text: string): boolean {

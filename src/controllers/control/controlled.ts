@@ -3,6 +3,7 @@ import type { Controller } from '../../contract/controller.ts';
 import {
   isObserve,
   isStep,
+  warning,
   type Approval,
   type Decision,
   type DecisionEvent,
@@ -11,6 +12,7 @@ import {
   type Rest,
   type Step,
 } from '../../contract/decision.ts';
+import { invalidAnnotation } from './annotations.ts';
 import { answerTo, deletionInWords, planOf, type Plan } from './approval.ts';
 import { answererInWords, answerInWords, heldMessage, pausedBy } from './held-message.ts';
 import { controlStep, reportHold, type ControlStep } from './report.ts';
@@ -195,9 +197,9 @@ function acknowledgeApproval<S extends Step>({
   return controlStep(reported, because, { lastHandledApproval: answer.plan });
 }
 
-/** An annotation that cannot be followed is no reason not to reconcile, but somebody has to know. */
-function withProblems(rest: Rest, { problems }: Control): Rest {
-  if (problems.length === 0 || rest.event !== undefined) return rest;
-  const note = problems.join('; ');
-  return { ...rest, event: { type: 'Warning', reason: 'InvalidAnnotation', action: 'Reconcile', note } };
+function withProblems(rest: Rest, control: Control): Rest {
+  const cause = invalidAnnotation(control);
+  return cause === undefined || rest.event !== undefined
+    ? rest
+    : { ...rest, event: warning(cause, 'Reconcile') };
 }

@@ -1,7 +1,8 @@
 import { inOneLine, type Advice, type Cause } from '../../contract/cause.ts';
+import type { PodTrouble } from '../pod-trouble.ts';
 import { type BuildReason } from './reasons.ts';
 import { SKIP_CLEANUP_ANNOTATION } from './resource.ts';
-import type { BuildView, JobView, PodView, Trouble } from './views.ts';
+import type { BuildView, JobView, PodView } from './views.ts';
 
 /*
  * What is wrong with a build, where the status and the decision both say so.
@@ -20,52 +21,37 @@ export function said(cause: BuildCause | undefined, otherwise: BuildReason) {
 }
 
 /** The most serious first. */
-const TROUBLES = [
-  ['container', 'ContainerCannotStart'],
-  ['image', 'ImageNotPulled'],
-  ['unschedulable', 'Unschedulable'],
-] as const satisfies readonly (readonly [Trouble['kind'], BuildReason])[];
+const TROUBLES = ['ContainerCannotStart', 'ImageNotPulled', 'Unschedulable'] as const satisfies readonly (
+  PodTrouble['code'] | BuildReason
+)[];
 
 /** What keeps Pods of a Job from starting; undefined if nothing does. */
 export function troubleIn(job: JobView, pods: readonly PodView[], namespace: string): BuildCause | undefined {
   const own = pods.filter(({ purpose }) => purpose === job.purpose);
-  const found = TROUBLES.find(([kind]) => own.some(({ trouble }) => trouble?.kind === kind));
-  if (found === undefined) return undefined;
-  const [kind, code] = found;
-  const advice = [...(kind === 'image' ? [PROVIDE_IMAGE] : []), describePods(job, namespace)];
-  return { code, because: troubleOf(own, job.purpose), advice };
+  const code = TROUBLES.find((each) => own.some(({ trouble }) => trouble?.code === each));
+  if (code === undefined) return undefined;
+  const texts = own.flatMap(({ trouble }) => (trouble ? [`its Pod ${trouble.text}`] : []));
+  const because = [...new Set(texts)].sort().join('; ');
+  const advice = [...(code === 'ImageNotPulled' ? [PROVIDE_IMAGE] : []), describePods(job, namespace)];
+  return { code, because, advice };
 }
 
 const PROVIDE_IMAGE = "make the image available to the nodes, or change the operator's --build-image";
 
-/** In words; empty if nothing does. */
-export function troubleOf(pods: readonly PodView[], purpose: PodView['purpose']): string {
-  const texts = pods.flatMap((pod) => (pod.purpose === purpose && pod.trouble ? [pod.trouble.text] : []));
-  return [...new Set(texts)].sort().join('; ');
-}
-
-/** Why a Job has no Pods. */
-export const REFUSED_PODS = [
-  'QuotaExceeded',
-  'PodSecurity',
-  'PodsRefused',
-] as const satisfies readonly BuildReason[];
-const STARTING: readonly BuildReason[] = TROUBLES.map(([, reason]) => reason);
-
 /** What the status says of the Pods of the running Job. It is still the cause after they are gone. */
 export function knownTrouble(build: BuildView): BuildCause | undefined {
-  return reportedAs(STARTING, build);
+  return reportedAs(TROUBLES, build);
 }
 
 /** What kept a Job that has failed from running. */
 export function troubleBefore(build: BuildView): BuildCause | undefined {
-  return reportedAs([...STARTING, ...REFUSED_PODS], build);
+  return reportedAs([...TROUBLES, 'PodsRefused'], build);
 }
 
 function reportedAs(codes: readonly BuildReason[], { status }: BuildView): BuildCause | undefined {
   if (status.phase !== 'Building') return undefined;
   const ready = status.conditions?.find(({ type }) => type === 'Ready');
-  const code = codes.find((reason) => reason === ready?.reason);
+  const code = codes.find((each) => each === ready?.reason);
   return ready && code && { code, because: ready.message, advice: [] };
 }
 

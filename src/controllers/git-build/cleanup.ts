@@ -83,7 +83,7 @@ function waitToGo({ name }: JobView): BuildDecision {
 function follow({ facts, cleaning, cleaned, left }: Progress, job: JobView): BuildDecision {
   const { pods, nodes } = facts;
   const unfinished = pods.filter(({ purpose, phase }) => purpose === 'cleanup' && phase === 'unfinished');
-  const isUnscheduled = unfinished.some(({ trouble }) => trouble?.kind === 'unschedulable');
+  const isUnscheduled = unfinished.some(({ trouble }) => trouble?.code === 'Unschedulable');
   // At most so long, even if the server's clock is ahead.
   const leftMs = Math.min(Date.parse(job.createdAt) + SLOW_MS - facts.nowMs, SLOW_MS);
   const isSlow = !(leftMs > 0) && unfinished.length > 0;

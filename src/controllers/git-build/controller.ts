@@ -78,7 +78,7 @@ function inputsOf({ jobs, pods }: Observation): readonly string[] {
     .filter(({ state }) => state !== 'active')
     .map(({ purpose, name, uid, state }) => `${purpose} Job ${name} ${uid} ${state}`);
   const troubles = pods.flatMap(({ purpose, trouble }) =>
-    trouble === undefined ? [] : [`${purpose} Pod: ${trouble.text}`],
+    trouble === undefined ? [] : [`${purpose} Pod ${trouble.text}`],
   );
   return [...new Set([...ends, ...troubles])].sort();
 }

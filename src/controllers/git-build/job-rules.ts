@@ -8,7 +8,7 @@ import {
   type Facts,
   type RuleDecision,
 } from './observation.ts';
-import { refusedJob } from './refusals.ts';
+import { reportedRefusal } from './refusals.ts';
 import { recorded, reportIfNew, type Report, type StatusChange } from './status.ts';
 import type { JobView, PodView } from './views.ts';
 
@@ -56,7 +56,7 @@ export function retire(facts: Facts, retirement: Retirement): RuleDecision {
   const message = `Job ${names} is being deleted`;
   const artifacts = recorded(build, pods);
   // A refusal stays in the status until the Job is deleted. Otherwise each attempt would write the status twice.
-  const refused = jobs.some(({ deleting }) => !deleting) ? refusedJob(build) : undefined;
+  const refused = jobs.some(({ deleting }) => !deleting) ? reportedRefusal(build) : undefined;
   const told = refused ?? (cause === undefined ? { message } : said(cause, status.reason));
   return (
     reportIfNew(facts, { ...status, ...told, artifacts, because }) ??

@@ -61,14 +61,7 @@ export const BUILD_REASONS = [
     status: 'True',
     reason: 'QuotaExceeded',
     meaning:
-      'The binary of this spec is built, but that of an earlier spec stays: a quota refuses the Pods of its cleanup.',
-  },
-  {
-    type: 'Ready',
-    status: 'True',
-    reason: 'PodSecurity',
-    meaning:
-      'The binary of this spec is built, but that of an earlier spec stays: the namespace enforces a PodSecurity level that refuses the Pods of its cleanup.',
+      'The binary of this spec is built, but that of an earlier spec stays: a quota allows no Job for its cleanup.',
   },
   {
     type: 'Ready',
@@ -80,16 +73,16 @@ export const BUILD_REASONS = [
   {
     type: 'Ready',
     status: 'True',
-    reason: 'JobRefused',
+    reason: 'PodSecurity',
     meaning:
-      'The binary of this spec is built, but that of an earlier spec stays: the API server refuses to create the Job of its cleanup.',
+      'The binary of this spec is built, but that of an earlier spec stays: the PodSecurity level of the namespace does not allow the Pods of its cleanup.',
   },
   {
     type: 'Ready',
     status: 'True',
-    reason: 'JobDeleteRefused',
+    reason: 'Refused',
     meaning:
-      'The binary of this spec is built, but that of an earlier spec stays: the API server refuses to delete a Job.',
+      'The binary of this spec is built, but that of an earlier spec stays: the API server refuses to create or to delete a Job.',
   },
   {
     type: 'Ready',
@@ -124,18 +117,6 @@ export const BUILD_REASONS = [
   {
     type: 'Ready',
     status: 'False',
-    reason: 'QuotaExceeded',
-    meaning: 'A Job is there, but a quota refuses its Pods.',
-  },
-  {
-    type: 'Ready',
-    status: 'False',
-    reason: 'PodSecurity',
-    meaning: 'A Job is there, but the namespace enforces a PodSecurity level that refuses its Pods.',
-  },
-  {
-    type: 'Ready',
-    status: 'False',
     reason: 'PodsRefused',
     meaning: 'A Job is there, but the API server refuses its Pods.',
   },
@@ -166,26 +147,27 @@ export const BUILD_REASONS = [
   {
     type: 'Ready',
     status: 'False',
-    reason: 'JobRefused',
-    meaning: 'The API server refuses to create the Job.',
+    reason: 'QuotaExceeded',
+    meaning: 'A quota allows no Job, or no Pods of it.',
   },
   {
     type: 'Ready',
     status: 'False',
-    reason: 'JobDeleteRefused',
-    meaning: 'The API server refuses to delete a Job that has to go first.',
+    reason: 'PodSecurity',
+    meaning: 'The PodSecurity level of the namespace does not allow the Pods of a Job.',
+  },
+  {
+    type: 'Ready',
+    status: 'False',
+    reason: 'Refused',
+    meaning:
+      'The API server refuses the next step, such as to create or delete a Job, or to change the finalizers.',
   },
   {
     type: 'Ready',
     status: 'False',
     reason: 'Overridden',
     meaning: 'See the condition `Stalled`.',
-  },
-  {
-    type: 'Ready',
-    status: 'False',
-    reason: 'FinalizerRefused',
-    meaning: 'The API server refuses to add the finalizer, or to remove it.',
   },
   {
     type: 'Ready',
@@ -226,40 +208,30 @@ export const BUILD_REASONS = [
   {
     type: 'Stalled',
     status: 'True',
-    reason: 'JobRefused',
-    meaning: 'The API server refuses to create a Job. The message has its words. It is retried with backoff.',
+    reason: 'PodsRefused',
+    meaning:
+      'The API server refuses the Pods of a Job. The message has its words. The Job tries again within a minute.',
   },
   {
     type: 'Stalled',
     status: 'True',
     reason: 'QuotaExceeded',
-    meaning: 'A quota refuses the Pods of a Job. Raise it; the Job tries again within a minute.',
+    meaning:
+      'A quota allows no Job. The message has the words of the API server. It is retried with backoff.',
   },
   {
     type: 'Stalled',
     status: 'True',
     reason: 'PodSecurity',
     meaning:
-      'The namespace enforces a PodSecurity level that refuses the Pods of a Job. Builds need `privileged`, since they write to the nodes.',
+      'The PodSecurity level of the namespace does not allow the Pods of a Job. The message has the words of the API server. It is retried with backoff.',
   },
   {
     type: 'Stalled',
     status: 'True',
-    reason: 'PodsRefused',
-    meaning: 'The API server refuses the Pods of a Job. The message has its words.',
-  },
-  {
-    type: 'Stalled',
-    status: 'True',
-    reason: 'JobDeleteRefused',
-    meaning: 'The API server refuses to delete a Job. The message has its words. It is retried with backoff.',
-  },
-  {
-    type: 'Stalled',
-    status: 'True',
-    reason: 'FinalizerRefused',
+    reason: 'Refused',
     meaning:
-      'The API server refuses to add the finalizer, or to remove it. The message has its words. It is retried with backoff.',
+      'The API server refuses a step, such as to create or delete a Job. The message has its words. It is retried with backoff.',
   },
   {
     type: 'Stalled',

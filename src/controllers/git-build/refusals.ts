@@ -1,4 +1,6 @@
+import { inOneLine } from '../../contract/cause.ts';
 import { isObserve, isRest } from '../../contract/decision.ts';
+import { causeOfOverride, causeOfRefusal } from '../../contract/refusal.ts';
 import { refusalWords } from '../refusal-words.ts';
 import type { BuildDecision, BuildStep, Facts, RuleDecision } from './observation.ts';
 import type { BuildReason } from './reasons.ts';
@@ -6,12 +8,7 @@ import type { BuildPhase } from './resource.ts';
 import { reportIfNew } from './status.ts';
 import type { BuildView } from './views.ts';
 
-const OF_JOBS = ['JobRefused', 'JobDeleteRefused'] as const satisfies readonly BuildReason[];
-const REFUSALS: readonly string[] = [
-  ...OF_JOBS,
-  'FinalizerRefused',
-  'Overridden',
-] satisfies readonly BuildReason[];
+const REFUSALS: readonly BuildReason[] = ['QuotaExceeded', 'PodSecurity', 'Refused'];
 
 /** Why the status says that this generation is stalled. */
 function stalledBy({ status, generation }: BuildView) {
@@ -20,15 +17,15 @@ function stalledBy({ status, generation }: BuildView) {
   );
 }
 
-/** Whether the status says that the server refuses a step. */
+/** Whether the status says that a step is refused, or overridden. */
 export function isRefusalReported(build: BuildView): boolean {
-  return REFUSALS.includes(stalledBy(build)?.reason ?? '');
+  return reportedRefusal(build) !== undefined || stalledBy(build)?.reason === 'Overridden';
 }
 
-/** What the status says of a refused Job, or of one that may not be deleted: the server's own words. */
-export function refusedJob(build: BuildView) {
+/** What the status says of a step that the server refuses; undefined: nothing. */
+export function reportedRefusal(build: BuildView) {
   const stalled = stalledBy(build);
-  const reason = OF_JOBS.find((each) => each === stalled?.reason);
+  const reason = REFUSALS.find((each) => each === stalled?.reason);
   return stalled && reason && ({ reason, message: stalled.message, stalled: true } as const);
 }
 
@@ -39,16 +36,16 @@ export function reportRefusedStep(facts: Facts, decision: BuildDecision): RuleDe
   if (refusal?.because !== 'refused' && refusal?.because !== 'overridden') return undefined;
   // After an override, other steps may come first.
   if ((refusal.step ?? decision.do) !== decision.do) return undefined;
-  const refused = reasonOf(decision, build);
-  const reason = refused && refusal.because === 'overridden' ? 'Overridden' : refused;
-  if (reason === undefined) return undefined;
+  if (!isReportable(decision, build)) return undefined;
+  const { message } = refusal;
+  const cause = refusal.because === 'refused' ? causeOfRefusal(message, build) : causeOfOverride(message);
   const known = isRefusalReported(build) ? stalledBy(build)?.message : undefined;
   const phase = phaseDuring(decision, build);
   return reportIfNew(facts, {
     phase,
     ready: phase === 'Succeeded',
-    reason,
-    message: refusalWords(known, refusal.message),
+    reason: cause.code,
+    message: refusalWords(known, inOneLine(cause)),
     stalled: true,
     because: 'the API server refuses it',
   });
@@ -59,22 +56,19 @@ function phaseDuring({ do: step }: BuildStep, { deleting, status }: BuildView): 
   return step === 'createJob' ? 'Pending' : (status.phase ?? 'Pending');
 }
 
-function reasonOf({ do: step }: BuildStep, build: BuildView): BuildReason | undefined {
+function isReportable({ do: step }: BuildStep, build: BuildView): boolean {
   switch (step) {
     case 'addFinalizer':
       // The status of a finished build is not written again.
-      return build.status.phase === 'Succeeded' || build.status.phase === 'Failed'
-        ? undefined
-        : 'FinalizerRefused';
-    case 'removeFinalizer':
-      return 'FinalizerRefused';
+      return build.status.phase !== 'Succeeded' && build.status.phase !== 'Failed';
     case 'deleteJob':
       // The status keeps a failed cleanup, or a name that is taken.
-      return stalledBy(build) === undefined || isRefusalReported(build) ? 'JobDeleteRefused' : undefined;
+      return stalledBy(build) === undefined || isRefusalReported(build);
+    case 'removeFinalizer':
     case 'createJob':
     case 'createCleanupJob':
-      return 'JobRefused';
+      return true;
     case 'updateStatus':
-      return undefined;
+      return false;
   }
 }

@@ -1,7 +1,7 @@
 import { inOneLine, type Advice, type Cause } from '../../contract/cause.ts';
 import { warning } from '../../contract/decision.ts';
 import { refusalWords } from '../refusal-words.ts';
-import { REFUSED_PODS, skipCleanup, type BuildCause } from './causes.ts';
+import { skipCleanup, type BuildCause } from './causes.ts';
 import { RECHECK_MS, stallWith, type Meanwhile } from './job-rules.ts';
 import { knownOf, type Facts, type RuleDecision } from './observation.ts';
 import type { JobView } from './views.ts';
@@ -39,12 +39,11 @@ export function stallWithoutPods(facts: Facts, job: JobView, meanwhile: Meanwhil
 
 /** Its commands help here, too. Its sentences do not: nobody but the operator writes the Job. */
 function causeOf(refusal: Cause, job: JobView, { build }: Facts): BuildCause {
-  const code = REFUSED_PODS.find((each) => each === refusal.code) ?? 'PodsRefused';
   return {
-    code,
+    code: 'PodsRefused',
     because: `Pods of Job ${job.name} are refused: ${refusal.because}`,
     advice: [
-      WHAT_TO_DO[code],
+      whatToDo(refusal),
       'the Job tries again within a minute',
       ...refusal.advice.filter((each) => typeof each !== 'string'),
       ...(build.deleting ? [skipCleanup(build)] : []),
@@ -52,9 +51,13 @@ function causeOf(refusal: Cause, job: JobView, { build }: Facts): BuildCause {
   };
 }
 
-const WHAT_TO_DO = {
-  QuotaExceeded: 'raise the quota; if it asks for requests or limits, add a LimitRange with defaults',
-  PodSecurity:
-    'set the label pod-security.kubernetes.io/enforce of the namespace to privileged, since builds write to the nodes',
-  PodsRefused: 'change what refuses them',
-} as const satisfies Record<(typeof REFUSED_PODS)[number], Advice>;
+function whatToDo({ code }: Cause): Advice {
+  switch (code) {
+    case 'QuotaExceeded':
+      return 'raise the quota; if it asks for requests or limits, add a LimitRange with defaults';
+    case 'PodSecurity':
+      return 'set the label pod-security.kubernetes.io/enforce of the namespace to privileged, since builds write to the nodes';
+    default:
+      return 'change what refuses them';
+  }
+}

@@ -3,6 +3,7 @@ import type { KubernetesObject } from '../../contract/object.ts';
 import { conditionsIn, generationIn } from '../condition.ts';
 import { controlWithStatusOf } from '../control/annotations.ts';
 import { fieldsOf, listOf, numberOf, textOf, type Fields } from '../fields.ts';
+import { troubleIn, type PodTrouble } from '../pod-trouble.ts';
 import { isObjectName, MANAGED_BY, MANAGED_BY_LABEL, NAME_MAX } from '../kinds.ts';
 import { startOf } from '../../contract/text.ts';
 import {
@@ -182,13 +183,6 @@ function endOf(status: Readonly<Record<string, unknown>>) {
   };
 }
 
-/** What keeps a Pod from starting. */
-export interface Trouble {
-  readonly kind: 'image' | 'unschedulable' | 'container';
-  /** For people. */
-  readonly text: string;
-}
-
 /** How a container failed. */
 export interface Termination {
   readonly exitCode: number;
@@ -214,7 +208,7 @@ export interface PodView {
   readonly phase: 'unfinished' | 'succeeded' | 'failed';
   /** Whether a container of it has run, or may have. */
   readonly started: boolean;
-  readonly trouble?: Trouble;
+  readonly trouble?: PodTrouble;
   readonly termination?: Termination;
   /** RFC 3339. */
   readonly createdAt: string;
@@ -223,7 +217,8 @@ export interface PodView {
 }
 
 /** Undefined if it is not ours. */
-export function podView({ metadata, ...rest }: KubernetesObject): PodView | undefined {
+export function podView(pod: KubernetesObject): PodView | undefined {
+  const { metadata, ...rest } = pod;
   const { labels = {}, annotations = {} } = metadata;
   const buildUid = labels[BUILD_UID_LABEL];
   const purpose = purposeIn(labels);
@@ -232,7 +227,7 @@ export function podView({ metadata, ...rest }: KubernetesObject): PodView | unde
   const node = startOf(textOf(fieldsOf(rest['spec'])['nodeName']) ?? '', NAME_MAX);
   const phase = phaseIn(status);
   const containers = listOf(status['containerStatuses']);
-  const trouble = phase === 'unfinished' ? troubleIn(status, containers) : undefined;
+  const trouble = phase === 'unfinished' ? troubleIn(pod) : undefined;
   const terminated = containers.map((each) => fieldsOf(fieldsOf(each['state'])['terminated'])).find(hasEnded);
   const termination = phase === 'failed' ? terminationIn(status, terminated) : undefined;
   return {
@@ -291,35 +286,6 @@ function hasRun(container: Fields): boolean {
     lastState['terminated'] !== undefined ||
     (numberOf(container['restartCount']) ?? 0) > 0
   );
-}
-
-const IMAGE_TROUBLES = new Set<unknown>([
-  'ErrImagePull',
-  'ImagePullBackOff',
-  'InvalidImageName',
-  'ErrImageNeverPull',
-  'RegistryUnavailable',
-]);
-const CONTAINER_TROUBLES = new Set<unknown>([
-  'CreateContainerConfigError',
-  'CreateContainerError',
-  'RunContainerError',
-]);
-
-/** The kubelet's own words change back and forth. These stay the same as long as the trouble does. */
-function troubleIn(status: Fields, containers: readonly Fields[]): Trouble | undefined {
-  for (const container of containers) {
-    const reason = fieldsOf(fieldsOf(container['state'])['waiting'])['reason'];
-    const image = startOf(textOf(container['image']) ?? '', 300);
-    if (IMAGE_TROUBLES.has(reason)) return { kind: 'image', text: `the image ${image} cannot be pulled` };
-    if (CONTAINER_TROUBLES.has(reason)) {
-      return { kind: 'container', text: `the container cannot be started: ${String(reason)}` };
-    }
-  }
-  const scheduled = listOf(status['conditions']).find((each) => each['type'] === 'PodScheduled');
-  if (scheduled?.['status'] !== 'False' || scheduled['reason'] !== 'Unschedulable') return undefined;
-  const words = startOf((textOf(scheduled['message']) ?? '').split(/\. preemption:/)[0] ?? '', 300);
-  return { kind: 'unschedulable', text: `its Pod cannot be scheduled: ${words}` };
 }
 
 function terminationIn(status: Fields, terminated: Fields | undefined): Termination | undefined {

@@ -1,5 +1,5 @@
 import type { Words } from '../../contract/words.ts';
-import { troubleOf } from './causes.ts';
+import { reasonOfFailure } from './failure.ts';
 import type { Observation } from './observation.ts';
 import { listed } from './status.ts';
 import type { JobView } from './views.ts';
@@ -23,16 +23,15 @@ export const gitBuildWords: Words<Observation> = {
       ...(phase === 'Failed' && message !== '' ? [message] : []),
       artifacts.length === 0 ? 'no binary on any node' : listed(artifacts),
       ...jobs.map(jobText),
-      ...troubles(observation),
     ].join('; ');
   },
+  children: ({ observation: { jobs, pods } }) => [
+    ...pods.flatMap(({ name, trouble }) => (trouble ? [`Pod ${name} ${trouble.text}`] : [])),
+    ...jobs.filter(({ state }) => state === 'failed').map((job) => reasonOfFailure(job, pods)),
+  ],
 };
 
 function jobText({ name, state, deleting, node }: JobView): string {
   const running = node === '' ? 'is running' : `is to run on ${node}`;
   return `Job ${name} ${deleting ? 'is being deleted' : state === 'active' ? running : `has ${state}`}`;
-}
-
-function troubles({ pods }: Observation): string[] {
-  return [troubleOf(pods, 'build'), troubleOf(pods, 'cleanup')].filter((text) => text !== '');
 }

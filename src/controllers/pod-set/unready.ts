@@ -48,6 +48,15 @@ export function podsFailed({ name, namespace }: Pick<PodSetView, 'name' | 'names
   };
 }
 
+/** What is wrong with each that is not Ready, the worst first. */
+export function unreadyInWords(pods: readonly PodView[]): readonly string[] {
+  const rank = ({ unready }: UnreadyPod) => CODES.indexOf(unready.trouble?.code ?? 'PodsNotReady');
+  return pods
+    .filter(isUnready)
+    .toSorted((a, b) => rank(a) - rank(b) || (isBefore(a, b) ? -1 : 1))
+    .map(({ name, unready }) => `Pod ${name} ${unready.trouble?.text ?? 'is not Ready'}`);
+}
+
 type UnreadyPod = PodView & { readonly unready: Unready };
 
 function isUnready(pod: PodView): pod is UnreadyPod {

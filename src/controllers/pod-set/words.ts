@@ -1,6 +1,7 @@
 import type { Subject, Words } from '../../contract/words.ts';
 import { isAvailable, type Observation } from './decide.ts';
 import { podsInWords } from './pod.ts';
+import { unreadyInWords } from './unready.ts';
 
 /** What the commands say about a PodSet. */
 export const podSetWords: Words<Observation> = {
@@ -16,10 +17,7 @@ export const podSetWords: Words<Observation> = {
     const going = deleted === 0 ? '' : `, ${deleted} being deleted`;
     return `${availableOf(subject).length} available, ${ready} ready, ${failed} failed${going}`;
   },
-  children: (subject) =>
-    availableOf(subject)
-      .filter(({ readySinceMs }) => readySinceMs === undefined)
-      .map(({ name }) => `Pod ${name} is not ready`),
+  children: (subject) => unreadyInWords(availableOf(subject)),
   progress: (subject) => {
     const replicas = replicasOf(subject.observation);
     if (replicas === undefined) return undefined;

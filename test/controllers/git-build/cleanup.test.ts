@@ -131,7 +131,7 @@ describe('the cleanup of a node', () => {
 
 describe('a cleanup whose Pod finds no node', () => {
   const jobs = [aCleanupView()];
-  const trouble = { kind: 'unschedulable', text: 'no node has room' } as const;
+  const trouble = { code: 'Unschedulable', text: 'finds no node' } as const;
   const pods = [aPodView({ purpose: 'cleanup', started: false, trouble })];
 
   it('asks whether its node is there', () => {
@@ -146,7 +146,7 @@ describe('a cleanup whose Pod finds no node', () => {
   it('says so, and looks again sooner, where it is', () => {
     const nodes = { 'node-1': 'there' } as const;
     expect(decide({ build: deleting(), jobs, pods, nodes })).toMatchObject({
-      status: { message: 'no node has room' },
+      status: { message: 'its Pod finds no node' },
     });
     expect(settled(deleting(), { jobs, pods, nodes })).toMatchObject({ do: 'wait', atMostMs: 60_000 });
   });
@@ -165,7 +165,10 @@ describe('a cleanup whose Pod finds no node', () => {
   });
 
   it.each([
-    ['another trouble', [aPodView({ purpose: 'cleanup', trouble: { kind: 'image', text: 'no image' } })]],
+    [
+      'another trouble',
+      [aPodView({ purpose: 'cleanup', trouble: { code: 'ImageNotPulled', text: 'no image' } })],
+    ],
     ['the trouble of another Pod', [aPodView({ purpose: 'build', phase: 'failed', trouble })]],
     ['no trouble', []],
   ] as const)('is no other: it has %s', (_, others) => {
@@ -303,7 +306,7 @@ describe('what an earlier spec has left', () => {
   });
 
   it.each([
-    ['whose Job is refused', { refusal: { because: 'refused', message: 'no' } }, 'JobRefused'],
+    ['whose Job is refused', { refusal: { because: 'refused', message: 'no' } }, 'Refused'],
     ['whose Job has a name that is taken', { names: { [CLEANUP]: 'foreign' } }, 'JobNameTaken'],
   ] as const)('%s leaves the build ready, and stalled until that is over', (_, trouble, reason) => {
     const step = decide({ build: rebuilt(), ...trouble });

@@ -71,7 +71,7 @@ const UNPULLABLE = {
   phase: 'Pending',
   containerStatuses: [{ image: 'golang:1.13', state: { waiting: { reason: 'ErrImagePull' } } }],
 };
-const TROUBLE = 'the image golang:1.13 cannot be pulled';
+const TROUBLE = 'its Pod cannot pull the image golang:1.13';
 
 const SUCCEEDED: Partial<BuildStatus> = { phase: 'Succeeded', observedGeneration: 1, completionTime: 'x' };
 
@@ -150,7 +150,7 @@ describe('news to a run', () => {
   it('is how a Job ended, and what keeps a Pod from starting', () => {
     expect(inputs(job(ended('Complete')), cleanup(ended('Failed')), pod(UNPULLABLE))).toEqual([
       'build Job build-helloworld job-1 succeeded',
-      `build Pod: ${TROUBLE}`,
+      'build Pod cannot pull the image golang:1.13',
       'cleanup Job x-delete job-2 failed',
     ]);
   });

@@ -359,9 +359,12 @@ describe('a Job that cannot be created', () => {
     const first = decide({ refusal });
     expect(first).toMatchObject({
       because: 'the API server refuses it',
-      status: { phase: 'Pending', message: 'exceeded quota' },
+      status: {
+        phase: 'Pending',
+        message: 'exceeded quota; raise the quota, or ask for less; either is noticed at once',
+      },
     });
-    expect(reasonsIn(first)).toEqual(stalledBy('JobRefused'));
+    expect(reasonsIn(first)).toEqual(stalledBy('QuotaExceeded'));
     expect(settled(aBuildView(), { refusal }).do).toBe('createJob');
   });
 
@@ -377,7 +380,7 @@ describe('a Job that cannot be created', () => {
 describe('what keeps Pods from starting', () => {
   it('is said once for each, in an order of its own, of the Pods of that purpose', () => {
     const troubled = (text: string, fields = {}) =>
-      aPodView({ started: false, trouble: { kind: 'container', text }, ...fields });
+      aPodView({ started: false, trouble: { code: 'ContainerCannotStart', text }, ...fields });
     const pods = [
       troubled('b'),
       troubled('a'),
@@ -386,8 +389,13 @@ describe('what keeps Pods from starting', () => {
       aPodView({ started: false }),
     ];
     expect(decide({ jobs: [aJobView()], pods })).toMatchObject({
-      status: { message: 'a; b' },
-      event: { type: 'Warning', reason: 'ContainerCannotStart', note: 'a; b', occasion: 'job-1' },
+      status: { message: 'its Pod a; its Pod b' },
+      event: {
+        type: 'Warning',
+        reason: 'ContainerCannotStart',
+        note: 'its Pod a; its Pod b',
+        occasion: 'job-1',
+      },
     });
   });
 
@@ -460,7 +468,7 @@ describe('where binaries are', () => {
     ['has started', {}, true],
     ['has failed', { phase: 'failed' }, true],
     ['may start', { started: false }, true],
-    ['cannot start', { started: false, trouble: { kind: 'image', text: 'no' } }, false],
+    ['cannot start', { started: false, trouble: { code: 'ImageNotPulled', text: 'no' } }, false],
     ['has ended without a start', { started: false, phase: 'failed' }, false],
     ['has no node', { node: '' }, false],
     ['has no binary', { binary: '' }, false],

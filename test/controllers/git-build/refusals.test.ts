@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { causeOfRefusal } from '../../../src/contract/refusal.ts';
 import { decideBuild } from '../../../src/controllers/git-build/decide.ts';
 import type { Observation } from '../../../src/controllers/git-build/observation.ts';
 import type { BuildStatus } from '../../../src/controllers/git-build/resource.ts';
@@ -7,6 +8,7 @@ import { aBuildView, aCleanupView, aJobView, anObservation } from '../../support
 
 const NOW_MS = Date.parse('2026-11-21T12:00:00Z');
 const REFUSAL = { because: 'refused', message: 'denied: no owner' } as const;
+const ADVICE = 'change what refuses it, and then retry';
 const DELETED = { deleting: true, deletedAt: '2026-11-21T11:00:00Z' };
 const CLEANING = { phase: 'Cleaning', completionTime: '2026-11-21T11:00:00Z' } as const;
 const ON_NODE_1 = [{ node: 'node-1', binary: 'helloworld' }];
@@ -31,20 +33,20 @@ function settled(build: BuildView, seen: Partial<Observation>) {
 }
 
 describe('a step of a build that the server refuses', () => {
-  it.each<[step: string, reason: string, phase: string, BuildView, Partial<Observation>]>([
-    ['addFinalizer', 'FinalizerRefused', 'Pending', aBuildView({}, { finalizers: [] }), {}],
-    ['removeFinalizer', 'FinalizerRefused', 'Cleaning', aBuildView(CLEANING, DELETED), {}],
-    ['deleteJob', 'JobDeleteRefused', 'Pending', aBuildView(), { jobs: [aJobView({ hash: 'old' })] }],
-    ['deleteJob', 'JobDeleteRefused', 'Cleaning', aBuildView({}, DELETED), { jobs: [aJobView()] }],
-  ])('is in the status, and then tried again: %s', (step, reason, phase, build, seen) => {
+  it.each<[step: string, phase: string, BuildView, Partial<Observation>]>([
+    ['addFinalizer', 'Pending', aBuildView({}, { finalizers: [] }), {}],
+    ['removeFinalizer', 'Cleaning', aBuildView(CLEANING, DELETED), {}],
+    ['deleteJob', 'Pending', aBuildView(), { jobs: [aJobView({ hash: 'old' })] }],
+    ['deleteJob', 'Cleaning', aBuildView({}, DELETED), { jobs: [aJobView()] }],
+  ])('is in the status, and then tried again: %s', (step, phase, build, seen) => {
     const refused = settled(build, { ...seen, refusal: REFUSAL });
     expect(refused.step).toBe(step);
     expect(refused.status).toMatchObject({
       phase,
-      message: REFUSAL.message,
+      message: `${REFUSAL.message}; ${ADVICE}`,
       conditions: [
-        { type: 'Ready', status: 'False', reason },
-        { type: 'Stalled', status: 'True', reason, message: REFUSAL.message },
+        { type: 'Ready', status: 'False', reason: 'Refused' },
+        { type: 'Stalled', status: 'True', reason: 'Refused', message: `${REFUSAL.message}; ${ADVICE}` },
         {},
       ],
     });
@@ -54,7 +56,21 @@ describe('a step of a build that the server refuses', () => {
     const others = { ...REFUSAL, message: 'denied: no owner (7)' };
     expect(settled(known, { ...seen, refusal: others })).toMatchObject({ step, written: [] });
     const another = { ...REFUSAL, message: 'denied: no limits' };
-    expect(settled(known, { ...seen, refusal: another }).status.message).toBe(another.message);
+    expect(settled(known, { ...seen, refusal: another }).status.message).toBe(
+      `${another.message}; ${ADVICE}`,
+    );
+  });
+
+  it('has the reason and the advice that `why` and the Event have', () => {
+    const refusal = {
+      because: 'refused',
+      message: 'jobs.batch "b" is forbidden: exceeded quota: no-jobs',
+    } as const;
+    const { code, because } = causeOfRefusal(refusal.message, aBuildView());
+    const { status } = settled(aBuildView(), { refusal });
+    const message = `${because}; raise the quota, or ask for less; either is noticed at once`;
+    expect(status.conditions?.[1]).toMatchObject({ type: 'Stalled', status: 'True', reason: code, message });
+    expect(code).toBe('QuotaExceeded');
   });
 
   it('is no longer in the status once the Job is being deleted', () => {

@@ -93,14 +93,14 @@ describe.each(each)('the Pods of %s', (_, given) => {
     expect(first).toMatchObject({
       do: 'updateStatus',
       status: { phase: build.status.phase, message },
-      event: { type: 'Warning', reason: 'PodSecurity', action: 'CreatePod', note: message, occasion: uid },
+      event: { type: 'Warning', reason: 'PodsRefused', action: 'CreatePod', note: message, occasion: uid },
     });
     const isReady = build.status.phase === 'Succeeded';
-    expect(reasonsIn(first)).toEqual(stalledBy('PodSecurity', isReady ? 'True' : 'False'));
+    expect(reasonsIn(first)).toEqual(stalledBy('PodsRefused', isReady ? 'True' : 'False'));
     const advice = [PRIVILEGED, AGAIN, SHOW, ...(build.deleting ? [expect.objectContaining(SKIP)] : [])];
     expect(settled(build, seen)).toEqual({
       do: 'stalled',
-      code: 'PodSecurity',
+      code: 'PodsRefused',
       because,
       advice,
       atMostMs: 60_000,
@@ -126,11 +126,11 @@ describe('refused Pods of a build', () => {
   const { build } = given;
 
   it.each([
-    ['QuotaExceeded', 'QuotaExceeded', 'raise the quota'],
-    ['Refused', 'PodsRefused', 'change what refuses them'],
-  ] as const)('have the code of their cause: %s is %s', (code, reason, words) => {
+    ['QuotaExceeded', 'raise the quota'],
+    ['Refused', 'change what refuses them'],
+  ] as const)('say what to do about what refuses them: %s', (code, words) => {
     const first = decide({ build, ...refused(given, refusal(code, 'no')) });
-    expect(reasonsIn(first)).toEqual(stalledBy(reason));
+    expect(reasonsIn(first)).toEqual(stalledBy('PodsRefused'));
     expect(first).toMatchObject({ status: { message: expect.stringContaining(`refused: no; ${words}`) } });
   });
 

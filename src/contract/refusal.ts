@@ -1,0 +1,70 @@
+import type { Advice, Cause } from './cause.ts';
+import { FAILURE } from './failures.ts';
+
+/** Why the API server refuses a write, or something changes what it accepted. */
+export interface RefusalCause extends Cause {
+  readonly code: 'QuotaExceeded' | 'PodSecurity' | typeof FAILURE.refused | typeof FAILURE.overridden;
+}
+
+/** Quota, PodSecurity and webhooks are known by the words that they have in every version. */
+export function causeOfRefusal(because: string, { namespace }: { readonly namespace: string }): RefusalCause {
+  if (because.includes('exceeded quota') || because.includes('failed quota')) {
+    return {
+      code: 'QuotaExceeded',
+      because,
+      advice: [
+        'raise the quota, or ask for less; either is noticed at once',
+        { run: `kubectl describe quota -n ${namespace}`, to: 'show the quota' },
+      ],
+    };
+  }
+  if (because.includes('violates PodSecurity')) {
+    return {
+      code: 'PodSecurity',
+      because,
+      advice: [
+        `change the Pods, or the label pod-security.kubernetes.io/enforce of namespace ${namespace}`,
+        {
+          run: `kubectl get namespace ${namespace} -L pod-security.kubernetes.io/enforce`,
+          to: 'show which level the namespace enforces',
+        },
+      ],
+    };
+  }
+  return {
+    code: FAILURE.refused,
+    because,
+    advice: ['change what refuses it, and then retry', ...whoRefuses(because)],
+  };
+}
+
+function whoRefuses(words: string): readonly Advice[] {
+  const [, webhook] = /admission webhook "([^"]*)" denied/.exec(words) ?? [];
+  const [, policy] = /ValidatingAdmissionPolicy '([^']*)'/.exec(words) ?? [];
+  const webhooks = 'kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations';
+  return [
+    ...(webhook === undefined ? [] : [{ run: webhooks, to: `show the webhooks: ${webhook} refuses` }]),
+    ...(policy === undefined
+      ? []
+      : [
+          {
+            run: `kubectl get validatingadmissionpolicy ${policy} -o yaml`,
+            to: 'show the policy that refuses',
+          },
+        ]),
+  ];
+}
+
+export function causeOfOverride(because: string): RefusalCause {
+  return {
+    code: FAILURE.overridden,
+    because,
+    advice: [
+      'find what changes the field, and exempt the objects of the operator; that is noticed within a minute',
+      {
+        run: 'kubectl get mutatingwebhookconfigurations,mutatingadmissionpolicies',
+        to: 'show what may change objects as they are written',
+      },
+    ],
+  };
+}
