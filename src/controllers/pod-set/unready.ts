@@ -1,7 +1,7 @@
 import type { Advice, Cause } from '../../contract/cause.ts';
 import { unreachable } from '../../contract/unreachable.ts';
 import { selectorFor, type PodView, type Unready } from './pod.ts';
-import type { PodSetView } from './resource.ts';
+import { hasTooLongName, type PodSetView } from './resource.ts';
 
 /** The worst first: there, waiting helps least. */
 const CODES = [
@@ -46,6 +46,13 @@ export function podsFailed({ name, namespace }: Pick<PodSetView, 'name' | 'names
     because: 'Pods failed, and are replaced after a pause that grows each time',
     advice: [{ run, to: 'see why they failed' }],
   };
+}
+
+export function invalidSpec(podSet: PodSetView, because: string): Cause {
+  const { name, namespace } = podSet;
+  const correct = { run: `kubectl edit podset ${name} -n ${namespace}`, to: 'correct spec.replicas' };
+  const advice = hasTooLongName(podSet) ? ['create a PodSet with a shorter name instead'] : [correct];
+  return { code: 'InvalidSpec', because, advice };
 }
 
 type UnreadyPod = PodView & { readonly unready: Unready };
