@@ -45,7 +45,7 @@ export const OPTIONS = z.object({
       default: '',
       unset: 'all',
       help: 'watch only these namespaces',
-      docs: 'A Role in each of them is then enough. Namespaces are read by name every 15 s, because a Role does not allow watching them.',
+      docs: 'A Role in each of them is then enough. Namespaces are read by name every 15 s.',
     }),
     resyncMs: option('resync <duration>', values.duration({ from: '100ms', to: LONGEST }), {
       published: true,
