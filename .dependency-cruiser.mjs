@@ -8,7 +8,7 @@ const SMALL = ['src/aborted.ts', 'src/bounded.ts', 'src/persistently.ts', 'src/v
 
 /**
  * What each folder may import of our code, besides itself and, unless it is pure, the small modules: the table in
- * docs/architecture.md, "Layers and import rules". The other files right in src/ put the parts together.
+ * docs/architecture.md, "Where things are". The other files right in src/ put the parts together.
  */
 const MAY_IMPORT = {
   'src/contract/': [],

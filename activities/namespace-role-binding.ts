@@ -77,7 +77,7 @@ export function roleBindingReconciler(
   async function create(ref: ResourceRef, before: Observation): Promise<Performed<Observation>> {
     const created = await createdBinding(ref);
     if (created === undefined) return { observation: terminating(before), did: [] };
-    const what = `role binding ${before.bindingName} to ClusterRole ${options.clusterRole}`;
+    const what = `RoleBinding ${before.bindingName} to ClusterRole ${options.clusterRole}`;
     return done(
       before,
       writtenAs(ref, created),
@@ -99,7 +99,7 @@ export function roleBindingReconciler(
   async function update(ref: ResourceRef, before: Observation, { resourceVersion }: BindingView) {
     const { subjects } = desiredRoleBinding(ref.name, options);
     const updated = await patch(ref, { metadata: { resourceVersion }, subjects });
-    const what = `the subjects of role binding ${before.bindingName}`;
+    const what = `the subjects of RoleBinding ${before.bindingName}`;
     return done(before, updated, { reason: 'Restored', action: 'Update' }, { did: 'restored', what });
   }
 
@@ -114,13 +114,13 @@ export function roleBindingReconciler(
     await kube.delete(bindingAt(ref), { uid, resourceVersion });
     // From here on something was done, which must not be lost: what comes next is decided from what is there by then, and
     // meets the failure again, if it lasts.
-    const deleted = [{ did: 'deleted', what: `role binding ${before.bindingName}` }];
+    const deleted = [{ did: 'deleted', what: `RoleBinding ${before.bindingName}` }];
     const created = await createdBinding(ref).catch((error: unknown) => {
       if (isOf(error, 'retry-after')) throw new PartlyDone(error, deleted);
       return undefined;
     });
     if (created === undefined) return { observation: undefined, did: deleted };
-    const what = `role binding ${before.bindingName}, which referred to ${role}`;
+    const what = `RoleBinding ${before.bindingName}, which referred to ${role}`;
     return done(
       before,
       writtenAs(ref, created),
@@ -144,7 +144,7 @@ export function roleBindingReconciler(
   async function release(ref: ResourceRef, before: Observation, { resourceVersion }: BindingView) {
     const labels = { [MANAGED_BY_LABEL]: null };
     const released = await patch(ref, { metadata: { resourceVersion, labels } });
-    const what = `role binding ${before.bindingName}: the namespace is no longer selected`;
+    const what = `RoleBinding ${before.bindingName}: the namespace is no longer selected`;
     return done(before, released, { reason: 'Released', action: 'Release' }, { did: 'released', what });
   }
 

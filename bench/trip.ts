@@ -18,7 +18,7 @@ import { freshTarget, type Target } from './target.ts';
 
 /** What runs by itself, at times: it has nothing to do with the label. */
 const QUIET = ['--enable-leader-election=false', '--metrics-addr=0', '--log-level=error'];
-const WORKFLOW_FILES = ['workflows/pod-label.ts', 'workflows/reconcile.ts', 'workflows/changes.ts'];
+const WORKFLOW_FILES = ['workflows/index.ts', 'workflows/reconcile.ts', 'workflows/changes.ts'];
 /** The run ends, and the watch shows its write, well within that time. */
 const SETTLE_MS = 2_000;
 const root = fileURLToPath(new URL('..', import.meta.url));

@@ -64,8 +64,19 @@ function optionTable(of: string): string {
 /** A list for each condition and status. */
 function reasonLists(rows: readonly ReasonRow[]): string {
   const titles = new Set(rows.map(titleOf));
-  const listOf = (title: string) => rows.filter((row) => titleOf(row) === title).map(reasonLine);
+  const listOf = (title: string) => reasonLines(rows.filter((row) => titleOf(row) === title));
   return [...titles].map((title) => `${title}\n\n${listOf(title).join('\n')}`).join('\n\n');
+}
+
+/** What several of them say before a colon is there once. */
+function reasonLines(rows: readonly ReasonRow[]): string[] {
+  const beginningOf = ({ reason, meaning }: ReasonRow) => /^.*: /.exec(meaning)?.[0] ?? reason;
+  return [...new Set(rows.map(beginningOf))].flatMap((beginning) => {
+    const alike = rows.filter((row) => beginningOf(row) === beginning);
+    if (alike.length === 1) return alike.map(reasonLine);
+    const ends = alike.map((row) => ({ ...row, meaning: row.meaning.slice(beginning.length) }));
+    return [`- ${beginning.trimEnd()}`, ...ends.map((row) => `  ${reasonLine(row)}`)];
+  });
 }
 
 function titleOf({ type, status }: ReasonRow): string {

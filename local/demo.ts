@@ -60,10 +60,10 @@ async function play(cluster: KubernetesClient): Promise<void> {
   await until('a new operator makes the next attempt', async () => {
     const attempt = await attemptOf('web');
     if (attempt > 0 && attempt < due)
-      throw new Error(`it began again: attempt ${attempt} after attempt ${due}`);
+      throw new Error(`it started over: attempt ${attempt} after attempt ${due}`);
     return attempt > due;
   });
-  say(`✓ the new operator went on with attempt ${due}`);
+  say(`✓ the new operator continued with attempt ${due}`);
 
   say('\n3. The quota is raised');
   await kubectl('delete', 'quota', 'pods');
@@ -94,7 +94,7 @@ function say(line: string): void {
 }
 
 function check(rule: string, isSo: boolean): void {
-  if (!isSo) throw new Error(`this is not so: ${rule}`);
+  if (!isSo) throw new Error(`not true: ${rule}`);
   say(`✓ ${rule}`);
 }
 

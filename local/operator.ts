@@ -42,7 +42,7 @@ export function startInStack(stack: Stack, launch: OperatorLaunch, say: (line: s
     graceMs: GRACE_MS,
   };
   stack.startCompanion(companion, () => {
-    say('somebody ended the operator; it is started again, as a Deployment would do');
+    say('the operator ended; starting it again, as a Deployment would');
     startInStack(stack, launch, say);
   });
 }

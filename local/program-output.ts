@@ -28,5 +28,5 @@ export function outputOf(
 export async function lastLines(file: string, count: number): Promise<string> {
   const text = await readFile(file, 'utf8').catch(() => '');
   const lines = text.trimEnd().split('\n').slice(-count);
-  return lines.join('\n') || '(it is empty)';
+  return lines.join('\n') || '(empty)';
 }

@@ -62,8 +62,8 @@ export function givenServer(config: Config): string {
 function sayWhatIsGiven(config: Config, say: (line: string) => void): void {
   const { kubernetesGiven, temporalGiven } = config.local;
   const { address, namespace } = config.temporal;
-  if (kubernetesGiven) say(`using the cluster that was given, ${givenServer(config)}`);
-  if (temporalGiven) say(`using the Temporal server that was given, ${address}, namespace ${namespace}`);
+  if (kubernetesGiven) say(`using your cluster, ${givenServer(config)}`);
+  if (temporalGiven) say(`using your Temporal server, ${address}, namespace ${namespace}`);
 }
 
 function partsToStart({ local: { kubernetesGiven, temporalGiven } }: Config): StackPart[] {

@@ -128,7 +128,7 @@ async function watchAndWork(parts: Parts, target: Target): Promise<void> {
 async function rotated({ config, log }: Parts, signal: AbortSignal): Promise<void> {
   await temporalConfigRotated(config.temporal, process.env, { signal }).catch(() => aborted(signal));
   if (!signal.aborted)
-    log.warn({}, "Temporal's certificate or API key has changed: a new process has to use it");
+    log.warn({}, "Temporal's certificate or API key has changed: ending, so that a new process uses it");
 }
 
 /** Under the grace that the worker gives to steps in progress. */

@@ -215,7 +215,7 @@ class Reconcile {
 
   /** It also looks by itself: a pause that came and went between two looks of the watcher is no news. */
   async #hold({ by, because, would }: Held): Promise<Observe> {
-    setCurrentDetails(this.#details(`**Held**: ${because}\n\nHeld is ${would}.`));
+    setCurrentDetails(this.#details(`**On hold**: ${because}\n\nThe step: ${would}.`));
     const ms = Math.min(HELD_LOOK_FIRST_MS * 2 ** this.#looksWhileHeld, HELD_LOOK_MOST_MS);
     this.#looksWhileHeld += 1;
     await markedAs(by === 'pause' ? PAUSED : AWAITING_APPROVAL, () =>

@@ -28,7 +28,7 @@ export const OPTIONS = z.object({
     }),
     name: option('cluster-name <name>', values.clusterName, {
       published: true,
-      help: 'what tells this cluster from others that share a Temporal namespace',
+      help: 'name of this cluster among those that share a Temporal namespace',
       unset: 'the UID of the Namespace `kube-system`',
       docs: 'Watcher and workers need the same value. See [Several clusters](#several-clusters).',
     }),
@@ -45,13 +45,13 @@ export const OPTIONS = z.object({
       default: '',
       unset: 'all',
       help: 'watch only these namespaces',
-      docs: 'A Role in each of them is then enough. Namespaces are read by name every 15 s, because a Role does not allow watching them.',
+      docs: 'A Role in each of them is then enough. Namespaces are read by name every 15 s.',
     }),
     resyncMs: option('resync <duration>', values.duration({ from: '100ms', to: LONGEST }), {
       published: true,
       default: '3m',
       help: 're-evaluate every known resource this often',
-      docs: 'It evaluates what the watches have cached and does not ask the cluster.',
+      docs: 'It reads the cache of the watches, not the cluster.',
     }),
     requireApprovalOver: option('require-approval-over <count>', values.count, {
       published: true,
@@ -82,7 +82,7 @@ export const OPTIONS = z.object({
     prefix: option('role-binding-prefix <text>', values.bindingNamePrefix, {
       published: true,
       default: 'ad-kubernetes-',
-      help: 'what precedes the namespace in the names of the RoleBinding and the group',
+      help: 'prefix of the names of RoleBinding and group, before the namespace',
     }),
   }),
   build: section('Controller git-build', {
@@ -96,7 +96,7 @@ export const OPTIONS = z.object({
       published: true,
       default: '/opt',
       help: 'directory on the nodes to which binaries are copied',
-      docs: 'Jobs see it as `/opt`. Binaries that earlier builds copied to another directory stay there.',
+      docs: 'Jobs see it as `/opt`. After a change, binaries in the old directory stay there.',
     }),
     // A Job counts its deadline in whole seconds.
     deadlineMs: option('build-deadline <duration>', values.duration({ from: '1s', to: LONGEST }), {
@@ -123,7 +123,7 @@ export const OPTIONS = z.object({
     level: option('log-level <level>', values.oneOf(LOG_LEVELS), {
       default: 'info',
       help: '`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`',
-      docs: 'At `debug`, the watcher also logs changed resources that need no run, and errors include their stack trace.',
+      docs: 'At `debug`, the watcher also logs changed resources that need no run, and errors have their stack trace.',
     }),
     format: option('log-format <format>', values.oneOf(['auto', 'json', 'pretty']), {
       default: 'auto',
@@ -208,31 +208,30 @@ export const OPTIONS = z.object({
   load: section('Load', {
     workflowSlots: option('workflow-slots <count>', values.countUpTo('workflow tasks', { from: 2 }), {
       default: '200',
-      help: 'how many workflow tasks a worker has in progress at most',
-      docs: 'A slot stays in use for a moment after its task is done, so there are many.',
+      help: 'the most workflow tasks that a worker has in progress',
     }),
     activitySlots: option('activity-slots <count>', values.countUpTo('activities'), {
       default: '100',
-      help: 'how many activities a worker has in progress at most',
+      help: 'the most activities that a worker has in progress',
     }),
     localActivitySlots: option('local-activity-slots <count>', values.countUpTo('activities'), {
       default: '200',
-      help: 'how many local activities a worker has in progress at most',
+      help: 'the most local activities that a worker has in progress',
     }),
     startsInFlight: option('starts-in-flight <count>', values.countUpTo('starts'), {
       default: '10',
-      help: 'how many runs the watcher starts or signals at the same time',
-      docs: 'Keep it well below `--workflow-slots`: the response to a start carries the first task only while a slot is free.',
+      help: 'the most runs that the watcher starts or signals at the same time',
+      docs: 'Keep it well below `--workflow-slots`.',
     }),
   }),
   kubeApi: section('Load', {
     qps: option('kube-api-qps <count>', values.countUpTo('requests'), {
-      help: 'how many requests the process sends to the API server per second',
+      help: 'the most requests per second that the process sends to the API server',
       unset: "no limit but the API server's own",
-      docs: 'Watches count when they are opened; the Lease of the leader election is exempt. A request whose turn would come after its time limit is not sent, and tried again later.',
+      docs: 'Watches count when they are opened; the Lease of the leader election is exempt.',
     }),
     burst: option('kube-api-burst <count>', values.countUpTo('requests'), {
-      help: 'how many of them it may send at once after a pause',
+      help: 'the most requests that it sends at once after a pause',
       unset: 'twice `--kube-api-qps`',
     }),
   }).superRefine(onlyWith('qps', 'burst', 'needs a limit to exceed; set --kube-api-qps')),
@@ -245,8 +244,8 @@ export const OPTIONS = z.object({
       }),
       moveOpenRuns: option('move-open-runs', values.boolean, {
         default: 'false',
-        help: 'then move runs that are still open on other versions to this one',
-        docs: 'They are started again there. See [upgrading](upgrading.md#runs-that-do-not-end).',
+        help: 'then end runs that are still open on other versions, and start them again on this one',
+        docs: 'See [upgrading](upgrading.md#runs-that-do-not-end).',
       }),
     },
     'promote',
@@ -255,14 +254,14 @@ export const OPTIONS = z.object({
     registersSearchAttributes: option('register-search-attributes', values.boolean, {
       default: 'true',
       help: 'register missing custom search attributes in Temporal at startup',
-      docs: 'Where that is not allowed, as in [Temporal Cloud](temporal-cloud.md), the operator says which are missing, and waits for them.',
+      docs: 'If that is not allowed, as in [Temporal Cloud](temporal-cloud.md), the operator logs which are missing, and waits.',
     }),
   }),
   temporalUi: section('Temporal', {
     url: option('temporal-ui-url <url>', values.webAddress, {
       published: true,
       help: 'URL of the Temporal UI, for the links that `why` prints',
-      unset: 'none, or `http://localhost:8233` where Temporal is at `localhost:7233`',
+      unset: 'none, or `http://localhost:8233` if Temporal is at `localhost:7233`',
     }),
   }),
   encryption: section('Encryption', {

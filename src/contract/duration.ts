@@ -7,6 +7,7 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   d: 86_400_000,
 };
 
+// The package parse-duration ignores what it does not know: to it, `1h foo` is an hour, and `5` five milliseconds.
 const DURATION = /^(?:\d+(?:\.\d+)?(?:ms|[smhd]))+$/;
 const PART = /(\d+(?:\.\d+)?)(ms|[smhd])/g;
 

@@ -91,7 +91,7 @@ function measureControllers(
   });
   gauge(registry, {
     name: 'durable_operator_stalled_runs',
-    help: 'Number of open runs that do not continue until their resource changes',
+    help: 'Number of open runs that need a person, because a retry cannot help',
     ...perController(({ runs }) => runs.map(({ controller, stalled }) => [controller, stalled])),
   });
   gauge(registry, {
@@ -103,7 +103,7 @@ function measureControllers(
   });
   gauge(registry, {
     name: 'durable_operator_longest_wait_seconds',
-    help: 'How long the resource that has not been up to date for the longest time has waited, for whatever it waits, in seconds; 0 if all are up to date',
+    help: 'How long the resource that has needed a run for the longest time has needed it, whatever it waits for, in seconds; 0 if none does',
     ...perController(({ oldestRequests }) =>
       oldestRequests.map(({ controller, waitSeconds }) => [controller, waitSeconds]),
     ),

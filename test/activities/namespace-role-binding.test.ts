@@ -73,14 +73,14 @@ describe('the replacement of a binding', () => {
     await expect(replace()).rejects.toMatchObject({
       name: 'PartlyDone',
       cause: { retryAfterMs: 7_000 },
-      did: [{ did: 'deleted', what: 'role binding ad-kubernetes-shop' }],
+      did: [{ did: 'deleted', what: 'RoleBinding ad-kubernetes-shop' }],
     });
   });
 
   it('is decided on again where the create fails otherwise', async () => {
     server.handle(replacing(answerJson(500, aStatus(500, { message: 'etcd leader changed' }))));
     expect(await replace()).toMatchObject({
-      did: [{ did: 'deleted', what: 'role binding ad-kubernetes-shop' }],
+      did: [{ did: 'deleted', what: 'RoleBinding ad-kubernetes-shop' }],
     });
   });
 });

@@ -451,7 +451,7 @@ describe('a run', () => {
         ? { when: 'instead', status: 400, body: aStatus(400, { message: 'too long' }) }
         : undefined;
     };
-    const why = expect.stringContaining('its name has 64 characters');
+    const why = expect.stringContaining('the name has 64 characters');
     for (const first of ['observe', 'updateStatus']) {
       const { steps, rest, events } = await run(first);
       expect({ steps, rest }).toMatchObject({ steps: [first], rest: { do: 'stalled', because: why } });

@@ -180,8 +180,8 @@ describe('what is done', () => {
     ['unselected', 'up to date', 'no update required'],
     ['unselected', 'ours, up to date', 'the namespace is no longer selected'],
     ['selected', 'ours, up to date', 'no update required'],
-    ['selected', 'ours, with other subjects', 'the subjects of the role binding were changed'],
-    ['selected', 'ours, with another role', 'the role binding refers to ClusterRole admin'],
+    ['selected', 'ours, with other subjects', 'the subjects of the RoleBinding were changed'],
+    ['selected', 'ours, with another role', 'the RoleBinding refers to ClusterRole admin'],
   ])('says why: the namespace is %s, and the binding %s', (state, binding, because) => {
     expect(decideRoleBinding(observing(state, binding))).toMatchObject({ because });
   });
@@ -209,7 +209,7 @@ describe('what is done', () => {
     const observation = observing('selected', 'ours, with another role');
     expect(decideRoleBinding(observation)).toEqual({
       do: 'replaceRoleBinding',
-      because: 'the role binding refers to ClusterRole admin',
+      because: 'the RoleBinding refers to ClusterRole admin',
       binding: observation.binding,
       deletes: { what: 'RoleBinding', count: 1, of: 'uid-2 8', names: expect.any(Function) },
     });

@@ -98,8 +98,25 @@ describe('the conditions', () => {
   it('say that the server refuses to create Pods, in its words', () => {
     const refusal = 'POST pods: 403 exceeded quota';
     expect(conditionsOf(set.wanting(2), [pod('a')], refusal)).toEqual([
-      ['Ready', 'False', 'CreateFailed', 'Pods are missing: the API server refuses to create them'],
+      ['Ready', 'False', 'CreateFailed', `Pods are missing: ${refusal}`],
       ['Stalled', 'True', 'CreateFailed', refusal],
+      ['Reconciling', 'False', 'Stalled', ''],
+    ]);
+  });
+
+  it('say of surplus Pods that the server refuses to delete them', () => {
+    expect(decide(set.wanting(0), [pod('a')], failing('no', 'deletePods'))).toMatchObject({
+      status: {
+        conditions: [{ type: 'Ready', message: 'there are more Pods than spec.replicas: no' }, {}, {}],
+      },
+    });
+  });
+
+  it('say the same of an invalid spec as its Event', () => {
+    const invalid = 'spec.replicas is -1, but must be an integer from 0 to 2147483647';
+    expect(conditionsOf(set.wanting(-1), [])).toEqual([
+      ['Ready', 'False', 'InvalidSpec', invalid],
+      ['Stalled', 'True', 'InvalidSpec', invalid],
       ['Reconciling', 'False', 'Stalled', ''],
     ]);
   });

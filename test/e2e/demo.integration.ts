@@ -16,7 +16,7 @@ const DEMO = join(import.meta.dirname, '../../local/demo.ts');
 /** What each part shows once it has checked it. */
 const PARTS: readonly [title: string, checked: string][] = [
   ['1. A quota stops a PodSet', '✓ 7 of 10 Pods are there'],
-  ['2. The operator is killed during the backoff', '✓ the new operator went on with attempt '],
+  ['2. The operator is killed during the backoff', '✓ the new operator continued with attempt '],
   ['3. The quota is raised', 'podset.batch.tutorial.kubebuilder.io/web condition met'],
   ['4. 300 Pods, and two kills', '✓ 300 Pods are there, and no more'],
   ['5. A typo asks to delete 290 Pods', '✓ no Pod was deleted without an approval'],

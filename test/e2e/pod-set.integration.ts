@@ -98,6 +98,7 @@ describe('a PodSet', () => {
       const stalled = conditionOf(seen, 'Stalled');
       expect(stalled).toMatchObject({ status: 'True', reason: 'CreateFailed' });
       expect(stalled?.message).toContain('exceeded quota');
+      expect(conditionOf(seen, 'Ready')?.message).toBe(`Pods are missing: ${stalled?.message ?? ''}`);
       expect(seen?.status?.readyReplicas).toBe(2);
       return true;
     }, WITHIN_MS);

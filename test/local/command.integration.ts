@@ -112,7 +112,7 @@ describe('local --exit-when-converged', () => {
     expect(said).toMatch(/Temporal UI +http:\/\/127\.0\.0\.1:\d+\/namespaces\/default\/workflows/);
     expect(said).toContain(join(dir, 'admin.kubeconfig'));
     expect(said).toMatch(/Pod default\/my-nginx: converged .* added label padok\.fr\/pod-name=my-nginx/);
-    expect(said).toMatch(/Namespace team-1: converged .* created role binding ad-kubernetes-team-1/);
+    expect(said).toMatch(/Namespace team-1: converged .* created RoleBinding ad-kubernetes-team-1/);
     expect(said).toMatch(/PodSet default\/podset-sample: converged/);
     expect(said).toMatch(/Xxx default\/xxx-sample: converged/);
     const applied = run.lines.findIndex((line) => line.includes('applied the custom resource definitions'));
@@ -128,7 +128,7 @@ describe('local', () => {
     await run.said('Ctrl-C');
     const kubeconfig = join(dir, 'admin.kubeconfig');
     process.kill(await theOperator(), 'SIGKILL');
-    await run.said('somebody ended the operator; it is started again');
+    await run.said('the operator ended; starting it again');
     await kubectl(kubeconfig, 'scale', 'podset', 'podset-sample', '--replicas=5');
     const five = '--for=jsonpath={.status.readyReplicas}=5';
     const waited = await kubectl(kubeconfig, 'wait', 'podset', 'podset-sample', five, '--timeout=120s');
@@ -175,7 +175,7 @@ describe('local with servers that were given', () => {
     await kubectl(kubeconfig, 'delete', 'xxx', 'xxx-sample');
     expect(await run.endedBy('SIGTERM')).toBe(0);
     expect(run.lines).toContain('applied the custom resource definitions of PodSet and Xxx (deploy/crd)');
-    expect(run.lines.join('\n')).toContain(`using the Temporal server that was given, ${temporalAddress}`);
+    expect(run.lines.join('\n')).toContain(`using your Temporal server, ${temporalAddress}`);
     expect(run.lines.at(-1)).toContain('kubectl delete -f deploy/samples');
     const namespace = await kubectl(kubeconfig, 'get', 'namespace', 'team-1', '-o', 'name');
     expect(namespace.output).toBe('namespace/team-1\n');

@@ -273,7 +273,7 @@ describe('a run that is held', () => {
     const [run] = await start(ADD);
     const timer = 'timer of 30000 ms: recheck: somebody asked for it';
     expect(await run.ends(result(held(by)))).toEqual([`RunState: ${state}`, timer]);
-    expect(run.details).toBe('**Held**: somebody asked for it\n\nHeld is addPod: a Pod is missing.');
+    expect(run.details).toBe('**On hold**: somebody asked for it\n\nThe step: addPod: a Pod is missing.');
     expect(await run.changes()).toEqual(['no timer', 'RunState: null', 'observe locally']);
     expect(run.called?.summary).toBe('read the live state: the resource changed');
   });

@@ -5,9 +5,9 @@ import type { Held } from '../../contract/decision.ts';
  * What conditions and Events say of a step that is held.
  */
 
-/** `awaiting approval to delete 2 Pods (web-pod-a, web-pod-b); held is deletePods: there are 3 Pods …; plan 2-3f9c2a1b` */
+/** `awaiting approval to delete 2 Pods (web-pod-a, web-pod-b); on hold: deletePods: there are 3 Pods …; plan 2-3f9c2a1b` */
 export function heldMessage({ because, would, plan }: Pick<Held, 'because' | 'would' | 'plan'>): string {
-  return `${because}; held is ${would}${plan === undefined ? '' : ofPlan(plan)}`;
+  return `${because}; on hold: ${would}${plan === undefined ? '' : ofPlan(plan)}`;
 }
 
 /** Whether such a message is about this plan. */

@@ -30,7 +30,7 @@ export function namespaceRoleBinding(options: RoleBindingOptions): NamespaceRole
       createRoleBinding: "give the namespace's team its role",
       updateRoleBinding: 'restore the subjects',
       replaceRoleBinding: 'restore the role, by delete and create: roleRef is immutable',
-      releaseRoleBinding: 'stop managing the role binding, and leave it in place',
+      releaseRoleBinding: 'stop managing the RoleBinding, and leave it in place',
     },
     primary: {
       type: NAMESPACES,

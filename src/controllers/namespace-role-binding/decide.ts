@@ -141,7 +141,7 @@ export function decideRoleBinding(observation: Observation): Decision<RoleBindin
 }
 
 const NOTHING = converged('no update required');
-const CREATE: RoleBindingStep = { do: 'createRoleBinding', because: 'the namespace has no role binding' };
+const CREATE: RoleBindingStep = { do: 'createRoleBinding', because: 'the namespace has no RoleBinding' };
 
 function release(binding: BindingView, observation: Observation): Decision<RoleBindingStep> {
   if (!binding.state.includes('ours')) return NOTHING;
@@ -170,11 +170,11 @@ function decideOnBinding(binding: BindingView, observation: Observation): Decisi
     case 'ours, up to date':
       return NOTHING;
     case 'ours, with other subjects':
-      return { do: 'updateRoleBinding', because: 'the subjects of the role binding were changed', binding };
+      return { do: 'updateRoleBinding', because: 'the subjects of the RoleBinding were changed', binding };
     case 'ours, with another role':
       return {
         do: 'replaceRoleBinding',
-        because: `the role binding refers to ${binding.role}`,
+        because: `the RoleBinding refers to ${binding.role}`,
         binding,
         deletes: deletionOf(binding, observation),
       };
@@ -203,7 +203,7 @@ function refuse({ namespace, bindingName }: Observation): Decision<RoleBindingSt
 function toChange(namespace: string, name: string, label: string, to: string): readonly Advice[] {
   const binding = `rolebinding ${name} -n ${namespace}`;
   return [
-    { run: `kubectl get ${binding} -o yaml`, to: 'see who has access by it' },
+    { run: `kubectl get ${binding} -o yaml`, to: 'show who has access through it' },
     { run: `kubectl label ${binding} ${label}`, to },
     { run: `kubectl delete ${binding}`, to: 'end that access' },
   ];

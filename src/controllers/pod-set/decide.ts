@@ -1,4 +1,3 @@
-import type { Cause } from '../../contract/cause.ts';
 import {
   converged,
   stalled,
@@ -16,7 +15,7 @@ import { podsInWords, type PodView } from './pod.ts';
 import { podsToDelete } from './ranking.ts';
 import { hasTooLongName, type PodSetView } from './resource.ts';
 import { isFarBehind, statusToWrite, whyUpdate, type StatusPatch, type StepFailure } from './status.ts';
-import { podsFailed, unreadinessOf, type Unreadiness } from './unready.ts';
+import { invalidSpec, podsFailed, unreadinessOf, type Unreadiness } from './unready.ts';
 
 /** What is known of a PodSet and its Pods. */
 export interface Observation {
@@ -265,18 +264,8 @@ function unreadyEvent(
   return isIn(conditions) && !isIn(podSet.status.conditions) ? warning(cause, 'Reconcile') : undefined;
 }
 
-/** @param why names the PodSet itself */
 function refused(podSet: PodSetView, because: string): Rest {
-  const advice = hasTooLongName(podSet)
-    ? ['create a PodSet with a shorter name in its place']
-    : [
-        'correct spec.replicas',
-        {
-          run: `kubectl edit podset ${podSet.name} -n ${podSet.namespace}`,
-          to: 'correct it; that is noticed at once',
-        },
-      ];
-  const cause: Cause = { code: 'InvalidSpec', because, advice };
+  const cause = invalidSpec(podSet, because);
   return stalled(cause, { event: warning(cause, 'Reconcile') });
 }
 

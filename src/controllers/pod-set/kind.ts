@@ -36,7 +36,7 @@ export const PodSetKind = defineKind({
       .meta({ description: 'The label selector of the Pods, for the scale subresource.' }),
   }),
   conditions:
-    'Ready: the desired count is there, and every Pod is ready. Stalled: it cannot go on by itself. Reconciling: neither.',
+    'Ready: all desired Pods exist and are Ready. Stalled: somebody has to act. Reconciling: the operator has something left to do. None of them: a Pod does not become Ready, and Ready says why.',
   scale: {
     specReplicas: '.spec.replicas',
     statusReplicas: '.status.readyReplicas',
@@ -57,9 +57,8 @@ export const PodSetKind = defineKind({
     },
     {
       name: 'Message',
-      description: 'The message of the first condition that is True: Ready, Stalled or Reconciling.',
-      // A column has one value, the first: apiextensions-apiserver, pkg/registry/customresource/tableconvertor.
-      path: '.status.conditions[?(@.status=="True")].message',
+      description: 'Why it is Ready, or not.',
+      path: '.status.conditions[?(@.type=="Ready")].message',
       priority: 1,
     },
   ],

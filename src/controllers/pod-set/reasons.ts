@@ -25,37 +25,37 @@ export const POD_SET_REASONS = [
     status: 'False',
     reason: 'PodsStarting',
     meaning:
-      'All desired Pods exist. Some have not been Ready for less than 60 seconds, and nothing is wrong with them so far.',
+      'All desired Pods exist. Some are not Ready yet, for less than 60 seconds and without a known problem.',
   },
   {
     type: 'Ready',
     status: 'False',
     reason: 'ContainerCannotStart',
-    meaning: 'A container of a Pod cannot be started. The message names the Pod.',
+    meaning: 'A container of a Pod cannot be started.',
   },
   {
     type: 'Ready',
     status: 'False',
     reason: 'ImageNotPulled',
-    meaning: 'The image of a Pod cannot be pulled. The message names the Pod and the image.',
+    meaning: 'The image of a Pod cannot be pulled.',
   },
   {
     type: 'Ready',
     status: 'False',
     reason: 'CrashLooping',
-    meaning: 'A container of a Pod ends again and again. The message names the Pod, and says how it ended.',
+    meaning: 'A container of a Pod ends again and again. The message says how.',
   },
   {
     type: 'Ready',
     status: 'False',
     reason: 'Unschedulable',
-    meaning: 'No node suits a Pod. The message names the Pod, and what the nodes lack.',
+    meaning: 'No node suits a Pod. The message says what the nodes lack.',
   },
   {
     type: 'Ready',
     status: 'False',
     reason: 'PodsNotReady',
-    meaning: 'A Pod has not been Ready for 60 seconds. The message names it.',
+    meaning: 'A Pod has not been Ready for 60 seconds.',
   },
   {
     type: 'Ready',
@@ -85,36 +85,34 @@ export const POD_SET_REASONS = [
     type: 'Stalled',
     status: 'True',
     reason: 'CreateFailed',
-    meaning:
-      'The API server refuses to create Pods. The message has its words. The create is retried with backoff.',
+    meaning: 'The API server refuses to create Pods. The message has its words. It is retried with backoff.',
   },
   {
     type: 'Stalled',
     status: 'True',
     reason: 'DeleteFailed',
-    meaning:
-      'The API server refuses to delete Pods. The message has its words. The delete is retried with backoff.',
+    meaning: 'The API server refuses to delete Pods. It is retried with backoff.',
   },
   {
     type: 'Stalled',
     status: 'True',
     reason: 'AdoptFailed',
     meaning:
-      'The API server refuses to make the PodSet the controller of Pods that have its labels and no controller. The message has its words. It is retried with backoff; until then, no Pods are created or deleted.',
+      'The API server refuses the adoption of Pods. It is retried with backoff; until then, no Pods are created or deleted.',
   },
   {
     type: 'Stalled',
     status: 'True',
     reason: 'ReleaseFailed',
     meaning:
-      'The API server refuses to release Pods that lost the labels. The message has its words. It is retried with backoff; until then, no Pods are created or deleted.',
+      'The API server refuses the release of Pods that lost the labels. It is retried with backoff; until then, no Pods are created or deleted.',
   },
   {
     type: 'Stalled',
     status: 'True',
     reason: 'Overridden',
     meaning:
-      'The API server accepts what the operator writes to Pods, but a webhook, an admission policy or another client changes it. The message names the field. The write is tried again with backoff, first as a dry run.',
+      'The API server accepts what the operator writes to Pods, but a webhook, a policy or another client changes it. The message names the field. It is retried with backoff, first as a dry run.',
   },
   {
     type: 'Stalled',

@@ -72,7 +72,7 @@ export function podSetView(object: KubernetesObject): PodSetView {
     resourceVersion,
     generation,
     isBeingDeleted: deletionTimestamp !== undefined,
-    spec: specView(`PodSet ${namespace}/${name}`, name, fieldsOf(rest['spec'])['replicas']),
+    spec: specView(name, fieldsOf(rest['spec'])['replicas']),
     status: statusView(rest['status']),
     // A status that cannot be written cannot say what holds it back.
     control: hasTooLongName({ name }) ? controlOf(object) : controlWithStatusOf(object),
@@ -89,10 +89,10 @@ export function hasTooLongName({ name }: Pick<PodSetView, 'name'>): boolean {
 }
 
 /** The schema refuses all of this; what was stored before there was one is refused here. */
-function specView(podSet: string, name: string, replicas: unknown): PodSetView['spec'] {
+function specView(name: string, replicas: unknown): PodSetView['spec'] {
   if (hasTooLongName({ name })) {
     return {
-      invalid: `${podSet}: its name has ${name.length} characters, but at most ${NAME_MAX} are allowed because it is used as a label value; create the PodSet with a shorter name`,
+      invalid: `the name has ${name.length} characters, but at most ${NAME_MAX} are allowed, because it is the value of a label`,
     };
   }
   if (typeof replicas === 'number' && Number.isInteger(replicas) && replicas >= 0 && replicas <= INT32_MAX) {
@@ -100,7 +100,7 @@ function specView(podSet: string, name: string, replicas: unknown): PodSetView['
   }
   const is = replicas === undefined ? 'missing' : JSON.stringify(replicas);
   return {
-    invalid: `${podSet}: spec.replicas is ${is}, but must be an integer from 0 to ${INT32_MAX}; edit the PodSet`,
+    invalid: `spec.replicas is ${is}, but must be an integer from 0 to ${INT32_MAX}`,
   };
 }
 

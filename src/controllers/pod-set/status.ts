@@ -4,7 +4,7 @@ import { refusalWords } from '../refusal-words.ts';
 import { podsInWords, selectorFor, type PodView } from './pod.ts';
 import type { PodSetReason } from './reasons.ts';
 import type { PodSetStatus, PodSetView, StatusView } from './resource.ts';
-import { podsFailed, type Unreadiness } from './unready.ts';
+import { invalidSpec, podsFailed, type Unreadiness } from './unready.ts';
 
 /** The steps whose refusal the status reports. */
 export const STEPS_ON_PODS = ['createPods', 'deletePods', 'adoptPods', 'releasePods'] as const;
@@ -145,18 +145,20 @@ function whyNotReady({
   unreadiness,
   failure,
 }: Findings): readonly [PodSetReason, string] | undefined {
-  if ('invalid' in podSet.spec) return ['InvalidSpec', podSet.spec.invalid];
-  if (failure?.step === 'createPods' && failure.isOverridden === true)
-    return ['Overridden', 'Pods are missing: something changes the Pods that the operator creates'];
-  if (failure?.step === 'createPods' && failure.refusal !== undefined)
-    return ['CreateFailed', 'Pods are missing: the API server refuses to create them'];
+  if ('invalid' in podSet.spec) return ['InvalidSpec', inOneLine(invalidSpec(podSet, podSet.spec.invalid))];
+  const refusal = refusalIn({ podSet, failure });
+  if (failure?.step === 'createPods' && refusal !== undefined)
+    return [failure.isOverridden === true ? OVERRIDDEN : 'CreateFailed', `Pods are missing: ${refusal}`];
   const { replicas } = podSet.spec;
   if (available.length < replicas) {
     return isPausing
       ? ['PodsFailed', inOneLine(podsFailed(podSet))]
       : ['PodsMissing', 'some Pods have not been created yet'];
   }
-  if (available.length > replicas) return ['PodsSurplus', 'there are more Pods than spec.replicas'];
+  if (available.length > replicas) {
+    const why = failure?.step === 'deletePods' && refusal !== undefined ? `: ${refusal}` : '';
+    return ['PodsSurplus', `there are more Pods than spec.replicas${why}`];
+  }
   if (unreadiness === undefined) return undefined;
   return 'cause' in unreadiness
     ? [unreadiness.cause.code, inOneLine(unreadiness.cause)]
@@ -171,13 +173,25 @@ function isOver({ unreadiness }: Findings, { status, reason }: PodSetFinding): b
 
 function stalledOrNot({ podSet, failure }: Findings): PodSetFinding {
   const stalled = { type: 'Stalled', status: 'True' } as const;
-  if ('invalid' in podSet.spec) return { ...stalled, reason: 'InvalidSpec', message: podSet.spec.invalid };
-  if (failure?.refusal === undefined)
+  if ('invalid' in podSet.spec) {
+    const message = inOneLine(invalidSpec(podSet, podSet.spec.invalid));
+    return { ...stalled, reason: 'InvalidSpec', message };
+  }
+  const message = refusalIn({ podSet, failure });
+  if (failure === undefined || message === undefined)
     return { type: 'Stalled', status: 'False', reason: 'NotStalled', message: '' };
-  const { step, refusal, isOverridden = false } = failure;
+  return {
+    ...stalled,
+    reason: failure.isOverridden === true ? OVERRIDDEN : STALLED_BY[failure.step],
+    message,
+  };
+}
+
+/** The server's words, if it refuses a step. */
+function refusalIn({ podSet, failure }: Pick<Findings, 'podSet' | 'failure'>): string | undefined {
+  if (failure?.refusal === undefined) return undefined;
   const before = podSet.status.conditions.find(({ type }) => type === 'Stalled');
-  const reason = isOverridden ? OVERRIDDEN : STALLED_BY[step];
-  return { ...stalled, reason, message: refusalWords(before?.message, refusal) };
+  return refusalWords(before?.message, failure.refusal);
 }
 
 /** Whether the status says of this very generation that the server refuses something, or that something is overridden. */

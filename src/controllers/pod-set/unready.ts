@@ -1,7 +1,7 @@
 import type { Advice, Cause } from '../../contract/cause.ts';
 import { unreachable } from '../../contract/unreachable.ts';
 import { selectorFor, type PodView, type Unready } from './pod.ts';
-import type { PodSetView } from './resource.ts';
+import { hasTooLongName, type PodSetView } from './resource.ts';
 
 /** The worst first: there, waiting helps least. */
 const CODES = [
@@ -55,6 +55,13 @@ export function unreadyInWords(pods: readonly PodView[]): readonly string[] {
     .filter(isUnready)
     .toSorted((a, b) => rank(a) - rank(b) || (isBefore(a, b) ? -1 : 1))
     .map(({ name, unready }) => `Pod ${name} ${unready.trouble?.text ?? 'is not Ready'}`);
+}
+
+export function invalidSpec(podSet: PodSetView, because: string): Cause {
+  const { name, namespace } = podSet;
+  const correct = { run: `kubectl edit podset ${name} -n ${namespace}`, to: 'correct spec.replicas' };
+  const advice = hasTooLongName(podSet) ? ['create a PodSet with a shorter name instead'] : [correct];
+  return { code: 'InvalidSpec', because, advice };
 }
 
 type UnreadyPod = PodView & { readonly unready: Unready };

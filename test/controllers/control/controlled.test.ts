@@ -53,7 +53,7 @@ describe('a paused resource', () => {
             observedGeneration: 2,
             lastTransitionTime: '2026-11-22T10:00:00Z',
             message:
-              'paused by the annotation durable-operator.dev/paused; held is createPods: there is 1 Pod, and spec.replicas is 3',
+              'paused by the annotation durable-operator.dev/paused; on hold: createPods: there is 1 Pod, and spec.replicas is 3',
           },
         ],
       },

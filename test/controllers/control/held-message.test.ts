@@ -11,7 +11,7 @@ describe('what is said of a step that is held', () => {
   it('names the plan', () => {
     const because = 'awaiting approval to delete 2 Pods (web-pod-a, web-pod-b)';
     const message = heldMessage({ because, would: 'deletePods: there are 3 Pods', plan: '2-3f9c2a1b' });
-    expect(message).toBe(`${because}; held is deletePods: there are 3 Pods; plan 2-3f9c2a1b`);
+    expect(message).toBe(`${because}; on hold: deletePods: there are 3 Pods; plan 2-3f9c2a1b`);
     expect(isAboutPlan(message, '2-3f9c2a1b')).toBe(true);
     expect(isAboutPlan(message, '3-3f9c2a1b')).toBe(false);
   });
