@@ -43,16 +43,22 @@ import { refusalIn } from './step-run.ts';
 import { changeOf } from './overridden.ts';
 import type { Performed, Reconciler } from './reconciler.ts';
 import { refusalOfPods } from './refused-pods.ts';
+import { sharersOf } from './sharers.ts';
 
 /** A step may be repeated while it is still in progress, so no request may take long. */
 const REQUEST_TIMEOUT_MS = 5_000;
 
-/** Reads and writes builds and their Jobs. Every step is decided from live reads: no view of the watcher is confirmed. */
+/**
+ * Reads and writes builds and their Jobs. Every step is decided from live reads: no view of the watcher is confirmed.
+ *
+ * @param namespaces that the operator watches. Default: all
+ */
 export function gitBuildReconciler(
   client: KubernetesClient,
   options: GitBuildOptions,
+  namespaces: readonly string[] = [],
 ): Reconciler<Observation, BuildStep, BuildObserve> {
-  const objectsOf = (ref: ResourceRef) => new BuildObjects({ client, ref, options });
+  const objectsOf = (ref: ResourceRef) => new BuildObjects({ client, ref, options, namespaces });
   return {
     controller: gitBuild(options),
     observe: ({ ref }) => objectsOf(ref).observe(),
@@ -75,6 +81,8 @@ interface Access {
   readonly client: KubernetesClient;
   readonly ref: ResourceRef;
   readonly options: GitBuildOptions;
+  /** Those that the operator watches. Empty: all. */
+  readonly namespaces: readonly string[];
 }
 
 /** A merge patch of the build. */
@@ -88,8 +96,10 @@ class BuildObjects {
   readonly #client: KubernetesClient;
   readonly #ref: ResourceRef;
   readonly #options: GitBuildOptions;
+  readonly #namespaces: readonly string[];
 
-  constructor({ client, ref, options }: Access) {
+  constructor({ client, ref, options, namespaces }: Access) {
+    this.#namespaces = namespaces;
     this.#client = client;
     this.#ref = ref;
     this.#options = options;
@@ -119,6 +129,12 @@ class BuildObjects {
         const { job } = asked;
         const refusal = await refusalOfPods(this.#asking, this.#ref.namespace, job);
         return { ...observation, refusedPods: { ...observation.refusedPods, [job.uid]: refusal } };
+      }
+      case 'sharers': {
+        const { artifacts } = asked;
+        const { uid } = this.#ref;
+        const where = { client: this.#asking, namespaces: this.#namespaces, options: this.#options };
+        return { ...observation, sharers: await sharersOf({ ...where, uid, artifacts }) };
       }
       case 'namespace': {
         const namespace = await this.#read(NAMESPACES, this.#ref.namespace, { metadataOnly: true });
@@ -216,7 +232,7 @@ class BuildObjects {
     const { name, labels, annotations } = manifest.metadata;
     const did: Deed[] = [{ did: 'created', what: isBuild ? 'Job' : 'cleanup Job', count: 1, names: [name] }];
     const changed = changeOf({ metadata: { labels, annotations } }, answer);
-    const now = { ...observation, names: undefined };
+    const now = { ...observation, names: undefined, sharers: undefined };
     const job = jobView(answer);
     // Labels and annotations say whose Job it is. If something changes them, the step was in vain: decide as before.
     if (job === undefined || changed !== undefined) return { observation: now, did, changed };

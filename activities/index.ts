@@ -147,9 +147,10 @@ class ControllerActivities<O, S extends Step, L extends Observe> {
 
   #record(ref: ResourceRef, events: readonly DecisionEvent[], log: Logger): void {
     const { recorder } = this.#dependencies;
-    for (const { about, ...event } of events) {
+    for (const { about, alsoAbout = [], ...event } of events) {
       const regarding = about === 'namespace' ? regardingNamespace(ref, this.#regarding) : this.#regarding;
-      recorder.record(ref, regarding, event, log);
+      for (const { namespace, name, uid } of [ref, ...alsoAbout])
+        recorder.record({ ...ref, namespace, name, uid }, regarding, event, log);
     }
   }
 }

@@ -39,6 +39,8 @@ export function reconcilersFor({
       roleBindingReconciler(own, options.roleBinding),
     ),
     'pod-set': controlled('pod-set', podSetReconciler),
-    'git-build': controlled('git-build', (own) => gitBuildReconciler(own, options.build)),
+    'git-build': controlled('git-build', (own) =>
+      gitBuildReconciler(own, options.build, options.reconciliation.namespaces),
+    ),
   };
 }

@@ -1,4 +1,5 @@
 import { causeIn, inOneLine, type Cause } from './cause.ts';
+import type { ResourceRef } from './resource.ts';
 import { waitingFor } from './sentences.ts';
 
 /** What people read in `kubectl events`. */
@@ -16,6 +17,8 @@ export interface DecisionEvent {
   readonly occasion?: string;
   /** The Event is about the namespace of the resource, since none can be created in it any more. */
   readonly about?: 'namespace';
+  /** It is recorded on these resources of the same kind, too. */
+  readonly alsoAbout?: readonly Pick<ResourceRef, 'namespace' | 'name' | 'uid'>[];
 }
 
 interface WithEvent {

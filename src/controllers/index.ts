@@ -10,7 +10,7 @@ import { podSet } from './pod-set/controller.ts';
 export interface ControllerOptions {
   readonly roleBinding: RoleBindingOptions;
   readonly build: GitBuildOptions;
-  readonly reconciliation: ControlOptions;
+  readonly reconciliation: ControlOptions & { readonly namespaces?: readonly string[] | undefined };
 }
 
 type Make = (options: ControllerOptions) => Controller;

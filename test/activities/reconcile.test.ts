@@ -560,13 +560,17 @@ describe('the activities of a controller', () => {
   ) {
     const memory = new Memory();
     const recorded: string[] = [];
+    const regarded: string[] = [];
     const activities = stepActivities(shelf.reconciler, {
       memory,
       watched,
       isNamespacePaused,
       log: aRecordingLogger(),
       recorder: {
-        record: (_, { apiVersion, kind }, { note }) => recorded.push(`${apiVersion} ${kind}: ${note}`),
+        record: ({ namespace, name, uid }, { apiVersion, kind }, { note }) => {
+          recorded.push(`${apiVersion} ${kind}: ${note}`);
+          regarded.push(`${namespace}/${name} ${uid}`);
+        },
       },
     });
     const call = (activityType: string, changes = 0, results = 0, ref = REF) => {
@@ -577,7 +581,7 @@ describe('the activities of a controller', () => {
         activity({ ref, changes, results }),
       );
     };
-    return { memory, recorded, activities, call };
+    return { memory, recorded, regarded, activities, call };
   }
 
   it('report with the next result what an attempt wrote that failed in the end', async () => {
@@ -640,6 +644,17 @@ describe('the activities of a controller', () => {
     const { recorded, call } = theActivitiesOf(aShelf(MISSING));
     await call('addBook');
     expect(recorded).toEqual(['v1 Pod: adding a book']);
+  });
+
+  it('record an Event on other resources, too, if it says so', async () => {
+    const { reconciler } = aShelf(MISSING);
+    const event = { ...ADDING, alsoAbout: [{ namespace: 'team', name: 'other', uid: 'uid-2' }] };
+    const perform = (step: ShelfStep, before: Shelf) =>
+      reconciler.perform(step, before).then((performed) => ({ ...performed, event }));
+    const { recorded, regarded, call } = theActivitiesOf({ reconciler: { ...reconciler, perform } });
+    await call('addBook');
+    expect(recorded).toEqual(Array(3).fill('v1 Pod: adding a book'));
+    expect(regarded).toEqual(['shop/web uid-1', 'shop/web uid-1', 'team/other uid-2']);
   });
 
   it('fail with what was done, and record its Events, where the server then says when to come back', async () => {

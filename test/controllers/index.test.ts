@@ -94,7 +94,7 @@ describe('a controller has its names, watches and may do what it needs, and noth
       watches: ['Xxx', 'Job durable-operator.dev/build-uid', 'Pod durable-operator.dev/build-uid'],
       endsWithNamespace: false,
       permissions: [
-        'get patch xxxes.test.inspur.com',
+        'get list patch xxxes.test.inspur.com',
         'patch xxxes/status.test.inspur.com',
         'update xxxes/finalizers.test.inspur.com',
         'get list create delete jobs.batch',

@@ -255,7 +255,7 @@ describe('an operator that was installed by Helm', () => {
 
   it('has removed the binaries from the nodes, once the builds are deleted', async () => {
     const { artifacts = [] } = (await build.get())?.status ?? {};
-    expect(artifacts.map(({ binary }) => binary)).toEqual(['helloworld']);
+    expect(artifacts.map(({ binary }) => binary)).toEqual([build.binary]);
     await shell(await commandsOf('1.'));
     await build.gone();
     const reasons = (await cluster.eventsIn(TEAM)).map(({ note }) => note);

@@ -230,7 +230,7 @@ describe('why, while the operator runs,', () => {
   it('says that a build was deleted although its node is gone', async () => {
     const { namespace } = onNoNode;
     await onNoNode.is('Succeeded');
-    const artifacts = [{ node: 'node-of-old', binary: 'helloworld' }];
+    const artifacts = [{ node: 'node-of-old', binary: onNoNode.binary }];
     await cluster.patch(onNoNode.at, { status: { artifacts } }, 'status');
     await onNoNode.delete();
     await expectWhy({

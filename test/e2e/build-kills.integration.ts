@@ -1,6 +1,6 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { BUILDS } from '../../src/controllers/git-build/resource.ts';
-import { aBuild, LiveBuild, requestsIn, SAMPLE } from '../support/builds.ts';
+import { aBuild, LiveBuild, requestsIn } from '../support/builds.ts';
 import { refOf } from '../support/cluster.ts';
 import type { FaultProxy, ProxiedRequest } from '../support/fault-proxy.ts';
 import { aTaskQueue, startOperator, type Operator } from '../support/operator.ts';
@@ -71,7 +71,7 @@ describe('an operator that is killed after a write, before it gets the answer,',
       const build = new LiveBuild(cluster, manifest, WITHIN_MS);
       await cluster.create(BUILDS, manifest);
       const done = await build.is('Succeeded');
-      expect(done.status?.artifacts).toMatchObject([{ binary: SAMPLE.binaryName }]);
+      expect(done.status?.artifacts).toMatchObject([{ binary: build.binary }]);
       await build.delete();
       await build.gone();
       const second = await restarted();

@@ -71,9 +71,9 @@ describe('a build', () => {
       const namespace = await cluster.aNamespace();
       const build = await created(aBuild(namespace));
       const done = await build.is('Succeeded');
-      expect(done.status).toMatchObject({ jobName: SAMPLE.jobName, binaryName: 'helloworld', message: '' });
+      expect(done.status).toMatchObject({ jobName: SAMPLE.jobName, binaryName: build.binary, message: '' });
       const [artifact] = done.status?.artifacts ?? [];
-      expect(done.status?.artifacts).toMatchObject([{ binary: 'helloworld' }]);
+      expect(done.status?.artifacts).toMatchObject([{ binary: build.binary }]);
       expect(conditionOf(done, 'Ready')).toBe('True Built');
       expect(done.metadata.finalizers).toEqual(['job.finalizers.test.inspur.com']);
       expect(done.status?.workflowId).toBe(`git-build/${namespace}/sample/${done.metadata.uid}`);
@@ -87,15 +87,15 @@ describe('a build', () => {
       const cleanup = await build.job(`${SAMPLE.jobName}-delete`);
       expect(cleanup?.metadata.annotations).toMatchObject({
         'durable-operator.dev/node': artifact?.node,
-        'durable-operator.dev/binaries': 'helloworld',
+        'durable-operator.dev/binaries': build.binary,
       });
       const made = requests(namespace);
       expect(made.length).toBeLessThanOrEqual(MOST_CALLS);
       expect(writesIn(made)).toEqual(UNDISTURBED);
       for (const [reason, words] of [
         ['BuildStarted', 'build-helloworld'],
-        ['BuildSucceeded', 'helloworld on'],
-        ['Cleaned', 'Removed helloworld'],
+        ['BuildSucceeded', `${build.binary} on`],
+        ['Cleaned', `Removed ${build.binary}`],
       ] as const) {
         await eventuallyTold(build, reason, words);
       }
@@ -173,7 +173,7 @@ describe('a spec that changes', () => {
     const cleanup = await build.job(`${SAMPLE.jobName}-delete`);
     expect(cleanup?.metadata.annotations).toMatchObject({
       'durable-operator.dev/node': status?.artifacts?.[0]?.node,
-      'durable-operator.dev/binaries': 'helloworld',
+      'durable-operator.dev/binaries': build.binary,
     });
     await eventuallyOver(done);
     await build.delete();
@@ -199,7 +199,7 @@ describe('a build that is deleted', () => {
     const namespace = await cluster.aNamespace();
     const build = await created(aBuild(namespace));
     const { status } = await build.is('Succeeded');
-    const artifacts = [artifactOnNoNode, ...(status?.artifacts ?? [])];
+    const artifacts = [{ node: 'no-such-node', binary: build.binary }, ...(status?.artifacts ?? [])];
     await cluster.patch(build.at, { status: { artifacts } }, 'status');
     await build.delete();
     await build.gone();
@@ -215,7 +215,7 @@ describe('a build that is deleted', () => {
     const node = await aNodeWithoutKubelet(`silent-${namespace}`);
     const build = await created(aBuild(namespace));
     await build.is('Succeeded');
-    await cluster.patch(build.at, { status: { artifacts: [{ node, binary: 'helloworld' }] } }, 'status');
+    await cluster.patch(build.at, { status: { artifacts: [{ node, binary: build.binary }] } }, 'status');
     await build.delete();
     const stuck = await build.reaches((found) => conditionOf(found, 'Stalled') === 'True CleanupStuck');
     expect(stuck.status?.message).toMatch(
@@ -240,7 +240,7 @@ describe('a build that is deleted', () => {
       });
       await build.delete();
       await build.gone();
-      await eventuallyTold(build, 'CleanupSkipped', 'helloworld on');
+      await eventuallyTold(build, 'CleanupSkipped', `${build.binary} on`);
       expect(await build.job(`${SAMPLE.jobName}-delete`)).toBeUndefined();
     },
   );
@@ -264,7 +264,7 @@ describe('a build that is deleted', () => {
         expect(events).toMatchObject([
           {
             reason: 'CleanupSkipped',
-            note: expect.stringContaining('helloworld on'),
+            note: expect.stringContaining(`${build.binary} on`),
             regarding: { kind: 'Namespace' },
           },
         ]);
@@ -273,8 +273,6 @@ describe('a build that is deleted', () => {
     },
   );
 });
-
-const artifactOnNoNode = { node: 'no-such-node', binary: 'helloworld' };
 
 async function podsOf({ metadata }: KubernetesObject): Promise<{ phase: unknown }[]> {
   const path = resourcePath(PODS, { namespace: metadata.namespace });

@@ -314,7 +314,7 @@ async function buildingOnALostNode(namespace: string): Promise<void> {
   await build.is('Succeeded');
   await cluster.patch(
     build.at,
-    { status: { artifacts: [{ node: 'no-such-node', binary: 'helloworld' }] } },
+    { status: { artifacts: [{ node: 'no-such-node', binary: build.binary }] } },
     'status',
   );
   await build.delete();

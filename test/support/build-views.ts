@@ -98,9 +98,12 @@ export function aPodView(fields: Partial<PodView> = {}): PodView {
   };
 }
 
-/** What a step has read: no other Job has the names of the sample's Jobs, and no Pod of them is refused. */
+/**
+ * What a step has read: no other Job has the names of the sample's Jobs, no Pod of them is refused, and nobody else has its
+ * file.
+ */
 export function anObservation(fields: Partial<Observation> = {}): Observation {
   const names = { [SAMPLE.jobName]: 'free', [`${SAMPLE.jobName}-delete`]: 'free' } as const;
   const refusedPods = { 'job-1': 'none', 'cleanup-1': 'none' } as const;
-  return { build: aBuildView(), jobs: [], pods: [], names, refusedPods, ...fields };
+  return { build: aBuildView(), jobs: [], pods: [], names, refusedPods, sharers: [], ...fields };
 }

@@ -9,8 +9,14 @@ import { eventually } from './eventually.ts';
 export { JOBS, NODES } from '../../src/controllers/kinds.ts';
 export { BUILD_DEFAULTS, SAMPLE } from './build-samples.ts';
 
+/** All tests share two nodes: a file that another build has, too, would stay there. */
+export function binaryOf(namespace: string, name = 'sample'): string {
+  return `${name}-${namespace}`;
+}
+
 export function aBuild(namespace: string, name = 'sample'): BuildBuilder {
-  return new BuildBuilder({ namespace, name, spec: SAMPLE });
+  const spec = { ...SAMPLE, binaryName: binaryOf(namespace, name) };
+  return new BuildBuilder({ namespace, name, spec });
 }
 
 class BuildBuilder {
@@ -54,6 +60,10 @@ export class LiveBuild {
 
   get namespace(): string {
     return this.at.namespace ?? '';
+  }
+
+  get binary(): string {
+    return binaryOf(this.namespace, this.at.name);
   }
 
   get(): Promise<Build | undefined> {

@@ -6,6 +6,7 @@ import { createWhenPossible, deleteJob, during, RECHECK_MS, RETIRING_MS, stallWi
 import { knownOf, type BuildDecision, type Facts } from './observation.ts';
 import { awaitsPodMs, stallWithoutPods } from './refused-pods.ts';
 import { BINARIES_MAX, type Artifact } from './resource.ts';
+import { sharedEvent, sharedIn } from './sharing.ts';
 import { listed, report, reportIfNew, without } from './status.ts';
 import type { JobView } from './views.ts';
 
@@ -205,10 +206,28 @@ function inProgress({ phase }: Cleaning) {
   return { ...during(phase), reason: phase === 'Succeeded' ? 'Built' : 'Cleaning' } as const;
 }
 
+/** The file of another resource stays, and is no longer that of this one. */
+function leave(facts: Facts, cleaning: Cleaning, shared: readonly Artifact[]): BuildDecision {
+  const { build, sharers = [] } = facts;
+  return report(facts, {
+    ...inProgress(cleaning),
+    artifacts: without(build.status.artifacts ?? [], shared),
+    because: `${listed(shared)} is also the file of another resource`,
+    event: sharedEvent(build, shared, sharers),
+  });
+}
+
 function createCleanup(facts: Facts, cleaning: Cleaning, left: readonly Artifact[]): BuildDecision {
   const { jobName, phase, finish } = cleaning;
   const [first] = left;
   if (first === undefined) return finish([]);
+  const { sharers } = facts;
+  if (sharers === undefined) {
+    const because = 'another resource may have the same file';
+    return { do: 'observe', because, what: 'sharers', artifacts: left };
+  }
+  const shared = sharedIn(left, sharers);
+  if (shared.length > 0) return leave(facts, cleaning, shared);
   const { node } = first;
   const onIt = left.filter((artifact) => artifact.node === node).slice(0, BINARIES_MAX);
   const binaries = onIt.map(({ binary }) => binary);

@@ -45,7 +45,7 @@ export function gitBuild(options: GitBuildOptions): GitBuildController {
       build !== 'gone' && hasOurFinalizer(build) && build.status.startTime === undefined,
     finalizer: BUILD_FINALIZER,
     permissions: [
-      allow(BUILDS, ['get', 'patch']),
+      allow(BUILDS, ['get', 'list', 'patch']),
       allow(BUILDS, ['patch'], { subresource: 'status' }),
       // For clusters whose admission checks who may set owner references that block deletion.
       allow(BUILDS, ['update'], { subresource: 'finalizers' }),

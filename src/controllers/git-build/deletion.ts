@@ -124,7 +124,7 @@ function cleanAll(facts: Facts): BuildDecision {
     finish: (cleaned) =>
       removeOrphan(facts) ??
       (cleaned.length === 0
-        ? removeFinalizer(facts, 'no binary is on any node')
+        ? removeFinalizer(facts, 'there is nothing to remove')
         : removeFinalizer(facts, 'every node is clean', {
             type: 'Normal',
             reason: 'Cleaned',

@@ -2,7 +2,8 @@ import type { Cause } from '../../contract/cause.ts';
 import type { Decision, Observe, Refusal, Step } from '../../contract/decision.ts';
 import type { CleanupJobSpec } from './jobs.ts';
 import type { NodeState } from './node.ts';
-import type { BuildSpec, StatusPatch } from './resource.ts';
+import type { Artifact, BuildSpec, StatusPatch } from './resource.ts';
+import type { Sharer } from './sharing.ts';
 import type { BuildChild, BuildView, JobView, PodView } from './views.ts';
 
 /** What is known of a build. The watcher fills in the first three; a step also reads what `decide` asks for. */
@@ -17,6 +18,8 @@ export interface Observation {
   readonly names?: Readonly<Record<string, NameHolder>> | undefined;
   /** Why the Pods of a Job are refused, by the UID of the Job. */
   readonly refusedPods?: Readonly<Record<string, Cause | 'none'>> | undefined;
+  /** The other builds that have a file that is to be removed. */
+  readonly sharers?: readonly Sharer[] | undefined;
   /** Why the server refused the last step, in its own words without credentials. */
   readonly refusal?: Refusal | undefined;
   /** Read only if a refusal says that the namespace is terminating. Another workflow could have made that up. */
@@ -71,6 +74,7 @@ export type BuildStep = FinalizerStep | StatusStep | CreateJobStep | CreateClean
 export type BuildObserve =
   | (Observe & { readonly what: 'node'; readonly node: string })
   | (Observe & { readonly what: 'events'; readonly job: JobView })
+  | (Observe & { readonly what: 'sharers'; readonly artifacts: readonly Artifact[] })
   | (Observe & { readonly what: 'namespace' })
   | (Observe & { readonly what: 'name'; readonly jobName: string });
 

@@ -353,7 +353,7 @@ describe('a build that may go', () => {
   it('goes without more words where no binary is on any node', () => {
     expect(decide({ build: deleting({ artifacts: [] }) })).toEqual({
       ...DONE,
-      because: 'no binary is on any node',
+      because: 'there is nothing to remove',
     });
   });
 

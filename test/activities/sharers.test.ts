@@ -1,0 +1,74 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { sharersOf } from '../../activities/sharers.ts';
+import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
+import { BUILD_DEFAULTS, SAMPLE } from '../support/build-samples.ts';
+import { answerJson, FakeApiServer } from '../support/fake-api-server.ts';
+
+const ARTIFACTS = [{ node: 'node-1', binary: 'helloworld' }];
+const ALL = '/apis/test.inspur.com/v1alpha1/xxxes';
+
+let server: FakeApiServer;
+let client: KubernetesClient;
+
+beforeEach(async () => {
+  server = await FakeApiServer.start();
+  client = createKubernetesClient(server.kubeConfig());
+});
+
+afterEach(async () => {
+  await client.close();
+  await server.stop();
+});
+
+interface Shown {
+  readonly builds: readonly object[];
+  readonly pods?: readonly object[];
+}
+
+function sharers({ builds, pods = [] }: Shown, namespaces: readonly string[] = []) {
+  server.handle((request, response) => {
+    const items = request.url.pathname.endsWith('/pods') ? pods : builds;
+    answerJson(200, { metadata: {}, items })(request, response);
+  });
+  return sharersOf({ client, namespaces, options: BUILD_DEFAULTS, uid: 'uid-1', artifacts: ARTIFACTS });
+}
+
+const aBuild = (name: string, status: object = {}, metadata: object = {}) => ({
+  metadata: { namespace: 'team', name, uid: `uid-of-${name}`, generation: 1, ...metadata },
+  spec: SAMPLE,
+  status,
+});
+const LISTED = { phase: 'Succeeded', observedGeneration: 1, artifacts: ARTIFACTS };
+const asked = () => server.requests.map(({ url }) => url.pathname);
+
+describe('who else has a file', () => {
+  it('is every other build that lists it, and stays', async () => {
+    const builds = [
+      aBuild('own', LISTED, { uid: 'uid-1' }),
+      aBuild('other', LISTED),
+      aBuild('going', LISTED, { deletionTimestamp: '2026-11-21T11:00:00Z' }),
+    ];
+    expect(await sharers({ builds })).toEqual([
+      { namespace: 'team', name: 'other', uid: 'uid-of-other', artifacts: ARTIFACTS },
+    ]);
+  });
+
+  it('is a build whose Pod runs on the node, although its status does not say so yet', async () => {
+    const labels = { 'durable-operator.dev/build-uid': 'uid-of-other', 'durable-operator.dev/job': 'build' };
+    const annotations = { 'durable-operator.dev/binary-name': 'helloworld' };
+    const metadata = { name: 'p', uid: 'p', namespace: 'team', labels, annotations };
+    const pod = { metadata, spec: { nodeName: 'node-1' }, status: { phase: 'Running' } };
+    expect(await sharers({ builds: [aBuild('other')], pods: [pod] })).toMatchObject([{ name: 'other' }]);
+    expect(asked()).toEqual([ALL, '/api/v1/namespaces/team/pods']);
+    expect(server.requests[1]?.url.searchParams.get('labelSelector')).toBe('durable-operator.dev/job=build');
+  });
+
+  it('takes one list where nobody has it, and one for each namespace that the operator watches', async () => {
+    await sharers({ builds: [{ ...aBuild('other'), spec: { ...SAMPLE, binaryName: 'x' } }] });
+    expect(asked()).toEqual([ALL]);
+    await sharers({ builds: [] }, ['shop', 'team']);
+    expect(asked().slice(1)).toEqual(
+      ['shop', 'team'].map((name) => ALL.replace('xxxes', `namespaces/${name}/xxxes`)),
+    );
+  });
+});
