@@ -97,6 +97,6 @@ export function nameTaken(jobName: string, namespace: string, holder: 'altered' 
     : {
         code: 'JobNameTaken',
         because: `${job} does not belong to this resource, so it is left alone`,
-        advice: ['delete it, or change spec.jobName', ...commands],
+        advice: ['change spec.jobName, or delete that Job', ...commands],
       };
 }
