@@ -56,7 +56,10 @@ function reportedAs(codes: readonly BuildReason[], { status }: BuildView): Build
 }
 
 function describePods({ name }: JobView, namespace: string): Advice {
-  return { run: `kubectl describe pods -n ${namespace} -l job-name=${name}`, to: 'see how its Pods do' };
+  return {
+    run: `kubectl describe pods -n ${namespace} -l job-name=${name}`,
+    to: 'show its Pods and their Events',
+  };
 }
 
 export function showLogs(job: string, namespace: string): Advice {
