@@ -1,6 +1,6 @@
 import { activityInfo, ApplicationFailure } from '@temporalio/activity';
 import type { Cause } from '../src/contract/cause.ts';
-import { type Deed, reasonOf, sentenceOf, type StepResult } from '../src/contract/decision.ts';
+import { type Action, reasonOf, sentenceOf, type StepResult } from '../src/contract/decision.ts';
 import { FAILURE, type FailureType } from '../src/contract/failures.ts';
 import type { Logger } from '../src/contract/logger.ts';
 import type { ResourceRef } from '../src/contract/resource.ts';
@@ -51,10 +51,11 @@ export async function atTheEdge(
     const failure = error instanceof PartlyDone ? error.cause : error;
     const did = error instanceof PartlyDone ? error.did : [];
     runLog.warn({ err: failure }, 'the step failed and will be retried');
-    const about = aboutOf(ref, regarding);
-    if (failure instanceof ApiError)
-      recordFailure(recorder, { ref, regarding, log: runLog }, failure, causeOfError(failure, about));
-    throw asFailure(failure, { attempt: activityInfo().attempt, did, about });
+    // Other errors are our own: Temporal retries them as they are.
+    if (!(failure instanceof ApiError)) throw failure;
+    const cause = causeOfError(failure, aboutOf(ref, regarding));
+    recordFailure(recorder, { ref, regarding, log: runLog }, failure, cause);
+    throw asFailure(failure, { attempt: activityInfo().attempt, did, cause });
   }
 }
 
@@ -77,8 +78,8 @@ interface Attempt {
   /** From 1. */
   readonly attempt: number;
   /** What the step did before it failed. */
-  readonly did?: readonly Deed[];
-  readonly about: About;
+  readonly did?: readonly Action[];
+  readonly cause: Cause;
 }
 
 function aboutOf({ namespace, name }: ResourceRef, { kind }: Regarding): About {
@@ -86,11 +87,9 @@ function aboutOf({ namespace, name }: ResourceRef, { kind }: Regarding): About {
   return { resource: `${kind.toLowerCase()}/${name}${place}`, namespace };
 }
 
-/** Errors that are not the API server's are our own: Temporal retries them as they are. */
-export function asFailure(error: unknown, { attempt, did = [], about }: Attempt): unknown {
-  if (!(error instanceof ApiError)) return error;
+export function asFailure(error: ApiError, { attempt, did = [], cause }: Attempt): ApplicationFailure {
   const { message, classification } = error;
-  const failed = { message, details: [causeOfError(error, about)] };
+  const failed = { message, details: [cause] };
   switch (classification) {
     case 'retry-after':
       // Not retried by Temporal: the run waits for exactly that long, which no change shortens.

@@ -1,4 +1,4 @@
-import type { DecisionEvent, Deed, Refusal } from '../src/contract/decision.ts';
+import type { DecisionEvent, Action, Refusal } from '../src/contract/decision.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
 import type { ResourceType } from '../src/contract/controller.ts';
 import type { ResourceRef } from '../src/contract/resource.ts';
@@ -230,7 +230,9 @@ class BuildObjects {
     const path = resourcePath(JOBS, { namespace: this.#ref.namespace });
     const answer = await this.#request<KubernetesObject>({ method: 'POST', path, body: manifest });
     const { name, labels, annotations } = manifest.metadata;
-    const did: Deed[] = [{ did: 'created', what: isBuild ? 'Job' : 'cleanup Job', count: 1, names: [name] }];
+    const did: Action[] = [
+      { did: 'created', what: isBuild ? 'Job' : 'cleanup Job', count: 1, names: [name] },
+    ];
     const changed = changeOf({ metadata: { labels, annotations } }, answer);
     const now = { ...observation, names: undefined, sharers: undefined };
     const job = jobView(answer);

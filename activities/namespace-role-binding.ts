@@ -1,4 +1,4 @@
-import type { DecisionEvent, Deed } from '../src/contract/decision.ts';
+import type { DecisionEvent, Action } from '../src/contract/decision.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
 import type { ResourceRef } from '../src/contract/resource.ts';
 import { unreachable } from '../src/contract/unreachable.ts';
@@ -152,16 +152,16 @@ export function roleBindingReconciler(
   function done(
     before: Observation,
     { sent, answer }: Write,
-    { reason, action }: Pick<DecisionEvent, 'reason' | 'action'>,
-    deed: Deed,
+    about: Pick<DecisionEvent, 'reason' | 'action'>,
+    action: Action,
   ): Performed<Observation> {
     const { uid, resourceVersion } = answer.metadata;
-    const note = `${deed.did} ${deed.what}`;
+    const note = `${action.did} ${action.what}`;
     return {
       observation: { ...before, binding: bindingView(answer, options) },
-      did: [deed],
+      did: [action],
       changed: changeOf(sent, answer),
-      event: { type: 'Normal', reason, action, note, occasion: `${uid} ${resourceVersion}` },
+      event: { type: 'Normal', ...about, note, occasion: `${uid} ${resourceVersion}` },
     };
   }
 

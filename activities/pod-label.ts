@@ -38,11 +38,11 @@ export function podLabelReconciler(client: KubernetesClient): Reconciler<PodView
     const sent = { metadata: { resourceVersion: step.resourceVersion, labels: { [POD_NAME_LABEL]: value } } };
     const patched = await found(kubeOf(client).patch({ ...ref, type: PODS }, sent, { metadataOnly: true }));
     if (patched === undefined) return { observation: GONE, did: [] };
-    const deed =
+    const action =
       value === null
         ? { did: 'removed', what: `label ${POD_NAME_LABEL}` }
         : { did: 'added', what: `label ${POD_NAME_LABEL}=${value}` };
-    return { observation: podView(patched), did: [deed], changed: changeOf(sent, patched) };
+    return { observation: podView(patched), did: [action], changed: changeOf(sent, patched) };
   }
 }
 

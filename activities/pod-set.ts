@@ -1,4 +1,4 @@
-import type { DecisionEvent, Deed, Refusal } from '../src/contract/decision.ts';
+import type { DecisionEvent, Action, Refusal } from '../src/contract/decision.ts';
 import { unreachable } from '../src/contract/unreachable.ts';
 import { podSet as controller } from '../src/controllers/pod-set/controller.ts';
 import {
@@ -123,7 +123,7 @@ async function createPods(step: CreatePods, about: About): Promise<Performed<Obs
   const create = () => about.objects.create(names);
   const end = await write(places, create, { ...about, firstSize: SLOWLY, counts });
   const { observation, failure } = end;
-  const did = deedsOf('created', 'Pod', end.done);
+  const did = actionsOf('created', 'Pod', end.done);
   if (isNamespaceEnding(failure?.error)) return { observation: { ...observation, podSet: 'gone' }, did };
   const event = { reason: 'Created', action: 'Create', note: `scaled up to ${podsInWords(replicas)}` };
   return performed(step.do, end, { did, event: end.written === count ? event : undefined });
@@ -143,7 +143,7 @@ async function deletePods(step: DeletePods, about: About): Promise<Performed<Obs
   const end = { ...written, observation: fresh.observation };
   const isScaledDown = replicas !== undefined && end.written === count;
   const event = { reason: 'Deleted', action: 'Delete', note: `scaled down to ${podsInWords(replicas ?? 0)}` };
-  const did = deedsOf('deleted', what, end.done);
+  const did = actionsOf('deleted', what, end.done);
   return performed(step.do, end, { did, event: isScaledDown ? event : undefined });
 }
 
@@ -152,7 +152,7 @@ async function adoptPods({ do: step, pods }: AdoptPods, about: About): Promise<P
   const end = await write(pods.slice(0, WRITES_MAX), adopt, { ...about, firstSize: AT_ONCE });
   const note = `adopted ${namesOf(end.done)}: their labels match, and they had no controller`;
   const event = { reason: 'Adopted', action: 'Adopt', note };
-  return performed(step, end, { did: deedsOf('adopted', 'Pod', end.done), event });
+  return performed(step, end, { did: actionsOf('adopted', 'Pod', end.done), event });
 }
 
 async function releasePods({ do: step, pods }: ReleasePods, about: About): Promise<Performed<Observation>> {
@@ -160,7 +160,7 @@ async function releasePods({ do: step, pods }: ReleasePods, about: About): Promi
   const end = await write(pods.slice(0, WRITES_MAX), release, { ...about, firstSize: AT_ONCE });
   const note = `released ${namesOf(end.done)}: their labels no longer match`;
   const event = { reason: 'Released', action: 'Release', note };
-  return performed(step, end, { did: deedsOf('released', 'Pod', end.done), event });
+  return performed(step, end, { did: actionsOf('released', 'Pod', end.done), event });
 }
 
 async function updateStatus(
@@ -222,7 +222,7 @@ async function write<T>(
 
 /** For people. */
 interface Reported {
-  readonly did: readonly Deed[];
+  readonly did: readonly Action[];
   readonly event: Pick<DecisionEvent, 'reason' | 'action' | 'note'> | undefined;
 }
 
@@ -254,7 +254,7 @@ function performed(
   return { observation, did, changed, event: { type: 'Normal', ...event, occasion: first.uid } };
 }
 
-function deedsOf(did: string, what: string, pods: readonly PodView[]): readonly Deed[] {
+function actionsOf(did: string, what: string, pods: readonly PodView[]): readonly Action[] {
   if (pods.length === 0) return [];
   return [{ did, what, count: pods.length, names: pods.slice(0, TOLD_MAX).map(({ name }) => name) }];
 }

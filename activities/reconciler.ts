@@ -1,5 +1,5 @@
 import type { Controller, ResourceType } from '../src/contract/controller.ts';
-import type { DecisionEvent, Deed, Observe, Refusal, Step } from '../src/contract/decision.ts';
+import type { DecisionEvent, Action, Observe, Refusal, Step } from '../src/contract/decision.ts';
 import type { ResourceRef } from '../src/contract/resource.ts';
 import { ApiError } from '../src/kubernetes/errors.ts';
 
@@ -32,7 +32,7 @@ export interface StepContext<O = unknown> {
 export interface Performed<O> {
   /** What is known now: the observation before, with the server's answers folded in. Undefined: it is observed anew. */
   readonly observation: O | undefined;
-  readonly did: readonly Deed[];
+  readonly did: readonly Action[];
   /** What something changed in the last write on its way, as `changeOf` says it. */
   readonly changed?: string | undefined;
   /** Besides the event of the decision, or in its stead. */
@@ -85,10 +85,10 @@ export interface Reconciler<O, S extends Step, L extends Observe = Observe> {
 export class PartlyDone extends ApiError {
   override readonly name = 'PartlyDone';
   override readonly cause: ApiError;
-  readonly did: readonly Deed[];
+  readonly did: readonly Action[];
   readonly events: readonly DecisionEvent[];
 
-  constructor(cause: ApiError, did: readonly Deed[], events: readonly DecisionEvent[] = []) {
+  constructor(cause: ApiError, did: readonly Action[], events: readonly DecisionEvent[] = []) {
     super(cause.message, cause);
     this.cause = cause;
     this.did = did;

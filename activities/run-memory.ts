@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { addedUp, type Deed } from '../src/contract/decision.ts';
+import { addedUp, type Action } from '../src/contract/decision.ts';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** An observation, and where it comes from: what the watcher saw may lag behind what is live. */
@@ -78,7 +78,7 @@ export class Memory {
 interface Kept {
   /** How many results the run had got when the step was called. */
   readonly results: number;
-  readonly did: readonly Deed[];
+  readonly did: readonly Action[];
 }
 
 interface KeptOfRun {
@@ -110,7 +110,7 @@ export class Undelivered {
    * @param results how many the run had got when it was called: if there have been more, these are lost
    * @returns to be called at its end: adds to what it did what has not reached the run
    */
-  begin(runId: string, results: number): (did: readonly Deed[]) => readonly Deed[] {
+  begin(runId: string, results: number): (did: readonly Action[]) => readonly Action[] {
     const run = this.#runs.get(runId) ?? { begun: 0, steps: [] };
     this.#runs.set(runId, run);
     const turn = (run.begun += 1);

@@ -1,7 +1,7 @@
 import {
   type Decision,
   type DecisionEvent,
-  type Deed,
+  type Action,
   isObserve,
   isRest,
   isStep,
@@ -33,7 +33,7 @@ export interface StepEnd<O> extends StepResult {
 interface FailedEnd<O, S extends Step, L extends Observe> {
   readonly step: S;
   readonly error: ApiError;
-  readonly did: readonly Deed[];
+  readonly did: readonly Action[];
   readonly events: readonly DecisionEvent[];
   readonly decided: Decided<O, S, L>;
 }
@@ -135,7 +135,7 @@ export class StepRun<O, S extends Step, L extends Observe> {
     const events = [approval?.event, event, performed.event].filter((each) => each !== undefined);
     const { refusal, observation: after } = performed;
     if (mayObserve && isStale(refusal)) throw refusal;
-    const did = approval && performed.did.length > 0 ? [...performed.did, approval.deed] : performed.did;
+    const did = approval && performed.did.length > 0 ? [...performed.did, approval.action] : performed.did;
     let decided: Decided<O, S, L>;
     try {
       // An earlier refusal is left out: with it, other steps are held, and each status would say the opposite of the last.
@@ -197,7 +197,7 @@ export class StepRun<O, S extends Step, L extends Observe> {
 
   #endWith(
     { known, decision }: Decided<O, S, L>,
-    did: readonly Deed[],
+    did: readonly Action[],
     events: readonly DecisionEvent[] = [],
   ): StepEnd<O> {
     // Record the event of a rest now, and that of a step after the step is done.
@@ -211,7 +211,7 @@ export class StepRun<O, S extends Step, L extends Observe> {
   }
 
   /** Who waits sees why, at most once an attempt. Where it does not succeed, the next attempt tries it again. */
-  async #report({ decision, known: { observation } }: Decided<O, S, L>): Promise<readonly Deed[]> {
+  async #report({ decision, known: { observation } }: Decided<O, S, L>): Promise<readonly Action[]> {
     if (!isStep(decision) || decision.do !== 'updateStatus') return [];
     const performing = this.#reconciler.perform(decision, observation, this.#context);
     return performing.then(

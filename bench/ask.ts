@@ -21,7 +21,7 @@ import { aPodSet } from '../test/support/pod-sets.ts';
 import { aPod } from '../test/support/pods.ts';
 
 /*
- * How long `get -A` and `why` take with so many resources and open runs, and how much CPU of their own. No operator runs:
+ * How long `get -A`, `why -A` and `why` take with so many resources and open runs, and how much CPU of their own. No operator runs:
  * what is asked is what there is, not how it works.
  */
 
@@ -73,6 +73,7 @@ try {
   for (const args of [
     ['get', '-A'],
     ['get', 'podset', '-A', '--state', 'reconciling'],
+    ['why', '-A'],
     ['why', 'podset/set-0', '-n', namespace],
     ['why', `podset/set-${half - 1}`, '-n', namespace],
   ]) {

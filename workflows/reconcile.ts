@@ -17,7 +17,7 @@ import {
 import {
   addedUp,
   type Converged,
-  type Deed,
+  type Action,
   type Held,
   isRest,
   type Next,
@@ -97,7 +97,7 @@ interface RetryAfter {
   readonly retryAfterMs: number;
   readonly because: string;
   /** What the step did before. */
-  readonly did: readonly Deed[];
+  readonly did: readonly Action[];
 }
 
 /** A signal came while the step was in progress. */
@@ -110,7 +110,7 @@ const LOOK_AGAIN: Observe = { do: 'observe', because: 'the resource changed' };
 class Reconcile {
   readonly #run: RunInput;
   readonly #changes: Changes = listenForChanges();
-  #did: readonly Deed[];
+  #did: readonly Action[];
   #localSteps = 0;
   /** Why the step was refused that was refused last, and has not succeeded since. */
   #refused: Refusal | undefined;

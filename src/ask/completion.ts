@@ -19,7 +19,11 @@ export function addCompletion(program: Command, ask: Ask): void {
     .description(ASK_COMMANDS.completion)
     .argument('<shell>', SHELLS.join(' or '), shellOrCallback)
     .argument('[words...]')
-    .option('--program <name>', 'what is completed: kubectl-durable or durable-operator', 'kubectl-durable')
+    .option(
+      '--program <name>',
+      'the program to complete: kubectl-durable or durable-operator',
+      'kubectl-durable',
+    )
     .addHelpText('after', HELP)
     .action(async (shell: string, words: string[], { program: name }: { readonly program: string }) => {
       if (shell === CALLBACK) ask.stdout.write(await completionsFor(program, ask, words));

@@ -26,7 +26,7 @@ const SHARED = {
 /** The options that say where to ask: those of kubectl, and some of the operator. */
 function connectionOptions(): readonly Option[] {
   const taskQueue = "the operator's task queue (default: durable-operator, or that of the only operator)";
-  const payloadKeys = "the operator's payload keys, where it encrypts";
+  const payloadKeys = "the operator's payload keys, if it encrypts";
   return [
     new Option('--kubeconfig <file>', 'kubeconfig file (default: as kubectl finds it)'),
     new Option('--context <name>', 'context of the kubeconfig'),

@@ -131,7 +131,7 @@ export function stateOfDone(object: KubernetesObject): StatusSays {
 function foreignFinalizers(object: KubernetesObject): Cause | undefined {
   const others = object.metadata.deletionTimestamp === undefined ? [] : heldByOthers(object);
   if (others.length === 0) return undefined;
-  const advice = ["ask whoever put the finalizers there; none of them is the operator's"];
+  const advice = ["ask the owner of these finalizers; none of them is the operator's"];
   return { code: 'ForeignFinalizers', because: `held by ${others.join(', ')}`, advice };
 }
 

@@ -58,7 +58,7 @@ export interface Deletion {
 /** An approval, as an Event and the result of the run report it. */
 export interface Approval {
   readonly event: DecisionEvent;
-  readonly deed: Deed;
+  readonly action: Action;
 }
 
 /** What is known does not suffice for a decision. A step activity reads what is missing and decides again. */
@@ -127,12 +127,12 @@ export type Decision<S extends Step = Step, O extends Observe = Observe> = S | O
 export type Next = Step | Observe | Rest;
 
 /** What a step did, for people: `created 3 Pods`, `added label padok.fr/pod-name=web`. */
-export interface Deed {
+export interface Action {
   /** The past tense: `created`. */
   readonly did: string;
   /** What it was done to; in the singular where there is a count: `Pod`. */
   readonly what: string;
-  /** How many. Deeds of the same words add up. */
+  /** How many. Actions of the same words add up. */
   readonly count?: number;
   /** How often, where there is no `count`. Default: once. */
   readonly times?: number;
@@ -153,7 +153,7 @@ export interface Refusal {
 
 /** What a step activity returns, and thereby what history keeps of it. */
 export interface StepResult {
-  readonly did: readonly Deed[];
+  readonly did: readonly Action[];
   readonly next: Next;
   /** The step was refused, and something else comes first, such as to report that. */
   readonly refusal?: Refusal;
@@ -256,18 +256,18 @@ function restOf(rest: Rest): Rest {
 /** How many names of created or deleted objects a sentence or a result holds. */
 const NAMES_MAX = 5;
 
-/** Adds up deeds of the same words: a whole run is summed up in one sentence. */
-export function addedUp(deeds: readonly Deed[]): readonly Deed[] {
-  const sums = new Map<string, Deed>();
-  for (const deed of deeds) {
-    const key = `${deed.did} ${deed.what}`;
+/** Adds up actions of the same words: a whole run is summed up in one sentence. */
+export function addedUp(actions: readonly Action[]): readonly Action[] {
+  const sums = new Map<string, Action>();
+  for (const action of actions) {
+    const key = `${action.did} ${action.what}`;
     const before = sums.get(key);
-    sums.set(key, before === undefined ? deed : sumOf(before, deed));
+    sums.set(key, before === undefined ? action : sumOf(before, action));
   }
   return [...sums.values()];
 }
 
-function sumOf(one: Deed, other: Deed): Deed {
+function sumOf(one: Action, other: Action): Action {
   if (one.isOnce) return one;
   const { did, what } = one;
   if (one.count === undefined) return { did, what, times: (one.times ?? 1) + (other.times ?? 1) };
@@ -276,11 +276,11 @@ function sumOf(one: Deed, other: Deed): Deed {
 }
 
 /** `created 300 Pods, updated the status 3 times`; empty where nothing was done. */
-export function sentenceOf(deeds: readonly Deed[]): string {
-  return addedUp(deeds).map(phraseOf).join(', ');
+export function sentenceOf(actions: readonly Action[]): string {
+  return addedUp(actions).map(phraseOf).join(', ');
 }
 
-function phraseOf({ did, what, count, times = 1, names = [] }: Deed): string {
+function phraseOf({ did, what, count, times = 1, names = [] }: Action): string {
   if (count === undefined) return times === 1 ? `${did} ${what}` : `${did} ${what} ${times} times`;
   const named = count <= names.length ? ` ${names.join(', ')}` : '';
   return count === 1 ? `${did} ${what}${named}` : `${did} ${count} ${what}s${named}`;

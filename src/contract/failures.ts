@@ -1,4 +1,4 @@
-import type { Deed } from './decision.ts';
+import type { Action } from './decision.ts';
 
 /**
  * The `type` of the ApplicationFailures that activities throw: the words by which the Temporal UI and
@@ -29,4 +29,4 @@ export type FailureType = (typeof FAILURE)[keyof typeof FAILURE];
 export const RETRY_AFTER_MAX_MS = 300_000;
 
 /** How long to wait, in milliseconds, and what the step did before. */
-export type RetryAfterDetails = readonly [retryAfterMs?: number, did?: readonly Deed[]];
+export type RetryAfterDetails = readonly [retryAfterMs?: number, did?: readonly Action[]];

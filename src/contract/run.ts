@@ -1,5 +1,5 @@
 import type { Cluster } from './cluster.ts';
-import type { Deed, Next, Refusal } from './decision.ts';
+import type { Action, Next, Refusal } from './decision.ts';
 import type { ResourceRef } from './resource.ts';
 
 /** The one signal a run knows. Its arguments are the reason, for people, and a {@link Change}; it never carries state. */
@@ -30,7 +30,7 @@ export interface RunInput {
   /** Of the resource, as the watcher saw it when it named the first step. */
   readonly resourceVersion?: string;
   /** What earlier runs of the same story did, where a long history was left behind. */
-  readonly did?: readonly Deed[];
+  readonly did?: readonly Action[];
   /** As {@link StepInput} has it, likewise. */
   readonly unknownUntilMs?: number;
 }

@@ -1,5 +1,5 @@
 import type { Cause } from '../contract/cause.ts';
-import type { Deed, HeldCode } from '../contract/decision.ts';
+import type { Action, HeldCode } from '../contract/decision.ts';
 
 /** What happened in one run of a resource, in the order of time. */
 export interface RunTimeline {
@@ -50,7 +50,7 @@ export type StepEnd =
   | {
       readonly how: 'done';
       readonly tookMs: number;
-      readonly did: readonly Deed[] | 'encrypted';
+      readonly did: readonly Action[] | 'encrypted';
       readonly next: NextStep | undefined;
       /** What the server said when it refused the step. */
       readonly refusal: string | undefined;

@@ -6,7 +6,7 @@ import {
   converged,
   stalled,
   waitFor,
-  type Deed,
+  type Action,
   type Next,
   type StepResult,
 } from '../../src/contract/decision.ts';
@@ -15,14 +15,11 @@ import { asActivity } from '../support/activity-context.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';
 import { aCause } from '../support/causes.ts';
 
-const ABOUT = { resource: 'pod/web -n shop', namespace: 'shop' };
 const MESSAGE = 'PATCH /api/v1/namespaces/shop/pods/web: the words of the server';
 
 function failureFor(classification: ApiErrorClass, attempt = 1, retryAfterMs?: number): ApplicationFailure {
-  const error = new ApiError(MESSAGE, { classification, retryAfterMs, words: 'the words of the server' });
-  const failure = asFailure(error, { attempt, about: ABOUT });
-  if (!(failure instanceof ApplicationFailure)) throw new Error('it is not a failure of Temporal');
-  return failure;
+  const error = new ApiError(MESSAGE, { classification, retryAfterMs });
+  return asFailure(error, { attempt, cause: aCause('no') });
 }
 
 describe('what the API server said, as a failure', () => {
@@ -43,14 +40,8 @@ describe('what the API server said, as a failure', () => {
     expect(failure.nonRetryable ?? false).toBe(classification === 'retry-after');
   });
 
-  it('carries its cause, with the words of the server alone', () => {
-    expect(failureFor('refused').details).toEqual([
-      {
-        code: 'Refused',
-        because: 'the words of the server',
-        advice: ['change what refuses it, and then retry'],
-      },
-    ]);
+  it('carries its cause', () => {
+    expect(failureFor('refused').details).toEqual([aCause('no')]);
   });
 
   it('names the wait that the server asked for, and is not retried by Temporal', () => {
@@ -70,18 +61,11 @@ describe('what the API server said, as a failure', () => {
   );
 });
 
-describe('an error that is not the API server’s', () => {
-  it('is passed on as it is', () => {
-    const bug = new TypeError('a bug of ours');
-    expect(asFailure(bug, { attempt: 1, about: ABOUT })).toBe(bug);
-  });
-});
-
 describe('how a step ended', () => {
   const REF = { controller: 'pod-set', namespace: 'shop', name: 'web', uid: 'uid-1' };
   const REGARDING = { apiVersion: 'v1', kind: 'PodSet' };
-  const CREATED: Deed = { did: 'created', what: 'Job build-web' };
-  const deeds = (...did: Deed[]) => did;
+  const CREATED: Action = { did: 'created', what: 'Job build-web' };
+  const actions = (...did: Action[]) => did;
 
   /** Lets a step end like this at its so manieth attempt. */
   async function atItsEnd(step: () => Promise<StepResult>, attempt = 1) {
@@ -106,16 +90,21 @@ describe('how a step ended', () => {
     );
     return { ...ended, bindings, events, lines: recording.lines };
   }
-  const ending = (next: Next, did: Deed[]) => atItsEnd(() => Promise.resolve({ did, next }));
+  const ending = (next: Next, did: Action[]) => atItsEnd(() => Promise.resolve({ did, next }));
   const failing = (error: Error) => atItsEnd(() => Promise.reject(error));
 
-  it.each<[level: string, message: string, next: Next, did: Deed[]]>([
+  it.each<[level: string, message: string, next: Next, did: Action[]]>([
     ['info', 'up to date', converged('up to date'), []],
-    ['info', 'created Job build-web', converged('up to date'), deeds(CREATED)],
+    ['info', 'created Job build-web', converged('up to date'), actions(CREATED)],
     ['warn', 'stalled: the name is too long', stalled(aCause('the name is too long')), []],
-    ['warn', 'created Job build-web; stalled: no', stalled(aCause('no')), deeds(CREATED)],
+    ['warn', 'created Job build-web; stalled: no', stalled(aCause('no')), actions(CREATED)],
     ['info', 'next: wait: waiting for the Job', waitFor('the Job', 1), []],
-    ['info', 'created Job build-web; next: observe: why', { do: 'observe', because: 'why' }, deeds(CREATED)],
+    [
+      'info',
+      'created Job build-web; next: observe: why',
+      { do: 'observe', because: 'why' },
+      actions(CREATED),
+    ],
   ])('is a line of the log, as %s: %s', async (level, message, next, did) => {
     const { lines, result } = await ending(next, did);
     expect(lines).toEqual([{ level, message, fields: { next: next.do } }]);
@@ -147,6 +136,23 @@ describe('how a step ended', () => {
     expect(events).toMatchObject([REGARDING, { type: 'Warning', reason: 'Refused' }]);
   });
 
+  it('has the same cause in the failure and in the Event, with the words of the server alone', async () => {
+    const { error, events } = await failing(
+      new ApiError(MESSAGE, { classification: 'refused', words: 'exceeded quota' }),
+    );
+    const advice = ['raise the quota, or ask for less; either is noticed at once', expect.anything()];
+    expect(error).toMatchObject({ details: [{ code: 'QuotaExceeded', because: 'exceeded quota', advice }] });
+    expect(events).toMatchObject([
+      REGARDING,
+      { reason: 'QuotaExceeded', note: expect.stringMatching(/^shop\/web: exceeded quota; raise the quota/) },
+    ]);
+  });
+
+  it('is an error of our own as it is, which Temporal retries', async () => {
+    const bug = new TypeError('a bug of ours');
+    expect(await failing(bug)).toMatchObject({ error: bug, events: [] });
+  });
+
   it('is a longer wait each time', async () => {
     const refused = () => Promise.reject(new ApiError(MESSAGE, { classification: 'refused' }));
     expect((await atItsEnd(refused, 3)).error).toMatchObject({ nextRetryDelay: 20_000 });
@@ -154,8 +160,8 @@ describe('how a step ended', () => {
 
   it('keeps what was done before the server said when to come back', async () => {
     const err = new ApiError(MESSAGE, { classification: 'retry-after', retryAfterMs: 7_000 });
-    const { error, lines } = await failing(new PartlyDone(err, deeds(CREATED)));
-    expect(error).toMatchObject({ type: 'RetryAfter', details: [7_000, deeds(CREATED)] });
+    const { error, lines } = await failing(new PartlyDone(err, actions(CREATED)));
+    expect(error).toMatchObject({ type: 'RetryAfter', details: [7_000, actions(CREATED)] });
     expect(lines).toMatchObject([{ fields: { err } }]);
     expect((await failing(err)).error).toMatchObject({ details: [7_000, []] });
     const unsaid = new ApiError(MESSAGE, { classification: 'retry-after' });

@@ -5,7 +5,7 @@ import type { Known } from '../../activities/run-memory.ts';
 import { StepRun } from '../../activities/step-run.ts';
 import {
   type DecisionEvent,
-  type Deed,
+  type Action,
   isRest,
   type Next,
   nextOf,
@@ -96,7 +96,7 @@ async function run(answers: Answers, view?: Observation): Promise<Run> {
   serve(answers);
   const reconciler = gitBuildReconciler(client, BUILD_DEFAULTS);
   const steps: string[] = [];
-  const did: Deed[] = [];
+  const did: Action[] = [];
   const events: DecisionEvent[] = [];
   let refusal: Refusal | undefined;
   let known: Known<Observation> | undefined = view && { observation: view, source: 'watch' };

@@ -5,7 +5,7 @@ import { podSetReconciler } from '../../activities/pod-set.ts';
 import { StepRun, type StepEnd } from '../../activities/step-run.ts';
 import {
   type DecisionEvent,
-  type Deed,
+  type Action,
   isRest,
   type Next,
   type Refusal,
@@ -80,7 +80,7 @@ interface End {
 /** Calls step after step as the workflow does, until the run rests; at most so many. */
 async function run(first = 'observe', from?: Knowledge, stepsMax = 12): Promise<End> {
   const steps: string[] = [];
-  const did: Deed[] = [];
+  const did: Action[] = [];
   const events: DecisionEvent[] = [];
   let known = from;
   let next: Next = { do: first, because: 'the test calls for it' };

@@ -534,7 +534,7 @@ describe('what was done', () => {
     const { reconciler, run, world } = aShelf(MISSING);
     const approval = {
       event: { ...ADDING, reason: 'Approved', note: 'approved by alice' },
-      deed: { did: 'approved', what: 'by alice' },
+      action: { did: 'approved', what: 'by alice' },
     };
     const approved = (seen: Shelf) => {
       const step = decide(seen);
@@ -542,7 +542,7 @@ describe('what was done', () => {
     };
     const controller = { ...reconciler.controller, decide: approved };
     expect(await run('addBook', undefined, { controller })).toMatchObject({
-      did: [...ADDED, approval.deed],
+      did: [...ADDED, approval.action],
       events: [approval.event, ADDING],
     });
     const perform = (_: ShelfStep, before: Shelf) =>

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { Undelivered } from '../../activities/run-memory.ts';
-import type { Deed } from '../../src/contract/decision.ts';
+import type { Action } from '../../src/contract/decision.ts';
 
-const LABEL: Deed = { did: 'added', what: 'label a=b' };
-const STATUS: Deed = { did: 'updated', what: 'the status' };
-const pods = (count: number): Deed => ({ did: 'created', what: 'Pod', count });
+const LABEL: Action = { did: 'added', what: 'label a=b' };
+const STATUS: Action = { did: 'updated', what: 'the status' };
+const pods = (count: number): Action => ({ did: 'created', what: 'Pod', count });
 
 describe('a step reports', () => {
   it('what it did, and nothing of the step whose result has reached the run', () => {
@@ -41,9 +41,9 @@ describe('a step reports', () => {
 
   it('what the last ten steps did, which is more than a workflow task has', () => {
     const undelivered = new Undelivered();
-    const deeds = Array.from({ length: 11 }, (_, i): Deed => ({ did: 'created', what: `Job ${i}` }));
-    for (const [i, deed] of deeds.entries()) undelivered.begin('run-1', i)([deed]);
-    expect(undelivered.begin('run-1', 0)([])).toEqual(deeds.slice(1));
+    const actions = Array.from({ length: 11 }, (_, i): Action => ({ did: 'created', what: `Job ${i}` }));
+    for (const [i, action] of actions.entries()) undelivered.begin('run-1', i)([action]);
+    expect(undelivered.begin('run-1', 0)([])).toEqual(actions.slice(1));
   });
 
   it('nothing of another run', () => {

@@ -81,7 +81,7 @@ describe('why of everything', () => {
   it('says that no worker is there, even if all is well so far', () => {
     const problem = { because: 'no worker has polled', advice: ['start the operator'] };
     const said = overviewText(overviewOf([row('a')], NOW_MS, problem), plain, NOW_MS);
-    expect(said).toContain('No worker takes up what has changed\n  because   no worker has polled\n');
+    expect(said).toContain('No worker takes up changes\n  because   no worker has polled\n');
   });
 
   it('has data for programs', () => {

@@ -41,7 +41,7 @@ describe('why, of an open run,', () => {
   ])('that nobody works on, says so where %s', (_, step) => {
     const text = withoutWorkers({ ...RUN, pending: [step] });
     expect(text).toContain('is waiting for a worker');
-    expect(text).toContain(`  step      createPods, attempt ${step.attempt}, due, not begun\n`);
+    expect(text).toContain(`  step      createPods, attempt ${step.attempt}, due, not started\n`);
     expect(text).toContain('  because   no worker has polled');
     expect(text).not.toContain('raise the quota');
   });
@@ -55,7 +55,7 @@ describe('why, of an open run,', () => {
 
   it('whose attempt is due while a worker is there, says that it has not begun', () => {
     const text = textFor({ temporal: reached({ run: { ...RUN, pending: [pending] } }) });
-    expect(text).toContain('  step      createPods, attempt 6, due, not begun\n');
+    expect(text).toContain('  step      createPods, attempt 6, due, not started\n');
   });
 
   const held = { do: 'held', by: 'pause', because: 'paused', would: 'createPods' } as const;

@@ -102,7 +102,7 @@ describe('why, of an open run,', () => {
     });
     expect(text).toContain('is held by a rejection');
     expect(text).toContain('  because   rejected by alice: a typo\n  rejected  1m ago: plan 2-a\n');
-    expect(text).toMatch(/kubectl durable approve podset\/web -n shop +allow it/);
+    expect(text).toMatch(/kubectl durable approve podset\/web -n shop +allow the deletion/);
   });
 
   it('that is paused in Temporal, names who has paused it, and the command that ends that', () => {
@@ -318,7 +318,7 @@ describe('why, without an open run,', () => {
     const cluster = { is: 'there', object: { ...web.object, metadata }, namespace } as const;
     const text = textFor({ cluster, temporal: reached(atRest), live: upToDate });
     expect(text).toContain('held by example.com/theirs');
-    expect(text).toContain("ask whoever put the finalizers there; none of them is the operator's");
+    expect(text).toContain("ask the owner of these finalizers; none of them is the operator's");
     expect(text).toMatch(/kubectl durable why namespace\/shop +see what it waits for/);
   });
 
@@ -348,7 +348,7 @@ describe('why, without an open run,', () => {
     const refused = { classification: 'access-denied', status: 403 } as const;
     const live = new ApiError('GET /api/v1/pods: 403 pods is forbidden', refused);
     expect(textFor({ temporal: reached(atRest), live })).toContain(
-      'you may not see all of it: GET /api/v1/pods: 403 pods is forbidden',
+      'you may not read all of it: GET /api/v1/pods: 403 pods is forbidden',
     );
   });
 });

@@ -43,7 +43,7 @@ describe('the lines of a history', () => {
     ]);
   });
 
-  it('tell a run: why, each step with its deeds, attempts and time, and its end', async () => {
+  it('tell a run: why, each step with its actions, attempts and time, and its end', async () => {
     const lines = await linesIn('podSet/0.3.0-durable-step-retries');
     expect(lines.map(brief)).toEqual([
       ['reconcile', 'a test', 'run 01a20111-be15-79d3-9b67-4db5f6d295a1'],

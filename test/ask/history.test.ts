@@ -63,7 +63,7 @@ function history(count: number, ...words: readonly string[]) {
   });
 }
 
-const NOTE = 'older reconciles than the last 1000 are left out; for more of them: --tail 10000\n';
+const NOTE = 'only the last 1000 reconciles are shown; for more: --tail 10000\n';
 const reconcilesIn = (text: string) => text.match(/run run-\d+/g) ?? [];
 
 describe('a long history', () => {
@@ -92,7 +92,7 @@ describe('the history of what nobody knows', () => {
   it('says so, and fails', async () => {
     const { status, stderr } = await history(0);
     expect(status).toBe(1);
-    expect(stderr).toBe('there is no PodSet shop/web, and Temporal keeps no reconcile of one\n');
+    expect(stderr).toBe('there is no PodSet shop/web, and Temporal has no reconcile of it\n');
   });
 });
 

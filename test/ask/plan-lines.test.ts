@@ -77,7 +77,7 @@ describe('a plan as text', () => {
   it.each<{ readonly end: Plan['end']; readonly says: string }>([
     { end: { is: 'rest', next: { do: 'wait', for: 'Job b', atMostMs: 1 } }, says: 'it waits for Job b' },
     { end: { is: 'refused', words: 'quota' }, says: 'the API server refuses it: quota' },
-    { end: { is: 'may not try', words: 'forbidden' }, says: 'the operator may be allowed to: forbidden' },
+    { end: { is: 'may not try', words: 'forbidden' }, says: 'the operator may have it: forbidden' },
     { end: { is: 'rest', next: stalled(aCause('too long')) }, says: 'it stalls: too long' },
   ])('says $says', ({ end, says }) => {
     expect(textOfPlan(aPlan({ end }), plain)).toContain(says);

@@ -42,7 +42,7 @@ function planned(words: readonly string[], given: Given = {}) {
   });
 }
 
-const WRITTEN = 'nothing was written: the API server has only tried it, with dryRun=All\n';
+const WRITTEN = 'nothing was written: the API server only tried it, with dryRun=All\n';
 const ASSUMING = 'assuming default options, since those of the operator could not be read';
 
 describe('a plan', () => {
@@ -76,7 +76,7 @@ describe('a plan', () => {
     const namespace = new ApiError('no', { classification: 'access-denied', status: 403 });
     const { stdout, stderr } = await planned(['podset/web'], { namespace });
     expect(stdout).toMatch(/^PodSet shop\/web: /);
-    expect(stderr).toBe(`${WRITTEN}whether Namespace shop is paused is left out: you may not read it\n`);
+    expect(stderr).toBe(`${WRITTEN}Namespace shop may be paused: you may not read it\n`);
   });
 
   it('ends with what the API server says where that asks for a pause', async () => {
@@ -88,7 +88,7 @@ describe('a plan', () => {
   it('says that the operator would not carry it out', async () => {
     const { stderr } = await planned(['podset/web'], { temporal: operatorWith({ namespaces: ['other'] }) });
     expect(stderr).toBe(
-      `${WRITTEN}PodSet shop/web is left alone for now: the operator watches only the namespaces other (--namespaces), and not shop\n`,
+      `${WRITTEN}the operator ignores PodSet shop/web for now: the operator watches only the namespaces other (--namespaces), and not shop\n`,
     );
   });
 });
@@ -108,7 +108,7 @@ describe('a plan of a file', () => {
     await writeFile(file, `${JSON.stringify(config)}\n---\n${JSON.stringify(set)}\n`);
     const { stderr } = await planned(['-f', file]);
     expect(stderr).toBe(
-      `${WRITTEN}ConfigMap settings is left out: no controller is responsible for its kind\n`,
+      `${WRITTEN}ConfigMap settings is left out: the operator has no controller for its kind\n`,
     );
   });
 });

@@ -90,7 +90,7 @@ describe('a pause', () => {
     expect(waited.stderr).toContain('is not up to date: Paused; ask: kubectl durable why podset/web');
     const plan = await ask(`plan podset/web -n ${namespace}`);
     expect(plan.stdout).toMatch(
-      /, held\n[^]*it is held: paused by .*; without that:\n[^]*createPods[^]*create pods\/[^]*then: up to date/,
+      /, held\n[^]*on hold: paused by .*; without the hold:\n[^]*createPods[^]*create pods\/[^]*then: up to date/,
     );
     expect((await web.get())?.status?.readyReplicas).toBe(1);
     await ask(`resume podset/web -n ${namespace}`);
@@ -105,7 +105,7 @@ describe('approve and reject', () => {
     await idle(await web.isReady(3));
     expect(await ask(`approve podset/web -n ${namespace} -y`)).toMatchObject({
       status: 1,
-      stderr: `podset/web -n ${namespace} does not wait for an approval\n`,
+      stderr: `podset/web -n ${namespace} does not wait for approval\n`,
     });
     await cluster.patch(web.at, {
       metadata: { annotations: { [APPROVAL_ANNOTATION]: 'required' } },

@@ -1,11 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { z } from 'zod';
 import type { KubernetesObject } from '../../src/contract/object.ts';
-import { BUILDS } from '../../src/controllers/git-build/resource.ts';
 import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
-import { ask, expectGolden, normalized } from '../support/asking.ts';
-import { aBuild, LiveBuild } from '../support/builds.ts';
-import { NAMESPACES, PODS, ROLE_BINDINGS, uniqueName, type Manifest } from '../support/cluster.ts';
+import { ask, expectWhy as expectAnswer, type WhyQuestion } from '../support/asking.ts';
+import { NAMESPACES, PODS, ROLE_BINDINGS, uniqueName } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
 import { aTaskQueue, endOperators, startOperator, type Operator } from '../support/operator.ts';
 import { limitPods } from '../support/pod-quota.ts';
@@ -35,45 +33,14 @@ beforeAll(async () => {
   shop = await cluster.aNamespace();
 });
 
-interface Question {
-  readonly resource: string;
-  readonly namespace?: string;
-  /** Of the golden file. */
-  readonly golden: string;
-  /** What the file is made from: the first answer that has this. */
-  readonly until: RegExp;
-  readonly status: 0 | 1 | 2;
-  readonly queue?: string;
-  readonly names?: Readonly<Record<string, string>>;
-}
+type Question = Pick<WhyQuestion, 'resource' | 'golden' | 'until' | 'status'> & Partial<WhyQuestion>;
 
-/** Asks again until the answer is that of the golden file: what is to be explained takes a moment to come about. */
-async function expectWhy(question: Question, request: Parameters<typeof ask>[1] = {}): Promise<void> {
-  const { resource, namespace = shop, golden, until, status, queue = taskQueue, names = {} } = question;
-  const known = { [shop]: 'shop', [taskQueue]: 'durable-operator', ...names };
-  let last = '';
-  const answer = await eventually(async () => {
-    const now = await ask(
-      ['why', ...resource.split(' '), '-n', namespace, '--task-queue', queue, ...UI],
-      request,
-    );
-    last = now.stdout + now.stderr;
-    if (!until.test(now.stdout)) return false;
-    expectGolden(`why-${golden}`, normalized(now.stdout, known));
-    return now;
-  }, WITHIN_MS).catch((error: unknown) => {
-    throw new Error(`the answer stayed:\n${last}`, { cause: error });
-  });
-  expect(answer.status).toBe(status);
+function expectWhy(question: Question, request: Parameters<typeof ask>[1] = {}): Promise<void> {
+  return expectAnswer({ namespace: shop, taskQueue, ...question }, request);
 }
 
 function createPodSet(namespace: string, replicas: number, name = 'web'): Promise<KubernetesObject> {
   return cluster.create(POD_SETS, aPodSet().in(namespace).named(name).wanting(replicas).manifest);
-}
-
-async function createBuild(manifest: Manifest): Promise<LiveBuild> {
-  await cluster.create(BUILDS, manifest);
-  return new LiveBuild(cluster, manifest, WITHIN_MS);
 }
 
 function annotate(at: Parameters<typeof cluster.patch>[0], annotations: Readonly<Record<string, string>>) {
@@ -88,14 +55,8 @@ function isReady(object: KubernetesObject | undefined): boolean {
 }
 
 describe('why, while the operator runs,', () => {
-  let failing: LiveBuild;
-  let onNoNode: LiveBuild;
-
   beforeAll(async () => {
     await run([]);
-    // They take half a minute; other tests run meanwhile.
-    failing = await createBuild(aBuild(shop, 'failing').failing().manifest);
-    onNoNode = await createBuild(aBuild(await cluster.aNamespace()).manifest);
   });
   afterAll(endOperators);
 
@@ -104,8 +65,18 @@ describe('why, while the operator runs,', () => {
     await limitPods(cluster, namespace, 3);
     await createPodSet(namespace, 5);
     await expectWhy({
-      ...{ resource: 'podset/web', namespace, golden: 'quota', status: 1, names: { [namespace]: 'shop' } },
+      ...{ resource: 'podset/web', namespace, golden: 'quota', status: 1 },
       until: /is retrying: QuotaExceeded \(3 of 5 Pods\)[^]*3 ready/,
+    });
+  });
+
+  it('names the label of the namespace that refuses Pods', async () => {
+    const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' };
+    const { name: namespace } = (await cluster.createNamespace(uniqueName(), labels)).metadata;
+    await createPodSet(namespace, 2);
+    await expectWhy({
+      ...{ resource: 'podset/web', namespace, golden: 'admission', status: 1 },
+      until: /is retrying: PodSecurity \(0 of 2 Pods\)/,
     });
   });
 
@@ -141,7 +112,7 @@ describe('why, while the operator runs,', () => {
     await annotate(paused, { 'durable-operator.dev/paused': 'true' });
     await cluster.patch(at, { spec: { replicas: 3 } });
     await expectWhy({
-      ...{ resource: 'podset/web', namespace, golden, status: 1, names: { [namespace]: 'shop' } },
+      ...{ resource: 'podset/web', namespace, golden, status: 1 },
       until: /is paused[^]*held/,
     });
   });
@@ -154,7 +125,7 @@ describe('why, while the operator runs,', () => {
     await annotate(at, { 'durable-operator.dev/paused': 'True' });
     await expectWhy({
       ...{ resource: 'podset/web', namespace, golden: 'invalid-annotation', status: 1 },
-      ...{ until: /is not paused[^]*1 ready/, names: { [namespace]: 'shop' } },
+      ...{ until: /is not paused[^]*1 ready/ },
     });
   });
 
@@ -168,7 +139,7 @@ describe('why, while the operator runs,', () => {
     try {
       await expectWhy({
         ...{ resource: 'podset/web', namespace, golden: 'terminating-namespace', status: 1 },
-        ...{ until: /held by[^]*is being deleted/, names: { [namespace]: 'shop' } },
+        ...{ until: /held by[^]*is being deleted/ },
       });
     } finally {
       await cluster.patch(podSet, { metadata: { finalizers: null } });
@@ -181,8 +152,8 @@ describe('why, while the operator runs,', () => {
     await eventually(() => cluster.get(at), WITHIN_MS);
     await cluster.patch(at, { metadata: { labels: { 'app.kubernetes.io/managed-by': null } }, subjects: [] });
     await expectWhy({
-      ...{ resource: `namespace/${namespace}`, golden: 'foreign-role-binding', status: 1 },
-      ...{ until: /is stalled/, names: { [namespace]: 'shop' } },
+      ...{ resource: `namespace/${namespace}`, namespace, golden: 'foreign-role-binding', status: 1 },
+      ...{ until: /is stalled/ },
     });
   });
 
@@ -197,7 +168,6 @@ describe('why, while the operator runs,', () => {
       resource: 'podset/web',
       namespace,
       status: 1,
-      names: { [namespace]: 'shop' },
     } as const;
     await expectWhy({
       ...question,
@@ -219,47 +189,13 @@ describe('why, while the operator runs,', () => {
     );
   });
 
-  it('names the error of a failed build', async () => {
-    await failing.is('Failed');
-    await expectWhy({
-      ...{ resource: 'xxx/failing', golden: 'failing-build', status: 1 },
-      until: /is stalled/,
-    });
-  });
-
-  it('says that a build was deleted although its node is gone', async () => {
-    const { namespace } = onNoNode;
-    await onNoNode.is('Succeeded');
-    const artifacts = [{ node: 'node-of-old', binary: onNoNode.binary }];
-    await cluster.patch(onNoNode.at, { status: { artifacts } }, 'status');
-    await onNoNode.delete();
-    await expectWhy({
-      ...{ resource: 'xxx/sample', namespace, golden: 'node-gone', status: 1 },
-      ...{ until: /is gone: it was deleted/, names: { [namespace]: 'shop' } },
-    });
-  });
-
-  it('of everything: groups what is not well by cause, the worst first', async () => {
-    await createPodSet(shop, 1, 'on-hold');
-    const at = { type: POD_SETS, namespace: shop, name: 'on-hold' };
-    await annotate(at, { 'durable-operator.dev/paused': 'true' });
-    await cluster.patch(at, { spec: { replicas: 2 } });
-    await failing.is('Failed');
-    const overview = /^Stalled: BuildFailed, .* of git-build[^]*^Paused, .* of pod-set/m;
-    await eventually(async () => {
-      const { status, stdout } = await ask(['why', '-n', shop, '--task-queue', taskQueue]);
-      return status === 1 && overview.test(stdout);
-    }, WITHIN_MS);
-  });
-
   it('get lists each resource with its state', async () => {
     await cluster.create(PODS, aPod().in(shop).named('cased').annotated('True').manifest);
     const where = ['-n', shop, '--task-queue', taskQueue];
     const why = await ask(['why', 'pod/cased', ...where, '-o', 'json']);
     expect(JSON.parse(why.stdout)).toMatchObject({ resource: `Pod ${shop}/cased`, state: 'Ignored' });
     const { stdout } = await ask(['get', ...where]);
-    for (const row of [/podset\/well .* UpToDate/, /pod\/cased .* Ignored/, /xxx\/failing .* Stalled/])
-      expect(stdout).toMatch(row);
+    for (const row of [/podset\/well .* UpToDate/, /pod\/cased .* Ignored/]) expect(stdout).toMatch(row);
   });
 });
 
@@ -271,7 +207,7 @@ describe('why, if something is missing,', () => {
     await cluster.create(PODS, aPod().in(namespace).named('web').annotated().manifest);
     await expectWhy({
       ...{ resource: 'pod/web', namespace, golden: 'not-started', status: 1 },
-      ...{ until: /no run is open/, names: { [namespace]: 'shop' } },
+      ...{ until: /no run is open/ },
     });
   });
 
@@ -291,8 +227,8 @@ describe('why, if something is missing,', () => {
     const operator = await startOperator({ kubeconfig, taskQueue: queue, args });
     await cluster.create(PODS, aPod().in(namespace).named('web').annotated().manifest);
     await expectWhy({
-      ...{ resource: 'pod/web', namespace, queue, golden: 'permission', status: 1 },
-      ...{ until: /is retrying[^]*forbidden/, names: { [namespace]: 'shop' } },
+      ...{ resource: 'pod/web', namespace, taskQueue: queue, golden: 'permission', status: 1 },
+      ...{ until: /is retrying[^]*forbidden/ },
     });
     await operator.end('SIGTERM');
     await revoke(cluster, name);
@@ -306,10 +242,10 @@ describe('why, if something is missing,', () => {
     await cluster.create(PODS, aPod().in(namespace).named('web').annotated().manifest);
     const names = { [namespace]: 'shop', [left]: 'left', [right]: 'right' };
     const question = { resource: 'pod/web', namespace, status: 1, names } as const;
-    await expectWhy({ ...question, queue: left, golden: 'no-worker', until: /no worker/ });
+    await expectWhy({ ...question, taskQueue: left, golden: 'no-worker', until: /no worker/ });
     await watcher.end('SIGTERM');
     const operator = await run(args, right);
-    await expectWhy({ ...question, queue: right, golden: 'run-on-other-task-queue', until: /no worker/ });
+    await expectWhy({ ...question, taskQueue: right, golden: 'run-on-other-task-queue', until: /no worker/ });
     await operator.end('SIGTERM');
   });
 

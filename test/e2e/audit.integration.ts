@@ -39,8 +39,8 @@ async function stepsOf(controller: string, object: KubernetesObject): Promise<re
 
 /** How often steps say that they did this. Where a step was interrupted, the next one says it. */
 function told(steps: readonly RecordedStep[], ...verbs: readonly string[]): number {
-  const deeds = steps.flatMap(({ did }) => did).filter(({ did }) => verbs.includes(did));
-  return deeds.reduce((sum, { count }) => sum + count, 0);
+  const actions = steps.flatMap(({ did }) => did).filter(({ did }) => verbs.includes(did));
+  return actions.reduce((sum, { count }) => sum + count, 0);
 }
 
 describe('every write of the operator is a named step in a history, and every step in a history was written', () => {

@@ -1,7 +1,17 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
-import { aBuild, conditionOf, JOBS, LiveBuild, NODES, requestsIn, SAMPLE } from '../support/builds.ts';
+import {
+  aBuild,
+  aForeignJob,
+  aNodeWithoutKubelet,
+  conditionOf,
+  JOBS,
+  LiveBuild,
+  NODES,
+  requestsIn,
+  SAMPLE,
+} from '../support/builds.ts';
 import { NAMESPACES, PODS, refOf, type Manifest } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
 import { setUpOperator } from '../support/stage.ts';
@@ -32,32 +42,6 @@ async function eventuallyTold(build: LiveBuild, reason: string, words: string): 
     expect(notes).toEqual([expect.stringContaining(words)]);
     return true;
   }, WITHIN_MS);
-}
-
-/** A Job that somebody else made, and that never ends. */
-async function aForeignJob(namespace: string, name: string) {
-  const container = { name: 'idle', image: 'busybox', env: [{ name: 'COMMAND', value: 'sleep infinity' }] };
-  return cluster.create(JOBS, {
-    apiVersion: 'batch/v1',
-    kind: 'Job',
-    metadata: { namespace, name },
-    spec: { template: { spec: { restartPolicy: 'Never', containers: [container] } } },
-  });
-}
-
-/** Whoever tolerates its taint is bound to it, and waits. @returns its name */
-async function aNodeWithoutKubelet(name: string): Promise<string> {
-  await cluster.create(NODES, {
-    ...{ apiVersion: 'v1', kind: 'Node', metadata: { name } },
-    spec: { taints: [{ key: 'test/silent', effect: 'NoSchedule' }] },
-  });
-  const capacity = { cpu: '4', memory: '4Gi', pods: '10' };
-  const ready = { type: 'Ready', status: 'Unknown', reason: 'Silent', message: 'It is silent.' };
-  const since = new Date().toISOString();
-  const conditions = [{ ...ready, lastTransitionTime: since, lastHeartbeatTime: since }];
-  const status = { capacity, allocatable: capacity, conditions };
-  await cluster.patch({ type: NODES, name }, { status }, 'status');
-  return name;
 }
 
 function eventuallyOver(build: KubernetesObject): Promise<void> {
@@ -212,7 +196,7 @@ describe('a build that is deleted', () => {
 
   it.concurrent('says of a node that is not ready since when it is not, and what to do', async () => {
     const namespace = await cluster.aNamespace();
-    const node = await aNodeWithoutKubelet(`silent-${namespace}`);
+    const node = await aNodeWithoutKubelet(cluster, `silent-${namespace}`);
     const build = await created(aBuild(namespace));
     await build.is('Succeeded');
     await cluster.patch(build.at, { status: { artifacts: [{ node, binary: build.binary }] } }, 'status');
@@ -288,7 +272,7 @@ async function podsOf({ metadata }: KubernetesObject): Promise<{ phase: unknown 
 describe('a Job of somebody else', () => {
   it.concurrent('with the name of the build Job is not changed, and a condition names it', async () => {
     const namespace = await cluster.aNamespace();
-    const foreign = await aForeignJob(namespace, SAMPLE.jobName);
+    const foreign = await aForeignJob(cluster, namespace, SAMPLE.jobName);
     const build = await created(aBuild(namespace));
     const told = await build.reaches((found) => conditionOf(found, 'Stalled') === 'True JobNameTaken');
     expect(told.status?.message).toContain(`${namespace}/${SAMPLE.jobName} does not belong to this resource`);
@@ -305,7 +289,7 @@ describe('a Job of somebody else', () => {
       const namespace = await cluster.aNamespace();
       const build = await created(aBuild(namespace));
       await build.is('Succeeded');
-      const foreign = await aForeignJob(namespace, `${SAMPLE.jobName}-delete`);
+      const foreign = await aForeignJob(cluster, namespace, `${SAMPLE.jobName}-delete`);
       await build.delete();
       await build.reaches((found) => conditionOf(found, 'Stalled') === 'True JobNameTaken');
       await cluster.patch(build.at, {

@@ -1,6 +1,6 @@
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { BUILD_KIND, BUILDS, type Build, type BuildSpec } from '../../src/controllers/git-build/resource.ts';
-import { JOBS } from '../../src/controllers/kinds.ts';
+import { JOBS, NODES } from '../../src/controllers/kinds.ts';
 import { SAMPLE } from './build-samples.ts';
 import { apiCallsOf } from './operator.ts';
 import type { At, Manifest, TestCluster } from './cluster.ts';
@@ -137,4 +137,34 @@ export function requestsIn(namespace: string, auditLog: string): readonly string
 export function conditionOf({ status }: Build, type: string): string | undefined {
   const found = status?.conditions?.find((each) => each.type === type);
   return found && `${found.status} ${found.reason}`;
+}
+
+/** A Job that somebody else made, and that never ends. */
+export function aForeignJob(
+  cluster: TestCluster,
+  namespace: string,
+  name: string,
+): Promise<KubernetesObject> {
+  const container = { name: 'idle', image: 'busybox', env: [{ name: 'COMMAND', value: 'sleep infinity' }] };
+  return cluster.create(JOBS, {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: { namespace, name },
+    spec: { template: { spec: { restartPolicy: 'Never', containers: [container] } } },
+  });
+}
+
+/** Whoever tolerates its taint is bound to it, and waits. @returns its name */
+export async function aNodeWithoutKubelet(cluster: TestCluster, name: string): Promise<string> {
+  await cluster.create(NODES, {
+    ...{ apiVersion: 'v1', kind: 'Node', metadata: { name } },
+    spec: { taints: [{ key: 'test/silent', effect: 'NoSchedule' }] },
+  });
+  const capacity = { cpu: '4', memory: '4Gi', pods: '10' };
+  const ready = { type: 'Ready', status: 'Unknown', reason: 'Silent', message: 'It is silent.' };
+  const since = new Date().toISOString();
+  const conditions = [{ ...ready, lastTransitionTime: since, lastHeartbeatTime: since }];
+  const status = { capacity, allocatable: capacity, conditions };
+  await cluster.patch({ type: NODES, name }, { status }, 'status');
+  return name;
 }

@@ -4,9 +4,9 @@ import { z } from 'zod';
 
 type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 
-const Deed = z.object({ did: z.string(), what: z.string(), count: z.number().default(1) });
+const Action = z.object({ did: z.string(), what: z.string(), count: z.number().default(1) });
 const Result = z.object({
-  did: z.array(Deed),
+  did: z.array(Action),
   next: z.looseObject({ do: z.string() }),
 });
 const LocalActivity = z.object({ activity_type: z.string() });
@@ -14,7 +14,7 @@ const LocalActivity = z.object({ activity_type: z.string() });
 /** A step as a history has it, whether its activity was local or regular. */
 export interface RecordedStep {
   readonly name: string;
-  readonly did: readonly z.infer<typeof Deed>[];
+  readonly did: readonly z.infer<typeof Action>[];
   /** The step that comes next, or how the run rests. */
   readonly next: string;
 }

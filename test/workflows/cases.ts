@@ -4,7 +4,7 @@ import {
   converged,
   stalled,
   waitFor,
-  type Deed,
+  type Action,
   type Next,
   type Observe,
   type Step,
@@ -36,11 +36,11 @@ export const stepsOf = (workflow: AnyWorkflow) => {
   } satisfies Record<string, Step>;
 };
 
-const did = (what: string): readonly Deed[] => [{ did: 'created', what }];
+const did = (what: string): readonly Action[] => [{ did: 'created', what }];
 const returns =
-  (next: Next, deeds: readonly Deed[] = []): Attempt =>
+  (next: Next, actions: readonly Action[] = []): Attempt =>
   () =>
-    Promise.resolve({ did: deeds, next });
+    Promise.resolve({ did: actions, next });
 const finished = (what: string): StepResult => ({ did: did(what), next: converged('up to date') });
 export const finishes =
   (what = 'it'): Attempt =>

@@ -5,7 +5,7 @@ import {
   converged,
   stalled,
   waitFor,
-  type Deed,
+  type Action,
   type Next,
   type Observe,
   type Refusal,
@@ -23,14 +23,14 @@ const REF = { controller: 'pod-label', namespace: 'shop', name: 'web', uid: 'uid
 const OBSERVE: Observe = { do: 'observe', because: 'nothing is known' };
 const ADD: Step = { do: 'addPod', summary: 'create a Pod', because: 'a Pod is missing' };
 const MANY: Step = { do: 'addMany', summary: 'create Pods', because: 'many are missing', writes: 11 };
-const POD: Deed = { did: 'created', what: 'Pod', count: 1 };
-const STATUS: Deed = { did: 'updated', what: 'the status' };
+const POD: Action = { did: 'created', what: 'Pod', count: 1 };
+const STATUS: Action = { did: 'updated', what: 'the status' };
 const REFUSAL: Refusal = { because: 'refused', message: 'the quota is used up' };
 const GRACE = 'timer of 500 ms: the resource changed: grace period for the attempt in progress';
 
 const start = (first: Next, more: Partial<RunInput> = {}) =>
   WorkflowInProcess.start({ ref: REF, reason: 'a test', first, ...more });
-const result = (next: Next, ...did: readonly Deed[]): StepResult => ({ did, next });
+const result = (next: Next, ...did: readonly Action[]): StepResult => ({ did, next });
 const DONE = converged('up to date');
 const failure = (type: string, ...details: unknown[]) =>
   ApplicationFailure.create({ type, message: 'no', nonRetryable: true, details });
@@ -300,7 +300,7 @@ describe('a run that is held', () => {
 });
 
 describe('a Retry-After', () => {
-  const asked = (ms: number, ...did: Deed[]) => failure(FAILURE.retryAfter, ms, did);
+  const asked = (ms: number, ...did: Action[]) => failure(FAILURE.retryAfter, ms, did);
   const timer = (ms: number) => `timer of ${ms} ms: Retry-After of the API server`;
 
   it.each(['wrapped', 'bare'] as const)('is waited for, and then comes a look (%s)', async (kind) => {
@@ -345,7 +345,7 @@ describe('a Retry-After', () => {
 
 describe('a refusal', () => {
   const REPORT: Step = { do: 'report', because: 'refused' };
-  const refused = (next: Next, ...did: readonly Deed[]) => ({ ...result(next, ...did), refusal: REFUSAL });
+  const refused = (next: Next, ...did: readonly Action[]) => ({ ...result(next, ...did), refusal: REFUSAL });
 
   it('is told to all steps until the one that was refused has done something', async () => {
     const [run] = await start(ADD);

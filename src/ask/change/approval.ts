@@ -55,7 +55,7 @@ async function answerPlan(
   const held = await heldNow(ref, session, ask.now);
   const plan = held?.plan;
   if (held === undefined || plan === undefined) {
-    ask.stderr.write(`${name} does not wait for an approval\n`);
+    ask.stderr.write(`${name} does not wait for approval\n`);
     return 1;
   }
   const by = await userNameOf(client);
@@ -64,7 +64,7 @@ async function answerPlan(
   if (!(await confirmed(ask, `${verb} plan ${plan} as ${by}?`, options))) return 1;
   const answer = answerTo(plan, { verdict, by, because: options.because });
   if (!(await annotate(client, target, answer, target.resourceVersion)))
-    throw new AskProblem(`${name} has changed meanwhile; look again, and repeat the command`);
+    throw new AskProblem(`${name} has changed in the meantime; check the plan, and repeat the command`);
   ask.stdout.write(`${name} ${did}: plan ${plan}, by ${by}\n`);
   return 0;
 }

@@ -10,6 +10,6 @@ export async function confirmed(
 ): Promise<boolean> {
   if (yes) return true;
   if (!ask.isTerminal || !process.stdin.isTTY)
-    throw new AskProblem(`${question} There is no terminal to ask on; add --yes to confirm`);
+    throw new AskProblem(`${question} There is no terminal to answer in; add --yes to confirm`);
   return answersYes(question, ask);
 }

@@ -15,7 +15,7 @@ import {
 import { confirmed } from './confirm.ts';
 
 const CHANGES = {
-  pause: { verb: 'Pause', did: 'paused', already: 'paused already' },
+  pause: { verb: 'Pause', did: 'paused', already: 'already paused' },
   resume: { verb: 'Resume', did: 'resumed', already: 'not paused' },
 } as const;
 
@@ -72,7 +72,7 @@ async function targetsOf({ session, words, options }: Question<SharedOptions>): 
     return { targets: [await readTarget(client, { type, namespace, name })], isBatch: false };
   }
   if (!type.namespaced && !isEverywhere)
-    throw new AskProblem(`${type.plural} are in no namespace; write -A for all of them, or name one`);
+    throw new AskProblem(`${type.plural} have no namespace; write -A for all of them, or name one`);
   return { targets: await listTargets(client, type, isEverywhere ? undefined : namespace), isBatch: true };
 }
 

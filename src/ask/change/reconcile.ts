@@ -26,7 +26,7 @@ const TIMEOUT_MS = 300_000;
 export function addReconcile(program: Command, ask: Ask): void {
   const command = addCommand(program, 'reconcile')
     .argument('<resource...>', 'KIND/NAME or KIND NAME')
-    .option('-w, --wait', 'wait until it has ended; the exit status is 1 where it is then not up to date')
+    .option('-w, --wait', 'wait until it has ended; exit with 1 if the resource is not up to date then')
     .option('--timeout <duration>', 'how long to wait', durationIn, TIMEOUT_MS);
   answerWith(command, ask, answerReconcile);
 }

@@ -29,8 +29,8 @@ interface RetryOptions extends SharedOptions {
 export function addRetry(program: Command, ask: Ask): void {
   const command = addCommand(program, 'retry', 'allNamespaces', 'yes')
     .argument('[resource...]', 'KIND/NAME, or KIND for all of them; default: whatever is in backoff')
-    .option('--step <name>', 'only where this step is failing, such as createJob')
-    .option('--failure <type>', 'only where it fails like this, such as Refused or AccessDenied');
+    .option('--step <name>', 'only those whose failing step is this, such as createJob')
+    .option('--failure <type>', 'only those with this type of failure, such as Refused or AccessDenied');
   answerWith(command, ask, answerRetry);
 }
 
@@ -122,7 +122,7 @@ function nothingToRetry(
     return 1;
   }
   const anyway = commandFor('reconcile', named);
-  ask.stderr.write(`${titleOf(named)} is not in backoff${only}; for a reconcile anyway: ${anyway}\n`);
+  ask.stderr.write(`${titleOf(named)} is not in backoff${only}; to reconcile it anyway: ${anyway}\n`);
   return 1;
 }
 

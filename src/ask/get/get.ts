@@ -24,9 +24,13 @@ interface GetOptions extends ReadOptions {
 export function addGet(program: Command, ask: Ask): void {
   const command = addCommand(program, 'get', 'allNamespaces', 'dataOrWide')
     .argument('[resource...]', 'KIND, KIND/NAME, or KIND NAME')
-    .addOption(new Option('--state <state,...>', `only those: ${STATES.join(', ')}`).argParser(statesNamed))
+    .addOption(
+      new Option('--state <state,...>', `only those in these states: ${STATES.join(', ')}`).argParser(
+        statesNamed,
+      ),
+    )
     .option('--not-ready', 'only those that are not well')
-    .option('-l, --selector <labels>', 'only those with these labels, as kubectl takes them')
+    .option('-l, --selector <labels>', 'only those with these labels, as in kubectl')
     .option('-w, --watch', 'then print rows that change, until Ctrl-C');
   answerWith(command, ask, answerGet);
 }

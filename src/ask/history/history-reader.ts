@@ -53,7 +53,7 @@ export class HistoryReader {
     const notes = [
       ...(events ? [] : [`Events are not shown: you may not list them in ${place.namespace}`]),
       ...(this.#tail === undefined && runs.length > most
-        ? [`older reconciles than the last ${most} are left out; for more of them: --tail ${most * 10}`]
+        ? [`only the last ${most} reconciles are shown; for more: --tail ${most * 10}`]
         : []),
     ];
     return { incarnations: incarnationsOf({ live, runs: shown, timelines, events: events ?? [] }), notes };

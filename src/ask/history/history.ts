@@ -16,8 +16,8 @@ interface HistoryOptions extends SharedOptions {
 export function addHistory(program: Command, ask: Ask): void {
   const command = addCommand(program, 'history', 'data')
     .argument('<resource...>', 'KIND/NAME or KIND NAME')
-    .option('-f, --follow', 'go on with what happens next, until Ctrl-C')
-    .option('--tail <count>', `only the last so many reconciles (default: ${RUNS_MAX})`, countFrom);
+    .option('-f, --follow', 'then print what happens next, until Ctrl-C')
+    .option('--tail <count>', `only the last COUNT reconciles (default: ${RUNS_MAX})`, countFrom);
   answerWith(command, ask, answerHistory);
 }
 
@@ -51,8 +51,8 @@ async function answerHistory(
 }
 
 function noteOnNothing(lines: readonly Line[], { title }: HistoryReader): string[] {
-  if (lines.length === 0) return [`there is no ${title}, and Temporal keeps no reconcile of one`];
-  return lines.every(({ kind }) => kind === 'object') ? [`Temporal keeps no reconcile of ${title}`] : [];
+  if (lines.length === 0) return [`there is no ${title}, and Temporal has no reconcile of it`];
+  return lines.every(({ kind }) => kind === 'object') ? [`Temporal has no reconcile of ${title}`] : [];
 }
 
 function noteOnKeys(lines: readonly Line[]): string[] {

@@ -37,7 +37,7 @@ export function parseManifests(content: string, file: string): readonly Manifest
     if (list === undefined) return [manifestFrom(value, where)];
     return list.items.map((item, number) => manifestFrom(item, `${where}, item ${number + 1}`));
   });
-  if (manifests.length === 0) throw new AskProblem(`${file}: there is nothing in it; name another file`);
+  if (manifests.length === 0) throw new AskProblem(`${file}: it is empty; name another file`);
   return manifests;
 }
 

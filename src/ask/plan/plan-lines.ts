@@ -97,7 +97,7 @@ export function textOfPlan({ resource, applied, steps, hold, end }: Plan, paint:
   const isHeld = hold !== undefined && hold.after < steps.length;
   const title = `${resource}: ${steps.length === 0 ? 'nothing to do' : count}${isHeld ? ', held' : ''}`;
   const textAt = ({ step, because, writes, refusal }: PlannedStep, index: number) => [
-    ...(isHeld && hold.after === index ? ['', `it is held: ${harmless(hold.because)}; without that:`] : []),
+    ...(isHeld && hold.after === index ? ['', `on hold: ${harmless(hold.because)}; without the hold:`] : []),
     '',
     `${index + 1}. ${paint('bold', step)}: ${harmless(because)}`,
     ...textOfWrites(writes, paint),
@@ -119,7 +119,7 @@ function textOfWrites(writes: readonly Write[], paint: Paint): string[] {
   return groupsOf(writes).flatMap(({ verb, names, diff, isChecked }) => {
     const shown = names.slice(0, NAMED_MAX).join(', ');
     const more = names.length > NAMED_MAX ? ` and ${names.length - NAMED_MAX} more` : '';
-    const unchecked = isChecked ? '' : ' (not checked: it follows from an earlier write)';
+    const unchecked = isChecked ? '' : ' (not checked: it depends on an earlier write)';
     const head = `   ${verb} ${shown}${more}${unchecked}`;
     const lines = diff === '' ? [] : diff.split('\n').map((line) => `     ${painted(line, paint)}`);
     return [verb === 'delete' ? paint('red', head) : head, ...lines];
@@ -139,9 +139,9 @@ function textOfEnd(end: PlanEnd, then: string): string {
     case 'refused':
       return `the API server refuses it: ${harmless(end.words)}`;
     case 'may not try':
-      return `you may not try it, though the operator may be allowed to: ${harmless(end.words)}`;
+      return `you have no permission to try it; the operator may have it: ${harmless(end.words)}`;
     case 'no progress':
-      return `${then}${end.step} again, until what it is for has happened, which a dry run cannot show`;
+      return `${then}${end.step} again, as often as needed; a dry run cannot show more`;
   }
 }
 
@@ -154,7 +154,7 @@ function textOfRest(rest: Rest): string {
     case 'stalled':
       return `it stalls: ${rest.because}`;
     case 'held':
-      return `it is held: ${rest.because}; it would go on with ${rest.would}`;
+      return `on hold: ${rest.because}; the next step would be ${rest.would}`;
   }
 }
 

@@ -35,7 +35,7 @@ async function answerPlan(ask: Ask, question: Question<PlanOptions>): Promise<Ex
   } else {
     const paint = paintFor(ask);
     ask.stdout.write(plans.map((plan) => textOfPlan(plan, paint)).join('\n'));
-    ask.stderr.write('nothing was written: the API server has only tried it, with dryRun=All\n');
+    ask.stderr.write('nothing was written: the API server only tried it, with dryRun=All\n');
   }
   for (const note of notes) ask.stderr.write(`${harmless(note)}\n`);
   return plans.every(isUpToDate) ? 0 : 1;

@@ -64,7 +64,7 @@ export class Planner {
       const controller = controllers.find(({ primary: { type } }) => isOfType(manifest, type));
       if (controller === undefined) {
         const { kind, metadata } = manifest;
-        this.#notes.add(`${kind} ${metadata.name} is left out: no controller is responsible for its kind`);
+        this.#notes.add(`${kind} ${metadata.name} is left out: the operator has no controller for its kind`);
         continue;
       }
       const { ref, applied } = await this.#apply(manifest, controller, namespace);
@@ -73,7 +73,7 @@ export class Planner {
     }
     if (plans.length > 0) return plans;
     const kinds = controllers.map(({ primary }) => primary.type.kind).join(', ');
-    throw new AskProblem(`the file has nothing that a controller is responsible for; the kinds are ${kinds}`);
+    throw new AskProblem(`the file has no resource of the operator; the kinds are ${kinds}`);
   }
 
   async #apply(
@@ -104,7 +104,7 @@ export class Planner {
   async of(ref: ResourceRef, { primary: { type } }: Controller): Promise<Plan> {
     const resource = titleOf({ ...ref, type });
     const leftOut = whyLeftOut(this.#reconciliation, ref);
-    if (leftOut) this.#notes.add(`${resource} is left alone for now: ${leftOut.because}`);
+    if (leftOut) this.#notes.add(`the operator ignores ${resource} for now: ${leftOut.because}`);
     const now = await this.#rehearse(this.#reconcilers, ref, () => this.#isNamespacePaused(ref.namespace));
     const { end, steps } = now;
     if (end.is !== 'rest' || end.next.do !== 'held') return { resource, ...now };
@@ -120,7 +120,7 @@ export class Planner {
       return await this.#isPaused(namespace);
     } catch (error) {
       if (!isOf(error, 'access-denied')) throw error;
-      this.#notes.add(`whether Namespace ${namespace} is paused is left out: you may not read it`);
+      this.#notes.add(`Namespace ${namespace} may be paused: you may not read it`);
       return false;
     }
   }

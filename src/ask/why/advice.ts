@@ -36,7 +36,7 @@ export function workerProblem(
   const latest = versions.slice(-1);
   if (version !== undefined && !versions.includes(version)) {
     return {
-      because: `the run stays with ${version}, and no worker of that version is there any more`,
+      because: `the run stays with ${version}, and no worker of that version is left`,
       advice: [`start a worker of ${version} again, or move its runs`, ...latest.map(moveRunsTo)],
     };
   }

@@ -43,7 +43,7 @@ function leftOut(known: Known): Answer | undefined {
     reason && {
       state: 'Ignored',
       code: ended?.code,
-      headline: `is left alone by the operator${ended ? ': its namespace is being deleted' : ''}`,
+      headline: `is ignored by the operator${ended ? ': its namespace is being deleted' : ''}`,
       facts: [...deletion(known), ...facts({ because: reason.because }), ...lastRunOf(known)],
       advice: reason.advice,
     }
@@ -68,8 +68,8 @@ function withoutOperator(known: Known): Answer | undefined {
   return {
     headline:
       unreadable === undefined
-        ? 'has no operator, as far as is known'
-        : 'has an operator that this plugin is too old for',
+        ? 'has no operator that is known'
+        : 'has an operator that is newer than this plugin',
     facts: [
       ...wantedAndThere(known),
       ...facts({ because: whyNoOperator(known.temporal) }),
@@ -98,7 +98,7 @@ function unknownDecision(known: Known): Answer | undefined {
   return {
     state,
     headline: `has no open run: ${state === 'UpToDate' ? 'nothing seems to be needed' : message}`,
-    facts: [...facts({ unclear: whyUnknown(live, 'you may not see all of it') }), ...lastRunOf(known)],
+    facts: [...facts({ unclear: whyUnknown(live, 'you may not read all of it') }), ...lastRunOf(known)],
     advice: [],
   };
 }
@@ -159,8 +159,8 @@ function done(known: Known): AtRest {
 /** The content of a deleted Namespace may hold it. Its conditions name that. */
 function whatIsLeft(namespace: string): readonly Advice[] {
   return [
-    'wait until what is in it has ended, or have whoever put finalizers on that take them away',
-    { run: `kubectl describe namespace ${namespace}`, to: 'show what is left in it, and what holds that' },
+    'wait until its objects are gone, or ask the owners of their finalizers to remove them',
+    { run: `kubectl describe namespace ${namespace}`, to: 'show what is left in it, and why' },
   ];
 }
 
@@ -180,8 +180,8 @@ const VALUE_MAX = 40;
 function notStarted(known: Known): Answer {
   const next = liveIn(known)?.next;
   const { because, advice } = problemOfWorkers(known) ?? {
-    because: 'the operator has not started one: the change is seconds old, or no operator watches',
-    advice: ['ask again in ten seconds; if it stays, read the log of the leader', ...FIND_LEADER],
+    because: 'the operator has not started one: the change is only seconds old, or no operator watches',
+    advice: ['ask again in ten seconds; if nothing has changed, read the log of the leader', ...FIND_LEADER],
   };
   return {
     state: next === undefined ? 'Waiting' : stateByDecision(next),

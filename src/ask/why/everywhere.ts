@@ -123,7 +123,7 @@ export function overviewText({ groups, count, problem }: Overview, paint: Paint,
 function problemText({ because, advice }: Problem, paint: Paint): string {
   const line = lineOf(paint);
   const texts = adviceTexts(advice, paint).map((text, index) => line(index === 0 ? 'you can' : '', text));
-  return [paint('red', 'No worker takes up what has changed'), line('because', because), ...texts].join('\n');
+  return [paint('red', 'No worker takes up changes'), line('because', because), ...texts].join('\n');
 }
 
 function resources(count: number): string {

@@ -43,7 +43,7 @@ function withoutTemporal(findings: Findings, problem: string): Answer {
       ...nextFact(findings, WITHOUT_OPTIONS),
     ],
     advice: [
-      'check TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE and the credentials; the operator may have others, and may be fine',
+      'check TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE and the credentials; the operator may have other values, and may work',
       'if Temporal itself is down, nothing is reconciled until it is back, and no change is lost',
       {
         run: 'kubectl port-forward -n temporal service/temporal-frontend 7233',
@@ -68,7 +68,7 @@ function unreadable({ controller }: Findings, error: ApiError): Answer {
     headline: `cannot exist: the cluster does not know the kind ${type.kind}`,
     facts: facts({
       because: `the custom resource definition ${typeNameOf(type)} is not installed`,
-      meanwhile: 'the operator looks for it again and again; its other controllers run',
+      meanwhile: 'the operator checks for it regularly; its other controllers run',
     }),
     advice: [
       'install the custom resource definitions, with the chart or from a checkout of the operator',
@@ -103,7 +103,7 @@ function untilItEnds({ pause }: NonNullable<Reached['run']>): Problem {
 function neverSeen({ controller, place }: Findings): Answer {
   const { kind, namespaced } = controller.primary.type;
   const list = `kubectl durable get ${nameOfKind(controller)}${namespaced ? ` -n ${place.namespace}` : ''}`;
-  const text = `the cluster has no such ${kind}, and Temporal has no run of one of that name, as far back as it keeps them`;
+  const text = `the cluster has no such ${kind}, and Temporal has no run for that name`;
   return {
     headline: 'does not exist',
     facts: facts({ because: text }),

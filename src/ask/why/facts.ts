@@ -103,7 +103,7 @@ function remaining({ status }: KubernetesObject): string[] {
 export function lastRunOf({ temporal, nowMs }: Known): Fact[] {
   const { run, timeline } = temporal;
   if (run?.isOpen === false) return lastRun({ run, timeline, nowMs });
-  return facts({ 'last run': 'none, as far back as Temporal keeps them' });
+  return facts({ 'last run': 'none that Temporal still has' });
 }
 
 interface LastRun extends Pick<Reached, 'timeline'>, Pick<Findings, 'nowMs'> {

@@ -37,7 +37,7 @@ export function explainOpenRun(open: Open): Answer {
   if (problem === undefined) return answerFrom(open, partForState(open));
   if (isDue(open)) return answerFrom(open, withoutWorker(open, problem));
   const answer = answerFrom(open, partForState(open));
-  const but = facts({ but: `${problem.because}: whatever comes next has to wait` });
+  const but = facts({ but: `${problem.because}: the next step has to wait` });
   return { ...answer, facts: [...answer.facts, ...but], advice: [...problem.advice, ...answer.advice] };
 }
 
@@ -110,8 +110,8 @@ function failingTask({ run, temporal }: Open): Part {
     headline: 'is retrying',
     facts: facts({ step: attempt, because }),
     advice: [
-      'bring back what the run began with: the version of the worker, or the payload key that is named above',
-      'or terminate the run: a new one, which reads everything from the cluster, starts within minutes',
+      'bring back the version of the worker or the payload key that the run needs, as named above',
+      'or terminate the run: a new one starts within minutes, and reads everything from the cluster',
       'see docs/operating.md, "A run makes no progress", and docs/encryption.md',
       { run: `temporal workflow terminate --workflow-id ${run.workflowId}`, to: 'terminate the run' },
     ],
@@ -136,7 +136,7 @@ function paused(open: Open): Part {
     heldBy === 'NamespacePaused'
       ? {
           run: `kubectl durable resume namespace/${open.place.namespace}`,
-          to: 'end the pause of all in it',
+          to: 'resume everything in the namespace',
         }
       : commandOn(open, 'resume', 'end the pause');
   return {
@@ -164,12 +164,12 @@ function awaitingApproval(open: Open): Part {
   const plan = commandOn(open, 'plan', 'show what it would delete');
   const held = facts({ because, held: heldStep(open) });
   if (heldBy !== 'Rejected') {
-    const approve = commandOn(open, 'approve', 'allow it to delete that');
-    const advice = [plan, approve, commandOn(open, 'reject', 'keep that')];
+    const approve = commandOn(open, 'approve', 'allow the deletion');
+    const advice = [plan, approve, commandOn(open, 'reject', 'refuse the deletion')];
     return { headline: 'is awaiting approval', facts: held, advice };
   }
-  const approve = commandOn(open, 'approve', 'allow it to delete that after all');
-  const advice = [approve, plan, 'change the spec back: nothing has to be deleted then'];
+  const approve = commandOn(open, 'approve', 'allow the deletion after all');
+  const advice = [approve, plan, 'change the spec back, so that nothing has to be deleted'];
   const rejected = facts({ because, rejected: whenRejected(open), held: heldStep(open) });
   return { headline: 'is held by a rejection', facts: rejected, advice };
 }
@@ -227,7 +227,7 @@ function stepText(pending: PendingStep | undefined, nowMs: number): string | und
   const { step, attempt, nextTryAtMs } = pending;
   if (nextTryAtMs === undefined) return `${step}, attempt ${attempt}, in progress`;
   const isDueNow = nextTryAtMs <= nowMs;
-  const next = isDueNow ? 'due, not begun' : `next in ${durationText(nextTryAtMs - nowMs)}`;
+  const next = isDueNow ? 'due, not started' : `next in ${durationText(nextTryAtMs - nowMs)}`;
   return `${step}, attempt ${attempt}, ${next}`;
 }
 

@@ -162,7 +162,10 @@ function withApproval<S extends Step>(step: S, situation: Situation<S>): S {
   const words = answerInWords(answer);
   const note = `${words}; plan ${answer.plan}`;
   const event: DecisionEvent = { type: 'Normal', reason: 'Approved', action: 'Delete', note };
-  const approval: Approval = { event, deed: { did: answer.is, what: answererInWords(answer), isOnce: true } };
+  const approval: Approval = {
+    event,
+    action: { did: answer.is, what: answererInWords(answer), isOnce: true },
+  };
   return { ...step, because: `${step.because}; ${words}`, approval };
 }
 

@@ -56,7 +56,10 @@ function reportedAs(codes: readonly BuildReason[], { status }: BuildView): Build
 }
 
 function describePods({ name }: JobView, namespace: string): Advice {
-  return { run: `kubectl describe pods -n ${namespace} -l job-name=${name}`, to: 'see how its Pods do' };
+  return {
+    run: `kubectl describe pods -n ${namespace} -l job-name=${name}`,
+    to: 'show its Pods and their Events',
+  };
 }
 
 export function showLogs(job: string, namespace: string): Advice {
@@ -97,6 +100,6 @@ export function nameTaken(jobName: string, namespace: string, holder: 'altered' 
     : {
         code: 'JobNameTaken',
         because: `${job} does not belong to this resource, so it is left alone`,
-        advice: ['delete it, or change spec.jobName', ...commands],
+        advice: ['change spec.jobName, or delete that Job', ...commands],
       };
 }

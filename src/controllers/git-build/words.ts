@@ -1,5 +1,4 @@
 import type { Words } from '../../contract/words.ts';
-import { reasonOfFailure } from './failure.ts';
 import type { Observation } from './observation.ts';
 import { listed } from './status.ts';
 import type { JobView } from './views.ts';
@@ -25,10 +24,8 @@ export const gitBuildWords: Words<Observation> = {
       ...jobs.map(jobText),
     ].join('; ');
   },
-  children: ({ observation: { jobs, pods } }) => [
-    ...pods.flatMap(({ name, trouble }) => (trouble ? [`Pod ${name} ${trouble.text}`] : [])),
-    ...jobs.filter(({ state }) => state === 'failed').map((job) => reasonOfFailure(job, pods)),
-  ],
+  children: ({ observation: { pods } }) =>
+    pods.flatMap(({ name, trouble }) => (trouble ? [`Pod ${name} ${trouble.text}`] : [])),
 };
 
 function jobText({ name, state, deleting, node }: JobView): string {

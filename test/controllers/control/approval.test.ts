@@ -58,7 +58,7 @@ describe('a deletion that has to be approved', () => {
           reason: 'Approved',
           note: `approved by alice: the shop is closed; plan ${approved}`,
         },
-        deed: { did: 'approved', what: 'by alice: the shop is closed', isOnce: true },
+        action: { did: 'approved', what: 'by alice: the shop is closed', isOnce: true },
       },
     });
     expect('approval' in last && last.approval).toEqual('approval' in first && first.approval);

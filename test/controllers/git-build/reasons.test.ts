@@ -306,7 +306,7 @@ describe('a Job that cannot be created', () => {
 
   it('because its name is taken is reported, and looked up again', () => {
     const names = { [jobName]: 'foreign' } as const;
-    const message = `Job shop/${jobName} does not belong to this resource, so it is left alone; delete it, or change spec.jobName`;
+    const message = `Job shop/${jobName} does not belong to this resource, so it is left alone; change spec.jobName, or delete that Job`;
     const first = decide({ names });
     expect(first).toMatchObject({
       because: 'another Job has this name',
@@ -319,7 +319,7 @@ describe('a Job that cannot be created', () => {
       code: 'JobNameTaken',
       because: `Job shop/${jobName} does not belong to this resource, so it is left alone`,
       advice: [
-        'delete it, or change spec.jobName',
+        'change spec.jobName, or delete that Job',
         { run: `kubectl get job ${jobName} -n shop -o yaml`, to: 'see whose Job has the name' },
         { run: `kubectl delete job ${jobName} -n shop`, to: 'delete that Job' },
       ],

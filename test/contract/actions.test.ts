@@ -1,13 +1,18 @@
 import { describe, expect, it } from '@jest/globals';
-import { addedUp, type Deed, sentenceOf } from '../../src/contract/decision.ts';
+import { addedUp, type Action, sentenceOf } from '../../src/contract/decision.ts';
 
-const created = (count: number, ...names: string[]): Deed => ({ did: 'created', what: 'Pod', count, names });
-const deleted = (count: number): Deed => ({ did: 'deleted', what: 'failed Pod', count });
-const approved: Deed = { did: 'approved', what: 'by alice: the shop is closed', isOnce: true };
-const updated: Deed = { did: 'updated', what: 'the status' };
+const created = (count: number, ...names: string[]): Action => ({
+  did: 'created',
+  what: 'Pod',
+  count,
+  names,
+});
+const deleted = (count: number): Action => ({ did: 'deleted', what: 'failed Pod', count });
+const approved: Action = { did: 'approved', what: 'by alice: the shop is closed', isOnce: true };
+const updated: Action = { did: 'updated', what: 'the status' };
 
 describe('what a run did, in a sentence', () => {
-  it.each<[sentence: string, deeds: readonly Deed[]]>([
+  it.each<[sentence: string, actions: readonly Action[]]>([
     ['', []],
     ['created Job build-web', [{ did: 'created', what: 'Job build-web' }]],
     ['updated the status 3 times', [updated, updated, updated]],
@@ -19,12 +24,12 @@ describe('what a run did, in a sentence', () => {
       [approved, updated, approved, updated],
     ],
     ['labelled the Pod a', [{ did: 'labelled', what: 'the Pod', count: 1, names: ['a'] }]],
-  ])('%s', (sentence, deeds) => {
-    expect(sentenceOf(deeds)).toBe(sentence);
+  ])('%s', (sentence, actions) => {
+    expect(sentenceOf(actions)).toBe(sentence);
   });
 });
 
-describe('deeds that are added up', () => {
+describe('actions that are added up', () => {
   it('are those of the same words, in the order in which they were first done', () => {
     const sum = addedUp([created(1), updated, created(2)]);
     expect(sum).toEqual([{ did: 'created', what: 'Pod', count: 3 }, updated]);
