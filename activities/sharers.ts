@@ -1,6 +1,7 @@
 import type { KubernetesList } from '../src/contract/object.ts';
 import { BUILDS, PURPOSE_LABEL, type Artifact } from '../src/controllers/git-build/resource.ts';
-import { mayShare, sharedWith, type Sharer } from '../src/controllers/git-build/sharing.ts';
+import type { Sharer } from '../src/controllers/git-build/observation.ts';
+import { mayShare, sharedWith } from '../src/controllers/git-build/sharing.ts';
 import type { SpecOptions } from '../src/controllers/git-build/spec.ts';
 import { buildView, podView, type BuildView, type PodView } from '../src/controllers/git-build/views.ts';
 import { PODS } from '../src/controllers/kinds.ts';

@@ -3,8 +3,15 @@ import type { Decision, Observe, Refusal, Step } from '../../contract/decision.t
 import type { CleanupJobSpec } from './jobs.ts';
 import type { NodeState } from './node.ts';
 import type { Artifact, BuildSpec, StatusPatch } from './resource.ts';
-import type { Sharer } from './sharing.ts';
 import type { BuildChild, BuildView, JobView, PodView } from './views.ts';
+
+/** Another build that has, or may have, the same files on nodes. */
+export interface Sharer {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly artifacts: readonly Artifact[];
+}
 
 /** What is known of a build. The watcher fills in the first three; a step also reads what `decide` asks for. */
 export interface Observation {

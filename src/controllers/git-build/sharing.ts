@@ -1,15 +1,8 @@
 import { warning, type DecisionEvent } from '../../contract/decision.ts';
+import type { Sharer } from './observation.ts';
 import type { Artifact } from './resource.ts';
 import { isReported, listed, obsoleteArtifacts, recorded, without } from './status.ts';
 import type { BuildView, PodView } from './views.ts';
-
-/** Another build that has, or may have, the same files on nodes. */
-export interface Sharer {
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
-  readonly artifacts: readonly Artifact[];
-}
 
 /** Whether it stays, and has a binary of one of these names somewhere. */
 export function mayShare({ deleting, spec, status }: BuildView, artifacts: readonly Artifact[]): boolean {
