@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Artifact } from '../../../src/controllers/git-build/resource.ts';
-import { mayShare, sharedWith, type Sharer } from '../../../src/controllers/git-build/sharing.ts';
+import type { Sharer } from '../../../src/controllers/git-build/observation.ts';
+import { mayShare, sharedWith } from '../../../src/controllers/git-build/sharing.ts';
 import { checkSpec } from '../../../src/controllers/git-build/spec.ts';
 import type { BuildView, PodView } from '../../../src/controllers/git-build/views.ts';
 import {
