@@ -8,6 +8,7 @@ import {
 } from '../src/contract/decision.ts';
 import { reconcilersFor, type ReconcilersRequest } from './reconcilers.ts';
 import { activityInfo } from '@temporalio/activity';
+import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { ResourceType } from '../src/contract/controller.ts';
 import type { Logger } from '../src/contract/logger.ts';
@@ -124,6 +125,7 @@ class ControllerActivities<O, S extends Step, L extends Observe> {
       now: Date.now,
       superseded,
       refusal,
+      idempotencyKey: idempotencyKey(),
       isFirst: results === 0 && !this.#begun.has(runId),
       begunAnew: () => this.#begun.set(runId, true),
       unknownUntilMs: isRepeated ? Date.now() + ATTEMPT_MAX_MS : unknownUntilMs,
@@ -153,6 +155,12 @@ class ControllerActivities<O, S extends Step, L extends Observe> {
         recorder.record({ ...ref, namespace, name, uid }, regarding, event, log);
     }
   }
+}
+
+/** Temporal gives all attempts of an activity one id. */
+function idempotencyKey(): string {
+  const { workflowExecution: { workflowId = '', runId = '' } = {}, activityId } = activityInfo();
+  return createHash('sha256').update(`${workflowId}/${runId}/${activityId}`).digest('hex').slice(0, 32);
 }
 
 function executionOf({ ref, changes }: StepInput): Execution {

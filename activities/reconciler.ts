@@ -20,6 +20,8 @@ export interface StepContext<O = unknown> {
   readonly watched?: (() => O | undefined) | undefined;
   /** An attempt whose outcome nobody knows may take effect until then; in milliseconds since the epoch. Default: there is none. */
   readonly unknownUntilMs?: number | undefined;
+  /** The same for all attempts of one execution of the step, another for the next. Absent: outside of Temporal. */
+  readonly idempotencyKey?: string;
   /** Whether this is the first step of a run. */
   readonly isFirst?: boolean;
   /** The first step has found that nothing of an earlier run may still arrive. */
@@ -75,6 +77,8 @@ export interface Reconciler<O, S extends Step, L extends Observe = Observe> {
   confirm?(step: S, view: O, context: StepContext<O>): Promise<O | undefined>;
   /** What is known, with a refusal that another process has met. Only where `decide` considers refusals. */
   withRefusal?(observation: O, refusal: Refusal): O;
+  /** Whether the step changes something outside of the cluster, so that it cannot be rehearsed. Default: none does. */
+  isExternal?(step: string): boolean;
   /** Performs one step. Safe to repeat. @throws ApiError */
   perform(step: S, observation: O, context: StepContext<O>): Promise<Performed<O>>;
   /** The same by dry runs, before a step is repeated whose writes something changes. @throws ApiError */

@@ -1,0 +1,33 @@
+/**
+ * Why an outside system did not do what a step or `observe` asked for.
+ *
+ * - `refused`: it stays so until somebody changes something. Tried again after 5 to 45 s.
+ * - `access-denied`: a credential or a right is missing. Likewise.
+ * - `unavailable`: nobody knows whether it was done. Tried again after 0.5 to 30 s.
+ * - `retry-after`: the system says when to come back.
+ */
+export type StepErrorClass = 'refused' | 'access-denied' | 'unavailable' | 'retry-after';
+
+/**
+ * Thrown by `run` and `observe`. Any other error counts as a bug of the controller: it is tried again, with backoff.
+ *
+ * @example
+ * throw new StepError('retry-after', 'the store limits requests', { retryAfterMs: 30_000 });
+ */
+export class StepError extends Error {
+  override readonly name = 'StepError';
+  readonly classification: StepErrorClass;
+  /** From 1 s to 5 min; only of `retry-after`. */
+  readonly retryAfterMs: number | undefined;
+
+  /** @param message for people, without a full stop. It enters the history, so it must hold nothing secret */
+  constructor(
+    classification: StepErrorClass,
+    message: string,
+    { retryAfterMs }: { readonly retryAfterMs?: number } = {},
+  ) {
+    super(message);
+    this.classification = classification;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
