@@ -110,12 +110,14 @@ describe('a list of resources', () => {
     const odd = pod('web', { annotations, labels });
     const going = { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['example.com/theirs'] };
     const held = pod('web', { annotations: { [POD_NAME_ANNOTATION]: 'true' }, labels, ...going });
-    const rows = rowsWith([odd, held]);
+    const leaving = pod('web', { ...held.metadata, finalizers: [] });
+    const rows = rowsWith([odd, held, leaving]);
     expect(rows).toMatchObject([
       { state: 'UpToDate', cause: { code: 'InvalidAnnotation' }, message: expect.stringContaining('"yes"') },
       { state: 'Waiting', cause: { code: 'ForeignFinalizers' }, message: 'held by example.com/theirs' },
+      { state: 'Waiting', cause: undefined, message: 'it is being deleted' },
     ]);
-    expect(rows.map(isWell)).toEqual([false, false]);
+    expect(rows.map(isWell)).toEqual([false, false, false]);
   });
 
   it('says that nothing more is done for a PodSet whose namespace is being deleted', () => {

@@ -127,7 +127,7 @@ describe('approve and reject', () => {
       const { stdout } = await ask(`plan podset/web -n ${namespace}`);
       return (
         stdout.includes(`rejected by ${user}: typo`) &&
-        /without that:[^]*delete pods\/\S+, pods\/\S+/.test(stdout)
+        /without the hold:[^]*delete pods\/\S+, pods\/\S+/.test(stdout)
       );
     }, WITHIN_MS);
     expect((await web.get())?.status?.readyReplicas).toBe(3);

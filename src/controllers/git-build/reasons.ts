@@ -148,7 +148,7 @@ export const BUILD_REASONS = [
     type: 'Ready',
     status: 'False',
     reason: 'QuotaExceeded',
-    meaning: 'A quota allows no Job, or no Pods of it.',
+    meaning: 'A quota allows no Job.',
   },
   {
     type: 'Ready',
