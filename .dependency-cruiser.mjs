@@ -28,7 +28,7 @@ const MAY_IMPORT = {
   'src/program/': ['src/', 'activities/'],
   'src/ask/': [
     ...['src/contract/', 'src/controllers/', 'src/kubernetes/', 'src/temporal/', 'src/config/'],
-    ...['src/program/program.ts', 'src/durable-operator.ts', 'activities/'],
+    ...['src/program/program.ts', 'src/program/reconcilers.ts', 'src/durable-operator.ts', 'activities/'],
   ],
   'local/': ['src/'],
   'deploy/': ['src/', 'local/'],

@@ -37,7 +37,7 @@ export async function runLocal(request: LocalRequest): Promise<number> {
     return 0;
   } catch (error) {
     if (signal.aborted) return config.local.exitWhenConverged ? 1 : 0;
-    await reportFailure(error, targets?.stack);
+    await reportFailure(request, error, targets?.stack);
     return 1;
   } finally {
     if (targets !== undefined) await end(targets, config);
@@ -132,10 +132,14 @@ async function end({ stack, cluster }: Targets, { local }: Config): Promise<void
 }
 
 /** Prints the error on stderr, with the end of the log of the server that failed, or of the operator. Keeps all logs. */
-async function reportFailure(error: unknown, stack: Stack | undefined): Promise<void> {
-  process.stderr.write(`durable-operator: ${error instanceof Error ? error.message : String(error)}\n`);
+async function reportFailure(
+  { program: { name } }: LocalRequest,
+  error: unknown,
+  stack: Stack | undefined,
+): Promise<void> {
+  process.stderr.write(`${name}: ${error instanceof Error ? error.message : String(error)}\n`);
   if (stack === undefined) return;
-  const program = error instanceof ServerFailed ? error.server : 'operator';
-  process.stderr.write(`The last lines of its log:\n${await lastLines(stack.logOf(program), 10)}\n`);
+  const failed = error instanceof ServerFailed ? error.server : 'operator';
+  process.stderr.write(`The last lines of its log:\n${await lastLines(stack.logOf(failed), 10)}\n`);
   process.stderr.write(`All logs are in ${await saveLogs(layoutOf(stack.dir))}\n`);
 }

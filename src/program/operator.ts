@@ -56,7 +56,7 @@ async function start(program: Program, config: Config, log: Logger): Promise<num
   }
   if (config.command === 'promote') {
     const { runPromote } = await import('../promote.ts');
-    return runPromote(config, log, signalToEnd(log));
+    return runPromote({ program, config, log, signal: signalToEnd(log) });
   }
   if (config.command === 'codec-server') {
     const { runCodecServer } = await import('../temporal/codec-server.ts');

@@ -4,7 +4,8 @@ import type { Options } from '../../config/config.ts';
 import type { Next, Step } from '../../contract/decision.ts';
 import type { ResourceRef } from '../../contract/resource.ts';
 import type { KubernetesClient } from '../../kubernetes/client.ts';
-import { reconcilersOf, type Program, type Reconcilers } from '../../program/program.ts';
+import type { Program } from '../../program/program.ts';
+import { reconcilersOf, type Reconcilers } from '../../program/reconcilers.ts';
 
 /** What the operator would observe of a resource now, and decide. */
 export interface Live {
