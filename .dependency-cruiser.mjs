@@ -16,7 +16,7 @@ const MAY_IMPORT = {
   'src/controllers/': ['src/contract/', 'src/api/'],
   'workflows/': ['src/contract/'],
   'src/kubernetes/': ['src/contract/'],
-  'activities/': ['src/contract/', 'src/controllers/', 'src/kubernetes/'],
+  'activities/': ['src/contract/', 'src/api/', 'src/controllers/', 'src/kubernetes/'],
   'src/watcher/': ['src/contract/', 'src/controllers/', 'src/kubernetes/'],
   'src/observability/': ['src/contract/', 'src/kubernetes/', 'src/config/config.ts'],
   'src/temporal/': [
@@ -24,9 +24,11 @@ const MAY_IMPORT = {
     ...['src/config/config.ts', 'src/observability/http-server.ts'],
   ],
   'src/config/': ['src/contract/', 'src/controllers/', 'src/ask/commands.ts'],
+  // It also loads each command, by the files right in src/.
+  'src/program/': ['src/', 'activities/'],
   'src/ask/': [
     ...['src/contract/', 'src/controllers/', 'src/kubernetes/', 'src/temporal/', 'src/config/'],
-    'activities/',
+    ...['src/program/program.ts', 'src/program/reconcilers.ts', 'src/durable-operator.ts', 'activities/'],
   ],
   'local/': ['src/'],
   'deploy/': ['src/', 'local/'],
@@ -71,6 +73,12 @@ export default {
       severity: 'error',
       from: {},
       to: { path: '^src/main[.]ts$' },
+    },
+    {
+      name: 'the program is handed down: of what is built, only the main modules import src/durable-operator.ts',
+      severity: 'error',
+      from: { path: product, pathNot: '^src/(main|ask/main|ask/complete)[.]ts$' },
+      to: { path: '^src/durable-operator[.]ts$' },
     },
     {
       name: 'nothing imports a test',

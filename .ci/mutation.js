@@ -72,7 +72,6 @@ const PARTS = {
   },
   controllers: {
     mutated: [
-      'src/controllers/index.ts',
       'src/controllers/kinds.ts',
       'src/controllers/pod-label/controller.ts',
       'src/controllers/namespace-role-binding/controller.ts',

@@ -6,7 +6,6 @@ import {
   type Step,
   type StepResult,
 } from '../src/contract/decision.ts';
-import { reconcilersFor, type ReconcilersRequest } from './reconcilers.ts';
 import { activityInfo } from '@temporalio/activity';
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -20,11 +19,12 @@ import { type Execution, type Known, type Memory, Superseding, Undelivered } fro
 import { PartlyDone, type Reconciler, type StepContext } from './reconciler.ts';
 import { StepRun, type StepEnd } from './step-run.ts';
 
-export interface ActivityDependencies extends ReconcileDependencies, ReconcilersRequest {}
-
-/** All activities, by the names that workflows call them by. */
-export function activitiesFor({ client, options, ...dependencies }: ActivityDependencies): StepActivities {
-  const activities = Object.entries(reconcilersFor({ client, options })).map(
+/** All activities, by the names that workflows call them by. @param reconcilers by the names of their controllers */
+export function activitiesFor(
+  reconcilers: Readonly<Record<string, Reconciler<unknown, Step>>>,
+  dependencies: ReconcileDependencies,
+): StepActivities {
+  const activities = Object.entries(reconcilers).map(
     ([name, reconciler]) => [name, stepActivities(reconciler, dependencies)] as const,
   );
   return dispatching(Object.fromEntries(activities));

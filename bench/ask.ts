@@ -10,6 +10,7 @@ import { textsToPublish } from '../src/config/published.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
 import { POD_SETS } from '../src/controllers/pod-set/resource.ts';
 import { POD_NAME_LABEL } from '../src/controllers/pod-label/decide.ts';
+import { durableOperator } from '../src/durable-operator.ts';
 import { registerSearchAttributes } from '../src/temporal/registration.ts';
 import { publishSettings } from '../src/temporal/settings-run.ts';
 import { startOptionsFor } from '../src/temporal/runs.ts';
@@ -102,7 +103,10 @@ async function startRuns(objects: readonly KubernetesObject[]): Promise<void> {
   const client = new Client({ connection });
   await publishSettings(client, {
     taskQueue: QUEUE,
-    texts: textsToPublish(defaultOptions(), { version: 'bench', clusterUid: undefined }),
+    texts: textsToPublish(durableOperator, defaultOptions(durableOperator), {
+      version: 'bench',
+      clusterUid: undefined,
+    }),
     check: () => undefined,
   });
   await bounded(objects, AT_ONCE, async (object) => {

@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseConfig } from '../src/config/config.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../src/controllers/pod-label/decide.ts';
+import { durableOperator } from '../src/durable-operator.ts';
 import { runOperator } from '../src/operator.ts';
 import { createLogger } from '../src/logging.ts';
 import { PODS, uniqueName, type TestCluster } from '../test/support/cluster.ts';
@@ -38,9 +39,17 @@ async function main(): Promise<void> {
 
 async function operate({ kubeconfig, temporalAddress }: Target, signal: AbortSignal): Promise<void> {
   const args = ['run', '--kubeconfig', kubeconfig, '--task-queue', uniqueName(), '--health-addr=0', ...QUIET];
-  const parsed = await parseConfig(args, { ...process.env, TEMPORAL_ADDRESS: temporalAddress });
+  const parsed = await parseConfig(durableOperator, args, {
+    ...process.env,
+    TEMPORAL_ADDRESS: temporalAddress,
+  });
   if (parsed.kind === 'exit') throw new Error(parsed.output);
-  await runOperator(parsed.config, createLogger(parsed.config.log), signal);
+  await runOperator({
+    program: durableOperator,
+    config: parsed.config,
+    log: createLogger(parsed.config.log),
+    signal,
+  });
 }
 
 interface Trip {

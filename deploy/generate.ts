@@ -5,6 +5,7 @@ import { BuildKind } from '../src/controllers/git-build/kind.ts';
 import { BUILDS } from '../src/controllers/git-build/resource.ts';
 import { PodSetKind } from '../src/controllers/pod-set/kind.ts';
 import { POD_SETS } from '../src/controllers/pod-set/resource.ts';
+import { durableOperator } from '../src/durable-operator.ts';
 import { healthChecks } from './argocd/health.ts';
 import { installManifest } from './install.ts';
 import { alertRules } from './monitoring/alerts.ts';
@@ -46,7 +47,7 @@ function kept(definition: { readonly metadata: object }): object {
 
 /** The chart chooses from it when it is rendered, and fills in the values in braces. */
 function permissions(): object {
-  const controllers = defaultControllers('{{ .Values.roleBinding.clusterRole }}');
+  const controllers = defaultControllers(durableOperator, '{{ .Values.roleBinding.clusterRole }}');
   return {
     controllers: Object.fromEntries(
       controllers.map((controller) => [

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { isMap, parseAllDocuments, type Document } from 'yaml';
 import { buildPrograms } from '../local/build.ts';
+import { durableOperator } from '../src/durable-operator.ts';
 import { changesBy, defaultControllers } from './rbac/permissions.ts';
 
 /*
@@ -39,7 +40,7 @@ function templateArguments(chart: string, controllers: readonly string[]): strin
 }
 
 function introduction({ reference }: Chart): string {
-  const all = defaultControllers();
+  const all = defaultControllers(durableOperator);
   const args = templateArguments(
     reference,
     all.map(({ name }) => name),

@@ -2,10 +2,11 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
 import type { OptionRow } from '../src/config/option.ts';
-import { ROWS } from '../src/config/options.ts';
+import { optionTable } from '../src/config/option-table.ts';
 import { CONTROL_REASONS, RECONCILING_REASONS, type ReasonRow } from '../src/controllers/condition.ts';
 import { BUILD_REASONS } from '../src/controllers/git-build/reasons.ts';
 import { POD_SET_REASONS } from '../src/controllers/pod-set/reasons.ts';
+import { durableOperator } from '../src/durable-operator.ts';
 
 /*
  * Writes the tables of options into docs/configuration.md, and the lists of reasons into docs/conditions.md:
@@ -19,16 +20,18 @@ const REASONS: Readonly<Record<string, readonly ReasonRow[]>> = {
   both: [...RECONCILING_REASONS, ...CONTROL_REASONS],
 };
 
+const OPTION_ROWS = optionTable(durableOperator).rows;
+
 /**
  * Fills in the tables of options.
  *
  * @throws Error if the page lacks a place for a title of the options, or has a place with an unknown title
  */
 function withOptionTables(page: string): string {
-  const titles = new Set(ROWS.map(({ title }) => title));
+  const titles = new Set(OPTION_ROWS.map(({ title }) => title));
   return withParts(page, {
     what: 'options',
-    parts: new Map([...titles].map((title) => [title, optionTable(title)])),
+    parts: new Map([...titles].map((title) => [title, optionsTitled(title)])),
   });
 }
 
@@ -55,8 +58,8 @@ function withParts(page: string, { what, parts }: Parts): string {
   return filled;
 }
 
-function optionTable(of: string): string {
-  const rows = ROWS.filter(({ title }) => title === of);
+function optionsTitled(of: string): string {
+  const rows = OPTION_ROWS.filter(({ title }) => title === of);
   const cells = rows.map((row) => [flagOf(row), defaultOf(row), meaningOf(row)]);
   return tableOf(['flag', 'default', 'meaning'], cells);
 }

@@ -2,9 +2,9 @@ import { Client } from '@temporalio/client';
 import { aborted } from '../src/aborted.ts';
 import { answersYes } from '../src/ask/change/yes-or-no.ts';
 import type { Config } from '../src/config/config.ts';
-import { chosenControllers } from '../src/config/controllers.ts';
 import { createKubernetesClient, type KubernetesClient } from '../src/kubernetes/client.ts';
 import type { LocalRequest } from '../src/local-stack.ts';
+import { chosenControllers } from '../src/program/program.ts';
 import { dataConverterFor } from '../src/temporal/data-converter.ts';
 import { applyCustomResources, type CustomResources } from './custom-resources.ts';
 import { howToRemoveSamples, nextSteps, questionAboutCluster, whereThingsAre } from './next-steps.ts';
@@ -37,7 +37,7 @@ export async function runLocal(request: LocalRequest): Promise<number> {
     return 0;
   } catch (error) {
     if (signal.aborted) return config.local.exitWhenConverged ? 1 : 0;
-    await reportFailure(error, targets?.stack);
+    await reportFailure(request, error, targets?.stack);
     return 1;
   } finally {
     if (targets !== undefined) await end(targets, config);
@@ -72,7 +72,7 @@ async function stay(running: Running): Promise<void> {
 }
 
 async function serve(running: Running): Promise<void> {
-  const { config, signal, program, targets } = running;
+  const { config, signal, mainModule, targets } = running;
   const cluster = createKubernetesClient(targets.cluster.kubeConfig);
   try {
     say(CUSTOM_RESOURCES_MESSAGES[await applyCustomResources(cluster, signal)]);
@@ -82,7 +82,7 @@ async function serve(running: Running): Promise<void> {
     await cluster.close();
   }
   if (config.local.exitWhenConverged) return;
-  nextSteps(targets, { program, roleBindingPrefix: config.roleBinding.prefix }).forEach(say);
+  nextSteps(targets, { program: mainModule, roleBindingPrefix: config.roleBinding.prefix }).forEach(say);
   await aborted(signal);
   signal.throwIfAborted();
 }
@@ -93,13 +93,13 @@ const CUSTOM_RESOURCES_MESSAGES: Readonly<Record<CustomResources, string>> = {
     'the custom resource definitions of PodSet and Xxx already exist; you are not allowed to apply them',
 };
 
-async function startOperator({ config, signal, program, targets }: Running): Promise<void> {
+async function startOperator({ program, config, signal, mainModule, targets }: Running): Promise<void> {
   const { health, metrics } = config;
   const healthPort = await preferFreePort(health.address === 'off' ? USUAL_HEALTH_PORT : health.address.port);
   const metricsPort = metrics.address === 'off' ? undefined : await preferFreePort(metrics.address.port);
-  const args = operatorArguments({ config, healthPort, metricsPort });
+  const args = operatorArguments({ program, config, healthPort, metricsPort });
   const env = await operatorEnvironment(config, targets);
-  const launch = { program, args, env, healthPort };
+  const launch = { program: mainModule, args, env, healthPort };
   startInStack(targets.stack, launch, say);
   await untilReady(launch, signal);
   say('the operator is ready');
@@ -108,11 +108,14 @@ async function startOperator({ config, signal, program, targets }: Running): Pro
 
 const USUAL_HEALTH_PORT = 9098;
 
-async function converge({ config, signal, targets }: Running, cluster: KubernetesClient): Promise<void> {
+async function converge(
+  { program, config, signal, targets }: Running,
+  cluster: KubernetesClient,
+): Promise<void> {
   const dataConverter = await dataConverterFor(config.encryption.keysFile);
   const connection = await connectTo(targets, config);
   const temporal = new Client({ connection, namespace: config.temporal.namespace, dataConverter });
-  const controllers = chosenControllers(config);
+  const controllers = chosenControllers(program, config);
   try {
     await runSamples({ cluster, temporal, controllers, table: liveTable(process.stdout), say, signal });
   } finally {
@@ -129,10 +132,14 @@ async function end({ stack, cluster }: Targets, { local }: Config): Promise<void
 }
 
 /** Prints the error on stderr, with the end of the log of the server that failed, or of the operator. Keeps all logs. */
-async function reportFailure(error: unknown, stack: Stack | undefined): Promise<void> {
-  process.stderr.write(`durable-operator: ${error instanceof Error ? error.message : String(error)}\n`);
+async function reportFailure(
+  { program: { name } }: LocalRequest,
+  error: unknown,
+  stack: Stack | undefined,
+): Promise<void> {
+  process.stderr.write(`${name}: ${error instanceof Error ? error.message : String(error)}\n`);
   if (stack === undefined) return;
-  const program = error instanceof ServerFailed ? error.server : 'operator';
-  process.stderr.write(`The last lines of its log:\n${await lastLines(stack.logOf(program), 10)}\n`);
+  const failed = error instanceof ServerFailed ? error.server : 'operator';
+  process.stderr.write(`The last lines of its log:\n${await lastLines(stack.logOf(failed), 10)}\n`);
   process.stderr.write(`All logs are in ${await saveLogs(layoutOf(stack.dir))}\n`);
 }

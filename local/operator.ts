@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { argumentsFor, type Config } from '../src/config/config.ts';
+import type { Program } from '../src/program/program.ts';
 import { LOOPBACK } from './stack-folder.ts';
 import type { Stack } from './stack.ts';
 import type { Targets } from './targets.ts';
@@ -87,9 +88,9 @@ export async function readiness(healthPort: number): Promise<{ status: number; b
 }
 
 /** The options of `local`, except for those that `local` decides itself. */
-export function operatorArguments({ config, healthPort, metricsPort }: Addressed): string[] {
+export function operatorArguments({ program, config, healthPort, metricsPort }: Addressed): string[] {
   const metrics = metricsPort === undefined ? 'off' : { host: LOOPBACK, port: metricsPort };
-  return argumentsFor('run', {
+  return argumentsFor(program, 'run', {
     ...config,
     health: { address: { host: LOOPBACK, port: healthPort } },
     metrics: { ...config.metrics, address: metrics },
@@ -98,6 +99,7 @@ export function operatorArguments({ config, healthPort, metricsPort }: Addressed
 }
 
 interface Addressed {
+  readonly program: Program;
   readonly config: Config;
   readonly healthPort: number;
   /** Undefined: no metrics. */

@@ -1,12 +1,14 @@
 import { existsSync } from 'node:fs';
 import type { Config } from './config/config.ts';
 import { ConfigurationError } from './contract/configuration-error.ts';
+import type { Program } from './program/program.ts';
 
 export interface LocalRequest {
+  readonly program: Program;
   readonly config: Config;
   readonly signal: AbortSignal;
-  /** The main module of the operator that it starts. */
-  readonly program: string;
+  /** Of the program, which is started as a process of its own. */
+  readonly mainModule: string;
 }
 
 /** @returns the program's exit code */

@@ -5,7 +5,6 @@ import { Memory } from '../activities/run-memory.ts';
 import { pausedNamespaces } from '../activities/paused-namespaces.ts';
 import { aborted } from './aborted.ts';
 import { workerVersionOf, type Config } from './config/config.ts';
-import { chosenControllers } from './config/controllers.ts';
 import { temporalConfigRotated } from './config/temporal-rotation.ts';
 import { labelOfCluster } from './contract/cluster.ts';
 import type { Logger } from './contract/logger.ts';
@@ -18,6 +17,8 @@ import { createObservability } from './observability/observability.ts';
 import { connectToTemporal } from './temporal/connection.ts';
 import { dataConverterFor } from './temporal/data-converter.ts';
 import { ownCluster } from './own-cluster.ts';
+import { chosenControllers, type Program } from './program/program.ts';
+import { reconcilersOf } from './program/reconcilers.ts';
 import { checkTaskQueue, publishUntilDone } from './publishing.ts';
 import { noticeRouting } from './temporal/routing-notice.ts';
 import { temporalRuns } from './temporal/runs.ts';
@@ -30,12 +31,19 @@ import { LeaderElection, leaseNamespace, type Candidate } from './watcher/leader
 import { LeaseObject } from './watcher/lease.ts';
 import { Watcher } from './watcher/watcher.ts';
 
+export interface OperatorRequest {
+  readonly program: Program;
+  readonly config: Config;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+}
+
 /** Runs watcher, worker or both, until the signal; then completes work in progress and returns. */
-export async function runOperator(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
+export async function runOperator({ program, config, log, signal }: OperatorRequest): Promise<void> {
   const lifecycle = new Lifecycle();
   const observability = await createObservability({
     settings: config,
-    controllers: chosenControllers(config),
+    controllers: chosenControllers(program, config),
     stepsAtOnce: config.command === 'watch' ? 0 : stepsAtOnce(config.load),
     leaseName: config.leaderElection.name,
     version: VERSION,
@@ -50,7 +58,7 @@ export async function runOperator(config: Config, log: Logger, signal: AbortSign
   const recorder = eventRecorder(client, log);
   try {
     await observability.serve(client);
-    await connectAndRun({ config, log, signal, client, recorder, telemetry, lifecycle });
+    await connectAndRun({ program, config, log, signal, client, recorder, telemetry, lifecycle });
   } finally {
     await Promise.all([recorder.close(), observability.close()]);
     await client.close();
@@ -58,10 +66,7 @@ export async function runOperator(config: Config, log: Logger, signal: AbortSign
 }
 
 /** What the parts are made of. */
-interface Parts {
-  readonly config: Config;
-  readonly log: Logger;
-  readonly signal: AbortSignal;
+interface Parts extends OperatorRequest {
   readonly client: KubernetesClient;
   readonly recorder: EventRecorder;
   readonly telemetry: Telemetry;
@@ -182,9 +187,9 @@ function candidateOf(watcher: Watcher, taskQueue: TaskQueueWatch | undefined): C
 }
 
 function watchingOf(parts: Parts, target: Target, memory: Memory): Watching {
-  const { config, log, client, telemetry } = parts;
+  const { program, config, log, client, telemetry } = parts;
   const watcher = new Watcher({
-    controllers: chosenControllers(config),
+    controllers: chosenControllers(program, config),
     client,
     runs: temporalRuns({
       ...target,
@@ -219,14 +224,13 @@ interface Working {
 }
 
 async function workerOf({ parts, target, memory, watching }: Working): Promise<Worker> {
-  const { config, telemetry } = parts;
+  const { program, config, client, telemetry } = parts;
   const version = workerVersionOf(config);
   await noticeRouting({ ...target, version, log: parts.log });
   const watched = (ref: ResourceRef) => watching?.watcher.observation(ref);
-  const isNamespacePaused = pausedNamespaces(parts.client, (name) =>
-    watching?.watcher.isNamespacePaused(name),
-  );
-  const all = activitiesFor({ ...parts, memory, watched, isNamespacePaused, options: config });
+  const isNamespacePaused = pausedNamespaces(client, (name) => watching?.watcher.isNamespacePaused(name));
+  const reconcilers = reconcilersOf(program, { client, options: config });
+  const all = activitiesFor(reconcilers, { ...parts, memory, watched, isNamespacePaused });
   const steps = observed(ofOwnCluster(all, target.cluster, parts.log), telemetry);
   const activities = withHeartbeats(reportingEnds(steps, (ref) => watching?.watcher.runEnded(ref)));
   const { connection, namespace, taskQueue, dataConverter } = target;

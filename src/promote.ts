@@ -4,6 +4,7 @@ import { workerVersionOf, type Config } from './config/config.ts';
 import { clusterIn } from './config/published.ts';
 import { ConfigurationError } from './contract/configuration-error.ts';
 import type { Logger } from './contract/logger.ts';
+import type { OperatorRequest } from './operator.ts';
 import { connectToTemporal } from './temporal/connection.ts';
 import { dataConverterFor } from './temporal/data-converter.ts';
 import { GRPC, grpcStatusOf } from './temporal/grpc-status.ts';
@@ -16,14 +17,14 @@ import { installRuntime } from './temporal/worker.ts';
 const UNFINISHED = 3;
 
 /** The command `promote`. @returns the exit status */
-export async function runPromote(config: Config, log: Logger, signal: AbortSignal): Promise<number> {
+export async function runPromote({ program, config, log, signal }: OperatorRequest): Promise<number> {
   try {
     await promoteBy(config, log, signal);
     return 0;
   } catch (error) {
     const why = whyUnfinished(error);
     if (why === undefined) throw error;
-    process.stderr.write(`durable-operator: ${why}\n`);
+    process.stderr.write(`${program.name}: ${why}\n`);
     return UNFINISHED;
   }
 }

@@ -3,6 +3,7 @@ import { Client } from '@temporalio/client';
 import type { NativeConnection } from '@temporalio/worker';
 import { clusterIn, textsToPublish } from './config/published.ts';
 import type { Options } from './config/config.ts';
+import type { ProgramNames } from './config/options.ts';
 import { isOfOtherCluster, labelOfCluster, type Cluster } from './contract/cluster.ts';
 import { ConfigurationError } from './contract/configuration-error.ts';
 import type { Logger } from './contract/logger.ts';
@@ -22,6 +23,7 @@ export interface Publishing {
   readonly namespace: string;
   readonly taskQueue: string;
   readonly cluster: Cluster;
+  readonly program: ProgramNames;
   readonly config: Options;
   readonly log: Logger;
   readonly signal: AbortSignal;
@@ -38,7 +40,7 @@ const MISSES_MAX = 2;
  *
  * @throws ConfigurationError where it is another one's; AbortError where the signal came first
  */
-export async function checkTaskQueue(publishing: Omit<Publishing, 'config'>): Promise<void> {
+export async function checkTaskQueue(publishing: Omit<Publishing, 'program' | 'config'>): Promise<void> {
   const { connection, namespace, taskQueue } = publishing;
   const client = new Client({ connection, namespace });
   const published = await persistently(
@@ -56,9 +58,9 @@ export async function checkTaskQueue(publishing: Omit<Publishing, 'config'>): Pr
  * @throws ConfigurationError where the operator of another cluster was a moment earlier
  */
 export async function publishUntilDone(publishing: Publishing): Promise<void> {
-  const { connection, namespace, taskQueue, cluster, config, log, signal } = publishing;
+  const { connection, namespace, taskQueue, cluster, program, config, log, signal } = publishing;
   const client = new Client({ connection, namespace });
-  const texts = textsToPublish(config, { version: VERSION, clusterUid: cluster.uid });
+  const texts = textsToPublish(program, config, { version: VERSION, clusterUid: cluster.uid });
   const publish = () =>
     publishSettings(client, { taskQueue, texts, check: (before) => refuseOthers(publishing, before) });
   const withinLimit = <T>(call: () => Promise<T>) =>

@@ -8,6 +8,7 @@ import { staleFiles, writeFiles } from '../deploy/generate.ts';
 import { mergeRules } from '../deploy/rbac/merge-rules.ts';
 import { defaultControllers, watcherRules, workerRules } from '../deploy/rbac/permissions.ts';
 import type { PolicyRule } from '../src/contract/controller.ts';
+import { durableOperator } from '../src/durable-operator.ts';
 
 const DEPLOY = join(import.meta.dirname, '..', 'deploy');
 
@@ -16,7 +17,7 @@ async function read(path: string): Promise<unknown> {
 }
 
 describe('the operator is allowed what its controllers need and nothing more', () => {
-  const controllers = defaultControllers();
+  const controllers = defaultControllers(durableOperator);
   const watcher = controllers.map(watcherRules);
   const worker = controllers.map(workerRules);
   const verbsIn = (rules: readonly PolicyRule[]) => [...new Set(rules.flatMap(({ verbs }) => verbs))].sort();

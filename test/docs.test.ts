@@ -3,6 +3,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import packageJson from '../package.json' with { type: 'json' };
 import { parseCommandLine } from '../src/config/command-line.ts';
+import { optionTable } from '../src/config/option-table.ts';
+import { durableOperator } from '../src/durable-operator.ts';
 import { isAskCommand } from '../src/ask/commands.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -45,7 +47,10 @@ describe('the commands in the documentation', () => {
   it('call the program with options that it has', () => {
     const calls = [...PAGES.values()].flatMap((text) => callsIn(text));
     expect(calls.length).toBeGreaterThan(0);
-    const parsed = calls.filter(([first]) => !isAskCommand(first)).map((args) => parseCommandLine(args));
+    const options = optionTable(durableOperator);
+    const parsed = calls
+      .filter(([first]) => !isAskCommand(first))
+      .map((args) => parseCommandLine(options, args));
     expect(parsed.filter(({ kind }) => kind === 'wrong')).toEqual([]);
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { defaultOptions } from '../src/config/config.ts';
+import { durableOperator } from '../src/durable-operator.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { errorFromAnswer } from '../src/kubernetes/errors.ts';
 import { ownCluster } from '../src/own-cluster.ts';
@@ -20,7 +21,7 @@ interface Setting {
 }
 
 async function told({ name, namespaces = [], failures = [] }: Setting) {
-  const { cluster, reconciliation } = defaultOptions();
+  const { cluster, reconciliation } = defaultOptions(durableOperator);
   const asked: string[] = [];
   const client = {
     request: ({ path }: { readonly path: string }) => {

@@ -1,13 +1,13 @@
 import { defaultOptions } from '../../src/config/config.ts';
 import { allow, type Controller, type PolicyRule, type ResourceType } from '../../src/contract/controller.ts';
-import { controllersFor } from '../../src/controllers/index.ts';
 import { NAMESPACES, QUOTAS } from '../../src/controllers/kinds.ts';
+import { controllersOf, type Program } from '../../src/program/program.ts';
 import { mergeRules } from './merge-rules.ts';
 
 /** All controllers with default options, except for the ClusterRole that namespace-role-binding may bind. */
-export function defaultControllers(clusterRole?: string): readonly Controller[] {
-  const { roleBinding, ...options } = defaultOptions();
-  return controllersFor({
+export function defaultControllers(program: Program, clusterRole?: string): readonly Controller[] {
+  const { roleBinding, ...options } = defaultOptions(program);
+  return controllersOf(program, {
     ...options,
     roleBinding: { ...roleBinding, clusterRole: clusterRole ?? roleBinding.clusterRole },
   });

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { TemporalProblem } from '../temporal/temporal-problem.ts';
+import type { Program } from '../program/program.ts';
 import type { Session, SessionOptions } from './connection/session.ts';
 import { harmless } from './output.ts';
 
@@ -15,6 +16,8 @@ export interface Output {
 }
 
 export interface Ask {
+  /** The operator that is asked about. */
+  readonly program: Program;
   readonly stdout: Output;
   readonly stderr: Output;
   readonly env: NodeJS.ProcessEnv;

@@ -1,5 +1,11 @@
 #!/usr/bin/env node
 /** `kubectl_complete-durable`: kubectl asks it to complete `kubectl durable`. Source: kubectl, pkg/cmd/plugin_completion.go. */
+import { durableOperator } from '../durable-operator.ts';
 import { answerHere } from './process.ts';
 
-process.exitCode = await answerHere(['completion', 'complete', '--', ...process.argv.slice(2)]);
+process.exitCode = await answerHere(durableOperator, [
+  'completion',
+  'complete',
+  '--',
+  ...process.argv.slice(2),
+]);

@@ -1,4 +1,5 @@
 import { InvalidArgumentError, type Command, type Option } from 'commander';
+import type { Controller } from '../contract/controller.ts';
 import { FAILURE } from '../contract/failures.ts';
 import type { Ask } from './ask.ts';
 import { listTargets } from './cluster/targets.ts';
@@ -64,7 +65,9 @@ async function completionsFor(program: Command, ask: Ask, words: readonly string
     const cursor = cursorIn(program, words);
     // The shell knows the names of files.
     if (FILES.has(cursor.option?.attributeName() ?? '')) return ':0\n';
-    const found = await candidates(cursor, (kind) => namesInTime(ask, cursor, kind));
+    const controllers = controllersOf(ask.program);
+    const namesOf = (kind: string) => namesInTime(ask, cursor, kind);
+    const found = await candidates(controllers, cursor, namesOf);
     const fitting = found.filter(({ value }) => value.startsWith(cursor.word));
     const lines = fitting.map(({ value, description = '' }) => `${value}\t${description}\n`);
     return `${lines.join('')}:${NO_FILES}\n`;
@@ -88,10 +91,10 @@ async function namesInTime(ask: Ask, { options }: Cursor, kind: string): Promise
 }
 
 export async function namesIn(
-  { client, namespace }: Pick<Session, 'client' | 'namespace'>,
+  { program, client, namespace }: Pick<Session, 'program' | 'client' | 'namespace'>,
   kind: string,
 ): Promise<readonly string[]> {
-  const { type } = parseResource([kind]).controller.primary;
+  const { type } = parseResource(program, [kind]).controller.primary;
   const targets = await listTargets(client, type, namespace);
   return targets.map(({ name }) => name);
 }
@@ -127,31 +130,39 @@ export interface Candidate {
 }
 
 /** All words that may stand there, whatever is typed of it. */
-export async function candidates(cursor: Cursor, namesOf: NamesOf): Promise<readonly Candidate[]> {
+export async function candidates(
+  controllers: readonly Controller[],
+  cursor: Cursor,
+  namesOf: NamesOf,
+): Promise<readonly Candidate[]> {
   const { word, commands, command, option } = cursor;
   if (command === undefined) {
     return commands.map((each) => ({ value: each.name(), description: each.description() }));
   }
-  if (option !== undefined) return plain(await valuesOf(option, namesOf));
+  if (option !== undefined) return plain(await valuesOf(controllers, option, namesOf));
   if (word.startsWith('-')) {
     return command.options.map(({ long, description }) => ({ value: long ?? '', description }));
   }
   if (command.name() === 'completion') return plain(SHELLS);
   return cursor.before.length === 0 && !word.includes('/')
-    ? kinds(command)
-    : plain(await resources(cursor, namesOf));
+    ? kinds(controllers, command)
+    : plain(await resources(controllers, cursor, namesOf));
 }
 
 function plain(values: readonly string[]): readonly Candidate[] {
   return values.map((value) => ({ value }));
 }
 
-async function valuesOf(option: Option, namesOf: NamesOf): Promise<readonly string[]> {
+async function valuesOf(
+  controllers: readonly Controller[],
+  option: Option,
+  namesOf: NamesOf,
+): Promise<readonly string[]> {
   switch (option.attributeName()) {
     case 'namespace':
       return namesOf('namespace');
     case 'step':
-      return [...new Set(controllersOf().flatMap(({ steps }) => Object.keys(steps)))];
+      return [...new Set(controllers.flatMap(({ steps }) => Object.keys(steps)))];
     case 'state':
       return STATES;
     case 'failure':
@@ -161,17 +172,21 @@ async function valuesOf(option: Option, namesOf: NamesOf): Promise<readonly stri
   }
 }
 
-function kinds(command: Command): readonly Candidate[] {
-  const ofKinds = controllersOf().map((each) => ({ value: nameOfKind(each), description: each.name }));
+function kinds(controllers: readonly Controller[], command: Command): readonly Candidate[] {
+  const ofKinds = controllers.map((each) => ({ value: nameOfKind(each), description: each.name }));
   const isOfMany = ['pause', 'resume'].includes(command.name());
   return isOfMany ? [...ofKinds, { value: 'controller', description: 'all of its resources' }] : ofKinds;
 }
 
 /** `podset/web`, or the `web` of `podset web`. */
-async function resources({ word, before }: Cursor, namesOf: NamesOf): Promise<readonly string[]> {
+async function resources(
+  controllers: readonly Controller[],
+  { word, before }: Cursor,
+  namesOf: NamesOf,
+): Promise<readonly string[]> {
   if (before.length > 1 || before.some((each) => each.includes('/'))) return [];
   const [kind = ''] = before.length === 0 ? word.split('/') : before;
   const isController = /^controllers?$/i.test(kind);
-  const names = isController ? controllersOf().map(({ name }) => name) : await namesOf(kind);
+  const names = isController ? controllers.map(({ name }) => name) : await namesOf(kind);
   return before.length === 0 ? names.map((name) => `${kind}/${name}`) : names;
 }

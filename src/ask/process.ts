@@ -1,7 +1,8 @@
+import type { Program } from '../program/program.ts';
 import type { ExitStatus } from './ask.ts';
 import { answer } from './command-line.ts';
 
-export async function answerHere(args: readonly string[]): Promise<ExitStatus> {
+export async function answerHere(program: Program, args: readonly string[]): Promise<ExitStatus> {
   const interrupted = new AbortController();
   process.once('SIGINT', () => {
     interrupted.abort();
@@ -12,11 +13,12 @@ export async function answerHere(args: readonly string[]): Promise<ExitStatus> {
     throw error;
   });
   const status = await answer(args, {
+    program,
     ...{ stdout: process.stdout, stderr: process.stderr, env: process.env },
     ...{ isTerminal: process.stdout.isTTY, now: Date.now, signal: interrupted.signal },
     async open(options) {
       const { openSession } = await import('./connection/session.ts');
-      return openSession(options, process.env);
+      return openSession({ ...options, program }, process.env);
     },
   });
   // Requests may still be in progress. Nobody waits for their answers.

@@ -1,7 +1,9 @@
 import type { Controller, ResourceType } from '../contract/controller.ts';
 import type { ResourceRef } from '../contract/resource.ts';
+import type { Program } from '../program/program.ts';
 import { AskProblem } from './ask.ts';
 import type { ObjectName } from './cluster/objects.ts';
+import type { Session } from './connection/session.ts';
 import { controllersOf } from './controllers.ts';
 
 /** The kind of a controller, and maybe a name. */
@@ -27,27 +29,30 @@ export function namedResource(controller: Controller, name: string, namespace: s
 }
 
 /** Takes `KIND/NAME` or `KIND NAME`, as kubectl does. @throws AskProblem */
-export function parseNamedResource(words: readonly string[], namespace: string): NamedResource {
-  const { controller, name } = parseResource(words);
+export function parseNamedResource(
+  { program, namespace }: Pick<Session, 'program' | 'namespace'>,
+  words: readonly string[],
+): NamedResource {
+  const { controller, name } = parseResource(program, words);
   if (name === undefined)
     throw new AskProblem(`"${words.join(' ')}" has no name; write ${nameOfKind(controller)}/NAME`);
   return namedResource(controller, name, namespace);
 }
 
 /** Takes the same, or only `KIND`. @throws AskProblem */
-export function parseResource(words: readonly string[]): ResourceName {
+export function parseResource(program: Program, words: readonly string[]): ResourceName {
   const [first = '', second, ...more] = words;
   const [kind = '', ...names] = first.split('/');
   const name = names.length > 0 ? names.join('/') : second;
   const isTooMuch = more.length > 0 || (names.length > 0 && second !== undefined) || names.length > 1;
   if (isTooMuch) throw new AskProblem(`"${words.join(' ')}" is more than one resource; write KIND/NAME`);
   if (name === '') throw new AskProblem(`"${first}" has no name; write KIND/NAME`);
-  return { controller: controllerOfKind(kind), name };
+  return { controller: controllerOfKind(program, kind), name };
 }
 
 /** Takes a kind in any case, singular or plural, its short name, with or without its group; or the name of a controller. */
-export function controllerOfKind(word: string): Controller {
-  const controllers = controllersOf();
+export function controllerOfKind(program: Program, word: string): Controller {
+  const controllers = controllersOf(program);
   const found = controllers.find((controller) => namesOf(controller).includes(word.toLowerCase()));
   if (found !== undefined) return found;
   const kinds = controllers.map(nameOfKind).join(', ');

@@ -85,13 +85,15 @@ export interface StatusSays {
   readonly cause?: Cause | undefined;
 }
 
+type Finalizing = Pick<Controller, 'finalizer'>;
+
 /** The state of a resource without an open run, from its status, as kstatus reads it. */
-export function stateByStatus(object: KubernetesObject): StatusSays {
+export function stateByStatus(controller: Finalizing, object: KubernetesObject): StatusSays {
   const { status, metadata } = object;
   const conditions = conditionsIn(status);
   const ready = conditions.find(({ type }) => type === 'Ready');
   const since = ready?.lastTransitionTime;
-  if (metadata.deletionTimestamp !== undefined) return stateOfDeleted(object);
+  if (metadata.deletionTimestamp !== undefined) return stateOfDeleted(controller, object);
   // A hold may be older than the spec.
   for (const state of [PAUSED, AWAITING_APPROVAL] as const) {
     const held = conditions.find(({ type, status: is }) => type === state && is === 'True');
@@ -115,21 +117,22 @@ function wrong(
 }
 
 /** The operator is done with a resource that only the finalizers of others hold. */
-function stateOfDeleted(object: KubernetesObject): StatusSays {
-  return heldByOthers(object).length === 0 ? notStarted(object) : stateOfDone(object);
+function stateOfDeleted(controller: Finalizing, object: KubernetesObject): StatusSays {
+  return heldByOthers(controller, object).length === 0 ? notStarted(object) : stateOfDone(controller, object);
 }
 
 /** The state of a resource for which the controller has nothing left to do. */
-export function stateOfDone(object: KubernetesObject): StatusSays {
+export function stateOfDone(controller: Finalizing, object: KubernetesObject): StatusSays {
   const { deletionTimestamp: since } = object.metadata;
   const control = controlOf(object);
-  const cause = since === undefined ? control && invalidAnnotation(control) : foreignFinalizers(object);
+  const cause =
+    since === undefined ? control && invalidAnnotation(control) : foreignFinalizers(controller, object);
   const message = cause?.because ?? (since === undefined ? '' : 'it is being deleted');
   return { state: since === undefined ? 'UpToDate' : 'Waiting', message, since, cause };
 }
 
-function foreignFinalizers(object: KubernetesObject): Cause | undefined {
-  const others = object.metadata.deletionTimestamp === undefined ? [] : heldByOthers(object);
+function foreignFinalizers(controller: Finalizing, object: KubernetesObject): Cause | undefined {
+  const others = object.metadata.deletionTimestamp === undefined ? [] : heldByOthers(controller, object);
   if (others.length === 0) return undefined;
   const advice = ["ask the owner of these finalizers; none of them is the operator's"];
   return { code: 'ForeignFinalizers', because: `held by ${others.join(', ')}`, advice };
@@ -141,17 +144,18 @@ function foreignFinalizers(object: KubernetesObject): Cause | undefined {
  * @param namespace undefined: it is unknown
  */
 export function endedWithNamespace(
-  { endsWithNamespace }: Pick<Controller, 'endsWithNamespace'>,
+  controller: Pick<Controller, 'endsWithNamespace' | 'finalizer'>,
   object: KubernetesObject,
   namespace: KubernetesObject | undefined,
 ): Cause | undefined {
-  if (endsWithNamespace !== true || namespace?.metadata.deletionTimestamp === undefined) return undefined;
+  if (controller.endsWithNamespace !== true || namespace?.metadata.deletionTimestamp === undefined)
+    return undefined;
   const { name } = namespace.metadata;
   const why = { run: `kubectl durable why namespace/${name}`, to: 'see what it waits for' };
   return {
     code: 'NamespaceTerminating',
     because: `namespace ${name} is being deleted, and accepts nothing new`,
-    advice: [...(foreignFinalizers(object)?.advice ?? []), why],
+    advice: [...(foreignFinalizers(controller, object)?.advice ?? []), why],
   };
 }
 

@@ -2,11 +2,9 @@ import { Command, CommanderError, Help, Option } from 'commander';
 import { ASK_COMMAND_NAMES, ASK_COMMANDS } from '../ask/commands.ts';
 import { VERSION } from '../version.ts';
 import { variableFor, type OptionRow } from './option.ts';
-import { ROWS } from './options.ts';
+import type { OptionTable } from './option-table.ts';
 import type { Given, GivenOptions } from './sources.ts';
 import { suggestion } from './values.ts';
-
-const PROGRAM = 'durable-operator';
 
 const COMMANDS = {
   run: 'watch the cluster and reconcile, in one process (the default)',
@@ -34,22 +32,25 @@ export type CommandLine =
   | { readonly kind: 'wrong'; readonly problem: string };
 
 /** @param args what follows the program's name, `process.argv.slice(2)` */
-export function parseCommandLine(args: readonly string[]): CommandLine {
+export function parseCommandLine(table: OptionTable, args: readonly string[]): CommandLine {
   const output: string[] = [];
   let chosen: Chosen | undefined;
-  const program = programWriting(output, (command) => (chosen = command));
+  const program = programWriting(table, output, (command) => (chosen = command));
   try {
-    program.parse(args.map(withoutBooleanValue), { from: 'user' });
+    program.parse(
+      args.map((argument) => withoutBooleanValue(table, argument)),
+      { from: 'user' },
+    );
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     return error.exitCode === 0
       ? { kind: 'help', output: output.join('') }
-      : { kind: 'wrong', problem: problemIn(error) };
+      : { kind: 'wrong', problem: problemIn(table, error) };
   }
   const { name, command } = chosen ?? { name: 'run', command: program };
   const [word] = command.args;
   if (word !== undefined) return { kind: 'wrong', problem: unexpectedWord(word) };
-  return { kind: 'command', command: name, ...givenTo(command) };
+  return { kind: 'command', command: name, ...givenTo(table, command) };
 }
 
 interface Chosen {
@@ -57,8 +58,8 @@ interface Chosen {
   readonly command: Command;
 }
 
-function programWriting(output: string[], choose: (chosen: Chosen) => void): Command {
-  const program = new Command(PROGRAM)
+function programWriting(table: OptionTable, output: string[], choose: (chosen: Chosen) => void): Command {
+  const program = new Command(table.program)
     .description('A Kubernetes operator whose every reconciliation is a Temporal workflow.')
     .version(VERSION, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help; after a command, the help of the command')
@@ -67,13 +68,13 @@ function programWriting(output: string[], choose: (chosen: Chosen) => void): Com
     .configureHelp({ visibleOptions: optionsToShow })
     .configureOutput({ writeOut: (text) => output.push(text), writeErr: (text) => output.push(text) })
     .addHelpText('after', AFTER_HELP);
-  addOptions(program, undefined);
+  addOptions(table, program, undefined);
   program.addOption(
     new Option('--config <file>', 'read options from this YAML file').helpGroup('Operation:'),
   );
   for (const name of COMMAND_NAMES) {
     const command = program.command(name, { isDefault: name === 'run' }).description(COMMANDS[name]);
-    addOptions(command, name);
+    addOptions(table, command, name);
     command.allowExcessArguments().action(() => choose({ name, command }));
   }
   addAskCommands(program);
@@ -112,8 +113,8 @@ function optionsToShow(this: Help, command: Command): Option[] {
   return [...own, ...inherited];
 }
 
-function addOptions(command: Command, owner: CommandName | undefined): void {
-  for (const row of ROWS.filter(({ onlyFor }) => onlyFor === owner)) {
+function addOptions({ rows }: OptionTable, command: Command, owner: CommandName | undefined): void {
+  for (const row of rows.filter(({ onlyFor }) => onlyFor === owner)) {
     const flag = row.argument === undefined ? `--${row.name}` : `--${row.name} <${row.argument}>`;
     command.addOption(new Option(flag, helpOf(row)).helpGroup(`${row.title}:`));
     if (row.argument === undefined) command.addOption(new Option(`--no-${row.name}`).hideHelp());
@@ -128,17 +129,17 @@ function helpOf({ help, default: text, unset, argument }: OptionRow): string {
 }
 
 /** `--run-outside-cluster=true`, as people write it for programs in Go, in the form that commander knows. */
-function withoutBooleanValue(argument: string): string {
+function withoutBooleanValue({ rows }: OptionTable, argument: string): string {
   const [, name, value] = /^--([a-z-]+)=(true|false)$/.exec(argument) ?? [];
-  const isBoolean = ROWS.some((row) => row.name === name && row.argument === undefined);
+  const isBoolean = rows.some((row) => row.name === name && row.argument === undefined);
   if (name === undefined || !isBoolean) return argument;
   return value === 'true' ? `--${name}` : `--no-${name}`;
 }
 
-function givenTo(command: Command) {
+function givenTo({ rows }: OptionTable, command: Command) {
   const values = command.optsWithGlobals<Record<string, unknown>>();
   const flags = new Map<string, Given>();
-  for (const { name } of ROWS) {
+  for (const { name } of rows) {
     const raw = values[new Option(`--${name}`).attributeName()];
     if (raw !== undefined) flags.set(name, { raw, from: `--${name}` });
   }
@@ -147,17 +148,17 @@ function givenTo(command: Command) {
 }
 
 /** Commander's sentence on one line, without its `error:`, with where to read on. */
-function problemIn(error: CommanderError): string {
+function problemIn({ program, rows }: OptionTable, error: CommanderError): string {
   const [, sentence = '', hint] =
     /^(?:error: )?([^]*?)(?:\n(\(Did you mean [^]*))?$/.exec(error.message) ?? [];
   const suggested = hint === undefined ? '' : ` ${hint.replace('(Did', '(did')}`;
-  return `${sentence}${suggested}; ${ownerOf(sentence) ?? `see ${PROGRAM} --help`}`;
+  return `${sentence}${suggested}; ${ownerOf(rows, sentence) ?? `see ${program} --help`}`;
 }
 
 /** An option that is unknown only because it is given to the wrong command. */
-function ownerOf(sentence: string): string | undefined {
+function ownerOf(rows: readonly OptionRow[], sentence: string): string | undefined {
   const [, name] = /^unknown option '--([a-z-]+)/.exec(sentence) ?? [];
-  const owner = ROWS.find((row) => row.name === name)?.onlyFor;
+  const owner = rows.find((row) => row.name === name)?.onlyFor;
   return owner && `it belongs to the command ${owner}`;
 }
 

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { VERSION } from '../version.ts';
 import { parseCommandLine, type CommandName } from './command-line.ts';
 import type { OptionRow } from './option.ts';
-import { OPTIONS, ROWS } from './options.ts';
+import { optionTable, type OptionTable } from './option-table.ts';
+import type { ProgramNames } from './options.ts';
 import { printable } from './readable.ts';
 import { readConfigFile, strongest, type FileContents, type GivenOptions } from './sources.ts';
 import { LOCAL_TEMPORAL, temporalFrom, temporalIsGiven, type TemporalTarget } from './temporal.ts';
@@ -10,7 +11,7 @@ import { LOCAL_TEMPORAL, temporalFrom, temporalIsGiven, type TemporalTarget } fr
 export type { CommandName };
 export type { ListenAddress } from './values.ts';
 
-type Parsable = z.output<typeof OPTIONS>;
+type Parsable = z.output<OptionTable['schema']>;
 
 /** The values of all options, in the groups of the table. */
 export type Options = { readonly [Group in keyof Parsable]: Readonly<Parsable[Group]> };
@@ -43,20 +44,25 @@ export type Parsed =
  *
  * @param args what follows the program's name, `process.argv.slice(2)`
  */
-export async function parseConfig(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Parsed> {
-  const line = parseCommandLine(args);
+export async function parseConfig(
+  program: ProgramNames,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Promise<Parsed> {
+  const table = optionTable(program);
+  const line = parseCommandLine(table, args);
   if (line.kind === 'help') return { kind: 'exit', code: 0, output: line.output, to: 'stdout' };
-  if (line.kind === 'wrong') return refusal([line.problem]);
+  if (line.kind === 'wrong') return refusal(table, [line.problem]);
   const { command } = line;
-  const file = await fileNamedBy(line.configFile, env);
-  const given = strongest(line.flags, env, file.given);
-  const options = OPTIONS.safeParse(treeOf(given, command), { reportInput: true });
-  const problems = [...file.problems, ...optionProblems(options.error?.issues ?? [], given)];
+  const file = await fileNamedBy(table, line.configFile, env);
+  const given = strongest(table, { flags: line.flags, env, file: file.given });
+  const options = table.schema.safeParse(treeOf(table, given, command), { reportInput: true });
+  const problems = [...file.problems, ...optionProblems(table, options.error?.issues ?? [], given)];
   const temporal = temporalFor(command, env, (problem) => problems.push(problem));
   if (command === 'promote' && options.data?.worker.deploymentName === undefined) {
     problems.push('promote needs a worker deployment; set --worker-deployment');
   }
-  if (!options.success || problems.length > 0) return refusal(problems);
+  if (!options.success || problems.length > 0) return refusal(table, problems);
   const { cluster, local } = options.data;
   const kubernetesGiven = cluster.kubeconfig !== undefined || cluster.runOutsideCluster;
   const choices = { ...local, kubernetesGiven, temporalGiven: temporalIsGiven(env) };
@@ -64,26 +70,31 @@ export async function parseConfig(args: readonly string[], env: NodeJS.ProcessEn
 }
 
 /** What the options are where nobody sets any. */
-export function defaultOptions(): Options {
-  return OPTIONS.parse(treeOf(new Map(), 'run'));
+export function defaultOptions(program: ProgramNames): Options {
+  const table = optionTable(program);
+  return table.schema.parse(treeOf(table, new Map(), 'run'));
 }
 
 /** The options of which some are given, the others at their defaults; undefined where one of them is invalid. */
-export function optionsFrom(given: GivenOptions): Options | undefined {
-  return OPTIONS.safeParse(treeOf(given, 'run')).data;
+export function optionsFrom(table: OptionTable, given: GivenOptions): Options | undefined {
+  return table.schema.safeParse(treeOf(table, given, 'run')).data;
 }
 
 /** The command line that gives these options to a command: the inverse of `parseConfig`. */
-export function argumentsFor(command: CommandName, options: Options): string[] {
-  const own = ROWS.filter(({ onlyFor = command }) => onlyFor === command).map(({ name }) => name);
-  const flags = textsOf(options).filter(([name]) => own.includes(name));
+export function argumentsFor(program: ProgramNames, command: CommandName, options: Options): string[] {
+  const table = optionTable(program);
+  const own = table.rows.filter(({ onlyFor = command }) => onlyFor === command).map(({ name }) => name);
+  const flags = textsOf(table, options).filter(([name]) => own.includes(name));
   return [command, ...flags.map(([name, text]) => `--${name}=${text}`)];
 }
 
 /** The options that are set, by their names, as a person writes them. */
-export function textsOf(options: Options): (readonly [name: string, text: string])[] {
-  const texts = Texts.parse(z.encode(OPTIONS, options));
-  return ROWS.flatMap(({ name, path: [group, property] }) => {
+export function textsOf(
+  { schema, rows }: OptionTable,
+  options: Options,
+): (readonly [name: string, text: string])[] {
+  const texts = Texts.parse(z.encode(schema, options));
+  return rows.flatMap(({ name, path: [group, property] }) => {
     const text = texts[group]?.[property];
     return text === undefined ? [] : [[name, text] as const];
   });
@@ -96,18 +107,23 @@ export function workerVersionOf({ worker: { deploymentName, buildId } }: Options
   return deploymentName === undefined ? undefined : { deploymentName, buildId: buildId ?? VERSION };
 }
 
-async function fileNamedBy(flag: string | undefined, env: NodeJS.ProcessEnv): Promise<FileContents> {
+async function fileNamedBy(
+  table: OptionTable,
+  flag: string | undefined,
+  env: NodeJS.ProcessEnv,
+): Promise<FileContents> {
   const path = flag ?? env[CONFIG_VARIABLE] ?? '';
   if (path === '') return { given: new Map(), problems: [] };
-  return readConfigFile(path, flag === undefined ? CONFIG_VARIABLE : '--config');
+  return readConfigFile(table, path, flag === undefined ? CONFIG_VARIABLE : '--config');
 }
 
 const CONFIG_VARIABLE = 'DURABLE_OPERATOR_CONFIG';
 
 /** What is given, in the groups of the table. */
-function treeOf(given: GivenOptions, command: CommandName) {
+function treeOf({ schema, rows }: OptionTable, given: GivenOptions, command: CommandName) {
   const tree: Record<string, Record<string, unknown>> = {};
-  for (const row of ROWS) {
+  for (const group of Object.keys(schema.shape)) tree[group] = {};
+  for (const row of rows) {
     const [group, property] = row.path;
     (tree[group] ??= {})[property] = rawOf(row, given, command);
   }
@@ -121,8 +137,12 @@ function rawOf({ name, localDefault }: OptionRow, given: GivenOptions, command: 
 }
 
 /** One line an option, in the order of the table. */
-function optionProblems(issues: readonly z.core.$ZodIssue[], given: GivenOptions): string[] {
-  return ROWS.flatMap(({ name, path: [group, property] }) => {
+function optionProblems(
+  { rows }: OptionTable,
+  issues: readonly z.core.$ZodIssue[],
+  given: GivenOptions,
+): string[] {
+  return rows.flatMap(({ name, path: [group, property] }) => {
     const issue = issues.find(({ path }) => path[0] === group && path[1] === property);
     if (issue === undefined) return [];
     const found = given.get(name);
@@ -145,7 +165,7 @@ function temporalFor(command: CommandName, env: NodeJS.ProcessEnv, report: (prob
   return temporalFrom(env, report);
 }
 
-function refusal(problems: readonly string[]): Parsed {
-  const output = problems.map((problem) => `durable-operator: ${printable(problem)}\n`).join('');
+function refusal({ program }: OptionTable, problems: readonly string[]): Parsed {
+  const output = problems.map((problem) => `${program}: ${printable(problem)}\n`).join('');
   return { kind: 'exit', code: 2, output, to: 'stderr' };
 }

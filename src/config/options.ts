@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { GIT_TRANSPORTS } from '../controllers/git-build/resource.ts';
-import { CONTROLLER_NAMES } from '../controllers/index.ts';
-import { option, rowsOf, section } from './option.ts';
+import { option, section } from './option.ts';
 import * as values from './values.ts';
 
 /** A timer of Node cannot be longer than 24.8 days. */
@@ -13,293 +12,302 @@ const ELECTION_RANGE = { from: '100ms', to: '1h' };
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
-/** The table of options: name, schema, default and help of each in a row. All else about options follows from it. */
-export const OPTIONS = z.object({
-  cluster: section('Cluster', {
-    kubeconfig: option('kubeconfig <file>', values.readableFiles, {
-      help: 'kubeconfig file of the cluster to connect to',
-      unset: 'in a Pod its service account, else `~/.kube/config`',
-      docs: 'It may name several files, separated as in `KUBECONFIG`.',
-      alsoFrom: 'KUBECONFIG',
-    }),
-    runOutsideCluster: option('run-outside-cluster', values.boolean, {
-      default: 'false',
-      help: "use your kubeconfig, never the Pod's service account",
-    }),
-    name: option('cluster-name <name>', values.clusterName, {
-      published: true,
-      help: 'name of this cluster among those that share a Temporal namespace',
-      unset: 'the UID of the Namespace `kube-system`',
-      docs: 'Watcher and workers need the same value. See [Several clusters](#several-clusters).',
-    }),
-  }),
-  reconciliation: section('Reconciliation', {
-    controllers: option('controllers <names>', values.someOf(CONTROLLER_NAMES), {
-      published: true,
-      default: CONTROLLER_NAMES.join(','),
-      help: 'run only these controllers',
-      docs: 'It limits what is watched; a worker runs everything on its task queue.',
-    }),
-    namespaces: option('namespaces <names>', values.listOf(values.namespaceName), {
-      published: true,
-      default: '',
-      unset: 'all',
-      help: 'watch only these namespaces',
-      docs: 'A Role in each of them is then enough. Namespaces are read by name every 15 s.',
-    }),
-    resyncMs: option('resync <duration>', values.duration({ from: '100ms', to: LONGEST }), {
-      published: true,
-      default: '3m',
-      help: 're-evaluate every known resource this often',
-      docs: 'It reads the cache of the watches, not the cluster.',
-    }),
-    requireApprovalOver: option('require-approval-over <count>', values.count, {
-      published: true,
-      help: 'ask for approval before more objects than this are deleted at once',
-      unset: 'only where the annotation `durable-operator.dev/approval` asks for it',
-      docs: 'Watcher and workers need the same value.',
-    }),
-  }),
-  roleBinding: section('Controller namespace-role-binding', {
-    namespaceSelector: option('namespace-selector <selector>', values.labelSelector, {
-      published: true,
-      default: '',
-      unset: 'all',
-      help: 'bind only in namespaces with these labels, such as `team=a,env in (dev,test)`',
-      docs: 'The syntax is that of `kubectl --selector`.',
-    }),
-    excludeNamespaces: option('exclude-namespaces <names>', values.listOf(values.namespaceName), {
-      published: true,
-      default: 'kube-system,kube-public,kube-node-lease',
-      help: 'never bind in these namespaces',
-    }),
-    clusterRole: option('role-binding-cluster-role <name>', values.clusterRoleName, {
-      published: true,
-      default: 'edit',
-      help: 'ClusterRole to bind; the operator must be allowed to `bind` it',
-      docs: 'The generated role allows only `edit`.',
-    }),
-    prefix: option('role-binding-prefix <text>', values.bindingNamePrefix, {
-      published: true,
-      default: 'ad-kubernetes-',
-      help: 'prefix of the names of RoleBinding and group, before the namespace',
-    }),
-  }),
-  build: section('Controller git-build', {
-    image: option('build-image <image>', values.imageName, {
-      published: true,
-      default: 'golang:1.13',
-      help: 'image of the Jobs that build and clean up; it needs bash, git and GNU coreutils',
-      docs: 'It must run as the owner of the host directory, which is usually root.',
-    }),
-    hostDir: option('build-host-dir <directory>', values.hostDirectory, {
-      published: true,
-      default: '/opt',
-      help: 'directory on the nodes to which binaries are copied',
-      docs: 'Jobs see it as `/opt`. After a change, binaries in the old directory stay there.',
-    }),
-    // A Job counts its deadline in whole seconds.
-    deadlineMs: option('build-deadline <duration>', values.duration({ from: '1s', to: LONGEST }), {
-      published: true,
-      default: '1h',
-      help: 'how long a Job may take',
-    }),
-    gitTransports: option('build-git-transports <names>', values.someOf(GIT_TRANSPORTS), {
-      published: true,
-      default: 'https,ssh',
-      help: 'how git may fetch sources: `https`, `ssh` (also as `git@host:path`), `http`, `git`',
-      docs: 'It applies to submodules and redirects, too.',
-    }),
-  }),
-  health: section('Operation', {
-    address: option('health-addr <address>', values.listenAddress, {
-      default: ':9098',
-      localDefault: '127.0.0.1:9098',
-      help: 'serve `/healthz` and `/readyz` here; `0` disables them',
-      docs: 'Written as `:PORT`, `HOST:PORT` or `[IPV6]:PORT`.',
-    }),
-  }),
-  log: section('Operation', {
-    level: option('log-level <level>', values.oneOf(LOG_LEVELS), {
-      default: 'info',
-      help: '`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`',
-      docs: 'At `debug`, the watcher also logs changed resources that need no run, and errors have their stack trace.',
-    }),
-    format: option('log-format <format>', values.oneOf(['auto', 'json', 'pretty']), {
-      default: 'auto',
-      help: '`json`, `pretty`, or `auto`: pretty on a terminal, JSON elsewhere',
-      docs: 'Logs go to stdout.',
-    }),
-  }),
-  leaderElection: section('Leader election', {
-    enabled: option('enable-leader-election', values.boolean, {
-      default: 'false',
-      help: 'let only the replica that holds a Lease start and signal runs; all replicas execute them',
-    }),
-    namespace: option('leader-election-namespace <name>', values.namespaceName, {
-      help: 'namespace of the Lease',
-      unset: "the Pod's own",
-    }),
-    name: option('leader-election-name <name>', values.leaseName, {
-      default: 'durable-operator',
-      help: 'name of the Lease',
-      docs: 'Two operators in the same namespace need different names.',
-    }),
-    leaseDurationMs: option('leader-election-lease-duration <duration>', values.duration(LEASE_RANGE), {
-      default: '15s',
-      help: 'how long after its last renewal a leader may be replaced',
-    }),
-    renewDeadlineMs: option('leader-election-renew-deadline <duration>', values.duration(ELECTION_RANGE), {
-      default: '10s',
-      help: 'how long the leader tries to renew the Lease before it gives up',
-    }),
-    retryPeriodMs: option('leader-election-retry-period <duration>', values.duration(ELECTION_RANGE), {
-      default: '2s',
-      help: 'time between two attempts to acquire or renew the Lease',
-    }),
-  }).superRefine(electionTimes),
-  metrics: section('Metrics and traces', {
-    address: option('metrics-addr <address>', values.listenAddress, {
-      default: ':9097',
-      localDefault: '127.0.0.1:9097',
-      help: 'serve Prometheus metrics on `/metrics` here; `0` disables them',
-    }),
-    secure: option('metrics-secure', values.boolean, {
-      default: 'false',
-      help: 'serve metrics over TLS, to clients that the API server allows to `get` the URL `/metrics`',
-    }),
-    certDir: option('metrics-cert-dir <directory>', values.text, {
-      help: 'directory of `tls.crt` and `tls.key`',
-      unset: 'a self-signed certificate, generated at startup',
-    }),
-  }),
-  tracing: section('Metrics and traces', {
-    enabled: option('tracing', values.boolean, {
-      default: 'false',
-      help: 'export OpenTelemetry traces',
-      docs: "`OTEL_EXPORTER_OTLP_ENDPOINT` and OpenTelemetry's other variables set the destination.",
-    }),
-  }),
-  worker: section('Workers', {
-    taskQueue: option('task-queue <name>', values.taskQueueName, {
-      published: true,
-      default: 'durable-operator',
-      help: 'Temporal task queue of watcher and workers',
-      docs: 'Two operators in the same Temporal namespace need different names.',
-    }),
-    deploymentName: option('worker-deployment <name>', values.workerDeploymentName, {
-      published: true,
-      help: 'enable Temporal Worker Versioning, with this deployment name',
-      alsoFrom: 'TEMPORAL_DEPLOYMENT_NAME',
-      docs: 'Nothing runs before a version is promoted.',
-    }),
-    buildId: option('worker-build-id <id>', values.workerBuildId, {
-      published: true,
-      help: 'build ID of this worker in its deployment',
-      alsoFrom: 'TEMPORAL_WORKER_BUILD_ID',
-      unset: 'the version of the program',
-    }),
-    watchdog: option('workflow-watchdog', values.boolean, {
-      default: 'false',
-      help: "keep the Temporal SDK's watchdog and call stacks in workflow threads; costs about 4 ms of CPU a step",
-      docs: 'Without it, the tab "Call Stack" of the Temporal UI is empty. See [ADR 9](adr/0009-workflow-thread.md).',
-    }),
-  }).superRefine(onlyWith('deploymentName', 'buildId', 'needs a worker deployment; set --worker-deployment')),
-  load: section('Load', {
-    workflowSlots: option('workflow-slots <count>', values.countUpTo('workflow tasks', { from: 2 }), {
-      default: '200',
-      help: 'the most workflow tasks that a worker has in progress',
-    }),
-    activitySlots: option('activity-slots <count>', values.countUpTo('activities'), {
-      default: '100',
-      help: 'the most activities that a worker has in progress',
-    }),
-    localActivitySlots: option('local-activity-slots <count>', values.countUpTo('activities'), {
-      default: '200',
-      help: 'the most local activities that a worker has in progress',
-    }),
-    startsInFlight: option('starts-in-flight <count>', values.countUpTo('starts'), {
-      default: '10',
-      help: 'the most runs that the watcher starts or signals at the same time',
-      docs: 'Keep it well below `--workflow-slots`.',
-    }),
-  }),
-  kubeApi: section('Load', {
-    qps: option('kube-api-qps <count>', values.countUpTo('requests'), {
-      help: 'the most requests per second that the process sends to the API server',
-      unset: "no limit but the API server's own",
-      docs: 'Watches count when they are opened; the Lease of the leader election is exempt.',
-    }),
-    burst: option('kube-api-burst <count>', values.countUpTo('requests'), {
-      help: 'the most requests that it sends at once after a pause',
-      unset: 'twice `--kube-api-qps`',
-    }),
-  }).superRefine(onlyWith('qps', 'burst', 'needs a limit to exceed; set --kube-api-qps')),
-  promote: section(
-    'Promotion',
-    {
-      waitForDrainMs: option('wait-for-drain <duration>', values.duration({ from: '0s', to: LONGEST }), {
-        default: '0s',
-        help: 'wait this long for runs on older versions to complete; `0s` does not wait',
-      }),
-      moveOpenRuns: option('move-open-runs', values.boolean, {
-        default: 'false',
-        help: 'then end runs that are still open on other versions, and start them again on this one',
-        docs: 'See [upgrading](upgrading.md#runs-that-do-not-end).',
-      }),
-    },
-    'promote',
-  ),
-  temporalServer: section('Temporal', {
-    registersSearchAttributes: option('register-search-attributes', values.boolean, {
-      default: 'true',
-      help: 'register missing custom search attributes in Temporal at startup',
-      docs: 'If that is not allowed, as in [Temporal Cloud](temporal-cloud.md), the operator logs which are missing, and waits.',
-    }),
-  }),
-  temporalUi: section('Temporal', {
-    url: option('temporal-ui-url <url>', values.webAddress, {
-      published: true,
-      help: 'URL of the Temporal UI, for the links that `why` prints',
-      unset: 'none, or `http://localhost:8233` if Temporal is at `localhost:7233`',
-    }),
-  }),
-  encryption: section('Encryption', {
-    keysFile: option('payload-keys <file>', values.readableFile, {
-      help: 'encrypt what Temporal stores with the first key of this file; the other keys are only used to decrypt',
-    }),
-  }),
-  codecServer: section(
-    'Codec server',
-    {
-      address: option('codec-addr <address>', values.listenAddress, {
-        default: '127.0.0.1:9096',
-        help: 'serve the codec here',
-      }),
-      allowOrigins: option('codec-allow-origin <origins>', values.listOf(values.origin), {
-        default: 'http://localhost:8233',
-        help: 'origins of the Temporal UIs that may use it',
-      }),
-    },
-    'codec-server',
-  ),
-  local: section(
-    'Local stack',
-    {
-      dir: option('dir <directory>', values.text, {
-        help: 'directory for the files of the local servers',
-        unset: '`durable-operator/local` in `$XDG_STATE_HOME` or `~/.local/state`',
-      }),
-      exitWhenConverged: option('exit-when-converged', values.boolean, {
-        default: 'false',
-        help: 'exit with status 0 once the samples have converged',
-      }),
-    },
-    'local',
-  ),
-});
+/** What of a program its options depend on. */
+export interface ProgramNames {
+  readonly name: string;
+  readonly controllers: readonly { readonly name: string }[];
+}
 
-export const ROWS = rowsOf(OPTIONS);
+/** The table of options: name, schema, default and help of each in a row. All else about options follows from it. */
+export function schemaFor({ name: program, controllers }: ProgramNames) {
+  const controllerNames = controllers.map(({ name }) => name);
+  return z.object({
+    cluster: section('Cluster', {
+      kubeconfig: option('kubeconfig <file>', values.readableFiles, {
+        help: 'kubeconfig file of the cluster to connect to',
+        unset: 'in a Pod its service account, else `~/.kube/config`',
+        docs: 'It may name several files, separated as in `KUBECONFIG`.',
+        alsoFrom: 'KUBECONFIG',
+      }),
+      runOutsideCluster: option('run-outside-cluster', values.boolean, {
+        default: 'false',
+        help: "use your kubeconfig, never the Pod's service account",
+      }),
+      name: option('cluster-name <name>', values.clusterName, {
+        published: true,
+        help: 'name of this cluster among those that share a Temporal namespace',
+        unset: 'the UID of the Namespace `kube-system`',
+        docs: 'Watcher and workers need the same value. See [Several clusters](#several-clusters).',
+      }),
+    }),
+    reconciliation: section('Reconciliation', {
+      controllers: option('controllers <names>', values.someOf(controllerNames), {
+        published: true,
+        default: controllerNames.join(','),
+        help: 'run only these controllers',
+        docs: 'It limits what is watched; a worker runs everything on its task queue.',
+      }),
+      namespaces: option('namespaces <names>', values.listOf(values.namespaceName), {
+        published: true,
+        default: '',
+        unset: 'all',
+        help: 'watch only these namespaces',
+        docs: 'A Role in each of them is then enough. Namespaces are read by name every 15 s.',
+      }),
+      resyncMs: option('resync <duration>', values.duration({ from: '100ms', to: LONGEST }), {
+        published: true,
+        default: '3m',
+        help: 're-evaluate every known resource this often',
+        docs: 'It reads the cache of the watches, not the cluster.',
+      }),
+      requireApprovalOver: option('require-approval-over <count>', values.count, {
+        published: true,
+        help: 'ask for approval before more objects than this are deleted at once',
+        unset: 'only where the annotation `durable-operator.dev/approval` asks for it',
+        docs: 'Watcher and workers need the same value.',
+      }),
+    }),
+    roleBinding: section('Controller namespace-role-binding', {
+      namespaceSelector: option('namespace-selector <selector>', values.labelSelector, {
+        published: true,
+        default: '',
+        unset: 'all',
+        help: 'bind only in namespaces with these labels, such as `team=a,env in (dev,test)`',
+        docs: 'The syntax is that of `kubectl --selector`.',
+      }),
+      excludeNamespaces: option('exclude-namespaces <names>', values.listOf(values.namespaceName), {
+        published: true,
+        default: 'kube-system,kube-public,kube-node-lease',
+        help: 'never bind in these namespaces',
+      }),
+      clusterRole: option('role-binding-cluster-role <name>', values.clusterRoleName, {
+        published: true,
+        default: 'edit',
+        help: 'ClusterRole to bind; the operator must be allowed to `bind` it',
+        docs: 'The generated role allows only `edit`.',
+      }),
+      prefix: option('role-binding-prefix <text>', values.bindingNamePrefix, {
+        published: true,
+        default: 'ad-kubernetes-',
+        help: 'prefix of the names of RoleBinding and group, before the namespace',
+      }),
+    }),
+    build: section('Controller git-build', {
+      image: option('build-image <image>', values.imageName, {
+        published: true,
+        default: 'golang:1.13',
+        help: 'image of the Jobs that build and clean up; it needs bash, git and GNU coreutils',
+        docs: 'It must run as the owner of the host directory, which is usually root.',
+      }),
+      hostDir: option('build-host-dir <directory>', values.hostDirectory, {
+        published: true,
+        default: '/opt',
+        help: 'directory on the nodes to which binaries are copied',
+        docs: 'Jobs see it as `/opt`. After a change, binaries in the old directory stay there.',
+      }),
+      // A Job counts its deadline in whole seconds.
+      deadlineMs: option('build-deadline <duration>', values.duration({ from: '1s', to: LONGEST }), {
+        published: true,
+        default: '1h',
+        help: 'how long a Job may take',
+      }),
+      gitTransports: option('build-git-transports <names>', values.someOf(GIT_TRANSPORTS), {
+        published: true,
+        default: 'https,ssh',
+        help: 'how git may fetch sources: `https`, `ssh` (also as `git@host:path`), `http`, `git`',
+        docs: 'It applies to submodules and redirects, too.',
+      }),
+    }),
+    health: section('Operation', {
+      address: option('health-addr <address>', values.listenAddress, {
+        default: ':9098',
+        localDefault: '127.0.0.1:9098',
+        help: 'serve `/healthz` and `/readyz` here; `0` disables them',
+        docs: 'Written as `:PORT`, `HOST:PORT` or `[IPV6]:PORT`.',
+      }),
+    }),
+    log: section('Operation', {
+      level: option('log-level <level>', values.oneOf(LOG_LEVELS), {
+        default: 'info',
+        help: '`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`',
+        docs: 'At `debug`, the watcher also logs changed resources that need no run, and errors have their stack trace.',
+      }),
+      format: option('log-format <format>', values.oneOf(['auto', 'json', 'pretty']), {
+        default: 'auto',
+        help: '`json`, `pretty`, or `auto`: pretty on a terminal, JSON elsewhere',
+        docs: 'Logs go to stdout.',
+      }),
+    }),
+    leaderElection: section('Leader election', {
+      enabled: option('enable-leader-election', values.boolean, {
+        default: 'false',
+        help: 'let only the replica that holds a Lease start and signal runs; all replicas execute them',
+      }),
+      namespace: option('leader-election-namespace <name>', values.namespaceName, {
+        help: 'namespace of the Lease',
+        unset: "the Pod's own",
+      }),
+      name: option('leader-election-name <name>', values.leaseName, {
+        default: program,
+        help: 'name of the Lease',
+        docs: 'Two operators in the same namespace need different names.',
+      }),
+      leaseDurationMs: option('leader-election-lease-duration <duration>', values.duration(LEASE_RANGE), {
+        default: '15s',
+        help: 'how long after its last renewal a leader may be replaced',
+      }),
+      renewDeadlineMs: option('leader-election-renew-deadline <duration>', values.duration(ELECTION_RANGE), {
+        default: '10s',
+        help: 'how long the leader tries to renew the Lease before it gives up',
+      }),
+      retryPeriodMs: option('leader-election-retry-period <duration>', values.duration(ELECTION_RANGE), {
+        default: '2s',
+        help: 'time between two attempts to acquire or renew the Lease',
+      }),
+    }).superRefine(electionTimes),
+    metrics: section('Metrics and traces', {
+      address: option('metrics-addr <address>', values.listenAddress, {
+        default: ':9097',
+        localDefault: '127.0.0.1:9097',
+        help: 'serve Prometheus metrics on `/metrics` here; `0` disables them',
+      }),
+      secure: option('metrics-secure', values.boolean, {
+        default: 'false',
+        help: 'serve metrics over TLS, to clients that the API server allows to `get` the URL `/metrics`',
+      }),
+      certDir: option('metrics-cert-dir <directory>', values.text, {
+        help: 'directory of `tls.crt` and `tls.key`',
+        unset: 'a self-signed certificate, generated at startup',
+      }),
+    }),
+    tracing: section('Metrics and traces', {
+      enabled: option('tracing', values.boolean, {
+        default: 'false',
+        help: 'export OpenTelemetry traces',
+        docs: "`OTEL_EXPORTER_OTLP_ENDPOINT` and OpenTelemetry's other variables set the destination.",
+      }),
+    }),
+    worker: section('Workers', {
+      taskQueue: option('task-queue <name>', values.taskQueueName, {
+        published: true,
+        default: program,
+        help: 'Temporal task queue of watcher and workers',
+        docs: 'Two operators in the same Temporal namespace need different names.',
+      }),
+      deploymentName: option('worker-deployment <name>', values.workerDeploymentName, {
+        published: true,
+        help: 'enable Temporal Worker Versioning, with this deployment name',
+        alsoFrom: 'TEMPORAL_DEPLOYMENT_NAME',
+        docs: 'Nothing runs before a version is promoted.',
+      }),
+      buildId: option('worker-build-id <id>', values.workerBuildId, {
+        published: true,
+        help: 'build ID of this worker in its deployment',
+        alsoFrom: 'TEMPORAL_WORKER_BUILD_ID',
+        unset: 'the version of the program',
+      }),
+      watchdog: option('workflow-watchdog', values.boolean, {
+        default: 'false',
+        help: "keep the Temporal SDK's watchdog and call stacks in workflow threads; costs about 4 ms of CPU a step",
+        docs: 'Without it, the tab "Call Stack" of the Temporal UI is empty. See [ADR 9](adr/0009-workflow-thread.md).',
+      }),
+    }).superRefine(
+      onlyWith('deploymentName', 'buildId', 'needs a worker deployment; set --worker-deployment'),
+    ),
+    load: section('Load', {
+      workflowSlots: option('workflow-slots <count>', values.countUpTo('workflow tasks', { from: 2 }), {
+        default: '200',
+        help: 'the most workflow tasks that a worker has in progress',
+      }),
+      activitySlots: option('activity-slots <count>', values.countUpTo('activities'), {
+        default: '100',
+        help: 'the most activities that a worker has in progress',
+      }),
+      localActivitySlots: option('local-activity-slots <count>', values.countUpTo('activities'), {
+        default: '200',
+        help: 'the most local activities that a worker has in progress',
+      }),
+      startsInFlight: option('starts-in-flight <count>', values.countUpTo('starts'), {
+        default: '10',
+        help: 'the most runs that the watcher starts or signals at the same time',
+        docs: 'Keep it well below `--workflow-slots`.',
+      }),
+    }),
+    kubeApi: section('Load', {
+      qps: option('kube-api-qps <count>', values.countUpTo('requests'), {
+        help: 'the most requests per second that the process sends to the API server',
+        unset: "no limit but the API server's own",
+        docs: 'Watches count when they are opened; the Lease of the leader election is exempt.',
+      }),
+      burst: option('kube-api-burst <count>', values.countUpTo('requests'), {
+        help: 'the most requests that it sends at once after a pause',
+        unset: 'twice `--kube-api-qps`',
+      }),
+    }).superRefine(onlyWith('qps', 'burst', 'needs a limit to exceed; set --kube-api-qps')),
+    promote: section(
+      'Promotion',
+      {
+        waitForDrainMs: option('wait-for-drain <duration>', values.duration({ from: '0s', to: LONGEST }), {
+          default: '0s',
+          help: 'wait this long for runs on older versions to complete; `0s` does not wait',
+        }),
+        moveOpenRuns: option('move-open-runs', values.boolean, {
+          default: 'false',
+          help: 'then end runs that are still open on other versions, and start them again on this one',
+          docs: 'See [upgrading](upgrading.md#runs-that-do-not-end).',
+        }),
+      },
+      'promote',
+    ),
+    temporalServer: section('Temporal', {
+      registersSearchAttributes: option('register-search-attributes', values.boolean, {
+        default: 'true',
+        help: 'register missing custom search attributes in Temporal at startup',
+        docs: 'If that is not allowed, as in [Temporal Cloud](temporal-cloud.md), the operator logs which are missing, and waits.',
+      }),
+    }),
+    temporalUi: section('Temporal', {
+      url: option('temporal-ui-url <url>', values.webAddress, {
+        published: true,
+        help: 'URL of the Temporal UI, for the links that `why` prints',
+        unset: 'none, or `http://localhost:8233` if Temporal is at `localhost:7233`',
+      }),
+    }),
+    encryption: section('Encryption', {
+      keysFile: option('payload-keys <file>', values.readableFile, {
+        help: 'encrypt what Temporal stores with the first key of this file; the other keys are only used to decrypt',
+      }),
+    }),
+    codecServer: section(
+      'Codec server',
+      {
+        address: option('codec-addr <address>', values.listenAddress, {
+          default: '127.0.0.1:9096',
+          help: 'serve the codec here',
+        }),
+        allowOrigins: option('codec-allow-origin <origins>', values.listOf(values.origin), {
+          default: 'http://localhost:8233',
+          help: 'origins of the Temporal UIs that may use it',
+        }),
+      },
+      'codec-server',
+    ),
+    local: section(
+      'Local stack',
+      {
+        dir: option('dir <directory>', values.text, {
+          help: 'directory for the files of the local servers',
+          unset: '`durable-operator/local` in `$XDG_STATE_HOME` or `~/.local/state`',
+        }),
+        exitWhenConverged: option('exit-when-converged', values.boolean, {
+          default: 'false',
+          help: 'exit with status 0 once the samples have converged',
+        }),
+      },
+      'local',
+    ),
+  });
+}
 
 interface ElectionTimes {
   readonly leaseDurationMs: number;

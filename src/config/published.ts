@@ -1,6 +1,7 @@
 import type { Cluster } from '../contract/cluster.ts';
 import { optionsFrom, textsOf, workerVersionOf, type Options } from './config.ts';
-import { ROWS } from './options.ts';
+import { optionTable, type OptionTable } from './option-table.ts';
+import type { ProgramNames } from './options.ts';
 
 /** What a running operator says of itself to those who ask about it. Nothing of it is secret. */
 export interface PublishedSettings {
@@ -13,14 +14,19 @@ export interface PublishedSettings {
 /** By the names of the options, as a person writes their values; `version`; and `cluster-uid`. */
 export type PublishedTexts = Readonly<Record<string, string>>;
 
-const PUBLISHED = ROWS.filter(({ published }) => published === true).map(({ name }) => name);
+function publishedNames({ rows }: OptionTable): readonly string[] {
+  return rows.filter(({ published }) => published === true).map(({ name }) => name);
+}
 
 export function textsToPublish(
+  program: ProgramNames,
   options: Options,
   { version, clusterUid }: { readonly version: string; readonly clusterUid: string | undefined },
 ): PublishedTexts {
   const { deploymentName, buildId } = workerVersionOf(options) ?? {};
-  const given = textsOf(options).filter(([name]) => PUBLISHED.includes(name));
+  const table = optionTable(program);
+  const published = publishedNames(table);
+  const given = textsOf(table, options).filter(([name]) => published.includes(name));
   return {
     version,
     ...(clusterUid !== undefined && { 'cluster-uid': clusterUid }),
@@ -31,12 +37,13 @@ export function textsToPublish(
 }
 
 /** Undefined where a newer operator has written what this program cannot read. */
-export function settingsFrom(texts: PublishedTexts): PublishedSettings | undefined {
-  const given = PUBLISHED.flatMap((name) => {
+export function settingsFrom(program: ProgramNames, texts: PublishedTexts): PublishedSettings | undefined {
+  const table = optionTable(program);
+  const given = publishedNames(table).flatMap((name) => {
     const raw = texts[name];
     return raw === undefined ? [] : [[name, { raw, from: 'the running operator' }] as const];
   });
-  const options = optionsFrom(new Map(given));
+  const options = optionsFrom(table, new Map(given));
   return options && { version: texts['version'] ?? '', options };
 }
 

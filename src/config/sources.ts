@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { isMap, LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
 import type { OptionRow } from './option.ts';
-import { ROWS } from './options.ts';
+import type { OptionTable } from './option-table.ts';
 import { firstLineOf, whyUnreadable } from './readable.ts';
 import { suggestion } from './values.ts';
 
@@ -22,14 +22,20 @@ export interface FileContents {
   readonly problems: readonly string[];
 }
 
-/** Flags win over the environment, and that over the file. */
-export function strongest(flags: GivenOptions, env: NodeJS.ProcessEnv, file: GivenOptions): GivenOptions {
-  return new Map([...file, ...fromEnvironment(env), ...flags]);
+interface Sources {
+  readonly flags: GivenOptions;
+  readonly env: NodeJS.ProcessEnv;
+  readonly file: GivenOptions;
 }
 
-function fromEnvironment(env: NodeJS.ProcessEnv): GivenOptions {
+/** Flags win over the environment, and that over the file. */
+export function strongest(table: OptionTable, { flags, env, file }: Sources): GivenOptions {
+  return new Map([...file, ...fromEnvironment(table, env), ...flags]);
+}
+
+function fromEnvironment({ rows }: OptionTable, env: NodeJS.ProcessEnv): GivenOptions {
   return new Map(
-    ROWS.flatMap((row) => {
+    rows.flatMap((row) => {
       const variable = variableSet(row, env);
       return variable === undefined ? [] : [[row.name, { raw: env[variable], from: variable }] as const];
     }),
@@ -46,9 +52,13 @@ function variableSet({ variable, alsoFrom }: OptionRow, env: NodeJS.ProcessEnv):
  *
  * @param namedBy what named the file, for messages: `--config`
  */
-export async function readConfigFile(path: string, namedBy: string): Promise<FileContents> {
+export async function readConfigFile(
+  table: OptionTable,
+  path: string,
+  namedBy: string,
+): Promise<FileContents> {
   try {
-    return parseConfigFile(path, await readFile(path, 'utf8'));
+    return parseConfigFile(table, path, await readFile(path, 'utf8'));
   } catch (error) {
     return wrong(
       `${namedBy} "${path}" cannot be read: ${whyUnreadable(error)}; specify a readable YAML file`,
@@ -56,7 +66,8 @@ export async function readConfigFile(path: string, namedBy: string): Promise<Fil
   }
 }
 
-function parseConfigFile(path: string, text: string): FileContents {
+function parseConfigFile({ rows }: OptionTable, path: string, text: string): FileContents {
+  const names = rows.map(({ name }) => name);
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const [syntaxError] = document.errors;
@@ -73,18 +84,16 @@ function parseConfigFile(path: string, text: string): FileContents {
   for (const { key } of document.contents.items) {
     const name = String(key);
     const where = `${path}:${lines.linePos(key.range[0]).line}`;
-    if (NAMES.includes(name)) given.set(name, { raw: raws[name], from: `${where}: ${name}` });
-    else problems.push(`${where}: ${unknownKey(name)}`);
+    if (names.includes(name)) given.set(name, { raw: raws[name], from: `${where}: ${name}` });
+    else problems.push(`${where}: ${unknownKey(name, names)}`);
   }
   return { given, problems };
 }
 
-const NAMES = ROWS.map(({ name }) => name);
-
-function unknownKey(name: string): string {
-  const nearest = suggestion(name, NAMES);
+function unknownKey(name: string, names: readonly string[]): string {
+  const nearest = suggestion(name, names);
   return nearest === ''
-    ? `unknown key "${name}"; the keys are ${NAMES.join(', ')}`
+    ? `unknown key "${name}"; the keys are ${names.join(', ')}`
     : `unknown key "${name}"${nearest}; correct or remove it`;
 }
 

@@ -2,6 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { Command, Option } from 'commander';
 import { STATES } from '../../src/ask/state.ts';
 import { candidates, cursorIn, namesIn } from '../../src/ask/completion.ts';
+import { controllersOf } from '../../src/ask/controllers.ts';
+import { durableOperator } from '../../src/durable-operator.ts';
 
 function aProgram(): Command {
   const program = new Command();
@@ -27,8 +29,12 @@ async function offered(words: readonly string[], names: readonly string[] = []):
       }),
   };
   // The part of a session that it needs.
-  const session = { client, namespace: 'shop' } as unknown as Parameters<typeof namesIn>[0];
-  const found = await candidates(cursorIn(aProgram(), words), (kind) => namesIn(session, kind));
+  const session = { program: durableOperator, client, namespace: 'shop' } as unknown as Parameters<
+    typeof namesIn
+  >[0];
+  const found = await candidates(controllersOf(durableOperator), cursorIn(aProgram(), words), (kind) =>
+    namesIn(session, kind),
+  );
   return found.map(({ value }) => value);
 }
 

@@ -6,6 +6,7 @@ import { defaultOptions } from '../../src/config/config.ts';
 import { controllersOf } from '../../src/ask/controllers.ts';
 import { converged, stalled } from '../../src/contract/decision.ts';
 import { controlOf } from '../../src/controllers/control/annotations.ts';
+import { durableOperator } from '../../src/durable-operator.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import {
   ago,
@@ -261,7 +262,7 @@ describe('why, without an open run,', () => {
   });
 
   it('says what the operator leaves out', () => {
-    const options = defaultOptions();
+    const options = defaultOptions(durableOperator);
     const reconciliation = { ...options.reconciliation, namespaces: ['other'] };
     const settings = { version: '1.0', options: { ...options, reconciliation } };
     const explanation = explain({ ...FINDINGS, temporal: reached({ ...atRest, settings }) });
@@ -323,7 +324,9 @@ describe('why, without an open run,', () => {
   });
 
   it('says where to see what holds a Namespace that is being deleted', () => {
-    const [controller] = controllersOf().filter(({ name }) => name === 'namespace-role-binding');
+    const [controller] = controllersOf(durableOperator).filter(
+      ({ name }) => name === 'namespace-role-binding',
+    );
     if (controller === undefined) throw new Error('no controller namespace-role-binding');
     const observation = controller.observation(controller.primary.view(namespace), []);
     const text = textFor({

@@ -5,6 +5,7 @@ import type { RunTimeline } from '../../src/temporal/timeline.ts';
 import type { ResourceRef } from '../../src/contract/resource.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
+import { durableOperator } from '../../src/durable-operator.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import { aPodOf, aPodSet } from '../support/pod-sets.ts';
 import { asked, aTemporal, NOW_MS } from '../support/ask-session.ts';
@@ -55,7 +56,7 @@ class FakeRuns extends RunReader {
   override endOfTimeline = () => Promise.resolve(WAITING);
 }
 
-const SETTINGS = { version: '1.0', options: defaultOptions() };
+const SETTINGS = { version: '1.0', options: defaultOptions(durableOperator) };
 
 interface Given {
   /** Of the operator; null: none has published any. */

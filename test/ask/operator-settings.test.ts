@@ -2,16 +2,23 @@ import { describe, expect, it } from '@jest/globals';
 import { foundIn } from '../../src/ask/connection/temporal.ts';
 import { defaultOptions } from '../../src/config/config.ts';
 import { textsToPublish } from '../../src/config/published.ts';
+import { durableOperator } from '../../src/durable-operator.ts';
 
-const texts = textsToPublish(defaultOptions(), { version: '9.0.0', clusterUid: undefined });
+const texts = textsToPublish(durableOperator, defaultOptions(durableOperator), {
+  version: '9.0.0',
+  clusterUid: undefined,
+});
 
 describe('what an operator has published', () => {
   it('is its settings', () => {
-    expect(foundIn('q', texts)).toMatchObject({ settings: { version: '9.0.0' }, unreadable: undefined });
+    expect(foundIn(durableOperator, 'q', texts)).toMatchObject({
+      settings: { version: '9.0.0' },
+      unreadable: undefined,
+    });
   });
 
   it('names its version where this program does not know a value of them', () => {
-    const found = foundIn('q', { ...texts, controllers: 'pod-set,some-new-one' });
+    const found = foundIn(durableOperator, 'q', { ...texts, controllers: 'pod-set,some-new-one' });
     expect(found).toMatchObject({ taskQueue: 'q', settings: undefined, unreadable: '9.0.0' });
   });
 });

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { TemporalAccess } from '../../src/ask/connection/temporal.ts';
 import { TemporalProblem } from '../../src/temporal/temporal-problem.ts';
 import { defaultOptions, type Options } from '../../src/config/config.ts';
+import { durableOperator } from '../../src/durable-operator.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import { asked, aTemporal } from '../support/ask-session.ts';
 import { aPodSet } from '../support/pod-sets.ts';
@@ -22,7 +23,7 @@ interface Given {
 }
 
 function operatorWith(reconciliation: Partial<Options['reconciliation']>): TemporalAccess {
-  const options = defaultOptions();
+  const options = defaultOptions(durableOperator);
   const all = { ...options, reconciliation: { ...options.reconciliation, ...reconciliation } };
   return aTemporal({ settings: { version: '1.0', options: all } });
 }

@@ -1,8 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { argumentsOf, parseNamedResource, parseResource, titleOf } from '../../src/ask/resource-name.ts';
+import { durableOperator } from '../../src/durable-operator.ts';
+
+const SHOP = { program: durableOperator, namespace: 'shop' };
 
 const parsed = (...words: string[]) => {
-  const { controller, name } = parseResource(words);
+  const { controller, name } = parseResource(durableOperator, words);
   return [controller.name, name];
 };
 
@@ -31,12 +34,12 @@ describe('a resource on the command line', () => {
   });
 
   it('has a name where one is needed', () => {
-    expect(() => parseNamedResource(['podset'], 'shop')).toThrow('write podset/NAME');
+    expect(() => parseNamedResource(SHOP, ['podset'])).toThrow('write podset/NAME');
   });
 });
 
 describe('the place of a resource', () => {
-  const named = (...words: string[]) => parseNamedResource(words, 'shop');
+  const named = (...words: string[]) => parseNamedResource(SHOP, words);
 
   it('is its namespace; of a Namespace it is its own name', () => {
     expect(named('podset/web').place).toMatchObject({ namespace: 'shop', name: 'web' });

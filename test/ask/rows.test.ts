@@ -9,9 +9,10 @@ import type { KubernetesObject } from '../../src/contract/object.ts';
 import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';
 import { aPodSet } from '../support/pod-sets.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
+import { durableOperator } from '../../src/durable-operator.ts';
 
 const NOW_MS = Date.parse('2026-01-01T12:00:00Z');
-const controllers = controllersOf();
+const controllers = controllersOf(durableOperator);
 const controllerOf = (name: string) => {
   const found = controllers.find((each) => each.name === name);
   if (found === undefined) throw new Error(`no controller ${name}`);
@@ -49,7 +50,7 @@ function rowsWith(objects: readonly KubernetesObject[], { namespaces = [], ...ch
     controllerOf('pod-label'),
     { namespaces: new Map(namespaces.map((each) => [each.metadata.name, each])), nowMs: NOW_MS },
   );
-  const { reconciliation } = defaultOptions();
+  const { reconciliation } = defaultOptions(durableOperator);
   return rowsOf({ resources, runs: [], controllers, reconciliation, nowMs: NOW_MS, ...changes });
 }
 

@@ -65,11 +65,11 @@ describe('the state of a resource without an open run', () => {
     ['Stalled', 'wrong', current(ready, stalledCondition)],
     ['UpToDate', '', web({ observedGeneration: 2, conditions: 'written by hand' })],
   ])('is %s by its status: %s', (state, message, object) => {
-    expect(stateByStatus(object)).toMatchObject({ state, message });
+    expect(stateByStatus({ finalizer: BUILD_FINALIZER }, object)).toMatchObject({ state, message });
   });
 
   it('has the reason and the message of its condition as the cause', () => {
     const cause = { code: 'Unschedulable', because: 'some are not', advice: [] };
-    expect(stateByStatus(current(notReady)).cause).toEqual(cause);
+    expect(stateByStatus({ finalizer: BUILD_FINALIZER }, current(notReady)).cause).toEqual(cause);
   });
 });

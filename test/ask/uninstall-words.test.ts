@@ -3,6 +3,7 @@ import type { KubernetesObject } from '../../src/contract/object.ts';
 import type { HangingResources, LeftBehind } from '../../src/ask/uninstall/left-behind.ts';
 import { NAMESPACES } from '../../src/controllers/kinds.ts';
 import { BUILD_FINALIZER, BUILDS } from '../../src/controllers/git-build/resource.ts';
+import { durableOperator } from '../../src/durable-operator.ts';
 import { refusal, stays } from '../../src/ask/uninstall/words.ts';
 
 const NOTHING: LeftBehind = { hanging: [], runs: [], podSets: 0, roleBindings: 0 };
@@ -28,7 +29,13 @@ describe('the refusal to have the operator uninstalled', () => {
       finalizer: 'shop.io/books',
       resources: [{ metadata: { name: 'top', uid: 'top', resourceVersion: '1' } }],
     };
-    expect(refusal({ ...NOTHING, hanging: [hanging([aBuild('one'), aBuild('two')]), shelves] }, 'ours')).toBe(
+    expect(
+      refusal(
+        { ...NOTHING, hanging: [hanging([aBuild('one'), aBuild('two')]), shelves] },
+        'ours',
+        durableOperator,
+      ),
+    ).toBe(
       [
         'Do not uninstall the operator of task queue ours yet.',
         '',
@@ -47,7 +54,7 @@ describe('the refusal to have the operator uninstalled', () => {
 
   it('names each open run, by the command that explains it', () => {
     const runs = [aRun('pod-set', 'Stalled'), aRun('namespace-role-binding'), aRun('of-another-version')];
-    const text = refusal({ ...NOTHING, runs }, 'ours');
+    const text = refusal({ ...NOTHING, runs }, 'ours', durableOperator);
     expect(text).toContain("3 runs that only the operator's workers would end");
     expect(text).toContain('  kubectl durable why podset/web -n shop # Stalled\n');
     expect(text).toContain('  kubectl durable why namespace/web\n');
@@ -56,7 +63,7 @@ describe('the refusal to have the operator uninstalled', () => {
 
   it('stays readable where there are many', () => {
     const builds = Array.from({ length: 100 }, (_, index) => aBuild(`b${index}`));
-    const text = refusal({ ...NOTHING, hanging: [hanging(builds)] }, 'ours');
+    const text = refusal({ ...NOTHING, hanging: [hanging(builds)] }, 'ours', durableOperator);
     expect(text).toContain('100 Xxxes');
     expect(text.match(/kubectl delete/g)).toHaveLength(20);
     expect(text).toContain('  and 80 more\n');

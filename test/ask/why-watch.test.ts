@@ -1,6 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import type { TemporalAccess } from '../../src/ask/connection/temporal.ts';
 import { defaultOptions } from '../../src/config/config.ts';
+import { durableOperator } from '../../src/durable-operator.ts';
 import { RunReader, type Run } from '../../src/temporal/run-reader.ts';
 import type { RunTimeline } from '../../src/temporal/timeline.ts';
 
@@ -38,7 +39,7 @@ async function watched(reads: readonly Read[], ...words: readonly string[]) {
     };
     override timeline = () => Promise.resolve(read().timeline);
   }
-  const settings = { version: '1.0', options: defaultOptions() };
+  const settings = { version: '1.0', options: defaultOptions(durableOperator) };
   const worker = { workflowService: { describeTaskQueue: () => Promise.resolve({ pollers: [{}] }) } };
   // All that it takes of a client.
   const call: TemporalAccess['call'] = (work) => work(worker as never);

@@ -2,13 +2,14 @@ import { describe, expect, it } from '@jest/globals';
 import { eventObject } from '../../activities/event-object.ts';
 import { defaultOptions } from '../../src/config/config.ts';
 import { workflowIdFor } from '../../src/contract/resource.ts';
-import { controllersFor } from '../../src/controllers/index.ts';
 import { isObjectName } from '../../src/controllers/kinds.ts';
+import { controllersOf } from '../../src/program/program.ts';
+import { durableOperator } from '../../src/durable-operator.ts';
 
 const NAMES = [1, 63, 64, 199, 200, 201, 253].map((length) => 'a'.repeat(length));
 const ODD_NAMES = [...NAMES, `${'a'.repeat(199)}-.b`, `${'a.'.repeat(126)}a`];
 const UID = 'e5d1a8c4-0f4e-4c5e-9d0e-6f1f3c1f2a3b';
-const controllers = controllersFor(defaultOptions());
+const controllers = controllersOf(durableOperator, defaultOptions(durableOperator));
 const refs = controllers.flatMap(({ name: controller }) =>
   ODD_NAMES.map((name) => ({ controller, namespace: 'n'.repeat(63), name, uid: UID })),
 );

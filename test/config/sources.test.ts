@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { ROWS } from '../../src/config/options.ts';
-import { CONTROLLER_NAMES } from '../../src/controllers/index.ts';
+import { optionTable } from '../../src/config/option-table.ts';
+import { durableOperator } from '../../src/durable-operator.ts';
 import { aFile, configOf, problemsOf, SAMPLES, type Given } from '../support/configs.ts';
 
 describe('without anything given', () => {
@@ -13,7 +13,11 @@ describe('without anything given', () => {
         namespace: 'default',
         connect: { namespace: 'default', connectionOptions: { address: 'localhost:7233' } },
       },
-      reconciliation: { controllers: CONTROLLER_NAMES, namespaces: [], resyncMs: 180_000 },
+      reconciliation: {
+        controllers: durableOperator.controllers.map(({ name }) => name),
+        namespaces: [],
+        resyncMs: 180_000,
+      },
       health: { address: { host: '', port: 9098 } },
       log: { level: 'info', format: 'auto' },
       metrics: { address: { host: '', port: 9097 }, secure: false },
@@ -89,12 +93,14 @@ describe('flags win over environment, environment over the file, the file over d
 });
 
 describe('every option is read from each source', () => {
+  const { rows } = optionTable(durableOperator);
+
   it('so there is a sample of every one', () => {
-    expect(SAMPLES.map(({ name }) => name).sort()).toEqual(ROWS.map(({ name }) => name).sort());
+    expect(SAMPLES.map(({ name }) => name).sort()).toEqual(rows.map(({ name }) => name).sort());
   });
 
   it.each(SAMPLES)('--$name', async ({ name, text, yaml, expected }) => {
-    const command = ROWS.find((row) => row.name === name)?.onlyFor ?? 'run';
+    const command = rows.find((row) => row.name === name)?.onlyFor ?? 'run';
     const needsDeployment = name === 'worker-build-id' || command === 'promote';
     const needs = [
       ...(needsDeployment ? ['--worker-deployment=op'] : []),

@@ -1,9 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Controller, PolicyRule } from '../../src/contract/controller.ts';
-import { CONTROLLER_NAMES, controllersFor, type ControllerName } from '../../src/controllers/index.ts';
+import { durableOperator } from '../../src/durable-operator.ts';
+import { controllersOf } from '../../src/program/program.ts';
 import { SAMPLE } from '../support/build-samples.ts';
 
-const controllers = controllersFor({
+const controllers = controllersOf(durableOperator, {
   roleBinding: { clusterRole: 'edit', prefix: 'team-', namespaceSelector: [], excludeNamespaces: [] },
   build: { image: 'golang:1.26', hostDir: '/opt', deadlineMs: 60_000, gitTransports: ['https'] },
   reconciliation: {},
@@ -35,7 +36,7 @@ function factsOf({ name, workflowType, steps, primary, children, ...controller }
 const RECORD_EVENTS = 'create patch events.events.k8s.io';
 
 it('lists every controller by its own name', () => {
-  expect(controllers.map(({ name }) => name)).toEqual(CONTROLLER_NAMES);
+  expect(controllers.map(({ name }) => name)).toEqual(durableOperator.controllers.map(({ name }) => name));
 });
 
 /** Open runs know the names; and the one role of the operator hides which controller needs what. */
@@ -120,7 +121,7 @@ describe('a resource with the annotation paused', () => {
     readonly spec?: object;
   }
 
-  it.each<[step: string, name: ControllerName, resource: Resource, paused: object]>([
+  it.each<[step: string, name: string, resource: Resource, paused: object]>([
     ['addLabel', 'pod-label', { annotations: LABELLED }, HELD],
     ['createRoleBinding', 'namespace-role-binding', {}, HELD],
     ['createPods', 'pod-set', { spec: { replicas: 1 } }, REPORTED],
@@ -135,7 +136,7 @@ describe('a resource with the annotation paused', () => {
   );
 
   /** Of a resource that nothing belongs to yet. */
-  function decided(name: ControllerName, { annotations = {}, spec }: Resource) {
+  function decided(name: string, { annotations = {}, spec }: Resource) {
     const controller = controllers.find((each) => each.name === name);
     const { namespace, uid } = REF;
     const metadata = { namespace, name: 'web', uid, resourceVersion: '7', generation: 1, annotations };

@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { z } from 'zod';
 import { mergeRules } from '../../deploy/rbac/merge-rules.ts';
 import { parseConfig } from '../../src/config/config.ts';
+import { durableOperator } from '../../src/durable-operator.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
 import { buildPrograms } from '../../local/build.ts';
 import { outputOf } from '../../local/program-output.ts';
@@ -86,7 +87,7 @@ describe.each(INSTALLATIONS.map((values) => ({ values })))('the chart with $valu
     const commands = containers.filter(({ image }) => image.startsWith('durable-operator:'));
     expect(commands.length).toBeGreaterThan(0);
     for (const { args } of commands) {
-      expect(await parseConfig(args, {})).toMatchObject({ kind: 'config' });
+      expect(await parseConfig(durableOperator, args, {})).toMatchObject({ kind: 'config' });
     }
   });
 });

@@ -44,15 +44,14 @@ async function allowIt(account: ServiceAccount): Promise<void> {
 }
 
 describe('a fifth controller, built as docs/adding-a-controller.md says', () => {
-  it('adds a folder and a file of its own, an entry in two lists, and what is generated', async () => {
+  it('adds a folder and a file of its own, an entry in a list, and what is generated', async () => {
     expect(await project.changes()).toEqual([
       'activities/job-ttl.ts',
-      'activities/reconcilers.ts',
       'deploy/helm/files/permissions.yaml',
       'deploy/install.yaml',
-      'src/controllers/index.ts',
       'src/controllers/job-ttl/controller.ts',
       'src/controllers/job-ttl/decide.ts',
+      'src/durable-operator.ts',
     ]);
   });
 

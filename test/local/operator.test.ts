@@ -1,14 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import { operatorArguments } from '../../local/operator.ts';
+import { durableOperator } from '../../src/durable-operator.ts';
 import { configOf } from '../support/configs.ts';
 
-const PORTS = { healthPort: 1, metricsPort: 2 };
+const GIVEN = { program: durableOperator, healthPort: 1, metricsPort: 2 };
 
 describe('the operator that local starts', () => {
   it('has the options of local, but listens where local says and logs in JSON', async () => {
     const args = ['--namespaces=one,two', '--tracing', '--health-addr=:8', '--metrics-addr=:9'];
     const config = await configOf({ args: ['local', ...args, '--log-format=pretty', '--log-level=debug'] });
-    const started = await configOf({ args: operatorArguments({ config, ...PORTS }) });
+    const started = await configOf({ args: operatorArguments({ config, ...GIVEN }) });
     expect(started).toMatchObject({
       command: 'run',
       reconciliation: config.reconciliation,
@@ -21,7 +22,7 @@ describe('the operator that local starts', () => {
 
   it('has no metrics where local has none', async () => {
     const config = await configOf({ args: ['local'] });
-    const started = operatorArguments({ config, ...PORTS, metricsPort: undefined });
+    const started = operatorArguments({ config, ...GIVEN, metricsPort: undefined });
     expect((await configOf({ args: started })).metrics.address).toBe('off');
   });
 });

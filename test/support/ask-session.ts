@@ -1,12 +1,13 @@
 import { answer } from '../../src/ask/command-line.ts';
 import type { Session, SessionOptions } from '../../src/ask/connection/session.ts';
 import type { TemporalAccess } from '../../src/ask/connection/temporal.ts';
+import { durableOperator } from '../../src/durable-operator.ts';
 import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';
 import { RunReader } from '../../src/temporal/run-reader.ts';
 
 export const NOW_MS = Date.parse('2026-01-01T12:00:00Z');
 
-interface AskedServers extends Partial<Pick<Session, 'temporal'>> {
+interface AskedServers extends Partial<Pick<Session, 'program' | 'temporal'>> {
   /** Is told where the words say to ask. */
   readonly onOpen?: (options: SessionOptions) => void;
   /** Is told that the session is closed. */
@@ -22,7 +23,9 @@ interface AskedServers extends Partial<Pick<Session, 'temporal'>> {
 /** What a command says in namespace `shop`, in this process, where the servers are the test's own. */
 export async function asked(words: readonly string[], servers: AskedServers = {}) {
   const said = { stdout: '', stderr: '' };
+  const { program = durableOperator } = servers;
   const status = await answer(words, {
+    program,
     stdout: { write: (text) => (said.stdout += text) },
     stderr: { write: (text) => (said.stderr += text) },
     ...{ env: {}, isTerminal: false, now: servers.now ?? (() => NOW_MS) },
@@ -46,6 +49,7 @@ export function aTemporal(changes: Partial<TemporalAccess> = {}): TemporalAccess
 }
 
 function sessionWith({
+  program = durableOperator,
   answerTo = notAsked,
   temporal = notAsked,
   onClose = () => undefined,
@@ -68,5 +72,5 @@ function sessionWith({
     onClose();
     return Promise.resolve();
   };
-  return { client, namespace: 'shop', temporal, linkTo, close };
+  return { program, client, namespace: 'shop', temporal, linkTo, close };
 }

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseConfig, type Config, type Parsed } from '../../src/config/config.ts';
+import { durableOperator } from '../../src/durable-operator.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'durable-operator-config-'));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -101,7 +102,7 @@ export interface Given {
 export async function parsed({ args = [], env = {}, file }: Given): Promise<Parsed> {
   const named = file === undefined ? [] : ['--config', aFile(file)];
   // The person who runs the tests may have a profile of their own.
-  return parseConfig([...args, ...named], { XDG_CONFIG_HOME: directory, ...env });
+  return parseConfig(durableOperator, [...args, ...named], { XDG_CONFIG_HOME: directory, ...env });
 }
 
 export async function configOf(given: Given): Promise<Config> {

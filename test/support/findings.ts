@@ -5,6 +5,7 @@ import type { NextStep, RunTimeline, StepEntry } from '../../src/temporal/timeli
 import type { Run } from '../../src/temporal/run-reader.ts';
 import { controllersOf } from '../../src/ask/controllers.ts';
 import { defaultOptions } from '../../src/config/config.ts';
+import { durableOperator } from '../../src/durable-operator.ts';
 import { aPodOf, aPodSet, NOW_MS } from './pod-sets.ts';
 
 /*
@@ -12,7 +13,7 @@ import { aPodOf, aPodSet, NOW_MS } from './pod-sets.ts';
  */
 
 export const ago = (seconds: number) => NOW_MS - seconds * 1000;
-const [podSet] = controllersOf().filter(({ name }) => name === 'pod-set');
+const [podSet] = controllersOf(durableOperator).filter(({ name }) => name === 'pod-set');
 if (podSet === undefined) throw new Error('no controller pod-set');
 export const web = aPodSet().in('shop').wanting(3).ofGeneration(2);
 export const ref = { controller: 'pod-set', namespace: 'shop', name: 'web', uid: web.object.metadata.uid };
@@ -43,7 +44,7 @@ export const TIMELINE: RunTimeline = {
 export const REACHED: Reached = {
   is: 'reached',
   taskQueue: 'durable-operator',
-  settings: { version: '1.0', options: defaultOptions() },
+  settings: { version: '1.0', options: defaultOptions(durableOperator) },
   unreadable: undefined,
   otherTaskQueues: [],
   otherCluster: undefined,

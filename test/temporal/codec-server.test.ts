@@ -4,6 +4,7 @@ import { defaultPayloadConverter, type Payload, type PayloadCodec } from '@tempo
 import { z } from 'zod';
 import { parseConfig } from '../../src/config/config.ts';
 import { ConfigurationError } from '../../src/contract/configuration-error.ts';
+import { durableOperator } from '../../src/durable-operator.ts';
 import type { ListeningServer } from '../../src/observability/http-server.ts';
 import { runCodecServer, startCodecServer } from '../../src/temporal/codec-server.ts';
 import { payloadEncryption } from '../../src/temporal/payload-encryption.ts';
@@ -121,7 +122,7 @@ describe('the codec server', () => {
 
 describe('the command codec-server', () => {
   const run = async (...args: string[]) => {
-    const parsed = await parseConfig(['codec-server', ...args], {});
+    const parsed = await parseConfig(durableOperator, ['codec-server', ...args], {});
     if (parsed.kind === 'exit') throw new Error(parsed.output);
     return runCodecServer(parsed.config, aRecordingLogger(), AbortSignal.abort());
   };

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { parseConfig } from '../../src/config/config.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/contract/search-attributes.ts';
 import { ConfigurationError } from '../../src/contract/configuration-error.ts';
+import { durableOperator } from '../../src/durable-operator.ts';
 import { connectToTemporal } from '../../src/temporal/connection.ts';
 import { registerSearchAttributes } from '../../src/temporal/registration.ts';
 import { aCertificateAuthority } from '../support/certificate-authority.ts';
@@ -67,7 +68,7 @@ const presenting = (crt: string, key: string): Environment => ({
 
 /** As the program connects that has these variables, until the signal. */
 async function connecting(env: Environment, log = aRecordingLogger(), signal = new AbortController().signal) {
-  const parsed = await parseConfig([], { ...env });
+  const parsed = await parseConfig(durableOperator, [], { ...env });
   if (parsed.kind === 'exit') throw new Error(parsed.output);
   const { connect, address, namespace } = parsed.config.temporal;
   const where = { address, namespace, ...parsed.config.temporalServer };

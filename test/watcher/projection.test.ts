@@ -1,13 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import type { KubernetesObject, ObjectMeta } from '../../src/contract/object.ts';
-import { CONTROLLER_NAMES, controllersFor } from '../../src/controllers/index.ts';
+import { controllersOf } from '../../src/program/program.ts';
 import { projectChild, projectPrimary } from '../../src/watcher/known-objects.ts';
 import { BUILD_DEFAULTS, SAMPLE } from '../support/build-samples.ts';
 import { FINALIZER, LABELS } from '../support/build-views.ts';
 import { labelsFor } from '../../src/controllers/pod-set/pod.ts';
 import { POD_SET_KIND } from '../../src/controllers/pod-set/resource.ts';
+import { durableOperator } from '../../src/durable-operator.ts';
 
-const controllers = controllersFor({
+const controllers = controllersOf(durableOperator, {
   roleBinding: { clusterRole: 'edit', prefix: 'team-', namespaceSelector: [], excludeNamespaces: [] },
   build: BUILD_DEFAULTS,
   reconciliation: {},
@@ -51,7 +52,7 @@ function large(annotations: ObjectMeta['annotations']): KubernetesObject {
   };
 }
 
-describe.each(CONTROLLER_NAMES)('what %s keeps of an object', (name) => {
+describe.each(durableOperator.controllers)('what $name keeps of an object', ({ name }) => {
   it.each([LARGE, 'web'])('is little, whatever the object holds', (build) => {
     const object = large({ 'durable-operator.dev/build-name': build });
     for (const { primary, children } of controllers.filter((each) => each.name === name)) {

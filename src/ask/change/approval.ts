@@ -46,8 +46,8 @@ async function answerPlan(
   { session, words, options }: Question<ApprovalOptions>,
   verdict: Verdict,
 ): Promise<ExitStatus> {
-  const { client, namespace } = session;
-  const { object: named, place } = parseNamedResource(words, namespace);
+  const { client } = session;
+  const { object: named, place } = parseNamedResource(session, words);
   const name = argumentsOf(named);
   const object = (await readObject(client, named)) ?? missing(named);
   const target = targetFrom(object, named.type);
@@ -79,7 +79,9 @@ async function heldNow(ref: ResourceRef, session: Session, now: () => number): P
       throw error;
     },
   );
-  const { next } = await readLive(ref, { client: session.client, options: optionsOf(settings), now });
+  const { program, client } = session;
+  const options = optionsOf(program, settings);
+  const { next } = await readLive(ref, { program, client, options, now });
   return isRest(next) && next.do === 'held' ? next : undefined;
 }
 

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { PAUSED_ANNOTATION } from '../../contract/control.ts';
 import { NAMESPACES } from '../../controllers/kinds.ts';
+import type { Program } from '../../program/program.ts';
 import { answerWith, AskProblem, type Ask, type ExitStatus, type Question } from '../ask.ts';
 import { bounded } from '../../bounded.ts';
 import { annotate, listTargets, readTarget, type LiveTarget } from '../cluster/targets.ts';
@@ -63,8 +64,8 @@ interface Targets {
 }
 
 async function targetsOf({ session, words, options }: Question<SharedOptions>): Promise<Targets> {
-  const { client, namespace } = session;
-  const { controller, name } = resourceOf(words);
+  const { program, client, namespace } = session;
+  const { controller, name } = resourceOf(program, words);
   const { type } = controller.primary;
   const isEverywhere = options.allNamespaces === true;
   if (name !== undefined) {
@@ -77,9 +78,11 @@ async function targetsOf({ session, words, options }: Question<SharedOptions>): 
 }
 
 /** `controller/pod-set` means all of its resources. @throws AskProblem */
-function resourceOf(words: readonly string[]): ResourceName {
+function resourceOf(program: Program, words: readonly string[]): ResourceName {
   const [, name] = /^controllers?[/ ](.+)$/i.exec(words.join(' ')) ?? [];
-  return name === undefined ? parseResource(words) : { controller: controllerOfKind(name), name: undefined };
+  return name === undefined
+    ? parseResource(program, words)
+    : { controller: controllerOfKind(program, name), name: undefined };
 }
 
 function isDue({ annotations }: LiveTarget, change: Change): boolean {

@@ -41,7 +41,7 @@ async function answerReconcile(
   ask: Ask,
   { session, words, options }: Question<ReconcileOptions>,
 ): Promise<ExitStatus> {
-  const { controller, object, place } = parseNamedResource(words, session.namespace);
+  const { controller, object, place } = parseNamedResource(session, words);
   const target = await readTarget(session.client, object);
   const ref = { ...place, uid: target.uid };
   // Only waiting needs Temporal. The request stays on the resource until it is met.

@@ -39,11 +39,12 @@ const NOTHING_NAMED = { controller: undefined, name: undefined };
 
 async function answerRetry(ask: Ask, question: Question<RetryOptions>): Promise<ExitStatus> {
   const { session, words, options } = question;
-  const { controller, name } = words.length === 0 ? NOTHING_NAMED : parseResource(words);
+  const { controller, name } = words.length === 0 ? NOTHING_NAMED : parseResource(ask.program, words);
   const named =
     controller && name !== undefined ? namedResource(controller, name, session.namespace) : undefined;
   const runs = named ? await latestRunOf(question, named) : await openRunsOf(question, controller);
-  const backoffs = runs.flatMap((run) => backoffIn(run, options) ?? []);
+  const controllers = controllersOf(ask.program);
+  const backoffs = runs.flatMap((run) => backoffIn(controllers, run, options) ?? []);
   if (backoffs.length === 0) return nothingToRetry(ask, question, named?.object);
   for (const backoff of backoffs) ask.stdout.write(`${backoffText(backoff)}\n`);
   const count = backoffs.length === 1 ? '1 resource' : `${backoffs.length} resources`;
@@ -90,9 +91,9 @@ interface Backoff {
   readonly pending: PendingStep;
 }
 
-function backoffIn(run: Run, options: RetryOptions): Backoff | undefined {
+function backoffIn(controllers: readonly Controller[], run: Run, options: RetryOptions): Backoff | undefined {
   const { ref } = run;
-  const type = controllersOf().find(({ name }) => name === ref.controller)?.primary.type;
+  const type = controllers.find(({ name }) => name === ref.controller)?.primary.type;
   const pending = run.pending.find((step) => isAskedFor(step, options));
   if (pending === undefined || type === undefined) return undefined;
   const namespace = type.namespaced ? ref.namespace : undefined;

@@ -1,10 +1,11 @@
-import { reconcilersFor } from '../../../activities/reconcilers.ts';
 import { type Reconciler } from '../../../activities/reconciler.ts';
 import { StepRun } from '../../../activities/step-run.ts';
 import type { Options } from '../../config/config.ts';
 import type { Next, Step } from '../../contract/decision.ts';
 import type { ResourceRef } from '../../contract/resource.ts';
 import type { KubernetesClient } from '../../kubernetes/client.ts';
+import type { Program } from '../../program/program.ts';
+import { reconcilersOf, type Reconcilers } from '../../program/reconcilers.ts';
 
 /** What the operator would observe of a resource now, and decide. */
 export interface Live {
@@ -13,13 +14,12 @@ export interface Live {
 }
 
 export interface LiveRequest {
+  readonly program: Program;
   readonly client: KubernetesClient;
   readonly options: Options;
   readonly now: () => number;
   readonly isNamespacePaused?: boolean;
 }
-
-export type Reconcilers = Readonly<Record<string, Reconciler<unknown, Step>>>;
 
 export function reconcilerOf(
   reconcilers: Reconcilers,
@@ -37,9 +37,9 @@ export function reconcilerOf(
  */
 export async function readLive(
   ref: ResourceRef,
-  { client, options, now, isNamespacePaused = false }: LiveRequest,
+  { program, client, options, now, isNamespacePaused = false }: LiveRequest,
 ): Promise<Live> {
-  const reconciler = reconcilerOf(reconcilersFor({ client, options }), ref);
+  const reconciler = reconcilerOf(reconcilersOf(program, { client, options }), ref);
   const superseded = new AbortController().signal;
   const context = { ref, now, superseded, isNamespacePaused: () => Promise.resolve(isNamespacePaused) };
   const { next, known } = await new StepRun(reconciler, context).perform('observe', undefined);

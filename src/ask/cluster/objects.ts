@@ -1,10 +1,9 @@
 import { PAUSED_ANNOTATION } from '../../contract/control.ts';
-import type { ResourceType } from '../../contract/controller.ts';
+import type { Controller, ResourceType } from '../../contract/controller.ts';
 import type { KubernetesList, KubernetesObject } from '../../contract/object.ts';
 import type { KubernetesClient } from '../../kubernetes/client.ts';
 import { found } from '../../kubernetes/errors.ts';
 import { resourcePath, type ResourceType as Collection } from '../../kubernetes/paths.ts';
-import { FINALIZERS } from '../controllers.ts';
 
 export interface ObjectName {
   readonly type: ResourceType;
@@ -63,9 +62,12 @@ export async function listObjects(
   return objects;
 }
 
-/** The finalizers of an object, if none of them is the operator's. */
-export function heldByOthers({ metadata: { finalizers = [] } }: KubernetesObject): readonly string[] {
-  return finalizers.some((each) => FINALIZERS.includes(each)) ? [] : finalizers;
+/** The finalizers of a resource, if none of them is its controller's. */
+export function heldByOthers(
+  { finalizer }: Pick<Controller, 'finalizer'>,
+  { metadata: { finalizers = [] } }: KubernetesObject,
+): readonly string[] {
+  return finalizers.some((each) => each === finalizer) ? [] : finalizers;
 }
 
 export function isPaused({ metadata }: KubernetesObject): boolean {

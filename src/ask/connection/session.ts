@@ -2,6 +2,7 @@ import type { TemporalTarget } from '../../config/temporal.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../kubernetes/client.ts';
 import { clusterUid } from '../../kubernetes/cluster-uid.ts';
 import { loadKubeConfig } from '../../kubernetes/config.ts';
+import type { Program } from '../../program/program.ts';
 import { VERSION } from '../../version.ts';
 import {
   connectTemporal,
@@ -20,6 +21,7 @@ export interface SessionOptions extends TemporalOptions {
 }
 
 export interface Session {
+  readonly program: Program;
   readonly client: KubernetesClient;
   /** That of `-n`, or of the context. */
   readonly namespace: string;
@@ -30,8 +32,11 @@ export interface Session {
   close(): Promise<void>;
 }
 
-export function openSession(options: SessionOptions, env: NodeJS.ProcessEnv): Session {
-  const { kubeconfig, context } = options;
+export function openSession(
+  options: SessionOptions & { readonly program: Program },
+  env: NodeJS.ProcessEnv,
+): Session {
+  const { program, kubeconfig, context } = options;
   const kubeConfig = loadKubeConfig({ kubeconfig, context, env });
   const client = createKubernetesClient(kubeConfig, { version: VERSION });
   const target = temporalTarget(env);
@@ -44,7 +49,7 @@ export function openSession(options: SessionOptions, env: NodeJS.ProcessEnv): Se
       clusterUid(client).catch(() => undefined),
     ));
   return {
-    client,
+    ...{ program, client },
     namespace:
       options.namespace ?? kubeConfig.getContextObject(kubeConfig.currentContext)?.namespace ?? 'default',
     temporal,

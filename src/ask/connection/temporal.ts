@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { defaultOptions } from '../../config/config.ts';
+import type { ProgramNames } from '../../config/options.ts';
 import { clusterIn, settingsFrom, type PublishedSettings } from '../../config/published.ts';
 import { temporalFrom, type TemporalTarget } from '../../config/temporal.ts';
 import { labelOfCluster, type Cluster } from '../../contract/cluster.ts';
@@ -57,7 +58,7 @@ const CALL_TIMEOUT_MS = 5_000;
  */
 export async function connectTemporal(
   { address, namespace, connect }: TemporalTarget,
-  { payloadKeys, taskQueue }: TemporalOptions,
+  { program, payloadKeys, taskQueue }: TemporalOptions & { readonly program: ProgramNames },
   ownUid: Promise<string | undefined>,
 ): Promise<OpenTemporal> {
   const { Client, Connection } = await import('@temporalio/client');
@@ -77,7 +78,9 @@ export async function connectTemporal(
   const close = () => connection.close();
   try {
     const plain = new Client({ connection, namespace });
-    const found = await call(async () => findOperator(plain, taskQueue, await ownUid));
+    const found = await call(async () =>
+      findOperator(plain, { program, named: taskQueue, ownUid: await ownUid }),
+    );
     const runs = new RunReader({ namespace, call }, 'no runs');
     return { ...found, namespace, runs, call, close };
   } catch (error) {
@@ -88,23 +91,25 @@ export async function connectTemporal(
 
 type Found = Operator & Pick<TemporalAccess, 'cluster'>;
 
+interface Sought {
+  readonly program: ProgramNames;
+  readonly named: string | undefined;
+  readonly ownUid: string | undefined;
+}
+
 /** The operator of the named task queue; else of the default one; else the only operator that has published settings. */
-async function findOperator(
-  client: Client,
-  named: string | undefined,
-  ownUid: string | undefined,
-): Promise<Found> {
+async function findOperator(client: Client, { program, named, ownUid }: Sought): Promise<Found> {
   const { allPublishedSettings, publishedSettings } = await import('../../temporal/settings-run.ts');
-  const taskQueue = named ?? defaultOptions().worker.taskQueue;
+  const taskQueue = named ?? defaultOptions(program).worker.taskQueue;
   const texts = await publishedSettings(client, taskQueue);
   const owner = clusterIn(texts ?? {});
   const isOthers = isOther(owner, ownUid);
-  if (texts !== undefined && !isOthers) return foundIn(taskQueue, texts);
+  if (texts !== undefined && !isOthers) return foundIn(program, taskQueue, texts);
   const others = [...(await allPublishedSettings(client))].filter(
     ([each, published]) => each !== taskQueue && !isOther(clusterIn(published), ownUid),
   );
   const [only, ...more] = others;
-  if (named === undefined && only !== undefined && more.length === 0) return foundIn(...only);
+  if (named === undefined && only !== undefined && more.length === 0) return foundIn(program, ...only);
   return {
     ...{ taskQueue, settings: undefined, unreadable: undefined },
     otherTaskQueues: others.map(([each]) => each),
@@ -113,9 +118,9 @@ async function findOperator(
   };
 }
 
-export function foundIn(taskQueue: string, texts: SettingsTexts): Found {
+export function foundIn(program: ProgramNames, taskQueue: string, texts: SettingsTexts): Found {
   const cluster = clusterIn(texts);
-  const settings = settingsFrom(texts);
+  const settings = settingsFrom(program, texts);
   return {
     ...{ taskQueue, settings, otherTaskQueues: [], otherCluster: undefined },
     unreadable: settings === undefined ? (texts['version'] ?? '') : undefined,

@@ -52,7 +52,7 @@ const READ_EVERY_MS = 2_000;
 
 async function answerGet(ask: Ask, question: Question<GetOptions>): Promise<ExitStatus> {
   const { options, words } = question;
-  const named = words.length === 0 ? undefined : parseResource(words);
+  const named = words.length === 0 ? undefined : parseResource(ask.program, words);
   const read = () => readRows(ask, question, named);
   const first = await read();
   for (const problem of first.problems) ask.stderr.write(`kubectl durable: ${problem}\n`);

@@ -28,7 +28,7 @@ export async function readRows(
 ): Promise<ReadRows> {
   const { operator, runs, namespaces, lists } = await readServers(question, named);
   const { settings } = operator;
-  const controllers = controllersOf(settings);
+  const controllers = controllersOf(ask.program, settings);
   const around = { namespaces, nowMs: ask.now(), isNamed: named?.name !== undefined };
   const resources = lists.flatMap((list) => {
     const controller = controllers.find(({ name }) => name === list.controller);
@@ -47,13 +47,13 @@ export async function readRows(
 
 /** Asks Temporal and the cluster side by side. */
 async function readServers({ session, options }: Question<ReadOptions>, named: ResourceName | undefined) {
-  const { client } = session;
+  const { program, client } = session;
   const isNamespaced = named?.controller.primary.type.namespaced ?? true;
   const name = named?.name;
   // kubectl also ignores `-n` when it lists a kind without namespaces.
   const isEverywhere = options.allNamespaces === true || (!isNamespaced && name === undefined);
   const namespace = isEverywhere ? undefined : session.namespace;
-  const kinds = named === undefined ? controllersOf() : [named.controller];
+  const kinds = named === undefined ? controllersOf(program) : [named.controller];
   const listing = Promise.all(
     kinds.map((each) => fetchResources(client, each, { namespace, name, selector: options.selector })),
   );

@@ -172,10 +172,10 @@ function stateAtRest(controller: Controller, subject: Subject, around: Around): 
     return { state: 'Ignored', message: ended.because, since, cause: ended };
   }
   const says = hasStatus(controller)
-    ? stateByStatus(object)
+    ? stateByStatus(controller, object)
     : stateByItsController(controller, subject, around);
   if (says.state !== 'UpToDate') return says;
-  const done = stateOfDone(object);
+  const done = stateOfDone(controller, object);
   return { ...done, since: done.since ?? says.since };
 }
 

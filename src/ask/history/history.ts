@@ -31,7 +31,7 @@ async function answerHistory(
   ask: Ask,
   { session, words, options: { follow: isFollowed, output, tail } }: Question<HistoryOptions>,
 ): Promise<ExitStatus> {
-  const reader = new HistoryReader(session, parseNamedResource(words, session.namespace), tail);
+  const reader = new HistoryReader(session, parseNamedResource(session, words), tail);
   if (isFollowed === true) {
     if (output !== undefined) throw new AskProblem('-o and --follow exclude each other; leave one out');
     await follow(ask, reader);

@@ -56,9 +56,9 @@ async function plansFor(ask: Ask, { session, words, options }: Question<PlanOpti
   if ((filename === undefined) === (words.length === 0))
     throw new AskProblem('name a resource, KIND/NAME, or a file, -f FILE');
   const manifests = filename === undefined ? undefined : await manifestsIn(filename);
-  const resource = filename === undefined ? parseNamedResource(words, session.namespace) : undefined;
+  const resource = filename === undefined ? parseNamedResource(session, words) : undefined;
   const { settings, notes } = await settingsIn(session);
-  const planner = new Planner(session.client, optionsOf(settings), ask.now);
+  const planner = new Planner(session, optionsOf(session.program, settings), ask.now);
   const plans =
     resource === undefined
       ? await planner.ofFile(manifests ?? [], session.namespace)

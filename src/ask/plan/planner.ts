@@ -1,6 +1,5 @@
 import { dryRunOnly } from '../../../activities/dry-run.ts';
 import { pausedNamespaces } from '../../../activities/paused-namespaces.ts';
-import { reconcilersFor } from '../../../activities/reconcilers.ts';
 import { StepRun, type StepEnd } from '../../../activities/step-run.ts';
 import type { Options } from '../../config/config.ts';
 import { APPROVAL_ANNOTATION, PAUSED_ANNOTATION } from '../../contract/control.ts';
@@ -10,9 +9,12 @@ import type { KubernetesObject } from '../../contract/object.ts';
 import type { ResourceRef } from '../../contract/resource.ts';
 import type { KubernetesClient } from '../../kubernetes/client.ts';
 import { ApiError, isOf } from '../../kubernetes/errors.ts';
+import type { Program } from '../../program/program.ts';
+import { reconcilersOf, type Reconcilers } from '../../program/reconcilers.ts';
 import { AskProblem } from '../ask.ts';
-import { reconcilerOf, type Reconcilers } from '../cluster/live.ts';
+import { reconcilerOf } from '../cluster/live.ts';
 import { pathOf, readObject, type ObjectName } from '../cluster/objects.ts';
+import type { Session } from '../connection/session.ts';
 import { controllersOf } from '../controllers.ts';
 import { whyLeftOut } from '../operator-words.ts';
 import { namedResource, titleOf } from '../resource-name.ts';
@@ -30,6 +32,7 @@ const HOLDING: ReadonlySet<string> = new Set([PAUSED_ANNOTATION, APPROVAL_ANNOTA
 
 /** Performs the steps of a controller with its own code, on a client that writes nothing. */
 export class Planner {
+  readonly #program: Program;
   readonly #client: KubernetesClient;
   readonly #rehearsal: Rehearsal;
   readonly #reconcilers: Reconcilers;
@@ -40,12 +43,16 @@ export class Planner {
   readonly #reconciliation: Options['reconciliation'];
   readonly #notes = new Set<string>();
 
-  constructor(client: KubernetesClient, options: Options, now: () => number) {
+  constructor({ program, client }: Pick<Session, 'program' | 'client'>, options: Options, now: () => number) {
+    this.#program = program;
     this.#client = dryRunOnly(client);
     this.#rehearsal = new Rehearsal(client);
-    this.#reconcilers = reconcilersFor({ client: this.#rehearsal, options });
+    this.#reconcilers = reconcilersOf(program, { client: this.#rehearsal, options });
     const reconciliation = { ...options.reconciliation, requireApprovalOver: undefined };
-    this.#unheld = reconcilersFor({ client: this.#rehearsal, options: { ...options, reconciliation } });
+    this.#unheld = reconcilersOf(program, {
+      client: this.#rehearsal,
+      options: { ...options, reconciliation },
+    });
     this.#now = now;
     this.#reconciliation = options.reconciliation;
     this.#isPaused = pausedNamespaces(this.#rehearsal);
@@ -58,7 +65,7 @@ export class Planner {
 
   /** @param namespace of manifests that name none @throws AskProblem, ApiError */
   async ofFile(manifests: readonly Manifest[], namespace: string): Promise<readonly Plan[]> {
-    const controllers = controllersOf();
+    const controllers = controllersOf(this.#program);
     const plans: Plan[] = [];
     for (const manifest of manifests) {
       const controller = controllers.find(({ primary: { type } }) => isOfType(manifest, type));

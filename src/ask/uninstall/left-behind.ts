@@ -7,6 +7,7 @@ import { isOf } from '../../kubernetes/errors.ts';
 import { stillOpen } from '../../temporal/open-runs.ts';
 import type { ListedRun } from '../../temporal/run-reader.ts';
 import { listObjects } from '../cluster/objects.ts';
+import type { Session } from '../connection/session.ts';
 import type { TemporalAccess } from '../connection/temporal.ts';
 import { controllersOf } from '../controllers.ts';
 
@@ -34,7 +35,7 @@ export interface LeftBehind {
 
 /** @throws ApiError, TemporalProblem */
 export async function findLeftBehind(
-  client: KubernetesClient,
+  { program, client }: Pick<Session, 'program' | 'client'>,
   access: TemporalAccess,
   scope: Scope,
 ): Promise<LeftBehind> {
@@ -47,7 +48,7 @@ export async function findLeftBehind(
     return resources.length === 0 ? [] : [{ type, finalizer, resources }];
   };
   const [hanging, podSets, roleBindings, runs] = await Promise.all([
-    Promise.all(controllersOf().map(hangingOf)),
+    Promise.all(controllersOf(program).map(hangingOf)),
     list('pod-set', POD_SETS),
     list('namespace-role-binding', ROLE_BINDINGS, `${MANAGED_BY_LABEL}=${MANAGED_BY}`),
     runsStillOpen(access),

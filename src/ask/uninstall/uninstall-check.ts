@@ -1,5 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander';
-import { CONTROLLER_NAMES } from '../../controllers/index.ts';
+import type { Program } from '../../program/program.ts';
 import { endSettingsRun } from '../../temporal/settings-run.ts';
 import { answerWith, AskProblem, type Ask, type ExitStatus, type Question } from '../ask.ts';
 import { optionsOf } from '../controllers.ts';
@@ -23,7 +23,7 @@ export function addUninstallCheck(program: Command, ask: Ask): void {
     .option(
       '--controllers <names>',
       'the controllers of the operator, if it has not published them',
-      controllers,
+      (text: string) => controllersNamed(ask.program, text),
     )
     .option('--namespaces <names>', 'the namespaces that it watches, if it has not published them', names);
   answerWith(command, ask, answerUninstallCheck);
@@ -33,9 +33,9 @@ function names(text: string): string[] {
   return text.split(',').filter((name) => name !== '');
 }
 
-function controllers(text: string): string[] {
+function controllersNamed({ controllers }: Program, text: string): string[] {
   const given = names(text);
-  const unknown = given.find((name) => !CONTROLLER_NAMES.some((known) => known === name));
+  const unknown = given.find((name) => !controllers.some((known) => known.name === name));
   if (unknown === undefined) return given;
   throw new InvalidArgumentError(`there is no controller "${unknown}"`);
 }
@@ -54,9 +54,9 @@ async function answerUninstallCheck(
       `the operator of the task queue ${taskQueue} is for another cluster, ${otherCluster}; name yours with --task-queue, or check the kubeconfig and its context`,
     );
   }
-  const found = await findLeftBehind(session.client, access, scopeOf(access, options));
+  const found = await findLeftBehind(session, access, scopeOf(ask.program, access, options));
   if (found.hanging.length + found.runs.length > 0) {
-    ask.stdout.write(refusal(found, taskQueue));
+    ask.stdout.write(refusal(found, taskQueue, ask.program));
     return 1;
   }
   ask.stdout.write(stays(found, taskQueue));
@@ -65,7 +65,7 @@ async function answerUninstallCheck(
 }
 
 /** The options that the operator has published count. The chart gives its own, for an operator that never ran. */
-function scopeOf({ settings }: TemporalAccess, given: UninstallOptions): Scope {
-  const { reconciliation } = optionsOf(settings);
+function scopeOf(program: Program, { settings }: TemporalAccess, given: UninstallOptions): Scope {
+  const { reconciliation } = optionsOf(program, settings);
   return settings === undefined ? { ...reconciliation, ...given } : reconciliation;
 }

@@ -1,6 +1,7 @@
-import type { ResourceType } from '../../contract/controller.ts';
+import type { Controller, ResourceType } from '../../contract/controller.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
 import { workflowIdFor } from '../../contract/resource.ts';
+import type { Program } from '../../program/program.ts';
 import type { ListedRun } from '../../temporal/run-reader.ts';
 import { controllersOf } from '../controllers.ts';
 import { harmless } from '../output.ts';
@@ -10,7 +11,7 @@ import type { LeftBehind } from './left-behind.ts';
 const NAMED_MAX = 20;
 
 /** Why the operator must stay for now, and what to do. */
-export function refusal({ hanging, runs }: LeftBehind, taskQueue: string): string {
+export function refusal({ hanging, runs }: LeftBehind, taskQueue: string, program: Program): string {
   const lines = [`Do not uninstall the operator of task queue ${taskQueue} yet.`];
   for (const { type, finalizer, resources } of hanging) {
     lines.push(
@@ -24,7 +25,7 @@ export function refusal({ hanging, runs }: LeftBehind, taskQueue: string): strin
     lines.push(
       '',
       `${runs.length === 1 ? '1 run' : `${runs.length} runs`} that only the operator's workers would end. To see what they wait for:`,
-      ...shown(runs, explanation),
+      ...shown(runs, explanationBy(controllersOf(program))),
     );
   }
   return `${lines.join('\n')}\n`;
@@ -52,8 +53,10 @@ function deletionOf(type: ResourceType): (resource: KubernetesObject) => string 
     `kubectl delete ${typeNameOf(type)} ${name}${namespace === undefined ? '' : ` --namespace ${namespace}`}`;
 }
 
-function explanation({ ref, runState }: ListedRun): string {
-  const type = controllersOf().find(({ name }) => name === ref.controller)?.primary.type;
-  const command = type === undefined ? workflowIdFor(ref) : commandFor('why', { ...ref, type });
-  return runState === undefined ? command : `${command}    # ${runState}`;
+function explanationBy(controllers: readonly Controller[]): (run: ListedRun) => string {
+  return ({ ref, runState }) => {
+    const type = controllers.find(({ name }) => name === ref.controller)?.primary.type;
+    const command = type === undefined ? workflowIdFor(ref) : commandFor('why', { ...ref, type });
+    return runState === undefined ? command : `${command}    # ${runState}`;
+  };
 }

@@ -92,9 +92,9 @@ function howToHaveOperator({ unreadable, otherCluster }: Reached): Advice[] {
 
 /** Not all objects can be read, often because a permission is missing. */
 function unknownDecision(known: Known): Answer | undefined {
-  const { live, cluster } = known;
+  const { controller, live, cluster } = known;
   if (!(live instanceof ApiError)) return undefined;
-  const { state, message } = stateByStatus(cluster.object);
+  const { state, message } = stateByStatus(controller, cluster.object);
   return {
     state,
     headline: `has no open run: ${state === 'UpToDate' ? 'nothing seems to be needed' : message}`,
@@ -129,7 +129,7 @@ type AtRest = Omit<Answer, 'facts'> & { readonly because?: string | undefined };
 function notReady(known: Known): AtRest | undefined {
   const { controller, cluster, nowMs } = known;
   const next = liveIn(known)?.next;
-  const says = hasStatus(controller) ? stateByStatus(cluster.object) : undefined;
+  const says = hasStatus(controller) ? stateByStatus(controller, cluster.object) : undefined;
   const cause = (next && causeOf(next)) ?? (says?.state === 'NotReady' ? says.cause : undefined);
   if (cause === undefined && says?.state !== 'Reconciling') return undefined;
   const since = says?.since === undefined ? '' : `, for ${ago(Date.parse(says.since), nowMs)}`;
@@ -144,7 +144,7 @@ function notReady(known: Known): AtRest | undefined {
 
 function done(known: Known): AtRest {
   const { controller, cluster, place } = known;
-  const { state, cause: { code, advice = [] } = {} } = stateOfDone(cluster.object);
+  const { state, cause: { code, advice = [] } = {} } = stateOfDone(controller, cluster.object);
   if (state === 'UpToDate' && code !== undefined) return { state, code, ...notFollowed(known) };
   if (state === 'UpToDate') return { state, headline: `is up to date${counted(known)}`, advice };
   const headline = 'is being deleted, and the operator has nothing left to do';

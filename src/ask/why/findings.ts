@@ -81,7 +81,9 @@ export async function findOut(
   const ref = cluster.is === 'there' ? { ...place, uid: cluster.object.metadata.uid } : undefined;
   const isNamespacePaused =
     cluster.is === 'there' && cluster.namespace !== undefined && isPaused(cluster.namespace);
-  const request = { client: session.client, options: optionsOf(settings), now, isNamespacePaused };
+  const { program, client } = session;
+  const options = optionsOf(program, settings);
+  const request = { program, client, options, now, isNamespacePaused };
   const [answer, live] = await Promise.all([
     access instanceof TemporalProblem ? access : askTemporal(access, ref, place).catch(temporalProblemIn),
     ref && decideLive(ref, request),
@@ -90,7 +92,7 @@ export async function findOut(
     answer instanceof TemporalProblem ? { is: 'away', problem: answer.message } : answer;
   const run = temporal.is === 'reached' ? temporal.run : undefined;
   const link = run && (await session.linkTo(run.workflowId, run.runId));
-  const controllers = controllersOf(settings);
+  const controllers = controllersOf(program, settings);
   const controller = controllers.find(({ name }) => name === place.controller) ?? resource.controller;
   return { controller, place, cluster, temporal, live, link, nowMs: now() };
 }

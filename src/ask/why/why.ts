@@ -41,7 +41,7 @@ async function answerWhy(ask: Ask, question: Question<WhyOptions>): Promise<Exit
 
 function readerFor(ask: Ask, question: Question<WhyOptions>): () => Promise<Said> {
   const { words, session, options } = question;
-  const named = words.length === 0 ? undefined : parseResource(words);
+  const named = words.length === 0 ? undefined : parseResource(ask.program, words);
   if (named?.name === undefined) return () => readAll(ask, question, named);
   if (options.allNamespaces === true) throw new AskProblem('-A and a name exclude each other; leave one out');
   const resource = namedResource(named.controller, named.name, session.namespace);

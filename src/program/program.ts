@@ -1,0 +1,41 @@
+import type { Reconciler } from '../../activities/reconciler.ts';
+import type { Controller } from '../contract/controller.ts';
+import type { Step } from '../contract/decision.ts';
+import { controlled, type ControlOptions } from '../controllers/control/controlled.ts';
+import type { GitBuildOptions } from '../controllers/git-build/controller.ts';
+import type { RoleBindingOptions } from '../controllers/namespace-role-binding/decide.ts';
+import type { KubernetesClient } from '../kubernetes/client.ts';
+
+/** An operator: its controllers, and its name among the operators of a cluster and of a Temporal namespace. */
+export interface Program {
+  readonly name: string;
+  readonly controllers: readonly ProgramController[];
+}
+
+/** A controller of a program: what it decides, and how its resources are read and written. */
+export interface ProgramController {
+  readonly name: string;
+  controller(options: ControllerOptions): Controller;
+  reconciler(client: KubernetesClient, options: ControllerOptions): Reconciler<unknown, Step>;
+}
+
+/** The options of all controllers together. */
+export interface ControllerOptions {
+  readonly roleBinding: RoleBindingOptions;
+  readonly build: GitBuildOptions;
+  readonly reconciliation: ControlOptions & { readonly namespaces?: readonly string[] | undefined };
+}
+
+export function controllersOf(program: Program, options: ControllerOptions): readonly Controller[] {
+  return program.controllers.map((each) => controlled(each.controller(options), options.reconciliation));
+}
+
+interface ChoosingOptions extends ControllerOptions {
+  readonly reconciliation: ControllerOptions['reconciliation'] & { readonly controllers: readonly string[] };
+}
+
+/** The controllers that `--controllers` leaves, in their order. */
+export function chosenControllers(program: Program, options: ChoosingOptions): readonly Controller[] {
+  const { controllers: chosen } = options.reconciliation;
+  return controllersOf(program, options).filter(({ name }) => chosen.includes(name));
+}
