@@ -22,7 +22,7 @@ async function created(build: ReturnType<typeof aBuild>): Promise<LiveBuild> {
 
 /** As if it had run there. */
 async function leaveBinaryOn(build: LiveBuild, node: string): Promise<void> {
-  await cluster.patch(build.at, { status: { artifacts: [{ node, binary: 'helloworld' }] } }, 'status');
+  await cluster.patch(build.at, { status: { artifacts: [{ node, binary: build.binary }] } }, 'status');
 }
 
 async function skipCleanup(build: LiveBuild): Promise<void> {
