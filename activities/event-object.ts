@@ -62,13 +62,20 @@ export interface EventSeries {
   readonly lastObservedTime: string;
 }
 
+interface Occurrence {
+  readonly about: Regarding;
+  readonly event: Event;
+  /** The name of the operator. */
+  readonly program: string;
+}
+
 /**
  * The same words, on the same occasion, about the same object make the same name, so that a repeat meets
  * AlreadyExists, whichever process it comes from.
  */
 export function eventObject(
   ref: ResourceRef,
-  { about, event }: { readonly about: Regarding; readonly event: Event },
+  { about, event, program }: Occurrence,
   nowMs: number,
 ): EventObject {
   const { type, reason, action } = event;
@@ -82,7 +89,7 @@ export function eventObject(
       namespace: regarding.namespace ?? HOME_OF_CLUSTER_SCOPED,
     },
     eventTime: microTime(nowMs),
-    reportingController: `durable-operator/${ref.controller}`,
+    reportingController: `${program}/${ref.controller}`,
     reportingInstance: hostname().slice(0, REPORTING_INSTANCE_MAX),
     type,
     reason,

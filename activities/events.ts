@@ -33,6 +33,8 @@ export interface EventRecorder extends Recorder {
 }
 
 export interface RecorderSettings {
+  /** The name of the operator, which reports the Events. */
+  readonly program: string;
   /** How many Events may wait; those beyond it are dropped. */
   readonly queueMax: number;
   /** Few, since Events must never slow down the steps that they are about. */
@@ -45,6 +47,7 @@ export interface RecorderSettings {
 }
 
 const SETTINGS: RecorderSettings = {
+  program: 'durable-operator',
   queueMax: 1_000,
   inFlightMax: 2,
   attemptsMax: 5,
@@ -97,7 +100,7 @@ class BackgroundRecorder implements EventRecorder {
 
   record(ref: ResourceRef, regarding: Regarding, event: Event, log: Logger): void {
     const nowMs = this.#settings.now();
-    const object = eventObject(ref, { about: regarding, event }, nowMs);
+    const object = eventObject(ref, { about: regarding, event, program: this.#settings.program }, nowMs);
     const count = this.#recent.met(object, nowMs);
     if (count === undefined || this.#onIdle !== undefined) return;
     if (this.#queue.length < this.#settings.queueMax) this.#queue.push({ object, count, log });

@@ -42,6 +42,7 @@ export interface OperatorRequest {
 export async function runOperator({ program, config, log, signal }: OperatorRequest): Promise<void> {
   const lifecycle = new Lifecycle();
   const observability = await createObservability({
+    program: program.name,
     settings: config,
     controllers: chosenControllers(program, config),
     stepsAtOnce: config.command === 'watch' ? 0 : stepsAtOnce(config.load),
@@ -55,7 +56,7 @@ export async function runOperator({ program, config, log, signal }: OperatorRequ
   installRuntime(log, temporalMetricsAddress);
   const rate = rateOf(config);
   const client = createKubernetesClient(kubeConfigOf(config), { version: VERSION, rate, telemetry });
-  const recorder = eventRecorder(client, log);
+  const recorder = eventRecorder(client, log, { program: program.name });
   try {
     await observability.serve(client);
     await connectAndRun({ program, config, log, signal, client, recorder, telemetry, lifecycle });

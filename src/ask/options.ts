@@ -1,6 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { variableFor } from '../config/option.ts';
 import { taskQueueName } from '../config/values.ts';
+import type { Ask } from './ask.ts';
 import { ASK_COMMANDS, type AskCommand } from './commands.ts';
 import type { SessionOptions } from './connection/session.ts';
 
@@ -24,8 +25,8 @@ const SHARED = {
 };
 
 /** The options that say where to ask: those of kubectl, and some of the operator. */
-function connectionOptions(): readonly Option[] {
-  const taskQueue = "the operator's task queue (default: durable-operator, or that of the only operator)";
+function connectionOptions({ name }: Ask['program']): readonly Option[] {
+  const taskQueue = `the operator's task queue (default: ${name}, or that of the only operator)`;
   const payloadKeys = "the operator's payload keys, if it encrypts";
   return [
     new Option('--kubeconfig <file>', 'kubeconfig file (default: as kubectl finds it)'),
@@ -47,13 +48,14 @@ function taskQueueFrom(text: string): string {
 /** Adds a command that asks the servers. */
 export function addCommand(
   program: Command,
+  ask: Ask,
   name: AskCommand,
   ...shared: readonly (keyof typeof SHARED)[]
 ): Command {
   const command = program.command(name).description(ASK_COMMANDS[name]);
   command.option('-n, --namespace <name>', "namespace of the resource (default: the context's)");
   for (const each of shared) command.addOption(SHARED[each]());
-  for (const option of connectionOptions()) command.addOption(option.helpGroup('Connection:'));
+  for (const option of connectionOptions(ask.program)) command.addOption(option.helpGroup('Connection:'));
   return command;
 }
 

@@ -31,6 +31,8 @@ export interface ObservabilitySettings {
 }
 
 export interface ObservabilityOptions {
+  /** The name of the operator. */
+  readonly program: string;
   readonly settings: ObservabilitySettings;
   readonly controllers: readonly ObservedController[];
   /** How many step attempts this process runs at a time; 0 in a process without a worker. */
@@ -99,9 +101,9 @@ async function scrapeAll(metrics: Metrics, temporalAddress: string | undefined) 
 }
 
 /** Loaded only when enabled. */
-async function tracesFor({ version, log }: ObservabilityOptions): Promise<Traces> {
+async function tracesFor({ program, version, log }: ObservabilityOptions): Promise<Traces> {
   const { operatorTraces } = await import('./traces.ts');
-  return operatorTraces({ log, version, env: process.env });
+  return operatorTraces({ program, log, version, env: process.env });
 }
 
 function withTraces(telemetry: Telemetry, traces: Traces | undefined): Telemetry {

@@ -44,6 +44,8 @@ import {
 } from '../contract/telemetry.ts';
 
 interface TracesOptions {
+  /** The name of the operator. */
+  readonly program: string;
   readonly log: Logger;
   readonly version: string;
   /** For OpenTelemetry's variables. */
@@ -61,11 +63,11 @@ export interface Traces extends Pick<Telemetry, 'runStarted' | 'step' | 'request
  * workflow, and a run in the Temporal UI leads to its trace. Spans hold names, numbers and our own words, but never
  * the body of a request or the message of an error.
  */
-export function operatorTraces({ log, version, env }: TracesOptions): Traces {
+export function operatorTraces({ program, log, version, env }: TracesOptions): Traces {
   const ids = new RunIdGenerator();
   const provider = new TracerProvider({
     idGenerator: ids,
-    resource: resourceOf(version),
+    resource: resourceOf(program, version),
     sampler: samplerFor(env),
     spanProcessors: [new BatchSpanProcessor({ exporter: new LoggingExporter(log) })],
   });
@@ -80,9 +82,9 @@ export function operatorTraces({ log, version, env }: TracesOptions): Traces {
   };
 }
 
-function resourceOf(version: string): Resource {
+function resourceOf(program: string, version: string): Resource {
   const ours = {
-    'service.name': 'durable-operator',
+    'service.name': program,
     'service.version': version,
     'service.instance.id': hostname(),
   };

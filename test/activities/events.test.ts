@@ -72,6 +72,13 @@ function tenMinutesPass(): void {
 }
 
 describe('an Event', () => {
+  it('is reported by the operator of its program', async () => {
+    recorder = aRecorder({ program: 'shop-operator' });
+    record();
+    const [stored] = await eventually(() => events.stored.length > 0 && events.stored);
+    expect(stored).toMatchObject({ reportingController: 'shop-operator/pod-label' });
+  });
+
   it('says of what it is, who tells it, and lives in the namespace of its object', async () => {
     record();
     const [stored] = await eventually(() => events.stored.length > 0 && events.stored);

@@ -29,7 +29,8 @@ describe('of a resource of whatever name', () => {
     const note = part.repeat(2000);
     const event = { type: 'Warning', reason: 'Refused', action: 'Create', note } as const;
     for (const ref of refs) {
-      const object = eventObject(ref, { about: { apiVersion: 'v1', kind: 'Pod' }, event }, 0);
+      const about = { apiVersion: 'v1', kind: 'Pod' };
+      const object = eventObject(ref, { about, event, program: durableOperator.name }, 0);
       expect(isObjectName(object.metadata.name)).toBe(true);
       const text = String(object['note']);
       expect(Buffer.byteLength(text)).toBeLessThanOrEqual(1024);

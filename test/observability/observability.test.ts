@@ -53,6 +53,7 @@ async function observability(settings: Partial<ObservabilitySettings>): Promise<
     health: () => health,
   };
   const created = await createObservability({
+    program: 'durable-operator',
     settings: { ...OFF, ...settings },
     controllers: [{ name: 'pod-label', steps: { addLabel: 'add' }, primary: { type: PODS }, children: [] }],
     stepsAtOnce: 300,

@@ -42,7 +42,12 @@ afterEach(async () => {
 
 /** Those that reach the collector. */
 async function spansOf(act: (traces: Traces) => unknown): Promise<readonly ReceivedSpan[]> {
-  const traces = operatorTraces({ log: aRecordingLogger(), version: '1.2.3', env: {} });
+  const traces = operatorTraces({
+    program: 'shop-operator',
+    log: aRecordingLogger(),
+    version: '1.2.3',
+    env: {},
+  });
   await act(traces);
   await traces.close();
   return collector.spans;
@@ -58,6 +63,7 @@ it('the start of a run is the root of the trace with the run’s id', async () =
     name: 'start pod-label',
     attributes: { 'temporal.run.id': RUN_ID, 'durable_operator.resource.name': 'web' },
   });
+  expect(collector.resource).toMatchObject({ 'service.name': 'shop-operator' });
 });
 
 describe('a step attempt', () => {

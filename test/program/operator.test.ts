@@ -3,9 +3,20 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { defaultOptions } from '../../src/config/config.ts';
+import { RunReader } from '../../src/temporal/run-reader.ts';
 import { asked, aTemporal } from '../support/ask-session.ts';
 import { shopOperator as program } from '../support/shop-operator.ts';
 
+class NoRuns extends RunReader {
+  override listOpen = () => Promise.resolve([]);
+  override ofPlace = () => Promise.resolve([]);
+  override describe = () => Promise.resolve(undefined);
+}
+
+const NO_RUNS = new NoRuns({
+  namespace: 'default',
+  call: () => Promise.reject(new Error('it is not asked')),
+});
 const MAIN = join(import.meta.dirname, '../support/shop-operator.ts');
 
 describe('a program with a controller of its own', () => {
@@ -32,6 +43,29 @@ describe('a program with a controller of its own', () => {
     expect(status).toBe(2);
   });
 
+  it('looks for its own operator in Temporal', async () => {
+    const { stdout } = await asked(['why', '--help'], { program });
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain('task queue (default: shop-operator, or');
+  });
+
+  it('shows the Events of its own operator alone', async () => {
+    const eventOf = (operator: string) => ({
+      ...{ type: 'Normal', reason: 'Stood', note: `said by ${operator}`, eventTime: '2026-01-01T11:00:00Z' },
+      reportingController: `${operator}/shelf`,
+      metadata: { uid: operator },
+      regarding: { uid: 'u' },
+    });
+    const metadata = { namespace: 'shop', name: 'top', uid: 'u', resourceVersion: '1' };
+    const items = ['shop-operator', 'durable-operator'].map(eventOf);
+    const { stdout } = await asked(['history', 'shelf/top'], {
+      program,
+      temporal: () => Promise.resolve(aTemporal({ runs: NO_RUNS })),
+      answerTo: ({ path }) => (path.endsWith('/events') ? { metadata: {}, items } : { metadata }),
+    });
+    expect(stdout).toContain('said by shop-operator');
+    expect(stdout).not.toContain('said by durable-operator');
+  });
+
   it('gets resources of its kinds alone', async () => {
     const paths: string[] = [];
     const answerTo = ({ path }: { readonly path: string }) => {
@@ -40,9 +74,7 @@ describe('a program with a controller of its own', () => {
       const status = { observedGeneration: 1 };
       return { metadata: {}, items: path.endsWith('/shelves') ? [{ metadata, status }] : [] };
     };
-    const runs = aTemporal().runs;
-    runs.listOpen = () => Promise.resolve([]);
-    const temporal = () => Promise.resolve(aTemporal({ runs }));
+    const temporal = () => Promise.resolve(aTemporal({ runs: NO_RUNS }));
     const { stdout } = await asked(['get'], { program, temporal, answerTo });
     expect(stdout).toContain('shelf/top');
     expect(paths.filter((path) => path.startsWith('/apis'))).toEqual([

@@ -35,7 +35,7 @@ type Verdict = keyof typeof VERDICTS;
 
 /** Adds `approve` or `reject`. */
 export function addVerdict(verdict: Verdict, program: Command, ask: Ask): void {
-  const command = addCommand(program, verdict, 'yes')
+  const command = addCommand(program, ask, verdict, 'yes')
     .argument('<resource...>', 'KIND/NAME or KIND NAME')
     .option('--because <reason>', 'why, for the history of the resource');
   answerWith<ApprovalOptions>(command, ask, (_, question) => answerPlan(ask, question, verdict));

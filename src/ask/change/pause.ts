@@ -24,7 +24,7 @@ type Change = keyof typeof CHANGES;
 
 /** Adds `pause` or `resume`. */
 export function addChange(change: Change, program: Command, ask: Ask): void {
-  const command = addCommand(program, change, 'allNamespaces', 'yes').argument(
+  const command = addCommand(program, ask, change, 'allNamespaces', 'yes').argument(
     '<resource...>',
     'KIND/NAME; namespace/NAME for all in it; controller/NAME or KIND for all of its resources',
   );

@@ -24,7 +24,7 @@ interface ReconcileOptions extends SharedOptions {
 const TIMEOUT_MS = 300_000;
 
 export function addReconcile(program: Command, ask: Ask): void {
-  const command = addCommand(program, 'reconcile')
+  const command = addCommand(program, ask, 'reconcile')
     .argument('<resource...>', 'KIND/NAME or KIND NAME')
     .option('-w, --wait', 'wait until it has ended; exit with 1 if the resource is not up to date then')
     .option('--timeout <duration>', 'how long to wait', durationIn, TIMEOUT_MS);

@@ -27,7 +27,7 @@ interface RetryOptions extends SharedOptions {
 }
 
 export function addRetry(program: Command, ask: Ask): void {
-  const command = addCommand(program, 'retry', 'allNamespaces', 'yes')
+  const command = addCommand(program, ask, 'retry', 'allNamespaces', 'yes')
     .argument('[resource...]', 'KIND/NAME, or KIND for all of them; default: whatever is in backoff')
     .option('--step <name>', 'only those whose failing step is this, such as createJob')
     .option('--failure <type>', 'only those with this type of failure, such as Refused or AccessDenied');

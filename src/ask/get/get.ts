@@ -22,7 +22,7 @@ interface GetOptions extends ReadOptions {
 }
 
 export function addGet(program: Command, ask: Ask): void {
-  const command = addCommand(program, 'get', 'allNamespaces', 'dataOrWide')
+  const command = addCommand(program, ask, 'get', 'allNamespaces', 'dataOrWide')
     .argument('[resource...]', 'KIND, KIND/NAME, or KIND NAME')
     .addOption(
       new Option('--state <state,...>', `only those in these states: ${STATES.join(', ')}`).argParser(

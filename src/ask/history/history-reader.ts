@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { EVENTS } from '../../controllers/kinds.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
-import type { KubernetesClient } from '../../kubernetes/client.ts';
 import { isOf } from '../../kubernetes/errors.ts';
 import type { ListedRun, RunReader } from '../../temporal/run-reader.ts';
 import { withPending, type RunTimeline } from '../../temporal/timeline.ts';
@@ -42,7 +41,7 @@ export class HistoryReader {
     const { object, place } = this.#resource;
     const [live, events, access] = await Promise.all([
       readObject(client, object, { metadataOnly: true }),
-      eventsOf(client, object.type.kind, place),
+      eventsOf(this.#session, object.type.kind, place),
       this.#session.temporal(),
     ]);
     const most = this.#tail ?? RUNS_MAX;
@@ -92,14 +91,14 @@ async function readTimeline(reader: RunReader, run: ListedRun): Promise<RunTimel
 
 /** @returns undefined if the user may not list Events @throws ApiError */
 async function eventsOf(
-  client: KubernetesClient,
+  { program, client }: Session,
   kind: string,
   { controller, namespace, name }: ResourcePlace,
 ): Promise<readonly EventOf[] | undefined> {
   const fieldSelector = `regarding.kind=${kind},regarding.name=${name}`;
   try {
     const objects = await listObjects(client, EVENTS, { namespace, fieldSelector });
-    return objects.flatMap((object) => eventFrom(object, `durable-operator/${controller}`) ?? []);
+    return objects.flatMap((object) => eventFrom(object, `${program.name}/${controller}`) ?? []);
   } catch (error) {
     if (isOf(error, 'access-denied')) return undefined;
     throw error;

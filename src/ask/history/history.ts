@@ -14,7 +14,7 @@ interface HistoryOptions extends SharedOptions {
 }
 
 export function addHistory(program: Command, ask: Ask): void {
-  const command = addCommand(program, 'history', 'data')
+  const command = addCommand(program, ask, 'history', 'data')
     .argument('<resource...>', 'KIND/NAME or KIND NAME')
     .option('-f, --follow', 'then print what happens next, until Ctrl-C')
     .option('--tail <count>', `only the last COUNT reconciles (default: ${RUNS_MAX})`, countFrom);

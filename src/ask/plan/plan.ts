@@ -19,7 +19,7 @@ interface PlanOptions extends SharedOptions {
 }
 
 export function addPlan(program: Command, ask: Ask): void {
-  const command = addCommand(program, 'plan', 'data')
+  const command = addCommand(program, ask, 'plan', 'data')
     .argument('[resource...]', 'KIND/NAME or KIND NAME')
     .option('-f, --filename <file>', 'as if this file were applied; - for standard input');
   answerWith(command, ask, answerPlan);

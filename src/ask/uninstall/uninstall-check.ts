@@ -15,7 +15,7 @@ interface UninstallOptions extends SharedOptions {
 }
 
 export function addUninstallCheck(program: Command, ask: Ask): void {
-  const command = addCommand(program, 'uninstall-check')
+  const command = addCommand(program, ask, 'uninstall-check')
     .option(
       '--end-settings-run',
       'if nothing would hang, end the workflow in which the operator keeps its options for these commands',

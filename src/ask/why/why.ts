@@ -14,7 +14,7 @@ interface WhyOptions extends SharedOptions {
 }
 
 export function addWhy(program: Command, ask: Ask): void {
-  const command = addCommand(program, 'why', 'allNamespaces', 'data')
+  const command = addCommand(program, ask, 'why', 'allNamespaces', 'data')
     .argument('[resource...]', 'KIND/NAME, or KIND NAME; default: everything that is not well')
     .addOption(new Option('-w, --watch', 'explain again whenever something has changed, until Ctrl-C'));
   answerWith(command, ask, answerWhy);
