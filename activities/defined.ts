@@ -106,7 +106,7 @@ async function asStep<T>(work: () => Promise<T>): Promise<T> {
     return await work();
   } catch (error) {
     if (!(error instanceof StepError)) throw error;
-    const { classification, message, retryAfterMs } = error;
-    throw new ApiError(message, { classification, ...(retryAfterMs !== undefined && { retryAfterMs }) });
+    const { classification, message, retryAfterMs, advice } = error;
+    throw new ApiError(message, { classification, retryAfterMs, advice });
   }
 }

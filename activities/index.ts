@@ -118,8 +118,10 @@ class ControllerActivities<O, S extends Step, L extends Observe> {
     superseded: AbortSignal,
   ): StepContext<O> {
     const { watched: viewOf, isNamespacePaused } = this.#dependencies;
+    const { activityType, attempt } = activityInfo();
     // Of the attempts before this one, the outcome is not known.
-    const isRepeated = this.#reconciler.controller.mayStillArrive !== undefined && activityInfo().attempt > 1;
+    const mayArrive = this.#reconciler.controller.mayStillArrive !== undefined && activityType !== 'observe';
+    const isRepeated = mayArrive && attempt > 1;
     return {
       ref,
       now: Date.now,

@@ -1,3 +1,5 @@
+import type { Advice } from '../contract/cause.ts';
+
 /**
  * Why an outside system did not do what a step or `observe` asked for.
  *
@@ -19,15 +21,23 @@ export class StepError extends Error {
   readonly classification: StepErrorClass;
   /** From 1 s to 5 min; only of `retry-after`. */
   readonly retryAfterMs: number | undefined;
+  readonly advice: readonly Advice[];
 
-  /** @param message for people, without a full stop. It enters the history, so it must hold nothing secret */
+  /**
+   * @param message for people, without a full stop. It enters the history, so it must hold nothing secret
+   * @param more `advice`: what a person can do about it
+   */
   constructor(
     classification: StepErrorClass,
     message: string,
-    { retryAfterMs }: { readonly retryAfterMs?: number } = {},
+    {
+      retryAfterMs,
+      advice = [],
+    }: { readonly retryAfterMs?: number; readonly advice?: readonly Advice[] } = {},
   ) {
     super(message);
     this.classification = classification;
     this.retryAfterMs = retryAfterMs;
+    this.advice = advice;
   }
 }

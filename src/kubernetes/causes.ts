@@ -1,7 +1,7 @@
 import type { Advice, Cause } from '../contract/cause.ts';
 import { FAILURE } from '../contract/failures.ts';
 import { causeOfOverride, causeOfRefusal } from '../contract/refusal.ts';
-import type { ApiError } from './errors.ts';
+import type { ApiError, ApiErrorClass } from './errors.ts';
 
 /** Where a step was to write. */
 export interface About {
@@ -11,8 +11,9 @@ export interface About {
   readonly namespace: string;
 }
 
-/** What an error of the API server means to a person, and what that person can do. */
-export function causeOfError({ classification, words }: ApiError, about: About): Cause {
+/** What an error means to a person, and what that person can do. */
+export function causeOfError({ classification, words, advice }: ApiError, about: About): Cause {
+  if (advice !== undefined) return { code: outsideCode(classification), because: words, advice };
   switch (classification) {
     case 'access-denied':
       return causeOfMissingAccess(words);
@@ -62,6 +63,11 @@ export function causeOfError({ classification, words }: ApiError, about: About):
         ],
       };
   }
+}
+
+function outsideCode(classification: ApiErrorClass): Cause['code'] {
+  if (classification === 'refused') return FAILURE.refused;
+  return classification === 'access-denied' ? FAILURE.accessDenied : FAILURE.unavailable;
 }
 
 /** Source: apiserver, `responsewriters.ForbiddenStatusError`: the same words for every missing permission. */

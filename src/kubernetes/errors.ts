@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Advice } from '../contract/cause.ts';
 import { RETRY_AFTER_MAX_MS } from '../contract/failures.ts';
 
 /** What an answer of the API server means for whoever asked; see the table in docs/architecture.md. */
@@ -67,6 +68,8 @@ export interface ApiErrorFields {
   readonly classification: ApiErrorClass;
   /** The server's part of the message. Default: the whole message. */
   readonly words?: string | undefined;
+  /** What helps, where it is the error of an outside system. Default: what helps with the API server. */
+  readonly advice?: readonly Advice[] | undefined;
   readonly cause?: unknown;
 }
 
@@ -82,6 +85,8 @@ export class ApiError extends Error {
   readonly classification: ApiErrorClass;
   /** The message without what was asked: the server's own words, on one line. */
   readonly words: string;
+  /** Of an outside system. */
+  readonly advice: readonly Advice[] | undefined;
 
   constructor(message: string, fields: ApiErrorFields) {
     super(message, { cause: fields.cause });
@@ -92,6 +97,7 @@ export class ApiError extends Error {
     this.retryAfterMs = fields.retryAfterMs;
     this.classification = fields.classification;
     this.words = fields.words ?? message;
+    this.advice = fields.advice;
   }
 }
 

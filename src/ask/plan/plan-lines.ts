@@ -28,6 +28,8 @@ export type PlanEnd =
   | { readonly is: 'refused'; readonly words: string }
   /** The user may not make this write, not even as a dry run. */
   | { readonly is: 'may not try'; readonly words: string }
+  /** The step changes something outside of the cluster, where nothing can be tried. */
+  | { readonly is: 'outside'; readonly step: string; readonly because: string }
   /** The step waits for something that does not happen in a dry run. */
   | { readonly is: 'no progress'; readonly step: string };
 
@@ -140,6 +142,8 @@ function textOfEnd(end: PlanEnd, then: string): string {
       return `the API server refuses it: ${harmless(end.words)}`;
     case 'may not try':
       return `you have no permission to try it; the operator may have it: ${harmless(end.words)}`;
+    case 'outside':
+      return `${then}${end.step}: ${harmless(end.because)}; a plan cannot try it, since it changes something outside of the cluster`;
     case 'no progress':
       return `${then}${end.step} again, as often as needed; a dry run cannot show more`;
   }

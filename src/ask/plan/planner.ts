@@ -148,7 +148,8 @@ export class Planner {
   ): Promise<Pick<Plan, 'steps' | 'end'>> {
     const superseded = new AbortController().signal;
     const context = { ref, now: this.#now, superseded, isNamespacePaused };
-    const run = new StepRun(reconcilerOf(reconcilers, ref), context);
+    const reconciler = reconcilerOf(reconcilers, ref);
+    const run = new StepRun(reconciler, context);
     const steps: PlannedStep[] = [];
     let end: StepEnd<unknown> = await run.perform('observe', undefined);
     for (let idle = 0; steps.length < STEPS_MAX && idle < IDLE_MAX;) {
@@ -158,6 +159,10 @@ export class Planner {
         end = await run.perform('observe', undefined);
         idle += 1;
         continue;
+      }
+      if (reconciler.isExternal?.(next.do) === true) {
+        const { do: step, because } = next;
+        return { steps, end: { is: 'outside', step, because } };
       }
       const performed = await this.#perform(run, next, end.known);
       steps.push(...performed.steps);

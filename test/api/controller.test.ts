@@ -1,0 +1,238 @@
+import { describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { defineController, type Outcome } from '../../src/api/controller.ts';
+import { defineKind } from '../../src/api/kind.ts';
+import type { KubernetesObject } from '../../src/contract/object.ts';
+import { definedController } from '../../src/controllers/defined/controller.ts';
+import { decideDefined, isLibraryStep, type Live } from '../../src/controllers/defined/decide.ts';
+import { definedView, resourceOf } from '../../src/controllers/defined/view.ts';
+import { Bucket, bucketIn, FINALIZER, type Stored } from '../support/bucket.ts';
+
+const NOW_MS = Date.parse('2026-11-21T12:00:00Z');
+const asked = () => Promise.reject(new Error('a decision asks no store'));
+const bucket = bucketIn({ find: asked, create: asked, setVersioning: asked, remove: asked });
+
+interface Given {
+  readonly stored?: Stored;
+  readonly spec?: object;
+  readonly status?: object;
+  readonly metadata?: object;
+  readonly unknownForMs?: number;
+}
+
+function aBucket({ spec = { versioned: false }, status = {}, metadata = {} }: Given): KubernetesObject {
+  return {
+    metadata: {
+      ...{ name: 'photos', namespace: 'shop', uid: 'uid-1', resourceVersion: '7', generation: 1 },
+      finalizers: [FINALIZER],
+      ...metadata,
+    },
+    ...{ spec, status },
+  };
+}
+
+function decide(given: Given, definition = bucket) {
+  const object = aBucket(given);
+  const live: Live = { resource: resourceOf(Bucket, object), observed: given.stored };
+  const circumstances = {
+    ...{ isLive: true, isNamespacePaused: false },
+    unknownUntilMs: NOW_MS + (given.unknownForMs ?? 0),
+  };
+  return decideDefined(definition, { view: definedView(object), live }, NOW_MS, circumstances);
+}
+
+/** The status after what is decided. */
+function reported(given: Given): object {
+  const decision = decide(given);
+  if (!('status' in decision)) throw new Error(`it does ${decision.do}`);
+  return { ...given.status, ...decision.status };
+}
+
+function watched(given: Given) {
+  return decideDefined(bucket, { view: definedView(aBucket(given)) }, NOW_MS);
+}
+
+const THERE = { versioned: false };
+const DELETED = { deletionTimestamp: '2026-11-21T11:00:00Z', generation: 2 };
+const READY = reported({ stored: THERE });
+
+describe('a controller that decides', () => {
+  it('has its finalizer before its first step, and keeps those of others', () => {
+    expect(decide({ metadata: { finalizers: ['other'] } })).toMatchObject({
+      do: 'addFinalizer',
+      finalizers: ['other', FINALIZER],
+      resourceVersion: '7',
+    });
+  });
+
+  it('does its steps durably, with the data of the decision', () => {
+    expect(decide({})).toMatchObject({ do: 'provision', because: 'there is no bucket', isDurable: true });
+    expect(decide({ stored: THERE, spec: { versioned: true } })).toMatchObject({
+      do: 'setVersioning',
+      data: { to: true },
+    });
+  });
+
+  it('reports once what it found, with the fields of the author', () => {
+    expect(READY).toMatchObject({
+      url: 'store://uid-1',
+      observedGeneration: 1,
+      conditions: [
+        { type: 'Ready', status: 'True', message: 'the bucket is as specified' },
+        { type: 'Stalled', status: 'False' },
+        { type: 'Reconciling', status: 'False', reason: 'UpToDate' },
+      ],
+    });
+    expect(decide({ stored: THERE, status: READY })).toEqual({
+      do: 'converged',
+      because: 'the bucket is as specified',
+    });
+  });
+
+  it('takes Ready back before it changes something again, so that Ready says that nothing is in progress', () => {
+    const drifted = { status: READY };
+    expect(decide(drifted)).toMatchObject({ do: 'updateStatus' });
+    expect(reported(drifted)).toMatchObject({
+      url: null,
+      conditions: [{ type: 'Ready', status: 'False' }, {}, { type: 'Reconciling', status: 'True' }],
+    });
+    expect(decide({ status: reported(drifted) })).toMatchObject({ do: 'provision' });
+  });
+
+  it('is neither Ready nor let go while an attempt may still take effect', () => {
+    expect(decide({ stored: THERE, unknownForMs: 4_000 })).toMatchObject({ do: 'wait', atMostMs: 4_000 });
+    expect(decide({ metadata: DELETED, unknownForMs: 4_000 })).toMatchObject({ do: 'wait', atMostMs: 4_000 });
+    expect(decide({ metadata: DELETED })).toMatchObject({ do: 'removeFinalizer', finalizers: [] });
+  });
+
+  it('does nothing for what is being deleted without its finalizer', () => {
+    expect(decide({ metadata: { ...DELETED, finalizers: [] } }).do).toBe('converged');
+  });
+
+  it('says of a stored spec that does not fit what is wrong, and still removes what it stands for', () => {
+    const spec = { versioned: 'perhaps' };
+    expect(reported({ spec })).toMatchObject({
+      conditions: [
+        {
+          reason: 'InvalidSpec',
+          message: expect.stringMatching(/^spec\.versioned: .* correct the spec of shop\/photos/),
+        },
+        { type: 'Stalled', status: 'True' },
+        { type: 'Reconciling', status: 'False' },
+      ],
+    });
+    expect(decide({ spec, metadata: DELETED, stored: THERE })).toMatchObject({ do: 'remove' });
+  });
+
+  it.each<readonly [string, Outcome, object]>([
+    [
+      'waits',
+      { is: 'wait', what: 'the store', atMostMs: 7 },
+      { reason: 'Waiting', message: 'waiting for the store' },
+    ],
+    [
+      'stalls',
+      { is: 'stalled', cause: { code: 'NoQuota', because: 'the store is full', advice: ['ask for more'] } },
+      { reason: 'NoQuota', message: 'the store is full; ask for more' },
+    ],
+    [
+      'is not Ready, with nothing left to do',
+      {
+        is: 'converged',
+        because: 'it is there',
+        notReady: { code: 'Slow', because: 'it is slow', advice: [] },
+      },
+      { reason: 'Slow', message: 'it is slow' },
+    ],
+  ])('that %s says so in its condition, and then rests', (_, outcome, ready) => {
+    const definition = { ...bucket, decide: () => outcome };
+    const first = decide({ stored: THERE }, definition);
+    if (!('status' in first)) throw new Error(`it does ${first.do}`);
+    expect(first.status).toMatchObject({
+      conditions: [{ type: 'Ready', status: 'False', ...ready }, {}, {}],
+    });
+    expect(decide({ stored: THERE, status: first.status }, definition).do).toBe(outcome.is);
+  });
+
+  it('may only release what is being deleted', () => {
+    const definition = { ...bucket, decide: (): Outcome => ({ is: 'released', because: 'nothing' }) };
+    expect(() => decide({}, definition)).toThrow('releases a resource that is not being deleted');
+  });
+});
+
+describe('what the watcher decides of it', () => {
+  it('needs no run while the status of this generation is Ready', () => {
+    expect(watched({ status: READY }).do).toBe('converged');
+  });
+
+  it.each<readonly [string, Given]>([
+    ['a new spec', { status: READY, metadata: { generation: 2 } }],
+    ['no finalizer', { status: READY, metadata: { finalizers: [] } }],
+    ['a deletion', { status: READY, metadata: DELETED }],
+    ['no status', {}],
+    ['that it is not Ready', { status: reported({ status: READY }) }],
+  ])('needs a look because of %s', (_, given) => {
+    expect(watched(given).do).toBe('observe');
+  });
+
+  it('is stalled where the status says so', () => {
+    expect(watched({ status: reported({ spec: { versioned: 1 } }) })).toMatchObject({
+      do: 'stalled',
+      code: 'InvalidSpec',
+    });
+  });
+});
+
+describe('an attempt of an earlier run', () => {
+  const controller = definedController(bucket);
+  const mayArrive = (given: Given) => controller.mayStillArrive?.({ view: definedView(aBucket(given)) });
+
+  it('may still take effect unless the status was Ready when nothing but the deletion came after it', () => {
+    expect(mayArrive({})).toBe(true);
+    expect(mayArrive({ status: READY })).toBe(false);
+    expect(mayArrive({ status: READY, metadata: DELETED })).toBe(false);
+    expect(mayArrive({ status: READY, metadata: { generation: 2 } })).toBe(true);
+    expect(mayArrive({ status: READY, metadata: { ...DELETED, generation: 3 } })).toBe(true);
+    expect(mayArrive({ metadata: { finalizers: [] } })).toBe(false);
+  });
+});
+
+it('the types know the steps and their data', () => {
+  const Lamp = defineKind({
+    group: 'example.com',
+    version: 'v1',
+    kind: 'Lamp',
+    description: 'A lamp.',
+    spec: z.object({ brightness: z.int() }),
+  });
+  const lamp = defineController({
+    name: 'lamp',
+    for: Lamp,
+    observe: () => Promise.resolve({ brightness: 1 }),
+    steps: {
+      dim: {
+        summary: 'dim the lamp',
+        run: ({ observed }, { to }: { readonly to: number }) =>
+          Promise.resolve(`dimmed it from ${observed.brightness} to ${to}`),
+      },
+    },
+    decide({ resource: { spec }, observed }, next) {
+      // @ts-expect-error -- there is no such step
+      expect(next.do.smash).toBeUndefined();
+      // @ts-expect-error -- the step needs data
+      next.do.dim('it is too bright');
+      // @ts-expect-error -- other data
+      next.do.dim('it is too bright', { to: 'nothing' });
+      // @ts-expect-error -- the kind has no such field
+      if (spec.colour !== undefined) return next.released('it never is');
+      return observed.brightness === spec.brightness
+        ? next.converged('as bright as asked')
+        : next.do.dim('it is too bright', { to: spec.brightness });
+    },
+  });
+  const object = { ...aBucket({}), spec: { brightness: 3 } };
+  const live = { resource: resourceOf(Lamp, object), observed: { brightness: 5 } };
+  const decision = decideDefined(lamp, { view: definedView(object), live }, NOW_MS);
+  expect(decision).toMatchObject({ do: 'dim', data: { to: 3 } });
+  expect('data' in decision && isLibraryStep(decision)).toBe(false);
+});
