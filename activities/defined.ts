@@ -1,5 +1,8 @@
 import { StepError } from '../src/api/step-error.ts';
 import type { AnyKind, ResourceOf, Running } from '../src/api/controller.ts';
+import type { Kube, Selection } from '../src/api/kube.ts';
+import type { ResourceType } from '../src/contract/controller.ts';
+import type { KubernetesList, KubernetesObject } from '../src/contract/object.ts';
 import type { ResourceRef } from '../src/contract/resource.ts';
 import { definedController } from '../src/controllers/defined/controller.ts';
 import {
@@ -15,6 +18,8 @@ import { definedView, resourceOf } from '../src/controllers/defined/view.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { ApiError } from '../src/kubernetes/errors.ts';
 import { kubeOf } from '../src/kubernetes/kube.ts';
+import { eachPage } from '../src/kubernetes/pages.ts';
+import { resourcePath } from '../src/kubernetes/paths.ts';
 import { changeOf } from './overridden.ts';
 import type { Performed, Reconciler, StepContext } from './reconciler.ts';
 
@@ -43,8 +48,9 @@ export function definedReconciler(
     const view = definedView(object);
     const resource = resourceOf(type, object);
     if (!isObserved(resource, definition)) return { view, live: { resource } };
+    const signal = soon(superseded);
     const observed: unknown = await asStep(
-      () => definition.observe({ resource, signal: soon(superseded) }) as Promise<unknown>,
+      () => definition.observe({ resource, signal, kube: authorsKube(client, signal) }) as Promise<unknown>,
     );
     return { view, live: { resource, observed } };
   }
@@ -71,7 +77,8 @@ export function definedReconciler(
     const { resource, observed } = observation.live;
     const step = (definition.steps as Readonly<Record<string, AnyStep>>)[name];
     if (step === undefined) throw new Error(`controller ${definition.name} has no step ${name}`);
-    const running = { resource, observed, signal: soon(superseded), idempotencyKey };
+    const signal = soon(superseded);
+    const running = { resource, observed, signal, idempotencyKey, kube: authorsKube(client, signal) };
     const [did = '', ...what] = (await asStep(() => step.run(running, data))).split(' ');
     return { observation: undefined, did: [{ did, what: what.join(' ') }] };
   }
@@ -94,6 +101,25 @@ function isObserved(
 ): boolean {
   if (!isBeingDeleted) return invalid === undefined;
   return finalizer !== undefined && metadata.finalizers?.includes(finalizer) === true;
+}
+
+function authorsKube(client: KubernetesClient, signal: AbortSignal): Kube {
+  const kube = kubeOf(client);
+  const how = { timeoutMs: REQUEST_TIMEOUT_MS, signal };
+  return {
+    get: (at) => kube.get(at, how),
+    create: (type, object) => kube.create(type, object, how),
+    patch: (at, patch) => kube.patch(at, patch, how),
+    delete: (at, conditions) => kube.delete(at, conditions),
+    async list<T extends KubernetesObject>(type: ResourceType, { namespace, labelSelector }: Selection = {}) {
+      const items: KubernetesObject[] = [];
+      const path = resourcePath(type, { namespace });
+      const onPage = (page: KubernetesList) => items.push(...(page.items ?? []));
+      await eachPage({ client, path, labelSelector }, { onPage, ...how });
+      // The author says what the type has.
+      return items as unknown as readonly T[];
+    },
+  };
 }
 
 function soon(superseded: AbortSignal): AbortSignal {

@@ -1,8 +1,10 @@
 import type { z } from 'zod';
 import type { Cause } from '../contract/cause.ts';
 import type { PolicyRule } from '../contract/controller.ts';
+import { millisecondsIn } from '../contract/duration.ts';
 import type { KubernetesObject } from '../contract/object.ts';
 import type { Kind, SpecOf, StatusOf } from './kind.ts';
+import type { Kube, KubeReads } from './kube.ts';
 
 /** Any kind that {@link defineKind} has made. */
 export type AnyKind = Kind<z.ZodObject, z.ZodObject>;
@@ -33,6 +35,8 @@ export interface Facts<K extends AnyKind, Observed> {
 /** What `observe` is given. */
 export interface Observing<K extends AnyKind> {
   readonly resource: ResourceOf<K>;
+  /** Reads the cluster. */
+  readonly kube: KubeReads;
   /** Aborted once the time of the step is over, or a newer step of this resource waits. Hand it to whatever you call. */
   readonly signal: AbortSignal;
 }
@@ -40,6 +44,8 @@ export interface Observing<K extends AnyKind> {
 /** What a step is given. */
 export interface Running<K extends AnyKind, Observed> extends Observing<K> {
   readonly observed: Observed;
+  /** Reads and writes the cluster. */
+  readonly kube: Kube;
   /** The same for all attempts of one execution of the step; another for the next execution. */
   readonly idempotencyKey: string;
 }
@@ -105,6 +111,8 @@ export interface ControllerDefinition<K extends AnyKind, Observed, Steps> {
   readonly for: K;
   /** Kept on the resource until `decide` says that it is released: `example.com/bucket`. Default: none. */
   readonly finalizer?: string;
+  /** Observes it again and again, for changes that no watch shows: `{ every: '10m' }`. From 10 s on. Default: never. */
+  readonly poll?: { readonly every: string };
   /** Reads whatever decisions are made from. Reads only: it may be asked at any time, by commands, too. */
   readonly observe: (observing: Observing<K>) => Promise<Observed>;
   readonly steps: {
@@ -121,6 +129,7 @@ export interface ControllerDefinition<K extends AnyKind, Observed, Steps> {
 /**
  * A controller that decides. The steps and their data are typed: a step that does not exist does not compile.
  *
+ * @throws Error where a name or a duration is not what it should be
  * @example
  * const bucket = defineController({
  *   name: 'bucket',
@@ -152,5 +161,20 @@ export interface ControllerDefinition<K extends AnyKind, Observed, Steps> {
 export function defineController<K extends AnyKind, Observed, Steps>(
   definition: ControllerDefinition<K, Observed, Steps>,
 ): ControllerDefinition<K, Observed, Steps> {
+  const { name, finalizer, poll, steps } = definition;
+  const taken = Object.keys(steps).find((step) => RESERVED.includes(step));
+  const problems = {
+    [`the name "${name}" is not in kebab-case, such as "bucket" or "image-scan"`]: !KEBAB_CASE.test(name),
+    [`the finalizer "${finalizer ?? ''}" has no domain before its name, such as "example.com/bucket"`]:
+      finalizer !== undefined && !/^[^/]+\/[^/]+$/.test(finalizer),
+    [`poll.every is "${poll?.every ?? ''}", but must be a duration such as "10m"`]:
+      poll !== undefined && millisecondsIn(poll.every) === undefined,
+    [`the step ${taken ?? ''} has a name that the library uses itself`]: taken !== undefined,
+  };
+  const problem = Object.entries(problems).find(([, isWrong]) => isWrong)?.[0];
+  if (problem !== undefined) throw new Error(`controller ${name}: ${problem}`);
   return definition;
 }
+
+const KEBAB_CASE = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
+const RESERVED = ['observe', 'addFinalizer', 'removeFinalizer', 'updateStatus'];

@@ -1,35 +1,10 @@
+import type { ConditionalDelete, ConditionalPatch, NewObject, ObjectAt } from '../contract/kube.ts';
 import type { KubernetesObject } from '../contract/object.ts';
 import type { KubernetesClient, RequestOptions } from './client.ts';
 import { found } from './errors.ts';
 import { resourcePath, type ResourceType } from './paths.ts';
 
-/** One object. A namespace is left out where the kind has none. */
-export interface ObjectAt {
-  readonly type: ResourceType & { readonly namespaced?: boolean };
-  readonly namespace?: string | undefined;
-  readonly name: string;
-  readonly subresource?: 'status' | undefined;
-}
-
-/** An object to create. Its type says where. */
-export type NewObject = object & {
-  readonly metadata?: { readonly name?: string; readonly namespace?: string };
-};
-
-/** A merge patch that says what it was decided from: the server refuses it where the object is another by then. */
-export interface ConditionalPatch {
-  readonly metadata: ({ readonly resourceVersion: string } | { readonly uid: string }) & Fields;
-  readonly [field: string]: unknown;
-}
-
-type Fields = Readonly<Record<string, unknown>>;
-
-/** A delete that says what it was decided from. Source: apimachinery, `metav1.Preconditions`. */
-export interface ConditionalDelete {
-  readonly uid: string;
-  readonly resourceVersion?: string;
-  readonly propagation?: 'Foreground' | 'Background' | 'Orphan';
-}
+export type { ConditionalDelete, ConditionalPatch, NewObject, ObjectAt } from '../contract/kube.ts';
 
 type How = Pick<
   RequestOptions,

@@ -112,7 +112,7 @@ export class Looks {
     const ms = pollInterval === undefined ? undefined : millisecondsIn(pollInterval);
     if (ms === undefined) return;
     this.#timers.set(key, Math.min(Math.max(ms, POLL_LEAST_MS), POLL_MOST_MS), () => {
-      this.#ask(key, `checked every ${pollInterval ?? ''}, as its annotation asks`);
+      this.#ask(key, `checked every ${pollInterval ?? ''}`);
       this.#onDue(key);
     });
   }

@@ -160,6 +160,27 @@ describe('a controller that decides', () => {
   });
 });
 
+describe('a definition', () => {
+  it.each([
+    ['name', { name: 'Bucket' }, 'controller Bucket: the name "Bucket" is not in kebab-case'],
+    ['finalizer', { finalizer: 'bucket' }, 'the finalizer "bucket" has no domain'],
+    ['poll', { poll: { every: 'often' } }, 'poll.every is "often", but must be a duration'],
+    ['step', { steps: { ...bucket.steps, observe: bucket.steps.remove } }, 'the step observe has a name'],
+  ])('whose %s is wrong is refused at once', (_, wrong, words) => {
+    expect(() => defineController({ ...bucket, ...wrong })).toThrow(words);
+  });
+
+  it('with a poll has its resources checked so often, unless their annotation asks for another interval', () => {
+    const controller = definedController({ ...bucket, poll: { every: '10m' } });
+    const intervalOf = (annotations: object) => {
+      const view = controller.primary.view(aBucket({ metadata: { annotations } }));
+      return view?.control.pollInterval;
+    };
+    expect(intervalOf({})).toBe('10m');
+    expect(intervalOf({ 'durable-operator.dev/poll-interval': '1m' })).toBe('1m');
+  });
+});
+
 describe('what the watcher decides of it', () => {
   it('needs no run while the status of this generation is Ready', () => {
     expect(watched({ status: READY }).do).toBe('converged');

@@ -191,6 +191,14 @@ describe('an operator as docs/build-your-own.md has it, on the packed package', 
     );
   });
 
+  it('makes again what is lost without a watch that shows it', async () => {
+    store.buckets.clear();
+    const annotations = { 'durable-operator.dev/poll-interval': '10s' };
+    await cluster.patch({ ...at, namespace }, { metadata: { annotations } });
+    await eventually(() => Promise.resolve(stored().length === 1), WITHIN_MS);
+    await eventually(async () => readyIn(await cluster.get({ ...at, namespace })) === 'True', WITHIN_MS);
+  });
+
   it('says what the outside system refuses, with the advice of its author', async () => {
     store.mode = 'refuses';
     await cluster.patch({ ...at, namespace }, { spec: { versioned: false } });

@@ -74,7 +74,7 @@ describe('an interval', () => {
     expect(due).toEqual([]);
     jest.advanceTimersByTime(1);
     expect(due).toEqual([KEY]);
-    expect(looks.due(KEY)).toBe('checked every 10m, as its annotation asks');
+    expect(looks.due(KEY)).toBe('checked every 10m');
     jest.advanceTimersByTime(3_600_000);
     expect(due).toEqual([KEY]);
     looks.done(KEY, looks.count(KEY));

@@ -1,5 +1,6 @@
 import { allow, RECORD_EVENTS, type Controller } from '../../contract/controller.ts';
 import { displayName } from '../../contract/resource.ts';
+import { startOf } from '../../contract/text.ts';
 import {
   decideDefined,
   isSettled,
@@ -13,6 +14,9 @@ import type { AnyKind } from '../../api/controller.ts';
 
 export type DefinedController = Controller<DefinedView, never, DefinedObservation, DefinedStep>;
 
+/** As much of a spec as a line has room for. */
+const SHOWN_MAX = 100;
+
 /** The pure half of a controller that an author has defined. */
 export function definedController(definition: AnyDefinition): DefinedController {
   const { name, finalizer, permissions = [] } = definition;
@@ -23,11 +27,11 @@ export function definedController(definition: AnyDefinition): DefinedController 
     workflowType: name.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()),
     summary: (ref) => `${type.kind} ${displayName(ref)}`,
     words: {
-      wanted: ({ object }) => `generation ${object.metadata.generation ?? 0} of its spec`,
+      wanted: ({ object }) => startOf(JSON.stringify(object['spec'] ?? {}), SHOWN_MAX),
       there: ({ observation }) => (observation === 'gone' ? 'nothing' : readyIn(observation.view)),
     },
     steps: { ...Object.fromEntries(steps.map(([step, { summary }]) => [step, summary])), ...LIBRARY_STEPS },
-    primary: { type, view: definedView },
+    primary: { type, view: (object) => polled(definedView(object), definition) },
     children: [],
     observation: (view) => ({ view }),
     decide: (...asked) => decideDefined(definition, ...asked),
@@ -44,6 +48,11 @@ export function definedController(definition: AnyDefinition): DefinedController 
       ...permissions,
     ],
   };
+}
+
+/** An annotation of the resource counts more. */
+function polled(view: DefinedView, { poll }: AnyDefinition): DefinedView {
+  return poll === undefined ? view : { ...view, control: { pollInterval: poll.every, ...view.control } };
 }
 
 function readyIn({ conditions }: DefinedView): string {

@@ -1,0 +1,38 @@
+import type { ResourceType } from '../contract/controller.ts';
+import type { ConditionalDelete, ConditionalPatch, NewObject, ObjectAt } from '../contract/kube.ts';
+import type { KubernetesObject } from '../contract/object.ts';
+
+/** Which objects of a type to list. */
+export interface Selection {
+  /** Default: those of all namespaces. */
+  readonly namespace?: string;
+  /** `app=web,tier!=cache` */
+  readonly labelSelector?: string;
+}
+
+/** Reads objects of the cluster. What is read has to be in `permissions`. */
+export interface KubeReads {
+  /** Undefined where there is no such object. */
+  get<T extends KubernetesObject = KubernetesObject>(at: ObjectAt): Promise<T | undefined>;
+  /** All of them, however many: choose by labels where there may be many. */
+  list<T extends KubernetesObject = KubernetesObject>(
+    type: ResourceType,
+    selection?: Selection,
+  ): Promise<readonly T[]>;
+}
+
+/**
+ * Reads and writes objects of the cluster. A write says what it was decided from, so that it fails where that has changed; then the
+ * resource is observed again.
+ *
+ * @example
+ * await kube.create(JOBS, { metadata: { name: `${resource.metadata.name}-backup`, namespace }, spec });
+ */
+export interface Kube extends KubeReads {
+  /** Use a name that a second attempt would choose again. */
+  create<T extends KubernetesObject = KubernetesObject>(type: ResourceType, object: NewObject): Promise<T>;
+  /** A merge patch with the resourceVersion or the UID that it was decided from. */
+  patch<T extends KubernetesObject = KubernetesObject>(at: ObjectAt, patch: ConditionalPatch): Promise<T>;
+  /** Needs the UID of the object. */
+  delete(at: ObjectAt, conditions: ConditionalDelete): Promise<void>;
+}

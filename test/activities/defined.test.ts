@@ -1,0 +1,157 @@
+import { describe, expect, it } from '@jest/globals';
+import { definedReconciler } from '../../activities/defined.ts';
+import { defineController } from '../../src/api/controller.ts';
+import type { Kube } from '../../src/api/kube.ts';
+import { StepError } from '../../src/api/step-error.ts';
+import type { DefinedObservation } from '../../src/controllers/defined/decide.ts';
+import { JOBS } from '../../src/controllers/kinds.ts';
+import { causeOfError } from '../../src/kubernetes/causes.ts';
+import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';
+import { ApiError } from '../../src/kubernetes/errors.ts';
+import { Bucket, FINALIZER } from '../support/bucket.ts';
+
+const REF = { controller: 'bucket', namespace: 'shop', name: 'photos', uid: 'uid-1' };
+const CONTEXT = { ref: REF, now: () => 0, superseded: new AbortController().signal, idempotencyKey: 'key-1' };
+const JOB = { metadata: { name: 'photos-backup', namespace: 'shop', uid: 'job-1' } };
+
+/** What an author does with what they are given. */
+interface Doing {
+  readonly observe?: (kube: Pick<Kube, 'get' | 'list'>, signal: AbortSignal) => Promise<unknown>;
+  readonly run?: (kube: Kube, key: string) => Promise<string>;
+}
+
+function anAuthors({
+  observe = () => Promise.resolve('seen'),
+  run = () => Promise.resolve('did it'),
+}: Doing) {
+  const requests: string[] = [];
+  const answer = ({ method, path, query, body }: RequestOptions): object => {
+    requests.push([method, path, JSON.stringify(query ?? {}), JSON.stringify(body ?? {})].join(' '));
+    if (path.endsWith('/jobs') && method === 'GET') {
+      const isFirst = query?.['continue'] === undefined;
+      return { metadata: isFirst ? { continue: 'more' } : {}, items: [JOB] };
+    }
+    if (!path.includes('buckets')) return JOB;
+    const metadata = { ...REF, resourceVersion: '7', generation: 1, finalizers: [FINALIZER], ...metadataNow };
+    return { metadata, spec: specNow };
+  };
+  let specNow: object = {};
+  let metadataNow: object = {};
+  const client = {
+    request: (options: RequestOptions) => Promise.resolve(answer(options)),
+  } as unknown as KubernetesClient;
+  const definition = defineController({
+    name: 'bucket',
+    for: Bucket,
+    finalizer: FINALIZER,
+    observe: ({ kube, signal }) => observe(kube, signal),
+    steps: {
+      act: { summary: 'act', run: ({ kube, idempotencyKey }) => run(kube, idempotencyKey) },
+    },
+    decide: (_, next) => next.do.act('it has to'),
+  });
+  const reconciler = definedReconciler(definition, client);
+  const act = async (observation?: DefinedObservation) => {
+    const seen = observation ?? (await reconciler.observe(CONTEXT));
+    return reconciler.perform({ do: 'act', because: 'it has to', data: undefined }, seen, CONTEXT);
+  };
+  const becomes = (spec: object, metadata: object = {}) => {
+    specNow = spec;
+    metadataNow = metadata;
+  };
+  return { reconciler, requests, act, becomes };
+}
+
+describe('a step of an author', () => {
+  it('says what it did, and everything is observed anew', async () => {
+    const { act } = anAuthors({ run: (_, key) => Promise.resolve(`created the bucket with ${key}`) });
+    expect(await act()).toEqual({
+      observation: undefined,
+      did: [{ did: 'created', what: 'the bucket with key-1' }],
+    });
+  });
+
+  it('reads and writes the cluster; a list has all pages', async () => {
+    const found: unknown[] = [];
+    const { act, requests } = anAuthors({
+      async run(kube) {
+        found.push(...(await kube.list(JOBS, { namespace: 'shop', labelSelector: 'a=b' })));
+        await kube.create(JOBS, { metadata: { name: 'photos-backup', namespace: 'shop' } });
+        await kube.delete({ type: JOBS, namespace: 'shop', name: 'photos-backup' }, { uid: 'job-1' });
+        return 'did it';
+      },
+    });
+    await act();
+    expect(found).toEqual([JOB, JOB]);
+    expect(requests.slice(1)).toEqual([
+      expect.stringMatching(/^GET .*shop\/jobs .*"labelSelector":"a=b"/),
+      expect.stringMatching(/^GET .*shop\/jobs .*"continue":"more"/),
+      expect.stringMatching(/^POST .*shop\/jobs .*photos-backup/),
+      expect.stringMatching(/^DELETE .*photos-backup .*"uid":"job-1"/),
+    ]);
+  });
+
+  it('changes something outside, so that no plan tries it; those of the library do not', () => {
+    const { reconciler } = anAuthors({});
+    const outside = ['act', 'addFinalizer', 'updateStatus'].filter((step) => reconciler.isExternal?.(step));
+    expect(outside).toEqual(['act']);
+  });
+});
+
+describe('an error of an outside system', () => {
+  const about = { resource: 'bucket/photos -n shop', namespace: 'shop' };
+  const thrown = async (error: Error): Promise<unknown> => {
+    const { reconciler } = anAuthors({ observe: () => Promise.reject(error) });
+    return reconciler.observe(CONTEXT).then(
+      () => 'nothing',
+      (found: unknown) => found,
+    );
+  };
+
+  it.each([
+    ['refused', 'Refused'],
+    ['access-denied', 'AccessDenied'],
+    ['unavailable', 'Unavailable'],
+  ] as const)('that says %s is tried again as such, with the advice of the author', async (said, code) => {
+    const error = await thrown(new StepError(said, 'no room', { advice: ['ask for more'] }));
+    if (!(error instanceof ApiError)) throw new Error('it is another error');
+    expect(error.classification).toBe(said);
+    expect(causeOfError(error, about)).toEqual({ code, because: 'no room', advice: ['ask for more'] });
+  });
+
+  it('that says when to come back is waited for', async () => {
+    const error = await thrown(new StepError('retry-after', 'too many', { retryAfterMs: 7_000 }));
+    expect(error).toMatchObject({ classification: 'retry-after', retryAfterMs: 7_000 });
+  });
+
+  it('of any other kind stays what it is: a bug', async () => {
+    expect(await thrown(new TypeError('x is undefined'))).toBeInstanceOf(TypeError);
+  });
+});
+
+describe('an outside system', () => {
+  const asked = async (spec: object, metadata?: object) => {
+    let times = 0;
+    const observe = () => {
+      times += 1;
+      return Promise.resolve('seen');
+    };
+    const { reconciler, becomes } = anAuthors({ observe });
+    becomes(spec, metadata);
+    const observation = await reconciler.observe(CONTEXT);
+    return { times, observation };
+  };
+  const DELETED = { deletionTimestamp: '2026-11-21T11:00:00Z' };
+
+  it('is asked about a resource of which something is decided', async () => {
+    expect(await asked({})).toMatchObject({ times: 1, observation: { live: { observed: 'seen' } } });
+    expect(await asked({}, DELETED)).toMatchObject({ times: 1 });
+    expect(await asked({ versioned: 'no' }, DELETED)).toMatchObject({ times: 1 });
+  });
+
+  it('is not asked about another one of that name, an invalid one, or one that it has let go', async () => {
+    expect(await asked({}, { uid: 'uid-2' })).toEqual({ times: 0, observation: 'gone' });
+    expect(await asked({ versioned: 'no' })).toMatchObject({ times: 0 });
+    expect(await asked({}, { ...DELETED, finalizers: [] })).toMatchObject({ times: 0 });
+  });
+});
