@@ -163,7 +163,10 @@ describe('an operator as docs/build-your-own.md has it, on the packed package', 
   it('makes what a resource asks for, and says what it did', async () => {
     await cluster.create(BUCKETS, {
       ...{ apiVersion: 'example.com/v1', kind: 'Bucket' },
-      metadata: { name: 'photos', namespace },
+      metadata: {
+        ...{ name: 'photos', namespace },
+        annotations: { 'durable-operator.dev/poll-interval': '10s' },
+      },
       spec: {},
     });
     await eventually(async () => readyIn(await cluster.get({ ...at, namespace })) === 'True', WITHIN_MS);
@@ -193,8 +196,6 @@ describe('an operator as docs/build-your-own.md has it, on the packed package', 
 
   it('makes again what is lost without a watch that shows it', async () => {
     store.buckets.clear();
-    const annotations = { 'durable-operator.dev/poll-interval': '10s' };
-    await cluster.patch({ ...at, namespace }, { metadata: { annotations } });
     await eventually(() => Promise.resolve(stored().length === 1), WITHIN_MS);
     await eventually(async () => readyIn(await cluster.get({ ...at, namespace })) === 'True', WITHIN_MS);
   });
