@@ -10,6 +10,7 @@ import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { applyManifest, readManifests } from '../../local/manifests.ts';
 import { fieldsOf, listOf } from '../../src/controllers/fields.ts';
+import type { KubernetesObject } from '../../src/contract/object.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
 import { aTaskQueue, startOperator, type Operator } from '../support/operator.ts';
 import { eventually } from '../support/eventually.ts';
@@ -148,6 +149,12 @@ function readyIn(object: unknown): unknown {
   return conditions.find(({ type }) => type === 'Ready')?.['status'];
 }
 
+/** Ready, and of this generation: its run has ended, or is about to. */
+function isUpToDate(object: KubernetesObject | undefined): boolean {
+  const { observedGeneration } = fieldsOf(object?.['status']);
+  return readyIn(object) === 'True' && observedGeneration === object?.metadata.generation;
+}
+
 function stored(): object[] {
   return [...store.buckets.values()];
 }
@@ -195,6 +202,7 @@ describe('an operator as docs/build-your-own.md has it, on the packed package', 
   });
 
   it('makes again what is lost without a watch that shows it', async () => {
+    await eventually(async () => isUpToDate(await cluster.get({ ...at, namespace })), WITHIN_MS);
     store.buckets.clear();
     await eventually(() => Promise.resolve(stored().length === 1), WITHIN_MS);
     await eventually(async () => readyIn(await cluster.get({ ...at, namespace })) === 'True', WITHIN_MS);
