@@ -131,7 +131,7 @@ export function roleBindingReconciler(
 
   /**
    * Admission and the escalation check come before the look whether the name is taken, so AlreadyExists
-   * means that all else would be accepted: apiserver, registry/generic/registry/store.go, `Create`.
+   * means that the rest would be accepted: apiserver, registry/generic/registry/store.go, `Create`.
    */
   async function proveAcceptable(ref: ResourceRef): Promise<void> {
     try {

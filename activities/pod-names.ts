@@ -8,7 +8,7 @@ const SUFFIX_LENGTH = 5;
 const SUFFIX_STARTS = [0, 5, 10, 15, 20, 25];
 
 /**
- * For each new Pod of a PodSet, for ever, the names to try, one after the other, until one is free. They look like those
+ * For each new Pod of a PodSet, without end, the names to try, one after the other, until one is free. They look like those
  * that the API server generates, but all who create Pods from the same status come to the same ones, whatever else of
  * the PodSet has changed: what is created twice meets AlreadyExists. Pods that the status names bring new names.
  *

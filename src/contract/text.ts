@@ -1,6 +1,6 @@
 /*
- * The characters of JavaScript are UTF-16, of which others know nothing. Texts that become part of an object are cut between characters: half a surrogate pair comes back from the API server as
- * another character, and what was read would differ from what was written each time.
+ * JavaScript counts in UTF-16; others do not. Texts that become part of an object are cut between characters: half a surrogate
+ * pair comes back from the API server as another character, so what was read would differ from what was written each time.
  */
 
 /** In code points, as the API server counts. */

@@ -30,8 +30,7 @@ export interface Words<O = unknown> {
   /** How far it is, for a headline: `7 of 10 Pods`. Undefined: nothing can be counted. */
   progress?(subject: Subject<O>): string | undefined;
   /**
-   * Why the resource is none that the controller does anything for; undefined: it is one. Its `metadata` may be all that is
-   * known of it.
+   * Why the controller ignores the resource; undefined: it does not. Only the `metadata` of the resource may be known.
    */
   ignored?(object: KubernetesObject): Ignored | undefined;
   /** Whether it is worth a line in a list although it is ignored. Default: yes. */

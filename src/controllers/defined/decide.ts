@@ -10,7 +10,7 @@ import { inOneLine, type Cause } from '../../contract/cause.ts';
 import type { Circumstances } from '../../contract/control.ts';
 import { converged, stalled, waitFor, type Decision, type Rest, type Step } from '../../contract/decision.ts';
 import { conditionsAfter, rfc3339, withReconciling, type Condition, type Finding } from '../condition.ts';
-import { fieldsOf, type Fields } from '../fields.ts';
+import { canonicalText, fieldsOf, type Fields } from '../fields.ts';
 import type { DefinedView } from './view.ts';
 
 /** Any controller that an author has defined. */
@@ -221,7 +221,7 @@ class Deciding {
       observedGeneration: view.observedGeneration,
     };
     const isNew = Object.entries(patch).some(
-      ([field, value]) => textOf(value) !== textOf(before[field] ?? null),
+      ([field, value]) => canonicalText(value) !== canonicalText(before[field] ?? null),
     );
     return isNew ? patch : undefined;
   }
@@ -280,15 +280,6 @@ function findingsOf(rest: Rest): Findings {
 
 function notReadyFor(cause: Cause): Finding {
   return { type: 'Ready', status: 'False', reason: cause.code, message: inOneLine(cause) };
-}
-
-/** The same text for the same value, whatever the order of its fields. */
-function textOf(value: unknown): string {
-  return JSON.stringify(value, (_, inner: unknown) =>
-    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
-  );
 }
 
 function nextOf({ steps }: AnyDefinition): NextOf<Record<string, unknown>> {

@@ -38,7 +38,7 @@ export function sharedIn(
   return without(artifacts, without(artifacts, theirs));
 }
 
-/** So many of them are told. */
+/** So many of them get the Event. */
 const SHARERS_MAX = 5;
 
 /** All of them read the same. */

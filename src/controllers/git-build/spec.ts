@@ -148,7 +148,7 @@ const BEYOND_PATTERNS: { readonly [Name in keyof BuildSpec]?: Rule } = {
 const HOST = '(?:[A-Za-z0-9][A-Za-z0-9.-]*|\\[[0-9A-Fa-f:.]+\\])';
 /** `scheme://user:password@host:port/path` */
 const URL_FORM = new RegExp(`^([A-Za-z0-9+.-]+)://(?:[A-Za-z0-9_][^/?#@]*@)?${HOST}(?::[0-9]+)?/.+$`);
-/** `user@host:path`; a path that begins with `/` or `-` is none that people write. Source: git-clone(1), GIT URLS. */
+/** `user@host:path`, without a path that begins with `//` or `-`. Source: git-clone(1), GIT URLS. */
 const SCP_FORM = new RegExp(`^(?:[A-Za-z0-9_][A-Za-z0-9._-]*@)?${HOST}:(?![-/]{2}|-).+$`);
 
 function problemOfUrl(url: string, transports: readonly GitTransport[]): string | undefined {

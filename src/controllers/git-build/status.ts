@@ -1,6 +1,7 @@
 import { workflowIdFor } from '../../contract/resource.ts';
 import type { DecisionEvent } from '../../contract/decision.ts';
 import { conditionsAfter, withReconciling, type Finding, rfc3339 } from '../condition.ts';
+import { canonicalText } from '../fields.ts';
 import { createUnknownForMs, type BuildStep, type Facts, type RuleDecision } from './observation.ts';
 import type { BuildReason } from './reasons.ts';
 import type { Artifact, BuildPhase, BuildStatus, StatusPatch } from './resource.ts';
@@ -94,16 +95,7 @@ function findingsOf({ reason, message = '', ready, stalled }: StatusChange): rea
 function isAlready(status: Partial<BuildStatus>, patch: StatusPatch): boolean {
   const current = new Map<string, unknown>(Object.entries(status));
   return Object.entries(patch).every(
-    ([field, value]) => canonical(current.get(field) ?? null) === canonical(value),
-  );
-}
-
-/** The same text for the same value, whatever the order of its fields. */
-function canonical(value: unknown): string {
-  return JSON.stringify(value, (_, inner: unknown) =>
-    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => compare(a, b)))
-      : inner,
+    ([field, value]) => canonicalText(current.get(field) ?? null) === canonicalText(value),
   );
 }
 
