@@ -167,6 +167,14 @@ describe('an operator as docs/build-your-own.md has it, on the packed package', 
     await run(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', directory]);
   });
 
+  it('comes from a package whose exports and types resolve', async () => {
+    const [archive = ''] = (await readdir(directory)).filter((name) => name.endsWith('.tgz'));
+    const tool = (script: string, ...args: readonly string[]) =>
+      run(process.execPath, [join(ROOT, 'node_modules', script), ...args], { cwd: directory });
+    await tool('publint/src/cli.js', 'run', archive, '--level', 'error');
+    await tool('@arethetypeswrong/cli/dist/index.js', archive, '--profile', 'esm-only');
+  });
+
   it('makes what a resource asks for, and says what it did', async () => {
     await cluster.create(BUCKETS, {
       ...{ apiVersion: 'example.com/v1', kind: 'Bucket' },
