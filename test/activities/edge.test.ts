@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { ApplicationFailure } from '@temporalio/common';
+import type { ApplicationFailure } from '@temporalio/common';
 import { asFailure, atTheEdge } from '../../activities/edge.ts';
 import { PartlyDone } from '../../activities/reconciler.ts';
 import {
