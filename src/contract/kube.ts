@@ -1,4 +1,5 @@
 import type { ResourceType } from './controller.ts';
+import type { ObjectMeta } from './object.ts';
 
 /** One object. A namespace is left out where the kind has none. */
 export interface ObjectAt {
@@ -9,9 +10,7 @@ export interface ObjectAt {
 }
 
 /** An object to create. Its type says where. */
-export type NewObject = object & {
-  readonly metadata?: { readonly name?: string; readonly namespace?: string };
-};
+export type NewObject = object & { readonly metadata?: Partial<ObjectMeta> };
 
 /** A merge patch that says what it was decided from: the server refuses it where the object is another by then. */
 export interface ConditionalPatch {

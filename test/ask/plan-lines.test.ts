@@ -54,6 +54,11 @@ describe('the writes of a plan', () => {
 });
 
 describe('a plan as text', () => {
+  it('does not call a step that it cannot try nothing', () => {
+    const end = { is: 'outside', step: 'provision', because: 'there is none' } as const;
+    expect(textOfPlan(aPlan({ end }), plain)).toMatch(/^PodSet shop\/web: 0 steps that can be tried/);
+  });
+
   it('has the steps in their order, why each is needed, and where it ends', () => {
     const steps = [
       { step: 'createPods', because: '2 Pods are missing', writes: [created('web-1'), created('web-2')] },
@@ -76,6 +81,10 @@ describe('a plan as text', () => {
 
   it.each<{ readonly end: Plan['end']; readonly says: string }>([
     { end: { is: 'rest', next: { do: 'wait', for: 'Job b', atMostMs: 1 } }, says: 'it waits for Job b' },
+    {
+      end: { is: 'outside', step: 'provision', because: 'there is none' },
+      says: 'provision: there is none; a plan cannot try it',
+    },
     { end: { is: 'refused', words: 'quota' }, says: 'the API server refuses it: quota' },
     { end: { is: 'may not try', words: 'forbidden' }, says: 'the operator may have it: forbidden' },
     { end: { is: 'rest', next: stalled(aCause('too long')) }, says: 'it stalls: too long' },

@@ -97,7 +97,8 @@ function yamlOf(value: unknown): string {
 export function textOfPlan({ resource, applied, steps, hold, end }: Plan, paint: Paint): string {
   const count = steps.length === 1 ? '1 step' : `${steps.length} steps`;
   const isHeld = hold !== undefined && hold.after < steps.length;
-  const title = `${resource}: ${steps.length === 0 ? 'nothing to do' : count}${isHeld ? ', held' : ''}`;
+  const none = end.is === 'outside' ? '0 steps that can be tried' : 'nothing to do';
+  const title = `${resource}: ${steps.length === 0 ? none : count}${isHeld ? ', held' : ''}`;
   const textAt = ({ step, because, writes, refusal }: PlannedStep, index: number) => [
     ...(isHeld && hold.after === index ? ['', `on hold: ${harmless(hold.because)}; without the hold:`] : []),
     '',
@@ -143,7 +144,7 @@ function textOfEnd(end: PlanEnd, then: string): string {
     case 'may not try':
       return `you have no permission to try it; the operator may have it: ${harmless(end.words)}`;
     case 'outside':
-      return `${then}${end.step}: ${harmless(end.because)}; a plan cannot try it, since it changes something outside of the cluster`;
+      return `${then}${end.step}: ${harmless(end.because)}; a plan cannot try it, since it may change something outside of the cluster`;
     case 'no progress':
       return `${then}${end.step} again, as often as needed; a dry run cannot show more`;
   }
