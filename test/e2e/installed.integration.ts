@@ -344,7 +344,7 @@ async function buildingWherePodsAreRefused(): Promise<void> {
   const manifest = aBuild(namespace).manifest;
   await cluster.create(BUILDS, manifest);
   const build = new LiveBuild(cluster, manifest, WITHIN_MS);
-  await build.reaches((found) => conditionOf(found, 'Stalled') === 'True PodSecurity');
+  await build.reaches((found) => conditionOf(found, 'Stalled') === 'True PodsRefused');
   await cluster.delete({ type: NAMESPACES, name: namespace });
   await build.gone();
 }
