@@ -273,10 +273,10 @@ class Reconcile {
     // An activity of an older version hands on any length.
     const waitMs = Math.min(Math.max(retryAfterMs, RETRY_AFTER_MIN_MS), RETRY_AFTER_MAX_MS);
     setCurrentDetails(
-      this.#details(`**Waiting** ${waitMs / 1000} s because the API server asked for it: ${because}`),
+      this.#details(`**Waiting** ${waitMs / 1000} s because the server asked for it: ${because}`),
     );
     await sleep(waitMs, { summary: RETRY_AFTER_TIMER });
-    return { do: 'observe', because: 'the Retry-After of the API server has passed' };
+    return { do: 'observe', because: 'the Retry-After of the server has passed' };
   }
 
   #details(now: string): string {

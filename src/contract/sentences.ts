@@ -18,7 +18,7 @@ export function recheckTimer(reason: string): string {
 }
 
 /** Of a timer that no signal shortens. */
-export const RETRY_AFTER_TIMER = 'Retry-After of the API server';
+export const RETRY_AFTER_TIMER = 'Retry-After, as the server asked';
 
 /** Of the timer that lets an attempt end before it is dropped; it is no wait of the run. */
 export const GRACE_TIMER = 'the resource changed: grace period for the attempt in progress';

@@ -1,5 +1,6 @@
 import type { temporal } from '@temporalio/proto';
 import { z } from 'zod';
+import { FAILURE } from '../contract/failures.ts';
 import { SEARCH_ATTRIBUTES } from '../contract/search-attributes.ts';
 import { isGraceTimer, waitingFor } from '../contract/sentences.ts';
 import { ENCRYPTED, textIn, valueIn, wordsIn, type MaybePayload } from './payloads.ts';
@@ -198,17 +199,19 @@ const NextInHistory = z.object({
 
 const HELD_CODES = ['Paused', 'NamespacePaused', 'AwaitingApproval', 'Rejected'] as const;
 
+const ActionsInHistory = z.array(
+  z.object({
+    did: z.string(),
+    what: z.string(),
+    count: z.number().exactOptional(),
+    times: z.number().exactOptional(),
+    names: z.array(z.string()).exactOptional(),
+  }),
+);
+
 /** A `StepResult`, as far as people read it. */
 const Result = z.object({
-  did: z.array(
-    z.object({
-      did: z.string(),
-      what: z.string(),
-      count: z.number().exactOptional(),
-      times: z.number().exactOptional(),
-      names: z.array(z.string()).exactOptional(),
-    }),
-  ),
+  did: ActionsInHistory,
   next: NextInHistory.optional(),
   refusal: z.object({ message: z.string() }).optional(),
 });
@@ -252,7 +255,10 @@ export function failureOf({
   const words = encodedAttributes
     ? wordsIn(encodedAttributes, EncodedFailure, (failure) => failure.message)
     : (message ?? '');
-  return { type, message: words, ...(cause && { cause }) };
+  // Only this failure has what the step did before.
+  const done =
+    type === FAILURE.retryAfter && valueIn(applicationFailureInfo?.details?.payloads?.[1], ActionsInHistory);
+  return { type, message: words, ...(cause && { cause }), ...(Array.isArray(done) && { did: done }) };
 }
 
 /** Seconds are a Long in protobuf, and a number in JSON. */

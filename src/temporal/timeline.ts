@@ -44,6 +44,8 @@ export interface StepFailure {
   readonly message: string;
   /** Undefined: nobody could say, as of a time-out; or the operator was older than 0.4. */
   readonly cause?: Cause;
+  /** What the step did before. Default: nothing that is known. */
+  readonly did?: readonly Action[];
 }
 
 export type StepEnd =

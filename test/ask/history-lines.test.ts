@@ -61,6 +61,15 @@ describe('the lines of a history', () => {
     ]);
   });
 
+  it('say what a step did before it was told to come back later', async () => {
+    const timeline = await timelineIn('podSet/0.3.0-local-step-fails');
+    const did = [{ did: 'created', what: 'the bucket' }];
+    const failure = { type: 'RetryAfter', message: 'too many', did };
+    const entries = timeline.entries.map((each) => (each.kind === 'step' ? { ...each, failure } : each));
+    const [, line] = linesOf([anIncarnation({ runs: [{ ...timeline, entries }] })]).slice(1);
+    expect(line?.words).toBe('created the bucket; then failed: RetryAfter: too many');
+  });
+
   it('say what is tried again durably', async () => {
     const [, local] = await linesIn('podSet/0.3.0-local-step-fails');
     expect(local && brief(local)).toEqual([

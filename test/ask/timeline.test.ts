@@ -82,6 +82,17 @@ describe('the timeline of a run', () => {
     expect(failureOf(failure)).toEqual({ type: 'AccessDenied', message: failure.message, cause });
   });
 
+  it('of a step that did something before it was told to come back later has that, too', () => {
+    const did = [{ did: 'created', what: 'the bucket' }];
+    const payloads = [7_000, did].map((value) => defaultPayloadConverter.toPayload(value));
+    const applicationFailureInfo = { type: 'RetryAfter', details: { payloads } };
+    expect(failureOf({ message: 'too many', applicationFailureInfo })).toEqual({
+      type: 'RetryAfter',
+      message: 'too many',
+      did,
+    });
+  });
+
   it('has the failure of its last workflow task, until one is completed', () => {
     const failed = { workflowTaskFailedEventAttributes: { failure: { message: 'Nondeterminism error' } } };
     expect(timelineOf([failed]).taskFailure?.message).toBe('Nondeterminism error');

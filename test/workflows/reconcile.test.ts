@@ -301,16 +301,16 @@ describe('a run that is held', () => {
 
 describe('a Retry-After', () => {
   const asked = (ms: number, ...did: Action[]) => failure(FAILURE.retryAfter, ms, did);
-  const timer = (ms: number) => `timer of ${ms} ms: Retry-After of the API server`;
+  const timer = (ms: number) => `timer of ${ms} ms: Retry-After, as the server asked`;
 
   it.each(['wrapped', 'bare'] as const)('is waited for, and then comes a look (%s)', async (kind) => {
     const [run] = await start(ADD);
     expect(await run.fails(asked(7_000, POD), kind)).toEqual([timer(7_000)]);
     expect(run.details).toBe(
-      '**Waiting** 7 s because the API server asked for it: no\n\nDone so far: created Pod.',
+      '**Waiting** 7 s because the server asked for it: no\n\nDone so far: created Pod.',
     );
     expect(await run.timeIsUp()).toEqual(['observe locally']);
-    expect(run.called?.summary).toBe('read the live state: the Retry-After of the API server has passed');
+    expect(run.called?.summary).toBe('read the live state: the Retry-After of the server has passed');
     expect(await run.ends(result(DONE, POD))).toEqual(['result: created 2 Pods']);
   });
 

@@ -120,7 +120,9 @@ function textOfStep(entry: StepEntry): Pick<Line, 'words' | 'notes' | 'isBad'> {
     }
     case 'failed': {
       const again = isLocal && failure?.type !== 'RetryAfter' ? ['tried again with backoff'] : [];
-      return { words: `failed${because}`, notes: [...notes, ...again], isBad: true };
+      const { did = [] } = failure ?? {};
+      const words = did.length === 0 ? `failed${because}` : `${sentenceOf(did)}; then failed${because}`;
+      return { words, notes: [...notes, ...again], isBad: true };
     }
     case 'dropped':
       return { words: 'ended by a change', notes: [...notes, ...after], isBad: false };
