@@ -70,7 +70,7 @@ export function definedReconciler(
   async function run(
     { do: name, data }: AuthorsStep,
     observation: DefinedObservation,
-    { superseded, idempotencyKey = '' }: StepContext<DefinedObservation>,
+    { superseded, idempotencyKey: keyOf }: StepContext<DefinedObservation>,
   ): Promise<Performed<DefinedObservation>> {
     if (observation === 'gone' || observation.live === undefined)
       throw new Error(`step ${name} was decided without a look at its resource; this is a bug`);
@@ -78,6 +78,7 @@ export function definedReconciler(
     const step = (definition.steps as Readonly<Record<string, AnyStep>>)[name];
     if (step === undefined) throw new Error(`controller ${definition.name} has no step ${name}`);
     const signal = soon(superseded);
+    const idempotencyKey = keyOf?.() ?? '';
     const running = { resource, observed, signal, idempotencyKey, kube: authorsKube(client, signal) };
     const [did = '', ...what] = (await asStep(() => step.run(running, data))).split(' ');
     return { observation: undefined, did: [{ did, what: what.join(' ') }] };

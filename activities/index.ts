@@ -127,7 +127,7 @@ class ControllerActivities<O, S extends Step, L extends Observe> {
       now: Date.now,
       superseded,
       refusal,
-      idempotencyKey: idempotencyKey(),
+      idempotencyKey,
       isFirst: results === 0 && !this.#begun.has(runId),
       begunAnew: () => this.#begun.set(runId, true),
       unknownUntilMs: isRepeated ? Date.now() + ATTEMPT_MAX_MS : unknownUntilMs,

@@ -21,7 +21,7 @@ export interface StepContext<O = unknown> {
   /** An attempt whose outcome nobody knows may take effect until then; in milliseconds since the epoch. Default: there is none. */
   readonly unknownUntilMs?: number | undefined;
   /** The same for all attempts of one execution of the step, another for the next. Absent: outside of Temporal. */
-  readonly idempotencyKey?: string;
+  readonly idempotencyKey?: () => string;
   /** Whether this is the first step of a run. */
   readonly isFirst?: boolean;
   /** The first step has found that nothing of an earlier run may still arrive. */

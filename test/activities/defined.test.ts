@@ -11,7 +11,12 @@ import { ApiError } from '../../src/kubernetes/errors.ts';
 import { Bucket, FINALIZER } from '../support/bucket.ts';
 
 const REF = { controller: 'bucket', namespace: 'shop', name: 'photos', uid: 'uid-1' };
-const CONTEXT = { ref: REF, now: () => 0, superseded: new AbortController().signal, idempotencyKey: 'key-1' };
+const CONTEXT = {
+  ref: REF,
+  now: () => 0,
+  superseded: new AbortController().signal,
+  idempotencyKey: () => 'key-1',
+};
 const JOB = { metadata: { name: 'photos-backup', namespace: 'shop', uid: 'job-1' } };
 
 /** What an author does with what they are given. */
