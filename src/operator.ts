@@ -55,7 +55,11 @@ export async function runOperator({ program, config, log, signal }: OperatorRequ
   const { telemetry, temporalMetricsAddress } = observability;
   installRuntime(log, temporalMetricsAddress);
   const rate = rateOf(config);
-  const client = createKubernetesClient(kubeConfigOf(config), { version: VERSION, rate, telemetry });
+  const client = createKubernetesClient(kubeConfigOf(config), {
+    ...{ program: program.name, version: VERSION },
+    rate,
+    telemetry,
+  });
   const recorder = eventRecorder(client, log, { program: program.name });
   try {
     await observability.serve(client);
