@@ -1,11 +1,10 @@
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
+import { Store } from '../../examples/bucket/store.ts';
 import { fieldsOf, listOf } from '../../src/controllers/fields.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { Author } from '../support/author.ts';
@@ -20,48 +19,11 @@ const BUCKETS = { group: 'example.com', version: 'v1', plural: 'buckets' };
 const WITHIN_MS = 60_000;
 const run = promisify(execFile);
 const stage = setUpStage(async () => {
-  store.stop();
+  store.server.close();
+  store.server.closeAllConnections();
   await author.remove(stage);
 });
 const { cluster } = stage;
-
-/** The store of the page: it can be told to fail. */
-class Store {
-  readonly buckets = new Map<string, object>();
-  readonly keys: unknown[] = [];
-  mode: 'ok' | 'down' | 'refuses' = 'ok';
-  readonly #server = createServer((request, response) => {
-    void this.#answer(request).then(({ status, body }) => {
-      if (this.mode === 'down') response.destroy();
-      else response.writeHead(status).end(JSON.stringify(body));
-    });
-  });
-
-  async start(): Promise<string> {
-    this.#server.listen(0, '127.0.0.1');
-    await once(this.#server, 'listening');
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
-  }
-
-  stop(): void {
-    this.#server.close();
-    this.#server.closeAllConnections();
-  }
-
-  async #answer(request: IncomingMessage): Promise<{ status: number; body: object }> {
-    const id = request.url?.slice(1) ?? '';
-    const sent = await text(request);
-    if (this.mode === 'refuses') return { status: 403, body: {} };
-    if (request.method === 'DELETE') this.buckets.delete(id);
-    if (request.method === 'PUT') {
-      const { idempotencyKey, ...bucket } = fieldsOf(JSON.parse(sent));
-      if (idempotencyKey !== undefined) this.keys.push(idempotencyKey);
-      this.buckets.set(id, { ...this.buckets.get(id), ...bucket, url: `store://${id}` });
-    }
-    const bucket = this.buckets.get(id);
-    return bucket === undefined ? { status: 404, body: {} } : { status: 200, body: bucket };
-  }
-}
 
 const store = new Store();
 let author: Author;
@@ -70,11 +32,12 @@ let operator: Operator;
 let namespace: string;
 
 beforeAll(async () => {
-  author = await Author.begin();
-  await author.follow('build-your-own.md');
+  author = await Author.begin('bucket');
   await author.applyKinds(stage, 'src/crd.ts');
   namespace = await cluster.aNamespace();
-  storeUrl = await store.start();
+  store.server.listen(0, '127.0.0.1');
+  await once(store.server, 'listening');
+  storeUrl = `http://127.0.0.1:${(store.server.address() as AddressInfo).port}`;
   operator = await author.start(stage, { STORE_URL: storeUrl });
 });
 
@@ -99,7 +62,7 @@ function stored(): object[] {
   return [...store.buckets.values()];
 }
 
-describe('an operator as docs/build-your-own.md has it, on the packed package', () => {
+describe('the example bucket, as docs/build-your-own.md has it, on the packed package', () => {
   it('compiles', async () => {
     await author.compile();
   });

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -58,13 +58,6 @@ export class Author {
     return join(this.directory, archive);
   }
 
-  /** Writes what a page of docs/ shows: its blocks of code that begin with the path of a file. */
-  async follow(page: string): Promise<void> {
-    const text = await readFile(join(ROOT, 'docs', page), 'utf8');
-    for (const [, path = '', code = ''] of text.matchAll(/```ts\n\/\/ (\S+)\n(.*?)```/gs))
-      await this.write(path, code);
-  }
-
   async write(path: string, content: string): Promise<void> {
     await mkdir(dirname(join(this.directory, path)), { recursive: true });
     await writeFile(join(this.directory, path), content);
@@ -80,7 +73,9 @@ export class Author {
 
   /** @returns what it printed */
   async node(...args: readonly string[]): Promise<string> {
-    const { stdout } = await run(process.execPath, args, { cwd: this.directory });
+    const { stdout } = await run(process.execPath, args, { cwd: this.directory }).catch((error: unknown) => {
+      throw new Error(String(fieldsOf(error)['stdout']), { cause: error });
+    });
     return stdout;
   }
 
