@@ -1,7 +1,8 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { Command, Option } from 'commander';
 import { STATES } from '../../src/ask/state.ts';
-import { candidates, cursorIn, namesIn } from '../../src/ask/completion.ts';
+import { candidates, completionsFor, cursorIn, namesIn } from '../../src/ask/completion.ts';
+import type { Session } from '../../src/ask/connection/session.ts';
 import { controllersOf } from '../../src/ask/controllers.ts';
 import { durableOperator } from '../../src/durable-operator.ts';
 
@@ -38,6 +39,10 @@ async function offered(words: readonly string[], names: readonly string[] = []):
   return found.map(({ value }) => value);
 }
 
+afterEach(() => {
+  jest.useRealTimers();
+});
+
 describe('completion', () => {
   it.each([
     { words: [''], offers: ['why', 'pause', 'get', 'retry'] },
@@ -73,6 +78,23 @@ describe('completion', () => {
     expect(await offered(['retry', '--failure', ''])).toEqual(
       expect.arrayContaining(['Refused', 'AccessDenied']),
     );
+  });
+
+  it('is none, and closes its connection, when a person has waited long enough', async () => {
+    jest.useFakeTimers();
+    const never = new Promise<never>(() => undefined);
+    const close = jest.fn(() => Promise.resolve());
+    // The part of a session that it needs.
+    const session = {
+      program: durableOperator,
+      client: { request: () => never },
+      close,
+    } as unknown as Session;
+    const asking = { program: durableOperator, open: () => Promise.resolve(session) };
+    const completions = completionsFor(aProgram(), asking, ['why', 'podset/']);
+    await jest.advanceTimersByTimeAsync(1_500);
+    expect(await completions).toBe(':4\n');
+    expect(close).toHaveBeenCalledTimes(1);
   });
 
   it('asks where the words say', () => {
