@@ -1,6 +1,5 @@
 import type { Command, Option } from 'commander';
 import type { Controller } from '../contract/controller.ts';
-import { FAILURE } from '../contract/failures.ts';
 import type { Ask } from './ask.ts';
 import { listTargets } from './cluster/targets.ts';
 import type { Session, SessionOptions } from './connection/session.ts';
@@ -109,7 +108,7 @@ export async function candidates(
   if (command === undefined) {
     return commands.map((each) => ({ value: each.name(), description: each.description() }));
   }
-  if (option !== undefined) return plain(await valuesOf(controllers, option, namesOf));
+  if (option !== undefined) return plain(await valuesOf(option, namesOf));
   if (word.startsWith('-')) {
     return command.options.map(({ long, description }) => ({ value: long ?? '', description }));
   }
@@ -122,20 +121,12 @@ function plain(values: readonly string[]): readonly Candidate[] {
   return values.map((value) => ({ value }));
 }
 
-async function valuesOf(
-  controllers: readonly Controller[],
-  option: Option,
-  namesOf: NamesOf,
-): Promise<readonly string[]> {
+async function valuesOf(option: Option, namesOf: NamesOf): Promise<readonly string[]> {
   switch (option.attributeName()) {
     case 'namespace':
       return namesOf('namespace');
-    case 'step':
-      return [...new Set(controllers.flatMap(({ steps }) => Object.keys(steps)))];
     case 'state':
       return STATES;
-    case 'failure':
-      return Object.values(FAILURE);
     default:
       return option.argChoices ?? [];
   }

@@ -16,7 +16,6 @@ function aProgram(): Command {
     .addOption(new Option('-o, --output <format>', 'how').choices(['json', 'yaml']));
   program.command('pause').description('pause').option('-y, --yes', 'do not ask');
   program.command('get').option('--state <state>');
-  program.command('retry').option('--step <name>').option('--failure <type>');
   return program;
 }
 
@@ -45,7 +44,7 @@ afterEach(() => {
 
 describe('completion', () => {
   it.each([
-    { words: [''], offers: ['why', 'pause', 'get', 'retry'] },
+    { words: [''], offers: ['why', 'pause', 'get'] },
     { words: ['why', ''], offers: ['pod', 'namespace', 'podset', 'xxx'] },
     { words: ['pause', ''], offers: ['pod', 'namespace', 'podset', 'xxx', 'controller'] },
     { words: ['why', '--'], offers: ['--namespace', '--context', '--output'] },
@@ -69,15 +68,6 @@ describe('completion', () => {
     { words: ['why', '-n', ''], offers: ['web', 'api'] },
   ])('asks the cluster for names: "$words"', async ({ words, offers }) => {
     expect(await offered(words, ['web', 'api'])).toEqual(offers);
-  });
-
-  it('knows the steps of all controllers, and how a step can fail', async () => {
-    expect(await offered(['retry', '--step', ''])).toEqual(
-      expect.arrayContaining(['createPods', 'createJob', 'addLabel']),
-    );
-    expect(await offered(['retry', '--failure', ''])).toEqual(
-      expect.arrayContaining(['Refused', 'AccessDenied']),
-    );
   });
 
   it('is none, and closes its connection, when a person has waited long enough', async () => {
