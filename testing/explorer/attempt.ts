@@ -118,7 +118,7 @@ export class Attempts {
         return answered<T>(options, received);
       };
       const context = {
-        ...{ ref, now: () => nowMs, refusal: refusal ?? undefined, isFirst: isFirst === true },
+        ...{ ref, now: () => nowMs, refusal: refusal ?? undefined, isFirst: () => isFirst === true },
         unknownUntilMs: unknownUntilMs === undefined ? undefined : START_MS + unknownUntilMs,
         isNamespacePaused: () => Promise.resolve(isNamespacePaused),
       };
