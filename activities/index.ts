@@ -129,7 +129,7 @@ class ControllerActivities<O, S extends Step, L extends Observe> {
       superseded,
       refusal,
       idempotencyKey,
-      isFirst: results === 0 && !this.#begun.has(runId),
+      isFirst: () => results === 0 && !this.#begun.has(runId),
       begunAnew: () => this.#begun.set(runId, true),
       unknownUntilMs: isRepeated ? Date.now() + ATTEMPT_MAX_MS : unknownUntilMs,
       watched: () => viewOf?.(ref) as O | undefined,

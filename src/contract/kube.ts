@@ -11,7 +11,7 @@ export interface ObjectAt {
 
 /** An object to create. Its type says where. */
 export interface NewObject {
-  readonly metadata?: Partial<ObjectMeta>;
+  readonly metadata?: { readonly [Field in keyof ObjectMeta]?: ObjectMeta[Field] | undefined };
   readonly [field: string]: unknown;
 }
 

@@ -1,5 +1,5 @@
-import type { Circumstances } from '../../../src/contract/control.ts';
-import type { Decision } from '../../../src/contract/decision.ts';
+import type { Circumstances } from '../../src/contract/control.ts';
+import type { Decision } from '../../src/contract/decision.ts';
 import type { Request } from './api-server.ts';
 import type { AnyReconciler } from './attempt.ts';
 import type { Cluster } from './cluster.ts';

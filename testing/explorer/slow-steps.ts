@@ -5,7 +5,7 @@ import {
   type Rest,
   type Stalled,
   type Wait,
-} from '../../../src/contract/decision.ts';
+} from '../../src/contract/decision.ts';
 import type { Machine } from './machine.ts';
 import { isStillHeld } from './people.ts';
 import type { Entry, Run, State } from './state.ts';

@@ -3,9 +3,9 @@ import {
   AWAITING_APPROVAL,
   PAUSED,
   type Condition,
-} from '../../../src/contract/control.ts';
-import { isRest, type Held, type Next } from '../../../src/contract/decision.ts';
-import type { KubernetesObject } from '../../../src/contract/object.ts';
+} from '../../src/contract/control.ts';
+import { isRest, type Held, type Next } from '../../src/contract/decision.ts';
+import type { KubernetesObject } from '../../src/contract/object.ts';
 import { wordsOf } from './api-server.ts';
 import type { Broken } from './broken.ts';
 import type { System, Transition } from './explorer.ts';

@@ -4,10 +4,10 @@ import {
   PAUSED_ANNOTATION,
   RECONCILE_REQUESTED_ANNOTATION,
   REJECTED_ANNOTATION,
-} from '../../../src/contract/control.ts';
-import type { Held } from '../../../src/contract/decision.ts';
-import type { KubernetesObject } from '../../../src/contract/object.ts';
-import { NAMESPACES } from '../../../src/controllers/kinds.ts';
+} from '../../src/contract/control.ts';
+import type { Held } from '../../src/contract/decision.ts';
+import type { KubernetesObject } from '../../src/contract/object.ts';
+import { NAMESPACES } from '../../src/controllers/kinds.ts';
 import { keyOf, type Cluster } from './cluster.ts';
 import type { Move } from './world.ts';
 

@@ -1,7 +1,7 @@
-import { APPROVAL_ANNOTATION } from '../../../src/contract/control.ts';
-import type { Controller, ResourceType } from '../../../src/contract/controller.ts';
-import type { Stalled, Wait } from '../../../src/contract/decision.ts';
-import { NAMESPACES } from '../../../src/controllers/kinds.ts';
+import { APPROVAL_ANNOTATION } from '../../src/contract/control.ts';
+import type { Controller, ResourceType } from '../../src/contract/controller.ts';
+import type { Stalled, Wait } from '../../src/contract/decision.ts';
+import { NAMESPACES } from '../../src/controllers/kinds.ts';
 import type { Request, ServedType } from './api-server.ts';
 import type { StepActivityWith } from './attempt.ts';
 import type { Cluster, Created } from './cluster.ts';

@@ -1,6 +1,6 @@
-import type { Held, Stalled, Wait } from '../../../src/contract/decision.ts';
-import { controlled } from '../../../src/controllers/control/controlled.ts';
-import { NAMESPACES } from '../../../src/controllers/kinds.ts';
+import type { Held, Stalled, Wait } from '../../src/contract/decision.ts';
+import { controlled } from '../../src/controllers/control/controlled.ts';
+import { NAMESPACES } from '../../src/controllers/kinds.ts';
 import type { Answer, Request } from './api-server.ts';
 import { Attempts, receivedBy, type Attempt, type Received } from './attempt.ts';
 import { decidingAs, reconcilingAs, type Broken } from './broken.ts';

@@ -1,5 +1,5 @@
-import type { Control } from '../../../src/contract/control.ts';
-import type { Step } from '../../../src/contract/decision.ts';
+import type { Control } from '../../src/contract/control.ts';
+import type { Step } from '../../src/contract/decision.ts';
 import type { AnyReconciler } from './attempt.ts';
 import { Violation } from './explorer.ts';
 import { countIn } from './people.ts';

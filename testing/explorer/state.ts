@@ -1,6 +1,6 @@
-import type { Refusal } from '../../../src/contract/decision.ts';
-import type { ResourceRef } from '../../../src/contract/resource.ts';
-import type { Reported } from '../../../src/watcher/evaluation.ts';
+import type { Refusal } from '../../src/contract/decision.ts';
+import type { ResourceRef } from '../../src/contract/resource.ts';
+import type { Reported } from '../../src/watcher/evaluation.ts';
 import type { Request } from './api-server.ts';
 import type { Attempt } from './attempt.ts';
 import type { Objects } from './cluster.ts';

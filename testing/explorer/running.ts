@@ -6,17 +6,16 @@ import {
   type Observe,
   type Stalled,
   type Wait,
-} from '../../../src/contract/decision.ts';
-import { ATTEMPT_MAX_MS } from '../../../src/contract/run.ts';
-import type { ResourceRef } from '../../../src/contract/resource.ts';
-import { ApiError } from '../../../src/kubernetes/errors.ts';
-import type { StepEnd } from '../../../activities/step-run.ts';
+} from '../../src/contract/decision.ts';
+import { ATTEMPT_MAX_MS } from '../../src/contract/run.ts';
+import type { ResourceRef } from '../../src/contract/resource.ts';
+import { ApiError } from '../../src/kubernetes/errors.ts';
+import type { StepEnd } from '../../activities/step-run.ts';
 import { isRefusal, type Attempts, type Progress, type Received } from './attempt.ts';
 import { START_MS } from './cluster.ts';
 import { Violation } from './explorer.ts';
 import type { Checkpoint, Run, RunAttempt, State } from './state.ts';
 import { datumOf, valueOf, type Datum } from './values.ts';
-import { aCause } from '../causes.ts';
 
 /** workflows/reconcile.ts, whose SDK cannot be stopped and copied. */
 const LOCAL_WRITES_MAX = 10;
@@ -320,7 +319,7 @@ export class Running {
       run.isRemembered = false;
       if (!this.#rules.repeatsAfterCrash) {
         run.attempt = null;
-        run.next = datumOf(stalled(aCause('nobody calls the step again')));
+        run.next = datumOf(stalled({ code: 'Broken', because: 'nobody calls the step again', advice: [] }));
       } else if (run.task === null) {
         if (run.attempt !== null) run.attempt = this.#again(state, this.#begunAgain(state, run.attempt));
       } else {

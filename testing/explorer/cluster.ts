@@ -1,5 +1,5 @@
-import type { ResourceType } from '../../../src/contract/controller.ts';
-import type { KubernetesObject, ObjectMeta } from '../../../src/contract/object.ts';
+import type { ResourceType } from '../../src/contract/controller.ts';
+import type { KubernetesObject, ObjectMeta } from '../../src/contract/object.ts';
 import { datumOf, valueOf, versionAfter, type Datum } from './values.ts';
 
 /** The objects that there are, by their keys: `pods/web`. One namespace is all that a world has. */

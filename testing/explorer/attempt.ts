@@ -1,11 +1,11 @@
-import type { Observe, Refusal, Step } from '../../../src/contract/decision.ts';
-import type { ResourceRef } from '../../../src/contract/resource.ts';
-import type { KubernetesClient, RequestOptions } from '../../../src/kubernetes/client.ts';
-import { ApiError, errorFromAnswer, errorFromFailure } from '../../../src/kubernetes/errors.ts';
-import type { Known } from '../../../activities/run-memory.ts';
-import { controlledReconciler } from '../../../activities/controlled.ts';
-import { StepRun, type StepEnd } from '../../../activities/step-run.ts';
-import { type Reconciler, type StepContext } from '../../../activities/reconciler.ts';
+import type { Observe, Refusal, Step } from '../../src/contract/decision.ts';
+import type { ResourceRef } from '../../src/contract/resource.ts';
+import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';
+import { ApiError, errorFromAnswer, errorFromFailure } from '../../src/kubernetes/errors.ts';
+import type { Known } from '../../activities/run-memory.ts';
+import { controlledReconciler } from '../../activities/controlled.ts';
+import { StepRun, type StepEnd } from '../../activities/step-run.ts';
+import { type Reconciler, type StepContext } from '../../activities/reconciler.ts';
 import type { Answer, Request } from './api-server.ts';
 import { START_MS } from './cluster.ts';
 import { Violation } from './explorer.ts';
@@ -118,7 +118,7 @@ export class Attempts {
         return answered<T>(options, received);
       };
       const context = {
-        ...{ ref, now: () => nowMs, refusal: refusal ?? undefined, isFirst: isFirst === true },
+        ...{ ref, now: () => nowMs, refusal: refusal ?? undefined, isFirst: () => isFirst === true },
         unknownUntilMs: unknownUntilMs === undefined ? undefined : START_MS + unknownUntilMs,
         isNamespacePaused: () => Promise.resolve(isNamespacePaused),
       };

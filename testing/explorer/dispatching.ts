@@ -1,7 +1,7 @@
-import { isRest, reasonOf, type Next } from '../../../src/contract/decision.ts';
-import type { ResourceRef } from '../../../src/contract/resource.ts';
-import { afterChange, newsIn, reportedWith, type Reported } from '../../../src/watcher/evaluation.ts';
-import { firstStep, isNeeded, type Evaluation } from '../../../src/watcher/evaluation.ts';
+import { isRest, reasonOf, type Next } from '../../src/contract/decision.ts';
+import type { ResourceRef } from '../../src/contract/resource.ts';
+import { afterChange, newsIn, reportedWith, type Reported } from '../../src/watcher/evaluation.ts';
+import { firstStep, isNeeded, type Evaluation } from '../../src/watcher/evaluation.ts';
 import type { Entry, Run, State } from './state.ts';
 import { datumOf } from './values.ts';
 import type { Watching } from './watch.ts';

@@ -1,17 +1,17 @@
-import type { Controller, Watched } from '../../../src/contract/controller.ts';
-import { RECONCILE_REQUESTED_ANNOTATION, PAUSED_ANNOTATION } from '../../../src/contract/control.ts';
-import { converged, type Decision } from '../../../src/contract/decision.ts';
-import type { KubernetesObject } from '../../../src/contract/object.ts';
-import type { ResourceRef } from '../../../src/contract/resource.ts';
-import { NAMESPACES } from '../../../src/controllers/kinds.ts';
+import type { Controller, Watched } from '../../src/contract/controller.ts';
+import { RECONCILE_REQUESTED_ANNOTATION, PAUSED_ANNOTATION } from '../../src/contract/control.ts';
+import { converged, type Decision } from '../../src/contract/decision.ts';
+import type { KubernetesObject } from '../../src/contract/object.ts';
+import type { ResourceRef } from '../../src/contract/resource.ts';
+import { NAMESPACES } from '../../src/controllers/kinds.ts';
 import {
   identityFor,
   projectChild,
   projectPrimary,
   type ChildProjection,
   type PrimaryProjection,
-} from '../../../src/watcher/known-objects.ts';
-import type { Evaluation } from '../../../src/watcher/evaluation.ts';
+} from '../../src/watcher/known-objects.ts';
+import type { Evaluation } from '../../src/watcher/evaluation.ts';
 import { isSelected, shown } from './api-server.ts';
 import { START_MS, type Objects } from './cluster.ts';
 import { valueOf, type Datum } from './values.ts';
