@@ -6,7 +6,15 @@ import type { Circumstances } from '../../contract/control.ts';
 import { converged, stalled, waitFor, type Decision, type Rest, type Step } from '../../contract/decision.ts';
 import { conditionsAfter, rfc3339, withReconciling, type Condition, type Finding } from '../condition.ts';
 import { canonicalText, fieldsOf, type Fields } from '../fields.ts';
-import { isExternal, nextOf, restFor, stepFor, type AnyDefinition, type AuthorsStep } from './definition.ts';
+import {
+  isExternal,
+  nextOf,
+  restFor,
+  stepFor,
+  UNBOUND,
+  type AnyDefinition,
+  type AuthorsStep,
+} from './definition.ts';
 import type { DefinedView } from './view.ts';
 
 /** What a decision is made from: what the watcher shows, or all that a step has read. */
@@ -136,7 +144,7 @@ class Deciding {
 
   #facts(): Facts<ResourceOf<AnyKind>, unknown, unknown> {
     const { live, nowMs } = this.#at;
-    return { resource: live.resource, owned: [], observed: live.observed, nowMs };
+    return { ...UNBOUND, resource: live.resource, owned: [], observed: live.observed, nowMs };
   }
 
   #take(outcome: Outcome): DefinedDecision {
