@@ -72,7 +72,11 @@ export function kindReconciler(
       : { metadata: { uid, resourceVersion, finalizers: step.finalizers } };
     const at = { ...ref, type, ...(isStatus && { subresource: 'status' as const }) };
     const written = await kube.patch(at, sent, { timeoutMs: REQUEST_TIMEOUT_MS });
-    return { observation: undefined, did: [DID[step.do]], changed: changeOf(sent, written) };
+    return {
+      observation: undefined,
+      did: [DID[step.do]],
+      changed: changeOf(sent, written, client.fieldManager),
+    };
   }
 
   function run(
