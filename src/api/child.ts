@@ -1,4 +1,4 @@
-import type { Outcome } from './controller.ts';
+import type { Outcome } from './next.ts';
 
 /** An object as an author declares it: what `kubectl apply` takes. */
 export interface ChildManifest {

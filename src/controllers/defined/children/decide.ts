@@ -40,6 +40,8 @@ export interface NotReady extends Converged {
   readonly isProgressing?: true;
 }
 
+/** What the reason of a condition about a declared object ends with. */
+export const NOT_READY = 'NotReady';
 /** At most. */
 const REQUESTS_EACH = { create: 2, apply: 3, delete: 1 } as const;
 /** Until somebody deletes what has the name: no watch shows it. */
@@ -77,11 +79,9 @@ export function decideChildren(
 }
 
 /** What was declared elsewhere, the garbage collector does not delete with its resource. */
-export function releaseChildren(
-  there: readonly ChildView[],
-  generation: number,
-): ChildStep | Rest | undefined {
+export function releaseChildren(all: readonly ChildView[], generation: number): ChildStep | Rest | undefined {
   const because = 'goes with its resource';
+  const there = all.filter(({ isElsewhere }) => isElsewhere);
   const [leaving] = there.filter(({ isBeingDeleted }) => isBeingDeleted);
   return (
     deleteStep(
@@ -200,7 +200,7 @@ function notReady(child: ChildView, because: string): NotReady {
   const { type, name, namespace } = child;
   const run = `kubectl describe ${type.kind.toLowerCase()} ${name}${namespace === undefined ? '' : ` -n ${namespace}`}`;
   const cause: Cause = {
-    code: `${type.kind}NotReady`,
+    code: `${type.kind}${NOT_READY}`,
     because: `${inWords(child)} ${because}`,
     advice: [{ run, to: 'show why' }],
   };

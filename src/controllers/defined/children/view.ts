@@ -1,4 +1,5 @@
 import type { KubernetesObject } from '../../../contract/object.ts';
+import { controllerOf } from '../../kinds.ts';
 import { ANSWERED_ANNOTATION, digestOf } from './digest.ts';
 import { ourFields, partOf } from './owned-fields.ts';
 import { readinessOf, type Readiness } from './readiness.ts';
@@ -13,6 +14,8 @@ export interface ChildView extends ChildRef {
   /** What the server made of what was applied last, where that is something else. */
   readonly answered: Answered | undefined;
   readonly isBeingDeleted: boolean;
+  /** The garbage collector does not delete it with its resource. */
+  readonly isElsewhere: boolean;
   readonly readiness: Readiness;
 }
 
@@ -29,6 +32,7 @@ export function childView(type: DeclaredType, object: KubernetesObject): ChildVi
     digest: digestOf(partOf(object, ourFields(object, 'Apply') ?? NOTHING)),
     answered: answeredIn(object),
     isBeingDeleted: deletionTimestamp !== undefined,
+    isElsewhere: controllerOf(object.metadata) === undefined,
     readiness: readinessOf(type.kind, object),
   };
 }
