@@ -24,6 +24,7 @@ export type { NextOf, Outcome, StalledMore } from './api/next.ts';
 export type { Facts, MessageSubject, Observing, Running, StepDefinition, StepDone } from './api/step.ts';
 export type { OwnedType, Place, ViewedObject, WatchedType } from './api/watched.ts';
 export type { Kube, KubeReads, Selection } from './api/kube.ts';
+export { ownedBy } from './api/owner.ts';
 export { StepError } from './api/step-error.ts';
 export type { StepErrorClass } from './api/step-error.ts';
 export type { Advice, Cause, CommandAdvice } from './contract/cause.ts';
@@ -47,7 +48,7 @@ export {
 export { JOBS, NAMESPACES, NODES, PODS } from './controllers/kinds.ts';
 export type { PolicyRule, ResourceType } from './contract/controller.ts';
 export type { Deletion } from './contract/decision.ts';
-export type { Identity, KubernetesObject, ObjectMeta } from './contract/object.ts';
+export type { Identity, KubernetesObject, ObjectMeta, OwnerReference } from './contract/object.ts';
 export type { Ignored } from './contract/words.ts';
 export type { Operator } from './program/operator.ts';
 
