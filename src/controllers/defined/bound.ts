@@ -1,4 +1,4 @@
-import { stepsOf, type AnyDefinition } from './definition.ts';
+import { stepsOf, type AnyDefinition, type AnySteps } from './definition.ts';
 
 /** A plan must not ask an outside system. */
 export class OutsideNotAsked extends Error {
@@ -29,7 +29,7 @@ export function bound(definition: AnyDefinition, { options, use }: Given): AnyDe
     ...definition,
     ...calling(definition, DECIDING, withOptions),
     ...calling(definition, ['observe'], withUse),
-    steps: Object.fromEntries(steps) as typeof definition.steps,
+    steps: Object.fromEntries(steps) as AnySteps,
   };
 }
 

@@ -15,7 +15,7 @@ import { displayName, type ResourceRef } from '../../contract/resource.ts';
 export type AnyDefinition = ControllerDefinition<any, any, any, any, any>;
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- likewise
-type AnySteps = Readonly<Record<string, StepDefinition<any, any, any, any>>>;
+export type AnySteps = Readonly<Record<string, StepDefinition<any, any, any, any>>>;
 
 /** In place of what a controller that has options or clients is given: see bound.ts. */
 export const UNBOUND = { options: undefined, use: undefined } as const;
@@ -26,7 +26,7 @@ export interface AuthorsStep extends Step {
 }
 
 export function stepsOf({ steps }: AnyDefinition): AnySteps {
-  return steps as AnySteps;
+  return (steps ?? {}) as AnySteps;
 }
 
 /** What Temporal calls it and its runs. */
