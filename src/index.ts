@@ -22,6 +22,7 @@ export type { ControllerDefinition, Messages, ResourceFor, ResourceOf } from './
 export type { ChildManifest, Children } from './api/child.ts';
 export type { NextOf, Outcome, StalledMore } from './api/next.ts';
 export type { Facts, MessageSubject, Observing, Running, StepDefinition, StepDone } from './api/step.ts';
+export type { ReferredType, Referring } from './api/reference.ts';
 export type { OwnedType, Place, ViewedObject, WatchedType } from './api/watched.ts';
 export type { Kube, KubeReads, Selection } from './api/kube.ts';
 export { ownedBy } from './api/owner.ts';
@@ -67,5 +68,5 @@ export interface OperatorDefinition {
  * await operator({ name: 'bucket-operator', controllers: [bucket] }).main();
  */
 export function operator({ name, controllers }: OperatorDefinition): Operator {
-  return operatorOf({ name, controllers: controllers.map(definedIn) });
+  return operatorOf({ name, controllers: controllers.map((each) => definedIn(each, name)) });
 }

@@ -1,5 +1,6 @@
 import type { WatchedType } from '../../api/watched.ts';
 import { allow, RECORD_EVENTS, type Controller } from '../../contract/controller.ts';
+import type { KubernetesObject } from '../../contract/object.ts';
 import type { Subject, Words } from '../../contract/words.ts';
 import { startOf } from '../../contract/text.ts';
 import { isKind, type AnyKind } from '../../api/controller.ts';
@@ -11,6 +12,7 @@ import {
   type DefinedStep,
 } from './decide.ts';
 import { isExternal, namesOf, summariesOf, type AnyDefinition } from './definition.ts';
+import { referencePermissions, referencesView, watchedReferences } from './references.ts';
 import { definedView, resourceOf, type DefinedView } from './view.ts';
 import { childPermissions, childSummaries, declaredView, watchedChildren } from './children/declared.ts';
 import type { ChildView } from './children/view.ts';
@@ -36,15 +38,19 @@ export function kindController(definition: AnyDefinition): KindController {
     steps: { ...summariesOf(definition), ...childSummaries(definition), ...LIBRARY_STEPS },
     primary: {
       type,
-      view: (object) => {
-        const view = polled(definedView(object), definition);
-        return definition.children === undefined
-          ? view
-          : { ...view, declared: declaredView(definition, resourceOf(type, object)) };
-      },
+      view: (object) => withDeclared(polled(definedView(object), definition), definition, object),
     },
     children: watchedChildren(definition),
-    observation: (view, there) => ({ view, there }),
+    references: watchedReferences(definition),
+    observation: (view, there, { referred }) => ({
+      view,
+      there,
+      ...(referred !== undefined && { referred }),
+    }),
+    inputs: (observation) =>
+      observation === 'gone' || observation.referred === undefined
+        ? []
+        : [`refers to ${observation.referred}`],
     decide: (...asked) => decideDefined(definition, ...asked),
     control: (observation) => (observation === 'gone' ? undefined : observation.view.control),
     mayStillArrive: (observation) =>
@@ -59,6 +65,7 @@ export function kindController(definition: AnyDefinition): KindController {
       allow(type, ['get', 'patch']),
       allow(type, ['patch'], { subresource: 'status' }),
       ...childPermissions(definition),
+      ...referencePermissions(definition),
       RECORD_EVENTS,
       ...permissions,
     ],
@@ -69,6 +76,17 @@ export function kindController(definition: AnyDefinition): KindController {
 function leavesSomething(definition: AnyDefinition): boolean {
   const isAnyExternal = Object.keys(summariesOf(definition)).some((step) => isExternal(definition, step));
   return isAnyExternal || (definition.children !== undefined && definition.finalizer !== undefined);
+}
+
+/** The spec is parsed only where something follows from it. */
+function withDeclared(view: DefinedView, definition: AnyDefinition, object: KubernetesObject): DefinedView {
+  if (definition.children === undefined && definition.references === undefined) return view;
+  const resource = resourceOf(definition.for as AnyKind, object);
+  return {
+    ...view,
+    declared: declaredView(definition, resource),
+    refers: referencesView(definition, resource),
+  };
 }
 
 /** An annotation of the resource counts more. */
