@@ -36,7 +36,7 @@ export async function runLocal(request: LocalRequest): Promise<number> {
     await stay({ ...request, targets });
     return 0;
   } catch (error) {
-    if (signal.aborted) return config.local.exitWhenConverged ? 1 : 0;
+    if (signal.aborted) return config.dev.exitWhenConverged ? 1 : 0;
     await reportFailure(request, error, targets?.stack);
     return 1;
   } finally {
@@ -51,7 +51,7 @@ function say(line: string): void {
 /** KUBECONFIG may be set for other reasons, so a person at a terminal has to agree to the use of that cluster. */
 async function isAgreed({ config, signal }: LocalRequest): Promise<boolean> {
   const isTerminal = process.stdin.isTTY && process.stdout.isTTY;
-  if (!config.local.kubernetesGiven || !isTerminal) return true;
+  if (!config.dev.kubernetesGiven || !isTerminal) return true;
   return answersYes(questionAboutCluster(config, givenServer(config)), { signal });
 }
 
@@ -81,7 +81,7 @@ async function serve(running: Running): Promise<void> {
   } finally {
     await cluster.close();
   }
-  if (config.local.exitWhenConverged) return;
+  if (config.dev.exitWhenConverged) return;
   nextSteps(targets, { program: mainModule, roleBindingPrefix: config.roleBinding.prefix }).forEach(say);
   await aborted(signal);
   signal.throwIfAborted();
@@ -123,12 +123,12 @@ async function converge(
   }
 }
 
-async function end({ stack, cluster }: Targets, { local }: Config): Promise<void> {
+async function end({ stack, cluster }: Targets, { dev }: Config): Promise<void> {
   say('');
   await stack.stopServer(OPERATOR);
   await stack.stop();
   say(`stopped everything, and removed ${stack.dir}`);
-  if (local.kubernetesGiven) say(howToRemoveSamples(cluster.kubeconfigFile));
+  if (dev.kubernetesGiven) say(howToRemoveSamples(cluster.kubeconfigFile));
 }
 
 /** Prints the error on stderr, with the end of the log of the server that failed, or of the operator. Keeps all logs. */

@@ -87,7 +87,7 @@ export async function readiness(healthPort: number): Promise<{ status: number; b
   return { status: answer.status, body: await answer.text() };
 }
 
-/** The options of `local`, except for those that `local` decides itself. */
+/** The options of `dev`, except for those that `dev` decides itself. */
 export function operatorArguments({ program, config, healthPort, metricsPort }: Addressed): string[] {
   const metrics = metricsPort === undefined ? 'off' : { host: LOOPBACK, port: metricsPort };
   return argumentsFor(program, 'run', {
@@ -111,12 +111,12 @@ export function bareEnvironment(temporalAddress: string): NodeJS.ProcessEnv {
   return { PATH: process.env['PATH'], HOME: process.env['HOME'], TEMPORAL_ADDRESS: temporalAddress };
 }
 
-/** This process's own, with the cluster and the Temporal server that `local` uses. */
+/** This process's own, with the cluster and the Temporal server that `dev` uses. */
 export async function operatorEnvironment(config: Config, targets: Targets): Promise<NodeJS.ProcessEnv> {
   const { cluster, temporal, stack } = targets;
   const { kubeconfigFile: file } = cluster;
   const kubeconfig = file === undefined ? {} : { DURABLE_OPERATOR_KUBECONFIG: file };
-  if (config.local.temporalGiven) return { ...process.env, ...kubeconfig };
+  if (config.dev.temporalGiven) return { ...process.env, ...kubeconfig };
   const TEMPORAL_CONFIG_FILE = await emptyProfile(stack.dir);
   const server = { TEMPORAL_ADDRESS: temporal.address, TEMPORAL_CONFIG_FILE };
   return { ...withoutTemporal(process.env), ...kubeconfig, ...server };

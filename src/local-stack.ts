@@ -19,7 +19,7 @@ export async function loadLocalCommand(): Promise<LocalCommand> {
   const url = PLACES.map((place) => new URL(place, import.meta.url)).find((place) => existsSync(place));
   if (url === undefined) {
     throw new ConfigurationError(
-      'the command local is part of the source checkout and of the npm package; run it there',
+      'the command dev is part of the source checkout and of the npm package; run it there',
     );
   }
   const loaded: unknown = await import(url.href);

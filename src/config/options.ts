@@ -292,7 +292,29 @@ export function schemaFor({ name: program, controllers }: ProgramNames) {
       },
       'codec-server',
     ),
-    local: section(
+    generate: section(
+      'Generated files',
+      {
+        check: option('check', values.boolean, {
+          default: 'false',
+          help: 'write nothing, and exit with status 1 if a file is missing or differs',
+        }),
+        image: option('image <name>', values.imageName, {
+          default: program,
+          help: 'name of the image, without its tag, which is the version in package.json',
+        }),
+        allowNewRights: option('allow-new-rights', values.boolean, {
+          default: 'false',
+          help: 'give the operator rights that it does not have in the files that are there',
+        }),
+        allowBreakingChanges: option('allow-breaking-changes', values.boolean, {
+          default: 'false',
+          help: 'change a kind so that it no longer accepts all resources that it accepted',
+        }),
+      },
+      'generate',
+    ),
+    dev: section(
       'Local stack',
       {
         dir: option('dir <directory>', values.text, {
@@ -304,7 +326,7 @@ export function schemaFor({ name: program, controllers }: ProgramNames) {
           help: 'exit with status 0 once the samples have converged',
         }),
       },
-      'local',
+      'dev',
     ),
   });
 }

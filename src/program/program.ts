@@ -1,4 +1,5 @@
 import type { Reconciler } from '../../activities/reconciler.ts';
+import type { CustomResourceDefinition } from '../api/kind.ts';
 import type { Controller } from '../contract/controller.ts';
 import type { Step } from '../contract/decision.ts';
 import { controlled, type ControlOptions } from '../controllers/control/controlled.ts';
@@ -15,6 +16,8 @@ export interface Program {
 /** A controller of a program: what it decides, and how its resources are read and written. */
 export interface ProgramController {
   readonly name: string;
+  /** Of its kind, if that is the program's own. */
+  readonly definition?: CustomResourceDefinition;
   controller(options: ControllerOptions): Controller;
   reconciler(client: KubernetesClient, options: ControllerOptions): Reconciler<unknown, Step>;
 }

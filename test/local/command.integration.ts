@@ -41,7 +41,7 @@ interface LocalRun {
 }
 
 function local(args: readonly string[] = [], env: NodeJS.ProcessEnv = {}): LocalRun {
-  const child = spawn(process.execPath, [PROGRAM, 'local', '--dir', dir, ...args], {
+  const child = spawn(process.execPath, [PROGRAM, 'dev', '--dir', dir, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
   });

@@ -46,7 +46,7 @@ describe('a command to be pasted', () => {
 
 describe('the question about a given cluster', () => {
   it('names the cluster, the controllers and what they give', async () => {
-    const config = await configOf({ args: ['local'] });
+    const config = await configOf({ args: ['dev'] });
     expect(questionAboutCluster(config, 'https://prod.example.com:6443')).toBe(
       'This uses https://prod.example.com:6443. It applies the custom resource definitions and the samples, and runs ' +
         'pod-label, namespace-role-binding, pod-set, git-build in all namespaces, where namespace-role-binding gives ' +
