@@ -303,6 +303,10 @@ export function schemaFor({ name: program, controllers }: ProgramNames) {
           default: program,
           help: 'name of the image, without its tag, which is the version in package.json',
         }),
+        crds: option('crds', values.boolean, {
+          default: 'false',
+          help: 'only print the custom resource definitions, for `kubectl apply --filename -`',
+        }),
         allowNewRights: option('allow-new-rights', values.boolean, {
           default: 'false',
           help: 'give the operator rights that it does not have in the files that are there',
@@ -320,6 +324,10 @@ export function schemaFor({ name: program, controllers }: ProgramNames) {
         dir: option('dir <directory>', values.text, {
           help: 'directory for the files of the local servers',
           unset: '`durable-operator/local` in `$XDG_STATE_HOME` or `~/.local/state`',
+        }),
+        samples: option('samples <directory>', values.text, {
+          default: 'samples',
+          help: 'directory of the manifests to apply, if there is one',
         }),
         exitWhenConverged: option('exit-when-converged', values.boolean, {
           default: 'false',

@@ -53,9 +53,9 @@ async function start(program: Program, config: Config, log: Logger): Promise<num
     return runGenerate({ program, options: config.generate, project: process.cwd(), mainModule });
   }
   if (config.command === 'dev') {
-    const { loadLocalCommand } = await import('../local-stack.ts');
+    const { loadDevCommand } = await import('../local-stack.ts');
     const { createLogger } = await import('../logging.ts');
-    const run = await loadLocalCommand();
+    const run = await loadDevCommand();
     const signal = signalToEnd(createLogger({ ...config.log, level: 'silent' }));
     return run({ program, config, signal, mainModule });
   }

@@ -52,10 +52,11 @@ describe('without anything given', () => {
       generate: {
         check: false,
         image: 'durable-operator',
+        crds: false,
         allowNewRights: false,
         allowBreakingChanges: false,
       },
-      dev: { exitWhenConverged: false, kubernetesGiven: false, temporalGiven: false },
+      dev: { samples: 'samples', exitWhenConverged: false, kubernetesGiven: false, temporalGiven: false },
     });
   });
 });

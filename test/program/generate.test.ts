@@ -61,7 +61,13 @@ afterEach(async () => {
   await rm(project, { recursive: true });
 });
 
-const NO_OPTIONS = { check: false, image: 'shop', allowNewRights: false, allowBreakingChanges: false };
+const NO_OPTIONS = {
+  check: false,
+  image: 'shop',
+  crds: false,
+  allowNewRights: false,
+  allowBreakingChanges: false,
+};
 
 function generate(program = aProgram(), options: Partial<typeof NO_OPTIONS> = {}): Promise<number> {
   const mainModule = join(project, 'src/main.ts');

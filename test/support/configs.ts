@@ -85,6 +85,8 @@ export const SAMPLES: readonly Sample[] = [
     '["http://x:1"]',
   ),
   sample('dir', '/d', { dev: { dir: '/d' } }),
+  sample('samples', 'examples', { dev: { samples: 'examples' } }),
+  sample('crds', 'true', { generate: { crds: true } }),
   sample('check', 'true', { generate: { check: true } }),
   sample('image', 'registry.example.com/shop', { generate: { image: 'registry.example.com/shop' } }),
   sample('allow-new-rights', 'true', { generate: { allowNewRights: true } }),

@@ -9,7 +9,7 @@ import { chart, installManifest, monitoring, type Installed } from './chart.ts';
 import { Definition, definitionFiles, definitionsOf } from './definition.ts';
 import { dockerfile } from './dockerfile.ts';
 import { changesFrom, type Changes } from './earlier.ts';
-import { manifest, staleFiles, textOf, writeFiles, type Files } from './files.ts';
+import { documents, manifest, staleFiles, textOf, writeFiles, type Files } from './files.ts';
 import { mergeRules } from './merge-rules.ts';
 import { optionsPage } from './option-tables.ts';
 import { defaultControllers, watcherRules, workerRules } from './permissions.ts';
@@ -31,6 +31,10 @@ export interface Generating {
  */
 export async function runGenerate(generating: Generating): Promise<number> {
   const { program, options, project } = generating;
+  if (options.crds) {
+    process.stdout.write(documents(definitionsOf(program)));
+    return 0;
+  }
   const directory = join(project, 'deploy');
   const installed = installedAs(program, await builtAs(generating));
   const files = filesOf(program, installed);
