@@ -1,4 +1,5 @@
 import { definedReconciler } from '../../activities/defined.ts';
+import type { AnyKind } from '../api/controller.ts';
 import { definedController } from '../controllers/defined/controller.ts';
 import type { AnyDefinition } from '../controllers/defined/definition.ts';
 import type { ProgramController } from './program.ts';
@@ -7,6 +8,7 @@ import type { ProgramController } from './program.ts';
 export function definedIn(definition: AnyDefinition): ProgramController {
   return {
     name: definition.name,
+    definition: (definition.for as AnyKind).manifest,
     controller: () => definedController(definition),
     reconciler: (client) => definedReconciler(definition, client),
   };
