@@ -1,17 +1,17 @@
 import { gitBuildReconciler } from '../activities/git-build.ts';
 import { roleBindingReconciler } from '../activities/namespace-role-binding.ts';
-import { podLabelReconciler } from '../activities/pod-label.ts';
 import { podSetReconciler } from '../activities/pod-set.ts';
 import { gitBuild } from './controllers/git-build/controller.ts';
 import { namespaceRoleBinding } from './controllers/namespace-role-binding/controller.ts';
 import { podLabel } from './controllers/pod-label/controller.ts';
 import { podSet } from './controllers/pod-set/controller.ts';
+import { definedIn } from './program/defined.ts';
 import type { Program } from './program/program.ts';
 
 export const durableOperator: Program = {
   name: 'durable-operator',
   controllers: [
-    { name: 'pod-label', controller: () => podLabel, reconciler: podLabelReconciler },
+    definedIn(podLabel),
     {
       name: 'namespace-role-binding',
       controller: ({ roleBinding }) => namespaceRoleBinding(roleBinding),

@@ -49,7 +49,7 @@ describe('a controller has its names, watches and may do what it needs, and noth
       steps: ['addLabel', 'removeLabel'],
       watches: ['Pod metadata'],
       endsWithNamespace: false,
-      permissions: ['list patch pods', RECORD_EVENTS],
+      permissions: ['list pods', RECORD_EVENTS, 'patch pods'],
     },
     {
       name: 'namespace-role-binding',

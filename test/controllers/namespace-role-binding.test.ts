@@ -12,7 +12,7 @@ import {
   type RoleBindingOptions,
   type Observation,
 } from '../../src/controllers/namespace-role-binding/decide.ts';
-import { parseLabelSelector } from '../../src/controllers/label-selector.ts';
+import { parseLabelSelector } from '../../src/api/label-selector.ts';
 
 const DEFAULTS: RoleBindingOptions = {
   clusterRole: 'edit',

@@ -10,7 +10,7 @@ import {
 } from '../../contract/decision.ts';
 import type { KubernetesObject, ObjectMeta } from '../../contract/object.ts';
 import { MANAGED_BY, MANAGED_BY_LABEL, RBAC_GROUP } from '../kinds.ts';
-import { matchesLabels, type LabelSelector } from '../label-selector.ts';
+import { matchesLabels, type LabelSelector } from '../../api/label-selector.ts';
 
 /** The operator's options for this controller, parsed. */
 export interface RoleBindingOptions {

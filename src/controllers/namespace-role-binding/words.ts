@@ -1,6 +1,6 @@
 import type { KubernetesObject } from '../../contract/object.ts';
 import type { Ignored, Words } from '../../contract/words.ts';
-import { labelSelectorText } from '../label-selector.ts';
+import { labelSelectorText } from '../../api/label-selector.ts';
 import { namespaceState, type Observation, type RoleBindingOptions } from './decide.ts';
 
 /** What the commands say about the RoleBinding of a namespace. */

@@ -7,7 +7,7 @@ import {
   NAMESPACES,
   ROLE_BINDINGS,
 } from '../../../src/controllers/kinds.ts';
-import { parseLabelSelector } from '../../../src/controllers/label-selector.ts';
+import { parseLabelSelector } from '../../../src/api/label-selector.ts';
 import { namespaceRoleBinding } from '../../../src/controllers/namespace-role-binding/controller.ts';
 import {
   bindingState,
@@ -15,10 +15,10 @@ import {
   type RoleBinding,
   type RoleBindingOptions,
 } from '../../../src/controllers/namespace-role-binding/decide.ts';
-import { refusal } from './api-server.ts';
-import { activityOf } from './attempt.ts';
-import { keyOf, type Cluster, type Created } from './cluster.ts';
-import { wrongIn, type Move, type World } from './world.ts';
+import { refusal } from '../../../testing/explorer/api-server.ts';
+import { activityOf } from '../../../testing/explorer/attempt.ts';
+import { keyOf, type Cluster, type Created } from '../../../testing/explorer/cluster.ts';
+import { wrongIn, type Move, type World } from '../../../testing/explorer/world.ts';
 
 const OPTIONS: RoleBindingOptions = {
   clusterRole: 'edit',

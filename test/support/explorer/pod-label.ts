@@ -1,18 +1,22 @@
-import { podLabelReconciler } from '../../../activities/pod-label.ts';
-import { podLabel } from '../../../src/controllers/pod-label/controller.ts';
+import { definedReconciler } from '../../../activities/defined.ts';
+import { definedController } from '../../../src/controllers/defined/controller.ts';
 import type { KubernetesObject, ObjectMeta } from '../../../src/contract/object.ts';
-import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../../src/controllers/pod-label/decide.ts';
+import {
+  podLabel,
+  POD_NAME_ANNOTATION,
+  POD_NAME_LABEL,
+} from '../../../src/controllers/pod-label/controller.ts';
 import { PODS } from '../../../src/controllers/kinds.ts';
-import { activityOf } from './attempt.ts';
-import { keyOf, type Cluster, type Created } from './cluster.ts';
-import { wrongIn, type Move, type World } from './world.ts';
+import { activityOf } from '../../../testing/explorer/attempt.ts';
+import { keyOf, type Cluster, type Created } from '../../../testing/explorer/cluster.ts';
+import { wrongIn, type Move, type World } from '../../../testing/explorer/world.ts';
 
 const POD = keyOf(PODS, 'web');
 
 /** One Pod that asks for its label. */
 export const POD_LABEL_WORLD: World = {
-  controller: podLabel,
-  activity: activityOf(podLabelReconciler),
+  controller: definedController(podLabel),
+  activity: activityOf((client) => definedReconciler(podLabel, client)),
   types: [PODS],
   objects: [[PODS, aPod()]],
   others: {
