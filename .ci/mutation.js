@@ -73,7 +73,6 @@ const PARTS = {
   controllers: {
     mutated: [
       'src/api/kinds.ts',
-      'src/controllers/namespace-role-binding/controller.ts',
       'src/controllers/pod-set/controller.ts',
       'src/controllers/git-build/controller.ts',
     ],
@@ -108,7 +107,10 @@ const PARTS = {
     tests: ['test/controllers/pod-label.test.ts'],
   },
   'role-binding': {
-    mutated: ['src/controllers/namespace-role-binding/decide.ts'],
+    mutated: [
+      'src/controllers/namespace-role-binding/binding.ts',
+      'src/controllers/namespace-role-binding/controller.ts',
+    ],
     tests: ['test/controllers/namespace-role-binding.test.ts'],
   },
   'pod-set': {

@@ -1,22 +1,17 @@
 import { gitBuildReconciler } from '../activities/git-build.ts';
-import { roleBindingReconciler } from '../activities/namespace-role-binding.ts';
 import { podSetReconciler } from '../activities/pod-set.ts';
 import { gitBuild } from './controllers/git-build/controller.ts';
 import { namespaceRoleBinding } from './controllers/namespace-role-binding/controller.ts';
 import { podLabel } from './controllers/pod-label/controller.ts';
 import { podSet } from './controllers/pod-set/controller.ts';
-import { definedIn } from './program/defined.ts';
+import { definedIn, definedWith } from './program/defined.ts';
 import type { Program } from './program/program.ts';
 
 export const durableOperator: Program = {
   name: 'durable-operator',
   controllers: [
     definedIn(podLabel),
-    {
-      name: 'namespace-role-binding',
-      controller: ({ roleBinding }) => namespaceRoleBinding(roleBinding),
-      reconciler: (client, { roleBinding }) => roleBindingReconciler(client, roleBinding),
-    },
+    definedWith('namespace-role-binding', ({ roleBinding }) => namespaceRoleBinding(roleBinding)),
     { name: 'pod-set', controller: () => podSet, reconciler: podSetReconciler },
     {
       name: 'git-build',

@@ -31,4 +31,5 @@ export type { PolicyRule, ResourceType } from '../contract/controller.ts';
 export type { Deletion } from '../contract/decision.ts';
 export type { ConditionalDelete, ConditionalPatch, NewObject, ObjectAt } from '../contract/kube.ts';
 export type { Identity, KubernetesObject, ObjectMeta, OwnerReference } from '../contract/object.ts';
+export { startOf } from '../contract/text.ts';
 export type { Ignored } from '../contract/words.ts';

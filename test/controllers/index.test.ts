@@ -60,9 +60,10 @@ describe('a controller has its names, watches and may do what it needs, and noth
       endsWithNamespace: false,
       permissions: [
         'get namespaces',
-        'get create patch delete rolebindings.rbac.authorization.k8s.io',
-        'bind clusterroles.rbac.authorization.k8s.io edit',
+        'get rolebindings.rbac.authorization.k8s.io',
         RECORD_EVENTS,
+        'create patch delete rolebindings.rbac.authorization.k8s.io',
+        'bind clusterroles.rbac.authorization.k8s.io edit',
       ],
     },
     {
