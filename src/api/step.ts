@@ -41,7 +41,7 @@ export interface Running<R, Owned, Observed> extends Observing<R> {
    *
    * @param did in the past tense: `deleted RoleBinding team-1`
    */
-  didSoFar(did: string): void;
+  readonly didSoFar: (did: string) => void;
 }
 
 /** What a step did. */

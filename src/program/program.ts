@@ -5,7 +5,7 @@ import type { CustomResourceDefinition } from '../api/kind.ts';
 import type { Step } from '../contract/decision.ts';
 import { controlled, type ControlOptions } from '../controllers/control/controlled.ts';
 import type { GitBuildOptions } from '../controllers/git-build/controller.ts';
-import type { RoleBindingOptions } from '../controllers/namespace-role-binding/decide.ts';
+import type { RoleBindingOptions } from '../controllers/namespace-role-binding/binding.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 
 /** An operator: its controllers, and its name among the operators of a cluster and of a Temporal namespace. */

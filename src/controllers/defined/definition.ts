@@ -28,12 +28,15 @@ export function stepsOf({ steps }: AnyDefinition): AnySteps {
 
 /** What Temporal calls it and its runs. */
 export function namesOf({ name, summary, for: type }: AnyDefinition) {
-  const { kind } = type as ResourceType;
+  const { kind, namespaced } = type as ResourceType;
   return {
     name,
     workflowType: name.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()),
     summary: (ref: ResourceRef) =>
-      [`${kind} ${displayName(ref)}`, ...(summary === undefined ? [] : [summary])].join(': '),
+      [
+        `${kind} ${namespaced ? displayName(ref) : ref.name}`,
+        ...(summary === undefined ? [] : [summary]),
+      ].join(': '),
   };
 }
 
