@@ -1,6 +1,6 @@
 import { Client } from '@temporalio/client';
 import { aborted } from '../src/aborted.ts';
-import { answersYes } from '../src/ask/change/yes-or-no.ts';
+import { answersYes } from '../src/ask/change/confirm.ts';
 import type { Config } from '../src/config/config.ts';
 import { createKubernetesClient, type KubernetesClient } from '../src/kubernetes/client.ts';
 import type { LocalRequest } from '../src/local-stack.ts';
