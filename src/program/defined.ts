@@ -1,6 +1,6 @@
 import { definedReconciler } from '../../activities/defined.ts';
 import { definedController } from '../controllers/defined/controller.ts';
-import type { AnyDefinition } from '../controllers/defined/decide.ts';
+import type { AnyDefinition } from '../controllers/defined/definition.ts';
 import type { ProgramController } from './program.ts';
 
 /** A controller that `defineController` has made, as the program runs it. */

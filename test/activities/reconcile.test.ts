@@ -599,6 +599,15 @@ describe('the activities of a controller', () => {
     return { memory, recorded, regarded, activities, call };
   }
 
+  it('ask for no pause of a Namespace for a cluster-scoped resource of its name', async () => {
+    const { reconciler } = aShelf(MISSING);
+    const type = { ...reconciler.controller.primary.type, namespaced: false };
+    const controller = { ...reconciler.controller, primary: { type } };
+    const isPaused = (namespace: string) => Promise.reject(new Error(`asked for ${namespace}`));
+    const { call } = theActivitiesOf({ reconciler: { ...reconciler, controller } }, undefined, isPaused);
+    expect(await call('addBook')).toMatchObject({ did: ADDED });
+  });
+
   it('report with the next result what an attempt wrote that failed in the end', async () => {
     const { reconciler } = aShelf(MISSING);
     const written = [{ did: 'updated', what: 'the status' }];

@@ -98,6 +98,15 @@ describe('request', () => {
     });
   });
 
+  it('writes in the name of the program, which the API server takes for the field manager', async () => {
+    const own = createKubernetesClient(server.kubeConfig(), { program: 'bucket-operator', version: '1.2.3' });
+    server.handle(answerJson(200, {}));
+    await own.request({ method: 'GET', path: '/version' });
+    expect(server.requests.at(-1)?.headers['user-agent']).toBe('bucket-operator/1.2.3');
+    expect(own.fieldManager).toBe('bucket-operator');
+    await own.close();
+  });
+
   it('reads an answer that comes in pieces, cut within a character', async () => {
     const body = Buffer.from(JSON.stringify({ name: 'schön 🎉' }));
     server.handle((_, response) => {
@@ -189,19 +198,6 @@ describe('connections', () => {
     await client.close();
     expect((await watch).classification).toBe('unavailable');
     await eventually(() => server.openConnections === 0);
-  });
-});
-
-describe('a limit of requests per second', () => {
-  const get = { method: 'GET', path: POD } as const;
-
-  it('refuses at once what would have its turn after its time limit, as its own doing', async () => {
-    const client = aClient({ rate: { qps: 0.1, burst: 1 } });
-    await client.request(get);
-    const error = await failureOf(client.request({ ...get, timeoutMs: 5_000 }));
-    expect(error.classification).toBe('unavailable');
-    expect(error.message).toMatch(/^GET .*web: not sent: its turn would come after .*--kube-api-qps/);
-    expect(server.requests).toHaveLength(1);
   });
 });
 
