@@ -130,7 +130,10 @@ async function isInDesiredState(awaited: AwaitedSample, cluster: KubernetesClien
   const primary = controller.primary.view(object);
   if (primary === undefined) return false;
   const children = await childrenOf(awaited, cluster);
-  return controller.decide(controller.observation(primary, children), Date.now()).do === 'converged';
+  return (
+    controller.decide(controller.observation(primary, children, object.metadata), Date.now()).do ===
+    'converged'
+  );
 }
 
 /** The views of the children of a sample. */

@@ -1,6 +1,6 @@
 import { definedIn } from './program/defined.ts';
 import { operator as operatorOf, type Operator } from './program/operator.ts';
-import type { AnyDefinition } from './controllers/defined/decide.ts';
+import type { AnyDefinition } from './controllers/defined/definition.ts';
 
 /*
  * What the package exports. See docs/build-your-own.md.
@@ -18,17 +18,12 @@ export type {
   StatusOf,
 } from './api/kind.ts';
 export { defineController } from './api/controller.ts';
-export type {
-  ControllerDefinition,
-  Facts,
-  NextOf,
-  Observing,
-  Outcome,
-  ResourceOf,
-  Running,
-  StepDefinition,
-} from './api/controller.ts';
+export type { ControllerDefinition, Messages, ResourceFor, ResourceOf } from './api/controller.ts';
+export type { NextOf, Outcome, StalledMore } from './api/next.ts';
+export type { Facts, MessageSubject, Observing, Running, StepDefinition, StepDone } from './api/step.ts';
+export type { OwnedType, Place, ViewedObject, WatchedType } from './api/watched.ts';
 export type { Kube, KubeReads, Selection } from './api/kube.ts';
+export { ownedBy } from './api/owner.ts';
 export { StepError } from './api/step-error.ts';
 export type { StepErrorClass } from './api/step-error.ts';
 export type { Advice, Cause, CommandAdvice } from './contract/cause.ts';
@@ -36,7 +31,9 @@ export { allow } from './contract/controller.ts';
 export type { ConditionalDelete, ConditionalPatch, NewObject, ObjectAt } from './contract/kube.ts';
 export { JOBS, NAMESPACES, NODES, PODS } from './controllers/kinds.ts';
 export type { PolicyRule, ResourceType } from './contract/controller.ts';
-export type { KubernetesObject, ObjectMeta } from './contract/object.ts';
+export type { Deletion } from './contract/decision.ts';
+export type { Identity, KubernetesObject, ObjectMeta, OwnerReference } from './contract/object.ts';
+export type { Ignored } from './contract/words.ts';
 export type { Operator } from './program/operator.ts';
 
 /** An operator of your own. */

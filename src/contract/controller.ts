@@ -1,6 +1,6 @@
 import type { Circumstances, Control } from './control.ts';
 import type { Decision, Observe, Step } from './decision.ts';
-import type { KubernetesObject } from './object.ts';
+import type { Identity, KubernetesObject } from './object.ts';
 import type { ResourceRef } from './resource.ts';
 import type { Words } from './words.ts';
 
@@ -21,6 +21,23 @@ export interface ResourceType {
   readonly namespaced: boolean;
   /** What people type for short: `po`. */
   readonly shortNames?: readonly string[];
+}
+
+/** Unambiguous for kubectl: `podsets.batch.tutorial.kubebuilder.io`, `pods`. */
+export function typeNameOf({ group, plural }: Pick<ResourceType, 'group' | 'plural'>): string {
+  return group === '' ? plural : `${plural}.${group}`;
+}
+
+export function isNamespaceType({ group, kind }: Pick<ResourceType, 'group' | 'kind'>): boolean {
+  return group === '' && kind === 'Namespace';
+}
+
+/** The namespace that a resource is in, or that it is. Other cluster-scoped resources have none: a reference repeats their name. */
+export function namespaceOf(
+  { namespace }: Pick<ResourceRef, 'namespace'>,
+  type: ResourceType,
+): string | undefined {
+  return type.namespaced || isNamespaceType(type) ? namespace : undefined;
 }
 
 /**
@@ -74,7 +91,7 @@ export interface Controller<
   readonly primary: Watched<Primary>;
   readonly children: readonly WatchedChild<Child>[];
   /** What the watcher knows of a resource, as something to decide from. */
-  observation(primary: Primary, children: readonly Child[]): Observation;
+  observation(primary: Primary, children: readonly Child[], identity: Identity): Observation;
   /**
    * The next step, or why there is none. Pure: the same observation at the same time gives the same decision.
    *

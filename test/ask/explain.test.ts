@@ -328,7 +328,7 @@ describe('why, without an open run,', () => {
       ({ name }) => name === 'namespace-role-binding',
     );
     if (controller === undefined) throw new Error('no controller namespace-role-binding');
-    const observation = controller.observation(controller.primary.view(namespace), []);
+    const observation = controller.observation(controller.primary.view(namespace), [], namespace.metadata);
     const text = textFor({
       ...{ controller, place: { controller: controller.name, namespace: 'shop', name: 'shop' } },
       ...{ cluster: { is: 'there', object: namespace, namespace: undefined }, temporal: reached(atRest) },

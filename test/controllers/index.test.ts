@@ -142,6 +142,6 @@ describe('a resource with the annotation paused', () => {
     const metadata = { namespace, name: 'web', uid, resourceVersion: '7', generation: 1, annotations };
     const view = controller?.primary.view({ metadata, spec });
     if (controller === undefined || view === undefined) throw new Error(`${name} takes no notice of it`);
-    return controller.decide(controller.observation(view, []), 0);
+    return controller.decide(controller.observation(view, [], metadata), 0);
   }
 });

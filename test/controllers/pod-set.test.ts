@@ -413,7 +413,7 @@ describe('what the watcher knows', () => {
     const primary = controller.primary.view(podSet.object);
     if (primary === undefined) throw new Error('of no interest');
     const views = pods.map(viewOf).filter((view) => view !== undefined);
-    return controller.decide(controller.observation(primary, views), NOW_MS);
+    return controller.decide(controller.observation(primary, views, podSet.object.metadata), NOW_MS);
   };
 
   it('is what a list by labels shows: Pods with the labels that are its own or nobody’s', () => {

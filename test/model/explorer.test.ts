@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { explore, type System } from '../support/explorer/explorer.ts';
-import { operatorIn } from '../support/explorer/operator.ts';
+import { explore, type System } from '../../testing/explorer/explorer.ts';
+import { operatorIn } from '../../testing/explorer/operator.ts';
 import { POD_LABEL_WORLD } from '../support/explorer/pod-label.ts';
 
 /** Counts up, and is fine at its end. */

@@ -1,15 +1,15 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import type { Control } from '../../src/contract/control.ts';
 import { type Held } from '../../src/contract/decision.ts';
-import type { Broken } from '../support/explorer/broken.ts';
-import { explore } from '../support/explorer/explorer.ts';
+import type { Broken } from '../../testing/explorer/broken.ts';
+import { explore } from '../../testing/explorer/explorer.ts';
 import { buildWorld } from '../support/explorer/git-build.ts';
 import { ROLE_BINDING_WORLD } from '../support/explorer/namespace-role-binding.ts';
-import { operatorIn } from '../support/explorer/operator.ts';
+import { operatorIn } from '../../testing/explorer/operator.ts';
 import { POD_LABEL_WORLD } from '../support/explorer/pod-label.ts';
 import { podSetWorld } from '../support/explorer/pod-set.ts';
-import type { Scenario } from '../support/explorer/scenario.ts';
-import { requiringApproval, withNamespace, type World } from '../support/explorer/world.ts';
+import type { Scenario } from '../../testing/explorer/scenario.ts';
+import { requiringApproval, withNamespace, type World } from '../../testing/explorer/world.ts';
 
 jest.setTimeout(300_000);
 

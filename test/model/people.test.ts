@@ -4,7 +4,7 @@ import { ROLE_BINDING_WORLD } from '../support/explorer/namespace-role-binding.t
 import { POD_LABEL_WORLD } from '../support/explorer/pod-label.ts';
 import { podSetWorld } from '../support/explorer/pod-set.ts';
 import { but, exploreAll, FAULTS, pairs } from '../support/explorer/table.ts';
-import { notCounting, requiringApproval, withNamespace } from '../support/explorer/world.ts';
+import { notCounting, requiringApproval, withNamespace } from '../../testing/explorer/world.ts';
 
 jest.setTimeout(300_000);
 

@@ -1,7 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { next } from '../../src/watcher/request-machine.ts';
 import type { RequestState } from '../../src/watcher/request-state.ts';
-import { explore } from '../support/explorer/explorer.ts';
+import { explore } from '../../testing/explorer/explorer.ts';
 import { requestsIn } from '../support/explorer/requests.ts';
 import type { Scenario } from '../support/explorer/requests-state.ts';
 

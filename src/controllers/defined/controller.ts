@@ -1,36 +1,37 @@
+import type { WatchedType } from '../../api/watched.ts';
 import { allow, RECORD_EVENTS, type Controller } from '../../contract/controller.ts';
-import { displayName } from '../../contract/resource.ts';
+import type { Subject, Words } from '../../contract/words.ts';
 import { startOf } from '../../contract/text.ts';
+import { isKind, type AnyKind } from '../../api/controller.ts';
 import {
   decideDefined,
   isSettled,
   LIBRARY_STEPS,
-  type AnyDefinition,
   type DefinedObservation,
   type DefinedStep,
 } from './decide.ts';
-import { definedView, type DefinedView } from './view.ts';
-import type { AnyKind } from '../../api/controller.ts';
-
-export type DefinedController = Controller<DefinedView, never, DefinedObservation, DefinedStep>;
+import { namesOf, summariesOf, type AnyDefinition } from './definition.ts';
+import { definedView, resourceOf, type DefinedView } from './view.ts';
+import { viewedController } from './viewed.ts';
 
 /** As much of a spec as a line has room for. */
 const SHOWN_MAX = 100;
 
 /** The pure half of a controller that an author has defined. */
-export function definedController(definition: AnyDefinition): DefinedController {
-  const { name, finalizer, permissions = [] } = definition;
-  const type: AnyKind = definition.for as AnyKind;
-  const steps = Object.entries(definition.steps as Record<string, { readonly summary: string }>);
+export function definedController(definition: AnyDefinition): Controller {
+  return isKind(definition.for as WatchedType) ? kindController(definition) : viewedController(definition);
+}
+
+export type KindController = Controller<DefinedView, never, DefinedObservation, DefinedStep>;
+
+/** Of a kind of `defineKind`. */
+export function kindController(definition: AnyDefinition): KindController {
+  const { finalizer, permissions = [] } = definition;
+  const type = definition.for as AnyKind;
   return {
-    name,
-    workflowType: name.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()),
-    summary: (ref) => `${type.kind} ${displayName(ref)}`,
-    words: {
-      wanted: ({ object }) => startOf(JSON.stringify(object['spec'] ?? {}), SHOWN_MAX),
-      there: ({ observation }) => (observation === 'gone' ? 'nothing' : readyIn(observation.view)),
-    },
-    steps: { ...Object.fromEntries(steps.map(([step, { summary }]) => [step, summary])), ...LIBRARY_STEPS },
+    ...namesOf(definition),
+    words: wordsOf(definition),
+    steps: { ...summariesOf(definition), ...LIBRARY_STEPS },
     primary: { type, view: (object) => polled(definedView(object), definition) },
     children: [],
     observation: (view) => ({ view }),
@@ -53,6 +54,24 @@ export function definedController(definition: AnyDefinition): DefinedController 
 /** An annotation of the resource counts more. */
 function polled(view: DefinedView, { poll }: AnyDefinition): DefinedView {
   return poll === undefined ? view : { ...view, control: { pollInterval: poll.every, ...view.control } };
+}
+
+function wordsOf({ for: type, messages }: AnyDefinition): Words<DefinedObservation> {
+  if (messages === undefined)
+    return {
+      wanted: ({ object }) => startOf(JSON.stringify(object['spec'] ?? {}), SHOWN_MAX),
+      there: ({ observation }) => (observation === 'gone' ? 'nothing' : readyIn(observation.view)),
+    };
+  const subjectOf = ({ object }: Subject) => ({
+    object,
+    resource: resourceOf(type as AnyKind, object),
+    owned: [],
+  });
+  return {
+    ...messages,
+    wanted: (subject) => messages.wanted(subjectOf(subject)),
+    there: (subject) => messages.there(subjectOf(subject)),
+  };
 }
 
 function readyIn({ conditions }: DefinedView): string {

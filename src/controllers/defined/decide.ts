@@ -1,21 +1,13 @@
-import type {
-  AnyKind,
-  ControllerDefinition,
-  Facts,
-  NextOf,
-  Outcome,
-  ResourceOf,
-} from '../../api/controller.ts';
+import type { AnyKind, ResourceOf } from '../../api/controller.ts';
+import type { Outcome } from '../../api/next.ts';
+import type { Facts } from '../../api/step.ts';
 import { inOneLine, type Cause } from '../../contract/cause.ts';
 import type { Circumstances } from '../../contract/control.ts';
 import { converged, stalled, waitFor, type Decision, type Rest, type Step } from '../../contract/decision.ts';
 import { conditionsAfter, rfc3339, withReconciling, type Condition, type Finding } from '../condition.ts';
 import { canonicalText, fieldsOf, type Fields } from '../fields.ts';
+import { isExternal, nextOf, restFor, stepFor, type AnyDefinition, type AuthorsStep } from './definition.ts';
 import type { DefinedView } from './view.ts';
-
-/** Any controller that an author has defined. */
-// eslint-disable-next-line @typescript-eslint/no-explicit-any -- what its own types say, each call checks
-export type AnyDefinition = ControllerDefinition<any, any, any>;
 
 /** What a decision is made from: what the watcher shows, or all that a step has read. */
 export type DefinedObservation = 'gone' | { readonly view: DefinedView; readonly live?: Live };
@@ -37,10 +29,6 @@ export type LibraryStep =
       readonly resourceVersion: string;
     })
   | (Step & { readonly do: 'updateStatus'; readonly status: StatusPatch; readonly resourceVersion: string });
-
-export interface AuthorsStep extends Step {
-  readonly data: unknown;
-}
 
 /** Null: the field is removed. */
 export type StatusPatch = Fields & {
@@ -146,31 +134,26 @@ class Deciding {
     return this.#take(this.#definition.decide(this.#facts(), nextOf(this.#definition)));
   }
 
-  #facts(): Facts<AnyKind, unknown> {
+  #facts(): Facts<ResourceOf<AnyKind>, unknown, unknown> {
     const { live, nowMs } = this.#at;
-    return { resource: live.resource, observed: live.observed, nowMs };
+    return { resource: live.resource, owned: [], observed: live.observed, nowMs };
   }
 
   #take(outcome: Outcome): DefinedDecision {
     switch (outcome.is) {
       case 'step': {
-        const { step, because, data } = outcome;
-        if (isSettled(this.#at.view)) return this.#rest(waitFor(`${step}: ${because}`, 0));
-        // Whether an attempt came to its end is known only of durable ones.
-        return { do: step, because, data, isDurable: true };
+        const { step, because } = outcome;
+        if (isExternal(this.#definition, step) && isSettled(this.#at.view))
+          return this.#rest(waitFor(`${step}: ${because}`, 0));
+        return stepFor({ definition: this.#definition, facts: this.#facts() }, outcome);
       }
       case 'released':
         return this.#release(outcome.because);
-      case 'converged': {
-        const { because, notReady } = outcome;
-        return this.#awaitUnknown() ?? this.#rest(converged(because, notReady && { notReady }));
-      }
+      case 'converged':
+        return this.#awaitUnknown() ?? this.#rest(restFor(outcome));
       case 'wait':
-        return this.#rest(waitFor(outcome.what, outcome.atMostMs, outcome.cause));
-      case 'stalled': {
-        const { cause, atMostMs } = outcome;
-        return this.#rest(stalled(cause, atMostMs === undefined ? {} : { atMostMs }));
-      }
+      case 'stalled':
+        return this.#rest(restFor(outcome));
     }
   }
 
@@ -280,18 +263,4 @@ function findingsOf(rest: Rest): Findings {
 
 function notReadyFor(cause: Cause): Finding {
   return { type: 'Ready', status: 'False', reason: cause.code, message: inOneLine(cause) };
-}
-
-function nextOf({ steps }: AnyDefinition): NextOf<Record<string, unknown>> {
-  const named = Object.keys(steps as object).map((step) => {
-    const does = (because: string, data?: unknown): Outcome => ({ is: 'step', step, because, data });
-    return [step, does] as const;
-  });
-  return {
-    do: Object.fromEntries(named),
-    converged: (because, more = {}) => ({ is: 'converged', because, ...more }),
-    wait: (what, atMostMs, cause) => ({ is: 'wait', what, atMostMs, ...(cause && { cause }) }),
-    stalled: (cause, more = {}) => ({ is: 'stalled', cause, ...more }),
-    released: (because) => ({ is: 'released', because }),
-  };
 }

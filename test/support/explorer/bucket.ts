@@ -6,9 +6,9 @@ import type { KubernetesClient } from '../../../src/kubernetes/client.ts';
 import { found } from '../../../src/kubernetes/errors.ts';
 import { kubeOf } from '../../../src/kubernetes/kube.ts';
 import { Bucket, bucketIn, FINALIZER, type Store } from '../bucket.ts';
-import { activityOf } from './attempt.ts';
-import { keyOf, type Cluster } from './cluster.ts';
-import { wrongIn, type Move, type World } from './world.ts';
+import { activityOf } from '../../../testing/explorer/attempt.ts';
+import { keyOf, type Cluster } from '../../../testing/explorer/cluster.ts';
+import { wrongIn, type Move, type World } from '../../../testing/explorer/world.ts';
 
 /** What the store has: no object of Kubernetes', but each request to it can fail in the same ways. */
 const STORED: ResourceType = {

@@ -9,9 +9,9 @@ import {
   type JobPurpose,
 } from '../../../src/controllers/git-build/resource.ts';
 import { JOBS, NODES, PODS } from '../../../src/controllers/kinds.ts';
-import { FOREGROUND, KUBELET } from './api-server.ts';
-import { keyOf, type Cluster, type Found } from './cluster.ts';
-import type { Move } from './world.ts';
+import { FOREGROUND, KUBELET } from '../../../testing/explorer/api-server.ts';
+import { keyOf, type Cluster, type Found } from '../../../testing/explorer/cluster.ts';
+import type { Move } from '../../../testing/explorer/world.ts';
 
 /** What is on the disk of a node: no object of Kubernetes'. */
 export const DISKS: ResourceType = {

@@ -14,11 +14,11 @@ import {
   type GitBuildOptions,
 } from '../../../src/controllers/git-build/resource.ts';
 import { EVENTS, JOBS, NAMESPACES, NODES, PODS } from '../../../src/controllers/kinds.ts';
-import { activityOf } from './attempt.ts';
-import { refusal, type Request } from './api-server.ts';
+import { activityOf } from '../../../testing/explorer/attempt.ts';
+import { refusal, type Request } from '../../../testing/explorer/api-server.ts';
 import { BuildCluster, DISKS, isMarked, mark, markRead, type Job } from './build-cluster.ts';
-import { keyOf, type Cluster, type Created } from './cluster.ts';
-import { wrongIn, type Move, type World } from './world.ts';
+import { keyOf, type Cluster, type Created } from '../../../testing/explorer/cluster.ts';
+import { wrongIn, type Move, type World } from '../../../testing/explorer/world.ts';
 
 const UID = 'uid-of-sample';
 const BUILD = keyOf(BUILDS, 'sample');

@@ -15,10 +15,10 @@ import {
   type RoleBinding,
   type RoleBindingOptions,
 } from '../../../src/controllers/namespace-role-binding/decide.ts';
-import { refusal } from './api-server.ts';
-import { activityOf } from './attempt.ts';
-import { keyOf, type Cluster, type Created } from './cluster.ts';
-import { wrongIn, type Move, type World } from './world.ts';
+import { refusal } from '../../../testing/explorer/api-server.ts';
+import { activityOf } from '../../../testing/explorer/attempt.ts';
+import { keyOf, type Cluster, type Created } from '../../../testing/explorer/cluster.ts';
+import { wrongIn, type Move, type World } from '../../../testing/explorer/world.ts';
 
 const OPTIONS: RoleBindingOptions = {
   clusterRole: 'edit',

@@ -3,9 +3,9 @@ import { podLabel } from '../../../src/controllers/pod-label/controller.ts';
 import type { KubernetesObject, ObjectMeta } from '../../../src/contract/object.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../../src/controllers/pod-label/decide.ts';
 import { PODS } from '../../../src/controllers/kinds.ts';
-import { activityOf } from './attempt.ts';
-import { keyOf, type Cluster, type Created } from './cluster.ts';
-import { wrongIn, type Move, type World } from './world.ts';
+import { activityOf } from '../../../testing/explorer/attempt.ts';
+import { keyOf, type Cluster, type Created } from '../../../testing/explorer/cluster.ts';
+import { wrongIn, type Move, type World } from '../../../testing/explorer/world.ts';
 
 const POD = keyOf(PODS, 'web');
 

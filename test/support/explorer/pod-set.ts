@@ -5,10 +5,10 @@ import { controllerOf, NAMESPACES, PODS, QUOTAS } from '../../../src/controllers
 import { podSet as controller } from '../../../src/controllers/pod-set/controller.ts';
 import { controllerReference, labelsFor, type Pod } from '../../../src/controllers/pod-set/pod.ts';
 import { POD_SETS, type PodSet } from '../../../src/controllers/pod-set/resource.ts';
-import { FOREGROUND, KUBELET, refusal, type Request } from './api-server.ts';
-import { activityOf } from './attempt.ts';
-import { keyOf, type Cluster, type Created, type Found } from './cluster.ts';
-import { wrongIn, type Move, type World } from './world.ts';
+import { FOREGROUND, KUBELET, refusal, type Request } from '../../../testing/explorer/api-server.ts';
+import { activityOf } from '../../../testing/explorer/attempt.ts';
+import { keyOf, type Cluster, type Created, type Found } from '../../../testing/explorer/cluster.ts';
+import { wrongIn, type Move, type World } from '../../../testing/explorer/world.ts';
 
 const UID = 'uid-of-web';
 const POD_SET = keyOf(POD_SETS, 'web');

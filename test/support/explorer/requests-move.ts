@@ -1,4 +1,4 @@
-import type { Transition } from './explorer.ts';
+import type { Transition } from '../../../testing/explorer/explorer.ts';
 import type { Budget, State } from './requests-state.ts';
 import { textOf } from './requests-time.ts';
 

@@ -2,7 +2,7 @@ import { isNeeded, type Evaluation } from '../../../src/watcher/evaluation.ts';
 import type { Answer, RequestEvent } from '../../../src/watcher/request-state.ts';
 import { next } from '../../../src/watcher/request-machine.ts';
 import { isCalling, wakeAtMs, type RequestState } from '../../../src/watcher/request-state.ts';
-import { Violation, type System, type Transition } from './explorer.ts';
+import { Violation, type System, type Transition } from '../../../testing/explorer/explorer.ts';
 import { disturbs, move, transitionOf, type Move } from './requests-move.ts';
 import { RequestedRun } from './requests-run.ts';
 import {

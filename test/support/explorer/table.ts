@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { explore } from './explorer.ts';
-import { operatorIn } from './operator.ts';
-import type { Delivery } from './watch.ts';
-import type { World } from './world.ts';
+import { explore } from '../../../testing/explorer/explorer.ts';
+import { operatorIn } from '../../../testing/explorer/operator.ts';
+import type { Delivery } from '../../../testing/explorer/watch.ts';
+import type { World } from '../../../testing/explorer/world.ts';
 
 /** More than any world of the tables takes: one that has grown fails by this, and not by its time. */
 const STATES_MAX = 20_000;

@@ -1,0 +1,246 @@
+import type { ResourceType } from '../../src/contract/controller.ts';
+import type { KubernetesObject } from '../../src/contract/object.ts';
+import { matchesLabels, parseLabelSelector } from '../../src/controllers/label-selector.ts';
+import type { RequestOptions } from '../../src/kubernetes/client.ts';
+import type { FailedAnswer } from '../../src/kubernetes/errors.ts';
+import { keyOf, type Cluster, type Created } from './cluster.ts';
+
+/** A request as far as the server looks at it. */
+export type Request = Pick<RequestOptions, 'method' | 'path' | 'query' | 'body' | 'metadataOnly'>;
+
+export type Answer = { readonly body: unknown } | { readonly failed: FailedAnswer };
+
+/** What is different about the objects of a type. */
+export interface ServedType extends ResourceType {
+  /** Why an object is not accepted. */
+  refuse?(object: Created, cluster: Cluster): FailedAnswer | undefined;
+  /** As it is stored once it is accepted. */
+  stored?(object: Created): Created;
+  /** Called with what a list shows. */
+  read?(objects: readonly KubernetesObject[], cluster: Cluster): void;
+  /** Deletion is asked for, and somebody else ends it, as the kubelet does for Pods. */
+  readonly goesSlowly?: true;
+}
+
+/** The kubelet lets a Pod go; the finalizer stands for that. */
+export const KUBELET = 'kubelet';
+/** A finalizer of the API server: the garbage collector first deletes what the object owns. */
+export const FOREGROUND = 'foregroundDeletion';
+
+/** Answers requests as the API server does, at once, as far as the controllers use it. */
+export class ApiServer {
+  readonly #types: readonly ServedType[];
+  readonly #ignoresVersions: boolean;
+
+  /** @param options `ignoresVersions`: as if writes did not carry what they were decided from */
+  constructor(types: readonly ServedType[], { ignoresVersions }: { readonly ignoresVersions: boolean }) {
+    this.#types = types;
+    this.#ignoresVersions = ignoresVersions;
+  }
+
+  answer(cluster: Cluster, request: Request): Answer {
+    const target = this.#targetOf(request.path);
+    switch (request.method) {
+      case 'GET':
+        return target.name === undefined ? list(cluster, target, request) : get(cluster, target, request);
+      case 'POST':
+        return create(cluster, target, request);
+      case 'PATCH':
+        return this.#patch(cluster, target, request);
+      case 'DELETE':
+        return this.#delete(cluster, target, request);
+      case 'PUT':
+        throw new Error(`${request.method} is not served`);
+    }
+  }
+
+  /** Of the object that a request is about. */
+  keyOf({ path }: Request): string {
+    return this.#targetOf(path).key;
+  }
+
+  #targetOf(path: string): Target {
+    const segments = path.split('/').slice(path.startsWith('/api/') ? 3 : 4);
+    const isIn = segments[0] === 'namespaces' && segments.length > 2;
+    const [plural = '', name, subresource] = isIn ? segments.slice(2) : segments;
+    const type = this.#types.find((each) => each.plural === plural);
+    if (type === undefined) throw new Error(`${plural} are not served`);
+    return {
+      type,
+      key: keyOf(type, name ?? ''),
+      ...(isIn && { namespace: segments[1] }),
+      ...(name !== undefined && { name }),
+      ...(subresource !== undefined && { subresource }),
+    };
+  }
+
+  #patch(cluster: Cluster, target: Target, request: Request): Answer {
+    const patch = asRecord(request.body);
+    const { uid, resourceVersion, ...metadata } = asRecord(patch['metadata']);
+    const object = cluster.get(target.key);
+    if (object === undefined) return notFound(target);
+    if (!this.#meets(object, { uid, resourceVersion })) return conflict(target);
+    const part = target.subresource === undefined ? omit(patch, 'status') : pick(patch, 'status');
+    const body = cluster.change(target.key, (before) => merged(before, { ...part, metadata }));
+    return { body: shown(body, request) };
+  }
+
+  #delete(cluster: Cluster, target: Target, request: Request): Answer {
+    const { preconditions = {}, propagationPolicy } = asRecord(request.body);
+    const object = cluster.get(target.key);
+    if (object === undefined) return notFound(target);
+    if (!this.#meets(object, asRecord(preconditions))) return conflict(target);
+    const { deletionTimestamp, finalizers = [] } = object.metadata;
+    if (deletionTimestamp !== undefined) return { body: object };
+    const added = propagationPolicy === 'Foreground' ? [FOREGROUND] : [];
+    if (target.type.goesSlowly) added.push(KUBELET);
+    if (finalizers.length + added.length === 0) {
+      cluster.remove(target.key);
+      return { body: { apiVersion: 'v1', kind: 'Status', status: 'Success' } };
+    }
+    cluster.markDeleted(target.key, added);
+    return { body: cluster.get(target.key) };
+  }
+
+  #meets({ metadata }: KubernetesObject, { uid, resourceVersion }: Preconditions): boolean {
+    if (uid !== undefined && uid !== metadata.uid) return false;
+    return (
+      this.#ignoresVersions || resourceVersion === undefined || resourceVersion === metadata.resourceVersion
+    );
+  }
+}
+
+interface Preconditions {
+  readonly uid?: unknown;
+  readonly resourceVersion?: unknown;
+}
+
+interface Target {
+  readonly type: ServedType;
+  /** Of the object. */
+  readonly key: string;
+  readonly namespace?: string;
+  readonly name?: string;
+  readonly subresource?: string;
+}
+
+function get(cluster: Cluster, target: Target, request: Request): Answer {
+  const object = cluster.get(target.key);
+  return object === undefined ? notFound(target) : { body: shown(object, request) };
+}
+
+function list(cluster: Cluster, { type, namespace }: Target, request: Request): Answer {
+  const items = cluster
+    .list(type)
+    .map(({ object }) => object)
+    .filter(({ metadata }) => namespace === undefined || metadata.namespace === namespace)
+    .filter((object) => isSelected(object, selectorsIn(request)));
+  type.read?.(items, cluster);
+  return { body: { metadata: {}, items: items.map((object) => shown(object, request)) } };
+}
+
+function create(cluster: Cluster, target: Target, { body, query }: Request): Answer {
+  const { type, namespace } = target;
+  const asked = asRecord(body);
+  const name = asRecord(asked['metadata'])['name'];
+  if (typeof name !== 'string') throw new Error('what is created has to have a name');
+  const metadata = { ...asRecord(asked['metadata']), name, ...(namespace !== undefined && { namespace }) };
+  const object: Created = { ...asked, metadata };
+  const refusal = type.refuse?.(object, cluster);
+  if (refusal !== undefined) return { failed: refusal };
+  if (cluster.get(keyOf(type, name)) !== undefined) return failed(409, 'AlreadyExists', { ...target, name });
+  if (query?.['dryRun'] !== undefined) return { body: object };
+  return { body: cluster.create(type, type.stored?.(object) ?? object) };
+}
+
+export interface Selectors {
+  readonly fieldSelector?: string | undefined;
+  readonly labelSelector?: string | undefined;
+}
+
+function selectorsIn({ query = {} }: Request): Selectors {
+  const textOf = (name: string) => (typeof query[name] === 'string' ? query[name] : undefined);
+  return { fieldSelector: textOf('fieldSelector'), labelSelector: textOf('labelSelector') };
+}
+
+/** Whether a list or a watch with these selectors has the object. */
+export function isSelected(object: KubernetesObject, { fieldSelector, labelSelector }: Selectors): boolean {
+  const conditions = fieldSelector === undefined ? [] : fieldSelector.split(',');
+  const labels = parseLabelSelector(labelSelector ?? '');
+  return (
+    conditions.every((each) => meetsField(object, each)) &&
+    matchesLabels(labels, object.metadata.labels ?? {})
+  );
+}
+
+function meetsField(object: KubernetesObject, condition: string): boolean {
+  const [, path = '', sign, value] = /^([\w.]+)(!=|=)(.*)$/.exec(condition) ?? [];
+  const found = path.split('.').reduce<unknown>((field, name) => asRecord(field)[name], object);
+  return (found === value) === (sign === '=');
+}
+
+/** As a list, a read or a watch of metadata alone has it. */
+export function shown(
+  object: KubernetesObject,
+  { metadataOnly }: Pick<Request, 'metadataOnly'>,
+): KubernetesObject {
+  return metadataOnly ? { metadata: object.metadata } : object;
+}
+
+/** RFC 7386. */
+function merged(before: KubernetesObject, patch: Readonly<Record<string, unknown>>): KubernetesObject {
+  const metadata = mergedValue(before.metadata, patch['metadata']);
+  return { ...asRecord(mergedValue(before, patch)), metadata: { ...before.metadata, ...asRecord(metadata) } };
+}
+
+function mergedValue(before: unknown, patch: unknown): unknown {
+  if (!isRecord(patch)) return patch;
+  const fields = Object.entries(patch).map(([name, value]) => [
+    name,
+    mergedValue(asRecord(before)[name], value),
+  ]);
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-assignment -- the state is plain JSON
+  const all = { ...asRecord(before), ...Object.fromEntries(fields) };
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-argument -- the state is plain JSON
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null));
+}
+
+function notFound(target: Target): Answer {
+  return failed(404, 'NotFound', target);
+}
+
+function conflict(target: Target): Answer {
+  return failed(409, 'Conflict', target);
+}
+
+function failed(status: number, reason: string, { type, name = '' }: Pick<Target, 'type' | 'name'>): Answer {
+  return {
+    failed: refusal(status, { reason, message: `${reason} ${name}`, details: { name, kind: type.plural } }),
+  };
+}
+
+/** An answer with a Status. */
+export function refusal(code: number, status: object): FailedAnswer {
+  return { status: code, body: JSON.stringify({ kind: 'Status', apiVersion: 'v1', code, ...status }) };
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function asRecord(value: unknown): Readonly<Record<string, unknown>> {
+  return isRecord(value) ? value : {};
+}
+
+function omit(record: Readonly<Record<string, unknown>>, name: string): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(record).filter(([each]) => each !== name));
+}
+
+function pick(record: Readonly<Record<string, unknown>>, name: string): Readonly<Record<string, unknown>> {
+  return name in record ? { [name]: record[name] } : {};
+}
+
+/** For a trace: `PATCH web/status`. */
+export function wordsOf({ method, path }: Request): string {
+  return `${method} ${path.split('/').slice(-2).join('/')}`;
+}

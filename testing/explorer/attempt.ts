@@ -1,0 +1,175 @@
+import type { Observe, Refusal, Step } from '../../src/contract/decision.ts';
+import type { ResourceRef } from '../../src/contract/resource.ts';
+import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';
+import { ApiError, errorFromAnswer, errorFromFailure } from '../../src/kubernetes/errors.ts';
+import type { Known } from '../../activities/run-memory.ts';
+import { controlledReconciler } from '../../activities/controlled.ts';
+import { StepRun, type StepEnd } from '../../activities/step-run.ts';
+import { type Reconciler, type StepContext } from '../../activities/reconciler.ts';
+import type { Answer, Request } from './api-server.ts';
+import { START_MS } from './cluster.ts';
+import { Violation } from './explorer.ts';
+import { datumOf, valueOf, type Datum } from './values.ts';
+
+/*
+ * One attempt of a step activity. A promise that waits can be neither copied nor compared. So an attempt is what it
+ * began with and the answers that it got; to go on, the activity's own code runs from the beginning, is given those
+ * answers again, and stops at the first request that is not answered yet. The same leads to the same, so each is run
+ * once.
+ */
+export interface Attempt {
+  /** The name of the step, or `observe`. */
+  readonly step: string;
+  /** What it began with, if anything: a `Known`. */
+  readonly known: Datum | null;
+  readonly answers: readonly Datum[];
+  /** As it began. */
+  readonly clockMs: number;
+  /** Of the step that was refused last. */
+  readonly refusal: Refusal | null;
+  /** As far as its process knew when it began. */
+  readonly isNamespacePaused?: true;
+  /** No step of its run has ended yet. */
+  readonly isFirst?: true;
+  /** A create whose outcome nobody knows may succeed until then, by the clock. */
+  readonly unknownUntilMs?: number;
+}
+
+/** What the server said, or that nobody knows. */
+export interface Received {
+  readonly answer: Answer | 'lost';
+  /** After it, the time of the step is up. */
+  readonly isLate?: true;
+  /** As far as its process knows by then. */
+  readonly isNamespacePaused?: true;
+}
+
+/** Where an attempt is. */
+export type Progress =
+  | { readonly at: 'request'; readonly request: Request }
+  | { readonly at: 'end'; readonly end: StepEnd<unknown>; readonly writes: number }
+  | { readonly at: 'failure'; readonly error: unknown; readonly writes: number };
+
+/** A controller's own code, whatever its types. */
+export type AnyReconciler = Reconciler<unknown, Step>;
+
+export type StepActivity = (
+  client: KubernetesClient,
+  context: Omit<StepContext, 'superseded'>,
+  attempt: { readonly step: string; readonly known: unknown },
+) => Promise<StepEnd<unknown>>;
+
+/** Later than any step may go on. */
+const LATE_MS = 60_000;
+
+/** The steps of a controller, under the annotations that all have in common: as they are, or with what is broken on purpose. */
+export type StepActivityWith = (broken: (its: AnyReconciler) => AnyReconciler) => StepActivity;
+
+export function activityOf<O, S extends Step, L extends Observe>(
+  reconcilerFor: (client: KubernetesClient) => Reconciler<O, S, L>,
+): StepActivityWith {
+  return (broken) =>
+    (client, context, { step, known }) => {
+      const superseded = new AbortController().signal;
+      // It is given nothing but what it has made itself.
+      const reconciler = broken(controlledReconciler(reconcilerFor(client), { client, options: {} }));
+      // It is what a step of the same controller has left.
+      return new StepRun(reconciler, { ...context, superseded }).perform(step, known as Known | undefined);
+    };
+}
+
+export class Attempts {
+  readonly #activity: StepActivity;
+  readonly #progress = new Map<string, Progress>();
+
+  constructor(activity: StepActivity) {
+    this.#activity = activity;
+  }
+
+  async progressOf(ref: ResourceRef, attempt: Attempt): Promise<Progress> {
+    const key = JSON.stringify([ref.uid, attempt]);
+    const known = this.#progress.get(key);
+    if (known !== undefined) return known;
+    const progress = await this.#replay(ref, attempt);
+    this.#progress.set(key, progress);
+    return progress;
+  }
+
+  #replay(
+    ref: ResourceRef,
+    { step, known, answers, clockMs, refusal, isFirst, unknownUntilMs, ...began }: Attempt,
+  ): Promise<Progress> {
+    return new Promise((resolve, reject) => {
+      let isNamespacePaused = began.isNamespacePaused ?? false;
+      let nowMs = START_MS + clockMs;
+      let asked = 0;
+      let writes = 0;
+      const request = <T>(options: RequestOptions): Promise<T> => {
+        const datum = answers[asked];
+        asked += 1;
+        if (datum === undefined) {
+          resolve({ at: 'request', request: asSent(options) });
+          return new Promise(() => undefined);
+        }
+        const received = valueOf<Received>(datum);
+        if (received.isLate) nowMs += LATE_MS;
+        isNamespacePaused = received.isNamespacePaused ?? false;
+        if (isWrite(options) && hasSucceeded(received)) writes += 1;
+        return answered<T>(options, received);
+      };
+      const context = {
+        ...{ ref, now: () => nowMs, refusal: refusal ?? undefined, isFirst: () => isFirst === true },
+        unknownUntilMs: unknownUntilMs === undefined ? undefined : START_MS + unknownUntilMs,
+        isNamespacePaused: () => Promise.resolve(isNamespacePaused),
+      };
+      const given = { step, known: known === null ? undefined : valueOf(known) };
+      this.#activity(clientOf(request), context, given).then(
+        (end) => resolve({ at: 'end', end, writes }),
+        (error: unknown) => {
+          if (error instanceof Violation) reject(error);
+          else resolve({ at: 'failure', error, writes });
+        },
+      );
+    });
+  }
+}
+
+/** As the server gets it. */
+function asSent({ method, path, query, body, metadataOnly }: RequestOptions): Request {
+  return JSON.parse(JSON.stringify({ method, path, query, body, metadataOnly })) as Request;
+}
+
+export function isWrite({ method, query }: Pick<RequestOptions, 'method' | 'query'>): boolean {
+  return method !== 'GET' && query?.['dryRun'] === undefined;
+}
+
+function hasSucceeded({ answer }: Received): boolean {
+  return answer !== 'lost' && 'body' in answer;
+}
+
+/** What the client resolves with is what its caller expects of this path. */
+function answered<T>({ method, path }: RequestOptions, { answer }: Received): Promise<T> {
+  if (answer === 'lost') return Promise.reject(errorFromFailure(`${method} ${path}`, 'connection reset'));
+  if ('body' in answer) return Promise.resolve(answer.body as T);
+  return Promise.reject(errorFromAnswer(`${method} ${path}`, answer.failed));
+}
+
+function clientOf(request: KubernetesClient['request']): KubernetesClient {
+  return {
+    server: 'the explorer',
+    request,
+    watch: () => {
+      throw new Error('steps do not watch');
+    },
+    close: () => Promise.resolve(),
+  };
+}
+
+export function receivedBy(attempt: Attempt, received: Received): Attempt {
+  return { ...attempt, answers: [...attempt.answers, datumOf(received)] };
+}
+
+/** Whether it stays so until something changes: Temporal then tries again and again, to no effect. */
+export function isRefusal(error: unknown): boolean {
+  return error instanceof ApiError && ['refused', 'access-denied'].includes(error.classification);
+}

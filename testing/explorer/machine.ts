@@ -1,0 +1,182 @@
+import type { Held, Stalled, Wait } from '../../src/contract/decision.ts';
+import { controlled } from '../../src/controllers/control/controlled.ts';
+import { NAMESPACES } from '../../src/controllers/kinds.ts';
+import type { Answer, Request } from './api-server.ts';
+import { Attempts, receivedBy, type Attempt, type Received } from './attempt.ts';
+import { decidingAs, reconcilingAs, type Broken } from './broken.ts';
+import { Cluster, keyOf } from './cluster.ts';
+import { Dispatching, NEWS, type RunRequest } from './dispatching.ts';
+import { Violation } from './explorer.ts';
+import { guarded } from './guarded.ts';
+import { JudgedServer } from './judged-server.ts';
+import { isPaused } from './people.ts';
+import { Running, RUN_RULES } from './running.ts';
+import type { Scenario } from './scenario.ts';
+import type { State } from './state.ts';
+import { freshUid } from './values.ts';
+import { Watching } from './watch.ts';
+import type { World } from './world.ts';
+
+/** How long a run that a person holds waits before it looks by itself. */
+const HELD_LOOK_MS = 30_000;
+
+/** The watcher, the runs and the API server together: what each step of an exploration changes in a state. */
+export class Machine {
+  readonly world: World;
+  readonly watching: Watching;
+  readonly dispatching: Dispatching;
+  readonly running: Running;
+  readonly attempts: Attempts;
+  /** Of the resource. */
+  readonly key: string;
+  readonly #scenario: Scenario;
+  readonly #server: JudgedServer;
+  readonly #isOne: boolean;
+
+  constructor(world: World, scenario: Scenario, broken: Broken) {
+    this.world = world;
+    this.key = keyOfPrimary(world);
+    this.#scenario = scenario;
+    this.#isOne = scenario.processes !== 'two';
+    this.#server = new JudgedServer(world, this.key, broken);
+    this.watching = new Watching(decidingAs(broken, controlled(world.controller, {})), {
+      delivery: scenario.delivery ?? 'one by one',
+      namespaces: world.watchesNamespaces === true,
+    });
+    this.dispatching = new Dispatching(this.watching, { ...NEWS, ...broken.news });
+    this.attempts = new Attempts(world.activity((its) => guarded(reconcilingAs(broken, its))));
+    this.running = new Running(
+      this.attempts,
+      { ...RUN_RULES, ...broken.run },
+      {
+        onConverged: (state, ref) => {
+          if (this.#isOne) this.dispatching.runEnded(state, ref);
+        },
+        asksWhatArrives: world.controller.mayStillArrive !== undefined,
+        isNamespacePaused: (state) => this.isNamespacePaused(state),
+      },
+    );
+  }
+
+  /** The watcher starts: it knows of no run, lists everything, and then lists the open runs. */
+  watcherStarts(state: State): void {
+    state.watches = this.watching.listed(state.cluster);
+    state.look = this.watching.lookAfterList(state.watches);
+    state.order = [];
+    state.entries = {};
+    if (this.#isOne) state.seeds = {};
+    this.dispatching.evaluate(state);
+  }
+
+  /** The watch of this type shows what it has to show next. */
+  show(state: State, name: string): void {
+    const shown = this.watching.deliver(state, name);
+    if (shown.isByOthers) state.hasNews = true;
+    if (shown.what === 'nothing') return;
+    if (shown.what === 'the resource') {
+      if (shown.gone !== undefined) this.dispatching.gone(state, shown.gone);
+      this.dispatching.evaluate(state);
+      return;
+    }
+    state.isViewNew = true;
+    // Where all is shown at once, so is what it comes to.
+    if (this.#scenario.delivery === 'at once') this.dispatching.evaluate(state);
+  }
+
+  /** The watcher starts or signals the run whose turn it is. */
+  async dispatch(state: State, uid: string): Promise<void> {
+    const request = this.dispatching.dispatch(state, uid);
+    if (!this.#isOne) state.seeds = {};
+    if (request === undefined) return;
+    await this.request(state, request);
+    this.dispatching.requested(state, request);
+  }
+
+  /** A start or a signal reaches Temporal. */
+  async request(state: State, { ref, first, why }: RunRequest): Promise<void> {
+    countRequest(state, why);
+    if (ref.uid in state.runs) {
+      await this.running.signal(state, ref.uid);
+    } else if (first !== undefined) await this.running.start(state, ref, first);
+  }
+
+  /** The server does as it is asked, and the run's attempt gets its answer. */
+  answer(state: State, uid: string, request: Request, how: Partial<Received>): void {
+    const run = state.runs[uid];
+    if (run?.attempt == null) return;
+    const answer = this.serve(state, request);
+    run.attempt = { ...run.attempt, ...this.received(state, run.attempt, { answer, ...how }) };
+  }
+
+  /** The attempt, once it has received this. */
+  received(state: State, attempt: Attempt, received: Received): Attempt {
+    return receivedBy(attempt, this.running.received(state, received));
+  }
+
+  /** What the server answers. @throws Violation */
+  serve(state: State, request: Request, how?: { readonly isLate: boolean }): Answer {
+    return this.#server.serve(state, this.clusterOf(state), request, how);
+  }
+
+  /** A backoff is over. */
+  async tryAgain(state: State, uid: string): Promise<void> {
+    const run = state.runs[uid];
+    if (run === undefined) return;
+    run.backoff = 'no';
+    await this.running.goOn(state, uid);
+  }
+
+  /** A wait is over without a signal. */
+  async waited(state: State, uid: string, rest: Wait | Held | Stalled): Promise<void> {
+    const run = state.runs[uid];
+    if (run === undefined) return;
+    state.clockMs += rest.do === 'held' ? HELD_LOOK_MS : (rest.atMostMs ?? 0);
+    // No request takes so long.
+    state.ghost = null;
+    // That time has passed is news, too.
+    if (state.hasNews !== null) state.hasNews = true;
+    await this.running.waited(state, run, rest);
+  }
+
+  /** Temporal gives up an attempt, which goes on nevertheless. */
+  async giveUp(state: State, uid: string): Promise<void> {
+    const run = state.runs[uid];
+    if (run?.attempt == null || state.ghost !== null) return;
+    // eslint-disable-next-line @typescript-eslint/no-unused-vars -- left out of the rest
+    const { isDurable: _, asksToBe: __, isCurrent, ...attempt } = run.attempt;
+    state.ghost = { ref: run.ref, attempt, isCurrent };
+    this.running.failed(state, run);
+    await this.running.goOn(state, uid);
+  }
+
+  /** As far as the process of the worker knows. */
+  isNamespacePaused(state: State): boolean {
+    if (this.world.watchesNamespaces !== true) return false;
+    // Whoever watches goes by what the watch shows; a worker alone reads it.
+    if (this.#isOne) return this.watching.isNamespacePaused(state.watches);
+    return this.clusterOf(state)
+      .list(NAMESPACES)
+      .some(({ object }) => isPaused(object));
+  }
+
+  /** The objects of this state: what changes them is noted for the watches. */
+  clusterOf(state: State): Cluster {
+    return new Cluster(state.cluster, {
+      clockMs: state.clockMs,
+      freshUid: () => freshUid(JSON.stringify(state)),
+      onChange: (key, object) =>
+        this.watching.note(state, state.isByOthers ? [key, object ?? null, true] : [key, object ?? null]),
+    });
+  }
+}
+
+function keyOfPrimary({ controller: { primary }, objects }: World): string {
+  const [, object] = objects.find(([{ plural }]) => plural === primary.type.plural) ?? [];
+  return keyOf(primary.type, object?.metadata.name ?? '');
+}
+
+function countRequest(state: State, why: string): void {
+  if (state.hasNews === false)
+    throw new Violation(`a start or signal that no change by others has called for: ${why}`);
+  if (state.hasNews !== null) state.hasNews = false;
+}

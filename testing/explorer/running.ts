@@ -1,0 +1,370 @@
+import {
+  isRest,
+  stalled,
+  type Held,
+  type Next,
+  type Observe,
+  type Stalled,
+  type Wait,
+} from '../../src/contract/decision.ts';
+import { ATTEMPT_MAX_MS } from '../../src/contract/run.ts';
+import type { ResourceRef } from '../../src/contract/resource.ts';
+import { ApiError } from '../../src/kubernetes/errors.ts';
+import type { StepEnd } from '../../activities/step-run.ts';
+import { isRefusal, type Attempts, type Progress, type Received } from './attempt.ts';
+import { START_MS } from './cluster.ts';
+import { Violation } from './explorer.ts';
+import type { Checkpoint, Run, RunAttempt, State } from './state.ts';
+import { datumOf, valueOf, type Datum } from './values.ts';
+
+/** workflows/reconcile.ts, whose SDK cannot be stopped and copied. */
+const LOCAL_WRITES_MAX = 10;
+const LOCAL_STEPS_MAX = 4;
+
+const LOOK_AGAIN: Datum = datumOf({ do: 'observe', because: 'the resource changed' } satisfies Observe);
+
+/** How runs go on: by the workflow's rules, or by some that are broken on purpose. */
+export interface RunRules {
+  /** A signal that came meanwhile calls for another look. */
+  readonly looksAgain: boolean;
+  /** A step whose worker was killed is called again; else its run waits for what it would have done. */
+  readonly repeatsAfterCrash: boolean;
+  /** What was known before a rest does not count after it. */
+  readonly forgetsAtRest: boolean;
+  /** One that a person holds looks by itself whether that is still so. */
+  readonly rechecksWhileHeld: boolean;
+  /** What became of an attempt that nobody waited for is noted as unknown. */
+  readonly notesUnknown: boolean;
+}
+
+export const RUN_RULES: RunRules = {
+  looksAgain: true,
+  repeatsAfterCrash: true,
+  forgetsAtRest: true,
+  rechecksWhileHeld: true,
+  notesUnknown: true,
+};
+
+/** What runs are not, and what they concern. */
+export interface Surroundings {
+  /** A step has found its resource converged. */
+  readonly onConverged: (state: State, ref: ResourceRef) => void;
+  /** Whether the controller asks what may still arrive. */
+  readonly asksWhatArrives: boolean;
+  /** As far as the process of the worker knows. */
+  readonly isNamespacePaused: (state: State) => boolean;
+}
+
+/** What Temporal and its worker do with the runs: `workflows/reconcile.ts` and `activities/memory.ts`. */
+export class Running {
+  readonly #attempts: Attempts;
+  readonly #rules: RunRules;
+  readonly #around: Surroundings;
+
+  constructor(attempts: Attempts, rules: RunRules, around: Surroundings) {
+    this.#attempts = attempts;
+    this.#rules = rules;
+    this.#around = around;
+  }
+
+  get rechecksWhileHeld(): boolean {
+    return this.#rules.rechecksWhileHeld;
+  }
+
+  async start(state: State, ref: ResourceRef, first: Next): Promise<void> {
+    const next = datumOf(first);
+    const begun = { unseen: false, localSteps: 0, refused: null, hasResult: false, unknownUntilMs: 0 };
+    const task = { next, ...begun };
+    state.runs[ref.uid] = {
+      ref,
+      next,
+      ...begun,
+      buffered: false,
+      task,
+      attempt: null,
+      left: null,
+      isRemembered: false,
+      backoff: 'no',
+    };
+    await this.goOn(state, ref.uid);
+  }
+
+  /** A signal has reached the server. */
+  async signal(state: State, uid: string): Promise<void> {
+    const run = state.runs[uid];
+    if (run === undefined) return;
+    if (run.task !== null) run.buffered = true;
+    else deliverSignal(state, run);
+    await this.goOn(state, uid);
+  }
+
+  progressOf({
+    ref,
+    attempt,
+  }: {
+    readonly ref: ResourceRef;
+    readonly attempt: RunAttempt;
+  }): Promise<Progress> {
+    // eslint-disable-next-line @typescript-eslint/no-unused-vars -- left out of the rest
+    const { isDurable: _, asksToBe: __, isCurrent: ___, ...plain } = attempt;
+    return this.#attempts.progressOf(ref, plain);
+  }
+
+  /** Goes on until a request waits for its answer, or the run waits or ends. */
+  async goOn(state: State, uid: string): Promise<void> {
+    for (let run = state.runs[uid]; run !== undefined; run = state.runs[uid]) {
+      if (run.attempt !== null) {
+        if (run.backoff !== 'no') return;
+        const progress = await this.progressOf({ ref: run.ref, attempt: run.attempt });
+        if (progress.at === 'request') return;
+        this.#ended(state, run, progress);
+      } else if (!this.#goesOn(state, run)) return;
+    }
+  }
+
+  /** @returns false where the run rests or has ended */
+  #goesOn(state: State, run: Run): boolean {
+    const next = valueOf<Next>(run.next);
+    if (!isRest(next)) {
+      this.#take(state, run, next);
+      return true;
+    }
+    run.localSteps = 0;
+    if (run.unseen && this.#rules.looksAgain) {
+      run.next = LOOK_AGAIN;
+      run.task ??= checkpointOf(run);
+      return true;
+    }
+    if (next.do === 'converged') return this.#complete(state, run);
+    run.task = null;
+    if (!run.buffered) return false;
+    deliverSignal(state, run);
+    return true;
+  }
+
+  /** The server refuses that a run completes while a signal waits for it: the workflow task is done again. */
+  #complete(state: State, run: Run): boolean {
+    if (!run.buffered || run.task === null) {
+      Reflect.deleteProperty(state.runs, run.ref.uid);
+      if (state.ghost?.ref.uid === run.ref.uid) state.ghost.isCurrent = false;
+      return false;
+    }
+    Object.assign(run, run.task);
+    deliverSignal(state, run);
+    return true;
+  }
+
+  #take(
+    state: State,
+    run: Run,
+    { do: step, ...next }: Exclude<Next, { readonly do: 'wait' | 'converged' | 'stalled' | 'held' }>,
+  ) {
+    const { writes = 1 } = 'writes' in next ? next : {};
+    const asksToBe = 'isDurable' in next;
+    const isDurable = asksToBe || writes > LOCAL_WRITES_MAX || run.localSteps >= LOCAL_STEPS_MAX;
+    run.task ??= checkpointOf(run);
+    run.unseen = false;
+    this.#call(state, run, { step, isDurable, asksToBe });
+  }
+
+  #call(
+    state: State,
+    run: Run,
+    { step, isDurable, asksToBe }: Pick<RunAttempt, 'step' | 'isDurable' | 'asksToBe'>,
+  ): void {
+    run.attempt = {
+      step,
+      asksToBe,
+      known: takeKnown(state, run),
+      answers: [],
+      clockMs: state.clockMs,
+      refusal: run.refused?.refusal ?? null,
+      isDurable,
+      isCurrent: true,
+      ...this.#pauseIn(state),
+      ...this.#unknownIn(state, run),
+    };
+    run.localSteps = isDurable ? 0 : run.localSteps + 1;
+    if (!isDurable) return;
+    // An activity is scheduled with the end of the workflow task.
+    run.task = null;
+    if (run.buffered) deliverSignal(state, run);
+  }
+
+  #ended(state: State, run: Run, progress: Exclude<Progress, { readonly at: 'request' }>): void {
+    const { attempt } = run;
+    if (attempt === null) return;
+    if (progress.at === 'failure') {
+      this.failed(state, run, progress.error);
+      return;
+    }
+    const { end, writes } = progress;
+    if (writes > 0 && end.did.length === 0) throw new Violation(`${attempt.step} does not say what it did`);
+    run.attempt = null;
+    this.#keep(run, attempt, end);
+    if (end.next.do === 'converged') this.#around.onConverged(state, run.ref);
+    noteRefusal(run, attempt.step, end);
+    run.hasResult = true;
+    const { unknownUntilMs = 0 } = end;
+    if (unknownUntilMs > 0) this.#noteUnknown(run, unknownUntilMs - START_MS);
+    const looksAgain = run.unseen && this.#rules.looksAgain;
+    if (looksAgain) run.refused = null;
+    run.next = looksAgain ? LOOK_AGAIN : datumOf(end.next);
+    if (attempt.isDurable) run.task = checkpointOf(run);
+  }
+
+  /** The attempt has failed, or was given up: what failed locally is tried durably, and that again and again. */
+  failed(state: State, run: Run, error?: unknown): void {
+    const { attempt } = run;
+    if (attempt === null) return;
+    if (error !== undefined && !(error instanceof ApiError))
+      // eslint-disable-next-line @typescript-eslint/no-base-to-string -- for a trace, whatever it is
+      throw new Violation(`${attempt.step} fails for good: ${String(error)}`);
+    if (attempt.isDurable && run.unseen) {
+      if (attempt.asksToBe) this.#noteUnknown(run, state.clockMs + ATTEMPT_MAX_MS);
+      run.attempt = null;
+      run.refused = null;
+      run.next = LOOK_AGAIN;
+      run.task = checkpointOf(run);
+      return;
+    }
+    this.#call(state, run, { ...attempt, isDurable: true });
+    if (attempt.isDurable && run.attempt !== null) run.attempt = this.#again(state, run.attempt);
+    if (attempt.isDurable && isRefusal(error)) run.backoff = 'same';
+  }
+
+  /** What an attempt that begins now, or goes on, knows of its Namespace. */
+  #pauseIn(state: State): { readonly isNamespacePaused?: true } {
+    return this.#around.isNamespacePaused(state) ? { isNamespacePaused: true } : {};
+  }
+
+  /** What an attempt is given of its run, as far as anybody asks. */
+  #unknownIn(state: State, run: Run): Pick<RunAttempt, 'isFirst' | 'unknownUntilMs'> {
+    if (!this.#around.asksWhatArrives) return {};
+    // Once its time is over, it makes no difference any more.
+    if (run.unknownUntilMs <= state.clockMs) run.unknownUntilMs = 0;
+    const { hasResult, unknownUntilMs } = run;
+    return { ...(!hasResult && { isFirst: true }), ...(unknownUntilMs > 0 && { unknownUntilMs }) };
+  }
+
+  /** The activity is tried again: what became of the attempt before is not known. */
+  #again(state: State, attempt: RunAttempt): RunAttempt {
+    if (!this.#around.asksWhatArrives || !this.#rules.notesUnknown) return attempt;
+    return { ...attempt, unknownUntilMs: state.clockMs + ATTEMPT_MAX_MS };
+  }
+
+  #noteUnknown(run: Run, ms: number): void {
+    if (this.#rules.notesUnknown) run.unknownUntilMs = Math.max(run.unknownUntilMs, ms);
+  }
+
+  /** What is received now, and what its process knows besides. */
+  received(state: State, received: Received): Received {
+    return { ...received, ...this.#pauseIn(state) };
+  }
+
+  /** A wait is over without a signal. */
+  async waited(state: State, run: Run, rest: Wait | Held | Stalled): Promise<void> {
+    const because = rest.do === 'wait' ? `waited for ${rest.for}` : `${rest.do} for a while`;
+    const next: Observe = { do: 'observe', because };
+    run.next = datumOf(next);
+    run.task = checkpointOf(run);
+    // Nothing is remembered for so long.
+    Reflect.deleteProperty(state.seeds, run.ref.uid);
+    await this.goOn(state, run.ref.uid);
+  }
+
+  /** The step that has just begun does so in another process. */
+  async forget(state: State, uid: string): Promise<void> {
+    const run = state.runs[uid];
+    if (run?.attempt == null) return;
+    run.attempt = this.#begunAgain(state, run.attempt);
+    await this.goOn(state, uid);
+  }
+
+  /** An attempt that was given up has come to its end after all. */
+  ghostEnded(state: State, progress: Exclude<Progress, { readonly at: 'request' }>): void {
+    const { ghost } = state;
+    state.ghost = null;
+    if (ghost === null || progress.at === 'failure') return;
+    const run = state.runs[ghost.ref.uid];
+    const { end } = progress;
+    // A run that has gone on since may know more, which is lost then.
+    if (run !== undefined) this.#keep(run, ghost, end);
+    if (end.next.do === 'converged') this.#around.onConverged(state, ghost.ref);
+  }
+
+  /** `Memory.keep` and `Memory.rest`. */
+  #keep(run: Run, { isCurrent }: { readonly isCurrent: boolean }, { known, next }: StepEnd<unknown>): void {
+    if (isRest(next) && this.#rules.forgetsAtRest) {
+      run.left = null;
+      run.isRemembered = false;
+    } else if (known !== undefined) {
+      run.left = isCurrent ? datumOf(known) : null;
+      run.isRemembered = true;
+    }
+  }
+
+  /** In another process. */
+  // eslint-disable-next-line @typescript-eslint/no-unused-vars -- left out of the rest
+  #begunAgain(state: State, { isNamespacePaused: _, ...attempt }: RunAttempt): RunAttempt {
+    return { ...attempt, known: null, answers: [], ...this.#pauseIn(state) };
+  }
+
+  /** The worker is killed, and another one goes on. */
+  async crash(state: State): Promise<void> {
+    state.seeds = {};
+    state.ghost = null;
+    for (const run of Object.values(state.runs)) {
+      run.left = null;
+      run.isRemembered = false;
+      if (!this.#rules.repeatsAfterCrash) {
+        run.attempt = null;
+        run.next = datumOf(stalled({ code: 'Broken', because: 'nobody calls the step again', advice: [] }));
+      } else if (run.task === null) {
+        if (run.attempt !== null) run.attempt = this.#again(state, this.#begunAgain(state, run.attempt));
+      } else {
+        Object.assign(run, run.task, { attempt: null });
+        if (run.buffered) run.unseen = true;
+        run.buffered = false;
+      }
+      await this.goOn(state, run.ref.uid);
+    }
+  }
+}
+
+function checkpointOf({ next, unseen, localSteps, refused, hasResult, unknownUntilMs }: Run): Checkpoint {
+  return { next, unseen, localSteps, refused, hasResult, unknownUntilMs };
+}
+
+/** The workflow gets the signal: what was known before it does not count any more. */
+function deliverSignal(state: State, run: Run): void {
+  run.buffered = false;
+  run.unseen = true;
+  run.left = null;
+  if (state.ghost?.ref.uid === run.ref.uid) state.ghost.isCurrent = false;
+  if (run.attempt === null) return;
+  run.attempt = { ...run.attempt, isCurrent: false };
+  if (run.backoff === 'no') return;
+  // A signal ends a backoff.
+  if (run.attempt.asksToBe) run.unknownUntilMs = state.clockMs + ATTEMPT_MAX_MS;
+  run.backoff = 'no';
+  run.attempt = null;
+  run.refused = null;
+  run.next = LOOK_AGAIN;
+}
+
+function noteRefusal(run: Run, step: string, { did, refusal }: StepEnd<unknown>): void {
+  if (refusal !== undefined) run.refused = { step, refusal };
+  else if (run.refused?.step === step && did.length > 0) run.refused = null;
+}
+
+/** `Memory.take`: the view is not for a run that works, since it may lack what the run has written. */
+function takeKnown(state: State, run: Run): Datum | null {
+  const { left, isRemembered, ref } = run;
+  const view = state.seeds[ref.uid];
+  run.left = null;
+  run.isRemembered = true;
+  Reflect.deleteProperty(state.seeds, ref.uid);
+  if (isRemembered) return left;
+  return view === undefined ? null : datumOf({ observation: valueOf(view), source: 'watch' });
+}

@@ -1,0 +1,150 @@
+import type { Refusal } from '../../src/contract/decision.ts';
+import type { ResourceRef } from '../../src/contract/resource.ts';
+import type { Reported } from '../../src/watcher/evaluation.ts';
+import type { Request } from './api-server.ts';
+import type { Attempt } from './attempt.ts';
+import type { Objects } from './cluster.ts';
+import { renumbered, type Datum } from './values.ts';
+import type { Look, Watch } from './watch.ts';
+
+/** All that decides what may happen next. Plain data: a state is compared and copied as text. */
+export interface State {
+  cluster: Objects;
+  /** Since the exploration began. */
+  clockMs: number;
+  watches: Record<string, Watch>;
+  /** In which order the watches have something to show, where that matters. */
+  order: string[];
+  /** What the watcher knows of the requests for a reconcile. */
+  look: Look;
+  /** How much more may be deleted by what was approved; null: nobody counts. */
+  approved: number | null;
+  /** Something of the view has changed, and what that comes to was not asked yet. */
+  isViewNew: boolean;
+  /** What the dispatcher knows of runs, by the UID of their resource. */
+  entries: Record<string, Entry>;
+  /** Those that are open, by the UID of their resource. */
+  runs: Record<string, Run>;
+  /** Views that the watcher has left in the process for a run that it starts or signals. */
+  seeds: Record<string, Datum>;
+  /** An attempt that Temporal has given up, and that still goes on. */
+  ghost: Ghost | null;
+  /** A request on its way to the server, whose answer reaches nobody. */
+  lingering: Request | null;
+  /** How often what disturbs may still happen. */
+  budget: Record<string, number>;
+  /** What does nothing for now, however much it has to do. */
+  slow: Component[];
+  /** How often something may still fall behind. */
+  slowness: number;
+  /** A change was not shown: so many waits may end because their time is over. */
+  missed: number;
+  /** Others have not changed anything since all was known and no run was open. */
+  isUndisturbed: boolean;
+  /** The view has shown a change by others since the last start or signal; null: nobody asks. */
+  hasNews: boolean | null;
+  /** What changes now is changed by others. */
+  isByOthers: boolean;
+}
+
+/** Whatever can be slow by itself: `watch of pods`, `run of uid-1`. */
+export type Component = string;
+
+/** The dispatcher's `Pending`, as far as it decides what is started and signalled. */
+export interface Entry {
+  readonly ref: ResourceRef;
+  reported: Reported | null;
+  /** A step stands in the view, and is signalled if nothing changes. */
+  standing: boolean;
+  /** Whether it waits in the queue, and for a moment to pass. */
+  queued: 'no' | 'now' | 'later';
+  run: 'unknown' | 'open';
+  /** A run was started or signalled, and is not known to have ended. */
+  touched: boolean;
+  notNeeded: boolean;
+  /** A run has just ended: the view may not show yet what it wrote. */
+  settling: boolean;
+  /** The inputs that the last run was started or signalled with. */
+  requestedFor: string | null;
+}
+
+/** One open workflow execution, and what the worker remembers of it. */
+export interface Run {
+  readonly ref: ResourceRef;
+  /** A `Next`. */
+  next: Datum;
+  /** A signal has come that no step has seen. */
+  unseen: boolean;
+  /** A signal waits for the end of the workflow task. */
+  buffered: boolean;
+  /** Where the workflow task under way began; null: there is none. Local steps since are lost with it. */
+  task: Checkpoint | null;
+  localSteps: number;
+  refused: Refused | null;
+  /** A step of it has ended. */
+  hasResult: boolean;
+  /** As its workflow has it, by the clock; 0: there is no such create. */
+  unknownUntilMs: number;
+  attempt: RunAttempt | null;
+  /** What the last step has left in this process: a `Known`. */
+  left: Datum | null;
+  /** This process has made a step of it since it last rested. */
+  isRemembered: boolean;
+  /** Its step was refused, and is tried again; `changed`: something has changed since. */
+  backoff: 'no' | 'same' | 'changed';
+}
+
+export interface Checkpoint {
+  readonly next: Datum;
+  readonly unseen: boolean;
+  readonly localSteps: number;
+  readonly refused: Refused | null;
+  readonly hasResult: boolean;
+  readonly unknownUntilMs: number;
+}
+
+/** The step that was refused last, and has not succeeded since. */
+export interface Refused {
+  readonly step: string;
+  readonly refusal: Refusal;
+}
+
+export interface RunAttempt extends Attempt {
+  readonly isDurable: boolean;
+  /** Its step asks to be durable: what comes of an attempt that is dropped is noted as unknown. */
+  readonly asksToBe: boolean;
+  /** No signal has come since it began: what it leaves counts. */
+  readonly isCurrent: boolean;
+}
+
+export interface Ghost {
+  readonly ref: ResourceRef;
+  attempt: Attempt;
+  isCurrent: boolean;
+}
+
+/** The same text for states that differ only in numbers that the server gave, or in the order of their objects. */
+export function textOf(state: State): string {
+  for (const watch of Object.values(state.watches)) watch.known = sorted(watch.known);
+  return renumbered(
+    JSON.stringify({
+      ...state,
+      cluster: sorted(state.cluster),
+      entries: sorted(state.entries),
+      runs: sorted(state.runs),
+      seeds: sorted(state.seeds),
+      budget: sorted(state.budget),
+    }),
+  );
+}
+
+function sorted<T>(record: Record<string, T>): Record<string, T> {
+  const keys = Object.keys(record);
+  if (keys.every((key, place) => place === 0 || (keys[place - 1] ?? '') < key)) return record;
+  return Object.fromEntries(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** Of a text that {@link textOf} has made. */
+export function stateOf(text: string): State {
+  return JSON.parse(text) as State;
+}

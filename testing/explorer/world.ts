@@ -1,0 +1,82 @@
+import { APPROVAL_ANNOTATION } from '../../src/contract/control.ts';
+import type { Controller, ResourceType } from '../../src/contract/controller.ts';
+import type { Stalled, Wait } from '../../src/contract/decision.ts';
+import { NAMESPACES } from '../../src/controllers/kinds.ts';
+import type { Request, ServedType } from './api-server.ts';
+import type { StepActivityWith } from './attempt.ts';
+import type { Cluster, Created } from './cluster.ts';
+
+/** Something that may happen in a cluster: it changes the cluster that it is given. */
+export interface Move {
+  /** In words, for a trace. */
+  readonly what: string;
+  readonly change: (cluster: Cluster) => void;
+}
+
+/**
+ * The small world in which a controller is explored: what there is, what happens by itself, what others may do, and
+ * how all is to be in the end. What the controller does in it is its own code's.
+ */
+export interface World {
+  readonly controller: Controller;
+  readonly activity: StepActivityWith;
+  /** All that is read or written. */
+  readonly types: readonly ServedType[];
+  readonly objects: readonly (readonly [type: ResourceType, object: Created])[];
+  /** What goes on by itself and comes to an end, such as that a Pod gets ready. */
+  happenings?(cluster: Cluster): readonly Move[];
+  /** What others may do, by the name under which a scenario allows it. */
+  readonly others: Readonly<Record<string, (cluster: Cluster) => readonly Move[]>>;
+  /** Namespaces are watched, so that they can be paused. */
+  readonly watchesNamespaces?: true;
+  /** Whether the write deletes what the resource has to have approved, should it ask for that. */
+  needsApproval?(request: Request, cluster: Cluster): boolean;
+  /** Whether that wait ends because its time is over, and not because something changes. */
+  isAboutTime?(rest: Wait | Stalled, cluster: Cluster): boolean;
+  /**
+   * What a write may not do, should the server accept it; undefined: it is allowed.
+   *
+   * @param isUndisturbed nobody else has changed anything since a run began with all of it known
+   */
+  violation?(request: Request, cluster: Cluster, isUndisturbed: boolean): string | undefined;
+  /** What is not as it is to be once nothing happens any more. */
+  shortcomings(cluster: Cluster): readonly string[];
+}
+
+/** What is wrong, of all that may be. */
+export function wrongIn(checks: Readonly<Record<string, boolean>>): readonly string[] {
+  return Object.entries(checks)
+    .filter(([, isWrong]) => isWrong)
+    .map(([what]) => what);
+}
+
+/** The same world, where people may also pause the Namespace. */
+export function withNamespace({ types, objects, ...world }: World): World {
+  const isThere = objects.some(([{ plural }]) => plural === NAMESPACES.plural);
+  const namespace = [NAMESPACES, { metadata: { name: 'shop', uid: 'uid-of-shop' } }] as const;
+  return {
+    ...world,
+    watchesNamespaces: true,
+    types: isThere ? types : [...types, NAMESPACES],
+    objects: isThere ? objects : [namespace, ...objects],
+  };
+}
+
+/** The same world, where the resource requires approval from the beginning. */
+export function requiringApproval(world: World): World {
+  const { plural } = world.controller.primary.type;
+  const objects = world.objects.map(
+    ([type, object]) => [type, type.plural === plural ? required(object) : object] as const,
+  );
+  return { ...world, objects };
+}
+
+function required({ metadata, ...object }: Created): Created {
+  const annotations = { ...metadata.annotations, [APPROVAL_ANNOTATION]: 'required' };
+  return { ...object, metadata: { ...metadata, annotations } };
+}
+
+/** The same world, where as much may be deleted as was approved for one moment. */
+export function notCounting(world: World): World {
+  return { ...world, needsApproval: () => false };
+}
