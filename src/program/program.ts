@@ -1,7 +1,7 @@
 import type { Reconciler } from '../../activities/reconciler.ts';
-import type { CustomResourceDefinition } from '../api/kind.ts';
 import { ConfigurationError } from '../contract/configuration-error.ts';
 import { typeNameOf, type Controller } from '../contract/controller.ts';
+import type { CustomResourceDefinition } from '../api/kind.ts';
 import type { Step } from '../contract/decision.ts';
 import { controlled, type ControlOptions } from '../controllers/control/controlled.ts';
 import type { GitBuildOptions } from '../controllers/git-build/controller.ts';
