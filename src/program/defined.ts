@@ -28,13 +28,14 @@ type Use = (options: unknown) => unknown;
 
 function programController(definition: AnyDefinition, use: Use): ProgramController {
   const { name } = definition;
+  const { manifest } = definition.for as Partial<AnyKind>;
   const boundTo = (all: ControllerOptions) => {
     const options = optionsOfController(all, name);
     return bound(definition, { options, use: () => use(options) });
   };
   return {
     ...definedWith(name, boundTo),
-    definition: (definition.for as AnyKind).manifest,
+    ...(manifest && { definition: manifest }),
     options: definition.options as z.ZodObject | undefined,
     rehearsing: () => programController(definition, doNotAsk),
   };
