@@ -1,12 +1,18 @@
 import { isKind, type AnyKind, type ResourceOf } from '../src/api/controller.ts';
 import type { WatchedType } from '../src/api/watched.ts';
-import type { Step } from '../src/contract/decision.ts';
+import type { Refusal, Step } from '../src/contract/decision.ts';
+import type { KubernetesObject } from '../src/contract/object.ts';
+import { causeOfOverride } from '../src/contract/refusal.ts';
 import type { ResourceRef } from '../src/contract/resource.ts';
 import { kindController } from '../src/controllers/defined/controller.ts';
+import type { ChildStep } from '../src/controllers/defined/children/decide.ts';
+import { declaredBy, declaredTypes, ownerOf } from '../src/controllers/defined/children/declared.ts';
 import {
+  isChildStep,
   isLibraryStep,
   type DefinedObservation,
   type DefinedStep,
+  type Live,
   type LibraryStep,
 } from '../src/controllers/defined/decide.ts';
 import {
@@ -20,6 +26,8 @@ import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { kubeOf } from '../src/kubernetes/kube.ts';
 import { authorsKube, REQUEST_TIMEOUT_MS } from './authors-kube.ts';
 import { asStep, doStep, soon } from './authors-step.ts';
+import { Children, type LiveChildren } from './children.ts';
+import { dryRunning } from './dry-run.ts';
 import { changeOf } from './overridden.ts';
 import type { Performed, Reconciler, StepContext } from './reconciler.ts';
 import { viewedReconciler } from './viewed.ts';
@@ -45,8 +53,18 @@ export function kindReconciler(
     controller: kindController(definition),
     isExternal: (step) => Object.hasOwn(stepsOf(definition), step) && isExternal(definition, step),
     observe,
-    perform: (step, observation, context) =>
-      isLibraryStep(step) ? write(step, context.ref) : run(step, observation, context),
+    perform: (step, observation, context) => {
+      if (isLibraryStep(step)) return write(step, observation, context.ref);
+      return isChildStep(step)
+        ? writeChildren(client, step, { observation, context })
+        : run(step, observation, context);
+    },
+    withRefusal: (observation, refusal) =>
+      refusal.because === 'overridden' ? withOverride(observation, refusal) : observation,
+    rehearse: (step, observation, context) =>
+      isChildStep(step)
+        ? writeChildren(dryRunning(client), step, { observation, context })
+        : Promise.resolve({ observation: undefined, did: [] }),
   };
 
   async function observe({ ref, superseded }: StepContext<DefinedObservation>): Promise<DefinedObservation> {
@@ -55,15 +73,43 @@ export function kindReconciler(
     const view = definedView(object);
     const resource = resourceOf(type, object);
     if (!isObserved(resource, definition)) return { view, live: { resource } };
+    const declared = await readChildren(resource);
     const signal = soon(superseded);
     const observed: unknown = await asStep(
       async () =>
         (await definition.observe?.({ resource, signal, kube: authorsKube({ client, signal }) })) as unknown,
     );
-    return { view, live: { resource, observed } };
+    return { view, live: { resource, observed, ...(declared && { declared }) } };
   }
 
-  async function write(step: LibraryStep, ref: ResourceRef): Promise<Performed<DefinedObservation>> {
+  /** Of a resource that is being deleted, what is left. */
+  async function readChildren(resource: ResourceOf<AnyKind>): Promise<Live['declared']> {
+    const declared = resource.isBeingDeleted
+      ? definition.children && { wanted: [] }
+      : declaredBy(definition, resource);
+    if (declared === undefined || 'outcome' in declared) return declared;
+    const children = new Children(client, ownerOf(definition, resource));
+    const there = await children.list(declaredTypes(definition), definition.finalizer !== undefined);
+    return { ...declared, there };
+  }
+
+  async function writeChildren(
+    writer: KubernetesClient,
+    step: ChildStep,
+    { observation, context }: { observation: DefinedObservation; context: StepContext<DefinedObservation> },
+  ): Promise<Performed<DefinedObservation>> {
+    if (observation === 'gone' || observation.live === undefined) throw notLive(step);
+    const { resource, declared } = observation.live;
+    const children = new Children(writer, ownerOf(definition, resource));
+    const end = await children.perform(step, declared as LiveChildren, context.now);
+    return { ...end, observation: { ...observation, live: { ...observation.live, declared: end.children } } };
+  }
+
+  async function write(
+    step: LibraryStep,
+    observation: DefinedObservation,
+    ref: ResourceRef,
+  ): Promise<Performed<DefinedObservation>> {
     const { uid } = ref;
     const { resourceVersion } = step;
     const isStatus = step.do === 'updateStatus';
@@ -72,7 +118,16 @@ export function kindReconciler(
       : { metadata: { uid, resourceVersion, finalizers: step.finalizers } };
     const at = { ...ref, type, ...(isStatus && { subresource: 'status' as const }) };
     const written = await kube.patch(at, sent, { timeoutMs: REQUEST_TIMEOUT_MS });
-    return { observation: undefined, did: [DID[step.do]], changed: changeOf(sent, written) };
+    const did = [DID[step.do]];
+    const changed = changeOf(sent, written, client.fieldManager);
+    return { observation: after(observation, written), did, changed };
+  }
+
+  /** What the author observes outside is observed anew. */
+  function after(before: DefinedObservation, written: KubernetesObject): DefinedObservation | undefined {
+    if (before === 'gone' || before.live === undefined || definition.observe !== undefined) return undefined;
+    const resource = resourceOf(type, written);
+    return { view: definedView(written), live: { ...before.live, resource } };
   }
 
   function run(
@@ -80,8 +135,7 @@ export function kindReconciler(
     observation: DefinedObservation,
     context: StepContext<DefinedObservation>,
   ): Promise<Performed<DefinedObservation>> {
-    if (observation === 'gone' || observation.live === undefined)
-      throw new Error(`step ${step.do} was decided without a look at its resource; this is a bug`);
+    if (observation === 'gone' || observation.live === undefined) throw notLive(step);
     const { resource, observed } = observation.live;
     const signal = isExternal(definition, step.do) ? soon(context.superseded) : undefined;
     return doStep<DefinedObservation>({
@@ -90,6 +144,18 @@ export function kindReconciler(
       kubeFor: (hooks) => authorsKube({ client, ...hooks, ...(signal && { signal }) }),
     });
   }
+}
+
+function notLive({ do: step }: Step): Error {
+  return new Error(`step ${step} was decided without a look at its resource; this is a bug`);
+}
+
+function withOverride(observation: DefinedObservation, { message }: Refusal): DefinedObservation {
+  if (observation === 'gone' || observation.live?.declared === undefined) return observation;
+  const { declared, ...live } = observation.live;
+  if ('outcome' in declared) return observation;
+  const refused = causeOfOverride(message);
+  return { ...observation, live: { ...live, declared: { ...declared, refused } } };
 }
 
 const DID = {

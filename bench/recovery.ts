@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Command, InvalidArgumentError } from 'commander';
 import { buildServers } from '../local/build.ts';
+import { durableOperator } from '../src/durable-operator.ts';
+import { definitionsOf } from '../src/program/generate/definition.ts';
 import { applyCustomResources } from '../local/custom-resources.ts';
 import { layoutOf } from '../local/stack-folder.ts';
 import { QUOTAS } from '../src/controllers/kinds.ts';
@@ -100,7 +102,7 @@ async function etcdWiped({ stack, cluster, namespace }: World): Promise<readonly
   await withoutCluster(stack, () => rm(etcdData, { recursive: true }));
   return [
     await secondsUntil(async () => {
-      await applyCustomResources(cluster.client);
+      await applyCustomResources(cluster.client, definitionsOf(durableOperator));
       await labelled(cluster, await cluster.aNamespace(), ['after']);
     }),
   ];

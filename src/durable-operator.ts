@@ -1,9 +1,11 @@
 import { gitBuildReconciler } from '../activities/git-build.ts';
 import { podSetReconciler } from '../activities/pod-set.ts';
 import { gitBuild } from './controllers/git-build/controller.ts';
+import { BuildKind } from './controllers/git-build/kind.ts';
 import { namespaceRoleBinding } from './controllers/namespace-role-binding/controller.ts';
 import { podLabel } from './controllers/pod-label/controller.ts';
 import { podSet } from './controllers/pod-set/controller.ts';
+import { PodSetKind } from './controllers/pod-set/kind.ts';
 import { definedIn, definedWith } from './program/defined.ts';
 import type { Program } from './program/program.ts';
 
@@ -12,9 +14,15 @@ export const durableOperator: Program = {
   controllers: [
     definedIn(podLabel),
     definedWith('namespace-role-binding', ({ roleBinding }) => namespaceRoleBinding(roleBinding)),
-    { name: 'pod-set', controller: () => podSet, reconciler: podSetReconciler },
+    {
+      name: 'pod-set',
+      definition: PodSetKind.manifest,
+      controller: () => podSet,
+      reconciler: podSetReconciler,
+    },
     {
       name: 'git-build',
+      definition: BuildKind.manifest,
       controller: ({ build }) => gitBuild(build),
       reconciler: (client, { build, reconciliation }) =>
         gitBuildReconciler(client, build, reconciliation.namespaces),

@@ -54,7 +54,10 @@ export async function runOperator({ program, config, log, signal }: OperatorRequ
   });
   const { telemetry, temporalMetricsAddress } = observability;
   installRuntime(log, temporalMetricsAddress);
-  const client = createKubernetesClient(kubeConfigOf(config), { version: VERSION, telemetry });
+  const client = createKubernetesClient(kubeConfigOf(config), {
+    ...{ program: program.name, version: VERSION },
+    telemetry,
+  });
   const recorder = eventRecorder(client, log, { program: program.name });
   try {
     await observability.serve(client);

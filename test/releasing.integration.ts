@@ -145,7 +145,14 @@ describe('a release', () => {
 
     it('runs the local stack until the samples have converged', async () => {
       const program = join(installed, packageJson.bin['durable-operator']);
-      const args = ['local', '--dir', join(unpacked, 'stack'), '--exit-when-converged'];
+      const args = [
+        'dev',
+        '--dir',
+        join(unpacked, 'stack'),
+        '--exit-when-converged',
+        '--samples',
+        join(installed, 'deploy/samples'),
+      ];
       const { stdout } = await run(process.execPath, [program, ...args], {
         env: { PATH: process.env['PATH'], HOME: process.env['HOME'] },
       });

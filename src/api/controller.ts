@@ -4,6 +4,7 @@ import { millisecondsIn } from '../contract/duration.ts';
 import type { KubernetesObject } from '../contract/object.ts';
 import type { Ignored } from '../contract/words.ts';
 import type { Kind, SpecOf, StatusOf } from './kind.ts';
+import type { Children } from './child.ts';
 import type { NextOf, Outcome } from './next.ts';
 import type { Facts, MessageSubject, Observing, StepDefinition } from './step.ts';
 import type { OwnedType, ViewedObject, WatchedType } from './watched.ts';
@@ -76,7 +77,16 @@ export interface ControllerDefinition<F extends WatchedType, View, Owned, Observ
   readonly poll?: { readonly every: string };
   /** Reads whatever decisions are made from besides. Reads only: it may be asked at any time, by commands, too. Only of a kind. */
   observe?(observing: Observing<NoInfer<ResourceFor<F, View>>>): Promise<Observed>;
-  readonly steps: {
+  /**
+   * The objects that the resource stands for, of types of `owns`. The library creates and changes them, deletes those that are no longer
+   * declared, and says whether they are ready. Pure: it is asked whenever the resource changes. Only of a kind. Default: none.
+   */
+  children?(
+    facts: Pick<Facts<NoInfer<ResourceFor<F, View>>, NoInfer<Owned>, undefined>, 'resource'>,
+    next: Pick<NextOf<NoInfer<Steps>>, 'wait' | 'stalled'>,
+  ): Children;
+  /** Only with `decide`. */
+  readonly steps?: {
     readonly [Name in keyof Steps]: StepDefinition<
       NoInfer<ResourceFor<F, View>>,
       NoInfer<Owned>,
@@ -84,8 +94,11 @@ export interface ControllerDefinition<F extends WatchedType, View, Owned, Observ
       Steps[Name]
     >;
   };
-  /** What comes next, or why nothing does. Pure. It is asked before each attempt of a step, and after it. */
-  decide(
+  /**
+   * What comes next, or why nothing does. Pure. It is asked before each attempt of a step, and after it. With `children`, once these are
+   * as they are declared. Default: nothing does.
+   */
+  decide?(
     facts: Facts<NoInfer<ResourceFor<F, View>>, NoInfer<Owned>, NoInfer<Observed>>,
     next: NextOf<NoInfer<Steps>>,
   ): Outcome;
@@ -144,7 +157,7 @@ export function defineController<
 >(
   definition: ControllerDefinition<F, View, Owned, Observed, Steps>,
 ): ControllerDefinition<F, View, Owned, Observed, Steps> {
-  const { name, finalizer, poll, steps } = definition;
+  const { name, finalizer, poll, steps = {} } = definition;
   const taken = Object.keys(steps).find((step) => RESERVED.includes(step));
   const misplaced = misplacedIn(definition);
   const problems = {
@@ -154,6 +167,8 @@ export function defineController<
     [`poll.every is "${poll?.every ?? ''}", but must be a duration such as "10m"`]:
       poll !== undefined && millisecondsIn(poll.every) === undefined,
     [`the step ${taken ?? ''} has a name that the library uses itself`]: taken !== undefined,
+    ['it has neither children nor decide']:
+      definition.children === undefined && definition.decide === undefined,
     [`${misplaced ?? ''} cannot be used for ${definition.for.kind}`]: misplaced !== undefined,
     [`${definition.for.kind} is not of defineKind, so the controller needs a view of it`]:
       !isKind(definition.for) && definition.view === undefined,
@@ -169,7 +184,9 @@ export function isKind(type: WatchedType): type is AnyKind {
 }
 
 function misplacedIn(definition: { readonly for: WatchedType }): string | undefined {
-  const misplaced = isKind(definition.for) ? ['view', 'trust'] : ['finalizer', 'poll', 'observe', 'status'];
+  const misplaced = isKind(definition.for)
+    ? ['view', 'trust']
+    : ['finalizer', 'poll', 'observe', 'status', 'children'];
   return misplaced.find((member) => member in definition);
 }
 

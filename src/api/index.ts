@@ -15,10 +15,26 @@ export type {
 } from './kind.ts';
 export { defineController } from './controller.ts';
 export type { ControllerDefinition, Messages, ResourceFor, ResourceOf } from './controller.ts';
+export type { ChildManifest, Children } from './child.ts';
 export type { NextOf, Outcome, StalledMore } from './next.ts';
 export type { Facts, MessageSubject, Observing, Running, StepDefinition, StepDone } from './step.ts';
 export type { OwnedType, Place, ViewedObject, WatchedType } from './watched.ts';
 export type { Kube, KubeReads, Selection } from './kube.ts';
+export {
+  CONFIG_MAPS,
+  CRON_JOBS,
+  DAEMON_SETS,
+  DEPLOYMENTS,
+  HORIZONTAL_POD_AUTOSCALERS,
+  INGRESSES,
+  NETWORK_POLICIES,
+  PERSISTENT_VOLUME_CLAIMS,
+  POD_DISRUPTION_BUDGETS,
+  SECRETS,
+  SERVICE_ACCOUNTS,
+  SERVICES,
+  STATEFUL_SETS,
+} from './built-in.ts';
 export { CLUSTER_ROLES, JOBS, MANAGED_BY_LABEL, NAMESPACES, NODES, PODS, ROLE_BINDINGS } from './kinds.ts';
 export { labelSelectorText, matchesLabels, parseLabelSelector } from './label-selector.ts';
 export type { LabelSelector } from './label-selector.ts';

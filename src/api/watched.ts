@@ -39,6 +39,10 @@ export interface OwnedType<View> extends WatchedType {
    * reference whose `controller` is true.
    */
   readonly by?: string | ((object: KubernetesObject) => Place | undefined);
+  /** Only of a declared object: it is created once, and not changed afterwards, such as a Job. */
+  readonly once?: true;
+  /** Only of a declared object: it is deleted and created anew where the server refuses its change. Default: the resource is stalled. */
+  readonly replace?: true;
   /** The one object that a resource can have, so that it is read by name. Default: all in the namespace are listed. */
   readonly at?: (resource: Place) => Place;
 }

@@ -1,6 +1,7 @@
 import type { Reconciler } from '../../activities/reconciler.ts';
 import { ConfigurationError } from '../contract/configuration-error.ts';
 import { typeNameOf, type Controller } from '../contract/controller.ts';
+import type { CustomResourceDefinition } from '../api/kind.ts';
 import type { Step } from '../contract/decision.ts';
 import { controlled, type ControlOptions } from '../controllers/control/controlled.ts';
 import type { GitBuildOptions } from '../controllers/git-build/controller.ts';
@@ -16,6 +17,8 @@ export interface Program {
 /** A controller of a program: what it decides, and how its resources are read and written. */
 export interface ProgramController {
   readonly name: string;
+  /** Of its kind, if that is the program's own. */
+  readonly definition?: CustomResourceDefinition;
   controller(options: ControllerOptions): Controller;
   reconciler(client: KubernetesClient, options: ControllerOptions): Reconciler<unknown, Step>;
 }

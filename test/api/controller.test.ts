@@ -162,13 +162,15 @@ describe('a controller that decides', () => {
 });
 
 describe('a definition', () => {
+  const { steps } = bucket;
+
   it.each([
     ['name', { name: 'Bucket' }, 'controller Bucket: the name "Bucket" is not in kebab-case'],
     ['finalizer', { finalizer: 'bucket' }, 'the finalizer "bucket" has no domain'],
     ['poll', { poll: { every: 'often' } }, 'poll.every is "often", but must be a duration'],
-    ['step', { steps: { ...bucket.steps, observe: bucket.steps.remove } }, 'the step observe has a name'],
+    ['step', { steps: { ...steps, observe: steps?.remove } }, 'the step observe has a name'],
   ])('whose %s is wrong is refused at once', (_, wrong, words) => {
-    expect(() => defineController({ ...bucket, ...wrong })).toThrow(words);
+    expect(() => defineController({ ...bucket, ...wrong } as typeof bucket)).toThrow(words);
   });
 
   it('with a poll has its resources checked so often, unless their annotation asks for another interval', () => {

@@ -56,6 +56,7 @@ function sessionWith({
 }: AskedServers): Session {
   const client: KubernetesClient = {
     server: 'http://nowhere.invalid',
+    fieldManager: program.name,
     // What the test answers is what the caller expects there.
     request: async <T>(request: RequestOptions) => {
       const answered = await answerTo(request);

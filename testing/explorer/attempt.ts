@@ -157,6 +157,7 @@ function answered<T>({ method, path }: RequestOptions, { answer }: Received): Pr
 function clientOf(request: KubernetesClient['request']): KubernetesClient {
   return {
     server: 'the explorer',
+    fieldManager: 'durable-operator',
     request,
     watch: () => {
       throw new Error('steps do not watch');

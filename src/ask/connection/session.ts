@@ -38,7 +38,7 @@ export function openSession(
 ): Session {
   const { program, kubeconfig, context } = options;
   const kubeConfig = loadKubeConfig({ kubeconfig, context, env });
-  const client = createKubernetesClient(kubeConfig, { version: VERSION });
+  const client = createKubernetesClient(kubeConfig, { program: program.name, version: VERSION });
   const target = temporalTarget(env);
   let connecting: Promise<OpenTemporal> | undefined;
   const temporal = () =>

@@ -29,6 +29,7 @@ type Rehearsed = { readonly object: KubernetesObject; readonly isNew: boolean } 
  */
 export class Rehearsal implements KubernetesClient {
   readonly server: string;
+  readonly fieldManager: string;
   readonly #client: KubernetesClient;
   readonly #rehearsed = new Map<string, Rehearsed>();
   #writes: Write[] = [];
@@ -36,6 +37,7 @@ export class Rehearsal implements KubernetesClient {
   constructor(client: KubernetesClient) {
     this.#client = dryRunOnly(client);
     this.server = client.server;
+    this.fieldManager = client.fieldManager;
   }
 
   takeWrites(): readonly Write[] {

@@ -10,8 +10,10 @@ import {
   type DefinedObservation,
   type DefinedStep,
 } from './decide.ts';
-import { namesOf, summariesOf, type AnyDefinition } from './definition.ts';
+import { isExternal, namesOf, summariesOf, type AnyDefinition } from './definition.ts';
 import { definedView, resourceOf, type DefinedView } from './view.ts';
+import { childPermissions, childSummaries, declaredView, watchedChildren } from './children/declared.ts';
+import type { ChildView } from './children/view.ts';
 import { viewedController } from './viewed.ts';
 
 /** As much of a spec as a line has room for. */
@@ -22,7 +24,7 @@ export function definedController(definition: AnyDefinition): Controller {
   return isKind(definition.for as WatchedType) ? kindController(definition) : viewedController(definition);
 }
 
-export type KindController = Controller<DefinedView, never, DefinedObservation, DefinedStep>;
+export type KindController = Controller<DefinedView, ChildView, DefinedObservation, DefinedStep>;
 
 /** Of a kind of `defineKind`. */
 export function kindController(definition: AnyDefinition): KindController {
@@ -31,24 +33,42 @@ export function kindController(definition: AnyDefinition): KindController {
   return {
     ...namesOf(definition),
     words: wordsOf(definition),
-    steps: { ...summariesOf(definition), ...LIBRARY_STEPS },
-    primary: { type, view: (object) => polled(definedView(object), definition) },
-    children: [],
-    observation: (view) => ({ view }),
+    steps: { ...summariesOf(definition), ...childSummaries(definition), ...LIBRARY_STEPS },
+    primary: {
+      type,
+      view: (object) => {
+        const view = polled(definedView(object), definition);
+        return definition.children === undefined
+          ? view
+          : { ...view, declared: declaredView(definition, resourceOf(type, object)) };
+      },
+    },
+    children: watchedChildren(definition),
+    observation: (view, there) => ({ view, there }),
     decide: (...asked) => decideDefined(definition, ...asked),
     control: (observation) => (observation === 'gone' ? undefined : observation.view.control),
     mayStillArrive: (observation) =>
       observation !== 'gone' &&
+      leavesSomething(definition) &&
       !isSettled(observation.view) &&
       (finalizer === undefined || observation.view.finalizers.includes(finalizer)),
     ...(finalizer !== undefined && { finalizer }),
+    // What is created there is refused.
+    ...(definition.children !== undefined && finalizer === undefined && { endsWithNamespace: true }),
     permissions: [
       allow(type, ['get', 'patch']),
       allow(type, ['patch'], { subresource: 'status' }),
+      ...childPermissions(definition),
       RECORD_EVENTS,
       ...permissions,
     ],
   };
+}
+
+/** Whether an attempt that takes effect late can leave something that no watch shows, or that nobody deletes. */
+function leavesSomething(definition: AnyDefinition): boolean {
+  const isAnyExternal = Object.keys(summariesOf(definition)).some((step) => isExternal(definition, step));
+  return isAnyExternal || (definition.children !== undefined && definition.finalizer !== undefined);
 }
 
 /** An annotation of the resource counts more. */

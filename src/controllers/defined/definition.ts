@@ -23,7 +23,7 @@ export interface AuthorsStep extends Step {
 }
 
 export function stepsOf({ steps }: AnyDefinition): AnySteps {
-  return steps as AnySteps;
+  return (steps ?? {}) as AnySteps;
 }
 
 /** What Temporal calls it and its runs. */

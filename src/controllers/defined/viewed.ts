@@ -177,7 +177,7 @@ function decisionOf(definition: AnyDefinition) {
   const isAnyExternal = Object.keys(summariesOf(definition)).some((step) => isExternal(definition, step));
   return (seen: SeenResource, nowMs: number, unknownForMs: number): Decision<AuthorsStep> => {
     const facts = factsOf(seen, nowMs);
-    const outcome = definition.decide(facts, next);
+    const outcome = definition.decide?.(facts, next) ?? next.converged('nothing is decided of it');
     switch (outcome.is) {
       case 'step':
         return stepFor({ definition, facts }, outcome);

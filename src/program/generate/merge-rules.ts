@@ -1,4 +1,4 @@
-import type { PolicyRule } from '../../src/contract/controller.ts';
+import type { PolicyRule } from '../../contract/controller.ts';
 
 /**
  * The same permissions in the fewest rules: one rule for all resources of an API group with the same verbs. Their order
@@ -15,6 +15,24 @@ export function mergeRules(rules: readonly PolicyRule[]): PolicyRule[] {
     (each) => [each.apiGroup, each.resourceNames, each.verbs],
   );
   return [...merged.values()].map(ruleFor).sort((a, b) => compare(orderOf(a), orderOf(b)));
+}
+
+/** What the rules allow that others do not. */
+export function addedRules(before: readonly PolicyRule[], after: readonly PolicyRule[]): PolicyRule[] {
+  const known = new Set(before.flatMap(permissionsIn).map((each) => JSON.stringify(each)));
+  const added = after.flatMap(permissionsIn).filter((each) => !known.has(JSON.stringify(each)));
+  return mergeRules(
+    added.map(({ apiGroup, resource, verb, resourceNames }) => ({
+      ...{ apiGroups: [apiGroup], resources: [resource], verbs: [verb] },
+      ...(resourceNames.length > 0 && { resourceNames }),
+    })),
+  );
+}
+
+/** `create, delete jobs`; `bind clusterroles (edit)`. */
+export function ruleText({ verbs, resources, resourceNames = [] }: PolicyRule): string {
+  const names = resourceNames.length > 0 ? ` (${resourceNames.join(', ')})` : '';
+  return `${verbs.join(', ')} ${resources.join(', ')}${names}`;
 }
 
 /** One verb on one resource. */

@@ -1,8 +1,8 @@
-import { defaultOptions } from '../../src/config/config.ts';
-import { allow, type Controller, type PolicyRule, type ResourceType } from '../../src/contract/controller.ts';
-import { NAMESPACES, QUOTAS } from '../../src/controllers/kinds.ts';
-import { controllersOf, type Program } from '../../src/program/program.ts';
-import { mergeRules } from './merge-rules.ts';
+import { defaultOptions } from '../../config/config.ts';
+import { allow, type Controller, type PolicyRule, type ResourceType } from '../../contract/controller.ts';
+import { NAMESPACES, QUOTAS } from '../../controllers/kinds.ts';
+import { controllersOf, type Program } from '../program.ts';
+import { mergeRules, ruleText } from './merge-rules.ts';
 
 /** All controllers with default options, except for the ClusterRole that namespace-role-binding may bind. */
 export function defaultControllers(program: Program, clusterRole?: string): readonly Controller[] {
@@ -65,10 +65,5 @@ export function changesBy({ permissions }: Declared): string {
   const changing = permissions
     .filter(({ resources }) => !resources.includes('events'))
     .map((rule) => ({ ...rule, verbs: rule.verbs.filter((verb) => !READING.includes(verb)) }));
-  return mergeRules(changing)
-    .map(({ verbs, resources, resourceNames = [] }) => {
-      const names = resourceNames.length > 0 ? ` (${resourceNames.join(', ')})` : '';
-      return `${verbs.join(', ')} ${resources.join(', ')}${names}`;
-    })
-    .join('; ');
+  return mergeRules(changing).map(ruleText).join('; ');
 }

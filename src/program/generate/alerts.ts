@@ -1,5 +1,5 @@
-/** The runbook in docs/operating.md has a section of the same name. */
 interface Alert {
+  /** The runbook in docs/operating.md has a section of this name. */
   readonly name: string;
   /** PromQL; the alert fires if it returns any series. */
   readonly expr: string;
@@ -7,6 +7,7 @@ interface Alert {
   readonly for: string;
   readonly severity: 'critical' | 'warning' | 'info';
   readonly summary: string;
+  /** COMMAND stands for the command line of the operator. */
   readonly description: string;
 }
 
@@ -138,7 +139,7 @@ const ALERTS: readonly Alert[] = [
     severity: 'warning',
     summary: 'A resource of {{ $labels.controller }} cannot be deleted',
     description:
-      'It has waited {{ $value | humanizeDuration }} for the finalizer of the operator. kubectl durable why -A says what blocks it.',
+      'It has waited {{ $value | humanizeDuration }} for the finalizer of the operator. COMMAND why -A says what blocks it.',
   },
   {
     name: 'DurableOperatorWatchSilent',
@@ -175,18 +176,28 @@ const ALERTS: readonly Alert[] = [
   },
 ];
 
-/** In this repository. The value `metrics.alerts.runbooks` replaces it by a URL. */
-export const RUNBOOK = 'docs/operating.md';
+/** How the people of an operator find out more. */
+export interface AlertReader {
+  /** The command line that answers questions: `website-operator`. */
+  readonly command: string;
+  /** A page with a section for each alert. */
+  readonly runbook?: string;
+}
 
-/** As Prometheus reads it. The chart makes a PrometheusRule of it. */
-export const alertRules = { groups: [{ name: 'durable-operator', rules: ALERTS.map(ruleOf) }] };
+/** As Prometheus reads it. */
+export function alertRules(reader: AlertReader) {
+  return { groups: [{ name: 'durable-operator', rules: ALERTS.map((alert) => ruleOf(alert, reader)) }] };
+}
 
-function ruleOf({ name, expr, for: lasting, severity, summary, description }: Alert) {
+function ruleOf(alert: Alert, { command, runbook }: AlertReader) {
+  const { name, expr, for: lasting, severity, summary } = alert;
+  const description = alert.description.replace('COMMAND', command);
+  const link = runbook === undefined ? {} : { runbook_url: `${runbook}#${name.toLowerCase()}` };
   return {
     alert: name,
     expr,
     for: lasting,
     labels: { severity },
-    annotations: { summary, description, runbook_url: `${RUNBOOK}#${name.toLowerCase()}` },
+    annotations: { summary, description, ...link },
   };
 }
