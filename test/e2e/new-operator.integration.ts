@@ -54,7 +54,9 @@ beforeAll(async () => {
   project = join(author.directory, NAME);
 });
 
-afterAll(() => process.stdout.write(`${times.join('\n')}\n`));
+afterAll(() => {
+  process.stdout.write(`${times.join('\n')}\n`);
+});
 
 /** @returns what it printed. @throws Error where it fails */
 async function timed(command: string, ...args: readonly string[]): Promise<string> {
