@@ -23,11 +23,11 @@ const MAY_IMPORT = {
     ...['src/contract/', 'src/watcher/'],
     ...['src/config/config.ts', 'src/observability/http-server.ts'],
   ],
-  'src/config/': ['src/contract/', 'src/controllers/', 'src/ask/commands.ts'],
+  'src/config/': ['src/contract/', 'src/api/', 'src/controllers/', 'src/ask/commands.ts'],
   // It also loads each command, by the files right in src/.
   'src/program/': ['src/', 'activities/'],
   'src/ask/': [
-    ...['src/contract/', 'src/controllers/', 'src/kubernetes/', 'src/temporal/', 'src/config/'],
+    ...['src/contract/', 'src/api/', 'src/controllers/', 'src/kubernetes/', 'src/temporal/', 'src/config/'],
     ...['src/program/program.ts', 'src/program/reconcilers.ts', 'src/durable-operator.ts', 'activities/'],
   ],
   // It loads the local stack when it is called.
@@ -72,6 +72,13 @@ export default {
       severity: 'error',
       from: { path: '^src/[^/]+[.]ts$' },
       to: { path: '^(workflows|testing|local|deploy|docs|bench|test)/' },
+    },
+    {
+      // So the library suffices for them, and for those of others.
+      name: 'a controller of ours imports only the front door: src/api/index.ts',
+      severity: 'error',
+      from: { path: '^src/controllers/(pod-label|namespace-role-binding)/' },
+      to: { path: ours, pathNot: '^(src/api/index[.]ts$|src/controllers/$1/)' },
     },
     {
       name: 'nothing imports src/main.ts',

@@ -2,7 +2,12 @@ import { StepError } from '../src/api/step-error.ts';
 import type { Kube } from '../src/api/kube.ts';
 import type { Action } from '../src/contract/decision.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
-import { stepsOf, type AnyDefinition, type AuthorsStep } from '../src/controllers/defined/definition.ts';
+import {
+  stepsOf,
+  UNBOUND,
+  type AnyDefinition,
+  type AuthorsStep,
+} from '../src/controllers/defined/definition.ts';
 import { ApiError, isNamespaceEnding, isOf } from '../src/kubernetes/errors.ts';
 import { changeOf } from './overridden.ts';
 import type { WriteHooks } from './authors-kube.ts';
@@ -33,6 +38,7 @@ export async function doStep<O>(doing: Doing<O>): Promise<Performed<O>> {
   const soFar: Action[] = [];
   let last: { readonly occasion?: string; readonly changed?: string | undefined } = {};
   const running = {
+    ...UNBOUND,
     ...facts,
     kube: kubeFor({
       allow: ({ verb }) => {

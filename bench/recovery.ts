@@ -8,7 +8,7 @@ import { definitionsOf } from '../src/program/generate/definition.ts';
 import { applyCustomResources } from '../local/custom-resources.ts';
 import { layoutOf } from '../local/stack-folder.ts';
 import { QUOTAS } from '../src/controllers/kinds.ts';
-import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../src/controllers/pod-label/decide.ts';
+import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../src/controllers/pod-label/controller.ts';
 import { POD_SETS, type PodSet } from '../src/controllers/pod-set/resource.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
 import { build } from '../test/support/built.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { Client } from '@temporalio/client';
 import { aborted } from '../src/aborted.ts';
-import { answersYes } from '../src/ask/change/yes-or-no.ts';
+import { answersYes } from '../src/ask/change/confirm.ts';
 import type { Config } from '../src/config/config.ts';
 import { createKubernetesClient, type KubernetesClient } from '../src/kubernetes/client.ts';
 import type { DevRequest } from '../src/local-stack.ts';

@@ -1,6 +1,4 @@
 import { gitBuildReconciler } from '../activities/git-build.ts';
-import { roleBindingReconciler } from '../activities/namespace-role-binding.ts';
-import { podLabelReconciler } from '../activities/pod-label.ts';
 import { podSetReconciler } from '../activities/pod-set.ts';
 import { gitBuild } from './controllers/git-build/controller.ts';
 import { BuildKind } from './controllers/git-build/kind.ts';
@@ -8,17 +6,14 @@ import { namespaceRoleBinding } from './controllers/namespace-role-binding/contr
 import { podLabel } from './controllers/pod-label/controller.ts';
 import { podSet } from './controllers/pod-set/controller.ts';
 import { PodSetKind } from './controllers/pod-set/kind.ts';
+import { definedIn, definedWith } from './program/defined.ts';
 import type { Program } from './program/program.ts';
 
 export const durableOperator: Program = {
   name: 'durable-operator',
   controllers: [
-    { name: 'pod-label', controller: () => podLabel, reconciler: podLabelReconciler },
-    {
-      name: 'namespace-role-binding',
-      controller: ({ roleBinding }) => namespaceRoleBinding(roleBinding),
-      reconciler: (client, { roleBinding }) => roleBindingReconciler(client, roleBinding),
-    },
+    definedIn(podLabel),
+    definedWith('namespace-role-binding', ({ roleBinding }) => namespaceRoleBinding(roleBinding)),
     {
       name: 'pod-set',
       definition: PodSetKind.manifest,

@@ -22,7 +22,15 @@ import {
   type ChildStep,
 } from './children/decide.ts';
 import type { ChildView } from './children/view.ts';
-import { isExternal, nextOf, restFor, stepFor, type AnyDefinition, type AuthorsStep } from './definition.ts';
+import {
+  isExternal,
+  nextOf,
+  restFor,
+  stepFor,
+  UNBOUND,
+  type AnyDefinition,
+  type AuthorsStep,
+} from './definition.ts';
 import { findingsOf } from './findings.ts';
 import type { DefinedView } from './view.ts';
 
@@ -223,7 +231,7 @@ class Deciding {
 
   #facts(): Facts<ResourceOf<AnyKind>, unknown, unknown> {
     const { live, nowMs } = this.#at;
-    return { resource: live.resource, owned: [], observed: live.observed, nowMs };
+    return { ...UNBOUND, resource: live.resource, owned: [], observed: live.observed, nowMs };
   }
 
   #take(outcome: Outcome): DefinedDecision {
