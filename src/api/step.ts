@@ -56,7 +56,7 @@ export interface Running<R, Owned, Observed, Use = unknown, Options = unknown> e
    *
    * @param did in the past tense: `deleted RoleBinding team-1`
    */
-  didSoFar(did: string): void;
+  readonly didSoFar: (did: string) => void;
 }
 
 /** What a step did. */

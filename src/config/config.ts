@@ -21,7 +21,7 @@ export type Options = { readonly [Group in keyof Parsable]: Readonly<Parsable[Gr
 export interface Config extends Options {
   readonly command: CommandName;
   readonly temporal: TemporalTarget;
-  readonly local: Options['local'] & {
+  readonly dev: Options['dev'] & {
     /** Whether somebody named a cluster: then no Kubernetes servers are started. */
     readonly kubernetesGiven: boolean;
     /** Whether somebody named a Temporal server: then none is started. */
@@ -72,10 +72,10 @@ async function parse(table: OptionTable, args: readonly string[], env: NodeJS.Pr
     problems.push('promote needs a worker deployment; set --worker-deployment');
   }
   if (!options.success || problems.length > 0) return refusal(table.program, problems);
-  const { cluster, local } = options.data;
+  const { cluster, dev } = options.data;
   const kubernetesGiven = cluster.kubeconfig !== undefined || cluster.runOutsideCluster;
-  const choices = { ...local, kubernetesGiven, temporalGiven: temporalIsGiven(env) };
-  return { kind: 'config', config: { ...options.data, command, temporal, local: choices } };
+  const choices = { ...dev, kubernetesGiven, temporalGiven: temporalIsGiven(env) };
+  return { kind: 'config', config: { ...options.data, command, temporal, dev: choices } };
 }
 
 /** What the options are where nobody sets any. */
@@ -142,7 +142,7 @@ function treeOf({ schema, rows }: OptionTable, given: GivenOptions, command: Com
 function rawOf({ name, localDefault }: OptionRow, given: GivenOptions, command: CommandName): unknown {
   const found = given.get(name);
   if (found !== undefined) return found.raw;
-  return command === 'local' ? localDefault : undefined;
+  return command === 'dev' ? localDefault : undefined;
 }
 
 /** One line an option, in the order of the table. */
@@ -170,7 +170,7 @@ function shown(raw: unknown): string {
 
 /** A local stack without a given Temporal starts its own, whatever this person's profiles say. */
 function temporalFor(command: CommandName, env: NodeJS.ProcessEnv, report: (problem: string) => void) {
-  if (command === 'local' && !temporalIsGiven(env)) return LOCAL_TEMPORAL;
+  if (command === 'generate' || (command === 'dev' && !temporalIsGiven(env))) return LOCAL_TEMPORAL;
   return temporalFrom(env, report);
 }
 

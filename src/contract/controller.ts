@@ -1,7 +1,7 @@
 import type { Circumstances, Control } from './control.ts';
 import type { Decision, Observe, Step } from './decision.ts';
 import type { Identity, KubernetesObject } from './object.ts';
-import type { ReferenceWatch } from './references.ts';
+import type { References } from './references.ts';
 import type { ResourceRef } from './resource.ts';
 import type { Words } from './words.ts';
 
@@ -61,6 +61,14 @@ export interface Watched<View> {
 export interface WatchedChild<View> extends Watched<View> {
   /** The key of the resource that the object belongs to: `namespace/name`, or `name` of a Namespace. */
   ownerKey(object: KubernetesObject): string | undefined;
+}
+
+/** A type whose objects the resources of a controller refer to. */
+export interface ReferenceWatch<Primary> {
+  readonly type: ResourceType;
+  /** Some are selected by labels. */
+  readonly isSelected: boolean;
+  of(primary: Primary): References;
 }
 
 /** Which resource it is, and a digest of what it refers to as that is; the digest is undefined where nobody knows. */

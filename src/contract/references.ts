@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import type { ResourceType } from './controller.ts';
 
 /** What a resource refers to in one type. */
 export interface References {
@@ -9,14 +8,6 @@ export interface References {
   readonly labels?: Readonly<Record<string, string>> | undefined;
   /** Of those that are selected; undefined: any. */
   readonly namespace?: string | undefined;
-}
-
-/** A type whose objects the resources of a controller refer to. */
-export interface ReferenceWatch<Primary> {
-  readonly type: ResourceType;
-  /** Some are selected by labels. */
-  readonly isSelected: boolean;
-  of(primary: Primary): References;
 }
 
 /** What is known of an object that is referred to. */

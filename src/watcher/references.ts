@@ -1,12 +1,6 @@
-import { typeNameOf, type ResourceType } from '../contract/controller.ts';
+import { typeNameOf, type ReferenceWatch, type ResourceType } from '../contract/controller.ts';
 import type { KubernetesObject } from '../contract/object.ts';
-import {
-  digestOf,
-  isSelectedBy,
-  stateOf,
-  type ReferenceWatch,
-  type References as ReferencesOf,
-} from '../contract/references.ts';
+import { digestOf, isSelectedBy, stateOf, type References as ReferencesOf } from '../contract/references.ts';
 import { identityOf, type Change, type Projection } from './known-objects.ts';
 import type { Joined } from './watches.ts';
 
@@ -44,7 +38,9 @@ export class References {
         reference,
         options.watch(reference.type, {
           project: (object) => referred(object, reference.isSelected),
-          onChange: (change) => objects.referrersOf(change).forEach(options.onChange),
+          onChange: (change) => {
+            for (const key of objects.referrersOf(change)) options.onChange(key);
+          },
         }),
       );
       return objects;
@@ -57,7 +53,7 @@ export class References {
 
   /** @param view of the resource as it is now */
   seen(key: string, view: unknown): void {
-    for (const [place, { of }] of this.#options.references.entries()) this.#types[place]?.set(key, of(view));
+    for (const [place, reference] of this.#options.references.entries()) this.#types[place]?.set(key, reference.of(view));
   }
 
   forget(key: string): void {
@@ -105,7 +101,7 @@ class ReferredObjects {
   }
 
   referrersOf(change: Change<Referred>): Set<string> {
-    const states = [change.object, ...('before' in change && change.before ? [change.before] : [])];
+    const states = [change.object, ...('before' in change ? [change.before] : [])];
     const selecting = [...this.#selecting].filter((key) =>
       states.some((state) => isSelectedBy(this.#of(key), state)),
     );

@@ -113,7 +113,7 @@ afterEach(async () => {
 
 function watching<P, C, O>(controller: Controller<P, C, O>): Resources {
   resources = new Resources({
-    controller: controller as Controller,
+    controller: controller,
     client,
     watches: new Watches(),
     namespace: undefined,

@@ -15,7 +15,7 @@ import { reconcilersOf, type Reconcilers } from '../../program/reconcilers.ts';
 import { AskProblem } from '../ask.ts';
 import { reconcilerOf } from '../cluster/live.ts';
 import { pathOf, readObject, type ObjectName } from '../cluster/objects.ts';
-import type { Session } from '../connection/session.ts';
+import type { Session } from '../session.ts';
 import { controllersOf } from '../controllers.ts';
 import { whyLeftOut } from '../operator-words.ts';
 import { namedResource, titleOf } from '../resource-name.ts';

@@ -34,13 +34,21 @@ export function stepsOf({ steps }: AnyDefinition): AnySteps {
 
 /** What Temporal calls it and its runs. */
 export function namesOf({ name, summary, for: type }: AnyDefinition) {
-  const { kind } = type as ResourceType;
+  const { kind, namespaced } = type as ResourceType;
   return {
     name,
     workflowType: name.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()),
     summary: (ref: ResourceRef) =>
-      [`${kind} ${displayName(ref)}`, ...(summary === undefined ? [] : [summary])].join(': '),
+      [
+        `${kind} ${namespaced ? displayName(ref) : ref.name}`,
+        ...(summary === undefined ? [] : [summary]),
+      ].join(': '),
   };
+}
+
+/** Whether an object is kept until the controller lets it go. */
+export function isHeld({ finalizer }: AnyDefinition, finalizers: readonly string[] = []): boolean {
+  return finalizer !== undefined && finalizers.includes(finalizer);
 }
 
 /** What the Temporal UI shows of each step. */
