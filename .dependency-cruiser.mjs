@@ -1,7 +1,7 @@
 /** What is built and delivered. */
 const product = '^(src|workflows|activities|testing)/';
 /** All of this project's code. */
-const ours = '^(src|workflows|activities|testing|local|deploy|docs|examples|bench|test)/';
+const ours = '^(src|workflows|activities|testing|local|create|deploy|docs|examples|bench|test)/';
 
 /** Modules of one file right in src/, which belong to no layer. */
 const SMALL = ['src/aborted.ts', 'src/bounded.ts', 'src/persistently.ts', 'src/version.ts'];
@@ -37,6 +37,7 @@ const MAY_IMPORT = {
   'docs/': ['src/'],
   // Each is somebody else's project.
   'examples/': ['src/index.ts'],
+  'create/': ['src/index.ts', 'testing/index.ts'],
   'bench/': ['src/', 'local/', 'test/support/'],
 };
 const PURE = ['src/contract/', 'src/api/', 'src/controllers/', 'workflows/'];

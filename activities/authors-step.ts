@@ -2,7 +2,12 @@ import { StepError } from '../src/api/step-error.ts';
 import type { Kube } from '../src/api/kube.ts';
 import type { Action } from '../src/contract/decision.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
-import { stepsOf, type AnyDefinition, type AuthorsStep } from '../src/controllers/defined/definition.ts';
+import {
+  stepsOf,
+  UNBOUND,
+  type AnyDefinition,
+  type AuthorsStep,
+} from '../src/controllers/defined/definition.ts';
 import { ApiError, isNamespaceEnding, isOf } from '../src/kubernetes/errors.ts';
 import type { WriteHooks, Written } from './authors-kube.ts';
 import { PartlyDone, type Performed, type StepContext } from './reconciler.ts';
@@ -32,6 +37,7 @@ export async function doStep<O>(doing: Doing<O>): Promise<Performed<O>> {
   const soFar: Action[] = [];
   let last: Pick<Written, 'answer' | 'changed'> = {};
   const running = {
+    ...UNBOUND,
     ...facts,
     kube: kubeFor({
       allow: ({ verb }) => {

@@ -19,6 +19,7 @@ import {
   isExternal,
   isHeld,
   stepsOf,
+  UNBOUND,
   type AnyDefinition,
   type AuthorsStep,
 } from '../src/controllers/defined/definition.ts';
@@ -78,7 +79,12 @@ export function kindReconciler(
     const signal = soon(superseded);
     const observed: unknown = await asStep(
       async () =>
-        (await definition.observe?.({ resource, signal, kube: authorsKube({ client, signal }) })) as unknown,
+        (await definition.observe?.({
+          ...UNBOUND,
+          resource,
+          signal,
+          kube: authorsKube({ client, signal }),
+        })) as unknown,
     );
     return { view, live: { resource, observed, ...(declared && { declared }) } };
   }

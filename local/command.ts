@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { Client } from '@temporalio/client';
 import { aborted } from '../src/aborted.ts';
-import { answersYes } from '../src/ask/change/yes-or-no.ts';
+import { answersYes } from '../src/ask/change/confirm.ts';
 import type { Config } from '../src/config/config.ts';
 import { createKubernetesClient, type KubernetesClient } from '../src/kubernetes/client.ts';
 import type { DevRequest } from '../src/local-stack.ts';
@@ -140,11 +140,9 @@ interface Restarting extends Running {
 async function restartOperator({ cluster, operator, mainModule, signal }: Restarting): Promise<void> {
   const began = performance.now();
   say('a file has changed; starting the operator again');
-  const [isReady] = await Promise.all([
-    operator.restart(),
-    applyChangedDefinitions({ cluster, mainModule, signal }),
-  ]);
-  if (isReady) say(`the operator is ready, after ${Math.round(performance.now() - began)} ms`);
+  if (!(await operator.restart())) return;
+  say(`the operator is ready, after ${Math.round(performance.now() - began)} ms`);
+  await applyChangedDefinitions({ cluster, mainModule, signal });
 }
 
 type Changed = Pick<Restarting, 'cluster' | 'mainModule' | 'signal'>;
@@ -153,11 +151,12 @@ type Changed = Pick<Restarting, 'cluster' | 'mainModule' | 'signal'>;
 async function applyChangedDefinitions({ cluster, mainModule, signal }: Changed): Promise<void> {
   const args = ['--disable-warning=ExperimentalWarning', mainModule, 'generate', '--crds'];
   const { outcome, output } = await outputOf(process.execPath, args);
-  // Otherwise the operator does not start either, and says why.
-  if (outcome !== 'succeeded') return;
-  await applyCustomResources(cluster, manifestsIn(output), signal).catch((error: unknown) => {
+  try {
+    if (outcome !== 'succeeded') throw new Error(`the kinds cannot be read: ${output}`);
+    await applyCustomResources(cluster, manifestsIn(output), signal);
+  } catch (error) {
     if (!signal.aborted) say(error instanceof Error ? error.message : String(error));
-  });
+  }
 }
 
 /** Its author may be about to correct it. */

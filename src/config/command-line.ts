@@ -78,6 +78,7 @@ function programWriting(table: OptionTable, output: string[], choose: (chosen: C
     addOptions(table, command, name);
     command.allowExcessArguments().action(() => choose({ name, command }));
   }
+  program.command('new').description('write an operator of your own, or one more controller: new --help');
   addAskCommands(program);
   return program;
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ConfigurationError } from '../contract/configuration-error.ts';
 import { VERSION } from '../version.ts';
 import { parseCommandLine, type CommandName } from './command-line.ts';
 import type { OptionRow } from './option.ts';
@@ -49,10 +50,18 @@ export async function parseConfig(
   args: readonly string[],
   env: NodeJS.ProcessEnv,
 ): Promise<Parsed> {
-  const table = optionTable(program);
+  try {
+    return await parse(optionTable(program), args, env);
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    return refusal(program.name, [error.message]);
+  }
+}
+
+async function parse(table: OptionTable, args: readonly string[], env: NodeJS.ProcessEnv): Promise<Parsed> {
   const line = parseCommandLine(table, args);
   if (line.kind === 'help') return { kind: 'exit', code: 0, output: line.output, to: 'stdout' };
-  if (line.kind === 'wrong') return refusal(table, [line.problem]);
+  if (line.kind === 'wrong') return refusal(table.program, [line.problem]);
   const { command } = line;
   const file = await fileNamedBy(table, line.configFile, env);
   const given = strongest(table, { flags: line.flags, env, file: file.given });
@@ -62,7 +71,7 @@ export async function parseConfig(
   if (command === 'promote' && options.data?.worker.deploymentName === undefined) {
     problems.push('promote needs a worker deployment; set --worker-deployment');
   }
-  if (!options.success || problems.length > 0) return refusal(table, problems);
+  if (!options.success || problems.length > 0) return refusal(table.program, problems);
   const { cluster, dev } = options.data;
   const kubernetesGiven = cluster.kubeconfig !== undefined || cluster.runOutsideCluster;
   const choices = { ...dev, kubernetesGiven, temporalGiven: temporalIsGiven(env) };
@@ -165,7 +174,7 @@ function temporalFor(command: CommandName, env: NodeJS.ProcessEnv, report: (prob
   return temporalFrom(env, report);
 }
 
-function refusal({ program }: OptionTable, problems: readonly string[]): Parsed {
+function refusal(program: string, problems: readonly string[]): Parsed {
   const output = problems.map((problem) => `${program}: ${printable(problem)}\n`).join('');
   return { kind: 'exit', code: 2, output, to: 'stderr' };
 }

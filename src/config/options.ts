@@ -15,7 +15,7 @@ const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'
 /** What of a program its options depend on. */
 export interface ProgramNames {
   readonly name: string;
-  readonly controllers: readonly { readonly name: string }[];
+  readonly controllers: readonly { readonly name: string; readonly options?: z.ZodObject | undefined }[];
 }
 
 /** The table of options: name, schema, default and help of each in a row. All else about options follows from it. */

@@ -17,6 +17,10 @@ export function operator(program: Program): Operator {
 
 /** Each command loads only its own code, so that a question gets an answer within a second. */
 async function main(program: Program, args: readonly string[]): Promise<number> {
+  if (args[0] === 'new') {
+    const { runNew } = await import('./new/new.ts');
+    return runNew(args.slice(1));
+  }
   if (!isAskCommand(args[0])) return operate(program, args);
   const { answerHere } = await import('../ask/process.ts');
   return answerHere(program, args);

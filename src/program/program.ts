@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import type { Reconciler } from '../../activities/reconciler.ts';
 import { ConfigurationError } from '../contract/configuration-error.ts';
 import { typeNameOf, type Controller } from '../contract/controller.ts';
@@ -19,8 +20,12 @@ export interface ProgramController {
   readonly name: string;
   /** Of its kind, if that is the program's own. */
   readonly definition?: CustomResourceDefinition;
+  /** Those of its own. */
+  readonly options?: z.ZodObject | undefined;
   controller(options: ControllerOptions): Controller;
   reconciler(client: KubernetesClient, options: ControllerOptions): Reconciler<unknown, Step>;
+  /** The same, for a plan: it asks no outside system. Default: it never does. */
+  rehearsing?(): ProgramController;
 }
 
 /** The options of all controllers together. */

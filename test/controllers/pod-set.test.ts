@@ -370,7 +370,10 @@ describe('a status that somebody has written by hand', () => {
   it('may have a condition without a message', () => {
     const odd = { type: 'Stalled', status: 'True', observedGeneration: 1, reason: 'CreateFailed' } as const;
     const podSet = set.withCondition({ ...odd, lastTransitionTime: '2026-01-01T00:00:00Z' } as Condition);
-    expect(statusOf(podSet, [], failing('no')).conditions[1]).toMatchObject({ ...odd, message: 'no' });
+    expect(statusOf(podSet, [], failing('no')).conditions[1]).toMatchObject({
+      ...odd,
+      message: 'no; change what refuses it, and then retry',
+    });
   });
 
   it('has no more of a refusal than a condition may hold', () => {

@@ -29,6 +29,7 @@ import {
   nextOf,
   restFor,
   stepFor,
+  UNBOUND,
   type AnyDefinition,
   type AuthorsStep,
 } from './definition.ts';
@@ -230,7 +231,7 @@ class Deciding {
 
   #facts(): Facts<ResourceOf<AnyKind>, unknown, unknown> {
     const { live, nowMs } = this.#at;
-    return { resource: live.resource, owned: [], observed: live.observed, nowMs };
+    return { ...UNBOUND, resource: live.resource, owned: [], observed: live.observed, nowMs };
   }
 
   #take(outcome: Outcome): DefinedDecision {

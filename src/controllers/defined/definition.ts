@@ -15,7 +15,10 @@ import { displayName, type ResourceRef } from '../../contract/resource.ts';
 export type AnyDefinition = ControllerDefinition<any, any, any, any, any>;
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- likewise
-type AnySteps = Readonly<Record<string, StepDefinition<any, any, any, any>>>;
+export type AnySteps = Readonly<Record<string, StepDefinition<any, any, any, any>>>;
+
+/** In place of what a controller that has options or clients is given: see bound.ts. */
+export const UNBOUND = { options: undefined, use: undefined } as const;
 
 /** A step of an author, as it was decided. */
 export interface AuthorsStep extends Step {

@@ -1,13 +1,79 @@
 import type { Client } from '@temporalio/client';
-import { defaultOptions } from '../../config/config.ts';
-import type { ProgramNames } from '../../config/options.ts';
-import { clusterIn, settingsFrom, type PublishedSettings } from '../../config/published.ts';
-import { temporalFrom, type TemporalTarget } from '../../config/temporal.ts';
-import { labelOfCluster, type Cluster } from '../../contract/cluster.ts';
-import { ConfigurationError } from '../../contract/configuration-error.ts';
-import type { RunReader } from '../../temporal/run-reader.ts';
-import type { SettingsTexts } from '../../temporal/settings-run.ts';
-import { temporalProblem } from '../../temporal/temporal-problem.ts';
+import { defaultOptions } from '../config/config.ts';
+import type { ProgramNames } from '../config/options.ts';
+import { clusterIn, settingsFrom, type PublishedSettings } from '../config/published.ts';
+import { temporalFrom, type TemporalTarget } from '../config/temporal.ts';
+import { labelOfCluster, type Cluster } from '../contract/cluster.ts';
+import { ConfigurationError } from '../contract/configuration-error.ts';
+import { createKubernetesClient, type KubernetesClient } from '../kubernetes/client.ts';
+import { clusterUid } from '../kubernetes/cluster-uid.ts';
+import { loadKubeConfig } from '../kubernetes/config.ts';
+import type { Program } from '../program/program.ts';
+import type { RunReader } from '../temporal/run-reader.ts';
+import type { SettingsTexts } from '../temporal/settings-run.ts';
+import { temporalProblem } from '../temporal/temporal-problem.ts';
+import { VERSION } from '../version.ts';
+
+/** The servers and the namespace, as the command line names them. */
+export interface SessionOptions extends TemporalOptions {
+  readonly namespace?: string;
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly temporalUiUrl?: string;
+}
+
+export interface Session {
+  readonly program: Program;
+  readonly client: KubernetesClient;
+  /** That of `-n`, or of the context. */
+  readonly namespace: string;
+  /** Connects, once. @throws TemporalProblem */
+  temporal(): Promise<TemporalAccess>;
+  /** The page of a run in the Temporal UI; undefined if its URL is unknown. */
+  linkTo(workflowId: string, runId: string): Promise<string | undefined>;
+  close(): Promise<void>;
+}
+
+export function openSession(
+  options: SessionOptions & { readonly program: Program },
+  env: NodeJS.ProcessEnv,
+): Session {
+  const { program, kubeconfig, context } = options;
+  const kubeConfig = loadKubeConfig({ kubeconfig, context, env });
+  const client = createKubernetesClient(kubeConfig, { program: program.name, version: VERSION });
+  const target = temporalTarget(env);
+  let connecting: Promise<OpenTemporal> | undefined;
+  const temporal = () =>
+    // A user who may not read the UID has to know which operator is meant.
+    (connecting ??= connectTemporal(
+      target,
+      options,
+      clusterUid(client).catch(() => undefined),
+    ));
+  return {
+    ...{ program, client },
+    namespace:
+      options.namespace ?? kubeConfig.getContextObject(kubeConfig.currentContext)?.namespace ?? 'default',
+    temporal,
+    async linkTo(workflowId, runId) {
+      const access = await temporal().catch(() => undefined);
+      const published = access?.settings?.options.temporalUi.url;
+      const base = options.temporalUiUrl ?? published ?? localUi(target);
+      if (base === undefined) return undefined;
+      const [namespace = '', workflow = ''] = [target.namespace, workflowId].map(encodeURIComponent);
+      return `${base.replace(/\/+$/, '')}/namespaces/${namespace}/workflows/${workflow}/${runId}`;
+    },
+    async close() {
+      const open = await connecting?.catch(() => undefined);
+      await Promise.all([client.close(0), open?.close()]);
+    },
+  };
+}
+
+/** The local stack has its UI there, like Temporal's own development server. */
+function localUi({ address }: TemporalTarget): string | undefined {
+  return /^(localhost|127\.0\.0\.1|\[::1\]):7233$/.test(address) ? 'http://localhost:8233' : undefined;
+}
 
 export interface TemporalOptions {
   /** Default: that of the operator by default, or else of the only operator of the cluster. */
@@ -62,8 +128,8 @@ export async function connectTemporal(
   ownUid: Promise<string | undefined>,
 ): Promise<OpenTemporal> {
   const { Client, Connection } = await import('@temporalio/client');
-  const { RunReader } = await import('../../temporal/run-reader.ts');
-  const { dataConverterFor } = await import('../../temporal/data-converter.ts');
+  const { RunReader } = await import('../temporal/run-reader.ts');
+  const { dataConverterFor } = await import('../temporal/data-converter.ts');
   // The reader decodes failures itself, so it needs no failure converter.
   const { payloadCodecs = [] } = await dataConverterFor(payloadKeys);
   const connection = Connection.lazy(connect.connectionOptions);
@@ -99,7 +165,7 @@ interface Sought {
 
 /** The operator of the named task queue; else of the default one; else the only operator that has published settings. */
 async function findOperator(client: Client, { program, named, ownUid }: Sought): Promise<Found> {
-  const { allPublishedSettings, publishedSettings } = await import('../../temporal/settings-run.ts');
+  const { allPublishedSettings, publishedSettings } = await import('../temporal/settings-run.ts');
   const taskQueue = named ?? defaultOptions(program).worker.taskQueue;
   const texts = await publishedSettings(client, taskQueue);
   const owner = clusterIn(texts ?? {});
