@@ -6,7 +6,10 @@ import type { FailedAnswer } from '../../src/kubernetes/errors.ts';
 import { keyOf, type Cluster, type Created } from './cluster.ts';
 
 /** A request as far as the server looks at it. */
-export type Request = Pick<RequestOptions, 'method' | 'path' | 'query' | 'body' | 'metadataOnly'>;
+export interface Request extends Pick<RequestOptions, 'path' | 'query' | 'body' | 'metadataOnly'> {
+  /** CALL: of an outside system, its name is the path. */
+  readonly method: RequestOptions['method'] | 'CALL';
+}
 
 export type Answer = { readonly body: unknown } | { readonly failed: FailedAnswer };
 
@@ -50,6 +53,7 @@ export class ApiServer {
       case 'DELETE':
         return this.#delete(cluster, target, request);
       case 'PUT':
+      case 'CALL':
         throw new Error(`${request.method} is not served`);
     }
   }
@@ -240,7 +244,12 @@ function pick(record: Readonly<Record<string, unknown>>, name: string): Readonly
   return name in record ? { [name]: record[name] } : {};
 }
 
-/** For a trace: `PATCH web/status`. */
-export function wordsOf({ method, path }: Request): string {
+/** For a trace: `PATCH web/status`, `create("uid-1")`. */
+export function wordsOf({ method, path, body }: Request): string {
+  if (method === 'CALL') {
+    const args = (body as readonly unknown[]).map((arg) => JSON.stringify(arg));
+    // What has no fields, such as an AbortSignal, says nothing.
+    return `${path}(${args.filter((text) => text !== '{}').join(', ')})`;
+  }
   return `${method} ${path.split('/').slice(-2).join('/')}`;
 }

@@ -13,12 +13,22 @@ export interface System {
   readonly start: () => Promise<string>;
   next(state: string): Promise<readonly Transition[]>;
   /** What is wrong with a state in which nothing happens any more, unless somebody disturbs. */
-  shortcomings(state: string): readonly string[];
+  shortcomings(state: string): readonly string[] | Promise<readonly string[]>;
 }
 
 /** A rule is broken. */
 export class Violation extends Error {
   override readonly name = 'Violation';
+}
+
+/** There is more than may be visited. */
+export class Unfinished extends Error {}
+
+/** How far an exploration may go. */
+export interface Limits {
+  readonly statesMax?: number;
+  /** Milliseconds since the epoch. */
+  readonly untilMs?: number;
 }
 
 export interface Explored {
@@ -38,9 +48,10 @@ const STATES_MAX = 400_000;
  * whatever order things go on, an end is reached once nobody disturbs any more, and all is well there.
  *
  * @throws Violation with the way to where that is not so
+ * @throws Unfinished where there is more than that
  */
-export async function explore(system: System, statesMax = STATES_MAX): Promise<Explored> {
-  return new Exploration(system, statesMax).run();
+export async function explore(system: System, limits: Limits = {}): Promise<Explored> {
+  return new Exploration(system, limits).run();
 }
 
 /** How a state was come to first, and where it leads where nobody disturbs. */
@@ -52,16 +63,16 @@ interface Visit {
 
 class Exploration {
   readonly #system: System;
-  readonly #statesMax: number;
+  readonly #limits: Required<Limits>;
   readonly #numbers = new Map<string, number>();
   readonly #visits: Visit[] = [];
   readonly #disturbances = new Set<string>();
   #transitions = 0;
   #ends = 0;
 
-  constructor(system: System, statesMax: number) {
+  constructor(system: System, { statesMax = STATES_MAX, untilMs = Infinity }: Limits) {
     this.#system = system;
-    this.#statesMax = statesMax;
+    this.#limits = { statesMax, untilMs };
   }
 
   async run(): Promise<Explored> {
@@ -90,7 +101,7 @@ class Exploration {
     if (visit !== undefined) visit.calm = calm;
     if (calm.length > 0) return;
     this.#ends += 1;
-    const wrong = this.#system.shortcomings(state);
+    const wrong = await this.#system.shortcomings(state);
     if (wrong.length > 0) throw this.#violation(`in the end, ${wrong.join('; ')}`, number);
   }
 
@@ -109,7 +120,10 @@ class Exploration {
     if (known !== undefined) return known;
     const number = this.#visits.push(visit) - 1;
     this.#numbers.set(state, number);
-    if (number >= this.#statesMax) throw this.#violation(`more than ${this.#statesMax} states`, number);
+    const { statesMax, untilMs } = this.#limits;
+    if (number >= statesMax)
+      throw new Unfinished(this.#story(`there are more than ${statesMax} states`, number));
+    if (Date.now() > untilMs) throw new Unfinished(this.#story('its time was over', number));
     return number;
   }
 
@@ -147,11 +161,15 @@ class Exploration {
     ]);
   }
 
-  #violation(rule: string, number: number, then: readonly string[] = []): Violation {
+  #violation(rule: string, number: number, then?: readonly string[]): Violation {
+    return new Violation(this.#story(rule, number, then));
+  }
+
+  #story(rule: string, number: number, then: readonly string[] = []): string {
     const way: string[] = [];
     for (let visit = this.#visits[number]; visit !== undefined; visit = this.#visits[visit.from])
       way.unshift(visit.what);
     const steps = [...way, ...then].map((what, place) => `${String(place + 1).padStart(4)}. ${what}`);
-    return new Violation(`${rule}\n${steps.join('\n')}`);
+    return `${rule}\n${steps.join('\n')}`;
   }
 }

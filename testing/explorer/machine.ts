@@ -2,7 +2,7 @@ import type { Held, Stalled, Wait } from '../../src/contract/decision.ts';
 import { controlled } from '../../src/controllers/control/controlled.ts';
 import { NAMESPACES } from '../../src/controllers/kinds.ts';
 import type { Answer, Request } from './api-server.ts';
-import { Attempts, receivedBy, type Attempt, type Received } from './attempt.ts';
+import { Attempts, isWrite, receivedBy, type Attempt, type Received } from './attempt.ts';
 import { decidingAs, reconcilingAs, type Broken } from './broken.ts';
 import { Cluster, keyOf } from './cluster.ts';
 import { Dispatching, NEWS, type RunRequest } from './dispatching.ts';
@@ -54,6 +54,7 @@ export class Machine {
         },
         asksWhatArrives: world.controller.mayStillArrive !== undefined,
         isNamespacePaused: (state) => this.isNamespacePaused(state),
+        freshKey: (state) => (world.outside === undefined ? undefined : freshUid(JSON.stringify(state))),
       },
     );
   }
@@ -63,6 +64,8 @@ export class Machine {
     state.watches = this.watching.listed(state.cluster);
     state.look = this.watching.lookAfterList(state.watches);
     state.order = [];
+    // It polls anew.
+    state.pollDue = this.world.outside?.polls === true;
     state.entries = {};
     if (this.#isOne) state.seeds = {};
     this.dispatching.evaluate(state);
@@ -118,6 +121,12 @@ export class Machine {
     return this.#server.serve(state, this.clusterOf(state), request, how);
   }
 
+  /** Whether the request would change something in this state. */
+  isWrite(state: State, request: Request): boolean {
+    if (request.method !== 'CALL') return isWrite(request);
+    return this.world.outside?.isWrite(request, this.clusterOf(state)) ?? false;
+  }
+
   /** A backoff is over. */
   async tryAgain(state: State, uid: string): Promise<void> {
     const run = state.runs[uid];
@@ -164,8 +173,11 @@ export class Machine {
     return new Cluster(state.cluster, {
       clockMs: state.clockMs,
       freshUid: () => freshUid(JSON.stringify(state)),
-      onChange: (key, object) =>
-        this.watching.note(state, state.isByOthers ? [key, object ?? null, true] : [key, object ?? null]),
+      onChange: (key, object) => {
+        if (this.world.outside !== undefined && !this.watching.isWatched(key))
+          state.missed = Math.max(state.missed, 1);
+        this.watching.note(state, state.isByOthers ? [key, object ?? null, true] : [key, object ?? null]);
+      },
     });
   }
 }

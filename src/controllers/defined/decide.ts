@@ -282,7 +282,7 @@ function notReadyFor(cause: Cause): Finding {
   return { type: 'Ready', status: 'False', reason: cause.code, message: inOneLine(cause) };
 }
 
-function nextOf({ steps }: AnyDefinition): NextOf<Record<string, unknown>> {
+export function nextOf({ steps }: AnyDefinition): NextOf<Record<string, unknown>> {
   const named = Object.keys(steps as object).map((step) => {
     const does = (because: string, data?: unknown): Outcome => ({ is: 'step', step, because, data });
     return [step, does] as const;

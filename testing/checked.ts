@@ -1,0 +1,76 @@
+import type { Facts } from '../src/api/controller.ts';
+import type { AnyDefinition } from '../src/controllers/defined/decide.ts';
+import { canonicalText } from '../src/controllers/fields.ts';
+import { Violation } from './explorer/explorer.ts';
+
+/** What waits longer than a day is hardly waited for. */
+const WAIT_MAX_MS = 86_400_000;
+
+/** The same controller, which says where it is not what a controller has to be: pure, and with bounds. */
+export function checked(definition: AnyDefinition): AnyDefinition {
+  const { name } = definition;
+  return {
+    ...definition,
+    decide: pure(`decide of ${name}`, (...[facts, next]: Parameters<AnyDefinition['decide']>) =>
+      withBounds(definition.decide(facts, next)),
+    ),
+    ...(definition.status && {
+      status: pure(`status of ${name}`, (facts: Facts<never, unknown>) => definition.status?.(facts) ?? {}),
+    }),
+  };
+}
+
+function pure<Given extends readonly unknown[], T>(what: string, decide: (...given: Given) => T) {
+  return (...given: Given): T => {
+    const [one, other] = [0, 1].map(() => withoutChance(what, () => decide(...frozen(given))));
+    if (canonicalText(one) === canonicalText(other)) return one as T;
+    throw new Violation(
+      `${what} answers the same facts with ${canonicalText(one)}, and then with ${canonicalText(other)}: it keeps something in a variable`,
+    );
+  };
+}
+
+/** Whoever asks for the time or for chance meanwhile is told what to use. */
+function withoutChance<T>(what: string, work: () => T): T {
+  const { Date: clock } = globalThis;
+  const { random } = Math;
+  globalThis.Date = new Proxy(clock, {
+    construct: (its, args: readonly unknown[]) =>
+      args.length === 0 ? refuse(what, 'the clock', USE_NOW) : (Reflect.construct(its, args) as Date),
+    get: (its, field) =>
+      field === 'now' ? () => refuse(what, 'the clock', USE_NOW) : (Reflect.get(its, field) as unknown),
+  });
+  Math.random = () => refuse(what, 'Math.random()', 'decide from what was observed');
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof TypeError && /read only|not extensible|Cannot (?:delete|add)/.test(error.message))
+      throw new Violation(`${what} changes what it is given: ${error.message}`);
+    throw error;
+  } finally {
+    globalThis.Date = clock;
+    Math.random = random;
+  }
+}
+
+const USE_NOW = 'use nowMs, which each decision is given';
+
+function refuse(what: string, source: string, instead: string): never {
+  throw new Violation(`${what} reads ${source}, so that nobody can repeat its decision: ${instead}`);
+}
+
+function withBounds(outcome: ReturnType<AnyDefinition['decide']>): ReturnType<AnyDefinition['decide']> {
+  // An author in JavaScript may return anything.
+  if (!('is' in Object(outcome)))
+    throw new Violation(`decide answers ${JSON.stringify(outcome)}, and not with one of next.…`);
+  if (outcome.is !== 'wait' || (outcome.atMostMs > 0 && outcome.atMostMs <= WAIT_MAX_MS)) return outcome;
+  throw new Violation(
+    `it waits for ${outcome.what} without a bound (${String(outcome.atMostMs)}): no watch may show it, so give next.wait at most a day, in milliseconds`,
+  );
+}
+
+function frozen<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  for (const each of Object.values(value)) frozen(each);
+  return Object.freeze(value);
+}

@@ -1,0 +1,110 @@
+import type { AnyDefinition } from '../src/controllers/defined/decide.ts';
+import { explore as exploreSystem, Unfinished } from './explorer/explorer.ts';
+import { operatorIn } from './explorer/operator.ts';
+import { Outcomes } from './ends.ts';
+import { Fake, type CallsOf } from './outside.ts';
+import type { Explorable, Scenario } from './scenario.ts';
+import { DELETE } from './stage.ts';
+import { worldOf } from './world.ts';
+import { checked } from './checked.ts';
+
+/** How much may be explored. */
+export interface Bounds {
+  /** Default: 500,000. */
+  readonly states?: number;
+  /** Default: 60. */
+  readonly seconds?: number;
+}
+
+/** What was explored, and found to be well. */
+export interface Exploration {
+  readonly states: number;
+  /** What has disturbed, at any moment: `crash`, `versioning is turned on + crash`. */
+  readonly explored: readonly string[];
+  /** What was left out because of the bounds. */
+  readonly notExplored: readonly string[];
+}
+
+/** Those that may happen to any controller. */
+const FAULTS = ['crash', 'error', 'linger', 'abandon', 'late', 'restart', 'duplicate', 'outage', 'relist'];
+/** More than any orders of two events take. */
+const STATES_MAX = 20_000;
+
+/**
+ * Runs the controller against a small cluster and a fake of its outside system, in every order of events: changes by people and
+ * by others, each together with a crash before or after any request, a lost or late answer, an attempt that is repeated or takes
+ * effect late, a stale watch, an outage of Temporal. In each order it must come to an end, do nothing twice, and let go of its
+ * finalizer once nothing is left; and what fails on the way must make no difference in the end.
+ *
+ * @param controller what `defineController` has made, or a function that makes it with the clients of its outside systems
+ * @throws Error which names the mistake and tells the shortest story that leads to it
+ * @example
+ * await explore((store) => bucketIn(store), {
+ *   resource: { spec: { versioned: false } },
+ *   outside: {
+ *     buckets: {} as Record<string, { versioned: boolean }>,
+ *     find(uid: string) { return this.buckets[uid]; },
+ *     create(uid: string) { this.buckets[uid] ??= { versioned: false }; },
+ *     remove(uid: string) { delete this.buckets[uid]; },
+ *   },
+ *   edits: { 'versioning is turned on': ({ spec }) => (spec.versioned = true) },
+ *   finally: ({ resource, outside }) => [
+ *     resource && outside.buckets[resource.metadata.uid] === undefined && 'there is no bucket',
+ *   ],
+ * });
+ */
+export async function explore<D extends AnyDefinition, Outside extends object = object>(
+  controller: Explorable<D, Outside>,
+  scenario: Scenario<D, Outside>,
+  { states = 500_000, seconds = 60 }: Bounds = {},
+): Promise<Exploration> {
+  const fake = new Fake(scenario.outside ?? {});
+  const made: unknown =
+    typeof controller === 'function' ? controller(fake.calls() as CallsOf<Outside>) : controller;
+  const definition = checked(made as D);
+  const outcomes = new Outcomes();
+  const world = worldOf({ definition, scenario, fake, outcomes });
+  const changes = [...Object.keys(scenario.edits ?? {}), ...Object.keys(scenario.others ?? {}), DELETE];
+  const untilMs = Date.now() + seconds * 1_000;
+  const seen = { states: 0, explored: [] as string[], notExplored: [] as string[] };
+  for (const { names, slowness, isCalm } of rowsOf(changes)) {
+    fake.isLearning = outcomes.isLearning = isCalm;
+    const what = names.length === 0 ? 'nothing' : names.join(' + ');
+    const left = Math.min(STATES_MAX, states - seen.states);
+    const budget = Object.fromEntries(names.map((name) => [name, 1]));
+    try {
+      const found = await exploreSystem(operatorIn(world, { slowness, budget }), {
+        statesMax: left,
+        untilMs,
+      });
+      seen.states += found.states;
+      if (found.disturbances.size === names.length) seen.explored.push(what);
+    } catch (error) {
+      if (error instanceof Unfinished && names.length > 0) seen.notExplored.push(what);
+      // eslint-disable-next-line preserve-caught-error -- the story says it all
+      else throw new Error(`${definition.name}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  return seen;
+}
+
+interface Row {
+  readonly names: readonly string[];
+  /** How often a part falls behind all others. */
+  readonly slowness: number;
+  /** Nothing fails. */
+  readonly isCalm: boolean;
+}
+
+/** First what happens where nothing fails: what fails must make no difference to that. */
+function rowsOf(changes: readonly string[]): readonly Row[] {
+  const twoChanges = changes.flatMap((one, place) => changes.slice(place + 1).map((other) => [one, other]));
+  const calm = [[], ...changes.map((each) => [each]), ...twoChanges];
+  const pairs = changes.flatMap((change) => FAULTS.map((fault) => [change, fault]));
+  return [
+    ...calm.map((names) => ({ names, slowness: 0, isCalm: true })),
+    ...FAULTS.map((fault) => ({ names: [fault], slowness: 1, isCalm: false })),
+    ...changes.map((change) => ({ names: [change], slowness: 1, isCalm: true })),
+    ...pairs.map((names) => ({ names, slowness: 0, isCalm: false })),
+  ];
+}
