@@ -1,7 +1,7 @@
 /** What is built and delivered. */
 const product = '^(src|workflows|activities|testing)/';
 /** All of this project's code. */
-const ours = '^(src|workflows|activities|testing|local|deploy|docs|bench|test)/';
+const ours = '^(src|workflows|activities|testing|local|deploy|docs|examples|bench|test)/';
 
 /** Modules of one file right in src/, which belong to no layer. */
 const SMALL = ['src/aborted.ts', 'src/bounded.ts', 'src/persistently.ts', 'src/version.ts'];
@@ -35,6 +35,8 @@ const MAY_IMPORT = {
   'local/': ['src/'],
   'deploy/': ['src/', 'local/'],
   'docs/': ['src/'],
+  // Each is somebody else's project.
+  'examples/': ['src/index.ts'],
   'bench/': ['src/', 'local/', 'test/support/'],
 };
 const PURE = ['src/contract/', 'src/api/', 'src/controllers/', 'workflows/'];

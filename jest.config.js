@@ -16,7 +16,11 @@ export const shared = {
   },
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/.stryker-tmp/'],
   // Jest allows no hooks into Node's own loader: docs/adr/0019.
-  moduleNameMapper: { '/kube-config\\.ts$': '@kubernetes/client-node' },
+  moduleNameMapper: {
+    '/kube-config\\.ts$': '@kubernetes/client-node',
+    // The examples import the package by its name.
+    '^durable-operator$': '<rootDir>/src/index.ts',
+  },
 };
 
 /** Tests with the servers of the local stack. */

@@ -1,14 +1,12 @@
 import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { ResourceRef } from '../src/contract/resource.ts';
+import { EVENTS_OF_CLUSTER_SCOPED, type ResourceRef } from '../src/contract/resource.ts';
 import { startInBytes } from '../src/contract/text.ts';
 import { microTime } from '../src/kubernetes/micro-time.ts';
 
 /** Sources of the limits: kubernetes/pkg/apis/core/validation/events.go. The server counts bytes. */
 const NOTE_MAX_BYTES = 1024;
 const REPORTING_INSTANCE_MAX = 128;
-/** Where an Event about a cluster-scoped object lives, unless it names a namespace itself. */
-const HOME_OF_CLUSTER_SCOPED = 'default';
 
 /** What a person reads in `kubectl events`. */
 export interface Event {
@@ -29,6 +27,8 @@ export interface Event {
 export interface Regarding {
   readonly apiVersion: string;
   readonly kind: string;
+  /** It is in no namespace, and is none. */
+  readonly isClusterScoped?: boolean;
   /** Where it is the namespace. */
   readonly namespace?: NamespaceOf;
 }
@@ -86,7 +86,7 @@ export function eventObject(
     kind: 'Event',
     metadata: {
       name: eventName(ref, { ...event, note }),
-      namespace: regarding.namespace ?? HOME_OF_CLUSTER_SCOPED,
+      namespace: regarding.namespace ?? EVENTS_OF_CLUSTER_SCOPED,
     },
     eventTime: microTime(nowMs),
     reportingController: `${program}/${ref.controller}`,
@@ -107,10 +107,13 @@ interface ObjectReference {
   readonly uid?: string;
 }
 
-function regardingOf(ref: ResourceRef, { namespace, ...kind }: Regarding): ObjectReference {
+function regardingOf(
+  { name, uid, namespace: place }: ResourceRef,
+  { namespace, isClusterScoped, ...kind }: Regarding,
+): ObjectReference {
   if (namespace !== undefined) return { ...kind, name: namespace.name };
   // For a Namespace, too, the namespace is named: the Event then lives where its team looks for it.
-  return { ...kind, namespace: ref.namespace, name: ref.name, uid: ref.uid };
+  return { ...kind, ...(!isClusterScoped && { namespace: place }), name, uid };
 }
 
 function eventName(ref: ResourceRef, { reason, note, occasion }: Event): string {
@@ -120,14 +123,18 @@ function eventName(ref: ResourceRef, { reason, note, occasion }: Event): string 
 }
 
 /** That of a Warning ends with the command that explains it, however long the rest is. */
-function noteOf(ref: ResourceRef, { kind, namespace }: Regarding, { type, note }: Event): string {
+function noteOf(ref: ResourceRef, about: Regarding, { type, note }: Event): string {
   if (type === 'Normal') return startInBytes(note, NOTE_MAX_BYTES);
-  const advice = `; see: ${whyCommand(ref, namespace?.resourceKind ?? kind)}`;
+  const advice = `; see: ${whyCommand(ref, about)}`;
   return startInBytes(note, NOTE_MAX_BYTES - Buffer.byteLength(advice)) + advice;
 }
 
 /** What to type to be told why the resource is in its state. */
-function whyCommand({ namespace, name }: ResourceRef, kind: string): string {
-  const command = `kubectl durable why ${kind.toLowerCase()}/${name}`;
-  return kind === 'Namespace' ? command : `${command} -n ${namespace}`;
+function whyCommand(
+  { namespace: place, name }: ResourceRef,
+  { kind, namespace, isClusterScoped }: Regarding,
+): string {
+  const resourceKind = namespace?.resourceKind ?? kind;
+  const command = `kubectl durable why ${resourceKind.toLowerCase()}/${name}`;
+  return isClusterScoped || resourceKind === 'Namespace' ? command : `${command} -n ${place}`;
 }

@@ -43,7 +43,7 @@ import { refusalIn } from './step-run.ts';
 import { changeOf } from './overridden.ts';
 import type { Performed, Reconciler } from './reconciler.ts';
 import { refusalOfPods } from './refused-pods.ts';
-import { sharersOf } from './sharers.ts';
+import { Sharers } from './sharers.ts';
 
 /** A step may be repeated while it is still in progress, so no request may take long. */
 const REQUEST_TIMEOUT_MS = 5_000;
@@ -58,7 +58,8 @@ export function gitBuildReconciler(
   options: GitBuildOptions,
   namespaces: readonly string[] = [],
 ): Reconciler<Observation, BuildStep, BuildObserve> {
-  const objectsOf = (ref: ResourceRef) => new BuildObjects({ client, ref, options, namespaces });
+  const sharers = new Sharers({ client, namespaces, options });
+  const objectsOf = (ref: ResourceRef) => new BuildObjects({ client, ref, options, sharers });
   return {
     controller: gitBuild(options),
     observe: ({ ref }) => objectsOf(ref).observe(),
@@ -81,8 +82,7 @@ interface Access {
   readonly client: KubernetesClient;
   readonly ref: ResourceRef;
   readonly options: GitBuildOptions;
-  /** Those that the operator watches. Empty: all. */
-  readonly namespaces: readonly string[];
+  readonly sharers: Sharers;
 }
 
 /** A merge patch of the build. */
@@ -96,10 +96,10 @@ class BuildObjects {
   readonly #client: KubernetesClient;
   readonly #ref: ResourceRef;
   readonly #options: GitBuildOptions;
-  readonly #namespaces: readonly string[];
+  readonly #sharers: Sharers;
 
-  constructor({ client, ref, options, namespaces }: Access) {
-    this.#namespaces = namespaces;
+  constructor({ client, ref, options, sharers }: Access) {
+    this.#sharers = sharers;
     this.#client = client;
     this.#ref = ref;
     this.#options = options;
@@ -131,10 +131,8 @@ class BuildObjects {
         return { ...observation, refusedPods: { ...observation.refusedPods, [job.uid]: refusal } };
       }
       case 'sharers': {
-        const { artifacts } = asked;
         const { uid } = this.#ref;
-        const where = { client: this.#asking, namespaces: this.#namespaces, options: this.#options };
-        return { ...observation, sharers: await sharersOf({ ...where, uid, artifacts }) };
+        return { ...observation, sharers: await this.#sharers.of({ uid, artifacts: asked.artifacts }) };
       }
       case 'namespace': {
         const namespace = await this.#read(NAMESPACES, this.#ref.namespace, { metadataOnly: true });

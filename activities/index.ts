@@ -9,7 +9,7 @@ import {
 import { activityInfo } from '@temporalio/activity';
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { ResourceType } from '../src/contract/controller.ts';
+import { isNamespaceType, namespaceOf, type ResourceType } from '../src/contract/controller.ts';
 import type { Logger } from '../src/contract/logger.ts';
 import { workflowIdFor, type ResourceRef } from '../src/contract/resource.ts';
 import { isOf } from '../src/kubernetes/errors.ts';
@@ -122,17 +122,19 @@ class ControllerActivities<O, S extends Step, L extends Observe> {
     // Of the attempts before this one, the outcome is not known.
     const mayArrive = this.#reconciler.controller.mayStillArrive !== undefined && activityType !== 'observe';
     const isRepeated = mayArrive && attempt > 1;
+    const namespace = namespaceOf(ref, this.#reconciler.controller.primary.type);
     return {
       ref,
       now: Date.now,
       superseded,
       refusal,
       idempotencyKey,
-      isFirst: results === 0 && !this.#begun.has(runId),
+      isFirst: () => results === 0 && !this.#begun.has(runId),
       begunAnew: () => this.#begun.set(runId, true),
       unknownUntilMs: isRepeated ? Date.now() + ATTEMPT_MAX_MS : unknownUntilMs,
       watched: () => viewOf?.(ref) as O | undefined,
-      isNamespacePaused: async () => (await isNamespacePaused?.(ref.namespace)) ?? false,
+      isNamespacePaused: async () =>
+        namespace !== undefined && (await isNamespacePaused?.(namespace)) === true,
     };
   }
 
@@ -181,6 +183,12 @@ function resultOf({ did, next, refusal, unknownUntilMs }: StepEnd<unknown>): Ste
   };
 }
 
-function kindOf({ group, version, kind }: ResourceType): Regarding {
-  return { apiVersion: group === '' ? version : `${group}/${version}`, kind };
+function kindOf(type: ResourceType): Regarding {
+  const { group, version, kind } = type;
+  const isClusterScoped = !type.namespaced && !isNamespaceType(type);
+  return {
+    apiVersion: group === '' ? version : `${group}/${version}`,
+    kind,
+    ...(isClusterScoped && { isClusterScoped }),
+  };
 }

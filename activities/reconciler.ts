@@ -22,8 +22,8 @@ export interface StepContext<O = unknown> {
   readonly unknownUntilMs?: number | undefined;
   /** The same for all attempts of one execution of the step, another for the next. Absent: outside of Temporal. */
   readonly idempotencyKey?: () => string;
-  /** Whether this is the first step of a run. */
-  readonly isFirst?: boolean;
+  /** Whether this is the first step of a run. Ask after observing: an earlier attempt may be in progress. */
+  readonly isFirst?: () => boolean;
   /** The first step has found that nothing of an earlier run may still arrive. */
   readonly begunAnew?: () => void;
   /** Whether the Namespace of the resource is paused. Default: it is not. @throws ApiError */

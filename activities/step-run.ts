@@ -95,7 +95,7 @@ export class StepRun<O, S extends Step, L extends Observe> {
   /** Of the attempts of an earlier run, this run knows nothing. */
   #askWhatMayArrive(observation: O): void {
     const { isFirst, begunAnew, now } = this.#context;
-    if (isFirst !== true || this.#isPastKnown) return;
+    if (this.#isPastKnown || isFirst?.() !== true) return;
     this.#isPastKnown = true;
     if (this.#reconciler.controller.mayStillArrive?.(observation) === true)
       this.#unknownUntilMs ??= now() + ATTEMPT_MAX_MS;

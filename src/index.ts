@@ -29,6 +29,7 @@ export type {
   StepDefinition,
 } from './api/controller.ts';
 export type { Kube, KubeReads, Selection } from './api/kube.ts';
+export { ownedBy } from './api/owner.ts';
 export { StepError } from './api/step-error.ts';
 export type { StepErrorClass } from './api/step-error.ts';
 export type { Advice, Cause, CommandAdvice } from './contract/cause.ts';
@@ -36,7 +37,7 @@ export { allow } from './contract/controller.ts';
 export type { ConditionalDelete, ConditionalPatch, NewObject, ObjectAt } from './contract/kube.ts';
 export { JOBS, NAMESPACES, NODES, PODS } from './controllers/kinds.ts';
 export type { PolicyRule, ResourceType } from './contract/controller.ts';
-export type { KubernetesObject, ObjectMeta } from './contract/object.ts';
+export type { KubernetesObject, ObjectMeta, OwnerReference } from './contract/object.ts';
 export type { Operator } from './program/operator.ts';
 
 /** An operator of your own. */

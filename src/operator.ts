@@ -54,8 +54,7 @@ export async function runOperator({ program, config, log, signal }: OperatorRequ
   });
   const { telemetry, temporalMetricsAddress } = observability;
   installRuntime(log, temporalMetricsAddress);
-  const rate = rateOf(config);
-  const client = createKubernetesClient(kubeConfigOf(config), { version: VERSION, rate, telemetry });
+  const client = createKubernetesClient(kubeConfigOf(config), { version: VERSION, telemetry });
   const recorder = eventRecorder(client, log, { program: program.name });
   try {
     await observability.serve(client);
@@ -248,11 +247,6 @@ async function workerOf({ parts, target, memory, watching }: Working): Promise<W
  */
 function startsEagerly(config: Config): boolean {
   return config.command === 'run' && workerVersionOf(config) === undefined;
-}
-
-/** Undefined: the API server alone limits it. */
-function rateOf({ kubeApi: { qps, burst } }: Config) {
-  return qps === undefined ? undefined : { qps, burst: burst ?? 2 * qps };
 }
 
 function kubeConfigOf({ cluster }: Config) {

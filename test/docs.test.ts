@@ -34,6 +34,16 @@ describe('links', () => {
   });
 });
 
+describe('docs/build-your-own.md', () => {
+  it('shows the example bucket as it is', () => {
+    const page = PAGES.get('docs/build-your-own.md') ?? '';
+    const files = [...page.matchAll(/```ts\n\/\/ (\S+)\n(.*?)```/gs)];
+    expect(files.length).toBeGreaterThan(3);
+    for (const [, path = '', code] of files)
+      expect(readFileSync(join(ROOT, 'examples/bucket', path), 'utf8')).toBe(code);
+  });
+});
+
 describe('the commands in the documentation', () => {
   it('name only scripts that package.json has', () => {
     const scripts = [...PAGES.values()].flatMap((text) =>

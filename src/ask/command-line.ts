@@ -23,7 +23,6 @@ const ADD: Readonly<Record<AskCommand, () => Promise<Add>>> = {
   approve: async () => (await import('./change/approval.ts')).addVerdict.bind(undefined, 'approve'),
   reject: async () => (await import('./change/approval.ts')).addVerdict.bind(undefined, 'reject'),
   'uninstall-check': async () => (await import('./uninstall/uninstall-check.ts')).addUninstallCheck,
-  completion: async () => (await import('./completion.ts')).addCompletion,
 };
 
 const PROGRAM = 'kubectl durable';
@@ -39,7 +38,8 @@ export async function answer(args: readonly string[], asking: Omit<Ask, 'exitWit
   let status: ExitStatus = 0;
   const ask: Ask = { ...asking, exitWith: (given) => (status = given) };
   try {
-    const program = await programFor(args, ask);
+    const [first] = args;
+    const program = await programWith(isAskCommand(first) ? [first] : ASK_COMMAND_NAMES, ask);
     await program.parseAsync(withoutJoinedValues(args), { from: 'user' });
     return status;
   } catch (error) {
@@ -51,7 +51,8 @@ export async function answer(args: readonly string[], asking: Omit<Ask, 'exitWit
   }
 }
 
-async function programFor([first]: readonly string[], ask: Ask): Promise<Command> {
+/** The command line with some of the commands. */
+export async function programWith(names: readonly AskCommand[], ask: Ask): Promise<Command> {
   const program = new Command(PROGRAM)
     .description('Ask the operator what it does, and why.')
     .version(VERSION, '-V, --version', 'print the version')
@@ -59,8 +60,6 @@ async function programFor([first]: readonly string[], ask: Ask): Promise<Command
     .exitOverride()
     // Errors are printed in one line of our own.
     .configureOutput({ writeOut: (text) => ask.stdout.write(text), writeErr: () => undefined });
-  // Completion has to know all commands.
-  const names = isAskCommand(first) && first !== 'completion' ? [first] : ASK_COMMAND_NAMES;
   for (const name of names) (await ADD[name]())(program, ask);
   return program;
 }

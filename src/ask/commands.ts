@@ -11,7 +11,6 @@ export const ASK_COMMANDS = {
   approve: 'allow what a resource is to delete',
   reject: 'refuse what a resource is to delete',
   'uninstall-check': 'list what would hang without the operator, before it is uninstalled',
-  completion: 'print a script that completes these commands in a shell',
 } as const;
 
 export type AskCommand = keyof typeof ASK_COMMANDS;

@@ -1,53 +1,12 @@
-import { InvalidArgumentError, type Command, type Option } from 'commander';
+import type { Command, Option } from 'commander';
 import type { Controller } from '../contract/controller.ts';
-import { FAILURE } from '../contract/failures.ts';
 import type { Ask } from './ask.ts';
 import { listTargets } from './cluster/targets.ts';
-import { ASK_COMMANDS } from './commands.ts';
 import type { Session, SessionOptions } from './connection/session.ts';
 import { controllersOf } from './controllers.ts';
 import { withoutJoinedValues } from './options.ts';
 import { nameOfKind, parseResource } from './resource-name.ts';
 import { STATES } from './state.ts';
-
-const SHELLS = ['bash', 'zsh'] as const;
-/** The scripts call `completion complete -- WORDS`. This is cobra's protocol, which kubectl also speaks. */
-const CALLBACK = 'complete';
-
-export function addCompletion(program: Command, ask: Ask): void {
-  program
-    .command('completion')
-    .description(ASK_COMMANDS.completion)
-    .argument('<shell>', SHELLS.join(' or '), shellOrCallback)
-    .argument('[words...]')
-    .option(
-      '--program <name>',
-      'the program to complete: kubectl-durable or durable-operator',
-      'kubectl-durable',
-    )
-    .addHelpText('after', HELP)
-    .action(async (shell: string, words: string[], { program: name }: { readonly program: string }) => {
-      if (shell === CALLBACK) ask.stdout.write(await completionsFor(program, ask, words));
-      else await printScript(shell, name);
-    });
-}
-
-const HELP = `
-bash, in ~/.bashrc:   source <(kubectl-durable completion bash)
-zsh, in ~/.zshrc:     source <(kubectl-durable completion zsh)
-
-kubectl completes "kubectl durable" itself, by kubectl_complete-durable on the PATH.
-`;
-
-function shellOrCallback(word: string): string {
-  if (word === CALLBACK || SHELLS.some((shell) => shell === word)) return word;
-  throw new InvalidArgumentError(`The shells are ${SHELLS.join(' and ')}.`);
-}
-
-async function printScript(shell: string, name: string): Promise<void> {
-  const { script } = await import('@bomb.sh/tab');
-  script(shell, name, `${name} completion`);
-}
 
 /** In cobra's protocol: the shell does not complete file names. */
 const NO_FILES = 4;
@@ -58,9 +17,15 @@ const FILES: ReadonlySet<string> = new Set(['filename', 'kubeconfig', 'payloadKe
 /**
  * Never fails: if the words are wrong or the cluster does not answer, nothing is completed.
  *
+ * @param program with all commands
  * @param words the command line so far; its last word, which may be empty, is to be completed
+ * @returns the answer to kubectl, in cobra's protocol
  */
-async function completionsFor(program: Command, ask: Ask, words: readonly string[]): Promise<string> {
+export async function completionsFor(
+  program: Pick<Command, 'commands'>,
+  ask: Pick<Ask, 'program' | 'open'>,
+  words: readonly string[],
+): Promise<string> {
   try {
     const cursor = cursorIn(program, words);
     // The shell knows the names of files.
@@ -79,7 +44,11 @@ async function completionsFor(program: Command, ask: Ask, words: readonly string
 /** The names of all resources of a kind. */
 type NamesOf = (kind: string) => Promise<readonly string[]>;
 
-async function namesInTime(ask: Ask, { options }: Cursor, kind: string): Promise<readonly string[]> {
+async function namesInTime(
+  ask: Pick<Ask, 'open'>,
+  { options }: Cursor,
+  kind: string,
+): Promise<readonly string[]> {
   const nothing = new Promise<readonly string[]>((resolve) => setTimeout(resolve, WITHIN_MS, []).unref());
   const session = await ask.open(options);
   try {
@@ -139,11 +108,10 @@ export async function candidates(
   if (command === undefined) {
     return commands.map((each) => ({ value: each.name(), description: each.description() }));
   }
-  if (option !== undefined) return plain(await valuesOf(controllers, option, namesOf));
+  if (option !== undefined) return plain(await valuesOf(option, namesOf));
   if (word.startsWith('-')) {
     return command.options.map(({ long, description }) => ({ value: long ?? '', description }));
   }
-  if (command.name() === 'completion') return plain(SHELLS);
   return cursor.before.length === 0 && !word.includes('/')
     ? kinds(controllers, command)
     : plain(await resources(controllers, cursor, namesOf));
@@ -153,20 +121,12 @@ function plain(values: readonly string[]): readonly Candidate[] {
   return values.map((value) => ({ value }));
 }
 
-async function valuesOf(
-  controllers: readonly Controller[],
-  option: Option,
-  namesOf: NamesOf,
-): Promise<readonly string[]> {
+async function valuesOf(option: Option, namesOf: NamesOf): Promise<readonly string[]> {
   switch (option.attributeName()) {
     case 'namespace':
       return namesOf('namespace');
-    case 'step':
-      return [...new Set(controllers.flatMap(({ steps }) => Object.keys(steps)))];
     case 'state':
       return STATES;
-    case 'failure':
-      return Object.values(FAILURE);
     default:
       return option.argChoices ?? [];
   }

@@ -2,7 +2,6 @@ import type { Options } from '../config/config.ts';
 import type { Ignored } from '../contract/words.ts';
 import { VERSION } from '../version.ts';
 import type { Operator } from './connection/temporal.ts';
-import type { ResourcePlace } from './resource-name.ts';
 
 /*
  * Sentences about the running operator.
@@ -47,11 +46,11 @@ export type Reconciliation = Pick<Options['reconciliation'], 'controllers' | 'na
 /**
  * Why the operator's options leave a resource out; undefined: they do not.
  *
- * @param namespace of the resource; of a Namespace, its own name
+ * @param namespace of the resource; of a Namespace, its own name; undefined: it has none
  */
 export function whyLeftOut(
   { controllers, namespaces }: Reconciliation,
-  { controller, namespace }: Pick<ResourcePlace, 'controller' | 'namespace'>,
+  { controller, namespace }: { readonly controller: string; readonly namespace: string | undefined },
 ): Ignored | undefined {
   const running: readonly string[] = controllers;
   if (!running.includes(controller)) {
@@ -60,7 +59,7 @@ export function whyLeftOut(
       advice: [`add ${controller} to --controllers, and restart the operator`],
     };
   }
-  if (namespaces.length === 0 || namespaces.includes(namespace)) return undefined;
+  if (namespaces.length === 0 || namespace === undefined || namespaces.includes(namespace)) return undefined;
   return {
     because: `the operator watches only the namespaces ${namespaces.join(', ')} (--namespaces), and not ${namespace}`,
     advice: [`add ${namespace} to --namespaces, and restart the operator`],

@@ -1,6 +1,7 @@
 import type { Program } from '../program/program.ts';
-import type { ExitStatus } from './ask.ts';
-import { answer } from './command-line.ts';
+import type { Ask, ExitStatus } from './ask.ts';
+import { answer, programWith } from './command-line.ts';
+import { ASK_COMMAND_NAMES } from './commands.ts';
 
 export async function answerHere(program: Program, args: readonly string[]): Promise<ExitStatus> {
   const interrupted = new AbortController();
@@ -12,18 +13,30 @@ export async function answerHere(program: Program, args: readonly string[]): Pro
     if (error.code === 'EPIPE') process.exit(0);
     throw error;
   });
-  const status = await answer(args, {
-    program,
-    ...{ stdout: process.stdout, stderr: process.stderr, env: process.env },
-    ...{ isTerminal: process.stdout.isTTY, now: Date.now, signal: interrupted.signal },
+  const status = await answer(args, askingHere(program, interrupted.signal));
+  // Requests may still be in progress. Nobody waits for their answers.
+  if (interrupted.signal.aborted) await exit(status);
+  return status;
+}
+
+/** @param words the command line so far; its last word, which may be empty, is to be completed */
+export async function completeHere(program: Program, words: readonly string[]): Promise<never> {
+  const { completionsFor } = await import('./completion.ts');
+  const asking = askingHere(program, new AbortController().signal);
+  const commands = await programWith(ASK_COMMAND_NAMES, { ...asking, exitWith: () => undefined });
+  process.stdout.write(await completionsFor(commands, asking, words));
+  return exit(0);
+}
+
+function askingHere(program: Program, signal: AbortSignal): Omit<Ask, 'exitWith'> {
+  return {
+    ...{ program, signal, stdout: process.stdout, stderr: process.stderr, env: process.env },
+    ...{ isTerminal: process.stdout.isTTY, now: Date.now },
     async open(options) {
       const { openSession } = await import('./connection/session.ts');
       return openSession({ ...options, program }, process.env);
     },
-  });
-  // Requests may still be in progress. Nobody waits for their answers.
-  if (interrupted.signal.aborted || args[0] === 'completion') await exit(status);
-  return status;
+  };
 }
 
 /** Exits once all output is written, which a pipe may delay. */

@@ -87,11 +87,6 @@ export function commandFor(command: string, object: ObjectName): string {
   return `kubectl durable ${command} ${argumentsOf(object)}`;
 }
 
-/** Unambiguous for kubectl: `podsets.batch.tutorial.kubebuilder.io`, `pods`. */
-export function typeNameOf({ group, plural }: Pick<ResourceType, 'group' | 'plural'>): string {
-  return group === '' ? plural : `${plural}.${group}`;
-}
-
 /** `1 PodSet`, `12 PodSets` */
 export function countOf(count: number, { kind }: Pick<ResourceType, 'kind'>): string {
   return count === 1 ? `1 ${kind}` : `${count} ${/[sx]$/.test(kind) ? `${kind}es` : `${kind}s`}`;

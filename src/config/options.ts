@@ -211,9 +211,7 @@ export function schemaFor({ name: program, controllers }: ProgramNames) {
         help: "keep the Temporal SDK's watchdog and call stacks in workflow threads; costs about 4 ms of CPU a step",
         docs: 'Without it, the tab "Call Stack" of the Temporal UI is empty. See [ADR 9](adr/0009-workflow-thread.md).',
       }),
-    }).superRefine(
-      onlyWith('deploymentName', 'buildId', 'needs a worker deployment; set --worker-deployment'),
-    ),
+    }).superRefine(buildIdOfDeployment),
     load: section('Load', {
       workflowSlots: option('workflow-slots <count>', values.countUpTo('workflow tasks', { from: 2 }), {
         default: '200',
@@ -233,17 +231,6 @@ export function schemaFor({ name: program, controllers }: ProgramNames) {
         docs: 'Keep it well below `--workflow-slots`.',
       }),
     }),
-    kubeApi: section('Load', {
-      qps: option('kube-api-qps <count>', values.countUpTo('requests'), {
-        help: 'the most requests per second that the process sends to the API server',
-        unset: "no limit but the API server's own",
-        docs: 'Watches count when they are opened; the Lease of the leader election is exempt.',
-      }),
-      burst: option('kube-api-burst <count>', values.countUpTo('requests'), {
-        help: 'the most requests that it sends at once after a pause',
-        unset: 'twice `--kube-api-qps`',
-      }),
-    }).superRefine(onlyWith('qps', 'burst', 'needs a limit to exceed; set --kube-api-qps')),
     promote: section(
       'Promotion',
       {
@@ -329,10 +316,13 @@ function electionTimes(times: ElectionTimes, context: z.RefinementCtx): void {
   }
 }
 
-/** An option that means nothing without another one. */
-function onlyWith<Other extends string, Path extends string>(other: Other, path: Path, message: string) {
-  return (values: Readonly<Partial<Record<Other | Path, unknown>>>, context: z.RefinementCtx): void => {
-    if (values[path] === undefined || values[other] !== undefined) return;
-    context.addIssue({ code: 'custom', path: [path], message });
-  };
+interface WorkerVersion {
+  readonly deploymentName?: string | undefined;
+  readonly buildId?: string | undefined;
+}
+
+function buildIdOfDeployment({ deploymentName, buildId }: WorkerVersion, context: z.RefinementCtx): void {
+  if (buildId === undefined || deploymentName !== undefined) return;
+  const message = 'needs a worker deployment; set --worker-deployment';
+  context.addIssue({ code: 'custom', path: ['buildId'], message });
 }

@@ -23,6 +23,23 @@ export interface ResourceType {
   readonly shortNames?: readonly string[];
 }
 
+/** Unambiguous for kubectl: `podsets.batch.tutorial.kubebuilder.io`, `pods`. */
+export function typeNameOf({ group, plural }: Pick<ResourceType, 'group' | 'plural'>): string {
+  return group === '' ? plural : `${plural}.${group}`;
+}
+
+export function isNamespaceType({ group, kind }: Pick<ResourceType, 'group' | 'kind'>): boolean {
+  return group === '' && kind === 'Namespace';
+}
+
+/** The namespace that a resource is in, or that it is. Other cluster-scoped resources have none: a reference repeats their name. */
+export function namespaceOf(
+  { namespace }: Pick<ResourceRef, 'namespace'>,
+  type: ResourceType,
+): string | undefined {
+  return type.namespaced || isNamespaceType(type) ? namespace : undefined;
+}
+
 /**
  * One kind of object that a controller watches.
  *

@@ -10,7 +10,10 @@ export interface ObjectAt {
 }
 
 /** An object to create. Its type says where. */
-export type NewObject = object & { readonly metadata?: Partial<ObjectMeta> };
+export interface NewObject {
+  readonly metadata?: { readonly [Field in keyof ObjectMeta]?: ObjectMeta[Field] | undefined };
+  readonly [field: string]: unknown;
+}
 
 /** A merge patch that says what it was decided from: the server refuses it where the object is another by then. */
 export interface ConditionalPatch {

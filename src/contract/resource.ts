@@ -2,12 +2,15 @@
 export interface ResourceRef {
   /** The controller's name, such as `pod-label`. */
   readonly controller: string;
-  /** The namespace the resource lives in; for a Namespace, its own name. */
+  /** The namespace the resource lives in; of a cluster-scoped resource, its own name. */
   readonly namespace: string;
   readonly name: string;
   /** `metadata.uid`: a recreated object of the same name is another resource. */
   readonly uid: string;
 }
+
+/** Where an Event about a cluster-scoped object lives, unless it names a namespace itself. */
+export const EVENTS_OF_CLUSTER_SCOPED = 'default';
 
 /** On PostgreSQL and MySQL, Temporal keeps workflow ids in columns of so many characters. */
 const WORKFLOW_ID_MAX = 255;

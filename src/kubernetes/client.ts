@@ -10,7 +10,6 @@ import {
   errorFromCredentials,
   errorFromFailure,
 } from './errors.ts';
-import { RateLimit, type Rate } from './rate-limit.ts';
 import { Sessions, type Session } from './sessions.ts';
 
 export type { WatchEvent } from './answers.ts';
@@ -49,12 +48,10 @@ export interface RequestOptions {
   readonly contentType?: ContentType;
   /** Asks for PartialObjectMetadata: `metadata` alone; `list` where the answer is a list. */
   readonly metadataOnly?: boolean | 'list';
-  /** From the call to the whole answer, the wait for its turn included where requests are limited. Default: 10,000. */
+  /** From the call to the whole answer. Default: 10,000. */
   readonly timeoutMs?: number;
   /** It waits for a connection together with the other requests of its pool alone. Default: those that name none. */
   readonly pool?: string;
-  /** Waits neither for its turn where requests are limited nor for others' connections: what is late is in vain. */
-  readonly isUrgent?: true;
   readonly signal?: AbortSignal;
   /** No more of the body is read. Default: no limit. */
   readonly maxBytes?: number;
@@ -79,8 +76,6 @@ export interface ClientOptions {
   readonly version?: string;
   /** Most connections of each pool; watches have their own. Default: 16, which also bounds the answers that are read at a time. */
   readonly connections?: number;
-  /** Of requests, and of watches that are opened. Default: no limit. */
-  readonly rate?: Rate | undefined;
   /** Observes each request. Default: nothing does. */
   readonly telemetry?: RequestTelemetry;
 }
@@ -122,7 +117,6 @@ class HttpClient implements KubernetesClient {
   readonly #host: string;
   readonly #userAgent: string;
   readonly #telemetry: RequestTelemetry;
-  readonly #rate: RateLimit | undefined;
 
   constructor(kubeConfig: KubeConfig, options: ClientOptions) {
     const cluster = kubeConfig.getCurrentCluster();
@@ -134,7 +128,6 @@ class HttpClient implements KubernetesClient {
     this.#prefix = pathname.replace(/\/+$/, '');
     this.#userAgent = `durable-operator/${options.version ?? 'unreleased'}`;
     this.#telemetry = options.telemetry ?? SILENT;
-    this.#rate = options.rate && new RateLimit(options.rate);
     this.#sessions = new Sessions({ kubeConfig, origin, connections: options.connections ?? 16 });
   }
 
@@ -142,9 +135,7 @@ class HttpClient implements KubernetesClient {
     const { method, path, maxBytes = Infinity } = options;
     const asked = `${method} ${path}`;
     try {
-      const answer = await this.#authenticated(asked, async (session) =>
-        this.#exchange(options, session, await this.#turn(options)),
-      );
+      const answer = await this.#authenticated(asked, (session) => this.#exchange(options, session));
       if (answer.bytes > maxBytes) throw new AnswerTooLong(`${asked}: more than ${maxBytes} bytes`);
       if (answer.status < 200 || answer.status > 299) throw errorFromAnswer(asked, answer);
       options.onBytes?.(answer.bytes);
@@ -158,11 +149,7 @@ class HttpClient implements KubernetesClient {
   async *watch(options: WatchOptions): AsyncIterable<WatchEvent> {
     const asked = `WATCH ${options.path}`;
     try {
-      const answer = await this.#authenticated(asked, async (session) => {
-        // However long that takes: nobody gives up a watch, and a list that was made for it would be in vain.
-        await this.#rate?.turn({ signal: options.signal });
-        return this.#openWatch(options, session);
-      });
+      const answer = await this.#authenticated(asked, (session) => this.#openWatch(options, session));
       if (!('stream' in answer)) throw errorFromAnswer(asked, answer);
       options.onOpen?.();
       yield* eventsIn(asked, answer.stream);
@@ -182,16 +169,10 @@ class HttpClient implements KubernetesClient {
     return this.#sessions.close(graceMs);
   }
 
-  /** @returns how long it has waited for it, in milliseconds */
-  async #turn({ timeoutMs: mostMs = REQUEST_TIMEOUT_MS, isUrgent, signal }: RequestOptions): Promise<number> {
-    if (isUrgent === true || this.#rate === undefined) return 0;
-    return this.#rate.turn({ mostMs, signal });
-  }
-
-  #exchange(options: RequestOptions, session: Session, waitedMs: number): Promise<Answer> {
-    const { timeoutMs = REQUEST_TIMEOUT_MS, signal, isUrgent = false, pool = 'shared' } = options;
-    const connections = session.connections.pool(isUrgent ? 'urgent' : pool);
-    const answer = withinLimit({ timeoutMs: timeoutMs - waitedMs, waitedMs, signal }, async (limit) =>
+  #exchange(options: RequestOptions, session: Session): Promise<Answer> {
+    const { timeoutMs = REQUEST_TIMEOUT_MS, signal, pool = 'shared' } = options;
+    const connections = session.connections.pool(pool);
+    const answer = withinLimit({ timeoutMs, signal }, async (limit) =>
       readAnswer(await connections.request(this.#onTheWire(options, session, limit)), options.maxBytes),
     );
     return this.#observed({ ...options, isWatch: false }, answer);
@@ -200,15 +181,12 @@ class HttpClient implements KubernetesClient {
   #openWatch(options: WatchOptions, session: Session): Promise<OpenStream | Answer> {
     const { signal } = options;
     const request = { ...options, method: 'GET', query: { ...options.query, watch: 1 } } as const;
-    const answer = withinLimit(
-      { timeoutMs: WATCH_CONNECT_TIMEOUT_MS, waitedMs: 0, signal },
-      async (limit) => {
-        const response = await session.connections.watches.request(this.#onTheWire(request, session, limit));
-        if (response.statusCode !== 200) return readAnswer(response);
-        if (signal) addAbortSignal(signal, response.body);
-        return { status: 200, stream: response.body };
-      },
-    );
+    const answer = withinLimit({ timeoutMs: WATCH_CONNECT_TIMEOUT_MS, signal }, async (limit) => {
+      const response = await session.connections.watches.request(this.#onTheWire(request, session, limit));
+      if (response.statusCode !== 200) return readAnswer(response);
+      if (signal) addAbortSignal(signal, response.body);
+      return { status: 200, stream: response.body };
+    });
     return this.#observed({ ...request, isWatch: true }, answer);
   }
 
@@ -270,8 +248,6 @@ async function withCredentials<S>(asked: string, read: () => S | Promise<S>): Pr
 
 interface Limit {
   readonly timeoutMs: number;
-  /** What its turn has taken of the time that the caller gave it. */
-  readonly waitedMs: number;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -279,8 +255,7 @@ interface Limit {
  * Ends the work after a time, or by the caller's signal. It does not wait for undici, which looks at the signal of a
  * request only once that has its turn on a connection.
  */
-function withinLimit<A>(limit: Limit, work: (signal: AbortSignal) => Promise<A>): Promise<A> {
-  const { timeoutMs, signal } = limit;
+function withinLimit<A>({ timeoutMs, signal }: Limit, work: (signal: AbortSignal) => Promise<A>): Promise<A> {
   if (signal?.aborted) return Promise.reject(new Error('aborted'));
   const ending = new AbortController();
   return new Promise((resolve, reject) => {
@@ -289,7 +264,7 @@ function withinLimit<A>(limit: Limit, work: (signal: AbortSignal) => Promise<A>)
       ending.abort(reason);
     };
     const onAbort = (): void => end(new Error('aborted'));
-    const timer = setTimeout(() => end(timeOutOf(limit)), timeoutMs);
+    const timer = setTimeout(() => end(new Error(`no response within ${timeoutMs} ms`)), timeoutMs);
     signal?.addEventListener('abort', onAbort);
     work(ending.signal)
       .then(resolve, reject)
@@ -298,11 +273,6 @@ function withinLimit<A>(limit: Limit, work: (signal: AbortSignal) => Promise<A>)
         signal?.removeEventListener('abort', onAbort);
       });
   });
-}
-
-function timeOutOf({ timeoutMs, waitedMs }: Limit): Error {
-  const turn = waitedMs > 0 ? `, after ${waitedMs} ms of waiting for its turn (--kube-api-qps)` : '';
-  return new Error(`no response within ${timeoutMs} ms${turn}`);
 }
 
 /** Source: the Kubernetes API concepts page, "Metadata-only fetches". */

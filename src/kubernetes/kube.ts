@@ -8,7 +8,7 @@ export type { ConditionalDelete, ConditionalPatch, NewObject, ObjectAt } from '.
 
 type How = Pick<
   RequestOptions,
-  'metadataOnly' | 'timeoutMs' | 'isUrgent' | 'signal' | 'query' | 'maxBytes' | 'onBytes'
+  'metadataOnly' | 'timeoutMs' | 'pool' | 'signal' | 'query' | 'maxBytes' | 'onBytes'
 >;
 
 /** Reads and writes objects by their type. Every method throws ApiError. */

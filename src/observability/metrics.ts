@@ -1,6 +1,6 @@
 import { createServer, type AddressInfo } from 'node:net';
 import { collectDefaultMetrics, Registry } from 'prom-client';
-import type { Controller } from '../contract/controller.ts';
+import { typeNameOf, type Controller } from '../contract/controller.ts';
 import { WATCH_ENDS, type Telemetry, type WatchedKind } from '../contract/telemetry.ts';
 import { API_ERROR_CLASSES } from '../kubernetes/errors.ts';
 import { counter, gauge, histogram } from './instruments.ts';
@@ -58,7 +58,7 @@ export function operatorMetrics(options: MetricsOptions): Metrics {
 const EVENT_LOOP_SAMPLING_MS = 100;
 
 function kindsOf({ name, primary, children }: ObservedController): WatchedKind[] {
-  return [primary, ...children].map(({ type }) => ({ controller: name, resource: type.plural }));
+  return [primary, ...children].map(({ type }) => ({ controller: name, resource: typeNameOf(type) }));
 }
 
 /** From a label that takes milliseconds to a build that takes an hour. */

@@ -1,5 +1,6 @@
 import type { Reconciler } from '../../activities/reconciler.ts';
-import type { Controller } from '../contract/controller.ts';
+import { ConfigurationError } from '../contract/configuration-error.ts';
+import { typeNameOf, type Controller } from '../contract/controller.ts';
 import type { Step } from '../contract/decision.ts';
 import { controlled, type ControlOptions } from '../controllers/control/controlled.ts';
 import type { GitBuildOptions } from '../controllers/git-build/controller.ts';
@@ -26,8 +27,28 @@ export interface ControllerOptions {
   readonly reconciliation: ControlOptions & { readonly namespaces?: readonly string[] | undefined };
 }
 
+/** @throws ConfigurationError where two controllers would disturb each other */
 export function controllersOf(program: Program, options: ControllerOptions): readonly Controller[] {
-  return program.controllers.map((each) => controlled(each.controller(options), options.reconciliation));
+  const controllers = program.controllers.map((each) => each.controller(options));
+  requireDistinct(controllers);
+  return controllers.map((each) => controlled(each, options.reconciliation));
+}
+
+function requireDistinct(controllers: readonly Controller[]): void {
+  const byName = new Set<string>();
+  const byType = new Map<string, string>();
+  for (const { name, primary } of controllers) {
+    if (byName.has(name))
+      throw new ConfigurationError(`two controllers are named ${name}; give each a name of its own`);
+    const type = typeNameOf(primary.type);
+    const other = byType.get(type);
+    if (other !== undefined)
+      throw new ConfigurationError(
+        `the controllers ${other} and ${name} are both for ${type}; make one controller of them`,
+      );
+    byName.add(name);
+    byType.set(type, name);
+  }
 }
 
 interface ChoosingOptions extends ControllerOptions {

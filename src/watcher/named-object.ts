@@ -1,22 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Change, identityOf, KnownObjects, type Projection } from './known-objects.ts';
+import { Audience, type AudienceOptions, type Told } from './audience.ts';
+import { identityOf, type Projection } from './known-objects.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { KubernetesObject } from '../contract/object.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
-import type { WatchObserver } from '../contract/telemetry.ts';
 import { ApiError, found } from '../kubernetes/errors.ts';
 import { Backoff } from './timing.ts';
 
-export interface NamedObjectOptions<P extends Projection> {
+export interface NamedObjectOptions {
   readonly client: KubernetesClient;
   /** The object's own: `/api/v1/namespaces/team-1`. */
   readonly path: string;
   readonly metadataOnly?: boolean | undefined;
-  readonly project: (object: KubernetesObject) => P | undefined;
-  readonly onChange: (change: Change<P>) => void;
   readonly log: Logger;
-  /** Default: not observed. */
-  readonly observer?: WatchObserver;
   /** Default: so often that a pause, or its end, is seen within half a minute. */
   readonly everyMs?: number | undefined;
 }
@@ -27,15 +23,15 @@ const EVERY_MS = 15_000;
  * Reads one cluster-scoped object by name, every so often. It stands in for a Reflector where a Role in a namespace is all
  * that is granted: such a Role lets its own Namespace be read, but not watched.
  */
-export class NamedObject<P extends Projection> {
+export class NamedObject {
   readonly synced: Promise<void>;
   /** What is read by name is of Kubernetes itself. */
   readonly isApiMissing = false;
   /** It has no pages. */
   readonly isComplete = true;
-  readonly #options: NamedObjectOptions<P>;
+  readonly #options: NamedObjectOptions;
+  readonly #audiences: Told[] = [];
   readonly #everyMs: number;
-  readonly #known: KnownObjects<P>;
   readonly #stopping = new AbortController();
   readonly #backoff = new Backoff({ firstMs: 250, maxMs: EVERY_MS, random: Math.random });
   #markSynced: () => void = () => undefined;
@@ -44,11 +40,17 @@ export class NamedObject<P extends Projection> {
   #lastReadMs = performance.now();
   #reading: Promise<void> | undefined;
 
-  constructor(options: NamedObjectOptions<P>) {
+  constructor(options: NamedObjectOptions) {
     this.#options = options;
     this.#everyMs = options.everyMs ?? EVERY_MS;
-    this.#known = new KnownObjects<P>(options.onChange);
     this.synced = new Promise((resolve) => (this.#markSynced = resolve));
+  }
+
+  /** Only before it starts. @returns the object, under its key, if it exists */
+  join<P extends Projection>(options: AudienceOptions<P>): ReadonlyMap<string, P> {
+    const audience = new Audience(options);
+    this.#audiences.push(audience);
+    return audience.items;
   }
 
   start(): void {
@@ -59,10 +61,6 @@ export class NamedObject<P extends Projection> {
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#reading;
-  }
-
-  get items(): ReadonlyMap<string, P> {
-    return this.#known.items;
   }
 
   /** Since it was last read. */
@@ -105,14 +103,16 @@ export class NamedObject<P extends Projection> {
   }
 
   #note(problem: string): void {
-    this.#options.observer?.ended('failed');
+    for (const { observer } of this.#audiences) observer.ended('failed');
     if (problem !== this.#problem) this.#options.log.warn({}, problem);
     this.#problem = problem;
   }
 
   #take(object: KubernetesObject | undefined): void {
-    if (object === undefined) this.#known.listEnded(new Set());
-    else this.#known.listed({ ...identityOf(object), projection: this.#options.project(object) });
+    for (const audience of this.#audiences) {
+      if (object !== undefined) audience.listed(object);
+      audience.listEnded(new Set(object && [identityOf(object).key]));
+    }
     this.#lastReadMs = performance.now();
     this.#problem = undefined;
     this.#hasSynced = true;

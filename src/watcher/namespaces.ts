@@ -28,37 +28,42 @@ interface Special extends Projection {
   readonly isPaused: boolean;
 }
 
+interface Watch {
+  readonly watch: Reflector | NamedObject;
+  readonly items: ReadonlyMap<string, Special>;
+}
+
 /** Which namespaces are being deleted, and which are paused: only those are kept. */
 export class Namespaces {
   /** One of all, or one each: where one cannot be read, the others are. */
-  readonly #watches: readonly (Reflector<Special> | NamedObject<Special>)[];
+  readonly #watches: readonly Watch[];
   readonly #covered: readonly string[];
 
   constructor({ client, namespaces, everyMs, log, telemetry = SILENT, onChange }: NamespacesOptions) {
-    const common = {
-      client,
+    const common = { client, log, metadataOnly: true };
+    const audience = {
       log,
-      metadataOnly: true,
       project: special,
       onChange: ({ object }: { readonly object: Special }) => onChange(object.key),
       observer: telemetry.watch(KIND),
     };
     this.#covered = namespaces;
-    this.#watches =
+    const watches =
       namespaces.length === 0
-        ? [new Reflector<Special>({ ...common, path: resourcePath(NAMESPACES) })]
+        ? [new Reflector({ ...common, path: resourcePath(NAMESPACES) })]
         : namespaces.map((name) => {
             const path = resourcePath(NAMESPACES, { name });
-            return new NamedObject<Special>({ ...common, path, everyMs });
+            return new NamedObject({ ...common, path, everyMs });
           });
+    this.#watches = watches.map((watch) => ({ watch, items: watch.join(audience) }));
   }
 
   start(): void {
-    for (const watch of this.#watches) watch.start();
+    for (const { watch } of this.#watches) watch.start();
   }
 
   async stop(): Promise<void> {
-    await Promise.all(this.#watches.map((watch) => watch.stop()));
+    await Promise.all(this.#watches.map(({ watch }) => watch.stop()));
   }
 
   isTerminating(namespace: string): boolean {
@@ -67,7 +72,7 @@ export class Namespaces {
 
   /** As it was last seen; undefined where it is not known, or not yet. */
   isPaused(namespace: string): boolean | undefined {
-    const watch = this.#watches[Math.max(0, this.#covered.indexOf(namespace))];
+    const { watch } = this.#watches[Math.max(0, this.#covered.indexOf(namespace))] ?? {};
     const isCovered = this.#covered.length === 0 || this.#covered.includes(namespace);
     return isCovered && watch?.hasSynced() === true ? (this.#find(namespace)?.isPaused ?? false) : undefined;
   }
@@ -84,11 +89,15 @@ export class Namespaces {
 
   /** What keeps the watches from working, one sentence each. */
   get problems(): string[] {
-    return this.#watches.flatMap(({ problem }) => (problem === undefined ? [] : [problem]));
+    return this.#watches.flatMap(({ watch: { problem } }) => (problem === undefined ? [] : [problem]));
   }
 
   get watchStates(): WatchState[] {
-    return this.#watches.map(({ silenceSeconds, items }) => ({ ...KIND, silenceSeconds, known: items.size }));
+    return this.#watches.map(({ watch: { silenceSeconds }, items }) => ({
+      ...KIND,
+      silenceSeconds,
+      known: items.size,
+    }));
   }
 }
 

@@ -23,6 +23,11 @@ interface Quota extends Projection {
   readonly allows: string;
 }
 
+interface Watch {
+  readonly reflector: Reflector;
+  readonly items: ReadonlyMap<string, Quota>;
+}
+
 /** Those of which nobody asks, such as namespaces that are gone, are forgotten first. */
 const NAMESPACES_MAX = 10_000;
 
@@ -31,7 +36,7 @@ const NAMESPACES_MAX = 10_000;
  * refused is tried again. It only saves time: where quotas may not be watched, everything is tried again nevertheless.
  */
 export class Quotas {
-  readonly #watches: readonly Reflector<Quota>[];
+  readonly #watches: readonly Watch[];
   /** What each allows, by its key. */
   readonly #allowed = new Map<string, string>();
   /** By namespace. */
@@ -42,24 +47,23 @@ export class Quotas {
     this.#onChange = onChange;
     const scopes = namespaces.length === 0 ? [undefined] : namespaces;
     this.#watches = scopes.map((namespace) => {
-      const watch: Reflector<Quota> = new Reflector<Quota>({
-        client,
+      const reflector = new Reflector({ client, log, path: resourcePath(QUOTAS, { namespace }) });
+      const items = reflector.join<Quota>({
         log,
-        path: resourcePath(QUOTAS, { namespace }),
         project: quotaIn,
-        onChange: (change) => this.#changed(change, watch.hasSynced()),
+        onChange: (change) => this.#changed(change, reflector.hasSynced()),
         observer: telemetry.watch(KIND),
       });
-      return watch;
+      return { reflector, items };
     });
   }
 
   start(): void {
-    for (const watch of this.#watches) watch.start();
+    for (const { reflector } of this.#watches) reflector.start();
   }
 
   async stop(): Promise<void> {
-    await Promise.all(this.#watches.map((watch) => watch.stop()));
+    await Promise.all(this.#watches.map(({ reflector }) => reflector.stop()));
   }
 
   /** Another text each time somebody has changed what is allowed there; empty where nobody has, since this process watches. */
@@ -69,7 +73,11 @@ export class Quotas {
   }
 
   get watchStates(): WatchState[] {
-    return this.#watches.map(({ silenceSeconds, items }) => ({ ...KIND, silenceSeconds, known: items.size }));
+    return this.#watches.map(({ reflector: { silenceSeconds }, items }) => ({
+      ...KIND,
+      silenceSeconds,
+      known: items.size,
+    }));
   }
 
   /** @param hasSynced what the first list shows is no change: a process that starts must not end backoffs */

@@ -1,14 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  type Change,
-  identityOf,
-  isOlder,
-  KnownObjects,
-  type Projection,
-  type Sighting,
-} from './known-objects.ts';
+import { Audience, type AudienceOptions, type Told } from './audience.ts';
+import { identityOf, isOlder, type Projection } from './known-objects.ts';
 import type { Logger } from '../contract/logger.ts';
-import { SILENT_WATCH, type WatchEnd, type WatchObserver } from '../contract/telemetry.ts';
+import type { WatchEnd } from '../contract/telemetry.ts';
 import { unreachable } from '../contract/unreachable.ts';
 import type { KubernetesClient, WatchEvent } from '../kubernetes/client.ts';
 import { ApiError } from '../kubernetes/errors.ts';
@@ -17,15 +11,9 @@ import type { KubernetesList, KubernetesObject } from '../contract/object.ts';
 import { Backoff } from './timing.ts';
 import { BrokenWatch, SilentWatch, WatchAttempt } from './watch-attempt.ts';
 
-export interface ReflectorOptions<P extends Projection> extends Collection {
+export interface ReflectorOptions extends Collection {
   readonly client: KubernetesClient;
-  /** Undefined: not of interest, treated as absent. Its `key` must be `namespace/name`, or `name`. */
-  readonly project: (object: KubernetesObject) => P | undefined;
-  /** Called once a change, in order. A throw is logged, never fatal. */
-  readonly onChange: (change: Change<P>) => void;
   readonly log: Logger;
-  /** Default: not observed. */
-  readonly observer?: WatchObserver;
   /** Objects a page of a list. Default: 500, as client-go. */
   readonly pageSize?: number;
   /** How long a watch may say nothing. Default: 90,000: the API server sends a bookmark about once a minute. */
@@ -42,16 +30,15 @@ const BACKOFF = { firstMs: 250, maxMs: 30_000 };
 const MISSING_API_WAIT_MS = 5_000;
 
 /**
- * Keeps a projection of every object of a collection, by list and watch, through every failure, and reports
- * each change. Model: client-go's Reflector.
+ * Shows every object of a collection to those who have joined it, by list and watch, through every failure. Model:
+ * client-go's Reflector.
  */
-export class Reflector<P extends Projection> {
+export class Reflector {
   /** Resolves after the first whole list; never where the reflector is stopped before. */
   readonly synced: Promise<void>;
-  readonly #options: ReflectorOptions<P>;
-  readonly #known: KnownObjects<P>;
+  readonly #options: ReflectorOptions;
+  readonly #audiences: Told[] = [];
   readonly #backoff: Backoff;
-  readonly #observer: WatchObserver;
   readonly #stopping = new AbortController();
   #markSynced: () => void = () => undefined;
   #hasSynced = false;
@@ -64,12 +51,17 @@ export class Reflector<P extends Projection> {
   /** The resourceVersion to watch from; undefined: list first. */
   #resumeFrom: string | undefined;
 
-  constructor(options: ReflectorOptions<P>) {
+  constructor(options: ReflectorOptions) {
     this.#options = options;
-    this.#known = new KnownObjects<P>((change) => this.#report(change));
     this.#backoff = new Backoff({ ...(options.backoff ?? BACKOFF), random: this.#random });
-    this.#observer = options.observer ?? SILENT_WATCH;
     this.synced = new Promise((resolve) => (this.#markSynced = resolve));
+  }
+
+  /** Only before it starts. @returns what is kept of the objects that exist */
+  join<P extends Projection>(options: AudienceOptions<P>): ReadonlyMap<string, P> {
+    const audience = new Audience(options);
+    this.#audiences.push(audience);
+    return audience.items;
   }
 
   start(): void {
@@ -84,10 +76,6 @@ export class Reflector<P extends Projection> {
 
   hasSynced(): boolean {
     return this.#hasSynced;
-  }
-
-  get items(): ReadonlyMap<string, P> {
-    return this.#known.items;
   }
 
   /** Until all pages of a list are here, some objects are known as they are now, and others as they were long ago. */
@@ -116,10 +104,10 @@ export class Reflector<P extends Projection> {
         await this.#checkVersion();
         this.#resumeFrom ??= await this.#list();
         await this.#watch(this.#resumeFrom);
-        if (!this.#isStopped()) this.#observer.ended('ended');
+        if (!this.#isStopped()) this.#ended('ended');
       } catch (error) {
         if (this.#isStopped()) return;
-        this.#observer.ended(howItEnded(error));
+        this.#ended(howItEnded(error));
         await this.#recoverFrom(error);
       }
     }
@@ -168,7 +156,7 @@ export class Reflector<P extends Projection> {
       },
       objectsMax: this.#options.pageSize,
     });
-    this.#known.listEnded(keys);
+    for (const audience of this.#audiences) audience.listEnded(keys);
     this.#isApiMissing = false;
     this.#hasSynced = true;
     this.#markSynced();
@@ -181,9 +169,8 @@ export class Reflector<P extends Projection> {
 
   #takePage(page: KubernetesList, keys: Set<string>): void {
     for (const object of page.items ?? []) {
-      const seen = this.#see(object);
-      keys.add(seen.key);
-      this.#known.listed(seen);
+      keys.add(identityOf(object).key);
+      for (const audience of this.#audiences) audience.listed(object);
     }
   }
 
@@ -227,13 +214,13 @@ export class Reflector<P extends Projection> {
     switch (event.type) {
       case 'ADDED':
         this.#noteAge(event.object);
-        this.#known.changed(this.#see(event.object));
+        for (const audience of this.#audiences) audience.changed(event.object);
         break;
       case 'MODIFIED':
-        this.#known.changed(this.#see(event.object));
+        for (const audience of this.#audiences) audience.changed(event.object);
         break;
       case 'DELETED':
-        this.#known.vanished(identityOf(event.object));
+        for (const audience of this.#audiences) audience.vanished(event.object);
         break;
       case 'BOOKMARK':
         break;
@@ -245,7 +232,8 @@ export class Reflector<P extends Projection> {
 
   #noteAge({ metadata: { creationTimestamp } }: KubernetesObject): void {
     if (creationTimestamp === undefined) return;
-    this.#observer.created((Date.now() - Date.parse(creationTimestamp)) / 1000);
+    const ageSeconds = (Date.now() - Date.parse(creationTimestamp)) / 1000;
+    for (const { observer } of this.#audiences) observer.created(ageSeconds);
   }
 
   #resumeAfter(version: string): void {
@@ -253,31 +241,8 @@ export class Reflector<P extends Projection> {
     if (this.#resumeFrom === undefined || !isOlder(version, this.#resumeFrom)) this.#resumeFrom = version;
   }
 
-  #see(object: KubernetesObject): Sighting<P> {
-    return { ...identityOf(object), projection: this.#project(object) };
-  }
-
-  #project(object: KubernetesObject): P | undefined {
-    try {
-      return this.#options.project(object);
-    } catch (error) {
-      this.#options.log.error(
-        { object: identityOf(object).key, err: error },
-        'cannot parse an object; ignoring it',
-      );
-      return undefined;
-    }
-  }
-
-  #report(change: Change<P>): void {
-    try {
-      this.#options.onChange(change);
-    } catch (error) {
-      this.#options.log.error(
-        { object: change.object.key, err: error },
-        `cannot handle the change "${change.type}"`,
-      );
-    }
+  #ended(how: WatchEnd): void {
+    for (const { observer } of this.#audiences) observer.ended(how);
   }
 
   #noteProblem(error: unknown): void {

@@ -1,4 +1,11 @@
-import type { Controller, Watched } from '../contract/controller.ts';
+import {
+  isNamespaceType,
+  namespaceOf,
+  typeNameOf,
+  type Controller,
+  type ResourceType,
+  type Watched,
+} from '../contract/controller.ts';
 import type { Control } from '../contract/control.ts';
 import type { Decision } from '../contract/decision.ts';
 import type { Logger } from '../contract/logger.ts';
@@ -8,7 +15,6 @@ import { SILENT, type Telemetry, type WatchState } from '../contract/telemetry.t
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { resourcePath } from '../kubernetes/paths.ts';
 import { Looks } from './looks.ts';
-import { NamedObject } from './named-object.ts';
 import { DOOMED, undecided, type Evaluation } from './evaluation.ts';
 import type { Quotas } from './quotas.ts';
 import {
@@ -20,11 +26,13 @@ import {
   type PrimaryProjection,
   type Projection,
 } from './known-objects.ts';
-import { Reflector } from './reflector.ts';
+import type { Joined, Watches } from './watches.ts';
 
 export interface ResourcesOptions {
   readonly controller: Controller;
   readonly client: KubernetesClient;
+  /** Of the whole process. */
+  readonly watches: Watches;
   /** Undefined: all namespaces. */
   readonly namespace: string | undefined;
   readonly log: Logger;
@@ -49,12 +57,6 @@ interface Projecting<P extends Projection> {
   readonly onChange: (change: Change<P>) => void;
 }
 
-/** What counts of a reflector, whatever it keeps. */
-type Watching = Pick<
-  Reflector<Projection>,
-  'start' | 'stop' | 'synced' | 'hasSynced' | 'isComplete' | 'problem' | 'isApiMissing' | 'silenceSeconds'
-> & { readonly items: ReadonlyMap<string, unknown> };
-
 /**
  * A child that is deleted is often the first sign that its resource is, too: the watch of the resource is given time
  * to say so, since what is created again would be refused.
@@ -71,9 +73,9 @@ export class Resources {
   /** Undefined: all namespaces. */
   readonly namespace: string | undefined;
   readonly #options: ResourcesOptions;
-  /** By the plural of what they watch. */
-  readonly #watches: ReadonlyMap<string, Watching>;
-  readonly #reflectors: readonly Watching[];
+  /** Of the resources, and of each of their children. */
+  readonly #watches: readonly (Joined & { readonly type: ResourceType })[];
+  readonly #reflectors: readonly Joined['watch'][];
   /** By the key of the resource. */
   readonly #primaries = new Map<string, PrimaryProjection>();
   /** By the key of the resource that they belong to, and then by their own. */
@@ -88,24 +90,19 @@ export class Resources {
     this.namespace = options.namespace;
     this.#options = options;
     const { primary, children } = options.controller;
-    this.#watches = new Map([
-      [
-        primary.type.plural,
-        this.#reflect(primary, {
-          project: (object) => projectPrimary(primary, object, options.controller.finalizer),
-          onChange: (change) => this.#primaryChanged(change),
-        }),
-      ],
-      ...children.map((child) => {
-        const { plural } = child.type;
-        const watching = this.#reflect(child, {
-          project: (object) => projectChild(child, object),
-          onChange: (change) => this.#childChanged(plural, change),
-        });
-        return [plural, watching] as const;
+    this.#watches = [
+      this.#reflect(primary, {
+        project: (object) => projectPrimary(primary, object, options.controller.finalizer),
+        onChange: (change) => this.#primaryChanged(change),
       }),
-    ]);
-    this.#reflectors = [...this.#watches.values()];
+      ...children.map((child, index) =>
+        this.#reflect(child, {
+          project: (object) => projectChild(child, object),
+          onChange: (change) => this.#childChanged(index, change),
+        }),
+      ),
+    ];
+    this.#reflectors = this.#watches.map(({ watch }) => watch);
   }
 
   start(): void {
@@ -139,10 +136,10 @@ export class Resources {
 
   /** How the watches are, for whoever observes. */
   get watchStates(): WatchState[] {
-    return [...this.#watches].map(([resource, { silenceSeconds, items }]) => ({
+    return this.#watches.map(({ type, watch, items }) => ({
       controller: this.controller.name,
-      resource,
-      silenceSeconds,
+      resource: typeNameOf(type),
+      silenceSeconds: watch.silenceSeconds,
       known: items.size,
     }));
   }
@@ -163,7 +160,7 @@ export class Resources {
   evaluateIn(namespace: string): void {
     if (!this.hasSynced()) return;
     for (const primary of this.#primaries.values()) {
-      if (primary.key === namespace || primary.key.startsWith(`${namespace}/`))
+      if (this.#namespaceOf(this.#refOf(primary)) === namespace)
         this.#options.onChange(this.#evaluate(primary));
     }
   }
@@ -184,16 +181,17 @@ export class Resources {
   #reflect<P extends Projection>(
     { type, metadataOnly, fieldSelector, labelSelector }: Watched<unknown>,
     { project, onChange }: Projecting<P>,
-  ): Watching {
-    const { client, namespace, log, telemetry = SILENT } = this.#options;
-    const observer = telemetry.watch({ controller: this.controller.name, resource: type.plural });
-    const common = { client, metadataOnly, project, onChange, log, observer };
-    if (namespace !== undefined && !type.namespaced) {
-      const path = resourcePath(type, { name: namespace });
-      return new NamedObject<P>({ ...common, path });
-    }
-    const path = resourcePath(type, { namespace });
-    return new Reflector<P>({ ...common, fieldSelector, labelSelector, path });
+  ): Joined & { readonly type: ResourceType } {
+    const { client, watches, namespace, log, telemetry = SILENT } = this.#options;
+    const observer = telemetry.watch({ controller: this.controller.name, resource: typeNameOf(type) });
+    // A Role in a namespace lets its own Namespace be read. Other cluster-scoped types need a ClusterRole.
+    const isOfOne = namespace !== undefined && isNamespaceType(type);
+    const path = resourcePath(
+      type,
+      isOfOne ? { name: namespace } : { namespace: type.namespaced ? namespace : undefined },
+    );
+    const asked = { client, log, path, metadataOnly, fieldSelector, labelSelector, isOfOne };
+    return { type, ...watches.join(asked, { log, project, onChange, observer }) };
   }
 
   #primaryChanged({ type, object }: Change<PrimaryProjection>): void {
@@ -210,18 +208,18 @@ export class Resources {
     else this.#options.onChange(this.#evaluate(object));
   }
 
-  #childChanged(plural: string, change: Change<ChildProjection>): void {
+  #childChanged(index: number, change: Change<ChildProjection>): void {
     const { object } = change;
     if (change.type === 'deleted') {
-      this.#forgetChild(plural, object);
+      this.#forgetChild(index, object);
       setTimeout(() => this.#evaluateSoon(object.ownerKey), SETTLE_MS).unref();
       return;
     }
     if (change.before !== undefined && change.before.ownerKey !== object.ownerKey) {
-      this.#forgetChild(plural, change.before);
+      this.#forgetChild(index, change.before);
       this.#evaluateSoon(change.before.ownerKey);
     }
-    this.#keepChild(plural, object);
+    this.#keepChild(index, object);
     this.#evaluateSoon(object.ownerKey);
   }
 
@@ -233,15 +231,15 @@ export class Resources {
     this.#evaluateSoon(key);
   }
 
-  #keepChild(plural: string, child: ChildProjection): void {
+  #keepChild(index: number, child: ChildProjection): void {
     const siblings = this.#children.get(child.ownerKey) ?? new Map<string, ChildProjection>();
-    siblings.set(`${plural}/${child.key}`, child);
+    siblings.set(`${index}/${child.key}`, child);
     this.#children.set(child.ownerKey, siblings);
   }
 
-  #forgetChild(plural: string, { ownerKey, key }: ChildProjection): void {
+  #forgetChild(index: number, { ownerKey, key }: ChildProjection): void {
     const siblings = this.#children.get(ownerKey);
-    siblings?.delete(`${plural}/${key}`);
+    siblings?.delete(`${index}/${key}`);
     if (siblings?.size === 0) this.#children.delete(ownerKey);
   }
 
@@ -272,13 +270,15 @@ export class Resources {
     try {
       const { controller } = this;
       const observation = this.#observation(primary);
-      const isNamespacePaused = this.#options.namespaces.isPaused(ref.namespace) ?? false;
+      const { namespaces, quotas } = this.#options;
+      const namespace = this.#namespaceOf(ref);
+      const isNamespacePaused = (namespace !== undefined && namespaces.isPaused(namespace)) ?? false;
       const look = this.#looks.count(primary.key);
       const inputs = [
         primary.inputs,
         ...(controller.inputs?.(observation) ?? []),
         ...(isNamespacePaused ? ['its Namespace is paused'] : []),
-        this.#options.quotas.in(ref.namespace),
+        namespace === undefined ? '' : quotas.in(namespace),
         ...(look > 0 ? [`look ${look}`] : []),
       ]
         .filter((text) => text !== '')
@@ -333,11 +333,16 @@ export class Resources {
     return this.controller.observation(view, children);
   }
 
-  #isDoomed({ namespace }: ResourceRef): boolean {
-    return this.controller.endsWithNamespace === true && this.#options.namespaces.isTerminating(namespace);
+  #isDoomed(ref: ResourceRef): boolean {
+    const { endsWithNamespace = false } = this.controller;
+    return endsWithNamespace && this.#options.namespaces.isTerminating(this.#namespaceOf(ref) ?? '');
   }
 
-  /** A Namespace is cluster-scoped, and counts as lying in the namespace that it is. */
+  #namespaceOf(ref: ResourceRef): string | undefined {
+    return namespaceOf(ref, this.controller.primary.type);
+  }
+
+  /** The reference to a cluster-scoped resource repeats its name, since a Namespace is in itself. */
   #refOf({ key, uid }: Projection): ResourceRef {
     const [namespace = key, name = namespace] = key.split('/');
     return { controller: this.controller.name, namespace, name, uid };

@@ -1,4 +1,4 @@
-import type { Controller } from '../contract/controller.ts';
+import { isNamespaceType, type Controller } from '../contract/controller.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { ResourceRef } from '../contract/resource.ts';
 import type { Telemetry, WatcherState, WatchState } from '../contract/telemetry.ts';
@@ -10,6 +10,7 @@ import { Quotas } from './quotas.ts';
 import { Resources } from './resources.ts';
 import type { Runs } from './runs.ts';
 import { Sweeps } from './sweeps.ts';
+import { Watches } from './watches.ts';
 
 export interface WatcherOptions {
   readonly controllers: readonly Controller[];
@@ -31,6 +32,7 @@ export class Watcher {
   readonly #options: WatcherOptions;
   /** One for each controller, or for each controller and namespace: where one cannot be watched, the others are. */
   readonly #resources: readonly Resources[];
+  readonly #watches = new Watches();
   readonly #namespaces: Namespaces;
   readonly #quotas: Quotas;
   /** Of the current term only: a process that leads again knows no more about the runs than one that has just started. */
@@ -47,10 +49,12 @@ export class Watcher {
     const onChange = (namespace: string) => this.#evaluateIn(namespace);
     this.#namespaces = new Namespaces({ client, namespaces, log, telemetry, onChange });
     this.#quotas = new Quotas({ client, namespaces, log, telemetry, onChange });
-    const scopes = namespaces.length === 0 ? [undefined] : namespaces;
-    this.#resources = options.controllers.flatMap((controller) =>
-      scopes.map((namespace) => this.#resourcesOf(controller, namespace)),
-    );
+    this.#resources = options.controllers.flatMap((controller) => {
+      const { type } = controller.primary;
+      const isEverywhere = namespaces.length === 0 || !(type.namespaced || isNamespaceType(type));
+      const scopes = isEverywhere ? [undefined] : namespaces;
+      return scopes.map((namespace) => this.#resourcesOf(controller, namespace));
+    });
   }
 
   /** Begins to watch; nothing is started or signalled before it leads. */
@@ -131,7 +135,7 @@ export class Watcher {
       ...all
         .filter((one) => !one.hasSynced())
         .map((one) => `${nameOf(one)}: the initial list is not complete yet`),
-      ...all.flatMap((one) => one.problems),
+      ...new Set(all.flatMap((one) => one.problems)),
       ...this.#namespaces.problems,
       ...(this.#dispatcher?.problem === undefined ? [] : [this.#dispatcher.problem]),
     ];
@@ -184,6 +188,7 @@ export class Watcher {
     return new Resources({
       controller,
       client: withPool(client, controller.name),
+      watches: this.#watches,
       namespace,
       log: log.child({ controller: controller.name }),
       telemetry,

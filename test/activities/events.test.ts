@@ -95,6 +95,18 @@ describe('an Event', () => {
     });
   });
 
+  it('about a cluster-scoped resource lives in "default", and its command names no namespace', async () => {
+    const place = { ...REF, namespace: REF.name };
+    recorder.record(place, { ...POD, isClusterScoped: true }, TOO_LONG, log);
+    const [stored] = await eventually(() => events.stored.length === 1 && events.stored);
+    expect(stored).toMatchObject({
+      metadata: { namespace: 'default' },
+      regarding: { kind: 'Pod', name: 'web', uid: 'uid-1' },
+      note: expect.stringMatching(/why pod\/web$/),
+    });
+    expect(stored).not.toHaveProperty('regarding.namespace');
+  });
+
   it('about a namespace that takes none lives in "default"', async () => {
     recorder.record(REF, regardingNamespace(REF, POD), TOO_LONG, log);
     const [stored] = await eventually(() => events.stored.length > 0 && events.stored);

@@ -122,7 +122,11 @@ const FULL: Shelf = { wanted: 1, books: 1, isLit: true };
 describe('an attempt of an earlier run', () => {
   const untilMs = 20_000;
   const asked: unknown[] = [];
-  const runWith = (mayStillArrive: boolean, more: Partial<StepContext<Shelf>>) => {
+  const runWith = (
+    mayStillArrive: boolean,
+    more: Partial<StepContext<Shelf>>,
+    changed: Partial<Reconciler<Shelf, ShelfStep>> = {},
+  ) => {
     const { reconciler } = aShelf(MISSING);
     const decides = (shelf: Shelf, _nowMs: number, circumstances?: Circumstances) => {
       asked.push(circumstances?.unknownUntilMs);
@@ -135,23 +139,34 @@ describe('an attempt of an earlier run', () => {
       superseded: new AbortController().signal,
       ...more,
     };
-    return new StepRun<Shelf, ShelfStep, Observe>({ ...reconciler, controller }, context).perform(
-      'addBook',
-      undefined,
-    );
+    const changedReconciler = { ...reconciler, ...changed, controller };
+    return new StepRun<Shelf, ShelfStep, Observe>(changedReconciler, context).perform('addBook', undefined);
   };
   beforeEach(() => {
     asked.splice(0);
   });
 
   it('may still take effect for so long: each decision of the first step, and the next step, are told', async () => {
-    expect(await runWith(true, { isFirst: true })).toMatchObject({ did: ADDED, unknownUntilMs: untilMs });
+    expect(await runWith(true, { isFirst: () => true })).toMatchObject({
+      did: ADDED,
+      unknownUntilMs: untilMs,
+    });
     expect(asked).toEqual([untilMs, untilMs]);
   });
 
   it('is not looked for where none can be there, nor later in the run', async () => {
-    expect(await runWith(false, { isFirst: true })).not.toHaveProperty('unknownUntilMs');
-    expect(await runWith(true, { isFirst: false })).not.toHaveProperty('unknownUntilMs');
+    expect(await runWith(false, { isFirst: () => true })).not.toHaveProperty('unknownUntilMs');
+    expect(await runWith(true, { isFirst: () => false })).not.toHaveProperty('unknownUntilMs');
+  });
+
+  it('is not one of this run that began to write while this one observed', async () => {
+    let hasBegun = false;
+    const observe = async () => {
+      hasBegun = true;
+      return await Promise.resolve(MISSING);
+    };
+    const run = runWith(true, { isFirst: () => !hasBegun }, { observe });
+    expect(await run).not.toHaveProperty('unknownUntilMs');
   });
 
   it('is asked for once: what this step itself has created is no earlier attempt', async () => {
@@ -164,7 +179,7 @@ describe('an attempt of an earlier run', () => {
     const { reconciler } = aShelf(MISSING);
     const controller = { ...reconciler.controller, mayStillArrive: (shelf: Shelf) => shelf.books > 0 };
     const context = {
-      ...{ ref: REF, now: () => 0, isFirst: true },
+      ...{ ref: REF, now: () => 0, isFirst: () => true },
       superseded: new AbortController().signal,
     };
     const run = new StepRun<Shelf, ShelfStep, Observe>(
@@ -583,6 +598,15 @@ describe('the activities of a controller', () => {
     };
     return { memory, recorded, regarded, activities, call };
   }
+
+  it('ask for no pause of a Namespace for a cluster-scoped resource of its name', async () => {
+    const { reconciler } = aShelf(MISSING);
+    const type = { ...reconciler.controller.primary.type, namespaced: false };
+    const controller = { ...reconciler.controller, primary: { type } };
+    const isPaused = (namespace: string) => Promise.reject(new Error(`asked for ${namespace}`));
+    const { call } = theActivitiesOf({ reconciler: { ...reconciler, controller } }, undefined, isPaused);
+    expect(await call('addBook')).toMatchObject({ did: ADDED });
+  });
 
   it('report with the next result what an attempt wrote that failed in the end', async () => {
     const { reconciler } = aShelf(MISSING);

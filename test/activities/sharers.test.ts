@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { sharersOf } from '../../activities/sharers.ts';
+import { Sharers } from '../../activities/sharers.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
 import { BUILD_DEFAULTS, SAMPLE } from '../support/build-samples.ts';
+import { eventually } from '../support/eventually.ts';
 import { answerJson, FakeApiServer } from '../support/fake-api-server.ts';
 
 const ARTIFACTS = [{ node: 'node-1', binary: 'helloworld' }];
@@ -30,7 +31,10 @@ function sharers({ builds, pods = [] }: Shown, namespaces: readonly string[] = [
     const items = request.url.pathname.endsWith('/pods') ? pods : builds;
     answerJson(200, { metadata: {}, items })(request, response);
   });
-  return sharersOf({ client, namespaces, options: BUILD_DEFAULTS, uid: 'uid-1', artifacts: ARTIFACTS });
+  return new Sharers({ client, namespaces, options: BUILD_DEFAULTS }).of({
+    uid: 'uid-1',
+    artifacts: ARTIFACTS,
+  });
 }
 
 const aBuild = (name: string, status: object = {}, metadata: object = {}) => ({
@@ -70,5 +74,39 @@ describe('who else has a file', () => {
     expect(asked().slice(1)).toEqual(
       ['shop', 'team'].map((name) => ALL.replace('xxxes', `namespaces/${name}/xxxes`)),
     );
+  });
+
+  it('is read once for all who ask during a reading, after they have asked', async () => {
+    let builds: readonly object[] = [];
+    const answers: (() => void)[] = [];
+    server.handle((request, response) => {
+      const items = builds;
+      if (request.url.pathname === ALL)
+        answers.push(() => answerJson(200, { metadata: {}, items })(request, response));
+      else answerJson(200, { metadata: {}, items: [] })(request, response);
+    });
+    const shared = new Sharers({ client, namespaces: [], options: BUILD_DEFAULTS });
+    const askedFor = (uid: string) => shared.of({ uid, artifacts: ARTIFACTS });
+    const answer = async (count: number) => {
+      await eventually(() => answers.length === count);
+      answers.at(-1)?.();
+    };
+    const first = askedFor('uid-1');
+    await eventually(() => answers.length === 1);
+    const later = [askedFor('uid-2'), askedFor('uid-of-other')];
+    builds = [aBuild('other', LISTED)];
+    await answer(1);
+    expect(await first).toEqual([]);
+    await answer(2);
+    expect(await Promise.all(later)).toMatchObject([[{ name: 'other' }], []]);
+  });
+
+  it('is read again after a reading that failed', async () => {
+    const shared = new Sharers({ client, namespaces: [], options: BUILD_DEFAULTS });
+    const own = { uid: 'uid-1', artifacts: ARTIFACTS };
+    server.handle(answerJson(500, { message: 'etcd is away' }));
+    await expect(shared.of(own)).rejects.toThrow('etcd is away');
+    server.handle(answerJson(200, { metadata: {}, items: [] }));
+    expect(await shared.of(own)).toEqual([]);
   });
 });

@@ -3,28 +3,9 @@ import { AskProblem } from '../../src/ask/ask.ts';
 import { textOfLine } from '../../src/ask/history/history.ts';
 import { incarnationsOf } from '../../src/ask/history/history-reader.ts';
 import { parseManifests } from '../../src/ask/plan/manifests.ts';
-import { isAskedFor } from '../../src/ask/change/retry.ts';
 import { annotate } from '../../src/ask/cluster/targets.ts';
 import type { RequestOptions } from '../../src/kubernetes/client.ts';
 import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
-
-describe('a retry', () => {
-  const failure = { type: 'Refused', message: 'quota' };
-
-  it.each([
-    [{}, true],
-    [{ step: 'createpods' }, true],
-    [{ step: 'createJob' }, false],
-    [{ failure: 'refused' }, true],
-    [{ failure: 'Conflict' }, false],
-  ])('of %j is of a step that fails so', (asked, is) => {
-    expect(isAskedFor({ step: 'createPods', failure }, asked)).toBe(is);
-  });
-
-  it('is not of a step that has not failed', () => {
-    expect(isAskedFor({ step: 'createPods', failure: undefined }, {})).toBe(false);
-  });
-});
 
 describe('an annotation', () => {
   it('is written to the very object that was read, and to no other of its name', async () => {

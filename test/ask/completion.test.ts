@@ -1,7 +1,8 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { Command, Option } from 'commander';
 import { STATES } from '../../src/ask/state.ts';
-import { candidates, cursorIn, namesIn } from '../../src/ask/completion.ts';
+import { candidates, completionsFor, cursorIn, namesIn } from '../../src/ask/completion.ts';
+import type { Session } from '../../src/ask/connection/session.ts';
 import { controllersOf } from '../../src/ask/controllers.ts';
 import { durableOperator } from '../../src/durable-operator.ts';
 
@@ -15,7 +16,6 @@ function aProgram(): Command {
     .addOption(new Option('-o, --output <format>', 'how').choices(['json', 'yaml']));
   program.command('pause').description('pause').option('-y, --yes', 'do not ask');
   program.command('get').option('--state <state>');
-  program.command('retry').option('--step <name>').option('--failure <type>');
   return program;
 }
 
@@ -38,9 +38,13 @@ async function offered(words: readonly string[], names: readonly string[] = []):
   return found.map(({ value }) => value);
 }
 
+afterEach(() => {
+  jest.useRealTimers();
+});
+
 describe('completion', () => {
   it.each([
-    { words: [''], offers: ['why', 'pause', 'get', 'retry'] },
+    { words: [''], offers: ['why', 'pause', 'get'] },
     { words: ['why', ''], offers: ['pod', 'namespace', 'podset', 'xxx'] },
     { words: ['pause', ''], offers: ['pod', 'namespace', 'podset', 'xxx', 'controller'] },
     { words: ['why', '--'], offers: ['--namespace', '--context', '--output'] },
@@ -66,13 +70,21 @@ describe('completion', () => {
     expect(await offered(words, ['web', 'api'])).toEqual(offers);
   });
 
-  it('knows the steps of all controllers, and how a step can fail', async () => {
-    expect(await offered(['retry', '--step', ''])).toEqual(
-      expect.arrayContaining(['createPods', 'createJob', 'addLabel']),
-    );
-    expect(await offered(['retry', '--failure', ''])).toEqual(
-      expect.arrayContaining(['Refused', 'AccessDenied']),
-    );
+  it('is none, and closes its connection, when a person has waited long enough', async () => {
+    jest.useFakeTimers();
+    const never = new Promise<never>(() => undefined);
+    const close = jest.fn(() => Promise.resolve());
+    // The part of a session that it needs.
+    const session = {
+      program: durableOperator,
+      client: { request: () => never },
+      close,
+    } as unknown as Session;
+    const asking = { program: durableOperator, open: () => Promise.resolve(session) };
+    const completions = completionsFor(aProgram(), asking, ['why', 'podset/']);
+    await jest.advanceTimersByTimeAsync(1_500);
+    expect(await completions).toBe(':4\n');
+    expect(close).toHaveBeenCalledTimes(1);
   });
 
   it('asks where the words say', () => {

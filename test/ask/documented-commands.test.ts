@@ -2,8 +2,6 @@ import { describe, expect, it } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { TemporalProblem } from '../../src/temporal/temporal-problem.ts';
-import { controllersOf } from '../../src/ask/controllers.ts';
-import { durableOperator } from '../../src/durable-operator.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import { asked } from '../support/ask-session.ts';
 
@@ -52,12 +50,4 @@ describe('a command that people are told to type', () => {
   it.each(COMMANDS)('is understood: %s', async (command) => {
     expect(await saidOf(command)).toContain(AWAY);
   });
-
-  it.each(COMMANDS.filter((command) => command.includes('--step')))(
-    'names a step of a controller: %s',
-    (command) => {
-      const [, step] = /--step (\S+)/.exec(command) ?? [];
-      expect(controllersOf(durableOperator).flatMap(({ steps }) => Object.keys(steps))).toContain(step);
-    },
-  );
 });

@@ -1,9 +1,5 @@
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { asked } from '../support/ask-session.ts';
-
-afterEach(() => {
-  jest.useRealTimers();
-});
 
 /** A server that never answers, and what a command that asks it has come to. */
 function askingMute(words: readonly string[]) {
@@ -20,16 +16,6 @@ function askingMute(words: readonly string[]) {
   const answer = asked(words, servers).then((said) => ({ ...said, closed }));
   return { answer, isAsked, interrupt: () => interrupted.abort() };
 }
-
-describe('completion', () => {
-  it('closes its connection when a person has waited long enough', async () => {
-    jest.useFakeTimers();
-    const { answer, isAsked } = askingMute(['completion', 'complete', '--', 'why', 'podset/']);
-    await isAsked;
-    await jest.advanceTimersByTimeAsync(1_500);
-    expect(await answer).toMatchObject({ status: 0, stdout: ':4\n', closed: 1 });
-  });
-});
 
 describe('Ctrl-C', () => {
   it.each([[['why', 'podset/web']], [['get', '-A']], [['reconcile', 'podset/web']]])(

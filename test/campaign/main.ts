@@ -1,6 +1,7 @@
 import { cpus } from 'node:os';
 import { Command } from 'commander';
 import { count } from '../../bench/count.ts';
+import { PROGRAM } from '../support/built.ts';
 import { campaign, type CampaignOptions } from './campaign.ts';
 
 function program(): Command {
@@ -22,8 +23,9 @@ function program(): Command {
     .option('--print', 'only print the schedules')
     .option('--no-build', 'take the operator as it was built last')
     .option(
-      '--bugs [names]',
-      'put each bug of test/campaign/bugs, or those named, into a copy, and see it caught',
+      '--program <file>',
+      'the main module of the operator to judge, by the one that is built',
+      PROGRAM,
     );
 }
 

@@ -25,7 +25,6 @@ describe('without anything given', () => {
       worker: { taskQueue: 'durable-operator', watchdog: false },
       encryption: {},
       load: { workflowSlots: 200, activitySlots: 100, localActivitySlots: 200, startsInFlight: 10 },
-      kubeApi: {},
       temporalServer: { registersSearchAttributes: true },
       temporalUi: {},
       leaderElection: {
@@ -102,11 +101,7 @@ describe('every option is read from each source', () => {
   it.each(SAMPLES)('--$name', async ({ name, text, yaml, expected }) => {
     const command = rows.find((row) => row.name === name)?.onlyFor ?? 'run';
     const needsDeployment = name === 'worker-build-id' || command === 'promote';
-    const needs = [
-      ...(needsDeployment ? ['--worker-deployment=op'] : []),
-      ...(name === 'kube-api-burst' ? ['--kube-api-qps=50'] : []),
-    ];
-    const args = [command, ...needs];
+    const args = [command, ...(needsDeployment ? ['--worker-deployment=op'] : [])];
     const variable = `DURABLE_OPERATOR_${name.toUpperCase().replaceAll('-', '_')}`;
     expect(await configOf({ args: [...args, `--${name}=${text}`] })).toMatchObject(expected);
     expect(await configOf({ args, env: { [variable]: text } })).toMatchObject(expected);

@@ -87,11 +87,7 @@ describe('a wrong value is reported in one line with its source, what is wrong a
     ],
     [{ args: ['--worker-build-id', 'x'] }, /^--worker-build-id "x" needs a worker deployment; set --worker-/],
     [{ args: ['promote'] }, /^promote needs a worker deployment; set --worker-deployment$/],
-    [
-      { args: ['--kube-api-burst', '5'] },
-      /^--kube-api-burst "5" needs a limit to exceed; set --kube-api-qps$/,
-    ],
-    [{ args: ['--kube-api-qps', '0'] }, /is not a number of requests; write a whole number from 1 to 10000$/],
+    [{ args: ['--activity-slots', '0'] }, /is not a number of activities; write a whole number from 1 to 10/],
     [
       { args: ['--log-format', 'JSON'] },
       /^--log-format "JSON" is unknown.*; write one of auto, json, pretty$/,

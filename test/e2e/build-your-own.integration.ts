@@ -1,145 +1,48 @@
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { applyManifest, readManifests } from '../../local/manifests.ts';
+import { Store } from '../../examples/bucket/store.ts';
 import { fieldsOf, listOf } from '../../src/controllers/fields.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
-import { resourcePath } from '../../src/kubernetes/paths.ts';
-import { aTaskQueue, startOperator, type Operator } from '../support/operator.ts';
+import { Author } from '../support/author.ts';
 import { eventually } from '../support/eventually.ts';
+import type { Operator } from '../support/operator.ts';
 import { setUpStage } from '../support/stage.ts';
 
 jest.setTimeout(300_000);
 
 const ROOT = join(import.meta.dirname, '../..');
-const PAGE = join(ROOT, 'docs/build-your-own.md');
-const CRDS = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' };
 const BUCKETS = { group: 'example.com', version: 'v1', plural: 'buckets' };
 const WITHIN_MS = 60_000;
 const run = promisify(execFile);
-const { stack, cluster } = setUpStage(async () => {
-  store.stop();
-  await rm(directory, { recursive: true });
-  await cluster.delete({ type: CRDS, name: 'buckets.example.com' });
+const stage = setUpStage(async () => {
+  store.server.close();
+  store.server.closeAllConnections();
+  await author.remove(stage);
 });
-const taskQueue = aTaskQueue();
-
-/** The store of the page: it can be told to fail. */
-class Store {
-  readonly buckets = new Map<string, object>();
-  readonly keys: unknown[] = [];
-  mode: 'ok' | 'down' | 'refuses' = 'ok';
-  readonly #server = createServer((request, response) => {
-    void this.#answer(request).then(({ status, body }) => {
-      if (this.mode === 'down') response.destroy();
-      else response.writeHead(status).end(JSON.stringify(body));
-    });
-  });
-
-  async start(): Promise<string> {
-    this.#server.listen(0, '127.0.0.1');
-    await once(this.#server, 'listening');
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
-  }
-
-  stop(): void {
-    this.#server.close();
-    this.#server.closeAllConnections();
-  }
-
-  async #answer(request: IncomingMessage): Promise<{ status: number; body: object }> {
-    const id = request.url?.slice(1) ?? '';
-    const sent = await text(request);
-    if (this.mode === 'refuses') return { status: 403, body: {} };
-    if (request.method === 'DELETE') this.buckets.delete(id);
-    if (request.method === 'PUT') {
-      const { idempotencyKey, ...bucket } = fieldsOf(JSON.parse(sent));
-      if (idempotencyKey !== undefined) this.keys.push(idempotencyKey);
-      this.buckets.set(id, { ...this.buckets.get(id), ...bucket, url: `store://${id}` });
-    }
-    const bucket = this.buckets.get(id);
-    return bucket === undefined ? { status: 404, body: {} } : { status: 200, body: bucket };
-  }
-}
+const { cluster } = stage;
 
 const store = new Store();
-let directory: string;
+let author: Author;
+let storeUrl: string;
 let operator: Operator;
 let namespace: string;
 
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'durable-operator-author-'));
-  await install();
-  const page = await readFile(PAGE, 'utf8');
-  for (const [, path = '', code = ''] of page.matchAll(/```ts\n\/\/ (\S+)\n(.*?)```/gs))
-    await write(path, code);
-  const { stdout } = await run(process.execPath, ['src/crd.ts'], { cwd: directory });
-  await write('crd/bucket.yaml', stdout);
-  for (const crd of await readManifests(join(directory, 'crd')))
-    await applyManifest(cluster.client, crd, 'author');
-  const path = resourcePath(BUCKETS, {});
-  await eventually(
-    () =>
-      cluster.client.request({ method: 'GET', path }).then(
-        () => true,
-        () => false,
-      ),
-    WITHIN_MS,
-  );
+  author = await Author.begin('bucket');
+  await author.applyKinds(stage, 'src/crd.ts');
   namespace = await cluster.aNamespace();
-  operator = await startAuthors(await store.start());
+  store.server.listen(0, '127.0.0.1');
+  await once(store.server, 'listening');
+  storeUrl = `http://127.0.0.1:${(store.server.address() as AddressInfo).port}`;
+  operator = await author.start(stage, { STORE_URL: storeUrl });
 });
 
-/** The packed package, and beside it what it depends on, as npm would install it. */
-async function install(): Promise<void> {
-  await run('npm', ['pack', '--silent', '--pack-destination', directory], { cwd: ROOT });
-  const [archive = ''] = (await readdir(directory)).filter((name) => name.endsWith('.tgz'));
-  const modules = join(directory, 'node_modules');
-  await mkdir(join(modules, 'durable-operator'), { recursive: true });
-  await run('tar', [
-    '-xzf',
-    join(directory, archive),
-    '--strip-components=1',
-    '-C',
-    join(modules, 'durable-operator'),
-  ]);
-  for (const name of await readdir(join(ROOT, 'node_modules'))) {
-    if (name !== 'durable-operator') await symlink(join(ROOT, 'node_modules', name), join(modules, name));
-  }
-  await write('package.json', JSON.stringify({ name: 'bucket-operator', type: 'module', private: true }));
-}
-
-async function write(path: string, content: string): Promise<void> {
-  await mkdir(dirname(join(directory, path)), { recursive: true });
-  await writeFile(join(directory, path), content);
-}
-
-async function startAuthors(STORE_URL: string): Promise<Operator> {
-  const started = await startOperator({
-    kubeconfig: stack.kubeconfig,
-    taskQueue,
-    program: join(directory, 'src/main.ts'),
-    env: { STORE_URL },
-  });
-  process.env['STORE_URL'] = STORE_URL;
-  return started;
-}
-
-async function ask(...args: readonly string[]): Promise<string> {
-  const env = { ...process.env, KUBECONFIG: stack.kubeconfig, TEMPORAL_ADDRESS: stack.temporalAddress };
-  const asked = ['src/main.ts', ...args, '-n', namespace, '--task-queue', taskQueue];
-  // The exit code says whether all is well.
-  return run(process.execPath, asked, { cwd: directory, env }).then(
-    ({ stdout }) => stdout,
-    (error: unknown) => String(fieldsOf(error)['stdout']),
-  );
+function ask(...args: readonly string[]): Promise<string> {
+  return author.ask(stage, ...args, '-n', namespace);
 }
 
 const at = { type: BUCKETS, name: 'photos' };
@@ -159,18 +62,15 @@ function stored(): object[] {
   return [...store.buckets.values()];
 }
 
-describe('an operator as docs/build-your-own.md has it, on the packed package', () => {
+describe('the example bucket, as docs/build-your-own.md has it, on the packed package', () => {
   it('compiles', async () => {
-    const options = { strict: true, noEmit: true, module: 'nodenext', target: 'es2023', skipLibCheck: true };
-    const compilerOptions = { ...options, allowImportingTsExtensions: true, types: ['node'] };
-    await write('tsconfig.json', JSON.stringify({ compilerOptions, include: ['src'] }));
-    await run(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', directory]);
+    await author.compile();
   });
 
   it('comes from a package whose exports and types resolve', async () => {
-    const [archive = ''] = (await readdir(directory)).filter((name) => name.endsWith('.tgz'));
+    const archive = await author.archive();
     const tool = (script: string, ...args: readonly string[]) =>
-      run(process.execPath, [join(ROOT, 'node_modules', script), ...args], { cwd: directory });
+      run(process.execPath, [join(ROOT, 'node_modules', script), ...args]);
     await tool('publint/src/cli.js', 'run', archive, '--level', 'error');
     await tool('@arethetypeswrong/cli/dist/index.js', archive, '--profile', 'esm-only');
   });
@@ -193,7 +93,7 @@ describe('an operator as docs/build-your-own.md has it, on the packed package', 
   });
 
   it('plans a change without making it', async () => {
-    await write(
+    await author.write(
       'photos.yaml',
       'apiVersion: example.com/v1\nkind: Bucket\nmetadata: {name: photos}\nspec: {versioned: true}\n',
     );
@@ -227,7 +127,7 @@ describe('an operator as docs/build-your-own.md has it, on the packed package', 
     store.mode = 'down';
     await operator.end('SIGKILL');
     await cluster.delete({ ...at, namespace });
-    operator = await startAuthors(process.env['STORE_URL'] ?? '');
+    operator = await author.start(stage, { STORE_URL: storeUrl });
     const away = /Unavailable[^]*the store does not answer/;
     await eventually(async () => away.test(await ask('why', 'bucket/photos')), WITHIN_MS);
     expect(stored()).toHaveLength(1);

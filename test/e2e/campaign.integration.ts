@@ -4,6 +4,7 @@ import { draw } from '../campaign/draw.ts';
 import { printed } from '../campaign/events.ts';
 import { sharedGround } from '../campaign/ground.ts';
 import { tryOut } from '../campaign/trial.ts';
+import { PROGRAM } from '../support/built.ts';
 import { testStack } from '../support/stack.ts';
 
 jest.setTimeout(480_000);
@@ -11,7 +12,7 @@ jest.setTimeout(480_000);
 /** Short schedules that together have 13 kinds of faults. The scheduled workflow runs longer ones. */
 const SEEDS = [34, 53];
 const STORIES = 4;
-const OPTIONS = { controllers: 'all', quietSeconds: 10 };
+const OPTIONS = { controllers: 'all', quietSeconds: 10, program: PROGRAM };
 
 const ground = sharedGround(testStack());
 

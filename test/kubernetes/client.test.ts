@@ -192,19 +192,6 @@ describe('connections', () => {
   });
 });
 
-describe('a limit of requests per second', () => {
-  const get = { method: 'GET', path: POD } as const;
-
-  it('refuses at once what would have its turn after its time limit, as its own doing', async () => {
-    const client = aClient({ rate: { qps: 0.1, burst: 1 } });
-    await client.request(get);
-    const error = await failureOf(client.request({ ...get, timeoutMs: 5_000 }));
-    expect(error.classification).toBe('unavailable');
-    expect(error.message).toMatch(/^GET .*web: not sent: its turn would come after .*--kube-api-qps/);
-    expect(server.requests).toHaveLength(1);
-  });
-});
-
 describe('close', () => {
   it('waits for open requests', async () => {
     const client = aClient();

@@ -3,6 +3,8 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { defaultOptions } from '../../src/config/config.ts';
+import { ConfigurationError } from '../../src/contract/configuration-error.ts';
+import { controllersOf, type ControllerOptions } from '../../src/program/program.ts';
 import { RunReader } from '../../src/temporal/run-reader.ts';
 import { asked, aTemporal } from '../support/ask-session.ts';
 import { shopOperator as program } from '../support/shop-operator.ts';
@@ -64,6 +66,24 @@ describe('a program with a controller of its own', () => {
     });
     expect(stdout).toContain('said by shop-operator');
     expect(stdout).not.toContain('said by durable-operator');
+  });
+
+  it.each([
+    ['of one name', program.controllers, 'two controllers are named shelf; give each a name of its own'],
+    [
+      'for one kind',
+      program.controllers.map((each) => ({
+        ...each,
+        controller: (options: ControllerOptions) => ({ ...each.controller(options), name: 'rack' }),
+      })),
+      'the controllers shelf and rack are both for shelves.shop.io; make one controller of them',
+    ],
+  ])('refuses two controllers %s', async (_, more, sentence) => {
+    const twice = { ...program, controllers: [...program.controllers, ...more] };
+    expect(() => controllersOf(twice, defaultOptions(program))).toThrow(new ConfigurationError(sentence));
+    const { stderr, status } = await asked(['get'], { program: twice });
+    expect(stderr).toContain(sentence);
+    expect(status).toBe(2);
   });
 
   it('gets resources of its kinds alone', async () => {

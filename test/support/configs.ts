@@ -65,8 +65,6 @@ export const SAMPLES: readonly Sample[] = [
   sample('activity-slots', '7', { load: { activitySlots: 7 } }),
   sample('local-activity-slots', '8', { load: { localActivitySlots: 8 } }),
   sample('starts-in-flight', '3', { load: { startsInFlight: 3 } }),
-  sample('kube-api-qps', '50', { kubeApi: { qps: 50 } }),
-  sample('kube-api-burst', '60', { kubeApi: { burst: 60 } }),
   sample('register-search-attributes', 'false', { temporalServer: { registersSearchAttributes: false } }),
   sample('temporal-ui-url', 'https://ui.example/temporal', {
     temporalUi: { url: 'https://ui.example/temporal' },

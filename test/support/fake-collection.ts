@@ -4,7 +4,7 @@ import { answerJson, aStatus, type Handler, type ReceivedRequest } from './fake-
 interface StoredObject {
   readonly metadata: {
     readonly name: string;
-    readonly namespace: string;
+    readonly namespace: string | undefined;
     readonly uid: string;
     readonly resourceVersion: string;
     readonly labels: Readonly<Record<string, string>>;
@@ -34,6 +34,11 @@ export class FakeCollection {
   #uids = 0;
   #oldestKept = 0;
   #snapshots = new Map<string, readonly StoredObject[]>();
+  readonly #namespace: string | undefined;
+
+  constructor({ isClusterScoped = false } = {}) {
+    this.#namespace = isClusterScoped ? undefined : 'default';
+  }
 
   get names(): string[] {
     return [...this.#objects.keys()].sort();
@@ -170,7 +175,7 @@ export class FakeCollection {
 
   #anObject(name: string, uid: string, labels: Readonly<Record<string, string>>): StoredObject {
     this.#version += 1;
-    return { metadata: { name, namespace: 'default', uid, resourceVersion: this.version, labels } };
+    return { metadata: { name, namespace: this.#namespace, uid, resourceVersion: this.version, labels } };
   }
 
   #get(name: string): StoredObject {

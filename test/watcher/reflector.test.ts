@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
+import type { AudienceOptions } from '../../src/watcher/audience.ts';
 import type { Change, Projection } from '../../src/watcher/known-objects.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { Reflector, type ReflectorOptions } from '../../src/watcher/reflector.ts';
@@ -38,7 +39,8 @@ let pods: FakeCollection;
 let client: KubernetesClient;
 let log: ReturnType<typeof aRecordingLogger>;
 let changes: Change<PodProjection>[];
-let reflector: Reflector<PodProjection>;
+let reflector: Reflector;
+let items: ReadonlyMap<string, PodProjection>;
 
 beforeEach(async () => {
   pods = new FakeCollection();
@@ -55,24 +57,22 @@ afterEach(async () => {
   await server.stop();
 });
 
-function aReflector(options: Partial<ReflectorOptions<PodProjection>> = {}): Reflector<PodProjection> {
-  return new Reflector<PodProjection>({
-    client,
-    path: '/api/v1/pods',
-    project: seePod,
-    onChange: (change) => changes.push(change),
-    log,
-    backoff: { firstMs: 2, maxMs: 10 },
-    ...options,
-  });
+type Options = Partial<ReflectorOptions & AudienceOptions<PodProjection>>;
+
+function aReflector(options: Options = {}): Reflector {
+  const backoff = { firstMs: 2, maxMs: 10 };
+  const made = new Reflector({ client, path: '/api/v1/pods', log, backoff, ...options });
+  const onChange = (change: Change<PodProjection>) => changes.push(change);
+  items = made.join({ log, project: seePod, onChange, ...options });
+  return made;
 }
 
-function start(options: Partial<ReflectorOptions<PodProjection>> = {}): void {
+function start(options: Options = {}): void {
   reflector = aReflector(options);
   reflector.start();
 }
 
-async function startedAndWatching(options: Partial<ReflectorOptions<PodProjection>> = {}): Promise<void> {
+async function startedAndWatching(options: Options = {}): Promise<void> {
   start(options);
   await eventually(() => pods.openWatches === 1);
 }
@@ -97,7 +97,7 @@ function resumedFrom(): (string | null)[] {
 
 /** Whether the reflector knows exactly what the server has. */
 function agrees(): boolean {
-  const known = [...reflector.items.values()].map((pod) => `${pod.key}@${pod.resourceVersion}`).sort();
+  const known = [...items.values()].map((pod) => `${pod.key}@${pod.resourceVersion}`).sort();
   const real = Object.entries(pods.versions).map(([name, version]) => `default/${name}@${version}`);
   return JSON.stringify(known) === JSON.stringify(real.sort());
 }
@@ -316,7 +316,7 @@ describe('events that are repeated, late or lost', () => {
     pods.sendLine(old);
     pods.put('end');
     await eventually(() => told().includes('added default/end'));
-    expect(reflector.items.get('default/a')).toMatchObject({ label: 'new' });
+    expect(items.get('default/a')).toMatchObject({ label: 'new' });
     pods.sendLine(old);
     pods.breakWatches('end');
     await eventually(() => pods.openWatches === 1);
@@ -359,7 +359,7 @@ describe('events that are repeated, late or lost', () => {
     pods.faults.list.push(answerText(200, restoredList), answerText(200, restoredList));
     pods.faults.watch.push(neverAnswer);
     pods.breakWatches('reset');
-    await eventually(() => reflector.items.get('default/a')?.resourceVersion === '7');
+    await eventually(() => items.get('default/a')?.resourceVersion === '7');
     expect(changes.at(-1)).toMatchObject({ type: 'modified', object: { resourceVersion: '7' } });
   });
 });
@@ -433,16 +433,14 @@ describe('stop', () => {
 
 describe('who observes', () => {
   /** What it is told, by a reflector that watches. */
-  async function observing(
-    options: Partial<ReflectorOptions<PodProjection>> = {},
-  ): Promise<readonly string[]> {
+  async function observing(options: Options = {}): Promise<readonly string[]> {
     const telemetry = aRecordingTelemetry();
     const observer = telemetry.watch({ controller: 'pod-label', resource: 'pods' });
     await startedAndWatching({ observer, ...options });
     return telemetry.told;
   }
 
-  it.each<[string, Handler, Partial<ReflectorOptions<PodProjection>>]>([
+  it.each<[string, Handler, Options]>([
     ['broken', answerText(200, ''), {}],
     ['silent', mute, { silenceMs: 300 }],
     ['expired', gone, {}],

@@ -6,6 +6,7 @@ import type { ResourceRef } from '../../src/contract/resource.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
 import type { Evaluation } from '../../src/watcher/evaluation.ts';
 import { Resources } from '../../src/watcher/resources.ts';
+import { Watches } from '../../src/watcher/watches.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeApiServer, type Handler } from '../support/fake-api-server.ts';
 import { FakeCollection } from '../support/fake-collection.ts';
@@ -72,6 +73,8 @@ let client: KubernetesClient;
 let webs: FakeCollection;
 let children: FakeCollection;
 let echoes: FakeCollection;
+/** By plural, or by path. */
+let collections: Map<string, FakeCollection>;
 let resources: Resources;
 let changed: Evaluation[];
 let gone: ResourceRef[];
@@ -84,13 +87,15 @@ beforeEach(async () => {
   webs = new FakeCollection();
   children = new FakeCollection();
   echoes = new FakeCollection();
-  const collections = new Map([
+  collections = new Map([
     ['webs', webs],
     ['shadows', children],
     ['echoes', echoes],
   ]);
   server = await FakeApiServer.start((request, response) => {
-    collections.get(request.url.pathname.split('/').at(-1) ?? '')?.handler(request, response);
+    const { pathname } = request.url;
+    const collection = collections.get(pathname) ?? collections.get(pathname.split('/').at(-1) ?? '');
+    collection?.handler(request, response);
   });
   client = createKubernetesClient(server.kubeConfig());
   changed = [];
@@ -110,6 +115,7 @@ function watching(controller = shadows): Resources {
   resources = new Resources({
     controller,
     client,
+    watches: new Watches(),
     namespace: undefined,
     log: aRecordingLogger(),
     namespaces: { isTerminating: (namespace) => terminating.includes(namespace), isPaused: () => isPaused },
@@ -266,6 +272,40 @@ describe('Resources', () => {
     expect(inputs()).toBe(`${before}; quotas changed 1`);
     isPaused = true;
     expect(inputs()).toBe(`${before}; its Namespace is paused; quotas changed 1`);
+  });
+
+  it('leaves a cluster-scoped resource alone when the Namespace of its name is paused or deleted, or has quotas', async () => {
+    const type = { ...typeOf('webs'), namespaced: false };
+    webs = new FakeCollection({ isClusterScoped: true });
+    collections.set('webs', webs);
+    webs.put('web', { wants: 'a' });
+    const primary = { ...shadows.primary, type };
+    await watching({ ...shadows, primary, endsWithNamespace: true }).synced();
+    const seen = () => [...resources.all()].map(({ decision, inputs }) => ({ decision, inputs }));
+    const before = seen();
+    [allowed, isPaused, terminating] = ['quotas changed 1', true, ['web']];
+    expect(seen()).toEqual(before);
+    resources.evaluateIn('web');
+    expect(changed).toEqual([]);
+  });
+
+  it('keeps children of two types with one plural apart', async () => {
+    const theirs = new FakeCollection();
+    collections.set('/apis/example.com/v1/shadows', theirs);
+    const type = { ...typeOf('shadows'), group: 'example.com' };
+    const both = [followers('shadows'), { ...followers('shadows'), type }];
+    webs.put('web', { wants: 'a+b' });
+    children.put('one', { of: 'web', has: 'a' });
+    theirs.put('one', { of: 'web', has: 'b' });
+    await watching({ ...shadows, children: both }).synced();
+    expect(decisions()).toEqual({ web: 'converged' });
+    expect(resources.watchStates.map(({ resource }) => resource)).toEqual([
+      'webs',
+      'shadows',
+      'shadows.example.com',
+    ]);
+    theirs.remove('one');
+    await eventually(() => decisions()['web'] === 'fix');
   });
 
   it('looks at what an annotation asks to be looked at, until a run was started for it', async () => {

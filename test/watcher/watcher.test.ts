@@ -130,6 +130,59 @@ describe('a namespace that cannot be watched', () => {
   });
 });
 
+describe('controllers that ask for the same objects', () => {
+  const named = (name: string, primary: object = {}) => {
+    const { primary: usual, ...rest } = greedy('webs');
+    return { ...rest, name, primary: { ...usual, ...primary } };
+  };
+  const started = async (controllers: WatcherOptions['controllers'], watches: number) => {
+    watcher = aWatcher({ controllers });
+    webs.put('web');
+    watcher.start();
+    watcher.lead(() => true);
+    await eventually(() => runs.calls.length === controllers.length);
+    await eventually(() => webs.openWatches === watches);
+  };
+
+  it('share one watch, and each is told of every change', async () => {
+    await started([named('one'), named('other')], 1);
+    webs.put('late');
+    await eventually(() => runs.calls.length === 4);
+    expect(runs.calls.toSorted()).toEqual(['start late', 'start late', 'start web', 'start web']);
+  });
+
+  it('go on with it where one of them cannot parse an object', async () => {
+    const fails = () => {
+      throw new Error('it is odd');
+    };
+    watcher = aWatcher({ controllers: [named('odd', { view: fails }), named('other')] });
+    webs.put('web');
+    await expectStarted('web');
+  });
+
+  it('have watches of their own where they ask for other fields or with other selectors', async () => {
+    const others = [named('whole', { metadataOnly: false }), named('some', { labelSelector: 'a' })];
+    await started([named('one'), ...others], 3);
+  });
+});
+
+describe('a cluster-scoped resource', () => {
+  it('is watched where only some namespaces are', async () => {
+    webs = new FakeCollection({ isClusterScoped: true });
+    const { primary, ...rest } = greedy('webs');
+    const type = { ...primary.type, namespaced: false };
+    others = answerNamespace;
+    watcher = aWatcher({
+      controllers: [{ ...rest, primary: { ...primary, type } }],
+      namespaces: ['default', 'shop'],
+    });
+    webs.put('web');
+    await expectStarted('web');
+    const ref = { controller: 'webs', namespace: 'web', name: 'web', uid: 'uid-1' };
+    expect(watcher.observation(ref)).toBe('/web');
+  });
+});
+
 const isKnown = (name: string) => evaluated.has(`default/${name}`);
 
 describe('a watcher that stands by', () => {

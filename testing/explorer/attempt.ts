@@ -135,8 +135,8 @@ export class Attempts {
         return answered<T>(options, received);
       };
       const context = {
-        ...{ ref, now: () => nowMs, refusal: refusal ?? undefined, isFirst: isFirst === true },
-        ...(key !== undefined && { idempotencyKey: () => key }),
+        ...{ ref, now: () => nowMs, refusal: refusal ?? undefined, isFirst: () => isFirst === true },
+          ...(key !== undefined && { idempotencyKey: () => key }),
         unknownUntilMs: unknownUntilMs === undefined ? undefined : START_MS + unknownUntilMs,
         isNamespacePaused: () => Promise.resolve(isNamespacePaused),
       };

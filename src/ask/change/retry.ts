@@ -21,30 +21,25 @@ import {
 import { confirmed } from './confirm.ts';
 import { requestReconcile } from './reconcile.ts';
 
-interface RetryOptions extends SharedOptions {
-  readonly step?: string;
-  readonly failure?: string;
-}
-
 export function addRetry(program: Command, ask: Ask): void {
-  const command = addCommand(program, ask, 'retry', 'allNamespaces', 'yes')
-    .argument('[resource...]', 'KIND/NAME, or KIND for all of them; default: whatever is in backoff')
-    .option('--step <name>', 'only those whose failing step is this, such as createJob')
-    .option('--failure <type>', 'only those with this type of failure, such as Refused or AccessDenied');
+  const command = addCommand(program, ask, 'retry', 'allNamespaces', 'yes').argument(
+    '[resource...]',
+    'KIND/NAME, or KIND for all of them; default: whatever is in backoff',
+  );
   answerWith(command, ask, answerRetry);
 }
 
 const WRITES_AT_A_TIME = 16;
 const NOTHING_NAMED = { controller: undefined, name: undefined };
 
-async function answerRetry(ask: Ask, question: Question<RetryOptions>): Promise<ExitStatus> {
+async function answerRetry(ask: Ask, question: Question<SharedOptions>): Promise<ExitStatus> {
   const { session, words, options } = question;
   const { controller, name } = words.length === 0 ? NOTHING_NAMED : parseResource(ask.program, words);
   const named =
     controller && name !== undefined ? namedResource(controller, name, session.namespace) : undefined;
   const runs = named ? await latestRunOf(question, named) : await openRunsOf(question, controller);
   const controllers = controllersOf(ask.program);
-  const backoffs = runs.flatMap((run) => backoffIn(controllers, run, options) ?? []);
+  const backoffs = runs.flatMap((run) => backoffIn(controllers, run) ?? []);
   if (backoffs.length === 0) return nothingToRetry(ask, question, named?.object);
   for (const backoff of backoffs) ask.stdout.write(`${backoffText(backoff)}\n`);
   const count = backoffs.length === 1 ? '1 resource' : `${backoffs.length} resources`;
@@ -64,7 +59,7 @@ async function answerRetry(ask: Ask, question: Question<RetryOptions>): Promise<
 }
 
 async function latestRunOf(
-  { session, options }: Question<RetryOptions>,
+  { session, options }: Question<SharedOptions>,
   { object, place }: NamedResource,
 ): Promise<readonly Run[]> {
   if (options.allNamespaces === true)
@@ -76,7 +71,7 @@ async function latestRunOf(
 }
 
 async function openRunsOf(
-  { session, options }: Question<RetryOptions>,
+  { session, options }: Question<SharedOptions>,
   controller: Controller | undefined,
 ): Promise<readonly Run[]> {
   const { runs, taskQueue, cluster } = await session.temporal();
@@ -91,39 +86,28 @@ interface Backoff {
   readonly pending: PendingStep;
 }
 
-function backoffIn(controllers: readonly Controller[], run: Run, options: RetryOptions): Backoff | undefined {
+/** A failed step counts even while its next attempt is in progress, which a retry ends. */
+function backoffIn(controllers: readonly Controller[], run: Run): Backoff | undefined {
   const { ref } = run;
   const type = controllers.find(({ name }) => name === ref.controller)?.primary.type;
-  const pending = run.pending.find((step) => isAskedFor(step, options));
+  const pending = run.pending.find(({ failure }) => failure !== undefined);
   if (pending === undefined || type === undefined) return undefined;
   const namespace = type.namespaced ? ref.namespace : undefined;
   return { target: { type, namespace, name: ref.name, uid: ref.uid }, pending };
 }
 
-/** A failed step counts even while its next attempt is in progress, which a retry ends. */
-export function isAskedFor(
-  { step, failure }: Pick<PendingStep, 'step' | 'failure'>,
-  { step: asked, failure: type }: Pick<RetryOptions, 'step' | 'failure'>,
-): boolean {
-  if (failure === undefined) return false;
-  if (asked !== undefined && step.toLowerCase() !== asked.toLowerCase()) return false;
-  return type === undefined || failure.type?.toLowerCase() === type.toLowerCase();
-}
-
 function nothingToRetry(
   ask: Ask,
-  { session, options }: Question<RetryOptions>,
+  { session, options }: Question<SharedOptions>,
   named: ObjectName | undefined,
 ): ExitStatus {
-  const atStep = options.step === undefined ? '' : ` at step ${options.step}`;
-  const only = atStep + (options.failure === undefined ? '' : ` because of ${options.failure}`);
   if (named === undefined) {
     const where = options.allNamespaces === true ? '' : ` in namespace ${session.namespace}`;
-    ask.stderr.write(`nothing${where} is in backoff${only}\n`);
+    ask.stderr.write(`nothing${where} is in backoff\n`);
     return 1;
   }
   const anyway = commandFor('reconcile', named);
-  ask.stderr.write(`${titleOf(named)} is not in backoff${only}; to reconcile it anyway: ${anyway}\n`);
+  ask.stderr.write(`${titleOf(named)} is not in backoff; to reconcile it anyway: ${anyway}\n`);
   return 1;
 }
 

@@ -1,15 +1,9 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
+import { typeNameOf } from '../../contract/controller.ts';
 import { answerWith, repeatedly, type Ask, type ExitStatus, type Question } from '../ask.ts';
 import { readObject } from '../cluster/objects.ts';
 import { addCommand } from '../options.ts';
-import {
-  commandFor,
-  namedResource,
-  parseResource,
-  titleOf,
-  typeNameOf,
-  type NamedResource,
-} from '../resource-name.ts';
+import { commandFor, namedResource, parseResource, titleOf, type NamedResource } from '../resource-name.ts';
 import { isWell, STATES, type State } from '../state.ts';
 import { readRows, type ReadOptions, type ReadRows } from './read-rows.ts';
 import { RowPrinter } from './row-printer.ts';

@@ -1,4 +1,4 @@
-import type { Controller } from '../../contract/controller.ts';
+import { isNamespaceType, type Controller } from '../../contract/controller.ts';
 import { causeOf, reasonOf } from '../../contract/decision.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
 import type { Subject } from '../../contract/words.ts';
@@ -56,7 +56,8 @@ export async function fetchResources(
   // The children of a Namespace are in it.
   const namespace = namespaced ? scope.namespace : (scope.name ?? scope.namespace);
   const ofPrimary = namespaced ? scope : { ...scope, namespace: undefined, name: namespace };
-  const ofChildren = { namespace, name: undefined };
+  const isOfNamespace = namespaced || isNamespaceType(primary.type);
+  const ofChildren = { namespace: isOfNamespace ? namespace : undefined, name: undefined };
   try {
     const [objects, ...others] = await Promise.all([
       listAll(client, primary, ofPrimary),

@@ -1,5 +1,5 @@
 import type { Cause } from '../../contract/cause.ts';
-import type { Controller } from '../../contract/controller.ts';
+import { namespaceOf, type Controller } from '../../contract/controller.ts';
 import { workflowIdFor, type ResourceRef } from '../../contract/resource.ts';
 import type { OpenRun } from '../../temporal/open-runs.ts';
 import { pendingStepOf } from '../../temporal/run-reader.ts';
@@ -52,7 +52,8 @@ export function rowsOf(request: RowsRequest): Row[] {
     const run = open.get(id);
     open.delete(id);
     const isBeingDeleted = resource.object.metadata.deletionTimestamp !== undefined;
-    const leftOut = reconciliation && whyLeftOut(reconciliation, ref)?.because;
+    const namespace = namespaceOf(ref, resource.controller.primary.type);
+    const leftOut = reconciliation && whyLeftOut(reconciliation, { ...ref, namespace })?.because;
     const row = run ? rowOfRun(run, resource.controller, nowMs) : rowAtRest(resource, leftOut);
     return { ...row, isBeingDeleted, notWell: resource.notWell };
   });

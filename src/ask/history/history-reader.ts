@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { EVENTS } from '../../controllers/kinds.ts';
+import { namespaceOf, type ResourceType } from '../../contract/controller.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
+import { EVENTS_OF_CLUSTER_SCOPED } from '../../contract/resource.ts';
 import { isOf } from '../../kubernetes/errors.ts';
 import type { ListedRun, RunReader } from '../../temporal/run-reader.ts';
 import { withPending, type RunTimeline } from '../../temporal/timeline.ts';
@@ -41,7 +43,7 @@ export class HistoryReader {
     const { object, place } = this.#resource;
     const [live, events, access] = await Promise.all([
       readObject(client, object, { metadataOnly: true }),
-      eventsOf(this.#session, object.type.kind, place),
+      eventsOf(this.#session, object.type, place),
       this.#session.temporal(),
     ]);
     const most = this.#tail ?? RUNS_MAX;
@@ -50,7 +52,9 @@ export class HistoryReader {
     const shown = runs.slice(-most);
     const timelines = await this.#timelines(shown, access.runs);
     const notes = [
-      ...(events ? [] : [`Events are not shown: you may not list them in ${place.namespace}`]),
+      ...(events
+        ? []
+        : [`Events are not shown: you may not list them in ${namespaceOfEvents(place, object.type)}`]),
       ...(this.#tail === undefined && runs.length > most
         ? [`only the last ${most} reconciles are shown; for more: --tail ${most * 10}`]
         : []),
@@ -92,10 +96,12 @@ async function readTimeline(reader: RunReader, run: ListedRun): Promise<RunTimel
 /** @returns undefined if the user may not list Events @throws ApiError */
 async function eventsOf(
   { program, client }: Session,
-  kind: string,
-  { controller, namespace, name }: ResourcePlace,
+  type: ResourceType,
+  place: ResourcePlace,
 ): Promise<readonly EventOf[] | undefined> {
-  const fieldSelector = `regarding.kind=${kind},regarding.name=${name}`;
+  const { controller, name } = place;
+  const namespace = namespaceOfEvents(place, type);
+  const fieldSelector = `regarding.kind=${type.kind},regarding.name=${name}`;
   try {
     const objects = await listObjects(client, EVENTS, { namespace, fieldSelector });
     return objects.flatMap((object) => eventFrom(object, `${program.name}/${controller}`) ?? []);
@@ -149,4 +155,8 @@ export function incarnationsOf({ live, runs, timelines, events }: Found): readon
     runs: runs.filter(({ ref }) => ref.uid === uid).flatMap(({ runId }) => timelines.get(runId) ?? []),
     events: events.filter((event) => event.uid === uid),
   }));
+}
+
+function namespaceOfEvents(place: ResourcePlace, type: ResourceType): string {
+  return namespaceOf(place, type) ?? EVENTS_OF_CLUSTER_SCOPED;
 }

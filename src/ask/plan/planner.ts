@@ -3,7 +3,7 @@ import { pausedNamespaces } from '../../../activities/paused-namespaces.ts';
 import { StepRun, type StepEnd } from '../../../activities/step-run.ts';
 import type { Options } from '../../config/config.ts';
 import { APPROVAL_ANNOTATION, PAUSED_ANNOTATION } from '../../contract/control.ts';
-import type { Controller } from '../../contract/controller.ts';
+import { namespaceOf, type Controller } from '../../contract/controller.ts';
 import { isRest, isStep, type Observe, type Step } from '../../contract/decision.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
 import type { ResourceRef } from '../../contract/resource.ts';
@@ -110,9 +110,10 @@ export class Planner {
   /** @throws ApiError if the resource cannot be read */
   async of(ref: ResourceRef, { primary: { type } }: Controller): Promise<Plan> {
     const resource = titleOf({ ...ref, type });
-    const leftOut = whyLeftOut(this.#reconciliation, ref);
+    const namespace = namespaceOf(ref, type);
+    const leftOut = whyLeftOut(this.#reconciliation, { ...ref, namespace });
     if (leftOut) this.#notes.add(`the operator ignores ${resource} for now: ${leftOut.because}`);
-    const now = await this.#rehearse(this.#reconcilers, ref, () => this.#isNamespacePaused(ref.namespace));
+    const now = await this.#rehearse(this.#reconcilers, ref, () => this.#isNamespacePaused(namespace));
     const { end, steps } = now;
     if (end.is !== 'rest' || end.next.do !== 'held') return { resource, ...now };
     await this.#lift({ type, namespace: ref.namespace, name: ref.name });
@@ -122,7 +123,8 @@ export class Planner {
   }
 
   /** The user may plan without the right to read the Namespace. */
-  async #isNamespacePaused(namespace: string): Promise<boolean> {
+  async #isNamespacePaused(namespace: string | undefined): Promise<boolean> {
+    if (namespace === undefined) return false;
     try {
       return await this.#isPaused(namespace);
     } catch (error) {

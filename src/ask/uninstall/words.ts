@@ -1,11 +1,11 @@
-import type { Controller, ResourceType } from '../../contract/controller.ts';
+import { typeNameOf, type Controller, type ResourceType } from '../../contract/controller.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
 import { workflowIdFor } from '../../contract/resource.ts';
 import type { Program } from '../../program/program.ts';
 import type { ListedRun } from '../../temporal/run-reader.ts';
 import { controllersOf } from '../controllers.ts';
 import { harmless } from '../output.ts';
-import { commandFor, countOf, typeNameOf } from '../resource-name.ts';
+import { commandFor, countOf } from '../resource-name.ts';
 import type { LeftBehind } from './left-behind.ts';
 
 const NAMED_MAX = 20;

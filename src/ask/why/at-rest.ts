@@ -1,4 +1,5 @@
 import type { Advice } from '../../contract/cause.ts';
+import { isNamespaceType, namespaceOf } from '../../contract/controller.ts';
 import { PAUSED_ANNOTATION } from '../../contract/control.ts';
 import { causeOf } from '../../contract/decision.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
@@ -36,7 +37,8 @@ export function explainAtRest(known: Known): Answer {
 function leftOut(known: Known): Answer | undefined {
   const { controller, place, cluster, temporal } = known;
   const options = temporal.settings?.options.reconciliation;
-  const byOptions = options && whyLeftOut(options, place);
+  const namespace = namespaceOf(place, controller.primary.type);
+  const byOptions = options && whyLeftOut(options, { ...place, namespace });
   const ended = byOptions ? undefined : endedWithNamespace(controller, cluster.object, cluster.namespace);
   const reason = byOptions ?? ended ?? ignored(known);
   return (
@@ -152,7 +154,7 @@ function done(known: Known): AtRest {
     state,
     code,
     headline,
-    advice: [...advice, ...(controller.primary.type.namespaced ? [] : whatIsLeft(place.name))],
+    advice: [...advice, ...(isNamespaceType(controller.primary.type) ? whatIsLeft(place.name) : [])],
   };
 }
 

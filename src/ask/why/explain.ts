@@ -1,6 +1,7 @@
+import { typeNameOf } from '../../contract/controller.ts';
 import { unreachable } from '../../contract/unreachable.ts';
 import type { ApiError } from '../../kubernetes/errors.ts';
-import { nameOfKind, titleOf, typeNameOf } from '../resource-name.ts';
+import { nameOfKind, titleOf } from '../resource-name.ts';
 import { isWell } from '../state.ts';
 import { workerProblem, type Problem } from './advice.ts';
 import { explainAtRest } from './at-rest.ts';

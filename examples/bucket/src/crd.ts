@@ -1,0 +1,3 @@
+import { Bucket } from './kind.ts';
+
+console.log(JSON.stringify(Bucket.manifest));

@@ -1,0 +1,3 @@
+import { Migration } from './kind.ts';
+
+console.log(JSON.stringify(Migration.manifest));

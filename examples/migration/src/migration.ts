@@ -1,0 +1,59 @@
+import { allow, defineController, JOBS, type Advice } from 'durable-operator';
+import { jobName, progressOf, startJob, STAGES, type Stage } from './jobs.ts';
+import { Migration } from './kind.ts';
+
+/** The Jobs are not watched, so they are looked at that often, in milliseconds. */
+const LOOK_EVERY_MS = 2_000;
+
+export const migration = defineController({
+  name: 'migration',
+  for: Migration,
+  permissions: [allow(JOBS, ['get', 'create'])],
+  observe: ({ resource, kube }) => progressOf(resource, kube),
+  steps: {
+    start: {
+      summary: 'start a stage',
+      run: async ({ resource, kube }, { stage }: { readonly stage: Stage }) => {
+        await startJob(resource, stage, kube);
+        return `started ${stage}`;
+      },
+    },
+  },
+
+  decide({ resource: { metadata, isBeingDeleted }, observed: progress }, next) {
+    if (isBeingDeleted) return next.converged('it is being deleted');
+    const show = (what: string, stage: Stage): Advice => ({
+      run: `kubectl ${what} -n ${metadata.namespace} job/${jobName(metadata.name, stage)}`,
+      to: 'show why',
+    });
+    const stalled = (code: string, because: string, stage: Stage) =>
+      next.stalled({ code, because, advice: [show('logs', stage)] });
+
+    const failed = STAGES.slice(0, 3).find((stage) => progress[stage] === 'failed');
+    if (failed === 'backup')
+      return stalled('BackupFailed', 'the backup failed, and nothing was migrated', failed);
+    const stages: readonly Stage[] = failed === undefined ? ['backup', 'migrate', 'verify'] : ['rollback'];
+    const stage = stages.find((each) => progress[each] !== 'succeeded');
+    if (stage === undefined)
+      return failed === undefined
+        ? next.converged('migrated and verified')
+        : stalled('RolledBack', `${failed} failed, and the backup is restored`, failed);
+    switch (progress[stage]) {
+      case 'absent':
+        return next.do.start(failed === undefined ? `${stage} is next` : `${failed} failed`, { stage });
+      case 'failed':
+        return stalled('RollbackFailed', `${failed} failed, and so did the rollback`, stage);
+      case 'taken':
+        return next.stalled({
+          code: 'JobNameTaken',
+          because: `Job ${jobName(metadata.name, stage)} belongs to somebody else`,
+          advice: [show('describe', stage)],
+        });
+      case 'running':
+      case 'succeeded':
+        return next.wait(`${stage} to end`, LOOK_EVERY_MS);
+    }
+  },
+
+  status: ({ observed }) => ({ stage: STAGES.findLast((stage) => observed[stage] !== 'absent') }),
+});

@@ -1,0 +1,16 @@
+import type { KubernetesObject, OwnerReference } from '../contract/object.ts';
+
+/**
+ * The owner reference of an object that belongs to a resource: Kubernetes deletes it after the resource. Only for objects in the
+ * namespace of the resource.
+ *
+ * @throws Error if the resource has no apiVersion or kind, as an item of a list
+ * @example
+ * await kube.create(JOBS, { metadata: { name, namespace, ownerReferences: [ownedBy(resource)] }, spec });
+ */
+export function ownedBy({ apiVersion, kind, metadata: { name, uid } }: KubernetesObject): OwnerReference {
+  if (apiVersion === undefined || kind === undefined)
+    throw new Error(`object ${name} has no apiVersion or kind`);
+  // No `blockOwnerDeletion`: some clusters demand a further right for it.
+  return { apiVersion, kind, name, uid, controller: true };
+}
