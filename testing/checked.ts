@@ -12,7 +12,7 @@ export function checked(definition: AnyDefinition): AnyDefinition {
   return {
     ...definition,
     decide: pure(`decide of ${name}`, (...[facts, next]: Parameters<AnyDefinition['decide']>) =>
-      withBounds(definition.decide(facts, next)),
+      usable(definition.decide(facts, next), facts as Deleted, definition),
     ),
     ...(definition.status && {
       status: pure(`status of ${name}`, (facts: Facts<never, unknown>) => definition.status?.(facts) ?? {}),
@@ -59,14 +59,26 @@ function refuse(what: string, source: string, instead: string): never {
   throw new Violation(`${what} reads ${source}, so that nobody can repeat its decision: ${instead}`);
 }
 
-function withBounds(outcome: ReturnType<AnyDefinition['decide']>): ReturnType<AnyDefinition['decide']> {
-  // An author in JavaScript may return anything.
+interface Deleted {
+  readonly resource: { readonly isBeingDeleted: boolean };
+}
+
+type Outcome = ReturnType<AnyDefinition['decide']>;
+
+/** @throws Violation where nothing could be done with such an answer */
+function usable(outcome: Outcome, { resource }: Deleted, { finalizer }: AnyDefinition): Outcome {
+  // An author in JavaScript may answer anything.
   if (!('is' in Object(outcome)))
     throw new Violation(`decide answers ${JSON.stringify(outcome)}, and not with one of next.…`);
-  if (outcome.is !== 'wait' || (outcome.atMostMs > 0 && outcome.atMostMs <= WAIT_MAX_MS)) return outcome;
-  throw new Violation(
-    `it waits for ${outcome.what} without a bound (${String(outcome.atMostMs)}): no watch may show it, so give next.wait at most a day, in milliseconds`,
-  );
+  if (outcome.is === 'converged' && resource.isBeingDeleted && finalizer !== undefined)
+    throw new Violation(
+      `the resource is being deleted, and decide answers next.converged: only next.released lets go of ${finalizer}`,
+    );
+  if (outcome.is === 'wait' && !(outcome.atMostMs > 0 && outcome.atMostMs <= WAIT_MAX_MS))
+    throw new Violation(
+      `it waits for ${outcome.what} without a bound (${String(outcome.atMostMs)}): no watch may show it, so give next.wait at most a day, in milliseconds`,
+    );
+  return outcome;
 }
 
 function frozen<T>(value: T): T {

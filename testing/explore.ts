@@ -66,26 +66,27 @@ export async function explore<D extends AnyDefinition, Outside extends object = 
   const world = worldOf({ definition, scenario, fake, outcomes });
   const changes = [...Object.keys(scenario.edits ?? {}), ...Object.keys(scenario.others ?? {}), DELETE];
   const untilMs = Date.now() + seconds * 1_000;
-  const seen = { states: 0, explored: [] as string[], notExplored: [] as string[] };
+  const [explored, notExplored] = [new Set<string>(), new Set<string>()];
+  let seen = 0;
   for (const { names, slowness, isCalm } of rowsOf(changes)) {
     fake.isLearning = outcomes.isLearning = isCalm;
     const what = names.length === 0 ? 'nothing' : names.join(' + ');
-    const left = Math.min(STATES_MAX, states - seen.states);
+    const left = Math.min(STATES_MAX, states - seen);
     const budget = Object.fromEntries(names.map((name) => [name, 1]));
     try {
       const found = await exploreSystem(operatorIn(world, { slowness, budget }), {
         statesMax: left,
         untilMs,
       });
-      seen.states += found.states;
-      if (found.disturbances.size === names.length) seen.explored.push(what);
+      seen += found.states;
+      if (found.disturbances.size === names.length) explored.add(what);
     } catch (error) {
-      if (error instanceof Unfinished && names.length > 0) seen.notExplored.push(what);
+      if (error instanceof Unfinished && names.length > 0) notExplored.add(what);
       // eslint-disable-next-line preserve-caught-error -- the story says it all
       else throw new Error(`${definition.name}: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
-  return seen;
+  return { states: seen, explored: [...explored], notExplored: [...notExplored] };
 }
 
 interface Row {

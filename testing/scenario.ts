@@ -53,6 +53,8 @@ export interface Scenario<D, Outside extends object> {
   readonly finally?: (end: End<D, Outside>) => readonly unknown[];
   /** What has to be the same in the end, whatever failed on the way. Default: all of it, but for UIDs and times. */
   readonly outcome?: (end: End<D, Outside>) => unknown;
+  /** Objects of others that the controller may change: `secrets/password`. Default: none. */
+  readonly mayChange?: readonly string[];
   /** The fields of the outside state that may stay when the resource is gone. Default: none, all is to be as it was. */
   readonly mayStay?: readonly (keyof StateOf<Outside>)[];
 }

@@ -2,6 +2,8 @@ import type { Controller, ResourceType } from '../src/contract/controller.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
 import { canonicalText, fieldsOf } from '../src/controllers/fields.ts';
 import { keyOf, type Cluster, type Created } from './explorer/cluster.ts';
+import type { Request } from './explorer/api-server.ts';
+import { Violation } from './explorer/explorer.ts';
 import type { Move, World } from './explorer/world.ts';
 import { keep, keptIn, OUTSIDE, OUTSIDE_TYPE } from './outside.ts';
 import type { AnyObject, Draft, Surroundings } from './scenario.ts';
@@ -91,6 +93,20 @@ export class Stage {
         ? [{ what: `${key} is garbage, and collected`, change: (it: Cluster) => it.remove(key) }]
         : [];
     });
+  }
+
+  /** @throws Violation where it is about to change what others have made */
+  guardOthers({ method, path }: Request, cluster: Cluster): void {
+    if (method !== 'PATCH' && method !== 'DELETE') return;
+    const [plural = '', name = ''] = path.split('/').slice(-2);
+    const key = keyOf({ plural }, name);
+    const { ownerReferences = [], uid = '' } = cluster.get(key)?.metadata ?? {};
+    const isTheirs =
+      uid.startsWith('uid-of-') && !ownerReferences.some((each) => each.uid === this.#metadata.uid);
+    if (key === this.#key || !isTheirs || this.#subject.scenario.mayChange?.includes(key)) return;
+    throw new Violation(
+      `${method} ${key} changes what is somebody else's: compare its ownerReferences first; if that is meant, name it in mayChange`,
+    );
   }
 
   #isGoing(cluster: Cluster): boolean {

@@ -43,6 +43,7 @@ export function worldOf(subject: Subject): World {
       serve(request, cluster) {
         if (request.method === 'CALL') return fake.serve(request, cluster);
         unpermitted(request, controller.permissions);
+        stage.guardOthers(request, cluster);
         return undefined;
       },
       isWrite: (request, cluster) => fake.changes(request, cluster),

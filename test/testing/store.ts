@@ -7,6 +7,10 @@ export function aStore() {
     find(uid: string): Stored | undefined {
       return this.buckets[uid];
     },
+    list(from: number): { readonly items: readonly (readonly [string, Stored])[]; readonly next?: number } {
+      const all = Object.entries(this.buckets);
+      return { items: all.slice(from, from + 1), ...(from + 1 < all.length && { next: from + 1 }) };
+    },
     create(uid: string): void {
       this.buckets[uid] ??= { versioned: false };
     },

@@ -3,6 +3,7 @@ import type { KubernetesObject } from '../../src/contract/object.ts';
 import { matchesLabels, parseLabelSelector } from '../../src/controllers/label-selector.ts';
 import type { RequestOptions } from '../../src/kubernetes/client.ts';
 import type { FailedAnswer } from '../../src/kubernetes/errors.ts';
+import { Violation } from './explorer.ts';
 import { keyOf, type Cluster, type Created } from './cluster.ts';
 
 /** A request as far as the server looks at it. */
@@ -147,7 +148,10 @@ function create(cluster: Cluster, target: Target, { body, query }: Request): Ans
   const { type, namespace } = target;
   const asked = asRecord(body);
   const name = asRecord(asked['metadata'])['name'];
-  if (typeof name !== 'string') throw new Error('what is created has to have a name');
+  if (typeof name !== 'string')
+    throw new Violation(
+      `it creates ${type.plural} without a name of its own: a second attempt creates another one; use a name that it chooses again`,
+    );
   const metadata = { ...asRecord(asked['metadata']), name, ...(namespace !== undefined && { namespace }) };
   const object: Created = { ...asked, metadata };
   const refusal = type.refuse?.(object, cluster);

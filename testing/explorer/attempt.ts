@@ -136,7 +136,7 @@ export class Attempts {
       };
       const context = {
         ...{ ref, now: () => nowMs, refusal: refusal ?? undefined, isFirst: () => isFirst === true },
-          ...(key !== undefined && { idempotencyKey: () => key }),
+        ...(key !== undefined && { idempotencyKey: () => key }),
         unknownUntilMs: unknownUntilMs === undefined ? undefined : START_MS + unknownUntilMs,
         isNamespacePaused: () => Promise.resolve(isNamespacePaused),
       };

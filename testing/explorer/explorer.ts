@@ -4,6 +4,8 @@ export interface Transition {
   readonly what: string;
   /** What disturbs, by its name; undefined: it belongs to what goes on where nobody does. */
   readonly disturbance?: string | undefined;
+  /** The step of the controller that it belongs to, if any. */
+  readonly step?: string | undefined;
   /** The state after it, as text. @throws Violation */
   apply(): Promise<string>;
 }
@@ -58,6 +60,7 @@ export async function explore(system: System, limits: Limits = {}): Promise<Expl
 interface Visit {
   readonly from: number;
   readonly what: string;
+  readonly step: string | undefined;
   calm: readonly number[];
 }
 
@@ -77,7 +80,7 @@ class Exploration {
 
   async run(): Promise<Explored> {
     const start = await this.#system.start();
-    this.#visit(start, { from: -1, what: 'it begins', calm: [] });
+    this.#visit(start, { from: -1, what: 'it begins', step: undefined, calm: [] });
     // A Map is iterated in the order of insertion, and what is inserted meanwhile is visited, too.
     for (const [state, number] of this.#numbers) await this.#expand(state, number);
     this.#findCycle();
@@ -106,9 +109,9 @@ class Exploration {
   }
 
   // eslint-disable-next-line @typescript-eslint/unbound-method -- it uses no `this`
-  async #after(from: number, { what, apply }: Transition): Promise<number> {
+  async #after(from: number, { what, step, apply }: Transition): Promise<number> {
     try {
-      return this.#visit(await apply(), { from, what, calm: [] });
+      return this.#visit(await apply(), { from, what, step, calm: [] });
     } catch (error) {
       if (error instanceof Violation) throw this.#violation(error.message, from, [what]);
       throw error;
@@ -154,8 +157,10 @@ class Exploration {
   }
 
   #cycle(to: number, way: readonly number[]): Violation {
-    const round = way.slice(way.indexOf(to) + 1).map((number) => this.#visits[number]?.what ?? '');
-    return this.#violation('it goes on for ever, round and round', to, [
+    const visits = way.slice(way.indexOf(to) + 1).flatMap((number) => this.#visits[number] ?? []);
+    const steps = new Set(visits.flatMap(({ step }) => step ?? []));
+    const round = visits.map(({ what }) => what);
+    return this.#violation(`it goes on for ever${endlessly([...steps])}`, to, [
       '── and then, again and again:',
       ...round,
     ]);
@@ -172,4 +177,10 @@ class Exploration {
     const steps = [...way, ...then].map((what, place) => `${String(place + 1).padStart(4)}. ${what}`);
     return `${rule}\n${steps.join('\n')}`;
   }
+}
+
+function endlessly([one, ...others]: readonly string[]): string {
+  if (one === undefined) return ', round and round';
+  if (others.length > 0) return `: ${[one, ...others].join(' and ')} undo each other`;
+  return `: ${one} runs again and again, and what it does never shows in what the controller observes`;
 }

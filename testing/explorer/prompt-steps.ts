@@ -3,6 +3,9 @@ import type { Machine } from './machine.ts';
 import type { Ghost, Run, State } from './state.ts';
 import { dispatch, step, stepOf, type Step } from './step.ts';
 
+/** They change nothing but what people are told. */
+const TELLING = ['observe', 'updateStatus'];
+
 /** What goes on at once, where nothing falls behind. */
 export class PromptSteps {
   readonly #machine: Machine;
@@ -42,12 +45,11 @@ export class PromptSteps {
     const progress = await this.#machine.running.progressOf({ ref, attempt });
     if (progress.at !== 'request') return [];
     const { request } = progress;
-    return [
-      step(`${attempt.step}: ${wordsOf(request)}`, async (state) => {
-        this.#machine.answer(state, ref.uid, request, {});
-        await this.#machine.running.goOn(state, ref.uid);
-      }),
-    ];
+    const made = step(`${attempt.step}: ${wordsOf(request)}`, async (state) => {
+      this.#machine.answer(state, ref.uid, request, {});
+      await this.#machine.running.goOn(state, ref.uid);
+    });
+    return [TELLING.includes(attempt.step) ? made : { ...made, step: attempt.step }];
   }
 
   async #requestOfGhost({ ref, attempt }: Ghost): Promise<Step[]> {

@@ -85,7 +85,8 @@ export class SlowSteps {
 
   #isAboutTime(now: State, { unknownUntilMs }: Run, rest: Wait | Stalled): boolean {
     const { world } = this.#machine;
-    if (world.outside !== undefined) return unknownUntilMs > now.clockMs;
+    // The library's own wait, until no attempt may take effect any more.
+    if (world.outside !== undefined) return rest.atMostMs === unknownUntilMs - now.clockMs;
     return world.isAboutTime?.(rest, this.#machine.clusterOf(now)) ?? false;
   }
 
