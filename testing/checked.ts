@@ -6,23 +6,40 @@ import { Violation } from './explorer/explorer.ts';
 /** What waits longer than a day is hardly waited for. */
 const WAIT_MAX_MS = 86_400_000;
 
-/** The same controller, which says where it is not what a controller has to be: pure, and with bounds. */
-export function checked(definition: AnyDefinition): AnyDefinition {
-  const { name } = definition;
+/** A controller that says where it is not what a controller has to be. */
+export interface Checked<D extends AnyDefinition> {
+  readonly definition: D;
+  /** Whether `decide` or `status` has asked for `nowMs`. */
+  readonly readsClock: () => boolean;
+}
+
+/** The same controller, which says where it is not pure, and where it waits without bounds. */
+export function checked<D extends AnyDefinition>(its: D): Checked<D> {
+  let hasRead = false;
+  const given = <T>(facts: Facts<never, T>) => {
+    const shown = { ...frozen(facts) };
+    const get = () => {
+      hasRead = true;
+      return facts.nowMs;
+    };
+    return Object.freeze(Object.defineProperty(shown, 'nowMs', { get, enumerable: true }));
+  };
+  const decide = (...[facts, next]: Parameters<D['decide']>) =>
+    usable(its.decide(given(facts as Facts<never, unknown>), next), facts as Deleted, its);
+  const status = (facts: Facts<never, unknown>) => its.status?.(given(facts)) ?? {};
   return {
-    ...definition,
-    decide: pure(`decide of ${name}`, (...[facts, next]: Parameters<AnyDefinition['decide']>) =>
-      usable(definition.decide(facts, next), facts as Deleted, definition),
-    ),
-    ...(definition.status && {
-      status: pure(`status of ${name}`, (facts: Facts<never, unknown>) => definition.status?.(facts) ?? {}),
-    }),
+    readsClock: () => hasRead,
+    definition: {
+      ...its,
+      decide: pure(`decide of ${its.name}`, decide),
+      ...(its.status && { status: pure(`status of ${its.name}`, status) }),
+    },
   };
 }
 
 function pure<Given extends readonly unknown[], T>(what: string, decide: (...given: Given) => T) {
   return (...given: Given): T => {
-    const [one, other] = [0, 1].map(() => withoutChance(what, () => decide(...frozen(given))));
+    const [one, other] = [0, 1].map(() => withoutChance(what, () => decide(...given)));
     if (canonicalText(one) === canonicalText(other)) return one as T;
     throw new Violation(
       `${what} answers the same facts with ${canonicalText(one)}, and then with ${canonicalText(other)}: it keeps something in a variable`,

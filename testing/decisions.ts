@@ -57,7 +57,7 @@ export interface Decisions<Observed> {
  * assert.deepEqual(of({ isBeingDeleted: true }, undefined), { do: 'released', because: 'no bucket is left' });
  */
 export function decisions<D extends AnyDefinition>(controller: D): Decisions<ObservedIn<D>> {
-  const definition = checked(controller);
+  const { definition } = checked(controller);
   return {
     of: (...given) => decidedAs(definition.decide(factsOf(definition, ...given), nextOf(definition))),
     status: (...given) => definition.status?.(factsOf(definition, ...given)) ?? {},

@@ -1,7 +1,9 @@
 import type { AnyDefinition } from '../src/controllers/defined/decide.ts';
-import { explore as exploreSystem, Unfinished } from './explorer/explorer.ts';
+import { explore as exploreSystem, Unfinished, type Limits } from './explorer/explorer.ts';
+import type { World } from './explorer/world.ts';
 import { operatorIn } from './explorer/operator.ts';
-import { Outcomes } from './ends.ts';
+import { Outcomes, type Subject } from './ends.ts';
+import { withFetch } from './fetched.ts';
 import { Fake, type CallsOf } from './outside.ts';
 import type { Explorable, Scenario } from './scenario.ts';
 import { DELETE } from './stage.ts';
@@ -28,7 +30,7 @@ export interface Exploration {
 /** Those that may happen to any controller. */
 const FAULTS = ['crash', 'error', 'linger', 'abandon', 'late', 'restart', 'duplicate', 'outage', 'relist'];
 /** More than any orders of two events take. */
-const STATES_MAX = 20_000;
+const STATES_MAX = 50_000;
 
 /**
  * Runs the controller against a small cluster and a fake of its outside system, in every order of events: changes by people and
@@ -61,39 +63,74 @@ export async function explore<D extends AnyDefinition, Outside extends object = 
   const fake = new Fake(scenario.outside ?? {});
   const made: unknown =
     typeof controller === 'function' ? controller(fake.calls() as CallsOf<Outside>) : controller;
-  const definition = checked(made as D);
-  const outcomes = new Outcomes();
-  const world = worldOf({ definition, scenario, fake, outcomes });
+  const subject = { ...checked(made as D), scenario, fake, outcomes: new Outcomes() };
   const changes = [...Object.keys(scenario.edits ?? {}), ...Object.keys(scenario.others ?? {}), DELETE];
-  const untilMs = Date.now() + seconds * 1_000;
-  const [explored, notExplored] = [new Set<string>(), new Set<string>()];
-  let seen = 0;
-  for (const { names, slowness, isCalm } of rowsOf(changes)) {
+  const exploring = new Exploring(subject, { statesMax: states, untilMs: Date.now() + seconds * 1_000 });
+  await withFetch(fake, async () => {
+    for (const row of rowsOf(changes)) await exploring.explore(row);
+  });
+  return exploring.result;
+}
+
+/** All explorations of one controller, and what came of them. */
+class Exploring {
+  readonly #subject: Subject;
+  readonly #world: World;
+  readonly #limits: Required<Limits>;
+  readonly #explored = new Set<string>();
+  readonly #notExplored = new Set<string>();
+  #states = 0;
+
+  constructor(subject: Subject, limits: Required<Limits>) {
+    this.#subject = subject;
+    this.#world = worldOf(subject);
+    this.#limits = limits;
+  }
+
+  get result(): Exploration {
+    return {
+      states: this.#states,
+      explored: [...this.#explored],
+      notExplored: [...this.#notExplored],
+    };
+  }
+
+  /** @throws Error with the story */
+  async explore({ names, slowness, isCalm }: Row): Promise<void> {
+    const { fake, outcomes, definition } = this.#subject;
     fake.isLearning = outcomes.isLearning = isCalm;
     const what = names.length === 0 ? 'nothing' : names.join(' + ');
-    const left = Math.min(STATES_MAX, states - seen);
     const budget = Object.fromEntries(names.map((name) => [name, 1]));
+    const system = operatorIn(this.#world, { slowness, budget, readsAtOnce: !isCalm });
     try {
-      const found = await exploreSystem(operatorIn(world, { slowness, budget }), {
-        statesMax: left,
-        untilMs,
-      });
-      seen += found.states;
-      if (found.disturbances.size === names.length) explored.add(what);
+      const { states, disturbances } = await exploreSystem(system, this.#left());
+      this.#states += states;
+      if (disturbances.size === names.length) this.#explored.add(what);
+      else if (isCalm && names.length === 1) throw new Error(`"${what}" changes nothing at any moment`);
     } catch (error) {
-      if (error instanceof Unfinished && names.length > 0) notExplored.add(what);
-      // eslint-disable-next-line preserve-caught-error -- the story says it all
-      else throw new Error(`${definition.name}: ${error instanceof Error ? error.message : String(error)}`);
+      if (error instanceof Unfinished && names.length > 0) this.#notExplored.add(what);
+      else throw error instanceof Error ? told(definition.name, error) : error;
     }
   }
-  return { states: seen, explored: [...explored], notExplored: [...notExplored] };
+
+  #left(): Limits {
+    const { statesMax, untilMs } = this.#limits;
+    return { untilMs, statesMax: Math.min(STATES_MAX, statesMax - this.#states) };
+  }
+}
+
+/** The story is what helps; where the kit noticed it, does not. */
+function told(name: string, { message }: Error): Error {
+  const error = new Error(`${name}: ${message}`);
+  delete error.stack;
+  return error;
 }
 
 interface Row {
   readonly names: readonly string[];
   /** How often a part falls behind all others. */
   readonly slowness: number;
-  /** Nothing fails. */
+  /** Nothing fails. Where something does, the reads after it are made at one moment. */
   readonly isCalm: boolean;
 }
 

@@ -6,5 +6,6 @@ export { decisions } from './decisions.ts';
 export type { Decided, Decisions, Given } from './decisions.ts';
 export { explore } from './explore.ts';
 export type { Bounds, Exploration } from './explore.ts';
+export type { FetchAnswer, Fetched } from './fetched.ts';
 export type { CallsOf, StateOf } from './outside.ts';
 export type { AnyObject, Draft, End, Explorable, Scenario, Surroundings } from './scenario.ts';

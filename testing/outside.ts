@@ -75,10 +75,17 @@ export class Fake {
     return this.#client.run(client, work);
   }
 
+  /** Whether the controller is at work here. */
+  get isInUse(): boolean {
+    return this.#client.getStore() !== undefined;
+  }
+
   async #call(name: string, args: readonly unknown[]): Promise<unknown> {
     const client = this.#client.getStore();
     if (client === undefined) throw new Error(`${name} is called outside of observe and run`);
-    const answer = (await client.call(name, args).catch(asLost)) as CallAnswer;
+    const answer = (await client
+      .call(name, args)
+      .catch((error: unknown) => asLost(name, error))) as CallAnswer;
     if ('thrown' in answer) throw errorOf(answer.thrown);
     return answer.value;
   }
@@ -167,7 +174,9 @@ function plain<T>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T;
 }
 
-function asLost(error: unknown): never {
+function asLost(name: string, error: unknown): never {
+  // As Node has it.
+  if (error instanceof ApiError && name === 'fetch') throw new TypeError('fetch failed');
   if (error instanceof ApiError) throw new StepError('unavailable', 'the outside system does not answer');
   throw error;
 }

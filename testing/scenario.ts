@@ -39,7 +39,10 @@ export interface End<D, Outside extends object> extends Surroundings<D, Outside>
 export interface Scenario<D, Outside extends object> {
   /** The resource. Its name is `example`, and its namespace `default`, unless its metadata say otherwise. */
   readonly resource: { readonly metadata?: Partial<ObjectMeta>; readonly spec: Partial<SpecIn<D>> };
-  /** The outside system: state, and functions on it which answer at once. Each may fail, hang, be repeated, or take effect late. */
+  /**
+   * The outside system: state, and functions on it which answer at once. Each may fail, hang, be repeated, or take effect late.
+   * Its function `fetch`, if it has one, is asked whatever the controller fetches: see {@link Fetched}.
+   */
   readonly outside?: Outside;
   /** Objects of others that are there from the beginning, such as `['secrets/password', { data: … }]`. */
   readonly objects?: Readonly<Record<string, AnyObject>>;

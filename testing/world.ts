@@ -47,6 +47,7 @@ export function worldOf(subject: Subject): World {
         return undefined;
       },
       isWrite: (request, cluster) => fake.changes(request, cluster),
+      readsClock: subject.readsClock,
       polls: definition.poll !== undefined,
     },
   };

@@ -1,5 +1,5 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import { allow, JOBS, ownedBy, StepError, type Kube, type ResourceOf } from 'durable-operator';
+import { allow, JOBS, type Kube, type ResourceOf } from 'durable-operator';
 import { explore, type CallsOf, type Scenario } from '../../testing/index.ts';
 import { Bucket, bucketIn, type Store } from '../support/bucket.ts';
 import { aStore } from './store.ts';

@@ -12,7 +12,7 @@ import { JudgedServer } from './judged-server.ts';
 import { isPaused } from './people.ts';
 import { Running, RUN_RULES } from './running.ts';
 import type { Scenario } from './scenario.ts';
-import type { State } from './state.ts';
+import type { Run, State } from './state.ts';
 import { freshUid } from './values.ts';
 import { Watching } from './watch.ts';
 import type { World } from './world.ts';
@@ -29,14 +29,14 @@ export class Machine {
   readonly attempts: Attempts;
   /** Of the resource. */
   readonly key: string;
-  readonly #scenario: Scenario;
+  readonly scenario: Scenario;
   readonly #server: JudgedServer;
   readonly #isOne: boolean;
 
   constructor(world: World, scenario: Scenario, broken: Broken) {
     this.world = world;
     this.key = keyOfPrimary(world);
-    this.#scenario = scenario;
+    this.scenario = scenario;
     this.#isOne = scenario.processes !== 'two';
     this.#server = new JudgedServer(world, this.key, broken);
     this.watching = new Watching(decidingAs(broken, controlled(world.controller, {})), {
@@ -83,7 +83,7 @@ export class Machine {
     }
     state.isViewNew = true;
     // Where all is shown at once, so is what it comes to.
-    if (this.#scenario.delivery === 'at once') this.dispatching.evaluate(state);
+    if (this.scenario.delivery === 'at once') this.dispatching.evaluate(state);
   }
 
   /** The watcher starts or signals the run whose turn it is. */
@@ -139,12 +139,21 @@ export class Machine {
   async waited(state: State, uid: string, rest: Wait | Held | Stalled): Promise<void> {
     const run = state.runs[uid];
     if (run === undefined) return;
-    state.clockMs += rest.do === 'held' ? HELD_LOOK_MS : (rest.atMostMs ?? 0);
+    if (this.isAboutTime(state, run, rest) || this.world.outside?.readsClock() !== false)
+      state.clockMs += rest.do === 'held' ? HELD_LOOK_MS : (rest.atMostMs ?? 0);
     // No request takes so long.
     state.ghost = null;
     // That time has passed is news, too.
     if (state.hasNews !== null) state.hasNews = true;
     await this.running.waited(state, run, rest);
+  }
+
+  /** Whether the wait ends because its time is over, and not because something changes. */
+  isAboutTime(state: State, { unknownUntilMs }: Run, rest: Wait | Held | Stalled): boolean {
+    if (rest.do === 'held') return false;
+    // The library's own wait, until no attempt may take effect any more.
+    if (this.world.outside !== undefined) return rest.atMostMs === unknownUntilMs - state.clockMs;
+    return this.world.isAboutTime?.(rest, this.clusterOf(state)) ?? false;
   }
 
   /** Temporal gives up an attempt, which goes on nevertheless. */

@@ -68,7 +68,7 @@ export class SlowSteps {
     if (attempt !== null || !isRest(rest)) return [];
     if (rest.do === 'held') return this.#rechecks(now, uid, rest);
     if (!isTimed(rest)) return [];
-    const isAboutTime = this.#isAboutTime(now, run, rest);
+    const isAboutTime = this.#machine.isAboutTime(now, run, rest);
     const over = step(
       `${rest.do === 'wait' ? `the wait for ${rest.for}` : `the stall by ${rest.code}`} is over`,
       (state) => this.#machine.waited(state, uid, rest),
@@ -81,13 +81,6 @@ export class SlowSteps {
         return over.apply(state);
       }),
     ];
-  }
-
-  #isAboutTime(now: State, { unknownUntilMs }: Run, rest: Wait | Stalled): boolean {
-    const { world } = this.#machine;
-    // The library's own wait, until no attempt may take effect any more.
-    if (world.outside !== undefined) return rest.atMostMs === unknownUntilMs - now.clockMs;
-    return world.isAboutTime?.(rest, this.#machine.clusterOf(now)) ?? false;
   }
 
   /** It finds the same again and again, until it is not so any more. */

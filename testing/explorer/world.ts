@@ -51,6 +51,8 @@ export interface Outside {
   serve(request: Request, cluster: Cluster, isUndisturbed: boolean): Answer | undefined;
   /** Whether the request would change something now. */
   isWrite(request: Request, cluster: Cluster): boolean;
+  /** Whether anything is decided from the time. */
+  readonly readsClock: () => boolean;
   /** It is observed again and again: changes that no watch shows are noticed. */
   readonly polls: boolean;
 }
