@@ -1,45 +1,71 @@
-import { StepError } from '../src/api/step-error.ts';
-import type { AnyKind, ResourceOf, Running } from '../src/api/controller.ts';
-import type { Kube, Selection } from '../src/api/kube.ts';
-import type { ResourceType } from '../src/contract/controller.ts';
-import type { KubernetesList, KubernetesObject } from '../src/contract/object.ts';
+import { isKind, type AnyKind, type ResourceOf } from '../src/api/controller.ts';
+import type { WatchedType } from '../src/api/watched.ts';
+import type { Refusal, Step } from '../src/contract/decision.ts';
+import type { KubernetesObject } from '../src/contract/object.ts';
+import { causeOfOverride } from '../src/contract/refusal.ts';
 import type { ResourceRef } from '../src/contract/resource.ts';
-import { definedController } from '../src/controllers/defined/controller.ts';
+import { kindController } from '../src/controllers/defined/controller.ts';
+import type { ChildStep } from '../src/controllers/defined/children/decide.ts';
+import { declaredBy, declaredTypes, ownerOf } from '../src/controllers/defined/children/declared.ts';
 import {
+  isChildStep,
   isLibraryStep,
-  LIBRARY_STEPS,
-  type AnyDefinition,
-  type AuthorsStep,
   type DefinedObservation,
   type DefinedStep,
+  type Live,
   type LibraryStep,
 } from '../src/controllers/defined/decide.ts';
+import {
+  isExternal,
+  stepsOf,
+  UNBOUND,
+  type AnyDefinition,
+  type AuthorsStep,
+} from '../src/controllers/defined/definition.ts';
 import { definedView, resourceOf } from '../src/controllers/defined/view.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
-import { ApiError } from '../src/kubernetes/errors.ts';
 import { kubeOf } from '../src/kubernetes/kube.ts';
-import { eachPage } from '../src/kubernetes/pages.ts';
-import { resourcePath } from '../src/kubernetes/paths.ts';
+import { authorsKube, REQUEST_TIMEOUT_MS } from './authors-kube.ts';
+import { asStep, doStep, soon } from './authors-step.ts';
+import { Children, type LiveChildren } from './children.ts';
+import { dryRunning } from './dry-run.ts';
 import { changeOf } from './overridden.ts';
 import type { Performed, Reconciler, StepContext } from './reconciler.ts';
-
-const REQUEST_TIMEOUT_MS = 5_000;
-/** An attempt counts as unknown for 15 s after it began. */
-const RUN_TIMEOUT_MS = 10_000;
+import { viewedReconciler } from './viewed.ts';
 
 /** How the resources of an author's controller are read, and how its steps are done. */
 export function definedReconciler(
+  definition: AnyDefinition,
+  client: KubernetesClient,
+): Reconciler<unknown, Step> {
+  return isKind(definition.for as WatchedType)
+    ? kindReconciler(definition, client)
+    : viewedReconciler(definition, client);
+}
+
+/** Of a kind of `defineKind`. */
+export function kindReconciler(
   definition: AnyDefinition,
   client: KubernetesClient,
 ): Reconciler<DefinedObservation, DefinedStep> {
   const kube = kubeOf(client);
   const type = definition.for as AnyKind;
   return {
-    controller: definedController(definition),
-    isExternal: (step) => !Object.hasOwn(LIBRARY_STEPS, step),
+    controller: kindController(definition),
+    isExternal: (step) => Object.hasOwn(stepsOf(definition), step) && isExternal(definition, step),
     observe,
-    perform: (step, observation, context) =>
-      isLibraryStep(step) ? write(step, context.ref) : run(step, observation, context),
+    perform: (step, observation, context) => {
+      if (isLibraryStep(step)) return write(step, observation, context.ref);
+      return isChildStep(step)
+        ? writeChildren(client, step, { observation, context })
+        : run(step, observation, context);
+    },
+    withRefusal: (observation, refusal) =>
+      refusal.because === 'overridden' ? withOverride(observation, refusal) : observation,
+    rehearse: (step, observation, context) =>
+      isChildStep(step)
+        ? writeChildren(dryRunning(client), step, { observation, context })
+        : Promise.resolve({ observation: undefined, did: [] }),
   };
 
   async function observe({ ref, superseded }: StepContext<DefinedObservation>): Promise<DefinedObservation> {
@@ -48,14 +74,48 @@ export function definedReconciler(
     const view = definedView(object);
     const resource = resourceOf(type, object);
     if (!isObserved(resource, definition)) return { view, live: { resource } };
+    const declared = await readChildren(resource);
     const signal = soon(superseded);
     const observed: unknown = await asStep(
-      () => definition.observe({ resource, signal, kube: authorsKube(client, signal) }) as Promise<unknown>,
+      async () =>
+        (await definition.observe?.({
+          ...UNBOUND,
+          resource,
+          signal,
+          kube: authorsKube({ client, signal }),
+        })) as unknown,
     );
-    return { view, live: { resource, observed } };
+    return { view, live: { resource, observed, ...(declared && { declared }) } };
   }
 
-  async function write(step: LibraryStep, ref: ResourceRef): Promise<Performed<DefinedObservation>> {
+  /** Of a resource that is being deleted, what is left. */
+  async function readChildren(resource: ResourceOf<AnyKind>): Promise<Live['declared']> {
+    const declared = resource.isBeingDeleted
+      ? definition.children && { wanted: [] }
+      : declaredBy(definition, resource);
+    if (declared === undefined || 'outcome' in declared) return declared;
+    const children = new Children(client, ownerOf(definition, resource));
+    const there = await children.list(declaredTypes(definition), definition.finalizer !== undefined);
+    return { ...declared, there };
+  }
+
+  async function writeChildren(
+    writer: KubernetesClient,
+    step: ChildStep,
+    { observation, context }: { observation: DefinedObservation; context: StepContext<DefinedObservation> },
+  ): Promise<Performed<DefinedObservation>> {
+    if (observation === 'gone' || observation.live === undefined) throw notLive(step);
+    const { resource, declared } = observation.live;
+    const children = new Children(writer, ownerOf(definition, resource));
+    const end = await children.perform(step, declared as LiveChildren, context.now);
+    return { ...end, observation: { ...observation, live: { ...observation.live, declared: end.children } } };
+  }
+
+  async function write(
+    step: LibraryStep,
+    observation: DefinedObservation,
+    ref: ResourceRef,
+  ): Promise<Performed<DefinedObservation>> {
     const { uid } = ref;
     const { resourceVersion } = step;
     const isStatus = step.do === 'updateStatus';
@@ -64,29 +124,44 @@ export function definedReconciler(
       : { metadata: { uid, resourceVersion, finalizers: step.finalizers } };
     const at = { ...ref, type, ...(isStatus && { subresource: 'status' as const }) };
     const written = await kube.patch(at, sent, { timeoutMs: REQUEST_TIMEOUT_MS });
-    return { observation: undefined, did: [DID[step.do]], changed: changeOf(sent, written) };
+    const did = [DID[step.do]];
+    const changed = changeOf(sent, written, client.fieldManager);
+    return { observation: after(observation, written), did, changed };
   }
 
-  async function run(
-    { do: name, data }: AuthorsStep,
+  /** What the author observes outside is observed anew. */
+  function after(before: DefinedObservation, written: KubernetesObject): DefinedObservation | undefined {
+    if (before === 'gone' || before.live === undefined || definition.observe !== undefined) return undefined;
+    const resource = resourceOf(type, written);
+    return { view: definedView(written), live: { ...before.live, resource } };
+  }
+
+  function run(
+    step: AuthorsStep,
     observation: DefinedObservation,
-    { superseded, idempotencyKey: keyOf }: StepContext<DefinedObservation>,
+    context: StepContext<DefinedObservation>,
   ): Promise<Performed<DefinedObservation>> {
-    if (observation === 'gone' || observation.live === undefined)
-      throw new Error(`step ${name} was decided without a look at its resource; this is a bug`);
+    if (observation === 'gone' || observation.live === undefined) throw notLive(step);
     const { resource, observed } = observation.live;
-    const step = (definition.steps as Readonly<Record<string, AnyStep>>)[name];
-    if (step === undefined) throw new Error(`controller ${definition.name} has no step ${name}`);
-    const signal = soon(superseded);
-    const idempotencyKey = keyOf?.() ?? '';
-    const running = { resource, observed, signal, idempotencyKey, kube: authorsKube(client, signal) };
-    const [did = '', ...what] = (await asStep(() => step.run(running, data))).split(' ');
-    return { observation: undefined, did: [{ did, what: what.join(' ') }] };
+    const signal = isExternal(definition, step.do) ? soon(context.superseded) : undefined;
+    return doStep<DefinedObservation>({
+      ...{ definition, step, context, facts: { resource, owned: [], observed } },
+      after: () => undefined,
+      kubeFor: (hooks) => authorsKube({ client, ...hooks, ...(signal && { signal }) }),
+    });
   }
 }
 
-interface AnyStep {
-  run(running: Running<AnyKind, unknown>, data: unknown): Promise<string>;
+function notLive({ do: step }: Step): Error {
+  return new Error(`step ${step} was decided without a look at its resource; this is a bug`);
+}
+
+function withOverride(observation: DefinedObservation, { message }: Refusal): DefinedObservation {
+  if (observation === 'gone' || observation.live?.declared === undefined) return observation;
+  const { declared, ...live } = observation.live;
+  if ('outcome' in declared) return observation;
+  const refused = causeOfOverride(message);
+  return { ...observation, live: { ...live, declared: { ...declared, refused } } };
 }
 
 const DID = {
@@ -102,38 +177,4 @@ function isObserved(
 ): boolean {
   if (!isBeingDeleted) return invalid === undefined;
   return finalizer !== undefined && metadata.finalizers?.includes(finalizer) === true;
-}
-
-function authorsKube(client: KubernetesClient, signal: AbortSignal): Kube {
-  const kube = kubeOf(client);
-  const how = { timeoutMs: REQUEST_TIMEOUT_MS, signal };
-  return {
-    get: (at) => kube.get(at, how),
-    create: (type, object) => kube.create(type, object, how),
-    patch: (at, patch) => kube.patch(at, patch, how),
-    delete: (at, conditions) => kube.delete(at, conditions),
-    async list<T extends KubernetesObject>(type: ResourceType, { namespace, labelSelector }: Selection = {}) {
-      const items: KubernetesObject[] = [];
-      const path = resourcePath(type, { namespace });
-      const onPage = (page: KubernetesList) => items.push(...(page.items ?? []));
-      await eachPage({ client, path, labelSelector }, { onPage, ...how });
-      // The author says what the type has.
-      return items as unknown as readonly T[];
-    },
-  };
-}
-
-function soon(superseded: AbortSignal): AbortSignal {
-  return AbortSignal.any([superseded, AbortSignal.timeout(RUN_TIMEOUT_MS)]);
-}
-
-/** What outside systems said has the same consequences as what the API server says. */
-async function asStep<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof StepError)) throw error;
-    const { classification, message, retryAfterMs, advice } = error;
-    throw new ApiError(message, { classification, retryAfterMs, advice });
-  }
 }

@@ -1,5 +1,7 @@
-import type { Facts } from '../src/api/controller.ts';
-import type { AnyDefinition } from '../src/controllers/defined/decide.ts';
+import type { ZodObject } from 'zod';
+import type { Outcome } from '../src/api/next.ts';
+import { bound } from '../src/controllers/defined/bound.ts';
+import type { AnyDefinition } from '../src/controllers/defined/definition.ts';
 import { canonicalText } from '../src/controllers/fields.ts';
 import { Violation } from './explorer/explorer.ts';
 
@@ -7,44 +9,66 @@ import { Violation } from './explorer/explorer.ts';
 const WAIT_MAX_MS = 86_400_000;
 
 /** A controller that says where it is not what a controller has to be. */
-export interface Checked<D extends AnyDefinition> {
-  readonly definition: D;
-  /** Whether `decide` or `status` has asked for `nowMs`. */
+export interface Checked {
+  readonly definition: AnyDefinition;
+  /** Whether a decision has asked for `nowMs`. */
   readonly readsClock: () => boolean;
 }
 
-/** The same controller, which says where it is not pure, and where it waits without bounds. */
-export function checked<D extends AnyDefinition>(its: D): Checked<D> {
+interface Facts {
+  readonly resource: { readonly isBeingDeleted?: boolean };
+}
+
+type Decides = (facts: Facts, next?: unknown) => unknown;
+
+/**
+ * The same controller, which says where it is not pure, and where it waits without bounds.
+ *
+ * @param given values of its options. Default: their defaults
+ */
+export function checked(its: AnyDefinition, given: object = {}): Checked {
   let hasRead = false;
-  const given = <T>(facts: Facts<never, T>) => {
-    const shown = { ...frozen(facts) };
-    const get = () => {
-      hasRead = true;
-      return facts.nowMs;
-    };
-    return Object.freeze(Object.defineProperty(shown, 'nowMs', { get, enumerable: true }));
+  const onRead = () => {
+    hasRead = true;
   };
-  const decide = (...[facts, next]: Parameters<D['decide']>) =>
-    usable(its.decide(given(facts as Facts<never, unknown>), next), facts as Deleted, its);
-  const status = (facts: Facts<never, unknown>) => its.status?.(given(facts)) ?? {};
+  const members = ['decide', 'status', 'children'].filter((member) => member in its);
+  const pure = Object.fromEntries(members.map((member) => [member, pureOf(its, member, onRead)] as const));
   return {
     readsClock: () => hasRead,
-    definition: {
-      ...its,
-      decide: pure(`decide of ${its.name}`, decide),
-      ...(its.status && { status: pure(`status of ${its.name}`, status) }),
-    },
+    definition: withOptions({ ...its, ...pure }, given),
   };
 }
 
-function pure<Given extends readonly unknown[], T>(what: string, decide: (...given: Given) => T) {
-  return (...given: Given): T => {
-    const [one, other] = [0, 1].map(() => withoutChance(what, () => decide(...given)));
-    if (canonicalText(one) === canonicalText(other)) return one as T;
-    throw new Violation(
-      `${what} answers the same facts with ${canonicalText(one)}, and then with ${canonicalText(other)}: it keeps something in a variable`,
-    );
+function withOptions(its: AnyDefinition, given: object): AnyDefinition {
+  const schema = its.options as ZodObject | undefined;
+  const options = schema?.parse(given) ?? {};
+  let made: { readonly use: unknown } | undefined;
+  return bound(its, { options, use: () => (made ??= { use: its.use?.(options) as unknown }).use });
+}
+
+function pureOf(its: AnyDefinition, member: string, onRead: () => void): Decides {
+  const what = `${member} of ${its.name}`;
+  const decide = (its as unknown as Readonly<Record<string, Decides>>)[member];
+  return (facts, next) => {
+    const ask = () => withoutChance(what, () => decide?.call(its, given(facts, onRead), next));
+    const [one, other] = [ask(), ask()];
+    if (canonicalText(one) !== canonicalText(other))
+      throw new Violation(
+        `${what} answers the same facts with ${canonicalText(one)}, and then with ${canonicalText(other)}: it keeps something in a variable`,
+      );
+    if (member === 'decide') checkUsable(one, facts, its);
+    return one;
   };
+}
+
+/** What may not be changed, and says whether the time is asked for. */
+function given(facts: Facts, onRead: () => void): Facts {
+  const nowMs: unknown = Reflect.get(facts, 'nowMs');
+  const get = () => {
+    onRead();
+    return nowMs;
+  };
+  return Object.freeze(Object.defineProperty({ ...frozen(facts) }, 'nowMs', { get, enumerable: true }));
 }
 
 /** Whoever asks for the time or for chance meanwhile is told what to use. */
@@ -76,17 +100,11 @@ function refuse(what: string, source: string, instead: string): never {
   throw new Violation(`${what} reads ${source}, so that nobody can repeat its decision: ${instead}`);
 }
 
-interface Deleted {
-  readonly resource: { readonly isBeingDeleted: boolean };
-}
-
-type Outcome = ReturnType<AnyDefinition['decide']>;
-
 /** @throws Violation where nothing could be done with such an answer */
-function usable(outcome: Outcome, { resource }: Deleted, { finalizer }: AnyDefinition): Outcome {
-  // An author in JavaScript may answer anything.
-  if (!('is' in Object(outcome)))
-    throw new Violation(`decide answers ${JSON.stringify(outcome)}, and not with one of next.…`);
+function checkUsable(answer: unknown, { resource }: Facts, { finalizer }: AnyDefinition): void {
+  if (!('is' in Object(answer)))
+    throw new Violation(`decide answers ${JSON.stringify(answer)}, and not with one of next.…`);
+  const outcome = answer as Outcome;
   if (outcome.is === 'converged' && resource.isBeingDeleted && finalizer !== undefined)
     throw new Violation(
       `the resource is being deleted, and decide answers next.converged: only next.released lets go of ${finalizer}`,
@@ -95,7 +113,6 @@ function usable(outcome: Outcome, { resource }: Deleted, { finalizer }: AnyDefin
     throw new Violation(
       `it waits for ${outcome.what} without a bound (${String(outcome.atMostMs)}): no watch may show it, so give next.wait at most a day, in milliseconds`,
     );
-  return outcome;
 }
 
 function frozen<T>(value: T): T {

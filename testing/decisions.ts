@@ -1,7 +1,10 @@
-import type { Facts, Outcome, ResourceOf } from '../src/api/controller.ts';
+import { isKind } from '../src/api/controller.ts';
+import type { Outcome } from '../src/api/next.ts';
+import type { Facts } from '../src/api/step.ts';
+import type { WatchedType } from '../src/api/watched.ts';
 import type { Advice } from '../src/contract/cause.ts';
-import type { ObjectMeta } from '../src/contract/object.ts';
-import { nextOf, type AnyDefinition } from '../src/controllers/defined/decide.ts';
+import type { KubernetesObject, ObjectMeta } from '../src/contract/object.ts';
+import { nextOf, type AnyDefinition } from '../src/controllers/defined/definition.ts';
 import { resourceOf } from '../src/controllers/defined/view.ts';
 import { checked } from './checked.ts';
 
@@ -28,20 +31,30 @@ export type Decided =
     }
   | { readonly do: string; readonly because: string; readonly data?: unknown };
 
-type ObservedIn<D> = D extends { decide(facts: Facts<never, infer Observed>, next: never): unknown }
-  ? Observed
-  : unknown;
+type ObservedIn<D extends AnyDefinition> =
+  Parameters<NonNullable<D['decide']>>[0] extends Facts<unknown, unknown, infer Observed>
+    ? Observed
+    : unknown;
+
+/** What a decision may depend on besides. */
+export interface Besides {
+  /** Milliseconds since the epoch. Default: 0. */
+  readonly nowMs?: number;
+  /** The views of the objects of `owns`. Default: none. */
+  readonly owned?: readonly unknown[];
+  /** Default: the defaults of its options. */
+  readonly options?: object;
+}
 
 /** Asks `decide` and `status` of a controller, without servers. */
 export interface Decisions<Observed> {
   /**
    * @param observed what `observe` would have read
-   * @param nowMs milliseconds since the epoch. Default: 0
    * @throws Error where the spec is not valid, or the controller is not pure
    */
-  readonly of: (resource: Given, observed: Observed, nowMs?: number) => Decided;
+  readonly of: (resource: Given, observed: Observed, besides?: Besides) => Decided;
   /** The author's own fields of the status. Likewise. */
-  readonly status: (resource: Given, observed: Observed, nowMs?: number) => object;
+  readonly status: (resource: Given, observed: Observed, besides?: Besides) => object;
 }
 
 /**
@@ -57,16 +70,48 @@ export interface Decisions<Observed> {
  * assert.deepEqual(of({ isBeingDeleted: true }, undefined), { do: 'released', because: 'no bucket is left' });
  */
 export function decisions<D extends AnyDefinition>(controller: D): Decisions<ObservedIn<D>> {
-  const { definition } = checked(controller);
   return {
-    of: (...given) => decidedAs(definition.decide(factsOf(definition, ...given), nextOf(definition))),
-    status: (...given) => definition.status?.(factsOf(definition, ...given)) ?? {},
+    of: (given, observed, besides = {}) => {
+      const { definition } = checked(controller, besides.options);
+      const outcome = definition.decide?.(
+        factsOf(definition, given, { observed, ...besides }),
+        nextOf(definition),
+      );
+      if (outcome === undefined) throw new Error(`controller ${definition.name} has no decide`);
+      return decidedAs(outcome);
+    },
+    status: (given, observed, besides = {}) => {
+      const { definition } = checked(controller, besides.options);
+      return (definition.status?.(factsOf(definition, given, { observed, ...besides })) ?? {}) as object;
+    },
   };
 }
 
-function factsOf({ for: kind, name, finalizer }: AnyDefinition, given: Given, observed: unknown, nowMs = 0) {
+type Seen = Besides & { readonly observed: unknown };
+
+function factsOf(definition: AnyDefinition, given: Given, { observed, nowMs = 0, owned = [] }: Seen) {
+  const resource: unknown = isKind(definition.for as WatchedType)
+    ? parsed(definition, given)
+    : viewed(definition, objectOf(definition, given));
+  // The controller's own types say what of it.
+  return { resource, owned, observed, nowMs } as Facts<never, never, unknown>;
+}
+
+function parsed(definition: AnyDefinition, given: Given): unknown {
+  const resource = resourceOf(definition.for, objectOf(definition, given)) as { readonly invalid?: string };
+  if (resource.invalid === undefined || given.isBeingDeleted) return resource;
+  throw new Error(
+    `${definition.name} is never asked about such a resource, its spec is not valid: ${resource.invalid}`,
+  );
+}
+
+function viewed(definition: AnyDefinition, object: KubernetesObject): unknown {
+  return { metadata: object.metadata, view: definition.view?.(object) as unknown };
+}
+
+function objectOf({ finalizer }: AnyDefinition, given: Given): KubernetesObject {
   const { spec = {}, status = {}, isBeingDeleted = false, metadata } = given;
-  const resource = resourceOf(kind, {
+  return {
     spec,
     status,
     metadata: {
@@ -81,12 +126,7 @@ function factsOf({ for: kind, name, finalizer }: AnyDefinition, given: Given, ob
       ...(isBeingDeleted && { deletionTimestamp: '1970-01-01T00:00:00Z' }),
       ...metadata,
     },
-  }) as ResourceOf<never>;
-  if (resource.invalid !== undefined && !isBeingDeleted)
-    throw new Error(
-      `${name} is never asked about such a resource, its spec is not valid: ${resource.invalid}`,
-    );
-  return { resource, observed, nowMs };
+  };
 }
 
 function decidedAs(outcome: Outcome): Decided {

@@ -4,7 +4,6 @@ import { keptIn } from './outside.ts';
 import type { AnyObject, Scenario, Surroundings } from './scenario.ts';
 import type { Fake } from './outside.ts';
 import type { Checked } from './checked.ts';
-import type { AnyDefinition } from '../src/controllers/defined/decide.ts';
 
 /** What was found in the ends where nothing failed, by the spec of the resource. */
 export class Outcomes {
@@ -28,7 +27,7 @@ export class Outcomes {
 export type AnyScenario = Scenario<any, any>;
 
 /** What is explored, and what is known of it so far. */
-export interface Subject extends Checked<AnyDefinition> {
+export interface Subject extends Checked {
   readonly scenario: AnyScenario;
   readonly fake: Fake;
   readonly outcomes: Outcomes;

@@ -1,4 +1,4 @@
-import type { AnyDefinition } from '../src/controllers/defined/decide.ts';
+import type { AnyDefinition } from '../src/controllers/defined/definition.ts';
 import { explore as exploreSystem, Unfinished, type Limits } from './explorer/explorer.ts';
 import type { World } from './explorer/world.ts';
 import { operatorIn } from './explorer/operator.ts';
@@ -63,7 +63,7 @@ export async function explore<D extends AnyDefinition, Outside extends object = 
   const fake = new Fake(scenario.outside ?? {});
   const made: unknown =
     typeof controller === 'function' ? controller(fake.calls() as CallsOf<Outside>) : controller;
-  const subject = { ...checked(made as D), scenario, fake, outcomes: new Outcomes() };
+  const subject = { ...checked(made as D, scenario.options), scenario, fake, outcomes: new Outcomes() };
   const changes = [...Object.keys(scenario.edits ?? {}), ...Object.keys(scenario.others ?? {}), DELETE];
   const exploring = new Exploring(subject, { statesMax: states, untilMs: Date.now() + seconds * 1_000 });
   await withFetch(fake, async () => {

@@ -3,7 +3,7 @@
  */
 
 export { decisions } from './decisions.ts';
-export type { Decided, Decisions, Given } from './decisions.ts';
+export type { Besides, Decided, Decisions, Given } from './decisions.ts';
 export { explore } from './explore.ts';
 export type { Bounds, Exploration } from './explore.ts';
 export type { FetchAnswer, Fetched } from './fetched.ts';

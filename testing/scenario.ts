@@ -1,4 +1,4 @@
-import type { AnyDefinition } from '../src/controllers/defined/decide.ts';
+import type { AnyDefinition } from '../src/controllers/defined/definition.ts';
 import type { ObjectMeta } from '../src/contract/object.ts';
 import type { CallsOf, StateOf } from './outside.ts';
 
@@ -44,6 +44,8 @@ export interface Scenario<D, Outside extends object> {
    * Its function `fetch`, if it has one, is asked whatever the controller fetches: see {@link Fetched}.
    */
   readonly outside?: Outside;
+  /** Values of the controller's options. Default: their defaults. */
+  readonly options?: object;
   /** Objects of others that are there from the beginning, such as `['secrets/password', { data: … }]`. */
   readonly objects?: Readonly<Record<string, AnyObject>>;
   /** What people do to the resource, once each, at any moment. That they delete it belongs to every exploration. */

@@ -1,8 +1,8 @@
 import { definedReconciler } from '../activities/defined.ts';
 import type { Reconciler } from '../activities/reconciler.ts';
-import type { Controller, PolicyRule, ResourceType } from '../src/contract/controller.ts';
+import type { PolicyRule, ResourceType } from '../src/contract/controller.ts';
 import { definedController } from '../src/controllers/defined/controller.ts';
-import type { DefinedObservation, DefinedStep } from '../src/controllers/defined/decide.ts';
+import type { Step } from '../src/contract/decision.ts';
 import { wrongAtEnd, type Subject } from './ends.ts';
 import { activityOf } from './explorer/attempt.ts';
 import type { Cluster } from './explorer/cluster.ts';
@@ -14,13 +14,13 @@ import { DELETE, Stage } from './stage.ts';
 /** The controller in the scenario. */
 export function worldOf(subject: Subject): World {
   const { definition, scenario, fake } = subject;
-  const controller = definedController(definition) as unknown as Controller;
+  const controller = definedController(definition);
   const stage = new Stage(controller, subject);
   return {
     controller,
     activity: activityOf((client) => {
       const its = definedReconciler(definition, client);
-      const through: Reconciler<DefinedObservation, DefinedStep> = {
+      const through: Reconciler<unknown, Step> = {
         ...its,
         observe: (...asked) => fake.through(client, () => its.observe(...asked)),
         perform: (...asked) => fake.through(client, () => its.perform(...asked)),

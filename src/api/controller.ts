@@ -1,10 +1,13 @@
 import type { z } from 'zod';
-import type { Cause } from '../contract/cause.ts';
 import type { PolicyRule } from '../contract/controller.ts';
 import { millisecondsIn } from '../contract/duration.ts';
 import type { KubernetesObject } from '../contract/object.ts';
+import type { Ignored } from '../contract/words.ts';
 import type { Kind, SpecOf, StatusOf } from './kind.ts';
-import type { Kube, KubeReads } from './kube.ts';
+import type { Children } from './child.ts';
+import type { NextOf, Outcome } from './next.ts';
+import type { Facts, MessageSubject, Observing, StepDefinition } from './step.ts';
+import type { OwnedType, ViewedObject, WatchedType } from './watched.ts';
 
 /** Any kind that {@link defineKind} has made. */
 export type AnyKind = Kind<z.ZodObject, z.ZodObject>;
@@ -23,105 +26,129 @@ export interface ResourceOf<K extends AnyKind> extends KubernetesObject {
   readonly invalid?: string;
 }
 
-/** What a decision is made from. */
-export interface Facts<K extends AnyKind, Observed> {
-  readonly resource: ResourceOf<K>;
-  /** What `observe` has read for this decision. */
-  readonly observed: Observed;
-  /** Milliseconds since the epoch. */
-  readonly nowMs: number;
-}
+/** The resource, as decisions and steps have it: the whole of a kind of {@link defineKind}, the view of any other type. */
+export type ResourceFor<F extends WatchedType, View> = F extends AnyKind ? ResourceOf<F> : ViewedObject<View>;
 
-/** What `observe` is given. */
-export interface Observing<K extends AnyKind> {
-  readonly resource: ResourceOf<K>;
-  /** Reads the cluster. */
-  readonly kube: KubeReads;
-  /** Aborted once the time of the step is over, or a newer step of this resource waits. Hand it to whatever you call. */
-  readonly signal: AbortSignal;
-}
-
-/** What a step is given. */
-export interface Running<K extends AnyKind, Observed> extends Observing<K> {
-  readonly observed: Observed;
-  /** Reads and writes the cluster. */
-  readonly kube: Kube;
-  /** The same for all attempts of one execution of the step; another for the next execution. */
-  readonly idempotencyKey: string;
+/** What the commands say of a resource, without a full stop. */
+export interface Messages<R, Owned> {
+  /** What the resource asks for: `10 Pods`. */
+  wanted(subject: MessageSubject<R, Owned>): string;
+  /** What there is of it: `7 available, 0 failed`. */
+  there(subject: MessageSubject<R, Owned>): string;
+  /** Why the controller does nothing for a resource; undefined: it does. Only the metadata may be known. */
+  ignored?(object: KubernetesObject): Ignored | undefined;
+  /** Whether a resource is worth a line in a list although it is ignored. Default: yes. */
+  isListed?(object: KubernetesObject): boolean;
+  /** Default: `the resource is gone`. */
+  readonly gone?: string;
 }
 
 /**
- * One step: an activity in the history, retried with backoff until it is done or no longer decided.
+ * What an author says of a controller.
  *
- * @typeParam Data what a decision hands over besides a reason
+ * @typeParam F what it is for
+ * @typeParam View what the watcher keeps of a resource; unused for a kind
+ * @typeParam Owned what it keeps of the objects of `owns`
+ * @typeParam Observed what `observe` returns
+ * @typeParam Steps the data of each step, by its name
  */
-export interface StepDefinition<K extends AnyKind, Observed, Data> {
-  /** What the Temporal UI shows beside the activity, before the reason: `create the bucket`. */
-  readonly summary: string;
-  /**
-   * Does it. Takes at most ten seconds: start what takes longer, and wait for it in `decide`. An attempt may be repeated, and may
-   * take effect after a later one.
-   *
-   * @param data of the decision that named this step, in this very attempt. It is never in the history
-   * @returns what it did, in the past tense: `created the bucket`
-   */
-  readonly run: (running: Running<K, Observed>, data: Data) => Promise<string>;
-}
-
-/** How a decision names a step. */
-type DoStep<Data> = undefined extends Data
-  ? (because: string, data?: Data) => Outcome
-  : (because: string, data: Data) => Outcome;
-
-/** What `decide` answers with. Each reason is a sentence for people, without a full stop, and nothing secret. */
-export interface NextOf<Steps> {
-  /** The steps by their names: `next.do.provision('there is no bucket')`. */
-  readonly do: { readonly [Name in keyof Steps]: DoStep<Steps[Name]> };
-  /** Everything is as the spec says. With `notReady`: nothing is left to do, and yet something is wrong. */
-  converged(because: string, more?: { readonly notReady?: Cause }): Outcome;
-  /**
-   * Something has to happen that takes a while.
-   *
-   * @param what follows "waiting for": `the bucket to be there`
-   * @param atMostMs after so many milliseconds it is observed again
-   */
-  wait(what: string, atMostMs: number, cause?: Cause): Outcome;
-  /**
-   * A person has to act.
-   *
-   * @param more `atMostMs`: after so many milliseconds it is observed again. Default: once the resource changes
-   */
-  stalled(cause: Cause, more?: { readonly atMostMs?: number }): Outcome;
-  /** Nothing is left outside: the finalizer is removed. Only for a resource that is being deleted. */
-  released(because: string): Outcome;
-}
-
-/** What `decide` has answered. Made by {@link NextOf} alone. */
-export type Outcome =
-  | { readonly is: 'step'; readonly step: string; readonly because: string; readonly data: unknown }
-  | { readonly is: 'converged'; readonly because: string; readonly notReady?: Cause }
-  | { readonly is: 'wait'; readonly what: string; readonly atMostMs: number; readonly cause?: Cause }
-  | { readonly is: 'stalled'; readonly cause: Cause; readonly atMostMs?: number }
-  | { readonly is: 'released'; readonly because: string };
-
-/** What an author says of a controller. */
-export interface ControllerDefinition<K extends AnyKind, Observed, Steps> {
+export interface ControllerDefinition<
+  F extends WatchedType,
+  View,
+  Owned,
+  Observed,
+  Steps,
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- any controller, for those who do not use them
+  Options extends z.ZodObject = any,
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- likewise
+  Use = any,
+> {
   /** In kebab-case: `bucket`. It is in workflow ids, so it stays. */
   readonly name: string;
-  readonly for: K;
-  /** Kept on the resource until `decide` says that it is released: `example.com/bucket`. Default: none. */
+  /** What it does for a resource, in the title of a run: `the label follows its annotation`. Default: the title names the resource. */
+  readonly summary?: string;
+  /** A kind of {@link defineKind}; or a type that is not yours, with `view`: `{ ...PODS, metadataOnly: true }`. */
+  readonly for: F;
+  /**
+   * What the watcher keeps of an object of a type that is not of {@link defineKind}, and what `decide` is asked with: little, since there
+   * may be a hundred thousand of them. What is being deleted, is too.
+   */
+  view?(object: KubernetesObject): View;
+  /**
+   * Only with `view`. `live` (default): the watcher's view only says that a run is needed, and each step reads everything first.
+   * `watch`: a step may be decided from the view; how much is read before it is done, its `basis` says.
+   */
+  readonly trust?: 'watch' | 'live';
+  /**
+   * Options of the operator: each is a flag, a variable and a key of the file of options. Each is a string, a number, a boolean or one of
+   * some words, with a default or optional, and nothing secret, since they are published for the commands.
+   */
+  readonly options?: Options;
+  /**
+   * Clients of outside systems, made once per process when `observe` or a step first asks for them. A plan does not make them: it ends
+   * where they are needed. A test replaces them: `{ ...bucket, use: () => ({ store: fakeStore }) }`.
+   */
+  use?(options: z.output<NoInfer<Options>>): Use;
+  /** Types whose objects belong to the resources. */
+  readonly owns?: readonly OwnedType<Owned>[];
+  /** Kept on the resource until `decide` says that it is released: `example.com/bucket`. Only of a kind. Default: none. */
   readonly finalizer?: string;
-  /** Observes it again and again, for changes that no watch shows: `{ every: '10m' }`. From 10 s on. Default: never. */
+  /** Observes it again and again, for changes that no watch shows: `{ every: '10m' }`. From 10 s on. Only of a kind. Default: never. */
   readonly poll?: { readonly every: string };
-  /** Reads whatever decisions are made from. Reads only: it may be asked at any time, by commands, too. */
-  readonly observe: (observing: Observing<K>) => Promise<Observed>;
-  readonly steps: {
-    readonly [Name in keyof Steps]: StepDefinition<NoInfer<K>, NoInfer<Observed>, Steps[Name]>;
+  /** Reads whatever decisions are made from besides. Reads only: it may be asked at any time, by commands, too. Only of a kind. */
+  observe?(
+    observing: Observing<NoInfer<ResourceFor<F, View>>, NoInfer<Use>, z.output<NoInfer<Options>>>,
+  ): Promise<Observed>;
+  /**
+   * The objects that the resource stands for, of types of `owns`. The library creates and changes them, deletes those that are no longer
+   * declared, and says whether they are ready. Pure: it is asked whenever the resource changes. Only of a kind. Default: none.
+   */
+  children?(
+    facts: Pick<
+      Facts<NoInfer<ResourceFor<F, View>>, NoInfer<Owned>, undefined, z.output<NoInfer<Options>>>,
+      'resource' | 'options'
+    >,
+    next: Pick<NextOf<NoInfer<Steps>>, 'wait' | 'stalled'>,
+  ): Children;
+  /** Only with `decide`. */
+  readonly steps?: {
+    readonly [Name in keyof Steps]: StepDefinition<
+      NoInfer<ResourceFor<F, View>>,
+      NoInfer<Owned>,
+      NoInfer<Observed>,
+      Steps[Name],
+      NoInfer<Use>,
+      z.output<NoInfer<Options>>
+    >;
   };
-  /** What comes next, or why nothing does. Pure. It is asked before each attempt of a step, and after it. */
-  decide(facts: Facts<NoInfer<K>, NoInfer<Observed>>, next: NextOf<NoInfer<Steps>>): Outcome;
-  /** The author's own fields of the status. They are written once the resource rests. Default: none. */
-  status?(facts: Facts<NoInfer<K>, NoInfer<Observed>>): Partial<StatusOf<NoInfer<K>>>;
+  /**
+   * What comes next, or why nothing does. Pure. It is asked before each attempt of a step, and after it. With `children`, once these are
+   * as they are declared. Default: nothing does.
+   */
+  decide?(
+    facts: Facts<
+      NoInfer<ResourceFor<F, View>>,
+      NoInfer<Owned>,
+      NoInfer<Observed>,
+      z.output<NoInfer<Options>>
+    >,
+    next: NextOf<NoInfer<Steps>>,
+  ): Outcome;
+  /** The author's own fields of the status. They are written once the resource rests. Only of a kind. Default: none. */
+  status?(
+    facts: Facts<
+      NoInfer<ResourceFor<F, View>>,
+      NoInfer<Owned>,
+      NoInfer<Observed>,
+      z.output<NoInfer<Options>>
+    >,
+  ): F extends AnyKind ? Partial<StatusOf<F>> : never;
+  /** What is news to an open run, besides the generation, the deletion and our annotations; nothing that the run itself changes. */
+  news?(
+    facts: Pick<Facts<NoInfer<ResourceFor<F, View>>, NoInfer<Owned>, undefined>, 'resource' | 'owned'>,
+  ): readonly string[];
+  /** What the commands say. Default: from the spec and the conditions. */
+  readonly messages?: Messages<NoInfer<ResourceFor<F, View>>, NoInfer<Owned>>;
   /** What `observe` and the steps need in the cluster. What the library itself needs is added. Default: nothing. */
   readonly permissions?: readonly PolicyRule[];
 }
@@ -129,7 +156,7 @@ export interface ControllerDefinition<K extends AnyKind, Observed, Steps> {
 /**
  * A controller that decides. The steps and their data are typed: a step that does not exist does not compile.
  *
- * @throws Error where a name or a duration is not what it should be
+ * @throws Error where a name or a duration is not what it should be, or a member does not fit what it is for
  * @example
  * const bucket = defineController({
  *   name: 'bucket',
@@ -158,11 +185,20 @@ export interface ControllerDefinition<K extends AnyKind, Observed, Steps> {
  *   },
  * });
  */
-export function defineController<K extends AnyKind, Observed, Steps>(
-  definition: ControllerDefinition<K, Observed, Steps>,
-): ControllerDefinition<K, Observed, Steps> {
-  const { name, finalizer, poll, steps } = definition;
+export function defineController<
+  F extends WatchedType,
+  View = undefined,
+  Owned = never,
+  Observed = undefined,
+  Steps = unknown,
+  Options extends z.ZodObject = z.ZodObject,
+  Use = undefined,
+>(
+  definition: ControllerDefinition<F, View, Owned, Observed, Steps, Options, Use>,
+): ControllerDefinition<F, View, Owned, Observed, Steps, Options, Use> {
+  const { name, finalizer, poll, steps = {} } = definition;
   const taken = Object.keys(steps).find((step) => RESERVED.includes(step));
+  const misplaced = misplacedIn(definition);
   const problems = {
     [`the name "${name}" is not in kebab-case, such as "bucket" or "image-scan"`]: !KEBAB_CASE.test(name),
     [`the finalizer "${finalizer ?? ''}" has no domain before its name, such as "example.com/bucket"`]:
@@ -170,10 +206,27 @@ export function defineController<K extends AnyKind, Observed, Steps>(
     [`poll.every is "${poll?.every ?? ''}", but must be a duration such as "10m"`]:
       poll !== undefined && millisecondsIn(poll.every) === undefined,
     [`the step ${taken ?? ''} has a name that the library uses itself`]: taken !== undefined,
+    ['it has neither children nor decide']:
+      definition.children === undefined && definition.decide === undefined,
+    [`${misplaced ?? ''} cannot be used for ${definition.for.kind}`]: misplaced !== undefined,
+    [`${definition.for.kind} is not of defineKind, so the controller needs a view of it`]:
+      !isKind(definition.for) && definition.view === undefined,
   };
   const problem = Object.entries(problems).find(([, isWrong]) => isWrong)?.[0];
   if (problem !== undefined) throw new Error(`controller ${name}: ${problem}`);
   return definition;
+}
+
+/** Whether {@link defineKind} has made it. */
+export function isKind(type: WatchedType): type is AnyKind {
+  return 'manifest' in type;
+}
+
+function misplacedIn(definition: { readonly for: WatchedType }): string | undefined {
+  const misplaced = isKind(definition.for)
+    ? ['view', 'trust']
+    : ['finalizer', 'poll', 'observe', 'status', 'children'];
+  return misplaced.find((member) => member in definition);
 }
 
 const KEBAB_CASE = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;

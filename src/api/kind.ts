@@ -13,7 +13,7 @@ export interface PrinterColumn {
   readonly name: string;
   /** Default: `string`. */
   readonly type?: 'string' | 'integer' | 'number' | 'boolean' | 'date';
-  readonly description: string;
+  readonly description?: string;
   /** A JSONPath: `.status.url`. */
   readonly path: string;
   readonly priority?: 1;
@@ -149,7 +149,7 @@ function manifestOf<Spec extends z.ZodObject, Status extends z.ZodObject>(
 }
 
 function columnOf({ name, type = 'string', description, path, priority }: PrinterColumn) {
-  return { name, type, description, jsonPath: path, ...(priority && { priority }) };
+  return { name, type, ...(description && { description }), jsonPath: path, ...(priority && { priority }) };
 }
 
 function scaleOf({ specReplicas, statusReplicas, labelSelector }: ScalePaths) {

@@ -31,8 +31,13 @@ export interface KubeReads {
 export interface Kube extends KubeReads {
   /** Use a name that a second attempt would choose again. */
   create<T extends KubernetesObject = KubernetesObject>(type: ResourceType, object: NewObject): Promise<T>;
+  /**
+   * Whether the server would accept such an object, by a dry run: ask before you delete something to make room for it. That the name
+   * is taken does not count.
+   */
+  checkCreate(type: ResourceType, object: NewObject): Promise<void>;
   /** A merge patch with the resourceVersion or the UID that it was decided from. */
   patch<T extends KubernetesObject = KubernetesObject>(at: ObjectAt, patch: ConditionalPatch): Promise<T>;
-  /** Needs the UID of the object. */
+  /** Needs the UID of the object; and the step has to say in `deletes` what it deletes. */
   delete(at: ObjectAt, conditions: ConditionalDelete): Promise<void>;
 }

@@ -2,7 +2,7 @@ import { delimiter } from 'node:path';
 import { closestMatch } from 'leven';
 import { z } from 'zod';
 import { millisecondsIn } from '../contract/duration.ts';
-import { labelSelectorText, parseLabelSelector, type LabelSelector } from '../controllers/label-selector.ts';
+import { labelSelectorText, parseLabelSelector, type LabelSelector } from '../api/label-selector.ts';
 import { whyNotReadable } from './readable.ts';
 
 /*

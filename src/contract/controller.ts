@@ -1,6 +1,6 @@
 import type { Circumstances, Control } from './control.ts';
 import type { Decision, Observe, Step } from './decision.ts';
-import type { KubernetesObject } from './object.ts';
+import type { Identity, KubernetesObject } from './object.ts';
 import type { ResourceRef } from './resource.ts';
 import type { Words } from './words.ts';
 
@@ -91,7 +91,7 @@ export interface Controller<
   readonly primary: Watched<Primary>;
   readonly children: readonly WatchedChild<Child>[];
   /** What the watcher knows of a resource, as something to decide from. */
-  observation(primary: Primary, children: readonly Child[]): Observation;
+  observation(primary: Primary, children: readonly Child[], identity: Identity): Observation;
   /**
    * The next step, or why there is none. Pure: the same observation at the same time gives the same decision.
    *

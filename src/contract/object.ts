@@ -18,6 +18,9 @@ export interface ObjectMeta {
   readonly ownerReferences?: readonly OwnerReference[];
 }
 
+/** Which object, and which state of it. */
+export type Identity = Pick<ObjectMeta, 'namespace' | 'name' | 'uid' | 'resourceVersion'>;
+
 export interface OwnerReference {
   readonly apiVersion: string;
   readonly kind: string;

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Controller } from '../contract/controller.ts';
-import type { KubernetesObject } from '../contract/object.ts';
+import type { Identity, KubernetesObject } from '../contract/object.ts';
 
 export type Change<P extends Projection> =
   /** `before` is set for `modified` alone. */
@@ -160,6 +160,13 @@ export function projectChild(
 export function identityOf({ metadata }: KubernetesObject): Projection {
   const { namespace, name, uid, resourceVersion } = metadata;
   return { key: namespace === undefined ? name : `${namespace}/${name}`, uid, resourceVersion };
+}
+
+/** The same for a controller. */
+export function identityFor({ primary }: Controller, { key, uid, resourceVersion }: Projection): Identity {
+  if (!primary.type.namespaced) return { name: key, uid, resourceVersion };
+  const [namespace = '', name = ''] = key.split('/');
+  return { namespace, name, uid, resourceVersion };
 }
 
 function inputsOf({ metadata }: KubernetesObject): string {

@@ -19,6 +19,7 @@ import { DOOMED, undecided, type Evaluation } from './evaluation.ts';
 import type { Quotas } from './quotas.ts';
 import {
   comparable,
+  identityFor,
   type Change,
   projectChild,
   projectPrimary,
@@ -322,15 +323,18 @@ export class Resources {
   /** A mistake in a controller shows when the resource is evaluated. */
   #controlOf(primary: PrimaryProjection): Control | undefined {
     try {
-      return this.controller.control?.(this.controller.observation(primary.view, []));
+      return this.controller.control?.(
+        this.controller.observation(primary.view, [], identityFor(this.controller, primary)),
+      );
     } catch {
       return undefined;
     }
   }
 
-  #observation({ key, view }: PrimaryProjection): unknown {
+  #observation(primary: PrimaryProjection): unknown {
+    const { key, view } = primary;
     const children = [...(this.#children.get(key)?.values() ?? [])].map((child) => child.view);
-    return this.controller.observation(view, children);
+    return this.controller.observation(view, children, identityFor(this.controller, primary));
   }
 
   #isDoomed(ref: ResourceRef): boolean {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { definedReconciler } from '../../activities/defined.ts';
+import { kindReconciler } from '../../activities/defined.ts';
 import { defineController } from '../../src/api/controller.ts';
 import type { Kube } from '../../src/api/kube.ts';
 import { StepError } from '../../src/api/step-error.ts';
@@ -19,15 +19,19 @@ const CONTEXT = {
 };
 const JOB = { metadata: { name: 'photos-backup', namespace: 'shop', uid: 'job-1' } };
 
+const DELETION = { what: 'Job', count: 1, of: 'job-1', names: () => ['photos-backup'] };
+
 /** What an author does with what they are given. */
 interface Doing {
   readonly observe?: (kube: Pick<Kube, 'get' | 'list'>, signal: AbortSignal) => Promise<unknown>;
   readonly run?: (kube: Kube, key: string) => Promise<string>;
+  readonly isDeleting?: boolean;
 }
 
 function anAuthors({
   observe = () => Promise.resolve('seen'),
   run = () => Promise.resolve('did it'),
+  isDeleting = true,
 }: Doing) {
   const requests: string[] = [];
   const answer = ({ method, path, query, body }: RequestOptions): object => {
@@ -51,11 +55,15 @@ function anAuthors({
     finalizer: FINALIZER,
     observe: ({ kube, signal }) => observe(kube, signal),
     steps: {
-      act: { summary: 'act', run: ({ kube, idempotencyKey }) => run(kube, idempotencyKey) },
+      act: {
+        summary: 'act',
+        run: ({ kube, idempotencyKey }) => run(kube, idempotencyKey),
+        ...(isDeleting && { deletes: () => DELETION }),
+      },
     },
     decide: (_, next) => next.do.act('it has to'),
   });
-  const reconciler = definedReconciler(definition, client);
+  const reconciler = kindReconciler(definition, client);
   const act = async (observation?: DefinedObservation) => {
     const seen = observation ?? (await reconciler.observe(CONTEXT));
     return reconciler.perform({ do: 'act', because: 'it has to', data: undefined }, seen, CONTEXT);
@@ -94,6 +102,18 @@ describe('a step of an author', () => {
       expect.stringMatching(/^POST .*shop\/jobs .*photos-backup/),
       expect.stringMatching(/^DELETE .*photos-backup .*"uid":"job-1"/),
     ]);
+  });
+
+  it('deletes nothing unless it declares what', async () => {
+    const { act, requests } = anAuthors({
+      async run(kube) {
+        await kube.delete({ type: JOBS, namespace: 'shop', name: 'photos-backup' }, { uid: 'job-1' });
+        return 'did it';
+      },
+      isDeleting: false,
+    });
+    await expect(act()).rejects.toThrow(/step act deletes something, but has no member "deletes"/);
+    expect(requests.filter((request) => request.startsWith('DELETE'))).toEqual([]);
   });
 
   it('changes something outside, so that no plan tries it; those of the library do not', () => {

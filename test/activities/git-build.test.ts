@@ -120,7 +120,7 @@ function viewOf(build: KubernetesObject, ...jobs: KubernetesObject[]): Observati
   const view = controller.primary.view(build);
   if (view === undefined) throw new Error('the watcher does not keep it');
   const views = jobs.flatMap((job) => jobView(job) ?? []);
-  return controller.observation(view, views);
+  return controller.observation(view, views, build.metadata);
 }
 
 function aBuild(status: object | undefined, metadata: object = {}): KubernetesObject {

@@ -1,9 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { defineController, type Outcome } from '../../src/api/controller.ts';
+import { defineController } from '../../src/api/controller.ts';
 import { defineKind } from '../../src/api/kind.ts';
+import type { Outcome } from '../../src/api/next.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
-import { definedController } from '../../src/controllers/defined/controller.ts';
+import { kindController } from '../../src/controllers/defined/controller.ts';
 import { decideDefined, isLibraryStep, type Live } from '../../src/controllers/defined/decide.ts';
 import { definedView, resourceOf } from '../../src/controllers/defined/view.ts';
 import { Bucket, bucketIn, FINALIZER, type Stored } from '../support/bucket.ts';
@@ -161,17 +162,19 @@ describe('a controller that decides', () => {
 });
 
 describe('a definition', () => {
+  const { steps } = bucket;
+
   it.each([
     ['name', { name: 'Bucket' }, 'controller Bucket: the name "Bucket" is not in kebab-case'],
     ['finalizer', { finalizer: 'bucket' }, 'the finalizer "bucket" has no domain'],
     ['poll', { poll: { every: 'often' } }, 'poll.every is "often", but must be a duration'],
-    ['step', { steps: { ...bucket.steps, observe: bucket.steps.remove } }, 'the step observe has a name'],
+    ['step', { steps: { ...steps, observe: steps?.remove } }, 'the step observe has a name'],
   ])('whose %s is wrong is refused at once', (_, wrong, words) => {
-    expect(() => defineController({ ...bucket, ...wrong })).toThrow(words);
+    expect(() => defineController({ ...bucket, ...wrong } as typeof bucket)).toThrow(words);
   });
 
   it('with a poll has its resources checked so often, unless their annotation asks for another interval', () => {
-    const controller = definedController({ ...bucket, poll: { every: '10m' } });
+    const controller = kindController({ ...bucket, poll: { every: '10m' } });
     const intervalOf = (annotations: object) => {
       const view = controller.primary.view(aBucket({ metadata: { annotations } }));
       return view?.control.pollInterval;
@@ -205,7 +208,7 @@ describe('what the watcher decides of it', () => {
 });
 
 describe('an attempt of an earlier run', () => {
-  const controller = definedController(bucket);
+  const controller = kindController(bucket);
   const mayArrive = (given: Given) => controller.mayStillArrive?.({ view: definedView(aBucket(given)) });
 
   it('may still take effect unless the status was Ready when nothing but the deletion came after it', () => {

@@ -105,7 +105,7 @@ function settled({ spec = SAMPLE, status: stored = {}, deletion = {}, children =
   const said = new Set<string>();
   for (;;) {
     const view = buildView({ metadata, spec, status }, OPTIONS);
-    const decision = controller.decide(withFreeNames(controller.observation(view, views)), NOW_MS);
+    const decision = controller.decide(withFreeNames(controller.observation(view, views, metadata)), NOW_MS);
     if (decision.do !== 'updateStatus') return decision;
     const text = JSON.stringify(decision.status);
     expect(said).not.toContain(text);

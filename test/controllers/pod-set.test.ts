@@ -370,7 +370,10 @@ describe('a status that somebody has written by hand', () => {
   it('may have a condition without a message', () => {
     const odd = { type: 'Stalled', status: 'True', observedGeneration: 1, reason: 'CreateFailed' } as const;
     const podSet = set.withCondition({ ...odd, lastTransitionTime: '2026-01-01T00:00:00Z' } as Condition);
-    expect(statusOf(podSet, [], failing('no')).conditions[1]).toMatchObject({ ...odd, message: 'no' });
+    expect(statusOf(podSet, [], failing('no')).conditions[1]).toMatchObject({
+      ...odd,
+      message: 'no; change what refuses it, and then retry',
+    });
   });
 
   it('has no more of a refusal than a condition may hold', () => {
@@ -413,7 +416,7 @@ describe('what the watcher knows', () => {
     const primary = controller.primary.view(podSet.object);
     if (primary === undefined) throw new Error('of no interest');
     const views = pods.map(viewOf).filter((view) => view !== undefined);
-    return controller.decide(controller.observation(primary, views), NOW_MS);
+    return controller.decide(controller.observation(primary, views, podSet.object.metadata), NOW_MS);
   };
 
   it('is what a list by labels shows: Pods with the labels that are its own or nobody’s', () => {

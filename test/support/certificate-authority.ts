@@ -6,16 +6,25 @@ import {
   SubjectAlternativeNameExtension,
   X509CertificateGenerator,
 } from '@peculiar/x509';
-import type { CertifiedKey } from './self-signed-certificate.ts';
 
 const ECDSA = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
+const LOOPBACK = [
+  { type: 'dns', value: 'localhost' },
+  { type: 'ip', value: '127.0.0.1' },
+] as const;
 const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** PEM. */
+interface CertifiedKey {
+  readonly cert: string;
+  readonly key: string;
+}
 
 /** It and what it issues live in memory alone. */
 export interface CertificateAuthority {
   /** PEM. */
   readonly cert: string;
-  /** For localhost, to serve or to call. */
+  /** For localhost and 127.0.0.1, to serve or to call. */
   issue(commonName: string): Promise<CertifiedKey>;
 }
 
@@ -38,7 +47,7 @@ export async function aCertificateAuthority(commonName: string): Promise<Certifi
         signingKey: keys.privateKey,
         publicKey: own.publicKey,
         ...validNow(),
-        extensions: [new SubjectAlternativeNameExtension([{ type: 'dns', value: 'localhost' }])],
+        extensions: [new SubjectAlternativeNameExtension(LOOPBACK)],
       });
       const key = await webcrypto.subtle.exportKey('pkcs8', own.privateKey);
       return { cert: issued.toString('pem'), key: PemConverter.encode(key, 'PRIVATE KEY') };

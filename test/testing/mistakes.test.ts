@@ -8,8 +8,11 @@ jest.setTimeout(120_000);
 
 type Fake = ReturnType<typeof aStore>;
 type BucketController = ReturnType<typeof bucketIn>;
+type Steps = NonNullable<BucketController['steps']>;
+type Decide = NonNullable<BucketController['decide']>;
 type BucketScenario = Partial<Scenario<BucketController, Fake>>;
-type Change = (its: BucketController, store: Store) => Partial<BucketController>;
+type Its = BucketController & { readonly steps: Steps; readonly decide: Decide };
+type Change = (its: Its, store: Store) => Partial<BucketController>;
 type Run = (running: Running) => Promise<unknown>;
 
 interface Running {
@@ -27,12 +30,13 @@ const SCENARIO: Scenario<BucketController, Fake> = {
 };
 
 /** A bucket one of whose steps does something else. */
-function running(step: keyof BucketController['steps'], run: Run): Change {
+function running(step: keyof Steps, run: Run): Change {
   return ({ steps }, store) => ({
     steps: {
       ...steps,
       [step]: {
         ...steps[step],
+        deletes: () => ({ what: 'Job', count: 1, names: () => [], of: 'the backup' }),
         run: ({ kube, resource }: Pick<Running, 'kube' | 'resource'>) =>
           run({ kube, resource, store }).then(() => 'did it'),
       },
@@ -41,11 +45,11 @@ function running(step: keyof BucketController['steps'], run: Run): Change {
 }
 
 /** A bucket that decides something else, unless that is undefined. */
-function deciding(decide: (...asked: Asked) => ReturnType<BucketController['decide']> | undefined): Change {
+function deciding(decide: (...asked: Asked) => ReturnType<Decide> | undefined): Change {
   return (its) => ({ decide: (...asked) => decide(...asked) ?? its.decide(...asked) });
 }
 
-type Asked = Parameters<BucketController['decide']>;
+type Asked = Parameters<Decide>;
 
 const AT_JOB = { type: JOBS, namespace: 'default', name: 'example-backup' };
 const A_JOB = { apiVersion: 'batch/v1', kind: 'Job', spec: {} };
@@ -53,7 +57,7 @@ const A_JOB = { apiVersion: 'batch/v1', kind: 'Job', spec: {} };
 /** Which Jobs the steps of these may write. */
 const MAY_WRITE_JOBS = { permissions: [allow(JOBS, ['get', 'list', 'create', 'patch', 'delete'])] };
 
-function writingJobs(step: keyof BucketController['steps'], run: Run): Change {
+function writingJobs(step: keyof Steps, run: Run): Change {
   return (...given) => ({ ...running(step, run)(...given), ...MAY_WRITE_JOBS });
 }
 
@@ -120,7 +124,7 @@ const OF_DECISIONS: readonly Mistake[] = [
   [
     'a decision that is none',
     // As in JavaScript.
-    () => ({ decide: () => undefined as unknown as ReturnType<BucketController['decide']> }),
+    () => ({ decide: () => undefined as unknown as ReturnType<Decide> }),
     'decide answers undefined, and not with one of next',
   ],
   [
@@ -267,7 +271,8 @@ describe('explore names the mistake:', () => {
     '%s',
     async (_, change, found, scenario = {}) => {
       const controller = (store: Store): BucketController => {
-        const its = bucketIn(store);
+        // It has both.
+        const its = bucketIn(store) as Its;
         return { ...its, ...change(its, store) };
       };
       await expect(explore(controller, { ...SCENARIO, ...scenario })).rejects.toThrow(found);

@@ -1,6 +1,6 @@
 import type { ResourceType } from '../../src/contract/controller.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
-import { matchesLabels, parseLabelSelector } from '../../src/controllers/label-selector.ts';
+import { matchesLabels, parseLabelSelector } from '../../src/api/label-selector.ts';
 import type { RequestOptions } from '../../src/kubernetes/client.ts';
 import type { FailedAnswer } from '../../src/kubernetes/errors.ts';
 import { Violation } from './explorer.ts';

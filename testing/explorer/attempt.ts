@@ -186,6 +186,7 @@ function clientOf(request: <T>(sent: Sent) => Promise<T>): ExploringClient {
   return {
     call: (name, body) => request({ method: 'CALL', path: name, body }),
     server: 'the explorer',
+    fieldManager: 'durable-operator',
     request,
     watch: () => {
       throw new Error('steps do not watch');

@@ -5,6 +5,7 @@ import type { KubernetesObject } from '../../src/contract/object.ts';
 import type { ResourceRef } from '../../src/contract/resource.ts';
 import { NAMESPACES } from '../../src/controllers/kinds.ts';
 import {
+  identityFor,
   projectChild,
   projectPrimary,
   type ChildProjection,
@@ -185,6 +186,7 @@ export class Watching {
     const observation = controller.observation(
       primary.view,
       children.map(({ view }) => view),
+      identityFor(controller, primary),
     );
     const isNamespacePaused = this.isNamespacePaused(watches);
     const inputs = [

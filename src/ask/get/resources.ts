@@ -156,7 +156,7 @@ export function resourcesIn(
     // Most are known by their status, and 10,000 views take a while.
     const observation =
       isNamed || !hasStatus(controller)
-        ? controller.observation(controller.primary.view(object), childrenOf(object))
+        ? controller.observation(controller.primary.view(object), childrenOf(object), object.metadata)
         : undefined;
     const subject = { object, observation };
     const notWell = isNamed ? childrenNotWell(controller, subject) : [];

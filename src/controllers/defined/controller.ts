@@ -1,58 +1,97 @@
+import type { WatchedType } from '../../api/watched.ts';
 import { allow, RECORD_EVENTS, type Controller } from '../../contract/controller.ts';
-import { displayName } from '../../contract/resource.ts';
+import type { Subject, Words } from '../../contract/words.ts';
 import { startOf } from '../../contract/text.ts';
+import { isKind, type AnyKind } from '../../api/controller.ts';
 import {
   decideDefined,
   isSettled,
   LIBRARY_STEPS,
-  type AnyDefinition,
   type DefinedObservation,
   type DefinedStep,
 } from './decide.ts';
-import { definedView, type DefinedView } from './view.ts';
-import type { AnyKind } from '../../api/controller.ts';
-
-export type DefinedController = Controller<DefinedView, never, DefinedObservation, DefinedStep>;
+import { isExternal, namesOf, summariesOf, type AnyDefinition } from './definition.ts';
+import { definedView, resourceOf, type DefinedView } from './view.ts';
+import { childPermissions, childSummaries, declaredView, watchedChildren } from './children/declared.ts';
+import type { ChildView } from './children/view.ts';
+import { viewedController } from './viewed.ts';
 
 /** As much of a spec as a line has room for. */
 const SHOWN_MAX = 100;
 
 /** The pure half of a controller that an author has defined. */
-export function definedController(definition: AnyDefinition): DefinedController {
-  const { name, finalizer, permissions = [] } = definition;
-  const type: AnyKind = definition.for as AnyKind;
-  const steps = Object.entries(definition.steps as Record<string, { readonly summary: string }>);
+export function definedController(definition: AnyDefinition): Controller {
+  return isKind(definition.for as WatchedType) ? kindController(definition) : viewedController(definition);
+}
+
+export type KindController = Controller<DefinedView, ChildView, DefinedObservation, DefinedStep>;
+
+/** Of a kind of `defineKind`. */
+export function kindController(definition: AnyDefinition): KindController {
+  const { finalizer, permissions = [] } = definition;
+  const type = definition.for as AnyKind;
   return {
-    name,
-    workflowType: name.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()),
-    summary: (ref) => `${type.kind} ${displayName(ref)}`,
-    words: {
-      wanted: ({ object }) => startOf(JSON.stringify(object['spec'] ?? {}), SHOWN_MAX),
-      there: ({ observation }) => (observation === 'gone' ? 'nothing' : readyIn(observation.view)),
+    ...namesOf(definition),
+    words: wordsOf(definition),
+    steps: { ...summariesOf(definition), ...childSummaries(definition), ...LIBRARY_STEPS },
+    primary: {
+      type,
+      view: (object) => {
+        const view = polled(definedView(object), definition);
+        return definition.children === undefined
+          ? view
+          : { ...view, declared: declaredView(definition, resourceOf(type, object)) };
+      },
     },
-    steps: { ...Object.fromEntries(steps.map(([step, { summary }]) => [step, summary])), ...LIBRARY_STEPS },
-    primary: { type, view: (object) => polled(definedView(object), definition) },
-    children: [],
-    observation: (view) => ({ view }),
+    children: watchedChildren(definition),
+    observation: (view, there) => ({ view, there }),
     decide: (...asked) => decideDefined(definition, ...asked),
     control: (observation) => (observation === 'gone' ? undefined : observation.view.control),
     mayStillArrive: (observation) =>
       observation !== 'gone' &&
+      leavesSomething(definition) &&
       !isSettled(observation.view) &&
       (finalizer === undefined || observation.view.finalizers.includes(finalizer)),
     ...(finalizer !== undefined && { finalizer }),
+    // What is created there is refused.
+    ...(definition.children !== undefined && finalizer === undefined && { endsWithNamespace: true }),
     permissions: [
       allow(type, ['get', 'patch']),
       allow(type, ['patch'], { subresource: 'status' }),
+      ...childPermissions(definition),
       RECORD_EVENTS,
       ...permissions,
     ],
   };
 }
 
+/** Whether an attempt that takes effect late can leave something that no watch shows, or that nobody deletes. */
+function leavesSomething(definition: AnyDefinition): boolean {
+  const isAnyExternal = Object.keys(summariesOf(definition)).some((step) => isExternal(definition, step));
+  return isAnyExternal || (definition.children !== undefined && definition.finalizer !== undefined);
+}
+
 /** An annotation of the resource counts more. */
 function polled(view: DefinedView, { poll }: AnyDefinition): DefinedView {
   return poll === undefined ? view : { ...view, control: { pollInterval: poll.every, ...view.control } };
+}
+
+function wordsOf({ for: type, messages }: AnyDefinition): Words<DefinedObservation> {
+  if (messages === undefined)
+    return {
+      wanted: ({ object }) => startOf(JSON.stringify(object['spec'] ?? {}), SHOWN_MAX),
+      there: ({ observation }) => (observation === 'gone' ? 'nothing' : readyIn(observation.view)),
+    };
+  const subjectOf = ({ object }: Subject) => ({
+    object,
+    resource: resourceOf(type as AnyKind, object),
+    owned: [],
+  });
+  return {
+    ...messages,
+    wanted: (subject) => messages.wanted(subjectOf(subject)),
+    there: (subject) => messages.there(subjectOf(subject)),
+  };
 }
 
 function readyIn({ conditions }: DefinedView): string {

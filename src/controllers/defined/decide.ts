@@ -1,33 +1,59 @@
-import type {
-  AnyKind,
-  ControllerDefinition,
-  Facts,
-  NextOf,
-  Outcome,
-  ResourceOf,
-} from '../../api/controller.ts';
-import { inOneLine, type Cause } from '../../contract/cause.ts';
+import type { AnyKind, ResourceOf } from '../../api/controller.ts';
+import type { Outcome } from '../../api/next.ts';
+import type { Facts } from '../../api/step.ts';
+import type { Cause } from '../../contract/cause.ts';
 import type { Circumstances } from '../../contract/control.ts';
-import { converged, stalled, waitFor, type Decision, type Rest, type Step } from '../../contract/decision.ts';
-import { conditionsAfter, rfc3339, withReconciling, type Condition, type Finding } from '../condition.ts';
+import {
+  converged,
+  isStep,
+  stalled,
+  waitFor,
+  type Decision,
+  type Rest,
+  type Step,
+} from '../../contract/decision.ts';
+import { conditionsAfter, rfc3339, withReconciling, type Condition } from '../condition.ts';
 import { canonicalText, fieldsOf, type Fields } from '../fields.ts';
+import {
+  decideChildren,
+  NOT_READY,
+  releaseChildren,
+  type ChildrenSeen,
+  type ChildStep,
+} from './children/decide.ts';
+import type { ChildView } from './children/view.ts';
+import {
+  isExternal,
+  nextOf,
+  restFor,
+  stepFor,
+  UNBOUND,
+  type AnyDefinition,
+  type AuthorsStep,
+} from './definition.ts';
+import { findingsOf } from './findings.ts';
 import type { DefinedView } from './view.ts';
 
-/** Any controller that an author has defined. */
-// eslint-disable-next-line @typescript-eslint/no-explicit-any -- what its own types say, each call checks
-export type AnyDefinition = ControllerDefinition<any, any, any>;
-
 /** What a decision is made from: what the watcher shows, or all that a step has read. */
-export type DefinedObservation = 'gone' | { readonly view: DefinedView; readonly live?: Live };
+export type DefinedObservation = 'gone' | SeenResource;
+
+interface SeenResource {
+  readonly view: DefinedView;
+  /** Its declared objects, as the watcher shows them. */
+  readonly there?: readonly ChildView[];
+  readonly live?: Live;
+}
 
 /** What only a step reads. */
 export interface Live {
   readonly resource: ResourceOf<AnyKind>;
   /** Absent where nothing is decided from it: the resource is invalid, or not ours any more. */
   readonly observed?: unknown;
+  /** What it declares, and what there is of it. Absent: nothing is declared, or can be. */
+  readonly declared?: ChildrenSeen | { readonly outcome: Outcome } | undefined;
 }
 
-export type DefinedStep = LibraryStep | AuthorsStep;
+export type DefinedStep = LibraryStep | ChildStep | AuthorsStep;
 
 /** The library's own steps. */
 export type LibraryStep =
@@ -37,10 +63,6 @@ export type LibraryStep =
       readonly resourceVersion: string;
     })
   | (Step & { readonly do: 'updateStatus'; readonly status: StatusPatch; readonly resourceVersion: string });
-
-export interface AuthorsStep extends Step {
-  readonly data: unknown;
-}
 
 /** Null: the field is removed. */
 export type StatusPatch = Fields & {
@@ -58,6 +80,10 @@ export function isLibraryStep(step: DefinedStep): step is LibraryStep {
   return Object.hasOwn(LIBRARY_STEPS, step.do);
 }
 
+export function isChildStep(step: Step): step is ChildStep {
+  return 'verb' in step;
+}
+
 type DefinedDecision = Decision<DefinedStep>;
 
 /** @param nowMs milliseconds since the epoch */
@@ -72,19 +98,41 @@ export function decideDefined(
   const { finalizer } = definition;
   if (view.isBeingDeleted && (finalizer === undefined || !view.finalizers.includes(finalizer)))
     return converged('the resource is being deleted');
-  if (live === undefined) return decideWatched(definition, view);
+  if (live === undefined) return decideWatched(definition, observation);
   const unknownForMs = Math.max((circumstances?.unknownUntilMs ?? 0) - nowMs, 0);
   return new Deciding(definition, { view, live, nowMs, unknownForMs }).decide();
 }
 
 /**
  * The watcher knows nothing of outside systems. It only says whether a run is needed: what the status says of this generation
- * stands until somebody asks.
+ * stands until somebody asks, or declared objects say otherwise.
  */
-function decideWatched({ finalizer }: AnyDefinition, view: DefinedView): DefinedDecision {
+function decideWatched(definition: AnyDefinition, seen: SeenResource): DefinedDecision {
+  const { view } = seen;
+  const { finalizer } = definition;
   if (view.isBeingDeleted) return { do: 'observe', because: 'the resource is being deleted' };
   if (finalizer !== undefined && !view.finalizers.includes(finalizer))
     return { do: 'observe', because: 'the resource has no finalizer yet' };
+  const stated = decideStated(view);
+  const { declared, generation } = view;
+  if (declared === 'unknown') return { do: 'observe', because: 'what it declares is not known' };
+  if (declared === undefined) return stated;
+  const next = decideChildren({ wanted: declared, there: seen.there ?? [] }, generation);
+  if (next !== undefined && isStep(next)) return next;
+  const isStated = stated.do !== 'converged' || isReadinessStated(view, next);
+  return isStated
+    ? stated
+    : { do: 'observe', because: 'the status has to say whether the declared objects are ready' };
+}
+
+/** Whether the condition `Ready` says what the declared objects are like. */
+function isReadinessStated({ conditions }: DefinedView, next: Rest | undefined): boolean {
+  const ready = conditions.find(({ type }) => type === 'Ready');
+  if (next === undefined) return ready?.status === 'True' || ready?.reason.endsWith(NOT_READY) === false;
+  return ready?.message === findingsOf(next).ready.message;
+}
+
+function decideStated(view: DefinedView): DefinedDecision {
   if (view.observedGeneration !== view.generation) return { do: 'observe', because: 'the spec is new' };
   const [ready, stall, reconciling] = ['Ready', 'Stalled', 'Reconciling'].map((type) =>
     view.conditions.find((each) => each.type === type),
@@ -143,34 +191,64 @@ class Deciding {
         [...view.finalizers, finalizer],
         'what it stands for has to be removed with it',
       );
-    return this.#take(this.#definition.decide(this.#facts(), nextOf(this.#definition)));
+    return this.#decideChildren();
   }
 
-  #facts(): Facts<AnyKind, unknown> {
+  /** Those elsewhere go with the resource, the others after it. */
+  #decideChildren(): DefinedDecision {
+    const { view, live } = this.#at;
+    const { declared } = live;
+    if (declared === undefined) return this.#decideItself();
+    if ('outcome' in declared) return this.#take(declared.outcome);
+    const next = view.isBeingDeleted
+      ? releaseChildren(declared.there, view.generation)
+      : decideChildren(declared, view.generation);
+    if (next === undefined) return this.#decideItself();
+    if (isStep(next)) return this.#childStep(next, declared.refused);
+    return next.do === 'converged' ? this.#decideItself(next) : this.#rest(next);
+  }
+
+  /** Where an object can be left behind, an attempt to create it is waited for. */
+  #childStep(step: ChildStep, refused: Cause | undefined): DefinedDecision {
+    const isLeftBehind = this.#definition.finalizer !== undefined && step.verb === 'create';
+    const isTold = isLeftBehind && isSettled(this.#at.view);
+    const { do: name, because } = step;
+    const report = this.#rest(waitFor(`${name}: ${because}`, 0, refused));
+    if ((isTold || refused !== undefined) && isStep(report)) return report;
+    return isLeftBehind ? { ...step, isDurable: true } : step;
+  }
+
+  #decideItself(notReady?: Rest): DefinedDecision {
+    const definition = this.#definition;
+    const next = nextOf(definition);
+    const outcome =
+      definition.decide?.(this.#facts(), next) ??
+      (this.#at.view.isBeingDeleted
+        ? next.released('nothing is left of it elsewhere')
+        : next.converged('all declared objects are as they are declared'));
+    return outcome.is === 'converged' && notReady !== undefined ? this.#rest(notReady) : this.#take(outcome);
+  }
+
+  #facts(): Facts<ResourceOf<AnyKind>, unknown, unknown> {
     const { live, nowMs } = this.#at;
-    return { resource: live.resource, observed: live.observed, nowMs };
+    return { ...UNBOUND, resource: live.resource, owned: [], observed: live.observed, nowMs };
   }
 
   #take(outcome: Outcome): DefinedDecision {
     switch (outcome.is) {
       case 'step': {
-        const { step, because, data } = outcome;
-        if (isSettled(this.#at.view)) return this.#rest(waitFor(`${step}: ${because}`, 0));
-        // Whether an attempt came to its end is known only of durable ones.
-        return { do: step, because, data, isDurable: true };
+        const { step, because } = outcome;
+        if (isExternal(this.#definition, step) && isSettled(this.#at.view))
+          return this.#rest(waitFor(`${step}: ${because}`, 0));
+        return stepFor({ definition: this.#definition, facts: this.#facts() }, outcome);
       }
       case 'released':
         return this.#release(outcome.because);
-      case 'converged': {
-        const { because, notReady } = outcome;
-        return this.#awaitUnknown() ?? this.#rest(converged(because, notReady && { notReady }));
-      }
+      case 'converged':
+        return this.#awaitUnknown() ?? this.#rest(restFor(outcome));
       case 'wait':
-        return this.#rest(waitFor(outcome.what, outcome.atMostMs, outcome.cause));
-      case 'stalled': {
-        const { cause, atMostMs } = outcome;
-        return this.#rest(stalled(cause, atMostMs === undefined ? {} : { atMostMs }));
-      }
+      case 'stalled':
+        return this.#rest(restFor(outcome));
     }
   }
 
@@ -242,56 +320,5 @@ function invalidSpec({ namespace, name }: DefinedView, because: string): Cause {
     code: 'InvalidSpec',
     because,
     advice: [`correct the spec of ${namespace}/${name}; that is noticed at once`],
-  };
-}
-
-interface Findings {
-  readonly ready: Finding;
-  readonly stall: Finding;
-  /** Nothing is left to do, even if it is not Ready. */
-  readonly isOver: boolean;
-}
-
-const NOT_STALLED: Finding = { type: 'Stalled', status: 'False', reason: 'NotStalled', message: '' };
-
-function findingsOf(rest: Rest): Findings {
-  switch (rest.do) {
-    case 'converged': {
-      const { because, notReady } = rest;
-      const ready: Finding = notReady
-        ? notReadyFor(notReady)
-        : { type: 'Ready', status: 'True', reason: 'AsSpecified', message: because };
-      return { ready, stall: NOT_STALLED, isOver: true };
-    }
-    case 'wait': {
-      const message = `waiting for ${rest.for}`;
-      const ready: Finding = rest.cause
-        ? notReadyFor(rest.cause)
-        : { type: 'Ready', status: 'False', reason: 'Waiting', message };
-      return { ready, stall: NOT_STALLED, isOver: false };
-    }
-    case 'stalled':
-    case 'held': {
-      const ready = notReadyFor({ ...rest, advice: 'advice' in rest ? rest.advice : [] });
-      return { ready, stall: { ...ready, type: 'Stalled', status: 'True' }, isOver: false };
-    }
-  }
-}
-
-function notReadyFor(cause: Cause): Finding {
-  return { type: 'Ready', status: 'False', reason: cause.code, message: inOneLine(cause) };
-}
-
-export function nextOf({ steps }: AnyDefinition): NextOf<Record<string, unknown>> {
-  const named = Object.keys(steps as object).map((step) => {
-    const does = (because: string, data?: unknown): Outcome => ({ is: 'step', step, because, data });
-    return [step, does] as const;
-  });
-  return {
-    do: Object.fromEntries(named),
-    converged: (because, more = {}) => ({ is: 'converged', because, ...more }),
-    wait: (what, atMostMs, cause) => ({ is: 'wait', what, atMostMs, ...(cause && { cause }) }),
-    stalled: (cause, more = {}) => ({ is: 'stalled', cause, ...more }),
-    released: (because) => ({ is: 'released', because }),
   };
 }

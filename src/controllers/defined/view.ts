@@ -4,6 +4,7 @@ import type { KubernetesObject } from '../../contract/object.ts';
 import { conditionsIn, generationIn } from '../condition.ts';
 import { controlWithStatusOf } from '../control/annotations.ts';
 import { fieldsOf } from '../fields.ts';
+import type { DeclaredView } from './children/declared.ts';
 
 /** What the watcher keeps of a resource of an author's kind. */
 export interface DefinedView {
@@ -17,6 +18,8 @@ export interface DefinedView {
   readonly observedGeneration: number | undefined;
   readonly conditions: readonly Condition[];
   readonly control: Control;
+  /** Absent: it declares none, or cannot tell yet. */
+  readonly declared?: DeclaredView | undefined;
 }
 
 export function definedView(object: KubernetesObject): DefinedView {

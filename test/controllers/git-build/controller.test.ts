@@ -24,13 +24,10 @@ interface Given {
 
 /** What the watcher comes to know of a build. */
 function observed({ status, spec = SAMPLE, metadata = {} }: Given, children: readonly BuildChild[]) {
-  const view = controller.primary.view({
-    metadata: { ...OWNER, resourceVersion: '7', generation: 1, finalizers: [FINALIZER], ...metadata },
-    spec,
-    ...(status && { status }),
-  });
+  const its = { ...OWNER, resourceVersion: '7', generation: 1, finalizers: [FINALIZER], ...metadata };
+  const view = controller.primary.view({ metadata: its, spec, ...(status && { status }) });
   if (view === undefined) throw new Error('every build is of interest');
-  return controller.observation(view, children);
+  return controller.observation(view, children, its);
 }
 
 const decision = (given: Given, ...children: BuildChild[]): BuildDecision =>

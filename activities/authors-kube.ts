@@ -1,0 +1,99 @@
+import type { Kube, Selection } from '../src/api/kube.ts';
+import type { ResourceType } from '../src/contract/controller.ts';
+import type { ConditionalPatch, NewObject, ObjectAt } from '../src/contract/kube.ts';
+import type { KubernetesList, KubernetesObject } from '../src/contract/object.ts';
+import type { KubernetesClient } from '../src/kubernetes/client.ts';
+import { isOf } from '../src/kubernetes/errors.ts';
+import { kubeOf } from '../src/kubernetes/kube.ts';
+import { eachPage } from '../src/kubernetes/pages.ts';
+import { resourcePath } from '../src/kubernetes/paths.ts';
+
+export const REQUEST_TIMEOUT_MS = 5_000;
+
+/** A write that an author asks for. */
+export interface Write {
+  readonly verb: 'create' | 'patch' | 'delete';
+  readonly at: ObjectAt;
+  readonly sent?: NewObject;
+}
+
+/** One that the server has accepted. */
+export interface Written extends Write {
+  /** Absent: it was deleted. */
+  readonly answer?: KubernetesObject;
+  /** Of what was deleted. */
+  readonly uid?: string;
+}
+
+/** Each is told of every write. */
+export interface WriteHooks {
+  /** @throws Error if the step may not do that */
+  readonly allow: (write: Write) => void;
+  readonly onWritten: (written: Written) => void;
+}
+
+interface Access extends Partial<WriteHooks> {
+  readonly client: KubernetesClient;
+  readonly signal?: AbortSignal;
+  /** Of which object the metadata suffices as an answer. Default: none. */
+  readonly isMetadataOnly?: (at: ObjectAt) => boolean;
+}
+
+/** What `observe` and `run` get. */
+export function authorsKube({ client, signal, isMetadataOnly, allow, onWritten }: Access): Kube {
+  const kube = kubeOf(client);
+  const how = { timeoutMs: REQUEST_TIMEOUT_MS, ...(signal && { signal }) };
+  return {
+    get: (at) => kube.get(at, how),
+    async create<T extends KubernetesObject>(type: ResourceType, object: NewObject) {
+      const write = { verb: 'create', at: placeOf(type, object), sent: object } as const;
+      allow?.(write);
+      const answer = await kube.create<T>(type, object, how);
+      onWritten?.({ ...write, answer });
+      return answer;
+    },
+    async checkCreate(type, object) {
+      await kube.create(type, object, { ...how, query: { dryRun: 'All' } }).catch((error: unknown) => {
+        // Admission comes before the look whether the name is taken: apiserver, registry/generic/registry/store.go, `Create`.
+        if (!isOf(error, 'already-exists')) throw error;
+      });
+    },
+    async patch<T extends KubernetesObject>(at: ObjectAt, sent: ConditionalPatch) {
+      const write = { verb: 'patch', at, sent } as const;
+      allow?.(write);
+      const metadataOnly = isMetadataOnly?.(at) === true;
+      const answer = await kube.patch<T>(at, sent, { ...how, ...(metadataOnly && { metadataOnly }) });
+      onWritten?.({ ...write, answer });
+      return answer;
+    },
+    async delete(at, conditions) {
+      const write = { verb: 'delete', at } as const;
+      allow?.(write);
+      await kube.delete(at, conditions);
+      onWritten?.({ ...write, uid: conditions.uid });
+    },
+    async list<T extends KubernetesObject>(type: ResourceType, selection: Selection = {}) {
+      // The author says what the type has.
+      return (await listAll({ client, type, ...selection, how })) as unknown as readonly T[];
+    },
+  };
+}
+
+function placeOf(type: ResourceType, { metadata: { name = '', namespace } = {} }: NewObject): ObjectAt {
+  return { type, name, namespace };
+}
+
+interface Listing extends Selection {
+  readonly client: KubernetesClient;
+  readonly type: ResourceType;
+  readonly how: { readonly timeoutMs: number; readonly signal?: AbortSignal };
+}
+
+/** All pages. */
+export async function listAll({ client, type, namespace, labelSelector, how }: Listing) {
+  const items: KubernetesObject[] = [];
+  const path = resourcePath(type, { namespace });
+  const onPage = (page: KubernetesList) => items.push(...(page.items ?? []));
+  await eachPage({ client, path, labelSelector }, { onPage, ...how });
+  return items;
+}

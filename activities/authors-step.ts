@@ -1,0 +1,115 @@
+import { StepError } from '../src/api/step-error.ts';
+import type { Kube } from '../src/api/kube.ts';
+import type { Action } from '../src/contract/decision.ts';
+import type { KubernetesObject } from '../src/contract/object.ts';
+import {
+  stepsOf,
+  UNBOUND,
+  type AnyDefinition,
+  type AuthorsStep,
+} from '../src/controllers/defined/definition.ts';
+import { ApiError, isNamespaceEnding, isOf } from '../src/kubernetes/errors.ts';
+import { changeOf } from './overridden.ts';
+import type { WriteHooks } from './authors-kube.ts';
+import { PartlyDone, type Performed, type StepContext } from './reconciler.ts';
+
+/** An attempt counts as unknown for 15 s after it began. */
+const RUN_TIMEOUT_MS = 10_000;
+
+/** What an author's step is given, and what is known after it. */
+interface Doing<O> {
+  readonly definition: AnyDefinition;
+  readonly step: AuthorsStep;
+  readonly facts: {
+    readonly resource: unknown;
+    readonly owned: readonly unknown[];
+    readonly observed: unknown;
+  };
+  readonly context: Pick<StepContext, 'superseded' | 'idempotencyKey'>;
+  readonly kubeFor: (hooks: WriteHooks) => Kube;
+  /** Asked once all is done. Undefined: it has to be observed. */
+  readonly after: () => O | undefined;
+}
+
+/** Has the author's code do a step. @throws ApiError */
+export async function doStep<O>(doing: Doing<O>): Promise<Performed<O>> {
+  const { definition, step, facts, context, kubeFor, after } = doing;
+  const its = stepsOf(definition)[step.do] ?? unknownStep(definition, step);
+  const soFar: Action[] = [];
+  let last: { readonly occasion?: string; readonly changed?: string | undefined } = {};
+  const running = {
+    ...UNBOUND,
+    ...facts,
+    kube: kubeFor({
+      allow: ({ verb }) => {
+        if (verb === 'delete' && its.deletes === undefined) throw undeclaredDelete(step);
+      },
+      onWritten: ({ sent, answer }) => {
+        if (sent !== undefined && answer !== undefined) last = lastOf(sent, answer);
+      },
+    }),
+    get signal() {
+      return soon(context.superseded);
+    },
+    get idempotencyKey() {
+      return context.idempotencyKey?.() ?? '';
+    },
+    didSoFar: (did: string) => soFar.push(actionOf(did)),
+  };
+  try {
+    const result = await asStep(() => its.run(running, step.data));
+    const { did, event } = typeof result === 'string' ? { did: result } : result;
+    const { occasion = '', changed } = last;
+    return {
+      ...{ observation: after(), did: [actionOf(did)] },
+      ...(changed !== undefined && { changed }),
+      ...(event && { event: { type: 'Normal', ...event, note: did, occasion } }),
+    };
+  } catch (error) {
+    return { observation: undefined, ...failed(error, soFar) };
+  }
+}
+
+/** Each write is an Event of its own, though its note may repeat the last one's: the resourceVersion distinguishes them. */
+function lastOf(sent: object, answer: KubernetesObject) {
+  const { uid, resourceVersion } = answer.metadata;
+  return { occasion: `${uid} ${resourceVersion}`, changed: changeOf(sent, answer) };
+}
+
+/** What was done must not be lost. What comes next is decided from what is there by then, and meets the failure again, if it lasts. */
+function failed(error: unknown, did: readonly Action[]): Pick<Performed<never>, 'did' | 'refusal'> {
+  if (!(error instanceof ApiError)) throw error;
+  if (did.length === 0 && isNamespaceEnding(error)) return { did, refusal: error };
+  if (did.length === 0) throw error;
+  if (isOf(error, 'retry-after')) throw new PartlyDone(error, did);
+  return { did };
+}
+
+function undeclaredDelete({ do: name }: AuthorsStep): Error {
+  return new Error(`step ${name} deletes something, but has no member "deletes" that says what`);
+}
+
+function unknownStep({ name }: AnyDefinition, step: AuthorsStep): never {
+  throw new Error(`controller ${name} has no step ${step.do}`);
+}
+
+function actionOf(sentence: string): Action {
+  const [did = '', ...what] = sentence.split(' ');
+  return { did, what: what.join(' ') };
+}
+
+/** The time that an attempt has. */
+export function soon(superseded: AbortSignal): AbortSignal {
+  return AbortSignal.any([superseded, AbortSignal.timeout(RUN_TIMEOUT_MS)]);
+}
+
+/** What outside systems said has the same consequences as what the API server says. */
+export async function asStep<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof StepError)) throw error;
+    const { classification, message, retryAfterMs, advice } = error;
+    throw new ApiError(message, { classification, retryAfterMs, advice });
+  }
+}

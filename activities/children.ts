@@ -1,0 +1,273 @@
+import type { Action, DecisionEvent } from '../src/contract/decision.ts';
+import type { KubernetesList, KubernetesObject } from '../src/contract/object.ts';
+import { causeOfRefusal } from '../src/contract/refusal.ts';
+import type { Blocked, ChildrenSeen, ChildStep } from '../src/controllers/defined/children/decide.ts';
+import { ANSWERED_ANNOTATION } from '../src/controllers/defined/children/digest.ts';
+import { handover } from '../src/controllers/defined/children/owned-fields.ts';
+import {
+  answeredText,
+  childView,
+  isAsWanted,
+  type Answered,
+  type ChildView,
+} from '../src/controllers/defined/children/view.ts';
+import {
+  inWords,
+  isOwnedBy,
+  isSame,
+  OWNER_LABEL,
+  type ChildRef,
+  type DeclaredType,
+  type Owner,
+  type WantedObject,
+} from '../src/controllers/defined/children/wanted.ts';
+import { controllerOf, MANAGED_BY } from '../src/controllers/kinds.ts';
+import type { KubernetesClient, RequestOptions } from '../src/kubernetes/client.ts';
+import { ApiError, found, isOf } from '../src/kubernetes/errors.ts';
+import { kubeOf } from '../src/kubernetes/kube.ts';
+import { eachPage } from '../src/kubernetes/pages.ts';
+import { resourcePath } from '../src/kubernetes/paths.ts';
+import { changeOf } from './overridden.ts';
+import { inBatches, SLOWLY } from './batches.ts';
+
+/** Declared objects as a step has read them. */
+export interface LiveChildren extends ChildrenSeen {
+  readonly wanted: readonly WantedObject[];
+  readonly there: readonly LiveChild[];
+}
+
+export interface LiveChild extends ChildView {
+  /** It was created, and what it was created with is not handed over to applies yet. */
+  readonly handover: ReturnType<typeof handover>;
+}
+
+/** How a step on declared objects ended. */
+export interface ChildrenEnd {
+  readonly children: LiveChildren;
+  readonly did: readonly Action[];
+  readonly changed?: string | undefined;
+  readonly event?: DecisionEvent;
+  readonly refusal?: ApiError | undefined;
+}
+
+/** One object, after a write. */
+interface Written {
+  readonly child: ChildRef;
+  /** Undefined: it is gone, or was never ours. */
+  readonly now?: LiveChild;
+  readonly isDone: boolean;
+  readonly blocked?: Blocked;
+  readonly changed?: string | undefined;
+}
+
+const REQUEST_TIMEOUT_MS = 5_000;
+/** A step begins no more writes after that; the next one goes on. */
+const TIME_MS = 2_000;
+/** A step of so few writes is tried as a local activity first, which has a second for all it does. */
+const FEW_WRITES = 10;
+const TIME_FOR_FEW_MS = 500;
+const DONE = { create: 'created', apply: 'applied', delete: 'deleted' } as const;
+const EVENT_REASON = { create: 'Created', apply: 'Applied', delete: 'Deleted' } as const;
+const EVENT_ACTION = { create: 'Create', apply: 'Apply', delete: 'Delete' } as const;
+/** How many names of objects a result holds. */
+const NAMES_MAX = 5;
+
+/** The API calls about the declared objects of one resource. Each throws ApiError. */
+export class Children {
+  readonly #client: KubernetesClient;
+  readonly #owner: Owner;
+
+  constructor(client: KubernetesClient, owner: Owner) {
+    this.#client = client;
+    this.#owner = owner;
+  }
+
+  /** All that the resource has declared. @param isSpread some of them may be in other namespaces */
+  async list(types: readonly DeclaredType[], isSpread: boolean): Promise<readonly LiveChild[]> {
+    const lists = await Promise.all(types.map((type) => this.#listOf(type, isSpread)));
+    return lists.flat();
+  }
+
+  async #listOf(type: DeclaredType, isSpread: boolean): Promise<readonly LiveChild[]> {
+    const { namespace, uid } = this.#owner.metadata;
+    const items: LiveChild[] = [];
+    const onPage = (page: KubernetesList) => {
+      for (const object of page.items ?? [])
+        if (isOwnedBy(object, this.#owner)) items.push(liveChild(type, object));
+    };
+    const isWide = isSpread || !type.namespaced;
+    const path = resourcePath(type, isWide ? {} : { namespace });
+    const labelSelector = `${OWNER_LABEL}=${uid}`;
+    await eachPage({ client: this.#client, path, labelSelector }, { onPage, timeoutMs: REQUEST_TIMEOUT_MS });
+    return items;
+  }
+
+  /** Performs one step. Safe to repeat. @param now milliseconds since the epoch */
+  async perform(step: ChildStep, before: LiveChildren, now: () => number): Promise<ChildrenEnd> {
+    const untilMs = now() + ((step.writes ?? 1) > FEW_WRITES ? TIME_MS : TIME_FOR_FEW_MS);
+    const { done, failure } = await inBatches(
+      step.children,
+      (child) => this.#write(step.verb, child, before),
+      { firstSize: SLOWLY, isTimeUp: () => now() >= untilMs },
+    );
+    const children = withWritten(before, done);
+    const did = actionsOf(step, done);
+    const changed = done.find((each) => each.changed !== undefined)?.changed;
+    if (failure === undefined) return { children, did, changed, ...eventOf(step, done) };
+    if (!(failure.error instanceof ApiError)) throw failure.error;
+    return { children: withRefused(children, failure.error, this.#owner), did, refusal: failure.error };
+  }
+
+  async #write(verb: ChildStep['verb'], child: ChildRef, { wanted, there }: LiveChildren): Promise<Written> {
+    const [want, live] = [wanted, there].map((all) => all.find((each) => isSame(each, child)));
+    if (verb === 'create') return this.#create(want as WantedObject);
+    if (verb === 'apply') return this.#apply(live as LiveChild, want as WantedObject);
+    return this.#delete(live as LiveChild);
+  }
+
+  async #create(wanted: WantedObject): Promise<Written> {
+    const { type, namespace, object } = wanted;
+    const path = resourcePath(type, { namespace });
+    const query = { fieldManager: MANAGED_BY };
+    try {
+      const created = await this.#request({ method: 'POST', path, query, body: object });
+      return { child: wanted, isDone: true, now: await this.#handOver(created, wanted) };
+    } catch (error) {
+      if (!isOf(error, 'already-exists')) throw error;
+      return await this.#lookAt(wanted);
+    }
+  }
+
+  /** Who has the name? What is ours has lost its label. */
+  async #lookAt(wanted: WantedObject): Promise<Written> {
+    const object = await kubeOf(this.#client).get(wanted, { timeoutMs: REQUEST_TIMEOUT_MS });
+    if (object === undefined) return { child: wanted, isDone: false };
+    if (isOwnedBy(object, this.#owner))
+      return { child: wanted, isDone: false, now: liveChild(wanted.type, object) };
+    const controller = controllerOf(object.metadata);
+    const whose = controller === undefined ? 'nobody of ours' : `${controller.kind} ${controller.name}`;
+    const because = `belongs to ${whose}`;
+    return { child: wanted, isDone: false, blocked: { by: 'stranger', child: wanted, because } };
+  }
+
+  /** If it fails, the next decision is to apply, which hands over first. */
+  async #handOver(created: KubernetesObject, wanted: WantedObject): Promise<LiveChild> {
+    const body = handover(created, wanted.object);
+    const handed = body && (await this.#patch(wanted, { body }).catch(() => undefined));
+    return liveChild(wanted.type, handed ?? created);
+  }
+
+  async #apply(live: LiveChild, wanted: WantedObject): Promise<Written> {
+    try {
+      return await this.#applied(await this.#handedOver(live), wanted);
+    } catch (error) {
+      if (!isImmutable(error)) throw error;
+      const blocked = { by: 'immutable', child: wanted, because: error.words } as const;
+      return { child: wanted, now: live, isDone: false, blocked };
+    }
+  }
+
+  async #handedOver(live: LiveChild): Promise<LiveChild> {
+    if (live.handover === undefined) return live;
+    return liveChild(live.type, await this.#patch(live, { body: live.handover }));
+  }
+
+  /** What the server makes of it otherwise is noted on the object: so the same answer counts as it is wanted. */
+  async #applied(live: LiveChild, wanted: WantedObject): Promise<Written> {
+    const known = live.answered?.wanted === wanted.digest ? live.answered : undefined;
+    const first = await this.#sendApply(live, wanted, known);
+    if (isAsWanted(first, wanted)) return { child: wanted, now: first, isDone: true };
+    const answered = { wanted: wanted.digest, answer: first.digest };
+    const second = await this.#sendApply(first, wanted, answered);
+    const changed = isAsWanted(second, wanted) ? undefined : second.changed;
+    return { child: wanted, now: second, isDone: true, changed };
+  }
+
+  async #sendApply(
+    { uid, resourceVersion }: ChildView,
+    wanted: WantedObject,
+    answered: Answered | undefined,
+  ): Promise<LiveChild & { readonly changed: string }> {
+    const { metadata } = wanted.object;
+    const note = answered && { [ANSWERED_ANNOTATION]: answeredText(answered) };
+    const annotations = { ...metadata.annotations, ...note };
+    const body = { ...wanted.object, metadata: { ...metadata, uid, resourceVersion, annotations } };
+    const query = { fieldManager: MANAGED_BY, force: true };
+    const answer = await this.#patch(wanted, { body, query, contentType: 'application/apply-patch+yaml' });
+    return { ...liveChild(wanted.type, answer), changed: changeOf(body, answer) ?? inWords(wanted) };
+  }
+
+  async #delete(live: LiveChild): Promise<Written> {
+    const { type, uid } = live;
+    await found(kubeOf(this.#client).delete({ ...live, type }, { uid, propagation: 'Background' }));
+    return { child: live, isDone: true };
+  }
+
+  #patch(
+    { type, namespace, name }: ChildRef,
+    what: Pick<RequestOptions, 'body' | 'query' | 'contentType'>,
+  ): Promise<KubernetesObject> {
+    const path = resourcePath(type, { namespace, name });
+    return this.#request({ method: 'PATCH', path, contentType: 'application/json-patch+json', ...what });
+  }
+
+  #request(options: RequestOptions): Promise<KubernetesObject> {
+    return this.#client.request<KubernetesObject>({ timeoutMs: REQUEST_TIMEOUT_MS, ...options });
+  }
+}
+
+function liveChild(type: DeclaredType, object: KubernetesObject): LiveChild {
+  return { ...childView(type, object), handover: handover(object) };
+}
+
+/** Whether the server refuses the change for good, and not the object. */
+function isImmutable(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.status === 422 && IMMUTABLE.test(error.message);
+}
+
+/** Sources: apimachinery, `validation.FieldImmutableErrorMsg`; kubernetes, pkg/apis/apps and core/validation. */
+const IMMUTABLE = /immutable|may not (?:be changed|change)|cannot be changed|updates to .* are forbidden/;
+
+function withWritten(before: LiveChildren, done: readonly Written[]): LiveChildren {
+  const isUntouched = (child: ChildRef) => !done.some((each) => isSame(each.child, child));
+  const { wanted, there, blocked = [] } = before;
+  return {
+    wanted,
+    there: [...there.filter(isUntouched), ...done.flatMap(({ now }) => now ?? [])],
+    blocked: [
+      ...blocked.filter(({ child }) => isUntouched(child)),
+      ...done.flatMap((each) => each.blocked ?? []),
+    ],
+  };
+}
+
+/** Who waits sees why. */
+function withRefused(
+  children: LiveChildren,
+  { words, classification }: ApiError,
+  owner: Owner,
+): LiveChildren {
+  if (classification !== 'refused') return children;
+  const { namespace = owner.metadata.name } = owner.metadata;
+  return { ...children, refused: causeOfRefusal(words, { namespace }) };
+}
+
+function actionsOf({ verb }: ChildStep, done: readonly Written[]): readonly Action[] {
+  const all = done.filter(({ isDone }) => isDone).map(({ child }) => child);
+  const [first] = all;
+  if (first === undefined) return [];
+  const names = all.slice(0, NAMES_MAX).map(({ name }) => name);
+  return [{ did: DONE[verb], what: first.type.kind, count: all.length, names }];
+}
+
+function eventOf({ verb }: ChildStep, done: readonly Written[]): Pick<ChildrenEnd, 'event'> {
+  const all = done.filter(({ isDone }) => isDone);
+  const [first] = all;
+  if (first === undefined) return {};
+  const more = all.length === 1 ? '' : ` and ${all.length - 1} more`;
+  const note = `${DONE[verb]} ${inWords(first.child)}${more}`;
+  const occasion = `${first.now?.uid ?? ''} ${first.now?.resourceVersion ?? ''}`;
+  return {
+    event: { type: 'Normal', reason: EVENT_REASON[verb], action: EVENT_ACTION[verb], note, occasion },
+  };
+}

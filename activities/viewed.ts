@@ -1,0 +1,170 @@
+import type { OwnedType, Place, WatchedType } from '../src/api/watched.ts';
+import type { ObjectAt } from '../src/contract/kube.ts';
+import type { KubernetesList, KubernetesObject } from '../src/contract/object.ts';
+import type { ResourceRef } from '../src/contract/resource.ts';
+import {
+  isExternal,
+  stepsOf,
+  type AnyDefinition,
+  type AuthorsStep,
+} from '../src/controllers/defined/definition.ts';
+import {
+  factsOf,
+  isListed,
+  observationOf,
+  ownedView,
+  ownerKeyOf,
+  viewedController,
+  type OwnedView,
+  type ViewedObservation,
+} from '../src/controllers/defined/viewed.ts';
+import { keyOf } from '../src/controllers/kinds.ts';
+import type { KubernetesClient } from '../src/kubernetes/client.ts';
+import { isOf } from '../src/kubernetes/errors.ts';
+import { kubeOf } from '../src/kubernetes/kube.ts';
+import { resourcePath } from '../src/kubernetes/paths.ts';
+import { authorsKube, listAll, REQUEST_TIMEOUT_MS } from './authors-kube.ts';
+import { doStep, soon } from './authors-step.ts';
+import { Folded } from './folded.ts';
+import type { Performed, Reconciler, StepContext } from './reconciler.ts';
+
+const how = { timeoutMs: REQUEST_TIMEOUT_MS };
+
+/** How the resources of a type that is not of `defineKind` are read, and how the steps of their controller are done. */
+export function viewedReconciler(
+  definition: AnyDefinition,
+  client: KubernetesClient,
+): Reconciler<ViewedObservation, AuthorsStep> {
+  const objects = new ViewedObjects(definition, client);
+  return {
+    controller: viewedController(definition),
+    isExternal: (step) => isExternal(definition, step),
+    observe: ({ ref }) => objects.observe(ref),
+    ...(definition.trust === 'watch' && {
+      confirm: (step: AuthorsStep, view: ViewedObservation, { ref }: StepContext) =>
+        objects.confirm(step, view, ref),
+    }),
+    perform: (step, before, context) => objects.perform(step, before, context),
+  };
+}
+
+class ViewedObjects {
+  readonly #definition: AnyDefinition;
+  readonly #client: KubernetesClient;
+  readonly #type: WatchedType;
+  readonly #owns: readonly OwnedType<unknown>[];
+
+  constructor(definition: AnyDefinition, client: KubernetesClient) {
+    this.#definition = definition;
+    this.#client = client;
+    this.#type = definition.for as WatchedType;
+    this.#owns = (definition.owns ?? []) as readonly OwnedType<unknown>[];
+  }
+
+  async observe(ref: ResourceRef): Promise<ViewedObservation> {
+    const [object, ...owned] = await Promise.all([
+      this.#read(ref),
+      ...this.#owns.map((each) => this.#readOwned(each, ref)),
+    ]);
+    return object === undefined ? 'gone' : observationOf(this.#definition, object, owned.flat());
+  }
+
+  async confirm(
+    step: AuthorsStep,
+    view: ViewedObservation,
+    ref: ResourceRef,
+  ): Promise<ViewedObservation | undefined> {
+    const basis = stepsOf(this.#definition)[step.do]?.basis ?? 'live';
+    if (basis === 'watch') return view;
+    if (basis === 'live' || view === 'gone') return undefined;
+    const object = await this.#read(ref);
+    return object === undefined ? 'gone' : observationOf(this.#definition, object, view.owned);
+  }
+
+  perform(
+    step: AuthorsStep,
+    before: ViewedObservation,
+    context: StepContext,
+  ): Promise<Performed<ViewedObservation>> {
+    if (before === 'gone') throw new Error(`step ${step.do} was decided without a resource; this is a bug`);
+    const external = isExternal(this.#definition, step.do);
+    const folded = new Folded(this.#definition, before);
+    const performing = doStep<ViewedObservation>({
+      ...{ definition: this.#definition, step, context, facts: factsOf(before, context.now()) },
+      after: () => (external ? undefined : folded.observation),
+      kubeFor: ({ allow, onWritten }) =>
+        authorsKube({
+          client: this.#client,
+          ...(external && { signal: soon(context.superseded) }),
+          isMetadataOnly: (at) => this.#type.metadataOnly === true && folded.isResource(at),
+          allow: (write) => {
+            allow(write);
+            folded.check(step, write);
+          },
+          onWritten: (written) => {
+            folded.written(written);
+            onWritten(written);
+          },
+        }),
+    });
+    return performing.catch((error: unknown) => this.#goneBy(error, context.ref));
+  }
+
+  /** A resource that is gone by then is not a failure. */
+  #goneBy(error: unknown, { name }: ResourceRef): Performed<ViewedObservation> {
+    const isIt =
+      isOf(error, 'not-found') && error.details?.name === name && error.details.kind === this.#type.plural;
+    if (!isIt) throw error;
+    return { observation: 'gone', did: [] };
+  }
+
+  /** Undefined where it is gone, is another one of the same name, or does not fit the selectors. */
+  async #read(ref: ResourceRef): Promise<KubernetesObject | undefined> {
+    const object = await (isListed(this.#type) ? this.#listed(ref) : this.#got(ref));
+    return object?.metadata.uid === ref.uid ? object : undefined;
+  }
+
+  #got({ namespace, name }: ResourceRef): Promise<KubernetesObject | undefined> {
+    const { metadataOnly } = this.#type;
+    const at: ObjectAt = { type: this.#type, namespace, name };
+    return kubeOf(this.#client).get(at, { ...how, ...(metadataOnly && { metadataOnly }) });
+  }
+
+  /** Lists by name, since metadata does not contain what a field selector asks for. */
+  async #listed({ namespace, name }: ResourceRef): Promise<KubernetesObject | undefined> {
+    const { metadataOnly, fieldSelector, labelSelector, namespaced } = this.#type;
+    const named = [`metadata.name=${name}`, ...(fieldSelector === undefined ? [] : [fieldSelector])];
+    const { items } = await this.#client.request<KubernetesList>({
+      method: 'GET',
+      path: resourcePath(this.#type, namespaced ? { namespace } : {}),
+      query: {
+        fieldSelector: named.join(','),
+        ...(labelSelector !== undefined && { labelSelector }),
+      },
+      ...(metadataOnly && { metadataOnly: 'list' }),
+      ...how,
+    });
+    return items?.[0];
+  }
+
+  async #readOwned(owned: OwnedType<unknown>, ref: ResourceRef): Promise<readonly OwnedView[]> {
+    const place: Place = { name: ref.name, ...(this.#type.namespaced && { namespace: ref.namespace }) };
+    const objects = await this.#objectsOf(owned, place);
+    return objects
+      .filter((object) => ownerKeyOf(this.#type, owned, object) === keyOf(place))
+      .flatMap((object) => ownedView(owned, object) ?? []);
+  }
+
+  async #objectsOf(owned: OwnedType<unknown>, place: Place): Promise<readonly KubernetesObject[]> {
+    if (owned.at !== undefined) {
+      const object = await kubeOf(this.#client).get({ type: owned, ...owned.at(place) }, how);
+      return object === undefined ? [] : [object];
+    }
+    const { labelSelector } = owned;
+    return listAll({
+      ...{ client: this.#client, type: owned, how },
+      ...(place.namespace !== undefined && { namespace: place.namespace }),
+      ...(labelSelector !== undefined && { labelSelector }),
+    });
+  }
+}

@@ -1,0 +1,21 @@
+import type { Outcome } from './next.ts';
+
+/** An object as an author declares it: what `kubectl apply` takes. */
+export interface ChildManifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: {
+    readonly name: string;
+    /** Default: that of the resource. */
+    readonly namespace?: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+  readonly [field: string]: unknown;
+}
+
+/**
+ * What `children` answers: the objects that there are to be, in the order in which they are created; an empty list means none. Or a
+ * decision where they cannot be told yet, such as `next.wait('the Secret', 60_000)`: then the objects stay as they are.
+ */
+export type Children = readonly ChildManifest[] | Outcome;

@@ -1,0 +1,109 @@
+import type { Deletion } from '../contract/decision.ts';
+import type { KubernetesObject } from '../contract/object.ts';
+import type { Kube, KubeReads } from './kube.ts';
+
+/**
+ * What a decision is made from.
+ *
+ * @typeParam R the resource
+ * @typeParam Owned the views of the objects of `owns`
+ * @typeParam Observed what `observe` returns
+ * @typeParam Options the values of its options
+ */
+export interface Facts<R, Owned, Observed, Options = unknown> {
+  readonly resource: R;
+  /** The objects that belong to the resource, by their views. */
+  readonly owned: readonly Owned[];
+  /** What `observe` has read for this decision. */
+  readonly observed: Observed;
+  /** Milliseconds since the epoch. */
+  readonly nowMs: number;
+  /** As the operator has them. */
+  readonly options: Options;
+}
+
+/**
+ * What `observe` is given.
+ *
+ * @typeParam Use what `use` returns
+ */
+export interface Observing<R, Use = unknown, Options = unknown> {
+  readonly resource: R;
+  /** Clients of outside systems. */
+  readonly use: Use;
+  /** As the operator has them. */
+  readonly options: Options;
+  /** Reads the cluster. */
+  readonly kube: KubeReads;
+  /** Aborted once the time of the step is over, or a newer step of this resource waits. Hand it to whatever you call. */
+  readonly signal: AbortSignal;
+}
+
+/** What a step is given. */
+export interface Running<R, Owned, Observed, Use = unknown, Options = unknown> extends Observing<
+  R,
+  Use,
+  Options
+> {
+  readonly owned: readonly Owned[];
+  readonly observed: Observed;
+  /** Reads and writes the cluster. */
+  readonly kube: Kube;
+  /** The same for all attempts of one execution of the step; another for the next execution. */
+  readonly idempotencyKey: string;
+  /**
+   * Says what is done when more writes follow: if one of them fails, the history has this instead of what `run` returns.
+   *
+   * @param did in the past tense: `deleted RoleBinding team-1`
+   */
+  readonly didSoFar: (did: string) => void;
+}
+
+/** What a step did. */
+export interface StepDone {
+  /** In the past tense: `created the bucket`. */
+  readonly did: string;
+  /** An Event of the resource that says the same. Both in CamelCase: `{ reason: 'Created', action: 'Create' }`. */
+  readonly event?: { readonly reason: string; readonly action: string };
+}
+
+/**
+ * One step: an activity in the history, retried with backoff until it is done or no longer decided.
+ *
+ * @typeParam Data what a decision hands over besides a reason
+ */
+export interface StepDefinition<R, Owned, Observed, Data, Use = unknown, Options = unknown> {
+  /** What the Temporal UI shows beside the activity, before the reason: `create the bucket`. */
+  readonly summary: string;
+  /**
+   * Whether it changes something outside of the cluster. Then it is never tried twice at once, an attempt without an answer is
+   * waited for, and `plan` does not try it. A step that only writes by `kube` is faster without. Default: if there is `observe`.
+   */
+  readonly external?: boolean;
+  /**
+   * With `trust: 'watch'`, what has to be read before the step is done.
+   *
+   * - `watch`: nothing. Its one write is a patch of the resource with the resourceVersion that was decided from.
+   * - `resource`: the resource, and not the objects of `owns`.
+   * - `live` (default): everything.
+   */
+  readonly basis?: 'watch' | 'resource' | 'live';
+  /** What the step deletes, for the person who has to approve of it. Without, `kube.delete` refuses. Default: nothing. */
+  deletes?(facts: Facts<R, Owned, Observed, Options>, data: Data): Deletion;
+  /**
+   * Does it. Takes at most ten seconds: start what takes longer, and wait for it in `decide`. An attempt may be repeated, and may
+   * take effect after a later one. What a server answers to `kube` counts as observed: where the step is not external and writes only to the
+   * resource and to objects of `owns`, nothing is read again before the next decision.
+   *
+   * @param data of the decision that named this step, in this very attempt. It is never in the history
+   * @returns what it did, in the past tense: `created the bucket`; or more
+   */
+  run(running: Running<R, Owned, Observed, Use, Options>, data: Data): Promise<string | StepDone>;
+}
+
+/** What `messages` are made from: the resource as the API server has it, and what decisions are made from. */
+export interface MessageSubject<R, Owned> {
+  readonly object: KubernetesObject;
+  readonly resource: R;
+  readonly owned: readonly Owned[];
+}

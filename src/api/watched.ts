@@ -1,0 +1,48 @@
+import type { ResourceType } from '../contract/controller.ts';
+import type { Identity, KubernetesObject } from '../contract/object.ts';
+
+/**
+ * A type, and which of its objects are watched.
+ *
+ * @example
+ * const RUNNING_PODS = { ...PODS, metadataOnly: true, fieldSelector: 'status.phase!=Succeeded,status.phase!=Failed' } as const;
+ */
+export interface WatchedType extends ResourceType {
+  /** Only the metadata of its objects is read. */
+  readonly metadataOnly?: true;
+  readonly fieldSelector?: string;
+  /** Only objects with these labels: `app=web,tier!=cache`. One that loses them counts as gone. */
+  readonly labelSelector?: string;
+}
+
+/** An object of a type that is not of `defineKind`: which one, and the view of it. */
+export interface ViewedObject<View> {
+  readonly metadata: Identity;
+  readonly view: View;
+}
+
+/** Where an object is. A cluster-scoped one has no namespace. */
+export type Place = Pick<Identity, 'namespace' | 'name'>;
+
+/**
+ * A type whose objects belong to the resources of a controller. A change of one is a change of its resource.
+ *
+ * @typeParam View what decisions need of an object
+ * @example
+ * owns: [DEPLOYMENTS, { ...CONFIG_MAPS, by: 'example.com/website', view: ({ metadata }) => metadata.labels }]
+ */
+export interface OwnedType<View> extends WatchedType {
+  /** What is kept of an object, and what `decide` is given. Undefined: the object is of no interest. `decide` needs it. */
+  view?(object: KubernetesObject): View | undefined;
+  /**
+   * Which resource an object belongs to: a label that holds the name of the resource, or a function. Default: the owner
+   * reference whose `controller` is true.
+   */
+  readonly by?: string | ((object: KubernetesObject) => Place | undefined);
+  /** Only of a declared object: it is created once, and not changed afterwards, such as a Job. */
+  readonly once?: true;
+  /** Only of a declared object: it is deleted and created anew where the server refuses its change. Default: the resource is stalled. */
+  readonly replace?: true;
+  /** The one object that a resource can have, so that it is read by name. Default: all in the namespace are listed. */
+  readonly at?: (resource: Place) => Place;
+}

@@ -1,0 +1,210 @@
+import type { Cause } from '../../../contract/cause.ts';
+import {
+  converged,
+  stalled,
+  waitFor,
+  type Converged,
+  type Rest,
+  type Step,
+} from '../../../contract/decision.ts';
+import { isAsWanted, type ChildView } from './view.ts';
+import { inWords, isSame, type ChildRef, type Wanted } from './wanted.ts';
+
+/** What is declared, and what there is of it. */
+export interface ChildrenSeen {
+  readonly wanted: readonly Wanted[];
+  readonly there: readonly ChildView[];
+  /** What kept a step from its end just now: only the step that follows knows. */
+  readonly blocked?: readonly Blocked[];
+  /** Why the server refused the last step, likewise. */
+  readonly refused?: Cause;
+}
+
+/** An object that cannot be made what it is declared to be. */
+export interface Blocked {
+  readonly by: 'stranger' | 'immutable';
+  readonly child: ChildRef;
+  /** Whose it is, or what the server says. */
+  readonly because: string;
+}
+
+/** A step on declared objects of one kind, such as `createDeployment`. */
+export interface ChildStep extends Step {
+  readonly verb: 'create' | 'apply' | 'delete';
+  readonly children: readonly ChildRef[];
+}
+
+/** Nothing is to be done, and yet not all of them are ready. */
+export interface NotReady extends Converged {
+  /** They may become so by themselves. */
+  readonly isProgressing?: true;
+}
+
+/** What the reason of a condition about a declared object ends with. */
+export const NOT_READY = 'NotReady';
+/** At most. */
+const REQUESTS_EACH = { create: 2, apply: 3, delete: 1 } as const;
+/** Until somebody deletes what has the name: no watch shows it. */
+const STRANGER_RECHECK_MS = 60_000;
+/** The watch shows that it is gone. */
+const DELETED_RECHECK_MS = 60_000;
+
+/**
+ * What comes next for the declared objects, or why nothing does. Undefined: all are as they are declared, and ready.
+ *
+ * @param generation of the resource
+ */
+export function decideChildren(
+  seen: ChildrenSeen,
+  generation: number,
+): ChildStep | NotReady | Rest | undefined {
+  const { wanted, there } = seen;
+  const pairs = wanted.map((each) => [each, there.find((child) => isSame(child, each))] as const);
+  const isBlocked = (child: ChildRef) => seen.blocked?.some((each) => isSame(each.child, child)) === true;
+  const missing = pairs.flatMap(([each, child]) => (child === undefined && !isBlocked(each) ? [each] : []));
+  const other = pairs.flatMap(([each, child]) =>
+    child === undefined || child.isBeingDeleted || isBlocked(each) || isLeftAlone(child, each) ? [] : [child],
+  );
+  const surplus = there.filter(
+    (child) => !child.isBeingDeleted && !wanted.some((each) => isSame(each, child)),
+  );
+  return (
+    createStep(missing) ??
+    applyStep(other) ??
+    replaceStep(seen, generation) ??
+    deleteStep(surplus, { because: 'is no longer declared', generation }) ??
+    blockedRest(seen) ??
+    restOf(pairs.flatMap(([, child]) => child ?? []))
+  );
+}
+
+/** What was declared elsewhere, the garbage collector does not delete with its resource. */
+export function releaseChildren(all: readonly ChildView[], generation: number): ChildStep | Rest | undefined {
+  const because = 'goes with its resource';
+  const there = all.filter(({ isElsewhere }) => isElsewhere);
+  const [leaving] = there.filter(({ isBeingDeleted }) => isBeingDeleted);
+  return (
+    deleteStep(
+      there.filter(({ isBeingDeleted }) => !isBeingDeleted),
+      { because, generation },
+    ) ??
+    (leaving && waitFor(`${inWords(leaving)} to be deleted`, DELETED_RECHECK_MS))
+  );
+}
+
+function isLeftAlone(child: ChildView, wanted: Wanted): boolean {
+  return wanted.type.once === true || isAsWanted(child, wanted);
+}
+
+function createStep(missing: readonly Wanted[]): ChildStep | undefined {
+  const children = ofFirstKind(missing);
+  return children && stepOf('create', children, 'is missing');
+}
+
+function applyStep(other: readonly ChildView[]): ChildStep | undefined {
+  const children = ofFirstKind(other);
+  return children && stepOf('apply', children, 'is not as it is declared');
+}
+
+interface Deleting {
+  readonly because: string;
+  readonly generation: number;
+}
+
+function deleteStep(surplus: readonly ChildView[], { because, generation }: Deleting): ChildStep | undefined {
+  const children = ofFirstKind(surplus);
+  const [first] = children ?? [];
+  if (children === undefined || first === undefined) return undefined;
+  const deletes = {
+    what: first.type.kind,
+    count: children.length,
+    names: () => children.map(({ name }) => name),
+    of: `generation ${generation}`,
+  };
+  return { ...stepOf('delete', children, because), deletes };
+}
+
+/** The server refuses the change: what is deleted is created anew. */
+function replaceStep({ there, blocked = [] }: ChildrenSeen, generation: number): ChildStep | undefined {
+  const replaced = there.filter(
+    (child) =>
+      child.type.replace === true &&
+      !child.isBeingDeleted &&
+      blocked.some((each) => each.by === 'immutable' && isSame(each.child, child)),
+  );
+  return deleteStep(replaced, {
+    because: 'has to be created anew, since the server refuses the change',
+    generation,
+  });
+}
+
+function ofFirstKind<T extends ChildRef>(children: readonly T[]): readonly T[] | undefined {
+  const [first] = children;
+  return first && children.filter(({ type }) => type === first.type);
+}
+
+function stepOf(verb: ChildStep['verb'], children: readonly ChildRef[], what: string): ChildStep {
+  const [first] = children;
+  const kind = first?.type.kind ?? '';
+  const others = children.length - 1;
+  const more = others === 0 ? '' : ` and ${others} more`;
+  return {
+    do: `${verb}${kind}`,
+    because: `${first === undefined ? kind : inWords(first)}${more} ${what}`,
+    writes: children.length * REQUESTS_EACH[verb],
+    ...{ verb, children },
+  };
+}
+
+function blockedRest({ blocked = [] }: ChildrenSeen): Rest | undefined {
+  const [first] = blocked;
+  if (first === undefined) return undefined;
+  return stalled(causeOf(first), first.by === 'stranger' ? { atMostMs: STRANGER_RECHECK_MS } : {});
+}
+
+function causeOf({ by, child, because }: Blocked): Cause {
+  const { type, name, namespace } = child;
+  const at = `${type.plural}${type.group === '' ? '' : `.${type.group}`} ${name}${namespace === undefined ? '' : ` -n ${namespace}`}`;
+  if (by === 'stranger')
+    return {
+      code: 'NameTaken',
+      because: `${inWords(child)} exists already and ${because}`,
+      advice: [
+        'delete it, or rename one of the two; that is noticed within a minute',
+        { run: `kubectl get ${at} -o yaml`, to: 'show what it is' },
+      ],
+    };
+  return {
+    code: 'ImmutableField',
+    because: `${inWords(child)} cannot be changed: ${because}`,
+    advice: [
+      'take the change back, or delete the object: it is created anew at once',
+      { run: `kubectl delete ${at}`, to: 'delete it' },
+    ],
+  };
+}
+
+function restOf(children: readonly ChildView[]): NotReady | Rest | undefined {
+  const leaving = children.find(({ isBeingDeleted }) => isBeingDeleted);
+  if (leaving !== undefined)
+    return waitFor(`${inWords(leaving)} to be deleted, so that it can be created anew`, DELETED_RECHECK_MS);
+  const failed = children.find(({ readiness }) => readiness.is === 'failed');
+  if (failed?.readiness.is === 'failed') return notReady(failed, failed.readiness.because);
+  const progressing = children.find(({ readiness }) => readiness.is === 'progressing');
+  if (progressing === undefined) return undefined;
+  return { ...notReady(progressing, 'is not ready yet'), isProgressing: true };
+}
+
+/** Without an open run: 10,000 Deployments whose image is missing need none. */
+function notReady(child: ChildView, because: string): NotReady {
+  const { type, name, namespace } = child;
+  const run = `kubectl describe ${type.kind.toLowerCase()} ${name}${namespace === undefined ? '' : ` -n ${namespace}`}`;
+  const cause: Cause = {
+    code: `${type.kind}${NOT_READY}`,
+    because: `${inWords(child)} ${because}`,
+    advice: [{ run, to: 'show why' }],
+  };
+  return converged('all declared objects are as they are declared, but not all are ready', {
+    notReady: cause,
+  });
+}

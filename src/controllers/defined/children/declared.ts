@@ -1,0 +1,101 @@
+import type { ChildManifest, Children } from '../../../api/child.ts';
+import type { AnyKind, ResourceOf } from '../../../api/controller.ts';
+import type { Outcome } from '../../../api/next.ts';
+import { allow, type PolicyRule, type WatchedChild } from '../../../contract/controller.ts';
+import { nextOf, UNBOUND, type AnyDefinition } from '../definition.ts';
+import { childView, type ChildView } from './view.ts';
+import {
+  OWNER_LABEL,
+  ownerKeyOf,
+  wantedOf,
+  type DeclaredType,
+  type Owner,
+  type Wanted,
+  type WantedObject,
+} from './wanted.ts';
+
+/*
+ * What follows from `owns` and `children` of a controller.
+ */
+
+/** What a resource declares: objects; or a decision, and then they stay as they are. */
+export type Declared = { readonly wanted: readonly WantedObject[] } | { readonly outcome: Outcome };
+
+/** As the watcher keeps it. `unknown`: a step finds out. */
+export type DeclaredView = readonly Wanted[] | 'unknown';
+
+export function declaredTypes(definition: AnyDefinition): readonly DeclaredType[] {
+  return definition.children === undefined ? [] : ((definition.owns ?? []) as readonly DeclaredType[]);
+}
+
+export function ownerOf({ name, for: type }: AnyDefinition, { metadata }: ResourceOf<AnyKind>): Owner {
+  return { controller: name, type: type as AnyKind, metadata };
+}
+
+/** @throws Error where an object cannot be declared like that: a mistake of the controller */
+export function declaredBy(definition: AnyDefinition, resource: ResourceOf<AnyKind>): Declared | undefined {
+  if (definition.children === undefined || resource.invalid !== undefined) return undefined;
+  const answer: Children = definition.children({ ...UNBOUND, resource }, nextOf(definition));
+  if (isOutcome(answer)) return { outcome: answer };
+  const wanted = wantedOf(answer, ownerOf(definition, resource), declaredTypes(definition));
+  const elsewhere = wanted.find(({ isElsewhere }) => isElsewhere);
+  if (elsewhere !== undefined && definition.finalizer === undefined)
+    throw new Error(
+      `children declares ${elsewhere.type.kind} ${elsewhere.name} outside of the namespace of its resource, so the controller needs a finalizer`,
+    );
+  return { wanted };
+}
+
+function isOutcome(answer: Children): answer is Outcome {
+  return 'is' in answer && !isList(answer);
+}
+
+function isList(answer: Children): answer is readonly ChildManifest[] {
+  return Array.isArray(answer);
+}
+
+/** A mistake of the controller shows in the run of the resource. */
+export function declaredView(
+  definition: AnyDefinition,
+  resource: ResourceOf<AnyKind>,
+): DeclaredView | undefined {
+  try {
+    const declared = declaredBy(definition, resource);
+    if (declared === undefined || 'outcome' in declared) return undefined;
+    return declared.wanted.map(({ type, namespace, name, digest, isElsewhere }) => ({
+      ...{ type, namespace, name, digest, isElsewhere },
+    }));
+  } catch {
+    return 'unknown';
+  }
+}
+
+export function watchedChildren(definition: AnyDefinition): readonly WatchedChild<ChildView>[] {
+  const whose = { controller: definition.name, type: definition.for as AnyKind };
+  return declaredTypes(definition).map((type) => ({
+    type,
+    labelSelector: OWNER_LABEL,
+    ownerKey: (object) => ownerKeyOf(object, whose),
+    view: (object) => childView(type, object),
+  }));
+}
+
+/** What the Temporal UI shows of the steps on declared objects. */
+export function childSummaries(definition: AnyDefinition): Readonly<Record<string, string>> {
+  const summaries = declaredTypes(definition).flatMap(({ kind }) => [
+    [`create${kind}`, `create what is declared: ${kind}`],
+    [`apply${kind}`, `make it as it is declared: ${kind}`],
+    [`delete${kind}`, `delete what is no longer declared: ${kind}`],
+  ]);
+  return Object.fromEntries(summaries) as Readonly<Record<string, string>>;
+}
+
+export function childPermissions(definition: AnyDefinition): readonly PolicyRule[] {
+  const types = declaredTypes(definition);
+  if (types.length === 0) return [];
+  return [
+    // To set blockOwnerDeletion, where the plugin OwnerReferencesPermissionEnforcement guards that.
+    allow(definition.for as AnyKind, ['update'], { subresource: 'finalizers' }),
+    ...types.map((type) => allow(type, ['get', 'list', 'create', 'patch', 'delete'])),
+  ];
+}

@@ -1,0 +1,57 @@
+import type { KubernetesObject } from '../../../contract/object.ts';
+import { controllerOf } from '../../kinds.ts';
+import { ANSWERED_ANNOTATION, digestOf } from './digest.ts';
+import { ourFields, partOf } from './owned-fields.ts';
+import { readinessOf, type Readiness } from './readiness.ts';
+import type { ChildRef, DeclaredType, Wanted } from './wanted.ts';
+
+/** An object that a resource has declared, as it is. */
+export interface ChildView extends ChildRef {
+  readonly uid: string;
+  readonly resourceVersion: string;
+  /** Of the fields that our applies own. */
+  readonly digest: string;
+  /** What the server made of what was applied last, where that is something else. */
+  readonly answered: Answered | undefined;
+  readonly isBeingDeleted: boolean;
+  /** The garbage collector does not delete it with its resource. */
+  readonly isElsewhere: boolean;
+  readonly readiness: Readiness;
+}
+
+/** The server's answer to one digest was another one. */
+export interface Answered {
+  readonly wanted: string;
+  readonly answer: string;
+}
+
+export function childView(type: DeclaredType, object: KubernetesObject): ChildView {
+  const { namespace, name, uid, resourceVersion, deletionTimestamp } = object.metadata;
+  return {
+    ...{ type, namespace, name, uid, resourceVersion },
+    digest: digestOf(partOf(object, ourFields(object, 'Apply') ?? NOTHING)),
+    answered: answeredIn(object),
+    isBeingDeleted: deletionTimestamp !== undefined,
+    isElsewhere: controllerOf(object.metadata) === undefined,
+    readiness: readinessOf(type.kind, object),
+  };
+}
+
+/** Fields of no object: what we do not own is not as it was applied. */
+const NOTHING = { 'f:metadata': { 'f:labels': { '.': {} } } };
+
+/** Whether an object is as it is declared, as far as the server takes it. */
+export function isAsWanted({ digest, answered }: ChildView, wanted: Wanted): boolean {
+  if (digest === wanted.digest) return true;
+  return answered?.wanted === wanted.digest && answered.answer === digest;
+}
+
+/** @returns the value of {@link ANSWERED_ANNOTATION} */
+export function answeredText({ wanted, answer }: Answered): string {
+  return `${wanted} ${answer}`;
+}
+
+function answeredIn({ metadata }: KubernetesObject): Answered | undefined {
+  const [wanted = '', answer] = (metadata.annotations?.[ANSWERED_ANNOTATION] ?? '').split(' ');
+  return answer === undefined ? undefined : { wanted, answer };
+}

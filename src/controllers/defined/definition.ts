@@ -1,0 +1,110 @@
+import type { ControllerDefinition } from '../../api/controller.ts';
+import type { NextOf, Outcome } from '../../api/next.ts';
+import type { Facts, StepDefinition } from '../../api/step.ts';
+import type { ResourceType } from '../../contract/controller.ts';
+import { converged, stalled, waitFor, warning, type Rest, type Step } from '../../contract/decision.ts';
+import { displayName, type ResourceRef } from '../../contract/resource.ts';
+
+/*
+ * What all controllers of `defineController` have in common. Those for a kind of `defineKind` are decided in decide.ts, those for any
+ * other type in viewed.ts.
+ */
+
+/** Any controller that an author has defined. */
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- what its own types say, each call checks
+export type AnyDefinition = ControllerDefinition<any, any, any, any, any>;
+
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- likewise
+export type AnySteps = Readonly<Record<string, StepDefinition<any, any, any, any>>>;
+
+/** In place of what a controller that has options or clients is given: see bound.ts. */
+export const UNBOUND = { options: undefined, use: undefined } as const;
+
+/** A step of an author, as it was decided. */
+export interface AuthorsStep extends Step {
+  readonly data: unknown;
+}
+
+export function stepsOf({ steps }: AnyDefinition): AnySteps {
+  return (steps ?? {}) as AnySteps;
+}
+
+/** What Temporal calls it and its runs. */
+export function namesOf({ name, summary, for: type }: AnyDefinition) {
+  const { kind, namespaced } = type as ResourceType;
+  return {
+    name,
+    workflowType: name.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()),
+    summary: (ref: ResourceRef) =>
+      [
+        `${kind} ${namespaced ? displayName(ref) : ref.name}`,
+        ...(summary === undefined ? [] : [summary]),
+      ].join(': '),
+  };
+}
+
+/** What the Temporal UI shows of each step. */
+export function summariesOf(definition: AnyDefinition): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(stepsOf(definition)).map(([name, { summary }]) => [name, summary]),
+  );
+}
+
+/** Whether a step changes something outside of the cluster. */
+export function isExternal(definition: AnyDefinition, step: string): boolean {
+  return stepsOf(definition)[step]?.external ?? definition.observe !== undefined;
+}
+
+/** What is decided from, and what decides. */
+export interface Deciding {
+  readonly definition: AnyDefinition;
+  readonly facts: Facts<unknown, unknown, unknown>;
+}
+
+/** Whether an attempt of an external step came to its end is known only of durable ones. */
+export function stepFor(
+  { definition, facts }: Deciding,
+  { step, because, data }: Outcome & { is: 'step' },
+): AuthorsStep {
+  const deletes = stepsOf(definition)[step]?.deletes?.(facts, data);
+  return {
+    ...{ do: step, because, data },
+    ...(isExternal(definition, step) && { isDurable: true }),
+    ...(deletes && { deletes }),
+  };
+}
+
+type Resting = Exclude<Outcome, { is: 'step' } | { is: 'released' }>;
+
+/** @param defaultAction of the Event of what is stalled; undefined: there is none unless the author names its action */
+export function restFor(outcome: Resting, defaultAction?: string): Rest {
+  switch (outcome.is) {
+    case 'converged': {
+      const { because, notReady } = outcome;
+      return converged(because, notReady && { notReady });
+    }
+    case 'wait':
+      return waitFor(outcome.what, outcome.atMostMs, outcome.cause);
+    case 'stalled': {
+      const { cause, atMostMs, action = defaultAction } = outcome;
+      return stalled(cause, {
+        ...(atMostMs !== undefined && { atMostMs }),
+        ...(action !== undefined && { event: warning(cause, action) }),
+      });
+    }
+  }
+}
+
+export function nextOf(definition: AnyDefinition): NextOf<Record<string, unknown>> {
+  const named = Object.keys(stepsOf(definition)).map((step) => {
+    const does = (because: string, data?: unknown): Outcome => ({ is: 'step', step, because, data });
+    return [step, does] as const;
+  });
+  return {
+    do: Object.fromEntries(named),
+    converged: (because, more = {}) => ({ is: 'converged', because, ...more }),
+    wait: (what, atMostMs, cause) => ({ is: 'wait', what, atMostMs, ...(cause && { cause }) }),
+    stalled: (cause, more = {}) => ({ is: 'stalled', cause, ...more }),
+    released: (because) => ({ is: 'released', because }),
+  };
+}

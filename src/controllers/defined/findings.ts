@@ -1,0 +1,41 @@
+import { inOneLine, type Cause } from '../../contract/cause.ts';
+import type { Rest } from '../../contract/decision.ts';
+import type { Finding } from '../condition.ts';
+
+/** What a rest says of a resource in its conditions. */
+export interface Findings {
+  readonly ready: Finding;
+  readonly stall: Finding;
+  /** Nothing is left to do, even if it is not Ready. */
+  readonly isOver: boolean;
+}
+
+const NOT_STALLED: Finding = { type: 'Stalled', status: 'False', reason: 'NotStalled', message: '' };
+
+export function findingsOf(rest: Rest): Findings {
+  switch (rest.do) {
+    case 'converged': {
+      const { because, notReady } = rest;
+      const ready: Finding = notReady
+        ? notReadyFor(notReady)
+        : { type: 'Ready', status: 'True', reason: 'AsSpecified', message: because };
+      return { ready, stall: NOT_STALLED, isOver: !('isProgressing' in rest) };
+    }
+    case 'wait': {
+      const message = `waiting for ${rest.for}`;
+      const ready: Finding = rest.cause
+        ? notReadyFor(rest.cause)
+        : { type: 'Ready', status: 'False', reason: 'Waiting', message };
+      return { ready, stall: NOT_STALLED, isOver: false };
+    }
+    case 'stalled':
+    case 'held': {
+      const ready = notReadyFor({ ...rest, advice: 'advice' in rest ? rest.advice : [] });
+      return { ready, stall: { ...ready, type: 'Stalled', status: 'True' }, isOver: false };
+    }
+  }
+}
+
+function notReadyFor(cause: Cause): Finding {
+  return { type: 'Ready', status: 'False', reason: cause.code, message: inOneLine(cause) };
+}

@@ -1,0 +1,198 @@
+import { beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { Children, type LiveChildren } from '../../activities/children.ts';
+import type { ChildManifest } from '../../src/api/child.ts';
+import {
+  CONFIG_MAPS,
+  DEPLOYMENTS,
+  PERSISTENT_VOLUME_CLAIMS,
+  SECRETS,
+  SERVICES,
+} from '../../src/api/built-in.ts';
+import type { KubernetesObject } from '../../src/contract/object.ts';
+import { decideChildren } from '../../src/controllers/defined/children/decide.ts';
+import { wantedOf, type DeclaredType, type Owner } from '../../src/controllers/defined/children/wanted.ts';
+import { fieldsOf, listOf } from '../../src/controllers/fields.ts';
+import { isOf } from '../../src/kubernetes/errors.ts';
+import { setUpStage } from '../support/stage.ts';
+
+jest.setTimeout(120_000);
+
+/** What a real API server makes of declared objects, without a run: it owns fields, fills in defaults, refuses. */
+const { cluster } = setUpStage();
+const TYPES: readonly DeclaredType[] = [
+  CONFIG_MAPS,
+  DEPLOYMENTS,
+  { ...PERSISTENT_VOLUME_CLAIMS, replace: true },
+  SECRETS,
+  SERVICES,
+];
+const STEPS_MAX = 10;
+let namespace: string;
+
+beforeAll(async () => {
+  namespace = await cluster.aNamespace();
+});
+
+/** A ConfigMap stands for the resource. */
+async function anOwner(): Promise<Owner> {
+  const name = `owner-${Math.random().toString(36).slice(2, 8)}`;
+  const { metadata } = await cluster.create<KubernetesObject>(CONFIG_MAPS, {
+    ...{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace } },
+  });
+  return { controller: 'website', type: CONFIG_MAPS, metadata };
+}
+
+/** The steps until nothing is left to do. */
+async function converge(
+  owner: Owner,
+  manifests: readonly ChildManifest[],
+): Promise<{ readonly steps: readonly string[]; readonly rest: ReturnType<typeof decideChildren> }> {
+  const children = new Children(cluster.client, owner);
+  const wanted = wantedOf(manifests, owner, TYPES);
+  const observe = async () => ({ wanted, there: await children.list(TYPES, false) });
+  let seen: LiveChildren = await observe();
+  const steps: string[] = [];
+  while (steps.length < STEPS_MAX) {
+    const decision = decideChildren(seen, 1);
+    if (decision === undefined || !('verb' in decision)) return { steps, rest: decision };
+    const { refusal, changed, ...end } = await children.perform(decision, seen, Date.now);
+    seen = isOf(refusal, 'conflict') ? await observe() : end.children;
+    if (refusal === undefined) steps.push(decision.do);
+    else expect(refusal.classification).toBe('conflict');
+    expect(changed).toBeUndefined();
+  }
+  return { steps, rest: undefined };
+}
+
+function deployment(
+  name: string,
+  more: { readonly env?: readonly object[]; readonly cpu?: string } = {},
+): ChildManifest {
+  const { env = [], cpu = '1000m' } = more;
+  const labels = { app: name };
+  return {
+    ...{ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name, labels } },
+    spec: {
+      replicas: 0,
+      selector: { matchLabels: labels },
+      template: {
+        metadata: { labels },
+        spec: {
+          containers: [
+            {
+              ...{ name: 'web', image: 'nginx:1.29', args: ['-a', '-b'], env },
+              ports: [{ containerPort: 80 }],
+              resources: { requests: { cpu } },
+            },
+          ],
+        },
+      },
+    },
+  };
+}
+
+function service(name: string): ChildManifest {
+  const spec = { selector: { app: name }, ports: [{ port: 80, targetPort: 80 }] };
+  return { apiVersion: 'v1', kind: 'Service', metadata: { name }, spec };
+}
+
+function containerOf(object: KubernetesObject | undefined) {
+  const template = fieldsOf(fieldsOf(object?.['spec'])['template']);
+  return listOf(fieldsOf(template['spec'])['containers'])[0] ?? {};
+}
+
+describe('declared objects on a real API server', () => {
+  it('are created once, and are then as declared, whatever the server adds or writes otherwise', async () => {
+    const owner = await anOwner();
+    const { steps } = await converge(owner, [deployment('web'), service('web')]);
+    expect(steps).toEqual(['createDeployment', 'createService']);
+    expect((await converge(owner, [deployment('web', { cpu: '1' }), service('web')])).steps).toEqual([]);
+  });
+
+  it('are applied where somebody else changed a field of theirs, and only there', async () => {
+    const owner = await anOwner();
+    await converge(owner, [deployment('edited')]);
+    const at = { type: DEPLOYMENTS, namespace, name: 'edited' };
+    await cluster.patch(at, { metadata: { labels: { team: 'a' } }, spec: { replicas: 1, paused: true } });
+    expect((await converge(owner, [deployment('edited')])).steps).toEqual(['applyDeployment']);
+    const spec = { replicas: 0, paused: true };
+    expect(await cluster.get(at)).toMatchObject({ metadata: { labels: { team: 'a' } }, spec });
+    expect((await converge(owner, [deployment('edited')])).steps).toEqual([]);
+  });
+
+  it('are as declared where the server takes something otherwise, which is noted on them', async () => {
+    const owner = await anOwner();
+    const blank = deployment('blank', { env: [{ name: 'EMPTY', value: '' }] });
+    expect((await converge(owner, [blank])).steps).toEqual(['createDeployment', 'applyDeployment']);
+    expect((await converge(owner, [blank])).steps).toEqual([]);
+  });
+
+  it('have the data of a Secret that is declared as text', async () => {
+    const owner = await anOwner();
+    const secret = (text: string): ChildManifest => ({
+      ...{ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'key' }, stringData: { key: text } },
+    });
+    expect((await converge(owner, [secret('a')])).steps).toEqual(['createSecret']);
+    expect((await converge(owner, [secret('a')])).steps).toEqual([]);
+    expect((await converge(owner, [secret('b')])).steps).toEqual(['applySecret']);
+    const data = { key: Buffer.from('b').toString('base64') };
+    expect(await cluster.get({ type: SECRETS, namespace, name: 'key' })).toMatchObject({ data });
+  });
+
+  it('are deleted once they are no longer declared', async () => {
+    const owner = await anOwner();
+    await converge(owner, [deployment('left'), service('left')]);
+    expect((await converge(owner, [deployment('left')])).steps).toEqual(['deleteService']);
+    expect(await cluster.get({ type: SERVICES, namespace, name: 'left' })).toBeUndefined();
+  });
+
+  it('are never taken from whoever has the name', async () => {
+    const owner = await anOwner();
+    const theirs = await cluster.create(SERVICES, {
+      ...{ apiVersion: 'v1', kind: 'Service', metadata: { name: 'theirs', namespace } },
+      spec: { ports: [{ port: 80 }] },
+    });
+    const { rest } = await converge(owner, [service('theirs')]);
+    expect(rest).toMatchObject({ do: 'stalled', code: 'NameTaken' });
+    expect(await cluster.get({ type: SERVICES, namespace, name: 'theirs' })).toEqual(theirs);
+  });
+
+  it('get back the label by which they are found', async () => {
+    const owner = await anOwner();
+    await converge(owner, [service('unlabeled')]);
+    const at = { type: SERVICES, namespace, name: 'unlabeled' };
+    await cluster.patch(at, { metadata: { labels: null } });
+    expect((await converge(owner, [service('unlabeled')])).steps).toEqual(['createService', 'applyService']);
+    expect((await converge(owner, [service('unlabeled')])).steps).toEqual([]);
+  });
+
+  it('stall where a field cannot change, or are created anew where they may be', async () => {
+    const owner = await anOwner();
+    const renamed = (app: string): ChildManifest => ({
+      ...deployment('fixed'),
+      spec: {
+        ...fieldsOf(deployment('fixed')['spec']),
+        selector: { matchLabels: { app } },
+        template: fieldsOf(deployment(app)['spec'])['template'],
+      },
+    });
+    const claim = (storage: string): ChildManifest => ({
+      ...{ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name: 'data' } },
+      spec: { accessModes: [storage], resources: { requests: { storage: '1Gi' } } },
+    });
+    await converge(owner, [renamed('one'), claim('ReadWriteOnce')]);
+    const { steps, rest } = await converge(owner, [renamed('two'), claim('ReadOnlyMany')]);
+    expect(steps).toEqual(expect.arrayContaining(['applyDeployment', 'deletePersistentVolumeClaim']));
+    expect(rest).toMatchObject({ do: 'stalled', code: 'ImmutableField' });
+  });
+
+  it('lose a field that is no longer declared, also the first time after their creation', async () => {
+    const owner = await anOwner();
+    const one = { name: 'ONE', value: '1' };
+    await converge(owner, [deployment('fields', { env: [one, { name: 'TWO', value: '2' }] })]);
+    const { steps } = await converge(owner, [deployment('fields', { env: [one] })]);
+    expect(steps).toEqual(['applyDeployment']);
+    const changed = await cluster.get({ type: DEPLOYMENTS, namespace, name: 'fields' });
+    expect(containerOf(changed)['env']).toEqual([one]);
+  });
+});
