@@ -10,7 +10,7 @@ import {
   type DefinedObservation,
   type DefinedStep,
 } from './decide.ts';
-import { isExternal, namesOf, summariesOf, type AnyDefinition } from './definition.ts';
+import { isExternal, isHeld, namesOf, summariesOf, type AnyDefinition } from './definition.ts';
 import { definedView, resourceOf, type DefinedView } from './view.ts';
 import { childPermissions, childSummaries, declaredView, watchedChildren } from './children/declared.ts';
 import type { ChildView } from './children/view.ts';
@@ -51,7 +51,7 @@ export function kindController(definition: AnyDefinition): KindController {
       observation !== 'gone' &&
       leavesSomething(definition) &&
       !isSettled(observation.view) &&
-      (finalizer === undefined || observation.view.finalizers.includes(finalizer)),
+      (finalizer === undefined || isHeld(definition, observation.view.finalizers)),
     ...(finalizer !== undefined && { finalizer }),
     // What is created there is refused.
     ...(definition.children !== undefined && finalizer === undefined && { endsWithNamespace: true }),
