@@ -7,6 +7,7 @@ import { isKind, type AnyKind } from '../../api/controller.ts';
 import {
   decideDefined,
   isSettled,
+  isStalled,
   LIBRARY_STEPS,
   type DefinedObservation,
   type DefinedStep,
@@ -47,17 +48,18 @@ export function kindController(definition: AnyDefinition): KindController {
       there,
       ...(referred !== undefined && { referred }),
     }),
-    inputs: (observation) =>
-      observation === 'gone' || observation.referred === undefined
-        ? []
-        : [`refers to ${observation.referred}`],
+    inputs: (observation) => [
+      ...(definition.children === undefined ? [] : childrenNews(observation)),
+      ...referencesNews(observation),
+    ],
     decide: (...asked) => decideDefined(definition, ...asked),
     control: (observation) => (observation === 'gone' ? undefined : observation.view.control),
-    mayStillArrive: (observation) =>
-      observation !== 'gone' &&
-      leavesSomething(definition) &&
-      !isSettled(observation.view) &&
-      (finalizer === undefined || isHeld(definition, observation.view.finalizers)),
+    ...(leavesSomething(definition) && {
+      mayStillArrive: (observation: DefinedObservation) =>
+        observation !== 'gone' &&
+        !isSettled(observation.view) &&
+        (finalizer === undefined || isHeld(definition, observation.view.finalizers)),
+    }),
     ...(finalizer !== undefined && { finalizer }),
     // What is created there is refused.
     ...(definition.children !== undefined && finalizer === undefined && { endsWithNamespace: true }),
@@ -87,6 +89,23 @@ function withDeclared(view: DefinedView, definition: AnyDefinition, object: Kube
     declared: declaredView(definition, resource),
     refers: referencesView(definition, resource),
   };
+}
+
+function referencesNews(observation: DefinedObservation): readonly string[] {
+  if (observation === 'gone' || observation.referred === undefined) return [];
+  return [`refers to ${observation.referred}`];
+}
+
+/** A stalled run goes on once an object of its resource changes, which the run does not do meanwhile. */
+function childrenNews(observation: DefinedObservation): readonly string[] {
+  if (observation === 'gone' || !isStalled(observation.view)) return [];
+  const { there = [] } = observation;
+  return [
+    there
+      .map(({ uid, digest, isBeingDeleted }) => `${uid} ${digest} ${isBeingDeleted}`)
+      .sort()
+      .join(', '),
+  ];
 }
 
 /** An annotation of the resource counts more. */
