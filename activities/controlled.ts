@@ -52,7 +52,7 @@ export function controlledReconciler<O, S extends Step, L extends Observe>(
     if (dropped.length > 0) throw outdatedCrd(type, dropped);
     // Looking around is not part of the step: where that fails, the write is reported all the same.
     const did = [{ did: 'updated', what: 'the status' }];
-    return { observation: undefined, did, changed: changeOf(sent, written) };
+    return { observation: undefined, did, changed: changeOf(sent, written, client.fieldManager) };
   }
 
   async function confirm(step: S | ControlStep, view: O, context: StepContext<O>) {

@@ -17,7 +17,9 @@ import {
 } from '../src/controllers/defined/decide.ts';
 import {
   isExternal,
+  isHeld,
   stepsOf,
+  UNBOUND,
   type AnyDefinition,
   type AuthorsStep,
 } from '../src/controllers/defined/definition.ts';
@@ -77,7 +79,12 @@ export function kindReconciler(
     const signal = soon(superseded);
     const observed: unknown = await asStep(
       async () =>
-        (await definition.observe?.({ resource, signal, kube: authorsKube({ client, signal }) })) as unknown,
+        (await definition.observe?.({
+          ...UNBOUND,
+          resource,
+          signal,
+          kube: authorsKube({ client, signal }),
+        })) as unknown,
     );
     return { view, live: { resource, observed, ...(declared && { declared }) } };
   }
@@ -119,7 +126,8 @@ export function kindReconciler(
     const at = { ...ref, type, ...(isStatus && { subresource: 'status' as const }) };
     const written = await kube.patch(at, sent, { timeoutMs: REQUEST_TIMEOUT_MS });
     const did = [DID[step.do]];
-    return { observation: after(observation, written), did, changed: changeOf(sent, written) };
+    const changed = changeOf(sent, written, client.fieldManager);
+    return { observation: after(observation, written), did, changed };
   }
 
   /** What the author observes outside is observed anew. */
@@ -166,8 +174,7 @@ const DID = {
 /** Nothing is asked of outside systems for a resource of which nothing is decided. */
 function isObserved(
   { isBeingDeleted, invalid, metadata }: ResourceOf<AnyKind>,
-  { finalizer }: AnyDefinition,
+  definition: AnyDefinition,
 ): boolean {
-  if (!isBeingDeleted) return invalid === undefined;
-  return finalizer !== undefined && metadata.finalizers?.includes(finalizer) === true;
+  return isBeingDeleted ? isHeld(definition, metadata.finalizers) : invalid === undefined;
 }

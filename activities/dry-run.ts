@@ -15,6 +15,7 @@ export class WouldWrite extends Error {
 export function dryRunOnly(client: KubernetesClient): KubernetesClient {
   return {
     server: client.server,
+    fieldManager: client.fieldManager,
     watch: (options) => client.watch(options),
     close: (graceMs) => client.close(graceMs),
     async request<T>(options: RequestOptions): Promise<T> {
@@ -47,6 +48,7 @@ export function asDryRun(options: RequestOptions): RequestOptions {
 export function dryRunning(client: KubernetesClient): KubernetesClient {
   return {
     server: client.server,
+    fieldManager: client.fieldManager,
     watch: (options) => client.watch(options),
     close: (graceMs) => client.close(graceMs),
     request: (options) => client.request(options.method === 'GET' ? options : asDryRun(options)),

@@ -25,10 +25,16 @@ export function overridden({ do: step }: Step, changed = 'what it wrote'): ApiEr
 /**
  * How the API server's answer differs from the body that was sent: `metadata.labels.version from "v0.1" to "v9"`.
  * Undefined if it does not. Ask at once: an answer may be large, and must not be kept.
+ *
+ * @param fieldManager the operator's own
  */
-export function changeOf(sent: object, answer: KubernetesObject): string | undefined {
+export function changeOf(
+  sent: object,
+  answer: KubernetesObject,
+  fieldManager = MANAGED_BY,
+): string | undefined {
   const difference = firstDifference(sent, answer, []);
-  return difference && inWords(difference, managerOf(answer, difference.path));
+  return difference && inWords(difference, managerOf(answer, difference.path, fieldManager));
 }
 
 interface Difference {
@@ -75,9 +81,9 @@ function shown(value: unknown): string {
 }
 
 /** Who owns the field, where the server tells. What a webhook changes in our request counts as written by us. */
-function managerOf({ metadata }: KubernetesObject, path: readonly string[]): string | undefined {
+function managerOf({ metadata }: KubernetesObject, path: readonly string[], own: string): string | undefined {
   const entries = listOf(fieldsOf(metadata)['managedFields']);
-  const owner = entries.find((entry) => textOf(entry['manager']) !== MANAGED_BY && owns(entry, path));
+  const owner = entries.find((entry) => textOf(entry['manager']) !== own && owns(entry, path));
   return textOf(owner?.['manager']);
 }
 

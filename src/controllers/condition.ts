@@ -72,41 +72,35 @@ export function generationIn(value: unknown): number | undefined {
   return number !== undefined && Number.isSafeInteger(number) && number >= 0 ? number : undefined;
 }
 
+/** @param meanings what each reason says, for people */
+export function reasons<Reason extends string>(
+  type: string,
+  status: ReasonRow['status'],
+  meanings: Readonly<Record<Reason, string>>,
+): readonly (ReasonRow & { readonly reason: Reason })[] {
+  const rows = Object.entries<string>(meanings) as [Reason, string][];
+  return rows.map(([reason, meaning]) => ({ type, status, reason, meaning }));
+}
+
 /** The reasons of `Reconciling` where it is False. Where it is True, it has the reason and message of `Ready`. */
-export const RECONCILING_REASONS = [
-  { type: 'Reconciling', status: 'False', reason: 'UpToDate', meaning: 'The resource is Ready.' },
-  { type: 'Reconciling', status: 'False', reason: 'Stalled', meaning: 'See the condition `Stalled`.' },
-  {
-    type: 'Reconciling',
-    status: 'False',
-    reason: 'NotReady',
-    meaning: 'The operator has nothing left to do, but a person has. See the condition `Ready`.',
-  },
-] as const satisfies readonly ReasonRow[];
+export const RECONCILING_REASONS = reasons('Reconciling', 'False', {
+  UpToDate: 'The resource is Ready.',
+  Stalled: 'See the condition `Stalled`.',
+  NotReady: 'The operator has nothing left to do, but a person has. See the condition `Ready`.',
+});
 
 /** The reasons of the conditions that say what holds a resource back. They are there once something has been held. */
 export const CONTROL_REASONS = [
-  {
-    type: 'Paused',
-    status: 'True',
-    reason: 'Paused',
-    meaning: 'An annotation pauses the resource or its Namespace. The message says which step is held.',
-  },
-  { type: 'Paused', status: 'False', reason: 'NotPaused', meaning: 'It was paused.' },
-  {
-    type: 'AwaitingApproval',
-    status: 'True',
-    reason: 'ApprovalRequired',
-    meaning: 'The next step deletes something, and waits for approval. The message names the plan.',
-  },
-  {
-    type: 'AwaitingApproval',
-    status: 'True',
-    reason: 'Rejected',
-    meaning: 'Somebody rejected the plan. The message says who, and why.',
-  },
-  { type: 'AwaitingApproval', status: 'False', reason: 'NotAwaited', meaning: 'It awaited approval.' },
-] as const satisfies readonly ReasonRow[];
+  ...reasons('Paused', 'True', {
+    Paused: 'An annotation pauses the resource or its Namespace. The message says which step is held.',
+  }),
+  ...reasons('Paused', 'False', { NotPaused: 'It was paused.' }),
+  ...reasons('AwaitingApproval', 'True', {
+    ApprovalRequired: 'The next step deletes something, and waits for approval. The message names the plan.',
+    Rejected: 'Somebody rejected the plan. The message says who, and why.',
+  }),
+  ...reasons('AwaitingApproval', 'False', { NotAwaited: 'It awaited approval.' }),
+];
 
 type ReconcilingReason = (typeof RECONCILING_REASONS)[number]['reason'];
 

@@ -29,6 +29,8 @@ export interface KubernetesClient {
   close(graceMs?: number): Promise<void>;
   /** The server's URL, for messages. */
   readonly server: string;
+  /** What the API server calls the manager of the fields that it writes. */
+  readonly fieldManager: string;
 }
 
 export type ContentType =
@@ -72,6 +74,8 @@ export interface WatchOptions {
 type RequestTelemetry = Pick<Telemetry, 'request' | 'requestFailed'>;
 
 export interface ClientOptions {
+  /** The operator: the API server calls the manager of the fields that it writes so. Default: `durable-operator`. */
+  readonly program?: string;
   /** For the User-Agent. */
   readonly version?: string;
   /** Most connections of each pool; watches have their own. Default: 16, which also bounds the answers that are read at a time. */
@@ -95,6 +99,7 @@ export function withPool(client: KubernetesClient, pool: string): KubernetesClie
     watch: (options) => client.watch(options),
     close: (graceMs) => client.close(graceMs),
     server: client.server,
+    fieldManager: client.fieldManager,
   };
 }
 
@@ -110,6 +115,7 @@ interface OpenStream {
 
 class HttpClient implements KubernetesClient {
   readonly server: string;
+  readonly fieldManager: string;
   readonly #sessions: Sessions;
   readonly #origin: string;
   /** The path of the server's URL, if any: a gateway may serve several clusters. */
@@ -126,7 +132,9 @@ class HttpClient implements KubernetesClient {
     this.#origin = origin;
     this.#host = host;
     this.#prefix = pathname.replace(/\/+$/, '');
-    this.#userAgent = `durable-operator/${options.version ?? 'unreleased'}`;
+    this.fieldManager = options.program ?? 'durable-operator';
+    // A write that names no field manager is of what comes before the slash.
+    this.#userAgent = `${this.fieldManager}/${options.version ?? 'unreleased'}`;
     this.#telemetry = options.telemetry ?? SILENT;
     this.#sessions = new Sessions({ kubeConfig, origin, connections: options.connections ?? 16 });
   }

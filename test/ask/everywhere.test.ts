@@ -71,13 +71,6 @@ describe('why of everything', () => {
     expect(codes(row('a', stalled), row('b', { ...stalled, controller: 'git-build' }))).toHaveLength(2);
   });
 
-  it('says how to learn more where the cause has no advice', () => {
-    const cause = { ...failed, advice: [] };
-    expect(text(row('a', { state: 'Stalled', cause }))).toContain(
-      '  you can   kubectl durable why podset/a -n shop      show more\n',
-    );
-  });
-
   it('says that no worker is there, even if all is well so far', () => {
     const problem = { because: 'no worker has polled', advice: ['start the operator'] };
     const said = overviewText(overviewOf([row('a')], NOW_MS, problem), plain, NOW_MS);

@@ -10,6 +10,7 @@ const PODS = '/api/v1/namespaces/shop/pods';
 /** Answers with what a test has for a method and a path, and remembers what it was asked. */
 class FakeClient implements KubernetesClient {
   readonly server = 'https://fake';
+  readonly fieldManager = 'durable-operator';
   readonly asked: RequestOptions[] = [];
   readonly #answers: Readonly<Record<string, unknown>>;
 

@@ -81,10 +81,11 @@ describe('the Pods of a PodSet', () => {
   });
 
   it('have the labels, the owner and the container that are promised', () => {
-    expect(desiredPod({ name: 'web', uid: 'u' }, 'web-pod-x')).toEqual({
+    expect(desiredPod({ namespace: 'shop', name: 'web', uid: 'u' }, 'web-pod-x')).toEqual({
       apiVersion: 'v1',
       kind: 'Pod',
       metadata: {
+        namespace: 'shop',
         name: 'web-pod-x',
         generateName: 'web-pod-',
         labels: { app: 'web', version: 'v0.1' },
@@ -370,7 +371,10 @@ describe('a status that somebody has written by hand', () => {
   it('may have a condition without a message', () => {
     const odd = { type: 'Stalled', status: 'True', observedGeneration: 1, reason: 'CreateFailed' } as const;
     const podSet = set.withCondition({ ...odd, lastTransitionTime: '2026-01-01T00:00:00Z' } as Condition);
-    expect(statusOf(podSet, [], failing('no')).conditions[1]).toMatchObject({ ...odd, message: 'no' });
+    expect(statusOf(podSet, [], failing('no')).conditions[1]).toMatchObject({
+      ...odd,
+      message: 'no; change what refuses it, and then retry',
+    });
   });
 
   it('has no more of a refusal than a condition may hold', () => {

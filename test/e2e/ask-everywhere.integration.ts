@@ -101,4 +101,11 @@ it('why -A names all that is not well by cause, the worst first, with a command 
   expect(said).toMatchObject({ status: 1, stderr: '' });
   expect(said.stdout).toMatch(/^10 of \d+ resources are not well\n\n/);
   expect(said.stdout.match(/^ {2}you can {3}kubectl /gm)).toHaveLength(expected.length);
+  for (const command of [
+    `kubectl describe pod unready-pod-\\w+ -n ${large} `,
+    `kubectl durable pause podset/odd -n ${held} `,
+    `kubectl durable plan podset/asks -n ${held} `,
+    `kubectl durable resume podset/paused -n ${held} `,
+  ])
+    expect(said.stdout).toMatch(new RegExp(command));
 });

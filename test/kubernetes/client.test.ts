@@ -98,6 +98,15 @@ describe('request', () => {
     });
   });
 
+  it('writes in the name of the program, which the API server takes for the field manager', async () => {
+    const own = createKubernetesClient(server.kubeConfig(), { program: 'bucket-operator', version: '1.2.3' });
+    server.handle(answerJson(200, {}));
+    await own.request({ method: 'GET', path: '/version' });
+    expect(server.requests.at(-1)?.headers['user-agent']).toBe('bucket-operator/1.2.3');
+    expect(own.fieldManager).toBe('bucket-operator');
+    await own.close();
+  });
+
   it('reads an answer that comes in pieces, cut within a character', async () => {
     const body = Buffer.from(JSON.stringify({ name: 'schön 🎉' }));
     server.handle((_, response) => {

@@ -1,6 +1,5 @@
 import { answer } from '../../src/ask/command-line.ts';
-import type { Session, SessionOptions } from '../../src/ask/connection/session.ts';
-import type { TemporalAccess } from '../../src/ask/connection/temporal.ts';
+import type { Session, SessionOptions, TemporalAccess } from '../../src/ask/session.ts';
 import { durableOperator } from '../../src/durable-operator.ts';
 import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';
 import { RunReader } from '../../src/temporal/run-reader.ts';
@@ -56,6 +55,7 @@ function sessionWith({
 }: AskedServers): Session {
   const client: KubernetesClient = {
     server: 'http://nowhere.invalid',
+    fieldManager: program.name,
     // What the test answers is what the caller expects there.
     request: async <T>(request: RequestOptions) => {
       const answered = await answerTo(request);

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { asDryRun, dryRunOnly, isDryRun } from '../../../activities/dry-run.ts';
 import type { KubernetesList, KubernetesObject } from '../../contract/object.ts';
 import { fieldsOf, textOf } from '../../controllers/fields.ts';
-import { matchesLabels, parseLabelSelector } from '../../controllers/label-selector.ts';
+import { matchesLabels, parseLabelSelector } from '../../api/label-selector.ts';
 import type { KubernetesClient, RequestOptions } from '../../kubernetes/client.ts';
 import { ApiError, found, isOf } from '../../kubernetes/errors.ts';
 
@@ -29,6 +29,7 @@ type Rehearsed = { readonly object: KubernetesObject; readonly isNew: boolean } 
  */
 export class Rehearsal implements KubernetesClient {
   readonly server: string;
+  readonly fieldManager: string;
   readonly #client: KubernetesClient;
   readonly #rehearsed = new Map<string, Rehearsed>();
   #writes: Write[] = [];
@@ -36,6 +37,7 @@ export class Rehearsal implements KubernetesClient {
   constructor(client: KubernetesClient) {
     this.#client = dryRunOnly(client);
     this.server = client.server;
+    this.fieldManager = client.fieldManager;
   }
 
   takeWrites(): readonly Write[] {

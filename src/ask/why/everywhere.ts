@@ -1,14 +1,14 @@
 import { stripVTControlCharacters } from 'node:util';
 import type { Advice } from '../../contract/cause.ts';
 import type { Ask, ExitStatus, Question } from '../ask.ts';
-import { readRows, type ReadOptions } from '../get/read-rows.ts';
-import type { Row } from '../get/rows.ts';
+import { readRows, type ReadOptions, type Row } from '../get/rows.ts';
 import { durationText, harmless, paintFor, TIMELESS_MS, type Paint } from '../output.ts';
-import type { ResourceName } from '../resource-name.ts';
+import { namedResource, parseResource, type ResourceName } from '../resource-name.ts';
 import { colourOf, isAtRest, isWell, type State } from '../state.ts';
 import { workerProblem, type Problem } from './advice.ts';
+import { explain } from './explain.ts';
 import { adviceTexts, lineOf } from './explanation.ts';
-import { pollersOf } from './findings.ts';
+import { findOut, pollersOf } from './findings.ts';
 
 /** Resources that are not well for the same cause. */
 export interface Group {
@@ -20,7 +20,8 @@ export interface Group {
   readonly rows: readonly Row[];
   /** Of the oldest that says so. */
   readonly because: string;
-  readonly advice: Advice;
+  /** Undefined: a condition and a hold have none. */
+  readonly advice: Advice | undefined;
 }
 
 export interface Overview {
@@ -78,10 +79,7 @@ function groupOf(unordered: readonly Row[]): Group {
   return {
     ...{ state: worst?.state, code: telling ? codeOf(telling) : '', controller, rows },
     because: cause?.because ?? message,
-    advice: mostUseful(cause?.advice ?? []) ?? {
-      run: `kubectl durable why ${nameOf(telling)}`,
-      to: 'show more',
-    },
+    advice: mostUseful(cause?.advice ?? []),
   };
 }
 
@@ -103,8 +101,7 @@ function rankOf({ state, isBeingDeleted }: Row): number {
 }
 
 /** As kubectl takes it: `podset/web -n shop`. */
-function nameOf(row: Pick<Row, 'resource' | 'namespace'> | undefined): string {
-  const { resource = '', namespace = '' } = row ?? {};
+function nameOf({ resource, namespace }: Pick<Row, 'resource' | 'namespace'>): string {
   return namespace === '' ? resource : `${resource} -n ${namespace}`;
 }
 
@@ -144,7 +141,7 @@ function groupText({ state, code, controller, rows, because, advice }: Group, pa
     `${title}, ${rows.length} of ${controller}${age}`,
     line('which', [...rows.slice(0, NAMES_MAX).map(nameOf), ...more].join(', ')),
     ...(because === '' ? [] : [line('because', harmless(because))]),
-    ...adviceTexts([advice], paint).map((text) => line('you can', text)),
+    ...(advice === undefined ? [] : adviceTexts([advice], paint).map((text) => line('you can', text))),
   ].join('\n');
 }
 
@@ -179,7 +176,9 @@ export async function readAll(
   named: ResourceName | undefined,
 ): Promise<Said> {
   const { rows, problems, notes } = await readRows(ask, question, named);
-  const overview = overviewOf(rows, ask.now(), await problemOfWorkers(question));
+  const bare = overviewOf(rows, ask.now(), await problemOfWorkers(question));
+  const groups = await Promise.all(bare.groups.map((group) => withAdvice(ask, question, group)));
+  const overview = { ...bare, groups };
   const exit = overview.groups.length === 0 && overview.problem === undefined ? 0 : 1;
   return {
     text: overviewText(overview, paintFor(ask), ask.now()),
@@ -188,6 +187,17 @@ export async function readAll(
     notes: [...problems.map((problem) => `kubectl durable: ${problem}`), ...notes],
     exit: problems.length > 0 ? 2 : exit,
   };
+}
+
+/** Of a group without any, what `why` says of its oldest resource. */
+async function withAdvice(ask: Ask, { session }: Question<ReadOptions>, group: Group): Promise<Group> {
+  const [oldest] = group.rows;
+  if (group.advice !== undefined || oldest === undefined) return group;
+  const { controller, name = '' } = parseResource(ask.program, [oldest.resource]);
+  const resource = namedResource(controller, name, oldest.namespace || session.namespace);
+  const findings = await findOut(session, resource, ask.now).catch(() => undefined);
+  const advice = mostUseful(findings === undefined ? [] : explain(findings).advice);
+  return { ...group, advice: advice ?? { run: `kubectl durable why ${nameOf(oldest)}`, to: 'explain it' } };
 }
 
 async function problemOfWorkers({ session }: Question<ReadOptions>): Promise<Problem | undefined> {

@@ -11,7 +11,7 @@ import {
   type DefinedObservation,
   type DefinedStep,
 } from './decide.ts';
-import { isExternal, namesOf, summariesOf, type AnyDefinition } from './definition.ts';
+import { isExternal, isHeld, namesOf, summariesOf, type AnyDefinition } from './definition.ts';
 import { definedView, resourceOf, type DefinedView } from './view.ts';
 import { childPermissions, childSummaries, declaredView, watchedChildren } from './children/declared.ts';
 import type { ChildView } from './children/view.ts';
@@ -52,7 +52,7 @@ export function kindController(definition: AnyDefinition): KindController {
       mayStillArrive: (observation: DefinedObservation) =>
         observation !== 'gone' &&
         !isSettled(observation.view) &&
-        (finalizer === undefined || observation.view.finalizers.includes(finalizer)),
+        (finalizer === undefined || isHeld(definition, observation.view.finalizers)),
     }),
     ...(definition.children !== undefined && { inputs: childrenNews }),
     ...(finalizer !== undefined && { finalizer }),

@@ -13,6 +13,7 @@ import {
   type Rest,
   type Step,
 } from '../../contract/decision.ts';
+import { waitingFor } from '../../contract/sentences.ts';
 import { conditionsAfter, rfc3339, withReconciling, type Condition } from '../condition.ts';
 import { canonicalText, fieldsOf, type Fields } from '../fields.ts';
 import {
@@ -24,8 +25,17 @@ import {
 } from './children/decide.ts';
 import type { ChildView } from './children/view.ts';
 import type { Wanted } from './children/wanted.ts';
-import { isExternal, nextOf, restFor, stepFor, type AnyDefinition, type AuthorsStep } from './definition.ts';
-import { findingsOf } from './findings.ts';
+import {
+  isExternal,
+  isHeld,
+  nextOf,
+  restFor,
+  stepFor,
+  UNBOUND,
+  type AnyDefinition,
+  type AuthorsStep,
+} from './definition.ts';
+import { findingsOf, type Reported } from './findings.ts';
 import type { DefinedView } from './view.ts';
 
 /** What a decision is made from: what the watcher shows, or all that a step has read. */
@@ -89,8 +99,7 @@ export function decideDefined(
 ): DefinedDecision {
   if (observation === 'gone') return converged('the resource is gone');
   const { view, live } = observation;
-  const { finalizer } = definition;
-  if (view.isBeingDeleted && (finalizer === undefined || !view.finalizers.includes(finalizer)))
+  if (view.isBeingDeleted && !isHeld(definition, view.finalizers))
     return converged('the resource is being deleted');
   if (live === undefined) return decideWatched(definition, observation);
   const unknownForMs = Math.max((circumstances?.unknownUntilMs ?? 0) - nowMs, 0);
@@ -103,9 +112,8 @@ export function decideDefined(
  */
 function decideWatched(definition: AnyDefinition, seen: SeenResource): DefinedDecision {
   const { view } = seen;
-  const { finalizer } = definition;
   if (view.isBeingDeleted) return { do: 'observe', because: 'the resource is being deleted' };
-  if (finalizer !== undefined && !view.finalizers.includes(finalizer))
+  if (definition.finalizer !== undefined && !isHeld(definition, view.finalizers))
     return { do: 'observe', because: 'the resource has no finalizer yet' };
   const { declared } = view;
   if (declared === 'unknown') return { do: 'observe', because: 'what it declares is not known' };
@@ -190,7 +198,7 @@ class Deciding {
     const { finalizer } = this.#definition;
     if (live.resource.invalid !== undefined && !view.isBeingDeleted)
       return this.#rest(stalled(invalidSpec(view, live.resource.invalid)));
-    if (finalizer !== undefined && !view.finalizers.includes(finalizer))
+    if (finalizer !== undefined && !isHeld(this.#definition, view.finalizers))
       return this.#withFinalizers(
         'addFinalizer',
         [...view.finalizers, finalizer],
@@ -218,8 +226,8 @@ class Deciding {
     const isLeftBehind = this.#definition.finalizer !== undefined && step.verb === 'create';
     const isTold = isLeftBehind && isSettled(this.#at.view);
     const { do: name, because } = step;
-    const report = this.#rest(waitFor(`${name}: ${because}`, 0, refused));
-    if ((isTold || refused !== undefined) && isStep(report)) return report;
+    const report = this.#statusStep(announced(name, because, refused));
+    if ((isTold || refused !== undefined) && report !== undefined) return report;
     return isLeftBehind ? { ...step, isDurable: true } : step;
   }
 
@@ -236,16 +244,16 @@ class Deciding {
 
   #facts(): Facts<ResourceOf<AnyKind>, unknown, unknown> {
     const { live, nowMs } = this.#at;
-    return { resource: live.resource, owned: [], observed: live.observed, nowMs };
+    return { ...UNBOUND, resource: live.resource, owned: [], observed: live.observed, nowMs };
   }
 
   #take(outcome: Outcome): DefinedDecision {
     switch (outcome.is) {
       case 'step': {
         const { step, because } = outcome;
-        if (isExternal(this.#definition, step) && isSettled(this.#at.view))
-          return this.#rest(waitFor(`${step}: ${because}`, 0));
-        return stepFor({ definition: this.#definition, facts: this.#facts() }, outcome);
+        const isTold = isExternal(this.#definition, step) && isSettled(this.#at.view);
+        const report = isTold ? this.#statusStep(announced(step, because)) : undefined;
+        return report ?? stepFor({ definition: this.#definition, facts: this.#facts() }, outcome);
       }
       case 'released':
         return this.#release(outcome.because);
@@ -284,16 +292,21 @@ class Deciding {
 
   /** The status says it first. */
   #rest(rest: Rest): DefinedDecision {
-    const status = this.#statusOf(rest);
-    if (status === undefined) return rest;
-    const because = `the status has to say: ${'because' in rest ? rest.because : `waiting for ${rest.for}`}`;
+    return this.#statusStep(rest) ?? rest;
+  }
+
+  /** Undefined where the status says it already. */
+  #statusStep(reported: Reported): LibraryStep | undefined {
+    const status = this.#statusOf(reported);
+    if (status === undefined) return undefined;
+    const because = `the status has to say: ${'because' in reported ? reported.because : waitingFor(reported.for)}`;
     return { do: 'updateStatus', because, status, resourceVersion: this.#at.view.resourceVersion };
   }
 
-  #statusOf(rest: Rest): StatusPatch | undefined {
+  #statusOf(reported: Reported): StatusPatch | undefined {
     const { view, live, nowMs } = this.#at;
     const { generation } = view;
-    const { ready, stall, isOver } = findingsOf(rest);
+    const { ready, stall, isOver } = findingsOf(reported);
     const found = withReconciling(ready, stall, isOver);
     const conditions = conditionsAfter(view.conditions, found, { generation, now: rfc3339(nowMs) });
     const own = live.resource.invalid === undefined ? this.#ownStatus() : {};
@@ -318,6 +331,11 @@ class Deciding {
       Object.keys(kind.status.shape).map((field) => [field, fieldsOf(own)[field] ?? null]),
     );
   }
+}
+
+/** What the status says before a step is done. */
+function announced(step: string, because: string, cause?: Cause): Reported {
+  return { do: 'wait', for: `${step}: ${because}`, ...(cause && { cause }) };
 }
 
 function invalidSpec({ namespace, name }: DefinedView, because: string): Cause {

@@ -243,7 +243,10 @@ function follow(facts: ValidBuild, job: JobView): BuildDecision {
     artifacts: recorded(build, others),
   } as const;
   // When the outcome of a create is known, the status gets its startTime.
-  const waitMs = createUnknownForMs(facts) || (awaitsPodMs(job, facts) ?? JOB_RECHECK_MS);
+  const waitMs = Math.min(
+    createUnknownForMs(facts) || JOB_RECHECK_MS,
+    awaitsPodMs(job, facts) ?? JOB_RECHECK_MS,
+  );
   return (
     stallWithoutPods(facts, job, meanwhile) ??
     reportIfNew(facts, {

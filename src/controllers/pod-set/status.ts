@@ -1,4 +1,5 @@
 import { inOneLine } from '../../contract/cause.ts';
+import { causeOfOverride, causeOfRefusal } from '../../contract/refusal.ts';
 import { conditionsAfter, withReconciling, type Condition, type Finding, rfc3339 } from '../condition.ts';
 import { refusalWords } from '../refusal-words.ts';
 import { podsInWords, selectorFor, type PodView } from './pod.ts';
@@ -187,11 +188,13 @@ function stalledOrNot({ podSet, failure }: Findings): PodSetFinding {
   };
 }
 
-/** The server's words, if it refuses a step. */
+/** The server's words if it refuses a step, and what to do. */
 function refusalIn({ podSet, failure }: Pick<Findings, 'podSet' | 'failure'>): string | undefined {
-  if (failure?.refusal === undefined) return undefined;
+  const { refusal, isOverridden = false } = failure ?? {};
+  if (refusal === undefined) return undefined;
   const before = podSet.status.conditions.find(({ type }) => type === 'Stalled');
-  return refusalWords(before?.message, failure.refusal);
+  const cause = isOverridden ? causeOfOverride(refusal) : causeOfRefusal(refusal, podSet);
+  return refusalWords(before?.message, inOneLine(cause));
 }
 
 /** Whether the status says of this very generation that the server refuses something, or that something is overridden. */

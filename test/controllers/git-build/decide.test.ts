@@ -8,7 +8,7 @@ import * as decisions from '../../support/build-decisions.ts';
 import { aBuildView, aCleanupView, aJobView, anObservation, aPodView } from '../../support/build-views.ts';
 import { BUILD_DEFAULTS, SAMPLE } from '../../support/build-samples.ts';
 
-const { BUILDING, decide, INVALID, NOW, ON_NODE_1, settled, START, TROUBLED, updated } = decisions;
+const { BUILDING, decide, INVALID, NOW, NOW_MS, ON_NODE_1, settled, START, TROUBLED, updated } = decisions;
 
 describe('a success', () => {
   const jobs = [aJobView()];
@@ -159,8 +159,13 @@ describe('a create whose outcome nobody knows', () => {
     expect(decide({ build, jobs, pods: ended })).toMatchObject({ status: { phase: 'Succeeded' } });
   });
 
-  it('is looked at again as soon as its time is over', () => {
-    expect(settled(aBuildView(reported), { jobs }, 4_000)).toMatchObject({ do: 'wait', atMostMs: 4_000 });
+  it('is looked at again as soon as its time is over, and no later than a Job without a Pod', () => {
+    const build = aBuildView(reported);
+    const [pods, refusedPods] = [[aPodView()], {}];
+    expect(settled(build, { jobs, pods }, 4_000)).toMatchObject({ do: 'wait', atMostMs: 4_000 });
+    const young = [aJobView({ createdAt: new Date(NOW_MS - 7_000).toISOString() })];
+    expect(settled(build, { jobs: young, refusedPods }, 4_000)).toMatchObject({ atMostMs: 3_000 });
+    expect(settled(build, { jobs: young, refusedPods }, 2_000)).toMatchObject({ atMostMs: 2_000 });
   });
 
   it('may come from an earlier run where the resource has our finalizer, and the status no startTime', () => {
