@@ -196,8 +196,9 @@ export class Children {
   ): Promise<LiveChild & { readonly changed: string }> {
     const { metadata } = wanted.object;
     const note = answered && { [ANSWERED_ANNOTATION]: answeredText(answered) };
-    const annotations = { ...metadata.annotations, ...note };
-    const body = { ...wanted.object, metadata: { ...metadata, uid, resourceVersion, annotations } };
+    // Who applies no annotation at all, and says so, owns those of everybody.
+    const annotations = note && { annotations: { ...metadata.annotations, ...note } };
+    const body = { ...wanted.object, metadata: { ...metadata, uid, resourceVersion, ...annotations } };
     const query = { fieldManager: wanted.type.manager, force: true };
     const answer = await this.#patch(wanted, { body, query, contentType: 'application/apply-patch+yaml' });
     return {
