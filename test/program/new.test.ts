@@ -17,7 +17,7 @@ describe('the template', () => {
       ),
     );
     const text = renamed(texts.join('\n'), NAMES);
-    expect(text).not.toMatch(/website|example\.com/i);
+    expect(text).not.toMatch(/website|my-operator|example\.com/i);
     expect(text).toContain("import { imageScan } from './image-scan.ts';");
     expect(text).toContain("operator({ name: 'shop-operator', controllers: [imageScan] })");
     expect(text).toContain("export const imageScan = defineController({\n  name: 'image-scan',");
