@@ -3,11 +3,15 @@ import type { KubernetesObject } from '../../src/contract/object.ts';
 import { matchesLabels, parseLabelSelector } from '../../src/api/label-selector.ts';
 import type { RequestOptions } from '../../src/kubernetes/client.ts';
 import type { FailedAnswer } from '../../src/kubernetes/errors.ts';
+import { Violation } from './explorer.ts';
 import { keyOf, type Cluster, type Created } from './cluster.ts';
 import { applied, createdBy, jsonPatched } from './managed-fields.ts';
 
 /** A request as far as the server looks at it. */
-export type Request = Pick<RequestOptions, 'method' | 'path' | 'query' | 'body' | 'metadataOnly'>;
+export interface Request extends Pick<RequestOptions, 'path' | 'query' | 'body' | 'metadataOnly'> {
+  /** CALL: of an outside system, its name is the path. */
+  readonly method: RequestOptions['method'] | 'CALL';
+}
 
 export type Answer = { readonly body: unknown } | { readonly failed: FailedAnswer };
 
@@ -51,6 +55,7 @@ export class ApiServer {
       case 'DELETE':
         return this.#delete(cluster, target, request);
       case 'PUT':
+      case 'CALL':
         throw new Error(`${request.method} is not served`);
     }
   }
@@ -147,7 +152,10 @@ function create(cluster: Cluster, target: Target, { body, query }: Request): Ans
   const { type, namespace } = target;
   const asked = asRecord(body);
   const name = asRecord(asked['metadata'])['name'];
-  if (typeof name !== 'string') throw new Error('what is created has to have a name');
+  if (typeof name !== 'string')
+    throw new Violation(
+      `it creates ${type.plural} without a name of its own: a second attempt creates another one; use a name that it chooses again`,
+    );
   const metadata = { ...asRecord(asked['metadata']), name, ...(namespace !== undefined && { namespace }) };
   const object: Created = { ...asked, metadata };
   const refusal = type.refuse?.(object, cluster);
@@ -262,7 +270,12 @@ function pick(record: Readonly<Record<string, unknown>>, name: string): Readonly
   return name in record ? { [name]: record[name] } : {};
 }
 
-/** For a trace: `PATCH web/status`. */
-export function wordsOf({ method, path }: Request): string {
+/** For a trace: `PATCH web/status`, `create("uid-1")`. */
+export function wordsOf({ method, path, body }: Request): string {
+  if (method === 'CALL') {
+    const args = (body as readonly unknown[]).map((arg) => JSON.stringify(arg));
+    // What has no fields, such as an AbortSignal, says nothing.
+    return `${path}(${args.filter((text) => text !== '{}').join(', ')})`;
+  }
   return `${method} ${path.split('/').slice(-2).join('/')}`;
 }
