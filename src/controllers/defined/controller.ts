@@ -64,7 +64,7 @@ export function kindController(definition: AnyDefinition): KindController {
     // What is created there is refused.
     ...(definition.children !== undefined && finalizer === undefined && { endsWithNamespace: true }),
     permissions: [
-      allow(type, ['get', 'patch']),
+      allow(type, finalizer === undefined ? ['get'] : ['get', 'patch']),
       allow(type, ['patch'], { subresource: 'status' }),
       ...childPermissions(definition),
       ...referencePermissions(definition),
