@@ -13,7 +13,7 @@ export function definedIn(definition: AnyDefinition): ProgramController {
   return programController(definition, usedOnce(definition));
 }
 
-/** One for a built-in type that depends on options of the program. */
+/** The same of one that depends on options of the program. */
 export function definedWith(
   name: string,
   definitionFor: (options: ControllerOptions) => AnyDefinition,

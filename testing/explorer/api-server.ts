@@ -5,6 +5,7 @@ import type { RequestOptions } from '../../src/kubernetes/client.ts';
 import type { FailedAnswer } from '../../src/kubernetes/errors.ts';
 import { Violation } from './explorer.ts';
 import { keyOf, type Cluster, type Created } from './cluster.ts';
+import { applied, createdBy, jsonPatched } from './managed-fields.ts';
 
 /** A request as far as the server looks at it. */
 export interface Request extends Pick<RequestOptions, 'path' | 'query' | 'body' | 'metadataOnly'> {
@@ -85,6 +86,9 @@ export class ApiServer {
     const object = cluster.get(target.key);
     if (object === undefined) return notFound(target);
     if (!this.#meets(object, { uid, resourceVersion })) return conflict(target);
+    const managed = managedPatch(object, request);
+    if (managed !== undefined)
+      return managed === 'refused' ? invalid(target) : { body: cluster.change(target.key, () => managed) };
     const part = target.subresource === undefined ? omit(patch, 'status') : pick(patch, 'status');
     const body = cluster.change(target.key, (before) => merged(before, { ...part, metadata }));
     return { body: shown(body, request) };
@@ -158,7 +162,10 @@ function create(cluster: Cluster, target: Target, { body, query }: Request): Ans
   if (refusal !== undefined) return { failed: refusal };
   if (cluster.get(keyOf(type, name)) !== undefined) return failed(409, 'AlreadyExists', { ...target, name });
   if (query?.['dryRun'] !== undefined) return { body: object };
-  return { body: cluster.create(type, type.stored?.(object) ?? object) };
+  const stored = type.stored?.(object) ?? object;
+  const manager = query?.['fieldManager'];
+  const managed = typeof manager === 'string' ? createdBy(manager, stored as KubernetesObject) : stored;
+  return { body: cluster.create(type, managed) };
 }
 
 export interface Selectors {
@@ -211,6 +218,21 @@ function mergedValue(before: unknown, patch: unknown): unknown {
   const all = { ...asRecord(before), ...Object.fromEntries(fields) };
   // eslint-disable-next-line @typescript-eslint/no-unsafe-argument -- the state is plain JSON
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null));
+}
+
+/** What an apply, or a patch of `managedFields`, makes of an object; undefined: the patch is neither. */
+function managedPatch(
+  object: KubernetesObject,
+  { body, query = {} }: Request,
+): KubernetesObject | 'refused' | undefined {
+  if (Array.isArray(body)) return jsonPatched(object, body) ?? 'refused';
+  return query['force'] === undefined
+    ? undefined
+    : applied(object, String(query['fieldManager']), asRecord(body));
+}
+
+function invalid(target: Target): Answer {
+  return failed(422, 'Invalid', target);
 }
 
 function notFound(target: Target): Answer {

@@ -53,6 +53,7 @@ export class JudgedServer {
     const { metadata, preconditions } = request.body as Body;
     const isConditional =
       request.method === 'POST' ||
+      (Array.isArray(request.body) && request.body.some(isTestOfUid)) ||
       (request.method === 'DELETE' ? preconditions?.uid : this.#conditionIn(metadata)) !== undefined;
     if (!isConditional) throw new Violation(`${wordsOf(request)} ${UNCONDITIONAL}`);
     return (
@@ -73,6 +74,11 @@ export class JudgedServer {
       return undefined;
     return `${wordsOf(request)} although it is paused`;
   }
+}
+
+function isTestOfUid(operation: unknown): boolean {
+  const { op, path } = operation as { readonly op: unknown; readonly path: unknown };
+  return op === 'test' && path === '/metadata/uid';
 }
 
 const UNCONDITIONAL =
