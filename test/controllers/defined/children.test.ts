@@ -236,7 +236,7 @@ describe('what comes next for declared objects', () => {
   });
 
   it('is to delete what may be created anew, where a field cannot change', () => {
-    const type = { ...DEPLOYMENTS, replace: true } as const;
+    const type = { ...deployment.type, replace: true } as const;
     const there = [other({ ...deployment, type }), aChild(service)];
     expect(decide(there, { blocked: [immutable] })).toMatchObject({
       do: 'deleteDeployment',
