@@ -157,30 +157,36 @@ export class Children {
     return liveChild(wanted.type, handed ?? created);
   }
 
+  /** What was written counts even though something failed in the end: the next step meets the failure again, if it lasts. */
   async #apply(live: LiveChild, wanted: WantedObject): Promise<Written> {
+    let now = live;
     try {
-      return await this.#applied(await this.#handedOver(live), wanted);
+      now = await this.#handedOver(live);
+      now = await this.#sendApply(now, wanted, notedOn(live, wanted));
+      if (isAsWanted(now, wanted)) return { child: wanted, now, isDone: true };
+      // The server makes something else of it. Noted on the object, the same answer counts as it is wanted.
+      const noted = await this.#sendApply(now, wanted, { wanted: wanted.digest, answer: now.digest });
+      const changed = isAsWanted(noted, wanted) ? undefined : noted.changed;
+      return { child: wanted, now: noted, isDone: true, changed };
     } catch (error) {
-      if (!isImmutable(error)) throw error;
-      const blocked = { by: 'immutable', child: wanted, because: error.words } as const;
-      return { child: wanted, now: live, isDone: false, blocked };
+      const isDone = now !== live;
+      if (isImmutable(error)) {
+        const blocked = { by: 'immutable', child: wanted, because: error.words } as const;
+        return { child: wanted, now, isDone, blocked };
+      }
+      if (!isDone) throw error;
+      return { child: wanted, now, isDone };
     }
   }
 
   async #handedOver(live: LiveChild): Promise<LiveChild> {
     if (live.handover === undefined) return live;
-    return liveChild(live.type, await this.#patch(live, { body: live.handover }));
-  }
-
-  /** What the server makes of it otherwise is noted on the object: so the same answer counts as it is wanted. */
-  async #applied(live: LiveChild, wanted: WantedObject): Promise<Written> {
-    const known = live.answered?.wanted === wanted.digest ? live.answered : undefined;
-    const first = await this.#sendApply(live, wanted, known);
-    if (isAsWanted(first, wanted)) return { child: wanted, now: first, isDone: true };
-    const answered = { wanted: wanted.digest, answer: first.digest };
-    const second = await this.#sendApply(first, wanted, answered);
-    const changed = isAsWanted(second, wanted) ? undefined : second.changed;
-    return { child: wanted, now: second, isDone: true, changed };
+    try {
+      return liveChild(live.type, await this.#patch(live, { body: live.handover }));
+    } catch (error) {
+      // A test of a JSON patch that fails is answered like an object that is refused.
+      throw isOf(error, 'refused') ? new ApiError(error.message, { classification: 'conflict' }) : error;
+    }
   }
 
   async #sendApply(
@@ -218,6 +224,10 @@ export class Children {
 
 function liveChild(type: DeclaredType, object: KubernetesObject): LiveChild {
   return { ...childView(type, object), handover: handover(object) };
+}
+
+function notedOn({ answered }: ChildView, { digest }: WantedObject): Answered | undefined {
+  return answered?.wanted === digest ? answered : undefined;
 }
 
 /** Whether the server refuses the change for good, and not the object. */

@@ -17,6 +17,7 @@ import {
 } from '../src/controllers/defined/decide.ts';
 import {
   isExternal,
+  isHeld,
   stepsOf,
   UNBOUND,
   type AnyDefinition,
@@ -173,8 +174,7 @@ const DID = {
 /** Nothing is asked of outside systems for a resource of which nothing is decided. */
 function isObserved(
   { isBeingDeleted, invalid, metadata }: ResourceOf<AnyKind>,
-  { finalizer }: AnyDefinition,
+  definition: AnyDefinition,
 ): boolean {
-  if (!isBeingDeleted) return invalid === undefined;
-  return finalizer !== undefined && metadata.finalizers?.includes(finalizer) === true;
+  return isBeingDeleted ? isHeld(definition, metadata.finalizers) : invalid === undefined;
 }

@@ -1,18 +1,14 @@
-import type { KubernetesList, KubernetesObject } from '../src/contract/object.ts';
+import type { KubernetesObject } from '../src/contract/object.ts';
 import { BUILDS, PURPOSE_LABEL, type Artifact } from '../src/controllers/git-build/resource.ts';
 import type { Sharer } from '../src/controllers/git-build/observation.ts';
 import { mayShare, sharedWith } from '../src/controllers/git-build/sharing.ts';
 import type { SpecOptions } from '../src/controllers/git-build/spec.ts';
 import { buildView, podView, type BuildView, type PodView } from '../src/controllers/git-build/views.ts';
 import { PODS } from '../src/controllers/kinds.ts';
-import type { KubernetesClient } from '../src/kubernetes/client.ts';
-import { eachPage, type Collection } from '../src/kubernetes/pages.ts';
-import { resourcePath } from '../src/kubernetes/paths.ts';
-
-const REQUEST_TIMEOUT_MS = 5_000;
+import type { Kube } from '../src/kubernetes/kube.ts';
 
 export interface Watched {
-  readonly client: Pick<KubernetesClient, 'request'>;
+  readonly kube: Pick<Kube, 'list'>;
   /** Those that the operator watches. Empty: all. */
   readonly namespaces: readonly string[];
   readonly options: SpecOptions;
@@ -77,29 +73,21 @@ export class Sharers {
   }
 
   async #read(artifacts: readonly Artifact[]): Promise<Found> {
-    const { namespaces, options } = this.#watched;
+    const { kube, namespaces, options } = this.#watched;
     const builds: BuildView[] = [];
     for (const namespace of namespaces.length === 0 ? [undefined] : namespaces) {
-      await this.#each({ path: resourcePath(BUILDS, { namespace }) }, (item) => {
-        const view = buildView(item, options);
-        if (mayShare(view, artifacts)) builds.push(view);
-      });
+      const sharing = (object: KubernetesObject) => {
+        const view = buildView(object, options);
+        return mayShare(view, artifacts) ? view : undefined;
+      };
+      builds.push(...(await kube.list({ type: BUILDS, namespace }, sharing)));
     }
     // A build records where it runs only once it has ended.
     const pods: PodView[] = [];
-    for (const namespace of new Set(builds.map((build) => build.namespace))) {
-      const path = resourcePath(PODS, { namespace });
-      await this.#each({ path, labelSelector: `${PURPOSE_LABEL}=build` }, (item) => {
-        const view = podView(item);
-        if (view !== undefined) pods.push(view);
-      });
-    }
+    for (const namespace of new Set(builds.map((build) => build.namespace)))
+      pods.push(...(await kube.list({ type: PODS, namespace, labelSelector: BUILDS_ONLY }, podView)));
     return { builds, pods };
   }
-
-  #each(of: Omit<Collection, 'client'>, keep: (item: KubernetesObject) => void): Promise<void> {
-    const onPage = ({ items }: KubernetesList) => items?.forEach(keep);
-    const { client } = this.#watched;
-    return eachPage({ client, ...of }, { onPage, timeoutMs: REQUEST_TIMEOUT_MS });
-  }
 }
+
+const BUILDS_ONLY = `${PURPOSE_LABEL}=build`;

@@ -83,7 +83,7 @@ export class StackOperator {
   async #sayFailure(error: unknown): Promise<void> {
     const { stack, say } = this.#in;
     say(`${error instanceof Error ? error.message : String(error)}; the last lines of its log:`);
-    say(await lastLines(stack.logOf(OPERATOR), 10));
+    say(await lastLines(stack.logOf(OPERATOR), 25));
     say('It is started again when a file changes');
   }
 

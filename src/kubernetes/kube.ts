@@ -1,7 +1,8 @@
 import type { ConditionalDelete, ConditionalPatch, NewObject, ObjectAt } from '../contract/kube.ts';
-import type { KubernetesObject } from '../contract/object.ts';
+import type { KubernetesList, KubernetesObject } from '../contract/object.ts';
 import type { KubernetesClient, RequestOptions } from './client.ts';
 import { found } from './errors.ts';
+import { eachPage } from './pages.ts';
 import { resourcePath, type ResourceType } from './paths.ts';
 
 export type { ConditionalDelete, ConditionalPatch, NewObject, ObjectAt } from '../contract/kube.ts';
@@ -11,10 +12,23 @@ type How = Pick<
   'metadataOnly' | 'timeoutMs' | 'pool' | 'signal' | 'query' | 'maxBytes' | 'onBytes'
 >;
 
+/** Objects of one type. A namespace is left out where all of them are meant. */
+export interface Objects {
+  readonly type: ResourceType;
+  readonly namespace?: string | undefined;
+  readonly labelSelector?: string;
+}
+
 /** Reads and writes objects by their type. Every method throws ApiError. */
 export interface Kube {
   /** Undefined where there is no such object. */
   get<T extends KubernetesObject = KubernetesObject>(at: ObjectAt, how?: How): Promise<T | undefined>;
+  /** All of them as they are now. Only views are kept, since objects may be large; those without one are left out. */
+  list<View>(
+    objects: Objects,
+    viewOf: (object: KubernetesObject) => View | undefined,
+    how?: Pick<How, 'timeoutMs' | 'signal'>,
+  ): Promise<readonly View[]>;
   /** The answer is the object as the server made it. */
   create<T = KubernetesObject>(type: ResourceType, object: NewObject, how?: How): Promise<T>;
   /** The answer is the object as it is now. */
@@ -26,6 +40,18 @@ export function kubeOf(client: Pick<KubernetesClient, 'request'>): Kube {
   return {
     get<T extends KubernetesObject>(at: ObjectAt, how: How = {}) {
       return found(client.request<T>({ method: 'GET', path: pathOf(at), ...how }));
+    },
+    async list<View>(
+      { type, namespace, labelSelector }: Objects,
+      viewOf: (object: KubernetesObject) => View | undefined,
+      how: Pick<How, 'timeoutMs' | 'signal'> = {},
+    ) {
+      const views: View[] = [];
+      const onPage = ({ items }: KubernetesList) =>
+        views.push(...(items ?? []).flatMap((item) => viewOf(item) ?? []));
+      const path = resourcePath(type, { namespace });
+      await eachPage({ client, path, labelSelector }, { onPage, ...how });
+      return views;
     },
     create<T>(type: ResourceType, body: NewObject, how: How = {}) {
       const path = resourcePath(type, { namespace: body.metadata?.namespace });

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { definedReconciler } from '../../activities/defined.ts';
-import type { AnyKind } from '../api/controller.ts';
+import { isKind } from '../api/controller.ts';
+import type { WatchedType } from '../api/watched.ts';
 import { optionsOfController } from '../config/controller-options.ts';
 import { bound, OutsideNotAsked } from '../controllers/defined/bound.ts';
 import { definedController } from '../controllers/defined/controller.ts';
@@ -28,14 +29,14 @@ type Use = (options: unknown) => unknown;
 
 function programController(definition: AnyDefinition, use: Use): ProgramController {
   const { name } = definition;
-  const { manifest } = definition.for as Partial<AnyKind>;
+  const type = definition.for as WatchedType;
   const boundTo = (all: ControllerOptions) => {
     const options = optionsOfController(all, name);
     return bound(definition, { options, use: () => use(options) });
   };
   return {
     ...definedWith(name, boundTo),
-    ...(manifest && { definition: manifest }),
+    ...(isKind(type) && { definition: type.manifest }),
     options: definition.options as z.ZodObject | undefined,
     rehearsing: () => programController(definition, doNotAsk),
   };

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Sharers } from '../../activities/sharers.ts';
+import { kubeOf } from '../../src/kubernetes/kube.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
 import { BUILD_DEFAULTS, SAMPLE } from '../support/build-samples.ts';
 import { eventually } from '../support/eventually.ts';
@@ -31,7 +32,7 @@ function sharers({ builds, pods = [] }: Shown, namespaces: readonly string[] = [
     const items = request.url.pathname.endsWith('/pods') ? pods : builds;
     answerJson(200, { metadata: {}, items })(request, response);
   });
-  return new Sharers({ client, namespaces, options: BUILD_DEFAULTS }).of({
+  return new Sharers({ kube: kubeOf(client), namespaces, options: BUILD_DEFAULTS }).of({
     uid: 'uid-1',
     artifacts: ARTIFACTS,
   });
@@ -85,7 +86,7 @@ describe('who else has a file', () => {
         answers.push(() => answerJson(200, { metadata: {}, items })(request, response));
       else answerJson(200, { metadata: {}, items: [] })(request, response);
     });
-    const shared = new Sharers({ client, namespaces: [], options: BUILD_DEFAULTS });
+    const shared = new Sharers({ kube: kubeOf(client), namespaces: [], options: BUILD_DEFAULTS });
     const askedFor = (uid: string) => shared.of({ uid, artifacts: ARTIFACTS });
     const answer = async (count: number) => {
       await eventually(() => answers.length === count);
@@ -102,7 +103,7 @@ describe('who else has a file', () => {
   });
 
   it('is read again after a reading that failed', async () => {
-    const shared = new Sharers({ client, namespaces: [], options: BUILD_DEFAULTS });
+    const shared = new Sharers({ kube: kubeOf(client), namespaces: [], options: BUILD_DEFAULTS });
     const own = { uid: 'uid-1', artifacts: ARTIFACTS };
     server.handle(answerJson(500, { message: 'etcd is away' }));
     await expect(shared.of(own)).rejects.toThrow('etcd is away');

@@ -54,7 +54,9 @@ beforeAll(async () => {
   project = join(author.directory, NAME);
 });
 
-afterAll(() => process.stdout.write(`${times.join('\n')}\n`));
+afterAll(() => {
+  process.stdout.write(`${times.join('\n')}\n`);
+});
 
 /** @returns what it printed. @throws Error where it fails */
 async function timed(command: string, ...args: readonly string[]): Promise<string> {
@@ -115,8 +117,11 @@ function byName(objects: readonly object[]): Readonly<Record<string, object>> {
   return Object.fromEntries(objects.map((each) => [nameOf(each), each]));
 }
 
+/** The samples stay as they are; a request for finalizers is one of the API server's own. */
+const UNUSED_HERE = /^(patch|delete) (deployments|services)|^update .*\/finalizers$/;
+
 describe('an operator as install.yaml has it', () => {
-  it('does its work with its rights, and uses all of them', async () => {
+  it('has the rights that its work needs, and no others', async () => {
     const { cluster, stack, kubeconfigOf } = stage;
     const text = await readFile(join(project, 'deploy/install.yaml'), 'utf8');
     installed = manifestsIn(text).map((each) => Delivered.parse(each));
@@ -134,10 +139,11 @@ describe('an operator as install.yaml has it', () => {
     }
     const at = { type: WEBSITES, namespace, name: 'my-website' };
     await eventually(async () => readyIn(await cluster.get(at)) === 'True', WITHIN_MS);
-    const asked = askedBy(ACCOUNT, stack.auditLog);
+    const asked = askedBy(ACCOUNT, stack.auditLog, NAME);
     expect(asked.filter(({ decision }) => decision === 'forbid')).toEqual([]);
     const used = unique(asked.map(({ what }) => what));
-    expect(grantedTo(ACCOUNT, installed).filter((what) => !used.includes(what))).toEqual([]);
+    const unused = grantedTo(ACCOUNT, installed).filter((what) => !used.includes(what));
+    expect(unused.filter((what) => !UNUSED_HERE.test(what))).toEqual([]);
   });
 });
 

@@ -6,11 +6,12 @@ import { isKind, type AnyKind } from '../../api/controller.ts';
 import {
   decideDefined,
   isSettled,
+  isStalled,
   LIBRARY_STEPS,
   type DefinedObservation,
   type DefinedStep,
 } from './decide.ts';
-import { isExternal, namesOf, summariesOf, type AnyDefinition } from './definition.ts';
+import { isExternal, isHeld, namesOf, summariesOf, type AnyDefinition } from './definition.ts';
 import { definedView, resourceOf, type DefinedView } from './view.ts';
 import { childPermissions, childSummaries, declaredView, watchedChildren } from './children/declared.ts';
 import type { ChildView } from './children/view.ts';
@@ -47,11 +48,13 @@ export function kindController(definition: AnyDefinition): KindController {
     observation: (view, there) => ({ view, there }),
     decide: (...asked) => decideDefined(definition, ...asked),
     control: (observation) => (observation === 'gone' ? undefined : observation.view.control),
-    mayStillArrive: (observation) =>
-      observation !== 'gone' &&
-      leavesSomething(definition) &&
-      !isSettled(observation.view) &&
-      (finalizer === undefined || observation.view.finalizers.includes(finalizer)),
+    ...(leavesSomething(definition) && {
+      mayStillArrive: (observation: DefinedObservation) =>
+        observation !== 'gone' &&
+        !isSettled(observation.view) &&
+        (finalizer === undefined || isHeld(definition, observation.view.finalizers)),
+    }),
+    ...(definition.children !== undefined && { inputs: childrenNews }),
     ...(finalizer !== undefined && { finalizer }),
     // What is created there is refused.
     ...(definition.children !== undefined && finalizer === undefined && { endsWithNamespace: true }),
@@ -69,6 +72,18 @@ export function kindController(definition: AnyDefinition): KindController {
 function leavesSomething(definition: AnyDefinition): boolean {
   const isAnyExternal = Object.keys(summariesOf(definition)).some((step) => isExternal(definition, step));
   return isAnyExternal || (definition.children !== undefined && definition.finalizer !== undefined);
+}
+
+/** A stalled run goes on once an object of its resource changes, which the run does not do meanwhile. */
+function childrenNews(observation: DefinedObservation): readonly string[] {
+  if (observation === 'gone' || !isStalled(observation.view)) return [];
+  const { there = [] } = observation;
+  return [
+    there
+      .map(({ uid, digest, isBeingDeleted }) => `${uid} ${digest} ${isBeingDeleted}`)
+      .sort()
+      .join(', '),
+  ];
 }
 
 /** An annotation of the resource counts more. */

@@ -6,12 +6,14 @@ import type { Circumstances } from '../../contract/control.ts';
 import {
   converged,
   isStep,
+  reasonOf,
   stalled,
   waitFor,
   type Decision,
   type Rest,
   type Step,
 } from '../../contract/decision.ts';
+import { waitingFor } from '../../contract/sentences.ts';
 import { conditionsAfter, rfc3339, withReconciling, type Condition } from '../condition.ts';
 import { canonicalText, fieldsOf, type Fields } from '../fields.ts';
 import {
@@ -22,8 +24,10 @@ import {
   type ChildStep,
 } from './children/decide.ts';
 import type { ChildView } from './children/view.ts';
+import type { Wanted } from './children/wanted.ts';
 import {
   isExternal,
+  isHeld,
   nextOf,
   restFor,
   stepFor,
@@ -31,7 +35,7 @@ import {
   type AnyDefinition,
   type AuthorsStep,
 } from './definition.ts';
-import { findingsOf } from './findings.ts';
+import { findingsOf, type Reported } from './findings.ts';
 import type { DefinedView } from './view.ts';
 
 /** What a decision is made from: what the watcher shows, or all that a step has read. */
@@ -95,8 +99,7 @@ export function decideDefined(
 ): DefinedDecision {
   if (observation === 'gone') return converged('the resource is gone');
   const { view, live } = observation;
-  const { finalizer } = definition;
-  if (view.isBeingDeleted && (finalizer === undefined || !view.finalizers.includes(finalizer)))
+  if (view.isBeingDeleted && !isHeld(definition, view.finalizers))
     return converged('the resource is being deleted');
   if (live === undefined) return decideWatched(definition, observation);
   const unknownForMs = Math.max((circumstances?.unknownUntilMs ?? 0) - nowMs, 0);
@@ -109,27 +112,31 @@ export function decideDefined(
  */
 function decideWatched(definition: AnyDefinition, seen: SeenResource): DefinedDecision {
   const { view } = seen;
-  const { finalizer } = definition;
   if (view.isBeingDeleted) return { do: 'observe', because: 'the resource is being deleted' };
-  if (finalizer !== undefined && !view.finalizers.includes(finalizer))
+  if (definition.finalizer !== undefined && !isHeld(definition, view.finalizers))
     return { do: 'observe', because: 'the resource has no finalizer yet' };
-  const stated = decideStated(view);
-  const { declared, generation } = view;
+  const { declared } = view;
   if (declared === 'unknown') return { do: 'observe', because: 'what it declares is not known' };
-  if (declared === undefined) return stated;
-  const next = decideChildren({ wanted: declared, there: seen.there ?? [] }, generation);
-  if (next !== undefined && isStep(next)) return next;
-  const isStated = stated.do !== 'converged' || isReadinessStated(view, next);
-  return isStated
-    ? stated
-    : { do: 'observe', because: 'the status has to say whether the declared objects are ready' };
+  return (declared && decideDeclared(declared, seen)) ?? decideStated(view);
 }
 
-/** Whether the condition `Ready` says what the declared objects are like. */
-function isReadinessStated({ conditions }: DefinedView, next: Rest | undefined): boolean {
+/** Undefined: what the status says stands. */
+function decideDeclared(
+  wanted: readonly Wanted[],
+  { view, there = [] }: SeenResource,
+): DefinedDecision | undefined {
+  const { conditions, generation, observedGeneration } = view;
+  if (isStalled(view)) return undefined;
+  const next = decideChildren({ wanted, there }, generation);
+  if (next !== undefined && isStep(next)) return next;
+  if (observedGeneration !== generation) return undefined;
   const ready = conditions.find(({ type }) => type === 'Ready');
-  if (next === undefined) return ready?.status === 'True' || ready?.reason.endsWith(NOT_READY) === false;
-  return ready?.message === findingsOf(next).ready.message;
+  if (next === undefined)
+    return ready?.reason.endsWith(NOT_READY) === true
+      ? { do: 'observe', because: 'the declared objects are ready now' }
+      : undefined;
+  const isStated = ready?.message === findingsOf(next).ready.message;
+  return isStated ? next : { do: 'observe', because: reasonOf(next) };
 }
 
 function decideStated(view: DefinedView): DefinedDecision {
@@ -162,6 +169,12 @@ export function isSettled({
   return isReady && generation - observedGeneration <= (isBeingDeleted ? 1 : 0);
 }
 
+/** A person has to act, as the status says of this generation. */
+export function isStalled({ conditions, generation, observedGeneration }: DefinedView): boolean {
+  const isSaid = conditions.some(({ type, status }) => type === 'Stalled' && status === 'True');
+  return isSaid && observedGeneration === generation;
+}
+
 interface Situation {
   readonly view: DefinedView;
   readonly live: Live;
@@ -185,7 +198,7 @@ class Deciding {
     const { finalizer } = this.#definition;
     if (live.resource.invalid !== undefined && !view.isBeingDeleted)
       return this.#rest(stalled(invalidSpec(view, live.resource.invalid)));
-    if (finalizer !== undefined && !view.finalizers.includes(finalizer))
+    if (finalizer !== undefined && !isHeld(this.#definition, view.finalizers))
       return this.#withFinalizers(
         'addFinalizer',
         [...view.finalizers, finalizer],
@@ -213,8 +226,8 @@ class Deciding {
     const isLeftBehind = this.#definition.finalizer !== undefined && step.verb === 'create';
     const isTold = isLeftBehind && isSettled(this.#at.view);
     const { do: name, because } = step;
-    const report = this.#rest(waitFor(`${name}: ${because}`, 0, refused));
-    if ((isTold || refused !== undefined) && isStep(report)) return report;
+    const report = this.#statusStep(announced(name, because, refused));
+    if ((isTold || refused !== undefined) && report !== undefined) return report;
     return isLeftBehind ? { ...step, isDurable: true } : step;
   }
 
@@ -238,9 +251,9 @@ class Deciding {
     switch (outcome.is) {
       case 'step': {
         const { step, because } = outcome;
-        if (isExternal(this.#definition, step) && isSettled(this.#at.view))
-          return this.#rest(waitFor(`${step}: ${because}`, 0));
-        return stepFor({ definition: this.#definition, facts: this.#facts() }, outcome);
+        const isTold = isExternal(this.#definition, step) && isSettled(this.#at.view);
+        const report = isTold ? this.#statusStep(announced(step, because)) : undefined;
+        return report ?? stepFor({ definition: this.#definition, facts: this.#facts() }, outcome);
       }
       case 'released':
         return this.#release(outcome.because);
@@ -279,16 +292,21 @@ class Deciding {
 
   /** The status says it first. */
   #rest(rest: Rest): DefinedDecision {
-    const status = this.#statusOf(rest);
-    if (status === undefined) return rest;
-    const because = `the status has to say: ${'because' in rest ? rest.because : `waiting for ${rest.for}`}`;
+    return this.#statusStep(rest) ?? rest;
+  }
+
+  /** Undefined where the status says it already. */
+  #statusStep(reported: Reported): LibraryStep | undefined {
+    const status = this.#statusOf(reported);
+    if (status === undefined) return undefined;
+    const because = `the status has to say: ${'because' in reported ? reported.because : waitingFor(reported.for)}`;
     return { do: 'updateStatus', because, status, resourceVersion: this.#at.view.resourceVersion };
   }
 
-  #statusOf(rest: Rest): StatusPatch | undefined {
+  #statusOf(reported: Reported): StatusPatch | undefined {
     const { view, live, nowMs } = this.#at;
     const { generation } = view;
-    const { ready, stall, isOver } = findingsOf(rest);
+    const { ready, stall, isOver } = findingsOf(reported);
     const found = withReconciling(ready, stall, isOver);
     const conditions = conditionsAfter(view.conditions, found, { generation, now: rfc3339(nowMs) });
     const own = live.resource.invalid === undefined ? this.#ownStatus() : {};
@@ -313,6 +331,11 @@ class Deciding {
       Object.keys(kind.status.shape).map((field) => [field, fieldsOf(own)[field] ?? null]),
     );
   }
+}
+
+/** What the status says before a step is done. */
+function announced(step: string, because: string, cause?: Cause): Reported {
+  return { do: 'wait', for: `${step}: ${because}`, ...(cause && { cause }) };
 }
 
 function invalidSpec({ namespace, name }: DefinedView, because: string): Cause {

@@ -43,6 +43,11 @@ export function namesOf({ name, summary, for: type }: AnyDefinition) {
   };
 }
 
+/** Whether an object is kept until the controller lets it go. */
+export function isHeld({ finalizer }: AnyDefinition, finalizers: readonly string[] = []): boolean {
+  return finalizer !== undefined && finalizers.includes(finalizer);
+}
+
 /** What the Temporal UI shows of each step. */
 export function summariesOf(definition: AnyDefinition): Readonly<Record<string, string>> {
   return Object.fromEntries(

@@ -1,3 +1,4 @@
+import type { OwnerReference } from '../../contract/object.ts';
 import { MANAGED_BY, MANAGED_BY_LABEL } from '../kinds.ts';
 import {
   BINARIES_ANNOTATION,
@@ -96,7 +97,7 @@ interface JobParts {
   readonly name: string;
   readonly purpose: JobPurpose;
   readonly annotations: Readonly<Record<string, string>>;
-  readonly ownerReferences: readonly object[];
+  readonly ownerReferences: readonly OwnerReference[];
   readonly jobSpec: object;
   readonly podSpec: object;
   readonly container: object;

@@ -5,7 +5,7 @@ import type { Delivery } from '../../../testing/explorer/watch.ts';
 import type { World } from '../../../testing/explorer/world.ts';
 
 /** More than any world of the tables takes: one that has grown fails by this, and not by its time. */
-const STATES_MAX = 20_000;
+const STATES_MAX = 25_000;
 
 /** What disturbs, each at any moment and as often as it is named: `scale`, `scale + crash`, `scale + scale`. */
 export type Disturbance = string;
@@ -55,7 +55,7 @@ async function exploreOne({ world, after: _, ...how }: Row, disturbance: Disturb
   const names = disturbance === NOTHING ? [] : disturbance.split(' + ');
   const budget: Record<string, number> = {};
   for (const name of names) budget[name] = (budget[name] ?? 0) + 1;
-  const { disturbances } = await explore(operatorIn(world, { ...how, budget }), STATES_MAX);
+  const { disturbances } = await explore(operatorIn(world, { ...how, budget }), { statesMax: STATES_MAX });
   // What never happens in a world is not said to be survived.
   expect([...disturbances].sort()).toEqual(Object.keys(budget).sort());
 }
