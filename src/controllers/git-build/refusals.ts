@@ -40,10 +40,8 @@ export function reportRefusedStep(facts: Facts, decision: BuildDecision): RuleDe
   const { message } = refusal;
   const cause = refusal.because === 'refused' ? causeOfRefusal(message, build) : causeOfOverride(message);
   const known = isRefusalReported(build) ? stalledBy(build)?.message : undefined;
-  const phase = phaseDuring(decision, build);
   return reportIfNew(facts, {
-    phase,
-    ready: phase === 'Succeeded',
+    phase: phaseDuring(decision, build),
     reason: cause.code,
     message: refusalWords(known, inOneLine(cause)),
     stalled: true,
