@@ -1,6 +1,7 @@
 import { inOneLine } from '../../contract/cause.ts';
 import { isObserve, isRest } from '../../contract/decision.ts';
 import { causeOfOverride, causeOfRefusal } from '../../contract/refusal.ts';
+import { stalledBy } from '../condition.ts';
 import { refusalWords } from '../refusal-words.ts';
 import type { BuildDecision, BuildStep, Facts, RuleDecision } from './observation.ts';
 import type { BuildReason } from './reasons.ts';
@@ -9,13 +10,6 @@ import { reportIfNew } from './status.ts';
 import type { BuildView } from './views.ts';
 
 const REFUSALS: readonly BuildReason[] = ['QuotaExceeded', 'PodSecurity', 'Refused'];
-
-/** Why the status says that this generation is stalled. */
-function stalledBy({ status, generation }: BuildView) {
-  return status.conditions?.find(
-    (each) => each.type === 'Stalled' && each.status === 'True' && each.observedGeneration === generation,
-  );
-}
 
 /** Whether the status says that a step is refused, or overridden. */
 export function isRefusalReported(build: BuildView): boolean {
