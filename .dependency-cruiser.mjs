@@ -1,7 +1,7 @@
 /** What is built and delivered. */
 const product = '^(src|workflows|activities|testing)/';
 /** All of this project's code. */
-const ours = '^(src|workflows|activities|testing|local|deploy|docs|examples|bench|test)/';
+const ours = '^(src|workflows|activities|testing|local|create|deploy|docs|examples|bench|test)/';
 
 /** Modules of one file right in src/, which belong to no layer. */
 const SMALL = ['src/aborted.ts', 'src/bounded.ts', 'src/persistently.ts', 'src/version.ts'];
@@ -23,11 +23,11 @@ const MAY_IMPORT = {
     ...['src/contract/', 'src/watcher/'],
     ...['src/config/config.ts', 'src/observability/http-server.ts'],
   ],
-  'src/config/': ['src/contract/', 'src/controllers/', 'src/ask/commands.ts'],
+  'src/config/': ['src/contract/', 'src/api/', 'src/controllers/', 'src/ask/commands.ts'],
   // It also loads each command, by the files right in src/.
   'src/program/': ['src/', 'activities/'],
   'src/ask/': [
-    ...['src/contract/', 'src/controllers/', 'src/kubernetes/', 'src/temporal/', 'src/config/'],
+    ...['src/contract/', 'src/api/', 'src/controllers/', 'src/kubernetes/', 'src/temporal/', 'src/config/'],
     ...['src/program/program.ts', 'src/program/reconcilers.ts', 'src/durable-operator.ts', 'activities/'],
   ],
   // It loads the local stack when it is called.
@@ -37,6 +37,7 @@ const MAY_IMPORT = {
   'docs/': ['src/'],
   // Each is somebody else's project.
   'examples/': ['src/index.ts'],
+  'create/': ['src/index.ts', 'testing/index.ts'],
   'bench/': ['src/', 'local/', 'test/support/'],
 };
 const PURE = ['src/contract/', 'src/api/', 'src/controllers/', 'workflows/'];
@@ -71,6 +72,13 @@ export default {
       severity: 'error',
       from: { path: '^src/[^/]+[.]ts$' },
       to: { path: '^(workflows|testing|local|deploy|docs|bench|test)/' },
+    },
+    {
+      // So the library suffices for them, and for those of others.
+      name: 'a controller of ours imports only the front door: src/api/index.ts',
+      severity: 'error',
+      from: { path: '^src/controllers/(pod-label|namespace-role-binding)/' },
+      to: { path: ours, pathNot: '^(src/api/index[.]ts$|src/controllers/$1/)' },
     },
     {
       name: 'nothing imports src/main.ts',

@@ -27,6 +27,8 @@ export default tseslint.config(
       '@typescript-eslint/no-floating-promises': ['error', { ignoreVoid: false }],
     },
   },
+  // node:test awaits its tests itself.
+  { files: ['create/template/**'], rules: { '@typescript-eslint/no-floating-promises': 'off' } },
   { files: ['**/*.js', '**/*.mjs'], extends: [tseslint.configs.disableTypeChecked] },
   prettier,
 );

@@ -72,9 +72,7 @@ const PARTS = {
   },
   controllers: {
     mutated: [
-      'src/controllers/kinds.ts',
-      'src/controllers/pod-label/controller.ts',
-      'src/controllers/namespace-role-binding/controller.ts',
+      'src/api/kinds.ts',
       'src/controllers/pod-set/controller.ts',
       'src/controllers/git-build/controller.ts',
     ],
@@ -88,7 +86,7 @@ const PARTS = {
     ],
   },
   selector: {
-    mutated: ['src/controllers/label-selector.ts'],
+    mutated: ['src/api/label-selector.ts'],
     tests: ['test/controllers/label-selector.test.ts'],
   },
   conditions: {
@@ -105,11 +103,14 @@ const PARTS = {
     ],
   },
   'pod-label': {
-    mutated: ['src/controllers/pod-label/decide.ts'],
+    mutated: ['src/controllers/pod-label/controller.ts'],
     tests: ['test/controllers/pod-label.test.ts'],
   },
   'role-binding': {
-    mutated: ['src/controllers/namespace-role-binding/decide.ts'],
+    mutated: [
+      'src/controllers/namespace-role-binding/binding.ts',
+      'src/controllers/namespace-role-binding/controller.ts',
+    ],
     tests: ['test/controllers/namespace-role-binding.test.ts'],
   },
   'pod-set': {

@@ -7,6 +7,7 @@ import { isOf } from '../src/kubernetes/errors.ts';
 import { kubeOf } from '../src/kubernetes/kube.ts';
 import { eachPage } from '../src/kubernetes/pages.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
+import { changeOf } from './overridden.ts';
 
 export const REQUEST_TIMEOUT_MS = 5_000;
 
@@ -21,6 +22,8 @@ export interface Write {
 export interface Written extends Write {
   /** Absent: it was deleted. */
   readonly answer?: KubernetesObject;
+  /** What something changed in it on its way. */
+  readonly changed?: string | undefined;
   /** Of what was deleted. */
   readonly uid?: string;
 }
@@ -43,13 +46,17 @@ interface Access extends Partial<WriteHooks> {
 export function authorsKube({ client, signal, isMetadataOnly, allow, onWritten }: Access): Kube {
   const kube = kubeOf(client);
   const how = { timeoutMs: REQUEST_TIMEOUT_MS, ...(signal && { signal }) };
+  const accepted = (write: Write & { sent: NewObject }, answer: KubernetesObject): Written => ({
+    ...{ ...write, answer },
+    changed: changeOf(write.sent, answer, client.fieldManager),
+  });
   return {
     get: (at) => kube.get(at, how),
     async create<T extends KubernetesObject>(type: ResourceType, object: NewObject) {
       const write = { verb: 'create', at: placeOf(type, object), sent: object } as const;
       allow?.(write);
       const answer = await kube.create<T>(type, object, how);
-      onWritten?.({ ...write, answer });
+      onWritten?.(accepted(write, answer));
       return answer;
     },
     async checkCreate(type, object) {
@@ -63,7 +70,7 @@ export function authorsKube({ client, signal, isMetadataOnly, allow, onWritten }
       allow?.(write);
       const metadataOnly = isMetadataOnly?.(at) === true;
       const answer = await kube.patch<T>(at, sent, { ...how, ...(metadataOnly && { metadataOnly }) });
-      onWritten?.({ ...write, answer });
+      onWritten?.(accepted(write, answer));
       return answer;
     },
     async delete(at, conditions) {

@@ -2,10 +2,14 @@ import { StepError } from '../src/api/step-error.ts';
 import type { Kube } from '../src/api/kube.ts';
 import type { Action } from '../src/contract/decision.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
-import { stepsOf, type AnyDefinition, type AuthorsStep } from '../src/controllers/defined/definition.ts';
+import {
+  stepsOf,
+  UNBOUND,
+  type AnyDefinition,
+  type AuthorsStep,
+} from '../src/controllers/defined/definition.ts';
 import { ApiError, isNamespaceEnding, isOf } from '../src/kubernetes/errors.ts';
-import { changeOf } from './overridden.ts';
-import type { WriteHooks } from './authors-kube.ts';
+import type { WriteHooks, Written } from './authors-kube.ts';
 import { PartlyDone, type Performed, type StepContext } from './reconciler.ts';
 
 /** An attempt counts as unknown for 15 s after it began. */
@@ -31,15 +35,16 @@ export async function doStep<O>(doing: Doing<O>): Promise<Performed<O>> {
   const { definition, step, facts, context, kubeFor, after } = doing;
   const its = stepsOf(definition)[step.do] ?? unknownStep(definition, step);
   const soFar: Action[] = [];
-  let last: { readonly occasion?: string; readonly changed?: string | undefined } = {};
+  let last: Pick<Written, 'answer' | 'changed'> = {};
   const running = {
+    ...UNBOUND,
     ...facts,
     kube: kubeFor({
       allow: ({ verb }) => {
         if (verb === 'delete' && its.deletes === undefined) throw undeclaredDelete(step);
       },
-      onWritten: ({ sent, answer }) => {
-        if (sent !== undefined && answer !== undefined) last = lastOf(sent, answer);
+      onWritten: (written) => {
+        if (written.answer !== undefined) last = written;
       },
     }),
     get signal() {
@@ -53,11 +58,11 @@ export async function doStep<O>(doing: Doing<O>): Promise<Performed<O>> {
   try {
     const result = await asStep(() => its.run(running, step.data));
     const { did, event } = typeof result === 'string' ? { did: result } : result;
-    const { occasion = '', changed } = last;
+    const { answer, changed } = last;
     return {
       ...{ observation: after(), did: [actionOf(did)] },
       ...(changed !== undefined && { changed }),
-      ...(event && { event: { type: 'Normal', ...event, note: did, occasion } }),
+      ...(event && { event: { type: 'Normal', ...event, note: did, occasion: occasionOf(answer) } }),
     };
   } catch (error) {
     return { observation: undefined, ...failed(error, soFar) };
@@ -65,9 +70,8 @@ export async function doStep<O>(doing: Doing<O>): Promise<Performed<O>> {
 }
 
 /** Each write is an Event of its own, though its note may repeat the last one's: the resourceVersion distinguishes them. */
-function lastOf(sent: object, answer: KubernetesObject) {
-  const { uid, resourceVersion } = answer.metadata;
-  return { occasion: `${uid} ${resourceVersion}`, changed: changeOf(sent, answer) };
+function occasionOf(answer: KubernetesObject | undefined): string {
+  return answer === undefined ? '' : `${answer.metadata.uid} ${answer.metadata.resourceVersion}`;
 }
 
 /** What was done must not be lost. What comes next is decided from what is there by then, and meets the failure again, if it lasts. */

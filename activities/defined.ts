@@ -17,7 +17,9 @@ import {
 } from '../src/controllers/defined/decide.ts';
 import {
   isExternal,
+  isHeld,
   stepsOf,
+  UNBOUND,
   type AnyDefinition,
   type AuthorsStep,
 } from '../src/controllers/defined/definition.ts';
@@ -30,6 +32,7 @@ import { Children, type LiveChildren } from './children.ts';
 import { dryRunning } from './dry-run.ts';
 import { changeOf } from './overridden.ts';
 import type { Performed, Reconciler, StepContext } from './reconciler.ts';
+import { readReferences } from './references.ts';
 import { viewedReconciler } from './viewed.ts';
 
 /** How the resources of an author's controller are read, and how its steps are done. */
@@ -73,13 +76,19 @@ export function kindReconciler(
     const view = definedView(object);
     const resource = resourceOf(type, object);
     if (!isObserved(resource, definition)) return { view, live: { resource } };
+    const referred = await readReferences(client, definition, resource);
     const declared = await readChildren(resource);
     const signal = soon(superseded);
     const observed: unknown = await asStep(
       async () =>
-        (await definition.observe?.({ resource, signal, kube: authorsKube({ client, signal }) })) as unknown,
+        (await definition.observe?.({
+          ...UNBOUND,
+          resource,
+          signal,
+          kube: authorsKube({ client, signal }),
+        })) as unknown,
     );
-    return { view, live: { resource, observed, ...(declared && { declared }) } };
+    return { view, live: { resource, observed, referred, ...(declared && { declared }) } };
   }
 
   /** Of a resource that is being deleted, what is left. */
@@ -167,8 +176,7 @@ const DID = {
 /** Nothing is asked of outside systems for a resource of which nothing is decided. */
 function isObserved(
   { isBeingDeleted, invalid, metadata }: ResourceOf<AnyKind>,
-  { finalizer }: AnyDefinition,
+  definition: AnyDefinition,
 ): boolean {
-  if (!isBeingDeleted) return invalid === undefined;
-  return finalizer !== undefined && metadata.finalizers?.includes(finalizer) === true;
+  return isBeingDeleted ? isHeld(definition, metadata.finalizers) : invalid === undefined;
 }

@@ -20,6 +20,7 @@ import {
 } from '../src/controllers/defined/viewed.ts';
 import { keyOf } from '../src/controllers/kinds.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
+import { isOf } from '../src/kubernetes/errors.ts';
 import { kubeOf } from '../src/kubernetes/kube.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
 import { authorsKube, listAll, REQUEST_TIMEOUT_MS } from './authors-kube.ts';
@@ -88,7 +89,7 @@ class ViewedObjects {
     if (before === 'gone') throw new Error(`step ${step.do} was decided without a resource; this is a bug`);
     const external = isExternal(this.#definition, step.do);
     const folded = new Folded(this.#definition, before);
-    return doStep({
+    const performing = doStep<ViewedObservation>({
       ...{ definition: this.#definition, step, context, facts: factsOf(before, context.now()) },
       after: () => (external ? undefined : folded.observation),
       kubeFor: ({ allow, onWritten }) =>
@@ -106,6 +107,15 @@ class ViewedObjects {
           },
         }),
     });
+    return performing.catch((error: unknown) => this.#goneBy(error, context.ref));
+  }
+
+  /** A resource that is gone by then is not a failure. */
+  #goneBy(error: unknown, { name }: ResourceRef): Performed<ViewedObservation> {
+    const isIt =
+      isOf(error, 'not-found') && error.details?.name === name && error.details.kind === this.#type.plural;
+    if (!isIt) throw error;
+    return { observation: 'gone', did: [] };
   }
 
   /** Undefined where it is gone, is another one of the same name, or does not fit the selectors. */

@@ -9,7 +9,7 @@ import { defaultOptions } from '../src/config/config.ts';
 import { textsToPublish } from '../src/config/published.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
 import { POD_SETS } from '../src/controllers/pod-set/resource.ts';
-import { POD_NAME_LABEL } from '../src/controllers/pod-label/decide.ts';
+import { POD_NAME_LABEL } from '../src/controllers/pod-label/controller.ts';
 import { durableOperator } from '../src/durable-operator.ts';
 import { registerSearchAttributes } from '../src/temporal/registration.ts';
 import { publishSettings } from '../src/temporal/settings-run.ts';

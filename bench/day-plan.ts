@@ -1,6 +1,6 @@
 import { BUILDS, type Build } from '../src/controllers/git-build/resource.ts';
 import { QUOTAS } from '../src/controllers/kinds.ts';
-import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../src/controllers/pod-label/decide.ts';
+import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../src/controllers/pod-label/controller.ts';
 import { POD_SETS, type PodSet } from '../src/controllers/pod-set/resource.ts';
 import { aBuild } from '../test/support/builds.ts';
 import { PODS, type TestCluster } from '../test/support/cluster.ts';

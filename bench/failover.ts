@@ -1,4 +1,4 @@
-import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../src/controllers/pod-label/decide.ts';
+import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../src/controllers/pod-label/controller.ts';
 import { OPERATOR } from '../test/support/service-accounts.ts';
 import { PODS, type TestCluster } from '../test/support/cluster.ts';
 import { eventually } from '../test/support/eventually.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Command, InvalidArgumentError } from 'commander';
-import { POD_NAME_LABEL } from '../src/controllers/pod-label/decide.ts';
+import { POD_NAME_LABEL } from '../src/controllers/pod-label/controller.ts';
 import { POD_SETS } from '../src/controllers/pod-set/resource.ts';
 import { build } from '../test/support/built.ts';
 import { PODS, uniqueName, type TestCluster } from '../test/support/cluster.ts';

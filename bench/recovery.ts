@@ -3,10 +3,12 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Command, InvalidArgumentError } from 'commander';
 import { buildServers } from '../local/build.ts';
+import { durableOperator } from '../src/durable-operator.ts';
+import { definitionsOf } from '../src/program/generate/definition.ts';
 import { applyCustomResources } from '../local/custom-resources.ts';
 import { layoutOf } from '../local/stack-folder.ts';
 import { QUOTAS } from '../src/controllers/kinds.ts';
-import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../src/controllers/pod-label/decide.ts';
+import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../src/controllers/pod-label/controller.ts';
 import { POD_SETS, type PodSet } from '../src/controllers/pod-set/resource.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
 import { build } from '../test/support/built.ts';
@@ -100,7 +102,7 @@ async function etcdWiped({ stack, cluster, namespace }: World): Promise<readonly
   await withoutCluster(stack, () => rm(etcdData, { recursive: true }));
   return [
     await secondsUntil(async () => {
-      await applyCustomResources(cluster.client);
+      await applyCustomResources(cluster.client, definitionsOf(durableOperator));
       await labelled(cluster, await cluster.aNamespace(), ['after']);
     }),
   ];

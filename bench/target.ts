@@ -1,4 +1,6 @@
 import { ADMIN } from '../local/cluster-files.ts';
+import { durableOperator } from '../src/durable-operator.ts';
+import { definitionsOf } from '../src/program/generate/definition.ts';
 import { applyCustomResources } from '../local/custom-resources.ts';
 import { layoutOf, pidsIn } from '../local/stack-folder.ts';
 import { TestCluster } from '../test/support/cluster.ts';
@@ -34,7 +36,7 @@ export interface GivenTarget {
 export async function givenTarget(given: GivenTarget): Promise<Target> {
   const { kubeconfig, temporalAddress, auditLog, user = ADMIN } = given;
   const cluster = new TestCluster(kubeconfig);
-  await applyCustomResources(cluster.client);
+  await applyCustomResources(cluster.client, definitionsOf(durableOperator));
   const close = () => cluster.close();
   return { cluster, temporalAddress, kubeconfig, user, auditLog, serverPids: {}, isShared: true, close };
 }

@@ -3,7 +3,7 @@ import { relative } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseConfig } from '../src/config/config.ts';
-import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../src/controllers/pod-label/decide.ts';
+import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../src/controllers/pod-label/controller.ts';
 import { durableOperator } from '../src/durable-operator.ts';
 import { runOperator } from '../src/operator.ts';
 import { createLogger } from '../src/logging.ts';
@@ -106,8 +106,9 @@ function tripIn(scripts: Coverage): Trip {
     return file === undefined || ran.length === 0 ? [] : [{ file, ran }];
   });
   const decide = called
+    .filter(({ file }) => file === 'src/controllers/pod-label/controller.ts')
     .flatMap(({ ran }) => ran)
-    .find(({ functionName }) => functionName === 'decidePodLabel');
+    .find(({ functionName }) => functionName === 'decide');
   const files = [...called.map(({ file }) => file), ...WORKFLOW_FILES].sort();
   return { files, decisions: decide?.ranges[0]?.count ?? 0 };
 }

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { isMap, parseAllDocuments, type Document } from 'yaml';
 import { buildPrograms } from '../local/build.ts';
 import { durableOperator } from '../src/durable-operator.ts';
-import { changesBy, defaultControllers } from './rbac/permissions.ts';
+import { changesBy, defaultControllers } from '../src/program/generate/permissions.ts';
 
 /*
  * `deploy/install.yaml`: the chart, rendered for people who use `kubectl apply` or Kustomize.

@@ -70,7 +70,7 @@ async function npmPackage(github: string): Promise<void> {
     if (built !== basename(OUTPUT))
       await cp(join(ROOT, 'dist', built), join(dist, built), { recursive: true });
   }
-  for (const kept of ['README.md', 'LICENSE', 'deploy/crd', 'deploy/samples', 'tools']) {
+  for (const kept of ['README.md', 'LICENSE', 'create/template', 'deploy/crd', 'deploy/samples', 'tools']) {
     await cp(join(ROOT, kept), join(folder, kept), { recursive: true });
   }
   await write(join(folder, 'package.json'), JSON.stringify(publishedPackage(github), null, 2));

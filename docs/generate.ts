@@ -1,12 +1,11 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
-import type { OptionRow } from '../src/config/option.ts';
-import { optionTable } from '../src/config/option-table.ts';
 import { CONTROL_REASONS, RECONCILING_REASONS, type ReasonRow } from '../src/controllers/condition.ts';
 import { BUILD_REASONS } from '../src/controllers/git-build/reasons.ts';
 import { POD_SET_REASONS } from '../src/controllers/pod-set/reasons.ts';
 import { durableOperator } from '../src/durable-operator.ts';
+import { code, optionsByTitle } from '../src/program/generate/option-tables.ts';
 
 /*
  * Writes the tables of options into docs/configuration.md, and the lists of reasons into docs/conditions.md:
@@ -20,19 +19,13 @@ const REASONS: Readonly<Record<string, readonly ReasonRow[]>> = {
   both: [...RECONCILING_REASONS, ...CONTROL_REASONS],
 };
 
-const OPTION_ROWS = optionTable(durableOperator).rows;
-
 /**
  * Fills in the tables of options.
  *
  * @throws Error if the page lacks a place for a title of the options, or has a place with an unknown title
  */
 function withOptionTables(page: string): string {
-  const titles = new Set(OPTION_ROWS.map(({ title }) => title));
-  return withParts(page, {
-    what: 'options',
-    parts: new Map([...titles].map((title) => [title, optionsTitled(title)])),
-  });
+  return withParts(page, { what: 'options', parts: optionsByTitle(durableOperator) });
 }
 
 /** Fills in the lists of reasons. @throws Error as `withOptionTables` does */
@@ -56,12 +49,6 @@ function withParts(page: string, { what, parts }: Parts): string {
   });
   if (unplaced.size > 0) throw new Error(`no <!-- ${what}: ${[...unplaced].join(', ')} --> on the page`);
   return filled;
-}
-
-function optionsTitled(of: string): string {
-  const rows = OPTION_ROWS.filter(({ title }) => title === of);
-  const cells = rows.map((row) => [flagOf(row), defaultOf(row), meaningOf(row)]);
-  return tableOf(['flag', 'default', 'meaning'], cells);
 }
 
 /** A list for each condition and status. */
@@ -88,30 +75,6 @@ function titleOf({ type, status }: ReasonRow): string {
 
 function reasonLine({ reason, meaning }: ReasonRow): string {
   return `- ${code(reason)}: ${meaning}`;
-}
-
-function tableOf(titles: readonly string[], cells: readonly (readonly string[])[]): string {
-  const lines = [titles, titles.map(() => '-'), ...cells];
-  return lines.map((line) => `| ${line.join(' | ')} |`).join('\n');
-}
-
-function flagOf({ name, argument }: OptionRow): string {
-  return code(argument === undefined ? `--${name}` : `--${name} <${argument}>`);
-}
-
-function defaultOf({ default: text, localDefault, unset }: OptionRow): string {
-  const usual = text ? text.split(',').map(code).join(', ') : (unset ?? 'none');
-  return localDefault === undefined ? usual : `${usual} (${code('local')}: ${code(localDefault)})`;
-}
-
-function meaningOf({ help, docs, alsoFrom }: OptionRow): string {
-  const sentence = `${help.charAt(0).toUpperCase()}${help.slice(1)}.`;
-  const other = alsoFrom === undefined ? undefined : `Also read from ${code(alsoFrom)}.`;
-  return [sentence, docs, other].filter((each) => each !== undefined).join(' ');
-}
-
-function code(text: string): string {
-  return `\`${text}\``;
 }
 
 const PAGES = {

@@ -1,17 +1,27 @@
+import { existsSync } from 'node:fs';
 import { Client } from '@temporalio/client';
 import { aborted } from '../src/aborted.ts';
-import { answersYes } from '../src/ask/change/yes-or-no.ts';
+import { answersYes } from '../src/ask/change/confirm.ts';
 import type { Config } from '../src/config/config.ts';
 import { createKubernetesClient, type KubernetesClient } from '../src/kubernetes/client.ts';
-import type { LocalRequest } from '../src/local-stack.ts';
+import type { DevRequest } from '../src/local-stack.ts';
+import { definitionsOf } from '../src/program/generate/definition.ts';
 import { chosenControllers } from '../src/program/program.ts';
 import { dataConverterFor } from '../src/temporal/data-converter.ts';
-import { applyCustomResources, type CustomResources } from './custom-resources.ts';
-import { howToRemoveSamples, nextSteps, questionAboutCluster, whereThingsAre } from './next-steps.ts';
-import { OPERATOR, operatorArguments, operatorEnvironment, startInStack, untilReady } from './operator.ts';
+import { applyCustomResources } from './custom-resources.ts';
+import { manifestsIn, type Manifest } from './manifests.ts';
+import {
+  howToRemoveSamples,
+  nextSteps,
+  questionAboutCluster,
+  whereThingsAre,
+  type Tried,
+} from './next-steps.ts';
+import { OPERATOR, operatorArguments, operatorEnvironment, StackOperator } from './operator.ts';
 import { preferFreePort } from './ports.ts';
-import { lastLines } from './program-output.ts';
-import { runSamples } from './samples.ts';
+import { lastLines, outputOf } from './program-output.ts';
+import { whenFilesChange } from './restart.ts';
+import { NotConverged, runSamples } from './samples.ts';
 import { ServerFailed } from './servers.ts';
 import { layoutOf, saveLogs } from './stack-folder.ts';
 import type { Stack } from './stack.ts';
@@ -19,12 +29,12 @@ import { liveTable } from './table.ts';
 import { connectTo, givenServer, startTargets, type Targets } from './targets.ts';
 
 /**
- * The command `local`: starts the servers, the operator and the samples, and runs until the signal. Leaves neither
+ * The command `dev`: starts the servers, the operator and the samples, and runs until the signal. Leaves neither
  * processes nor files.
  *
  * @returns the program's exit code
  */
-export async function runLocal(request: LocalRequest): Promise<number> {
+export async function runDev(request: DevRequest): Promise<number> {
   const { config, signal } = request;
   let targets: Targets | undefined;
   try {
@@ -36,7 +46,7 @@ export async function runLocal(request: LocalRequest): Promise<number> {
     await stay({ ...request, targets });
     return 0;
   } catch (error) {
-    if (signal.aborted) return config.local.exitWhenConverged ? 1 : 0;
+    if (signal.aborted) return config.dev.exitWhenConverged ? 1 : 0;
     await reportFailure(request, error, targets?.stack);
     return 1;
   } finally {
@@ -49,13 +59,13 @@ function say(line: string): void {
 }
 
 /** KUBECONFIG may be set for other reasons, so a person at a terminal has to agree to the use of that cluster. */
-async function isAgreed({ config, signal }: LocalRequest): Promise<boolean> {
+async function isAgreed({ config, signal }: DevRequest): Promise<boolean> {
   const isTerminal = process.stdin.isTTY && process.stdout.isTTY;
-  if (!config.local.kubernetesGiven || !isTerminal) return true;
+  if (!config.dev.kubernetesGiven || !isTerminal) return true;
   return answersYes(questionAboutCluster(config, givenServer(config)), { signal });
 }
 
-interface Running extends LocalRequest {
+interface Running extends DevRequest {
   readonly targets: Targets;
 }
 
@@ -72,68 +82,122 @@ async function stay(running: Running): Promise<void> {
 }
 
 async function serve(running: Running): Promise<void> {
-  const { config, signal, mainModule, targets } = running;
-  const cluster = createKubernetesClient(targets.cluster.kubeConfig);
+  const { program, config, signal, mainModule } = running;
+  const cluster = createKubernetesClient(running.targets.cluster.kubeConfig);
   try {
-    say(CUSTOM_RESOURCES_MESSAGES[await applyCustomResources(cluster, signal)]);
-    await startOperator(running);
-    await converge(running, cluster);
+    await applyDefinitions({ cluster, definitions: definitionsOf(program), signal });
+    const operator = await startOperator(running);
+    if (config.dev.exitWhenConverged) {
+      await converge(running, cluster);
+      return;
+    }
+    const restart = () => restartOperator({ ...running, cluster, operator });
+    whenFilesChange(mainModule, restart, signal);
+    const sample = await converge(running, cluster).catch(sayNotConverged);
+    nextSteps(triedOn(running, sample)).forEach(say);
+    await aborted(signal);
   } finally {
     await cluster.close();
   }
-  if (config.local.exitWhenConverged) return;
-  nextSteps(targets, { program: mainModule, roleBindingPrefix: config.roleBinding.prefix }).forEach(say);
-  await aborted(signal);
   signal.throwIfAborted();
 }
 
-const CUSTOM_RESOURCES_MESSAGES: Readonly<Record<CustomResources, string>> = {
-  applied: 'applied the custom resource definitions of PodSet and Xxx (deploy/crd)',
-  'there already':
-    'the custom resource definitions of PodSet and Xxx already exist; you are not allowed to apply them',
-};
+interface Definitions {
+  readonly cluster: KubernetesClient;
+  readonly definitions: readonly Manifest[];
+  readonly signal: AbortSignal;
+}
 
-async function startOperator({ program, config, signal, mainModule, targets }: Running): Promise<void> {
+async function applyDefinitions({ cluster, definitions, signal }: Definitions): Promise<void> {
+  const applied = await applyCustomResources(cluster, definitions, signal);
+  const names = definitions.map(({ metadata }) => metadata.name).join(', ');
+  if (applied === 'applied') say(`applied the custom resource definitions ${names}`);
+  else say(`the custom resource definitions ${names} already exist; you are not allowed to apply them`);
+}
+
+async function startOperator(running: Running): Promise<StackOperator> {
+  const { program, config, signal, mainModule, targets } = running;
   const { health, metrics } = config;
   const healthPort = await preferFreePort(health.address === 'off' ? USUAL_HEALTH_PORT : health.address.port);
   const metricsPort = metrics.address === 'off' ? undefined : await preferFreePort(metrics.address.port);
   const args = operatorArguments({ program, config, healthPort, metricsPort });
   const env = await operatorEnvironment(config, targets);
   const launch = { program: mainModule, args, env, healthPort };
-  startInStack(targets.stack, launch, say);
-  await untilReady(launch, signal);
+  const operator = new StackOperator({ stack: targets.stack, launch, say, signal });
+  await operator.start();
   say('the operator is ready');
   whereThingsAre(targets).forEach(say);
+  return operator;
 }
 
 const USUAL_HEALTH_PORT = 9098;
 
+interface Restarting extends Running {
+  readonly cluster: KubernetesClient;
+  readonly operator: StackOperator;
+}
+
+async function restartOperator({ cluster, operator, mainModule, signal }: Restarting): Promise<void> {
+  const began = performance.now();
+  say('a file has changed; starting the operator again');
+  if (!(await operator.restart())) return;
+  say(`the operator is ready, after ${Math.round(performance.now() - began)} ms`);
+  await applyChangedDefinitions({ cluster, mainModule, signal });
+}
+
+type Changed = Pick<Restarting, 'cluster' | 'mainModule' | 'signal'>;
+
+/** The kinds may have changed with the code, which only a new process has. */
+async function applyChangedDefinitions({ cluster, mainModule, signal }: Changed): Promise<void> {
+  const args = ['--disable-warning=ExperimentalWarning', mainModule, 'generate', '--crds'];
+  const { outcome, output } = await outputOf(process.execPath, args);
+  try {
+    if (outcome !== 'succeeded') throw new Error(`the kinds cannot be read: ${output}`);
+    await applyCustomResources(cluster, manifestsIn(output), signal);
+  } catch (error) {
+    if (!signal.aborted) say(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** Its author may be about to correct it. */
+function sayNotConverged(error: unknown): undefined {
+  if (!(error instanceof NotConverged)) throw error;
+  say(error.message);
+}
+
+function triedOn({ program, mainModule, targets }: Running, sample: string | undefined): Tried {
+  const { cluster, temporal } = targets;
+  return { program: program.name, mainModule, ...cluster, temporalAddress: temporal.address, sample };
+}
+
 async function converge(
   { program, config, signal, targets }: Running,
   cluster: KubernetesClient,
-): Promise<void> {
+): Promise<string | undefined> {
   const dataConverter = await dataConverterFor(config.encryption.keysFile);
   const connection = await connectTo(targets, config);
   const temporal = new Client({ connection, namespace: config.temporal.namespace, dataConverter });
   const controllers = chosenControllers(program, config);
+  const folder = existsSync(config.dev.samples) ? config.dev.samples : undefined;
   try {
-    await runSamples({ cluster, temporal, controllers, table: liveTable(process.stdout), say, signal });
+    const table = liveTable(process.stdout);
+    return await runSamples({ folder, cluster, temporal, controllers, table, say, signal });
   } finally {
     await connection.close();
   }
 }
 
-async function end({ stack, cluster }: Targets, { local }: Config): Promise<void> {
+async function end({ stack, cluster }: Targets, { dev }: Config): Promise<void> {
   say('');
   await stack.stopServer(OPERATOR);
   await stack.stop();
   say(`stopped everything, and removed ${stack.dir}`);
-  if (local.kubernetesGiven) say(howToRemoveSamples(cluster.kubeconfigFile));
+  if (dev.kubernetesGiven) say(howToRemoveSamples(cluster.kubeconfigFile, dev.samples));
 }
 
 /** Prints the error on stderr, with the end of the log of the server that failed, or of the operator. Keeps all logs. */
 async function reportFailure(
-  { program: { name } }: LocalRequest,
+  { program: { name } }: DevRequest,
   error: unknown,
   stack: Stack | undefined,
 ): Promise<void> {

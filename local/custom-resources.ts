@@ -1,20 +1,15 @@
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { z } from 'zod';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { ApiError, type ApiErrorClass } from '../src/kubernetes/errors.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
-import { applyManifest, readManifests, resourcesIn, type Manifest } from './manifests.ts';
-import { ROOT } from './root.ts';
-
-/** The CustomResourceDefinitions of the operator. */
-export const CRDS = join(ROOT, 'deploy/crd');
+import { Definition } from '../src/program/generate/definition.ts';
+import { applyManifest, resourcesIn, type Manifest } from './manifests.ts';
 
 const FIELD_MANAGER = 'durable-operator-crds';
 const WITHIN_MS = 60_000;
 const INTERVAL_MS = 50;
 
-/** The cluster does not have our CustomResourceDefinitions. The message says which, and what to do. */
+/** The cluster does not have the CustomResourceDefinitions. The message says which, and what to do. */
 export class CustomResourcesMissing extends Error {
   override readonly name = 'CustomResourcesMissing';
 }
@@ -29,9 +24,9 @@ export type CustomResources = 'applied' | 'there already';
  */
 export async function applyCustomResources(
   cluster: KubernetesClient,
+  manifests: readonly Manifest[],
   signal?: AbortSignal,
 ): Promise<CustomResources> {
-  const manifests = await readManifests(CRDS);
   try {
     for (const manifest of manifests) await applyManifest(cluster, manifest, FIELD_MANAGER);
   } catch (error) {
@@ -68,18 +63,10 @@ async function untilServed(
   }
 }
 
-const Definition = z.object({
-  spec: z.object({
-    group: z.string(),
-    names: z.object({ plural: z.string() }),
-    versions: z.tuple([z.object({ name: z.string() })]),
-  }),
-});
-
 /** Discovery and requests may succeed at different moments, so both are tried. */
 async function isServed(cluster: KubernetesClient, manifest: Manifest): Promise<boolean> {
   const { group, names, versions } = Definition.parse(manifest).spec;
-  const type = { group, version: versions[0].name, plural: names.plural };
+  const type = { group, version: versions[0]?.name ?? '', plural: names.plural };
   try {
     const resources = await resourcesIn(cluster, type);
     if (!resources.some(({ name }) => name === type.plural)) return false;

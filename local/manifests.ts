@@ -13,7 +13,12 @@ const Manifest = z.looseObject({
 });
 
 /** A Kubernetes object as a file describes it. */
-export type Manifest = z.infer<typeof Manifest>;
+export interface Manifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string | undefined };
+  readonly spec?: unknown;
+}
 
 /** A manifest, and the object that the API server has made of it. */
 export interface AppliedManifest {
@@ -28,10 +33,11 @@ export interface AppliedManifest {
 export async function readManifests(folder: string): Promise<Manifest[]> {
   const files = (await readdir(folder)).filter((file) => file.endsWith('.yaml')).sort();
   const texts = await Promise.all(files.map((file) => readFile(join(folder, file), 'utf8')));
-  const manifests = texts.flatMap((text) =>
-    parseAllDocuments(text).map((document): Manifest => Manifest.parse(document.toJS())),
-  );
-  return manifests.sort((a, b) => rank(a) - rank(b));
+  return texts.flatMap(manifestsIn).sort((a, b) => rank(a) - rank(b));
+}
+
+export function manifestsIn(yaml: string): Manifest[] {
+  return parseAllDocuments(yaml).map((document) => Manifest.parse(document.toJS()));
 }
 
 const FIRST_KINDS = ['CustomResourceDefinition', 'Namespace'];

@@ -1,12 +1,5 @@
-import { dirname, extname, join } from 'node:path';
 import type { Config } from '../src/config/config.ts';
 import type { Targets } from './targets.ts';
-
-/** Where people find the servers. */
-export interface Addresses {
-  readonly cluster: Omit<Targets['cluster'], 'kubeConfig'>;
-  readonly temporal: Targets['temporal'];
-}
 
 /** Asked before a given cluster is used. */
 export function questionAboutCluster({ reconciliation, roleBinding }: Config, server: string): string {
@@ -38,72 +31,47 @@ function workflowsPage({ uiUrl, namespace }: Targets['temporal']): string {
   return `${uiUrl ?? ''}/namespaces/${namespace}/workflows`;
 }
 
-/** How the operator of the stack runs. */
-export interface Local {
-  /** Its main module. */
+/** What people can try. */
+export interface Tried {
   readonly program: string;
-  readonly roleBindingPrefix: string;
+  readonly mainModule: string;
+  /** Undefined: the one that kubectl finds. */
+  readonly kubeconfigFile: string | undefined;
+  /** An absolute path, or `kubectl`. */
+  readonly kubectl: string;
+  readonly temporalAddress: string;
+  /** A kind of the program, such as `website`, and the name of a sample of it. */
+  readonly sample: string | undefined;
 }
+
+/** All commands ask there by default. */
+const USUAL = '127.0.0.1:7233';
 
 /** Commands to try, as lines for the terminal. */
-export function nextSteps({ cluster, temporal }: Addresses, { program, roleBindingPrefix }: Local): string[] {
+export function nextSteps(tried: Tried): string[] {
+  const { program, mainModule, kubeconfigFile, kubectl, temporalAddress, sample = 'KIND/NAME' } = tried;
+  const run = `${shellWord(process.execPath)} ${shellWord(mainModule)}`;
   return [
     '',
-    'All samples have converged. The local stack runs until Ctrl-C; try in another terminal:',
+    'This runs until Ctrl-C, and starts the operator again when its code changes. Try in another terminal:',
     '',
-    ...shellPreparation(cluster, program),
-    '  # without its annotation, the Pod loses its label',
-    '  kubectl annotate pod my-nginx padok.fr/add-pod-name-label-',
-    '  kubectl get pod my-nginx --show-labels',
-    '',
-    '  # the operator creates a deleted RoleBinding again',
-    `  kubectl delete rolebinding ${roleBindingPrefix}team-1 --namespace team-1`,
-    `  kubectl wait --for=create rolebinding/${roleBindingPrefix}team-1 --namespace team-1`,
-    '',
-    '  # a new namespace gets a RoleBinding of its own',
-    '  kubectl create namespace team-2',
-    `  kubectl wait --for=create rolebinding/${roleBindingPrefix}team-2 --namespace team-2`,
-    '',
-    '  # three Pods become five',
-    '  kubectl scale podset podset-sample --replicas=5',
-    "  kubectl wait podset podset-sample --for=jsonpath='{.status.readyReplicas}'=5",
-    '  kubectl get pods --selector app=podset-sample',
-    '',
-    '  # a quota stops it: ask why, and kill the operator; the next one continues with the next attempt',
-    '  kubectl create quota pods --hard=pods=8',
-    '  kubectl scale podset podset-sample --replicas=10',
-    '  kubectl-durable why podset/podset-sample',
-    `  pkill -KILL -f ${shellWord(`${program} run`)}`,
-    '  kubectl-durable history podset/podset-sample',
-    '  kubectl delete quota pods',
-    '  kubectl-durable why --all-namespaces',
-    '',
-    '  # what was built, and on which node; a delete first removes the binary there',
-    '  kubectl get xxx xxx-sample --output wide',
-    "  kubectl get xxx xxx-sample --output jsonpath='{.status.artifacts}'",
-    '  kubectl delete xxx xxx-sample',
-    '',
-    ...(temporal.uiUrl === undefined
-      ? ['Each change is a run in the Temporal UI.']
-      : ['Each change is a run in the Temporal UI:', `  ${workflowsPage(temporal)}`]),
-    'docs/reading-the-temporal-ui.md says how to read it.',
-  ];
-}
-
-function shellPreparation({ kubectl, kubeconfigFile }: Addresses['cluster'], program: string): string[] {
-  const ask = join(dirname(program), 'ask', `main${extname(program)}`);
-  return [
     ...(kubeconfigFile === undefined ? [] : [`  export KUBECONFIG=${shellWord(kubeconfigFile)}`]),
+    ...(temporalAddress === USUAL ? [] : [`  export TEMPORAL_ADDRESS=${temporalAddress}`]),
     ...(kubectl === 'kubectl' ? [] : [`  alias kubectl=${shellWord(kubectl)}`]),
-    `  alias kubectl-durable=${shellWord(`${shellWord(process.execPath)} ${shellWord(ask)}`)}`,
+    `  alias ${program}=${shellWord(run)}`,
+    '',
+    `  ${program} why --all-namespaces    # what is not well, and what to do`,
+    `  ${program} history ${sample}    # what was done, and why`,
+    `  kubectl edit ${sample}    # change it, and look again`,
+    `  pkill -KILL -f ${shellWord(`${mainModule} run`)}    # the next operator goes on where this one was`,
     '',
   ];
 }
 
 /** For a given cluster. */
-export function howToRemoveSamples(kubeconfigFile: string | undefined): string {
+export function howToRemoveSamples(kubeconfigFile: string | undefined, folder: string): string {
   const kubeconfig = kubeconfigFile === undefined ? '' : `KUBECONFIG=${shellWord(kubeconfigFile)} `;
-  return `the custom resource definitions and the samples stay on the cluster; to remove the samples, run this while an operator is running (it has to remove what was built): ${kubeconfig}kubectl delete -f deploy/samples`;
+  return `the custom resource definitions and the samples stay on the cluster; to remove the samples, run this while an operator is running (it has to remove what it made): ${kubeconfig}kubectl delete -f ${shellWord(folder)}`;
 }
 
 /** Quoted for the shell if necessary. */

@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { argumentsFor, type Config } from '../src/config/config.ts';
 import type { Program } from '../src/program/program.ts';
+import { lastLines } from './program-output.ts';
+import { ServerFailed, type Launch } from './servers.ts';
 import { LOOPBACK } from './stack-folder.ts';
 import type { Stack } from './stack.ts';
 import type { Targets } from './targets.ts';
@@ -32,20 +34,75 @@ export const OPERATOR = 'operator';
 /** Shutdown takes up to the 10 s that a Pod is given. */
 const GRACE_MS = 12_000;
 
-/** Starts the operator as a part of the stack. It is started again if somebody kills it. */
-export function startInStack(stack: Stack, launch: OperatorLaunch, say: (line: string) => void): void {
-  const companion = {
-    name: OPERATOR,
-    command: process.execPath,
-    args: nodeArguments(launch),
-    env: operatorVariables(launch),
-    cwd: process.cwd(),
-    graceMs: GRACE_MS,
-  };
-  stack.startCompanion(companion, () => {
-    say('the operator ended; starting it again, as a Deployment would');
-    startInStack(stack, launch, say);
-  });
+interface InStack {
+  readonly stack: Stack;
+  readonly launch: OperatorLaunch;
+  readonly say: (line: string) => void;
+  readonly signal: AbortSignal;
+}
+
+/** The operator as a part of the stack. It is started again if somebody kills it. */
+export class StackOperator {
+  readonly #in: InStack;
+
+  constructor(inStack: InStack) {
+    this.#in = inStack;
+  }
+
+  /** Resolves when it is ready. @throws ServerFailed, OperatorFailed, or the signal's reason */
+  async start(): Promise<void> {
+    const { stack, launch, signal } = this.#in;
+    const starting = new AbortController();
+    let isReady = false;
+    stack.startCompanion(this.#companion(), (how) => {
+      if (isReady) void this.#ended(how);
+      else starting.abort(new ServerFailed(OPERATOR, `ended (${how})`));
+    });
+    await untilReady(launch, AbortSignal.any([signal, starting.signal]));
+    isReady = true;
+  }
+
+  /** @returns whether it is ready; if not, it has said why */
+  async restart(): Promise<boolean> {
+    await this.#in.stack.stopServer(OPERATOR);
+    return this.start().then(
+      () => true,
+      async (error: unknown) => {
+        if (!this.#in.signal.aborted) await this.#sayFailure(error);
+        return false;
+      },
+    );
+  }
+
+  async #ended(how: string): Promise<void> {
+    if (!isKill(how)) return this.#sayFailure(new ServerFailed(OPERATOR, `ended (${how})`));
+    this.#in.say('the operator ended; starting it again, as a Deployment would');
+    await this.restart();
+  }
+
+  async #sayFailure(error: unknown): Promise<void> {
+    const { stack, say } = this.#in;
+    say(`${error instanceof Error ? error.message : String(error)}; the last lines of its log:`);
+    say(await lastLines(stack.logOf(OPERATOR), 25));
+    say('It is started again when a file changes');
+  }
+
+  #companion(): Launch {
+    const { launch } = this.#in;
+    return {
+      name: OPERATOR,
+      command: process.execPath,
+      args: nodeArguments(launch),
+      env: operatorVariables(launch),
+      cwd: process.cwd(),
+      graceMs: GRACE_MS,
+    };
+  }
+}
+
+/** After `kill` or `kill -9`, it had no problem of its own. */
+function isKill(how: string): boolean {
+  return how === 'SIGKILL' || how === 'SIGTERM' || how === 'exit code 0';
 }
 
 /** The arguments of `node`. */
@@ -87,7 +144,7 @@ export async function readiness(healthPort: number): Promise<{ status: number; b
   return { status: answer.status, body: await answer.text() };
 }
 
-/** The options of `local`, except for those that `local` decides itself. */
+/** The options of `dev`, except for those that `dev` decides itself. */
 export function operatorArguments({ program, config, healthPort, metricsPort }: Addressed): string[] {
   const metrics = metricsPort === undefined ? 'off' : { host: LOOPBACK, port: metricsPort };
   return argumentsFor(program, 'run', {
@@ -111,12 +168,12 @@ export function bareEnvironment(temporalAddress: string): NodeJS.ProcessEnv {
   return { PATH: process.env['PATH'], HOME: process.env['HOME'], TEMPORAL_ADDRESS: temporalAddress };
 }
 
-/** This process's own, with the cluster and the Temporal server that `local` uses. */
+/** This process's own, with the cluster and the Temporal server that `dev` uses. */
 export async function operatorEnvironment(config: Config, targets: Targets): Promise<NodeJS.ProcessEnv> {
   const { cluster, temporal, stack } = targets;
   const { kubeconfigFile: file } = cluster;
   const kubeconfig = file === undefined ? {} : { DURABLE_OPERATOR_KUBECONFIG: file };
-  if (config.local.temporalGiven) return { ...process.env, ...kubeconfig };
+  if (config.dev.temporalGiven) return { ...process.env, ...kubeconfig };
   const TEMPORAL_CONFIG_FILE = await emptyProfile(stack.dir);
   const server = { TEMPORAL_ADDRESS: temporal.address, TEMPORAL_CONFIG_FILE };
   return { ...withoutTemporal(process.env), ...kubeconfig, ...server };

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import type { Controller } from '../src/contract/controller.ts';
@@ -9,12 +8,11 @@ import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
 import { unlessNotFound } from '../src/temporal/grpc-status.ts';
 import { applyManifest, readManifests, type AppliedManifest, type Manifest } from './manifests.ts';
-import { ROOT } from './root.ts';
 import type { LiveTable, SampleRow } from './table.ts';
 
-export const SAMPLES = join(ROOT, 'deploy/samples');
-
 export interface SampleRun {
+  /** With their manifests; undefined: there are none. */
+  readonly folder: string | undefined;
   readonly cluster: KubernetesClient;
   readonly temporal: Client;
   readonly controllers: readonly Controller[];
@@ -35,15 +33,24 @@ const INTERVAL_MS = 50;
 /**
  * Applies the samples, and shows them until all have converged.
  *
+ * @returns one that a controller reconciles, as people name it: `website/sample`
  * @throws NotConverged, ApiError, or the signal's reason
  */
-export async function runSamples(run: SampleRun): Promise<void> {
+export async function runSamples(run: SampleRun): Promise<string | undefined> {
   const applied: AppliedManifest[] = [];
-  for (const manifest of await readManifests(SAMPLES)) {
+  if (run.folder === undefined) return undefined;
+  for (const manifest of await readManifests(run.folder)) {
     applied.push(await applyManifest(run.cluster, manifest, FIELD_MANAGER));
   }
-  run.say(`applied ${applied.map(({ manifest }) => sampleName(manifest)).join(', ')} (deploy/samples)`);
-  await untilConverged(awaitedSamples(applied, run.controllers), run);
+  run.say(`applied ${applied.map(({ manifest }) => sampleName(manifest)).join(', ')} (${run.folder})`);
+  const awaited = awaitedSamples(applied, run.controllers);
+  await untilConverged(awaited, run);
+  const [first] = awaited;
+  return first && nameForPeople(first.sample.manifest);
+}
+
+function nameForPeople({ kind, metadata: { name, namespace = 'default' } }: Manifest): string {
+  return `${kind.toLowerCase()}/${name}${namespace === 'default' ? '' : ` --namespace ${namespace}`}`;
 }
 
 /** `Pod default/my-nginx` */

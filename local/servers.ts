@@ -16,6 +16,9 @@ export interface Launch {
   readonly graceMs?: number;
 }
 
+/** @param how such as `exit code 1` or `SIGKILL` */
+export type WhenEnded = (how: string) => void;
+
 /** A server ended unexpectedly, or was not ready in time. */
 export class ServerFailed extends Error {
   override readonly name = 'ServerFailed';
@@ -56,14 +59,14 @@ export class Servers {
   /**
    * Returns when the process runs, not when it is ready.
    *
-   * @param whenKilled called if somebody else ends it by SIGKILL or SIGTERM. Default: that is a failure
+   * @param whenEnded called with how it ended, if that is unexpected. Default: that is a failure
    */
-  start(launch: Launch, whenKilled?: () => void): void {
+  start(launch: Launch, whenEnded?: WhenEnded): void {
     const { name, graceMs = GRACE_MS } = launch;
     this.#over.signal.throwIfAborted();
     if (this.#running.has(name)) throw new Error(`${name} is already running`);
     const child = spawnBound(launch, this.#layout);
-    const ended = endOf(child).then((how) => this.#ended(name, how, whenKilled));
+    const ended = endOf(child).then((how) => this.#ended(name, how, whenEnded));
     this.#running.set(name, { child, graceMs, ended, isStopping: false });
     writeFileSync(this.#layout.pidFile(name), String(child.pid));
   }
@@ -90,13 +93,13 @@ export class Servers {
     await Promise.all(servers.map(({ ended }) => ended));
   }
 
-  #ended(name: string, how: string, whenKilled: (() => void) | undefined): void {
+  #ended(name: string, how: string, whenEnded: WhenEnded | undefined): void {
     const isExpected = this.#running.get(name)?.isStopping === true;
     this.#running.delete(name);
     rmSync(this.#layout.pidFile(name), { force: true });
     if (isExpected || this.#over.signal.aborted) return;
-    if (whenKilled !== undefined && isKill(how)) whenKilled();
-    else this.#over.abort(new ServerFailed(name, `ended (${how})`));
+    if (whenEnded === undefined) this.#over.abort(new ServerFailed(name, `ended (${how})`));
+    else whenEnded(how);
   }
 }
 
@@ -106,11 +109,6 @@ function endOf(child: ChildProcess): Promise<string> {
     child.once('error', ({ message }) => resolve(message));
     child.once('exit', (code, signal) => resolve(signal ?? `exit code ${String(code)}`));
   });
-}
-
-/** After `kill` or `kill -9`, it had no problem of its own. */
-function isKill(how: string): boolean {
-  return how === 'SIGKILL' || how === 'SIGTERM' || how === 'exit code 0';
 }
 
 /**

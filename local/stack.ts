@@ -6,7 +6,7 @@ import { lastLines } from './program-output.ts';
 import { asAdmin, serverReady, type Starting } from './readiness.ts';
 import { SERVER_ARGUMENTS, SIMULATED_NODE, type CommandContext } from './server-commands.ts';
 import type { ServerName } from './server-pins.ts';
-import { ServerFailed, Servers, type Launch } from './servers.ts';
+import { ServerFailed, Servers, type Launch, type WhenEnded } from './servers.ts';
 import { choosePorts, claimFolder, layoutOf, LOOPBACK, saveLogs, type StackPorts } from './stack-folder.ts';
 
 /** The parts of a stack: a cluster, and a Temporal server with its UI. */
@@ -49,9 +49,9 @@ export interface Stack {
   /**
    * Starts a program that ends with the stack; no server has its name.
    *
-   * @param whenKilled called if somebody else ends it by SIGKILL or SIGTERM. Default: that ends the stack
+   * @param whenEnded called with how it ended, if that is unexpected. Default: that ends the stack
    */
-  startCompanion(companion: Launch, whenKilled?: () => void): void;
+  startCompanion(companion: Launch, whenEnded?: WhenEnded): void;
   /** Stops every process, and removes the folder. Safe to repeat. */
   stop(): Promise<void>;
   /** Stops one server or companion: SIGTERM, and SIGKILL after its grace period. Its state stays. */
@@ -164,7 +164,7 @@ function stackOf(stack: Prepared): Stack {
     temporalUiUrl: `http://${LOOPBACK}:${ports.temporalUi}`,
     over: servers.over,
     logOf: (name) => layout.log(name),
-    startCompanion: (companion, whenKilled) => servers.start(companion, whenKilled),
+    startCompanion: (companion, whenEnded) => servers.start(companion, whenEnded),
     stop: () => stack.stop(),
     stopServer: (name) => servers.stop(name),
     startServer: (name) => restart(stack, name),

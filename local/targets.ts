@@ -43,7 +43,7 @@ export async function startTargets({ config, say, signal }: TargetsRequest): Pro
   sayWhatIsGiven(config, say);
   const parts = partsToStart(config);
   const binaries: Partial<Binaries> = await buildPrograms(programsFor(parts), { say, signal });
-  const dir = config.local.dir ?? defaultDir();
+  const dir = config.dev.dir ?? defaultDir();
   say(`all files are in ${dir}, and are removed at the end`);
   const ports = await usualPorts();
   const stack = await startStack({ dir, binaries, parts, ports, onProgress: say, signal });
@@ -60,13 +60,13 @@ export function givenServer(config: Config): string {
 }
 
 function sayWhatIsGiven(config: Config, say: (line: string) => void): void {
-  const { kubernetesGiven, temporalGiven } = config.local;
+  const { kubernetesGiven, temporalGiven } = config.dev;
   const { address, namespace } = config.temporal;
   if (kubernetesGiven) say(`using your cluster, ${givenServer(config)}`);
   if (temporalGiven) say(`using your Temporal server, ${address}, namespace ${namespace}`);
 }
 
-function partsToStart({ local: { kubernetesGiven, temporalGiven } }: Config): StackPart[] {
+function partsToStart({ dev: { kubernetesGiven, temporalGiven } }: Config): StackPart[] {
   const kubernetes: readonly StackPart[] = kubernetesGiven ? [] : ['kubernetes'];
   return temporalGiven ? [...kubernetes] : [...kubernetes, 'temporal'];
 }
@@ -81,14 +81,14 @@ async function usualPorts(): Promise<Partial<StackPorts>> {
 }
 
 function clusterOf(config: Config, { kubeconfig }: Stack, kubectl = 'kubectl'): Targets['cluster'] {
-  return config.local.kubernetesGiven
+  return config.dev.kubernetesGiven
     ? { kubeConfig: givenKubeConfig(config), kubeconfigFile: config.cluster.kubeconfig, kubectl }
     : { kubeConfig: loadKubeConfig({ kubeconfig, env: {} }), kubeconfigFile: kubeconfig, kubectl };
 }
 
 function temporalOf(config: Config, stack: Stack): Targets['temporal'] {
   const { address, namespace } = config.temporal;
-  return config.local.temporalGiven
+  return config.dev.temporalGiven
     ? { address, namespace, uiUrl: undefined }
     : { address: stack.temporalAddress, namespace, uiUrl: stack.temporalUiUrl };
 }
@@ -100,5 +100,5 @@ function givenKubeConfig({ cluster: { kubeconfig, runOutsideCluster } }: Config)
 /** @throws Error if Temporal cannot be reached */
 export function connectTo({ temporal }: Targets, config: Config): Promise<Connection> {
   const { connectionOptions } = config.temporal.connect;
-  return Connection.connect(config.local.temporalGiven ? connectionOptions : { address: temporal.address });
+  return Connection.connect(config.dev.temporalGiven ? connectionOptions : { address: temporal.address });
 }

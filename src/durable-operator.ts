@@ -1,25 +1,28 @@
 import { gitBuildReconciler } from '../activities/git-build.ts';
-import { roleBindingReconciler } from '../activities/namespace-role-binding.ts';
-import { podLabelReconciler } from '../activities/pod-label.ts';
 import { podSetReconciler } from '../activities/pod-set.ts';
 import { gitBuild } from './controllers/git-build/controller.ts';
+import { BuildKind } from './controllers/git-build/kind.ts';
 import { namespaceRoleBinding } from './controllers/namespace-role-binding/controller.ts';
 import { podLabel } from './controllers/pod-label/controller.ts';
 import { podSet } from './controllers/pod-set/controller.ts';
+import { PodSetKind } from './controllers/pod-set/kind.ts';
+import { definedIn, definedWith } from './program/defined.ts';
 import type { Program } from './program/program.ts';
 
 export const durableOperator: Program = {
   name: 'durable-operator',
   controllers: [
-    { name: 'pod-label', controller: () => podLabel, reconciler: podLabelReconciler },
+    definedIn(podLabel, 'durable-operator'),
+    definedWith('namespace-role-binding', ({ roleBinding }) => namespaceRoleBinding(roleBinding)),
     {
-      name: 'namespace-role-binding',
-      controller: ({ roleBinding }) => namespaceRoleBinding(roleBinding),
-      reconciler: (client, { roleBinding }) => roleBindingReconciler(client, roleBinding),
+      name: 'pod-set',
+      definition: PodSetKind.manifest,
+      controller: () => podSet,
+      reconciler: podSetReconciler,
     },
-    { name: 'pod-set', controller: () => podSet, reconciler: podSetReconciler },
     {
       name: 'git-build',
+      definition: BuildKind.manifest,
       controller: ({ build }) => gitBuild(build),
       reconciler: (client, { build, reconciliation }) =>
         gitBuildReconciler(client, build, reconciliation.namespaces),

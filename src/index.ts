@@ -6,50 +6,7 @@ import type { AnyDefinition } from './controllers/defined/definition.ts';
  * What the package exports. See docs/build-your-own.md.
  */
 
-export { defineKind } from './api/kind.ts';
-export type {
-  CustomResourceDefinition,
-  Kind,
-  KindDefinition,
-  PrinterColumn,
-  Rule,
-  ScalePaths,
-  SpecOf,
-  StatusOf,
-} from './api/kind.ts';
-export { defineController } from './api/controller.ts';
-export type { ControllerDefinition, Messages, ResourceFor, ResourceOf } from './api/controller.ts';
-export type { ChildManifest, Children } from './api/child.ts';
-export type { NextOf, Outcome, StalledMore } from './api/next.ts';
-export type { Facts, MessageSubject, Observing, Running, StepDefinition, StepDone } from './api/step.ts';
-export type { OwnedType, Place, ViewedObject, WatchedType } from './api/watched.ts';
-export type { Kube, KubeReads, Selection } from './api/kube.ts';
-export { ownedBy } from './api/owner.ts';
-export { StepError } from './api/step-error.ts';
-export type { StepErrorClass } from './api/step-error.ts';
-export type { Advice, Cause, CommandAdvice } from './contract/cause.ts';
-export { allow } from './contract/controller.ts';
-export type { ConditionalDelete, ConditionalPatch, NewObject, ObjectAt } from './contract/kube.ts';
-export {
-  CONFIG_MAPS,
-  CRON_JOBS,
-  DAEMON_SETS,
-  DEPLOYMENTS,
-  HORIZONTAL_POD_AUTOSCALERS,
-  INGRESSES,
-  NETWORK_POLICIES,
-  PERSISTENT_VOLUME_CLAIMS,
-  POD_DISRUPTION_BUDGETS,
-  SECRETS,
-  SERVICE_ACCOUNTS,
-  SERVICES,
-  STATEFUL_SETS,
-} from './api/built-in.ts';
-export { JOBS, NAMESPACES, NODES, PODS } from './controllers/kinds.ts';
-export type { PolicyRule, ResourceType } from './contract/controller.ts';
-export type { Deletion } from './contract/decision.ts';
-export type { Identity, KubernetesObject, ObjectMeta, OwnerReference } from './contract/object.ts';
-export type { Ignored } from './contract/words.ts';
+export * from './api/index.ts';
 export type { Operator } from './program/operator.ts';
 
 /** An operator of your own. */
@@ -67,5 +24,5 @@ export interface OperatorDefinition {
  * await operator({ name: 'bucket-operator', controllers: [bucket] }).main();
  */
 export function operator({ name, controllers }: OperatorDefinition): Operator {
-  return operatorOf({ name, controllers: controllers.map(definedIn) });
+  return operatorOf({ name, controllers: controllers.map((each) => definedIn(each, name)) });
 }

@@ -1,7 +1,7 @@
 import type { TaskQueuePollers, WatcherState } from './contract/telemetry.ts';
 import type { Health } from './observability/health.ts';
 import type { StateSource } from './observability/observability.ts';
-import type { TaskQueueWatch } from './temporal/task-queue-watch.ts';
+import type { TaskQueueWatch } from './temporal/task-queue.ts';
 import { workflowThreadProblem } from './temporal/workflow-threads.ts';
 import type { LeaderElection } from './watcher/leader-election.ts';
 import type { Watcher } from './watcher/watcher.ts';

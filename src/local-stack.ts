@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
+import { extname } from 'node:path';
 import type { Config } from './config/config.ts';
 import { ConfigurationError } from './contract/configuration-error.ts';
 import type { Program } from './program/program.ts';
 
-export interface LocalRequest {
+export interface DevRequest {
   readonly program: Program;
   readonly config: Config;
   readonly signal: AbortSignal;
@@ -12,31 +13,23 @@ export interface LocalRequest {
 }
 
 /** @returns the program's exit code */
-export type LocalCommand = (request: LocalRequest) => Promise<number>;
+export type DevCommand = (request: DevRequest) => Promise<number>;
 
 /** `local/` is loaded when it is called, because the image does not contain it. @throws ConfigurationError */
-export async function loadLocalCommand(): Promise<LocalCommand> {
-  const url = PLACES.map((place) => new URL(place, import.meta.url)).find((place) => existsSync(place));
-  if (url === undefined) {
+export async function loadDevCommand(): Promise<DevCommand> {
+  const url = new URL(`../local/command${extname(import.meta.url)}`, import.meta.url);
+  if (!existsSync(url)) {
     throw new ConfigurationError(
-      'the command local is part of the source checkout and of the npm package; run it there',
+      'the command dev is part of the source checkout and of the npm package; run it there',
     );
   }
   const loaded: unknown = await import(url.href);
-  if (!exportsRunLocal(loaded)) throw new Error(`${url.href} does not export runLocal`);
-  return loaded.runLocal;
+  if (!exportsRunDev(loaded)) throw new Error(`${url.href} does not export runDev`);
+  return loaded.runDev;
 }
 
-/** As seen from src/; and from dist/src/, in a checkout and in the package, where it is compiled. */
-const PLACES = import.meta.url.endsWith('.ts')
-  ? ['../local/command.ts']
-  : ['../../local/command.ts', '../local/command.js'];
-
-function exportsRunLocal(loaded: unknown): loaded is { readonly runLocal: LocalCommand } {
+function exportsRunDev(loaded: unknown): loaded is { readonly runDev: DevCommand } {
   return (
-    typeof loaded === 'object' &&
-    loaded !== null &&
-    'runLocal' in loaded &&
-    typeof loaded.runLocal === 'function'
+    typeof loaded === 'object' && loaded !== null && 'runDev' in loaded && typeof loaded.runDev === 'function'
   );
 }

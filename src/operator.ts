@@ -20,12 +20,10 @@ import { ownCluster } from './own-cluster.ts';
 import { chosenControllers, type Program } from './program/program.ts';
 import { reconcilersOf } from './program/reconcilers.ts';
 import { checkTaskQueue, publishUntilDone } from './publishing.ts';
-import { noticeRouting } from './temporal/routing-notice.ts';
+import { measuredPollers, noticeRouting, TaskQueueWatch } from './temporal/task-queue.ts';
 import { temporalRuns } from './temporal/runs.ts';
 import { observed, ofOwnCluster, reportingEnds, withHeartbeats } from './temporal/steps.ts';
-import { measuredPollers } from './temporal/task-queue-pollers.ts';
-import { TaskQueueWatch } from './temporal/task-queue-watch.ts';
-import { createWorker, installRuntime, stepsAtOnce } from './temporal/worker.ts';
+import { createWorker, installRuntime } from './temporal/worker.ts';
 import { VERSION } from './version.ts';
 import { LeaderElection, leaseNamespace, type Candidate } from './watcher/leader-election.ts';
 import { LeaseObject } from './watcher/lease.ts';
@@ -45,7 +43,6 @@ export async function runOperator({ program, config, log, signal }: OperatorRequ
     program: program.name,
     settings: config,
     controllers: chosenControllers(program, config),
-    stepsAtOnce: config.command === 'watch' ? 0 : stepsAtOnce(config.load),
     leaseName: config.leaderElection.name,
     version: VERSION,
     command: config.command,

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { staleFiles, writeFiles } from '../deploy/generate.ts';
-import { mergeRules } from '../deploy/rbac/merge-rules.ts';
-import { defaultControllers, watcherRules, workerRules } from '../deploy/rbac/permissions.ts';
+import { staleFiles, writeFiles } from '../src/program/generate/files.ts';
+import { mergeRules } from '../src/program/generate/merge-rules.ts';
+import { defaultControllers, watcherRules, workerRules } from '../src/program/generate/permissions.ts';
 import type { PolicyRule } from '../src/contract/controller.ts';
 import { durableOperator } from '../src/durable-operator.ts';
 

@@ -82,19 +82,19 @@ describe('the image', () => {
 });
 
 describe('the local stack', () => {
-  it('is not copied into the image, where the command `local` says in one line what to do', async () => {
+  it('is not copied into the image, where the command `dev` says in one line what to do', async () => {
     const copy = await mkdtemp(join(tmpdir(), 'durable-operator-image-'));
     try {
       for (const path of copiedFrom(everyInstruction)) {
         await cp(join(ROOT, path), join(copy, path), { recursive: true });
       }
       await symlink(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
-      const local = promisify(execFile)(process.execPath, [join(copy, 'src/main.ts'), 'local'], { env: {} });
-      await expect(local).rejects.toMatchObject({
+      const dev = promisify(execFile)(process.execPath, [join(copy, 'src/main.ts'), 'dev'], { env: {} });
+      await expect(dev).rejects.toMatchObject({
         code: 2,
         stdout: '',
         stderr:
-          'durable-operator: the command local is part of the source checkout and of the npm package; run it there\n',
+          'durable-operator: the command dev is part of the source checkout and of the npm package; run it there\n',
       });
     } finally {
       await rm(copy, { recursive: true });

@@ -1,4 +1,4 @@
-import { ofTheOperator } from './alerts.ts';
+import { ofTheOperator } from '../../src/program/generate/alerts.ts';
 
 /** One panel. */
 interface Graph {

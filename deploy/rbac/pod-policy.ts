@@ -1,5 +1,5 @@
 import { PODS } from '../../src/controllers/kinds.ts';
-import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
+import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { labelsFor } from '../../src/controllers/pod-set/pod.ts';
 import { POD_SET_KIND } from '../../src/controllers/pod-set/resource.ts';
 import { lines, policySpec } from './admission-policy.ts';

@@ -6,6 +6,7 @@ import type { Ignored } from '../contract/words.ts';
 import type { Kind, SpecOf, StatusOf } from './kind.ts';
 import type { Children } from './child.ts';
 import type { NextOf, Outcome } from './next.ts';
+import type { ReferredType } from './reference.ts';
 import type { Facts, MessageSubject, Observing, StepDefinition } from './step.ts';
 import type { OwnedType, ViewedObject, WatchedType } from './watched.ts';
 
@@ -52,7 +53,17 @@ export interface Messages<R, Owned> {
  * @typeParam Observed what `observe` returns
  * @typeParam Steps the data of each step, by its name
  */
-export interface ControllerDefinition<F extends WatchedType, View, Owned, Observed, Steps> {
+export interface ControllerDefinition<
+  F extends WatchedType,
+  View,
+  Owned,
+  Observed,
+  Steps,
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- any controller, for those who do not use them
+  Options extends z.ZodObject = any,
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- likewise
+  Use = any,
+> {
   /** In kebab-case: `bucket`. It is in workflow ids, so it stays. */
   readonly name: string;
   /** What it does for a resource, in the title of a run: `the label follows its annotation`. Default: the title names the resource. */
@@ -69,20 +80,37 @@ export interface ControllerDefinition<F extends WatchedType, View, Owned, Observ
    * `watch`: a step may be decided from the view; how much is read before it is done, its `basis` says.
    */
   readonly trust?: 'watch' | 'live';
+  /**
+   * Options of the operator: each is a flag, a variable and a key of the file of options. Each is a string, a number, a boolean or one of
+   * some words, with a default or optional, and nothing secret, since they are published for the commands.
+   */
+  readonly options?: Options;
+  /**
+   * Clients of outside systems, made once per process when `observe` or a step first asks for them. A plan does not make them: it ends
+   * where they are needed. A test replaces them: `{ ...bucket, use: () => ({ store: fakeStore }) }`.
+   */
+  use?(options: z.output<NoInfer<Options>>): Use;
   /** Types whose objects belong to the resources. */
   readonly owns?: readonly OwnedType<Owned>[];
+  /** Types whose objects the resources refer to. Only of a kind. Default: none. */
+  readonly references?: readonly ReferredType<NoInfer<ResourceFor<F, View>>, z.output<NoInfer<Options>>>[];
   /** Kept on the resource until `decide` says that it is released: `example.com/bucket`. Only of a kind. Default: none. */
   readonly finalizer?: string;
   /** Observes it again and again, for changes that no watch shows: `{ every: '10m' }`. From 10 s on. Only of a kind. Default: never. */
   readonly poll?: { readonly every: string };
   /** Reads whatever decisions are made from besides. Reads only: it may be asked at any time, by commands, too. Only of a kind. */
-  observe?(observing: Observing<NoInfer<ResourceFor<F, View>>>): Promise<Observed>;
+  observe?(
+    observing: Observing<NoInfer<ResourceFor<F, View>>, NoInfer<Use>, z.output<NoInfer<Options>>>,
+  ): Promise<Observed>;
   /**
    * The objects that the resource stands for, of types of `owns`. The library creates and changes them, deletes those that are no longer
    * declared, and says whether they are ready. Pure: it is asked whenever the resource changes. Only of a kind. Default: none.
    */
   children?(
-    facts: Pick<Facts<NoInfer<ResourceFor<F, View>>, NoInfer<Owned>, undefined>, 'resource'>,
+    facts: Pick<
+      Facts<NoInfer<ResourceFor<F, View>>, NoInfer<Owned>, undefined, z.output<NoInfer<Options>>>,
+      'resource' | 'options'
+    >,
     next: Pick<NextOf<NoInfer<Steps>>, 'wait' | 'stalled'>,
   ): Children;
   /** Only with `decide`. */
@@ -91,7 +119,9 @@ export interface ControllerDefinition<F extends WatchedType, View, Owned, Observ
       NoInfer<ResourceFor<F, View>>,
       NoInfer<Owned>,
       NoInfer<Observed>,
-      Steps[Name]
+      Steps[Name],
+      NoInfer<Use>,
+      z.output<NoInfer<Options>>
     >;
   };
   /**
@@ -99,12 +129,22 @@ export interface ControllerDefinition<F extends WatchedType, View, Owned, Observ
    * as they are declared. Default: nothing does.
    */
   decide?(
-    facts: Facts<NoInfer<ResourceFor<F, View>>, NoInfer<Owned>, NoInfer<Observed>>,
+    facts: Facts<
+      NoInfer<ResourceFor<F, View>>,
+      NoInfer<Owned>,
+      NoInfer<Observed>,
+      z.output<NoInfer<Options>>
+    >,
     next: NextOf<NoInfer<Steps>>,
   ): Outcome;
   /** The author's own fields of the status. They are written once the resource rests. Only of a kind. Default: none. */
   status?(
-    facts: Facts<NoInfer<ResourceFor<F, View>>, NoInfer<Owned>, NoInfer<Observed>>,
+    facts: Facts<
+      NoInfer<ResourceFor<F, View>>,
+      NoInfer<Owned>,
+      NoInfer<Observed>,
+      z.output<NoInfer<Options>>
+    >,
   ): F extends AnyKind ? Partial<StatusOf<F>> : never;
   /** What is news to an open run, besides the generation, the deletion and our annotations; nothing that the run itself changes. */
   news?(
@@ -154,9 +194,11 @@ export function defineController<
   Owned = never,
   Observed = undefined,
   Steps = unknown,
+  Options extends z.ZodObject = z.ZodObject,
+  Use = undefined,
 >(
-  definition: ControllerDefinition<F, View, Owned, Observed, Steps>,
-): ControllerDefinition<F, View, Owned, Observed, Steps> {
+  definition: ControllerDefinition<F, View, Owned, Observed, Steps, Options, Use>,
+): ControllerDefinition<F, View, Owned, Observed, Steps, Options, Use> {
   const { name, finalizer, poll, steps = {} } = definition;
   const taken = Object.keys(steps).find((step) => RESERVED.includes(step));
   const misplaced = misplacedIn(definition);
@@ -186,7 +228,7 @@ export function isKind(type: WatchedType): type is AnyKind {
 function misplacedIn(definition: { readonly for: WatchedType }): string | undefined {
   const misplaced = isKind(definition.for)
     ? ['view', 'trust']
-    : ['finalizer', 'poll', 'observe', 'status', 'children'];
+    : ['finalizer', 'references', 'poll', 'observe', 'status', 'children'];
   return misplaced.find((member) => member in definition);
 }
 

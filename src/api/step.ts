@@ -8,8 +8,9 @@ import type { Kube, KubeReads } from './kube.ts';
  * @typeParam R the resource
  * @typeParam Owned the views of the objects of `owns`
  * @typeParam Observed what `observe` returns
+ * @typeParam Options the values of its options
  */
-export interface Facts<R, Owned, Observed> {
+export interface Facts<R, Owned, Observed, Options = unknown> {
   readonly resource: R;
   /** The objects that belong to the resource, by their views. */
   readonly owned: readonly Owned[];
@@ -17,11 +18,21 @@ export interface Facts<R, Owned, Observed> {
   readonly observed: Observed;
   /** Milliseconds since the epoch. */
   readonly nowMs: number;
+  /** As the operator has them. */
+  readonly options: Options;
 }
 
-/** What `observe` is given. */
-export interface Observing<R> {
+/**
+ * What `observe` is given.
+ *
+ * @typeParam Use what `use` returns
+ */
+export interface Observing<R, Use = unknown, Options = unknown> {
   readonly resource: R;
+  /** Clients of outside systems. */
+  readonly use: Use;
+  /** As the operator has them. */
+  readonly options: Options;
   /** Reads the cluster. */
   readonly kube: KubeReads;
   /** Aborted once the time of the step is over, or a newer step of this resource waits. Hand it to whatever you call. */
@@ -29,7 +40,11 @@ export interface Observing<R> {
 }
 
 /** What a step is given. */
-export interface Running<R, Owned, Observed> extends Observing<R> {
+export interface Running<R, Owned, Observed, Use = unknown, Options = unknown> extends Observing<
+  R,
+  Use,
+  Options
+> {
   readonly owned: readonly Owned[];
   readonly observed: Observed;
   /** Reads and writes the cluster. */
@@ -41,7 +56,7 @@ export interface Running<R, Owned, Observed> extends Observing<R> {
    *
    * @param did in the past tense: `deleted RoleBinding team-1`
    */
-  didSoFar(did: string): void;
+  readonly didSoFar: (did: string) => void;
 }
 
 /** What a step did. */
@@ -57,7 +72,7 @@ export interface StepDone {
  *
  * @typeParam Data what a decision hands over besides a reason
  */
-export interface StepDefinition<R, Owned, Observed, Data> {
+export interface StepDefinition<R, Owned, Observed, Data, Use = unknown, Options = unknown> {
   /** What the Temporal UI shows beside the activity, before the reason: `create the bucket`. */
   readonly summary: string;
   /**
@@ -74,7 +89,7 @@ export interface StepDefinition<R, Owned, Observed, Data> {
    */
   readonly basis?: 'watch' | 'resource' | 'live';
   /** What the step deletes, for the person who has to approve of it. Without, `kube.delete` refuses. Default: nothing. */
-  deletes?(facts: Facts<R, Owned, Observed>, data: Data): Deletion;
+  deletes?(facts: Facts<R, Owned, Observed, Options>, data: Data): Deletion;
   /**
    * Does it. Takes at most ten seconds: start what takes longer, and wait for it in `decide`. An attempt may be repeated, and may
    * take effect after a later one. What a server answers to `kube` counts as observed: where the step is not external and writes only to the
@@ -83,7 +98,7 @@ export interface StepDefinition<R, Owned, Observed, Data> {
    * @param data of the decision that named this step, in this very attempt. It is never in the history
    * @returns what it did, in the past tense: `created the bucket`; or more
    */
-  run(running: Running<R, Owned, Observed>, data: Data): Promise<string | StepDone>;
+  run(running: Running<R, Owned, Observed, Use, Options>, data: Data): Promise<string | StepDone>;
 }
 
 /** What `messages` are made from: the resource as the API server has it, and what decisions are made from. */

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { TemporalProblem } from '../temporal/temporal-problem.ts';
 import type { Program } from '../program/program.ts';
-import type { Session, SessionOptions } from './connection/session.ts';
+import type { Session, SessionOptions } from './session.ts';
 import { harmless } from './output.ts';
 
 /** 0: up to date; 1: not; 2: wrong use, or no connection, as in `kubectl diff`; 130: ended by Ctrl-C. */

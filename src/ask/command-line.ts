@@ -22,7 +22,7 @@ const ADD: Readonly<Record<AskCommand, () => Promise<Add>>> = {
   resume: async () => (await import('./change/pause.ts')).addChange.bind(undefined, 'resume'),
   approve: async () => (await import('./change/approval.ts')).addVerdict.bind(undefined, 'approve'),
   reject: async () => (await import('./change/approval.ts')).addVerdict.bind(undefined, 'reject'),
-  'uninstall-check': async () => (await import('./uninstall/uninstall-check.ts')).addUninstallCheck,
+  'uninstall-check': async () => (await import('./uninstall-check.ts')).addUninstallCheck,
 };
 
 const PROGRAM = 'kubectl durable';

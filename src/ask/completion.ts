@@ -1,8 +1,8 @@
 import type { Command, Option } from 'commander';
 import type { Controller } from '../contract/controller.ts';
 import type { Ask } from './ask.ts';
-import { listTargets } from './cluster/targets.ts';
-import type { Session, SessionOptions } from './connection/session.ts';
+import { listTargets } from './cluster/objects.ts';
+import type { Session, SessionOptions } from './session.ts';
 import { controllersOf } from './controllers.ts';
 import { withoutJoinedValues } from './options.ts';
 import { nameOfKind, parseResource } from './resource-name.ts';

@@ -1,7 +1,7 @@
 import type { Options } from '../config/config.ts';
 import type { Ignored } from '../contract/words.ts';
 import { VERSION } from '../version.ts';
-import type { Operator } from './connection/temporal.ts';
+import type { Operator } from './session.ts';
 
 /*
  * Sentences about the running operator.

@@ -3,7 +3,7 @@ import { variableFor } from '../config/option.ts';
 import { taskQueueName } from '../config/values.ts';
 import type { Ask } from './ask.ts';
 import { ASK_COMMANDS, type AskCommand } from './commands.ts';
-import type { SessionOptions } from './connection/session.ts';
+import type { SessionOptions } from './session.ts';
 
 export const OUTPUT_FORMATS = ['json', 'yaml', 'wide'] as const;
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];

@@ -33,7 +33,7 @@ function askingHere(program: Program, signal: AbortSignal): Omit<Ask, 'exitWith'
     ...{ program, signal, stdout: process.stdout, stderr: process.stderr, env: process.env },
     ...{ isTerminal: process.stdout.isTTY, now: Date.now },
     async open(options) {
-      const { openSession } = await import('./connection/session.ts');
+      const { openSession } = await import('./session.ts');
       return openSession({ ...options, program }, process.env);
     },
   };

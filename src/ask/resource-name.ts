@@ -3,7 +3,7 @@ import type { ResourceRef } from '../contract/resource.ts';
 import type { Program } from '../program/program.ts';
 import { AskProblem } from './ask.ts';
 import type { ObjectName } from './cluster/objects.ts';
-import type { Session } from './connection/session.ts';
+import type { Session } from './session.ts';
 import { controllersOf } from './controllers.ts';
 
 /** The kind of a controller, and maybe a name. */

@@ -4,7 +4,6 @@ import { VERSION } from '../version.ts';
 import { variableFor, type OptionRow } from './option.ts';
 import type { OptionTable } from './option-table.ts';
 import type { Given, GivenOptions } from './sources.ts';
-import { suggestion } from './values.ts';
 
 const COMMANDS = {
   run: 'watch the cluster and reconcile, in one process (the default)',
@@ -12,12 +11,13 @@ const COMMANDS = {
   work: 'run only the workflows and activities',
   promote: 'make a worker version current in Temporal, and exit',
   'codec-server': 'decrypt payloads for the Temporal UI and CLI',
-  local: 'start Temporal and Kubernetes locally, run the operator on them, and show how the samples converge',
+  dev: 'start Temporal and Kubernetes locally, run the operator on them, and start it again when its code changes',
+  generate: 'write the manifests, the chart and the Dockerfile of the operator into the folder deploy',
 } as const;
 
 export type CommandName = keyof typeof COMMANDS;
 
-const COMMAND_NAMES: readonly CommandName[] = ['run', 'watch', 'work', 'promote', 'codec-server', 'local'];
+const COMMAND_NAMES = Object.keys(COMMANDS) as readonly CommandName[];
 
 /** What the command line says, before any value is checked. */
 export type CommandLine =
@@ -77,6 +77,7 @@ function programWriting(table: OptionTable, output: string[], choose: (chosen: C
     addOptions(table, command, name);
     command.allowExcessArguments().action(() => choose({ name, command }));
   }
+  program.command('new').description('write an operator of your own, or one more controller: new --help');
   addAskCommands(program);
   return program;
 }
@@ -164,5 +165,5 @@ function ownerOf(rows: readonly OptionRow[], sentence: string): string | undefin
 
 function unexpectedWord(word: string): string {
   const commands = [...COMMAND_NAMES, ...ASK_COMMAND_NAMES].join(', ');
-  return `"${word}" is neither an option nor a command${suggestion(word, [...COMMAND_NAMES, ...ASK_COMMAND_NAMES])}; the commands are ${commands}`;
+  return `"${word}" is neither an option nor a command; the commands are ${commands}`;
 }

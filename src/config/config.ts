@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ConfigurationError } from '../contract/configuration-error.ts';
 import { VERSION } from '../version.ts';
 import { parseCommandLine, type CommandName } from './command-line.ts';
 import type { OptionRow } from './option.ts';
@@ -20,7 +21,7 @@ export type Options = { readonly [Group in keyof Parsable]: Readonly<Parsable[Gr
 export interface Config extends Options {
   readonly command: CommandName;
   readonly temporal: TemporalTarget;
-  readonly local: Options['local'] & {
+  readonly dev: Options['dev'] & {
     /** Whether somebody named a cluster: then no Kubernetes servers are started. */
     readonly kubernetesGiven: boolean;
     /** Whether somebody named a Temporal server: then none is started. */
@@ -49,10 +50,18 @@ export async function parseConfig(
   args: readonly string[],
   env: NodeJS.ProcessEnv,
 ): Promise<Parsed> {
-  const table = optionTable(program);
+  try {
+    return await parse(optionTable(program), args, env);
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    return refusal(program.name, [error.message]);
+  }
+}
+
+async function parse(table: OptionTable, args: readonly string[], env: NodeJS.ProcessEnv): Promise<Parsed> {
   const line = parseCommandLine(table, args);
   if (line.kind === 'help') return { kind: 'exit', code: 0, output: line.output, to: 'stdout' };
-  if (line.kind === 'wrong') return refusal(table, [line.problem]);
+  if (line.kind === 'wrong') return refusal(table.program, [line.problem]);
   const { command } = line;
   const file = await fileNamedBy(table, line.configFile, env);
   const given = strongest(table, { flags: line.flags, env, file: file.given });
@@ -62,11 +71,11 @@ export async function parseConfig(
   if (command === 'promote' && options.data?.worker.deploymentName === undefined) {
     problems.push('promote needs a worker deployment; set --worker-deployment');
   }
-  if (!options.success || problems.length > 0) return refusal(table, problems);
-  const { cluster, local } = options.data;
+  if (!options.success || problems.length > 0) return refusal(table.program, problems);
+  const { cluster, dev } = options.data;
   const kubernetesGiven = cluster.kubeconfig !== undefined || cluster.runOutsideCluster;
-  const choices = { ...local, kubernetesGiven, temporalGiven: temporalIsGiven(env) };
-  return { kind: 'config', config: { ...options.data, command, temporal, local: choices } };
+  const choices = { ...dev, kubernetesGiven, temporalGiven: temporalIsGiven(env) };
+  return { kind: 'config', config: { ...options.data, command, temporal, dev: choices } };
 }
 
 /** What the options are where nobody sets any. */
@@ -133,7 +142,7 @@ function treeOf({ schema, rows }: OptionTable, given: GivenOptions, command: Com
 function rawOf({ name, localDefault }: OptionRow, given: GivenOptions, command: CommandName): unknown {
   const found = given.get(name);
   if (found !== undefined) return found.raw;
-  return command === 'local' ? localDefault : undefined;
+  return command === 'dev' ? localDefault : undefined;
 }
 
 /** One line an option, in the order of the table. */
@@ -161,11 +170,11 @@ function shown(raw: unknown): string {
 
 /** A local stack without a given Temporal starts its own, whatever this person's profiles say. */
 function temporalFor(command: CommandName, env: NodeJS.ProcessEnv, report: (problem: string) => void) {
-  if (command === 'local' && !temporalIsGiven(env)) return LOCAL_TEMPORAL;
+  if (command === 'generate' || (command === 'dev' && !temporalIsGiven(env))) return LOCAL_TEMPORAL;
   return temporalFrom(env, report);
 }
 
-function refusal({ program }: OptionTable, problems: readonly string[]): Parsed {
+function refusal(program: string, problems: readonly string[]): Parsed {
   const output = problems.map((problem) => `${program}: ${printable(problem)}\n`).join('');
   return { kind: 'exit', code: 2, output, to: 'stderr' };
 }

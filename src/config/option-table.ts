@@ -1,3 +1,5 @@
+import { ConfigurationError } from '../contract/configuration-error.ts';
+import { controllerSections } from './controller-options.ts';
 import { rowsOf, type OptionRow } from './option.ts';
 import { schemaFor, type ProgramNames } from './options.ts';
 
@@ -9,12 +11,19 @@ export interface OptionTable {
   readonly rows: readonly OptionRow[];
 }
 
+/** @throws ConfigurationError where a controller has an option that cannot be one */
 export function optionTable(program: ProgramNames): OptionTable {
-  const schema = schemaFor(program);
+  const own = schemaFor(program);
+  // What the library knows of its type is the same.
+  const schema = own.extend(controllerSections(program.controllers)) as unknown as typeof own;
   const titles = program.controllers.map(({ name }) => `Controller ${name}`);
   // The options of controllers that the program does not have keep their defaults.
   const rows = rowsOf(schema).filter(
     ({ title }) => !title.startsWith('Controller ') || titles.includes(title),
   );
+  const names = rows.map(({ name }) => name);
+  const taken = names.find((name, index) => names.indexOf(name) !== index);
+  if (taken !== undefined)
+    throw new ConfigurationError(`there are two options --${taken}; rename that of a controller`);
   return { program: program.name, schema, rows };
 }

@@ -8,7 +8,7 @@ export interface Described {
   readonly docs?: string;
   /** Written as a person writes it, and parsed like any other value. */
   readonly default?: string;
-  /** The default of the command `local`, which serves only this machine. */
+  /** The default of the command `dev`, which serves only this machine. */
   readonly localDefault?: string;
   /** What applies where the option is not set, in words. */
   readonly unset?: string;
@@ -21,7 +21,7 @@ export interface Described {
 interface Section {
   readonly title: string;
   /** The only command that has these options; every command has the others. */
-  readonly onlyFor?: 'promote' | 'codec-server' | 'local' | undefined;
+  readonly onlyFor?: 'promote' | 'codec-server' | 'generate' | 'dev' | undefined;
 }
 
 /** A row of the table: one option, under one name in all sources. */

@@ -15,7 +15,7 @@ const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'
 /** What of a program its options depend on. */
 export interface ProgramNames {
   readonly name: string;
-  readonly controllers: readonly { readonly name: string }[];
+  readonly controllers: readonly { readonly name: string; readonly options?: z.ZodObject | undefined }[];
 }
 
 /** The table of options: name, schema, default and help of each in a row. All else about options follows from it. */
@@ -279,19 +279,49 @@ export function schemaFor({ name: program, controllers }: ProgramNames) {
       },
       'codec-server',
     ),
-    local: section(
+    generate: section(
+      'Generated files',
+      {
+        check: option('check', values.boolean, {
+          default: 'false',
+          help: 'write nothing, and exit with status 1 if a file is missing or differs',
+        }),
+        image: option('image <name>', values.imageName, {
+          default: program,
+          help: 'name of the image, without its tag, which is the version in package.json',
+        }),
+        crds: option('crds', values.boolean, {
+          default: 'false',
+          help: 'only print the custom resource definitions, for `kubectl apply --filename -`',
+        }),
+        allowNewRights: option('allow-new-rights', values.boolean, {
+          default: 'false',
+          help: 'give the operator rights that it does not have in the files that are there',
+        }),
+        allowBreakingChanges: option('allow-breaking-changes', values.boolean, {
+          default: 'false',
+          help: 'change a kind so that it no longer accepts all resources that it accepted',
+        }),
+      },
+      'generate',
+    ),
+    dev: section(
       'Local stack',
       {
         dir: option('dir <directory>', values.text, {
           help: 'directory for the files of the local servers',
           unset: '`durable-operator/local` in `$XDG_STATE_HOME` or `~/.local/state`',
         }),
+        samples: option('samples <directory>', values.text, {
+          default: 'samples',
+          help: 'directory of the manifests to apply, if there is one',
+        }),
         exitWhenConverged: option('exit-when-converged', values.boolean, {
           default: 'false',
           help: 'exit with status 0 once the samples have converged',
         }),
       },
-      'local',
+      'dev',
     ),
   });
 }

@@ -5,7 +5,7 @@ import { WATCH_ENDS, type Telemetry, type WatchedKind } from '../contract/teleme
 import { API_ERROR_CLASSES } from '../kubernetes/errors.ts';
 import { counter, gauge, histogram } from './instruments.ts';
 import { stateMetrics, type StateMetricsOptions } from './state-metrics.ts';
-import { StepMetrics, type StepMetricsOptions } from './step-metrics.ts';
+import { StepMetrics } from './step-metrics.ts';
 import { WorkqueueMetrics } from './workqueue-metrics.ts';
 
 /** The parts of a controller that metrics need. */
@@ -14,8 +14,7 @@ export interface ObservedController extends Pick<Controller, 'name' | 'steps'> {
   readonly children: readonly Pick<Controller['primary'], 'type'>[];
 }
 
-export interface MetricsOptions
-  extends Pick<StepMetricsOptions, 'stepsAtOnce'>, Pick<StateMetricsOptions, 'leaseName' | 'source'> {
+export interface MetricsOptions extends Pick<StateMetricsOptions, 'leaseName' | 'source'> {
   readonly controllers: readonly ObservedController[];
   readonly version: string;
   /** The program's command, such as `watch`: what this process does. */
@@ -41,7 +40,7 @@ export function operatorMetrics(options: MetricsOptions): Metrics {
     measure: () => [[{ version: options.version, command: options.command }, 1]],
   });
   stateMetrics(registry, { ...options, controllers });
-  const steps = new StepMetrics(registry, options);
+  const steps = new StepMetrics(registry, options.controllers);
   return {
     queue: new WorkqueueMetrics(registry, controllers),
     watch: watchMetrics(registry, options.controllers.flatMap(kindsOf)),

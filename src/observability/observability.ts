@@ -35,8 +35,6 @@ export interface ObservabilityOptions {
   readonly program: string;
   readonly settings: ObservabilitySettings;
   readonly controllers: readonly ObservedController[];
-  /** How many step attempts this process runs at a time; 0 in a process without a worker. */
-  readonly stepsAtOnce: number;
   /** The name of the Lease of leader election. */
   readonly leaseName: string;
   readonly version: string;

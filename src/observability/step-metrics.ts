@@ -17,23 +17,18 @@ type ReconcileResult = (typeof RECONCILE_RESULTS)[number];
 const STEP_OUTCOMES = ['success', 'skipped', 'error'] as const;
 type StepOutcome = (typeof STEP_OUTCOMES)[number];
 
-export interface StepMetricsOptions {
-  readonly controllers: readonly Pick<Controller, 'name' | 'steps'>[];
-  /** How many step attempts this process runs at a time; 0 in a process without a worker. */
-  readonly stepsAtOnce: number;
-}
+type MeasuredController = Pick<Controller, 'name' | 'steps'>;
 
 /** Counts attempts of steps under the names that controller-runtime gives to reconciles, and by step. */
 export class StepMetrics {
   readonly #active = new Map<string, number>();
   readonly #reconciles;
   readonly #errors;
-  readonly #terminalErrors;
   readonly #seconds;
   readonly #retries;
   readonly #steps;
 
-  constructor(registry: Registry, { controllers, stepsAtOnce }: StepMetricsOptions) {
+  constructor(registry: Registry, controllers: readonly MeasuredController[]) {
     const each = controllers.map(({ name: controller }) => ({ controller }));
     const perController = { labelNames: ['controller'] as const, initially: each };
     this.#reconciles = counter(registry, {
@@ -46,11 +41,6 @@ export class StepMetrics {
       ...perController,
       name: 'controller_runtime_reconcile_errors_total',
       help: 'Total number of step attempts per controller that failed, or after which the run stalled',
-    });
-    this.#terminalErrors = counter(registry, {
-      ...perController,
-      name: 'controller_runtime_terminal_reconcile_errors_total',
-      help: 'Total number of step attempts per controller after which the run stalled: it is not retried until the resource changes',
     });
     this.#seconds = histogram(registry, {
       ...perController,
@@ -74,12 +64,6 @@ export class StepMetrics {
       help: 'Number of step attempts in progress per controller',
       labelNames: ['controller'],
       measure: () => each.map((labels) => [labels, this.#active.get(labels.controller) ?? 0]),
-    });
-    gauge(registry, {
-      name: 'controller_runtime_max_concurrent_reconciles',
-      help: 'Maximum number of concurrent step attempts in this process; all controllers share this limit',
-      labelNames: ['controller'],
-      measure: () => each.map((labels) => [labels, stepsAtOnce]),
     });
   }
 
@@ -109,7 +93,6 @@ export class StepMetrics {
     // `observe` only reads. Any other step that did nothing was no longer needed.
     const isSkipped = did.length === 0 && about.activity !== 'observe';
     this.#count(about, isSkipped ? 'skipped' : 'success', reconcileResultOf(next));
-    if (next.do === 'stalled') this.#terminalErrors.inc({ controller: about.ref.controller });
   }
 
   #count(
@@ -123,7 +106,7 @@ export class StepMetrics {
   }
 }
 
-function seriesOf({ name: controller, steps }: StepMetricsOptions['controllers'][number]) {
+function seriesOf({ name: controller, steps }: MeasuredController) {
   return ['observe', ...Object.keys(steps)].flatMap((step) =>
     STEP_OUTCOMES.map((result) => ({ controller, step, result })),
   );

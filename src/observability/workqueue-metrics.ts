@@ -8,7 +8,6 @@ const buckets = exponentialBuckets(10e-9, 10, 12);
 
 /** What client-go measures of each controller's work queue. We have one queue, measured per controller. */
 export class WorkqueueMetrics implements QueueObserver {
-  readonly #controllers: readonly string[];
   /** Since when each key waits or is being processed, by `performance.now()`. */
   readonly #waiting = new Map<string, number>();
   readonly #processing = new Map<string, number>();
@@ -18,7 +17,6 @@ export class WorkqueueMetrics implements QueueObserver {
   readonly #workDuration;
 
   constructor(registry: Registry, controllers: readonly string[]) {
-    this.#controllers = controllers;
     const common = { labelNames: ['name', 'controller'] as const, initially: controllers.map(labelsOf) };
     this.#adds = counter(registry, {
       ...common,
@@ -42,7 +40,12 @@ export class WorkqueueMetrics implements QueueObserver {
       help: 'How long it takes to start or signal a run and to observe the first effect, in seconds',
       buckets,
     });
-    this.#measureAtScrape(registry);
+    gauge(registry, {
+      name: 'workqueue_depth',
+      help: 'Number of resources that wait in the queue',
+      labelNames: ['name', 'controller'],
+      measure: () => controllers.map((controller) => [labelsOf(controller), this.#depthOf(controller)]),
+    });
   }
 
   added(key: string): void {
@@ -71,37 +74,9 @@ export class WorkqueueMetrics implements QueueObserver {
     this.#waiting.clear();
   }
 
-  #measureAtScrape(registry: Registry): void {
-    this.#gauge(registry, {
-      name: 'workqueue_depth',
-      help: 'Number of resources that wait in the queue',
-      measure: (controller) => ages(controller, this.#waiting).length,
-    });
-    this.#gauge(registry, {
-      name: 'workqueue_unfinished_work_seconds',
-      help: 'How long all starts and signals in progress have taken so far, in seconds, added up',
-      measure: (controller) => ages(controller, this.#processing).reduce((total, age) => total + age, 0),
-    });
-    this.#gauge(registry, {
-      name: 'workqueue_longest_running_processor_seconds',
-      help: 'How long the longest start or signal in progress has taken so far, in seconds',
-      measure: (controller) => Math.max(0, ...ages(controller, this.#processing)),
-    });
+  #depthOf(controller: string): number {
+    return [...this.#waiting.keys()].filter((key) => controllerOfWorkflow(key) === controller).length;
   }
-
-  #gauge(registry: Registry, { measure, ...described }: PerController): void {
-    gauge(registry, {
-      ...described,
-      labelNames: ['name', 'controller'],
-      measure: () => this.#controllers.map((controller) => [labelsOf(controller), measure(controller)]),
-    });
-  }
-}
-
-interface PerController {
-  readonly name: string;
-  readonly help: string;
-  readonly measure: (controller: string) => number;
 }
 
 function labelsOf(controller: string) {
@@ -110,14 +85,6 @@ function labelsOf(controller: string) {
 
 function labelsOfKey(key: string) {
   return labelsOf(controllerOfWorkflow(key));
-}
-
-/** In seconds. */
-function ages(controller: string, since: ReadonlyMap<string, number>): number[] {
-  const nowMs = performance.now();
-  return [...since]
-    .filter(([key]) => controllerOfWorkflow(key) === controller)
-    .map(([, sinceMs]) => secondsBetween(sinceMs, nowMs));
 }
 
 function secondsBetween(sinceMs: number | undefined, nowMs: number): number {

@@ -17,6 +17,10 @@ export function operator(program: Program): Operator {
 
 /** Each command loads only its own code, so that a question gets an answer within a second. */
 async function main(program: Program, args: readonly string[]): Promise<number> {
+  if (args[0] === 'new') {
+    const { runNew } = await import('./new/new.ts');
+    return runNew(args.slice(1));
+  }
   if (!isAskCommand(args[0])) return operate(program, args);
   const { answerHere } = await import('../ask/process.ts');
   return answerHere(program, args);
@@ -47,12 +51,17 @@ async function operate(program: Program, args: readonly string[]): Promise<numbe
 }
 
 async function start(program: Program, config: Config, log: Logger): Promise<number> {
-  if (config.command === 'local') {
-    const { loadLocalCommand } = await import('../local-stack.ts');
+  const mainModule = realpathSync(process.argv[1] ?? '');
+  if (config.command === 'generate') {
+    const { runGenerate } = await import('./generate/generate.ts');
+    return runGenerate({ program, options: config.generate, project: process.cwd(), mainModule });
+  }
+  if (config.command === 'dev') {
+    const { loadDevCommand } = await import('../local-stack.ts');
     const { createLogger } = await import('../logging.ts');
-    const run = await loadLocalCommand();
+    const run = await loadDevCommand();
     const signal = signalToEnd(createLogger({ ...config.log, level: 'silent' }));
-    return run({ program, config, signal, mainModule: realpathSync(process.argv[1] ?? '') });
+    return run({ program, config, signal, mainModule });
   }
   if (config.command === 'promote') {
     const { runPromote } = await import('../promote.ts');

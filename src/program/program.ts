@@ -1,10 +1,12 @@
+import type { z } from 'zod';
 import type { Reconciler } from '../../activities/reconciler.ts';
 import { ConfigurationError } from '../contract/configuration-error.ts';
 import { typeNameOf, type Controller } from '../contract/controller.ts';
+import type { CustomResourceDefinition } from '../api/kind.ts';
 import type { Step } from '../contract/decision.ts';
 import { controlled, type ControlOptions } from '../controllers/control/controlled.ts';
 import type { GitBuildOptions } from '../controllers/git-build/controller.ts';
-import type { RoleBindingOptions } from '../controllers/namespace-role-binding/decide.ts';
+import type { RoleBindingOptions } from '../controllers/namespace-role-binding/binding.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 
 /** An operator: its controllers, and its name among the operators of a cluster and of a Temporal namespace. */
@@ -16,8 +18,14 @@ export interface Program {
 /** A controller of a program: what it decides, and how its resources are read and written. */
 export interface ProgramController {
   readonly name: string;
+  /** Of its kind, if that is the program's own. */
+  readonly definition?: CustomResourceDefinition;
+  /** Those of its own. */
+  readonly options?: z.ZodObject | undefined;
   controller(options: ControllerOptions): Controller;
   reconciler(client: KubernetesClient, options: ControllerOptions): Reconciler<unknown, Step>;
+  /** The same, for a plan: it asks no outside system. Default: it never does. */
+  rehearsing?(): ProgramController;
 }
 
 /** The options of all controllers together. */

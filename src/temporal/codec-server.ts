@@ -13,7 +13,7 @@ import {
   type ListeningServer,
   type TextResponse,
 } from '../observability/http-server.ts';
-import { payloadEncryption } from './payload-encryption.ts';
+import { payloadEncryption } from './data-converter.ts';
 import { readPayloadKeys } from './payload-keys.ts';
 
 /** Runs the command `codec-server` until the signal. @throws ConfigurationError */

@@ -13,7 +13,6 @@ import {
 } from '../contract/search-attributes.ts';
 import { lacksSearchAttributes, unlessNotFound } from './grpc-status.ts';
 import { decoded, textIn } from './payloads.ts';
-import { isPaused, pauseIn, type PauseInTemporal } from './run-pause.ts';
 import { failureOf, msOf, timelineOf, type HistoryEvent } from './timeline-builder.ts';
 import type { PendingStep, RunTimeline } from './timeline.ts';
 
@@ -279,4 +278,50 @@ async function pendingOf({ pendingActivities }: DescribeAnswer, client: Client):
 
 function codecsOf(client: Client) {
   return client.options.loadedDataConverter.payloadCodecs;
+}
+
+type PendingActivity = temporal.api.workflow.v1.IPendingActivityInfo;
+
+/** Somebody has paused a run, or its step, in Temporal. It does not go on until the pause is ended. */
+export interface PauseInTemporal {
+  readonly atMs: number;
+  /** `by temporal-cli:alice@laptop: the quota is about to change` */
+  readonly words: string;
+  /** The command that ends it. */
+  readonly undo: string;
+}
+
+/** `PendingActivityState` of temporal/api/enums/v1/workflow.proto; the package's own enum cannot be imported by name. */
+const PAUSED_ACTIVITY = 4;
+
+/** An attempt in progress is not paused yet. */
+function isPaused({ state }: PendingActivity): boolean {
+  return Number(state) === PAUSED_ACTIVITY;
+}
+
+/** The pause of a run, or else of one of its steps. */
+function pauseIn(answer: DescribeAnswer, namespace: string): PauseInTemporal | undefined {
+  const workflowId = answer.workflowExecutionInfo?.execution?.workflowId ?? '';
+  const of = `--namespace ${namespace} --workflow-id ${workflowId}`;
+  const { pauseInfo } = answer.workflowExtendedInfo ?? {};
+  if (pauseInfo) {
+    const { pausedTime } = pauseInfo;
+    return { atMs: msOf(pausedTime), words: wordsFor(pauseInfo), undo: `temporal workflow unpause ${of}` };
+  }
+  const step = answer.pendingActivities?.find(isPaused);
+  if (step === undefined) return undefined;
+  const { pauseTime, manual, rule } = step.pauseInfo ?? {};
+  const by = rule ? { identity: `the rule ${rule.ruleId ?? ''}`, reason: rule.reason } : (manual ?? {});
+  const undo = `temporal activity unpause ${of} --activity-id ${step.activityId ?? ''}`;
+  return { atMs: msOf(pauseTime), words: wordsFor(by), undo };
+}
+
+interface By {
+  readonly identity?: string | null | undefined;
+  readonly reason?: string | null | undefined;
+}
+
+function wordsFor({ identity, reason }: By): string {
+  const who = identity === '' ? undefined : identity;
+  return `by ${who ?? 'somebody'}${reason ? `: ${reason}` : ''}`;
 }

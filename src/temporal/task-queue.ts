@@ -1,4 +1,8 @@
 import type { WorkflowService } from '@temporalio/client';
+import type { NativeConnection } from '@temporalio/worker';
+import type { Logger } from '../contract/logger.ts';
+import type { TaskQueuePollers as Measured, VersionStatus } from '../contract/telemetry.ts';
+import { unlessNotFound } from './grpc-status.ts';
 
 /** All workers of the same code. In Temporal's words: a Worker Deployment has versions, each with a build ID. */
 export interface WorkerVersion {
@@ -59,4 +63,165 @@ interface MaybeVersion {
 export function versionNameIn(version: MaybeVersion | null | undefined): string {
   const { deploymentName, buildId } = version ?? {};
   return deploymentName && buildId ? nameOf({ deploymentName, buildId }) : '';
+}
+
+export interface PolledQueue {
+  readonly connection: NativeConnection;
+  /** The Temporal namespace. */
+  readonly namespace: string;
+  readonly taskQueue: string;
+}
+
+const CALL_TIMEOUT_MS = 10_000;
+
+/** Who polls the task queue for workflow tasks and for activity tasks, for metrics. */
+export function measuredPollers(queue: PolledQueue): Promise<readonly Measured[]> {
+  const { connection } = queue;
+  return connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, async () => {
+    const described = await Promise.all(
+      (['workflow', 'activity'] as const).map(async (taskType) => ({
+        taskType,
+        taskQueue: queue.taskQueue,
+        ...(await describeTaskQueue({ ...queue, service: connection.workflowService, taskType })),
+      })),
+    );
+    const statuses = await statusesOf(queue, described);
+    return described.flatMap((each) => pollersIn(each, statuses));
+  });
+}
+
+/** A task queue, for one type of task. */
+export interface DescribedQueue extends TaskQueuePollers {
+  readonly taskQueue: string;
+  readonly taskType: TaskType;
+}
+
+/**
+ * Counts pollers by version. A version to which Temporal gives tasks is counted even without a poller.
+ *
+ * @param statuses of the versions, by name
+ */
+export function pollersIn(
+  { taskQueue, taskType, pollers, current }: DescribedQueue,
+  statuses: ReadonlyMap<string, VersionStatus>,
+): Measured[] {
+  const busy = [...statuses].filter(([, status]) => status === 'ramping' || status === 'draining');
+  const versions = new Set([current, ...busy.map(([version]) => version), ...pollers]);
+  return [...versions].map((version) => ({
+    taskQueue,
+    taskType,
+    version,
+    status: version === current ? 'current' : (statuses.get(version) ?? 'inactive'),
+    count: pollers.filter((each) => each === version).length,
+  }));
+}
+
+/** Asks only about deployments that poll or get tasks. */
+async function statusesOf(
+  { connection, namespace }: PolledQueue,
+  queues: readonly TaskQueuePollers[],
+): Promise<ReadonlyMap<string, VersionStatus>> {
+  const versions = queues.flatMap(({ pollers, current }) => [current, ...pollers]);
+  const deployments = new Set(versions.filter(Boolean).map((version) => version.split(':', 1)[0] ?? ''));
+  const described = await Promise.all(
+    [...deployments].map((deploymentName) =>
+      unlessNotFound(connection.workflowService.describeWorkerDeployment({ namespace, deploymentName })),
+    ),
+  );
+  const summaries = described.flatMap((each) => each?.workerDeploymentInfo?.versionSummaries ?? []);
+  return new Map(
+    summaries.map(({ deploymentVersion, status }) => [
+      versionNameIn(deploymentVersion),
+      STATUSES.get(status ?? 0) ?? 'inactive',
+    ]),
+  );
+}
+
+/** `WorkerDeploymentVersionStatus` of temporal/api/enums/v1/deployment.proto, which cannot be imported by name. */
+const STATUSES = new Map<number, VersionStatus>([
+  [2, 'current'],
+  [3, 'ramping'],
+  [4, 'draining'],
+  [5, 'drained'],
+]);
+
+export interface RoutingNotice {
+  readonly connection: NativeConnection;
+  /** The Temporal namespace. */
+  readonly namespace: string;
+  readonly taskQueue: string;
+  /** Of this worker; undefined: it has none. */
+  readonly version: WorkerVersion | undefined;
+  readonly log: Logger;
+}
+
+/** Warns if Temporal gives new runs to other workers. Never fails. */
+export async function noticeRouting({ connection, version, log, ...queue }: RoutingNotice): Promise<void> {
+  try {
+    const request = { ...queue, service: connection.workflowService, taskType: 'workflow' } as const;
+    const { current } = await describeTaskQueue(request);
+    const words = whyNoNewRuns(version && nameOf(version), current);
+    if (words !== undefined) log.warn({ taskQueue: queue.taskQueue }, words);
+  } catch (error) {
+    log.debug({ err: error }, 'could not find out which worker version is current');
+  }
+}
+
+/** @param version of this worker; undefined: none @param current empty: none @returns undefined where it gets new runs */
+export function whyNoNewRuns(version: string | undefined, current: string): string | undefined {
+  if (current === (version ?? '')) return undefined;
+  const isCurrent = current === '' ? 'no version is current' : `${current} is the current version`;
+  return version === undefined
+    ? `${isCurrent}, and this worker has no version, so it gets no runs; set --worker-deployment`
+    : `${isCurrent}: ${version} gets no new runs until it is promoted (durable-operator promote)`;
+}
+
+/** By then, the worker of this process polls. */
+const FIRST_AFTER_MS = 5_000;
+const EVERY_MS = 60_000;
+/** An answer counts for so long if Temporal cannot be asked again. */
+const KEPT_MS = 5 * EVERY_MS;
+
+/** While this process leads, asks Temporal once a minute who polls the task queue. */
+export class TaskQueueWatch {
+  readonly #ask: () => Promise<readonly Measured[]>;
+  readonly #log: Logger;
+  #term: { timer: NodeJS.Timeout; answer?: Answer } | undefined;
+
+  constructor(ask: () => Promise<readonly Measured[]>, log: Logger) {
+    this.#ask = ask;
+    this.#log = log;
+  }
+
+  /** Empty: this process does not lead, or Temporal has not answered for five minutes. */
+  get pollers(): readonly Measured[] {
+    const answer = this.#term?.answer;
+    return answer !== undefined && performance.now() - answer.atMs < KEPT_MS ? answer.pollers : [];
+  }
+
+  lead(): void {
+    this.standBy();
+    this.#term = { timer: setTimeout(() => void this.#read(), FIRST_AFTER_MS) };
+  }
+
+  standBy(): void {
+    clearTimeout(this.#term?.timer);
+    this.#term = undefined;
+  }
+
+  async #read(): Promise<void> {
+    const term = this.#term;
+    if (term === undefined) return;
+    term.timer = setTimeout(() => void this.#read(), EVERY_MS);
+    try {
+      term.answer = { pollers: await this.#ask(), atMs: performance.now() };
+    } catch (error) {
+      this.#log.debug({ err: error }, 'could not find out who polls the task queue');
+    }
+  }
+}
+
+interface Answer {
+  readonly pollers: readonly Measured[];
+  readonly atMs: number;
 }

@@ -23,10 +23,6 @@ export interface Slots {
   readonly localActivitySlots: number;
 }
 
-export function stepsAtOnce({ activitySlots, localActivitySlots }: Slots): number {
-  return activitySlots + localActivitySlots;
-}
-
 /**
  * The logs of the SDK and of its native library go to our logger. The program handles signals itself.
  *

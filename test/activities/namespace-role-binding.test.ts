@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { controlledReconciler } from '../../activities/controlled.ts';
 import { dryRunning } from '../../activities/dry-run.ts';
-import { roleBindingReconciler } from '../../activities/namespace-role-binding.ts';
+import { definedReconciler } from '../../activities/defined.ts';
 import { StepRun } from '../../activities/step-run.ts';
 import type { Refusal } from '../../src/contract/decision.ts';
+import { namespaceRoleBinding } from '../../src/controllers/namespace-role-binding/controller.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
 import {
   answerJson,
@@ -60,7 +61,7 @@ function askedIn({ method, url }: ReceivedRequest): string {
 describe('the replacement of a binding', () => {
   const replace = () => {
     const context = { ref: REF, now: Date.now, superseded: new AbortController().signal };
-    return new StepRun(roleBindingReconciler(client, OPTIONS), context).perform(
+    return new StepRun(definedReconciler(namespaceRoleBinding(OPTIONS), client), context).perform(
       'replaceRoleBinding',
       undefined,
     );
@@ -103,8 +104,11 @@ describe('a binding whose subjects something changes', () => {
         );
     });
     const own = { client, options: { requireApprovalOver: undefined } };
-    const reconciler = controlledReconciler(roleBindingReconciler(client, OPTIONS), own);
-    const rehearsing = controlledReconciler(roleBindingReconciler(dryRunning(client), OPTIONS), own);
+    const reconciler = controlledReconciler(definedReconciler(namespaceRoleBinding(OPTIONS), client), own);
+    const rehearsing = controlledReconciler(
+      definedReconciler(namespaceRoleBinding(OPTIONS), dryRunning(client)),
+      own,
+    );
     const rehearse: typeof rehearsing.perform = (...args) => rehearsing.perform(...args);
     const step = (name: string, refusal?: Refusal) => {
       const context = { ref: REF, now: Date.now, superseded: new AbortController().signal, refusal };

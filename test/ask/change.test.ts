@@ -1,9 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { AskProblem } from '../../src/ask/ask.ts';
-import { textOfLine } from '../../src/ask/history/history.ts';
-import { incarnationsOf } from '../../src/ask/history/history-reader.ts';
+import { incarnationsOf, textOfLine } from '../../src/ask/history/history.ts';
 import { parseManifests } from '../../src/ask/plan/manifests.ts';
-import { annotate } from '../../src/ask/cluster/targets.ts';
+import { annotate } from '../../src/ask/cluster/objects.ts';
 import type { RequestOptions } from '../../src/kubernetes/client.ts';
 import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
 

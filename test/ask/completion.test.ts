@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { Command, Option } from 'commander';
 import { STATES } from '../../src/ask/state.ts';
 import { candidates, completionsFor, cursorIn, namesIn } from '../../src/ask/completion.ts';
-import type { Session } from '../../src/ask/connection/session.ts';
+import type { Session } from '../../src/ask/session.ts';
 import { controllersOf } from '../../src/ask/controllers.ts';
 import { durableOperator } from '../../src/durable-operator.ts';
 

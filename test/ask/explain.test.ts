@@ -5,7 +5,6 @@ import type { RunTimeline, StepEntry } from '../../src/temporal/timeline.ts';
 import { defaultOptions } from '../../src/config/config.ts';
 import { controllersOf } from '../../src/ask/controllers.ts';
 import { converged, stalled } from '../../src/contract/decision.ts';
-import { controlOf } from '../../src/controllers/control/annotations.ts';
 import { durableOperator } from '../../src/durable-operator.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import {
@@ -79,45 +78,6 @@ describe('why, of an open run,', () => {
     expect(text).toContain('  you can   correct it\n');
   });
 
-  it('that was rejected, says by whom, when, which plan, and how to approve it after all', () => {
-    const because = 'rejected by alice: a typo';
-    const next = {
-      do: 'held',
-      by: 'approval',
-      code: 'Rejected',
-      because,
-      would: 'deletePods: 3',
-      plan: '2-a',
-    } as const;
-    const fieldsV1 = { 'f:metadata': { 'f:annotations': { 'f:durable-operator.dev/rejected': {} } } };
-    const managedFields = [{ manager: 'kubectl', time: new Date(ago(60)).toISOString(), fieldsV1 }];
-    const object = { ...web.object, metadata: { ...web.object.metadata, managedFields } };
-    const rest = done({ do: 'held', because, held: 'Rejected' });
-    const text = textFor({
-      cluster: { is: 'there', object, namespace: undefined },
-      temporal: reached({
-        run: { ...RUN, runState: 'AwaitingApproval' },
-        timeline: { ...TIMELINE, entries: [rest] },
-      }),
-      live: { observation: { podSet: web.view, pods: [], lookedFor: [] }, next },
-    });
-    expect(text).toContain('is held by a rejection');
-    expect(text).toContain('  because   rejected by alice: a typo\n  rejected  1m ago: plan 2-a\n');
-    expect(text).toMatch(/kubectl durable approve podset\/web -n shop +allow the deletion/);
-  });
-
-  it('that is paused in Temporal, names who has paused it, and the command that ends that', () => {
-    const pause = {
-      atMs: ago(90),
-      words: 'by alice: not now',
-      undo: 'temporal workflow unpause --workflow-id w',
-    };
-    const text = textFor({ temporal: reached({ run: { ...RUN, pause, runState: 'Stalled' } }) });
-    expect(text).toContain('PodSet shop/web is paused in Temporal (1 of 3 Pods)');
-    expect(text).toContain('  paused    1m30s ago by alice: not now\n');
-    expect(text).toContain('  you can   temporal workflow unpause --workflow-id w');
-  });
-
   it('whose resource is gone, and that is paused in Temporal, does not say that it ends by itself', () => {
     const pause = { atMs: ago(90), words: 'by alice', undo: 'temporal workflow unpause --workflow-id w' };
     const text = textFor({ cluster: { is: 'gone' }, temporal: reached({ run: { ...RUN, pause } }) });
@@ -171,12 +131,6 @@ describe('why, without an open run,', () => {
     next: converged('its Pods and its status are up to date'),
   };
 
-  it('says why the last reconcile began, and what it did', () => {
-    const text = textFor({ temporal: reached(atRest), live: upToDate });
-    expect(text).toContain('  last run  ended 1m ago: created 3 Pods\n');
-    expect(text).toContain('  begun by  there are 0 Pods, and spec.replicas is 3\n');
-  });
-
   const withStatus = (...conditions: readonly object[]) => {
     const object = { ...web.object, status: { observedGeneration: 2, conditions } };
     return { is: 'there', object, namespace: undefined } as const;
@@ -225,20 +179,6 @@ describe('why, without an open run,', () => {
     expect(explanationText(explanation, plain)).toContain('  because   1 Pod is starting\n');
   });
 
-  it('says how to find the leader and its log, where nobody does what is needed', () => {
-    const text = textFor({ temporal: reached(atRest) });
-    expect(text).toContain('kubectl get leases -A --field-selector metadata.name=durable-operator ');
-    expect(text).toContain(
-      'kubectl logs -n durable-operator-system -l app.kubernetes.io/name=durable-operator ',
-    );
-  });
-
-  it('says what the controller would do, where nobody does it', () => {
-    const text = textFor({ temporal: reached(atRest) });
-    expect(text).toContain('needs a reconcile, and no run is open for it');
-    expect(text).toContain('  next      createPods: there is 1 Pod, and spec.replicas is 3\n');
-  });
-
   it('says that the operator is not known', () => {
     const text = textFor({ temporal: reached({ ...atRest, settings: undefined, otherTaskQueues: ['b'] }) });
     expect(text).toContain('no operator has task queue "durable-operator"; there are operators with "b"');
@@ -278,11 +218,6 @@ describe('why, without an open run,', () => {
   };
   const namespace = { metadata: terminating };
 
-  it('says that its namespace is being deleted', () => {
-    const cluster = { is: 'there', object: web.object, namespace } as const;
-    expect(textFor({ cluster, temporal: reached(atRest) })).toContain('namespace shop is being deleted');
-  });
-
   it('says whose finalizers hold a resource that the operator is done with', () => {
     const object = web.beingDeleted().object;
     const metadata = { ...object.metadata, finalizers: ['example.com/theirs'] };
@@ -290,18 +225,6 @@ describe('why, without an open run,', () => {
     const text = textFor({ cluster, temporal: reached(atRest), live: upToDate });
     expect(text).toContain('is being deleted, and the operator has nothing left to do');
     expect(text).toContain('held by example.com/theirs');
-  });
-
-  it('says what is wrong with an annotation', () => {
-    const annotated = { ...web.object.metadata, annotations: { 'durable-operator.dev/paused': 'True' } };
-    const control = controlOf({ ...web.object, metadata: annotated });
-    const live = { ...upToDate, observation: { ...upToDate.observation, podSet: { ...web.view, control } } };
-    const object = { ...web.object, metadata: annotated };
-    const cluster = { is: 'there', object, namespace: undefined } as const;
-    const text = textFor({ cluster, temporal: reached(atRest), live });
-    expect(text).toContain('is not paused: the value "True" of its annotation cannot be followed\n');
-    expect(text).toMatch(/kubectl durable pause podset\/web -n shop +pause it/);
-    expect(text).toMatch(/^ {2}but {7}.*durable-operator\.dev\/paused.*"True"/m);
   });
 
   it('says that another annotation cannot be followed, and exits as get does', () => {
@@ -312,15 +235,6 @@ describe('why, without an open run,', () => {
       ...{ state: 'UpToDate', code: 'InvalidAnnotation', exit: 1 },
       headline: 'has an annotation that cannot be followed',
     });
-  });
-
-  it('says what holds a resource whose namespace is being deleted, and who knows more', () => {
-    const metadata = { ...web.beingDeleted().object.metadata, finalizers: ['example.com/theirs'] };
-    const cluster = { is: 'there', object: { ...web.object, metadata }, namespace } as const;
-    const text = textFor({ cluster, temporal: reached(atRest), live: upToDate });
-    expect(text).toContain('held by example.com/theirs');
-    expect(text).toContain("ask the owner of these finalizers; none of them is the operator's");
-    expect(text).toMatch(/kubectl durable why namespace\/shop +see what it waits for/);
   });
 
   it('says where to see what holds a Namespace that is being deleted', () => {

@@ -4,7 +4,7 @@ import { RunReader, type Run } from '../../src/temporal/run-reader.ts';
 import type { RunTimeline } from '../../src/temporal/timeline.ts';
 import type { ResourceRef } from '../../src/contract/resource.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
-import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
+import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { durableOperator } from '../../src/durable-operator.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import { aPodOf, aPodSet } from '../support/pod-sets.ts';

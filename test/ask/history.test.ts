@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { defaultPayloadConverter } from '@temporalio/common';
 import type { Client } from '@temporalio/client';
-import type { TemporalAccess } from '../../src/ask/connection/temporal.ts';
+import type { TemporalAccess } from '../../src/ask/session.ts';
 import { RunReader } from '../../src/temporal/run-reader.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import { asked, aTemporal } from '../support/ask-session.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { foundIn } from '../../src/ask/connection/temporal.ts';
+import { foundIn } from '../../src/ask/session.ts';
 import { defaultOptions } from '../../src/config/config.ts';
 import { textsToPublish } from '../../src/config/published.ts';
 import { durableOperator } from '../../src/durable-operator.ts';

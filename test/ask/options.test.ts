@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { SessionOptions } from '../../src/ask/connection/session.ts';
+import type { SessionOptions } from '../../src/ask/session.ts';
 import { asked } from '../support/ask-session.ts';
 
 async function problemOf(words: readonly string[]): Promise<string> {

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { TemporalAccess } from '../../src/ask/connection/temporal.ts';
+import type { TemporalAccess } from '../../src/ask/session.ts';
 import { TemporalProblem } from '../../src/temporal/temporal-problem.ts';
 import { defaultOptions, type Options } from '../../src/config/config.ts';
 import { durableOperator } from '../../src/durable-operator.ts';

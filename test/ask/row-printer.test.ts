@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { repeatedly, type Ask } from '../../src/ask/ask.ts';
 import { TemporalProblem } from '../../src/temporal/temporal-problem.ts';
 import type { OutputFormat } from '../../src/ask/options.ts';
-import { RowPrinter } from '../../src/ask/get/row-printer.ts';
+import { RowPrinter } from '../../src/ask/get/get.ts';
 import type { Row } from '../../src/ask/get/rows.ts';
 
 const row = (name: string, changed: Partial<Row> = {}): Row => ({

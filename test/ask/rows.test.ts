@@ -8,7 +8,7 @@ import { defaultOptions } from '../../src/config/config.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';
 import { aPodSet } from '../support/pod-sets.ts';
-import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
+import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { durableOperator } from '../../src/durable-operator.ts';
 
 const NOW_MS = Date.parse('2026-01-01T12:00:00Z');

@@ -16,7 +16,7 @@ import { decoded } from '../../src/temporal/payloads.ts';
 import { failureOf, timelineOf, type HistoryEvent } from '../../src/temporal/timeline-builder.ts';
 import type { RunTimeline } from '../../src/temporal/timeline.ts';
 import { aCause } from '../support/causes.ts';
-import { payloadEncryption } from '../../src/temporal/payload-encryption.ts';
+import { payloadEncryption } from '../../src/temporal/data-converter.ts';
 
 const JSON_PLAIN = { encoding: Buffer.from('json/plain').toString('base64') };
 const HISTORIES = new URL('../histories/', import.meta.url);

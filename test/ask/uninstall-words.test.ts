@@ -1,10 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import type { KubernetesObject } from '../../src/contract/object.ts';
-import type { HangingResources, LeftBehind } from '../../src/ask/uninstall/left-behind.ts';
+import { refusal, stays, type HangingResources, type LeftBehind } from '../../src/ask/uninstall-check.ts';
 import { NAMESPACES } from '../../src/controllers/kinds.ts';
 import { BUILD_FINALIZER, BUILDS } from '../../src/controllers/git-build/resource.ts';
 import { durableOperator } from '../../src/durable-operator.ts';
-import { refusal, stays } from '../../src/ask/uninstall/words.ts';
 
 const NOTHING: LeftBehind = { hanging: [], runs: [], podSets: 0, roleBindings: 0 };
 

@@ -1,5 +1,5 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import type { TemporalAccess } from '../../src/ask/connection/temporal.ts';
+import type { TemporalAccess } from '../../src/ask/session.ts';
 import { defaultOptions } from '../../src/config/config.ts';
 import { durableOperator } from '../../src/durable-operator.ts';
 import { RunReader, type Run } from '../../src/temporal/run-reader.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { PassThrough } from 'node:stream';
-import { answersYes } from '../../src/ask/change/yes-or-no.ts';
+import { answersYes } from '../../src/ask/change/confirm.ts';
 
 const { signal } = new AbortController();
 

@@ -15,8 +15,8 @@ const ROOT = join(import.meta.dirname, '../..');
 const BUGS = join(import.meta.dirname, 'bugs');
 const CAMPAIGN = join(import.meta.dirname, 'main.ts');
 
-/** @returns what did not hold, as the campaign prints it; undefined: the campaign has missed the mistake */
-async function violationsOf(patch: string): Promise<string | undefined> {
+/** What the campaign prints of an operator with this mistake. */
+async function judgmentOf(patch: string): Promise<string> {
   const [, args = ''] = /^Campaign: (.+)$/m.exec(await readFile(patch, 'utf8')) ?? [];
   const copy = await mkdtemp(join(tmpdir(), 'durable-operator-bug-'));
   try {
@@ -26,7 +26,7 @@ async function violationsOf(patch: string): Promise<string | undefined> {
     await run('npm', ['run', '--silent', 'build'], { cwd: copy });
     const program = join(copy, 'dist/src/main.js');
     const judging = [CAMPAIGN, '--no-build', '--program', program, ...args.split(' ')];
-    return await run(process.execPath, judging).then(() => undefined, printed);
+    return await run(process.execPath, judging).then(({ stdout }) => stdout, printed);
   } finally {
     await run('git', ['worktree', 'remove', '--force', copy], { cwd: ROOT }).catch(() => undefined);
     await rm(copy, { recursive: true, force: true });
@@ -42,7 +42,8 @@ await build();
 for (const file of (await readdir(BUGS)).sort()) {
   const name = basename(file, '.patch');
   if (names.length > 0 && !names.includes(name)) continue;
-  const violations = await violationsOf(join(BUGS, file));
-  if (violations?.includes('VIOLATED') !== true) process.exitCode = 1;
-  process.stdout.write(`${name}: ${violations ?? 'MISSED'}\n`);
+  const judgment = await judgmentOf(join(BUGS, file));
+  const [, violation] = /VIOLATED\n +(.+)/.exec(judgment) ?? [];
+  if (violation === undefined) process.exitCode = 1;
+  process.stdout.write(`${name}: ${violation ?? `MISSED: ${judgment}`}\n`);
 }

@@ -6,7 +6,7 @@ import {
   SKIP_CLEANUP_ANNOTATION,
 } from '../../src/controllers/git-build/resource.ts';
 import { controllerOf, JOBS, NAMESPACES, PODS, QUOTAS } from '../../src/controllers/kinds.ts';
-import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
+import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { labelsFor, selectorFor } from '../../src/controllers/pod-set/pod.ts';
 import { POD_SET_KIND, POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
 import {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
-import { POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
+import { POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { PODS, type TestCluster } from '../support/cluster.ts';
 import { ApiProxy } from './api-proxy.ts';
 import { isFault, type Schedule, type What } from './events.ts';

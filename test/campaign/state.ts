@@ -8,7 +8,7 @@ import {
 import type { KubernetesObject, ObjectMeta } from '../../src/contract/object.ts';
 import { BUILD_FINALIZER, BUILDS, type Build } from '../../src/controllers/git-build/resource.ts';
 import { controllerOf } from '../../src/controllers/kinds.ts';
-import { POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
+import { POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
 import { resourcePath, type ResourceType } from '../../src/kubernetes/paths.ts';
 import { NAMESPACES, PODS, ROLE_BINDINGS, type TestCluster } from '../support/cluster.ts';

@@ -4,7 +4,15 @@ import { optionTable } from '../../src/config/option-table.ts';
 import { durableOperator } from '../../src/durable-operator.ts';
 import { configOf, SAMPLES } from '../support/configs.ts';
 
-const COMMANDS: readonly CommandName[] = ['run', 'watch', 'work', 'promote', 'codec-server', 'local'];
+const COMMANDS: readonly CommandName[] = [
+  'run',
+  'watch',
+  'work',
+  'promote',
+  'codec-server',
+  'dev',
+  'generate',
+];
 
 /** The samples that a command takes, as its arguments. */
 function samplesFor(command: CommandName): string[] {

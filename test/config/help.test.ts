@@ -21,7 +21,7 @@ describe('help', () => {
   });
 
   it('of a command shows its own options and those of all', async () => {
-    const help = await printed('local', '--help');
+    const help = await printed('dev', '--help');
     expect(help).toMatch(/^Local stack:\n +--dir <directory>/m);
     expect(help).toMatch(/^Operation:\n +--health-addr/m);
   });

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { defaultPayloadConverter } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
 import { asSummary } from '../../src/contract/text.ts';
-import { payloadEncryption } from '../../src/temporal/payload-encryption.ts';
+import { payloadEncryption } from '../../src/temporal/data-converter.ts';
 import { parsePayloadKeys } from '../../src/temporal/payload-keys.ts';
 import { startOptionsFor } from '../../src/temporal/runs.ts';
 

@@ -49,7 +49,7 @@ describe('a controller has its names, watches and may do what it needs, and noth
       steps: ['addLabel', 'removeLabel'],
       watches: ['Pod metadata'],
       endsWithNamespace: false,
-      permissions: ['list patch pods', RECORD_EVENTS],
+      permissions: ['list pods', RECORD_EVENTS, 'patch pods'],
     },
     {
       name: 'namespace-role-binding',
@@ -60,9 +60,10 @@ describe('a controller has its names, watches and may do what it needs, and noth
       endsWithNamespace: false,
       permissions: [
         'get namespaces',
-        'get create patch delete rolebindings.rbac.authorization.k8s.io',
-        'bind clusterroles.rbac.authorization.k8s.io edit',
+        'get rolebindings.rbac.authorization.k8s.io',
         RECORD_EVENTS,
+        'create patch delete rolebindings.rbac.authorization.k8s.io',
+        'bind clusterroles.rbac.authorization.k8s.io edit',
       ],
     },
     {

@@ -1,9 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import {
-  labelSelectorText,
-  matchesLabels,
-  parseLabelSelector,
-} from '../../src/controllers/label-selector.ts';
+import { labelSelectorText, matchesLabels, parseLabelSelector } from '../../src/api/label-selector.ts';
 
 const selects = (selector: string, labels: Record<string, string>) =>
   matchesLabels(parseLabelSelector(selector), labels);

@@ -1,18 +1,18 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ObjectMeta } from '../../src/contract/object.ts';
-import { namespaceRoleBinding } from '../../src/controllers/namespace-role-binding/controller.ts';
+import { viewedController } from '../../src/controllers/defined/viewed.ts';
 import {
   bindingState,
-  decideRoleBinding,
-  namespaceState,
   desiredRoleBinding,
   type BindingState,
-  type NamespaceState,
   type RoleBinding,
   type RoleBindingOptions,
-  type Observation,
-} from '../../src/controllers/namespace-role-binding/decide.ts';
-import { parseLabelSelector } from '../../src/controllers/label-selector.ts';
+} from '../../src/controllers/namespace-role-binding/binding.ts';
+import {
+  namespaceRoleBinding,
+  type NamespaceState,
+} from '../../src/controllers/namespace-role-binding/controller.ts';
+import { parseLabelSelector } from '../../src/api/label-selector.ts';
 
 const DEFAULTS: RoleBindingOptions = {
   clusterRole: 'edit',
@@ -83,7 +83,8 @@ describe('a namespace', () => {
       'terminating',
     ],
   ])('%s', (_, namespace, options, state) => {
-    expect(namespaceState(namespace, options)).toBe(state);
+    const controller = viewedController(namespaceRoleBinding(options));
+    expect(controller.primary.view({ metadata: namespace })).toEqual({ view: state });
   });
 });
 
@@ -157,16 +158,16 @@ describe('what is done', () => {
     'ours, with another role',
     'foreign',
   ];
-  const observing = (state: NamespaceState | 'gone', binding?: BindingState): Observation => ({
-    namespace: { name: 'team-1', resourceVersion: '7', state },
-    binding: binding && { uid: 'uid-2', resourceVersion: '8', state: binding, role: 'ClusterRole admin' },
-    bindingName: 'ad-kubernetes-team-1',
-  });
+  const controller = viewedController(namespaceRoleBinding(DEFAULTS));
+  const decide = (state: NamespaceState | 'gone', binding?: BindingState) => {
+    if (state === 'gone') return controller.decide('gone', 0);
+    const view = binding && { uid: 'uid-2', resourceVersion: '8', state: binding, role: 'ClusterRole admin' };
+    const owned = view === undefined ? [] : [{ uid: 'uid-2', view }];
+    return controller.decide(controller.observation({ view: state }, owned, aNamespace()), 0);
+  };
   const decisions = (state: NamespaceState | 'gone') => ({
-    'no binding': decideRoleBinding(observing(state)).do,
-    ...Object.fromEntries(
-      STATES.map((binding) => [binding, decideRoleBinding(observing(state, binding)).do]),
-    ),
+    'no binding': decide(state).do,
+    ...Object.fromEntries(STATES.map((binding) => [binding, decide(state, binding).do])),
   });
   const NOTHING = Object.fromEntries(['no binding', ...STATES].map((state) => [state, 'converged']));
 
@@ -183,7 +184,7 @@ describe('what is done', () => {
     ['selected', 'ours, with other subjects', 'the subjects of the RoleBinding were changed'],
     ['selected', 'ours, with another role', 'the RoleBinding refers to ClusterRole admin'],
   ])('says why: the namespace is %s, and the binding %s', (state, binding, because) => {
-    expect(decideRoleBinding(observing(state, binding))).toMatchObject({ because });
+    expect(decide(state, binding)).toMatchObject({ because });
   });
 
   it('in a namespace that is not selected is to release what is ours', () => {
@@ -206,11 +207,10 @@ describe('what is done', () => {
   });
 
   it('to a binding is conditional on the very binding that was observed', () => {
-    const observation = observing('selected', 'ours, with another role');
-    expect(decideRoleBinding(observation)).toEqual({
+    expect(decide('selected', 'ours, with another role')).toEqual({
       do: 'replaceRoleBinding',
       because: 'the RoleBinding refers to ClusterRole admin',
-      binding: observation.binding,
+      data: expect.objectContaining({ uid: 'uid-2', resourceVersion: '8' }),
       deletes: { what: 'RoleBinding', count: 1, of: 'uid-2 8', names: expect.any(Function) },
     });
   });
@@ -222,7 +222,7 @@ describe('what is done', () => {
       'label it app.kubernetes.io/managed-by=durable-operator, or delete it: Group ad-kubernetes-team-1 then gets its access, ' +
       'and everybody else in that RoleBinding loses theirs';
     const run = 'kubectl delete rolebinding ad-kubernetes-team-1 -n team-1';
-    expect(decideRoleBinding(observing('selected', 'foreign'))).toMatchObject({
+    expect(decide('selected', 'foreign')).toMatchObject({
       do: 'stalled',
       code: 'ForeignRoleBinding',
       because,
@@ -238,14 +238,12 @@ describe('what is done', () => {
 });
 
 describe('what the watcher keeps', () => {
-  const controller = namespaceRoleBinding(DEFAULTS);
+  const controller = viewedController(namespaceRoleBinding(DEFAULTS));
   const [bindings] = controller.children;
 
   it('of a namespace is whether it is selected', () => {
     expect(controller.primary.view({ metadata: aNamespace({ labels: { team: 'a' } }) })).toEqual({
-      name: 'team-1',
-      resourceVersion: '7',
-      state: 'selected',
+      view: 'selected',
     });
   });
 
@@ -253,9 +251,7 @@ describe('what the watcher keeps', () => {
     expect(bindings?.ownerKey(aBinding())).toBe('team-1');
     expect(bindings?.view(aBinding())).toEqual({
       uid: 'uid-2',
-      resourceVersion: '8',
-      state: 'ours, up to date',
-      role: 'ClusterRole edit',
+      view: { uid: 'uid-2', resourceVersion: '8', state: 'ours, up to date', role: 'ClusterRole edit' },
     });
   });
 
@@ -268,10 +264,8 @@ describe('what the watcher keeps', () => {
   });
 
   it('is news to an open run where the namespace is selected or not', () => {
-    const inputsOf = (state: NamespaceState) => {
-      const namespace = { name: 'team-1', resourceVersion: '7', state };
-      return controller.inputs?.({ namespace, binding: undefined, bindingName: TEAM });
-    };
+    const inputsOf = (view: NamespaceState) =>
+      controller.inputs?.(controller.observation({ view }, [], aNamespace()));
     expect([inputsOf('selected'), inputsOf('unselected')]).toEqual([
       ['namespace selected'],
       ['namespace unselected'],
@@ -279,7 +273,7 @@ describe('what the watcher keeps', () => {
   });
 
   it('may be decided on with permission to bind the configured ClusterRole alone', () => {
-    const { permissions } = namespaceRoleBinding({ ...DEFAULTS, clusterRole: 'view' });
+    const { permissions } = viewedController(namespaceRoleBinding({ ...DEFAULTS, clusterRole: 'view' }));
     const binds = permissions.filter(({ verbs }) => verbs.includes('bind'));
     expect(binds).toEqual([
       {

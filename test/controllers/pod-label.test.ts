@@ -1,15 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ObjectMeta } from '../../src/contract/object.ts';
-import { podLabel, podView } from '../../src/controllers/pod-label/controller.ts';
+import { viewedController } from '../../src/controllers/defined/viewed.ts';
 import {
-  decidePodLabel,
   LABEL_VALUE_MAX,
-  labelState,
+  podLabel,
   POD_NAME_ANNOTATION,
   POD_NAME_LABEL,
   type LabelState,
-  type PodView,
-} from '../../src/controllers/pod-label/decide.ts';
+} from '../../src/controllers/pod-label/controller.ts';
+
+const controller = viewedController(podLabel);
 
 type Fields = Partial<ObjectMeta>;
 
@@ -22,7 +22,13 @@ const labelled = (value: string): Fields => ({ labels: { [POD_NAME_LABEL]: value
 const deleting: Fields = { deletionTimestamp: '2026-11-21T00:00:00Z' };
 const longest = 'x'.repeat(LABEL_VALUE_MAX);
 
-const decide = (pod: ObjectMeta) => decidePodLabel(podView({ metadata: pod }));
+function observe(metadata: ObjectMeta) {
+  const seen = controller.primary.view({ metadata });
+  if (seen === undefined) throw new Error('each Pod is of interest');
+  return controller.observation(seen, [], metadata);
+}
+
+const decide = (pod: ObjectMeta) => controller.decide(observe(pod), 0);
 
 describe('the label of a Pod', () => {
   it.each<[rule: string, pod: ObjectMeta, state: LabelState]>([
@@ -41,24 +47,22 @@ describe('the label of a Pod', () => {
     ['is left alone where the Pod is being deleted', aPod({ ...annotated('true'), ...deleting }), 'gone'],
     ['is left in place where the Pod is being deleted', aPod({ ...labelled('web'), ...deleting }), 'gone'],
   ])('%s', (_, pod, state) => {
-    expect(labelState(pod)).toBe(state);
+    expect(controller.primary.view({ metadata: pod })).toEqual({ view: state });
   });
 });
 
 describe('the decision', () => {
-  it('is to add a missing label, conditional on the Pod that was observed', () => {
+  it('is to add a missing label', () => {
     expect(decide(aPod(annotated('true')))).toEqual({
       do: 'addLabel',
       because: 'the annotation asks for the label',
-      resourceVersion: '7',
     });
   });
 
-  it('is to remove a surplus label, conditional on the Pod that was observed', () => {
+  it('is to remove a surplus label', () => {
     expect(decide(aPod(labelled('web')))).toEqual({
       do: 'removeLabel',
       because: 'the annotation does not ask for the label',
-      resourceVersion: '7',
     });
   });
 
@@ -87,11 +91,11 @@ describe('the decision', () => {
 describe('what the watcher keeps of a Pod', () => {
   it('is what a decision needs: neither labels nor annotations, nor its name', () => {
     const pod = aPod({ ...annotated('true'), labels: { secret: 'of somebody' } });
-    expect(podLabel.primary.view({ metadata: pod })).toEqual({ resourceVersion: '7', label: 'missing' });
+    expect(controller.primary.view({ metadata: pod })).toEqual({ view: 'missing' });
   });
 
   it('is read as metadata alone, and finished Pods are left out by the server', () => {
-    expect(podLabel.primary).toMatchObject({
+    expect(controller.primary).toMatchObject({
       metadataOnly: true,
       fieldSelector: 'status.phase!=Succeeded,status.phase!=Failed',
     });
@@ -99,15 +103,13 @@ describe('what the watcher keeps of a Pod', () => {
 });
 
 describe('what is news to an open run of a Pod', () => {
-  const inputsOf = (label: PodView['label']) => podLabel.inputs?.({ resourceVersion: '1', label });
-
-  it.each<[PodView['label'], inputs: readonly string[]]>([
-    ['missing', ['the annotation asks for the label']],
-    ['name too long', ['the annotation asks for the label']],
-    ['surplus', ['the annotation does not ask for the label']],
-    ['up to date', []],
-    ['gone', []],
-  ])('is what its annotation asks for, where the label does not follow it: %s', (label, inputs) => {
-    expect(inputsOf(label)).toEqual(inputs);
+  it.each<[rule: string, pod: ObjectMeta, inputs: readonly string[]]>([
+    ['missing', aPod(annotated('true')), ['the annotation asks for the label']],
+    ['too long', aPod({ name: `${longest}x`, ...annotated('true') }), ['the annotation asks for the label']],
+    ['surplus', aPod(labelled('web')), ['the annotation does not ask for the label']],
+    ['up to date', aPod(), []],
+    ['of a Pod that is being deleted', aPod({ ...annotated('true'), ...deleting }), []],
+  ])('is what its annotation asks for, where the label does not follow it: %s', (_, pod, inputs) => {
+    expect(controller.inputs?.(observe(pod))).toEqual(inputs);
   });
 });

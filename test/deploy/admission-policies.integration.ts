@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
 import { APPROVED_ANNOTATION } from '../../src/contract/control.ts';
-import { POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
+import { POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { controllerReference, labelsFor } from '../../src/controllers/pod-set/pod.ts';
 import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
 import type { RequestOptions } from '../../src/kubernetes/client.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
-import { mergeRules } from '../../deploy/rbac/merge-rules.ts';
+import { mergeRules } from '../../src/program/generate/merge-rules.ts';
 import { parseConfig } from '../../src/config/config.ts';
 import { durableOperator } from '../../src/durable-operator.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';

@@ -3,14 +3,14 @@ import { parser } from '@prometheus-io/lezer-promql';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { alertRules, RUNBOOK as RUNBOOK_URL } from '../../deploy/monitoring/alerts.ts';
+import { ALERT_RULES, RUNBOOK as RUNBOOK_URL } from '../../deploy/generate.ts';
 import { dashboard } from '../../deploy/monitoring/dashboard.ts';
 
 const page = (name: string) => readFileSync(join(import.meta.dirname, '../../docs', name), 'utf8');
 const OBSERVABILITY = page('observability.md');
 const RUNBOOK = page('operating.md');
 
-const rules = alertRules.groups.flatMap((group) => group.rules);
+const rules = ALERT_RULES.groups.flatMap((group) => group.rules);
 const Panels = z.array(z.looseObject({ targets: z.array(z.object({ expr: z.string() })).default([]) }));
 const graphs = Panels.parse(dashboard.panels).flatMap(({ targets }) => targets);
 const expressions = [...rules, ...graphs].map(({ expr }) => expr);

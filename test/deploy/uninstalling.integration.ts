@@ -9,7 +9,7 @@ import { buildPrograms, buildServers } from '../../local/build.ts';
 import { bareEnvironment } from '../../local/operator.ts';
 import { startStack, type Stack } from '../../local/stack.ts';
 import { BUILDS } from '../../src/controllers/git-build/resource.ts';
-import { POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
+import { POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
 import { ask, type Answer } from '../support/asking.ts';
 import { aBuild, LiveBuild } from '../support/builds.ts';

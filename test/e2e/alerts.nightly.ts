@@ -2,7 +2,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@j
 import { buildPrograms } from '../../local/build.ts';
 import { freePort } from '../../local/ports.ts';
 import { BUILDS } from '../../src/controllers/git-build/resource.ts';
-import { LABEL_VALUE_MAX, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
+import { LABEL_VALUE_MAX, POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
 import { alertsIfItGoesOn, checkRules, type Scrape } from '../support/alerting.ts';
 import { aBuild, LiveBuild } from '../support/builds.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { BUILDS } from '../../src/controllers/git-build/resource.ts';
-import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
+import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
 import { aBuild, LiveBuild } from '../support/builds.ts';
 import { NAMESPACES, PODS, refOf, ROLE_BINDINGS } from '../support/cluster.ts';

@@ -26,7 +26,9 @@ describe('npm run demo', () => {
   it('shows and checks its parts on the running local stack', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'demo-test-'));
     const dir = join(folder, 'stack');
-    const stack = spawn(process.execPath, [PROGRAM, 'local', '--dir', dir], { env: withoutServers() });
+    const stack = spawn(process.execPath, [PROGRAM, 'dev', '--dir', dir, '--samples', 'deploy/samples'], {
+      env: withoutServers(),
+    });
     try {
       await untilLineWith('Ctrl-C', stack.stdout);
       const demo = spawn(process.execPath, [DEMO, '--dir', dir]);

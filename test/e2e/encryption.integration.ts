@@ -5,7 +5,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { workflowIdFor, type ResourceRef } from '../../src/contract/resource.ts';
-import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
+import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { layoutOf } from '../../local/stack-folder.ts';
 import { PODS } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { KubernetesObject } from '../../src/contract/object.ts';
-import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
+import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { PODS, refOf, ROLE_BINDINGS } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
 import type { FaultProxy } from '../support/fault-proxy.ts';

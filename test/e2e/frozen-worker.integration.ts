@@ -1,5 +1,5 @@
 import { afterEach, expect, it, jest } from '@jest/globals';
-import { POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
+import { POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
 import { PODS, refOf } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { request } from 'node:https';
 import { z } from 'zod';
 import { eventRecorder } from '../../activities/events.ts';
-import { POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
+import { POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { BUILDS } from '../../src/controllers/git-build/resource.ts';
 import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
 import { createKubernetesClient } from '../../src/kubernetes/client.ts';

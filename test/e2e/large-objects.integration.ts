@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { inFlight } from '../../bench/load.ts';
 import { namesOf } from '../../bench/names.ts';
 import { peakMbIn } from '../../bench/processes.ts';
-import { POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
+import { POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
 import { PODS } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';

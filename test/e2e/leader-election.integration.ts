@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { BUILDS } from '../../src/controllers/git-build/resource.ts';
-import { POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
+import { POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
 import { LEASES, type Lease } from '../../src/watcher/lease.ts';
 import { aBuild, LiveBuild } from '../support/builds.ts';

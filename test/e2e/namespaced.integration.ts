@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
+import { POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { ask } from '../support/asking.ts';
 import { PODS, ROLE_BINDINGS, uniqueName } from '../support/cluster.ts';
 import { charted } from '../support/delivered.ts';

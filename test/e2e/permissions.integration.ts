@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
+import { POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { CLUSTER_ROLES, PODS, refOf, ROLE_BINDINGS, SERVICE_ACCOUNTS } from '../support/cluster.ts';
 import { installed } from '../support/delivered.ts';
 import { eventually } from '../support/eventually.ts';

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { OwnerReference } from '../../src/contract/object.ts';
-import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
+import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { controllerReference, labelsFor } from '../../src/controllers/pod-set/pod.ts';
 import type { ContentType, Query } from '../../src/kubernetes/client.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';

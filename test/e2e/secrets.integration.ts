@@ -5,7 +5,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { BUILDS, type Build } from '../../src/controllers/git-build/resource.ts';
-import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/decide.ts';
+import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { aBuild } from '../support/builds.ts';
 import { aCertificateAuthority } from '../support/certificate-authority.ts';
 import { NAMESPACES, PODS, refOf, ROLE_BINDINGS, type Manifest } from '../support/cluster.ts';

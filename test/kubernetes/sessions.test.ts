@@ -9,7 +9,7 @@ import { createKubernetesClient, type KubernetesClient } from '../../src/kuberne
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import { Sessions } from '../../src/kubernetes/sessions.ts';
 import { answerJson, answerText, aStatus, FakeApiServer, type Handler } from '../support/fake-api-server.ts';
-import { aSelfSignedCertificate } from '../support/self-signed-certificate.ts';
+import { aCertificateAuthority } from '../support/certificate-authority.ts';
 
 let directory: string;
 let server: FakeApiServer;
@@ -138,12 +138,14 @@ describe('other ways to authenticate', () => {
   });
 });
 
-describe('TLS', () => {
-  const ofServer = aSelfSignedCertificate('server');
-  const caData = Buffer.from(ofServer.cert).toString('base64');
+const authority = await aCertificateAuthority('ours');
 
-  async function aTlsServer(clientAuthorities: string[] = []): Promise<FakeApiServer> {
-    const tls = { ...ofServer, requestCert: true, rejectUnauthorized: false, ca: clientAuthorities };
+describe('TLS', () => {
+  const caData = Buffer.from(authority.cert).toString('base64');
+
+  async function aTlsServer(): Promise<FakeApiServer> {
+    const ofServer = await authority.issue('server', { type: 'ip', value: '127.0.0.1' });
+    const tls = { ...ofServer, requestCert: true, rejectUnauthorized: false, ca: authority.cert };
     const tlsServer = await FakeApiServer.start(undefined, tls);
     opened.push({ close: () => tlsServer.stop() });
     return tlsServer;
@@ -154,14 +156,14 @@ describe('TLS', () => {
     await get(aClient({}, { caData }, tlsServer));
     await expect(get(aClient({}, {}, tlsServer))).rejects.toMatchObject({
       classification: 'unavailable',
-      message: expect.stringContaining('self-signed certificate'),
+      message: expect.stringContaining('self-signed certificate in certificate chain'),
     });
     expect(tlsServer.requests).toHaveLength(1);
   });
 
   it('shows a client certificate, and after its rotation the new one on new connections', async () => {
-    const [one, two] = [aSelfSignedCertificate('client-one'), aSelfSignedCertificate('client-two')];
-    const tlsServer = await aTlsServer([one.cert, two.cert]);
+    const [one, two] = [await authority.issue('client-one'), await authority.issue('client-two')];
+    const tlsServer = await aTlsServer();
     const [certFile, keyFile] = [inDirectory('tls.crt'), inDirectory('tls.key')];
     await Promise.all([writeFile(certFile, one.cert), writeFile(keyFile, one.key)]);
     const client = aClient({ certFile, keyFile }, { caData }, tlsServer);

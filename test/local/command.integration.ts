@@ -41,10 +41,14 @@ interface LocalRun {
 }
 
 function local(args: readonly string[] = [], env: NodeJS.ProcessEnv = {}): LocalRun {
-  const child = spawn(process.execPath, [PROGRAM, 'local', '--dir', dir, ...args], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
-  });
+  const child = spawn(
+    process.execPath,
+    [PROGRAM, 'dev', '--samples', 'deploy/samples', '--dir', dir, ...args],
+    {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
+    },
+  );
   const lines = linesOf(child);
   const ended = once(child, 'close').then(() => child.exitCode);
   const run: LocalRun = {

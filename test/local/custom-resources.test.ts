@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
 import { applyCustomResources, CustomResourcesMissing } from '../../local/custom-resources.ts';
+import { durableOperator } from '../../src/durable-operator.ts';
+import { definitionsOf } from '../../src/program/generate/definition.ts';
 import { answerJson, aStatus, FakeApiServer, type Handler } from '../support/fake-api-server.ts';
 
 const CRD = { name: 'customresourcedefinitions', kind: 'CustomResourceDefinition' };
@@ -9,6 +11,7 @@ const KINDS = [
   { version: '/apis/test.inspur.com/v1alpha1', name: 'xxxes', kind: 'Xxx' },
 ];
 const NOT_FOUND = answerJson(404, aStatus(404, { message: 'page not found', reason: 'NotFound' }));
+const DEFINITIONS = definitionsOf(durableOperator);
 const FORBIDDEN = answerJson(
   403,
   aStatus(403, { message: 'it is forbidden: User "tester" cannot do this', reason: 'Forbidden' }),
@@ -46,7 +49,7 @@ const isApplied = (path: string) => path.includes('/customresourcedefinitions/')
 describe('the CRDs', () => {
   it('are applied', async () => {
     server.handle(answering(() => undefined));
-    expect(await applyCustomResources(client)).toBe('applied');
+    expect(await applyCustomResources(client, DEFINITIONS)).toBe('applied');
     const applied = server.requests.filter(({ method }) => method === 'PATCH');
     expect(applied.map(({ url }) => url.pathname)).toEqual([
       '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/podsets.batch.tutorial.kubebuilder.io',
@@ -61,21 +64,21 @@ describe('the CRDs', () => {
   ])('are waited for until the API server %s', async (_, notYet, answer) => {
     const answers = [answer, answer];
     server.handle(answering((path) => (path === notYet ? answers.shift() : undefined)));
-    expect(await applyCustomResources(client)).toBe('applied');
+    expect(await applyCustomResources(client, DEFINITIONS)).toBe('applied');
     expect(answers).toEqual([]);
     expect(server.requests.filter(({ url }) => url.pathname === notYet)).toHaveLength(3);
   });
 
   it('are served where only their resources may not be read', async () => {
     server.handle(answering((path) => (path.endsWith('/xxxes') ? FORBIDDEN : undefined)));
-    expect(await applyCustomResources(client)).toBe('applied');
+    expect(await applyCustomResources(client, DEFINITIONS)).toBe('applied');
   });
 });
 
 describe('for somebody who may not apply them, the CRDs', () => {
   it('are enough where they are there already', async () => {
     server.handle(answering((path) => (isApplied(path) ? FORBIDDEN : undefined)));
-    expect(await applyCustomResources(client)).toBe('there already');
+    expect(await applyCustomResources(client, DEFINITIONS)).toBe('there already');
   });
 
   it('are missing where one is not, and that one is named', async () => {
@@ -85,7 +88,7 @@ describe('for somebody who may not apply them, the CRDs', () => {
         return path === KINDS[1]?.version ? NOT_FOUND : undefined;
       }),
     );
-    const missing = await applyCustomResources(client).catch((error: unknown) => error);
+    const missing = await applyCustomResources(client, DEFINITIONS).catch((error: unknown) => error);
     expect(missing).toBeInstanceOf(CustomResourcesMissing);
     expect(missing).toHaveProperty('message', expect.stringContaining('xxxes.test.inspur.com is not on'));
     expect(missing).toHaveProperty('message', expect.stringContaining('kubectl apply -f deploy/crd'));
@@ -95,5 +98,5 @@ describe('for somebody who may not apply them, the CRDs', () => {
 it('an API server that refuses the CRDs for another reason is an error', async () => {
   const invalid = answerJson(422, aStatus(422, { message: 'is invalid', reason: 'Invalid' }));
   server.handle(answering((path) => (isApplied(path) ? invalid : undefined)));
-  await expect(applyCustomResources(client)).rejects.toThrow('is invalid');
+  await expect(applyCustomResources(client, DEFINITIONS)).rejects.toThrow('is invalid');
 });

@@ -8,7 +8,7 @@ const GIVEN = { program: durableOperator, healthPort: 1, metricsPort: 2 };
 describe('the operator that local starts', () => {
   it('has the options of local, but listens where local says and logs in JSON', async () => {
     const args = ['--namespaces=one,two', '--tracing', '--health-addr=:8', '--metrics-addr=:9'];
-    const config = await configOf({ args: ['local', ...args, '--log-format=pretty', '--log-level=debug'] });
+    const config = await configOf({ args: ['dev', ...args, '--log-format=pretty', '--log-level=debug'] });
     const started = await configOf({ args: operatorArguments({ config, ...GIVEN }) });
     expect(started).toMatchObject({
       command: 'run',
@@ -21,7 +21,7 @@ describe('the operator that local starts', () => {
   });
 
   it('has no metrics where local has none', async () => {
-    const config = await configOf({ args: ['local'] });
+    const config = await configOf({ args: ['dev'] });
     const started = operatorArguments({ config, ...GIVEN, metricsPort: undefined });
     expect((await configOf({ args: started })).metrics.address).toBe('off');
   });

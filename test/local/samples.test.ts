@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readManifests } from '../../local/manifests.ts';
-import { sampleName, SAMPLES } from '../../local/samples.ts';
+import { sampleName } from '../../local/samples.ts';
 
 let folder: string;
 
@@ -26,7 +26,7 @@ describe('the samples', () => {
   });
 
   it('of the project are one for each controller, and the service that reaches the pod', async () => {
-    expect((await readManifests(SAMPLES)).map(sampleName)).toEqual([
+    expect((await readManifests(join(import.meta.dirname, '../../deploy/samples'))).map(sampleName)).toEqual([
       'Namespace team-1',
       'PodSet default/podset-sample',
       'Pod default/my-nginx',

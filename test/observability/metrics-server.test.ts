@@ -16,7 +16,7 @@ import { metricsAccess } from '../../src/observability/metrics-access.ts';
 import { startMetricsServer, type MetricsServerOptions } from '../../src/observability/metrics-server.ts';
 import { answerJson, aStatus, FakeApiServer, reset, type Handler } from '../support/fake-api-server.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';
-import { aSelfSignedCertificate } from '../support/self-signed-certificate.ts';
+import { aCertificateAuthority } from '../support/certificate-authority.ts';
 
 const LOOPBACK = { host: '127.0.0.1', port: 0 };
 const METRICS = { contentType: 'text/plain; version=0.0.4', body: 'up 1\n' };
@@ -179,11 +179,13 @@ describe('access to metrics', () => {
   );
 });
 
+const authority = await aCertificateAuthority('ours');
+
 describe('a certificate from files', () => {
   let certDir: string;
   beforeEach(async () => {
     certDir = await mkdtemp(join(tmpdir(), 'metrics-certificate-'));
-    await put(aSelfSignedCertificate('the first'));
+    await put(await authority.issue('the first'));
   });
   afterEach(() => rm(certDir, { recursive: true }));
 
@@ -200,14 +202,14 @@ describe('a certificate from files', () => {
   it('is presented, the new one for connections made after the files changed', async () => {
     await start({ secure: true, certDir });
     expect(await presented()).toBe('CN=the first');
-    await put(aSelfSignedCertificate('the second'));
+    await put(await authority.issue('the second'));
     expect(await presented()).toBe('CN=the second');
   });
 
   it.each([
     ['is missing', () => rm(join(certDir, 'tls.key')), 'tls.key'],
     ['is not a certificate', () => put({ cert: 'rubbish' }), 'cannot use the metrics certificate'],
-    ['has another key', () => put({ key: aSelfSignedCertificate('x').key }), 'key values mismatch'],
+    ['has another key', async () => put({ key: (await authority.issue('x')).key }), 'key values mismatch'],
   ])('is rejected at start, with what to do, if it %s', async (_, spoil, words) => {
     await spoil();
     const starting = start({ secure: true, certDir });

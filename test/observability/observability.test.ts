@@ -56,7 +56,6 @@ async function observability(settings: Partial<ObservabilitySettings>): Promise<
     program: 'durable-operator',
     settings: { ...OFF, ...settings },
     controllers: [{ name: 'pod-label', steps: { addLabel: 'add' }, primary: { type: PODS }, children: [] }],
-    stepsAtOnce: 300,
     leaseName: 'ours',
     version: '1.2.3',
     command: 'run',

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildPrograms } from '../../local/build.ts';
 import { outputOf } from '../../local/program-output.ts';
-import { alertRules } from '../../deploy/monitoring/alerts.ts';
+import { ALERT_RULES } from '../../deploy/generate.ts';
 import { readMetrics } from './prometheus.ts';
 
 /** What Prometheus has got from all replicas of an installation at one time: the text of each, empty where it got none. */
@@ -58,7 +58,7 @@ export function alertingOver(scrapes: readonly Scrape[], everyS: number): Promis
 
 /** @throws Error with what promtool says where it does not understand a rule */
 export async function checkRules(): Promise<void> {
-  await withFiles({ 'rules.json': alertRules }, async (promtool, dir) => {
+  await withFiles({ 'rules.json': ALERT_RULES }, async (promtool, dir) => {
     const checked = await outputOf(promtool, ['check', 'rules', join(dir, 'rules.json')]);
     if (checked.outcome !== 'succeeded') throw new Error(JSON.stringify(checked));
   });
@@ -130,7 +130,7 @@ function alerting(
       },
     ],
   };
-  return withFiles({ 'rules.json': alertRules, 'test.json': test }, async (promtool, dir) => {
+  return withFiles({ 'rules.json': ALERT_RULES, 'test.json': test }, async (promtool, dir) => {
     const { output } = await outputOf(promtool, ['test', 'rules', join(dir, 'test.json')]);
     const found = [...output.matchAll(/\{alertname="(\w+)", alertstate="(pending|firing)"\}/g)];
     if (found.length === 0 && !output.includes('SUCCESS')) throw new Error(output);

@@ -1,6 +1,5 @@
 import { answer } from '../../src/ask/command-line.ts';
-import type { Session, SessionOptions } from '../../src/ask/connection/session.ts';
-import type { TemporalAccess } from '../../src/ask/connection/temporal.ts';
+import type { Session, SessionOptions, TemporalAccess } from '../../src/ask/session.ts';
 import { durableOperator } from '../../src/durable-operator.ts';
 import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';
 import { RunReader } from '../../src/temporal/run-reader.ts';

@@ -6,17 +6,27 @@ import {
   SubjectAlternativeNameExtension,
   X509CertificateGenerator,
 } from '@peculiar/x509';
-import type { CertifiedKey } from './self-signed-certificate.ts';
 
 const ECDSA = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** PEM. */
+interface CertifiedKey {
+  readonly cert: string;
+  readonly key: string;
+}
+
+interface HostName {
+  readonly type: 'dns' | 'ip';
+  readonly value: string;
+}
 
 /** It and what it issues live in memory alone. */
 export interface CertificateAuthority {
   /** PEM. */
   readonly cert: string;
-  /** For localhost, to serve or to call. */
-  issue(commonName: string): Promise<CertifiedKey>;
+  /** To serve or to call. @param name of the host. Default: localhost */
+  issue(commonName: string, name?: HostName): Promise<CertifiedKey>;
 }
 
 /** Strict verifiers, such as Temporal's, do not take a certificate that is its own authority. */
@@ -30,7 +40,7 @@ export async function aCertificateAuthority(commonName: string): Promise<Certifi
   });
   return {
     cert: certificate.toString('pem'),
-    async issue(subject) {
+    async issue(subject, name = { type: 'dns', value: 'localhost' }) {
       const own = await aKeyPair();
       const issued = await X509CertificateGenerator.create({
         subject: `CN=${subject}`,
@@ -38,7 +48,7 @@ export async function aCertificateAuthority(commonName: string): Promise<Certifi
         signingKey: keys.privateKey,
         publicKey: own.publicKey,
         ...validNow(),
-        extensions: [new SubjectAlternativeNameExtension([{ type: 'dns', value: 'localhost' }])],
+        extensions: [new SubjectAlternativeNameExtension([name])],
       });
       const key = await webcrypto.subtle.exportKey('pkcs8', own.privateKey);
       return { cert: issued.toString('pem'), key: PemConverter.encode(key, 'PRIVATE KEY') };

@@ -82,8 +82,14 @@ export const SAMPLES: readonly Sample[] = [
     { codecServer: { allowOrigins: ['http://x:1'] } },
     '["http://x:1"]',
   ),
-  sample('dir', '/d', { local: { dir: '/d' } }),
-  sample('exit-when-converged', 'true', { local: { exitWhenConverged: true } }),
+  sample('dir', '/d', { dev: { dir: '/d' } }),
+  sample('samples', 'examples', { dev: { samples: 'examples' } }),
+  sample('crds', 'true', { generate: { crds: true } }),
+  sample('check', 'true', { generate: { check: true } }),
+  sample('image', 'registry.example.com/shop', { generate: { image: 'registry.example.com/shop' } }),
+  sample('allow-new-rights', 'true', { generate: { allowNewRights: true } }),
+  sample('allow-breaking-changes', 'true', { generate: { allowBreakingChanges: true } }),
+  sample('exit-when-converged', 'true', { dev: { exitWhenConverged: true } }),
 ];
 
 function sample(name: string, text: string, expected: object, yaml = text): Sample {

@@ -64,20 +64,22 @@ export interface Asked {
   readonly decision: 'allow' | 'forbid';
 }
 
-/** Everything that the operator has asked for as a service account, and what the authorizer said. */
-export function askedBy(account: ServiceAccount, auditLog: string): readonly Asked[] {
+/**
+ * Everything that the operator has asked for as a service account, and what the authorizer said. Tests ask by kubectl, or as version
+ * `test`.
+ */
+export function askedBy(
+  account: ServiceAccount,
+  auditLog: string,
+  program = 'durable-operator',
+): readonly Asked[] {
   return linesOf(userNameOf(account), auditLog)
-    .filter(({ userAgent }) => isOperator(userAgent))
+    .filter(({ userAgent }) => userAgent.startsWith(`${program}/`) && !userAgent.endsWith('/test'))
     .map(({ verb, objectRef, requestURI, annotations }) => ({
       what: objectRef === undefined ? `${verb} ${requestURI}` : whatOf(verb, objectRef),
       namespace: objectRef?.namespace ?? '',
       decision: annotations['authorization.k8s.io/decision'] === 'forbid' ? 'forbid' : 'allow',
     }));
-}
-
-/** Tests ask by kubectl, or as version `test`. */
-function isOperator(userAgent: string): boolean {
-  return userAgent.startsWith('durable-operator/') && userAgent !== 'durable-operator/test';
 }
 
 function whatOf(

@@ -1,5 +1,5 @@
 import type { Manifest } from './cluster.ts';
-import { POD_NAME_ANNOTATION } from '../../src/controllers/pod-label/decide.ts';
+import { POD_NAME_ANNOTATION } from '../../src/controllers/pod-label/controller.ts';
 
 /** A Pod that nobody but the test writes: the scheduler leaves it alone. */
 export function aPod(): PodBuilder {

@@ -7,6 +7,8 @@ import { createKubernetesClient, type KubernetesClient } from '../../src/kuberne
 import { loadKubeConfig } from '../../src/kubernetes/config.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
 import { kubeconfigOf } from '../../local/cluster-files.ts';
+import { durableOperator } from '../../src/durable-operator.ts';
+import { definitionsOf } from '../../src/program/generate/definition.ts';
 import { applyCustomResources } from '../../local/custom-resources.ts';
 import { applyManifest } from '../../local/manifests.ts';
 import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, SERVICE_ACCOUNTS, type TestCluster } from './cluster.ts';
@@ -65,7 +67,7 @@ export async function installOperator({
   const client = createKubernetesClient(loadKubeConfig({ kubeconfig: admin, env: {} }), { version: 'test' });
   const file = join(dir, 'operator.kubeconfig');
   try {
-    await applyCustomResources(client);
+    await applyCustomResources(client, definitionsOf(durableOperator));
     await installAccess(client, await installed());
     await writeKubeconfig(client, { account: OPERATOR, admin, file });
   } finally {

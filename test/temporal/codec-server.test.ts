@@ -7,7 +7,7 @@ import { ConfigurationError } from '../../src/contract/configuration-error.ts';
 import { durableOperator } from '../../src/durable-operator.ts';
 import type { ListeningServer } from '../../src/observability/http-server.ts';
 import { runCodecServer, startCodecServer } from '../../src/temporal/codec-server.ts';
-import { payloadEncryption } from '../../src/temporal/payload-encryption.ts';
+import { payloadEncryption } from '../../src/temporal/data-converter.ts';
 import { parsePayloadKeys } from '../../src/temporal/payload-keys.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';
 

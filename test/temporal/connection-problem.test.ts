@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { connectionProblem } from '../../src/temporal/connection-problem.ts';
+import { connectionProblem } from '../../src/temporal/connection.ts';
 
 /** Those that a real server shows are in connection.integration.ts. */
 describe('a connection problem', () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { defaultPayloadConverter, type Payload } from '@temporalio/common';
 import { isEncrypted } from '../../src/temporal/payloads.ts';
-import { payloadEncryption } from '../../src/temporal/payload-encryption.ts';
+import { payloadEncryption } from '../../src/temporal/data-converter.ts';
 import { parsePayloadKeys } from '../../src/temporal/payload-keys.ts';
 
 const aKey = (id: string) => `${id} ${randomBytes(32).toString('base64')}`;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { whyNoNewRuns } from '../../src/temporal/routing-notice.ts';
+import { whyNoNewRuns } from '../../src/temporal/task-queue.ts';
 
 describe('a worker that starts', () => {
   const UNTIL_PROMOTED = 'op:v1 gets no new runs until it is promoted (durable-operator promote)';

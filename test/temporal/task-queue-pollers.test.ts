@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import type { VersionStatus } from '../../src/contract/telemetry.ts';
-import { pollersIn, type DescribedQueue } from '../../src/temporal/task-queue-pollers.ts';
+import { pollersIn, type DescribedQueue } from '../../src/temporal/task-queue.ts';
 
 const UNVERSIONED = '';
 type Statuses = Readonly<Record<string, VersionStatus>>;

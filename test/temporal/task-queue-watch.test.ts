@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import type { TaskQueuePollers } from '../../src/contract/telemetry.ts';
-import { TaskQueueWatch } from '../../src/temporal/task-queue-watch.ts';
+import { TaskQueueWatch } from '../../src/temporal/task-queue.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';
 
 const SOON_MS = 5_000;

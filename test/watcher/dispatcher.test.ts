@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { converged, waitFor } from '../../src/contract/decision.ts';
 import { workflowIdFor, type ResourceRef } from '../../src/contract/resource.ts';
+import { definedController } from '../../src/controllers/defined/controller.ts';
 import { podLabel } from '../../src/controllers/pod-label/controller.ts';
 import { Dispatcher } from '../../src/watcher/dispatcher.ts';
 import type { Evaluation } from '../../src/watcher/evaluation.ts';
@@ -54,7 +55,7 @@ function aWatcher({ concurrency = 10 } = {}) {
     onRequest: (workflowId, observation) => requested.push([workflowId, observation]),
     onRequested: (view) => taken.push(view),
     known: {
-      controller: (name) => (name === 'pod-label' ? podLabel : undefined),
+      controller: (name) => (name === 'pod-label' ? definedController(podLabel) : undefined),
       find: (ref) => views.get(workflowIdFor(ref)),
       covers: ({ namespace }) => namespace === 'shop',
     },

@@ -4,7 +4,7 @@ import { NAMESPACES } from '../../controllers/kinds.ts';
 import type { Program } from '../../program/program.ts';
 import { answerWith, AskProblem, type Ask, type ExitStatus, type Question } from '../ask.ts';
 import { bounded } from '../../bounded.ts';
-import { annotate, listTargets, readTarget, type LiveTarget } from '../cluster/targets.ts';
+import { annotate, listTargets, readTarget, type LiveTarget } from '../cluster/objects.ts';
 import { addCommand, type SharedOptions } from '../options.ts';
 import {
   argumentsOf,

@@ -30,6 +30,8 @@ export type PlanEnd =
   | { readonly is: 'may not try'; readonly words: string }
   /** The step changes something outside of the cluster, where nothing can be tried. */
   | { readonly is: 'outside'; readonly step: string; readonly because: string }
+  /** The controller observes an outside system first. */
+  | { readonly is: 'not asked' }
   /** The step waits for something that does not happen in a dry run. */
   | { readonly is: 'no progress'; readonly step: string };
 
@@ -97,7 +99,7 @@ function yamlOf(value: unknown): string {
 export function textOfPlan({ resource, applied, steps, hold, end }: Plan, paint: Paint): string {
   const count = steps.length === 1 ? '1 step' : `${steps.length} steps`;
   const isHeld = hold !== undefined && hold.after < steps.length;
-  const none = end.is === 'outside' ? '0 steps that can be tried' : 'nothing to do';
+  const none = end.is === 'outside' || end.is === 'not asked' ? '0 steps that can be tried' : 'nothing to do';
   const title = `${resource}: ${steps.length === 0 ? none : count}${isHeld ? ', held' : ''}`;
   const textAt = ({ step, because, writes, refusal }: PlannedStep, index: number) => [
     ...(isHeld && hold.after === index ? ['', `on hold: ${harmless(hold.because)}; without the hold:`] : []),
@@ -145,6 +147,8 @@ function textOfEnd(end: PlanEnd, then: string): string {
       return `you have no permission to try it; the operator may have it: ${harmless(end.words)}`;
     case 'outside':
       return `${then}${end.step}: ${harmless(end.because)}; a plan cannot try it, since it may change something outside of the cluster`;
+    case 'not asked':
+      return `${then}what follows depends on an outside system, and a plan asks none`;
     case 'no progress':
       return `${then}${end.step} again, as often as needed; a dry run cannot show more`;
   }

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { answerWith, AskProblem, type Ask, type ExitStatus, type Question } from '../ask.ts';
-import { readTarget } from '../cluster/targets.ts';
+import { readTarget } from '../cluster/objects.ts';
 import type { KubernetesClient } from '../../kubernetes/client.ts';
 import { TemporalProblem } from '../../temporal/temporal-problem.ts';
-import type { Session } from '../connection/session.ts';
+import type { Session } from '../session.ts';
 import { optionsOf } from '../controllers.ts';
 import { assumingDefaults, whyNoOperator } from '../operator-words.ts';
 import { addCommand, type SharedOptions } from '../options.ts';

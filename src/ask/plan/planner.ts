@@ -7,6 +7,7 @@ import { namespaceOf, type Controller } from '../../contract/controller.ts';
 import { isRest, isStep, type Observe, type Step } from '../../contract/decision.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
 import type { ResourceRef } from '../../contract/resource.ts';
+import { OutsideNotAsked } from '../../controllers/defined/bound.ts';
 import type { KubernetesClient } from '../../kubernetes/client.ts';
 import { ApiError, isOf } from '../../kubernetes/errors.ts';
 import type { Program } from '../../program/program.ts';
@@ -14,7 +15,7 @@ import { reconcilersOf, type Reconcilers } from '../../program/reconcilers.ts';
 import { AskProblem } from '../ask.ts';
 import { reconcilerOf } from '../cluster/live.ts';
 import { pathOf, readObject, type ObjectName } from '../cluster/objects.ts';
-import type { Session } from '../connection/session.ts';
+import type { Session } from '../session.ts';
 import { controllersOf } from '../controllers.ts';
 import { whyLeftOut } from '../operator-words.ts';
 import { namedResource, titleOf } from '../resource-name.ts';
@@ -43,7 +44,13 @@ export class Planner {
   readonly #reconciliation: Options['reconciliation'];
   readonly #notes = new Set<string>();
 
-  constructor({ program, client }: Pick<Session, 'program' | 'client'>, options: Options, now: () => number) {
+  constructor(
+    { program: asked, client }: Pick<Session, 'program' | 'client'>,
+    options: Options,
+    now: () => number,
+  ) {
+    const rehearsing = asked.controllers.map((each) => each.rehearsing?.() ?? each);
+    const program = { ...asked, controllers: rehearsing };
     this.#program = program;
     this.#client = dryRunOnly(client);
     this.#rehearsal = new Rehearsal(client);
@@ -153,7 +160,13 @@ export class Planner {
     const reconciler = reconcilerOf(reconcilers, ref);
     const run = new StepRun(reconciler, context);
     const steps: PlannedStep[] = [];
-    let end: StepEnd<unknown> = await run.perform('observe', undefined);
+    let end: StepEnd<unknown>;
+    try {
+      end = await run.perform('observe', undefined);
+    } catch (error) {
+      if (error instanceof OutsideNotAsked) return { steps, end: { is: 'not asked' } };
+      throw error;
+    }
     for (let idle = 0; steps.length < STEPS_MAX && idle < IDLE_MAX;) {
       const { next } = end;
       if (isRest(next)) return { steps, end: { is: 'rest', next } };

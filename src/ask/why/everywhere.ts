@@ -1,8 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import type { Advice } from '../../contract/cause.ts';
 import type { Ask, ExitStatus, Question } from '../ask.ts';
-import { readRows, type ReadOptions } from '../get/read-rows.ts';
-import type { Row } from '../get/rows.ts';
+import { readRows, type ReadOptions, type Row } from '../get/rows.ts';
 import { durationText, harmless, paintFor, TIMELESS_MS, type Paint } from '../output.ts';
 import { namedResource, parseResource, type ResourceName } from '../resource-name.ts';
 import { colourOf, isAtRest, isWell, type State } from '../state.ts';

@@ -9,8 +9,7 @@ import type { RunTimeline } from '../../temporal/timeline.ts';
 import type { Live, LiveRequest } from '../cluster/live.ts';
 import { isPaused, readObject, type ObjectName } from '../cluster/objects.ts';
 import { TemporalProblem } from '../../temporal/temporal-problem.ts';
-import type { Session } from '../connection/session.ts';
-import type { Operator, TemporalAccess } from '../connection/temporal.ts';
+import type { Operator, Session, TemporalAccess } from '../session.ts';
 import { controllersOf, optionsOf } from '../controllers.ts';
 import type { NamedResource, ResourcePlace } from '../resource-name.ts';
 

@@ -1,8 +1,7 @@
 import type { Cause } from '../../contract/cause.ts';
 import { REJECTED_ANNOTATION } from '../../contract/control.ts';
 import { causeOf, isRestName, type HeldCode } from '../../contract/decision.ts';
-import { isTaskFailing, pendingStepOf } from '../../temporal/run-reader.ts';
-import type { PauseInTemporal } from '../../temporal/run-pause.ts';
+import { isTaskFailing, pendingStepOf, type PauseInTemporal } from '../../temporal/run-reader.ts';
 import { lastNextOf, type Entry, type PendingStep } from '../../temporal/timeline.ts';
 import { durationText } from '../output.ts';
 import { stateOfRun } from '../state.ts';

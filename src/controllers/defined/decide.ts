@@ -6,12 +6,14 @@ import type { Circumstances } from '../../contract/control.ts';
 import {
   converged,
   isStep,
+  reasonOf,
   stalled,
   waitFor,
   type Decision,
   type Rest,
   type Step,
 } from '../../contract/decision.ts';
+import { waitingFor } from '../../contract/sentences.ts';
 import { conditionsAfter, rfc3339, withReconciling, type Condition } from '../condition.ts';
 import { canonicalText, fieldsOf, type Fields } from '../fields.ts';
 import {
@@ -22,8 +24,19 @@ import {
   type ChildStep,
 } from './children/decide.ts';
 import type { ChildView } from './children/view.ts';
-import { isExternal, nextOf, restFor, stepFor, type AnyDefinition, type AuthorsStep } from './definition.ts';
-import { findingsOf } from './findings.ts';
+import type { Wanted } from './children/wanted.ts';
+import {
+  isExternal,
+  isHeld,
+  nextOf,
+  restFor,
+  stepFor,
+  UNBOUND,
+  type AnyDefinition,
+  type AuthorsStep,
+} from './definition.ts';
+import { findingsOf, type Reported } from './findings.ts';
+import { isReferringToOther, referencesFinding } from './references.ts';
 import type { DefinedView } from './view.ts';
 
 /** What a decision is made from: what the watcher shows, or all that a step has read. */
@@ -33,6 +46,8 @@ interface SeenResource {
   readonly view: DefinedView;
   /** Its declared objects, as the watcher shows them. */
   readonly there?: readonly ChildView[];
+  /** The digest of what it refers to, as the watcher shows it. */
+  readonly referred?: string;
   readonly live?: Live;
 }
 
@@ -43,6 +58,8 @@ export interface Live {
   readonly observed?: unknown;
   /** What it declares, and what there is of it. Absent: nothing is declared, or can be. */
   readonly declared?: ChildrenSeen | { readonly outcome: Outcome } | undefined;
+  /** The digest of what it refers to. Absent: its controller has no references. */
+  readonly referred?: string | undefined;
 }
 
 export type DefinedStep = LibraryStep | ChildStep | AuthorsStep;
@@ -87,8 +104,7 @@ export function decideDefined(
 ): DefinedDecision {
   if (observation === 'gone') return converged('the resource is gone');
   const { view, live } = observation;
-  const { finalizer } = definition;
-  if (view.isBeingDeleted && (finalizer === undefined || !view.finalizers.includes(finalizer)))
+  if (view.isBeingDeleted && !isHeld(definition, view.finalizers))
     return converged('the resource is being deleted');
   if (live === undefined) return decideWatched(definition, observation);
   const unknownForMs = Math.max((circumstances?.unknownUntilMs ?? 0) - nowMs, 0);
@@ -101,27 +117,33 @@ export function decideDefined(
  */
 function decideWatched(definition: AnyDefinition, seen: SeenResource): DefinedDecision {
   const { view } = seen;
-  const { finalizer } = definition;
   if (view.isBeingDeleted) return { do: 'observe', because: 'the resource is being deleted' };
-  if (finalizer !== undefined && !view.finalizers.includes(finalizer))
+  if (definition.finalizer !== undefined && !isHeld(definition, view.finalizers))
     return { do: 'observe', because: 'the resource has no finalizer yet' };
-  const stated = decideStated(view);
-  const { declared, generation } = view;
+  if (isReferringToOther(view, seen.referred))
+    return { do: 'observe', because: 'what it refers to has changed' };
+  const { declared } = view;
   if (declared === 'unknown') return { do: 'observe', because: 'what it declares is not known' };
-  if (declared === undefined) return stated;
-  const next = decideChildren({ wanted: declared, there: seen.there ?? [] }, generation);
-  if (next !== undefined && isStep(next)) return next;
-  const isStated = stated.do !== 'converged' || isReadinessStated(view, next);
-  return isStated
-    ? stated
-    : { do: 'observe', because: 'the status has to say whether the declared objects are ready' };
+  return (declared && decideDeclared(declared, seen)) ?? decideStated(view);
 }
 
-/** Whether the condition `Ready` says what the declared objects are like. */
-function isReadinessStated({ conditions }: DefinedView, next: Rest | undefined): boolean {
+/** Undefined: what the status says stands. */
+function decideDeclared(
+  wanted: readonly Wanted[],
+  { view, there = [] }: SeenResource,
+): DefinedDecision | undefined {
+  const { conditions, generation, observedGeneration } = view;
+  if (isStalled(view)) return undefined;
+  const next = decideChildren({ wanted, there }, generation);
+  if (next !== undefined && isStep(next)) return next;
+  if (observedGeneration !== generation) return undefined;
   const ready = conditions.find(({ type }) => type === 'Ready');
-  if (next === undefined) return ready?.status === 'True' || ready?.reason.endsWith(NOT_READY) === false;
-  return ready?.message === findingsOf(next).ready.message;
+  if (next === undefined)
+    return ready?.reason.endsWith(NOT_READY) === true
+      ? { do: 'observe', because: 'the declared objects are ready now' }
+      : undefined;
+  const isStated = ready?.message === findingsOf(next).ready.message;
+  return isStated ? next : { do: 'observe', because: reasonOf(next) };
 }
 
 function decideStated(view: DefinedView): DefinedDecision {
@@ -154,6 +176,12 @@ export function isSettled({
   return isReady && generation - observedGeneration <= (isBeingDeleted ? 1 : 0);
 }
 
+/** A person has to act, as the status says of this generation. */
+export function isStalled({ conditions, generation, observedGeneration }: DefinedView): boolean {
+  const isSaid = conditions.some(({ type, status }) => type === 'Stalled' && status === 'True');
+  return isSaid && observedGeneration === generation;
+}
+
 interface Situation {
   readonly view: DefinedView;
   readonly live: Live;
@@ -177,7 +205,7 @@ class Deciding {
     const { finalizer } = this.#definition;
     if (live.resource.invalid !== undefined && !view.isBeingDeleted)
       return this.#rest(stalled(invalidSpec(view, live.resource.invalid)));
-    if (finalizer !== undefined && !view.finalizers.includes(finalizer))
+    if (finalizer !== undefined && !isHeld(this.#definition, view.finalizers))
       return this.#withFinalizers(
         'addFinalizer',
         [...view.finalizers, finalizer],
@@ -205,8 +233,8 @@ class Deciding {
     const isLeftBehind = this.#definition.finalizer !== undefined && step.verb === 'create';
     const isTold = isLeftBehind && isSettled(this.#at.view);
     const { do: name, because } = step;
-    const report = this.#rest(waitFor(`${name}: ${because}`, 0, refused));
-    if ((isTold || refused !== undefined) && isStep(report)) return report;
+    const report = this.#statusStep(announced(name, because, refused));
+    if ((isTold || refused !== undefined) && report !== undefined) return report;
     return isLeftBehind ? { ...step, isDurable: true } : step;
   }
 
@@ -223,16 +251,16 @@ class Deciding {
 
   #facts(): Facts<ResourceOf<AnyKind>, unknown, unknown> {
     const { live, nowMs } = this.#at;
-    return { resource: live.resource, owned: [], observed: live.observed, nowMs };
+    return { ...UNBOUND, resource: live.resource, owned: [], observed: live.observed, nowMs };
   }
 
   #take(outcome: Outcome): DefinedDecision {
     switch (outcome.is) {
       case 'step': {
         const { step, because } = outcome;
-        if (isExternal(this.#definition, step) && isSettled(this.#at.view))
-          return this.#rest(waitFor(`${step}: ${because}`, 0));
-        return stepFor({ definition: this.#definition, facts: this.#facts() }, outcome);
+        const isTold = isExternal(this.#definition, step) && isSettled(this.#at.view);
+        const report = isTold ? this.#statusStep(announced(step, because)) : undefined;
+        return report ?? stepFor({ definition: this.#definition, facts: this.#facts() }, outcome);
       }
       case 'released':
         return this.#release(outcome.because);
@@ -271,17 +299,25 @@ class Deciding {
 
   /** The status says it first. */
   #rest(rest: Rest): DefinedDecision {
-    const status = this.#statusOf(rest);
-    if (status === undefined) return rest;
-    const because = `the status has to say: ${'because' in rest ? rest.because : `waiting for ${rest.for}`}`;
+    return this.#statusStep(rest) ?? rest;
+  }
+
+  /** Undefined where the status says it already. */
+  #statusStep(reported: Reported): LibraryStep | undefined {
+    const status = this.#statusOf(reported);
+    if (status === undefined) return undefined;
+    const because = `the status has to say: ${'because' in reported ? reported.because : waitingFor(reported.for)}`;
     return { do: 'updateStatus', because, status, resourceVersion: this.#at.view.resourceVersion };
   }
 
-  #statusOf(rest: Rest): StatusPatch | undefined {
+  #statusOf(reported: Reported): StatusPatch | undefined {
     const { view, live, nowMs } = this.#at;
     const { generation } = view;
-    const { ready, stall, isOver } = findingsOf(rest);
-    const found = withReconciling(ready, stall, isOver);
+    const { ready, stall, isOver } = findingsOf(reported);
+    const found = [
+      ...withReconciling(ready, stall, isOver),
+      ...referencesFinding(live.referred, view.conditions),
+    ];
     const conditions = conditionsAfter(view.conditions, found, { generation, now: rfc3339(nowMs) });
     const own = live.resource.invalid === undefined ? this.#ownStatus() : {};
     const patch = { ...own, conditions, observedGeneration: generation };
@@ -305,6 +341,11 @@ class Deciding {
       Object.keys(kind.status.shape).map((field) => [field, fieldsOf(own)[field] ?? null]),
     );
   }
+}
+
+/** What the status says before a step is done. */
+function announced(step: string, because: string, cause?: Cause): Reported {
+  return { do: 'wait', for: `${step}: ${because}`, ...(cause && { cause }) };
 }
 
 function invalidSpec({ namespace, name }: DefinedView, because: string): Cause {

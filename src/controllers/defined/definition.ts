@@ -12,10 +12,16 @@ import { displayName, type ResourceRef } from '../../contract/resource.ts';
 
 /** Any controller that an author has defined. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- what its own types say, each call checks
-export type AnyDefinition = ControllerDefinition<any, any, any, any, any>;
+export type AnyDefinition = ControllerDefinition<any, any, any, any, any> & {
+  /** Of the program that it is a part of. */
+  readonly operator?: string;
+};
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- likewise
-type AnySteps = Readonly<Record<string, StepDefinition<any, any, any, any>>>;
+export type AnySteps = Readonly<Record<string, StepDefinition<any, any, any, any>>>;
+
+/** In place of what a controller that has options or clients is given: see bound.ts. */
+export const UNBOUND = { options: undefined, use: undefined } as const;
 
 /** A step of an author, as it was decided. */
 export interface AuthorsStep extends Step {
@@ -28,13 +34,21 @@ export function stepsOf({ steps }: AnyDefinition): AnySteps {
 
 /** What Temporal calls it and its runs. */
 export function namesOf({ name, summary, for: type }: AnyDefinition) {
-  const { kind } = type as ResourceType;
+  const { kind, namespaced } = type as ResourceType;
   return {
     name,
     workflowType: name.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()),
     summary: (ref: ResourceRef) =>
-      [`${kind} ${displayName(ref)}`, ...(summary === undefined ? [] : [summary])].join(': '),
+      [
+        `${kind} ${namespaced ? displayName(ref) : ref.name}`,
+        ...(summary === undefined ? [] : [summary]),
+      ].join(': '),
   };
+}
+
+/** Whether an object is kept until the controller lets it go. */
+export function isHeld({ finalizer }: AnyDefinition, finalizers: readonly string[] = []): boolean {
+  return finalizer !== undefined && finalizers.includes(finalizer);
 }
 
 /** What the Temporal UI shows of each step. */

@@ -1,5 +1,6 @@
 import { inOneLine, type Cause } from '../../contract/cause.ts';
-import type { Rest } from '../../contract/decision.ts';
+import type { Rest, Wait } from '../../contract/decision.ts';
+import { waitingFor } from '../../contract/sentences.ts';
 import type { Finding } from '../condition.ts';
 
 /** What a rest says of a resource in its conditions. */
@@ -12,7 +13,10 @@ export interface Findings {
 
 const NOT_STALLED: Finding = { type: 'Stalled', status: 'False', reason: 'NotStalled', message: '' };
 
-export function findingsOf(rest: Rest): Findings {
+/** A rest; or what the status says while a step goes on. */
+export type Reported = Rest | Omit<Wait, 'atMostMs'>;
+
+export function findingsOf(rest: Reported): Findings {
   switch (rest.do) {
     case 'converged': {
       const { because, notReady } = rest;
@@ -22,7 +26,7 @@ export function findingsOf(rest: Rest): Findings {
       return { ready, stall: NOT_STALLED, isOver: !('isProgressing' in rest) };
     }
     case 'wait': {
-      const message = `waiting for ${rest.for}`;
+      const message = waitingFor(rest.for);
       const ready: Finding = rest.cause
         ? notReadyFor(rest.cause)
         : { type: 'Ready', status: 'False', reason: 'Waiting', message };

@@ -20,6 +20,7 @@ import {
   restFor,
   stepFor,
   summariesOf,
+  UNBOUND,
   type AnyDefinition,
   type AuthorsStep,
 } from './definition.ts';
@@ -169,7 +170,7 @@ export function factsOf(
   { resource, owned }: SeenResource,
   nowMs: number,
 ): Facts<ViewedObject<unknown>, unknown, undefined> {
-  return { resource, owned: owned.map(({ view }) => view), observed: undefined, nowMs };
+  return { ...UNBOUND, resource, owned: owned.map(({ view }) => view), observed: undefined, nowMs };
 }
 
 function decisionOf(definition: AnyDefinition) {

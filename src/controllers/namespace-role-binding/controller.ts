@@ -1,87 +1,213 @@
-import { allow, RECORD_EVENTS, type Controller } from '../../contract/controller.ts';
-import type { KubernetesObject } from '../../contract/object.ts';
-import { controlOf } from '../control/annotations.ts';
-import { CLUSTER_ROLES, NAME_MAX, NAMESPACES, ROLE_BINDINGS } from '../kinds.ts';
-import { startOf } from '../../contract/text.ts';
 import {
-  bindingNameFor,
-  bindingState,
-  decideRoleBinding,
-  namespaceState,
+  allow,
+  CLUSTER_ROLES,
+  defineController,
+  labelSelectorText,
+  MANAGED_BY_LABEL,
+  matchesLabels,
+  NAMESPACES,
+  ROLE_BINDINGS,
+} from '../../api/index.ts';
+import type { Advice, Cause, Ignored, KubernetesObject, ObjectMeta, Outcome } from '../../api/index.ts';
+import type { NextOf, Place } from '../../api/index.ts';
+import {
+  bindingView,
+  desiredRoleBinding,
+  OUR_LABEL,
   type BindingView,
-  type NamespaceView,
-  type Observation,
-  type RoleBinding,
   type RoleBindingOptions,
-  type RoleBindingStep,
-} from './decide.ts';
-import { roleBindingWords } from './words.ts';
+} from './binding.ts';
 
-export type NamespaceRoleBinding = Controller<NamespaceView, BindingView, Observation, RoleBindingStep>;
+/** What a Namespace calls for. */
+export type NamespaceState = 'terminating' | 'unselected' | 'selected';
 
 /** Gives the directory group of each namespace's team `edit` in that namespace, by a RoleBinding. */
-export function namespaceRoleBinding(options: RoleBindingOptions): NamespaceRoleBinding {
-  return {
+export function namespaceRoleBinding(options: RoleBindingOptions) {
+  const { clusterRole, prefix } = options;
+  const at = ({ name }: Place) => ({ type: ROLE_BINDINGS, namespace: name, name: prefix + name });
+  return defineController({
     name: 'namespace-role-binding',
-    workflowType: 'namespaceRoleBinding',
-    summary: (ref) => `Namespace ${ref.name}: binds its team's group to a ClusterRole`,
-    words: roleBindingWords(options),
-    steps: {
-      createRoleBinding: "give the namespace's team its role",
-      updateRoleBinding: 'restore the subjects',
-      replaceRoleBinding: 'restore the role, by delete and create: roleRef is immutable',
-      releaseRoleBinding: 'stop managing the RoleBinding, and leave it in place',
-    },
-    primary: {
-      type: NAMESPACES,
-      metadataOnly: true,
-      view: (namespace) => namespaceView(namespace, options),
-    },
-    children: [
+    summary: "binds its team's group to a ClusterRole",
+    for: { ...NAMESPACES, metadataOnly: true },
+    view: ({ metadata }) => namespaceState(metadata, options),
+    owns: [
       {
-        type: ROLE_BINDINGS,
+        ...ROLE_BINDINGS,
+        at,
+        by: ({ metadata: { namespace } }) => (namespace === undefined ? undefined : { name: namespace }),
         view: (binding) => bindingView(binding, options),
-        ownerKey: ({ metadata }) => metadata.namespace,
       },
     ],
-    observation: (namespace, [binding]) => observationOf(namespace, binding, options),
-    decide: decideRoleBinding,
-    control: ({ namespace }) => namespace.control,
-    inputs: ({ namespace }) => [`namespace ${namespace.state}`],
+    trust: 'watch',
+    steps: {
+      createRoleBinding: {
+        summary: "give the namespace's team its role",
+        // A create meets AlreadyExists where there is a binding after all; but access must not be given back from a stale view.
+        basis: 'resource',
+        async run({ kube, resource: { metadata } }) {
+          await kube.create(ROLE_BINDINGS, desiredRoleBinding(metadata.name, options));
+          const did = `created RoleBinding ${at(metadata).name} to ClusterRole ${clusterRole}`;
+          return { did, event: { reason: 'Created', action: 'Create' } };
+        },
+      },
+      updateRoleBinding: {
+        summary: 'restore the subjects',
+        async run({ kube, resource: { metadata } }, { resourceVersion }: BindingView) {
+          const { subjects } = desiredRoleBinding(metadata.name, options);
+          await kube.patch(at(metadata), { metadata: { resourceVersion }, subjects });
+          const did = `restored the subjects of RoleBinding ${at(metadata).name}`;
+          return { did, event: { reason: 'Restored', action: 'Update' } };
+        },
+      },
+      replaceRoleBinding: {
+        // RBAC documentation, "Changing roleRef".
+        summary: 'restore the role, by delete and create: roleRef is immutable',
+        deletes: ({ resource: { metadata } }, { uid, resourceVersion }: BindingView) => ({
+          ...{ what: 'RoleBinding', count: 1, names: () => [at(metadata).name] },
+          of: `${uid} ${resourceVersion}`,
+        }),
+        async run({ kube, resource: { metadata }, didSoFar }, { uid, resourceVersion, role }: BindingView) {
+          const desired = desiredRoleBinding(metadata.name, options);
+          await kube.checkCreate(ROLE_BINDINGS, desired);
+          await kube.delete(at(metadata), { uid, resourceVersion });
+          didSoFar(`deleted RoleBinding ${desired.metadata.name}`);
+          await kube.create(ROLE_BINDINGS, desired);
+          const did = `replaced RoleBinding ${desired.metadata.name}, which referred to ${role}`;
+          return { did, event: { reason: 'Replaced', action: 'Replace' } };
+        },
+      },
+      releaseRoleBinding: {
+        summary: 'stop managing the RoleBinding, and leave it in place',
+        async run({ kube, resource: { metadata } }, { resourceVersion }: BindingView) {
+          const labels = { [MANAGED_BY_LABEL]: null };
+          await kube.patch(at(metadata), { metadata: { resourceVersion, labels } });
+          const did = `released RoleBinding ${at(metadata).name}: the namespace is no longer selected`;
+          return { did, event: { reason: 'Released', action: 'Release' } };
+        },
+      },
+    },
+    decide({ resource: { metadata, view }, owned: [binding] }, next) {
+      const place = { namespace: metadata.name, name: at(metadata).name };
+      if (view === 'terminating') return next.converged('the namespace is being deleted');
+      if (view === 'unselected') return release(binding, place, next);
+      if (binding === undefined) return next.do.createRoleBinding('the namespace has no RoleBinding');
+      return restore(binding, place, next);
+    },
+    news: ({ resource: { view } }) => [`namespace ${view}`],
+    messages: {
+      wanted: ({ object: { metadata } }) =>
+        `RoleBinding ${at(metadata).name}: Group ${at(metadata).name} has ClusterRole ${clusterRole}`,
+      there: ({ object: { metadata }, owned: [binding] }) => whatIsThere(at(metadata).name, binding),
+      ignored: (namespace) => ignored(namespace, options),
+      gone: 'the namespace is gone',
+    },
     permissions: [
-      allow(NAMESPACES, ['get']),
-      allow(ROLE_BINDINGS, ['get', 'create', 'patch', 'delete']),
-      allow(CLUSTER_ROLES, ['bind'], { names: [options.clusterRole] }),
-      RECORD_EVENTS,
+      allow(ROLE_BINDINGS, ['create', 'patch', 'delete']),
+      allow(CLUSTER_ROLES, ['bind'], { names: [clusterRole] }),
+    ],
+  });
+}
+
+function namespaceState(namespace: ObjectMeta, options: RoleBindingOptions): NamespaceState {
+  if (namespace.deletionTimestamp !== undefined) return 'terminating';
+  if (options.excludeNamespaces.includes(namespace.name)) return 'unselected';
+  return matchesLabels(options.namespaceSelector, namespace.labels ?? {}) ? 'selected' : 'unselected';
+}
+
+type Next = NextOf<{
+  readonly updateRoleBinding: BindingView;
+  readonly replaceRoleBinding: BindingView;
+  readonly releaseRoleBinding: BindingView;
+}>;
+
+function release(binding: BindingView | undefined, place: Required<Place>, next: Next): Outcome {
+  if (!binding?.state.includes('ours')) return next.converged('no update required');
+  // Any change of a binding counts as granting its role, and the operator may grant only its own.
+  if (binding.state === 'ours, with another role')
+    return next.stalled(cannotRelease(binding, place), { action: 'Release' });
+  return next.do.releaseRoleBinding('the namespace is no longer selected', binding);
+}
+
+function restore(binding: BindingView, place: Required<Place>, next: Next): Outcome {
+  switch (binding.state) {
+    // Its deletion is an event of its own, and then it is created again.
+    case 'being deleted':
+    case 'up to date':
+    case 'ours, up to date':
+      return next.converged('no update required');
+    case 'ours, with other subjects':
+      return next.do.updateRoleBinding('the subjects of the RoleBinding were changed', binding);
+    case 'ours, with another role':
+      return next.do.replaceRoleBinding(`the RoleBinding refers to ${binding.role}`, binding);
+    case 'foreign':
+      return next.stalled(foreign(place), { action: 'Bind' });
+  }
+}
+
+function cannotRelease({ role }: BindingView, place: Required<Place>): Cause {
+  const { namespace, name } = place;
+  return {
+    code: 'ForeignRoleBinding',
+    because: `the operator cannot release RoleBinding ${namespace}/${name}: somebody changed its role to ${role}, which the operator may not grant`,
+    advice: [
+      `remove its label ${MANAGED_BY_LABEL} to keep it, or delete it`,
+      ...toChange(place, `${MANAGED_BY_LABEL}-`, 'keep it, without the operator'),
     ],
   };
 }
 
-export function observationOf(
-  namespace: NamespaceView,
-  binding: BindingView | undefined,
-  options: RoleBindingOptions,
-): Observation {
-  return { namespace, binding, bindingName: bindingNameFor(namespace.name, options) };
+function foreign(place: Required<Place>): Cause {
+  const { namespace, name } = place;
+  return {
+    code: 'ForeignRoleBinding',
+    because: `RoleBinding ${namespace}/${name} has other subjects or another role, and the operator does not manage it`,
+    advice: [
+      `label it ${OUR_LABEL}, or delete it: Group ${name} then gets its access, and everybody else in that RoleBinding loses theirs`,
+      ...toChange(place, OUR_LABEL, 'let the operator change it'),
+    ],
+  };
 }
 
-export function namespaceView(object: KubernetesObject, options: RoleBindingOptions): NamespaceView {
-  const { metadata } = object;
-  const { name, resourceVersion } = metadata;
-  const control = controlOf(object);
-  return { name, resourceVersion, state: namespaceState(metadata, options), ...(control && { control }) };
+function toChange({ namespace, name }: Required<Place>, label: string, to: string): readonly Advice[] {
+  const binding = `rolebinding ${name} -n ${namespace}`;
+  return [
+    { run: `kubectl get ${binding} -o yaml`, to: 'show who has access through it' },
+    { run: `kubectl label ${binding} ${label}`, to },
+    { run: `kubectl delete ${binding}`, to: 'end that access' },
+  ];
 }
 
-/** Undefined where it is not the one with our name. */
-export function bindingView(object: KubernetesObject, options: RoleBindingOptions): BindingView | undefined {
-  const { namespace = '', name, uid, resourceVersion } = object.metadata;
-  if (name !== bindingNameFor(namespace, options) || !isRoleBinding(object)) return undefined;
-  const { kind, name: role } = object.roleRef;
-  const state = bindingState(object, namespace, options);
-  return { uid, resourceVersion, state, role: `${kind} ${startOf(role, NAME_MAX)}` };
+function whatIsThere(name: string, binding: BindingView | undefined): string {
+  switch (binding?.state) {
+    case undefined:
+      return `no RoleBinding ${name}`;
+    case 'being deleted':
+      return `RoleBinding ${name}, which is being deleted`;
+    case 'up to date':
+      return 'that RoleBinding, which somebody else manages';
+    case 'ours, up to date':
+      return 'that RoleBinding';
+    case 'ours, with other subjects':
+      return `RoleBinding ${name}, with other subjects`;
+    case 'ours, with another role':
+      return `RoleBinding ${name}, to ${binding.role}`;
+    case 'foreign':
+      return `RoleBinding ${name} to ${binding.role}, which the operator does not manage`;
+  }
 }
 
-/** The API server's schema requires `roleRef`; only its kind is left to see. */
-function isRoleBinding(object: KubernetesObject): object is RoleBinding {
-  return typeof object['roleRef'] === 'object' && object['roleRef'] !== null;
+/** One that left the selector may still have to be released: its binding says so, not the namespace. */
+function ignored({ metadata }: KubernetesObject, options: RoleBindingOptions): Ignored | undefined {
+  const { excludeNamespaces, namespaceSelector } = options;
+  if (namespaceState(metadata, options) !== 'unselected') return undefined;
+  return excludeNamespaces.includes(metadata.name)
+    ? {
+        because:
+          'namespace-role-binding leaves this namespace out (--exclude-namespaces); other controllers work in it',
+        advice: ['remove it from --exclude-namespaces, and restart the operator'],
+      }
+    : {
+        because: `the labels of the namespace do not match ${labelSelectorText(namespaceSelector)} (--namespace-selector)`,
+        advice: ['give the namespace these labels; that is noticed at once'],
+      };
 }

@@ -1,4 +1,5 @@
-import { roleBindingReconciler } from '../../../activities/namespace-role-binding.ts';
+import { definedReconciler } from '../../../activities/defined.ts';
+import { definedController } from '../../../src/controllers/defined/controller.ts';
 import type { KubernetesObject } from '../../../src/contract/object.ts';
 import {
   CLUSTER_ROLES,
@@ -7,14 +8,14 @@ import {
   NAMESPACES,
   ROLE_BINDINGS,
 } from '../../../src/controllers/kinds.ts';
-import { parseLabelSelector } from '../../../src/controllers/label-selector.ts';
+import { parseLabelSelector } from '../../../src/api/label-selector.ts';
 import { namespaceRoleBinding } from '../../../src/controllers/namespace-role-binding/controller.ts';
 import {
   bindingState,
   desiredRoleBinding,
   type RoleBinding,
   type RoleBindingOptions,
-} from '../../../src/controllers/namespace-role-binding/decide.ts';
+} from '../../../src/controllers/namespace-role-binding/binding.ts';
 import { refusal } from '../../../testing/explorer/api-server.ts';
 import { activityOf } from '../../../testing/explorer/attempt.ts';
 import { keyOf, type Cluster, type Created } from '../../../testing/explorer/cluster.ts';
@@ -34,8 +35,8 @@ const IS_TO_BE_RELEASED: ReadonlySet<string> = new Set(['ours, up to date', 'our
 
 /** One namespace that is to have a role binding. */
 export const ROLE_BINDING_WORLD: World = {
-  controller: namespaceRoleBinding(OPTIONS),
-  activity: activityOf((client) => roleBindingReconciler(client, OPTIONS)),
+  controller: definedController(namespaceRoleBinding(OPTIONS)),
+  activity: activityOf((client) => definedReconciler(namespaceRoleBinding(OPTIONS), client)),
   types: [NAMESPACES, CLUSTER_ROLES, { ...ROLE_BINDINGS, refuse: (_, cluster) => refusalIn(cluster) }],
   objects: [[NAMESPACES, { metadata: { name: 'shop', uid: 'uid-of-shop', labels: { team: 'shop' } } }]],
   others: {

@@ -1,7 +1,11 @@
-import { podLabelReconciler } from '../../../activities/pod-label.ts';
-import { podLabel } from '../../../src/controllers/pod-label/controller.ts';
+import { definedReconciler } from '../../../activities/defined.ts';
+import { definedController } from '../../../src/controllers/defined/controller.ts';
 import type { KubernetesObject, ObjectMeta } from '../../../src/contract/object.ts';
-import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../../src/controllers/pod-label/decide.ts';
+import {
+  podLabel,
+  POD_NAME_ANNOTATION,
+  POD_NAME_LABEL,
+} from '../../../src/controllers/pod-label/controller.ts';
 import { PODS } from '../../../src/controllers/kinds.ts';
 import { activityOf } from '../../../testing/explorer/attempt.ts';
 import { keyOf, type Cluster, type Created } from '../../../testing/explorer/cluster.ts';
@@ -11,8 +15,8 @@ const POD = keyOf(PODS, 'web');
 
 /** One Pod that asks for its label. */
 export const POD_LABEL_WORLD: World = {
-  controller: podLabel,
-  activity: activityOf(podLabelReconciler),
+  controller: definedController(podLabel),
+  activity: activityOf((client) => definedReconciler(podLabel, client)),
   types: [PODS],
   objects: [[PODS, aPod()]],
   others: {

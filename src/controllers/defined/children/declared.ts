@@ -2,7 +2,8 @@ import type { ChildManifest, Children } from '../../../api/child.ts';
 import type { AnyKind, ResourceOf } from '../../../api/controller.ts';
 import type { Outcome } from '../../../api/next.ts';
 import { allow, type PolicyRule, type WatchedChild } from '../../../contract/controller.ts';
-import { nextOf, type AnyDefinition } from '../definition.ts';
+import { MANAGED_BY } from '../../kinds.ts';
+import { nextOf, UNBOUND, type AnyDefinition } from '../definition.ts';
 import { childView, type ChildView } from './view.ts';
 import {
   OWNER_LABEL,
@@ -25,7 +26,9 @@ export type Declared = { readonly wanted: readonly WantedObject[] } | { readonly
 export type DeclaredView = readonly Wanted[] | 'unknown';
 
 export function declaredTypes(definition: AnyDefinition): readonly DeclaredType[] {
-  return definition.children === undefined ? [] : ((definition.owns ?? []) as readonly DeclaredType[]);
+  const { owns = [], operator: manager = MANAGED_BY } = definition;
+  const types = owns as readonly Omit<DeclaredType, 'manager'>[];
+  return definition.children === undefined ? [] : types.map((type) => ({ ...type, manager }));
 }
 
 export function ownerOf({ name, for: type }: AnyDefinition, { metadata }: ResourceOf<AnyKind>): Owner {
@@ -35,7 +38,7 @@ export function ownerOf({ name, for: type }: AnyDefinition, { metadata }: Resour
 /** @throws Error where an object cannot be declared like that: a mistake of the controller */
 export function declaredBy(definition: AnyDefinition, resource: ResourceOf<AnyKind>): Declared | undefined {
   if (definition.children === undefined || resource.invalid !== undefined) return undefined;
-  const answer: Children = definition.children({ resource }, nextOf(definition));
+  const answer: Children = definition.children({ ...UNBOUND, resource }, nextOf(definition));
   if (isOutcome(answer)) return { outcome: answer };
   const wanted = wantedOf(answer, ownerOf(definition, resource), declaredTypes(definition));
   const elsewhere = wanted.find(({ isElsewhere }) => isElsewhere);

@@ -1,0 +1,52 @@
+/*
+ * What a controller may import: the front door, for our own controllers as for those of others. `src/index.ts` adds `operator`.
+ */
+
+export { defineKind } from './kind.ts';
+export type {
+  CustomResourceDefinition,
+  Kind,
+  KindDefinition,
+  PrinterColumn,
+  Rule,
+  ScalePaths,
+  SpecOf,
+  StatusOf,
+} from './kind.ts';
+export { defineController } from './controller.ts';
+export type { ControllerDefinition, Messages, ResourceFor, ResourceOf } from './controller.ts';
+export type { ChildManifest, Children } from './child.ts';
+export type { NextOf, Outcome, StalledMore } from './next.ts';
+export type { Facts, MessageSubject, Observing, Running, StepDefinition, StepDone } from './step.ts';
+export type { ReferredType, Referring } from './reference.ts';
+export type { OwnedType, Place, ViewedObject, WatchedType } from './watched.ts';
+export type { Kube, KubeReads, Selection } from './kube.ts';
+export {
+  CONFIG_MAPS,
+  CRON_JOBS,
+  DAEMON_SETS,
+  DEPLOYMENTS,
+  HORIZONTAL_POD_AUTOSCALERS,
+  INGRESSES,
+  NETWORK_POLICIES,
+  PERSISTENT_VOLUME_CLAIMS,
+  POD_DISRUPTION_BUDGETS,
+  SECRETS,
+  SERVICE_ACCOUNTS,
+  SERVICES,
+  STATEFUL_SETS,
+} from './built-in.ts';
+export { CLUSTER_ROLES, JOBS, MANAGED_BY_LABEL, NAMESPACES, NODES, PODS, ROLE_BINDINGS } from './kinds.ts';
+export { labelSelectorText, matchesLabels, parseLabelSelector } from './label-selector.ts';
+export type { LabelSelector } from './label-selector.ts';
+export { ownedBy } from './owner.ts';
+export { StepError } from './step-error.ts';
+export type { StepErrorClass } from './step-error.ts';
+export type { Advice, Cause, CommandAdvice } from '../contract/cause.ts';
+export { allow } from '../contract/controller.ts';
+export type { PolicyRule, ResourceType } from '../contract/controller.ts';
+export type { Deletion } from '../contract/decision.ts';
+export type { ConditionalDelete, ConditionalPatch, NewObject, ObjectAt } from '../contract/kube.ts';
+export type { Identity, KubernetesObject, ObjectMeta, OwnerReference } from '../contract/object.ts';
+export { startOf } from '../contract/text.ts';
+export type { Ignored } from '../contract/words.ts';

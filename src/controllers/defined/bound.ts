@@ -1,0 +1,54 @@
+import { stepsOf, type AnyDefinition, type AnySteps } from './definition.ts';
+
+/** A plan must not ask an outside system. */
+export class OutsideNotAsked extends Error {
+  override readonly name = 'OutsideNotAsked';
+}
+
+/** What the functions of a controller are given besides: the values of its options, and its clients. */
+export interface Given {
+  readonly options: unknown;
+  /** Made when they are first asked for. */
+  readonly use: () => unknown;
+}
+
+const DECIDING = ['decide', 'status', 'news', 'children'];
+
+/** The same controller, whose functions are given its options, and those that read or write its clients. */
+export function bound(definition: AnyDefinition, { options, use }: Given): AnyDefinition {
+  if (definition.options === undefined && definition.use === undefined) return definition;
+  const withOptions = (facts: object) => ({ ...facts, options });
+  // In place: what else there is, is made only when it is asked for.
+  const withUse = (facts: object) =>
+    Object.defineProperties(facts, { options: { value: options }, use: { get: use } });
+  const steps = Object.entries(stepsOf(definition)).map(([name, step]) => [
+    name,
+    { ...step, ...calling(step, ['run'], withUse), ...calling(step, ['deletes'], withOptions) },
+  ]);
+  return {
+    ...definition,
+    ...calling(definition, DECIDING, withOptions),
+    ...calling(definition, ['observe'], withUse),
+    ...(definition.references && {
+      references: definition.references.map((each) => ({
+        ...each,
+        ...calling(each, ['of', 'selects'], withOptions),
+      })),
+    }),
+    steps: Object.fromEntries(steps) as AnySteps,
+  };
+}
+
+type Asked = (facts: object, ...more: readonly unknown[]) => unknown;
+
+/** Those of the members that there are, each called with more. */
+function calling(owner: object, members: readonly string[], given: (facts: object) => object): object {
+  const functions = owner as Readonly<Record<string, Asked>>;
+  const call =
+    (member: string): Asked =>
+    (facts, ...more) =>
+      functions[member]?.(given(facts), ...more);
+  return Object.fromEntries(
+    members.filter((member) => member in owner).map((member) => [member, call(member)]),
+  );
+}

@@ -1,0 +1,65 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parse, parseAllDocuments } from 'yaml';
+import { z } from 'zod';
+import { breakingChanges } from './breaking-changes.ts';
+import type { Installed } from './chart.ts';
+import { Definition } from './definition.ts';
+import { textOf } from './files.ts';
+import { addedRules, ruleText } from './merge-rules.ts';
+
+/** What is different from the files that are there, and that somebody has to agree to. */
+export interface Changes {
+  /** What stored resources or manifests can no longer have. */
+  readonly breaking: readonly string[];
+  /** What the operator may do, and could not do before. */
+  readonly rights: readonly string[];
+  /** Files of definitions that the program no longer has. */
+  readonly left: readonly string[];
+}
+
+export async function changesFrom(directory: string, installed: Installed): Promise<Changes> {
+  const now = installed.definitions.map((each) => Definition.parse(each));
+  const compared = (await earlierDefinitions(directory)).map(({ path, before }) => {
+    const after = now.find(({ metadata }) => metadata.name === before.metadata.name);
+    return after === undefined
+      ? { left: [path], breaking: [`kind ${before.spec.names.kind} is removed`] }
+      : { left: [], breaking: breakingChanges(before, after) };
+  });
+  return {
+    breaking: compared.flatMap(({ breaking }) => breaking),
+    left: compared.flatMap(({ left }) => left),
+    rights: await newRights(directory, installed),
+  };
+}
+
+async function earlierDefinitions(directory: string) {
+  const files = await readdir(join(directory, 'crd')).catch((): string[] => []);
+  const definitionIn = async (file: string) => {
+    const path = `crd/${file}`;
+    const text = await readFile(join(directory, path), 'utf8');
+    return { path, before: Definition.parse(parse(text)) };
+  };
+  return Promise.all(files.map(definitionIn));
+}
+
+const Role = z.object({
+  kind: z.literal('ClusterRole'),
+  metadata: z.object({ name: z.string() }),
+  rules: z.array(
+    z.object({
+      apiGroups: z.array(z.string()),
+      resources: z.array(z.string()),
+      verbs: z.array(z.string()),
+      resourceNames: z.array(z.string()).default([]),
+    }),
+  ),
+});
+
+async function newRights(directory: string, { built, rules }: Installed): Promise<string[]> {
+  const text = await textOf(join(directory, 'install.yaml'));
+  if (text === undefined) return [];
+  const roles = parseAllDocuments(text).flatMap((document) => Role.safeParse(document.toJS()).data ?? []);
+  const before = roles.find(({ metadata }) => metadata.name === built.name)?.rules ?? [];
+  return addedRules(before, rules).map(ruleText);
+}

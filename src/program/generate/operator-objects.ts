@@ -1,0 +1,151 @@
+import { RBAC_GROUP } from '../../controllers/kinds.ts';
+import type { PolicyRule } from '../../contract/controller.ts';
+import type { Built } from './built.ts';
+
+/*
+ * What an operator is in a cluster, besides its custom resource definitions. `install.yaml` and the chart are these objects: one
+ * with the values as they are, the other with what Helm fills in.
+ */
+
+/** Fills in the values of the chart, by their paths: `temporal.address`. */
+export interface Fill {
+  one(path: string): unknown;
+  /** To be spread into a list. */
+  each(path: string): readonly unknown[];
+}
+
+export interface OperatorParts {
+  readonly built: Built;
+  /** The Namespace of the operator. */
+  readonly namespace: unknown;
+  readonly rules: readonly PolicyRule[];
+}
+
+export function operatorObjects({ built, namespace, rules }: OperatorParts, fill: Fill): object[] {
+  const { name } = built;
+  const labels = { 'app.kubernetes.io/name': name };
+  const metadata = { name, namespace, labels };
+  const account = { kind: 'ServiceAccount', name, namespace };
+  return [
+    {
+      ...{ apiVersion: 'v1', kind: 'ServiceAccount' },
+      metadata: { ...metadata, annotations: fill.one('serviceAccountAnnotations') },
+    },
+    ...roleAndBinding('ClusterRole', { account, metadata: { name, labels }, rules }),
+    ...roleAndBinding('Role', {
+      account,
+      metadata: { ...metadata, name: `${name}-leader-election` },
+      rules: leaseRules(name),
+    }),
+    {
+      ...{ apiVersion: 'apps/v1', kind: 'Deployment', metadata },
+      spec: {
+        replicas: fill.one('replicas'),
+        selector: { matchLabels: labels },
+        template: {
+          metadata: { labels, annotations: fill.one('podAnnotations') },
+          spec: podSpec(name, labels, fill),
+        },
+      },
+    },
+    {
+      ...{ apiVersion: 'policy/v1', kind: 'PodDisruptionBudget' },
+      metadata,
+      spec: { maxUnavailable: 1, selector: { matchLabels: labels } },
+    },
+  ];
+}
+
+interface Role {
+  readonly metadata: { readonly name: string; readonly labels: object };
+  readonly rules: readonly PolicyRule[];
+  readonly account: object;
+}
+
+function roleAndBinding(kind: 'Role' | 'ClusterRole', { metadata, rules, account }: Role): object[] {
+  const apiVersion = `${RBAC_GROUP}/v1`;
+  return [
+    { apiVersion, kind, metadata, rules },
+    {
+      ...{ apiVersion, kind: `${kind}Binding`, metadata },
+      roleRef: { apiGroup: RBAC_GROUP, kind, name: metadata.name },
+      subjects: [account],
+    },
+  ];
+}
+
+function leaseRules(name: string): PolicyRule[] {
+  const leases = { apiGroups: ['coordination.k8s.io'], resources: ['leases'] };
+  return [
+    { ...leases, verbs: ['create'] },
+    { ...leases, resourceNames: [name], verbs: ['get', 'update'] },
+  ];
+}
+
+/** Pod Security "restricted" admits it. */
+function podSpec(serviceAccountName: string, labels: object, fill: Fill): object {
+  return {
+    serviceAccountName,
+    enableServiceLinks: false,
+    imagePullSecrets: fill.one('imagePullSecrets'),
+    // The process ends within 10 s.
+    terminationGracePeriodSeconds: 10,
+    securityContext: {
+      ...{ runAsNonRoot: true, runAsUser: 1000, runAsGroup: 1000 },
+      seccompProfile: { type: 'RuntimeDefault' },
+    },
+    topologySpreadConstraints: [
+      {
+        ...{ maxSkew: 1, topologyKey: 'kubernetes.io/hostname', whenUnsatisfiable: 'ScheduleAnyway' },
+        labelSelector: { matchLabels: labels },
+      },
+    ],
+    nodeSelector: fill.one('nodeSelector'),
+    tolerations: fill.one('tolerations'),
+    affinity: fill.one('affinity'),
+    containers: [container(fill)],
+  };
+}
+
+function container(fill: Fill): object {
+  const probe = (path: string) => ({ httpGet: { path, port: 'health' } });
+  return {
+    name: 'operator',
+    image: fill.one('image'),
+    args: ['run', '--enable-leader-election', ...fill.each('extraArgs')],
+    env: [...temporalVariables(fill), ...fill.each('env')],
+    envFrom: fill.one('envFrom'),
+    ports: [
+      { name: 'metrics', containerPort: 9097 },
+      { name: 'health', containerPort: 9098 },
+    ],
+    livenessProbe: { ...probe('/healthz'), initialDelaySeconds: 15, periodSeconds: 20 },
+    readinessProbe: { ...probe('/readyz'), initialDelaySeconds: 2, periodSeconds: 5 },
+    resources: fill.one('resources'),
+    securityContext: {
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    },
+  };
+}
+
+/** The keys of the Secret, by the variables of Temporal's library. */
+const CREDENTIALS = {
+  TEMPORAL_API_KEY: 'api-key',
+  TEMPORAL_TLS_CLIENT_CERT_DATA: 'tls.crt',
+  TEMPORAL_TLS_CLIENT_KEY_DATA: 'tls.key',
+  TEMPORAL_TLS_SERVER_CA_CERT_DATA: 'ca.crt',
+};
+
+function temporalVariables(fill: Fill): object[] {
+  const name = fill.one('temporal.secret');
+  return [
+    { name: 'TEMPORAL_ADDRESS', value: fill.one('temporal.address') },
+    { name: 'TEMPORAL_NAMESPACE', value: fill.one('temporal.namespace') },
+    ...Object.entries(CREDENTIALS).map(([variable, key]) => ({
+      name: variable,
+      valueFrom: { secretKeyRef: { name, key, optional: true } },
+    })),
+  ];
+}

@@ -1,0 +1,70 @@
+import { defaultOptions } from '../../config/config.ts';
+import { allow, type Controller, type PolicyRule, type ResourceType } from '../../contract/controller.ts';
+import { NAMESPACES, QUOTAS } from '../../controllers/kinds.ts';
+import { controllersOf, type Program } from '../program.ts';
+import { mergeRules, ruleText } from './merge-rules.ts';
+
+/** All controllers with default options, except for the ClusterRole that namespace-role-binding may bind. */
+export function defaultControllers(program: Program, clusterRole?: string): readonly Controller[] {
+  const { roleBinding, ...options } = defaultOptions(program);
+  return controllersOf(program, {
+    ...options,
+    roleBinding: { ...roleBinding, clusterRole: clusterRole ?? roleBinding.clusterRole },
+  });
+}
+
+/** The parts of a controller that its permissions follow from. */
+export type Declared = Pick<Controller, 'primary' | 'children' | 'references' | 'permissions'>;
+
+/** The permissions of one process, by where they can be granted. */
+export interface ProcessRules {
+  /** By a Role in each namespace, or by a ClusterRole for all namespaces. */
+  readonly namespaced: readonly PolicyRule[];
+  /** Only by a ClusterRole. */
+  readonly cluster: readonly PolicyRule[];
+}
+
+/** All controllers watch Namespaces, which can be paused or deleted, and quotas, which can be raised. */
+const WATCHED_BY_ALL: readonly ResourceType[] = [NAMESPACES, QUOTAS];
+
+/** A Role can grant everything else that activities need: a Namespace counts as lying in itself. */
+const CLUSTER_SCOPED: readonly string[] = ['nodes'];
+
+const READING: readonly string[] = ['get', 'list', 'watch'];
+
+/** What the watcher needs for a controller. */
+export function watcherRules({ primary, children, references = [] }: Declared): ProcessRules {
+  const watched = [primary, ...children, ...references];
+  const types = [...watched.map(({ type }) => type), ...WATCHED_BY_ALL];
+  const watching = (those: readonly ResourceType[]) => those.map((type) => allow(type, ['list', 'watch']));
+  return {
+    // A Role lets its own Namespace be read by name, but not watched. The watcher also reads the UID of
+    // kube-system, which identifies the cluster.
+    namespaced: mergeRules([
+      ...watching(types.filter(({ namespaced }) => namespaced)),
+      allow(NAMESPACES, ['get']),
+    ]),
+    cluster: mergeRules(watching(types.filter(({ namespaced }) => !namespaced))),
+  };
+}
+
+/** What a worker needs for a controller. It also reads whether a Namespace is paused. */
+export function workerRules({ permissions }: Declared): ProcessRules {
+  const rules = [...permissions, allow(NAMESPACES, ['get'])];
+  return {
+    namespaced: mergeRules(rules.filter((rule) => !isClusterScoped(rule))),
+    cluster: mergeRules(rules.filter(isClusterScoped)),
+  };
+}
+
+function isClusterScoped({ resources }: PolicyRule): boolean {
+  return resources.every((resource) => CLUSTER_SCOPED.includes(resource));
+}
+
+/** What a controller may change in the cluster: `create, delete jobs; patch xxxes`. Recording Events is left out. */
+export function changesBy({ permissions }: Declared): string {
+  const changing = permissions
+    .filter(({ resources }) => !resources.includes('events'))
+    .map((rule) => ({ ...rule, verbs: rule.verbs.filter((verb) => !READING.includes(verb)) }));
+  return mergeRules(changing).map(ruleText).join('; ');
+}

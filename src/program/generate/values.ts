@@ -1,0 +1,39 @@
+import type { Built } from './built.ts';
+
+/** The values of the chart. `install.yaml` has them as they are here. */
+export function chartValues({ name, image, version }: Built): string {
+  return `\
+# The image, with its tag or its digest.
+image: ${image}:${version}
+imagePullSecrets: []
+# One replica acts on changes; all of them work.
+replicas: 2
+
+temporal:
+  address: temporal-frontend.temporal.svc:7233
+  namespace: default
+  # A Secret with what Temporal asks for: api-key, or tls.crt and tls.key, and ca.crt for a private authority. The Secret and
+  # each of its keys may be missing.
+  secret: ${name}-temporal
+
+# Further flags, such as --resync=1m: options.md.
+extraArgs: []
+# Variables of the operator, such as what its controllers read.
+env: []
+envFrom: []
+
+resources:
+  requests: { cpu: 100m, memory: 256Mi }
+  limits: { memory: 512Mi }
+serviceAccountAnnotations: {}
+podAnnotations: {}
+nodeSelector: {}
+tolerations: []
+affinity: {}
+
+# Custom resource definitions. They stay when the release is removed.
+crds: true
+# For the Prometheus operator: a PodMonitor and the alerts.
+monitoring: false
+`;
+}

@@ -1,0 +1,157 @@
+import { existsSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import { extname, join, relative } from 'node:path';
+import { createInterface } from 'node:readline/promises';
+import { parseArgs } from 'node:util';
+import { VERSION } from '../../version.ts';
+import { writeFiles, type Files } from '../generate/files.ts';
+import { kebabCase, renamed, withController, type Names } from './names.ts';
+
+const HELP = `\
+Usage: new NAME [--kind KIND] [--group GROUP] [--decides]
+       new --add --kind KIND [--group GROUP] [--decides]
+
+Writes an operator of your own into the new folder NAME, or, with --add, one more controller into the project in this folder.
+
+  --kind KIND    the kind of its resources, in CamelCase (default: Website)
+  --group GROUP  the API group of the kind, a domain of yours (default: example.com)
+  --decides      it decides step by step, such as about something outside of the cluster; without, it declares objects
+  --add          add a controller to an existing project
+`;
+
+const OPTIONS = {
+  kind: { type: 'string' },
+  group: { type: 'string' },
+  decides: { type: 'boolean' },
+  add: { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+} as const;
+
+/** What is to be written. */
+interface Wanted extends Names {
+  readonly isAdded: boolean;
+  readonly decides: boolean;
+}
+
+/**
+ * The command `new`.
+ *
+ * @param args what follows the command
+ * @returns the program's exit code
+ */
+export async function runNew(args: readonly string[]): Promise<number> {
+  const wanted = await wantedBy(args);
+  if (wanted === 'help') {
+    process.stdout.write(HELP);
+    return 0;
+  }
+  const problem = typeof wanted === 'string' ? wanted : (problemWith(wanted) ?? (await write(wanted)));
+  if (problem === undefined) return 0;
+  process.stderr.write(`new: ${problem}\n`);
+  return 2;
+}
+
+/** A text is a problem. */
+async function wantedBy(args: readonly string[]): Promise<Wanted | string> {
+  try {
+    const { values, positionals } = parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true });
+    if (values.help === true) return 'help';
+    const { add: isAdded = false } = values;
+    const [program = ''] = positionals;
+    if (positionals.length !== (isAdded ? 0 : 1)) return `give one name, and none with --add\n${HELP}`;
+    return { program, isAdded, ...(await answered(values)) };
+  } catch (error) {
+    return `${error instanceof Error ? error.message : String(error)}\n${HELP}`;
+  }
+}
+
+interface Given {
+  readonly kind?: string | undefined;
+  readonly group?: string | undefined;
+  readonly decides?: boolean | undefined;
+}
+
+/** Only a person at a terminal is asked for what is not given. */
+async function answered({ kind, group, decides }: Given) {
+  if (!process.stdin.isTTY || !process.stdout.isTTY)
+    return { kind: kind ?? 'Website', group: group ?? 'example.com', decides: decides ?? false };
+  const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  const ask = async (question: string, usual: string) =>
+    (await terminal.question(`${question} [${usual}] `)).trim() || usual;
+  try {
+    return {
+      kind: kind ?? (await ask('Kind', 'Website')),
+      group: group ?? (await ask('API group', 'example.com')),
+      decides:
+        decides ??
+        (await ask('Does it declare objects, or decide step by step?', 'declare')).startsWith('deci'),
+    };
+  } finally {
+    terminal.close();
+  }
+}
+
+function problemWith({ program, kind, group, isAdded }: Wanted): string | undefined {
+  if (!isAdded && !/^[a-z]([a-z0-9-]{0,50}[a-z0-9])?$/.test(program))
+    return `the name "${program}" is not in lower case with hyphens, such as website-operator`;
+  if (!/^[A-Z][A-Za-z0-9]{0,50}$/.test(kind))
+    return `the kind "${kind}" is not in CamelCase, such as Website`;
+  if (!/^[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(group))
+    return `the API group "${group}" is not a domain, such as example.com`;
+  return undefined;
+}
+
+/** @returns a problem; then nothing is written */
+async function write(wanted: Wanted): Promise<string | undefined> {
+  const { program, isAdded } = wanted;
+  const main = isAdded ? await readFile('src/main.ts', 'utf8').catch(() => undefined) : '';
+  if (main === undefined) return 'there is no src/main.ts here; run this in the folder of your project';
+  const files = await filesFor(wanted);
+  const taken = [...files.keys()].filter((path) => existsSync(join(program, path)));
+  if (taken.length > 0) return `${taken.join(', ')} already there; nothing was written`;
+  await writeFiles(
+    program,
+    isAdded ? new Map([...files, ['src/main.ts', withController(main, wanted)]]) : files,
+  );
+  process.stdout.write(isAdded ? added(files) : created(program, files));
+  return undefined;
+}
+
+function created(program: string, files: Files): string {
+  return `wrote ${[...files.keys()].join(', ')} in ${program}/\n\n  cd ${program}\n  npm install\n  npm test\n  npm start\n`;
+}
+
+function added(files: Files): string {
+  return `wrote ${[...files.keys()].join(', ')}, and added it to src/main.ts\n`;
+}
+
+const TEMPLATE = join(
+  import.meta.dirname,
+  extname(import.meta.filename) === '.ts' ? '../../..' : '../../../..',
+  'create/template',
+);
+/** npm leaves a .gitignore out of packages. */
+const PATHS: Readonly<Record<string, string>> = { gitignore: '.gitignore' };
+
+async function filesFor(wanted: Wanted): Promise<Files> {
+  const controller = await textsIn(join(TEMPLATE, wanted.decides ? 'decides' : 'children'));
+  const all = wanted.isAdded
+    ? [...controller].filter(([path]) => path !== 'src/main.ts')
+    : [...(await textsIn(join(TEMPLATE, 'project'))), ...controller];
+  return new Map(
+    all.map(([path, text]) => [
+      (PATHS[path] ?? path).replace('website', kebabCase(wanted.kind)),
+      renamed(text, wanted).replace('"durable-operator": "0.0.0"', `"durable-operator": "^${VERSION}"`),
+    ]),
+  );
+}
+
+async function textsIn(folder: string): Promise<Files> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const paths = entries
+    .filter((each) => each.isFile())
+    .map((each) => join(each.parentPath, each.name))
+    .sort();
+  const texts = await Promise.all(paths.map((path) => readFile(path, 'utf8')));
+  return new Map(paths.map((path, index) => [relative(folder, path), texts[index] ?? '']));
+}

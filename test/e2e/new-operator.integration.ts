@@ -1,0 +1,189 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { appendFile, readFile, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { buildPrograms } from '../../local/build.ts';
+import { applyManifest, manifestsIn } from '../../local/manifests.ts';
+import { fieldsOf, listOf } from '../../src/controllers/fields.ts';
+import { Author } from '../support/author.ts';
+import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, NAMESPACES } from '../support/cluster.ts';
+import { Delivered } from '../support/delivered.ts';
+import { eventually } from '../support/eventually.ts';
+import { askedBy, grantedTo, unique } from '../support/granted.ts';
+import { aTaskQueue, startOperator } from '../support/operator.ts';
+import { setUpStage } from '../support/stage.ts';
+
+/*
+ * The first hour of an author: what `new` writes passes every command of its package.json as it is.
+ */
+
+jest.setTimeout(300_000);
+
+const run = promisify(execFile);
+const WITHIN_MS = 60_000;
+const NAME = 'website-operator';
+const NAMESPACE = `${NAME}-system`;
+const ACCOUNT = { namespace: NAMESPACE, name: NAME };
+const WEBSITES = { group: 'example.com', version: 'v1', plural: 'websites' };
+const CRD = {
+  type: { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' },
+  name: 'websites.example.com',
+};
+
+const times: string[] = [];
+let author: Author;
+let project: string;
+let installed: readonly Delivered[] = [];
+
+const stage = setUpStage(async () => {
+  const { cluster } = stage;
+  for (const { kind, metadata } of installed) {
+    if (kind === 'ClusterRole') await cluster.delete({ type: CLUSTER_ROLES, name: metadata.name });
+    if (kind === 'ClusterRoleBinding')
+      await cluster.delete({ type: CLUSTER_ROLE_BINDINGS, name: metadata.name });
+  }
+  await cluster.delete(CRD);
+  await cluster.delete({ type: NAMESPACES, name: NAMESPACE });
+  await author.remove(stage);
+});
+
+beforeAll(async () => {
+  author = await Author.begin();
+  project = join(author.directory, NAME);
+});
+
+afterAll(() => {
+  process.stdout.write(`${times.join('\n')}\n`);
+});
+
+/** @returns what it printed. @throws Error where it fails */
+async function timed(command: string, ...args: readonly string[]): Promise<string> {
+  const began = performance.now();
+  const env = { PATH: process.env['PATH'], HOME: process.env['HOME'] };
+  const { stdout } = await run(command, args, { cwd: project, env });
+  times.push(`${Math.round(performance.now() - began)} ms: ${[command, ...args].join(' ')}`);
+  return stdout;
+}
+
+const npm = (...args: readonly string[]) => timed('npm', 'run', '--silent', ...args);
+
+describe('what new writes', () => {
+  it('is a project, and is never written over another', async () => {
+    const program = join(author.directory, 'node_modules/durable-operator/dist/src/main.js');
+    const write = () => author.node(program, 'new', NAME);
+    expect(await write()).toContain('src/website.ts');
+    await symlink(join(author.directory, 'node_modules'), join(project, 'node_modules'));
+    await expect(write()).rejects.toThrow();
+  });
+
+  it.each(['types', 'test', 'generate'])('passes npm run %s', async (script) => {
+    await npm(script);
+  });
+
+  it('passes npm run generate -- --check', async () => {
+    expect(await npm('generate', '--', '--check')).toBe('deploy/ is up to date\n');
+  });
+
+  it('has one more controller after new --add, whose sample and test are its own', async () => {
+    const program = join(author.directory, 'node_modules/durable-operator/dist/src/main.js');
+    const added = ['new', '--add', '--kind', 'ImageScan'];
+    await timed(process.execPath, program, ...added);
+    await npm('types');
+    await npm('test');
+    await npm('generate', '--', '--allow-new-rights');
+    expect(await readFile(join(project, 'deploy/crd/imagescans.yaml'), 'utf8')).toContain('kind: ImageScan');
+  });
+
+  it('is installed by a chart, too, which is the same as install.yaml', async () => {
+    const { helm } = await buildPrograms(['helm']);
+    const args = ['template', NAME, 'deploy/chart', '--namespace', NAMESPACE];
+    const rendered = manifestsIn(await timed(helm, ...args));
+    const [namespace, ...objects] = manifestsIn(await readFile(join(project, 'deploy/install.yaml'), 'utf8'));
+    expect(namespace?.kind).toBe('Namespace');
+    expect(byName(rendered.map(withoutAnnotations))).toEqual(byName(objects.map(withoutAnnotations)));
+  });
+});
+
+/** The chart keeps its definitions. */
+function withoutAnnotations(object: object): object {
+  return { ...object, metadata: { ...fieldsOf(fieldsOf(object)['metadata']), annotations: undefined } };
+}
+
+function byName(objects: readonly object[]): Readonly<Record<string, object>> {
+  const nameOf = (each: object) =>
+    `${String(fieldsOf(each)['kind'])} ${String(fieldsOf(fieldsOf(each)['metadata'])['name'])}`;
+  return Object.fromEntries(objects.map((each) => [nameOf(each), each]));
+}
+
+/** The samples stay as they are; a request for finalizers is one of the API server's own. */
+const UNUSED_HERE = /^(patch|delete) (deployments|services)|^update .*\/finalizers$/;
+
+describe('an operator as install.yaml has it', () => {
+  it('has the rights that its work needs, and no others', async () => {
+    const { cluster, stack, kubeconfigOf } = stage;
+    const text = await readFile(join(project, 'deploy/install.yaml'), 'utf8');
+    installed = manifestsIn(text).map((each) => Delivered.parse(each));
+    for (const object of installed) await applyManifest(cluster.client, object, 'author');
+    const program = join(project, 'src/main.ts');
+    const kubeconfig = await kubeconfigOf(ACCOUNT);
+    const args = ['--enable-leader-election', '--leader-election-namespace', NAMESPACE];
+    await startOperator({ kubeconfig, taskQueue: aTaskQueue(), program, args });
+    const namespace = await cluster.aNamespace();
+    for (const sample of ['website', 'image-scan']) {
+      const [manifest] = manifestsIn(await readFile(join(project, `samples/${sample}.yaml`), 'utf8'));
+      if (manifest === undefined) throw new Error('there is no sample');
+      const metadata = { ...manifest.metadata, namespace };
+      await applyManifest(cluster.client, { ...manifest, metadata }, 'author');
+    }
+    const at = { type: WEBSITES, namespace, name: 'my-website' };
+    await eventually(async () => readyIn(await cluster.get(at)) === 'True', WITHIN_MS);
+    const asked = askedBy(ACCOUNT, stack.auditLog, NAME);
+    expect(asked.filter(({ decision }) => decision === 'forbid')).toEqual([]);
+    const used = unique(asked.map(({ what }) => what));
+    const unused = grantedTo(ACCOUNT, installed).filter((what) => !used.includes(what));
+    expect(unused.filter((what) => !UNUSED_HERE.test(what))).toEqual([]);
+  });
+});
+
+function readyIn(object: unknown): unknown {
+  const conditions = listOf(fieldsOf(fieldsOf(object)['status'])['conditions']);
+  return conditions.find(({ type }) => type === 'Ready')?.['status'];
+}
+
+describe('npm start', () => {
+  const dir = () => join(author.directory, 'stack');
+
+  it('ends once the samples have converged, if asked to', async () => {
+    const said = await npm('start', '--', '--dir', dir(), '--exit-when-converged');
+    expect(said).toMatch(/Website default\/my-website: converged/);
+  });
+
+  it('starts the operator again when its code changes, also after a mistake, and with changed kinds', async () => {
+    const child = spawn(process.execPath, ['src/main.ts', 'dev', '--dir', dir()], { cwd: project });
+    const lines = linesOf(child);
+    const said = (text: string) => eventually(() => Promise.resolve(lines().includes(text)), WITHIN_MS);
+    await said('Ctrl-C');
+    const file = join(project, 'src/website.ts');
+    const code = await readFile(file, 'utf8');
+    await appendFile(file, 'a mistake(');
+    await said('It is started again when a file changes');
+    expect(lines()).toContain('SyntaxError');
+    await writeFile(file, code.replace('replicas: z', 'color: z.string().optional(),\n    replicas: z'));
+    await said('the operator is ready, after');
+    const { kubectl } = await buildPrograms(['kubectl']);
+    const kubeconfig = join(dir(), 'admin.kubeconfig');
+    const explain = () => run(kubectl, ['--kubeconfig', kubeconfig, 'explain', 'website.spec.color']);
+    await eventually(async () => (await explain().catch(() => undefined)) !== undefined, WITHIN_MS);
+    times.push(/the operator is ready, after .*/.exec(lines())?.[0] ?? '');
+    child.kill('SIGINT');
+    expect(await once(child, 'exit')).toEqual([0, null]);
+  });
+});
+
+function linesOf({ stdout, stderr }: ChildProcess): () => string {
+  let text = '';
+  for (const stream of [stdout, stderr]) stream?.on('data', (part: Buffer) => (text += part.toString()));
+  return () => text;
+}

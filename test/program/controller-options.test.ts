@@ -1,0 +1,166 @@
+import { describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { StepRun } from '../../activities/step-run.ts';
+import { defineController } from '../../src/api/controller.ts';
+import { defaultOptions, parseConfig, type Options } from '../../src/config/config.ts';
+import { settingsFrom, textsToPublish } from '../../src/config/published.ts';
+import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';
+import { definedIn } from '../../src/program/defined.ts';
+import type { Program } from '../../src/program/program.ts';
+import { reconcilersOf } from '../../src/program/reconcilers.ts';
+import { asked, aTemporal } from '../support/ask-session.ts';
+import { Bucket } from '../support/bucket.ts';
+import { aFile } from '../support/configs.ts';
+
+const OPTIONS = z.object({
+  storeUrl: z.url().default('http://store.local').meta({ description: 'where the store is' }),
+  retries: z.int().min(1).default(3),
+  dryRun: z.boolean().default(false),
+  tier: z.enum(['hot', 'cold']).optional(),
+});
+const REF = { controller: 'bucket', namespace: 'shop', name: 'photos', uid: 'uid-1' };
+const PHOTOS = { metadata: { ...REF, resourceVersion: '7', generation: 1 }, spec: {} };
+
+/** An operator whose controller notes what it is given. */
+function anOperator(options: z.ZodObject = OPTIONS) {
+  const made: unknown[] = [];
+  const seen: unknown[] = [];
+  const bucket = defineController({
+    name: 'bucket',
+    for: Bucket,
+    options,
+    use: (given) => {
+      made.push(given);
+      return { store: { find: () => Promise.resolve('there') } };
+    },
+    observe: async ({ use, options: given }) => {
+      seen.push(['observe', given]);
+      return use.store.find();
+    },
+    steps: {
+      act: {
+        summary: 'act',
+        run: async ({ use, options: given, idempotencyKey }) => {
+          seen.push(['run', given, await use.store.find(), idempotencyKey]);
+          return 'acted on it';
+        },
+      },
+    },
+    decide: ({ observed, options: given }, next) => {
+      seen.push(['decide', given, observed]);
+      return next.do.act('it has to');
+    },
+    status: ({ options: given }) => ({ url: JSON.stringify(given) }),
+  });
+  const program: Program = { name: 'bucket-operator', controllers: [definedIn(bucket, 'bucket-operator')] };
+  return { program, made, seen };
+}
+
+const { program } = anOperator();
+const LOCAL = { TEMPORAL_ADDRESS: 'localhost:7233', XDG_CONFIG_HOME: '/nowhere' };
+
+async function given(args: readonly string[] = [], env: Record<string, string> = {}): Promise<unknown> {
+  const parsed = await parseConfig(program, args, { ...LOCAL, ...env });
+  return parsed.kind === 'config'
+    ? (parsed.config as unknown as Record<string, unknown>)['controller bucket']
+    : parsed.output;
+}
+
+describe('an option of a controller', () => {
+  it('has its default, and is set by a flag, a variable or a key of a file, in this order', async () => {
+    const url = (value: string) => ({ storeUrl: `http://${value}`, retries: 3, dryRun: false });
+    expect(await given()).toEqual(url('store.local'));
+    const file = ['--config', aFile('store-url: http://file\n')];
+    const variable = { DURABLE_OPERATOR_STORE_URL: 'http://variable' };
+    expect(await given(file)).toEqual(url('file'));
+    expect(await given(file, variable)).toEqual(url('variable'));
+    expect(await given([...file, '--store-url', 'http://flag'], variable)).toEqual(url('flag'));
+  });
+
+  it('is a number, a boolean or one of some words, also where it is given as text', async () => {
+    const expected = { storeUrl: 'http://store.local', retries: 5, dryRun: true, tier: 'cold' };
+    expect(await given(['--retries', '5', '--dry-run', '--tier=cold'])).toEqual(expected);
+    expect(await given(['--config', aFile('retries: 5\ndry-run: true\ntier: cold\n')])).toEqual(expected);
+  });
+
+  it('is refused with what its schema says, beside all else that is wrong', async () => {
+    expect(await given(['--store-url', 'nowhere', '--retries', 'x', '--resync', '1'])).toMatch(
+      /--resync "1" is not a duration.*\n.*--store-url "nowhere" is not valid: Invalid URL\n.*--retries "x" is not valid/,
+    );
+  });
+
+  it('is in the help', async () => {
+    const help = String(await given(['--help'])).replaceAll(/\s+/g, ' ');
+    expect(help).toContain(
+      'Controller bucket: --store-url <text> where the store is (default: http://store.local)',
+    );
+    expect(help).toContain('--dry-run');
+  });
+
+  it('is published for the commands, as the operator has it', async () => {
+    const parsed = await parseConfig(program, ['--store-url', 'http://flag'], LOCAL);
+    if (parsed.kind !== 'config') throw new Error(parsed.output);
+    const texts = textsToPublish(program, parsed.config, { version: '1', clusterUid: undefined });
+    expect(settingsFrom(program, texts)?.options).toMatchObject({
+      'controller bucket': { storeUrl: 'http://flag', retries: 3 },
+    });
+  });
+
+  it.each([
+    [
+      'apiToken',
+      z.string().default(''),
+      /apiToken of controller bucket looks secret, and options are published/,
+    ],
+    ['storeUrl', z.string(), /storeUrl of controller bucket needs a default, or has to be optional/],
+    ['hosts', z.array(z.string()).default([]), /hosts of controller bucket has to be a string, a number/],
+    ['resync', z.string().default('1m'), /there are two options --resync; rename that of a controller/],
+  ])('cannot be %s of %p', async (name, field, problem) => {
+    const odd = anOperator(z.object({ [name]: field })).program;
+    const parsed = await parseConfig(odd, [], LOCAL);
+    expect(parsed).toMatchObject({ kind: 'exit', code: 2, output: expect.stringMatching(problem) });
+  });
+});
+
+const client = {
+  fieldManager: 'bucket-operator',
+  request: ({ path }: RequestOptions) => Promise.resolve(path.includes('buckets') ? PHOTOS : {}),
+} as unknown as KubernetesClient;
+
+/** A step of an operator with these options. */
+async function act(program: Program, options: Options): Promise<void> {
+  const reconciler = reconcilersOf(program, { client, options })['bucket'];
+  if (reconciler === undefined) throw new Error('there is no such controller');
+  const superseded = new AbortController().signal;
+  const context = { ref: REF, now: Date.now, superseded, idempotencyKey: () => 'key-1' };
+  await new StepRun(reconciler, context).perform('act', undefined);
+}
+
+describe('clients of outside systems', () => {
+  it('are made once per process, when they are first asked for, with the options that everything is given', async () => {
+    const { program, made, seen } = anOperator();
+    const options = defaultOptions(program);
+    expect(made).toEqual([]);
+    await act(program, options);
+    await act(program, options);
+    const values = { storeUrl: 'http://store.local', retries: 3, dryRun: false };
+    expect(made).toEqual([values]);
+    expect(seen.slice(0, 3)).toEqual([
+      ['observe', values],
+      ['decide', values, 'there'],
+      ['run', values, 'there', 'key-1'],
+    ]);
+  });
+
+  it('are not asked by a plan, which says that it ends there', async () => {
+    const { program, made } = anOperator();
+    const { stdout, status } = await asked(['plan', 'bucket/photos'], {
+      program,
+      temporal: () => Promise.resolve(aTemporal({})),
+      answerTo: ({ path }) => (path.includes('buckets') ? PHOTOS : { metadata: {} }),
+    });
+    expect(stdout).toContain('what follows depends on an outside system, and a plan asks none');
+    expect(status).toBe(1);
+    expect(made).toEqual([]);
+  });
+});

@@ -1,0 +1,192 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { defineController } from '../../src/api/controller.ts';
+import { defineKind, type KindDefinition } from '../../src/api/kind.ts';
+import { allow, type PolicyRule } from '../../src/contract/controller.ts';
+import { JOBS } from '../../src/controllers/kinds.ts';
+import { definedIn } from '../../src/program/defined.ts';
+import { breakingChanges } from '../../src/program/generate/breaking-changes.ts';
+import { Definition } from '../../src/program/generate/definition.ts';
+import { runGenerate } from '../../src/program/generate/generate.ts';
+
+const SPEC = z.object({
+  size: z.int().min(1).max(10),
+  mode: z.enum(['fast', 'slow']).default('fast'),
+  hosts: z.array(z.object({ name: z.string().max(20) })).optional(),
+  labels: z.record(z.string(), z.string()).optional(),
+});
+
+function aKind(change: Partial<KindDefinition<z.ZodObject, z.ZodObject>> = {}) {
+  const names = { group: 'example.com', version: 'v1', kind: 'Shop', description: 'A shop.' };
+  return defineKind<z.ZodObject>({ ...names, spec: SPEC, ...change });
+}
+
+interface Shop {
+  readonly kind?: ReturnType<typeof aKind>;
+  readonly permissions?: readonly PolicyRule[];
+}
+
+function aProgram({ kind = aKind(), permissions = [] }: Shop = {}) {
+  const shop = defineController({
+    name: 'shop',
+    for: kind,
+    permissions,
+    observe: () => Promise.resolve(undefined),
+    steps: {},
+    decide: (_, next) => next.converged('nothing is to be done'),
+  });
+  return { name: 'shop-operator', controllers: [definedIn(shop, 'shop-operator')] };
+}
+
+let project: string;
+let said: string;
+
+beforeEach(async () => {
+  project = await mkdtemp(join(tmpdir(), 'generate-test-'));
+  await writeFile(join(project, 'package.json'), '{"version": "1.2.3"}');
+  said = '';
+  for (const stream of [process.stdout, process.stderr]) {
+    jest.spyOn(stream, 'write').mockImplementation((text) => {
+      said += String(text);
+      return true;
+    });
+  }
+});
+
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await rm(project, { recursive: true });
+});
+
+const NO_OPTIONS = {
+  check: false,
+  image: 'shop',
+  crds: false,
+  allowNewRights: false,
+  allowBreakingChanges: false,
+};
+
+function generate(program = aProgram(), options: Partial<typeof NO_OPTIONS> = {}): Promise<number> {
+  const mainModule = join(project, 'src/main.ts');
+  return runGenerate({ program, options: { ...NO_OPTIONS, ...options }, project, mainModule });
+}
+
+const textOf = (path: string) => readFile(join(project, 'deploy', path), 'utf8');
+
+describe('generate', () => {
+  it('writes files that --check then finds up to date, until somebody edits one', async () => {
+    expect(await generate()).toBe(0);
+    expect(await generate(aProgram(), { check: true })).toBe(0);
+    await appendFile(join(project, 'deploy/options.md'), 'more\n');
+    expect(await generate(aProgram(), { check: true })).toBe(1);
+    expect(said).toContain('deploy/options.md is stale: run npm run generate');
+  });
+
+  it('names the image and the chart after the version in package.json', async () => {
+    await generate();
+    expect(await textOf('install.yaml')).toContain('image: shop:1.2.3\n');
+    expect(await textOf('chart/Chart.yaml')).toContain('appVersion: 1.2.3\n');
+  });
+
+  it('wants a version', async () => {
+    await writeFile(join(project, 'package.json'), '{}');
+    await expect(generate()).rejects.toThrow('has no version');
+  });
+
+  it('gives the operator a new right only when somebody agrees', async () => {
+    await generate();
+    const program = aProgram({ permissions: [allow(JOBS, ['create', 'delete'])] });
+    expect(await generate(program)).toBe(1);
+    expect(said).toContain('new right: create, delete jobs; agree with --allow-new-rights\n');
+    expect(await textOf('install.yaml')).not.toContain('jobs');
+    expect(await generate(program, { allowNewRights: true })).toBe(0);
+    expect(await textOf('install.yaml')).toContain('resources: [jobs], verbs: [create, delete]');
+  });
+
+  it('takes a right away without a question', async () => {
+    await generate(aProgram({ permissions: [allow(JOBS, ['create'])] }));
+    expect(await generate()).toBe(0);
+    expect(await textOf('install.yaml')).not.toContain('jobs');
+  });
+
+  it('breaks what is stored only when somebody agrees', async () => {
+    await generate();
+    const program = aProgram({ kind: aKind({ spec: SPEC.omit({ size: true }) }) });
+    expect(await generate(program)).toBe(1);
+    expect(said).toContain('breaking change: Shop.spec.size is removed; give the kind a new field instead');
+    expect(await textOf('crd/shops.yaml')).toContain('size');
+    expect(await generate(program, { allowBreakingChanges: true })).toBe(0);
+    expect(await textOf('crd/shops.yaml')).not.toContain('size');
+  });
+
+  it('removes the definition of a kind that the program no longer has only when somebody agrees', async () => {
+    await generate();
+    const program = aProgram({ kind: aKind({ kind: 'Store' }) });
+    expect(await generate(program, { allowNewRights: true })).toBe(1);
+    expect(said).toContain('breaking change: kind Shop is removed');
+    const agreed = { allowNewRights: true, allowBreakingChanges: true };
+    expect(await generate(program, agreed)).toBe(0);
+    await expect(textOf('crd/shops.yaml')).rejects.toThrow('ENOENT');
+  });
+});
+
+describe('a change of a kind', () => {
+  const changed = (change: Partial<KindDefinition<z.ZodObject, z.ZodObject>>) =>
+    breakingChanges(Definition.parse(aKind().manifest), Definition.parse(aKind(change).manifest));
+  const withField = (name: string, field: z.ZodType) => changed({ spec: SPEC.extend({ [name]: field }) });
+
+  it.each([
+    [
+      'a new version in place of the old one',
+      () => changed({ version: 'v2' }),
+      'version v1 of Shop is removed',
+    ],
+    ['another scope', () => changed({ namespaced: false }), 'Shop was Namespaced, and is Cluster'],
+    [
+      'a new required field',
+      () => withField('owner', z.string()),
+      'Shop.spec.owner is required, and was not',
+    ],
+    [
+      'another type',
+      () => withField('size', z.string()),
+      'Shop.spec.size: type was "integer", and is "string"',
+    ],
+    ['a lower maximum', () => withField('size', z.int().min(1).max(5)), 'maximum was 10, and is 5'],
+    [
+      'a value less',
+      () => withField('mode', z.enum(['fast']).default('fast')),
+      'enum was ["fast","slow"], and is',
+    ],
+    [
+      'a pattern',
+      () => withField('labels', z.record(z.string(), z.string().regex(/^a/)).optional()),
+      'Shop.spec.labels.*: pattern was not set',
+    ],
+    [
+      'less in a list',
+      () => withField('hosts', z.array(z.object({ name: z.string().max(9) })).optional()),
+      'Shop.spec.hosts[].name: maxLength was 20, and is 9',
+    ],
+    [
+      'a new rule',
+      () => changed({ rules: [{ rule: 'self.spec.size > 2', message: 'too small' }] }),
+      'Shop: the rule self.spec.size > 2 is new',
+    ],
+  ])('is breaking if it is %s', (_, changes, expected) => {
+    expect(changes().join('\n')).toContain(expected);
+  });
+
+  it.each([
+    ['a new optional field', () => withField('owner', z.string().optional())],
+    ['a new field with a default', () => withField('owner', z.string().default('nobody'))],
+    ['a higher maximum', () => withField('size', z.int().min(1).max(50))],
+    ['one more value', () => withField('mode', z.enum(['fast', 'slow', 'other']).default('fast'))],
+    ['another description', () => changed({ description: 'A shop with a door.' })],
+  ])('is not breaking if it is %s', (_, changes) => {
+    expect(changes()).toEqual([]);
+  });
+});
