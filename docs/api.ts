@@ -5,19 +5,16 @@ import { Application } from 'typedoc';
 
 const ROOT = join(import.meta.dirname, '..');
 
-/** What the package exports, from its docstrings: docs/api.md. @throws Error if TypeDoc warns, as of a type that is not exported */
-export async function apiPage(): Promise<string> {
+/** What a module exports, from its docstrings. @throws Error if TypeDoc warns, as of a type that is not exported */
+export async function apiPage(name: string, module: string): Promise<string> {
   const out = await mkdtemp(join(tmpdir(), 'durable-operator-api-'));
+  const entryPoints = [join(ROOT, module)];
+  const tsconfig = join(ROOT, 'tsconfig.json');
   try {
-    const app = await Application.bootstrapWithPlugins({
-      entryPoints: [join(ROOT, 'src/index.ts')],
-      tsconfig: join(ROOT, 'tsconfig.json'),
-      plugin: ['typedoc-plugin-markdown'],
-      ...LAYOUT,
-      out,
-    });
+    const app = await Application.bootstrapWithPlugins({ ...LAYOUT, name, entryPoints, tsconfig, out });
     const project = await app.convert();
-    if (project === undefined) throw new Error('TypeDoc cannot read src/index.ts');
+    if (project === undefined) throw new Error(`TypeDoc cannot read ${module}`);
+    app.validate(project);
     await app.generateOutputs(project);
     if (app.logger.hasWarnings()) throw new Error('see the warnings of TypeDoc above');
     return await readFile(join(out, 'README.md'), 'utf8');
@@ -28,9 +25,9 @@ export async function apiPage(): Promise<string> {
 
 /** One page, a table for each type. `npm run types` has checked the types. */
 const LAYOUT = {
+  plugin: ['typedoc-plugin-markdown'],
   outputFileStrategy: 'modules',
   readme: 'none',
-  name: 'API',
   logLevel: 'Warn',
   excludeExternals: true,
   disableSources: true,
@@ -43,4 +40,4 @@ const LAYOUT = {
   classPropertiesFormat: 'table',
   groupOrder: ['Functions', 'Interfaces', 'Type Aliases', 'Classes', 'Variables'],
   typeDeclarationFormat: 'table',
-} as const;
+};

@@ -81,7 +81,8 @@ function reasonLine({ reason, meaning }: ReasonRow): string {
 const PAGES = {
   'configuration.md': withOptionTables,
   'conditions.md': withReasons,
-  'api.md': apiPage,
+  'api.md': () => apiPage('API', 'src/index.ts'),
+  'api-testing.md': () => apiPage('API of the testing kit', 'testing/index.ts'),
 } as const;
 
 async function main(): Promise<void> {

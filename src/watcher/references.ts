@@ -53,7 +53,8 @@ export class References {
 
   /** @param view of the resource as it is now */
   seen(key: string, view: unknown): void {
-    for (const [place, reference] of this.#options.references.entries()) this.#types[place]?.set(key, reference.of(view));
+    for (const [place, reference] of this.#options.references.entries())
+      this.#types[place]?.set(key, reference.of(view));
   }
 
   forget(key: string): void {
