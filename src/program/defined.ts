@@ -13,7 +13,7 @@ export function definedIn(definition: AnyDefinition, operator: string): ProgramC
   return programController({ ...definition, operator }, usedOnce(definition));
 }
 
-/** The same of one that depends on options of the program. */
+/** One for a built-in type that depends on options of the program. */
 export function definedWith(
   name: string,
   definitionFor: (options: ControllerOptions) => AnyDefinition,

@@ -9,6 +9,7 @@ import {
   SERVICES,
 } from '../../src/api/built-in.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
+import { ANSWERED_ANNOTATION } from '../../src/controllers/defined/children/digest.ts';
 import { decideChildren } from '../../src/controllers/defined/children/decide.ts';
 import { wantedOf, type DeclaredType, type Owner } from '../../src/controllers/defined/children/wanted.ts';
 import { fieldsOf, listOf } from '../../src/controllers/fields.ts';
@@ -207,5 +208,6 @@ describe('declared objects on a real API server', () => {
     expect(steps).toEqual(['applyDeployment']);
     const changed = await cluster.get({ type: DEPLOYMENTS, namespace, name: 'fields' });
     expect(containerOf(changed)['env']).toEqual([one]);
+    expect(changed?.metadata.annotations).not.toHaveProperty([ANSWERED_ANNOTATION]);
   });
 });
