@@ -25,6 +25,8 @@ import {
 } from '../src/controllers/defined/definition.ts';
 import { definedView, resourceOf } from '../src/controllers/defined/view.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
+import { causeOfError } from '../src/kubernetes/causes.ts';
+import { ApiError, isOf } from '../src/kubernetes/errors.ts';
 import { kubeOf } from '../src/kubernetes/kube.ts';
 import { authorsKube, REQUEST_TIMEOUT_MS } from './authors-kube.ts';
 import { asStep, doStep, soon } from './authors-step.ts';
@@ -139,19 +141,29 @@ export function kindReconciler(
     return { view: definedView(written), live: { ...before.live, resource } };
   }
 
-  function run(
+  async function run(
     step: AuthorsStep,
     observation: DefinedObservation,
     context: StepContext<DefinedObservation>,
   ): Promise<Performed<DefinedObservation>> {
     if (observation === 'gone' || observation.live === undefined) throw notLive(step);
-    const { resource, observed } = observation.live;
+    const { live } = observation;
+    const { resource, observed } = live;
     const signal = isExternal(definition, step.do) ? soon(context.superseded) : undefined;
-    return doStep<DefinedObservation>({
-      ...{ definition, step, context, facts: { resource, owned: [], observed } },
-      after: () => undefined,
-      kubeFor: (hooks) => authorsKube({ client, ...hooks, ...(signal && { signal }) }),
-    });
+    try {
+      return await doStep<DefinedObservation>({
+        ...{ definition, step, context, facts: { resource, owned: [], observed } },
+        after: () => undefined,
+        kubeFor: (hooks) => authorsKube({ client, ...hooks, ...(signal && { signal }) }),
+      });
+    } catch (error) {
+      if (!(error instanceof ApiError) || !isOf(error, 'refused', 'access-denied')) throw error;
+      // The status says it first, unless it does already: then the attempt fails with it.
+      const { namespace, name } = context.ref;
+      const about = { resource: `${type.kind.toLowerCase()}/${name} -n ${namespace}`, namespace };
+      const refused = causeOfError(error, about);
+      return { observation: { ...observation, live: { ...live, refused } }, did: [], refusal: error };
+    }
   }
 }
 

@@ -1,9 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
+import { StepRun } from '../../activities/step-run.ts';
 import { kindReconciler } from '../../activities/defined.ts';
 import { defineController } from '../../src/api/controller.ts';
 import type { Kube } from '../../src/api/kube.ts';
 import { StepError } from '../../src/api/step-error.ts';
 import type { DefinedObservation } from '../../src/controllers/defined/decide.ts';
+import type { Observe, Step } from '../../src/contract/decision.ts';
 import { JOBS } from '../../src/controllers/kinds.ts';
 import { causeOfError } from '../../src/kubernetes/causes.ts';
 import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';
@@ -42,10 +44,11 @@ function anAuthors({
     }
     if (!path.includes('buckets')) return JOB;
     const metadata = { ...REF, resourceVersion: '7', generation: 1, finalizers: [FINALIZER], ...metadataNow };
-    return { metadata, spec: specNow };
+    return { metadata, spec: specNow, status: statusNow };
   };
   let specNow: object = {};
   let metadataNow: object = {};
+  let statusNow: object = {};
   const client = {
     request: (options: RequestOptions) => Promise.resolve(answer(options)),
   } as unknown as KubernetesClient;
@@ -68,7 +71,8 @@ function anAuthors({
     const seen = observation ?? (await reconciler.observe(CONTEXT));
     return reconciler.perform({ do: 'act', because: 'it has to', data: undefined }, seen, CONTEXT);
   };
-  const becomes = (spec: object, metadata: object = {}) => {
+  const becomes = (spec: object, metadata: object = {}, status: object = {}) => {
+    statusNow = status;
     specNow = spec;
     metadataNow = metadata;
   };
@@ -143,6 +147,24 @@ describe('an error of an outside system', () => {
     expect(error.classification).toBe(said);
     expect(causeOfError(error, about)).toEqual({ code, because: 'no room', advice: ['ask for more'] });
   });
+
+  it.each(['refused', 'access-denied'] as const)(
+    'of a step, %s, is in the status first; then the attempt fails with it, and is tried again',
+    async (said) => {
+      const error = new StepError(said, 'no room', { advice: ['ask for more'] });
+      const { reconciler, becomes } = anAuthors({ run: () => Promise.reject(error) });
+      const act = () => new StepRun<unknown, Step, Observe>(reconciler, CONTEXT).perform('act', undefined);
+      const first = await act();
+      const reason = said === 'refused' ? 'Refused' : 'AccessDenied';
+      const ready = { type: 'Ready', status: 'False', reason, message: expect.stringContaining('no room') };
+      expect(first).toMatchObject({ did: [], next: { do: 'updateStatus' } });
+      const decision = reconciler.controller.decide(first.known?.observation as DefinedObservation, 0);
+      if (!('status' in decision)) throw new Error(`it does ${decision.do}`);
+      expect(decision.status.conditions).toContainEqual(expect.objectContaining(ready));
+      becomes({}, {}, decision.status);
+      await expect(act()).rejects.toMatchObject({ classification: said, advice: ['ask for more'] });
+    },
+  );
 
   it('that says when to come back is waited for', async () => {
     const error = await thrown(new StepError('retry-after', 'too many', { retryAfterMs: 7_000 }));

@@ -5,6 +5,10 @@ import { RunsUnavailable } from '../../src/watcher/runs.ts';
 import { Watcher, type WatcherOptions } from '../../src/watcher/watcher.ts';
 import { eventually } from '../support/eventually.ts';
 import { answerJson, answerText, FakeApiServer, type Handler } from '../support/fake-api-server.ts';
+import { defineController, SECRETS } from '../../src/api/index.ts';
+import { digestOf, stateOf } from '../../src/contract/references.ts';
+import { definedController } from '../../src/controllers/defined/controller.ts';
+import { Bucket } from '../support/bucket.ts';
 import { FakeCollection } from '../support/fake-collection.ts';
 import { FakeRuns } from '../support/fake-runs.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';
@@ -180,6 +184,45 @@ describe('a cluster-scoped resource', () => {
     await expectStarted('web');
     const ref = { controller: 'webs', namespace: 'web', name: 'web', uid: 'uid-1' };
     expect(watcher.observation(ref)).toBe('/web');
+  });
+});
+
+describe('a start with many resources of an author', () => {
+  const aBucket = (index: number, reason: string) => {
+    const metadata = { name: `b-${index}`, namespace: 'default', uid: `uid-${index}`, resourceVersion: '1' };
+    const at = { observedGeneration: 1, lastTransitionTime: '2026-01-01T12:00:00Z' };
+    const conditions = [
+      { ...at, type: 'Ready', status: 'True', reason: 'AsSpecified', message: 'it is as specified' },
+      { ...at, type: 'ReferencesObserved', status: 'True', reason, message: '' },
+    ];
+    return {
+      metadata: { ...metadata, generation: 1 },
+      spec: {},
+      status: { observedGeneration: 1, conditions },
+    };
+  };
+
+  it('makes runs only for those whose references have changed meanwhile', async () => {
+    const secret = { metadata: { name: 'a', namespace: 'default', uid: 'uid-a', resourceVersion: '7' } };
+    const seen = digestOf(stateOf('secrets', ['default/a'], [{ ...secret.metadata, key: 'default/a' }]));
+    const items = Array.from({ length: 300 }, (_, index) =>
+      aBucket(index, index === 7 ? 'Sha256_other' : seen),
+    );
+    others = (request, response) => {
+      if (request.url.searchParams.has('watch')) return;
+      const isOfSecrets = request.url.pathname.endsWith('/secrets');
+      const list = { metadata: { resourceVersion: '9' }, items: isOfSecrets ? [secret] : items };
+      answerJson(200, list)(request, response);
+    };
+    const bucket = defineController({
+      name: 'bucket',
+      for: Bucket,
+      references: [{ ...SECRETS, of: () => [{ name: 'a' }] }],
+      steps: {},
+      decide: (_, next) => next.converged('it is as specified'),
+    });
+    watcher = aWatcher({ controllers: [definedController(bucket)] });
+    await expectStarted('b-7');
   });
 });
 

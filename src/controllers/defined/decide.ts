@@ -35,7 +35,7 @@ import {
   type AnyDefinition,
   type AuthorsStep,
 } from './definition.ts';
-import { findingsOf, type Reported } from './findings.ts';
+import { findingsOf, invalidSpec, type Reported } from './findings.ts';
 import { isReferringToOther, referencesFinding } from './references.ts';
 import type { DefinedView } from './view.ts';
 
@@ -58,6 +58,8 @@ export interface Live {
   readonly observed?: unknown;
   /** What it declares, and what there is of it. Absent: nothing is declared, or can be. */
   readonly declared?: ChildrenSeen | { readonly outcome: Outcome } | undefined;
+  /** Why the step was refused that was just tried. */
+  readonly refused?: Cause;
   /** The digest of what it refers to. Absent: its controller has no references. */
   readonly referred?: string | undefined;
 }
@@ -258,8 +260,10 @@ class Deciding {
     switch (outcome.is) {
       case 'step': {
         const { step, because } = outcome;
-        const isTold = isExternal(this.#definition, step) && isSettled(this.#at.view);
-        const report = isTold ? this.#statusStep(announced(step, because)) : undefined;
+        const { view, live } = this.#at;
+        const isNews = isExternal(this.#definition, step) && isSettled(view);
+        const isTold = isNews || live.refused !== undefined;
+        const report = isTold ? this.#statusStep(announced(step, because, live.refused)) : undefined;
         return report ?? stepFor({ definition: this.#definition, facts: this.#facts() }, outcome);
       }
       case 'released':
@@ -346,12 +350,4 @@ class Deciding {
 /** What the status says before a step is done. */
 function announced(step: string, because: string, cause?: Cause): Reported {
   return { do: 'wait', for: `${step}: ${because}`, ...(cause && { cause }) };
-}
-
-function invalidSpec({ namespace, name }: DefinedView, because: string): Cause {
-  return {
-    code: 'InvalidSpec',
-    because,
-    advice: [`correct the spec of ${namespace}/${name}; that is noticed at once`],
-  };
 }

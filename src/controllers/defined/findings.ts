@@ -2,6 +2,7 @@ import { inOneLine, type Cause } from '../../contract/cause.ts';
 import type { Rest, Wait } from '../../contract/decision.ts';
 import { waitingFor } from '../../contract/sentences.ts';
 import type { Finding } from '../condition.ts';
+import type { DefinedView } from './view.ts';
 
 /** What a rest says of a resource in its conditions. */
 export interface Findings {
@@ -42,4 +43,15 @@ export function findingsOf(rest: Reported): Findings {
 
 function notReadyFor(cause: Cause): Finding {
   return { type: 'Ready', status: 'False', reason: cause.code, message: inOneLine(cause) };
+}
+
+export function invalidSpec(
+  { namespace, name }: Pick<DefinedView, 'namespace' | 'name'>,
+  because: string,
+): Cause {
+  return {
+    code: 'InvalidSpec',
+    because,
+    advice: [`correct the spec of ${namespace}/${name}; that is noticed at once`],
+  };
 }

@@ -1,4 +1,5 @@
 import type { KubernetesObject } from '../../../contract/object.ts';
+import { MANAGED_BY } from '../../kinds.ts';
 import { canonicalText, fieldsOf, listOf, textOf, type Fields } from '../../fields.ts';
 
 /*
@@ -13,7 +14,7 @@ type Operation = 'Apply' | 'Update';
 export function ourFields(
   object: KubernetesObject,
   operation: Operation,
-  manager: string,
+  manager = MANAGED_BY,
 ): Fields | undefined {
   const entry = managedFieldsOf(object).find((each) => isOf(each, operation, manager));
   return entry && fieldsOf(entry['fieldsV1']);
@@ -34,8 +35,8 @@ interface PatchOperation {
  */
 export function handover(
   object: KubernetesObject,
-  manager: string,
   wanted?: object,
+  manager = MANAGED_BY,
 ): readonly PatchOperation[] | undefined {
   if (ourFields(object, 'Apply', manager) !== undefined) return undefined;
   const place = managedFieldsOf(object).findIndex((each) => isOf(each, 'Update', manager));

@@ -1,7 +1,7 @@
 import type { ChildManifest } from '../../../api/child.ts';
 import type { ResourceType } from '../../../contract/controller.ts';
 import type { KubernetesObject, ObjectMeta, OwnerReference } from '../../../contract/object.ts';
-import { controllerOf, MANAGED_BY_LABEL } from '../../kinds.ts';
+import { controllerOf, MANAGED_BY, MANAGED_BY_LABEL } from '../../kinds.ts';
 import { fieldsOf, textOf } from '../../fields.ts';
 import { digestOf } from './digest.ts';
 
@@ -12,8 +12,8 @@ const OWNER_ANNOTATION = 'durable-operator.dev/owner';
 
 /** A type of `owns`, as far as declared objects are concerned. */
 export interface DeclaredType extends ResourceType {
-  /** The operator: the field manager of what it writes, and the value of the label managed-by. */
-  readonly manager: string;
+  /** The operator: the field manager of what it writes, and the value of the label managed-by. Default: ours. */
+  readonly manager?: string;
   readonly once?: true;
   readonly replace?: true;
 }
@@ -75,7 +75,7 @@ function wantedObject(manifest: ChildManifest, owner: Owner, types: readonly Dec
     metadata: {
       ...metadata,
       ...(namespace && { namespace }),
-      ...marksOf(metadata, { ...owner, manager: type.manager }, isElsewhere),
+      ...marksOf(metadata, { ...owner, ...(type.manager && { manager: type.manager }) }, isElsewhere),
     },
   } as unknown as KubernetesObject);
   return { type, namespace, name: metadata.name, digest: digestOf(object), isElsewhere, object };
@@ -87,7 +87,7 @@ function marksOf(
   owner: Owner & Pick<DeclaredType, 'manager'>,
   isElsewhere: boolean,
 ): Partial<ObjectMeta> {
-  const { manager } = owner;
+  const { manager = MANAGED_BY } = owner;
   const { namespace = '', name, uid } = owner.metadata;
   const ours = { [MANAGED_BY_LABEL]: manager, [OWNER_LABEL]: uid };
   if (!isElsewhere) return { labels: { ...labels, ...ours }, ownerReferences: [controllerReference(owner)] };

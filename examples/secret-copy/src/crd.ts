@@ -1,0 +1,3 @@
+import { SecretCopy } from './kind.ts';
+
+console.log(JSON.stringify(SecretCopy.manifest));

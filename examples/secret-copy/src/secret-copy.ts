@@ -1,0 +1,128 @@
+import {
+  allow,
+  defineController,
+  NAMESPACES,
+  SECRETS,
+  type KubeReads,
+  type KubernetesObject,
+  type ResourceOf,
+} from 'durable-operator';
+import { SecretCopy } from './kind.ts';
+
+interface Secret extends KubernetesObject {
+  readonly type?: string;
+  readonly data?: Readonly<Record<string, string>>;
+}
+
+/** On each copy: the UID of the SecretCopy. */
+const COPY_OF = 'example.com/copy-of';
+
+export const secretCopy = defineController({
+  name: 'secret-copy',
+  for: SecretCopy,
+  finalizer: 'example.com/secret-copy',
+  references: [
+    { ...SECRETS, of: ({ resource }) => [{ name: resource.spec.secretName }] },
+    {
+      ...NAMESPACES,
+      of: ({ resource }) => resource.spec.namespaces.map((name) => ({ name })),
+      selects: ({ resource }) => resource.spec.namespaceLabels,
+    },
+  ],
+  permissions: [allow(SECRETS, ['list', 'create', 'patch', 'delete'])],
+
+  observe: async ({ resource, kube }) => {
+    const { namespace, uid } = resource.metadata;
+    const [source, targets, copies] = await Promise.all([
+      kube.get<Secret>({ type: SECRETS, namespace, name: resource.spec.secretName }),
+      targetsOf(resource, kube),
+      kube.list<Secret>(SECRETS, { labelSelector: `${COPY_OF}=${uid}` }),
+    ]);
+    return { source, targets, copies };
+  },
+
+  steps: {
+    copy: {
+      summary: 'copy the Secret',
+      external: false,
+      run: async ({ resource, observed: { source, copies }, kube }, namespaces: readonly string[]) => {
+        const { type, data = {} } = source ?? {};
+        for (const namespace of namespaces) {
+          const name = resource.spec.secretName;
+          const copy = copies.find(({ metadata }) => metadata.namespace === namespace);
+          if (copy === undefined) {
+            const metadata = { namespace, name, labels: { [COPY_OF]: resource.metadata.uid } };
+            await kube.create(SECRETS, { apiVersion: 'v1', kind: 'Secret', metadata, type, data });
+          } else {
+            const gone = Object.keys(copy.data ?? {}).filter((key) => !(key in data));
+            const nulls = Object.fromEntries(gone.map((key) => [key, null]));
+            const { uid } = copy.metadata;
+            await kube.patch(
+              { type: SECRETS, namespace, name },
+              { metadata: { uid }, data: { ...data, ...nulls } },
+            );
+          }
+        }
+        return `copied the Secret into ${namespaces.join(', ')}`;
+      },
+    },
+    remove: {
+      summary: 'remove copies',
+      external: false,
+      deletes: (_, surplus: readonly Secret[]) => ({
+        what: 'Secret',
+        count: surplus.length,
+        names: () => surplus.map(({ metadata }) => `${metadata.namespace ?? ''}/${metadata.name}`),
+        of: 'copies that are not asked for',
+      }),
+      run: async ({ kube }, surplus: readonly Secret[]) => {
+        for (const { metadata } of surplus)
+          await kube.delete({ type: SECRETS, ...metadata }, { uid: metadata.uid });
+        return `removed ${surplus.length} copies`;
+      },
+    },
+  },
+
+  decide({ resource: { spec, isBeingDeleted }, observed: { source, targets, copies } }, next) {
+    const surplus = copies.filter(
+      ({ metadata: { namespace = '', name } }) =>
+        isBeingDeleted || !targets.includes(namespace) || name !== spec.secretName,
+    );
+    if (surplus.length > 0) return next.do.remove('they are not asked for', surplus);
+    if (isBeingDeleted) return next.released('no copy is left');
+    if (source === undefined)
+      return next.stalled({
+        code: 'NoSecret',
+        because: `there is no Secret ${spec.secretName}`,
+        advice: ['create the Secret; that is noticed at once'],
+      });
+    const missing = targets.filter(
+      (target) =>
+        !copies.some(({ metadata, data }) => metadata.namespace === target && isSame(data, source.data)),
+    );
+    if (missing.length > 0) return next.do.copy(`${missing.length} of ${targets.length} differ`, missing);
+    return next.converged(`there are ${copies.length} copies`);
+  },
+  status: ({ observed: { copies } }) => ({ copies: copies.length }),
+});
+
+/** The namespaces that exist and are to have a copy. */
+async function targetsOf(
+  { spec, metadata }: ResourceOf<typeof SecretCopy>,
+  kube: KubeReads,
+): Promise<readonly string[]> {
+  const labels = Object.entries(spec.namespaceLabels ?? {}).map(([name, value]) => `${name}=${value}`);
+  const [selected, named] = await Promise.all([
+    labels.length === 0 ? [] : kube.list(NAMESPACES, { labelSelector: labels.join(',') }),
+    Promise.all(spec.namespaces.map((name) => kube.get({ type: NAMESPACES, name }))),
+  ]);
+  const there = [...selected, ...named].filter((each) => each?.metadata.deletionTimestamp === undefined);
+  const names = new Set(there.flatMap((each) => each?.metadata.name ?? []));
+  names.delete(metadata.namespace ?? '');
+  return [...names].sort();
+}
+
+function isSame(one: Secret['data'] = {}, other: Secret['data'] = {}): boolean {
+  const keys = new Set([...Object.keys(one), ...Object.keys(other)]);
+  return [...keys].every((key) => one[key] === other[key]);
+}

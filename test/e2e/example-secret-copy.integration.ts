@@ -1,0 +1,130 @@
+import { beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { NAMESPACES, SECRETS } from '../../src/api/index.ts';
+import { fieldsOf, listOf } from '../../src/controllers/fields.ts';
+import { Author } from '../support/author.ts';
+import { uniqueName } from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
+import type { Operator } from '../support/operator.ts';
+import { setUpStage } from '../support/stage.ts';
+
+jest.setTimeout(300_000);
+
+const COPIES = { group: 'example.com', version: 'v1', plural: 'secretcopies' };
+const WITHIN_MS = 60_000;
+const stage = setUpStage(() => author.remove(stage));
+const { cluster } = stage;
+const label = uniqueName();
+
+let author: Author;
+let operator: Operator;
+/** With the Secrets, and those that get copies. */
+let source: string;
+let target: string;
+
+beforeAll(async () => {
+  author = await Author.begin('secret-copy');
+  await author.applyKinds(stage, 'src/crd.ts');
+  [source, target] = [await cluster.aNamespace(), await cluster.aNamespace()];
+  operator = await author.start(stage);
+});
+
+function aSecret(name: string, text: string) {
+  const metadata = { name, namespace: source };
+  const data = { text: Buffer.from(text).toString('base64') };
+  return cluster.create(SECRETS, { apiVersion: 'v1', kind: 'Secret', metadata, data });
+}
+
+function aCopy(name: string, spec: object) {
+  const metadata = { name, namespace: source };
+  return cluster.create(COPIES, { apiVersion: 'example.com/v1', kind: 'SecretCopy', metadata, spec });
+}
+
+async function textIn(namespace: string, name: string): Promise<string | undefined> {
+  const secret = await cluster.get({ type: SECRETS, namespace, name });
+  const text = fieldsOf(secret?.['data'])['text'];
+  return typeof text === 'string' ? Buffer.from(text, 'base64').toString() : undefined;
+}
+
+async function becomes(namespace: string, name: string, text: string | undefined): Promise<void> {
+  await eventually(async () => (await textIn(namespace, name)) === text, WITHIN_MS);
+}
+
+function change(name: string, text: string) {
+  const data = { text: Buffer.from(text).toString('base64') };
+  return cluster.patch({ type: SECRETS, namespace: source, name }, { data });
+}
+
+function labelled(name: string, value: string | null) {
+  return cluster.patch(
+    { type: NAMESPACES, name },
+    { metadata: { labels: { [`example.com/${label}`]: value } } },
+  );
+}
+
+async function isReady(name: string): Promise<boolean> {
+  const object = await cluster.get({ type: COPIES, namespace: source, name });
+  const conditions = listOf(fieldsOf(object?.['status'])['conditions']);
+  return conditions.find(({ type }) => type === 'Ready')?.['status'] === 'True';
+}
+
+describe('the example secret-copy, on the packed package', () => {
+  it('compiles, with the code of the pages about references and outside systems', async () => {
+    for (const page of ['references', 'outside-systems']) {
+      const text = await readFile(join(import.meta.dirname, `../../docs/${page}.md`), 'utf8');
+      for (const [, path = '', code = ''] of text.matchAll(/```ts\n\/\/ (\S+)\n(.*?)```/gs))
+        await author.write(path, code);
+    }
+    await author.compile();
+  });
+
+  it('waits for a Secret that is absent, and copies it once it is there', async () => {
+    await aCopy('late', { secretName: 'late', namespaces: [target] });
+    const missing = async () =>
+      (await author.ask(stage, 'why', 'secretcopy/late', '-n', source)).includes('there is no Secret late');
+    await eventually(missing, WITHIN_MS);
+    await aSecret('late', 'one');
+    await becomes(target, 'late', 'one');
+  });
+
+  it('lets a change of a Secret reach all who refer to it', async () => {
+    const other = await cluster.aNamespace();
+    await aCopy('again', { secretName: 'late', namespaces: [other] });
+    await becomes(other, 'late', 'one');
+    await change('late', 'two');
+    await Promise.all([becomes(target, 'late', 'two'), becomes(other, 'late', 'two')]);
+  });
+
+  it('follows the labels of namespaces, also of new ones', async () => {
+    await aSecret('chosen', 'one');
+    await aCopy('chosen', { secretName: 'chosen', namespaceLabels: { [`example.com/${label}`]: 'yes' } });
+    const added = await cluster.aNamespace();
+    await labelled(added, 'yes');
+    await becomes(added, 'chosen', 'one');
+    await labelled(added, null);
+    await becomes(added, 'chosen', undefined);
+  });
+
+  it('notices at its start what changed while it was away, and makes no run for the rest', async () => {
+    await eventually(async () => (await isReady('late')) && isReady('chosen'), WITHIN_MS);
+    await operator.end('SIGTERM');
+    await change('late', 'three');
+    operator = await author.start(stage);
+    await becomes(target, 'late', 'three');
+    const runs = await stage.temporal.runsOf({
+      ...{ controller: 'secret-copy', namespace: source, name: 'chosen' },
+      uid: (await cluster.get({ type: COPIES, namespace: source, name: 'chosen' }))?.metadata.uid ?? '',
+    });
+    expect(runs.filter(({ status }) => status === 'RUNNING')).toEqual([]);
+  });
+
+  it('removes the copies with the resource', async () => {
+    await cluster.delete({ type: COPIES, namespace: source, name: 'late' });
+    await eventually(
+      async () => (await cluster.get({ type: COPIES, namespace: source, name: 'late' })) === undefined,
+      WITHIN_MS,
+    );
+    expect(await textIn(target, 'late')).toBeUndefined();
+  });
+});
