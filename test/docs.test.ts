@@ -34,13 +34,14 @@ describe('links', () => {
   });
 });
 
-describe('docs/build-your-own.md', () => {
-  it('shows the example bucket as it is', () => {
-    const page = PAGES.get('docs/build-your-own.md') ?? '';
-    const files = [...page.matchAll(/```ts\n\/\/ (\S+)\n(.*?)```/gs)];
-    expect(files.length).toBeGreaterThan(3);
-    for (const [, path = '', code] of files)
-      expect(readFileSync(join(ROOT, 'examples/bucket', path), 'utf8')).toBe(code);
+describe.each(['docs/build-your-own.md', 'docs/test-your-controller.md'])('%s', (page) => {
+  it('shows the examples as they are', () => {
+    const files = [...(PAGES.get(page) ?? '').matchAll(/```ts\n\/\/ (\S+)\n(.*?)```/gs)];
+    expect(files).not.toEqual([]);
+    for (const [, path = '', code] of files) {
+      const places = ['bucket', 'isolation'].map((example) => join(ROOT, 'examples', example, path));
+      expect(places.filter(existsSync).map((place) => readFileSync(place, 'utf8'))).toContain(code);
+    }
   });
 });
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { CONFIG_MAPS, DEPLOYMENTS, SERVICES } from '../../../src/api/built-in.ts';
 import type { ChildManifest } from '../../../src/api/child.ts';
+import { MANAGED_BY } from '../../../src/api/kinds.ts';
 import type { KubernetesObject } from '../../../src/contract/object.ts';
 import { decideChildren, type Blocked } from '../../../src/controllers/defined/children/decide.ts';
 import { ANSWERED_ANNOTATION, digestOf } from '../../../src/controllers/defined/children/digest.ts';
@@ -35,8 +36,12 @@ function aDeclared(kind: string, name: string, more: object = {}): ChildManifest
   return { apiVersion, kind, metadata: { name, ...more } };
 }
 
-function wantedIn(types: readonly DeclaredType[], ...manifests: readonly ChildManifest[]) {
-  return wantedOf(manifests, OWNER, types);
+function wantedIn(types: readonly Omit<DeclaredType, 'manager'>[], ...manifests: readonly ChildManifest[]) {
+  return wantedOf(
+    manifests,
+    OWNER,
+    types.map((type) => ({ ...type, manager: MANAGED_BY })),
+  );
 }
 
 function aChild(wanted: Wanted, more: Partial<ChildView> = {}): ChildView {
@@ -118,10 +123,10 @@ describe('the fields that are ours', () => {
 
   it('are handed over from a create without the defaults of the server', () => {
     const metadata = {
-      managedFields: [{ manager: 'durable-operator', operation: 'Update', fieldsV1: fields }],
+      managedFields: [{ manager: MANAGED_BY, operation: 'Update', fieldsV1: fields }],
     };
     const created = { ...object, metadata: { ...metadata, uid: 'uid-2' } } as unknown as KubernetesObject;
-    const patch = handover(created, { ports: [{ port: 80 }], finalizers: ['ours'] });
+    const patch = handover(created, MANAGED_BY, { ports: [{ port: 80 }], finalizers: ['ours'] });
     const wanted = { 'f:ports': fields['f:ports'], 'f:finalizers': fields['f:finalizers'] };
     expect(patch).toContainEqual({
       op: 'replace',
@@ -132,9 +137,9 @@ describe('the fields that are ours', () => {
   });
 
   it('are handed over once', () => {
-    const entries = ['Apply', 'Update'].map((operation) => ({ manager: 'durable-operator', operation }));
+    const entries = ['Apply', 'Update'].map((operation) => ({ manager: MANAGED_BY, operation }));
     const applied = { metadata: { managedFields: entries } } as unknown as KubernetesObject;
-    expect(handover(applied)).toBeUndefined();
+    expect(handover(applied, MANAGED_BY)).toBeUndefined();
   });
 });
 
@@ -216,7 +221,7 @@ describe('what comes next for declared objects', () => {
   });
 
   it('leaves an object of `once` as it is', () => {
-    const once = { ...deployment, type: { ...DEPLOYMENTS, once: true } as const };
+    const once = { ...deployment, type: { ...deployment.type, once: true } as const };
     const seen = { wanted: [once], there: [other(once)] };
     expect(decideChildren(seen, 3)).toBeUndefined();
   });
@@ -231,7 +236,7 @@ describe('what comes next for declared objects', () => {
   });
 
   it('is to delete what may be created anew, where a field cannot change', () => {
-    const type = { ...DEPLOYMENTS, replace: true } as const;
+    const type = { ...deployment.type, replace: true } as const;
     const there = [other({ ...deployment, type }), aChild(service)];
     expect(decide(there, { blocked: [immutable] })).toMatchObject({
       do: 'deleteDeployment',
