@@ -78,14 +78,19 @@ function resolves(from: string, target: string): boolean {
   return heading === undefined || headingsOf(PAGES.get(relative(ROOT, file)) ?? '').includes(heading);
 }
 
-/** As GitHub makes an anchor of a heading. */
+/** As GitHub makes an anchor of a heading: the second of one name ends in `-1`. Tables may have anchors of their own. */
 function headingsOf(text: string): string[] {
-  return [...withoutCodeBlocks(text).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+  const headings = [...withoutCodeBlocks(text).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
     heading
       .toLowerCase()
       .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
       .replaceAll(' ', '-'),
   );
+  const numbered = headings.map((heading, i) => {
+    const before = headings.slice(0, i).filter((each) => each === heading).length;
+    return before === 0 ? heading : `${heading}-${before}`;
+  });
+  return [...numbered, ...[...text.matchAll(/<a id="([^"]+)">/g)].map(([, id = '']) => id)];
 }
 
 /** The arguments of each call of `durable-operator` in a block of commands. */
