@@ -162,6 +162,7 @@ export class Children {
     let now = live;
     try {
       now = await this.#handedOver(live);
+      if (now !== live && isAsWanted(now, wanted)) return { child: wanted, now, isDone: true };
       now = await this.#sendApply(now, wanted, notedOn(live, wanted));
       if (isAsWanted(now, wanted)) return { child: wanted, now, isDone: true };
       // The server makes something else of it. Noted on the object, the same answer counts as it is wanted.

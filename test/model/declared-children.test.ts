@@ -1,5 +1,5 @@
 import { jest } from '@jest/globals';
-import { TAKEN_WORLD, WEBSITE_WORLD } from '../support/explorer/website.ts';
+import { PUBLISHED_WORLD, TAKEN_WORLD, WEBSITE_WORLD } from '../support/explorer/website.ts';
 import { exploreAll, FAULTS, NOTHING, pairs } from '../support/explorer/table.ts';
 
 jest.setTimeout(300_000);
@@ -12,6 +12,16 @@ exploreAll({
     world: WEBSITE_WORLD,
     slowness: 0,
     after: [NOTHING, ...OTHERS, ...FAULTS, ...pairs(OTHERS, ['crash', 'linger', 'duplicate'])],
+  },
+  'a website with an object elsewhere': {
+    world: PUBLISHED_WORLD,
+    slowness: 0,
+    after: [
+      NOTHING,
+      ...FAULTS,
+      ...pairs(['change', 'remove'], ['crash', 'linger', 'error']),
+      'change + remove',
+    ],
   },
   'a website with a name that is taken': {
     world: TAKEN_WORLD,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DEPLOYMENTS, SERVICES } from '../../src/api/built-in.ts';
+import { CONFIG_MAPS, DEPLOYMENTS, SERVICES } from '../../src/api/built-in.ts';
 import { defineController, type ResourceOf } from '../../src/api/controller.ts';
 import { defineKind } from '../../src/api/kind.ts';
 
@@ -27,6 +27,21 @@ export const website = defineController({
   owns: [DEPLOYMENTS, SERVICES],
   children: ({ resource }) => [deployment(resource), ...(resource.spec.isPublic ? [service(resource)] : [])],
   status: ({ resource: { metadata } }) => ({ url: `http://${metadata.name}.${metadata.namespace}.svc` }),
+});
+
+/** The same with an object in another namespace, which no owner reference can hold. */
+export const publishedWebsite = defineController({
+  name: 'website',
+  for: Website,
+  finalizer: 'example.com/website',
+  owns: [CONFIG_MAPS],
+  children: ({ resource: { metadata, spec } }) => [
+    {
+      ...{ apiVersion: 'v1', kind: 'ConfigMap' },
+      metadata: { name: metadata.name, namespace: 'directory' },
+      ...{ data: { image: spec.image } },
+    },
+  ],
 });
 
 function deployment({ metadata: { name }, spec: { image, replicas } }: WebsiteResource) {

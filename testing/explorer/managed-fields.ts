@@ -83,9 +83,9 @@ function entryOf(manager: string, operation: Operation, sent: Fields | Kubernete
 }
 
 /** What can be owned. */
-function contentOf({ spec, metadata }: Fields): Fields {
+function contentOf({ spec, data, metadata }: Fields): Fields {
   const { labels, annotations, ownerReferences } = fieldsOf(metadata);
-  return { spec, metadata: { labels, annotations, ownerReferences } };
+  return { spec, data, metadata: { labels, annotations, ownerReferences } };
 }
 
 function fieldsIn(value: unknown): Fields {

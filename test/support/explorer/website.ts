@@ -1,5 +1,5 @@
 import { definedReconciler } from '../../../activities/defined.ts';
-import { DEPLOYMENTS, SERVICES } from '../../../src/api/built-in.ts';
+import { CONFIG_MAPS, DEPLOYMENTS, SERVICES } from '../../../src/api/built-in.ts';
 import type { KubernetesObject } from '../../../src/contract/object.ts';
 import { definedController } from '../../../src/controllers/defined/controller.ts';
 import { fieldsOf, listOf, type Fields } from '../../../src/controllers/fields.ts';
@@ -7,7 +7,7 @@ import { activityOf } from '../../../testing/explorer/attempt.ts';
 import { keyOf, type Cluster } from '../../../testing/explorer/cluster.ts';
 import { editedBy } from '../../../testing/explorer/managed-fields.ts';
 import { wrongIn, type Move, type World } from '../../../testing/explorer/world.ts';
-import { Website, website } from '../website.ts';
+import { publishedWebsite, Website, website } from '../website.ts';
 
 const NAME = 'front';
 const WEBSITE = keyOf(Website, NAME);
@@ -85,6 +85,52 @@ export const TAKEN_WORLD: World = {
   shortcomings: (cluster) => {
     const isTaken = cluster.get(SERVICE)?.metadata.ownerReferences === undefined;
     return isTaken && cluster.get(SERVICE) !== undefined ? [] : WEBSITE_WORLD.shortcomings(cluster);
+  },
+};
+
+const ENTRY = keyOf(CONFIG_MAPS, NAME);
+
+/** An object in another namespace, which the finalizer alone takes away. */
+export const PUBLISHED_WORLD: World = {
+  controller: definedController(publishedWebsite),
+  activity: activityOf((client) => definedReconciler(publishedWebsite, client)),
+  types: [Website, CONFIG_MAPS],
+  objects: [
+    [
+      Website,
+      {
+        metadata: { name: NAME, namespace: 'shop', uid: 'uid-of-front', finalizers: [] },
+        spec: { image: 'one' },
+      },
+    ],
+  ],
+  others: {
+    change: (cluster) => onWebsite(cluster, 'the spec asks for another image', { image: 'two' }),
+    remove: (cluster) =>
+      cluster.get(WEBSITE)?.metadata.deletionTimestamp === undefined && cluster.get(WEBSITE) !== undefined
+        ? [{ what: 'the website is deleted', change: (it) => it.markDeleted(WEBSITE, []) }]
+        : [],
+  },
+  isAboutTime: (rest) => rest.do === 'wait' && rest.for.includes('in progress'),
+  violation: ({ method, path, body }, cluster) => {
+    const { finalizers } = fieldsOf(fieldsOf(body)['metadata']);
+    const isLetGo =
+      method === 'PATCH' &&
+      path.includes('/websites/') &&
+      Array.isArray(finalizers) &&
+      finalizers.length === 0;
+    return isLetGo && cluster.get(ENTRY) !== undefined
+      ? 'the finalizer goes, and the ConfigMap stays'
+      : undefined;
+  },
+  shortcomings: (cluster) => {
+    const [site, entry] = [WEBSITE, ENTRY].map((key) => cluster.get(key));
+    if (site === undefined) return wrongIn({ 'the ConfigMap stays': entry !== undefined });
+    return wrongIn({
+      'it is being deleted, and stays': site.metadata.deletionTimestamp !== undefined,
+      'the ConfigMap is another': fieldsOf(entry?.['data'])['image'] !== fieldsOf(site['spec'])['image'],
+      'it is not Ready': !isReady(site),
+    });
   },
 };
 
