@@ -21,7 +21,7 @@ import {
   type Owner,
   type WantedObject,
 } from '../src/controllers/defined/children/wanted.ts';
-import { controllerOf, MANAGED_BY } from '../src/controllers/kinds.ts';
+import { controllerOf } from '../src/controllers/kinds.ts';
 import type { KubernetesClient, RequestOptions } from '../src/kubernetes/client.ts';
 import { ApiError, found, isOf } from '../src/kubernetes/errors.ts';
 import { kubeOf } from '../src/kubernetes/kube.ts';
@@ -128,7 +128,7 @@ export class Children {
   async #create(wanted: WantedObject): Promise<Written> {
     const { type, namespace, object } = wanted;
     const path = resourcePath(type, { namespace });
-    const query = { fieldManager: MANAGED_BY };
+    const query = { fieldManager: type.manager };
     try {
       const created = await this.#request({ method: 'POST', path, query, body: object });
       return { child: wanted, isDone: true, now: await this.#handOver(created, wanted) };
@@ -152,35 +152,41 @@ export class Children {
 
   /** If it fails, the next decision is to apply, which hands over first. */
   async #handOver(created: KubernetesObject, wanted: WantedObject): Promise<LiveChild> {
-    const body = handover(created, wanted.object);
+    const body = handover(created, wanted.type.manager, wanted.object);
     const handed = body && (await this.#patch(wanted, { body }).catch(() => undefined));
     return liveChild(wanted.type, handed ?? created);
   }
 
+  /** What was written counts even though something failed in the end: the next step meets the failure again, if it lasts. */
   async #apply(live: LiveChild, wanted: WantedObject): Promise<Written> {
+    let now = live;
     try {
-      return await this.#applied(await this.#handedOver(live), wanted);
+      now = await this.#handedOver(live);
+      now = await this.#sendApply(now, wanted, notedOn(live, wanted));
+      if (isAsWanted(now, wanted)) return { child: wanted, now, isDone: true };
+      // The server makes something else of it. Noted on the object, the same answer counts as it is wanted.
+      const noted = await this.#sendApply(now, wanted, { wanted: wanted.digest, answer: now.digest });
+      const changed = isAsWanted(noted, wanted) ? undefined : noted.changed;
+      return { child: wanted, now: noted, isDone: true, changed };
     } catch (error) {
-      if (!isImmutable(error)) throw error;
-      const blocked = { by: 'immutable', child: wanted, because: error.words } as const;
-      return { child: wanted, now: live, isDone: false, blocked };
+      const isDone = now !== live;
+      if (isImmutable(error)) {
+        const blocked = { by: 'immutable', child: wanted, because: error.words } as const;
+        return { child: wanted, now, isDone, blocked };
+      }
+      if (!isDone) throw error;
+      return { child: wanted, now, isDone };
     }
   }
 
   async #handedOver(live: LiveChild): Promise<LiveChild> {
     if (live.handover === undefined) return live;
-    return liveChild(live.type, await this.#patch(live, { body: live.handover }));
-  }
-
-  /** What the server makes of it otherwise is noted on the object: so the same answer counts as it is wanted. */
-  async #applied(live: LiveChild, wanted: WantedObject): Promise<Written> {
-    const known = live.answered?.wanted === wanted.digest ? live.answered : undefined;
-    const first = await this.#sendApply(live, wanted, known);
-    if (isAsWanted(first, wanted)) return { child: wanted, now: first, isDone: true };
-    const answered = { wanted: wanted.digest, answer: first.digest };
-    const second = await this.#sendApply(first, wanted, answered);
-    const changed = isAsWanted(second, wanted) ? undefined : second.changed;
-    return { child: wanted, now: second, isDone: true, changed };
+    try {
+      return liveChild(live.type, await this.#patch(live, { body: live.handover }));
+    } catch (error) {
+      // A test of a JSON patch that fails is answered like an object that is refused.
+      throw isOf(error, 'refused') ? new ApiError(error.message, { classification: 'conflict' }) : error;
+    }
   }
 
   async #sendApply(
@@ -190,11 +196,15 @@ export class Children {
   ): Promise<LiveChild & { readonly changed: string }> {
     const { metadata } = wanted.object;
     const note = answered && { [ANSWERED_ANNOTATION]: answeredText(answered) };
-    const annotations = { ...metadata.annotations, ...note };
-    const body = { ...wanted.object, metadata: { ...metadata, uid, resourceVersion, annotations } };
-    const query = { fieldManager: MANAGED_BY, force: true };
+    // Who applies no annotation at all, and says so, owns those of everybody.
+    const annotations = note && { annotations: { ...metadata.annotations, ...note } };
+    const body = { ...wanted.object, metadata: { ...metadata, uid, resourceVersion, ...annotations } };
+    const query = { fieldManager: wanted.type.manager, force: true };
     const answer = await this.#patch(wanted, { body, query, contentType: 'application/apply-patch+yaml' });
-    return { ...liveChild(wanted.type, answer), changed: changeOf(body, answer) ?? inWords(wanted) };
+    return {
+      ...liveChild(wanted.type, answer),
+      changed: changeOf(body, answer, wanted.type.manager) ?? inWords(wanted),
+    };
   }
 
   async #delete(live: LiveChild): Promise<Written> {
@@ -217,7 +227,11 @@ export class Children {
 }
 
 function liveChild(type: DeclaredType, object: KubernetesObject): LiveChild {
-  return { ...childView(type, object), handover: handover(object) };
+  return { ...childView(type, object), handover: handover(object, type.manager) };
+}
+
+function notedOn({ answered }: ChildView, { digest }: WantedObject): Answered | undefined {
+  return answered?.wanted === digest ? answered : undefined;
 }
 
 /** Whether the server refuses the change for good, and not the object. */

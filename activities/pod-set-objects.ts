@@ -13,8 +13,7 @@ import { POD_SETS, podSetView, type PodSetView } from '../src/controllers/pod-se
 import type { StatusPatch } from '../src/controllers/pod-set/status.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { found, isOf } from '../src/kubernetes/errors.ts';
-import { eachPage } from '../src/kubernetes/pages.ts';
-import { resourcePath } from '../src/kubernetes/paths.ts';
+import { kubeOf, type Kube, type ObjectAt } from '../src/kubernetes/kube.ts';
 import { changeOf } from './overridden.ts';
 
 const READ_ONE_BY_ONE_MAX = 16;
@@ -27,71 +26,53 @@ export interface Written {
   readonly changed?: string | undefined;
 }
 
-interface Listing {
-  readonly labelSelector?: string;
-  readonly isWanted?: (pod: KubernetesObject) => boolean;
-}
-
 /** The API calls about one PodSet and its Pods. Each throws ApiError. */
 export class PodSetObjects {
-  readonly #client: KubernetesClient;
+  readonly #kube: Kube;
   readonly #ref: ResourceRef;
 
   constructor(client: KubernetesClient, ref: ResourceRef) {
-    this.#client = client;
+    this.#kube = kubeOf(client);
     this.#ref = ref;
   }
 
   async readPodSet(): Promise<PodSetView | 'gone'> {
-    const path = resourcePath(POD_SETS, this.#ref);
-    const podSet = await found(this.#client.request<KubernetesObject>({ method: 'GET', path }));
+    const podSet = await this.#kube.get({ ...this.#ref, type: POD_SETS });
     const view = podSet && podSetView(podSet);
     return view?.uid === this.#ref.uid ? view : 'gone';
   }
 
   /** @returns undefined if the PodSet is gone */
   async patchStatus({ uid, resourceVersion }: PodSetView, status: StatusPatch) {
-    const path = resourcePath(POD_SETS, { ...this.#ref, subresource: 'status' });
+    const at = { ...this.#ref, type: POD_SETS, subresource: 'status' } as const;
     const body = { metadata: { uid, resourceVersion }, status };
-    const answer = await found(this.#client.request<KubernetesObject>({ method: 'PATCH', path, body }));
+    const answer = await found(this.#kube.patch(at, body));
     return answer && { podSet: podSetView(answer), changed: changeOf(body, answer) };
   }
 
-  /** All Pods with the PodSet's labels, whoever controls them. */
+  /** All Pods with the PodSet's labels, whoever controls them: the latest state, which a cache does not promise. */
   listPods(): Promise<readonly PodView[]> {
-    return this.#list({ labelSelector: selectorFor(this.#ref.name) });
+    const { namespace, name } = this.#ref;
+    const of = { type: PODS, namespace, labelSelector: selectorFor(name) };
+    return this.#kube.list(of, (pod) => this.#view(pod));
   }
 
   /** Those that exist, whatever their labels. Many are looked for in a list of the namespace: one call for 500 Pods. */
   async readPods(names: readonly string[]): Promise<readonly PodView[]> {
     if (names.length > READ_ONE_BY_ONE_MAX) {
       const wanted = new Set(names);
-      return this.#list({ isWanted: ({ metadata }) => wanted.has(metadata.name) });
+      const { namespace } = this.#ref;
+      return this.#kube.list({ type: PODS, namespace }, (pod) =>
+        wanted.has(pod.metadata.name) ? this.#view(pod) : undefined,
+      );
     }
     const pods = await Promise.all(names.map((name) => this.#read(name)));
     return pods.filter((pod) => pod !== undefined);
   }
 
-  /** Default: all Pods of the namespace. */
-  async #list({ labelSelector, isWanted = () => true }: Listing): Promise<readonly PodView[]> {
-    const pods: PodView[] = [];
-    const path = resourcePath(PODS, { namespace: this.#ref.namespace });
-    // The latest state: what was written before is in it, which a cache does not promise.
-    await eachPage(
-      { client: this.#client, path, labelSelector },
-      {
-        onPage: ({ items }) => {
-          pods.push(...(items ?? []).filter(isWanted).map((item) => this.#view(item)));
-        },
-      },
-    );
-    return pods;
-  }
-
   /** Undefined where there is none of that name. */
   async #read(name: string): Promise<PodView | undefined> {
-    const path = this.#pathOf(name);
-    const pod = await found(this.#client.request<KubernetesObject>({ method: 'GET', path }));
+    const pod = await this.#kube.get(this.#at(name));
     return pod && this.#view(pod);
   }
 
@@ -100,12 +81,11 @@ export class PodSetObjects {
    * then the Pod is there. Else the next of its names is tried, also if something took the labels off that Pod.
    */
   async create(names: Iterator<readonly string[], never>): Promise<Written> {
-    const path = resourcePath(PODS, { namespace: this.#ref.namespace });
     let taken: unknown;
     for (const name of names.next().value) {
       const body = desiredPod(this.#ref, name);
       try {
-        const answer = await this.#client.request<KubernetesObject>({ method: 'POST', path, body });
+        const answer = await this.#kube.create(PODS, body);
         return { pod: this.#view(answer), isDone: true, changed: changeOf(body, answer) };
       } catch (error) {
         if (!isOf(error, 'already-exists')) throw error;
@@ -129,10 +109,9 @@ export class PodSetObjects {
     const pod = latest ?? (await this.#read(decidedOn.name));
     if (pod === undefined) return { pod: { ...decidedOn, life: 'being deleted' }, isDone: false };
     if (!countsAs(decidedOn, pod)) return { pod, isDone: false };
-    const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid: pod.uid } };
-    const path = this.#pathOf(pod.name);
-    const deleted = await found(this.#client.request({ method: 'DELETE', path, body }));
-    return { pod: { ...pod, life: 'being deleted' }, isDone: deleted !== undefined };
+    const deleting = this.#kube.delete(this.#at(pod.name), { uid: pod.uid });
+    const isDone = await found(deleting.then(() => true));
+    return { pod: { ...pod, life: 'being deleted' }, isDone: isDone ?? false };
   }
 
   async adopt(pod: PodView): Promise<Written> {
@@ -146,8 +125,7 @@ export class PodSetObjects {
   /** They may be long, so no view keeps them. What was read too late is refused with the write, by its resourceVersion. */
   async #otherOwners({ name, hasOtherOwners }: PodView): Promise<readonly OwnerReference[]> {
     if (hasOtherOwners !== true) return [];
-    const path = this.#pathOf(name);
-    const pod = await found(this.#client.request<KubernetesObject>({ method: 'GET', path }));
+    const pod = await this.#kube.get(this.#at(name));
     return (pod?.metadata.ownerReferences ?? []).filter(({ uid }) => uid !== this.#ref.uid);
   }
 
@@ -155,14 +133,13 @@ export class PodSetObjects {
   async #setOwners(pod: PodView, ownerReferences: readonly OwnerReference[]): Promise<Written> {
     const { uid, resourceVersion, name } = pod;
     const body = { metadata: { uid, resourceVersion, ownerReferences } };
-    const path = this.#pathOf(name);
-    const answer = await found(this.#client.request<KubernetesObject>({ method: 'PATCH', path, body }));
+    const answer = await found(this.#kube.patch(this.#at(name), body));
     if (answer === undefined) return { pod: { ...pod, life: 'being deleted' }, isDone: false };
     return { pod: this.#view(answer), isDone: true, changed: changeOf(body, answer) };
   }
 
-  #pathOf(name: string): string {
-    return resourcePath(PODS, { namespace: this.#ref.namespace, name });
+  #at(name: string): ObjectAt {
+    return { type: PODS, namespace: this.#ref.namespace, name };
   }
 
   #view(object: KubernetesObject): PodView {

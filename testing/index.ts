@@ -1,1 +1,11 @@
-export {};
+/*
+ * What `durable-operator/testing` exports. See docs/test-your-controller.md.
+ */
+
+export { decisions } from './decisions.ts';
+export type { Besides, Decided, Decisions, Given } from './decisions.ts';
+export { explore } from './explore.ts';
+export type { Bounds, Exploration } from './explore.ts';
+export type { FetchAnswer, Fetched } from './fetched.ts';
+export type { CallsOf, StateOf } from './outside.ts';
+export type { AnyObject, Draft, End, Explorable, Scenario, Surroundings } from './scenario.ts';

@@ -4,7 +4,6 @@ import { VERSION } from '../version.ts';
 import { variableFor, type OptionRow } from './option.ts';
 import type { OptionTable } from './option-table.ts';
 import type { Given, GivenOptions } from './sources.ts';
-import { suggestion } from './values.ts';
 
 const COMMANDS = {
   run: 'watch the cluster and reconcile, in one process (the default)',
@@ -166,5 +165,5 @@ function ownerOf(rows: readonly OptionRow[], sentence: string): string | undefin
 
 function unexpectedWord(word: string): string {
   const commands = [...COMMAND_NAMES, ...ASK_COMMAND_NAMES].join(', ');
-  return `"${word}" is neither an option nor a command${suggestion(word, [...COMMAND_NAMES, ...ASK_COMMAND_NAMES])}; the commands are ${commands}`;
+  return `"${word}" is neither an option nor a command; the commands are ${commands}`;
 }

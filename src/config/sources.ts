@@ -4,7 +4,6 @@ import { z } from 'zod';
 import type { OptionRow } from './option.ts';
 import type { OptionTable } from './option-table.ts';
 import { firstLineOf, whyUnreadable } from './readable.ts';
-import { suggestion } from './values.ts';
 
 /** What a source says about one option. */
 export interface Given {
@@ -85,16 +84,9 @@ function parseConfigFile({ rows }: OptionTable, path: string, text: string): Fil
     const name = String(key);
     const where = `${path}:${lines.linePos(key.range[0]).line}`;
     if (names.includes(name)) given.set(name, { raw: raws[name], from: `${where}: ${name}` });
-    else problems.push(`${where}: ${unknownKey(name, names)}`);
+    else problems.push(`${where}: unknown key "${name}"; the keys are ${names.join(', ')}`);
   }
   return { given, problems };
-}
-
-function unknownKey(name: string, names: readonly string[]): string {
-  const nearest = suggestion(name, names);
-  return nearest === ''
-    ? `unknown key "${name}"; the keys are ${names.join(', ')}`
-    : `unknown key "${name}"${nearest}; correct or remove it`;
 }
 
 function wrong(problem: string): FileContents {

@@ -1,5 +1,4 @@
 import { delimiter } from 'node:path';
-import { closestMatch } from 'leven';
 import { z } from 'zod';
 import { millisecondsIn } from '../contract/duration.ts';
 import { labelSelectorText, parseLabelSelector, type LabelSelector } from '../api/label-selector.ts';
@@ -81,10 +80,10 @@ export const text = z
   .trim()
   .min(1, 'is empty; write a value, or leave the option out');
 
-/** One of some words; a near miss is answered with a suggestion. */
+/** One of some words. */
 export function oneOf<const Word extends string>(words: readonly Word[]) {
   return z.enum(words, {
-    error: ({ input }) => `is unknown${suggestion(input, words)}; write one of ${words.join(', ')}`,
+    error: () => `is unknown; write one of ${words.join(', ')}`,
   });
 }
 
@@ -232,13 +231,6 @@ export const webAddress = text.regex(
   /^https?:\/\/[^\s?#]*[^\s?#/]$/,
   'is not the URL of a page; write one such as http://localhost:8233, without a slash at the end',
 );
-
-/** ` (did you mean …?)`, or nothing where no candidate is near. */
-export function suggestion(given: unknown, candidates: readonly string[]): string {
-  if (typeof given !== 'string') return '';
-  const nearest = closestMatch(given, candidates, { maxDistance: Math.max(2, Math.floor(given.length / 3)) });
-  return nearest === undefined ? '' : ` (did you mean ${nearest}?)`;
-}
 
 function problem(payload: z.core.ParsePayload, message: string): never {
   payload.issues.push({ code: 'custom', message, input: payload.value });

@@ -9,8 +9,8 @@ import type { AnyDefinition } from '../controllers/defined/definition.ts';
 import type { ControllerOptions, ProgramController } from './program.ts';
 
 /** A controller that `defineController` has made, as the program runs it. */
-export function definedIn(definition: AnyDefinition): ProgramController {
-  return programController(definition, usedOnce(definition));
+export function definedIn(definition: AnyDefinition, operator: string): ProgramController {
+  return programController({ ...definition, operator }, usedOnce(definition));
 }
 
 /** One for a built-in type that depends on options of the program. */

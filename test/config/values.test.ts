@@ -66,7 +66,7 @@ describe('a wrong value is reported in one line with its source, what is wrong a
   it.each<[Given, RegExp]>([
     [
       { args: ['--controllers', 'pod-lable'] },
-      /^--controllers "pod-lable" contains "pod-lable", which is unknown \(did you mean pod-label\?\); write one of pod-label, namespace-role-binding, /,
+      /^--controllers "pod-lable" contains "pod-lable", which is unknown; write one of pod-label, namespace-role-binding, /,
     ],
     [
       { args: ['--controllers='] },
@@ -88,10 +88,7 @@ describe('a wrong value is reported in one line with its source, what is wrong a
     [{ args: ['--worker-build-id', 'x'] }, /^--worker-build-id "x" needs a worker deployment; set --worker-/],
     [{ args: ['promote'] }, /^promote needs a worker deployment; set --worker-deployment$/],
     [{ args: ['--activity-slots', '0'] }, /is not a number of activities; write a whole number from 1 to 10/],
-    [
-      { args: ['--log-format', 'JSON'] },
-      /^--log-format "JSON" is unknown.*; write one of auto, json, pretty$/,
-    ],
+    [{ args: ['--log-format', 'JSON'] }, /^--log-format "JSON" is unknown; write one of auto, json, pretty$/],
     [{ args: ['--task-queue', ' '] }, /^--task-queue " " is empty; write a value/],
     [{ args: ['--task-queue', 'q'.repeat(1001)] }, /^--task-queue "q+… is longer than the 1000 characters/],
     [
@@ -132,7 +129,7 @@ describe('a wrong value is reported in one line with its source, what is wrong a
     ],
     [
       { args: ['--build-git-transports', 'https,ext'] },
-      /contains "ext", which is unknown.*; write one of https, ssh, http, git$/,
+      /contains "ext", which is unknown; write one of https, ssh, http, git$/,
     ],
     [{ args: ['--kubeconfig='] }, /^--kubeconfig "" is empty/],
     [

@@ -81,10 +81,11 @@ describe('the Pods of a PodSet', () => {
   });
 
   it('have the labels, the owner and the container that are promised', () => {
-    expect(desiredPod({ name: 'web', uid: 'u' }, 'web-pod-x')).toEqual({
+    expect(desiredPod({ namespace: 'shop', name: 'web', uid: 'u' }, 'web-pod-x')).toEqual({
       apiVersion: 'v1',
       kind: 'Pod',
       metadata: {
+        namespace: 'shop',
         name: 'web-pod-x',
         generateName: 'web-pod-',
         labels: { app: 'web', version: 'v0.1' },

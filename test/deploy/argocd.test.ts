@@ -51,7 +51,11 @@ describe('to Argo CD', () => {
   });
 
   it.each([
-    ['a PodSet whose Pods are refused', 'Degraded', 'exceeded quota'],
+    [
+      'a PodSet whose Pods are refused',
+      'Degraded',
+      'exceeded quota; raise the quota, or ask for less; either is noticed at once',
+    ],
     ['a PodSet that awaits approval', 'Suspended', 'would delete 290 Pods'],
   ])('%s says so in the words of the condition', (state, status, message) => {
     const [found] = STATES.filter(({ name }) => name === state);

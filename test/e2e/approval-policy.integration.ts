@@ -32,7 +32,6 @@ import { grant, OPERATOR, revoke, userNameOf, type ServiceAccount } from '../sup
 jest.setTimeout(120_000);
 
 const UNNAMED = 'whoever approves or rejects must be named';
-const BOTH = 'a resource is either approved or rejected';
 const BY_OPERATOR = 'the operator may neither approve nor reject';
 const PLAN = '290-3f9c2a1b';
 
@@ -139,31 +138,6 @@ describe.each(KINDS)('of a %s, a person may', (kind) => {
 });
 
 describe.each(KINDS)('of a %s, a person may not', (kind) => {
-  it.each<[what: string, annotations: () => Readonly<Record<string, string>>]>([
-    ['approve without a name', () => ({ [APPROVED_ANNOTATION]: PLAN })],
-    ['reject without a name', () => ({ [REJECTED_ANNOTATION]: PLAN })],
-    ["approve in another's name", () => answer('bob')],
-    ["write another's name alone", () => ({ [ANSWERED_BY_ANNOTATION]: nameOf('bob') })],
-  ])('%s', async (_, annotations) => {
-    const at = await there(kind);
-    await expect(alice.patch(at, annotated(annotations()))).rejects.toThrow(UNNAMED);
-    expect(await annotationsOf(at)).toEqual(expect.not.objectContaining({ [APPROVED_ANNOTATION]: PLAN }));
-  });
-
-  it.each<[what: string, annotations: () => Readonly<Record<string, string | null>>, why: string]>([
-    ['add a rejection to it', () => ({ [REJECTED_ANNOTATION]: PLAN }), UNNAMED],
-    [
-      'add a rejection to it in their own name',
-      () => ({ [REJECTED_ANNOTATION]: PLAN, [ANSWERED_BY_ANNOTATION]: nameOf('bob') }),
-      BOTH,
-    ],
-    ['change the words of it', () => ({ [ANSWERED_BECAUSE_ANNOTATION]: 'not what was said' }), UNNAMED],
-  ])("of another's approval, %s", async (_, annotations, why) => {
-    const at = await approved(kind);
-    await expect(bob.patch(at, annotated(annotations()))).rejects.toThrow(why);
-    expect(await annotationsOf(at)).toMatchObject(answer('alice'));
-  });
-
   it.each<[string, ContentType, (at: At) => unknown]>([
     [
       'server-side apply',

@@ -144,7 +144,7 @@ describe('TLS', () => {
   const caData = Buffer.from(authority.cert).toString('base64');
 
   async function aTlsServer(): Promise<FakeApiServer> {
-    const ofServer = await authority.issue('server');
+    const ofServer = await authority.issue('server', { type: 'ip', value: '127.0.0.1' });
     const tls = { ...ofServer, requestCert: true, rejectUnauthorized: false, ca: authority.cert };
     const tlsServer = await FakeApiServer.start(undefined, tls);
     opened.push({ close: () => tlsServer.stop() });

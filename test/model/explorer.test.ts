@@ -18,11 +18,15 @@ function counterTo(end: number): System {
 
 describe('explore', () => {
   it('counts what it has seen', async () => {
-    expect(await explore(counterTo(3), 4)).toMatchObject({ states: 4, transitions: 3, ends: 1 });
+    expect(await explore(counterTo(3), { statesMax: 4 })).toMatchObject({
+      states: 4,
+      transitions: 3,
+      ends: 1,
+    });
   });
 
   it('fails where there are more states than it may visit: what is left out is not said to be well', async () => {
-    await expect(explore(counterTo(4), 4)).rejects.toThrow('more than 4 states');
+    await expect(explore(counterTo(4), { statesMax: 4 })).rejects.toThrow('more than 4 states');
   });
 
   it('says what has disturbed', async () => {

@@ -174,7 +174,9 @@ describe('the model finds', () => {
   it.each([...OF_WATCHERS, ...OF_HOLDS, ...OF_RUNS, ...OF_STEPS, ...OF_CONTROLLERS])(
     '%s',
     async (_, world, scenario, broken, found) => {
-      await expect(explore(operatorIn(world, scenario, broken), STATES_MAX)).rejects.toThrow(found);
+      await expect(explore(operatorIn(world, scenario, broken), { statesMax: STATES_MAX })).rejects.toThrow(
+        found,
+      );
     },
   );
 
@@ -182,7 +184,7 @@ describe('the model finds', () => {
     const scenario = { slowness: 0, budget: { freeName: 1 } };
     const run = operatorIn(NAME_TAKEN, scenario, { run: { forgetsAtRest: false } });
     // It waits again and again, and nothing but the clock goes on.
-    await expect(explore(run, 1_000)).rejects.toThrow('more than 1000 states');
+    await expect(explore(run, { statesMax: 1_000 })).rejects.toThrow('more than 1000 states');
     expect((await explore(operatorIn(NAME_TAKEN, scenario))).states).toBeLessThan(200);
   });
 });

@@ -8,10 +8,6 @@ import {
 } from '@peculiar/x509';
 
 const ECDSA = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
-const LOOPBACK = [
-  { type: 'dns', value: 'localhost' },
-  { type: 'ip', value: '127.0.0.1' },
-] as const;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** PEM. */
@@ -20,12 +16,17 @@ interface CertifiedKey {
   readonly key: string;
 }
 
+interface HostName {
+  readonly type: 'dns' | 'ip';
+  readonly value: string;
+}
+
 /** It and what it issues live in memory alone. */
 export interface CertificateAuthority {
   /** PEM. */
   readonly cert: string;
-  /** For localhost and 127.0.0.1, to serve or to call. */
-  issue(commonName: string): Promise<CertifiedKey>;
+  /** To serve or to call. @param name of the host. Default: localhost */
+  issue(commonName: string, name?: HostName): Promise<CertifiedKey>;
 }
 
 /** Strict verifiers, such as Temporal's, do not take a certificate that is its own authority. */
@@ -39,7 +40,7 @@ export async function aCertificateAuthority(commonName: string): Promise<Certifi
   });
   return {
     cert: certificate.toString('pem'),
-    async issue(subject) {
+    async issue(subject, name = { type: 'dns', value: 'localhost' }) {
       const own = await aKeyPair();
       const issued = await X509CertificateGenerator.create({
         subject: `CN=${subject}`,
@@ -47,7 +48,7 @@ export async function aCertificateAuthority(commonName: string): Promise<Certifi
         signingKey: keys.privateKey,
         publicKey: own.publicKey,
         ...validNow(),
-        extensions: [new SubjectAlternativeNameExtension(LOOPBACK)],
+        extensions: [new SubjectAlternativeNameExtension([name])],
       });
       const key = await webcrypto.subtle.exportKey('pkcs8', own.privateKey);
       return { cert: issued.toString('pem'), key: PemConverter.encode(key, 'PRIVATE KEY') };

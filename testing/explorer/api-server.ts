@@ -3,10 +3,15 @@ import type { KubernetesObject } from '../../src/contract/object.ts';
 import { matchesLabels, parseLabelSelector } from '../../src/api/label-selector.ts';
 import type { RequestOptions } from '../../src/kubernetes/client.ts';
 import type { FailedAnswer } from '../../src/kubernetes/errors.ts';
+import { Violation } from './explorer.ts';
 import { keyOf, type Cluster, type Created } from './cluster.ts';
+import { applied, createdBy, jsonPatched } from './managed-fields.ts';
 
 /** A request as far as the server looks at it. */
-export type Request = Pick<RequestOptions, 'method' | 'path' | 'query' | 'body' | 'metadataOnly'>;
+export interface Request extends Pick<RequestOptions, 'path' | 'query' | 'body' | 'metadataOnly'> {
+  /** CALL: of an outside system, its name is the path. */
+  readonly method: RequestOptions['method'] | 'CALL';
+}
 
 export type Answer = { readonly body: unknown } | { readonly failed: FailedAnswer };
 
@@ -50,6 +55,7 @@ export class ApiServer {
       case 'DELETE':
         return this.#delete(cluster, target, request);
       case 'PUT':
+      case 'CALL':
         throw new Error(`${request.method} is not served`);
     }
   }
@@ -80,6 +86,9 @@ export class ApiServer {
     const object = cluster.get(target.key);
     if (object === undefined) return notFound(target);
     if (!this.#meets(object, { uid, resourceVersion })) return conflict(target);
+    const managed = managedPatch(object, request);
+    if (managed !== undefined)
+      return managed === 'refused' ? invalid(target) : { body: cluster.change(target.key, () => managed) };
     const part = target.subresource === undefined ? omit(patch, 'status') : pick(patch, 'status');
     const body = cluster.change(target.key, (before) => merged(before, { ...part, metadata }));
     return { body: shown(body, request) };
@@ -143,14 +152,20 @@ function create(cluster: Cluster, target: Target, { body, query }: Request): Ans
   const { type, namespace } = target;
   const asked = asRecord(body);
   const name = asRecord(asked['metadata'])['name'];
-  if (typeof name !== 'string') throw new Error('what is created has to have a name');
+  if (typeof name !== 'string')
+    throw new Violation(
+      `it creates ${type.plural} without a name of its own: a second attempt creates another one; use a name that it chooses again`,
+    );
   const metadata = { ...asRecord(asked['metadata']), name, ...(namespace !== undefined && { namespace }) };
   const object: Created = { ...asked, metadata };
   const refusal = type.refuse?.(object, cluster);
   if (refusal !== undefined) return { failed: refusal };
   if (cluster.get(keyOf(type, name)) !== undefined) return failed(409, 'AlreadyExists', { ...target, name });
   if (query?.['dryRun'] !== undefined) return { body: object };
-  return { body: cluster.create(type, type.stored?.(object) ?? object) };
+  const stored = type.stored?.(object) ?? object;
+  const manager = query?.['fieldManager'];
+  const managed = typeof manager === 'string' ? createdBy(manager, stored as KubernetesObject) : stored;
+  return { body: cluster.create(type, managed) };
 }
 
 export interface Selectors {
@@ -205,6 +220,21 @@ function mergedValue(before: unknown, patch: unknown): unknown {
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null));
 }
 
+/** What an apply, or a patch of `managedFields`, makes of an object; undefined: the patch is neither. */
+function managedPatch(
+  object: KubernetesObject,
+  { body, query = {} }: Request,
+): KubernetesObject | 'refused' | undefined {
+  if (Array.isArray(body)) return jsonPatched(object, body) ?? 'refused';
+  return query['force'] === undefined
+    ? undefined
+    : applied(object, String(query['fieldManager']), asRecord(body));
+}
+
+function invalid(target: Target): Answer {
+  return failed(422, 'Invalid', target);
+}
+
 function notFound(target: Target): Answer {
   return failed(404, 'NotFound', target);
 }
@@ -240,7 +270,12 @@ function pick(record: Readonly<Record<string, unknown>>, name: string): Readonly
   return name in record ? { [name]: record[name] } : {};
 }
 
-/** For a trace: `PATCH web/status`. */
-export function wordsOf({ method, path }: Request): string {
+/** For a trace: `PATCH web/status`, `create("uid-1")`. */
+export function wordsOf({ method, path, body }: Request): string {
+  if (method === 'CALL') {
+    const args = (body as readonly unknown[]).map((arg) => JSON.stringify(arg));
+    // What has no fields, such as an AbortSignal, says nothing.
+    return `${path}(${args.filter((text) => text !== '{}').join(', ')})`;
+  }
   return `${method} ${path.split('/').slice(-2).join('/')}`;
 }

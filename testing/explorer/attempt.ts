@@ -23,6 +23,8 @@ export interface Attempt {
   /** What it began with, if anything: a `Known`. */
   readonly known: Datum | null;
   readonly answers: readonly Datum[];
+  /** Of the execution of the step: the same for all its attempts. Only where a world has an outside. */
+  readonly key?: string;
   /** As it began. */
   readonly clockMs: number;
   /** Of the step that was refused last. */
@@ -53,8 +55,13 @@ export type Progress =
 /** A controller's own code, whatever its types. */
 export type AnyReconciler = Reconciler<unknown, Step>;
 
+/** What an activity reaches: the API server, and outside systems by the names of their calls. */
+export interface ExploringClient extends KubernetesClient {
+  call(name: string, args: readonly unknown[]): Promise<unknown>;
+}
+
 export type StepActivity = (
-  client: KubernetesClient,
+  client: ExploringClient,
   context: Omit<StepContext, 'superseded'>,
   attempt: { readonly step: string; readonly known: unknown },
 ) => Promise<StepEnd<unknown>>;
@@ -66,7 +73,7 @@ const LATE_MS = 60_000;
 export type StepActivityWith = (broken: (its: AnyReconciler) => AnyReconciler) => StepActivity;
 
 export function activityOf<O, S extends Step, L extends Observe>(
-  reconcilerFor: (client: KubernetesClient) => Reconciler<O, S, L>,
+  reconcilerFor: (client: ExploringClient) => Reconciler<O, S, L>,
 ): StepActivityWith {
   return (broken) =>
     (client, context, { step, known }) => {
@@ -95,36 +102,50 @@ export class Attempts {
     return progress;
   }
 
-  #replay(
-    ref: ResourceRef,
-    { step, known, answers, clockMs, refusal, isFirst, unknownUntilMs, ...began }: Attempt,
-  ): Promise<Progress> {
+  /** Whether it asked for something else when it came so far before. */
+  #isUnlike(ref: ResourceRef, before: Attempt, sent: Request): boolean {
+    const known = this.#progress.get(JSON.stringify([ref.uid, before]));
+    return known?.at === 'request' && JSON.stringify(known.request) !== JSON.stringify(sent);
+  }
+
+  #replay(ref: ResourceRef, attempt: Attempt): Promise<Progress> {
+    const { step, known, answers, clockMs, refusal, isFirst, unknownUntilMs, key, ...began } = attempt;
     return new Promise((resolve, reject) => {
       let isNamespacePaused = began.isNamespacePaused ?? false;
       let nowMs = START_MS + clockMs;
       let asked = 0;
       let writes = 0;
-      const request = <T>(options: RequestOptions): Promise<T> => {
+      const request = <T>(options: Sent): Promise<T> => {
         const datum = answers[asked];
-        asked += 1;
+        const sent = asSent(options);
         if (datum === undefined) {
-          resolve({ at: 'request', request: asSent(options) });
+          resolve({ at: 'request', request: sent });
+          return new Promise(() => undefined);
+        }
+        const differs = this.#isUnlike(ref, { ...attempt, answers: answers.slice(0, asked) }, sent);
+        asked += 1;
+        if (differs) {
+          reject(new Violation(`${step} ${UNREPEATABLE}`));
           return new Promise(() => undefined);
         }
         const received = valueOf<Received>(datum);
         if (received.isLate) nowMs += LATE_MS;
         isNamespacePaused = received.isNamespacePaused ?? false;
-        if (isWrite(options) && hasSucceeded(received)) writes += 1;
+        if (isWrite(sent) && hasSucceeded(received)) writes += 1;
         return answered<T>(options, received);
       };
       const context = {
         ...{ ref, now: () => nowMs, refusal: refusal ?? undefined, isFirst: () => isFirst === true },
+        ...(key !== undefined && { idempotencyKey: () => key }),
         unknownUntilMs: unknownUntilMs === undefined ? undefined : START_MS + unknownUntilMs,
         isNamespacePaused: () => Promise.resolve(isNamespacePaused),
       };
       const given = { step, known: known === null ? undefined : valueOf(known) };
       this.#activity(clientOf(request), context, given).then(
-        (end) => resolve({ at: 'end', end, writes }),
+        (end) => {
+          if (asked < answers.length) reject(new Violation(`${step} ${UNREPEATABLE}`));
+          else resolve({ at: 'end', end, writes });
+        },
         (error: unknown) => {
           if (error instanceof Violation) reject(error);
           else resolve({ at: 'failure', error, writes });
@@ -134,13 +155,20 @@ export class Attempts {
   }
 }
 
+/** What an activity sends: to the API server, or to an outside system. */
+type Sent = Pick<RequestOptions, Exclude<keyof Request, 'method'>> & Pick<Request, 'method'>;
+
+const UNREPEATABLE =
+  'asks for something else where it runs again with the same answers: it keeps something in a variable, or its requests depend on the clock or on chance';
+
 /** As the server gets it. */
-function asSent({ method, path, query, body, metadataOnly }: RequestOptions): Request {
+function asSent({ method, path, query, body, metadataOnly }: Sent): Request {
   return JSON.parse(JSON.stringify({ method, path, query, body, metadataOnly })) as Request;
 }
 
-export function isWrite({ method, query }: Pick<RequestOptions, 'method' | 'query'>): boolean {
-  return method !== 'GET' && query?.['dryRun'] === undefined;
+/** To the API server. */
+export function isWrite({ method, query }: Pick<Request, 'method' | 'query'>): boolean {
+  return method !== 'GET' && method !== 'CALL' && query?.['dryRun'] === undefined;
 }
 
 function hasSucceeded({ answer }: Received): boolean {
@@ -148,14 +176,15 @@ function hasSucceeded({ answer }: Received): boolean {
 }
 
 /** What the client resolves with is what its caller expects of this path. */
-function answered<T>({ method, path }: RequestOptions, { answer }: Received): Promise<T> {
+function answered<T>({ method, path }: Sent, { answer }: Received): Promise<T> {
   if (answer === 'lost') return Promise.reject(errorFromFailure(`${method} ${path}`, 'connection reset'));
   if ('body' in answer) return Promise.resolve(answer.body as T);
   return Promise.reject(errorFromAnswer(`${method} ${path}`, answer.failed));
 }
 
-function clientOf(request: KubernetesClient['request']): KubernetesClient {
+function clientOf(request: <T>(sent: Sent) => Promise<T>): ExploringClient {
   return {
+    call: (name, body) => request({ method: 'CALL', path: name, body }),
     server: 'the explorer',
     fieldManager: 'durable-operator',
     request,

@@ -36,6 +36,10 @@ export class Cluster {
     return new Date(START_MS + this.#options.clockMs).toISOString().replace('.000Z', 'Z');
   }
 
+  keys(): readonly string[] {
+    return Object.keys(this.#objects).sort();
+  }
+
   // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the caller says what it reads
   get<T extends KubernetesObject = KubernetesObject>(key: string): T | undefined {
     const datum = this.#objects[key];
@@ -60,7 +64,7 @@ export class Cluster {
       uid,
       resourceVersion: versionAfter(uid, undefined),
     };
-    const created = { ...object, kind: type.kind, metadata };
+    const created = { kind: type.kind, ...object, metadata };
     this.#put(keyOf(type, name), created);
     return created;
   }

@@ -4,6 +4,8 @@ export interface Transition {
   readonly what: string;
   /** What disturbs, by its name; undefined: it belongs to what goes on where nobody does. */
   readonly disturbance?: string | undefined;
+  /** The step of the controller that it belongs to, if any. */
+  readonly step?: string | undefined;
   /** The state after it, as text. @throws Violation */
   apply(): Promise<string>;
 }
@@ -13,12 +15,22 @@ export interface System {
   readonly start: () => Promise<string>;
   next(state: string): Promise<readonly Transition[]>;
   /** What is wrong with a state in which nothing happens any more, unless somebody disturbs. */
-  shortcomings(state: string): readonly string[];
+  shortcomings(state: string): readonly string[] | Promise<readonly string[]>;
 }
 
 /** A rule is broken. */
 export class Violation extends Error {
   override readonly name = 'Violation';
+}
+
+/** There is more than may be visited. */
+export class Unfinished extends Error {}
+
+/** How far an exploration may go. */
+export interface Limits {
+  readonly statesMax?: number;
+  /** Milliseconds since the epoch. */
+  readonly untilMs?: number;
 }
 
 export interface Explored {
@@ -38,35 +50,37 @@ const STATES_MAX = 400_000;
  * whatever order things go on, an end is reached once nobody disturbs any more, and all is well there.
  *
  * @throws Violation with the way to where that is not so
+ * @throws Unfinished where there is more than that
  */
-export async function explore(system: System, statesMax = STATES_MAX): Promise<Explored> {
-  return new Exploration(system, statesMax).run();
+export async function explore(system: System, limits: Limits = {}): Promise<Explored> {
+  return new Exploration(system, limits).run();
 }
 
 /** How a state was come to first, and where it leads where nobody disturbs. */
 interface Visit {
   readonly from: number;
   readonly what: string;
+  readonly step: string | undefined;
   calm: readonly number[];
 }
 
 class Exploration {
   readonly #system: System;
-  readonly #statesMax: number;
+  readonly #limits: Required<Limits>;
   readonly #numbers = new Map<string, number>();
   readonly #visits: Visit[] = [];
   readonly #disturbances = new Set<string>();
   #transitions = 0;
   #ends = 0;
 
-  constructor(system: System, statesMax: number) {
+  constructor(system: System, { statesMax = STATES_MAX, untilMs = Infinity }: Limits) {
     this.#system = system;
-    this.#statesMax = statesMax;
+    this.#limits = { statesMax, untilMs };
   }
 
   async run(): Promise<Explored> {
     const start = await this.#system.start();
-    this.#visit(start, { from: -1, what: 'it begins', calm: [] });
+    this.#visit(start, { from: -1, what: 'it begins', step: undefined, calm: [] });
     // A Map is iterated in the order of insertion, and what is inserted meanwhile is visited, too.
     for (const [state, number] of this.#numbers) await this.#expand(state, number);
     this.#findCycle();
@@ -90,14 +104,14 @@ class Exploration {
     if (visit !== undefined) visit.calm = calm;
     if (calm.length > 0) return;
     this.#ends += 1;
-    const wrong = this.#system.shortcomings(state);
+    const wrong = await this.#system.shortcomings(state);
     if (wrong.length > 0) throw this.#violation(`in the end, ${wrong.join('; ')}`, number);
   }
 
   // eslint-disable-next-line @typescript-eslint/unbound-method -- it uses no `this`
-  async #after(from: number, { what, apply }: Transition): Promise<number> {
+  async #after(from: number, { what, step, apply }: Transition): Promise<number> {
     try {
-      return this.#visit(await apply(), { from, what, calm: [] });
+      return this.#visit(await apply(), { from, what, step, calm: [] });
     } catch (error) {
       if (error instanceof Violation) throw this.#violation(error.message, from, [what]);
       throw error;
@@ -109,7 +123,10 @@ class Exploration {
     if (known !== undefined) return known;
     const number = this.#visits.push(visit) - 1;
     this.#numbers.set(state, number);
-    if (number >= this.#statesMax) throw this.#violation(`more than ${this.#statesMax} states`, number);
+    const { statesMax, untilMs } = this.#limits;
+    if (number >= statesMax)
+      throw new Unfinished(this.#story(`there are more than ${statesMax} states`, number));
+    if (Date.now() > untilMs) throw new Unfinished(this.#story('its time was over', number));
     return number;
   }
 
@@ -140,18 +157,30 @@ class Exploration {
   }
 
   #cycle(to: number, way: readonly number[]): Violation {
-    const round = way.slice(way.indexOf(to) + 1).map((number) => this.#visits[number]?.what ?? '');
-    return this.#violation('it goes on for ever, round and round', to, [
+    const visits = way.slice(way.indexOf(to) + 1).flatMap((number) => this.#visits[number] ?? []);
+    const steps = new Set(visits.flatMap(({ step }) => step ?? []));
+    const round = visits.map(({ what }) => what);
+    return this.#violation(`it goes on for ever${endlessly([...steps])}`, to, [
       '── and then, again and again:',
       ...round,
     ]);
   }
 
-  #violation(rule: string, number: number, then: readonly string[] = []): Violation {
+  #violation(rule: string, number: number, then?: readonly string[]): Violation {
+    return new Violation(this.#story(rule, number, then));
+  }
+
+  #story(rule: string, number: number, then: readonly string[] = []): string {
     const way: string[] = [];
     for (let visit = this.#visits[number]; visit !== undefined; visit = this.#visits[visit.from])
       way.unshift(visit.what);
     const steps = [...way, ...then].map((what, place) => `${String(place + 1).padStart(4)}. ${what}`);
-    return new Violation(`${rule}\n${steps.join('\n')}`);
+    return `${rule}\n${steps.join('\n')}`;
   }
+}
+
+function endlessly([one, ...others]: readonly string[]): string {
+  if (one === undefined) return ', round and round';
+  if (others.length > 0) return `: ${[one, ...others].join(' and ')} undo each other`;
+  return `: ${one} runs again and again, and what it does never shows in what the controller observes`;
 }

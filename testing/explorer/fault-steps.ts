@@ -1,5 +1,5 @@
 import { wordsOf, type Request } from './api-server.ts';
-import { isWrite, type Attempt } from './attempt.ts';
+import type { Attempt } from './attempt.ts';
 import type { Machine } from './machine.ts';
 import type { Fault } from './scenario.ts';
 import type { Run, State } from './state.ts';
@@ -8,6 +8,9 @@ import { listedInstead } from './watch.ts';
 
 /** More than follow one after the other until a run has found out what its watcher has missed. */
 const WAITS_AFTER_MISSED = 2;
+
+/** An attempt whose next request is a write, or is none. */
+type Asking = Attempt & { readonly isWrite: boolean };
 
 /** What goes wrong, as far as there is budget for it. */
 export class FaultSteps {
@@ -33,7 +36,7 @@ export class FaultSteps {
         if (queued === 'now' || (queued === 'later' && !isAnythingPrompt)) steps.push(...this.#outages(uid));
       }
     }
-    for (const run of Object.values(state.runs)) steps.push(...(await this.#faultsOf(run, isAllowed)));
+    for (const run of Object.values(state.runs)) steps.push(...(await this.#faultsOf(state, run, isAllowed)));
     return steps;
   }
 
@@ -63,7 +66,7 @@ export class FaultSteps {
     });
   }
 
-  async #faultsOf(run: Run, isAllowed: (fault: Fault) => boolean): Promise<Step[]> {
+  async #faultsOf(state: State, run: Run, isAllowed: (fault: Fault) => boolean): Promise<Step[]> {
     const { uid } = run.ref;
     const steps: Step[] = [];
     if (isAllowed('duplicate'))
@@ -74,11 +77,18 @@ export class FaultSteps {
     if (progress.at !== 'request') return steps;
     return [
       ...steps,
-      ...this.#faultsAt(progress.request, run, attempt).filter((each) => isAllowed(each.fault as Fault)),
+      ...this.#faultsAt(progress.request, run, {
+        ...attempt,
+        isWrite: this.#machine.isWrite(state, progress.request),
+      }).filter((each) => isAllowed(each.fault as Fault)),
     ];
   }
 
-  #faultsAt(request: Request, { ref: { uid } }: Run, { step: name, known, answers }: Attempt): Step[] {
+  #faultsAt(
+    request: Request,
+    { ref: { uid } }: Run,
+    { step: name, known, answers, isWrite }: Asking,
+  ): Step[] {
     const words = `${name}: ${wordsOf(request)}`;
     const running = this.#machine.running;
     const lose = (state: State, isMade: boolean) => {
@@ -94,7 +104,7 @@ export class FaultSteps {
       fault('abandon', `${words} hangs: the attempt is given up`, (state) =>
         this.#machine.giveUp(state, uid),
       ),
-      ...(isWrite(request)
+      ...(isWrite
         ? [
             fault('crash', `${words} is made, and the worker is killed`, (state) => {
               this.#machine.serve(state, request);

@@ -25,6 +25,8 @@ export class JudgedServer {
   /** @throws Violation */
   serve(state: State, cluster: Cluster, asked: Request, { isLate = false } = {}) {
     const request = this.#sent(asked, cluster);
+    const outside = this.#world.outside?.serve(request, cluster, state.isUndisturbed);
+    if (outside !== undefined) return outside;
     // A create that comes late may be in vain, since it carries nothing that is outdated: it must come to a good end.
     const isJudged = isWrite(request) && !(isLate && request.method === 'POST');
     const violation = isJudged ? this.#violation(request, cluster, state.isUndisturbed) : undefined;
@@ -51,11 +53,17 @@ export class JudgedServer {
     const { metadata, preconditions } = request.body as Body;
     const isConditional =
       request.method === 'POST' ||
-      (request.method === 'DELETE' ? preconditions?.uid : metadata?.resourceVersion) !== undefined;
-    if (!isConditional) throw new Violation(`${wordsOf(request)} carries nothing that it was decided from`);
+      (Array.isArray(request.body) && request.body.some(isTestOfUid)) ||
+      (request.method === 'DELETE' ? preconditions?.uid : this.#conditionIn(metadata)) !== undefined;
+    if (!isConditional) throw new Violation(`${wordsOf(request)} ${UNCONDITIONAL}`);
     return (
       this.#writtenWhilePaused(request, cluster) ?? this.#world.violation?.(request, cluster, isUndisturbed)
     );
+  }
+
+  /** An author's write may be about any version of the object. */
+  #conditionIn({ resourceVersion, uid }: NonNullable<Body['metadata']> = {}): string | undefined {
+    return this.#world.outside === undefined ? resourceVersion : (resourceVersion ?? uid);
   }
 
   /** A write of the resource itself is about the version that has the annotation. */
@@ -68,11 +76,19 @@ export class JudgedServer {
   }
 }
 
+function isTestOfUid(operation: unknown): boolean {
+  const { op, path } = operation as { readonly op: unknown; readonly path: unknown };
+  return op === 'test' && path === '/metadata/uid';
+}
+
+const UNCONDITIONAL =
+  'carries nothing that it was decided from: it would hit whatever has that name by then; send the UID or the resourceVersion that was read';
+
 function asIs(request: Request): Request {
   return request;
 }
 
 interface Body {
-  readonly metadata?: { readonly resourceVersion?: string };
+  readonly metadata?: { readonly resourceVersion?: string; readonly uid?: string };
   readonly preconditions?: { readonly uid?: string };
 }

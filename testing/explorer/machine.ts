@@ -2,7 +2,7 @@ import type { Held, Stalled, Wait } from '../../src/contract/decision.ts';
 import { controlled } from '../../src/controllers/control/controlled.ts';
 import { NAMESPACES } from '../../src/controllers/kinds.ts';
 import type { Answer, Request } from './api-server.ts';
-import { Attempts, receivedBy, type Attempt, type Received } from './attempt.ts';
+import { Attempts, isWrite, receivedBy, type Attempt, type Received } from './attempt.ts';
 import { decidingAs, reconcilingAs, type Broken } from './broken.ts';
 import { Cluster, keyOf } from './cluster.ts';
 import { Dispatching, NEWS, type RunRequest } from './dispatching.ts';
@@ -12,7 +12,7 @@ import { JudgedServer } from './judged-server.ts';
 import { isPaused } from './people.ts';
 import { Running, RUN_RULES } from './running.ts';
 import type { Scenario } from './scenario.ts';
-import type { State } from './state.ts';
+import type { Run, State } from './state.ts';
 import { freshUid } from './values.ts';
 import { Watching } from './watch.ts';
 import type { World } from './world.ts';
@@ -29,14 +29,14 @@ export class Machine {
   readonly attempts: Attempts;
   /** Of the resource. */
   readonly key: string;
-  readonly #scenario: Scenario;
+  readonly scenario: Scenario;
   readonly #server: JudgedServer;
   readonly #isOne: boolean;
 
   constructor(world: World, scenario: Scenario, broken: Broken) {
     this.world = world;
     this.key = keyOfPrimary(world);
-    this.#scenario = scenario;
+    this.scenario = scenario;
     this.#isOne = scenario.processes !== 'two';
     this.#server = new JudgedServer(world, this.key, broken);
     this.watching = new Watching(decidingAs(broken, controlled(world.controller, {})), {
@@ -54,6 +54,7 @@ export class Machine {
         },
         asksWhatArrives: world.controller.mayStillArrive !== undefined,
         isNamespacePaused: (state) => this.isNamespacePaused(state),
+        freshKey: (state) => (world.outside === undefined ? undefined : freshUid(JSON.stringify(state))),
       },
     );
   }
@@ -63,6 +64,8 @@ export class Machine {
     state.watches = this.watching.listed(state.cluster);
     state.look = this.watching.lookAfterList(state.watches);
     state.order = [];
+    // It polls anew.
+    state.pollDue = this.world.outside?.polls === true;
     state.entries = {};
     if (this.#isOne) state.seeds = {};
     this.dispatching.evaluate(state);
@@ -80,7 +83,7 @@ export class Machine {
     }
     state.isViewNew = true;
     // Where all is shown at once, so is what it comes to.
-    if (this.#scenario.delivery === 'at once') this.dispatching.evaluate(state);
+    if (this.scenario.delivery === 'at once') this.dispatching.evaluate(state);
   }
 
   /** The watcher starts or signals the run whose turn it is. */
@@ -118,6 +121,12 @@ export class Machine {
     return this.#server.serve(state, this.clusterOf(state), request, how);
   }
 
+  /** Whether the request would change something in this state. */
+  isWrite(state: State, request: Request): boolean {
+    if (request.method !== 'CALL') return isWrite(request);
+    return this.world.outside?.isWrite(request, this.clusterOf(state)) ?? false;
+  }
+
   /** A backoff is over. */
   async tryAgain(state: State, uid: string): Promise<void> {
     const run = state.runs[uid];
@@ -130,12 +139,21 @@ export class Machine {
   async waited(state: State, uid: string, rest: Wait | Held | Stalled): Promise<void> {
     const run = state.runs[uid];
     if (run === undefined) return;
-    state.clockMs += rest.do === 'held' ? HELD_LOOK_MS : (rest.atMostMs ?? 0);
+    if (this.isAboutTime(state, run, rest) || this.world.outside?.readsClock() !== false)
+      state.clockMs += rest.do === 'held' ? HELD_LOOK_MS : (rest.atMostMs ?? 0);
     // No request takes so long.
     state.ghost = null;
     // That time has passed is news, too.
     if (state.hasNews !== null) state.hasNews = true;
     await this.running.waited(state, run, rest);
+  }
+
+  /** Whether the wait ends because its time is over, and not because something changes. */
+  isAboutTime(state: State, { unknownUntilMs }: Run, rest: Wait | Held | Stalled): boolean {
+    if (rest.do === 'held') return false;
+    // The library's own wait, until no attempt may take effect any more.
+    if (this.world.outside !== undefined) return rest.atMostMs === unknownUntilMs - state.clockMs;
+    return this.world.isAboutTime?.(rest, this.clusterOf(state)) ?? false;
   }
 
   /** Temporal gives up an attempt, which goes on nevertheless. */
@@ -164,8 +182,11 @@ export class Machine {
     return new Cluster(state.cluster, {
       clockMs: state.clockMs,
       freshUid: () => freshUid(JSON.stringify(state)),
-      onChange: (key, object) =>
-        this.watching.note(state, state.isByOthers ? [key, object ?? null, true] : [key, object ?? null]),
+      onChange: (key, object) => {
+        if (this.world.outside !== undefined && !this.watching.isWatched(key))
+          state.missed = Math.max(state.missed, 1);
+        this.watching.note(state, state.isByOthers ? [key, object ?? null, true] : [key, object ?? null]);
+      },
     });
   }
 }

@@ -15,6 +15,7 @@ import { atTheEnd, countIn, movesOfPeople, PEOPLE, type PeoplesMove } from './pe
 import { PromptSteps } from './prompt-steps.ts';
 import { checkNames, type Scenario } from './scenario.ts';
 import { SlowSteps } from './slow-steps.ts';
+import { askedAgain } from './asked-again.ts';
 import { stateOf, textOf, type Run, type State } from './state.ts';
 import { disturbing, fallsBehind, resumes, step, transitionOf, type Step } from './step.ts';
 import { valueOf } from './values.ts';
@@ -58,6 +59,7 @@ class Operator implements System {
       lingering: null,
       budget: { ...budget },
       missed: 0,
+      pollDue: false,
       slow: [],
       slowness: this.#scenario.slowness ?? 0,
       isUndisturbed: true,
@@ -99,7 +101,7 @@ class Operator implements System {
     return [next, ...(state.slowness > 0 ? [fallsBehind(next.of ?? '')] : []), ...resumed];
   }
 
-  shortcomings(text: string): readonly string[] {
+  async shortcomings(text: string): Promise<readonly string[]> {
     const state = stateOf(text);
     const wrong = [...this.#machine.world.shortcomings(this.#machine.clusterOf(state))];
     const evaluation = this.#machine.watching.evaluate(state);
@@ -114,7 +116,7 @@ class Operator implements System {
     const isIdle = Object.keys(state.runs).length === 0;
     if (isIdle && decision !== undefined && decision.do !== 'converged')
       wrong.push(`no run is open, and the view calls for ${decision.do}`);
-    return wrong;
+    return [...wrong, ...(await askedAgain(this.#machine, text))];
   }
 
   /** What the status has to say of what people asked, where it has room for that. */
@@ -186,7 +188,11 @@ class Operator implements System {
     return step(what, (state) => {
       if (approves !== undefined && state.approved !== null) state.approved += countIn(approves);
       state.isByOthers = state.hasNews !== null;
+      const { missed } = state;
+      state.missed = 0;
       change(this.#machine.clusterOf(state));
+      state.pollDue ||= state.missed > 0 && this.#machine.world.outside?.polls === true;
+      state.missed = Math.max(state.missed, missed);
       state.isByOthers = false;
       for (const run of Object.values(state.runs)) if (run.backoff === 'same') run.backoff = 'changed';
     });

@@ -3,6 +3,9 @@ import type { Machine } from './machine.ts';
 import type { Ghost, Run, State } from './state.ts';
 import { dispatch, step, stepOf, type Step } from './step.ts';
 
+/** They change nothing but what people are told. */
+const TELLING = ['observe', 'updateStatus'];
+
 /** What goes on at once, where nothing falls behind. */
 export class PromptSteps {
   readonly #machine: Machine;
@@ -27,7 +30,8 @@ export class PromptSteps {
       if (queued === 'now') steps.push(stepOf('watcher', dispatch(this.#machine, ref.uid)));
     }
     for (const run of Object.values(state.runs)) {
-      for (const request of await this.#requestOf(run)) steps.push(stepOf(`run of ${run.ref.uid}`, request));
+      for (const request of await this.#requestOf(state, run))
+        steps.push(stepOf(`run of ${run.ref.uid}`, request));
     }
     if (state.ghost !== null) {
       for (const request of await this.#requestOfGhost(state.ghost))
@@ -36,18 +40,32 @@ export class PromptSteps {
     return steps;
   }
 
-  async #requestOf(run: Run): Promise<Step[]> {
+  async #requestOf(now: State, run: Run): Promise<Step[]> {
     const { attempt, backoff, ref } = run;
     if (attempt === null || backoff !== 'no') return [];
     const progress = await this.#machine.running.progressOf({ ref, attempt });
     if (progress.at !== 'request') return [];
     const { request } = progress;
-    return [
-      step(`${attempt.step}: ${wordsOf(request)}`, async (state) => {
-        this.#machine.answer(state, ref.uid, request, {});
-        await this.#machine.running.goOn(state, ref.uid);
-      }),
-    ];
+    const isWrite = this.#machine.isWrite(now, request);
+    const isAtOnce =
+      this.#machine.scenario.readsAtOnce && Object.values(now.budget).every((left) => left === 0);
+    const made = step(`${attempt.step}: ${wordsOf(request)}`, async (state) => {
+      this.#machine.answer(state, ref.uid, request, {});
+      await this.#machine.running.goOn(state, ref.uid);
+      if (isAtOnce && !isWrite) await this.#readOn(state, ref.uid);
+    });
+    return [TELLING.includes(attempt.step) ? made : { ...made, step: attempt.step }];
+  }
+
+  /** Up to the next write of the same attempt. */
+  async #readOn(state: State, uid: string): Promise<void> {
+    for (let run = state.runs[uid]; run?.attempt != null && run.backoff === 'no'; run = state.runs[uid]) {
+      const progress = await this.#machine.running.progressOf({ ref: run.ref, attempt: run.attempt });
+      if (run.attempt.answers.length === 0 || progress.at !== 'request') return;
+      if (this.#machine.isWrite(state, progress.request)) return;
+      this.#machine.answer(state, uid, progress.request, {});
+      await this.#machine.running.goOn(state, uid);
+    }
   }
 
   async #requestOfGhost({ ref, attempt }: Ghost): Promise<Step[]> {

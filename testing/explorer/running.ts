@@ -53,6 +53,8 @@ export interface Surroundings {
   readonly asksWhatArrives: boolean;
   /** As far as the process of the worker knows. */
   readonly isNamespacePaused: (state: State) => boolean;
+  /** The idempotency key of a new execution of a step; undefined: nobody uses it. */
+  readonly freshKey: (state: State) => string | undefined;
 }
 
 /** What Temporal and its worker do with the runs: `workflows/reconcile.ts` and `activities/memory.ts`. */
@@ -170,8 +172,9 @@ export class Running {
   #call(
     state: State,
     run: Run,
-    { step, isDurable, asksToBe }: Pick<RunAttempt, 'step' | 'isDurable' | 'asksToBe'>,
+    { step, isDurable, asksToBe, ...again }: Pick<RunAttempt, 'step' | 'isDurable' | 'asksToBe' | 'key'>,
   ): void {
+    const key = again.key ?? this.#around.freshKey(state);
     run.attempt = {
       step,
       asksToBe,
@@ -181,6 +184,7 @@ export class Running {
       refusal: run.refused?.refusal ?? null,
       isDurable,
       isCurrent: true,
+      ...(key !== undefined && { key }),
       ...this.#pauseIn(state),
       ...this.#unknownIn(state, run),
     };
@@ -218,8 +222,9 @@ export class Running {
     const { attempt } = run;
     if (attempt === null) return;
     if (error !== undefined && !(error instanceof ApiError))
-      // eslint-disable-next-line @typescript-eslint/no-base-to-string -- for a trace, whatever it is
-      throw new Violation(`${attempt.step} fails for good: ${String(error)}`);
+      throw new Violation(
+        `${attempt.step} throws a plain error, which people read as a bug of the controller: throw a StepError for what another system says\n${stackOf(error)}`,
+      );
     if (attempt.isDurable && run.unseen) {
       if (attempt.asksToBe) this.#noteUnknown(run, state.clockMs + ATTEMPT_MAX_MS);
       run.attempt = null;
@@ -228,7 +233,10 @@ export class Running {
       run.task = checkpointOf(run);
       return;
     }
-    this.#call(state, run, { ...attempt, isDurable: true });
+    const { step, asksToBe, key } = attempt;
+    // What failed locally is another activity from now on.
+    const again = attempt.isDurable && key !== undefined ? { key } : {};
+    this.#call(state, run, { step, asksToBe, isDurable: true, ...again });
     if (attempt.isDurable && run.attempt !== null) run.attempt = this.#again(state, run.attempt);
     if (attempt.isDurable && isRefusal(error)) run.backoff = 'same';
   }
@@ -330,6 +338,10 @@ export class Running {
       await this.goOn(state, run.ref.uid);
     }
   }
+}
+
+function stackOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
 function checkpointOf({ next, unseen, localSteps, refused, hasResult, unknownUntilMs }: Run): Checkpoint {

@@ -39,6 +39,8 @@ export interface Scenario {
   readonly processes?: 'one' | 'two';
   /** Each start and signal follows a change by others. Not where crashes repeat them, or watches lag behind each other. */
   readonly countsSignals?: boolean;
+  /** Once nothing disturbs any more, what an attempt reads one after the other is read at one moment. */
+  readonly readsAtOnce?: boolean;
   /** Default: one by one. */
   readonly delivery?: Delivery;
   /**

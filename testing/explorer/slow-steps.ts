@@ -27,7 +27,18 @@ export class SlowSteps {
     if (this.#machine.dispatching.wouldSweep(state)) {
       steps.push(step('the watcher lists the open runs', (it) => this.#machine.dispatching.sweep(it)));
     }
+    if (state.pollDue) steps.push(this.#poll());
     return steps.map((slow) => ({ ...slow, apply: (it) => slow.apply(settled(it)) }));
+  }
+
+  /** As if somebody asked for a look: src/watcher/looks.ts. */
+  #poll(): Step {
+    return step('the poll is due', (state) => {
+      state.pollDue = false;
+      if (Object.keys(state.watches['primary']?.known ?? {}).length === 0) return;
+      state.look.count += 1;
+      state.isViewNew = true;
+    });
   }
 
   #slowFor(uid: string, { standing, queued }: Entry): Step[] {
@@ -44,14 +55,20 @@ export class SlowSteps {
     return steps;
   }
 
-  #slowIn(now: State, { ref: { uid }, next, attempt, backoff }: Run): Step[] {
+  #slowIn(now: State, run: Run): Step[] {
+    const {
+      ref: { uid },
+      next,
+      attempt,
+      backoff,
+    } = run;
     if (backoff === 'changed')
       return [step('the step is tried again', (state) => this.#machine.tryAgain(state, uid))];
     const rest = valueOf<Next>(next);
     if (attempt !== null || !isRest(rest)) return [];
     if (rest.do === 'held') return this.#rechecks(now, uid, rest);
     if (!isTimed(rest)) return [];
-    const isAboutTime = this.#machine.world.isAboutTime?.(rest, this.#machine.clusterOf(now)) ?? false;
+    const isAboutTime = this.#machine.isAboutTime(now, run, rest);
     const over = step(
       `${rest.do === 'wait' ? `the wait for ${rest.for}` : `the stall by ${rest.code}`} is over`,
       (state) => this.#machine.waited(state, uid, rest),

@@ -8,6 +8,8 @@ export interface Step {
   readonly what: string;
   /** Whose it is, where it is prompt. */
   readonly of?: Component;
+  /** The step of the controller that it belongs to, unless it only reads or tells. */
+  readonly step?: string;
   /** What it takes from the budget; undefined: it is calm. */
   readonly fault?: string;
   readonly apply: (state: State) => unknown;
@@ -18,8 +20,8 @@ export function step(what: string, apply: Step['apply']): Step {
 }
 
 /** The same for whatever is prompt, unless it is slow. */
-export function stepOf(of: Component, { what, apply }: Step): Step {
-  return { what, apply, of };
+export function stepOf(of: Component, its: Step): Step {
+  return { ...its, of };
 }
 
 export function fallsBehind(of: Component): Step {
@@ -47,10 +49,11 @@ export function disturbing(name: string, calm: Step): Step {
   return { ...calm, fault: calm.fault ?? name };
 }
 
-export function transitionOf(text: string, { what, fault: name, apply }: Step): Transition {
+export function transitionOf(text: string, { what, step: its, fault: name, apply }: Step): Transition {
   return {
     what: name === undefined ? what : `${what}  (${name})`,
     disturbance: name,
+    step: its,
     apply: async () => {
       const state = stateOf(text);
       if (name !== undefined) state.budget[name] = (state.budget[name] ?? 0) - 1;

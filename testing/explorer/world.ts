@@ -2,7 +2,7 @@ import { APPROVAL_ANNOTATION } from '../../src/contract/control.ts';
 import type { Controller, ResourceType } from '../../src/contract/controller.ts';
 import type { Stalled, Wait } from '../../src/contract/decision.ts';
 import { NAMESPACES } from '../../src/controllers/kinds.ts';
-import type { Request, ServedType } from './api-server.ts';
+import type { Answer, Request, ServedType } from './api-server.ts';
 import type { StepActivityWith } from './attempt.ts';
 import type { Cluster, Created } from './cluster.ts';
 
@@ -27,6 +27,8 @@ export interface World {
   happenings?(cluster: Cluster): readonly Move[];
   /** What others may do, by the name under which a scenario allows it. */
   readonly others: Readonly<Record<string, (cluster: Cluster) => readonly Move[]>>;
+  /** Of an author's controller: what is not in the cluster, and what is asked in the end. */
+  readonly outside?: Outside;
   /** Namespaces are watched, so that they can be paused. */
   readonly watchesNamespaces?: true;
   /** Whether the write deletes what the resource has to have approved, should it ask for that. */
@@ -41,6 +43,18 @@ export interface World {
   violation?(request: Request, cluster: Cluster, isUndisturbed: boolean): string | undefined;
   /** What is not as it is to be once nothing happens any more. */
   shortcomings(cluster: Cluster): readonly string[];
+}
+
+/** What an author's controller reaches besides the API server. */
+export interface Outside {
+  /** Undefined: it is for the API server, and the controller may ask it. @throws Violation */
+  serve(request: Request, cluster: Cluster, isUndisturbed: boolean): Answer | undefined;
+  /** Whether the request would change something now. */
+  isWrite(request: Request, cluster: Cluster): boolean;
+  /** Whether anything is decided from the time. */
+  readonly readsClock: () => boolean;
+  /** It is observed again and again: changes that no watch shows are noticed. */
+  readonly polls: boolean;
 }
 
 /** What is wrong, of all that may be. */

@@ -6,6 +6,7 @@ import type { Circumstances } from '../../contract/control.ts';
 import {
   converged,
   isStep,
+  reasonOf,
   stalled,
   waitFor,
   type Decision,
@@ -23,6 +24,7 @@ import {
   type ChildStep,
 } from './children/decide.ts';
 import type { ChildView } from './children/view.ts';
+import type { Wanted } from './children/wanted.ts';
 import {
   isExternal,
   isHeld,
@@ -34,6 +36,7 @@ import {
   type AuthorsStep,
 } from './definition.ts';
 import { findingsOf, type Reported } from './findings.ts';
+import { isReferringToOther, referencesFinding } from './references.ts';
 import type { DefinedView } from './view.ts';
 
 /** What a decision is made from: what the watcher shows, or all that a step has read. */
@@ -43,6 +46,8 @@ interface SeenResource {
   readonly view: DefinedView;
   /** Its declared objects, as the watcher shows them. */
   readonly there?: readonly ChildView[];
+  /** The digest of what it refers to, as the watcher shows it. */
+  readonly referred?: string;
   readonly live?: Live;
 }
 
@@ -53,6 +58,8 @@ export interface Live {
   readonly observed?: unknown;
   /** What it declares, and what there is of it. Absent: nothing is declared, or can be. */
   readonly declared?: ChildrenSeen | { readonly outcome: Outcome } | undefined;
+  /** The digest of what it refers to. Absent: its controller has no references. */
+  readonly referred?: string | undefined;
 }
 
 export type DefinedStep = LibraryStep | ChildStep | AuthorsStep;
@@ -113,23 +120,30 @@ function decideWatched(definition: AnyDefinition, seen: SeenResource): DefinedDe
   if (view.isBeingDeleted) return { do: 'observe', because: 'the resource is being deleted' };
   if (definition.finalizer !== undefined && !isHeld(definition, view.finalizers))
     return { do: 'observe', because: 'the resource has no finalizer yet' };
-  const stated = decideStated(view);
-  const { declared, generation } = view;
+  if (isReferringToOther(view, seen.referred))
+    return { do: 'observe', because: 'what it refers to has changed' };
+  const { declared } = view;
   if (declared === 'unknown') return { do: 'observe', because: 'what it declares is not known' };
-  if (declared === undefined) return stated;
-  const next = decideChildren({ wanted: declared, there: seen.there ?? [] }, generation);
-  if (next !== undefined && isStep(next)) return next;
-  const isStated = stated.do !== 'converged' || isReadinessStated(view, next);
-  return isStated
-    ? stated
-    : { do: 'observe', because: 'the status has to say whether the declared objects are ready' };
+  return (declared && decideDeclared(declared, seen)) ?? decideStated(view);
 }
 
-/** Whether the condition `Ready` says what the declared objects are like. */
-function isReadinessStated({ conditions }: DefinedView, next: Rest | undefined): boolean {
+/** Undefined: what the status says stands. */
+function decideDeclared(
+  wanted: readonly Wanted[],
+  { view, there = [] }: SeenResource,
+): DefinedDecision | undefined {
+  const { conditions, generation, observedGeneration } = view;
+  if (isStalled(view)) return undefined;
+  const next = decideChildren({ wanted, there }, generation);
+  if (next !== undefined && isStep(next)) return next;
+  if (observedGeneration !== generation) return undefined;
   const ready = conditions.find(({ type }) => type === 'Ready');
-  if (next === undefined) return ready?.status === 'True' || ready?.reason.endsWith(NOT_READY) === false;
-  return ready?.message === findingsOf(next).ready.message;
+  if (next === undefined)
+    return ready?.reason.endsWith(NOT_READY) === true
+      ? { do: 'observe', because: 'the declared objects are ready now' }
+      : undefined;
+  const isStated = ready?.message === findingsOf(next).ready.message;
+  return isStated ? next : { do: 'observe', because: reasonOf(next) };
 }
 
 function decideStated(view: DefinedView): DefinedDecision {
@@ -160,6 +174,12 @@ export function isSettled({
 }: DefinedView): boolean {
   const isReady = conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
   return isReady && generation - observedGeneration <= (isBeingDeleted ? 1 : 0);
+}
+
+/** A person has to act, as the status says of this generation. */
+export function isStalled({ conditions, generation, observedGeneration }: DefinedView): boolean {
+  const isSaid = conditions.some(({ type, status }) => type === 'Stalled' && status === 'True');
+  return isSaid && observedGeneration === generation;
 }
 
 interface Situation {
@@ -294,7 +314,10 @@ class Deciding {
     const { view, live, nowMs } = this.#at;
     const { generation } = view;
     const { ready, stall, isOver } = findingsOf(reported);
-    const found = withReconciling(ready, stall, isOver);
+    const found = [
+      ...withReconciling(ready, stall, isOver),
+      ...referencesFinding(live.referred, view.conditions),
+    ];
     const conditions = conditionsAfter(view.conditions, found, { generation, now: rfc3339(nowMs) });
     const own = live.resource.invalid === undefined ? this.#ownStatus() : {};
     const patch = { ...own, conditions, observedGeneration: generation };

@@ -27,11 +27,15 @@ export interface Owner {
 }
 
 /** The Pod of that name that a PodSet creates. `generateName` only says what it is one of: `name` wins. */
-export function desiredPod({ name: owner, uid }: Owner, name: string) {
+export function desiredPod(
+  { namespace, name: owner, uid }: Owner & { readonly namespace: string },
+  name: string,
+) {
   return {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: {
+      namespace,
       name,
       generateName: podNamePrefix(owner),
       labels: labelsFor(owner),

@@ -55,7 +55,7 @@ async function exploreOne({ world, after: _, ...how }: Row, disturbance: Disturb
   const names = disturbance === NOTHING ? [] : disturbance.split(' + ');
   const budget: Record<string, number> = {};
   for (const name of names) budget[name] = (budget[name] ?? 0) + 1;
-  const { disturbances } = await explore(operatorIn(world, { ...how, budget }), STATES_MAX);
+  const { disturbances } = await explore(operatorIn(world, { ...how, budget }), { statesMax: STATES_MAX });
   // What never happens in a world is not said to be survived.
   expect([...disturbances].sort()).toEqual(Object.keys(budget).sort());
 }

@@ -1,0 +1,3 @@
+import { Website } from './website.ts';
+
+console.log(JSON.stringify(Website.manifest));

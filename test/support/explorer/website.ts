@@ -1,0 +1,150 @@
+import { definedReconciler } from '../../../activities/defined.ts';
+import { DEPLOYMENTS, SERVICES } from '../../../src/api/built-in.ts';
+import type { KubernetesObject } from '../../../src/contract/object.ts';
+import { definedController } from '../../../src/controllers/defined/controller.ts';
+import { fieldsOf, listOf, type Fields } from '../../../src/controllers/fields.ts';
+import { activityOf } from '../../../testing/explorer/attempt.ts';
+import { keyOf, type Cluster } from '../../../testing/explorer/cluster.ts';
+import { editedBy } from '../../../testing/explorer/managed-fields.ts';
+import { wrongIn, type Move, type World } from '../../../testing/explorer/world.ts';
+import { Website, website } from '../website.ts';
+
+const NAME = 'front';
+const WEBSITE = keyOf(Website, NAME);
+const DEPLOYMENT = keyOf(DEPLOYMENTS, NAME);
+const SERVICE = keyOf(SERVICES, NAME);
+
+export const WEBSITE_WORLD: World = {
+  controller: definedController(website),
+  activity: activityOf((client) => definedReconciler(website, client)),
+  types: [Website, DEPLOYMENTS, SERVICES],
+  objects: [
+    [
+      Website,
+      {
+        metadata: { name: NAME, namespace: 'shop', uid: 'uid-of-front' },
+        spec: { image: 'one', replicas: 2, isPublic: true },
+      },
+    ],
+  ],
+  happenings: (cluster) => [...readiness(cluster), ...garbage(cluster)],
+  others: {
+    change: (cluster) => onWebsite(cluster, 'the spec asks for another image', { image: 'two' }),
+    hide: (cluster) => onWebsite(cluster, 'the spec asks for no Service', { isPublic: false }),
+    edit: (cluster) =>
+      onDeployment(cluster, 'somebody scales the Deployment', (object) => ({
+        ...object,
+        spec: { ...fieldsOf(object['spec']), replicas: 5 },
+      })),
+    unlabel: (cluster) =>
+      onDeployment(cluster, 'somebody removes all labels', ({ metadata, ...rest }) => ({
+        ...rest,
+        metadata: { ...metadata, labels: {} },
+      })),
+    delete: (cluster) => gone(cluster, DEPLOYMENT, 'somebody deletes the Deployment'),
+    remove: (cluster) => gone(cluster, WEBSITE, 'the website is deleted'),
+  },
+  shortcomings: (cluster) => {
+    const [site, deployment, service] = [WEBSITE, DEPLOYMENT, SERVICE].map((key) => cluster.get(key));
+    if (site === undefined)
+      return wrongIn({
+        'the Deployment stays': deployment !== undefined,
+        'the Service stays': service !== undefined,
+      });
+    const { image, replicas, isPublic } = fieldsOf(site['spec']);
+    const spec = fieldsOf(deployment?.['spec']);
+    const [container] = listOf(fieldsOf(fieldsOf(spec['template'])['spec'])['containers']);
+    return wrongIn({
+      'there is no Deployment': deployment === undefined,
+      'the image is another': container?.['image'] !== image,
+      'there are other replicas': spec['replicas'] !== replicas,
+      'whether there is a Service': (service !== undefined) !== isPublic,
+      'it is not Ready': !isReady(site),
+    });
+  },
+};
+
+/** The names that the website declares are taken. */
+export const TAKEN_WORLD: World = {
+  ...WEBSITE_WORLD,
+  objects: [
+    ...WEBSITE_WORLD.objects,
+    [SERVICES, { metadata: { name: NAME, namespace: 'shop' }, spec: { ports: [] } }],
+  ],
+  others: { release: (cluster) => gone(cluster, SERVICE, 'somebody deletes the Service that had the name') },
+  isAboutTime: (rest, cluster) => rest.do === 'stalled' && cluster.get(SERVICE) === undefined,
+  violation: ({ method, path }, cluster) => {
+    const isTheirs = cluster.get(SERVICE)?.metadata.ownerReferences === undefined;
+    return method !== 'POST' &&
+      path.endsWith(`/services/${NAME}`) &&
+      isTheirs &&
+      cluster.get(SERVICE) !== undefined
+      ? "a stranger's Service is changed"
+      : undefined;
+  },
+  shortcomings: (cluster) => {
+    const isTaken = cluster.get(SERVICE)?.metadata.ownerReferences === undefined;
+    return isTaken && cluster.get(SERVICE) !== undefined ? [] : WEBSITE_WORLD.shortcomings(cluster);
+  },
+};
+
+/** As the Deployment controller sees to it. */
+function readiness(cluster: Cluster): Move[] {
+  const object = cluster.get(DEPLOYMENT);
+  if (object === undefined) return [];
+  const { generation } = object.metadata;
+  const replicas = fieldsOf(object['spec'])['replicas'];
+  if (fieldsOf(object['status'])['observedGeneration'] === generation) return [];
+  const counts = {
+    replicas,
+    updatedReplicas: replicas,
+    readyReplicas: replicas,
+    availableReplicas: replicas,
+  };
+  const conditions = [{ type: 'Available', status: 'True' }];
+  const status = { observedGeneration: generation, ...counts, conditions };
+  return [
+    {
+      what: 'the Deployment gets ready',
+      change: (it) => it.change(DEPLOYMENT, (now) => ({ ...now, status })),
+    },
+  ];
+}
+
+/** The garbage collector deletes what a website that is gone has owned. */
+function garbage(cluster: Cluster): Move[] {
+  if (cluster.get(WEBSITE) !== undefined) return [];
+  return [DEPLOYMENT, SERVICE]
+    .filter((key) => cluster.get(key)?.metadata.ownerReferences !== undefined)
+    .map((key) => ({ what: `the garbage collector deletes ${key}`, change: (it) => it.remove(key) }));
+}
+
+function onWebsite(cluster: Cluster, what: string, change: Fields): Move[] {
+  if (cluster.get(WEBSITE) === undefined) return [];
+  return [
+    {
+      what,
+      change: (it) =>
+        it.change(WEBSITE, ({ metadata, ...rest }) => ({
+          ...rest,
+          metadata: { ...metadata, generation: (metadata.generation ?? 0) + 1 },
+          spec: { ...fieldsOf(rest['spec']), ...change },
+        })),
+    },
+  ];
+}
+
+function onDeployment(cluster: Cluster, what: string, change: (object: KubernetesObject) => Fields): Move[] {
+  if (cluster.get(DEPLOYMENT) === undefined) return [];
+  return [{ what, change: (it) => it.change(DEPLOYMENT, (object) => editedBy('somebody', object, change)) }];
+}
+
+function gone(cluster: Cluster, key: string, what: string): Move[] {
+  return cluster.get(key) === undefined ? [] : [{ what, change: (it) => it.remove(key) }];
+}
+
+function isReady(site: KubernetesObject): boolean {
+  const { conditions, observedGeneration } = fieldsOf(site['status']);
+  const ready = listOf(conditions).find(({ type }) => type === 'Ready');
+  return ready?.['status'] === 'True' && observedGeneration === site.metadata.generation;
+}

@@ -1,0 +1,69 @@
+import { describe, expect, it, jest } from '@jest/globals';
+import { bucket } from '../../examples/bucket/src/bucket.ts';
+import { migration } from '../../examples/migration/src/migration.ts';
+import { explore, type AnyObject, type FetchAnswer, type Fetched } from '../../testing/index.ts';
+
+jest.setTimeout(300_000);
+
+interface Stored {
+  readonly versioned: boolean;
+  readonly url: string;
+}
+
+/** The store of the example, behind fetch. */
+const store = {
+  buckets: {} as Record<string, Stored>,
+  fetch({ method, url, body }: Fetched): FetchAnswer {
+    const id = url.slice(url.lastIndexOf('/') + 1);
+    if (method === 'DELETE') Reflect.deleteProperty(this.buckets, id);
+    if (method === 'PUT') {
+      const { versioned } = body as Stored;
+      this.buckets[id] = { versioned, url: `store://${id}` };
+    }
+    const stored = this.buckets[id];
+    return stored === undefined ? { status: 404 } : { status: 200, body: stored };
+  },
+};
+
+function end(job: AnyObject | undefined, type: 'Complete' | 'Failed'): void {
+  if (job !== undefined && job['status'] === undefined)
+    job['status'] = { conditions: [{ type, status: 'True' }] };
+}
+
+/** Some of the orders suffice to see that it says nothing wrong. */
+const STATES = { states: 15_000, seconds: 300 };
+
+describe('explore finds nothing wrong with the example', () => {
+  it('of an outside system, whose client fetches', async () => {
+    const { explored } = await explore(
+      bucket,
+      {
+        resource: { spec: {} },
+        outside: store,
+        edits: { 'versioning is turned on': ({ spec }) => (spec.versioned = true) },
+        others: { 'the store loses it': ({ outside }) => (outside.buckets = {}) },
+      },
+      STATES,
+    );
+    expect(explored).toContain('linger');
+  });
+
+  it('of a procedure of Jobs', async () => {
+    const { explored } = await explore(
+      migration,
+      {
+        resource: {
+          spec: { image: 'tools', backup: 'dump', migrate: 'up', verify: 'check', rollback: 'restore' },
+        },
+        others: {
+          'a Job fails': ({ objects }) => Object.values(objects).forEach((job) => end(job, 'Failed')),
+        },
+        happens: {
+          'the Jobs complete': ({ objects }) => Object.values(objects).forEach((job) => end(job, 'Complete')),
+        },
+      },
+      STATES,
+    );
+    expect(explored).toContain('crash');
+  });
+});

@@ -1,0 +1,122 @@
+import type { ZodObject } from 'zod';
+import type { Outcome } from '../src/api/next.ts';
+import { bound } from '../src/controllers/defined/bound.ts';
+import type { AnyDefinition } from '../src/controllers/defined/definition.ts';
+import { canonicalText } from '../src/controllers/fields.ts';
+import { Violation } from './explorer/explorer.ts';
+
+/** What waits longer than a day is hardly waited for. */
+const WAIT_MAX_MS = 86_400_000;
+
+/** A controller that says where it is not what a controller has to be. */
+export interface Checked {
+  readonly definition: AnyDefinition;
+  /** Whether a decision has asked for `nowMs`. */
+  readonly readsClock: () => boolean;
+}
+
+interface Facts {
+  readonly resource: { readonly isBeingDeleted?: boolean };
+}
+
+type Decides = (facts: Facts, next?: unknown) => unknown;
+
+/**
+ * The same controller, which says where it is not pure, and where it waits without bounds.
+ *
+ * @param given values of its options. Default: their defaults
+ */
+export function checked(its: AnyDefinition, given: object = {}): Checked {
+  let hasRead = false;
+  const onRead = () => {
+    hasRead = true;
+  };
+  const members = ['decide', 'status', 'children'].filter((member) => member in its);
+  const pure = Object.fromEntries(members.map((member) => [member, pureOf(its, member, onRead)] as const));
+  return {
+    readsClock: () => hasRead,
+    definition: withOptions({ ...its, ...pure }, given),
+  };
+}
+
+function withOptions(its: AnyDefinition, given: object): AnyDefinition {
+  const schema = its.options as ZodObject | undefined;
+  const options = schema?.parse(given) ?? {};
+  let made: { readonly use: unknown } | undefined;
+  return bound(its, { options, use: () => (made ??= { use: its.use?.(options) as unknown }).use });
+}
+
+function pureOf(its: AnyDefinition, member: string, onRead: () => void): Decides {
+  const what = `${member} of ${its.name}`;
+  const decide = (its as unknown as Readonly<Record<string, Decides>>)[member];
+  return (facts, next) => {
+    const ask = () => withoutChance(what, () => decide?.call(its, given(facts, onRead), next));
+    const [one, other] = [ask(), ask()];
+    if (canonicalText(one) !== canonicalText(other))
+      throw new Violation(
+        `${what} answers the same facts with ${canonicalText(one)}, and then with ${canonicalText(other)}: it keeps something in a variable`,
+      );
+    if (member === 'decide') checkUsable(one, facts, its);
+    return one;
+  };
+}
+
+/** What may not be changed, and says whether the time is asked for. */
+function given(facts: Facts, onRead: () => void): Facts {
+  const nowMs: unknown = Reflect.get(facts, 'nowMs');
+  const get = () => {
+    onRead();
+    return nowMs;
+  };
+  return Object.freeze(Object.defineProperty({ ...frozen(facts) }, 'nowMs', { get, enumerable: true }));
+}
+
+/** Whoever asks for the time or for chance meanwhile is told what to use. */
+function withoutChance<T>(what: string, work: () => T): T {
+  const { Date: clock } = globalThis;
+  const { random } = Math;
+  globalThis.Date = new Proxy(clock, {
+    construct: (its, args: readonly unknown[]) =>
+      args.length === 0 ? refuse(what, 'the clock', USE_NOW) : (Reflect.construct(its, args) as Date),
+    get: (its, field) =>
+      field === 'now' ? () => refuse(what, 'the clock', USE_NOW) : (Reflect.get(its, field) as unknown),
+  });
+  Math.random = () => refuse(what, 'Math.random()', 'decide from what was observed');
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof TypeError && /read only|not extensible|Cannot (?:delete|add)/.test(error.message))
+      throw new Violation(`${what} changes what it is given: ${error.message}`);
+    throw error;
+  } finally {
+    globalThis.Date = clock;
+    Math.random = random;
+  }
+}
+
+const USE_NOW = 'use nowMs, which each decision is given';
+
+function refuse(what: string, source: string, instead: string): never {
+  throw new Violation(`${what} reads ${source}, so that nobody can repeat its decision: ${instead}`);
+}
+
+/** @throws Violation where nothing could be done with such an answer */
+function checkUsable(answer: unknown, { resource }: Facts, { finalizer }: AnyDefinition): void {
+  if (!('is' in Object(answer)))
+    throw new Violation(`decide answers ${JSON.stringify(answer)}, and not with one of next.…`);
+  const outcome = answer as Outcome;
+  if (outcome.is === 'converged' && resource.isBeingDeleted && finalizer !== undefined)
+    throw new Violation(
+      `the resource is being deleted, and decide answers next.converged: only next.released lets go of ${finalizer}`,
+    );
+  if (outcome.is === 'wait' && !(outcome.atMostMs > 0 && outcome.atMostMs <= WAIT_MAX_MS))
+    throw new Violation(
+      `it waits for ${outcome.what} without a bound (${String(outcome.atMostMs)}): no watch may show it, so give next.wait at most a day, in milliseconds`,
+    );
+}
+
+function frozen<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  for (const each of Object.values(value)) frozen(each);
+  return Object.freeze(value);
+}

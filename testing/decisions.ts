@@ -1,0 +1,152 @@
+import { isKind } from '../src/api/controller.ts';
+import type { Outcome } from '../src/api/next.ts';
+import type { Facts } from '../src/api/step.ts';
+import type { WatchedType } from '../src/api/watched.ts';
+import type { Advice } from '../src/contract/cause.ts';
+import type { KubernetesObject, ObjectMeta } from '../src/contract/object.ts';
+import { nextOf, type AnyDefinition } from '../src/controllers/defined/definition.ts';
+import { resourceOf } from '../src/controllers/defined/view.ts';
+import { checked } from './checked.ts';
+
+/** A resource, as far as a decision depends on it. */
+export interface Given {
+  /** As somebody writes it: defaults are added. Default: `{}`. */
+  readonly spec?: object;
+  readonly status?: object;
+  readonly metadata?: Partial<ObjectMeta>;
+  /** Default: false. */
+  readonly isBeingDeleted?: boolean;
+}
+
+/** What was decided, to be compared: `{ do: 'provision', because: 'there is no bucket' }`. */
+export type Decided =
+  | { readonly do: 'converged' | 'released'; readonly because: string; readonly notReady?: object }
+  | { readonly do: 'wait'; readonly for: string; readonly atMostMs: number; readonly cause?: object }
+  | {
+      readonly do: 'stalled';
+      readonly code: string;
+      readonly because: string;
+      readonly advice: readonly Advice[];
+      readonly atMostMs?: number;
+    }
+  | { readonly do: string; readonly because: string; readonly data?: unknown };
+
+type ObservedIn<D extends AnyDefinition> =
+  Parameters<NonNullable<D['decide']>>[0] extends Facts<unknown, unknown, infer Observed>
+    ? Observed
+    : unknown;
+
+/** What a decision may depend on besides. */
+export interface Besides {
+  /** Milliseconds since the epoch. Default: 0. */
+  readonly nowMs?: number;
+  /** The views of the objects of `owns`. Default: none. */
+  readonly owned?: readonly unknown[];
+  /** Default: the defaults of its options. */
+  readonly options?: object;
+}
+
+/** Asks `decide` and `status` of a controller, without servers. */
+export interface Decisions<Observed> {
+  /**
+   * @param observed what `observe` would have read
+   * @throws Error where the spec is not valid, or the controller is not pure
+   */
+  readonly of: (resource: Given, observed: Observed, besides?: Besides) => Decided;
+  /** The author's own fields of the status. Likewise. */
+  readonly status: (resource: Given, observed: Observed, besides?: Besides) => object;
+}
+
+/**
+ * For tables of decisions.
+ *
+ * @example
+ * const { of } = decisions(bucket);
+ * assert.deepEqual(of({ spec: { versioned: true } }, { versioned: false }), {
+ *   do: 'setVersioning',
+ *   because: 'the spec asks for it',
+ *   data: { to: true },
+ * });
+ * assert.deepEqual(of({ isBeingDeleted: true }, undefined), { do: 'released', because: 'no bucket is left' });
+ */
+export function decisions<D extends AnyDefinition>(controller: D): Decisions<ObservedIn<D>> {
+  return {
+    of: (given, observed, besides = {}) => {
+      const { definition } = checked(controller, besides.options);
+      const outcome = definition.decide?.(
+        factsOf(definition, given, { observed, ...besides }),
+        nextOf(definition),
+      );
+      if (outcome === undefined) throw new Error(`controller ${definition.name} has no decide`);
+      return decidedAs(outcome);
+    },
+    status: (given, observed, besides = {}) => {
+      const { definition } = checked(controller, besides.options);
+      return (definition.status?.(factsOf(definition, given, { observed, ...besides })) ?? {}) as object;
+    },
+  };
+}
+
+type Seen = Besides & { readonly observed: unknown };
+
+function factsOf(definition: AnyDefinition, given: Given, { observed, nowMs = 0, owned = [] }: Seen) {
+  const resource: unknown = isKind(definition.for as WatchedType)
+    ? parsed(definition, given)
+    : viewed(definition, objectOf(definition, given));
+  // The controller's own types say what of it.
+  return { resource, owned, observed, nowMs } as Facts<never, never, unknown>;
+}
+
+function parsed(definition: AnyDefinition, given: Given): unknown {
+  const resource = resourceOf(definition.for, objectOf(definition, given)) as { readonly invalid?: string };
+  if (resource.invalid === undefined || given.isBeingDeleted) return resource;
+  throw new Error(
+    `${definition.name} is never asked about such a resource, its spec is not valid: ${resource.invalid}`,
+  );
+}
+
+function viewed(definition: AnyDefinition, object: KubernetesObject): unknown {
+  return { metadata: object.metadata, view: definition.view?.(object) as unknown };
+}
+
+function objectOf({ finalizer }: AnyDefinition, given: Given): KubernetesObject {
+  const { spec = {}, status = {}, isBeingDeleted = false, metadata } = given;
+  return {
+    spec,
+    status,
+    metadata: {
+      ...{
+        name: 'example',
+        namespace: 'default',
+        uid: 'uid-of-example',
+        resourceVersion: '1',
+        generation: 1,
+      },
+      ...(finalizer !== undefined && { finalizers: [finalizer] }),
+      ...(isBeingDeleted && { deletionTimestamp: '1970-01-01T00:00:00Z' }),
+      ...metadata,
+    },
+  };
+}
+
+function decidedAs(outcome: Outcome): Decided {
+  switch (outcome.is) {
+    case 'step': {
+      const { step, because, data } = outcome;
+      return { do: step, because, ...(data !== undefined && { data }) };
+    }
+    case 'wait': {
+      const { is, what, ...more } = outcome;
+      return { do: is, for: what, ...more };
+    }
+    case 'stalled': {
+      const { is, cause, ...more } = outcome;
+      return { do: is, ...cause, ...more };
+    }
+    case 'converged':
+    case 'released': {
+      const { is, ...more } = outcome;
+      return { do: is, ...more };
+    }
+  }
+}

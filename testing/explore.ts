@@ -1,0 +1,148 @@
+import type { AnyDefinition } from '../src/controllers/defined/definition.ts';
+import { explore as exploreSystem, Unfinished, type Limits } from './explorer/explorer.ts';
+import type { World } from './explorer/world.ts';
+import { operatorIn } from './explorer/operator.ts';
+import { Outcomes, type Subject } from './ends.ts';
+import { withFetch } from './fetched.ts';
+import { Fake, type CallsOf } from './outside.ts';
+import type { Explorable, Scenario } from './scenario.ts';
+import { DELETE } from './stage.ts';
+import { worldOf } from './world.ts';
+import { checked } from './checked.ts';
+
+/** How much may be explored. */
+export interface Bounds {
+  /** Default: 500,000. */
+  readonly states?: number;
+  /** Default: 60. */
+  readonly seconds?: number;
+}
+
+/** What was explored, and found to be well. */
+export interface Exploration {
+  readonly states: number;
+  /** What has disturbed, at any moment: `crash`, `versioning is turned on + crash`. */
+  readonly explored: readonly string[];
+  /** What was left out because of the bounds. */
+  readonly notExplored: readonly string[];
+}
+
+/** Those that may happen to any controller. */
+const FAULTS = ['crash', 'error', 'linger', 'abandon', 'late', 'restart', 'duplicate', 'outage', 'relist'];
+/** More than any orders of two events take. */
+const STATES_MAX = 50_000;
+
+/**
+ * Runs the controller against a small cluster and a fake of its outside system, in every order of events: changes by people and
+ * by others, each together with a crash before or after any request, a lost or late answer, an attempt that is repeated or takes
+ * effect late, a stale watch, an outage of Temporal. In each order it must come to an end, do nothing twice, and let go of its
+ * finalizer once nothing is left; and what fails on the way must make no difference in the end.
+ *
+ * @param controller what `defineController` has made, or a function that makes it with the clients of its outside systems
+ * @throws Error which names the mistake and tells the shortest story that leads to it
+ * @example
+ * await explore((store) => bucketIn(store), {
+ *   resource: { spec: { versioned: false } },
+ *   outside: {
+ *     buckets: {} as Record<string, { versioned: boolean }>,
+ *     find(uid: string) { return this.buckets[uid]; },
+ *     create(uid: string) { this.buckets[uid] ??= { versioned: false }; },
+ *     remove(uid: string) { delete this.buckets[uid]; },
+ *   },
+ *   edits: { 'versioning is turned on': ({ spec }) => (spec.versioned = true) },
+ *   finally: ({ resource, outside }) => [
+ *     resource && outside.buckets[resource.metadata.uid] === undefined && 'there is no bucket',
+ *   ],
+ * });
+ */
+export async function explore<D extends AnyDefinition, Outside extends object = object>(
+  controller: Explorable<D, Outside>,
+  scenario: Scenario<D, Outside>,
+  { states = 500_000, seconds = 60 }: Bounds = {},
+): Promise<Exploration> {
+  const fake = new Fake(scenario.outside ?? {});
+  const made: unknown =
+    typeof controller === 'function' ? controller(fake.calls() as CallsOf<Outside>) : controller;
+  const subject = { ...checked(made as D, scenario.options), scenario, fake, outcomes: new Outcomes() };
+  const changes = [...Object.keys(scenario.edits ?? {}), ...Object.keys(scenario.others ?? {}), DELETE];
+  const exploring = new Exploring(subject, { statesMax: states, untilMs: Date.now() + seconds * 1_000 });
+  await withFetch(fake, async () => {
+    for (const row of rowsOf(changes)) await exploring.explore(row);
+  });
+  return exploring.result;
+}
+
+/** All explorations of one controller, and what came of them. */
+class Exploring {
+  readonly #subject: Subject;
+  readonly #world: World;
+  readonly #limits: Required<Limits>;
+  readonly #explored = new Set<string>();
+  readonly #notExplored = new Set<string>();
+  #states = 0;
+
+  constructor(subject: Subject, limits: Required<Limits>) {
+    this.#subject = subject;
+    this.#world = worldOf(subject);
+    this.#limits = limits;
+  }
+
+  get result(): Exploration {
+    return {
+      states: this.#states,
+      explored: [...this.#explored],
+      notExplored: [...this.#notExplored],
+    };
+  }
+
+  /** @throws Error with the story */
+  async explore({ names, slowness, isCalm }: Row): Promise<void> {
+    const { fake, outcomes, definition } = this.#subject;
+    fake.isLearning = outcomes.isLearning = isCalm;
+    const what = names.length === 0 ? 'nothing' : names.join(' + ');
+    const budget = Object.fromEntries(names.map((name) => [name, 1]));
+    const system = operatorIn(this.#world, { slowness, budget, readsAtOnce: !isCalm });
+    try {
+      const { states, disturbances } = await exploreSystem(system, this.#left());
+      this.#states += states;
+      if (disturbances.size === names.length) this.#explored.add(what);
+      else if (isCalm && names.length === 1) throw new Error(`"${what}" changes nothing at any moment`);
+    } catch (error) {
+      if (error instanceof Unfinished && names.length > 0) this.#notExplored.add(what);
+      else throw error instanceof Error ? told(definition.name, error) : error;
+    }
+  }
+
+  #left(): Limits {
+    const { statesMax, untilMs } = this.#limits;
+    return { untilMs, statesMax: Math.min(STATES_MAX, statesMax - this.#states) };
+  }
+}
+
+/** The story is what helps; where the kit noticed it, does not. */
+function told(name: string, { message }: Error): Error {
+  const error = new Error(`${name}: ${message}`);
+  delete error.stack;
+  return error;
+}
+
+interface Row {
+  readonly names: readonly string[];
+  /** How often a part falls behind all others. */
+  readonly slowness: number;
+  /** Nothing fails. Where something does, the reads after it are made at one moment. */
+  readonly isCalm: boolean;
+}
+
+/** First what happens where nothing fails: what fails must make no difference to that. */
+function rowsOf(changes: readonly string[]): readonly Row[] {
+  const twoChanges = changes.flatMap((one, place) => changes.slice(place + 1).map((other) => [one, other]));
+  const calm = [[], ...changes.map((each) => [each]), ...twoChanges];
+  const pairs = changes.flatMap((change) => FAULTS.map((fault) => [change, fault]));
+  return [
+    ...calm.map((names) => ({ names, slowness: 0, isCalm: true })),
+    ...FAULTS.map((fault) => ({ names: [fault], slowness: 1, isCalm: false })),
+    ...changes.map((change) => ({ names: [change], slowness: 1, isCalm: true })),
+    ...pairs.map((names) => ({ names, slowness: 0, isCalm: false })),
+  ];
+}

@@ -1,0 +1,65 @@
+import { isRest, isStep, reasonOf, type Next } from '../../src/contract/decision.ts';
+import type { ResourceRef } from '../../src/contract/resource.ts';
+import { receivedBy, type Attempt, type Progress } from './attempt.ts';
+import type { Machine } from './machine.ts';
+import { stateOf, type State } from './state.ts';
+import { valueOf } from './values.ts';
+
+/** After how long without a change it is asked again. */
+const LATER = { 'a minute': 60_000, 'an hour': 3_600_000, 'a day': 86_400_000, 'a month': 2_592_000_000 };
+
+/** What an author's controller would still do in the end, if somebody asked it. Nobody will. */
+export async function askedAgain(machine: Machine, text: string): Promise<readonly string[]> {
+  const state = stateOf(text);
+  const ref = machine.watching.evaluate(state)?.ref;
+  if (machine.world.outside === undefined || ref === undefined) return [];
+  const [run] = Object.values(state.runs);
+  // It is being tried again, with backoff.
+  if (run !== undefined && run.attempt !== null) return [];
+  const now = await observed(machine, text, { ref, afterMs: 0 });
+  if (isMoreToDo(now, run && valueOf<Next>(run.next)))
+    return [`asked again, the controller answers ${answerOf(now)}; nobody asks it again${how(machine)}`];
+  if (run !== undefined || machine.world.outside.polls) return [];
+  for (const [when, afterMs] of Object.entries(LATER)) {
+    const later = await observed(machine, text, { ref, afterMs });
+    if (isMoreToDo(later, undefined))
+      return [
+        `it decides by time alone: after ${when} it answers ${answerOf(later)}, and nobody asks it then; use next.wait(…, milliseconds), or poll`,
+      ];
+  }
+  return [];
+}
+
+function how({ world }: Machine): string {
+  if (world.outside?.polls === true) return '';
+  return ", since no watch shows changes outside: give it poll, such as { every: '10m' }";
+}
+
+function isMoreToDo(progress: Progress, rest: Next | undefined): boolean {
+  if (progress.at !== 'end') return false;
+  return progress.end.next.do !== (rest?.do ?? 'converged');
+}
+
+function answerOf(progress: Progress): string {
+  if (progress.at !== 'end') return 'nothing';
+  const { next } = progress.end;
+  return isStep(next) || isRest(next) ? `${next.do}: ${reasonOf(next)}` : next.do;
+}
+
+/** One step that only observes, in a copy of the state. */
+async function observed(
+  machine: Machine,
+  text: string,
+  { ref, afterMs }: { readonly ref: ResourceRef; readonly afterMs: number },
+): Promise<Progress> {
+  const state: State = stateOf(text);
+  let attempt: Attempt = {
+    ...{ step: 'observe', known: null, answers: [], refusal: null },
+    clockMs: state.clockMs + afterMs,
+  };
+  for (;;) {
+    const progress = await machine.attempts.progressOf(ref, attempt);
+    if (progress.at !== 'request') return progress;
+    attempt = receivedBy(attempt, { answer: machine.serve(state, progress.request) });
+  }
+}

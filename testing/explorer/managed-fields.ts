@@ -1,0 +1,149 @@
+import type { KubernetesObject } from '../../src/contract/object.ts';
+import { canonicalText, fieldsOf, listOf, textOf, type Fields } from '../../src/controllers/fields.ts';
+
+/*
+ * Who owns which fields, as the API server keeps it, except that it takes each list as a whole. Source: Kubernetes docs, "Server-Side
+ * Apply".
+ */
+
+type Operation = 'Apply' | 'Update';
+
+/** What a create leaves: its manager owns what it sent. */
+export function createdBy(manager: string, object: KubernetesObject): KubernetesObject {
+  return withEntries(object, [entryOf(manager, 'Update', object)]);
+}
+
+/** Server-side apply, by force. The manager no longer owns what it leaves out, and if nobody else does, that goes. */
+export function applied(before: KubernetesObject, manager: string, sent: Fields): KubernetesObject {
+  const entries = entriesOf(before);
+  const entry = entryOf(manager, 'Apply', sent);
+  const others = entries.filter((each) => !isOf(each, manager, 'Apply'));
+  const owned = entries.find((each) => isOf(each, manager, 'Apply'));
+  const gone = pathsIn(fieldsOf(owned?.['fieldsV1'])).filter(
+    (path) => ![entry, ...others].some(({ fieldsV1 }) => owns(fieldsOf(fieldsV1), path)),
+  );
+  const kept = gone.reduce<Fields>((fields, path) => without(fields, path), before);
+  return withEntries(asObject(merged(kept, contentOf(sent)), before), [...others, entry]);
+}
+
+/** What somebody else changes is no longer anybody's else. */
+export function editedBy(
+  manager: string,
+  before: KubernetesObject,
+  change: (object: KubernetesObject) => Fields,
+): KubernetesObject {
+  const after = change(before);
+  const isChanged = (path: readonly string[]) =>
+    canonicalText(valueAt(before, path) ?? null) !== canonicalText(valueAt(after, path) ?? null);
+  const entries = entriesOf(before).map((entry) => ({
+    ...entry,
+    fieldsV1: pathsIn(fieldsOf(entry['fieldsV1']))
+      .filter(isChanged)
+      .reduce<Fields>(
+        (fields, path) =>
+          without(
+            fields,
+            path.map((name) => `f:${name}`),
+          ),
+        fieldsOf(entry['fieldsV1']),
+      ),
+  }));
+  return withEntries(asObject(after, before), [...entries, { manager, operation: 'Update', fieldsV1: {} }]);
+}
+
+interface Operated {
+  readonly op: string;
+  readonly path: string;
+  readonly value: unknown;
+}
+
+/** A JSON patch of tests and replacements; undefined: a test fails. */
+export function jsonPatched(
+  before: KubernetesObject,
+  patch: readonly unknown[],
+): KubernetesObject | undefined {
+  let after: unknown = before;
+  for (const { op, path, value } of patch as readonly Operated[]) {
+    const names = path.split('/').slice(1);
+    if (op === 'replace') after = replaced(after, names, value);
+    else if (canonicalText(valueAt(after, names) ?? null) !== canonicalText(value)) return undefined;
+  }
+  return asObject(fieldsOf(after), before);
+}
+
+function replaced(value: unknown, [name, ...rest]: readonly string[], by: unknown): unknown {
+  if (name === undefined) return by;
+  if (Array.isArray(value))
+    return value.map((each: unknown, place) => (place === Number(name) ? replaced(each, rest, by) : each));
+  return { ...fieldsOf(value), [name]: replaced(fieldsOf(value)[name], rest, by) };
+}
+
+function entryOf(manager: string, operation: Operation, sent: Fields | KubernetesObject): Fields {
+  return { manager, operation, fieldsV1: fieldsIn(contentOf(sent)) };
+}
+
+/** What can be owned. */
+function contentOf({ spec, metadata }: Fields): Fields {
+  const { labels, annotations, ownerReferences } = fieldsOf(metadata);
+  return { spec, metadata: { labels, annotations, ownerReferences } };
+}
+
+function fieldsIn(value: unknown): Fields {
+  const names = Object.entries(fieldsOf(value)).filter(([, each]) => each !== undefined);
+  return Object.fromEntries(names.map(([name, each]) => [`f:${name}`, fieldsIn(each)]));
+}
+
+/** Of all that is owned as a whole. */
+function pathsIn(fields: Fields): readonly (readonly string[])[] {
+  return Object.entries(fields).flatMap(([name, inner]) => {
+    const paths = pathsIn(fieldsOf(inner));
+    return (paths.length === 0 ? [[]] : paths).map((path) => [name.slice(2), ...path]);
+  });
+}
+
+function owns(fields: Fields, path: readonly string[]): boolean {
+  return pathsIn(fields).some((each) => each.join('/') === path.join('/'));
+}
+
+function valueAt(value: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>(
+    (inner, name) => (Array.isArray(inner) ? (inner as unknown[])[Number(name)] : fieldsOf(inner)[name]),
+    value,
+  );
+}
+
+function without(fields: Fields, [name = '', ...rest]: readonly string[]): Fields {
+  const { [name]: inner, ...others } = fields;
+  if (rest.length === 0 || inner === undefined) return others;
+  const kept = without(fieldsOf(inner), rest);
+  return Object.keys(kept).length === 0 ? others : { ...fields, [name]: kept };
+}
+
+function merged(before: Fields, sent: Fields): Fields {
+  const fields = Object.entries(sent).filter(([, value]) => value !== undefined);
+  const inner = fields.map(([name, value]) => {
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return [name, isObject ? merged(fieldsOf(before[name]), fieldsOf(value)) : value];
+  });
+  return { ...before, ...(Object.fromEntries(inner) as Fields) };
+}
+
+function entriesOf({ metadata }: KubernetesObject): readonly Fields[] {
+  return listOf(fieldsOf(metadata)['managedFields']);
+}
+
+function isOf(entry: Fields, manager: string, operation: Operation): boolean {
+  return textOf(entry['manager']) === manager && entry['operation'] === operation;
+}
+
+function withEntries(object: KubernetesObject, managedFields: readonly Fields[]): KubernetesObject {
+  return { ...object, metadata: { ...object.metadata, managedFields } as KubernetesObject['metadata'] };
+}
+
+/** The server alone decides on the rest of the metadata. A change of the spec is a new generation. */
+function asObject(fields: Fields, before: KubernetesObject): KubernetesObject {
+  const { generation = 1 } = before.metadata;
+  const isOther = canonicalText(fields['spec'] ?? null) !== canonicalText(before['spec'] ?? null);
+  const metadata = { ...before.metadata, ...fieldsOf(fields['metadata']) };
+  return { ...fields, metadata: { ...metadata, generation: isOther ? generation + 1 : generation } };
+}

@@ -1,0 +1,40 @@
+import type { Fake } from './outside.ts';
+
+/** What a fake's `fetch` is asked. */
+export interface Fetched {
+  readonly method: string;
+  readonly url: string;
+  /** As JSON has it; undefined: there was none. */
+  readonly body?: unknown;
+}
+
+/** What it answers with: `{ status: 404 }`. */
+export interface FetchAnswer {
+  readonly status: number;
+  /** As JSON. Default: none. */
+  readonly body?: unknown;
+}
+
+/** Meanwhile, what the controller fetches is answered by the function `fetch` of the fake, if it has one. */
+export async function withFetch<T>(fake: Fake, work: () => Promise<T>): Promise<T> {
+  const { fetch: ask } = fake.calls() as { fetch?: (asked: Fetched) => Promise<FetchAnswer> };
+  if (ask === undefined) return work();
+  const { fetch: real } = globalThis;
+  globalThis.fetch = async (input, init) => {
+    if (!fake.isInUse) return real(input, init);
+    const request = new Request(input, init);
+    const text = await request.text();
+    const { method, url } = request;
+    const { status, body } = await ask({
+      method,
+      url,
+      ...(text !== '' && { body: JSON.parse(text) as unknown }),
+    });
+    return new Response(body === undefined ? null : JSON.stringify(body), { status });
+  };
+  try {
+    return await work();
+  } finally {
+    globalThis.fetch = real;
+  }
+}

@@ -1,0 +1,40 @@
+import type { PolicyRule } from '../src/contract/controller.ts';
+import type { Request } from './explorer/api-server.ts';
+import { Violation } from './explorer/explorer.ts';
+
+const VERBS = { POST: 'create', PATCH: 'patch', PUT: 'update', DELETE: 'delete', CALL: 'call' } as const;
+
+/** @throws Violation where no rule allows the request */
+export function unpermitted(request: Request, rules: readonly PolicyRule[]): void {
+  const { group, resource, name, verb } = askedBy(request);
+  const isAllowed = rules.some(
+    ({ apiGroups, resources, verbs, resourceNames }) =>
+      has(apiGroups, group) &&
+      has(resources, resource) &&
+      has(verbs, verb) &&
+      (resourceNames === undefined || (name !== undefined && resourceNames.includes(name))),
+  );
+  if (isAllowed) return;
+  const of = group === '' ? '' : ` of ${group}`;
+  throw new Violation(
+    `it has no right to ${verb} ${resource}${of}: add it to the permissions of the controller, allow(…, ['${verb}'])`,
+  );
+}
+
+function has(list: readonly string[], wanted: string): boolean {
+  return list.includes(wanted) || list.includes('*');
+}
+
+function askedBy({ method, path }: Request) {
+  const isCore = path.startsWith('/api/');
+  const [group = '', ...segments] = isCore ? ['', ...path.split('/').slice(3)] : pathAfterApis(path);
+  const isIn = segments[0] === 'namespaces' && segments.length > 2;
+  const [plural = '', name, subresource] = isIn ? segments.slice(2) : segments;
+  const verb = method === 'GET' ? (name === undefined ? 'list' : 'get') : VERBS[method];
+  return { group, name, verb, resource: subresource === undefined ? plural : `${plural}/${subresource}` };
+}
+
+function pathAfterApis(path: string): readonly string[] {
+  const [, , group = '', , ...segments] = path.split('/');
+  return [group, ...segments];
+}

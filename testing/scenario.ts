@@ -1,0 +1,65 @@
+import type { AnyDefinition } from '../src/controllers/defined/definition.ts';
+import type { ObjectMeta } from '../src/contract/object.ts';
+import type { CallsOf, StateOf } from './outside.ts';
+
+/** A controller, or how it is made with the clients of outside systems. */
+export type Explorable<D extends AnyDefinition, Outside extends object> =
+  D | ((outside: CallsOf<Outside>) => D);
+
+type SpecIn<D> = D extends { readonly for: { readonly spec: { readonly _output: infer Spec } } }
+  ? Spec
+  : Record<string, unknown>;
+
+/** A resource that people may change. */
+export interface Draft<D> {
+  metadata: ObjectMeta;
+  spec: SpecIn<D>;
+}
+
+/** All there is, as plain data that may be changed. */
+export interface Surroundings<D, Outside extends object> {
+  /** Undefined: it is gone. */
+  readonly resource: Draft<D> | undefined;
+  /** The state of the fake; its functions are there, too. */
+  readonly outside: StateOf<Outside> & Outside;
+  /** The other objects of the cluster, by the plural of their type and their name: `objects['jobs/backup']`. */
+  readonly objects: Record<string, AnyObject | undefined>;
+}
+
+/** An object, as JSON. */
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- whatever the author knows that it has
+export type AnyObject = Record<string, any>;
+
+/** Where an order of events has ended: nothing happens any more. */
+export interface End<D, Outside extends object> extends Surroundings<D, Outside> {
+  readonly resource: (Draft<D> & { readonly status?: AnyObject }) | undefined;
+}
+
+/** What an exploration begins with, and what may happen in it. Only `resource` is needed. */
+export interface Scenario<D, Outside extends object> {
+  /** The resource. Its name is `example`, and its namespace `default`, unless its metadata say otherwise. */
+  readonly resource: { readonly metadata?: Partial<ObjectMeta>; readonly spec: Partial<SpecIn<D>> };
+  /**
+   * The outside system: state, and functions on it which answer at once. Each may fail, hang, be repeated, or take effect late.
+   * Its function `fetch`, if it has one, is asked whatever the controller fetches: see {@link Fetched}.
+   */
+  readonly outside?: Outside;
+  /** Values of the controller's options. Default: their defaults. */
+  readonly options?: object;
+  /** Objects of others that are there from the beginning, such as `['secrets/password', { data: … }]`. */
+  readonly objects?: Readonly<Record<string, AnyObject>>;
+  /** What people do to the resource, once each, at any moment. That they delete it belongs to every exploration. */
+  readonly edits?: Readonly<Record<string, (resource: Draft<D>) => unknown>>;
+  /** What others do to the rest, once each, at any moment: `{ 'somebody removes it': ({ outside }) => outside.things.pop() }`. */
+  readonly others?: Readonly<Record<string, (all: Surroundings<D, Outside>) => unknown>>;
+  /** What comes about by itself, as often as it changes something: a Job completes. */
+  readonly happens?: Readonly<Record<string, (all: Surroundings<D, Outside>) => unknown>>;
+  /** What is wrong in the end, besides what every exploration finds. Whatever is no text counts as well. */
+  readonly finally?: (end: End<D, Outside>) => readonly unknown[];
+  /** What has to be the same in the end, whatever failed on the way. Default: all of it, but for UIDs and times. */
+  readonly outcome?: (end: End<D, Outside>) => unknown;
+  /** Objects of others that the controller may change: `secrets/password`. Default: none. */
+  readonly mayChange?: readonly string[];
+  /** The fields of the outside state that may stay when the resource is gone. Default: none, all is to be as it was. */
+  readonly mayStay?: readonly (keyof StateOf<Outside>)[];
+}

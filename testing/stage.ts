@@ -1,0 +1,158 @@
+import type { Controller, ResourceType } from '../src/contract/controller.ts';
+import type { KubernetesObject } from '../src/contract/object.ts';
+import { canonicalText, fieldsOf } from '../src/controllers/fields.ts';
+import { keyOf, type Cluster, type Created } from './explorer/cluster.ts';
+import type { Request } from './explorer/api-server.ts';
+import { Violation } from './explorer/explorer.ts';
+import type { Move, World } from './explorer/world.ts';
+import { keep, keptIn, OUTSIDE, OUTSIDE_TYPE } from './outside.ts';
+import type { AnyObject, Draft, Surroundings } from './scenario.ts';
+import type { AnyScenario, Subject } from './ends.ts';
+
+export const DELETE = 'somebody deletes the resource';
+
+/** What people, others and time do to the objects and to the fake. */
+export class Stage {
+  readonly #controller: Controller;
+  readonly #subject: Subject;
+  readonly #key: string;
+
+  constructor(controller: Controller, subject: Subject) {
+    this.#controller = controller;
+    this.#subject = subject;
+    this.#key = keyOf(controller.primary.type, this.#metadata.name);
+  }
+
+  get #metadata() {
+    const { name = 'example', ...more } = this.#subject.scenario.resource.metadata ?? {};
+    const { namespaced } = this.#controller.primary.type;
+    return {
+      uid: `uid-of-${name}`,
+      finalizers: [],
+      ...(namespaced && { namespace: 'default' }),
+      ...more,
+      name,
+    };
+  }
+
+  objects(): World['objects'] {
+    const { type } = this.#controller.primary;
+    const { scenario, fake } = this.#subject;
+    const apiVersion = type.group === '' ? type.version : `${type.group}/${type.version}`;
+    const resource: Created = { apiVersion, kind: type.kind, ...scenario.resource, metadata: this.#metadata };
+    const others = Object.entries(scenario.objects ?? {}).map(
+      ([key, object]) => [typeOf(key), createdAs(key, object)] as const,
+    );
+    const outside: Created = { metadata: { name: 'state', uid: 'uid-of-outside' }, ...fake.initial() };
+    return [...others, [OUTSIDE_TYPE, outside], [type, resource]];
+  }
+
+  /** All as plain data. */
+  at(cluster: Cluster): Surroundings<unknown, object> {
+    const objects = Object.fromEntries(
+      cluster
+        .keys()
+        .filter((key) => key !== OUTSIDE && key !== this.#key)
+        .map((key) => [key, copyOf(cluster, key)]),
+    );
+    const outside = this.#subject.fake.withState(keptIn(cluster).state);
+    return { resource: copyOf(cluster, this.#key) as Draft<unknown> | undefined, outside, objects };
+  }
+
+  moves(acts: NonNullable<AnyScenario['others']>, cluster: Cluster): readonly Move[] {
+    return Object.entries(acts).flatMap(([what, act]) => {
+      const before = canonicalText(this.at(cluster));
+      const after = this.at(cluster);
+      act(after);
+      return canonicalText(after) === before
+        ? []
+        : [{ what, change: (it: Cluster) => this.#becomes(it, after) }];
+    });
+  }
+
+  edits(what: string, edit: (resource: Draft<unknown>) => unknown, cluster: Cluster): readonly Move[] {
+    if (this.#isGoing(cluster)) return [];
+    return this.moves(
+      { [what]: ({ resource }) => (resource === undefined ? undefined : edit(resource)) },
+      cluster,
+    );
+  }
+
+  deletion(cluster: Cluster): readonly Move[] {
+    if (this.#isGoing(cluster)) return [];
+    return [{ what: DELETE, change: (it) => it.markDeleted(this.#key, []) }];
+  }
+
+  /** What the garbage collector removes. */
+  orphans(cluster: Cluster): readonly Move[] {
+    return cluster.keys().flatMap((key) => {
+      const owners = cluster.get(key)?.metadata.ownerReferences ?? [];
+      const isOrphan =
+        owners.some(({ uid }) => uid === this.#metadata.uid) && cluster.get(this.#key) === undefined;
+      return isOrphan
+        ? [{ what: `${key} is garbage, and collected`, change: (it: Cluster) => it.remove(key) }]
+        : [];
+    });
+  }
+
+  /** @throws Violation where it is about to change what others have made */
+  guardOthers({ method, path }: Request, cluster: Cluster): void {
+    if (method !== 'PATCH' && method !== 'DELETE') return;
+    const [plural = '', name = ''] = path.split('/').slice(-2);
+    const key = keyOf({ plural }, name);
+    const { ownerReferences = [], uid = '' } = cluster.get(key)?.metadata ?? {};
+    const isTheirs =
+      uid.startsWith('uid-of-') && !ownerReferences.some((each) => each.uid === this.#metadata.uid);
+    if (key === this.#key || !isTheirs || this.#subject.scenario.mayChange?.includes(key)) return;
+    throw new Violation(
+      `${method} ${key} changes what is somebody else's: compare its ownerReferences first; if that is meant, name it in mayChange`,
+    );
+  }
+
+  #isGoing(cluster: Cluster): boolean {
+    const resource = cluster.get(this.#key);
+    return resource === undefined || resource.metadata.deletionTimestamp !== undefined;
+  }
+
+  #becomes(cluster: Cluster, { resource, outside, objects }: Surroundings<unknown, object>): void {
+    const state = this.#subject.fake.stateIn(outside);
+    if (canonicalText(state) !== canonicalText(keptIn(cluster).state)) keep(cluster, { state, last: null });
+    if (resource !== undefined)
+      cluster.change(this.#key, (before) => edited(before, resource as unknown as KubernetesObject));
+    for (const [key, object] of Object.entries(objects)) {
+      if (object === undefined) cluster.remove(key);
+      else if (cluster.get(key) === undefined) cluster.create(typeOf(key), createdAs(key, object));
+      else cluster.change(key, () => object as unknown as KubernetesObject);
+    }
+    for (const key of Object.keys(this.at(cluster).objects)) if (!(key in objects)) cluster.remove(key);
+  }
+}
+
+/** As the API server counts generations. */
+function edited(before: KubernetesObject, after: KubernetesObject): KubernetesObject {
+  if (canonicalText(before['spec']) === canonicalText(after['spec'])) return after;
+  return { ...after, metadata: { ...after.metadata, generation: (before.metadata.generation ?? 0) + 1 } };
+}
+
+function copyOf(cluster: Cluster, key: string): AnyObject | undefined {
+  const object = cluster.get(key);
+  return object && structuredClone(object);
+}
+
+function typeOf(key: string): ResourceType {
+  const plural = key.split('/')[0] ?? '';
+  return { group: '', version: 'v1', plural, kind: plural, namespaced: true };
+}
+
+function createdAs(key: string, object: AnyObject): Created {
+  const name = key.slice(key.indexOf('/') + 1);
+  return {
+    ...object,
+    metadata: {
+      namespace: 'default',
+      uid: `uid-of-${key.replace('/', '-')}`,
+      ...fieldsOf(object['metadata']),
+      name,
+    },
+  };
+}

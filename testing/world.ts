@@ -1,0 +1,70 @@
+import { definedReconciler } from '../activities/defined.ts';
+import type { Reconciler } from '../activities/reconciler.ts';
+import type { PolicyRule, ResourceType } from '../src/contract/controller.ts';
+import { definedController } from '../src/controllers/defined/controller.ts';
+import type { Step } from '../src/contract/decision.ts';
+import { wrongAtEnd, type Subject } from './ends.ts';
+import { activityOf } from './explorer/attempt.ts';
+import type { Cluster } from './explorer/cluster.ts';
+import type { World } from './explorer/world.ts';
+import { OUTSIDE_TYPE } from './outside.ts';
+import { unpermitted } from './permitted.ts';
+import { DELETE, Stage } from './stage.ts';
+
+/** The controller in the scenario. */
+export function worldOf(subject: Subject): World {
+  const { definition, scenario, fake } = subject;
+  const controller = definedController(definition);
+  const stage = new Stage(controller, subject);
+  return {
+    controller,
+    activity: activityOf((client) => {
+      const its = definedReconciler(definition, client);
+      const through: Reconciler<unknown, Step> = {
+        ...its,
+        observe: (...asked) => fake.through(client, () => its.observe(...asked)),
+        perform: (...asked) => fake.through(client, () => its.perform(...asked)),
+      };
+      return through;
+    }),
+    types: [controller.primary.type, OUTSIDE_TYPE, ...typesIn(controller.permissions)],
+    objects: stage.objects(),
+    happenings: (cluster) => [...stage.orphans(cluster), ...stage.moves(scenario.happens ?? {}, cluster)],
+    others: {
+      [DELETE]: (cluster) => stage.deletion(cluster),
+      ...mapped(scenario.edits ?? {}, (what, edit) => (cluster: Cluster) => stage.edits(what, edit, cluster)),
+      ...mapped(
+        scenario.others ?? {},
+        (what, act) => (cluster: Cluster) => stage.moves({ [what]: act }, cluster),
+      ),
+    },
+    shortcomings: (cluster) => wrongAtEnd(subject, { cluster, ...stage.at(cluster) }),
+    outside: {
+      serve(request, cluster) {
+        if (request.method === 'CALL') return fake.serve(request, cluster);
+        unpermitted(request, controller.permissions);
+        stage.guardOthers(request, cluster);
+        return undefined;
+      },
+      isWrite: (request, cluster) => fake.changes(request, cluster),
+      readsClock: subject.readsClock,
+      polls: definition.poll !== undefined,
+    },
+  };
+}
+
+/** Of what a controller may do. */
+function typesIn(rules: readonly PolicyRule[]): readonly ResourceType[] {
+  return rules.flatMap(({ apiGroups: [group = ''], resources }) =>
+    resources
+      .filter((plural) => !plural.includes('/'))
+      .map((plural) => ({ group, version: 'v1', plural, kind: plural, namespaced: true })),
+  );
+}
+
+function mapped<V, W>(
+  record: Readonly<Record<string, V>>,
+  map: (name: string, value: V) => W,
+): Record<string, W> {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(name, value)]));
+}
