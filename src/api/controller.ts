@@ -90,7 +90,7 @@ export interface ControllerDefinition<
    * where they are needed. A test replaces them: `{ ...bucket, use: () => ({ store: fakeStore }) }`.
    */
   use?(options: z.output<NoInfer<Options>>): Use;
-  /** Types whose objects belong to the resources. */
+  /** Types whose objects belong to the resources: of a kind, those of `children`; of any other type, what `decide` is given as `owned`. */
   readonly owns?: readonly OwnedType<Owned>[];
   /** Types whose objects the resources refer to. Only of a kind. Default: none. */
   readonly references?: readonly ReferredType<NoInfer<ResourceFor<F, View>>, z.output<NoInfer<Options>>>[];
@@ -146,7 +146,7 @@ export interface ControllerDefinition<
       z.output<NoInfer<Options>>
     >,
   ): F extends AnyKind ? Partial<StatusOf<F>> : never;
-  /** What is news to an open run, besides the generation, the deletion and our annotations; nothing that the run itself changes. */
+  /** Only with `view`. What is news to an open run, besides the generation, the deletion and our annotations; nothing that the run itself changes. */
   news?(
     facts: Pick<Facts<NoInfer<ResourceFor<F, View>>, NoInfer<Owned>, undefined>, 'resource' | 'owned'>,
   ): readonly string[];
@@ -202,6 +202,7 @@ export function defineController<
   const { name, finalizer, poll, steps = {} } = definition;
   const taken = Object.keys(steps).find((step) => RESERVED.includes(step));
   const misplaced = misplacedIn(definition);
+  const unseen = isKind(definition.for) ? undefined : definition.owns?.find((each) => !('view' in each));
   const problems = {
     [`the name "${name}" is not in kebab-case, such as "bucket" or "image-scan"`]: !KEBAB_CASE.test(name),
     [`the finalizer "${finalizer ?? ''}" has no domain before its name, such as "example.com/bucket"`]:
@@ -214,6 +215,9 @@ export function defineController<
     [`${misplaced ?? ''} cannot be used for ${definition.for.kind}`]: misplaced !== undefined,
     [`${definition.for.kind} is not of defineKind, so the controller needs a view of it`]:
       !isKind(definition.for) && definition.view === undefined,
+    [`owns of ${definition.for.kind} needs children, which declares them; read other objects in observe`]:
+      isKind(definition.for) && definition.owns !== undefined && definition.children === undefined,
+    [`owns of ${unseen?.kind ?? ''} needs a view, which decide is given`]: unseen !== undefined,
   };
   const problem = Object.entries(problems).find(([, isWrong]) => isWrong)?.[0];
   if (problem !== undefined) throw new Error(`controller ${name}: ${problem}`);
@@ -227,7 +231,7 @@ export function isKind(type: WatchedType): type is AnyKind {
 
 function misplacedIn(definition: { readonly for: WatchedType }): string | undefined {
   const misplaced = isKind(definition.for)
-    ? ['view', 'trust']
+    ? ['view', 'trust', 'news']
     : ['finalizer', 'references', 'poll', 'observe', 'status', 'children'];
   return misplaced.find((member) => member in definition);
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { defineController } from '../../src/api/controller.ts';
 import { defineKind } from '../../src/api/kind.ts';
+import { PODS } from '../../src/api/kinds.ts';
 import type { Outcome } from '../../src/api/next.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { kindController } from '../../src/controllers/defined/controller.ts';
@@ -168,6 +169,7 @@ describe('a definition', () => {
     ['name', { name: 'Bucket' }, 'controller Bucket: the name "Bucket" is not in kebab-case'],
     ['finalizer', { finalizer: 'bucket' }, 'the finalizer "bucket" has no domain'],
     ['poll', { poll: { every: 'often' } }, 'poll.every is "often", but must be a duration'],
+    ['owned type', { owns: [PODS] }, 'owns of Bucket needs children'],
     ['step', { steps: { ...steps, observe: steps?.remove } }, 'the step observe has a name'],
   ])('whose %s is wrong is refused at once', (_, wrong, words) => {
     expect(() => defineController({ ...bucket, ...wrong } as typeof bucket)).toThrow(words);
