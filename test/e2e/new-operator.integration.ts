@@ -39,6 +39,7 @@ let installed: readonly Delivered[] = [];
 
 const stage = setUpStage(async () => {
   const { cluster } = stage;
+  await cluster.delete({ ...CRD, name: 'imagescans.example.com' });
   for (const { kind, metadata } of installed) {
     if (kind === 'ClusterRole') await cluster.delete({ type: CLUSTER_ROLES, name: metadata.name });
     if (kind === 'ClusterRoleBinding')
@@ -88,7 +89,7 @@ describe('what new writes', () => {
 
   it('has one more controller after new --add, whose sample and test are its own', async () => {
     const program = join(author.directory, 'node_modules/durable-operator/dist/src/main.js');
-    const added = ['new', '--add', '--kind', 'ImageScan'];
+    const added = ['new', '--add', '--kind', 'ImageScan', '--decides'];
     await timed(process.execPath, program, ...added);
     await npm('types');
     await npm('test');
