@@ -36,7 +36,7 @@ const MAY_IMPORT = {
   'deploy/': ['src/', 'local/'],
   'docs/': ['src/'],
   // Each is somebody else's project.
-  'examples/': ['src/index.ts'],
+  'examples/': ['src/index.ts', 'testing/index.ts'],
   'create/': ['src/index.ts', 'testing/index.ts'],
   'bench/': ['src/', 'local/', 'test/support/'],
 };
