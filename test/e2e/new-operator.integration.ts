@@ -39,6 +39,7 @@ let installed: readonly Delivered[] = [];
 
 const stage = setUpStage(async () => {
   const { cluster } = stage;
+  await cluster.delete({ ...CRD, name: 'imagescans.example.com' });
   for (const { kind, metadata } of installed) {
     if (kind === 'ClusterRole') await cluster.delete({ type: CLUSTER_ROLES, name: metadata.name });
     if (kind === 'ClusterRoleBinding')
@@ -88,7 +89,7 @@ describe('what new writes', () => {
 
   it('has one more controller after new --add, whose sample and test are its own', async () => {
     const program = join(author.directory, 'node_modules/durable-operator/dist/src/main.js');
-    const added = ['new', '--add', '--kind', 'ImageScan'];
+    const added = ['new', '--add', '--kind', 'ImageScan', '--decides'];
     await timed(process.execPath, program, ...added);
     await npm('types');
     await npm('test');
@@ -119,7 +120,7 @@ function byName(objects: readonly object[]): Readonly<Record<string, object>> {
 
 /** The samples stay as they are, and nothing fails; a request for finalizers is one of the API server's own. */
 const UNUSED_HERE =
-  /^(get|patch|delete) (deployments|services)|^patch events|^update (leases|.*\/finalizers$)/;
+  /^(get|patch|delete) (deployments|services|configmaps)|^patch events|^update (leases|.*\/finalizers$)/;
 
 describe('an operator as install.yaml has it', () => {
   it('has the rights that its work needs, and no others', async () => {

@@ -10,7 +10,7 @@ const NAMES = { program: 'shop-operator', group: 'shop.io', kind: 'ImageScan' };
 const TEMPLATE = join(import.meta.dirname, '../../create/template');
 
 describe('the template', () => {
-  it.each(['children'])('is called after the kind everywhere: %s', async (variant) => {
+  it.each(['children', 'decides'])('is called after the kind everywhere: %s', async (variant) => {
     const texts = await Promise.all(
       ['src/main.ts', 'src/website.ts', 'test/website.test.ts', 'samples/website.yaml'].map((path) =>
         readFile(join(TEMPLATE, variant, path), 'utf8'),

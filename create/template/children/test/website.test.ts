@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { deployment, service, Website } from '../src/website.ts';
+import { explore } from 'durable-operator/testing';
+import { deployment, service, website, Website } from '../src/website.ts';
 
 // A resource as the controller gets it: with the defaults of its schema.
 function aWebsite(spec: { image: string; replicas?: number }) {
@@ -22,5 +23,13 @@ describe('website', () => {
   it('has a Service that selects its Pods', () => {
     const resource = aWebsite({ image: 'nginx' });
     assert.deepEqual(service(resource).spec.selector, deployment(resource).spec.template.metadata.labels);
+  });
+
+  // Crashes, lost answers, edits and deletions at every moment.
+  it('does what it should in every order of events', async () => {
+    await explore(website, {
+      resource: { spec: { image: 'nginx' } },
+      edits: { 'more Pods are wanted': ({ spec }) => (spec.replicas = 2) },
+    });
   });
 });
