@@ -235,10 +235,7 @@ async function workerOf({ parts, target, memory, watching }: Working): Promise<W
   const activities = withHeartbeats(reportingEnds(steps, (ref) => watching?.watcher.runEnded(ref)));
   const { connection, namespace, taskQueue, dataConverter } = target;
   const where = { connection, namespace, taskQueue, dataConverter };
-  return createWorker(
-    { ...where, activities, slots: config.load, ...(version && { version }) },
-    config.worker.watchdog ? 'watched' : 'fast',
-  );
+  return createWorker({ ...where, activities, slots: config.load, ...(version && { version }) });
 }
 
 /**

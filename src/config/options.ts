@@ -206,11 +206,6 @@ export function schemaFor({ name: program, controllers }: ProgramNames) {
         alsoFrom: 'TEMPORAL_WORKER_BUILD_ID',
         unset: 'the version of the program',
       }),
-      watchdog: option('workflow-watchdog', values.boolean, {
-        default: 'false',
-        help: "keep the Temporal SDK's watchdog and call stacks in workflow threads; costs about 4 ms of CPU a step",
-        docs: 'Without it, the tab "Call Stack" of the Temporal UI is empty. See [ADR 9](adr/0009-workflow-thread.md).',
-      }),
     }).superRefine(buildIdOfDeployment),
     load: section('Load', {
       workflowSlots: option('workflow-slots <count>', values.countUpTo('workflow tasks', { from: 2 }), {
@@ -286,7 +281,7 @@ export function schemaFor({ name: program, controllers }: ProgramNames) {
           default: 'false',
           help: 'write nothing, and exit with status 1 if a file is missing or differs',
         }),
-        image: option('image <name>', values.imageName, {
+        image: option('image-repository <name>', values.imageName, {
           default: program,
           help: 'name of the image, without its tag, which is the version in package.json',
         }),

@@ -13,7 +13,7 @@ import { workflowBundle, type WorkflowBundle } from './bundle.ts';
 import { sdkLogger } from './sdk-logs.ts';
 import { HEARTBEAT_EVERY_MS } from './steps.ts';
 import type { WorkerVersion } from './task-queue.ts';
-import { withWorkflowThreads, type WorkflowThreads } from './workflow-threads.ts';
+import { withWorkflowThreads } from './workflow-threads.ts';
 
 /** The limits of a worker's work in progress. */
 export interface Slots {
@@ -63,10 +63,10 @@ export interface WorkerRequest {
 }
 
 /** On shutdown, the worker completes its work in progress first. */
-export async function createWorker(request: WorkerRequest, threads: WorkflowThreads): Promise<Worker> {
+export async function createWorker(request: WorkerRequest): Promise<Worker> {
   const isPlain = request.dataConverter?.failureConverterPath === undefined;
   const bundle = await workflowBundle(isPlain ? 'readable' : 'in-payload');
-  return withWorkflowThreads(threads, () => Worker.create(optionsFor(request, bundle)));
+  return withWorkflowThreads(() => Worker.create(optionsFor(request, bundle)));
 }
 
 function optionsFor(

@@ -21,26 +21,10 @@ export function workflowThreadProblem(nowMs = monotonicMs()): string | undefined
 }
 
 /**
- * `fast`: without a time-out for each call and without call stacks. `watched`: as the SDK makes them.
- * docs/adr/0009-workflow-thread.md has the costs.
- */
-export type WorkflowThreads = 'fast' | 'watched';
-
-/** All threads that `create` makes are of this kind. */
-export function withWorkflowThreads<T>(threads: WorkflowThreads, create: () => Promise<T>): Promise<T> {
-  switch (threads) {
-    case 'fast':
-      return withFastWorkflowThreads(create);
-    case 'watched':
-      return create();
-  }
-}
-
-/**
  * Every thread that is made during `create` loads `workflow-thread.ts` first. The SDK has no option for that. If it makes
- * its threads in another way, they are slow, not wrong.
+ * its threads in another way, they are slow, not wrong. docs/adr/0009-workflow-thread.md has the costs.
  */
-async function withFastWorkflowThreads<T>(create: () => Promise<T>): Promise<T> {
+export async function withWorkflowThreads<T>(create: () => Promise<T>): Promise<T> {
   const Original = workerThreads.Worker;
   workerThreads.setEnvironmentData(CALL_BEGAN, callBegan.buffer);
   workerThreads.Worker = class extends Original {

@@ -17,9 +17,6 @@ const pod = (name: string, annotations: Record<string, string> = {}): Kubernetes
 });
 const DONE = { [POD_NAME_LABEL]: 'done' };
 const asking = (name: string) => pod(name, { [POD_NAME_ANNOTATION]: 'true' });
-const namespace = (name: string, annotations: Record<string, string>) => ({
-  metadata: { name, uid: `uid-of-${name}`, resourceVersion: '1', annotations },
-});
 
 const LATE = { controller: 'git-build', namespace: 'shop', name: 'late', uid: 'u' };
 /** It waits, since it has neither a pending step nor a task. */
@@ -214,17 +211,5 @@ describe('get of a kind without namespaces', () => {
       },
     });
     expect([...selectors]).toEqual([fieldSelector]);
-  });
-});
-
-describe('get of all namespaces', () => {
-  it('reads a pause of each Namespace where they may not be listed', async () => {
-    const cluster = {
-      '/api/v1/pods': [asking('web')],
-      '/api/v1/namespaces': new ApiError('no', { classification: 'access-denied', status: 403 }),
-      '/api/v1/namespaces/shop': namespace('shop', { 'durable-operator.dev/paused': 'true' }),
-    };
-    const { stdout } = await get(['pods', '-A'], { cluster });
-    expect(stdout).toContain('paused by the annotation durable-operator.dev/paused of its Namespace');
   });
 });

@@ -22,7 +22,7 @@ describe('without anything given', () => {
       log: { level: 'info', format: 'auto' },
       metrics: { address: { host: '', port: 9097 }, secure: false },
       tracing: { enabled: false },
-      worker: { taskQueue: 'durable-operator', watchdog: false },
+      worker: { taskQueue: 'durable-operator' },
       encryption: {},
       load: { workflowSlots: 200, activitySlots: 100, localActivitySlots: 200, startsInFlight: 10 },
       temporalServer: { registersSearchAttributes: true },

@@ -71,7 +71,6 @@ export const SAMPLES: readonly Sample[] = [
   }),
   sample('worker-deployment', 'op', { worker: { deploymentName: 'op' } }),
   sample('worker-build-id', 'b1', { worker: { buildId: 'b1' } }),
-  sample('workflow-watchdog', 'true', { worker: { watchdog: true } }),
   sample('wait-for-drain', '1m', { promote: { waitForDrainMs: 60_000 } }),
   sample('move-open-runs', 'true', { promote: { moveOpenRuns: true } }),
   sample('payload-keys', KEYS, { encryption: { keysFile: KEYS } }),
@@ -86,7 +85,9 @@ export const SAMPLES: readonly Sample[] = [
   sample('samples', 'examples', { dev: { samples: 'examples' } }),
   sample('crds', 'true', { generate: { crds: true } }),
   sample('check', 'true', { generate: { check: true } }),
-  sample('image', 'registry.example.com/shop', { generate: { image: 'registry.example.com/shop' } }),
+  sample('image-repository', 'registry.example.com/shop', {
+    generate: { image: 'registry.example.com/shop' },
+  }),
   sample('allow-new-rights', 'true', { generate: { allowNewRights: true } }),
   sample('allow-breaking-changes', 'true', { generate: { allowBreakingChanges: true } }),
   sample('exit-when-converged', 'true', { dev: { exitWhenConverged: true } }),

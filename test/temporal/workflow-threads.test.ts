@@ -1,11 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import workerThreads, { type Worker } from 'node:worker_threads';
 import { monotonicMs } from '../../src/temporal/workflow-call.ts';
-import {
-  withWorkflowThreads,
-  workflowThreadProblem,
-  type WorkflowThreads,
-} from '../../src/temporal/workflow-threads.ts';
+import { withWorkflowThreads, workflowThreadProblem } from '../../src/temporal/workflow-threads.ts';
 import { eventually } from '../support/eventually.ts';
 
 const MINUTE_MS = 60_000;
@@ -26,14 +22,14 @@ describe('the workflow thread', () => {
     await thread?.terminate();
   });
 
-  const make = (kind: WorkflowThreads) =>
-    withWorkflowThreads(kind, () =>
+  const make = () =>
+    withWorkflowThreads(() =>
       Promise.resolve(new workerThreads.Worker(COMPUTING, { workerData: left.buffer })),
     );
   const outcomeOf = (made: Worker) => new Promise((resolve) => made.once('message', resolve));
 
   it('goes into the sandbox without a time-out, tells since when, and keeps no promise hook', async () => {
-    thread = await make('fast');
+    thread = await make();
     const outcome = outcomeOf(thread);
     expect(await eventually(() => workflowThreadProblem(monotonicMs() + MINUTE_MS))).toMatch(
       /computing for \d+ s without yielding/,
@@ -52,16 +48,10 @@ describe('the workflow thread', () => {
     process.execArgv = ['--max-old-space-size=256'];
     try {
       Atomics.store(left, 0, 1);
-      thread = await make('fast');
+      thread = await make();
     } finally {
       process.execArgv = execArgv;
     }
     expect(await outcomeOf(thread)).toContain('came to its end');
-  });
-
-  it('keeps the time-out and the promise hooks of the SDK where it is to be watched', async () => {
-    thread = await make('watched');
-    expect(await outcomeOf(thread)).toBe('ERR_SCRIPT_EXECUTION_TIMEOUT, promises are hooked');
-    expect(workflowThreadProblem(monotonicMs() + MINUTE_MS)).toBeUndefined();
   });
 });

@@ -5,7 +5,6 @@ import type { Subject } from '../../contract/words.ts';
 import { NAMESPACES } from '../../controllers/kinds.ts';
 import type { KubernetesClient } from '../../kubernetes/client.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
-import { bounded } from '../../bounded.ts';
 import { isPaused, listObjects, readObject } from '../cluster/objects.ts';
 import { childrenNotWell, hasStatus } from '../controllers.ts';
 import {
@@ -94,35 +93,22 @@ function listAll(
   });
 }
 
-/** The Namespaces that the user may read, by their names: in one list, or else one by one. */
-export async function fetchNamespaces(
-  client: KubernetesClient,
-  namespace: string | undefined,
-  lists: Promise<readonly Fetched[]>,
-): Promise<Namespaces> {
-  const everything = { namespace: undefined, name: undefined };
-  const all =
-    namespace === undefined
-      ? await unlessRefused(listAll(client, { type: NAMESPACES, metadataOnly: true }, everything))
-      : undefined;
-  const names = namespace === undefined ? namespacesIn(await lists) : [namespace];
-  const namespaces = all ?? (await bounded(names, READ_AT_A_TIME, (name) => readNamespace(client, name)));
-  return new Map(namespaces.flatMap((each) => (each ? [[each.metadata.name, each]] : [])));
-}
-
 /** By their names. */
 export type Namespaces = ReadonlyMap<string, KubernetesObject>;
 
-const READ_AT_A_TIME = 16;
-
-function readNamespace(client: KubernetesClient, name: string): Promise<KubernetesObject | undefined> {
-  const object = { type: NAMESPACES, namespace: undefined, name };
-  return unlessRefused(readObject(client, object, { metadataOnly: true }));
-}
-
-function namespacesIn(lists: readonly Fetched[]): readonly string[] {
-  const objects = lists.flatMap((list) => list.objects);
-  return [...new Set(objects.flatMap(({ metadata: { namespace } }) => namespace ?? []))];
+/** Those that the user may read. @param namespace undefined: all */
+export async function fetchNamespaces(
+  client: KubernetesClient,
+  namespace: string | undefined,
+): Promise<Namespaces> {
+  if (namespace !== undefined) {
+    const object = { type: NAMESPACES, namespace: undefined, name: namespace };
+    const found = await unlessRefused(readObject(client, object, { metadataOnly: true }));
+    return new Map(found && [[namespace, found]]);
+  }
+  const everything = { namespace: undefined, name: undefined };
+  const all = await unlessRefused(listAll(client, { type: NAMESPACES, metadataOnly: true }, everything));
+  return new Map(all?.map((each) => [each.metadata.name, each]));
 }
 
 async function unlessRefused<T>(reading: Promise<T>): Promise<T | undefined> {

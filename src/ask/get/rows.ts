@@ -64,9 +64,7 @@ async function readServers({ session, options }: Question<ReadOptions>, named: R
   const isEverywhere = options.allNamespaces === true || (!isNamespaced && name === undefined);
   const namespace = isEverywhere ? undefined : session.namespace;
   const kinds = named === undefined ? controllersOf(program) : [named.controller];
-  const listing = Promise.all(
-    kinds.map((each) => fetchResources(client, each, { namespace, name, selector: options.selector })),
-  );
+  const scope = { namespace, name, selector: options.selector };
   const readRuns = async () => {
     const operator = await session.temporal();
     const { taskQueue, cluster } = operator;
@@ -76,8 +74,8 @@ async function readServers({ session, options }: Question<ReadOptions>, named: R
   };
   const [asked, namespaces, lists] = await Promise.all([
     readRuns(),
-    fetchNamespaces(client, namespace, listing),
-    listing,
+    fetchNamespaces(client, namespace),
+    Promise.all(kinds.map((each) => fetchResources(client, each, scope))),
   ]);
   return { ...asked, namespaces, lists };
 }
