@@ -109,9 +109,13 @@ function viewed(definition: AnyDefinition, object: KubernetesObject): unknown {
   return { metadata: object.metadata, view: definition.view?.(object) as unknown };
 }
 
-function objectOf({ finalizer }: AnyDefinition, given: Given): KubernetesObject {
+/** As the API server would have it. */
+export function objectOf({ finalizer, for: type }: AnyDefinition, given: Given): KubernetesObject {
+  const { group, version, kind } = type as WatchedType;
   const { spec = {}, status = {}, isBeingDeleted = false, metadata } = given;
   return {
+    apiVersion: group === '' ? version : `${group}/${version}`,
+    kind,
     spec,
     status,
     metadata: {

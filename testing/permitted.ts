@@ -5,7 +5,7 @@ import { Violation } from './explorer/explorer.ts';
 const VERBS = { POST: 'create', PATCH: 'patch', PUT: 'update', DELETE: 'delete', CALL: 'call' } as const;
 
 /** @throws Violation where no rule allows the request */
-export function unpermitted(request: Request, rules: readonly PolicyRule[]): void {
+export function unpermitted(request: Pick<Request, 'method' | 'path'>, rules: readonly PolicyRule[]): void {
   const { group, resource, name, verb } = askedBy(request);
   const isAllowed = rules.some(
     ({ apiGroups, resources, verbs, resourceNames }) =>
@@ -25,7 +25,8 @@ function has(list: readonly string[], wanted: string): boolean {
   return list.includes(wanted) || list.includes('*');
 }
 
-function askedBy({ method, path }: Request) {
+/** As RBAC sees a request. */
+export function askedBy({ method, path }: Pick<Request, 'method' | 'path'>) {
   const isCore = path.startsWith('/api/');
   const [group = '', ...segments] = isCore ? ['', ...path.split('/').slice(3)] : pathAfterApis(path);
   const isIn = segments[0] === 'namespaces' && segments.length > 2;

@@ -5,6 +5,7 @@ import { keyOf, type Cluster, type Created } from './explorer/cluster.ts';
 import type { Request } from './explorer/api-server.ts';
 import { Violation } from './explorer/explorer.ts';
 import type { Move, World } from './explorer/world.ts';
+import { editedBy } from './explorer/managed-fields.ts';
 import { keep, keptIn, OUTSIDE, OUTSIDE_TYPE } from './outside.ts';
 import type { AnyObject, Draft, Surroundings } from './scenario.ts';
 import type { AnyScenario, Subject } from './ends.ts';
@@ -122,10 +123,16 @@ export class Stage {
     for (const [key, object] of Object.entries(objects)) {
       if (object === undefined) cluster.remove(key);
       else if (cluster.get(key) === undefined) cluster.create(typeOf(key), createdAs(key, object));
-      else cluster.change(key, () => object as unknown as KubernetesObject);
+      else cluster.change(key, (before) => changedBy(before, object as unknown as KubernetesObject));
     }
     for (const key of Object.keys(this.at(cluster).objects)) if (!(key in objects)) cluster.remove(key);
   }
+}
+
+/** Whoever changes the status says what there is; whoever changes the rest owns it then. */
+function changedBy(before: KubernetesObject, after: KubernetesObject): KubernetesObject {
+  const isSame = canonicalText({ ...before, status: 0 }) === canonicalText({ ...after, status: 0 });
+  return isSame ? after : editedBy('somebody', before, () => after);
 }
 
 /** As the API server counts generations. */

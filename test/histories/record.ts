@@ -5,12 +5,12 @@
  *
  * Files are only ever added: a file that exists is what that version wrote.
  */
-import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { buildServers } from '../../local/build.ts';
 import { startStack } from '../../local/stack.ts';
+import { writeHistory } from '../../testing/histories.ts';
 import { WorkflowWorld } from '../support/workflow-world.ts';
 import { CASES, recordings } from '../workflows/cases.ts';
 
@@ -33,23 +33,8 @@ async function recordCase(world: WorkflowWorld, recording: Recording, version: s
   const run = await CASES[name](world, workflow);
   const folder = new URL(`./${workflow}/`, import.meta.url);
   await mkdir(folder, { recursive: true });
-  const history = onOneLine(withoutTraces(historyToJSON(await run.history())));
-  await writeFile(new URL(`${version}-${name}.json`, folder), history, { flag: 'wx' }).catch(ignoreExisting);
+  await writeHistory(await run.history(), new URL(`${version}-${name}.json`, folder));
   if (name.endsWith('waits')) await run.terminate();
-}
-
-/** A replay does not need stack traces and host names, and they tell who recorded it. */
-function withoutTraces(json: string): string {
-  const untraced = json.replaceAll(/"(stackTrace|identity)": "(?:[^"\\]|\\.)*"/g, '"$1": ""');
-  return untraced.replaceAll(/\b\d+@[\w.-]+/g, 'a-worker');
-}
-
-function onOneLine(json: string): string {
-  return `${JSON.stringify(JSON.parse(json))}\n`;
-}
-
-function ignoreExisting(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EEXIST') throw error;
 }
 
 const [version] = process.argv.slice(2);

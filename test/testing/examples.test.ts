@@ -1,6 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { bucket } from '../../examples/bucket/src/bucket.ts';
 import { migration } from '../../examples/migration/src/migration.ts';
+import { website } from '../../examples/website/src/website.ts';
 import { explore, type AnyObject, type FetchAnswer, type Fetched } from '../../testing/index.ts';
 
 jest.setTimeout(300_000);
@@ -30,8 +31,19 @@ function end(job: AnyObject | undefined, type: 'Complete' | 'Failed'): void {
     job['status'] = { conditions: [{ type, status: 'True' }] };
 }
 
+/** As the Deployment controller sees to it. */
+function getReady(deployment: AnyObject | undefined): void {
+  if (deployment === undefined) return;
+  const { replicas } = deployment['spec'] as { readonly replicas: number };
+  deployment['status'] = {
+    observedGeneration: (deployment['metadata'] as { readonly generation: number }).generation,
+    ...{ replicas, updatedReplicas: replicas, readyReplicas: replicas, availableReplicas: replicas },
+    conditions: [{ type: 'Available', status: 'True' }],
+  };
+}
+
 /** Some of the orders suffice to see that it says nothing wrong. */
-const STATES = { states: 15_000, seconds: 300 };
+const STATES = { states: 8_000, seconds: 300 };
 
 describe('explore finds nothing wrong with the example', () => {
   it('of an outside system, whose client fetches', async () => {
@@ -45,7 +57,27 @@ describe('explore finds nothing wrong with the example', () => {
       },
       STATES,
     );
-    expect(explored).toContain('linger');
+    expect(explored).toContain('somebody deletes the resource');
+  });
+
+  it('of declared objects', async () => {
+    const { explored } = await explore(
+      website,
+      {
+        resource: { spec: { image: 'one' } },
+        edits: { 'another image is asked for': ({ spec }) => (spec.image = 'two') },
+        others: {
+          'somebody scales the Deployment': ({ objects }) => {
+            const deployment = objects['deployments/example'];
+            Object.assign(deployment?.['spec'] ?? {}, { replicas: 5 });
+          },
+          'somebody deletes the Service': ({ objects }) => delete objects['services/example'],
+        },
+        happens: { 'the Deployment gets ready': ({ objects }) => getReady(objects['deployments/example']) },
+      },
+      STATES,
+    );
+    expect(explored).toContain('somebody deletes the resource');
   });
 
   it('of a procedure of Jobs', async () => {
@@ -64,6 +96,6 @@ describe('explore finds nothing wrong with the example', () => {
       },
       STATES,
     );
-    expect(explored).toContain('crash');
+    expect(explored).toContain('somebody deletes the resource');
   });
 });

@@ -1,8 +1,6 @@
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { Worker } from '@temporalio/worker';
 import { readdirSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { workflowBundle, type WorkflowBundle } from '../../src/temporal/bundle.ts';
+import { replay } from '../../testing/index.ts';
 import { quieten } from '../support/workflow-world.ts';
 import { recordings } from './cases.ts';
 
@@ -15,18 +13,17 @@ const files = readdirSync(HISTORIES, { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.json'))
   .sort();
 
-let bundle: WorkflowBundle;
-
-beforeAll(async () => {
-  quieten();
-  bundle = await workflowBundle();
-});
+beforeAll(quieten);
 
 /** One that fails means that open runs would fail too: use `patched()`, or a new worker version. */
 describe('a run that an earlier version has begun', () => {
-  it.each(files)('goes on in the same way: %s', async (file) => {
-    const history: unknown = JSON.parse(await readFile(new URL(file, HISTORIES), 'utf8'));
-    await Worker.runReplayHistory({ workflowBundle: bundle }, history);
+  it.each(files)('goes on in the same way: %s', (file) =>
+    replay(new URL(file, HISTORIES)).then(() => undefined),
+  );
+
+  it('that another workflow has written is refused, by its name', async () => {
+    const file = new URL('../../package.json', import.meta.url);
+    await expect(replay(file)).rejects.toThrow('package.json cannot be replayed');
   });
 });
 

@@ -1,0 +1,152 @@
+import { definedReconciler } from '../activities/defined.ts';
+import type { Step } from '../src/contract/decision.ts';
+import type { KubernetesObject } from '../src/contract/object.ts';
+import { definedController } from '../src/controllers/defined/controller.ts';
+import type { AnyDefinition } from '../src/controllers/defined/definition.ts';
+import type { KubernetesClient, RequestOptions } from '../src/kubernetes/client.ts';
+import { errorFromAnswer, errorFromFailure, type FailedAnswer } from '../src/kubernetes/errors.ts';
+import { checked } from './checked.ts';
+import { objectOf, type Given } from './decisions.ts';
+import { refusal, wordsOf } from './explorer/api-server.ts';
+import { askedBy, unpermitted } from './permitted.ts';
+
+/** How the API server answers: with an object, a list `{ items }`, or as its name says. */
+export type FakeAnswer = keyof typeof FAILURES | 'hangs' | object;
+
+/**
+ * The answers by request: `GET jobs/backup`, `POST default/jobs`, `PATCH jobs/backup`. Of a list, one after the other; the last stays.
+ */
+export type Script = Readonly<Record<string, FakeAnswer | readonly FakeAnswer[]>>;
+
+/** A step to run. */
+export interface RunRequest {
+  readonly step: string;
+  readonly resource?: Given;
+  /** What the decision hands over. Default: nothing. */
+  readonly data?: unknown;
+}
+
+/** An API server without a cluster. */
+export interface FakeKubernetes {
+  /** What was asked, in order: `GET jobs/backup`. Without the reads of the resource itself. */
+  readonly requests: readonly { readonly request: string; readonly body: unknown }[];
+  /** What `observe` returns. @throws what it throws, as the library classifies it */
+  observe(controller: AnyDefinition, resource?: Given): Promise<unknown>;
+  /** What `run` says that it did. @throws what it throws, likewise */
+  run(controller: AnyDefinition, asked: RunRequest): Promise<string>;
+}
+
+/** Their status and its reason. */
+const FAILURES = {
+  missing: [404, 'NotFound'],
+  taken: [409, 'AlreadyExists'],
+  conflict: [409, 'Conflict'],
+  refused: [422, 'Invalid'],
+  forbidden: [403, 'Forbidden'],
+  unavailable: [503, 'ServiceUnavailable'],
+} as const;
+
+/**
+ * Runs `observe` or a step by itself, against an API server that refuses, conflicts and hangs as the script says. Without a line
+ * in the script, a GET finds nothing, and a write is accepted. What hangs is aborted by `signal` at once, as if ten seconds had
+ * passed.
+ *
+ * @example
+ * const kubernetes = fakeKubernetes({ 'POST default/jobs': ['unavailable', 'taken'] });
+ * await assert.rejects(kubernetes.run(backup, { step: 'start' }), { classification: 'unavailable' });
+ */
+export function fakeKubernetes(script: Script = {}): FakeKubernetes {
+  const requests: { request: string; body: unknown }[] = [];
+  const asked = new Map<string, number>();
+  const answerTo = (request: string): FakeAnswer | undefined => {
+    const count = asked.get(request) ?? 0;
+    asked.set(request, count + 1);
+    const answers = [script[request] ?? []].flat() as readonly FakeAnswer[];
+    return answers[Math.min(count, answers.length - 1)];
+  };
+  const startedWith = (controller: AnyDefinition, given: Given = {}) => {
+    const { definition } = checked(controller);
+    const client = clientOf(definition, given, (options) => {
+      const request = wordsOf(options);
+      requests.push({ request, body: options.body });
+      return answered(options, answerTo(request));
+    });
+    return definedReconciler(definition, client);
+  };
+  return {
+    requests,
+    async observe(controller, given) {
+      const seen = (await startedWith(controller, given).observe(CONTEXT)) as Seen;
+      return seen.live?.observed;
+    },
+    async run(controller, { step, resource, data }) {
+      const reconciler = startedWith(controller, resource);
+      const seen = await reconciler.observe(CONTEXT);
+      const decided = { do: step, because: 'a test asks for it', data } as Step;
+      const { did, refusal } = await reconciler.perform(decided, seen, CONTEXT);
+      if (refusal !== undefined) throw refusal;
+      return did.map((action) => `${action.did} ${action.what}`).join(', ');
+    },
+  };
+}
+
+interface Seen {
+  readonly live?: { readonly observed?: unknown };
+}
+
+const CONTEXT = {
+  ref: { controller: 'example', namespace: 'default', name: 'example', uid: 'uid-of-example' },
+  now: () => 0,
+  superseded: new AbortController().signal,
+  idempotencyKey: () => 'key-of-the-test',
+};
+
+function clientOf(
+  definition: AnyDefinition,
+  given: Given,
+  ask: (options: RequestOptions) => Promise<unknown>,
+): KubernetesClient {
+  const { permissions, primary } = definedController(definition);
+  const isOfResource = ({ method, path }: RequestOptions) =>
+    method === 'GET' && path.endsWith(`/${primary.type.plural}/example`);
+  return {
+    server: 'a fake',
+    fieldManager: 'a fake',
+    watch: () => {
+      throw new Error('steps do not watch');
+    },
+    close: () => Promise.resolve(),
+    async request<T>(options: RequestOptions) {
+      if (isOfResource(options)) return objectOf(definition, given) as T;
+      unpermitted(options, permissions);
+      return (await ask(options)) as T;
+    },
+  };
+}
+
+function answered(options: RequestOptions, answer: FakeAnswer | undefined): Promise<unknown> {
+  const { method, path, body, signal } = options;
+  const words = `${method} ${path}`;
+  const refuse = (by: keyof typeof FAILURES) =>
+    Promise.reject(errorFromAnswer(words, failureOf(by, options)));
+  if (answer === 'hangs')
+    return Promise.reject(errorFromFailure(words, signal?.reason ?? 'the time of the step is over'));
+  if (typeof answer === 'string') return refuse(answer);
+  if (answer !== undefined) return Promise.resolve(answer);
+  if (method !== 'GET') return Promise.resolve(accepted(body));
+  return askedBy(options).verb === 'list' ? Promise.resolve({ metadata: {}, items: [] }) : refuse('missing');
+}
+
+function failureOf(by: keyof typeof FAILURES, options: RequestOptions): FailedAnswer {
+  const [code, reason] = FAILURES[by];
+  const { resource: kind, name = 'example', verb } = askedBy(options);
+  // As RBAC says it.
+  const why = by === 'forbidden' ? `forbidden: User "operator" cannot ${verb} resource "${kind}"` : reason;
+  return refusal(code, { reason, message: `${kind} "${name}": ${why}`, details: { kind, name } });
+}
+
+/** As the server made it. */
+function accepted(body: unknown): object {
+  const { metadata, ...object } = body as Partial<KubernetesObject>;
+  return { ...object, metadata: { uid: 'uid-of-the-answer', resourceVersion: '2', ...metadata } };
+}
