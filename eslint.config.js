@@ -29,6 +29,16 @@ export default tseslint.config(
   },
   // node:test awaits its tests itself.
   { files: ['create/template/**'], rules: { '@typescript-eslint/no-floating-promises': 'off' } },
+  {
+    files: ['examples/**'],
+    rules: {
+      // The test runner of Node waits for its tests by itself.
+      '@typescript-eslint/no-floating-promises': [
+        'error',
+        { allowForKnownSafeCalls: [{ from: 'package', package: 'node:test', name: ['test'] }] },
+      ],
+    },
+  },
   { files: ['**/*.js', '**/*.mjs'], extends: [tseslint.configs.disableTypeChecked] },
   prettier,
 );

@@ -20,6 +20,7 @@ export const shared = {
     '/kube-config\\.ts$': '@kubernetes/client-node',
     // The examples import the package by its name.
     '^durable-operator$': '<rootDir>/src/index.ts',
+    '^durable-operator/testing$': '<rootDir>/testing/index.ts',
   },
 };
 

@@ -21,7 +21,7 @@ import {
   type Owner,
   type WantedObject,
 } from '../src/controllers/defined/children/wanted.ts';
-import { controllerOf, MANAGED_BY } from '../src/controllers/kinds.ts';
+import { controllerOf } from '../src/controllers/kinds.ts';
 import type { KubernetesClient, RequestOptions } from '../src/kubernetes/client.ts';
 import { ApiError, found, isOf } from '../src/kubernetes/errors.ts';
 import { kubeOf } from '../src/kubernetes/kube.ts';
@@ -128,7 +128,7 @@ export class Children {
   async #create(wanted: WantedObject): Promise<Written> {
     const { type, namespace, object } = wanted;
     const path = resourcePath(type, { namespace });
-    const query = { fieldManager: MANAGED_BY };
+    const query = { fieldManager: type.manager };
     try {
       const created = await this.#request({ method: 'POST', path, query, body: object });
       return { child: wanted, isDone: true, now: await this.#handOver(created, wanted) };
@@ -152,7 +152,7 @@ export class Children {
 
   /** If it fails, the next decision is to apply, which hands over first. */
   async #handOver(created: KubernetesObject, wanted: WantedObject): Promise<LiveChild> {
-    const body = handover(created, wanted.object);
+    const body = handover(created, wanted.type.manager, wanted.object);
     const handed = body && (await this.#patch(wanted, { body }).catch(() => undefined));
     return liveChild(wanted.type, handed ?? created);
   }
@@ -196,11 +196,15 @@ export class Children {
   ): Promise<LiveChild & { readonly changed: string }> {
     const { metadata } = wanted.object;
     const note = answered && { [ANSWERED_ANNOTATION]: answeredText(answered) };
-    const annotations = { ...metadata.annotations, ...note };
-    const body = { ...wanted.object, metadata: { ...metadata, uid, resourceVersion, annotations } };
-    const query = { fieldManager: MANAGED_BY, force: true };
+    // Who applies no annotation at all, and says so, owns those of everybody.
+    const annotations = note && { annotations: { ...metadata.annotations, ...note } };
+    const body = { ...wanted.object, metadata: { ...metadata, uid, resourceVersion, ...annotations } };
+    const query = { fieldManager: wanted.type.manager, force: true };
     const answer = await this.#patch(wanted, { body, query, contentType: 'application/apply-patch+yaml' });
-    return { ...liveChild(wanted.type, answer), changed: changeOf(body, answer) ?? inWords(wanted) };
+    return {
+      ...liveChild(wanted.type, answer),
+      changed: changeOf(body, answer, wanted.type.manager) ?? inWords(wanted),
+    };
   }
 
   async #delete(live: LiveChild): Promise<Written> {
@@ -223,7 +227,7 @@ export class Children {
 }
 
 function liveChild(type: DeclaredType, object: KubernetesObject): LiveChild {
-  return { ...childView(type, object), handover: handover(object) };
+  return { ...childView(type, object), handover: handover(object, type.manager) };
 }
 
 function notedOn({ answered }: ChildView, { digest }: WantedObject): Answered | undefined {

@@ -32,6 +32,7 @@ import { Children, type LiveChildren } from './children.ts';
 import { dryRunning } from './dry-run.ts';
 import { changeOf } from './overridden.ts';
 import type { Performed, Reconciler, StepContext } from './reconciler.ts';
+import { readReferences } from './references.ts';
 import { viewedReconciler } from './viewed.ts';
 
 /** How the resources of an author's controller are read, and how its steps are done. */
@@ -75,6 +76,7 @@ export function kindReconciler(
     const view = definedView(object);
     const resource = resourceOf(type, object);
     if (!isObserved(resource, definition)) return { view, live: { resource } };
+    const referred = await readReferences(client, definition, resource);
     const declared = await readChildren(resource);
     const signal = soon(superseded);
     const observed: unknown = await asStep(
@@ -86,7 +88,7 @@ export function kindReconciler(
           kube: authorsKube({ client, signal }),
         })) as unknown,
     );
-    return { view, live: { resource, observed, ...(declared && { declared }) } };
+    return { view, live: { resource, observed, referred, ...(declared && { declared }) } };
   }
 
   /** Of a resource that is being deleted, what is left. */

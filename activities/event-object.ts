@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
+import { askCommandOf } from '../src/contract/ask-command.ts';
 import { EVENTS_OF_CLUSTER_SCOPED, type ResourceRef } from '../src/contract/resource.ts';
 import { startInBytes } from '../src/contract/text.ts';
 import { microTime } from '../src/kubernetes/micro-time.ts';
@@ -79,7 +80,7 @@ export function eventObject(
   nowMs: number,
 ): EventObject {
   const { type, reason, action } = event;
-  const note = noteOf(ref, about, event);
+  const note = noteOf(ref, { about, event, program });
   const regarding = regardingOf(ref, about);
   return {
     apiVersion: 'events.k8s.io/v1',
@@ -123,18 +124,18 @@ function eventName(ref: ResourceRef, { reason, note, occasion }: Event): string 
 }
 
 /** That of a Warning ends with the command that explains it, however long the rest is. */
-function noteOf(ref: ResourceRef, about: Regarding, { type, note }: Event): string {
+function noteOf(ref: ResourceRef, { about, event: { type, note }, program }: Occurrence): string {
   if (type === 'Normal') return startInBytes(note, NOTE_MAX_BYTES);
-  const advice = `; see: ${whyCommand(ref, about)}`;
+  const advice = `; see: ${askCommandOf(program)} ${whyOf(ref, about)}`;
   return startInBytes(note, NOTE_MAX_BYTES - Buffer.byteLength(advice)) + advice;
 }
 
 /** What to type to be told why the resource is in its state. */
-function whyCommand(
+function whyOf(
   { namespace: place, name }: ResourceRef,
   { kind, namespace, isClusterScoped }: Regarding,
 ): string {
   const resourceKind = namespace?.resourceKind ?? kind;
-  const command = `kubectl durable why ${resourceKind.toLowerCase()}/${name}`;
+  const command = `why ${resourceKind.toLowerCase()}/${name}`;
   return isClusterScoped || resourceKind === 'Namespace' ? command : `${command} -n ${place}`;
 }

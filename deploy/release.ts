@@ -78,12 +78,34 @@ async function npmPackage(github: string): Promise<void> {
   // npm and helm would give their archives the same name.
   await rename(join(OUTPUT, stdout.trim()), join(OUTPUT, `durable-operator-npm-${version}.tgz`));
   await rm(folder, { recursive: true });
+  await createPackage(github);
+}
+
+/** For `npm create durable-operator`. */
+async function createPackage(github: string): Promise<void> {
+  const folder = join(OUTPUT, 'create');
+  await cp(join(ROOT, 'create'), folder, { recursive: true });
+  const file = join(folder, 'package.json');
+  const about = JSON.parse(await readFile(file, 'utf8')) as object;
+  const published = {
+    ...about,
+    version,
+    repository: repositoryOf(github),
+    dependencies: { [packageJson.name]: version },
+  };
+  await write(file, JSON.stringify(published, null, 2));
+  await run('npm', ['pack', '--silent', '--pack-destination', OUTPUT], { cwd: folder });
+  await rm(folder, { recursive: true });
+}
+
+function repositoryOf(github: string): object {
+  return { type: 'git', url: `git+https://github.com/${github}.git` };
 }
 
 /** Its provenance is checked against the repository that it names. */
 function publishedPackage(github: string): object {
   const { name, description, license, type, bin, files, exports, engines, dependencies } = packageJson;
-  const repository = { type: 'git', url: `git+https://github.com/${github}.git` };
+  const repository = repositoryOf(github);
   return {
     name,
     version,

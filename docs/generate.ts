@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
+import { apiPage } from './api.ts';
 import { CONTROL_REASONS, RECONCILING_REASONS, type ReasonRow } from '../src/controllers/condition.ts';
 import { BUILD_REASONS } from '../src/controllers/git-build/reasons.ts';
 import { POD_SET_REASONS } from '../src/controllers/pod-set/reasons.ts';
@@ -8,7 +9,7 @@ import { durableOperator } from '../src/durable-operator.ts';
 import { code, optionsByTitle } from '../src/program/generate/option-tables.ts';
 
 /*
- * Writes the tables of options into docs/configuration.md, and the lists of reasons into docs/conditions.md:
+ * Writes the tables of options into docs/configuration.md, the lists of reasons into docs/conditions.md, and docs/api.md:
  * `npm run generate`. With `--check` it writes nothing, and fails if a page is stale. Each stands between
  * `<!-- options: TITLE -->`, or `<!-- reasons: KIND -->`, and `<!-- end -->`.
  */
@@ -80,6 +81,7 @@ function reasonLine({ reason, meaning }: ReasonRow): string {
 const PAGES = {
   'configuration.md': withOptionTables,
   'conditions.md': withReasons,
+  'api.md': apiPage,
 } as const;
 
 async function main(): Promise<void> {
@@ -87,7 +89,7 @@ async function main(): Promise<void> {
     const file = join(import.meta.dirname, name);
     const page = await readFile(file, 'utf8');
     const style = await resolveConfig(file, { editorconfig: true });
-    const wanted = await format(fill(page), { ...style, filepath: file });
+    const wanted = await format(await fill(page), { ...style, filepath: file });
     if (!process.argv.includes('--check')) await writeFile(file, wanted);
     else if (wanted !== page) reportStale(name);
   }

@@ -12,7 +12,7 @@ import type { Program } from './program/program.ts';
 export const durableOperator: Program = {
   name: 'durable-operator',
   controllers: [
-    definedIn(podLabel),
+    definedIn(podLabel, 'durable-operator'),
     definedWith('namespace-role-binding', ({ roleBinding }) => namespaceRoleBinding(roleBinding)),
     {
       name: 'pod-set',

@@ -24,5 +24,5 @@ export interface OperatorDefinition {
  * await operator({ name: 'bucket-operator', controllers: [bucket] }).main();
  */
 export function operator({ name, controllers }: OperatorDefinition): Operator {
-  return operatorOf({ name, controllers: controllers.map(definedIn) });
+  return operatorOf({ name, controllers: controllers.map((each) => definedIn(each, name)) });
 }

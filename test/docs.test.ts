@@ -34,13 +34,14 @@ describe('links', () => {
   });
 });
 
-describe('docs/build-your-own.md', () => {
-  it('shows the example bucket as it is', () => {
-    const page = PAGES.get('docs/build-your-own.md') ?? '';
-    const files = [...page.matchAll(/```ts\n\/\/ (\S+)\n(.*?)```/gs)];
-    expect(files.length).toBeGreaterThan(3);
-    for (const [, path = '', code] of files)
-      expect(readFileSync(join(ROOT, 'examples/bucket', path), 'utf8')).toBe(code);
+describe.each(['docs/build-your-own.md', 'docs/test-your-controller.md'])('%s', (page) => {
+  it('shows the examples as they are', () => {
+    const files = [...(PAGES.get(page) ?? '').matchAll(/```ts\n\/\/ (\S+)\n(.*?)```/gs)];
+    expect(files).not.toEqual([]);
+    for (const [, path = '', code] of files) {
+      const places = ['bucket', 'isolation'].map((example) => join(ROOT, 'examples', example, path));
+      expect(places.filter(existsSync).map((place) => readFileSync(place, 'utf8'))).toContain(code);
+    }
   });
 });
 
@@ -77,14 +78,19 @@ function resolves(from: string, target: string): boolean {
   return heading === undefined || headingsOf(PAGES.get(relative(ROOT, file)) ?? '').includes(heading);
 }
 
-/** As GitHub makes an anchor of a heading. */
+/** As GitHub makes an anchor of a heading: the second of one name ends in `-1`. Tables may have anchors of their own. */
 function headingsOf(text: string): string[] {
-  return [...withoutCodeBlocks(text).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+  const headings = [...withoutCodeBlocks(text).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
     heading
       .toLowerCase()
       .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
       .replaceAll(' ', '-'),
   );
+  const numbered = headings.map((heading, i) => {
+    const before = headings.slice(0, i).filter((each) => each === heading).length;
+    return before === 0 ? heading : `${heading}-${before}`;
+  });
+  return [...numbered, ...[...text.matchAll(/<a id="([^"]+)">/g)].map(([, id = '']) => id)];
 }
 
 /** The arguments of each call of `durable-operator` in a block of commands. */

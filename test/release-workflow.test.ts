@@ -143,18 +143,18 @@ describe('the workflow that publishes a release', () => {
   });
 
   it.each([
-    ['npm does not know yet', 'echo "npm error code E404" >&2; exit 1', 1],
-    ['has no such version yet', 'true', 1],
-    ['has been published', 'echo 1.2.3', 0],
-  ])('publishes a package that %s', async (_what, views, publishes) => {
+    ['does not know them yet', 'echo "npm error code E404" >&2; exit 1', 2],
+    ['has no such version yet', 'true', 2],
+    ['has them already', 'echo 1.2.3', 0],
+  ])('publishes both packages if npm %s', async (_what, views, publishes) => {
     program('npm', `if [ "$1" = view ]; then ${views}; fi`);
-    const { calls } = await ran('publish the package');
+    const { calls } = await ran('publish the packages');
     expect(calls).toContain('npm view durable-operator@1.2.3 version');
     expect(calls.filter((call) => call.startsWith('npm publish'))).toHaveLength(publishes);
   });
 
   it('takes a token for the first version of the package, which npm trusts nobody to publish', () => {
-    const step = steps.find(({ name }) => name === 'publish the package');
+    const step = steps.find(({ name }) => name === 'publish the packages');
     expect(step?.env).toEqual({ NODE_AUTH_TOKEN: '${{ secrets.NPM_TOKEN }}' });
   });
 

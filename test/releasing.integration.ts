@@ -55,6 +55,7 @@ describe('a release', () => {
   it('consists of what the workflow publishes', async () => {
     expect((await readdir(RELEASE)).sort()).toEqual([
       'checksums.txt',
+      `create-durable-operator-${version}.tgz`,
       `durable-operator-chart-${version}.tgz`,
       `durable-operator-npm-${version}.tgz`,
       'durable.yaml',

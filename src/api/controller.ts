@@ -6,6 +6,7 @@ import type { Ignored } from '../contract/words.ts';
 import type { Kind, SpecOf, StatusOf } from './kind.ts';
 import type { Children } from './child.ts';
 import type { NextOf, Outcome } from './next.ts';
+import type { ReferredType } from './reference.ts';
 import type { Facts, MessageSubject, Observing, StepDefinition } from './step.ts';
 import type { OwnedType, ViewedObject, WatchedType } from './watched.ts';
 
@@ -91,6 +92,8 @@ export interface ControllerDefinition<
   use?(options: z.output<NoInfer<Options>>): Use;
   /** Types whose objects belong to the resources. */
   readonly owns?: readonly OwnedType<Owned>[];
+  /** Types whose objects the resources refer to. Only of a kind. Default: none. */
+  readonly references?: readonly ReferredType<NoInfer<ResourceFor<F, View>>, z.output<NoInfer<Options>>>[];
   /** Kept on the resource until `decide` says that it is released: `example.com/bucket`. Only of a kind. Default: none. */
   readonly finalizer?: string;
   /** Observes it again and again, for changes that no watch shows: `{ every: '10m' }`. From 10 s on. Only of a kind. Default: never. */
@@ -225,7 +228,7 @@ export function isKind(type: WatchedType): type is AnyKind {
 function misplacedIn(definition: { readonly for: WatchedType }): string | undefined {
   const misplaced = isKind(definition.for)
     ? ['view', 'trust']
-    : ['finalizer', 'poll', 'observe', 'status', 'children'];
+    : ['finalizer', 'references', 'poll', 'observe', 'status', 'children'];
   return misplaced.find((member) => member in definition);
 }
 

@@ -18,6 +18,7 @@ export type { ControllerDefinition, Messages, ResourceFor, ResourceOf } from './
 export type { ChildManifest, Children } from './child.ts';
 export type { NextOf, Outcome, StalledMore } from './next.ts';
 export type { Facts, MessageSubject, Observing, Running, StepDefinition, StepDone } from './step.ts';
+export type { ReferredType, Referring } from './reference.ts';
 export type { OwnedType, Place, ViewedObject, WatchedType } from './watched.ts';
 export type { Kube, KubeReads, Selection } from './kube.ts';
 export {

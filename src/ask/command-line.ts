@@ -1,9 +1,10 @@
 import { Command, CommanderError } from 'commander';
+import { askCommandOf } from '../contract/ask-command.ts';
 import { ConfigurationError } from '../contract/configuration-error.ts';
 import { ApiError, type ApiErrorClass } from '../kubernetes/errors.ts';
 import { TemporalProblem } from '../temporal/temporal-problem.ts';
 import { VERSION } from '../version.ts';
-import { AskProblem, INTERRUPTED, type Ask, type ExitStatus } from './ask.ts';
+import { AskProblem, INTERRUPTED, type Ask, type ExitStatus, type Output } from './ask.ts';
 import { ASK_COMMAND_NAMES, isAskCommand, type AskCommand } from './commands.ts';
 import { withoutJoinedValues } from './options.ts';
 import { harmless } from './output.ts';
@@ -36,7 +37,11 @@ const NO_COMMAND = 'commander.help';
  */
 export async function answer(args: readonly string[], asking: Omit<Ask, 'exitWith'>): Promise<ExitStatus> {
   let status: ExitStatus = 0;
-  const ask: Ask = { ...asking, exitWith: (given) => (status = given) };
+  const outputs = {
+    stdout: namingProgram(asking.stdout, asking),
+    stderr: namingProgram(asking.stderr, asking),
+  };
+  const ask: Ask = { ...asking, ...outputs, exitWith: (given) => (status = given) };
   try {
     const [first] = args;
     const program = await programWith(isAskCommand(first) ? [first] : ASK_COMMAND_NAMES, ask);
@@ -49,6 +54,12 @@ export async function answer(args: readonly string[], asking: Omit<Ask, 'exitWit
     ask.stderr.write(`${PROGRAM}: ${problem}\n`);
     return 2;
   }
+}
+
+/** Commands in help and advice are written for the plugin. An author's program is named as people call it. */
+function namingProgram(output: Output, { program }: Pick<Ask, 'program'>): Output {
+  const command = askCommandOf(program.name);
+  return { write: (text) => output.write(text.replaceAll(PROGRAM, command)) };
 }
 
 /** The command line with some of the commands. */

@@ -281,7 +281,7 @@ export function schemaFor({ name: program, controllers }: ProgramNames) {
           default: 'false',
           help: 'write nothing, and exit with status 1 if a file is missing or differs',
         }),
-        image: option('image <name>', values.imageName, {
+        image: option('image-repository <name>', values.imageName, {
           default: program,
           help: 'name of the image, without its tag, which is the version in package.json',
         }),

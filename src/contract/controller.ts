@@ -1,6 +1,7 @@
 import type { Circumstances, Control } from './control.ts';
 import type { Decision, Observe, Step } from './decision.ts';
 import type { Identity, KubernetesObject } from './object.ts';
+import type { References } from './references.ts';
 import type { ResourceRef } from './resource.ts';
 import type { Words } from './words.ts';
 
@@ -62,6 +63,19 @@ export interface WatchedChild<View> extends Watched<View> {
   ownerKey(object: KubernetesObject): string | undefined;
 }
 
+/** A type whose objects the resources of a controller refer to. */
+export interface ReferenceWatch<Primary> {
+  readonly type: ResourceType;
+  /** Some are selected by labels. */
+  readonly isSelected: boolean;
+  of(primary: Primary): References;
+}
+
+/** Which resource it is, and a digest of what it refers to as that is; the digest is undefined where nobody knows. */
+export interface Identified extends Identity {
+  readonly referred?: string | undefined;
+}
+
 /**
  * A controller, as far as it is pure: what it watches, and what it decides. The watcher asks `decide` of its views, the
  * step activities ask it of what they read: there is one decision.
@@ -90,8 +104,10 @@ export interface Controller<
   readonly steps: Readonly<Record<S['do'], string>>;
   readonly primary: Watched<Primary>;
   readonly children: readonly WatchedChild<Child>[];
+  /** Default: its resources refer to nothing. */
+  readonly references?: readonly ReferenceWatch<Primary>[];
   /** What the watcher knows of a resource, as something to decide from. */
-  observation(primary: Primary, children: readonly Child[], identity: Identity): Observation;
+  observation(primary: Primary, children: readonly Child[], identity: Identified): Observation;
   /**
    * The next step, or why there is none. Pure: the same observation at the same time gives the same decision.
    *

@@ -150,6 +150,18 @@ export function conditionsAfter(
   return [...found, ...others];
 }
 
+interface WithStatus {
+  readonly generation: number;
+  readonly status: { readonly conditions?: readonly Condition[] };
+}
+
+/** Why the status says that this generation is stalled. */
+export function stalledBy({ status, generation }: WithStatus): Condition | undefined {
+  return status.conditions?.find(
+    (each) => each.type === 'Stalled' && each.status === 'True' && each.observedGeneration === generation,
+  );
+}
+
 /** In whole seconds, as Kubernetes writes it. */
 export function rfc3339(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');

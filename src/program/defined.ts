@@ -9,11 +9,11 @@ import type { AnyDefinition } from '../controllers/defined/definition.ts';
 import type { ControllerOptions, ProgramController } from './program.ts';
 
 /** A controller that `defineController` has made, as the program runs it. */
-export function definedIn(definition: AnyDefinition): ProgramController {
-  return programController(definition, usedOnce(definition));
+export function definedIn(definition: AnyDefinition, operator: string): ProgramController {
+  return programController({ ...definition, operator }, usedOnce(definition));
 }
 
-/** The same of one that depends on options of the program. */
+/** One for a built-in type that depends on options of the program. */
 export function definedWith(
   name: string,
   definitionFor: (options: ControllerOptions) => AnyDefinition,

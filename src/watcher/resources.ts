@@ -1,11 +1,4 @@
-import {
-  isNamespaceType,
-  namespaceOf,
-  typeNameOf,
-  type Controller,
-  type ResourceType,
-  type Watched,
-} from '../contract/controller.ts';
+import { namespaceOf, typeNameOf, type Controller } from '../contract/controller.ts';
 import type { Control } from '../contract/control.ts';
 import type { Decision } from '../contract/decision.ts';
 import type { Logger } from '../contract/logger.ts';
@@ -13,7 +6,7 @@ import type { KubernetesObject } from '../contract/object.ts';
 import type { ResourceRef } from '../contract/resource.ts';
 import { SILENT, type Telemetry, type WatchState } from '../contract/telemetry.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
-import { resourcePath } from '../kubernetes/paths.ts';
+import { ChildrenByOwner } from './children-by-owner.ts';
 import { Looks } from './looks.ts';
 import { DOOMED, undecided, type Evaluation } from './evaluation.ts';
 import type { Quotas } from './quotas.ts';
@@ -27,7 +20,8 @@ import {
   type PrimaryProjection,
   type Projection,
 } from './known-objects.ts';
-import type { Joined, Watches } from './watches.ts';
+import { References } from './references.ts';
+import type { Joined, WatchedObjects, Watches } from './watches.ts';
 
 export interface ResourcesOptions {
   readonly controller: Controller;
@@ -74,13 +68,13 @@ export class Resources {
   /** Undefined: all namespaces. */
   readonly namespace: string | undefined;
   readonly #options: ResourcesOptions;
-  /** Of the resources, and of each of their children. */
-  readonly #watches: readonly (Joined & { readonly type: ResourceType })[];
+  /** Of the resources, of each of their children, and of what they refer to. */
+  readonly #watches: readonly Joined[];
   readonly #reflectors: readonly Joined['watch'][];
   /** By the key of the resource. */
   readonly #primaries = new Map<string, PrimaryProjection>();
-  /** By the key of the resource that they belong to, and then by their own. */
-  readonly #children = new Map<string, Map<string, ChildProjection>>();
+  readonly #children = new ChildrenByOwner();
+  readonly #references: References;
   /** The keys of resources whose children changed since they were last evaluated. */
   readonly #changed = new Set<string>();
   #lastEvaluationMs = -Infinity;
@@ -90,7 +84,13 @@ export class Resources {
     this.controller = options.controller;
     this.namespace = options.namespace;
     this.#options = options;
-    const { primary, children } = options.controller;
+    const { primary, children, references = [] } = options.controller;
+    this.#references = new References({
+      references,
+      namespace: options.namespace,
+      watch: (type, audience) => this.#reflect({ type, metadataOnly: true }, audience),
+      onChange: (key) => this.#evaluateSoon(key),
+    });
     this.#watches = [
       this.#reflect(primary, {
         project: (object) => projectPrimary(primary, object, options.controller.finalizer),
@@ -102,6 +102,7 @@ export class Resources {
           onChange: (change) => this.#childChanged(index, change),
         }),
       ),
+      ...this.#references.watches,
     ];
     this.#reflectors = this.#watches.map(({ watch }) => watch);
   }
@@ -179,29 +180,22 @@ export class Resources {
     return primary?.uid === ref.uid ? this.#observation(primary) : undefined;
   }
 
-  #reflect<P extends Projection>(
-    { type, metadataOnly, fieldSelector, labelSelector }: Watched<unknown>,
-    { project, onChange }: Projecting<P>,
-  ): Joined & { readonly type: ResourceType } {
+  #reflect<P extends Projection>(watched: WatchedObjects, { project, onChange }: Projecting<P>): Joined<P> {
     const { client, watches, namespace, log, telemetry = SILENT } = this.#options;
-    const observer = telemetry.watch({ controller: this.controller.name, resource: typeNameOf(type) });
-    // A Role in a namespace lets its own Namespace be read. Other cluster-scoped types need a ClusterRole.
-    const isOfOne = namespace !== undefined && isNamespaceType(type);
-    const path = resourcePath(
-      type,
-      isOfOne ? { name: namespace } : { namespace: type.namespaced ? namespace : undefined },
-    );
-    const asked = { client, log, path, metadataOnly, fieldSelector, labelSelector, isOfOne };
-    return { type, ...watches.join(asked, { log, project, onChange, observer }) };
+    const resource = typeNameOf(watched.type);
+    const observer = telemetry.watch({ controller: this.controller.name, resource });
+    return watches.join({ client, log, watched, namespace }, { log, project, onChange, observer });
   }
 
   #primaryChanged({ type, object }: Change<PrimaryProjection>): void {
     if (type === 'deleted') {
       this.#primaries.delete(object.key);
       this.#looks.forget(object.key);
+      this.#references.forget(object.key);
     } else {
       const isNew = this.#primaries.get(object.key)?.uid !== object.uid;
       this.#primaries.set(object.key, object);
+      this.#references.seen(object.key, object.view);
       this.#looks.seen(object.key, this.#controlOf(object), { isNew });
     }
     if (!this.hasSynced()) return;
@@ -212,15 +206,15 @@ export class Resources {
   #childChanged(index: number, change: Change<ChildProjection>): void {
     const { object } = change;
     if (change.type === 'deleted') {
-      this.#forgetChild(index, object);
+      this.#children.forget(index, object);
       setTimeout(() => this.#evaluateSoon(object.ownerKey), SETTLE_MS).unref();
       return;
     }
     if (change.before !== undefined && change.before.ownerKey !== object.ownerKey) {
-      this.#forgetChild(index, change.before);
+      this.#children.forget(index, change.before);
       this.#evaluateSoon(change.before.ownerKey);
     }
-    this.#keepChild(index, object);
+    this.#children.keep(index, object);
     this.#evaluateSoon(object.ownerKey);
   }
 
@@ -230,18 +224,6 @@ export class Resources {
     if (look === undefined || this.#looks.due(key) === undefined) return;
     this.#looks.done(key, look);
     this.#evaluateSoon(key);
-  }
-
-  #keepChild(index: number, child: ChildProjection): void {
-    const siblings = this.#children.get(child.ownerKey) ?? new Map<string, ChildProjection>();
-    siblings.set(`${index}/${child.key}`, child);
-    this.#children.set(child.ownerKey, siblings);
-  }
-
-  #forgetChild(index: number, { ownerKey, key }: ChildProjection): void {
-    const siblings = this.#children.get(ownerKey);
-    siblings?.delete(`${index}/${key}`);
-    if (siblings?.size === 0) this.#children.delete(ownerKey);
   }
 
   /** At once, but where many children change, at most so often: each evaluation is of all of a resource's children. */
@@ -333,8 +315,8 @@ export class Resources {
 
   #observation(primary: PrimaryProjection): unknown {
     const { key, view } = primary;
-    const children = [...(this.#children.get(key)?.values() ?? [])].map((child) => child.view);
-    return this.controller.observation(view, children, identityFor(this.controller, primary));
+    const identity = { ...identityFor(this.controller, primary), referred: this.#references.digest(key) };
+    return this.controller.observation(view, this.#children.viewsOf(key), identity);
   }
 
   #isDoomed(ref: ResourceRef): boolean {

@@ -1,28 +1,41 @@
+import { isNamespaceType, type ResourceType, type Watched } from '../contract/controller.ts';
+import { resourcePath } from '../kubernetes/paths.ts';
 import { type AudienceOptions } from './audience.ts';
 import { NamedObject } from './named-object.ts';
 import type { Projection } from './known-objects.ts';
 import { Reflector, type ReflectorOptions } from './reflector.ts';
 
-export interface WatchRequest extends ReflectorOptions {
-  /** The path is that of one object, which may be read but not watched. */
-  readonly isOfOne: boolean;
+/** Which objects, and in which form. */
+export type WatchedObjects = Omit<Watched<unknown>, 'view'>;
+
+export interface WatchRequest extends Pick<ReflectorOptions, 'client' | 'log'> {
+  readonly watched: WatchedObjects;
+  /** Undefined: all namespaces. */
+  readonly namespace: string | undefined;
 }
 
 /** What one of those who share a watch has of it. */
-export interface Joined {
+export interface Joined<P = unknown> {
+  readonly type: ResourceType;
   readonly watch: Reflector | NamedObject;
-  readonly items: ReadonlyMap<string, unknown>;
+  readonly items: ReadonlyMap<string, P>;
 }
 
 /** All watches of a process: one for all who ask for the same objects in the same form. */
 export class Watches {
   readonly #watches = new Map<string, Reflector | NamedObject>();
 
-  join<P extends Projection>({ isOfOne, ...options }: WatchRequest, audience: AudienceOptions<P>): Joined {
-    const { path, metadataOnly = false, fieldSelector = '', labelSelector = '' } = options;
+  join<P extends Projection>(request: WatchRequest, audience: AudienceOptions<P>): Joined<P> {
+    const { client, log, watched, namespace } = request;
+    const { type, metadataOnly = false, fieldSelector, labelSelector } = watched;
+    // A Role in a namespace lets its own Namespace be read. Other cluster-scoped types need a ClusterRole.
+    const isOfOne = namespace !== undefined && isNamespaceType(type);
+    const within = type.namespaced ? namespace : undefined;
+    const path = resourcePath(type, isOfOne ? { name: namespace } : { namespace: within });
     const key = JSON.stringify([path, metadataOnly, fieldSelector, labelSelector]);
+    const options = { client, log, path, metadataOnly, fieldSelector, labelSelector };
     const watch = this.#watches.get(key) ?? (isOfOne ? new NamedObject(options) : new Reflector(options));
     this.#watches.set(key, watch);
-    return { watch, items: watch.join(audience) };
+    return { type, watch, items: watch.join(audience) };
   }
 }

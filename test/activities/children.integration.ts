@@ -9,6 +9,7 @@ import {
   SERVICES,
 } from '../../src/api/built-in.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
+import { ANSWERED_ANNOTATION } from '../../src/controllers/defined/children/digest.ts';
 import { decideChildren } from '../../src/controllers/defined/children/decide.ts';
 import { wantedOf, type DeclaredType, type Owner } from '../../src/controllers/defined/children/wanted.ts';
 import { fieldsOf, listOf } from '../../src/controllers/fields.ts';
@@ -19,13 +20,16 @@ jest.setTimeout(120_000);
 
 /** What a real API server makes of declared objects, without a run: it owns fields, fills in defaults, refuses. */
 const { cluster } = setUpStage();
-const TYPES: readonly DeclaredType[] = [
+// It comes after kube-controller-manager in the list of managed fields, and so moves when that writes.
+const MANAGER = 'website-operator';
+const OWNED: readonly Omit<DeclaredType, 'manager'>[] = [
   CONFIG_MAPS,
   DEPLOYMENTS,
   { ...PERSISTENT_VOLUME_CLAIMS, replace: true },
   SECRETS,
   SERVICES,
 ];
+const TYPES = OWNED.map((type) => ({ ...type, manager: MANAGER }));
 const STEPS_MAX = 10;
 let namespace: string;
 
@@ -107,6 +111,16 @@ describe('declared objects on a real API server', () => {
     const { steps } = await converge(owner, [deployment('web'), service('web')]);
     expect(steps).toEqual(['createDeployment', 'createService']);
     expect((await converge(owner, [deployment('web', { cpu: '1' }), service('web')])).steps).toEqual([]);
+  });
+
+  it('name the operator as their field manager, and in the label managed-by', async () => {
+    await converge(await anOwner(), [service('named')]);
+    const { metadata } = (await cluster.get({ type: SERVICES, namespace, name: 'named' })) ?? {};
+    expect(metadata?.labels).toMatchObject({ 'app.kubernetes.io/managed-by': MANAGER });
+    const entries = listOf(fieldsOf(metadata)['managedFields']);
+    expect(entries.map(({ manager, operation }) => ({ manager, operation }))).toEqual([
+      { manager: MANAGER, operation: 'Apply' },
+    ]);
   });
 
   it('are applied where somebody else changed a field of theirs, and only there', async () => {
@@ -194,5 +208,6 @@ describe('declared objects on a real API server', () => {
     expect(steps).toEqual(['applyDeployment']);
     const changed = await cluster.get({ type: DEPLOYMENTS, namespace, name: 'fields' });
     expect(containerOf(changed)['env']).toEqual([one]);
+    expect(changed?.metadata.annotations).not.toHaveProperty([ANSWERED_ANNOTATION]);
   });
 });

@@ -72,11 +72,14 @@ function tenMinutesPass(): void {
 }
 
 describe('an Event', () => {
-  it('is reported by the operator of its program', async () => {
+  it('is reported by the operator of its program, which explains it', async () => {
     recorder = aRecorder({ program: 'shop-operator' });
     record();
     const [stored] = await eventually(() => events.stored.length > 0 && events.stored);
-    expect(stored).toMatchObject({ reportingController: 'shop-operator/pod-label' });
+    expect(stored).toMatchObject({
+      reportingController: 'shop-operator/pod-label',
+      note: 'it is too long; see: shop-operator why pod/web -n shop',
+    });
   });
 
   it('says of what it is, who tells it, and lives in the namespace of its object', async () => {

@@ -52,7 +52,7 @@ function anOperator(options: z.ZodObject = OPTIONS) {
     },
     status: ({ options: given }) => ({ url: JSON.stringify(given) }),
   });
-  const program: Program = { name: 'bucket-operator', controllers: [definedIn(bucket)] };
+  const program: Program = { name: 'bucket-operator', controllers: [definedIn(bucket, 'bucket-operator')] };
   return { program, made, seen };
 }
 

@@ -38,7 +38,7 @@ function aProgram({ kind = aKind(), permissions = [] }: Shop = {}) {
     steps: {},
     decide: (_, next) => next.converged('nothing is to be done'),
   });
-  return { name: 'shop-operator', controllers: [definedIn(shop)] };
+  return { name: 'shop-operator', controllers: [definedIn(shop, 'shop-operator')] };
 }
 
 let project: string;

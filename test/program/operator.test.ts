@@ -45,6 +45,13 @@ describe('a program with a controller of its own', () => {
     expect(status).toBe(2);
   });
 
+  it('names itself in help and advice, as people call it', async () => {
+    const { stdout } = await asked(['why', '--help'], { program });
+    expect(stdout).toContain('Usage: shop-operator why');
+    const { stderr } = await asked(['why', '--nonsense'], { program });
+    expect(stderr).toMatch(/^shop-operator: .*see shop-operator why --help/);
+  });
+
   it('looks for its own operator in Temporal', async () => {
     const { stdout } = await asked(['why', '--help'], { program });
     expect(stdout.replaceAll(/\s+/g, ' ')).toContain('task queue (default: shop-operator, or');

@@ -67,7 +67,7 @@ export class Author {
   async compile(): Promise<void> {
     const options = { strict: true, noEmit: true, module: 'nodenext', target: 'es2023', skipLibCheck: true };
     const compilerOptions = { ...options, allowImportingTsExtensions: true, types: ['node'] };
-    await this.write('tsconfig.json', JSON.stringify({ compilerOptions, include: ['src'] }));
+    await this.write('tsconfig.json', JSON.stringify({ compilerOptions, include: ['src', 'test'] }));
     await this.node(join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', this.directory);
   }
 

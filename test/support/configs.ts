@@ -85,7 +85,9 @@ export const SAMPLES: readonly Sample[] = [
   sample('samples', 'examples', { dev: { samples: 'examples' } }),
   sample('crds', 'true', { generate: { crds: true } }),
   sample('check', 'true', { generate: { check: true } }),
-  sample('image', 'registry.example.com/shop', { generate: { image: 'registry.example.com/shop' } }),
+  sample('image-repository', 'registry.example.com/shop', {
+    generate: { image: 'registry.example.com/shop' },
+  }),
   sample('allow-new-rights', 'true', { generate: { allowNewRights: true } }),
   sample('allow-breaking-changes', 'true', { generate: { allowBreakingChanges: true } }),
   sample('exit-when-converged', 'true', { dev: { exitWhenConverged: true } }),

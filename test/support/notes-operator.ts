@@ -50,6 +50,7 @@ function notesIn(kind: NoteKind) {
       },
       erase: {
         summary: 'erase the note',
+        deletes: () => ({ what: 'ConfigMap', count: 1, names: () => [], of: 'the note' }),
         run: async ({ resource: { metadata, spec }, kube }, uid: string) => {
           await kube.delete(at(spec, metadata.name), { uid });
           return 'erased the note';

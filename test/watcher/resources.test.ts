@@ -111,9 +111,9 @@ afterEach(async () => {
   await server.stop();
 });
 
-function watching(controller = shadows): Resources {
+function watching<P, C, O>(controller: Controller<P, C, O>): Resources {
   resources = new Resources({
-    controller,
+    controller: controller,
     client,
     watches: new Watches(),
     namespace: undefined,
@@ -160,7 +160,7 @@ describe('Resources', () => {
 
   it('reports once a resource whose children changed all at once', async () => {
     webs.put('web', { wants: 'a+a+a' });
-    await watching().synced();
+    await watching(shadows).synced();
     await eventually(() => children.openWatches === 1);
     children.sendLine(['one', 'two', 'three'].map(addedShadow).join('\n'));
     await eventually(() => decisions()['web'] === 'converged');
@@ -172,7 +172,7 @@ describe('Resources', () => {
     const held: (() => void)[] = [];
     children.faults.list.push((request, response) => held.push(() => children.handler(request, response)));
     webs.put('web', { wants: 'a' });
-    watching();
+    watching(shadows);
     await eventually(() => webs.openWatches === 1 && held.length === 1);
     webs.put('web', { wants: 'b' });
     await eventually(() => [...resources.all()].some(({ decision }) => reasonOf(decision).endsWith('not b')));
@@ -186,7 +186,7 @@ describe('Resources', () => {
   it('tells of a resource whose child is gone', async () => {
     webs.put('web', { wants: 'a' });
     children.put('one', { of: 'web', has: 'a' });
-    await watching().synced();
+    await watching(shadows).synced();
     await eventually(() => children.openWatches === 1);
     children.remove('one');
     await eventually(() => changed.length === 1);
@@ -196,7 +196,7 @@ describe('Resources', () => {
   it('shows no resource while its children are listed anew, some as they are now and some as they were', async () => {
     webs.put('web', { wants: 'a' });
     children.put('child', { of: 'web', has: 'a' });
-    await watching().synced();
+    await watching(shadows).synced();
     const ref = refTo('web', 'uid-1');
     expect(resources.observation(ref)).toEqual({ wanted: 'a', has: 'a' });
     const held: (() => void)[] = [];
@@ -219,7 +219,7 @@ describe('Resources', () => {
 
   it('names as inputs what the controller names, and nothing that a label of somebody changes', async () => {
     webs.put('web', { wants: 'a' });
-    await watching().synced();
+    await watching(shadows).synced();
     const before = resources.find(refTo('web', 'uid-1'))?.inputs;
     await eventually(() => webs.openWatches === 1);
     webs.put('web', { wants: 'a', other: 'label' });
@@ -231,7 +231,7 @@ describe('Resources', () => {
   });
 
   it('asks for all namespaces at once, metadata alone and with the selectors that are declared', async () => {
-    await watching().synced();
+    await watching(shadows).synced();
     const asked = server.requests.map(({ url, headers }) => ({
       path: url.pathname,
       fieldSelector: url.searchParams.get('fieldSelector'),
@@ -265,7 +265,7 @@ describe('Resources', () => {
 
   it('is news to open runs that a quota has changed, or that the Namespace is paused', async () => {
     webs.put('web', { wants: 'a' });
-    await watching().synced();
+    await watching(shadows).synced();
     const inputs = () => [...resources.all()].map((each) => each.inputs)[0];
     const before = inputs();
     allowed = 'quotas changed 1';
@@ -306,6 +306,81 @@ describe('Resources', () => {
     ]);
     theirs.remove('one');
     await eventually(() => decisions()['web'] === 'fix');
+  });
+
+  describe('of a controller with references', () => {
+    let secrets: FakeCollection;
+    const seen = () =>
+      Object.fromEntries([...resources.all()].map(({ ref, observation }) => [ref.name, observation]));
+    /** A late evaluation of an earlier test does not count. */
+    const told = () => new Set(changed.map(({ ref }) => ref.name).filter((name) => name in seen()));
+
+    /** A web refers to the Secrets that it names, and to those with the label that it selects. */
+    async function referring(): Promise<void> {
+      secrets = new FakeCollection();
+      collections.set('secrets', secrets);
+      const view: Controller<Web>['primary']['view'] = ({ metadata }) => ({
+        wanted: metadata.labels?.['refers'] ?? '',
+      });
+      const type = typeOf('secrets');
+      const watcher: Controller<Web, never, string> = {
+        ...{ name: 'shadows', workflowType: 'shadow', summary: ({ name }) => name, steps: {} },
+        ...{ primary: { type: typeOf('webs'), view }, children: [], permissions: [] },
+        references: [
+          {
+            type,
+            isSelected: false,
+            of: ({ wanted }) => ({ keys: wanted.split('.').map((name) => `default/${name}`) }),
+          },
+          { type, isSelected: true, of: ({ wanted }) => ({ keys: [], labels: { of: wanted } }) },
+        ],
+        observation: (_view, _children, { referred = '' }) => referred,
+        decide: () => converged('it is there'),
+        inputs: (referred) => [referred],
+      };
+      webs.put('one', { refers: 'a' });
+      webs.put('both', { refers: 'a.b' });
+      webs.put('other', { refers: 'c' });
+      await watching(watcher).synced();
+      changed = [];
+    }
+
+    it('tells all that refer to an object of each change of it, also while it is absent', async () => {
+      await referring();
+      const before = seen();
+      for (const change of [() => secrets.put('a'), () => secrets.put('a'), () => secrets.remove('a')]) {
+        changed = [];
+        const last = seen();
+        change();
+        await eventually(() => told().size === 2);
+        expect(told()).toEqual(new Set(['one', 'both']));
+        expect(seen()['one']).not.toBe(last['one']);
+        expect(seen()['other']).toBe(last['other']);
+      }
+      expect(seen()).toEqual(before);
+    });
+
+    it('tells those that select an object when it gets their label, changes, and loses it', async () => {
+      await referring();
+      for (const labels of [{ of: 'c' }, { of: 'c', more: 'b' }, {}] as Record<string, string>[]) {
+        changed = [];
+        secrets.put('d', labels);
+        await eventually(() => told().size > 0);
+        expect(told()).toEqual(new Set(['other']));
+      }
+    });
+
+    it('tells a resource no more of what it no longer refers to', async () => {
+      await referring();
+      webs.put('one', { refers: 'c' });
+      webs.remove('both');
+      await eventually(() => Object.keys(seen()).length === 2 && told().has('one'));
+      changed = [];
+      secrets.put('a');
+      secrets.put('c');
+      await eventually(() => told().size >= 2);
+      expect(told()).toEqual(new Set(['one', 'other']));
+    });
   });
 
   it('looks at what an annotation asks to be looked at, until a run was started for it', async () => {

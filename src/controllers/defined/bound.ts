@@ -29,6 +29,12 @@ export function bound(definition: AnyDefinition, { options, use }: Given): AnyDe
     ...definition,
     ...calling(definition, DECIDING, withOptions),
     ...calling(definition, ['observe'], withUse),
+    ...(definition.references && {
+      references: definition.references.map((each) => ({
+        ...each,
+        ...calling(each, ['of', 'selects'], withOptions),
+      })),
+    }),
     steps: Object.fromEntries(steps) as AnySteps,
   };
 }

@@ -1,5 +1,6 @@
 import type { WatchedType } from '../../api/watched.ts';
 import { allow, RECORD_EVENTS, type Controller } from '../../contract/controller.ts';
+import type { KubernetesObject } from '../../contract/object.ts';
 import type { Subject, Words } from '../../contract/words.ts';
 import { startOf } from '../../contract/text.ts';
 import { isKind, type AnyKind } from '../../api/controller.ts';
@@ -12,6 +13,7 @@ import {
   type DefinedStep,
 } from './decide.ts';
 import { isExternal, isHeld, namesOf, summariesOf, type AnyDefinition } from './definition.ts';
+import { referencePermissions, referencesView, watchedReferences } from './references.ts';
 import { definedView, resourceOf, type DefinedView } from './view.ts';
 import { childPermissions, childSummaries, declaredView, watchedChildren } from './children/declared.ts';
 import type { ChildView } from './children/view.ts';
@@ -37,15 +39,19 @@ export function kindController(definition: AnyDefinition): KindController {
     steps: { ...summariesOf(definition), ...childSummaries(definition), ...LIBRARY_STEPS },
     primary: {
       type,
-      view: (object) => {
-        const view = polled(definedView(object), definition);
-        return definition.children === undefined
-          ? view
-          : { ...view, declared: declaredView(definition, resourceOf(type, object)) };
-      },
+      view: (object) => withDeclared(polled(definedView(object), definition), definition, object),
     },
     children: watchedChildren(definition),
-    observation: (view, there) => ({ view, there }),
+    references: watchedReferences(definition),
+    observation: (view, there, { referred }) => ({
+      view,
+      there,
+      ...(referred !== undefined && { referred }),
+    }),
+    inputs: (observation) => [
+      ...(definition.children === undefined ? [] : childrenNews(observation)),
+      ...referencesNews(observation),
+    ],
     decide: (...asked) => decideDefined(definition, ...asked),
     control: (observation) => (observation === 'gone' ? undefined : observation.view.control),
     ...(leavesSomething(definition) && {
@@ -54,14 +60,14 @@ export function kindController(definition: AnyDefinition): KindController {
         !isSettled(observation.view) &&
         (finalizer === undefined || isHeld(definition, observation.view.finalizers)),
     }),
-    ...(definition.children !== undefined && { inputs: childrenNews }),
     ...(finalizer !== undefined && { finalizer }),
     // What is created there is refused.
     ...(definition.children !== undefined && finalizer === undefined && { endsWithNamespace: true }),
     permissions: [
-      allow(type, ['get', 'patch']),
+      allow(type, finalizer === undefined ? ['get'] : ['get', 'patch']),
       allow(type, ['patch'], { subresource: 'status' }),
       ...childPermissions(definition),
+      ...referencePermissions(definition),
       RECORD_EVENTS,
       ...permissions,
     ],
@@ -72,6 +78,22 @@ export function kindController(definition: AnyDefinition): KindController {
 function leavesSomething(definition: AnyDefinition): boolean {
   const isAnyExternal = Object.keys(summariesOf(definition)).some((step) => isExternal(definition, step));
   return isAnyExternal || (definition.children !== undefined && definition.finalizer !== undefined);
+}
+
+/** The spec is parsed only where something follows from it. */
+function withDeclared(view: DefinedView, definition: AnyDefinition, object: KubernetesObject): DefinedView {
+  if (definition.children === undefined && definition.references === undefined) return view;
+  const resource = resourceOf(definition.for as AnyKind, object);
+  return {
+    ...view,
+    declared: declaredView(definition, resource),
+    refers: referencesView(definition, resource),
+  };
+}
+
+function referencesNews(observation: DefinedObservation): readonly string[] {
+  if (observation === 'gone' || observation.referred === undefined) return [];
+  return [`refers to ${observation.referred}`];
 }
 
 /** A stalled run goes on once an object of its resource changes, which the run does not do meanwhile. */

@@ -36,6 +36,7 @@ import {
   type AuthorsStep,
 } from './definition.ts';
 import { findingsOf, type Reported } from './findings.ts';
+import { isReferringToOther, referencesFinding } from './references.ts';
 import type { DefinedView } from './view.ts';
 
 /** What a decision is made from: what the watcher shows, or all that a step has read. */
@@ -45,6 +46,8 @@ interface SeenResource {
   readonly view: DefinedView;
   /** Its declared objects, as the watcher shows them. */
   readonly there?: readonly ChildView[];
+  /** The digest of what it refers to, as the watcher shows it. */
+  readonly referred?: string;
   readonly live?: Live;
 }
 
@@ -55,6 +58,8 @@ export interface Live {
   readonly observed?: unknown;
   /** What it declares, and what there is of it. Absent: nothing is declared, or can be. */
   readonly declared?: ChildrenSeen | { readonly outcome: Outcome } | undefined;
+  /** The digest of what it refers to. Absent: its controller has no references. */
+  readonly referred?: string | undefined;
 }
 
 export type DefinedStep = LibraryStep | ChildStep | AuthorsStep;
@@ -115,6 +120,8 @@ function decideWatched(definition: AnyDefinition, seen: SeenResource): DefinedDe
   if (view.isBeingDeleted) return { do: 'observe', because: 'the resource is being deleted' };
   if (definition.finalizer !== undefined && !isHeld(definition, view.finalizers))
     return { do: 'observe', because: 'the resource has no finalizer yet' };
+  if (isReferringToOther(view, seen.referred))
+    return { do: 'observe', because: 'what it refers to has changed' };
   const { declared } = view;
   if (declared === 'unknown') return { do: 'observe', because: 'what it declares is not known' };
   return (declared && decideDeclared(declared, seen)) ?? decideStated(view);
@@ -307,7 +314,10 @@ class Deciding {
     const { view, live, nowMs } = this.#at;
     const { generation } = view;
     const { ready, stall, isOver } = findingsOf(reported);
-    const found = withReconciling(ready, stall, isOver);
+    const found = [
+      ...withReconciling(ready, stall, isOver),
+      ...referencesFinding(live.referred, view.conditions),
+    ];
     const conditions = conditionsAfter(view.conditions, found, { generation, now: rfc3339(nowMs) });
     const own = live.resource.invalid === undefined ? this.#ownStatus() : {};
     const patch = { ...own, conditions, observedGeneration: generation };

@@ -12,7 +12,10 @@ import { displayName, type ResourceRef } from '../../contract/resource.ts';
 
 /** Any controller that an author has defined. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- what its own types say, each call checks
-export type AnyDefinition = ControllerDefinition<any, any, any, any, any>;
+export type AnyDefinition = ControllerDefinition<any, any, any, any, any> & {
+  /** Of the program that it is a part of. */
+  readonly operator?: string;
+};
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- likewise
 export type AnySteps = Readonly<Record<string, StepDefinition<any, any, any, any>>>;

@@ -1,5 +1,6 @@
 import type { AnyKind, ResourceOf } from '../../api/controller.ts';
 import type { Condition, Control } from '../../contract/control.ts';
+import type { References } from '../../contract/references.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
 import { conditionsIn, generationIn } from '../condition.ts';
 import { controlWithStatusOf } from '../control/annotations.ts';
@@ -20,6 +21,8 @@ export interface DefinedView {
   readonly control: Control;
   /** Absent: it declares none, or cannot tell yet. */
   readonly declared?: DeclaredView | undefined;
+  /** By type. Absent: it refers to nothing, or cannot tell. */
+  readonly refers?: readonly References[] | undefined;
 }
 
 export function definedView(object: KubernetesObject): DefinedView {

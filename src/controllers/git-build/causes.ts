@@ -66,10 +66,10 @@ export function showLogs(job: string, namespace: string): Advice {
   return { run: `kubectl logs -n ${namespace} job/${job}`, to: 'show what it wrote' };
 }
 
-/** The way out of a cleanup that cannot succeed. */
-export function skipCleanup({ namespace, name }: BuildView): Advice {
+/** Out of a cleanup that cannot succeed, where it holds up a deletion. */
+export function wayOut({ deleting, namespace, name }: BuildView): readonly Advice[] {
   const run = `kubectl annotate xxx ${name} -n ${namespace} ${SKIP_CLEANUP_ANNOTATION}=true`;
-  return { run, to: 'leave the binary on the node, and remove the finalizer' };
+  return deleting ? [{ run, to: 'leave the binary on the node, and remove the finalizer' }] : [];
 }
 
 /** Pods that run without their Job. The operator has no permission to delete Pods. */

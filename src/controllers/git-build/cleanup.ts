@@ -1,13 +1,13 @@
 import { waitFor, warning, type Deletion } from '../../contract/decision.ts';
 import { unreachable } from '../../contract/unreachable.ts';
-import { said, showLogs, skipCleanup, troubleIn, type BuildCause } from './causes.ts';
+import { showLogs, troubleIn, wayOut, type BuildCause } from './causes.ts';
 import { failureOf } from './failure.ts';
-import { createWhenPossible, deleteJob, during, RECHECK_MS, RETIRING_MS, stallWith } from './job-rules.ts';
+import { createWhenPossible, deleteJob, RECHECK_MS, RETIRING_MS, stallWith } from './job-rules.ts';
 import { knownOf, type BuildDecision, type Facts } from './observation.ts';
-import { awaitsPodMs, stallWithoutPods } from './refused-pods.ts';
 import { BINARIES_MAX, type Artifact } from './resource.ts';
+import { awaitEnd } from './running-job.ts';
 import { sharedEvent, sharedIn } from './sharing.ts';
-import { listed, report, reportIfNew, without } from './status.ts';
+import { listed, report, without } from './status.ts';
 import type { JobView } from './views.ts';
 
 /** What to remove from nodes, one node after the other, by Jobs of one name. */
@@ -101,22 +101,17 @@ function follow({ facts, cleaning, cleaned, left }: Progress, job: JobView): Bui
       message: `node ${job.node} is gone, and ${listed(onIt)} with it`,
     });
   }
-  const trouble = troubleIn(job, pods, facts.build.namespace);
   const { build } = facts;
-  const wayOut = build.deleting ? [skipCleanup(build)] : [];
-  const cause = trouble && { ...trouble, advice: [...trouble.advice, ...wayOut] };
-  const told = { ...inProgress(cleaning), ...said(cause, inProgress(cleaning).reason) };
-  const event = cause && warning(cause, 'Clean', job.uid);
-  return (
-    stallWithoutPods(facts, job, { phase: cleaning.phase }) ??
-    reportIfNew(facts, { ...told, because: 'the cleanup is running', ...(event && { event }) }) ??
+  const trouble = troubleIn(job, pods, build.namespace);
+  return awaitEnd(facts, job, {
+    action: 'Clean',
+    meanwhile: { phase: cleaning.phase },
+    otherwise: reasonDuring(cleaning),
+    trouble: trouble && { ...trouble, advice: [...trouble.advice, ...wayOut(build)] },
+    because: 'the cleanup is running',
     // Nobody watches nodes.
-    waitFor(
-      `cleanup Job ${job.name} to end`,
-      awaitsPodMs(job, facts) ?? (leftMs > 0 ? leftMs : RECHECK_MS),
-      cause,
-    )
-  );
+    atMostMs: leftMs > 0 ? leftMs : RECHECK_MS,
+  });
 }
 
 interface Stuck {
@@ -134,7 +129,7 @@ function stuck(facts: Facts, { phase }: Cleaning, { job, why }: Stuck): BuildDec
       'bring the node back, or delete the Node if the machine is gone for good',
       { run: `kubectl describe node ${job.node}`, to: 'see how the node is' },
       { run: `kubectl delete node ${job.node}`, to: 'say that the machine is gone for good' },
-      ...(build.deleting ? [skipCleanup(build)] : []),
+      ...wayOut(build),
     ],
   };
   return stallWith(facts, {
@@ -152,7 +147,7 @@ function tryAgain({ facts, cleaning, left }: Progress, job: JobView): BuildDecis
   const cause: BuildCause = {
     code: 'CleanupFailed',
     because: `${failureOf(job, pods)}; still to be removed: ${listed(left)}`,
-    advice: [showLogs(job.name, build.namespace), ...(build.deleting ? [skipCleanup(build)] : [])],
+    advice: [showLogs(job.name, build.namespace), ...wayOut(build)],
   };
   const waitMs = retryAtMs(job, facts) - nowMs;
   const decision = stallWith(facts, {
@@ -195,22 +190,24 @@ interface Rest {
 /** Take what is clean off the status. */
 function keepRest(facts: Facts, cleaning: Cleaning, { cleaned, message }: Rest): BuildDecision {
   return report(facts, {
-    ...inProgress(cleaning),
+    phase: cleaning.phase,
+    reason: reasonDuring(cleaning),
     message,
     artifacts: without(facts.build.status.artifacts ?? [], cleaned),
     because: `${listed(cleaned)} is removed`,
   });
 }
 
-function inProgress({ phase }: Cleaning) {
-  return { ...during(phase), reason: phase === 'Succeeded' ? 'Built' : 'Cleaning' } as const;
+function reasonDuring({ phase }: Cleaning) {
+  return phase === 'Succeeded' ? 'Built' : 'Cleaning';
 }
 
 /** The file of another resource stays, and is no longer that of this one. */
 function leave(facts: Facts, cleaning: Cleaning, shared: readonly Artifact[]): BuildDecision {
   const { build, sharers = [] } = facts;
   return report(facts, {
-    ...inProgress(cleaning),
+    phase: cleaning.phase,
+    reason: reasonDuring(cleaning),
     artifacts: without(build.status.artifacts ?? [], shared),
     because: `${listed(shared)} is also the file of another resource`,
     event: sharedEvent(build, shared, sharers),

@@ -25,7 +25,7 @@ import {
   type RuleDecision,
 } from './observation.ts';
 import { reportRefusedStep } from './refusals.ts';
-import { awaitsPodMs, stallWithoutPods } from './refused-pods.ts';
+import { awaitEnd } from './running-job.ts';
 import type { BuildSpec } from './resource.ts';
 import {
   isReported,
@@ -190,7 +190,6 @@ function decideSucceeded(facts: ValidBuild): RuleDecision {
       report(facts, {
         phase: 'Succeeded',
         reason: 'Built',
-        ready: true,
         artifacts,
         because: 'the old binary is removed',
         event: { type: 'Normal', reason: 'Cleaned', action: 'Clean', note },
@@ -232,31 +231,23 @@ function provesSuccess(pod: PodView, job: JobView | undefined, { build, hash }: 
 function follow(facts: ValidBuild, job: JobView): BuildDecision {
   const { build, pods } = facts;
   const hasStarted = pods.some(({ purpose, started }) => purpose === 'build' && started);
-  const trouble = troubleIn(job, pods, build.namespace);
-  const cause = trouble ?? (hasStarted ? undefined : knownTrouble(build));
   // Another Job of the same name may have run elsewhere, and its Pods go with it.
   const others = pods.filter(({ jobUid }) => jobUid !== job.uid);
-  const meanwhile = {
-    phase: 'Building',
-    startTime: job.createdAt,
-    completionTime: null,
-    artifacts: recorded(build, others),
-  } as const;
-  // When the outcome of a create is known, the status gets its startTime.
-  const waitMs = Math.min(
-    createUnknownForMs(facts) || JOB_RECHECK_MS,
-    awaitsPodMs(job, facts) ?? JOB_RECHECK_MS,
-  );
-  return (
-    stallWithoutPods(facts, job, meanwhile) ??
-    reportIfNew(facts, {
-      ...meanwhile,
-      ...said(cause, 'Building'),
-      because: 'the Job is running',
-      ...(trouble && { event: warning(trouble, 'Build', job.uid) }),
-    }) ??
-    waitFor(`Job ${build.namespace}/${job.name} to end`, waitMs, cause)
-  );
+  return awaitEnd(facts, job, {
+    action: 'Build',
+    meanwhile: {
+      phase: 'Building',
+      startTime: job.createdAt,
+      completionTime: null,
+      artifacts: recorded(build, others),
+    },
+    otherwise: 'Building',
+    trouble: troubleIn(job, pods, build.namespace),
+    before: hasStarted ? undefined : knownTrouble(build),
+    because: 'the Job is running',
+    // When the outcome of a create is known, the status gets its startTime.
+    atMostMs: createUnknownForMs(facts) || JOB_RECHECK_MS,
+  });
 }
 
 /** Pods that still run could write to a node. Report the end after they have ended. */
@@ -294,7 +285,6 @@ function succeeded(facts: ValidBuild, { startedAt, endedAt, occasion }: Success)
   return {
     phase: 'Succeeded',
     reason: 'Built',
-    ready: true,
     artifacts,
     ...(startedAt !== undefined && { startTime: startedAt }),
     completionTime: endedAt === '' ? rfc3339(nowMs) : endedAt,

@@ -141,16 +141,9 @@ interface Stall extends Meanwhile, Pick<Report, 'message'> {
 }
 
 /** Once the status says so, the run is stalled as well. */
-export function stallWith(facts: Facts, { cause, phase, atMostMs, ...report }: Stall): BuildDecision {
-  const told = { ...during(phase), ...said(cause, cause.code), stalled: true };
+export function stallWith(facts: Facts, { cause, atMostMs, ...report }: Stall): BuildDecision {
+  const told = { ...said(cause, cause.code), stalled: true };
   return reportIfNew(facts, { ...told, ...report }) ?? stalled(cause, { atMostMs });
-}
-
-/** A finished build stays Ready, whatever becomes of the cleanup after an earlier spec. */
-export function during<P extends StatusChange['phase']>(
-  phase: P,
-): { readonly phase: P; readonly ready: boolean } {
-  return { phase, ready: phase === 'Succeeded' };
 }
 
 function retireLeftover(job: JobView): BuildDecision {

@@ -1,4 +1,5 @@
 import type { OwnerReference } from '../../contract/object.ts';
+import type { ResourceRef } from '../../contract/resource.ts';
 import { MANAGED_BY, MANAGED_BY_LABEL } from '../kinds.ts';
 import {
   BINARIES_ANNOTATION,
@@ -16,13 +17,9 @@ import {
 import { CLEANUP_SUFFIX } from './spec.ts';
 
 /** The resource that a Job is for. */
-export interface JobOwner {
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
-}
+type JobOwner = Omit<ResourceRef, 'controller'>;
 
-export interface BuildJobSpec {
+interface BuildJobSpec {
   readonly spec: BuildSpec;
   readonly hash: string;
 }

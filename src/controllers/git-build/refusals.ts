@@ -1,6 +1,7 @@
 import { inOneLine } from '../../contract/cause.ts';
 import { isObserve, isRest } from '../../contract/decision.ts';
 import { causeOfOverride, causeOfRefusal } from '../../contract/refusal.ts';
+import { stalledBy } from '../condition.ts';
 import { refusalWords } from '../refusal-words.ts';
 import type { BuildDecision, BuildStep, Facts, RuleDecision } from './observation.ts';
 import type { BuildReason } from './reasons.ts';
@@ -9,13 +10,6 @@ import { reportIfNew } from './status.ts';
 import type { BuildView } from './views.ts';
 
 const REFUSALS: readonly BuildReason[] = ['QuotaExceeded', 'PodSecurity', 'Refused'];
-
-/** Why the status says that this generation is stalled. */
-function stalledBy({ status, generation }: BuildView) {
-  return status.conditions?.find(
-    (each) => each.type === 'Stalled' && each.status === 'True' && each.observedGeneration === generation,
-  );
-}
 
 /** Whether the status says that a step is refused, or overridden. */
 export function isRefusalReported(build: BuildView): boolean {
@@ -40,10 +34,8 @@ export function reportRefusedStep(facts: Facts, decision: BuildDecision): RuleDe
   const { message } = refusal;
   const cause = refusal.because === 'refused' ? causeOfRefusal(message, build) : causeOfOverride(message);
   const known = isRefusalReported(build) ? stalledBy(build)?.message : undefined;
-  const phase = phaseDuring(decision, build);
   return reportIfNew(facts, {
-    phase,
-    ready: phase === 'Succeeded',
+    phase: phaseDuring(decision, build),
     reason: cause.code,
     message: refusalWords(known, inOneLine(cause)),
     stalled: true,

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { fieldsOf, textOf } from '../fields.ts';
 import { lengthOf } from '../../contract/text.ts';
 import type { BuildSpec, GitBuildOptions, GitTransport } from './resource.ts';
 
@@ -15,59 +16,49 @@ export interface FieldLimit {
   readonly rule: string;
 }
 
-/**
- * One colon at a time: `::` names a remote helper of git, as in `ext::sh -c …`. The rest is what URLs are made of; the
- * script quotes it all the same.
- */
-export const GIT_URL: FieldLimit = {
-  maxLength: 2048,
-  pattern: '^[A-Za-z0-9_](:?[A-Za-z0-9._~/@+,=%&?#!\\[\\]-])*$',
-  rule:
-    'be a URL, or git@host:path: begin with a letter or digit, have no "::", and of other characters only ' +
-    '._~/@+,=%&?#![]:-; write others as %XX',
-};
-
-/** Its segments begin with dots only where something else follows: neither `.` nor `..` nor an empty one is clean. */
-export const CLONE_PATH: FieldLimit = {
-  maxLength: 1024,
-  pattern: '^(/\\.*[A-Za-z0-9_+@~-][A-Za-z0-9._+@~-]*)+$',
-  rule: 'be an absolute path without ".", ".." or empty segments, of letters, digits and ._+@~-',
-};
-
-/** It is shell, and may be anything; one environment variable has to hold it (Linux: 128 KiB of UTF-8). */
-export const BUILD_COMMAND: FieldLimit = {
-  maxLength: 16_384,
-  pattern: '^[\\t\\n\\f\\r ]*[^\\x00\\t\\n\\f\\r ][^\\x00]*$',
-  rule: 'be a shell command, and not blank',
-};
-
-/** One segment of a path: a file in the host directory. */
-export const BINARY_NAME: FieldLimit = {
-  maxLength: 255,
-  pattern: '^\\.*[A-Za-z0-9_+@][A-Za-z0-9._+@-]*$',
-  rule: 'be the name of a file, without a path, of letters, digits and ._+@-, and not begin with "-"',
-};
-
-/** So long that the cleanup Job's name is a DNS label, too. */
-export const JOB_NAME: FieldLimit = {
-  maxLength: 56,
-  pattern: '^[a-z0-9]([a-z0-9-]*[a-z0-9])?$',
-  rule: 'be a DNS label: lower-case letters, digits and "-", with a letter or digit at both ends',
-};
+export const LIMITS = {
+  /**
+   * One colon at a time: `::` names a remote helper of git, as in `ext::sh -c …`. The rest is what URLs are made of; the
+   * script quotes it all the same.
+   */
+  gitUrl: {
+    maxLength: 2048,
+    pattern: '^[A-Za-z0-9_](:?[A-Za-z0-9._~/@+,=%&?#!\\[\\]-])*$',
+    rule:
+      'be a URL, or git@host:path: begin with a letter or digit, have no "::", and of other characters only ' +
+      '._~/@+,=%&?#![]:-; write others as %XX',
+  },
+  /** Its segments begin with dots only where something else follows: neither `.` nor `..` nor an empty one is clean. */
+  clonePath: {
+    maxLength: 1024,
+    pattern: '^(/\\.*[A-Za-z0-9_+@~-][A-Za-z0-9._+@~-]*)+$',
+    rule: 'be an absolute path without ".", ".." or empty segments, of letters, digits and ._+@~-',
+  },
+  /** It is shell, and may be anything; one environment variable has to hold it (Linux: 128 KiB of UTF-8). */
+  buildCommand: {
+    maxLength: 16_384,
+    pattern: '^[\\t\\n\\f\\r ]*[^\\x00\\t\\n\\f\\r ][^\\x00]*$',
+    rule: 'be a shell command, and not blank',
+  },
+  /** One segment of a path: a file in the host directory. */
+  binaryName: {
+    maxLength: 255,
+    pattern: '^\\.*[A-Za-z0-9_+@][A-Za-z0-9._+@-]*$',
+    rule: 'be the name of a file, without a path, of letters, digits and ._+@-, and not begin with "-"',
+  },
+  /** So long that the cleanup Job's name is a DNS label, too. */
+  jobName: {
+    maxLength: 56,
+    pattern: '^[a-z0-9]([a-z0-9-]*[a-z0-9])?$',
+    rule: 'be a DNS label: lower-case letters, digits and "-", with a letter or digit at both ends',
+  },
+} as const satisfies Readonly<Record<keyof BuildSpec, FieldLimit>>;
 
 /** What a cleanup Job's name has behind the `jobName`; hence no `jobName` may end in it. */
 export const CLEANUP_SUFFIX = '-delete';
 
 /** Nothing is cloned to these, nor below them. The host directory is another such, which is an option. */
 export const FORBIDDEN_CLONE_ROOTS: readonly string[] = ['/proc', '/sys', '/dev', '/opt'];
-
-export const LIMITS = {
-  gitUrl: GIT_URL,
-  clonePath: CLONE_PATH,
-  buildCommand: BUILD_COMMAND,
-  binaryName: BINARY_NAME,
-  jobName: JOB_NAME,
-} as const;
 
 /** A spec that was checked, or all that is wrong with it. */
 export type CheckedSpec =
@@ -80,9 +71,8 @@ export type SpecOptions = Pick<GitBuildOptions, 'hostDir' | 'gitTransports'>;
 
 /** @param raw `spec` as the API server has it: of any shape, where the schema is another or was another once */
 export function checkSpec(raw: unknown, options: SpecOptions): CheckedSpec {
-  const fields = typeof raw === 'object' && raw !== null ? Object.entries(raw) : [];
-  const values = new Map<string, unknown>(fields);
-  const text = (name: keyof BuildSpec) => textOf(values.get(name));
+  const values = fieldsOf(raw);
+  const text = (name: keyof BuildSpec) => textOf(values[name]) ?? '';
   const spec: BuildSpec = {
     gitUrl: text('gitUrl'),
     clonePath: text('clonePath'),
@@ -90,7 +80,7 @@ export function checkSpec(raw: unknown, options: SpecOptions): CheckedSpec {
     binaryName: text('binaryName'),
     jobName: text('jobName'),
   };
-  const problems = FIELDS.flatMap((name) => problemsOf(name, values.get(name), options));
+  const problems = FIELDS.flatMap((name) => problemsOf(name, values[name], options));
   return problems.length === 0 ? { ok: true, spec, hash: specHash(spec) } : { ok: false, problems };
 }
 
@@ -107,14 +97,10 @@ export function isBinaryName(name: string): boolean {
 
 /** Whether a name, wherever it was read, may be that of a build Job. */
 export function isJobName(name: string): boolean {
-  return keeps(name, JOB_NAME) && !name.endsWith(CLEANUP_SUFFIX);
+  return keeps(name, LIMITS.jobName) && !name.endsWith(CLEANUP_SUFFIX);
 }
 
 const FIELDS = ['gitUrl', 'clonePath', 'buildCommand', 'binaryName', 'jobName'] as const;
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
 
 /** The first that is wrong with a field; what comes after it would only repeat it. */
 function problemsOf(name: keyof BuildSpec, value: unknown, options: SpecOptions): string[] {

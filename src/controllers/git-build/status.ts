@@ -10,10 +10,9 @@ import type { BuildView, PodView } from './views.ts';
 /** What changes in the status. The rest follows from the resource, or stays. */
 export interface StatusChange {
   readonly phase: BuildPhase;
-  /** Why it is ready, or not. */
+  /** Why it is ready, which it is in the phase Succeeded, or why it is not. */
   readonly reason: BuildReason;
   readonly message?: string;
-  readonly ready?: boolean;
   /** Somebody has to do something. */
   readonly stalled?: boolean;
   readonly artifacts?: readonly Artifact[];
@@ -77,13 +76,10 @@ function statusPatch(facts: Facts, change: StatusChange): StatusPatch {
 
 type BuildFinding = Finding & { readonly reason: BuildReason };
 
-function findingsOf({ reason, message = '', ready, stalled }: StatusChange): readonly Finding[] {
-  const readiness: BuildFinding = {
-    type: 'Ready',
-    status: ready === true ? 'True' : 'False',
-    reason,
-    message,
-  };
+/** A finished build stays Ready, whatever becomes of the cleanup after an earlier spec. */
+function findingsOf({ phase, reason, message = '', stalled }: StatusChange): readonly Finding[] {
+  const status = phase === 'Succeeded' ? 'True' : 'False';
+  const readiness: BuildFinding = { type: 'Ready', status, reason, message };
   const stall: BuildFinding =
     stalled === true
       ? { type: 'Stalled', status: 'True', reason, message }

@@ -1,6 +1,13 @@
 import { inOneLine } from '../../contract/cause.ts';
 import { causeOfOverride, causeOfRefusal } from '../../contract/refusal.ts';
-import { conditionsAfter, withReconciling, type Condition, type Finding, rfc3339 } from '../condition.ts';
+import {
+  conditionsAfter,
+  stalledBy,
+  withReconciling,
+  type Condition,
+  type Finding,
+  rfc3339,
+} from '../condition.ts';
 import { refusalWords } from '../refusal-words.ts';
 import { podsInWords, selectorFor, type PodView } from './pod.ts';
 import type { PodSetReason } from './reasons.ts';
@@ -198,13 +205,10 @@ function refusalIn({ podSet, failure }: Pick<Findings, 'podSet' | 'failure'>): s
 }
 
 /** Whether the status says of this very generation that the server refuses something, or that something is overridden. */
-export function isRefusalReported({ status, generation }: PodSetView, isOverridden: boolean): boolean {
-  const stalled = status.conditions.find(({ type }) => type === 'Stalled');
-  return (
-    stalled?.status === 'True' &&
-    stalled.observedGeneration === generation &&
-    (isOverridden ? [OVERRIDDEN] : Object.values<string>(STALLED_BY)).includes(stalled.reason)
-  );
+export function isRefusalReported(podSet: PodSetView, isOverridden: boolean): boolean {
+  const reason = stalledBy(podSet)?.reason;
+  const reasons: readonly string[] = isOverridden ? [OVERRIDDEN] : Object.values(STALLED_BY);
+  return reason !== undefined && reasons.includes(reason);
 }
 
 /** The same text for the same status, in whatever order the server keeps the fields. */

@@ -14,7 +14,7 @@ export function defaultControllers(program: Program, clusterRole?: string): read
 }
 
 /** The parts of a controller that its permissions follow from. */
-export type Declared = Pick<Controller, 'primary' | 'children' | 'permissions'>;
+export type Declared = Pick<Controller, 'primary' | 'children' | 'references' | 'permissions'>;
 
 /** The permissions of one process, by where they can be granted. */
 export interface ProcessRules {
@@ -33,8 +33,9 @@ const CLUSTER_SCOPED: readonly string[] = ['nodes'];
 const READING: readonly string[] = ['get', 'list', 'watch'];
 
 /** What the watcher needs for a controller. */
-export function watcherRules({ primary, children }: Declared): ProcessRules {
-  const types = [primary.type, ...children.map(({ type }) => type), ...WATCHED_BY_ALL];
+export function watcherRules({ primary, children, references = [] }: Declared): ProcessRules {
+  const watched = [primary, ...children, ...references];
+  const types = [...watched.map(({ type }) => type), ...WATCHED_BY_ALL];
   const watching = (those: readonly ResourceType[]) => those.map((type) => allow(type, ['list', 'watch']));
   return {
     // A Role lets its own Namespace be read by name, but not watched. The watcher also reads the UID of

@@ -23,7 +23,7 @@ function variableOf(kind: string): string {
  */
 export function renamed(text: string, { program, group, kind }: Names): string {
   return text
-    .replaceAll('website-operator', program)
+    .replaceAll('my-operator', program)
     .replaceAll('example.com', group)
     .replaceAll('Website', kind)
     .replaceAll(/(?<![\w'/-])website(?![\w'.-])/g, variableOf(kind))

@@ -2,6 +2,7 @@ import type { ChildManifest, Children } from '../../../api/child.ts';
 import type { AnyKind, ResourceOf } from '../../../api/controller.ts';
 import type { Outcome } from '../../../api/next.ts';
 import { allow, type PolicyRule, type WatchedChild } from '../../../contract/controller.ts';
+import { MANAGED_BY } from '../../kinds.ts';
 import { nextOf, UNBOUND, type AnyDefinition } from '../definition.ts';
 import { childView, type ChildView } from './view.ts';
 import {
@@ -25,7 +26,9 @@ export type Declared = { readonly wanted: readonly WantedObject[] } | { readonly
 export type DeclaredView = readonly Wanted[] | 'unknown';
 
 export function declaredTypes(definition: AnyDefinition): readonly DeclaredType[] {
-  return definition.children === undefined ? [] : ((definition.owns ?? []) as readonly DeclaredType[]);
+  const { owns = [], operator: manager = MANAGED_BY } = definition;
+  const types = owns as readonly Omit<DeclaredType, 'manager'>[];
+  return definition.children === undefined ? [] : types.map((type) => ({ ...type, manager }));
 }
 
 export function ownerOf({ name, for: type }: AnyDefinition, { metadata }: ResourceOf<AnyKind>): Owner {

@@ -1,6 +1,5 @@
 import type { KubernetesObject } from '../../../contract/object.ts';
 import { canonicalText, fieldsOf, listOf, textOf, type Fields } from '../../fields.ts';
-import { MANAGED_BY } from '../../kinds.ts';
 
 /*
  * Which fields of an object are ours, as its `managedFields` say. Source: Kubernetes docs, "Server-Side Apply", and apimachinery,
@@ -11,8 +10,12 @@ import { MANAGED_BY } from '../../kinds.ts';
 type Operation = 'Apply' | 'Update';
 
 /** The fields that our applies own; with `Update`, those that our create owns until they are handed over. */
-export function ourFields(object: KubernetesObject, operation: Operation): Fields | undefined {
-  const entry = managedFieldsOf(object).find((each) => isOurs(each, operation));
+export function ourFields(
+  object: KubernetesObject,
+  operation: Operation,
+  manager: string,
+): Fields | undefined {
+  const entry = managedFieldsOf(object).find((each) => isOf(each, operation, manager));
   return entry && fieldsOf(entry['fieldsV1']);
 }
 
@@ -29,15 +32,19 @@ interface PatchOperation {
  *
  * @param wanted with it, only the fields of this object are handed over, and not the defaults of the server
  */
-export function handover(object: KubernetesObject, wanted?: object): readonly PatchOperation[] | undefined {
-  if (ourFields(object, 'Apply') !== undefined) return undefined;
-  const place = managedFieldsOf(object).findIndex((each) => isOurs(each, 'Update'));
-  const fields = ourFields(object, 'Update');
+export function handover(
+  object: KubernetesObject,
+  manager: string,
+  wanted?: object,
+): readonly PatchOperation[] | undefined {
+  if (ourFields(object, 'Apply', manager) !== undefined) return undefined;
+  const place = managedFieldsOf(object).findIndex((each) => isOf(each, 'Update', manager));
+  const fields = ourFields(object, 'Update', manager);
   if (fields === undefined) return undefined;
   const at = `/metadata/managedFields/${place}`;
   return [
     { op: 'test', path: '/metadata/uid', value: object.metadata.uid },
-    { op: 'test', path: `${at}/manager`, value: MANAGED_BY },
+    { op: 'test', path: `${at}/manager`, value: manager },
     { op: 'test', path: `${at}/operation`, value: 'Update' },
     { op: 'replace', path: `${at}/fieldsV1`, value: wanted === undefined ? fields : within(fields, wanted) },
     { op: 'replace', path: `${at}/operation`, value: 'Apply' },
@@ -87,9 +94,9 @@ function named(value: unknown, name: string): unknown {
 }
 
 /** A subresource is somebody else's part of the object, such as its status. */
-function isOurs(entry: Fields, operation: Operation): boolean {
-  const { manager, operation: its, subresource = '' } = entry;
-  return textOf(manager) === MANAGED_BY && its === operation && subresource === '';
+function isOf(entry: Fields, operation: Operation, manager: string): boolean {
+  const { manager: name, operation: its, subresource = '' } = entry;
+  return textOf(name) === manager && its === operation && subresource === '';
 }
 
 function managedFieldsOf({ metadata }: KubernetesObject): readonly Fields[] {

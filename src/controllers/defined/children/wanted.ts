@@ -1,7 +1,7 @@
 import type { ChildManifest } from '../../../api/child.ts';
 import type { ResourceType } from '../../../contract/controller.ts';
 import type { KubernetesObject, ObjectMeta, OwnerReference } from '../../../contract/object.ts';
-import { controllerOf, MANAGED_BY, MANAGED_BY_LABEL } from '../../kinds.ts';
+import { controllerOf, MANAGED_BY_LABEL } from '../../kinds.ts';
 import { fieldsOf, textOf } from '../../fields.ts';
 import { digestOf } from './digest.ts';
 
@@ -12,6 +12,8 @@ const OWNER_ANNOTATION = 'durable-operator.dev/owner';
 
 /** A type of `owns`, as far as declared objects are concerned. */
 export interface DeclaredType extends ResourceType {
+  /** The operator: the field manager of what it writes, and the value of the label managed-by. */
+  readonly manager: string;
   readonly once?: true;
   readonly replace?: true;
 }
@@ -70,7 +72,11 @@ function wantedObject(manifest: ChildManifest, owner: Owner, types: readonly Dec
   const isElsewhere = owner.type.namespaced && namespace !== owner.metadata.namespace;
   const object = withData({
     ...manifest,
-    metadata: { ...metadata, ...(namespace && { namespace }), ...marksOf(metadata, owner, isElsewhere) },
+    metadata: {
+      ...metadata,
+      ...(namespace && { namespace }),
+      ...marksOf(metadata, { ...owner, manager: type.manager }, isElsewhere),
+    },
   } as unknown as KubernetesObject);
   return { type, namespace, name: metadata.name, digest: digestOf(object), isElsewhere, object };
 }
@@ -78,11 +84,12 @@ function wantedObject(manifest: ChildManifest, owner: Owner, types: readonly Dec
 /** What says whose an object is. */
 function marksOf(
   { labels, annotations }: ChildManifest['metadata'],
-  owner: Owner,
+  owner: Owner & Pick<DeclaredType, 'manager'>,
   isElsewhere: boolean,
 ): Partial<ObjectMeta> {
+  const { manager } = owner;
   const { namespace = '', name, uid } = owner.metadata;
-  const ours = { [MANAGED_BY_LABEL]: MANAGED_BY, [OWNER_LABEL]: uid };
+  const ours = { [MANAGED_BY_LABEL]: manager, [OWNER_LABEL]: uid };
   if (!isElsewhere) return { labels: { ...labels, ...ours }, ownerReferences: [controllerReference(owner)] };
   const place = { [OWNER_ANNOTATION]: `${owner.controller}/${namespace}/${name}` };
   return { labels: { ...labels, ...ours }, annotations: { ...annotations, ...place } };

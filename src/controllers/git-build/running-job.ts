@@ -1,16 +1,45 @@
 import { inOneLine, type Advice, type Cause } from '../../contract/cause.ts';
-import { warning } from '../../contract/decision.ts';
+import { waitFor, warning } from '../../contract/decision.ts';
 import { refusalWords } from '../refusal-words.ts';
-import { skipCleanup, type BuildCause } from './causes.ts';
+import { said, wayOut, type BuildCause } from './causes.ts';
 import { RECHECK_MS, stallWith, type Meanwhile } from './job-rules.ts';
-import { knownOf, type Facts, type RuleDecision } from './observation.ts';
+import { knownOf, type BuildDecision, type Facts, type RuleDecision } from './observation.ts';
+import type { BuildReason } from './reasons.ts';
+import { reportIfNew } from './status.ts';
 import type { JobView } from './views.ts';
 
 /** The Job controller creates a Pod within moments, or records an Event that says why it cannot. */
 const PODS_DUE_MS = 10_000;
 
+/** A Job that builds or cleans. */
+interface Running {
+  readonly action: 'Build' | 'Clean';
+  readonly meanwhile: Meanwhile;
+  /** The reason of the conditions if nothing is wrong. */
+  readonly otherwise: BuildReason;
+  /** What keeps its Pods from starting. */
+  readonly trouble: BuildCause | undefined;
+  /** What kept them from starting when they were last seen. */
+  readonly before?: BuildCause | undefined;
+  readonly because: string;
+  readonly atMostMs: number;
+}
+
+/** Reports how it is doing, and waits for its end. */
+export function awaitEnd(facts: Facts, job: JobView, running: Running): BuildDecision {
+  const { action, meanwhile, otherwise, trouble, before, because, atMostMs } = running;
+  const cause = trouble ?? before;
+  const event = trouble && warning(trouble, action, job.uid);
+  const name = action === 'Build' ? `Job ${facts.build.namespace}/${job.name}` : `cleanup Job ${job.name}`;
+  return (
+    stallWithoutPods(facts, job, meanwhile) ??
+    reportIfNew(facts, { ...meanwhile, ...said(cause, otherwise), because, ...(event && { event }) }) ??
+    waitFor(`${name} to end`, Math.min(atMostMs, awaitsPodMs(job, facts) ?? atMostMs), cause)
+  );
+}
+
 /** When to look at a Job without Pods again; undefined if it has one. */
-export function awaitsPodMs({ uid, createdAt }: JobView, { pods, nowMs }: Facts): number | undefined {
+function awaitsPodMs({ uid, createdAt }: JobView, { pods, nowMs }: Facts): number | undefined {
   if (pods.some(({ jobUid }) => jobUid === uid)) return undefined;
   // At most so long, even if the server's clock is ahead.
   const leftMs = Math.min(Date.parse(createdAt) + PODS_DUE_MS - nowMs, PODS_DUE_MS);
@@ -18,7 +47,7 @@ export function awaitsPodMs({ uid, createdAt }: JobView, { pods, nowMs }: Facts)
 }
 
 /** A Job is created, and then the API server may refuse its Pods. Only the Events of the Job say so. */
-export function stallWithoutPods(facts: Facts, job: JobView, meanwhile: Meanwhile): RuleDecision {
+function stallWithoutPods(facts: Facts, job: JobView, meanwhile: Meanwhile): RuleDecision {
   // It has a Pod, or will get one at any moment.
   if (awaitsPodMs(job, facts) !== RECHECK_MS) return undefined;
   const refusal = knownOf(facts.refusedPods, job.uid);
@@ -46,7 +75,7 @@ function causeOf(refusal: Cause, job: JobView, { build }: Facts): BuildCause {
       whatToDo(refusal),
       'the Job tries again within a minute',
       ...refusal.advice.filter((each) => typeof each !== 'string'),
-      ...(build.deleting ? [skipCleanup(build)] : []),
+      ...wayOut(build),
     ],
   };
 }

@@ -1,0 +1,74 @@
+import type { AnyKind, ResourceOf } from '../src/api/controller.ts';
+import { typeNameOf } from '../src/contract/controller.ts';
+import type { KubernetesList, KubernetesObject } from '../src/contract/object.ts';
+import { digestOf, stateOf, type References } from '../src/contract/references.ts';
+import type { AnyDefinition } from '../src/controllers/defined/definition.ts';
+import { referencesOf, referredTypes } from '../src/controllers/defined/references.ts';
+import { keyOf } from '../src/controllers/kinds.ts';
+import type { KubernetesClient } from '../src/kubernetes/client.ts';
+import { kubeOf } from '../src/kubernetes/kube.ts';
+import { eachPage } from '../src/kubernetes/pages.ts';
+import { resourcePath } from '../src/kubernetes/paths.ts';
+import { REQUEST_TIMEOUT_MS } from './authors-kube.ts';
+
+const how = { timeoutMs: REQUEST_TIMEOUT_MS, metadataOnly: true };
+
+/**
+ * The digest of what a resource refers to, as it is now. Read it before all else: what changes later is then noticed by the watch.
+ *
+ * @returns undefined where its controller has no references @throws ApiError
+ */
+export async function readReferences(
+  client: KubernetesClient,
+  definition: AnyDefinition,
+  resource: ResourceOf<AnyKind>,
+): Promise<string | undefined> {
+  const types = referredTypes(definition);
+  if (types.length === 0) return undefined;
+  const references = referencesOf(definition, resource);
+  const states = await Promise.all(
+    types.map(async (type, place) => {
+      const its = references[place] ?? { keys: [] };
+      const objects = await Promise.all([named(client, type, its), selected(client, type, its)]);
+      const there = objects.flat().map(({ metadata }) => ({ ...metadata, key: keyOf(metadata) }));
+      return stateOf(typeNameOf(type), its.keys, there);
+    }),
+  );
+  return digestOf(states.flat());
+}
+
+type Type = ReturnType<typeof referredTypes>[number];
+
+async function named(
+  client: KubernetesClient,
+  type: Type,
+  { keys }: References,
+): Promise<KubernetesObject[]> {
+  const objects = await Promise.all(
+    keys.map((key) => {
+      const [first = '', name] = key.split('/');
+      const at = name === undefined ? { name: first } : { namespace: first, name };
+      return kubeOf(client).get({ type, ...at }, how);
+    }),
+  );
+  return objects.filter((object) => object !== undefined);
+}
+
+async function selected(
+  client: KubernetesClient,
+  type: Type,
+  { labels, namespace }: References,
+): Promise<KubernetesObject[]> {
+  if (labels === undefined) return [];
+  const items: KubernetesObject[] = [];
+  const labelSelector = Object.entries(labels)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(',');
+  const path = resourcePath(type, { namespace });
+  const onPage = (page: KubernetesList) => items.push(...(page.items ?? []));
+  await eachPage(
+    { client, path, labelSelector, metadataOnly: true },
+    { onPage, timeoutMs: REQUEST_TIMEOUT_MS },
+  );
+  return items;
+}

@@ -1,0 +1,29 @@
+import type { ResourceType } from '../contract/controller.ts';
+import type { Place } from './watched.ts';
+
+/** What references follow from. */
+export interface Referring<R, Options> {
+  readonly resource: R;
+  readonly options: Options;
+}
+
+/**
+ * A type whose objects resources refer to, by name or by labels. A change of one of them, its creation and its deletion are changes of
+ * all resources that refer to it, also while the operator was away. Only metadata is watched; `observe` reads what it needs.
+ *
+ * @typeParam R the resource
+ * @typeParam Options the values of the options of the controller
+ * @example
+ * references: [
+ *   { ...SECRETS, of: ({ resource }) => [{ name: resource.spec.secretName }] },
+ *   { ...NAMESPACES, selects: ({ resource }) => resource.spec.namespaceLabels },
+ * ]
+ */
+export interface ReferredType<R, Options = unknown> extends ResourceType {
+  /** The objects by their names, whether there are any or not. Pure. Default namespace: that of the resource. Default: none. */
+  of?(referring: Referring<R, Options>): readonly Place[];
+  /**
+   * The labels of the objects; of a namespaced type, in the namespace of the resource. Pure. Undefined: it selects none. Default: none.
+   */
+  selects?(referring: Referring<R, Options>): Readonly<Record<string, string>> | undefined;
+}

@@ -1,0 +1,86 @@
+import type { AnyKind, ResourceOf } from '../../api/controller.ts';
+import type { ReferredType } from '../../api/reference.ts';
+import type { Condition } from '../../contract/control.ts';
+import { allow, type PolicyRule, type ReferenceWatch } from '../../contract/controller.ts';
+import { NO_REFERENCES, type References } from '../../contract/references.ts';
+import type { Finding } from '../condition.ts';
+import { keyOf } from '../kinds.ts';
+import { UNBOUND, type AnyDefinition } from './definition.ts';
+import type { DefinedView } from './view.ts';
+
+/*
+ * What follows from `references` of a controller.
+ */
+
+type AnyReferred = ReferredType<unknown>;
+
+/** Says in the status what a resource referred to when that was observed last: its reason is a digest. */
+const OBSERVED = 'ReferencesObserved';
+
+export function referredTypes({ references = [] }: AnyDefinition): readonly AnyReferred[] {
+  return references as readonly AnyReferred[];
+}
+
+/** What a resource refers to, by type. @throws Error where the author's function does */
+export function referencesOf(
+  definition: AnyDefinition,
+  resource: ResourceOf<AnyKind>,
+): readonly References[] {
+  const { namespace } = resource.metadata;
+  return referredTypes(definition).map((type) => {
+    const referring = { ...UNBOUND, resource };
+    const places = type.of?.(referring) ?? [];
+    const keyed = places.map(({ name, namespace: its = namespace }) =>
+      keyOf({ name, ...(type.namespaced && its !== undefined && { namespace: its }) }),
+    );
+    const labels = type.selects?.(referring);
+    return { keys: [...new Set(keyed)], labels, ...(type.namespaced && { namespace }) };
+  });
+}
+
+/** As the watcher keeps them; undefined: a step finds out. */
+export function referencesView(
+  definition: AnyDefinition,
+  resource: ResourceOf<AnyKind>,
+): readonly References[] | undefined {
+  if (referredTypes(definition).length === 0 || resource.invalid !== undefined) return undefined;
+  try {
+    return referencesOf(definition, resource);
+  } catch {
+    return undefined;
+  }
+}
+
+export function watchedReferences(definition: AnyDefinition): readonly ReferenceWatch<DefinedView>[] {
+  return referredTypes(definition).map((type, place) => ({
+    type,
+    isSelected: type.selects !== undefined,
+    of: ({ refers }) => refers?.[place] ?? { keys: [] },
+  }));
+}
+
+export function referencePermissions(definition: AnyDefinition): readonly PolicyRule[] {
+  return referredTypes(definition).map((type) =>
+    allow(type, [...(type.of ? ['get'] : []), ...(type.selects ? ['list'] : [])]),
+  );
+}
+
+/** Whether what a resource refers to is not what its status was made from. @param digest undefined: that is not known */
+export function isReferringToOther({ conditions, refers }: DefinedView, digest: string | undefined): boolean {
+  return digest !== undefined && refers !== undefined && digest !== digestIn(conditions);
+}
+
+/** @param digest undefined: nothing was read */
+export function referencesFinding(
+  digest: string | undefined,
+  before: readonly Condition[],
+): readonly Finding[] {
+  if (digest === undefined || (digest === NO_REFERENCES && digestIn(before) === NO_REFERENCES)) return [];
+  return [
+    { type: OBSERVED, status: 'True', reason: digest, message: 'what it refers to is as it was observed' },
+  ];
+}
+
+function digestIn(conditions: readonly Condition[]): string {
+  return conditions.find(({ type }) => type === OBSERVED)?.reason ?? NO_REFERENCES;
+}

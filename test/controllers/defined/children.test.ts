@@ -1,0 +1,357 @@
+import { describe, expect, it } from '@jest/globals';
+import { CONFIG_MAPS, DEPLOYMENTS, SERVICES } from '../../../src/api/built-in.ts';
+import type { ChildManifest } from '../../../src/api/child.ts';
+import { MANAGED_BY } from '../../../src/api/kinds.ts';
+import type { KubernetesObject } from '../../../src/contract/object.ts';
+import { decideChildren, type Blocked } from '../../../src/controllers/defined/children/decide.ts';
+import { ANSWERED_ANNOTATION, digestOf } from '../../../src/controllers/defined/children/digest.ts';
+import { handover, partOf } from '../../../src/controllers/defined/children/owned-fields.ts';
+import { canonicalQuantity } from '../../../src/controllers/defined/children/quantity.ts';
+import { readinessOf } from '../../../src/controllers/defined/children/readiness.ts';
+import { isAsWanted, type ChildView } from '../../../src/controllers/defined/children/view.ts';
+import {
+  isOwnedBy,
+  ownerKeyOf,
+  wantedOf,
+  type DeclaredType,
+  type Owner,
+  type Wanted,
+} from '../../../src/controllers/defined/children/wanted.ts';
+
+const WEBSITES = {
+  group: 'example.com',
+  version: 'v1',
+  plural: 'websites',
+  kind: 'Website',
+  namespaced: true,
+};
+const OWNER: Owner = {
+  controller: 'website',
+  type: WEBSITES,
+  metadata: { namespace: 'shop', name: 'front', uid: 'uid-1' },
+};
+
+function aDeclared(kind: string, name: string, more: object = {}): ChildManifest {
+  const apiVersion = kind === 'Deployment' ? 'apps/v1' : 'v1';
+  return { apiVersion, kind, metadata: { name, ...more } };
+}
+
+function wantedIn(types: readonly Omit<DeclaredType, 'manager'>[], ...manifests: readonly ChildManifest[]) {
+  return wantedOf(
+    manifests,
+    OWNER,
+    types.map((type) => ({ ...type, manager: MANAGED_BY })),
+  );
+}
+
+function aChild(wanted: Wanted, more: Partial<ChildView> = {}): ChildView {
+  const { type, namespace, name, digest } = wanted;
+  return {
+    ...{ type, namespace, name, digest, uid: `uid-of-${name}`, resourceVersion: '1' },
+    ...{ answered: undefined, isBeingDeleted: false, isElsewhere: false, readiness: { is: 'ready' } },
+    ...more,
+  };
+}
+
+describe('a quantity', () => {
+  it.each([
+    ['1000m', '1'],
+    ['0.5', '500m'],
+    ['1024Mi', '1Gi'],
+    ['1e3', '1k'],
+    ['+1.50', '1500m'],
+    ['100u', '0.1m'],
+  ])('%s is the same as %s', (one, other) => {
+    expect(canonicalQuantity(one)).toBe(canonicalQuantity(other));
+  });
+
+  it.each([
+    ['1Gi', '1G'],
+    ['1', '-1'],
+    ['1E', '1e0'],
+  ])('%s is another than %s', (one, other) => {
+    expect(canonicalQuantity(one)).not.toBe(canonicalQuantity(other));
+  });
+
+  it('that is none stays as it is', () => {
+    expect(['', 'all', '1 Gi', '-'].map(canonicalQuantity)).toEqual(['', 'all', '1 Gi', '-']);
+  });
+});
+
+describe('a digest', () => {
+  const withCpu = (cpu: string | number) => ({ spec: { resources: { limits: { cpu } } } });
+
+  it('is the same however quantities and fields are written', () => {
+    expect(digestOf(withCpu('1000m'))).toBe(digestOf(withCpu(1)));
+    expect(digestOf({ spec: { a: 1, b: undefined, c: [] } })).toBe(digestOf({ spec: { b: null, a: 1 } }));
+  });
+
+  it('tells texts apart that would be one quantity', () => {
+    expect(digestOf({ data: { retries: '1000m' } })).not.toBe(digestOf({ data: { retries: '1' } }));
+  });
+
+  it('depends on the order of a list, and on an empty object', () => {
+    expect(digestOf({ args: ['a', 'b'] })).not.toBe(digestOf({ args: ['b', 'a'] }));
+    expect(digestOf({ from: { podSelector: {} } })).not.toBe(digestOf({ from: {} }));
+  });
+
+  it('does not depend on the status, and on the note of an answer', () => {
+    const noted = { metadata: { annotations: { [ANSWERED_ANNOTATION]: 'a b' } }, status: { replicas: 1 } };
+    expect(digestOf(noted)).toBe(digestOf({ metadata: {} }));
+  });
+});
+
+describe('the fields that are ours', () => {
+  const fields = {
+    'f:args': {},
+    'f:ports': { 'k:{"port":80,"protocol":"TCP"}': { '.': {}, 'f:port': {} } },
+    'f:finalizers': { 'v:"ours"': {} },
+  };
+  const object = {
+    args: ['a'],
+    ports: [
+      { port: 81, protocol: 'TCP' },
+      { port: 80, protocol: 'TCP', nodePort: 3000 },
+    ],
+    finalizers: ['theirs', 'ours'],
+    more: true,
+  };
+
+  it('are found in lists by their keys, by their values, and as a whole', () => {
+    expect(partOf(object, fields)).toEqual({ args: ['a'], ports: [{ port: 80 }], finalizers: ['ours'] });
+  });
+
+  it('are handed over from a create without the defaults of the server', () => {
+    const metadata = {
+      managedFields: [{ manager: MANAGED_BY, operation: 'Update', fieldsV1: fields }],
+    };
+    const created = { ...object, metadata: { ...metadata, uid: 'uid-2' } } as unknown as KubernetesObject;
+    const patch = handover(created, MANAGED_BY, { ports: [{ port: 80 }], finalizers: ['ours'] });
+    const wanted = { 'f:ports': fields['f:ports'], 'f:finalizers': fields['f:finalizers'] };
+    expect(patch).toContainEqual({
+      op: 'replace',
+      path: '/metadata/managedFields/0/fieldsV1',
+      value: wanted,
+    });
+    expect(patch?.[0]).toEqual({ op: 'test', path: '/metadata/uid', value: 'uid-2' });
+  });
+
+  it('are handed over once', () => {
+    const entries = ['Apply', 'Update'].map((operation) => ({ manager: MANAGED_BY, operation }));
+    const applied = { metadata: { managedFields: entries } } as unknown as KubernetesObject;
+    expect(handover(applied, MANAGED_BY)).toBeUndefined();
+  });
+});
+
+describe('a declared object', () => {
+  it('has its resource as controller, and in another namespace a label and an annotation instead', () => {
+    const [here, there] = wantedIn(
+      [CONFIG_MAPS],
+      aDeclared('ConfigMap', 'a'),
+      aDeclared('ConfigMap', 'a', { namespace: 'other' }),
+    );
+    expect(here?.object.metadata.ownerReferences).toMatchObject([{ uid: 'uid-1', controller: true }]);
+    expect(there?.isElsewhere).toBe(true);
+    expect(there?.object.metadata.ownerReferences).toBeUndefined();
+    for (const wanted of [here, there]) {
+      const object = wanted?.object ?? { metadata: OWNER.metadata as KubernetesObject['metadata'] };
+      expect(isOwnedBy(object, OWNER)).toBe(true);
+      expect(ownerKeyOf(object, OWNER)).toBe('shop/front');
+    }
+  });
+
+  it('is not one of another resource of the same name', () => {
+    const [here] = wantedIn([CONFIG_MAPS], aDeclared('ConfigMap', 'a', { namespace: 'other' }));
+    const successor = { ...OWNER, metadata: { ...OWNER.metadata, uid: 'uid-9' } };
+    expect(here && isOwnedBy(here.object, successor)).toBe(false);
+    expect(here && ownerKeyOf(here.object, { ...OWNER, controller: 'shop' })).toBeUndefined();
+  });
+
+  it.each([
+    ['of a type that owns does not list', [aDeclared('Secret', 'a')], 'v1 Secret, which owns does not list'],
+    [
+      'declared twice',
+      [aDeclared('ConfigMap', 'a'), aDeclared('ConfigMap', 'a')],
+      'declares ConfigMap shop/a twice',
+    ],
+  ])('%s is a mistake of the controller', (_, manifests, words) => {
+    expect(() => wantedIn([CONFIG_MAPS], ...manifests)).toThrow(words);
+  });
+
+  it('is as it is wanted if its fields are, or if the server makes this of them', () => {
+    const [wanted] = wantedIn([SERVICES], aDeclared('Service', 'a'));
+    if (wanted === undefined) throw new Error('nothing is declared');
+    const answered = { wanted: wanted.digest, answer: 'other' };
+    expect(isAsWanted(aChild(wanted), wanted)).toBe(true);
+    expect(isAsWanted(aChild(wanted, { digest: 'other' }), wanted)).toBe(false);
+    expect(isAsWanted(aChild(wanted, { digest: 'other', answered }), wanted)).toBe(true);
+    expect(isAsWanted(aChild(wanted, { digest: 'third', answered }), wanted)).toBe(false);
+    const before = { wanted: 'before', answer: 'other' };
+    expect(isAsWanted(aChild(wanted, { digest: 'other', answered: before }), wanted)).toBe(false);
+  });
+});
+
+describe('what comes next for declared objects', () => {
+  const wanted = wantedIn([DEPLOYMENTS, SERVICES], aDeclared('Deployment', 'a'), aDeclared('Service', 'b'));
+  const [deployment, service] = wanted as unknown as readonly [Wanted, Wanted];
+  const both = [aChild(deployment), aChild(service)];
+  const immutable: Blocked = { by: 'immutable', child: deployment, because: 'field is immutable' };
+  const decide = (there: readonly ChildView[], more: object = {}) =>
+    decideChildren({ wanted, there, ...more }, 3);
+  const other = (child: Wanted) => aChild(child, { digest: 'other' });
+
+  it.each([
+    ['the first that is missing is created', [], 'createDeployment'],
+    ['what is missing comes before what is other', [other(deployment)], 'createService'],
+    ['what is other is applied', [other(deployment), aChild(service)], 'applyDeployment'],
+    ['what is no longer declared is deleted', [...both, aChild({ ...service, name: 'c' })], 'deleteService'],
+  ])('%s', (_, there, step) => {
+    expect(decide(there)?.do).toBe(step);
+  });
+
+  it('is nothing once all are as they are declared, and ready', () => {
+    expect(decide(both)).toBeUndefined();
+  });
+
+  it('says what a step deletes, so that it can be approved', () => {
+    const surplus = aChild({ ...service, name: 'c' });
+    expect(decide([...both, surplus])).toMatchObject({
+      deletes: { what: 'Service', count: 1, of: 'generation 3' },
+    });
+  });
+
+  it('leaves an object of `once` as it is', () => {
+    const once = { ...deployment, type: { ...deployment.type, once: true } as const };
+    const seen = { wanted: [once], there: [other(once)] };
+    expect(decideChildren(seen, 3)).toBeUndefined();
+  });
+
+  it('is a person where a field cannot change, after all that can be done', () => {
+    const blocked = [immutable];
+    expect(decide([other(deployment)], { blocked })?.do).toBe('createService');
+    expect(decide([other(deployment), aChild(service)], { blocked })).toMatchObject({
+      do: 'stalled',
+      code: 'ImmutableField',
+    });
+  });
+
+  it('is to delete what may be created anew, where a field cannot change', () => {
+    const type = { ...deployment.type, replace: true } as const;
+    const there = [other({ ...deployment, type }), aChild(service)];
+    expect(decide(there, { blocked: [immutable] })).toMatchObject({
+      do: 'deleteDeployment',
+      deletes: { count: 1 },
+    });
+  });
+
+  it('is to wait where what is to be created is still being deleted', () => {
+    const there = [aChild(deployment, { isBeingDeleted: true }), aChild(service)];
+    expect(decide(there)).toMatchObject({ do: 'wait', for: expect.stringContaining('Deployment shop/a') });
+  });
+
+  it('is nothing, and no open run, while an object is not ready', () => {
+    const starting = aChild(deployment, { readiness: { is: 'progressing' } });
+    expect(decide([starting, aChild(service)])).toMatchObject({
+      do: 'converged',
+      isProgressing: true,
+      notReady: { code: 'DeploymentNotReady' },
+    });
+    const failed = aChild(deployment, { readiness: { is: 'failed', because: 'has failed' } });
+    expect(decide([failed, aChild(service)])).not.toHaveProperty('isProgressing');
+  });
+});
+
+describe('an object', () => {
+  const ready = { is: 'ready' };
+  const progressing = { is: 'progressing' };
+  const failed = { is: 'failed' };
+  const counts = { replicas: 2, updatedReplicas: 2, readyReplicas: 2, availableReplicas: 2 };
+  const condition = (type: string, status: string, more: object = {}) => ({
+    conditions: [{ type, status, ...more }],
+  });
+  const available = condition('Available', 'True');
+
+  it.each([
+    ['Deployment', 'with all replicas', { replicas: 2 }, { ...counts, ...available }, ready],
+    [
+      'Deployment',
+      'with an old replica',
+      { replicas: 2 },
+      { ...counts, replicas: 3, ...available },
+      progressing,
+    ],
+    ['Deployment', 'without status', {}, {}, progressing],
+    ['Deployment', 'of which the status is old', {}, { ...counts, observedGeneration: 1 }, progressing],
+    [
+      ...(['Deployment', 'past its deadline', {}] as const),
+      condition('Progressing', 'False', { reason: 'ProgressDeadlineExceeded' }),
+      failed,
+    ],
+    [
+      'Deployment',
+      'without Pods by quota',
+      {},
+      condition('ReplicaFailure', 'True', { message: 'quota' }),
+      failed,
+    ],
+    [
+      'StatefulSet',
+      'of one revision',
+      { replicas: 2 },
+      { ...counts, currentRevision: 'a', updateRevision: 'a' },
+      ready,
+    ],
+    [
+      'StatefulSet',
+      'of two',
+      { replicas: 2 },
+      { ...counts, currentRevision: 'a', updateRevision: 'b' },
+      progressing,
+    ],
+    [
+      ...([
+        'StatefulSet',
+        'up to its partition',
+        { replicas: 2, updateStrategy: { rollingUpdate: { partition: 1 } } },
+      ] as const),
+      { ...counts, updatedReplicas: 1 },
+      ready,
+    ],
+    [
+      'StatefulSet',
+      'whose Pods people delete',
+      { replicas: 2, updateStrategy: { type: 'OnDelete' } },
+      counts,
+      ready,
+    ],
+    ['DaemonSet', 'without status', {}, {}, progressing],
+    [
+      ...(['DaemonSet', 'on all nodes', {}] as const),
+      {
+        ...{ observedGeneration: 2, desiredNumberScheduled: 1, currentNumberScheduled: 1 },
+        ...{ updatedNumberScheduled: 1, numberAvailable: 1, numberReady: 1 },
+      },
+      ready,
+    ],
+    ['Job', 'in progress', {}, {}, progressing],
+    ['Job', 'that is complete', {}, condition('Complete', 'True'), ready],
+    ['Job', 'that failed', {}, condition('Failed', 'True', { reason: 'BackoffLimitExceeded' }), failed],
+    ['Pod', 'that succeeded', {}, { phase: 'Succeeded' }, ready],
+    ['Pod', 'that failed', {}, { phase: 'Failed' }, failed],
+    ['Pod', 'that starts', {}, { phase: 'Pending' }, progressing],
+    [
+      ...(['Pod', 'without its image', {}] as const),
+      { containerStatuses: [{ name: 'a', image: 'b', state: { waiting: { reason: 'ImagePullBackOff' } } }] },
+      failed,
+    ],
+    ['Service', 'without balancer', { type: 'ClusterIP' }, {}, ready],
+    ['PersistentVolumeClaim', 'that is not bound', {}, { phase: 'Pending' }, progressing],
+    ['ConfigMap', 'of any content', {}, {}, ready],
+    ['Bucket', 'with the condition Ready', {}, condition('Ready', 'True'), ready],
+    ['Bucket', 'that is not Ready', {}, condition('Ready', 'False'), progressing],
+    ['Bucket', 'that is stalled', {}, condition('Stalled', 'True', { message: 'no' }), failed],
+  ])('%s %s is as ready as kstatus says', (kind, _, spec, status, expected) => {
+    const object = { metadata: { generation: 2 }, spec, status } as unknown as KubernetesObject;
+    expect(readinessOf(kind, object)).toMatchObject(expected);
+  });
+});
