@@ -1,7 +1,8 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Application } from 'typedoc';
+import { Application, type TypeDocOptions } from 'typedoc';
+import type { PluginOptions } from 'typedoc-plugin-markdown';
 
 const ROOT = join(import.meta.dirname, '..');
 
@@ -24,7 +25,7 @@ export async function apiPage(name: string, module: string): Promise<string> {
 }
 
 /** One page, a table for each type. `npm run types` has checked the types. */
-const LAYOUT = {
+const LAYOUT: TypeDocOptions & Partial<PluginOptions> = {
   plugin: ['typedoc-plugin-markdown'],
   outputFileStrategy: 'modules',
   readme: 'none',

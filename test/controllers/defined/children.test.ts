@@ -126,7 +126,7 @@ describe('the fields that are ours', () => {
       managedFields: [{ manager: MANAGED_BY, operation: 'Update', fieldsV1: fields }],
     };
     const created = { ...object, metadata: { ...metadata, uid: 'uid-2' } } as unknown as KubernetesObject;
-    const patch = handover(created, MANAGED_BY, { ports: [{ port: 80 }], finalizers: ['ours'] });
+    const patch = handover(created, { ports: [{ port: 80 }], finalizers: ['ours'] });
     const wanted = { 'f:ports': fields['f:ports'], 'f:finalizers': fields['f:finalizers'] };
     expect(patch).toContainEqual({
       op: 'replace',
@@ -139,7 +139,7 @@ describe('the fields that are ours', () => {
   it('are handed over once', () => {
     const entries = ['Apply', 'Update'].map((operation) => ({ manager: MANAGED_BY, operation }));
     const applied = { metadata: { managedFields: entries } } as unknown as KubernetesObject;
-    expect(handover(applied, MANAGED_BY)).toBeUndefined();
+    expect(handover(applied)).toBeUndefined();
   });
 });
 
