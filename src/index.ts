@@ -7,6 +7,7 @@ import type { AnyDefinition } from './controllers/defined/definition.ts';
  */
 
 export * from './api/index.ts';
+export type { AnyDefinition } from './controllers/defined/definition.ts';
 export type { Operator } from './program/operator.ts';
 
 /** An operator of your own. */

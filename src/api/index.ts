@@ -14,9 +14,9 @@ export type {
   StatusOf,
 } from './kind.ts';
 export { defineController } from './controller.ts';
-export type { ControllerDefinition, Messages, ResourceFor, ResourceOf } from './controller.ts';
+export type { AnyKind, ControllerDefinition, Messages, ResourceFor, ResourceOf } from './controller.ts';
 export type { ChildManifest, Children } from './child.ts';
-export type { NextOf, Outcome, StalledMore } from './next.ts';
+export type { DoStep, NextOf, Outcome, StalledMore } from './next.ts';
 export type { Facts, MessageSubject, Observing, Running, StepDefinition, StepDone } from './step.ts';
 export type { ReferredType, Referring } from './reference.ts';
 export type { OwnedType, Place, ViewedObject, WatchedType } from './watched.ts';
@@ -38,7 +38,7 @@ export {
 } from './built-in.ts';
 export { CLUSTER_ROLES, JOBS, MANAGED_BY_LABEL, NAMESPACES, NODES, PODS, ROLE_BINDINGS } from './kinds.ts';
 export { labelSelectorText, matchesLabels, parseLabelSelector } from './label-selector.ts';
-export type { LabelSelector } from './label-selector.ts';
+export type { LabelRequirement, LabelSelector } from './label-selector.ts';
 export { ownedBy } from './owner.ts';
 export { StepError } from './step-error.ts';
 export type { StepErrorClass } from './step-error.ts';

@@ -1,7 +1,7 @@
 import type { Cause } from '../contract/cause.ts';
 
 /** How a decision names a step. */
-type DoStep<Data> = undefined extends Data
+export type DoStep<Data> = undefined extends Data
   ? (because: string, data?: Data) => Outcome
   : (because: string, data: Data) => Outcome;
 
