@@ -2,18 +2,12 @@ import { allow, defineController, JOBS, type Advice } from 'durable-operator';
 import { jobName, progressOf, startJob, STAGES, type Stage } from './jobs.ts';
 import { Migration } from './kind.ts';
 
-/** A change of a Job is noticed at once. The cluster is trusted that long, in milliseconds. */
-const LOOK_AGAIN_MS = 600_000;
+/** No watch shows the Jobs, so they are looked at that often, in milliseconds. */
+const LOOK_EVERY_MS = 2_000;
 
 export const migration = defineController({
   name: 'migration',
   for: Migration,
-  references: [
-    {
-      ...JOBS,
-      of: ({ resource }) => STAGES.map((stage) => ({ name: jobName(resource.metadata.name, stage) })),
-    },
-  ],
   permissions: [allow(JOBS, ['get', 'create'])],
   observe: ({ resource, kube }) => progressOf(resource, kube),
   steps: {
@@ -58,7 +52,7 @@ export const migration = defineController({
         });
       case 'running':
       case 'succeeded':
-        return next.wait(`${stage} to end`, LOOK_AGAIN_MS);
+        return next.wait(`${stage} to end`, LOOK_EVERY_MS);
     }
   },
 
