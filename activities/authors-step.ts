@@ -3,6 +3,7 @@ import type { Kube } from '../src/api/kube.ts';
 import type { Action } from '../src/contract/decision.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
 import {
+  runMaxMs,
   stepsOf,
   UNBOUND,
   type AnyDefinition,
@@ -11,9 +12,6 @@ import {
 import { ApiError, isNamespaceEnding, isOf } from '../src/kubernetes/errors.ts';
 import type { WriteHooks, Written } from './authors-kube.ts';
 import { PartlyDone, type Performed, type StepContext } from './reconciler.ts';
-
-/** An attempt counts as unknown for 15 s after it began. */
-const RUN_TIMEOUT_MS = 10_000;
 
 /** What an author's step is given, and what is known after it. */
 interface Doing<O> {
@@ -48,7 +46,7 @@ export async function doStep<O>(doing: Doing<O>): Promise<Performed<O>> {
       },
     }),
     get signal() {
-      return soon(context.superseded);
+      return soon(context.superseded, its);
     },
     get idempotencyKey() {
       return context.idempotencyKey?.() ?? '';
@@ -96,9 +94,9 @@ function actionOf(sentence: string): Action {
   return { did, what: what.join(' ') };
 }
 
-/** The time that an attempt has. */
-export function soon(superseded: AbortSignal): AbortSignal {
-  return AbortSignal.any([superseded, AbortSignal.timeout(RUN_TIMEOUT_MS)]);
+/** The time that an attempt has. @param step default: `observe` */
+export function soon(superseded: AbortSignal, step: { readonly timeout?: string } = {}): AbortSignal {
+  return AbortSignal.any([superseded, AbortSignal.timeout(runMaxMs(step))]);
 }
 
 /** What outside systems said has the same consequences as what the API server says. */

@@ -149,7 +149,9 @@ export function kindReconciler(
     if (observation === 'gone' || observation.live === undefined) throw notLive(step);
     const { live } = observation;
     const { resource, observed } = live;
-    const signal = isExternal(definition, step.do) ? soon(context.superseded) : undefined;
+    const signal = isExternal(definition, step.do)
+      ? soon(context.superseded, stepsOf(definition)[step.do])
+      : undefined;
     try {
       return await doStep<DefinedObservation>({
         ...{ definition, step, context, facts: { resource, owned: [], observed } },

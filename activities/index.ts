@@ -1,4 +1,4 @@
-import { ATTEMPT_MAX_MS, type StepInput } from '../src/contract/run.ts';
+import type { StepInput } from '../src/contract/run.ts';
 import {
   type DecisionEvent,
   isRest,
@@ -118,7 +118,7 @@ class ControllerActivities<O, S extends Step, L extends Observe> {
     superseded: AbortSignal,
   ): StepContext<O> {
     const { watched: viewOf, isNamespacePaused } = this.#dependencies;
-    const { activityType, attempt } = activityInfo();
+    const { activityType, attempt, startToCloseTimeoutMs } = activityInfo();
     // Of the attempts before this one, the outcome is not known.
     const mayArrive = this.#reconciler.controller.mayStillArrive !== undefined && activityType !== 'observe';
     const isRepeated = mayArrive && attempt > 1;
@@ -131,7 +131,7 @@ class ControllerActivities<O, S extends Step, L extends Observe> {
       idempotencyKey,
       isFirst: () => results === 0 && !this.#begun.has(runId),
       begunAnew: () => this.#begun.set(runId, true),
-      unknownUntilMs: isRepeated ? Date.now() + ATTEMPT_MAX_MS : unknownUntilMs,
+      unknownUntilMs: isRepeated ? Date.now() + startToCloseTimeoutMs : unknownUntilMs,
       watched: () => viewOf?.(ref) as O | undefined,
       isNamespacePaused: async () =>
         namespace !== undefined && (await isNamespacePaused?.(namespace)) === true,

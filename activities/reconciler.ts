@@ -57,7 +57,7 @@ export interface Performed<O> {
 export interface Reconciler<O, S extends Step, L extends Observe = Observe> {
   readonly controller: Pick<
     Controller<unknown, unknown, O, S, L>,
-    'decide' | 'control' | 'statusStep' | 'mayStillArrive'
+    'decide' | 'control' | 'statusStep' | 'mayStillArrive' | 'attemptMaxMs'
   > & {
     readonly steps: Readonly<Record<string, string>>;
     readonly primary: { readonly type: ResourceType };

@@ -98,7 +98,7 @@ export class StepRun<O, S extends Step, L extends Observe> {
     if (this.#isPastKnown || isFirst?.() !== true) return;
     this.#isPastKnown = true;
     if (this.#reconciler.controller.mayStillArrive?.(observation) === true)
-      this.#unknownUntilMs ??= now() + ATTEMPT_MAX_MS;
+      this.#unknownUntilMs ??= now() + (this.#reconciler.controller.attemptMaxMs ?? ATTEMPT_MAX_MS);
     else begunAnew?.();
   }
 

@@ -95,7 +95,7 @@ class ViewedObjects {
       kubeFor: ({ allow, onWritten }) =>
         authorsKube({
           client: this.#client,
-          ...(external && { signal: soon(context.superseded) }),
+          ...(external && { signal: soon(context.superseded, stepsOf(this.#definition)[step.do]) }),
           isMetadataOnly: (at) => this.#type.metadataOnly === true && folded.isResource(at),
           allow: (write) => {
             allow(write);

@@ -45,7 +45,6 @@ import { asSummary } from '../src/contract/text.ts';
  * converges within one once a fault is over.
  */
 const RETRY: RetryPolicy = { initialInterval: '500ms', backoffCoefficient: 2, maximumInterval: '30s' };
-const TIMEOUT_MS = 15_000;
 /**
  * A worker that was killed or frozen is noticed so soon. The polls of a frozen one go on taking tasks until the server closes
  * its connection: each costs a run so much.
@@ -150,7 +149,7 @@ class Reconcile {
     const end = await this.#callDurably(step);
     // The attempt goes on wherever it is, and its write may come late.
     if (('result' in end || 'failed' in end) && 'isDurable' in step)
-      this.#mayTakeEffectUntil(Date.now() + ATTEMPT_MAX_MS);
+      this.#mayTakeEffectUntil(Date.now() + attemptMaxOf(step));
     return this.#after(step, end);
   }
 
@@ -242,7 +241,7 @@ class Reconcile {
 
   #callDurably(step: Step | Observe): Promise<End> {
     const options: ActivityOptions = {
-      startToCloseTimeout: TIMEOUT_MS,
+      startToCloseTimeout: attemptMaxOf(step),
       heartbeatTimeout: HEARTBEAT_TIMEOUT,
       retry: RETRY,
       summary: summaryOf(step),
@@ -309,6 +308,10 @@ function named({ do: name }: Step | Observe, activities: Activities): Activity {
   const activity = activities[name];
   if (activity === undefined) throw new Error(`there is no activity ${name}`);
   return activity;
+}
+
+function attemptMaxOf(step: Step | Observe): number {
+  return ('attemptMaxMs' in step ? step.attemptMaxMs : undefined) ?? ATTEMPT_MAX_MS;
 }
 
 function summaryOf(step: Step | Observe): string {

@@ -201,6 +201,9 @@ export function defineController<
 ): ControllerDefinition<F, View, Owned, Observed, Steps, Options, Use> {
   const { name, finalizer, poll, steps = {} } = definition;
   const taken = Object.keys(steps).find((step) => RESERVED.includes(step));
+  const untimely = Object.entries<{ readonly timeout?: string }>(steps).find(
+    ([, { timeout }]) => !isTimely(timeout),
+  );
   const misplaced = misplacedIn(definition);
   const unseen = isKind(definition.for) ? undefined : definition.owns?.find((each) => !('view' in each));
   const problems = {
@@ -210,6 +213,8 @@ export function defineController<
     [`poll.every is "${poll?.every ?? ''}", but must be a duration such as "10m"`]:
       poll !== undefined && millisecondsIn(poll.every) === undefined,
     [`the step ${taken ?? ''} has a name that the library uses itself`]: taken !== undefined,
+    [`the timeout of step ${untimely?.[0] ?? ''} must be a duration from "10s" to "1h"`]:
+      untimely !== undefined,
     ['it has neither children nor decide']:
       definition.children === undefined && definition.decide === undefined,
     [`${misplaced ?? ''} cannot be used for ${definition.for.kind}`]: misplaced !== undefined,
@@ -222,6 +227,12 @@ export function defineController<
   const problem = Object.entries(problems).find(([, isWrong]) => isWrong)?.[0];
   if (problem !== undefined) throw new Error(`controller ${name}: ${problem}`);
   return definition;
+}
+
+function isTimely(timeout: string | undefined): boolean {
+  if (timeout === undefined) return true;
+  const ms = millisecondsIn(timeout) ?? 0;
+  return ms >= 10_000 && ms <= 3_600_000;
 }
 
 /** Whether {@link defineKind} has made it. */

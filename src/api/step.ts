@@ -81,6 +81,12 @@ export interface StepDefinition<R, Owned, Observed, Data, Use = unknown, Options
    */
   readonly external?: boolean;
   /**
+   * How long `run` may take: `15m`, from 10 s to an hour. A worker that was killed is noticed within seconds however long that is. What
+   * an attempt without an answer may still do is waited for that long before Ready, and before the finalizer goes; so rather start long
+   * work, and wait for it in `decide`. Default: ten seconds.
+   */
+  readonly timeout?: string;
+  /**
    * With `trust: 'watch'`, what has to be read before the step is done.
    *
    * - `watch`: nothing. Its one write is a patch of the resource with the resourceVersion that was decided from.
@@ -91,8 +97,7 @@ export interface StepDefinition<R, Owned, Observed, Data, Use = unknown, Options
   /** What the step deletes, for the person who has to approve of it. Without, `kube.delete` refuses. Default: nothing. */
   deletes?(facts: Facts<R, Owned, Observed, Options>, data: Data): Deletion;
   /**
-   * Does it. Takes at most ten seconds: start what takes longer, and wait for it in `decide`. An attempt may be repeated, and may
-   * take effect after a later one. What a server answers to `kube` counts as observed: where the step is not external and writes only to the
+   * Does it, within `timeout`. An attempt may be repeated, and may take effect after a later one. What a server answers to `kube` counts as observed: where the step is not external and writes only to the
    * resource and to objects of `owns`, nothing is read again before the next decision.
    *
    * @param data of the decision that named this step, in this very attempt. It is never in the history

@@ -136,6 +136,8 @@ export interface Controller<
    * beginning of a run. Default: never.
    */
   mayStillArrive?(observation: Observation): boolean;
+  /** How long an attempt of the longest of its steps may take effect, in milliseconds. Default: ATTEMPT_MAX_MS of run.ts. */
+  readonly attemptMaxMs?: number;
   /**
    * What it creates is refused in a namespace that is being deleted, so nothing is done there.
    */

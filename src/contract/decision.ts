@@ -38,6 +38,8 @@ export interface Step extends WithEvent {
   readonly writes?: number;
   /** Temporal knows of each attempt: it is never tried within the workflow task first. */
   readonly isDurable?: true;
+  /** How long an attempt may take, and take effect, in milliseconds. Default: ATTEMPT_MAX_MS of run.ts. */
+  readonly attemptMaxMs?: number;
   /** What it deletes. Default: nothing. */
   readonly deletes?: Deletion;
   /** Who has approved of that, to be reported once it is done. Default: nobody had to. */
@@ -228,6 +230,7 @@ export function nextOf(decision: Decision, summaries: Readonly<Record<string, st
   const { do: step, because } = decision;
   const writes = 'writes' in decision ? decision.writes : undefined;
   const isDurable = 'isDurable' in decision;
+  const attemptMaxMs = 'attemptMaxMs' in decision ? decision.attemptMaxMs : undefined;
   const summary = summaries[step];
   return {
     do: step,
@@ -235,6 +238,7 @@ export function nextOf(decision: Decision, summaries: Readonly<Record<string, st
     ...(summary !== undefined && { summary }),
     ...(writes !== undefined && { writes }),
     ...(isDurable && { isDurable }),
+    ...(attemptMaxMs !== undefined && { attemptMaxMs }),
   };
 }
 

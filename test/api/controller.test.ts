@@ -75,6 +75,18 @@ describe('a controller that decides', () => {
     });
   });
 
+  it('gives an attempt of a step with a timeout five seconds more, and waits for the longest after a run that it knows nothing of', () => {
+    const { steps } = bucket;
+    const slow = {
+      ...bucket,
+      steps: { ...steps, provision: { ...steps?.provision, timeout: '15m' } },
+    } as typeof bucket;
+    expect(decide({}, slow)).toMatchObject({ do: 'provision', isDurable: true, attemptMaxMs: 905_000 });
+    expect(decide({})).not.toHaveProperty('attemptMaxMs');
+    expect(kindController(slow).attemptMaxMs).toBe(905_000);
+    expect(kindController(bucket).attemptMaxMs).toBe(15_000);
+  });
+
   it('reports once what it found, with the fields of the author', () => {
     expect(READY).toMatchObject({
       url: 'store://uid-1',
@@ -171,6 +183,11 @@ describe('a definition', () => {
     ['poll', { poll: { every: 'often' } }, 'poll.every is "often", but must be a duration'],
     ['owned type', { owns: [PODS] }, 'owns of Bucket needs children'],
     ['step', { steps: { ...steps, observe: steps?.remove } }, 'the step observe has a name'],
+    [
+      'timeout',
+      { steps: { ...steps, remove: { ...steps?.remove, timeout: '2h' } } },
+      'the timeout of step remove must be',
+    ],
   ])('whose %s is wrong is refused at once', (_, wrong, words) => {
     expect(() => defineController({ ...bucket, ...wrong } as typeof bucket)).toThrow(words);
   });

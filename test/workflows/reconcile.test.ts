@@ -132,6 +132,15 @@ describe('a step that is durable from the start', () => {
     expect((await start(durable))[1]).toEqual(['addPod']);
   });
 
+  it('may take as long as it says, and take effect as long after it was dropped', async () => {
+    const [run] = await start({ ...durable, attemptMaxMs: 905_000 });
+    expect(run.called?.startToCloseMs).toBe(905_000);
+    await run.changes();
+    await run.timeIsUp();
+    await run.isCancelled();
+    expect(run.called?.input).toMatchObject({ unknownUntilMs: 906_000 });
+  });
+
   it('that is dropped may still take effect, which the steps after it are told for as long', async () => {
     const [run] = await start(durable);
     await run.changes();

@@ -12,7 +12,15 @@ import {
   type DefinedObservation,
   type DefinedStep,
 } from './decide.ts';
-import { isExternal, isHeld, namesOf, summariesOf, type AnyDefinition } from './definition.ts';
+import {
+  attemptMaxMs,
+  isExternal,
+  isHeld,
+  namesOf,
+  stepsOf,
+  summariesOf,
+  type AnyDefinition,
+} from './definition.ts';
 import { referencePermissions, referencesView, watchedReferences } from './references.ts';
 import { definedView, resourceOf, type DefinedView } from './view.ts';
 import { childPermissions, childSummaries, declaredView, watchedChildren } from './children/declared.ts';
@@ -59,6 +67,7 @@ export function kindController(definition: AnyDefinition): KindController {
         observation !== 'gone' &&
         !isSettled(observation.view) &&
         (finalizer === undefined || isHeld(definition, observation.view.finalizers)),
+      attemptMaxMs: Math.max(...Object.values(stepsOf(definition)).map(attemptMaxMs)),
     }),
     ...(finalizer !== undefined && { finalizer }),
     // What is created there is refused.

@@ -3,6 +3,8 @@ import type { NextOf, Outcome } from '../../api/next.ts';
 import type { Facts, StepDefinition } from '../../api/step.ts';
 import type { ResourceType } from '../../contract/controller.ts';
 import { converged, stalled, waitFor, warning, type Rest, type Step } from '../../contract/decision.ts';
+import { millisecondsIn } from '../../contract/duration.ts';
+import { ATTEMPT_MAX_MS } from '../../contract/run.ts';
 import { displayName, type ResourceRef } from '../../contract/resource.ts';
 
 /*
@@ -63,6 +65,18 @@ export function isExternal(definition: AnyDefinition, step: string): boolean {
   return stepsOf(definition)[step]?.external ?? definition.observe !== undefined;
 }
 
+/** How long `run` of a step may take, in milliseconds. */
+export function runMaxMs({ timeout }: { readonly timeout?: string | undefined }): number {
+  return (timeout === undefined ? undefined : millisecondsIn(timeout)) ?? RUN_MAX_MS;
+}
+
+/** What is read before, and a write that is under way when the time is over, are part of an attempt. */
+export function attemptMaxMs(step: { readonly timeout?: string | undefined }): number {
+  return runMaxMs(step) + ATTEMPT_MAX_MS - RUN_MAX_MS;
+}
+
+const RUN_MAX_MS = 10_000;
+
 /** What is decided from, and what decides. */
 export interface Deciding {
   readonly definition: AnyDefinition;
@@ -74,10 +88,13 @@ export function stepFor(
   { definition, facts }: Deciding,
   { step, because, data }: Outcome & { is: 'step' },
 ): AuthorsStep {
-  const deletes = stepsOf(definition)[step]?.deletes?.(facts, data);
+  const its = stepsOf(definition)[step];
+  const deletes = its?.deletes?.(facts, data);
+  const isLong = its?.timeout !== undefined;
   return {
     ...{ do: step, because, data },
-    ...(isExternal(definition, step) && { isDurable: true }),
+    ...((isLong || isExternal(definition, step)) && { isDurable: true }),
+    ...(isLong && { attemptMaxMs: attemptMaxMs(its) }),
     ...(deletes && { deletes }),
   };
 }
