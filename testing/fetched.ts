@@ -4,6 +4,8 @@ import type { Fake } from './outside.ts';
 export interface Fetched {
   readonly method: string;
   readonly url: string;
+  /** By their names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
   /** As JSON has it; undefined: there was none. */
   readonly body?: unknown;
 }
@@ -13,6 +15,8 @@ export interface FetchAnswer {
   readonly status: number;
   /** As JSON. Default: none. */
   readonly body?: unknown;
+  /** Such as `{ 'retry-after': '5' }`. Default: none. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** Meanwhile, what the controller fetches is answered by the function `fetch` of the fake, if it has one. */
@@ -25,12 +29,16 @@ export async function withFetch<T>(fake: Fake, work: () => Promise<T>): Promise<
     const request = new Request(input, init);
     const text = await request.text();
     const { method, url } = request;
-    const { status, body } = await ask({
+    const { status, body, headers } = await ask({
       method,
       url,
+      headers: Object.fromEntries(request.headers),
       ...(text !== '' && { body: JSON.parse(text) as unknown }),
     });
-    return new Response(body === undefined ? null : JSON.stringify(body), { status });
+    return new Response(body === undefined ? null : JSON.stringify(body), {
+      status,
+      ...(headers && { headers }),
+    });
   };
   try {
     return await work();

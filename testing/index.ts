@@ -12,4 +12,4 @@ export type { FakeAnswer, FakeKubernetes, RunRequest, Script } from './fake-kube
 export { record, replay } from './histories.ts';
 export type { Recorded } from './histories.ts';
 export type { CallsOf, StateOf } from './outside.ts';
-export type { AnyObject, Draft, End, Explorable, Scenario, Surroundings } from './scenario.ts';
+export type { AnyObject, Draft, DraftMeta, End, Explorable, Scenario, Surroundings } from './scenario.ts';

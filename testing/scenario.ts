@@ -12,9 +12,17 @@ type SpecIn<D> = D extends { readonly for: { readonly spec: { readonly _output: 
 
 /** A resource that people may change. */
 export interface Draft<D> {
-  metadata: ObjectMeta;
+  metadata: DraftMeta;
   spec: SpecIn<D>;
 }
+
+/** Its metadata. */
+export type DraftMeta = {
+  -readonly [Field in Exclude<keyof ObjectMeta, 'labels' | 'annotations'>]: ObjectMeta[Field];
+} & {
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+};
 
 /** All there is, as plain data that may be changed. */
 export interface Surroundings<D, Outside extends object> {

@@ -6,7 +6,7 @@ import type { Advice } from '../contract/cause.ts';
  * - `refused`: it stays so until somebody changes something. Tried again after 5 to 45 s.
  * - `access-denied`: a credential or a right is missing. Likewise.
  * - `unavailable`: nobody knows whether it was done. Tried again after 0.5 to 30 s.
- * - `retry-after`: the system says when to come back.
+ * - `retry-after`: the system says when to come back. Fewer than 1 s count as 1 s, more than 5 min as 5 min.
  */
 export type StepErrorClass = 'refused' | 'access-denied' | 'unavailable' | 'retry-after';
 
@@ -19,7 +19,7 @@ export type StepErrorClass = 'refused' | 'access-denied' | 'unavailable' | 'retr
 export class StepError extends Error {
   override readonly name = 'StepError';
   readonly classification: StepErrorClass;
-  /** From 1 s to 5 min; only of `retry-after`. */
+  /** In milliseconds; only of `retry-after`. */
   readonly retryAfterMs: number | undefined;
   readonly advice: readonly Advice[];
 
