@@ -33,7 +33,11 @@ describe('npm run demo', () => {
       await untilLineWith('Ctrl-C', stack.stdout);
       const demo = spawn(process.execPath, [DEMO, '--dir', dir]);
       const [shown, problems] = await Promise.all([text(demo.stdout), text(demo.stderr), once(demo, 'exit')]);
-      expect({ status: demo.exitCode, problems, shown }).toEqual({ status: 0, problems: '', shown: expect.any(String) });
+      expect({ status: demo.exitCode, problems, shown }).toEqual({
+        status: 0,
+        problems: '',
+        shown: expect.any(String),
+      });
       const parts = shown.split(/^(?=\d\. )/m).slice(1);
       expect(parts.map((part) => part.split('\n')[0])).toEqual(PARTS.map(([title]) => title));
       for (const [index, [, checked]] of PARTS.entries()) expect(parts[index]).toContain(checked);
