@@ -48,7 +48,10 @@ export interface KindDefinition<Spec extends z.ZodObject, Status extends z.ZodOb
   readonly conditions?: string;
   readonly columns?: readonly PrinterColumn[];
   readonly scale?: ScalePaths;
-  /** About the whole object. Of its metadata, rules see `name` and `generateName` alone. */
+  /**
+   * In CEL, about the whole object: `{ rule: 'self.spec.size >= oldSelf.spec.size', message: 'it cannot shrink' }`. With `oldSelf`, a rule
+   * is about changes. Of its metadata, rules see `name` and `generateName` alone. The API server checks the text of a rule, nobody before.
+   */
   readonly rules?: readonly Rule[];
 }
 
