@@ -3,6 +3,7 @@ import type { Kube } from '../src/api/kube.ts';
 import type { Action } from '../src/contract/decision.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
 import {
+  isExternal,
   runMaxMs,
   stepsOf,
   UNBOUND,
@@ -23,7 +24,7 @@ interface Doing<O> {
     readonly observed: unknown;
   };
   readonly context: Pick<StepContext, 'superseded' | 'idempotencyKey'>;
-  readonly kubeFor: (hooks: WriteHooks) => Kube;
+  readonly kubeFor: (hooks: WriteHooks & { readonly signal?: AbortSignal }) => Kube;
   /** Asked once all is done. Undefined: it has to be observed. */
   readonly after: () => O | undefined;
 }
@@ -34,10 +35,13 @@ export async function doStep<O>(doing: Doing<O>): Promise<Performed<O>> {
   const its = stepsOf(definition)[step.do] ?? unknownStep(definition, step);
   const soFar: Action[] = [];
   let last: Pick<Written, 'answer' | 'changed'> = {};
+  // The time of an attempt runs from its beginning, for whatever it calls.
+  const signal = isExternal(definition, step.do) ? soon(context.superseded, its) : undefined;
   const running = {
     ...UNBOUND,
     ...facts,
     kube: kubeFor({
+      ...(signal && { signal }),
       allow: ({ verb }) => {
         if (verb === 'delete' && its.deletes === undefined) throw undeclaredDelete(step);
       },
@@ -46,7 +50,7 @@ export async function doStep<O>(doing: Doing<O>): Promise<Performed<O>> {
       },
     }),
     get signal() {
-      return soon(context.superseded, its);
+      return signal ?? soon(context.superseded, its);
     },
     get idempotencyKey() {
       return context.idempotencyKey?.() ?? '';

@@ -149,14 +149,11 @@ export function kindReconciler(
     if (observation === 'gone' || observation.live === undefined) throw notLive(step);
     const { live } = observation;
     const { resource, observed } = live;
-    const signal = isExternal(definition, step.do)
-      ? soon(context.superseded, stepsOf(definition)[step.do])
-      : undefined;
     try {
       return await doStep<DefinedObservation>({
         ...{ definition, step, context, facts: { resource, owned: [], observed } },
         after: () => undefined,
-        kubeFor: (hooks) => authorsKube({ client, ...hooks, ...(signal && { signal }) }),
+        kubeFor: (hooks) => authorsKube({ client, ...hooks }),
       });
     } catch (error) {
       if (!(error instanceof ApiError) || !isOf(error, 'refused', 'access-denied')) throw error;

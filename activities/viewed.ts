@@ -24,7 +24,7 @@ import { isOf } from '../src/kubernetes/errors.ts';
 import { kubeOf } from '../src/kubernetes/kube.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
 import { authorsKube, listAll, REQUEST_TIMEOUT_MS } from './authors-kube.ts';
-import { doStep, soon } from './authors-step.ts';
+import { doStep } from './authors-step.ts';
 import { Folded } from './folded.ts';
 import type { Performed, Reconciler, StepContext } from './reconciler.ts';
 
@@ -92,10 +92,10 @@ class ViewedObjects {
     const performing = doStep<ViewedObservation>({
       ...{ definition: this.#definition, step, context, facts: factsOf(before, context.now()) },
       after: () => (external ? undefined : folded.observation),
-      kubeFor: ({ allow, onWritten }) =>
+      kubeFor: ({ allow, onWritten, ...hooks }) =>
         authorsKube({
           client: this.#client,
-          ...(external && { signal: soon(context.superseded, stepsOf(this.#definition)[step.do]) }),
+          ...hooks,
           isMetadataOnly: (at) => this.#type.metadataOnly === true && folded.isResource(at),
           allow: (write) => {
             allow(write);

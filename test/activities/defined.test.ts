@@ -26,7 +26,7 @@ const DELETION = { what: 'Job', count: 1, of: 'job-1', names: () => ['photos-bac
 /** What an author does with what they are given. */
 interface Doing {
   readonly observe?: (kube: Pick<Kube, 'get' | 'list'>, signal: AbortSignal) => Promise<unknown>;
-  readonly run?: (kube: Kube, key: string) => Promise<string>;
+  readonly run?: (kube: Kube, key: string, running: { readonly signal: AbortSignal }) => Promise<string>;
   readonly isDeleting?: boolean;
 }
 
@@ -60,7 +60,7 @@ function anAuthors({
     steps: {
       act: {
         summary: 'act',
-        run: ({ kube, idempotencyKey }) => run(kube, idempotencyKey),
+        run: (running) => run(running.kube, running.idempotencyKey, running),
         ...(isDeleting && { deletes: () => DELETION }),
       },
     },
@@ -80,6 +80,18 @@ function anAuthors({
 }
 
 describe('a step of an author', () => {
+  it('has one signal, whose time runs from the beginning, whenever it asks for it', async () => {
+    const signals: AbortSignal[] = [];
+    const { act } = anAuthors({
+      run: (_kube, _key, running) => {
+        signals.push(running.signal, running.signal);
+        return Promise.resolve('did it');
+      },
+    });
+    await act();
+    expect(signals[0]).toBe(signals[1]);
+  });
+
   it('says what it did, and everything is observed anew', async () => {
     const { act } = anAuthors({ run: (_, key) => Promise.resolve(`created the bucket with ${key}`) });
     expect(await act()).toEqual({
