@@ -29,7 +29,7 @@ export function childView(type: DeclaredType, object: KubernetesObject): ChildVi
   const { namespace, name, uid, resourceVersion, deletionTimestamp } = object.metadata;
   return {
     ...{ type, namespace, name, uid, resourceVersion },
-    digest: digestOf(partOf(object, ourFields(object, 'Apply', type.manager) ?? NOTHING)),
+    digest: digestOf(partOf(object, ourFields(object, type.manager) ?? NOTHING)),
     answered: answeredIn(object),
     isBeingDeleted: deletionTimestamp !== undefined,
     isElsewhere: controllerOf(object.metadata) === undefined,
