@@ -1,5 +1,6 @@
 import { isKind, type AnyKind, type ResourceOf } from '../src/api/controller.ts';
 import type { WatchedType } from '../src/api/watched.ts';
+import type { ReferredObject } from '../src/contract/controller.ts';
 import type { Refusal, Step } from '../src/contract/decision.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
 import { causeOfOverride } from '../src/contract/refusal.ts';
@@ -79,7 +80,7 @@ export function kindReconciler(
     const resource = resourceOf(type, object);
     if (!isObserved(resource, definition)) return { view, live: { resource } };
     const referred = await readReferences(client, definition, resource);
-    const declared = await readChildren(resource);
+    const declared = await readChildren(resource, referred?.objects);
     const signal = soon(superseded);
     const observed: unknown = await asStep(
       async () =>
@@ -94,10 +95,13 @@ export function kindReconciler(
   }
 
   /** Of a resource that is being deleted, what is left. */
-  async function readChildren(resource: ResourceOf<AnyKind>): Promise<Live['declared']> {
+  async function readChildren(
+    resource: ResourceOf<AnyKind>,
+    referred: readonly ReferredObject[] = [],
+  ): Promise<Live['declared']> {
     const declared = resource.isBeingDeleted
       ? definition.children && { wanted: [] }
-      : declaredBy(definition, resource);
+      : declaredBy(definition, resource, referred);
     if (declared === undefined || 'outcome' in declared) return declared;
     const children = new Children(client, ownerOf(definition, resource));
     const there = await children.list(declaredTypes(definition), definition.finalizer !== undefined);
