@@ -188,8 +188,9 @@ export class Children {
   }
 
   async #delete(live: ChildView): Promise<Written> {
-    const { type, uid } = live;
-    await found(kubeOf(this.#client).delete({ ...live, type }, { uid, propagation: 'Background' }));
+    const { uid, resourceVersion } = live;
+    const conditions = { uid, resourceVersion, propagation: 'Background' } as const;
+    await found(kubeOf(this.#client).delete(live, conditions));
     return { child: live, isDone: true };
   }
 

@@ -47,7 +47,15 @@ function wantedIn(types: readonly Omit<DeclaredType, 'manager'>[], ...manifests:
 function aChild(wanted: Wanted, more: Partial<ChildView> = {}): ChildView {
   const { type, namespace, name, digest } = wanted;
   return {
-    ...{ type, namespace, name, digest, uid: `uid-of-${name}`, resourceVersion: '1' },
+    ...{
+      type,
+      namespace,
+      name,
+      digest,
+      uid: `uid-of-${name}`,
+      ownerUid: OWNER.metadata.uid,
+      resourceVersion: '1',
+    },
     ...{ answered: undefined, isBeingDeleted: false, isElsewhere: false, readiness: { is: 'ready' } },
     ...more,
   };
