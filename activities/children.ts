@@ -3,7 +3,6 @@ import type { KubernetesList, KubernetesObject } from '../src/contract/object.ts
 import { causeOfRefusal } from '../src/contract/refusal.ts';
 import type { Blocked, ChildrenSeen, ChildStep } from '../src/controllers/defined/children/decide.ts';
 import { ANSWERED_ANNOTATION } from '../src/controllers/defined/children/digest.ts';
-import { handover } from '../src/controllers/defined/children/owned-fields.ts';
 import {
   answeredText,
   childView,
@@ -22,7 +21,7 @@ import {
   type WantedObject,
 } from '../src/controllers/defined/children/wanted.ts';
 import { controllerOf, MANAGED_BY } from '../src/controllers/kinds.ts';
-import type { KubernetesClient, RequestOptions } from '../src/kubernetes/client.ts';
+import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { ApiError, found, isOf } from '../src/kubernetes/errors.ts';
 import { kubeOf } from '../src/kubernetes/kube.ts';
 import { eachPage } from '../src/kubernetes/pages.ts';
@@ -33,12 +32,6 @@ import { inBatches, SLOWLY } from './batches.ts';
 /** Declared objects as a step has read them. */
 export interface LiveChildren extends ChildrenSeen {
   readonly wanted: readonly WantedObject[];
-  readonly there: readonly LiveChild[];
-}
-
-export interface LiveChild extends ChildView {
-  /** It was created, and what it was created with is not handed over to applies yet. */
-  readonly handover: ReturnType<typeof handover>;
 }
 
 /** How a step on declared objects ended. */
@@ -54,13 +47,18 @@ export interface ChildrenEnd {
 interface Written {
   readonly child: ChildRef;
   /** Undefined: it is gone, or was never ours. */
-  readonly now?: LiveChild;
+  readonly now?: ChildView;
   readonly isDone: boolean;
   readonly blocked?: Blocked;
   readonly changed?: string | undefined;
 }
 
 const REQUEST_TIMEOUT_MS = 5_000;
+/**
+ * No object has this version: an apply that names it creates, or is in conflict with whatever has the name. Its fields are owned by an
+ * apply from the start, which those of a POST would not be. Source: apiserver, registry/generic/registry/store.go, `Store.Update`.
+ */
+const VERSION_OF_NONE = '1';
 /** A step begins no more writes after that; the next one goes on. */
 const TIME_MS = 2_000;
 /** A step of so few writes is tried as a local activity first, which has a second for all it does. */
@@ -83,17 +81,17 @@ export class Children {
   }
 
   /** All that the resource has declared. @param isSpread some of them may be in other namespaces */
-  async list(types: readonly DeclaredType[], isSpread: boolean): Promise<readonly LiveChild[]> {
+  async list(types: readonly DeclaredType[], isSpread: boolean): Promise<readonly ChildView[]> {
     const lists = await Promise.all(types.map((type) => this.#listOf(type, isSpread)));
     return lists.flat();
   }
 
-  async #listOf(type: DeclaredType, isSpread: boolean): Promise<readonly LiveChild[]> {
+  async #listOf(type: DeclaredType, isSpread: boolean): Promise<readonly ChildView[]> {
     const { namespace, uid } = this.#owner.metadata;
-    const items: LiveChild[] = [];
+    const items: ChildView[] = [];
     const onPage = (page: KubernetesList) => {
       for (const object of page.items ?? [])
-        if (isOwnedBy(object, this.#owner)) items.push(liveChild(type, object));
+        if (isOwnedBy(object, this.#owner)) items.push(childView(type, object));
     };
     const isWide = isSpread || !type.namespaced;
     const path = resourcePath(type, isWide ? {} : { namespace });
@@ -121,19 +119,20 @@ export class Children {
   async #write(verb: ChildStep['verb'], child: ChildRef, { wanted, there }: LiveChildren): Promise<Written> {
     const [want, live] = [wanted, there].map((all) => all.find((each) => isSame(each, child)));
     if (verb === 'create') return this.#create(want as WantedObject);
-    if (verb === 'apply') return this.#apply(live as LiveChild, want as WantedObject);
-    return this.#delete(live as LiveChild);
+    if (verb === 'apply') return this.#apply(live as ChildView, want as WantedObject);
+    return this.#delete(live as ChildView);
   }
 
   async #create(wanted: WantedObject): Promise<Written> {
-    const { type, namespace, object } = wanted;
-    const path = resourcePath(type, { namespace });
-    const query = { fieldManager: type.manager ?? MANAGED_BY };
+    const { object, type } = wanted;
     try {
-      const created = await this.#request({ method: 'POST', path, query, body: object });
-      return { child: wanted, isDone: true, now: await this.#handOver(created, wanted) };
+      const created = await this.#send(wanted, {
+        ...object,
+        metadata: { ...object.metadata, resourceVersion: VERSION_OF_NONE },
+      });
+      return { child: wanted, isDone: true, now: childView(type, created) };
     } catch (error) {
-      if (!isOf(error, 'already-exists')) throw error;
+      if (!isOf(error, 'conflict')) throw error;
       return await this.#lookAt(wanted);
     }
   }
@@ -143,26 +142,17 @@ export class Children {
     const object = await kubeOf(this.#client).get(wanted, { timeoutMs: REQUEST_TIMEOUT_MS });
     if (object === undefined) return { child: wanted, isDone: false };
     if (isOwnedBy(object, this.#owner))
-      return { child: wanted, isDone: false, now: liveChild(wanted.type, object) };
+      return { child: wanted, isDone: false, now: childView(wanted.type, object) };
     const controller = controllerOf(object.metadata);
     const whose = controller === undefined ? 'nobody of ours' : `${controller.kind} ${controller.name}`;
     const because = `belongs to ${whose}`;
     return { child: wanted, isDone: false, blocked: { by: 'stranger', child: wanted, because } };
   }
 
-  /** If it fails, the next decision is to apply, which hands over first. */
-  async #handOver(created: KubernetesObject, wanted: WantedObject): Promise<LiveChild> {
-    const body = handover(created, wanted.object, wanted.type.manager);
-    const handed = body && (await this.#patch(wanted, { body }).catch(() => undefined));
-    return liveChild(wanted.type, handed ?? created);
-  }
-
   /** What was written counts even though something failed in the end: the next step meets the failure again, if it lasts. */
-  async #apply(live: LiveChild, wanted: WantedObject): Promise<Written> {
+  async #apply(live: ChildView, wanted: WantedObject): Promise<Written> {
     let now = live;
     try {
-      now = await this.#handedOver(live);
-      if (now !== live && isAsWanted(now, wanted)) return { child: wanted, now, isDone: true };
       now = await this.#sendApply(now, wanted, notedOn(live, wanted));
       if (isAsWanted(now, wanted)) return { child: wanted, now, isDone: true };
       // The server makes something else of it. Noted on the object, the same answer counts as it is wanted.
@@ -180,55 +170,41 @@ export class Children {
     }
   }
 
-  async #handedOver(live: LiveChild): Promise<LiveChild> {
-    if (live.handover === undefined) return live;
-    try {
-      return liveChild(live.type, await this.#patch(live, { body: live.handover }));
-    } catch (error) {
-      // A test of a JSON patch that fails is answered like an object that is refused.
-      throw isOf(error, 'refused') ? new ApiError(error.message, { classification: 'conflict' }) : error;
-    }
-  }
-
   async #sendApply(
     { uid, resourceVersion }: ChildView,
     wanted: WantedObject,
     answered: Answered | undefined,
-  ): Promise<LiveChild & { readonly changed: string }> {
+  ): Promise<ChildView & { readonly changed: string }> {
     const { metadata } = wanted.object;
     const note = answered && { [ANSWERED_ANNOTATION]: answeredText(answered) };
     // Who applies no annotation at all, and says so, owns those of everybody.
     const annotations = note && { annotations: { ...metadata.annotations, ...note } };
     const body = { ...wanted.object, metadata: { ...metadata, uid, resourceVersion, ...annotations } };
-    const query = { fieldManager: wanted.type.manager ?? MANAGED_BY, force: true };
-    const answer = await this.#patch(wanted, { body, query, contentType: 'application/apply-patch+yaml' });
+    const answer = await this.#send(wanted, body);
     return {
-      ...liveChild(wanted.type, answer),
+      ...childView(wanted.type, answer),
       changed: changeOf(body, answer, wanted.type.manager) ?? inWords(wanted),
     };
   }
 
-  async #delete(live: LiveChild): Promise<Written> {
-    const { type, uid } = live;
-    await found(kubeOf(this.#client).delete({ ...live, type }, { uid, propagation: 'Background' }));
+  async #delete(live: ChildView): Promise<Written> {
+    const { uid, resourceVersion } = live;
+    const conditions = { uid, resourceVersion, propagation: 'Background' } as const;
+    await found(kubeOf(this.#client).delete(live, conditions));
     return { child: live, isDone: true };
   }
 
-  #patch(
-    { type, namespace, name }: ChildRef,
-    what: Pick<RequestOptions, 'body' | 'query' | 'contentType'>,
-  ): Promise<KubernetesObject> {
-    const path = resourcePath(type, { namespace, name });
-    return this.#request({ method: 'PATCH', path, contentType: 'application/json-patch+json', ...what });
+  /** Server-side apply. */
+  #send({ type, namespace, name }: ChildRef, body: object): Promise<KubernetesObject> {
+    return this.#client.request<KubernetesObject>({
+      method: 'PATCH',
+      path: resourcePath(type, { namespace, name }),
+      query: { fieldManager: type.manager ?? MANAGED_BY, force: true },
+      contentType: 'application/apply-patch+yaml',
+      body,
+      timeoutMs: REQUEST_TIMEOUT_MS,
+    });
   }
-
-  #request(options: RequestOptions): Promise<KubernetesObject> {
-    return this.#client.request<KubernetesObject>({ timeoutMs: REQUEST_TIMEOUT_MS, ...options });
-  }
-}
-
-function liveChild(type: DeclaredType, object: KubernetesObject): LiveChild {
-  return { ...childView(type, object), handover: handover(object, undefined, type.manager) };
 }
 
 function notedOn({ answered }: ChildView, { digest }: WantedObject): Answered | undefined {

@@ -1,11 +1,13 @@
 import { isKind, type AnyKind, type ResourceOf } from '../src/api/controller.ts';
 import type { WatchedType } from '../src/api/watched.ts';
+import type { ReferredObject } from '../src/contract/controller.ts';
 import type { Refusal, Step } from '../src/contract/decision.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
 import { causeOfOverride } from '../src/contract/refusal.ts';
 import type { ResourceRef } from '../src/contract/resource.ts';
 import { kindController } from '../src/controllers/defined/controller.ts';
 import type { ChildStep } from '../src/controllers/defined/children/decide.ts';
+import type { ChildView } from '../src/controllers/defined/children/view.ts';
 import { declaredBy, declaredTypes, ownerOf } from '../src/controllers/defined/children/declared.ts';
 import {
   isChildStep,
@@ -72,14 +74,23 @@ export function kindReconciler(
         : Promise.resolve({ observation: undefined, did: [] }),
   };
 
-  async function observe({ ref, superseded }: StepContext<DefinedObservation>): Promise<DefinedObservation> {
+  /**
+   * With a view of the watcher, the declared objects are as that shows them, and only the rest is read: each write of one is in conflict
+   * unless it is the one that the watcher saw, or none. A thousand resources of one namespace would be slow if each listed its own.
+   */
+  async function observe(
+    { ref, superseded }: StepContext<DefinedObservation>,
+    seen?: DefinedObservation,
+  ): Promise<DefinedObservation> {
     const object = await kube.get({ ...ref, type }, { timeoutMs: REQUEST_TIMEOUT_MS });
     if (object?.metadata.uid !== ref.uid) return 'gone';
     const view = definedView(object);
     const resource = resourceOf(type, object);
     if (!isObserved(resource, definition)) return { view, live: { resource } };
     const referred = await readReferences(client, definition, resource);
-    const declared = await readChildren(resource);
+    const watched = seen === undefined || seen === 'gone' ? undefined : seen.there;
+    const its = watched?.filter(({ ownerUid }) => ownerUid === ref.uid);
+    const declared = await readChildren(resource, referred?.objects, its);
     const signal = soon(superseded);
     const observed: unknown = await asStep(
       async () =>
@@ -93,12 +104,17 @@ export function kindReconciler(
     return { view, live: { resource, observed, referred, ...(declared && { declared }) } };
   }
 
-  /** Of a resource that is being deleted, what is left. */
-  async function readChildren(resource: ResourceOf<AnyKind>): Promise<Live['declared']> {
+  /** Of a resource that is being deleted, what is left: nothing must be left behind, so it is read. */
+  async function readChildren(
+    resource: ResourceOf<AnyKind>,
+    referred: readonly ReferredObject[] = [],
+    watched?: readonly ChildView[],
+  ): Promise<Live['declared']> {
     const declared = resource.isBeingDeleted
       ? definition.children && { wanted: [] }
-      : declaredBy(definition, resource);
+      : declaredBy(definition, resource, referred);
     if (declared === undefined || 'outcome' in declared) return declared;
+    if (watched !== undefined && !resource.isBeingDeleted) return { ...declared, there: watched };
     const children = new Children(client, ownerOf(definition, resource));
     const there = await children.list(declaredTypes(definition), definition.finalizer !== undefined);
     return { ...declared, there };

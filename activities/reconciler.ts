@@ -62,15 +62,20 @@ export interface Reconciler<O, S extends Step, L extends Observe = Observe> {
     readonly steps: Readonly<Record<string, string>>;
     readonly primary: { readonly type: ResourceType };
   };
-  /** Reads the live state of all that decisions are made from. @throws ApiError */
-  observe(context: StepContext<O>): Promise<O>;
+  /**
+   * Reads the live state of all that decisions are made from.
+   *
+   * @param view of the watcher, from which what need not be read may be taken: where a write fails unless it is the object that the
+   *   watcher saw. Given where there is no `confirm` @throws ApiError
+   */
+  observe(context: StepContext<O>, view?: O): Promise<O>;
   /** Reads what a decision asked for besides; undefined: everything is observed again. @throws ApiError */
   look?(asked: L, observation: O, context: StepContext<O>): Promise<O | undefined>;
   /**
    * Makes a watcher's view as good as live for this step, with as few reads as that takes: none where the step's
    * first write fails unless the resource is the one that the watcher saw. The view itself: nothing was read, and the
    * step is performed. Another object: it is decided again on that. Undefined: everything is observed, and decided again.
-   * Without this function, the watcher's view is not used: each step observes first.
+   * Without this function, each step observes first.
    *
    * @throws ApiError
    */

@@ -1,7 +1,7 @@
 import type { AnyKind, ResourceOf } from '../src/api/controller.ts';
-import { typeNameOf } from '../src/contract/controller.ts';
+import type { References, ReferredState } from '../src/contract/controller.ts';
 import type { KubernetesList, KubernetesObject } from '../src/contract/object.ts';
-import { digestOf, stateOf, type References } from '../src/contract/references.ts';
+import { referredObjects, stateOf } from '../src/contract/references.ts';
 import type { AnyDefinition } from '../src/controllers/defined/definition.ts';
 import { referencesOf, referredTypes } from '../src/controllers/defined/references.ts';
 import { keyOf } from '../src/controllers/kinds.ts';
@@ -14,7 +14,7 @@ import { REQUEST_TIMEOUT_MS } from './authors-kube.ts';
 const how = { timeoutMs: REQUEST_TIMEOUT_MS, metadataOnly: true };
 
 /**
- * The digest of what a resource refers to, as it is now. Read it before all else: what changes later is then noticed by the watch.
+ * What a resource refers to, as it is now. Read it before all else: what changes later is then noticed by the watch.
  *
  * @returns undefined where its controller has no references @throws ApiError
  */
@@ -22,19 +22,19 @@ export async function readReferences(
   client: KubernetesClient,
   definition: AnyDefinition,
   resource: ResourceOf<AnyKind>,
-): Promise<string | undefined> {
+): Promise<ReferredState | undefined> {
   const types = referredTypes(definition);
   if (types.length === 0) return undefined;
   const references = referencesOf(definition, resource);
-  const states = await Promise.all(
+  const referred = await Promise.all(
     types.map(async (type, place) => {
       const its = references[place] ?? { keys: [] };
       const objects = await Promise.all([named(client, type, its), selected(client, type, its)]);
       const there = objects.flat().map(({ metadata }) => ({ ...metadata, key: keyOf(metadata) }));
-      return stateOf(typeNameOf(type), its.keys, there);
+      return referredObjects(type, its.keys, there);
     }),
   );
-  return digestOf(states.flat());
+  return stateOf(referred.flat());
 }
 
 type Type = ReturnType<typeof referredTypes>[number];

@@ -64,12 +64,13 @@ export class StepRun<O, S extends Step, L extends Observe> {
    * @throws ApiError
    */
   async perform(name: string, from: Known<O> | undefined): Promise<StepEnd<O>> {
-    // A view that cannot be confirmed only says that a run is needed.
+    // A view that cannot be confirmed says that a run is needed, and helps to observe.
     const isUsable = from?.source === 'live' || this.#reconciler.confirm !== undefined;
     let known = isUsable ? from : undefined;
+    let view = isUsable ? undefined : from?.observation;
     for (let conflicts = 0; ;) {
       try {
-        const seen = known ?? (await this.#observe());
+        const seen = known ?? (await this.#observe(view));
         this.#askWhatMayArrive(seen.observation);
         const decided = await this.#decide(seen);
         const { decision } = decided;
@@ -82,13 +83,14 @@ export class StepRun<O, S extends Step, L extends Observe> {
       } catch (error) {
         if (!isStale(error) || (conflicts += 1) > CONFLICTS_MAX) throw error;
         known = undefined;
+        view = undefined;
       }
     }
   }
 
-  async #observe(): Promise<Known<O>> {
+  async #observe(view?: O): Promise<Known<O>> {
     const { refusal } = this.#context;
-    const observation = await this.#reconciler.observe(this.#context);
+    const observation = await this.#reconciler.observe(this.#context, view);
     return { observation: refusal ? this.#withRefusal(observation, refusal) : observation, source: 'live' };
   }
 

@@ -1,4 +1,4 @@
-import type { OwnedType, Place, WatchedType } from '../src/api/watched.ts';
+import type { OwnedType, WatchedType } from '../src/api/watched.ts';
 import type { ObjectAt } from '../src/contract/kube.ts';
 import type { KubernetesList, KubernetesObject } from '../src/contract/object.ts';
 import type { ResourceRef } from '../src/contract/resource.ts';
@@ -12,20 +12,17 @@ import {
   factsOf,
   isListed,
   observationOf,
-  ownedView,
-  ownerKeyOf,
   viewedController,
-  type OwnedView,
   type ViewedObservation,
 } from '../src/controllers/defined/viewed.ts';
-import { keyOf } from '../src/controllers/kinds.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { isOf } from '../src/kubernetes/errors.ts';
 import { kubeOf } from '../src/kubernetes/kube.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
-import { authorsKube, listAll, REQUEST_TIMEOUT_MS } from './authors-kube.ts';
+import { authorsKube, REQUEST_TIMEOUT_MS } from './authors-kube.ts';
 import { doStep } from './authors-step.ts';
 import { Folded } from './folded.ts';
+import { readOwned } from './owned.ts';
 import type { Performed, Reconciler, StepContext } from './reconciler.ts';
 
 const how = { timeoutMs: REQUEST_TIMEOUT_MS };
@@ -64,7 +61,7 @@ class ViewedObjects {
   async observe(ref: ResourceRef): Promise<ViewedObservation> {
     const [object, ...owned] = await Promise.all([
       this.#read(ref),
-      ...this.#owns.map((each) => this.#readOwned(each, ref)),
+      ...this.#owns.map((each) => readOwned(this.#client, each, { type: this.#type, ref })),
     ]);
     return object === undefined ? 'gone' : observationOf(this.#definition, object, owned.flat());
   }
@@ -145,26 +142,5 @@ class ViewedObjects {
       ...how,
     });
     return items?.[0];
-  }
-
-  async #readOwned(owned: OwnedType<unknown>, ref: ResourceRef): Promise<readonly OwnedView[]> {
-    const place: Place = { name: ref.name, ...(this.#type.namespaced && { namespace: ref.namespace }) };
-    const objects = await this.#objectsOf(owned, place);
-    return objects
-      .filter((object) => ownerKeyOf(this.#type, owned, object) === keyOf(place))
-      .flatMap((object) => ownedView(owned, object) ?? []);
-  }
-
-  async #objectsOf(owned: OwnedType<unknown>, place: Place): Promise<readonly KubernetesObject[]> {
-    if (owned.at !== undefined) {
-      const object = await kubeOf(this.#client).get({ type: owned, ...owned.at(place) }, how);
-      return object === undefined ? [] : [object];
-    }
-    const { labelSelector } = owned;
-    return listAll({
-      ...{ client: this.#client, type: owned, how },
-      ...(place.namespace !== undefined && { namespace: place.namespace }),
-      ...(labelSelector !== undefined && { labelSelector }),
-    });
   }
 }

@@ -1,3 +1,4 @@
+import type { ReferredObject } from '../contract/controller.ts';
 import type { Outcome } from './next.ts';
 
 /** An object as an author declares it: what `kubectl apply` takes. */
@@ -12,6 +13,22 @@ export interface ChildManifest {
     readonly annotations?: Readonly<Record<string, string>>;
   };
   readonly [field: string]: unknown;
+}
+
+/**
+ * What objects are declared from.
+ *
+ * @typeParam R the resource
+ * @typeParam Options the values of the options of the controller
+ */
+export interface Declaring<R, Options> {
+  readonly resource: R;
+  readonly options: Options;
+  /**
+   * What the resource refers to, by `references` in their order: the objects of `of` in its order, absent ones too, then those of
+   * `selects` by name. Only that they are there, and their versions.
+   */
+  readonly referred: readonly ReferredObject[];
 }
 
 /**

@@ -4,7 +4,7 @@ import { millisecondsIn } from '../contract/duration.ts';
 import type { KubernetesObject } from '../contract/object.ts';
 import type { Ignored } from '../contract/words.ts';
 import type { Kind, SpecOf, StatusOf } from './kind.ts';
-import type { Children } from './child.ts';
+import type { Children, Declaring } from './child.ts';
 import type { NextOf, Outcome } from './next.ts';
 import type { ReferredType } from './reference.ts';
 import type { Facts, MessageSubject, Observing, StepDefinition } from './step.ts';
@@ -104,13 +104,11 @@ export interface ControllerDefinition<
   ): Promise<Observed>;
   /**
    * The objects that the resource stands for, of types of `owns`. The library creates and changes them, deletes those that are no longer
-   * declared, and says whether they are ready. Pure: it is asked whenever the resource changes. Only of a kind. Default: none.
+   * declared, and says whether they are ready. Pure: it is asked whenever the resource changes, or what it refers to. Only of a kind.
+   * Default: none.
    */
   children?(
-    facts: Pick<
-      Facts<NoInfer<ResourceFor<F, View>>, NoInfer<Owned>, undefined, z.output<NoInfer<Options>>>,
-      'resource' | 'options'
-    >,
+    declaring: Declaring<NoInfer<ResourceFor<F, View>>, z.output<NoInfer<Options>>>,
     next: Pick<NextOf<NoInfer<Steps>>, 'wait' | 'stalled'>,
   ): Children;
   /** Only with `decide`. */

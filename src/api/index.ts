@@ -15,7 +15,7 @@ export type {
 } from './kind.ts';
 export { defineController } from './controller.ts';
 export type { AnyKind, ControllerDefinition, Messages, ResourceFor, ResourceOf } from './controller.ts';
-export type { ChildManifest, Children } from './child.ts';
+export type { ChildManifest, Children, Declaring } from './child.ts';
 export type { DoStep, NextOf, Outcome, StalledMore } from './next.ts';
 export type { Facts, MessageSubject, Observing, Running, StepDefinition, StepDone } from './step.ts';
 export type { ReferredType, Referring } from './reference.ts';
@@ -44,7 +44,7 @@ export { StepError } from './step-error.ts';
 export type { StepErrorClass } from './step-error.ts';
 export type { Advice, Cause, CommandAdvice } from '../contract/cause.ts';
 export { allow } from '../contract/controller.ts';
-export type { PolicyRule, ResourceType } from '../contract/controller.ts';
+export type { PolicyRule, ReferredObject, ResourceType } from '../contract/controller.ts';
 export type { Deletion } from '../contract/decision.ts';
 export type { ConditionalDelete, ConditionalPatch, NewObject, ObjectAt } from '../contract/kube.ts';
 export type { Identity, KubernetesObject, ObjectMeta, OwnerReference } from '../contract/object.ts';

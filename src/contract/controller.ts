@@ -1,7 +1,6 @@
 import type { Circumstances, Control } from './control.ts';
 import type { Decision, Observe, Step } from './decision.ts';
 import type { Identity, KubernetesObject } from './object.ts';
-import type { References } from './references.ts';
 import type { ResourceRef } from './resource.ts';
 import type { Words } from './words.ts';
 
@@ -71,9 +70,37 @@ export interface ReferenceWatch<Primary> {
   of(primary: Primary): References;
 }
 
-/** Which resource it is, and a digest of what it refers to as that is; the digest is undefined where nobody knows. */
+/** What a resource refers to in one type. */
+export interface References {
+  /** `namespace/name`, or `name` where the type is cluster-scoped. */
+  readonly keys: readonly string[];
+  /** Labels of others; undefined: none are selected. */
+  readonly labels?: Readonly<Record<string, string>> | undefined;
+  /** Of those that are selected; undefined: any. */
+  readonly namespace?: string | undefined;
+}
+
+/** An object that a resource refers to, as far as the library knows it. */
+export interface ReferredObject {
+  readonly type: ResourceType;
+  /** Absent where the type is cluster-scoped. */
+  readonly namespace?: string;
+  readonly name: string;
+  /** Absent: there is no such object. */
+  readonly uid?: string;
+  /** Another one after each write of the object. Absent: there is no such object. */
+  readonly resourceVersion?: string;
+}
+
+/** All that a resource refers to, as it is, and a digest of that. */
+export interface ReferredState {
+  readonly objects: readonly ReferredObject[];
+  readonly digest: string;
+}
+
+/** Which resource it is, and what it refers to; undefined where nobody knows. */
 export interface Identified extends Identity {
-  readonly referred?: string | undefined;
+  readonly referred?: ReferredState | undefined;
 }
 
 /**

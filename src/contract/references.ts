@@ -1,14 +1,11 @@
 import { createHash } from 'node:crypto';
-
-/** What a resource refers to in one type. */
-export interface References {
-  /** `namespace/name`, or `name` where the type is cluster-scoped. */
-  readonly keys: readonly string[];
-  /** Labels of others; undefined: none are selected. */
-  readonly labels?: Readonly<Record<string, string>> | undefined;
-  /** Of those that are selected; undefined: any. */
-  readonly namespace?: string | undefined;
-}
+import {
+  typeNameOf,
+  type References,
+  type ReferredObject,
+  type ReferredState,
+  type ResourceType,
+} from './controller.ts';
 
 /** What is known of an object that is referred to. */
 export interface Referred {
@@ -28,21 +25,42 @@ export function isSelectedBy(
   return Object.entries(labels).every(([name, value]) => object.labels?.[name] === value);
 }
 
-/** A text for what a resource refers to in one type, as it is: another one once an object changes, comes or goes. */
-export function stateOf(
-  type: string,
+/** What a resource refers to in one type, as it is: the objects of the keys in their order, then the others. */
+export function referredObjects(
+  type: ResourceType,
   keys: readonly string[],
   there: readonly Referred[],
-): readonly string[] {
-  const found = new Map(there.map((each) => [each.key, `${each.uid} ${each.resourceVersion}`]));
-  const all = new Set([...keys, ...found.keys()]);
-  return [...all].map((key) => `${type} ${key} ${found.get(key) ?? 'absent'}`).sort();
+): readonly ReferredObject[] {
+  const found = new Map(there.map(({ key, uid, resourceVersion }) => [key, { uid, resourceVersion }]));
+  const all = new Set([...keys, ...[...found.keys()].sort()]);
+  return [...all].map((key) => ({ type, ...placeOf(key), ...found.get(key) }));
+}
+
+function placeOf(key: string): Pick<ReferredObject, 'namespace' | 'name'> {
+  const [first = '', name] = key.split('/');
+  return name === undefined ? { name: first } : { namespace: first, name };
+}
+
+/** All that a resource refers to. The digest is another one once an object changes, comes or goes. */
+export function stateOf(objects: readonly ReferredObject[]): ReferredState {
+  return { objects, digest: digestOf(objects) };
 }
 
 /** In a condition's reason, which is made of letters, digits and `_`. */
-export function digestOf(states: readonly string[]): string {
-  if (states.length === 0) return NO_REFERENCES;
-  return `Sha256_${createHash('sha256').update(states.join('\n')).digest('hex').slice(0, 16)}`;
+function digestOf(objects: readonly ReferredObject[]): string {
+  if (objects.length === 0) return NO_REFERENCES;
+  const text = objects.map(inWords).sort().join('\n');
+  return `Sha256_${createHash('sha256').update(text).digest('hex').slice(0, 16)}`;
+}
+
+function inWords({
+  type,
+  namespace = '',
+  name,
+  uid = 'absent',
+  resourceVersion = '',
+}: ReferredObject): string {
+  return `${typeNameOf(type)} ${namespace}/${name} ${uid} ${resourceVersion}`;
 }
 
 export const NO_REFERENCES = 'None';

@@ -1,6 +1,12 @@
-import { typeNameOf, type ReferenceWatch, type ResourceType } from '../contract/controller.ts';
+import type {
+  ReferenceWatch,
+  References as ReferencesOf,
+  ReferredObject,
+  ReferredState,
+  ResourceType,
+} from '../contract/controller.ts';
 import type { KubernetesObject } from '../contract/object.ts';
-import { digestOf, isSelectedBy, stateOf, type References as ReferencesOf } from '../contract/references.ts';
+import { isSelectedBy, referredObjects, stateOf } from '../contract/references.ts';
 import { identityOf, type Change, type Projection } from './known-objects.ts';
 import type { Joined } from './watches.ts';
 
@@ -61,13 +67,13 @@ export class References {
     for (const objects of this.#types) objects.set(key, undefined);
   }
 
-  /** Of all that a resource refers to, as it is; undefined where there is nothing to refer to, or not all of it is watched. */
-  digest(key: string): string | undefined {
+  /** Undefined where there is nothing to refer to, or not all of it is watched. */
+  stateFor(key: string): ReferredState | undefined {
     if (this.#types.length === 0) return undefined;
     const { namespace } = this.#options;
     if (namespace !== undefined && !this.#types.every((each) => each.isWithin(key, namespace)))
       return undefined;
-    return digestOf(this.#types.flatMap((each) => each.stateFor(key)));
+    return stateOf(this.#types.flatMap((each) => each.referredBy(key)));
   }
 }
 
@@ -109,7 +115,7 @@ class ReferredObjects {
     return new Set([...(this.#referrers.get(change.object.key) ?? []), ...selecting]);
   }
 
-  stateFor(key: string): readonly string[] {
+  referredBy(key: string): readonly ReferredObject[] {
     const references = this.#of(key);
     const { items } = this.joined;
     const named = references.keys.flatMap((object) => items.get(object) ?? []);
@@ -117,7 +123,7 @@ class ReferredObjects {
       references.labels === undefined
         ? []
         : [...items.values()].filter((object) => isSelectedBy(references, object));
-    return stateOf(typeNameOf(this.#type), references.keys, [...named, ...selected]);
+    return referredObjects(this.#type, references.keys, [...named, ...selected]);
   }
 
   /** Whether all that the resource refers to is in this namespace. */

@@ -315,7 +315,7 @@ export class Resources {
 
   #observation(primary: PrimaryProjection): unknown {
     const { key, view } = primary;
-    const identity = { ...identityFor(this.controller, primary), referred: this.#references.digest(key) };
+    const identity = { ...identityFor(this.controller, primary), referred: this.#references.stateFor(key) };
     return this.controller.observation(view, this.#children.viewsOf(key), identity);
   }
 

@@ -2,8 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { kindReconciler } from '../../activities/defined.ts';
 import { defineController, defineKind, NAMESPACES, SECRETS } from '../../src/api/index.ts';
+import type { ReferredState } from '../../src/contract/controller.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
-import { digestOf, stateOf } from '../../src/contract/references.ts';
+import { referredObjects, stateOf } from '../../src/contract/references.ts';
 import { kindController } from '../../src/controllers/defined/controller.ts';
 import type { DefinedView } from '../../src/controllers/defined/view.ts';
 import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';
@@ -81,20 +82,20 @@ function viewOf(copy: KubernetesObject): DefinedView {
 }
 
 /** What the watcher decides. @param referred undefined: it does not know */
-function watched(copy: KubernetesObject, referred: string | undefined) {
+function watched(copy: KubernetesObject, referred: ReferredState | undefined) {
   const identity = { ...copy.metadata, referred };
   return controller.decide(controller.observation(viewOf(copy), [], identity), 0);
 }
 
-const digest = (version: string) =>
-  digestOf([
-    ...stateOf(
-      'secrets',
+const state = (version: string) =>
+  stateOf([
+    ...referredObjects(
+      SECRETS,
       ['shop/a', 'shop/b'],
       [{ key: 'shop/a', uid: 'uid-of-a', resourceVersion: version }],
     ),
-    ...stateOf(
-      'namespaces',
+    ...referredObjects(
+      NAMESPACES,
       [],
       [
         { key: 'one', uid: 'uid-of-one', resourceVersion: '1' },
@@ -119,8 +120,8 @@ describe('what a resource refers to', () => {
   it('makes no run at a start unless it has changed meanwhile, since the status says what was observed', async () => {
     const cluster = aCluster({ secrets: ['a', 'b'], team: 'x' });
     expect(await cluster.converge()).toEqual(['updateStatus']);
-    expect(watched(cluster.copy, digest('5'))).toMatchObject({ do: 'converged' });
-    expect(watched(cluster.copy, digest('6'))).toMatchObject({
+    expect(watched(cluster.copy, state('5'))).toMatchObject({ do: 'converged' });
+    expect(watched(cluster.copy, state('6'))).toMatchObject({
       do: 'observe',
       because: 'what it refers to has changed',
     });
@@ -130,16 +131,16 @@ describe('what a resource refers to', () => {
   it('is news to an open run', () => {
     const copy = aCluster({ secrets: ['a'] }).copy;
     const view = viewOf(copy);
-    const inputs = (referred: string) =>
+    const inputs = (referred: ReferredState) =>
       controller.inputs?.(controller.observation(view, [], { ...copy.metadata, referred }));
-    expect(inputs('Sha256_1')).not.toEqual(inputs('Sha256_2'));
+    expect(inputs(state('1'))).not.toEqual(inputs(state('2')));
   });
 
   it('leaves no trace in the status where there is nothing', async () => {
     const cluster = aCluster({ secrets: [] });
     await cluster.converge();
     expect(JSON.stringify(cluster.copy)).not.toContain('References');
-    expect(watched(cluster.copy, digestOf([]))).toMatchObject({ do: 'converged' });
+    expect(watched(cluster.copy, stateOf([]))).toMatchObject({ do: 'converged' });
   });
 
   it('needs the rights to get or list it, and to watch it', () => {

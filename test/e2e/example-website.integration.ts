@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { readManifests } from '../../local/manifests.ts';
-import { DEPLOYMENTS, SERVICES } from '../../src/api/built-in.ts';
+import { DEPLOYMENTS, SECRETS, SERVICES } from '../../src/api/built-in.ts';
 import { QUOTAS } from '../../src/controllers/kinds.ts';
 import { fieldsOf, listOf } from '../../src/controllers/fields.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
@@ -93,6 +93,23 @@ describe('the example website, on the packed package', () => {
     await cluster.patch(at(DEPLOYMENTS), { metadata: { labels: { team: 'a' } }, spec: { replicas: 9 } });
     await eventually(async () => specOf(await cluster.get(at(DEPLOYMENTS)))['replicas'] === 3, WITHIN_MS);
     expect((await cluster.get(at(DEPLOYMENTS)))?.metadata.labels).toMatchObject({ team: 'a' });
+    await eventually(isReady, WITHIN_MS);
+  });
+
+  it('restarts its Pods once the Secret with their environment changes', async () => {
+    const secret = { type: SECRETS, namespace, name: 'environment' };
+    const versionOf = async () => (await cluster.get(secret))?.metadata.resourceVersion;
+    const versionInPods = async () => {
+      const { template } = specOf(await cluster.get(at(DEPLOYMENTS)));
+      return fieldsOf(fieldsOf(fieldsOf(template)['metadata'])['annotations'])['example.com/environment'];
+    };
+    const follows = async () => (await versionInPods()) === (await versionOf());
+    await cluster.create(SECRETS, { metadata: { name: 'environment', namespace }, stringData: { A: '1' } });
+    await cluster.patch(at(WEBSITES), { spec: { environment: 'environment' } });
+    await eventually(follows, WITHIN_MS);
+    await cluster.patch(secret, { stringData: { A: '2' } });
+    await eventually(follows, WITHIN_MS);
+    expect(await ask('history', 'website/shop')).toContain('applyDeployment');
     await eventually(isReady, WITHIN_MS);
   });
 

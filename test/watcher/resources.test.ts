@@ -334,7 +334,7 @@ describe('Resources', () => {
           },
           { type, isSelected: true, of: ({ wanted }) => ({ keys: [], labels: { of: wanted } }) },
         ],
-        observation: (_view, _children, { referred = '' }) => referred,
+        observation: (_view, _children, { referred }) => referred?.digest ?? '',
         decide: () => converged('it is there'),
         inputs: (referred) => [referred],
       };

@@ -6,7 +6,7 @@ import { Watcher, type WatcherOptions } from '../../src/watcher/watcher.ts';
 import { eventually } from '../support/eventually.ts';
 import { answerJson, answerText, FakeApiServer, type Handler } from '../support/fake-api-server.ts';
 import { defineController, SECRETS } from '../../src/api/index.ts';
-import { digestOf, stateOf } from '../../src/contract/references.ts';
+import { referredObjects, stateOf } from '../../src/contract/references.ts';
 import { definedController } from '../../src/controllers/defined/controller.ts';
 import { Bucket } from '../support/bucket.ts';
 import { FakeCollection } from '../support/fake-collection.ts';
@@ -204,7 +204,8 @@ describe('a start with many resources of an author', () => {
 
   it('makes runs only for those whose references have changed meanwhile', async () => {
     const secret = { metadata: { name: 'a', namespace: 'default', uid: 'uid-a', resourceVersion: '7' } };
-    const seen = digestOf(stateOf('secrets', ['default/a'], [{ ...secret.metadata, key: 'default/a' }]));
+    const there = [{ ...secret.metadata, key: 'default/a' }];
+    const seen = stateOf(referredObjects(SECRETS, ['default/a'], there)).digest;
     const items = Array.from({ length: 300 }, (_, index) =>
       aBucket(index, index === 7 ? 'Sha256_other' : seen),
     );

@@ -5,7 +5,7 @@ import type { RequestOptions } from '../../src/kubernetes/client.ts';
 import type { FailedAnswer } from '../../src/kubernetes/errors.ts';
 import { Violation } from './explorer.ts';
 import { keyOf, type Cluster, type Created } from './cluster.ts';
-import { applied, createdBy, jsonPatched } from './managed-fields.ts';
+import { applied, createdBy } from './managed-fields.ts';
 
 /** A request as far as the server looks at it. */
 export interface Request extends Pick<RequestOptions, 'path' | 'query' | 'body' | 'metadataOnly'> {
@@ -84,11 +84,12 @@ export class ApiServer {
     const patch = asRecord(request.body);
     const { uid, resourceVersion, ...metadata } = asRecord(patch['metadata']);
     const object = cluster.get(target.key);
-    if (object === undefined) return notFound(target);
+    const manager = appliesAs(request);
+    if (object === undefined)
+      return manager === undefined || uid !== undefined ? notFound(target) : create(cluster, target, request);
     if (!this.#meets(object, { uid, resourceVersion })) return conflict(target);
-    const managed = managedPatch(object, request);
-    if (managed !== undefined)
-      return managed === 'refused' ? invalid(target) : { body: cluster.change(target.key, () => managed) };
+    if (manager !== undefined)
+      return { body: cluster.change(target.key, () => applied(object, manager, patch)) };
     const part = target.subresource === undefined ? omit(patch, 'status') : pick(patch, 'status');
     const body = cluster.change(target.key, (before) => merged(before, { ...part, metadata }));
     return { body: shown(body, request) };
@@ -148,7 +149,8 @@ function list(cluster: Cluster, { type, namespace }: Target, request: Request): 
   return { body: { metadata: {}, items: items.map((object) => shown(object, request)) } };
 }
 
-function create(cluster: Cluster, target: Target, { body, query }: Request): Answer {
+function create(cluster: Cluster, target: Target, request: Request): Answer {
+  const { body, query } = request;
   const { type, namespace } = target;
   const asked = asRecord(body);
   const name = asRecord(asked['metadata'])['name'];
@@ -156,7 +158,11 @@ function create(cluster: Cluster, target: Target, { body, query }: Request): Ans
     throw new Violation(
       `it creates ${type.plural} without a name of its own: a second attempt creates another one; use a name that it chooses again`,
     );
-  const metadata = { ...asRecord(asked['metadata']), name, ...(namespace !== undefined && { namespace }) };
+  const metadata = {
+    ...omit(asRecord(asked['metadata']), 'resourceVersion'),
+    name,
+    ...(namespace !== undefined && { namespace }),
+  };
   const object: Created = { ...asked, metadata };
   const refusal = type.refuse?.(object, cluster);
   if (refusal !== undefined) return { failed: refusal };
@@ -164,7 +170,9 @@ function create(cluster: Cluster, target: Target, { body, query }: Request): Ans
   if (query?.['dryRun'] !== undefined) return { body: object };
   const stored = type.stored?.(object) ?? object;
   const manager = query?.['fieldManager'];
-  const managed = typeof manager === 'string' ? createdBy(manager, stored as KubernetesObject) : stored;
+  const operation = appliesAs(request) === undefined ? 'Update' : 'Apply';
+  const managed =
+    typeof manager === 'string' ? createdBy(manager, operation, stored as KubernetesObject) : stored;
   return { body: cluster.create(type, managed) };
 }
 
@@ -220,19 +228,9 @@ function mergedValue(before: unknown, patch: unknown): unknown {
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null));
 }
 
-/** What an apply, or a patch of `managedFields`, makes of an object; undefined: the patch is neither. */
-function managedPatch(
-  object: KubernetesObject,
-  { body, query = {} }: Request,
-): KubernetesObject | 'refused' | undefined {
-  if (Array.isArray(body)) return jsonPatched(object, body) ?? 'refused';
-  return query['force'] === undefined
-    ? undefined
-    : applied(object, String(query['fieldManager']), asRecord(body));
-}
-
-function invalid(target: Target): Answer {
-  return failed(422, 'Invalid', target);
+/** The manager whose apply it is; undefined: it is none. */
+function appliesAs({ query = {} }: Request): string | undefined {
+  return query['force'] === undefined ? undefined : String(query['fieldManager']);
 }
 
 function notFound(target: Target): Answer {

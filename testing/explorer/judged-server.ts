@@ -27,10 +27,11 @@ export class JudgedServer {
     const request = this.#sent(asked, cluster);
     const outside = this.#world.outside?.serve(request, cluster, state.isUndisturbed);
     if (outside !== undefined) return outside;
-    // A create that comes late may be in vain, since it carries nothing that is outdated: it must come to a good end.
-    const isJudged = isWrite(request) && !(isLate && request.method === 'POST');
-    const violation = isJudged ? this.#violation(request, cluster, state.isUndisturbed) : undefined;
     const before = cluster.get(this.#server.keyOf(request));
+    // A create that comes late may be in vain, since it carries nothing that is outdated: it must come to a good end.
+    const isCreate = request.method === 'POST' || before === undefined;
+    const isJudged = isWrite(request) && !(isLate && isCreate);
+    const violation = isJudged ? this.#violation(request, cluster, state.isUndisturbed) : undefined;
     const isDeletion = request.method === 'DELETE' && this.#world.needsApproval?.(request, cluster) === true;
     const answer = this.#server.answer(cluster, request);
     const after = cluster.get(this.#server.keyOf(request));
@@ -53,7 +54,6 @@ export class JudgedServer {
     const { metadata, preconditions } = request.body as Body;
     const isConditional =
       request.method === 'POST' ||
-      (Array.isArray(request.body) && request.body.some(isTestOfUid)) ||
       (request.method === 'DELETE' ? preconditions?.uid : this.#conditionIn(metadata)) !== undefined;
     if (!isConditional) throw new Violation(`${wordsOf(request)} ${UNCONDITIONAL}`);
     return (
@@ -74,11 +74,6 @@ export class JudgedServer {
       return undefined;
     return `${wordsOf(request)} although it is paused`;
   }
-}
-
-function isTestOfUid(operation: unknown): boolean {
-  const { op, path } = operation as { readonly op: unknown; readonly path: unknown };
-  return op === 'test' && path === '/metadata/uid';
 }
 
 const UNCONDITIONAL =

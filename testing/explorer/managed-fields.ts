@@ -9,8 +9,8 @@ import { canonicalText, fieldsOf, listOf, textOf, type Fields } from '../../src/
 type Operation = 'Apply' | 'Update';
 
 /** What a create leaves: its manager owns what it sent. */
-export function createdBy(manager: string, object: KubernetesObject): KubernetesObject {
-  return withEntries(object, [entryOf(manager, 'Update', object)]);
+export function createdBy(manager: string, operation: Operation, object: KubernetesObject): KubernetesObject {
+  return withEntries(object, [entryOf(manager, operation, object)]);
 }
 
 /** Server-side apply, by force. The manager no longer owns what it leaves out, and if nobody else does, that goes. */
@@ -49,33 +49,6 @@ export function editedBy(
       ),
   }));
   return withEntries(asObject(after, before), [...entries, { manager, operation: 'Update', fieldsV1: {} }]);
-}
-
-interface Operated {
-  readonly op: string;
-  readonly path: string;
-  readonly value: unknown;
-}
-
-/** A JSON patch of tests and replacements; undefined: a test fails. */
-export function jsonPatched(
-  before: KubernetesObject,
-  patch: readonly unknown[],
-): KubernetesObject | undefined {
-  let after: unknown = before;
-  for (const { op, path, value } of patch as readonly Operated[]) {
-    const names = path.split('/').slice(1);
-    if (op === 'replace') after = replaced(after, names, value);
-    else if (canonicalText(valueAt(after, names) ?? null) !== canonicalText(value)) return undefined;
-  }
-  return asObject(fieldsOf(after), before);
-}
-
-function replaced(value: unknown, [name, ...rest]: readonly string[], by: unknown): unknown {
-  if (name === undefined) return by;
-  if (Array.isArray(value))
-    return value.map((each: unknown, place) => (place === Number(name) ? replaced(each, rest, by) : each));
-  return { ...fieldsOf(value), [name]: replaced(fieldsOf(value)[name], rest, by) };
 }
 
 function entryOf(manager: string, operation: Operation, sent: Fields | KubernetesObject): Fields {

@@ -1,7 +1,8 @@
-import type { Controller, Watched } from '../../src/contract/controller.ts';
+import type { Controller, ReferredState, Watched } from '../../src/contract/controller.ts';
 import { RECONCILE_REQUESTED_ANNOTATION, PAUSED_ANNOTATION } from '../../src/contract/control.ts';
 import { converged, type Decision } from '../../src/contract/decision.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
+import { stateOf } from '../../src/contract/references.ts';
 import type { ResourceRef } from '../../src/contract/resource.ts';
 import { NAMESPACES } from '../../src/controllers/kinds.ts';
 import {
@@ -186,7 +187,7 @@ export class Watching {
     const observation = controller.observation(
       primary.view,
       children.map(({ view }) => view),
-      identityFor(controller, primary),
+      { ...identityFor(controller, primary), referred: this.#referredBy(primary) },
     );
     const isNamespacePaused = this.isNamespacePaused(watches);
     const inputs = [
@@ -209,6 +210,16 @@ export class Watching {
       observation,
       ...(look.count > 0 && { look: look.count }),
     };
+  }
+
+  /** The watch of references is not modelled: it knows only of a resource that has none. */
+  #referredBy({ view }: PrimaryProjection): ReferredState | undefined {
+    const { references = [] } = this.#controller;
+    const isNone = references.every((each) => {
+      const { keys, labels } = each.of(view);
+      return keys.length === 0 && labels === undefined;
+    });
+    return isNone ? stateOf([]) : undefined;
   }
 
   #primary(datum: Datum | undefined): PrimaryProjection | undefined {

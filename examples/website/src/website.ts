@@ -1,4 +1,12 @@
-import { defineController, defineKind, DEPLOYMENTS, SERVICES, type ResourceOf } from 'durable-operator';
+import {
+  defineController,
+  defineKind,
+  DEPLOYMENTS,
+  SECRETS,
+  SERVICES,
+  type ReferredObject,
+  type ResourceOf,
+} from 'durable-operator';
 import { z } from 'zod';
 
 export const Website = defineKind({
@@ -9,6 +17,7 @@ export const Website = defineKind({
   spec: z.object({
     image: z.string().meta({ description: 'The image that serves it.' }),
     replicas: z.int().min(0).max(100).default(1),
+    environment: z.string().optional().meta({ description: 'A Secret with environment variables.' }),
   }),
   status: z.object({ url: z.string().optional() }),
   columns: [{ name: 'URL', path: '.status.url' }],
@@ -17,15 +26,27 @@ export const Website = defineKind({
 export const website = defineController({
   name: 'website',
   for: Website,
+  references: [
+    {
+      ...SECRETS,
+      of: ({ resource: { spec } }) => (spec.environment === undefined ? [] : [{ name: spec.environment }]),
+    },
+  ],
   owns: [DEPLOYMENTS, SERVICES],
-  children: ({ resource }) => [deployment(resource), service(resource)],
+  children: ({ resource, referred: [secret] }) => [deployment(resource, secret), service(resource)],
   status: ({ resource: { metadata } }) => ({ url: `http://${metadata.name}.${metadata.namespace}.svc` }),
 });
 
 type WebsiteResource = ResourceOf<typeof Website>;
 
-function deployment({ metadata: { name }, spec: { image, replicas } }: WebsiteResource) {
+function deployment(
+  { metadata: { name }, spec: { image, replicas } }: WebsiteResource,
+  secret?: ReferredObject,
+) {
   const labels = { 'app.kubernetes.io/name': name };
+  // With another version of the Secret in it, the template is another one, so that new Pods read it.
+  const environment = secret && { annotations: { 'example.com/environment': secret.resourceVersion } };
+  const envFrom = secret && { envFrom: [{ secretRef: { name: secret.name } }] };
   return {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
@@ -34,8 +55,8 @@ function deployment({ metadata: { name }, spec: { image, replicas } }: WebsiteRe
       replicas,
       selector: { matchLabels: labels },
       template: {
-        metadata: { labels },
-        spec: { containers: [{ name: 'web', image, ports: [{ containerPort: 80 }] }] },
+        metadata: { labels, ...environment },
+        spec: { containers: [{ name: 'web', image, ports: [{ containerPort: 80 }], ...envFrom }] },
       },
     },
   };

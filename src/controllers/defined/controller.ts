@@ -23,7 +23,7 @@ import {
 } from './definition.ts';
 import { referencePermissions, referencesView, watchedReferences } from './references.ts';
 import { definedView, resourceOf, type DefinedView } from './view.ts';
-import { childPermissions, childSummaries, declaredView, watchedChildren } from './children/declared.ts';
+import { childPermissions, childSummaries, declaresOf, watchedChildren } from './children/declared.ts';
 import type { ChildView } from './children/view.ts';
 import { viewedController } from './viewed.ts';
 
@@ -54,7 +54,8 @@ export function kindController(definition: AnyDefinition): KindController {
     observation: (view, there, { referred }) => ({
       view,
       there,
-      ...(referred !== undefined && { referred }),
+      declared: view.declares?.(referred),
+      ...(referred !== undefined && { referred: referred.digest }),
     }),
     inputs: (observation) => [
       ...(definition.children === undefined ? [] : childrenNews(observation)),
@@ -89,15 +90,18 @@ function leavesSomething(definition: AnyDefinition): boolean {
   return isAnyExternal || (definition.children !== undefined && definition.finalizer !== undefined);
 }
 
+/** A mistake of the controller shows in the run of the resource. */
+const UNKNOWN = () => 'unknown' as const;
+
 /** The spec is parsed only where something follows from it. */
 function withDeclared(view: DefinedView, definition: AnyDefinition, object: KubernetesObject): DefinedView {
   if (definition.children === undefined && definition.references === undefined) return view;
   const resource = resourceOf(definition.for as AnyKind, object);
-  return {
-    ...view,
-    declared: declaredView(definition, resource),
-    refers: referencesView(definition, resource),
-  };
+  if (resource.invalid !== undefined) return view;
+  const refers = referencesView(definition, resource);
+  const isUnknown = definition.references !== undefined && refers === undefined;
+  const declares = isUnknown ? UNKNOWN : declaresOf(definition, resource);
+  return { ...view, refers, declares };
 }
 
 function referencesNews(observation: DefinedObservation): readonly string[] {

@@ -3,6 +3,7 @@ import type { Outcome } from '../../api/next.ts';
 import type { Facts } from '../../api/step.ts';
 import type { Cause } from '../../contract/cause.ts';
 import type { Circumstances } from '../../contract/control.ts';
+import type { ReferredState } from '../../contract/controller.ts';
 import {
   converged,
   isStep,
@@ -23,6 +24,7 @@ import {
   type ChildrenSeen,
   type ChildStep,
 } from './children/decide.ts';
+import type { DeclaredView } from './children/declared.ts';
 import type { ChildView } from './children/view.ts';
 import type { Wanted } from './children/wanted.ts';
 import {
@@ -46,6 +48,8 @@ interface SeenResource {
   readonly view: DefinedView;
   /** Its declared objects, as the watcher shows them. */
   readonly there?: readonly ChildView[];
+  /** What it declares, as far as the watcher knows. Undefined: none, or it cannot tell yet. */
+  readonly declared?: DeclaredView | undefined;
   /** The digest of what it refers to, as the watcher shows it. */
   readonly referred?: string;
   readonly live?: Live;
@@ -60,8 +64,8 @@ export interface Live {
   readonly declared?: ChildrenSeen | { readonly outcome: Outcome } | undefined;
   /** Why the step was refused that was just tried. */
   readonly refused?: Cause;
-  /** The digest of what it refers to. Absent: its controller has no references. */
-  readonly referred?: string | undefined;
+  /** What it refers to. Absent: its controller has no references. */
+  readonly referred?: ReferredState | undefined;
 }
 
 export type DefinedStep = LibraryStep | ChildStep | AuthorsStep;
@@ -124,7 +128,7 @@ function decideWatched(definition: AnyDefinition, seen: SeenResource): DefinedDe
     return { do: 'observe', because: 'the resource has no finalizer yet' };
   if (isReferringToOther(view, seen.referred))
     return { do: 'observe', because: 'what it refers to has changed' };
-  const { declared } = view;
+  const { declared } = seen;
   if (declared === 'unknown') return { do: 'observe', because: 'what it declares is not known' };
   return (declared && decideDeclared(declared, seen)) ?? decideStated(view);
 }
@@ -320,7 +324,7 @@ class Deciding {
     const { ready, stall, isOver } = findingsOf(reported);
     const found = [
       ...withReconciling(ready, stall, isOver),
-      ...referencesFinding(live.referred, view.conditions),
+      ...referencesFinding(live.referred?.digest, view.conditions),
     ];
     const conditions = conditionsAfter(view.conditions, found, { generation, now: rfc3339(nowMs) });
     const own = live.resource.invalid === undefined ? this.#ownStatus() : {};

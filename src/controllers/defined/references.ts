@@ -1,8 +1,8 @@
 import type { AnyKind, ResourceOf } from '../../api/controller.ts';
 import type { ReferredType } from '../../api/reference.ts';
 import type { Condition } from '../../contract/control.ts';
-import { allow, type PolicyRule, type ReferenceWatch } from '../../contract/controller.ts';
-import { NO_REFERENCES, type References } from '../../contract/references.ts';
+import { allow, type PolicyRule, type ReferenceWatch, type References } from '../../contract/controller.ts';
+import { NO_REFERENCES } from '../../contract/references.ts';
 import type { Finding } from '../condition.ts';
 import { keyOf } from '../kinds.ts';
 import { UNBOUND, type AnyDefinition } from './definition.ts';

@@ -1,11 +1,11 @@
 import type { AnyKind, ResourceOf } from '../../api/controller.ts';
 import type { Condition, Control } from '../../contract/control.ts';
-import type { References } from '../../contract/references.ts';
+import type { References } from '../../contract/controller.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
 import { conditionsIn, generationIn } from '../condition.ts';
 import { controlWithStatusOf } from '../control/annotations.ts';
 import { fieldsOf } from '../fields.ts';
-import type { DeclaredView } from './children/declared.ts';
+import type { Declares } from './children/declared.ts';
 
 /** What the watcher keeps of a resource of an author's kind. */
 export interface DefinedView {
@@ -19,8 +19,8 @@ export interface DefinedView {
   readonly observedGeneration: number | undefined;
   readonly conditions: readonly Condition[];
   readonly control: Control;
-  /** Absent: it declares none, or cannot tell yet. */
-  readonly declared?: DeclaredView | undefined;
+  /** Absent: it declares no objects. */
+  readonly declares?: Declares | undefined;
   /** By type. Absent: it refers to nothing, or cannot tell. */
   readonly refers?: readonly References[] | undefined;
 }

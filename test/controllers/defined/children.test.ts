@@ -5,7 +5,7 @@ import { MANAGED_BY } from '../../../src/api/kinds.ts';
 import type { KubernetesObject } from '../../../src/contract/object.ts';
 import { decideChildren, type Blocked } from '../../../src/controllers/defined/children/decide.ts';
 import { ANSWERED_ANNOTATION, digestOf } from '../../../src/controllers/defined/children/digest.ts';
-import { handover, partOf } from '../../../src/controllers/defined/children/owned-fields.ts';
+import { partOf } from '../../../src/controllers/defined/children/owned-fields.ts';
 import { canonicalQuantity } from '../../../src/controllers/defined/children/quantity.ts';
 import { readinessOf } from '../../../src/controllers/defined/children/readiness.ts';
 import { isAsWanted, type ChildView } from '../../../src/controllers/defined/children/view.ts';
@@ -47,7 +47,15 @@ function wantedIn(types: readonly Omit<DeclaredType, 'manager'>[], ...manifests:
 function aChild(wanted: Wanted, more: Partial<ChildView> = {}): ChildView {
   const { type, namespace, name, digest } = wanted;
   return {
-    ...{ type, namespace, name, digest, uid: `uid-of-${name}`, resourceVersion: '1' },
+    ...{
+      type,
+      namespace,
+      name,
+      digest,
+      uid: `uid-of-${name}`,
+      ownerUid: OWNER.metadata.uid,
+      resourceVersion: '1',
+    },
     ...{ answered: undefined, isBeingDeleted: false, isElsewhere: false, readiness: { is: 'ready' } },
     ...more,
   };
@@ -119,27 +127,6 @@ describe('the fields that are ours', () => {
 
   it('are found in lists by their keys, by their values, and as a whole', () => {
     expect(partOf(object, fields)).toEqual({ args: ['a'], ports: [{ port: 80 }], finalizers: ['ours'] });
-  });
-
-  it('are handed over from a create without the defaults of the server', () => {
-    const metadata = {
-      managedFields: [{ manager: MANAGED_BY, operation: 'Update', fieldsV1: fields }],
-    };
-    const created = { ...object, metadata: { ...metadata, uid: 'uid-2' } } as unknown as KubernetesObject;
-    const patch = handover(created, { ports: [{ port: 80 }], finalizers: ['ours'] });
-    const wanted = { 'f:ports': fields['f:ports'], 'f:finalizers': fields['f:finalizers'] };
-    expect(patch).toContainEqual({
-      op: 'replace',
-      path: '/metadata/managedFields/0/fieldsV1',
-      value: wanted,
-    });
-    expect(patch?.[0]).toEqual({ op: 'test', path: '/metadata/uid', value: 'uid-2' });
-  });
-
-  it('are handed over once', () => {
-    const entries = ['Apply', 'Update'].map((operation) => ({ manager: MANAGED_BY, operation }));
-    const applied = { metadata: { managedFields: entries } } as unknown as KubernetesObject;
-    expect(handover(applied)).toBeUndefined();
   });
 });
 

@@ -73,12 +73,9 @@ export const TAKEN_WORLD: World = {
   ],
   others: { release: (cluster) => gone(cluster, SERVICE, 'somebody deletes the Service that had the name') },
   isAboutTime: (rest, cluster) => rest.do === 'stalled' && cluster.get(SERVICE) === undefined,
-  violation: ({ method, path }, cluster) => {
+  violation: ({ path }, cluster) => {
     const isTheirs = cluster.get(SERVICE)?.metadata.ownerReferences === undefined;
-    return method !== 'POST' &&
-      path.endsWith(`/services/${NAME}`) &&
-      isTheirs &&
-      cluster.get(SERVICE) !== undefined
+    return path.endsWith(`/services/${NAME}`) && isTheirs && cluster.get(SERVICE) !== undefined
       ? "a stranger's Service is changed"
       : undefined;
   },

@@ -1,7 +1,13 @@
 import type { ChildManifest, Children } from '../../../api/child.ts';
 import type { AnyKind, ResourceOf } from '../../../api/controller.ts';
 import type { Outcome } from '../../../api/next.ts';
-import { allow, type PolicyRule, type WatchedChild } from '../../../contract/controller.ts';
+import {
+  allow,
+  type PolicyRule,
+  type ReferredObject,
+  type ReferredState,
+  type WatchedChild,
+} from '../../../contract/controller.ts';
 import { MANAGED_BY } from '../../kinds.ts';
 import { nextOf, UNBOUND, type AnyDefinition } from '../definition.ts';
 import { childView, type ChildView } from './view.ts';
@@ -25,6 +31,9 @@ export type Declared = { readonly wanted: readonly WantedObject[] } | { readonly
 /** As the watcher keeps it. `unknown`: a step finds out. */
 export type DeclaredView = readonly Wanted[] | 'unknown';
 
+/** What a resource declares while it refers to that. Undefined: it cannot tell yet, or nobody knows what it refers to. */
+export type Declares = (referred: ReferredState | undefined) => DeclaredView | undefined;
+
 export function declaredTypes(definition: AnyDefinition): readonly DeclaredType[] {
   const { owns = [], operator: manager = MANAGED_BY } = definition;
   const types = owns as readonly Omit<DeclaredType, 'manager'>[];
@@ -36,9 +45,13 @@ export function ownerOf({ name, for: type }: AnyDefinition, { metadata }: Resour
 }
 
 /** @throws Error where an object cannot be declared like that: a mistake of the controller */
-export function declaredBy(definition: AnyDefinition, resource: ResourceOf<AnyKind>): Declared | undefined {
+export function declaredBy(
+  definition: AnyDefinition,
+  resource: ResourceOf<AnyKind>,
+  referred: readonly ReferredObject[],
+): Declared | undefined {
   if (definition.children === undefined || resource.invalid !== undefined) return undefined;
-  const answer: Children = definition.children({ ...UNBOUND, resource }, nextOf(definition));
+  const answer: Children = definition.children({ ...UNBOUND, resource, referred }, nextOf(definition));
   if (isOutcome(answer)) return { outcome: answer };
   const wanted = wantedOf(answer, ownerOf(definition, resource), declaredTypes(definition));
   const elsewhere = wanted.find(({ isElsewhere }) => isElsewhere);
@@ -57,13 +70,30 @@ function isList(answer: Children): answer is readonly ChildManifest[] {
   return Array.isArray(answer);
 }
 
+/** Only what depends on references keeps the resource. */
+export function declaresOf(definition: AnyDefinition, resource: ResourceOf<AnyKind>): Declares | undefined {
+  if (definition.children === undefined) return undefined;
+  if (definition.references === undefined) {
+    const declared = declaredView(definition, resource, []);
+    return () => declared;
+  }
+  let last: { readonly digest: string; readonly declared: DeclaredView | undefined } | undefined;
+  return (referred) => {
+    if (referred === undefined) return undefined;
+    const { digest, objects } = referred;
+    if (last?.digest !== digest) last = { digest, declared: declaredView(definition, resource, objects) };
+    return last.declared;
+  };
+}
+
 /** A mistake of the controller shows in the run of the resource. */
-export function declaredView(
+function declaredView(
   definition: AnyDefinition,
   resource: ResourceOf<AnyKind>,
+  referred: readonly ReferredObject[],
 ): DeclaredView | undefined {
   try {
-    const declared = declaredBy(definition, resource);
+    const declared = declaredBy(definition, resource, referred);
     if (declared === undefined || 'outcome' in declared) return undefined;
     return declared.wanted.map(({ type, namespace, name, digest, isElsewhere }) => ({
       ...{ type, namespace, name, digest, isElsewhere },

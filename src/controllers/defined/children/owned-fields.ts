@@ -7,49 +7,10 @@ import { canonicalText, fieldsOf, listOf, textOf, type Fields } from '../../fiel
  * `metav1.FieldsV1`: `f:` is a field, `k:` an item of a list by its keys, `v:` by its value, `i:` by its place; `.` is the thing itself.
  */
 
-/** How a manager came to own fields: by applying them, or by any other write. */
-type Operation = 'Apply' | 'Update';
-
-/** The fields that our applies own; with `Update`, those that our create owns until they are handed over. */
-export function ourFields(
-  object: KubernetesObject,
-  operation: Operation,
-  manager = MANAGED_BY,
-): Fields | undefined {
-  const entry = managedFieldsOf(object).find((each) => isOf(each, operation, manager));
+/** The fields that our applies own. Undefined: nothing of it was applied. */
+export function ourFields(object: KubernetesObject, manager = MANAGED_BY): Fields | undefined {
+  const entry = managedFieldsOf(object).find((each) => isApply(each, manager));
   return entry && fieldsOf(entry['fieldsV1']);
-}
-
-/** One operation of a JSON patch. Source: RFC 6902. */
-interface PatchOperation {
-  readonly op: 'test' | 'replace';
-  readonly path: string;
-  readonly value: unknown;
-}
-
-/**
- * A JSON patch that makes our applies own what our create does: an apply removes only what an apply owned. Undefined: there is
- * nothing to hand over. It names the entry by its place and not the whole list, in which controllers write meanwhile.
- *
- * @param wanted with it, only the fields of this object are handed over, and not the defaults of the server
- */
-export function handover(
-  object: KubernetesObject,
-  wanted?: object,
-  manager = MANAGED_BY,
-): readonly PatchOperation[] | undefined {
-  if (ourFields(object, 'Apply', manager) !== undefined) return undefined;
-  const place = managedFieldsOf(object).findIndex((each) => isOf(each, 'Update', manager));
-  const fields = ourFields(object, 'Update', manager);
-  if (fields === undefined) return undefined;
-  const at = `/metadata/managedFields/${place}`;
-  return [
-    { op: 'test', path: '/metadata/uid', value: object.metadata.uid },
-    { op: 'test', path: `${at}/manager`, value: manager },
-    { op: 'test', path: `${at}/operation`, value: 'Update' },
-    { op: 'replace', path: `${at}/fieldsV1`, value: wanted === undefined ? fields : within(fields, wanted) },
-    { op: 'replace', path: `${at}/operation`, value: 'Apply' },
-  ];
 }
 
 /** The part of an object that these fields name. Items of lists keep their order. */
@@ -78,26 +39,10 @@ function isNameOf(name: string, item: unknown, place: number): boolean {
   return Object.entries(fieldsOf(named)).every(([key, value]) => (fieldsOf(item)[key] ?? value) === value);
 }
 
-/** Of these fields, those that an object has. */
-function within(fields: Fields, value: unknown): Fields {
-  const kept = Object.entries(fields).flatMap(([name, inner]) => {
-    if (name === '.') return [[name, inner]];
-    const part = named(value, name);
-    return part === undefined ? [] : [[name, within(fieldsOf(inner), part)]];
-  });
-  return Object.fromEntries(kept) as Fields;
-}
-
-function named(value: unknown, name: string): unknown {
-  if (name.startsWith('f:')) return fieldsOf(value)[name.slice(2)] ?? undefined;
-  const items: readonly unknown[] = Array.isArray(value) ? value : [];
-  return items.find((item, place) => isNameOf(name, item, place));
-}
-
 /** A subresource is somebody else's part of the object, such as its status. */
-function isOf(entry: Fields, operation: Operation, manager: string): boolean {
+function isApply(entry: Fields, manager: string): boolean {
   const { manager: name, operation: its, subresource = '' } = entry;
-  return textOf(name) === manager && its === operation && subresource === '';
+  return textOf(name) === manager && its === 'Apply' && subresource === '';
 }
 
 function managedFieldsOf({ metadata }: KubernetesObject): readonly Fields[] {

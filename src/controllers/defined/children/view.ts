@@ -3,12 +3,14 @@ import { controllerOf } from '../../kinds.ts';
 import { ANSWERED_ANNOTATION, digestOf } from './digest.ts';
 import { ourFields, partOf } from './owned-fields.ts';
 import { readinessOf, type Readiness } from './readiness.ts';
-import type { ChildRef, DeclaredType, Wanted } from './wanted.ts';
+import { OWNER_LABEL, type ChildRef, type DeclaredType, type Wanted } from './wanted.ts';
 
 /** An object that a resource has declared, as it is. */
 export interface ChildView extends ChildRef {
   readonly uid: string;
   readonly resourceVersion: string;
+  /** The UID of the resource that has declared it. */
+  readonly ownerUid: string | undefined;
   /** Of the fields that our applies own. */
   readonly digest: string;
   /** What the server made of what was applied last, where that is something else. */
@@ -29,7 +31,8 @@ export function childView(type: DeclaredType, object: KubernetesObject): ChildVi
   const { namespace, name, uid, resourceVersion, deletionTimestamp } = object.metadata;
   return {
     ...{ type, namespace, name, uid, resourceVersion },
-    digest: digestOf(partOf(object, ourFields(object, 'Apply', type.manager) ?? NOTHING)),
+    ownerUid: controllerOf(object.metadata)?.uid ?? object.metadata.labels?.[OWNER_LABEL],
+    digest: digestOf(partOf(object, ourFields(object, type.manager) ?? NOTHING)),
     answered: answeredIn(object),
     isBeingDeleted: deletionTimestamp !== undefined,
     isElsewhere: controllerOf(object.metadata) === undefined,

@@ -1,0 +1,46 @@
+import type { OwnedType, Place, WatchedType } from '../src/api/watched.ts';
+import type { KubernetesObject } from '../src/contract/object.ts';
+import type { ResourceRef } from '../src/contract/resource.ts';
+import { ownedView, ownerKeyOf, type OwnedView } from '../src/controllers/defined/viewed.ts';
+import { keyOf } from '../src/controllers/kinds.ts';
+import type { KubernetesClient } from '../src/kubernetes/client.ts';
+import { kubeOf } from '../src/kubernetes/kube.ts';
+import { listAll, REQUEST_TIMEOUT_MS } from './authors-kube.ts';
+
+const how = { timeoutMs: REQUEST_TIMEOUT_MS };
+
+/** Whose objects are read. */
+interface Owner {
+  readonly type: WatchedType;
+  readonly ref: ResourceRef;
+}
+
+/** The views of the objects of one type that belong to a resource. @throws ApiError */
+export async function readOwned(
+  client: KubernetesClient,
+  owned: OwnedType<unknown>,
+  { type, ref: { namespace, name } }: Owner,
+): Promise<readonly OwnedView[]> {
+  const place: Place = { name, ...(type.namespaced && { namespace }) };
+  const objects = await objectsOf(client, owned, place);
+  return objects
+    .filter((object) => ownerKeyOf(type, owned, object) === keyOf(place))
+    .flatMap((object) => ownedView(owned, object) ?? []);
+}
+
+async function objectsOf(
+  client: KubernetesClient,
+  owned: OwnedType<unknown>,
+  place: Place,
+): Promise<readonly KubernetesObject[]> {
+  if (owned.at !== undefined) {
+    const object = await kubeOf(client).get({ type: owned, ...owned.at(place) }, how);
+    return object === undefined ? [] : [object];
+  }
+  const { labelSelector } = owned;
+  return listAll({
+    ...{ client, type: owned, how },
+    ...(place.namespace !== undefined && { namespace: place.namespace }),
+    ...(labelSelector !== undefined && { labelSelector }),
+  });
+}

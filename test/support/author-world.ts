@@ -1,0 +1,161 @@
+import { definedReconciler } from '../../activities/defined.ts';
+import type { Known } from '../../activities/run-memory.ts';
+import { StepRun, type StepEnd } from '../../activities/step-run.ts';
+import type { WatchedType } from '../../src/api/watched.ts';
+import { isRestName, type Decision, type Refusal } from '../../src/contract/decision.ts';
+import type { KubernetesObject } from '../../src/contract/object.ts';
+import { referredObjects, stateOf } from '../../src/contract/references.ts';
+import { definedController } from '../../src/controllers/defined/controller.ts';
+import type { AnyDefinition } from '../../src/controllers/defined/definition.ts';
+import { fieldsOf, listOf, type Fields } from '../../src/controllers/fields.ts';
+import type { KubernetesClient } from '../../src/kubernetes/client.ts';
+import { errorFromAnswer, type FailedAnswer } from '../../src/kubernetes/errors.ts';
+import { identityFor, projectChild, projectPrimary } from '../../src/watcher/known-objects.ts';
+import { ApiServer, isSelected, type Request, type ServedType } from '../../testing/explorer/api-server.ts';
+import { Cluster, keyOf, type Created } from '../../testing/explorer/cluster.ts';
+
+const STEPS_MAX = 12;
+
+export interface AuthorWorldOptions {
+  /** Besides that of the resource. */
+  readonly types: readonly ServedType[];
+  readonly spec: object;
+  /** Called before each request: with what it is refused. */
+  readonly refuse?: (request: Request, cluster: Cluster) => FailedAnswer | undefined;
+  /** Called after each write: what others make of it. */
+  readonly meddle?: (request: Request, cluster: Cluster) => void;
+}
+
+/** One resource `shop/front` of an author's controller on a fake API server: its steps, as a run does them, and its watcher. */
+export class AuthorWorld {
+  /** The writes: `PATCH deployments/front`. */
+  readonly requests: string[] = [];
+  readonly cluster: Cluster;
+  readonly #definition: AnyDefinition;
+  readonly #type: WatchedType;
+  readonly #server: ApiServer;
+  readonly #options: AuthorWorldOptions;
+
+  constructor(definition: AnyDefinition, options: AuthorWorldOptions) {
+    let uids = 0;
+    this.#definition = definition;
+    this.#type = definition.for as WatchedType;
+    this.#options = options;
+    const freshUid = () => `uid-${(uids += 1)}`;
+    this.cluster = new Cluster({}, { clockMs: 0, freshUid, onChange: () => undefined });
+    this.#server = new ApiServer([this.#type, ...options.types], { ignoresVersions: false });
+    const { group, version } = this.#type;
+    this.cluster.create(this.#type, {
+      apiVersion: `${group}/${version}`,
+      metadata: { name: 'front', namespace: 'shop', uid: 'uid-of-front' },
+      spec: options.spec,
+    });
+  }
+
+  get resource(): KubernetesObject {
+    const object = this.cluster.get(keyOf(this.#type, 'front'));
+    if (object === undefined) throw new Error('the resource is gone');
+    return object;
+  }
+
+  get status(): Fields {
+    return fieldsOf(this.resource['status']);
+  }
+
+  condition(type: string): Fields | undefined {
+    return listOf(this.status['conditions']).find((each) => each['type'] === type);
+  }
+
+  put(type: ServedType, object: Created): void {
+    this.cluster.create(type, { ...object, metadata: { namespace: 'shop', ...object.metadata } });
+  }
+
+  /** As the run does it. @returns the steps, until nothing is left to do, or a step fails */
+  async run(): Promise<readonly string[]> {
+    const steps: string[] = [];
+    let name = 'observe';
+    let refusal: Refusal | undefined;
+    let known: Known | undefined;
+    while (steps.length < STEPS_MAX) {
+      try {
+        const end = await this.step(name, { known, refusal });
+        known = end.known;
+        refusal = end.refusal ?? refusal;
+        name = end.next.do;
+      } catch (error) {
+        const { classification, message } = error as Error & { readonly classification?: string };
+        return [...steps, `failed: ${classification ?? message}`];
+      }
+      if (isRestName(name)) return steps;
+      steps.push(name);
+    }
+    return steps;
+  }
+
+  /** One attempt of an activity. */
+  step(
+    name: string,
+    { known, refusal }: { readonly known?: Known | undefined; readonly refusal?: Refusal | undefined } = {},
+  ): Promise<StepEnd<unknown>> {
+    const ref = { controller: this.#definition.name, namespace: 'shop', name: 'front', uid: 'uid-of-front' };
+    const context = { ref, now: () => 0, superseded: new AbortController().signal, refusal };
+    return new StepRun(definedReconciler(this.#definition, this.#client()), context).perform(name, known);
+  }
+
+  /** What a watcher that has just been started decides, and what would be news to an open run. */
+  watched(): { readonly decision: Decision; readonly inputs: readonly string[] } {
+    const controller = definedController(this.#definition);
+    const primary = projectPrimary(controller.primary, this.resource);
+    if (primary === undefined) throw new Error('the watcher does not see the resource');
+    const children = controller.children.flatMap((child) =>
+      this.cluster
+        .list(child.type)
+        .filter(({ object }) => isSelected(object, child))
+        .flatMap(({ object }) => projectChild(child, object) ?? [])
+        .filter(({ ownerKey }) => ownerKey === primary.key),
+    );
+    const referred = controller.references?.flatMap((reference) => {
+      const { type } = reference;
+      const { keys } = reference.of(primary.view);
+      const there = keys.flatMap((key) => {
+        const object = this.cluster.get(keyOf(type, key.split('/').at(-1) ?? ''));
+        return object === undefined ? [] : [{ key, ...object.metadata }];
+      });
+      return referredObjects(type, keys, there);
+    });
+    const observation = controller.observation(
+      primary.view,
+      children.map(({ view }) => view),
+      { ...identityFor(controller, primary), referred: referred && stateOf(referred) },
+    );
+    return {
+      decision: controller.decide(observation, 0, { isLive: false, isNamespacePaused: false }),
+      inputs: controller.inputs?.(observation) ?? [],
+    };
+  }
+
+  #client(): KubernetesClient {
+    return {
+      server: 'the fake',
+      fieldManager: 'durable-operator',
+      watch: () => {
+        throw new Error('steps do not watch');
+      },
+      close: () => Promise.resolve(),
+      request: <T>(options: Request) => this.#answer(options) as Promise<T>,
+    };
+  }
+
+  #answer(request: Request): Promise<unknown> {
+    const { method, path } = request;
+    const { refuse, meddle } = this.#options;
+    if (method !== 'GET') this.requests.push(`${method} ${path.split('/').slice(-2).join('/')}`);
+    const failed = refuse?.(request, this.cluster);
+    const answer = failed ? { failed } : this.#server.answer(this.cluster, request);
+    if ('failed' in answer) return Promise.reject(errorFromAnswer(`${method} ${path}`, answer.failed));
+    if (method === 'GET') return Promise.resolve(answer.body);
+    meddle?.(request, this.cluster);
+    const key = this.#server.keyOf(request);
+    return Promise.resolve(method === 'PATCH' ? (this.cluster.get(key) ?? answer.body) : answer.body);
+  }
+}
