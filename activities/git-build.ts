@@ -73,7 +73,7 @@ export function gitBuildReconciler(
       }
       case 'events': {
         const { job } = asked;
-        const refusal = await refusalOfPods(careful, ref.namespace, job);
+        const refusal = await refusalOfPods(kube, ref.namespace, job);
         return { ...seen, refusedPods: { ...seen.refusedPods, [job.uid]: refusal } };
       }
       case 'sharers':

@@ -23,7 +23,7 @@ import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { isOf } from '../src/kubernetes/errors.ts';
 import { kubeOf } from '../src/kubernetes/kube.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
-import { authorsKube, listAll, REQUEST_TIMEOUT_MS } from './authors-kube.ts';
+import { authorsKube, REQUEST_TIMEOUT_MS } from './authors-kube.ts';
 import { doStep } from './authors-step.ts';
 import { Folded } from './folded.ts';
 import type { Performed, Reconciler, StepContext } from './reconciler.ts';
@@ -161,10 +161,7 @@ class ViewedObjects {
       return object === undefined ? [] : [object];
     }
     const { labelSelector } = owned;
-    return listAll({
-      ...{ client: this.#client, type: owned, how },
-      ...(place.namespace !== undefined && { namespace: place.namespace }),
-      ...(labelSelector !== undefined && { labelSelector }),
-    });
+    const objects = { type: owned, namespace: place.namespace, labelSelector };
+    return kubeOf(this.#client).list(objects, (object) => object, how);
   }
 }
