@@ -2,7 +2,7 @@ import type { Cause } from '../src/contract/cause.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
 import { startOf } from '../src/contract/text.ts';
 import { fieldsOf, textOf } from '../src/controllers/fields.ts';
-import { redacted } from '../src/controllers/git-build/failure.ts';
+import { redacted } from '../src/contract/redacted.ts';
 import type { JobView } from '../src/controllers/git-build/views.ts';
 import { EVENTS } from '../src/controllers/kinds.ts';
 import { causeOfRefusal } from '../src/contract/refusal.ts';
