@@ -1,12 +1,10 @@
 import type { Kube, Selection } from '../src/api/kube.ts';
 import type { ResourceType } from '../src/contract/controller.ts';
 import type { ConditionalPatch, NewObject, ObjectAt } from '../src/contract/kube.ts';
-import type { KubernetesList, KubernetesObject } from '../src/contract/object.ts';
+import type { KubernetesObject } from '../src/contract/object.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { isOf } from '../src/kubernetes/errors.ts';
 import { kubeOf } from '../src/kubernetes/kube.ts';
-import { eachPage } from '../src/kubernetes/pages.ts';
-import { resourcePath } from '../src/kubernetes/paths.ts';
 import { changeOf } from './overridden.ts';
 
 export const REQUEST_TIMEOUT_MS = 5_000;
@@ -42,6 +40,8 @@ interface Access extends Partial<WriteHooks> {
   readonly isMetadataOnly?: (at: ObjectAt) => boolean;
 }
 
+type ViewOf<T> = (object: KubernetesObject) => T | undefined;
+
 /** What `observe` and `run` get. */
 export function authorsKube({ client, signal, isMetadataOnly, allow, onWritten }: Access): Kube {
   const kube = kubeOf(client);
@@ -51,7 +51,11 @@ export function authorsKube({ client, signal, isMetadataOnly, allow, onWritten }
     changed: changeOf(write.sent, answer, client.fieldManager),
   });
   return {
-    get: (at) => kube.get(at, how),
+    get: (at, only) => kube.get(at, { ...how, ...only }),
+    list<T>(type: ResourceType, selection: Selection = {}, view?: ViewOf<T>) {
+      // Without a view, the author says what the type has.
+      return kube.list({ type, ...selection }, view ?? ((object) => object as T), how);
+    },
     async create<T extends KubernetesObject>(type: ResourceType, object: NewObject) {
       const write = { verb: 'create', at: placeOf(type, object), sent: object } as const;
       allow?.(write);
@@ -76,31 +80,12 @@ export function authorsKube({ client, signal, isMetadataOnly, allow, onWritten }
     async delete(at, conditions) {
       const write = { verb: 'delete', at } as const;
       allow?.(write);
-      await kube.delete(at, conditions);
+      await kube.delete(at, conditions, how);
       onWritten?.({ ...write, uid: conditions.uid });
-    },
-    async list<T extends KubernetesObject>(type: ResourceType, selection: Selection = {}) {
-      // The author says what the type has.
-      return (await listAll({ client, type, ...selection, how })) as unknown as readonly T[];
     },
   };
 }
 
 function placeOf(type: ResourceType, { metadata: { name = '', namespace } = {} }: NewObject): ObjectAt {
   return { type, name, namespace };
-}
-
-interface Listing extends Selection {
-  readonly client: KubernetesClient;
-  readonly type: ResourceType;
-  readonly how: { readonly timeoutMs: number; readonly signal?: AbortSignal };
-}
-
-/** All pages. */
-export async function listAll({ client, type, namespace, labelSelector, how }: Listing) {
-  const items: KubernetesObject[] = [];
-  const path = resourcePath(type, { namespace });
-  const onPage = (page: KubernetesList) => items.push(...(page.items ?? []));
-  await eachPage({ client, path, labelSelector }, { onPage, ...how });
-  return items;
 }

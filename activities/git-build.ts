@@ -3,7 +3,6 @@ import type { ResourceRef } from '../src/contract/resource.ts';
 import { unreachable } from '../src/contract/unreachable.ts';
 import { gitBuild } from '../src/controllers/git-build/controller.ts';
 import { nodeState } from '../src/controllers/git-build/node.ts';
-import { redacted } from '../src/controllers/git-build/failure.ts';
 import { buildJob, cleanupJob } from '../src/controllers/git-build/jobs.ts';
 import type {
   BuildObserve,
@@ -26,8 +25,8 @@ import {
 } from '../src/controllers/git-build/resource.ts';
 import { buildView, jobView, podView, type JobView } from '../src/controllers/git-build/views.ts';
 import { controllerOf, JOBS, NAMESPACES, NODES, PODS } from '../src/controllers/kinds.ts';
-import type { KubernetesClient, RequestOptions } from '../src/kubernetes/client.ts';
-import { ApiError, isOf } from '../src/kubernetes/errors.ts';
+import type { KubernetesClient } from '../src/kubernetes/client.ts';
+import { isOf } from '../src/kubernetes/errors.ts';
 import { kubeOf } from '../src/kubernetes/kube.ts';
 import { refusalIn } from './step-run.ts';
 import { changeOf } from './overridden.ts';
@@ -48,8 +47,9 @@ export function gitBuildReconciler(
   options: GitBuildOptions,
   namespaces: readonly string[] = [],
 ): Reconciler<Observation, BuildStep, BuildObserve> {
-  const careful = withoutCredentials(client);
-  const kube = kubeOf(careful);
+  const kube = kubeOf({
+    request: (asked) => client.request({ timeoutMs: REQUEST_TIMEOUT_MS, ...asked }),
+  });
   const sharers = new Sharers({ kube, namespaces, options });
   return { controller: gitBuild(options), observe, look, withRefusal, perform };
 
@@ -73,7 +73,7 @@ export function gitBuildReconciler(
       }
       case 'events': {
         const { job } = asked;
-        const refusal = await refusalOfPods(careful, ref.namespace, job);
+        const refusal = await refusalOfPods(kube, ref.namespace, job);
         return { ...seen, refusedPods: { ...seen.refusedPods, [job.uid]: refusal } };
       }
       case 'sharers':
@@ -209,20 +209,4 @@ function withRefusal(observation: Observation, refusal: Refusal): Observation {
 function buildStarted({ name, uid }: JobView): DecisionEvent {
   const note = `created Job ${name} to build the binary`;
   return { type: 'Normal', reason: 'BuildStarted', action: 'Build', note, occasion: uid };
-}
-
-/** An admission webhook may quote the Job's environment, and the message enters status, Events and history. */
-function withoutCredentials(client: KubernetesClient): Pick<KubernetesClient, 'request'> {
-  return {
-    async request<T>(asked: RequestOptions) {
-      try {
-        return await client.request<T>({ timeoutMs: REQUEST_TIMEOUT_MS, ...asked });
-      } catch (error) {
-        if (!(error instanceof ApiError)) throw error;
-        const { status, reason, details, retryAfterMs, classification, cause } = error;
-        const fields = { status, reason, details, retryAfterMs, classification, cause };
-        throw new ApiError(redacted(error.message), { ...fields, words: redacted(error.words) });
-      }
-    },
-  };
 }

@@ -5,7 +5,7 @@ import { ownedView, ownerKeyOf, type OwnedView } from '../src/controllers/define
 import { keyOf } from '../src/controllers/kinds.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { kubeOf } from '../src/kubernetes/kube.ts';
-import { listAll, REQUEST_TIMEOUT_MS } from './authors-kube.ts';
+import { REQUEST_TIMEOUT_MS } from './authors-kube.ts';
 
 const how = { timeoutMs: REQUEST_TIMEOUT_MS };
 
@@ -38,9 +38,6 @@ async function objectsOf(
     return object === undefined ? [] : [object];
   }
   const { labelSelector } = owned;
-  return listAll({
-    ...{ client, type: owned, how },
-    ...(place.namespace !== undefined && { namespace: place.namespace }),
-    ...(labelSelector !== undefined && { labelSelector }),
-  });
+  const objects = { type: owned, namespace: place.namespace, labelSelector };
+  return kubeOf(client).list(objects, (object) => object, how);
 }

@@ -1,14 +1,12 @@
 import type { AnyKind, ResourceOf } from '../src/api/controller.ts';
 import type { References, ReferredState } from '../src/contract/controller.ts';
-import type { KubernetesList, KubernetesObject } from '../src/contract/object.ts';
+import type { KubernetesObject } from '../src/contract/object.ts';
 import { referredObjects, stateOf } from '../src/contract/references.ts';
 import type { AnyDefinition } from '../src/controllers/defined/definition.ts';
 import { referencesOf, referredTypes } from '../src/controllers/defined/references.ts';
 import { keyOf } from '../src/controllers/kinds.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { kubeOf } from '../src/kubernetes/kube.ts';
-import { eachPage } from '../src/kubernetes/pages.ts';
-import { resourcePath } from '../src/kubernetes/paths.ts';
 import { REQUEST_TIMEOUT_MS } from './authors-kube.ts';
 
 const how = { timeoutMs: REQUEST_TIMEOUT_MS, metadataOnly: true };
@@ -58,17 +56,11 @@ async function selected(
   client: KubernetesClient,
   type: Type,
   { labels, namespace }: References,
-): Promise<KubernetesObject[]> {
+): Promise<readonly KubernetesObject[]> {
   if (labels === undefined) return [];
-  const items: KubernetesObject[] = [];
   const labelSelector = Object.entries(labels)
     .map(([name, value]) => `${name}=${value}`)
     .join(',');
-  const path = resourcePath(type, { namespace });
-  const onPage = (page: KubernetesList) => items.push(...(page.items ?? []));
-  await eachPage(
-    { client, path, labelSelector, metadataOnly: true },
-    { onPage, timeoutMs: REQUEST_TIMEOUT_MS },
-  );
-  return items;
+  const objects = { type, namespace, labelSelector, metadataOnly: true };
+  return kubeOf(client).list(objects, (object) => object, { timeoutMs: REQUEST_TIMEOUT_MS });
 }

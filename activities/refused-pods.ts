@@ -1,35 +1,27 @@
 import type { Cause } from '../src/contract/cause.ts';
-import type { KubernetesList, KubernetesObject } from '../src/contract/object.ts';
+import type { KubernetesObject } from '../src/contract/object.ts';
 import { startOf } from '../src/contract/text.ts';
 import { fieldsOf, textOf } from '../src/controllers/fields.ts';
-import { redacted } from '../src/controllers/git-build/failure.ts';
+import { redacted } from '../src/contract/redacted.ts';
 import type { JobView } from '../src/controllers/git-build/views.ts';
 import { EVENTS } from '../src/controllers/kinds.ts';
 import { causeOfRefusal } from '../src/contract/refusal.ts';
-import type { KubernetesClient } from '../src/kubernetes/client.ts';
-import { AnswerTooLong } from '../src/kubernetes/errors.ts';
-import { resourcePath } from '../src/kubernetes/paths.ts';
+import type { Kube } from '../src/kubernetes/kube.ts';
 
 /** The Job controller records fewer of one Job in an hour: client-go limits them to 25, and one in five minutes. */
 const EVENTS_MAX = 50;
-/** Anybody may write Events of a megabyte. */
-const BYTES_MAX = 1024 * 1024;
 const WORDS_MAX = 700;
 
 /** Why the Pods of a Job are refused, in the server's words, from the newest Event about it. @throws ApiError */
 export async function refusalOfPods(
-  client: Pick<KubernetesClient, 'request'>,
+  kube: Pick<Kube, 'list'>,
   namespace: string,
   { uid }: JobView,
 ): Promise<Cause | 'none'> {
-  const path = resourcePath(EVENTS, { namespace });
-  const query = { fieldSelector: `regarding.uid=${uid},reason=FailedCreate`, limit: EVENTS_MAX };
-  const asking = client.request<KubernetesList>({ method: 'GET', path, query, maxBytes: BYTES_MAX });
-  const { items } = await asking.catch((error: unknown): Pick<KubernetesList, 'items'> => {
-    if (error instanceof AnswerTooLong) return { items: [] };
-    throw error;
-  });
-  const newest = items?.toSorted((a, b) => lastSeenMs(a) - lastSeenMs(b)).at(-1);
+  const fieldSelector = `regarding.uid=${uid},reason=FailedCreate`;
+  const about = { type: EVENTS, namespace, fieldSelector, limit: EVENTS_MAX };
+  const items = await kube.list(about, (event) => event);
+  const newest = items.toSorted((a, b) => lastSeenMs(a) - lastSeenMs(b)).at(-1);
   return newest === undefined ? 'none' : causeOfRefusal(wordsIn(newest), { namespace });
 }
 

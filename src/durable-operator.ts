@@ -1,7 +1,7 @@
 import { gitBuildReconciler } from '../activities/git-build.ts';
 import { podSetReconciler } from '../activities/pod-set.ts';
 import { gitBuild } from './controllers/git-build/controller.ts';
-import { BuildKind } from './controllers/git-build/kind.ts';
+import { BUILDS } from './controllers/git-build/resource.ts';
 import { namespaceRoleBinding } from './controllers/namespace-role-binding/controller.ts';
 import { podLabel } from './controllers/pod-label/controller.ts';
 import { podSet } from './controllers/pod-set/controller.ts';
@@ -22,7 +22,7 @@ export const durableOperator: Program = {
     },
     {
       name: 'git-build',
-      definition: BuildKind.manifest,
+      definition: BUILDS.manifest,
       controller: ({ build }) => gitBuild(build),
       reconciler: (client, { build, reconciliation }) =>
         gitBuildReconciler(client, build, reconciliation.namespaces),

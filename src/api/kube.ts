@@ -8,16 +8,32 @@ export interface Selection {
   readonly namespace?: string;
   /** `app=web,tier!=cache` */
   readonly labelSelector?: string;
+  /** `status.phase!=Succeeded`. */
+  readonly fieldSelector?: string;
+  /** Only the metadata of the objects is read. */
+  readonly metadataOnly?: boolean;
+  /** At most so many, where fewer will do: they come in one answer, and one of more than a mebibyte counts as empty. Default: all. */
+  readonly limit?: number;
 }
 
 /** Reads objects of the cluster. What is read has to be in `permissions`. */
 export interface KubeReads {
   /** Undefined where there is no such object. */
-  get<T extends KubernetesObject = KubernetesObject>(at: ObjectAt): Promise<T | undefined>;
-  /** All of them, however many: choose by labels where there may be many. */
-  list<T extends KubernetesObject = KubernetesObject>(
+  get<T extends KubernetesObject = KubernetesObject>(
+    at: ObjectAt,
+    only?: Pick<Selection, 'metadataOnly'>,
+  ): Promise<T | undefined>;
+  /**
+   * All of them, however many: choose by labels where there may be many.
+   *
+   * @param view what to keep of an object, while pages of large ones are read; undefined: nothing. Default: all of it
+   * @example
+   * const names = await kube.list(PODS, { namespace, metadataOnly: true }, ({ metadata }) => metadata.name);
+   */
+  list<T = KubernetesObject>(
     type: ResourceType,
     selection?: Selection,
+    view?: (object: KubernetesObject) => T | undefined,
   ): Promise<readonly T[]>;
 }
 

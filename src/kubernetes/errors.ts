@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Advice } from '../contract/cause.ts';
 import { RETRY_AFTER_MAX_MS } from '../contract/failures.ts';
+import { redacted } from '../contract/redacted.ts';
 
 /** What an answer of the API server means for whoever asked; see the table in docs/architecture.md. */
 export const API_ERROR_CLASSES = [
@@ -265,8 +266,9 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 
 const LONGEST_WORDS = 2000;
 
+/** The words enter workflow history: a webhook may quote what it refuses, and that may hold credentials. */
 function oneLine(words: string): string {
-  const flat = words.replace(/\s+/g, ' ').trim();
+  const flat = redacted(words).replace(/\s+/g, ' ').trim();
   return flat.length > LONGEST_WORDS ? `${flat.slice(0, LONGEST_WORDS)}…` : flat;
 }
 

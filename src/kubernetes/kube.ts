@@ -2,7 +2,7 @@ import type { ConditionalDelete, ConditionalPatch, NewObject, ObjectAt } from '.
 import type { KubernetesList, KubernetesObject } from '../contract/object.ts';
 import type { KubernetesClient, RequestOptions } from './client.ts';
 import { found } from './errors.ts';
-import { eachPage } from './pages.ts';
+import { eachPage, onePage, type Collection } from './pages.ts';
 import { resourcePath, type ResourceType } from './paths.ts';
 
 export type { ConditionalDelete, ConditionalPatch, NewObject, ObjectAt } from '../contract/kube.ts';
@@ -13,10 +13,11 @@ type How = Pick<
 >;
 
 /** Objects of one type. A namespace is left out where all of them are meant. */
-export interface Objects {
+export interface Objects extends Omit<Collection, 'client' | 'path'> {
   readonly type: ResourceType;
   readonly namespace?: string | undefined;
-  readonly labelSelector?: string;
+  /** At most so many, from one answer of at most a mebibyte: a longer one counts as empty. Default: all. */
+  readonly limit?: number | undefined;
 }
 
 /** Reads and writes objects by their type. Every method throws ApiError. */
@@ -33,7 +34,7 @@ export interface Kube {
   create<T = KubernetesObject>(type: ResourceType, object: NewObject, how?: How): Promise<T>;
   /** The answer is the object as it is now. */
   patch<T = KubernetesObject>(at: ObjectAt, patch: ConditionalPatch, how?: How): Promise<T>;
-  delete(at: ObjectAt, conditions: ConditionalDelete): Promise<void>;
+  delete(at: ObjectAt, conditions: ConditionalDelete, how?: Pick<How, 'timeoutMs' | 'signal'>): Promise<void>;
 }
 
 export function kubeOf(client: Pick<KubernetesClient, 'request'>): Kube {
@@ -42,15 +43,16 @@ export function kubeOf(client: Pick<KubernetesClient, 'request'>): Kube {
       return found(client.request<T>({ method: 'GET', path: pathOf(at), ...how }));
     },
     async list<View>(
-      { type, namespace, labelSelector }: Objects,
+      { type, namespace, limit, ...selection }: Objects,
       viewOf: (object: KubernetesObject) => View | undefined,
       how: Pick<How, 'timeoutMs' | 'signal'> = {},
     ) {
       const views: View[] = [];
       const onPage = ({ items }: KubernetesList) =>
         views.push(...(items ?? []).flatMap((item) => viewOf(item) ?? []));
-      const path = resourcePath(type, { namespace });
-      await eachPage({ client, path, labelSelector }, { onPage, ...how });
+      const collection = { client, path: resourcePath(type, { namespace }), ...selection };
+      if (limit === undefined) await eachPage(collection, { onPage, ...how });
+      else onPage(await onePage(collection, { limit, ...how }));
       return views;
     },
     create<T>(type: ResourceType, body: NewObject, how: How = {}) {
@@ -60,14 +62,14 @@ export function kubeOf(client: Pick<KubernetesClient, 'request'>): Kube {
     patch<T>(at: ObjectAt, body: ConditionalPatch, how: How = {}) {
       return client.request<T>({ method: 'PATCH', path: pathOf(at), body, ...how });
     },
-    async delete(at, { propagation, ...preconditions }) {
+    async delete(at, { propagation, ...preconditions }, how = {}) {
       const body = {
         apiVersion: 'v1',
         kind: 'DeleteOptions',
         preconditions,
         ...(propagation && { propagationPolicy: propagation }),
       };
-      await client.request({ method: 'DELETE', path: pathOf(at), body });
+      await client.request({ method: 'DELETE', path: pathOf(at), body, ...how });
     },
   };
 }

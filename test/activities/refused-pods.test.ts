@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { refusalOfPods } from '../../activities/refused-pods.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
+import { kubeOf } from '../../src/kubernetes/kube.ts';
 import { aJobView } from '../support/build-views.ts';
 import { answerJson, FakeApiServer } from '../support/fake-api-server.ts';
 
@@ -20,7 +21,7 @@ afterEach(async () => {
 /** What is made of these Events of the Job. */
 function refusalIn(...items: readonly object[]) {
   server.handle(answerJson(200, { metadata: {}, items }));
-  return refusalOfPods(client, 'shop', aJobView());
+  return refusalOfPods(kubeOf(client), 'shop', aJobView());
 }
 
 const at = (minute: number, words: string) => ({

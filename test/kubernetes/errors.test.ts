@@ -341,6 +341,13 @@ describe('other failures', () => {
   });
 });
 
+it('says nothing of credentials in a URL that a webhook quotes', () => {
+  const message = 'admission webhook "x" denied the request: https://u:s3cret@h/x?token=s3cret';
+  const error = errorOf(forbidden(message));
+  expect([error.message, error.words].join()).not.toContain('s3cret');
+  expect(error.words).toBe('admission webhook "x" denied the request: https://h/x?[redacted]');
+});
+
 describe('a namespace that is ending', () => {
   const failed = (classification: ApiErrorClass, kind: string) =>
     new ApiError('no', { classification, details: { kind, name: 'shop' } });

@@ -1,5 +1,5 @@
 import type { Condition } from '../../src/controllers/condition.ts';
-import { LIMITS } from '../../src/controllers/git-build/spec.ts';
+import { LIMITS } from '../../src/controllers/git-build/resource.ts';
 import type { BuildSpec } from '../../src/controllers/git-build/resource.ts';
 import { SAMPLE } from './build-samples.ts';
 

@@ -2,7 +2,7 @@ import { createTwoFilesPatch } from 'diff';
 import { stringify } from 'yaml';
 import type { Rest } from '../../contract/decision.ts';
 import { fieldsOf } from '../../controllers/fields.ts';
-import { redacted } from '../../controllers/git-build/failure.ts';
+import { redacted } from '../../contract/redacted.ts';
 import { harmless, type Paint } from '../output.ts';
 import type { Write } from './rehearsal.ts';
 

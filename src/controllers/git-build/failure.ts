@@ -1,3 +1,4 @@
+import { redacted } from '../../contract/redacted.ts';
 import { endOf, lengthOf, startInBytes, startOf } from '../../contract/text.ts';
 import type { JobView, PodView } from './views.ts';
 
@@ -54,17 +55,6 @@ function exitOf({ exitCode, reason }: NonNullable<PodView['termination']>): stri
   if (reason === 'OOMKilled') return 'it ran out of memory (OOMKilled)';
   if (exitCode !== -1) return `exit code ${exitCode}`;
   return reason === '' ? 'its Pod failed' : reason;
-}
-
-/**
- * Without the user information and the queries of URLs, which may be credentials. Git repeats them in its errors.
- * Source: RFC 3986, 3.2.1 and 3.4.
- */
-export function redacted(text: string): string {
-  return text
-    .replaceAll(/(:\/\/)[^/?#\s]*@/g, '$1')
-    .replaceAll(/(:\/\/[^\s'"?#]*)[?#][^\s'"]*/g, '$1?[redacted]')
-    .replaceAll(/([?&][\w.-]+=)[^&#\s'"]+/g, '$1[redacted]');
 }
 
 /** Keeps more of the end, which says most. */

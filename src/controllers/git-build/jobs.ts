@@ -7,6 +7,7 @@ import {
   BUILD_KIND,
   BUILD_NAME_ANNOTATION,
   BUILD_UID_LABEL,
+  CLEANUP_SUFFIX,
   NODE_ANNOTATION,
   PURPOSE_LABEL,
   SPEC_HASH_ANNOTATION,
@@ -14,7 +15,6 @@ import {
   type GitBuildOptions,
   type JobPurpose,
 } from './resource.ts';
-import { CLEANUP_SUFFIX } from './spec.ts';
 
 /** The resource that a Job is for. */
 type JobOwner = Omit<ResourceRef, 'controller'>;

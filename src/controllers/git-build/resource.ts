@@ -1,18 +1,191 @@
-import type { ResourceType } from '../../contract/controller.ts';
+import { z } from 'zod';
+import { defineKind, type Rule, type StatusOf } from '../../api/kind.ts';
 import type { KubernetesObject, ObjectMeta } from '../../contract/object.ts';
 import type { Condition } from '../condition.ts';
 import { isObjectName } from '../kinds.ts';
 
+/**
+ * What a field of a spec may be. The schema says it, so that most is refused at admission; the operator checks it again before
+ * use. The patterns are for both: RE2, as the API server reads them, and JavaScript; hence no lookahead, and no `\s`, which is
+ * more characters in JavaScript. Lengths count code points.
+ */
+interface FieldLimit {
+  readonly maxLength: number;
+  /** The source of a regular expression, with its anchors. */
+  readonly pattern: string;
+  /** What the pattern asks for, as it follows "spec.<field> must ". */
+  readonly rule: string;
+}
+
+export const SPEC_FIELDS = ['gitUrl', 'clonePath', 'buildCommand', 'binaryName', 'jobName'] as const;
+
+/** What to build. A shell reads only `buildCommand` as code. */
+export type BuildSpec = Readonly<Record<(typeof SPEC_FIELDS)[number], string>>;
+
+export const LIMITS: Readonly<Record<keyof BuildSpec, FieldLimit>> = {
+  /**
+   * One colon at a time: `::` names a remote helper of git, as in `ext::sh -c …`. The rest is what URLs are made of; the
+   * script quotes it all the same.
+   */
+  gitUrl: {
+    maxLength: 2048,
+    pattern: '^[A-Za-z0-9_](:?[A-Za-z0-9._~/@+,=%&?#!\\[\\]-])*$',
+    rule:
+      'be a URL, or git@host:path: begin with a letter or digit, have no "::", and of other characters only ' +
+      '._~/@+,=%&?#![]:-; write others as %XX',
+  },
+  /** Its segments begin with dots only where something else follows: neither `.` nor `..` nor an empty one is clean. */
+  clonePath: {
+    maxLength: 1024,
+    pattern: '^(/\\.*[A-Za-z0-9_+@~-][A-Za-z0-9._+@~-]*)+$',
+    rule: 'be an absolute path without ".", ".." or empty segments, of letters, digits and ._+@~-',
+  },
+  /** It is shell, and may be anything; one environment variable has to hold it (Linux: 128 KiB of UTF-8). */
+  buildCommand: {
+    maxLength: 16_384,
+    pattern: '^[\\t\\n\\f\\r ]*[^\\x00\\t\\n\\f\\r ][^\\x00]*$',
+    rule: 'be a shell command, and not blank',
+  },
+  /** One segment of a path: a file in the host directory. */
+  binaryName: {
+    maxLength: 255,
+    pattern: '^\\.*[A-Za-z0-9_+@][A-Za-z0-9._+@-]*$',
+    rule: 'be the name of a file, without a path, of letters, digits and ._+@-, and not begin with "-"',
+  },
+  /** So long that the cleanup Job's name is a DNS label, too. */
+  jobName: {
+    maxLength: 56,
+    pattern: '^[a-z0-9]([a-z0-9-]*[a-z0-9])?$',
+    rule: 'be a DNS label: lower-case letters, digits and "-", with a letter or digit at both ends',
+  },
+};
+
+/** What a cleanup Job's name has behind the `jobName`; hence no `jobName` may end in it. */
+export const CLEANUP_SUFFIX = '-delete';
+
+/** Nothing is cloned to these, nor below them. The host directory is another such, which is an option. */
+export const FORBIDDEN_CLONE_ROOTS: readonly string[] = ['/proc', '/sys', '/dev', '/opt'];
+
+/** The error of a schema pattern quotes the pattern; that of a CEL rule says in words what to write. */
+function limited(field: keyof BuildSpec, description: string, rules: readonly Rule[] = []) {
+  const { maxLength, pattern, rule } = LIMITS[field];
+  // A raw string of CEL, in which a backslash stands for itself.
+  const matches = { rule: `self.matches(r'${pattern}')`, message: `spec.${field} must ${rule}` };
+  return z
+    .string()
+    .min(1)
+    .max(maxLength)
+    .meta({ description, 'x-kubernetes-validations': [matches, ...rules] });
+}
+
+function outsideOf(folder: string): Rule {
+  return {
+    rule: `self != '${folder}' && !self.startsWith('${folder}/')`,
+    message: `spec.clonePath must not be ${folder}, nor be below it; clone to another folder, such as /root/src`,
+  };
+}
+
+const text = (description: string) => z.string().optional().meta({ description });
+const time = (description: string) => z.iso.datetime().optional().meta({ description });
+
 export const BUILD_GROUP = 'test.inspur.com';
-export const BUILDS: ResourceType = {
+
+export const BUILDS = defineKind({
   group: BUILD_GROUP,
   version: 'v1alpha1',
   plural: 'xxxes',
   kind: 'Xxx',
-  namespaced: true,
   shortNames: ['xx'],
-};
+  categories: ['durable-operator'],
+  description:
+    'An Xxx builds a binary from a Git repository, by a Job, and puts it on the node that the Job runs on.',
+  spec: z
+    .object({
+      gitUrl: limited('gitUrl', 'Where the source is cloned from: https://…, ssh://… or git@host:path.'),
+      clonePath: limited(
+        'clonePath',
+        'Where it is cloned to, in the container of the Job: an absolute path.',
+        FORBIDDEN_CLONE_ROOTS.map(outsideOf),
+      ),
+      buildCommand: limited('buildCommand', 'A shell command that builds the binary, run in clonePath.'),
+      binaryName: limited(
+        'binaryName',
+        'The file that buildCommand leaves in clonePath, and that is copied to the host directory of the node.',
+      ),
+      jobName: limited('jobName', 'The name of the Job that does it; no other resource may use it.', [
+        {
+          rule: `!self.endsWith('${CLEANUP_SUFFIX}')`,
+          message: `spec.jobName must not end in "${CLEANUP_SUFFIX}": so end the names of the Jobs that remove binaries; choose another`,
+        },
+      ]),
+    })
+    .meta({ description: 'The source, the command that builds it, and the binary.' }),
+  status: z.object({
+    phase: z
+      .enum(['Pending', 'Building', 'Succeeded', 'Failed', 'Cleaning'])
+      .optional()
+      .meta({ description: 'The phase of the build.' }),
+    jobName: text('The name of the Job that was created last.'),
+    binaryName: text('The binary that the Job builds.'),
+    artifacts: z
+      .array(
+        z
+          .object({
+            node: z.string().meta({ description: 'The name of the Node.' }),
+            binary: z.string().meta({ description: 'The name of the file.' }),
+          })
+          .meta({ description: 'A binary that is, or may be, in the host directory of a node.' }),
+      )
+      .optional()
+      .meta({
+        description: 'The binaries on nodes. The operator removes them when the resource is deleted.',
+        'x-kubernetes-list-type': 'atomic',
+      }),
+    startTime: time('When the Job was created.'),
+    completionTime: time('When the build ended, whether it succeeded or failed.'),
+    message: text('The reason for the phase, for people.'),
+    workflowId: text('The ID of the Temporal workflow, whose runs are the history of this resource.'),
+  }),
+  conditions: 'Ready: the binary of this spec is built. Stalled: somebody has to act. Reconciling: neither.',
+  columns: [
+    { name: 'Phase', description: 'The phase of the build.', path: '.status.phase' },
+    { name: 'Job', description: 'The Job that builds the binary.', path: '.spec.jobName', priority: 1 },
+    { name: 'Binary', description: 'The source.', path: '.spec.binaryName', priority: 1 },
+    {
+      name: 'Message',
+      description: 'The reason for the phase, for people.',
+      path: '.status.message',
+      priority: 1,
+    },
+  ],
+});
 export const BUILD_KIND = { apiVersion: `${BUILDS.group}/${BUILDS.version}`, kind: BUILDS.kind } as const;
+
+type AuthorsStatus = StatusOf<typeof BUILDS>;
+type Its<Field extends keyof AuthorsStatus> = NonNullable<AuthorsStatus[Field]>;
+
+export type BuildPhase = Its<'phase'>;
+/** A binary that was, or may have been, put into the host directory of a node. */
+export type Artifact = Readonly<Its<'artifacts'>[number]>;
+
+export type BuildStatus = { readonly [Field in Exclude<keyof AuthorsStatus, 'artifacts'>]-?: Its<Field> } & {
+  readonly artifacts: readonly Artifact[];
+  readonly observedGeneration: number;
+  /** `Ready`, `Stalled` and `Reconciling`. Also `Paused` and `AwaitingApproval` once a step was on hold. */
+  readonly conditions: readonly Condition[];
+  readonly lastHandledReconcileAt?: string;
+};
+
+/** A merge patch of the status: null removes a field. */
+export type StatusPatch = {
+  readonly [Field in keyof BuildStatus]?: BuildStatus[Field] | null;
+};
+
+/** An Xxx as the API server has it. It may have been stored before the schema became stricter. */
+export interface Build extends KubernetesObject {
+  readonly spec?: Partial<BuildSpec>;
+  readonly status?: Partial<BuildStatus>;
+}
 
 export const BUILD_FINALIZER = `job.finalizers.${BUILD_GROUP}`;
 /** A finalizer of Kubernetes: the deletion leaves what the build owns. */
@@ -57,61 +230,4 @@ export interface GitBuildOptions {
   /** How long a Job may take, in milliseconds. */
   readonly deadlineMs: number;
   readonly gitTransports: readonly GitTransport[];
-}
-
-/** What to build. A shell reads only `buildCommand` as code. */
-export interface BuildSpec {
-  /** Where the source is cloned from. */
-  readonly gitUrl: string;
-  /** Where it is cloned to, in the container: absolute and clean. */
-  readonly clonePath: string;
-  /** A shell command that builds it, run there. */
-  readonly buildCommand: string;
-  /** The file that the command leaves there. It is copied to the host directory. */
-  readonly binaryName: string;
-  /** The name of the Job: a DNS label of at most 56 characters. */
-  readonly jobName: string;
-}
-
-export const BUILD_PHASES = ['Pending', 'Building', 'Succeeded', 'Failed', 'Cleaning'] as const;
-export type BuildPhase = (typeof BUILD_PHASES)[number];
-
-/** A binary that was, or may have been, put into the host directory of a node. */
-export interface Artifact {
-  readonly node: string;
-  readonly binary: string;
-}
-
-export interface BuildStatus {
-  readonly phase: BuildPhase;
-  readonly jobName: string;
-  readonly binaryName: string;
-  readonly artifacts: readonly Artifact[];
-  /** RFC 3339: when the Job was created. Unset before a Job is created: then a create may be in progress. */
-  readonly startTime: string;
-  /** RFC 3339: when it ended, successfully or not. */
-  readonly completionTime: string;
-  /** Why, for people. */
-  readonly message: string;
-  /** The `metadata.generation` that this status is about. */
-  readonly observedGeneration: number;
-  /** `Ready`, `Stalled` and `Reconciling`. Also `Paused` and `AwaitingApproval` once a step was on hold. */
-  readonly conditions: readonly Condition[];
-  /** The Temporal workflow with the whole history. */
-  readonly workflowId: string;
-  /** The last value of the annotation `durable-operator.dev/reconcile-requested-at` that was handled. */
-  readonly lastHandledReconcileAt?: string;
-  /** The ID of the last approved plan that is completed. */
-  readonly lastHandledApproval?: string;
-}
-
-/** A merge patch of the status: null removes a field. */
-export type StatusPatch = {
-  readonly [Field in keyof BuildStatus]?: BuildStatus[Field] | null;
-};
-
-/** An Xxx as the API server has it. It may have been stored before the schema became stricter. */
-export interface Build extends KubernetesObject {
-  readonly spec?: Partial<BuildSpec>;
-  readonly status?: Partial<BuildStatus>;
 }

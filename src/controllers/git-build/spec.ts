@@ -1,64 +1,15 @@
 import { hash } from 'node:crypto';
 import { fieldsOf, textOf } from '../fields.ts';
 import { lengthOf } from '../../contract/text.ts';
-import type { BuildSpec, GitBuildOptions, GitTransport } from './resource.ts';
-
-/**
- * What a field of a spec may be. The CRD's schema says the same, so that most of it is refused at admission; the
- * operator checks it again before use. The patterns are for both: RE2, as the API server reads them, and
- * JavaScript; hence no lookahead, and no `\s`, which is more characters in JavaScript. Lengths count code points.
- */
-export interface FieldLimit {
-  readonly maxLength: number;
-  /** The source of a regular expression, with its anchors. */
-  readonly pattern: string;
-  /** What the pattern asks for, as it follows "spec.<field> must ". */
-  readonly rule: string;
-}
-
-export const LIMITS = {
-  /**
-   * One colon at a time: `::` names a remote helper of git, as in `ext::sh -c …`. The rest is what URLs are made of; the
-   * script quotes it all the same.
-   */
-  gitUrl: {
-    maxLength: 2048,
-    pattern: '^[A-Za-z0-9_](:?[A-Za-z0-9._~/@+,=%&?#!\\[\\]-])*$',
-    rule:
-      'be a URL, or git@host:path: begin with a letter or digit, have no "::", and of other characters only ' +
-      '._~/@+,=%&?#![]:-; write others as %XX',
-  },
-  /** Its segments begin with dots only where something else follows: neither `.` nor `..` nor an empty one is clean. */
-  clonePath: {
-    maxLength: 1024,
-    pattern: '^(/\\.*[A-Za-z0-9_+@~-][A-Za-z0-9._+@~-]*)+$',
-    rule: 'be an absolute path without ".", ".." or empty segments, of letters, digits and ._+@~-',
-  },
-  /** It is shell, and may be anything; one environment variable has to hold it (Linux: 128 KiB of UTF-8). */
-  buildCommand: {
-    maxLength: 16_384,
-    pattern: '^[\\t\\n\\f\\r ]*[^\\x00\\t\\n\\f\\r ][^\\x00]*$',
-    rule: 'be a shell command, and not blank',
-  },
-  /** One segment of a path: a file in the host directory. */
-  binaryName: {
-    maxLength: 255,
-    pattern: '^\\.*[A-Za-z0-9_+@][A-Za-z0-9._+@-]*$',
-    rule: 'be the name of a file, without a path, of letters, digits and ._+@-, and not begin with "-"',
-  },
-  /** So long that the cleanup Job's name is a DNS label, too. */
-  jobName: {
-    maxLength: 56,
-    pattern: '^[a-z0-9]([a-z0-9-]*[a-z0-9])?$',
-    rule: 'be a DNS label: lower-case letters, digits and "-", with a letter or digit at both ends',
-  },
-} as const satisfies Readonly<Record<keyof BuildSpec, FieldLimit>>;
-
-/** What a cleanup Job's name has behind the `jobName`; hence no `jobName` may end in it. */
-export const CLEANUP_SUFFIX = '-delete';
-
-/** Nothing is cloned to these, nor below them. The host directory is another such, which is an option. */
-export const FORBIDDEN_CLONE_ROOTS: readonly string[] = ['/proc', '/sys', '/dev', '/opt'];
+import {
+  CLEANUP_SUFFIX,
+  FORBIDDEN_CLONE_ROOTS,
+  LIMITS,
+  SPEC_FIELDS,
+  type BuildSpec,
+  type GitBuildOptions,
+  type GitTransport,
+} from './resource.ts';
 
 /** A spec that was checked, or all that is wrong with it. */
 export type CheckedSpec =
@@ -73,20 +24,14 @@ export type SpecOptions = Pick<GitBuildOptions, 'hostDir' | 'gitTransports'>;
 export function checkSpec(raw: unknown, options: SpecOptions): CheckedSpec {
   const values = fieldsOf(raw);
   const text = (name: keyof BuildSpec) => textOf(values[name]) ?? '';
-  const spec: BuildSpec = {
-    gitUrl: text('gitUrl'),
-    clonePath: text('clonePath'),
-    buildCommand: text('buildCommand'),
-    binaryName: text('binaryName'),
-    jobName: text('jobName'),
-  };
-  const problems = FIELDS.flatMap((name) => problemsOf(name, values[name], options));
+  const spec = Object.fromEntries(SPEC_FIELDS.map((name) => [name, text(name)])) as BuildSpec;
+  const problems = SPEC_FIELDS.flatMap((name) => problemsOf(name, values[name], options));
   return problems.length === 0 ? { ok: true, spec, hash: specHash(spec) } : { ok: false, problems };
 }
 
 /** Names one spec: the first 32 hexadecimal digits of a SHA-256 over all its fields. */
 export function specHash(spec: BuildSpec): string {
-  const text = JSON.stringify(FIELDS.map((name) => spec[name]));
+  const text = JSON.stringify(SPEC_FIELDS.map((name) => spec[name]));
   return hash('sha256', text).slice(0, 32);
 }
 
@@ -99,8 +44,6 @@ export function isBinaryName(name: string): boolean {
 export function isJobName(name: string): boolean {
   return keeps(name, LIMITS.jobName) && !name.endsWith(CLEANUP_SUFFIX);
 }
-
-const FIELDS = ['gitUrl', 'clonePath', 'buildCommand', 'binaryName', 'jobName'] as const;
 
 /** The first that is wrong with a field; what comes after it would only repeat it. */
 function problemsOf(name: keyof BuildSpec, value: unknown, options: SpecOptions): string[] {
@@ -116,7 +59,7 @@ function problemsOf(name: keyof BuildSpec, value: unknown, options: SpecOptions)
   return problem === undefined ? [] : [`spec.${name} ${problem}`];
 }
 
-function keeps(value: string, { maxLength, pattern }: FieldLimit): boolean {
+function keeps(value: string, { maxLength, pattern }: (typeof LIMITS)['jobName']): boolean {
   return lengthOf(value) <= maxLength && new RegExp(pattern).test(value);
 }
 

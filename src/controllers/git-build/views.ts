@@ -1,19 +1,19 @@
-import type { Control } from '../../contract/control.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
+import { startOf } from '../../contract/text.ts';
+import type { Control } from '../../contract/control.ts';
 import { conditionsIn, generationIn } from '../condition.ts';
 import { controlWithStatusOf } from '../control/annotations.ts';
 import { fieldsOf, listOf, numberOf, textOf, type Fields } from '../fields.ts';
-import { troubleIn, type PodTrouble } from '../pod-trouble.ts';
 import { isObjectName, MANAGED_BY, MANAGED_BY_LABEL, NAME_MAX } from '../kinds.ts';
-import { startOf } from '../../contract/text.ts';
+import { troubleIn, type PodTrouble } from '../pod-trouble.ts';
 import {
   BINARIES_ANNOTATION,
   BINARIES_MAX,
   BINARY_NAME_ANNOTATION,
   BUILD_FINALIZER,
-  BUILD_PHASES,
   BUILD_UID_LABEL,
   buildNameIn,
+  BUILDS,
   JOB_PURPOSES,
   NODE_ANNOTATION,
   ORPHAN_FINALIZER,
@@ -26,7 +26,10 @@ import {
 } from './resource.ts';
 import { checkSpec, isBinaryName, isJobName, type CheckedSpec, type SpecOptions } from './spec.ts';
 
-/** What is kept of a build. */
+/*
+ * What is kept of a build, its Jobs and their Pods. Times are RFC 3339. What an object does not have is an empty text.
+ */
+
 export interface BuildView {
   readonly namespace: string;
   readonly name: string;
@@ -34,7 +37,6 @@ export interface BuildView {
   readonly resourceVersion: string;
   readonly generation: number;
   readonly deleting: boolean;
-  /** RFC 3339: when its deletion was requested, or empty. */
   readonly deletedAt: string;
   /** Only those that decisions need: ours, and the one that asks to orphan what the build owns. */
   readonly finalizers: readonly string[];
@@ -42,27 +44,24 @@ export interface BuildView {
   readonly hasOtherFinalizers?: true;
   readonly skipCleanup: boolean;
   readonly spec: CheckedSpec;
-  /** Only what is well-formed: somebody may have written it by hand. Empty if there is none yet. */
+  /** Only what is well-formed: somebody may have written it by hand. */
   readonly status: Partial<BuildStatus>;
   readonly control?: Control;
 }
 
 export function buildView(object: KubernetesObject, options: SpecOptions): BuildView {
-  const { metadata, ...rest } = object;
-  const { finalizers = [] } = metadata;
+  const { metadata } = object;
+  const { namespace = '', name, uid, resourceVersion, generation = 0, deletionTimestamp } = metadata;
+  const { finalizers = [], annotations } = metadata;
   return {
-    namespace: metadata.namespace ?? '',
-    name: metadata.name,
-    uid: metadata.uid,
-    resourceVersion: metadata.resourceVersion,
-    generation: metadata.generation ?? 0,
-    deleting: metadata.deletionTimestamp !== undefined,
-    deletedAt: metadata.deletionTimestamp ?? '',
+    ...{ namespace, name, uid, resourceVersion, generation },
+    deleting: deletionTimestamp !== undefined,
+    deletedAt: deletionTimestamp ?? '',
     finalizers: [BUILD_FINALIZER, ORPHAN_FINALIZER].filter((each) => finalizers.includes(each)),
     ...(finalizers.some((each) => each !== BUILD_FINALIZER) && { hasOtherFinalizers: true }),
-    skipCleanup: metadata.annotations?.[SKIP_CLEANUP_ANNOTATION] === 'true',
-    spec: checkSpec(rest['spec'], options),
-    status: statusIn(rest['status']),
+    skipCleanup: annotations?.[SKIP_CLEANUP_ANNOTATION] === 'true',
+    spec: checkSpec(object['spec'], options),
+    status: statusIn(object['status']),
     control: controlWithStatusOf(object),
   };
 }
@@ -73,7 +72,7 @@ export function hasOurFinalizer({ finalizers }: Pick<BuildView, 'finalizers'>): 
 
 function statusIn(raw: unknown): Partial<BuildStatus> {
   const fields = fieldsOf(raw);
-  const phase = BUILD_PHASES.find((each) => each === fields['phase']);
+  const phase = BUILDS.status.shape.phase.safeParse(fields['phase']).data;
   const observedGeneration = generationIn(fields['observedGeneration']);
   const jobName = textOf(fields['jobName']);
   const texts = ['binaryName', 'startTime', 'completionTime', 'message', 'workflowId'] as const;
@@ -92,69 +91,35 @@ function statusIn(raw: unknown): Partial<BuildStatus> {
 /** Only names of files are passed to a cleanup Job, and only names of nodes are cleaned. */
 function artifactsIn(raw: unknown): readonly Artifact[] {
   return listOf(raw).flatMap((fields) => {
-    const { node, binary } = { node: textOf(fields['node']), binary: textOf(fields['binary']) };
-    return node !== undefined && isObjectName(node) && binary !== undefined && isBinaryName(binary)
-      ? [{ node, binary }]
-      : [];
+    const { node = '', binary = '' } = { node: textOf(fields['node']), binary: textOf(fields['binary']) };
+    return isObjectName(node) && isBinaryName(binary) ? [{ node, binary }] : [];
   });
 }
 
 export type JobState = 'active' | 'succeeded' | 'failed';
 
-/** What is kept of a Job of ours. */
-export interface JobView {
-  readonly kind: 'job';
-  readonly name: string;
-  readonly uid: string;
-  readonly resourceVersion: string;
-  /** Of the build that it is for. */
-  readonly buildUid: string;
-  /** The name of that build. */
-  readonly buildName: string;
-  /** It has an owner reference: the garbage collector deletes it after its build. */
-  readonly owned: boolean;
-  readonly purpose: JobPurpose;
-  readonly state: JobState;
-  /** Deletion was requested. In the foreground, it goes after its Pods. */
-  readonly deleting: boolean;
-  /** Of the spec that it builds. */
-  readonly hash: string;
-  /** Of a cleanup Job: what it cleans. */
-  readonly node: string;
-  readonly binaries: readonly string[];
-  /** RFC 3339. */
-  readonly createdAt: string;
-  /** RFC 3339: when it ended, or empty. */
-  readonly endedAt: string;
-  /** `reason` of its condition Failed: `DeadlineExceeded`, `BackoffLimitExceeded`. */
-  readonly failure: string;
-  /** The message of that condition. */
-  readonly failureMessage: string;
-}
+export type JobView = NonNullable<ReturnType<typeof jobView>>;
 
 /** Undefined if it is not ours: it lacks our label, or the UID or purpose that all of ours carry. */
-export function jobView({ metadata, ...rest }: KubernetesObject): JobView | undefined {
-  const { labels = {}, annotations = {} } = metadata;
-  const buildUid = labels[BUILD_UID_LABEL];
-  const purpose = purposeIn(labels);
-  if (labels[MANAGED_BY_LABEL] !== MANAGED_BY || buildUid === undefined || purpose === undefined)
-    return undefined;
-  const status = fieldsOf(rest['status']);
+export function jobView({ metadata, ...rest }: KubernetesObject) {
+  const { name, uid, resourceVersion, labels = {}, annotations = {}, ownerReferences = [] } = metadata;
+  const its = belongingIn(labels);
+  if (labels[MANAGED_BY_LABEL] !== MANAGED_BY || its === undefined) return undefined;
   return {
-    kind: 'job',
-    name: metadata.name,
-    uid: metadata.uid,
-    resourceVersion: metadata.resourceVersion,
-    buildUid,
+    ...{ kind: 'job' as const, name, uid, resourceVersion },
+    ...its,
     buildName: buildNameIn(annotations) ?? '',
-    owned: metadata.ownerReferences?.some(({ uid }) => uid === buildUid) ?? false,
-    purpose,
+    /** The garbage collector deletes it after its build. */
+    owned: ownerReferences.some((owner) => owner.uid === its.buildUid),
+    /** In the foreground, it goes after its Pods. */
     deleting: metadata.deletionTimestamp !== undefined,
+    /** Of the spec that it builds. */
     hash: startOf(annotations[SPEC_HASH_ANNOTATION] ?? '', NAME_MAX),
+    /** What a cleanup cleans. */
     node: startOf(annotations[NODE_ANNOTATION] ?? '', NAME_MAX),
     binaries: binariesIn(annotations[BINARIES_ANNOTATION]),
     createdAt: metadata.creationTimestamp ?? '',
-    ...endOf(status),
+    ...endOf(fieldsOf(rest['status'])),
   };
 }
 
@@ -164,27 +129,55 @@ function binariesIn(text = ''): readonly string[] {
   return names.filter((name) => name !== '');
 }
 
-function purposeIn(labels: Readonly<Record<string, string>>): JobPurpose | undefined {
-  return JOB_PURPOSES.find((purpose) => purpose === labels[PURPOSE_LABEL]);
+interface Belonging {
+  readonly buildUid: string;
+  readonly purpose: JobPurpose;
+}
+
+function belongingIn(labels: Readonly<Record<string, string>>): Belonging | undefined {
+  const buildUid = labels[BUILD_UID_LABEL];
+  const purpose = JOB_PURPOSES.find((each) => each === labels[PURPOSE_LABEL]);
+  return buildUid === undefined || purpose === undefined ? undefined : { buildUid, purpose };
 }
 
 /** SuccessCriteriaMet and FailureTarget are not the end: Pods may still run. */
-function endOf(status: Readonly<Record<string, unknown>>) {
+function endOf(status: Fields) {
   const conditions = listOf(status['conditions']).filter((each) => each['status'] === 'True');
   const failed = conditions.find((each) => each['type'] === 'Failed');
   const complete = conditions.find((each) => each['type'] === 'Complete');
-  const end = failed ?? complete ?? {};
-  const state: JobState = failed !== undefined ? 'failed' : complete !== undefined ? 'succeeded' : 'active';
+  const state: JobState = failed ? 'failed' : complete ? 'succeeded' : 'active';
   return {
     state,
-    endedAt: textOf(end['lastTransitionTime']) ?? '',
+    endedAt: textOf((failed ?? complete)?.['lastTransitionTime']) ?? '',
+    /** `DeadlineExceeded`, `BackoffLimitExceeded`. */
     failure: textOf(failed?.['reason']) ?? '',
     failureMessage: textOf(failed?.['message']) ?? '',
   };
 }
 
+export interface PodView extends Belonging {
+  readonly kind: 'pod';
+  readonly name: string;
+  readonly uid: string;
+  /** Of its Job. A label has it, which an orphan deletion does not remove. */
+  readonly jobUid: string;
+  readonly hash: string;
+  readonly binary: string;
+  /** Where it was scheduled. */
+  readonly node: string;
+  readonly phase: 'unfinished' | 'succeeded' | 'failed';
+  /** Whether a container of it has run, or may have. */
+  readonly started: boolean;
+  readonly trouble?: PodTrouble;
+  readonly termination?: Termination;
+  readonly createdAt: string;
+  /** When its container ended. */
+  readonly endedAt: string;
+}
+
 /** How a container failed. */
 export interface Termination {
+  /** -1: it is not known. */
   readonly exitCode: number;
   /** `Error`, `OOMKilled` … */
   readonly reason: string;
@@ -192,116 +185,63 @@ export interface Termination {
   readonly lastLines: string;
 }
 
-/** What is kept of a Pod of a Job of ours. */
-export interface PodView {
-  readonly kind: 'pod';
-  readonly name: string;
-  readonly uid: string;
-  readonly buildUid: string;
-  readonly purpose: JobPurpose;
-  /** Of its Job, or empty. A label has it, which an orphan deletion does not remove. */
-  readonly jobUid: string;
-  readonly hash: string;
-  readonly binary: string;
-  /** Where it was scheduled, or empty. */
-  readonly node: string;
-  readonly phase: 'unfinished' | 'succeeded' | 'failed';
-  /** Whether a container of it has run, or may have. */
-  readonly started: boolean;
-  readonly trouble?: PodTrouble;
-  readonly termination?: Termination;
-  /** RFC 3339. */
-  readonly createdAt: string;
-  /** RFC 3339: when its container ended, or empty. */
-  readonly endedAt: string;
-}
+export type BuildChild = JobView | PodView;
 
 /** Undefined if it is not ours. */
 export function podView(pod: KubernetesObject): PodView | undefined {
-  const { metadata, ...rest } = pod;
-  const { labels = {}, annotations = {} } = metadata;
-  const buildUid = labels[BUILD_UID_LABEL];
-  const purpose = purposeIn(labels);
-  if (buildUid === undefined || purpose === undefined) return undefined;
-  const status = fieldsOf(rest['status']);
-  const node = startOf(textOf(fieldsOf(rest['spec'])['nodeName']) ?? '', NAME_MAX);
-  const phase = phaseIn(status);
+  const { name, uid, labels = {}, annotations = {}, creationTimestamp = '' } = pod.metadata;
+  const its = belongingIn(labels);
+  if (its === undefined) return undefined;
+  const status = fieldsOf(pod['status']);
+  const node = startOf(textOf(fieldsOf(pod['spec'])['nodeName']) ?? '', NAME_MAX);
+  const binary = annotations[BINARY_NAME_ANNOTATION] ?? '';
+  const phase = PHASES.get(status['phase']) ?? 'unfinished';
   const containers = listOf(status['containerStatuses']);
   const trouble = phase === 'unfinished' ? troubleIn(pod) : undefined;
-  const terminated = containers.map((each) => fieldsOf(fieldsOf(each['state'])['terminated'])).find(hasEnded);
+  const terminated = containers
+    .map((each) => fieldsOf(fieldsOf(each['state'])['terminated']))
+    .find(({ exitCode }) => exitCode !== undefined);
   const termination = phase === 'failed' ? terminationIn(status, terminated) : undefined;
   return {
-    kind: 'pod',
-    name: metadata.name,
-    uid: metadata.uid,
-    buildUid,
-    purpose,
+    ...{ kind: 'pod', name, uid, ...its },
     jobUid: labels[CONTROLLER_UID_LABEL] ?? '',
     hash: startOf(annotations[SPEC_HASH_ANNOTATION] ?? '', NAME_MAX),
-    binary: binaryIn(annotations[BINARY_NAME_ANNOTATION]),
-    node,
-    phase,
+    // Anybody may have written it. An invalid name would not be read back from the status.
+    binary: isBinaryName(binary) ? binary : '',
+    ...{ node, phase },
     started: node !== '' && hasStarted(status, containers),
     ...(trouble && { trouble }),
     ...(termination && { termination }),
-    createdAt: metadata.creationTimestamp ?? '',
+    createdAt: creationTimestamp,
     endedAt: textOf(terminated?.['finishedAt']) ?? '',
-  };
-}
-
-/** Anybody may have written it. An invalid name would not be read back from the status. */
-function binaryIn(text = ''): string {
-  return isBinaryName(text) ? text : '';
-}
-
-function phaseIn(status: Fields): PodView['phase'] {
-  switch (status['phase']) {
-    case 'Succeeded':
-      return 'succeeded';
-    case 'Failed':
-      return 'failed';
-    default:
-      return 'unfinished';
-  }
-}
-
-function hasEnded(terminated: Fields): boolean {
-  return terminated['exitCode'] !== undefined;
-}
-
-/** If a Pod failed without a status of its containers, they may have run. */
-function hasStarted(status: Fields, containers: readonly Fields[]): boolean {
-  const phase = status['phase'];
-  if (phase === 'Running' || phase === 'Succeeded') return true;
-  if (phase === 'Failed' && containers.length === 0) return true;
-  return containers.some(hasRun);
-}
-
-function hasRun(container: Fields): boolean {
-  const state = fieldsOf(container['state']);
-  const lastState = fieldsOf(container['lastState']);
-  return (
-    state['running'] !== undefined ||
-    state['terminated'] !== undefined ||
-    lastState['terminated'] !== undefined ||
-    (numberOf(container['restartCount']) ?? 0) > 0
-  );
-}
-
-function terminationIn(status: Fields, terminated: Fields | undefined): Termination | undefined {
-  if (terminated === undefined) {
-    const reason = textOf(status['reason']) ?? '';
-    const lastLines = textOf(status['message']) ?? '';
-    return reason === '' && lastLines === '' ? undefined : { exitCode: -1, reason, lastLines };
-  }
-  return {
-    exitCode: numberOf(terminated['exitCode']) ?? -1,
-    reason: textOf(terminated['reason']) ?? '',
-    lastLines: textOf(terminated['message']) ?? '',
   };
 }
 
 /** Source: kubernetes/pkg/apis/batch/types.go, `ControllerUidLabel`. */
 const CONTROLLER_UID_LABEL = 'batch.kubernetes.io/controller-uid';
 
-export type BuildChild = JobView | PodView;
+const PHASES = new Map<unknown, PodView['phase']>([
+  ['Succeeded', 'succeeded'],
+  ['Failed', 'failed'],
+]);
+
+/** If a Pod failed without a status of its containers, they may have run. */
+function hasStarted({ phase }: Fields, containers: readonly Fields[]): boolean {
+  if (phase === 'Running' || phase === 'Succeeded') return true;
+  if (phase === 'Failed' && containers.length === 0) return true;
+  return containers.some(hasRun);
+}
+
+function hasRun(container: Fields): boolean {
+  const { running, terminated } = fieldsOf(container['state']);
+  const before = fieldsOf(container['lastState'])['terminated'];
+  const isKnown = [running, terminated, before].some((each) => each !== undefined);
+  return isKnown || (numberOf(container['restartCount']) ?? 0) > 0;
+}
+
+function terminationIn(status: Fields, terminated: Fields | undefined): Termination | undefined {
+  const { exitCode, reason, message } = terminated ?? status;
+  const words = { reason: textOf(reason) ?? '', lastLines: textOf(message) ?? '' };
+  if (terminated === undefined && words.reason === '' && words.lastLines === '') return undefined;
+  return { exitCode: numberOf(exitCode) ?? -1, ...words };
+}

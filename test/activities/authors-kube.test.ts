@@ -1,0 +1,88 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { authorsKube } from '../../activities/authors-kube.ts';
+import { PODS } from '../../src/api/kinds.ts';
+import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
+import { answerJson, FakeApiServer, type Handler } from '../support/fake-api-server.ts';
+
+let server: FakeApiServer;
+let client: KubernetesClient;
+
+beforeEach(async () => {
+  server = await FakeApiServer.start();
+  client = createKubernetesClient(server.kubeConfig());
+});
+
+afterEach(async () => {
+  await client.close();
+  await server.stop();
+});
+
+const pod = (name: string) => ({ metadata: { name, namespace: 'shop', uid: `uid-${name}` } });
+const at = { type: PODS, namespace: 'shop', name: 'web' };
+
+/** Lists these, two on a page. */
+function inPages(...names: readonly string[]): Handler {
+  return ({ url }, response) => {
+    const from = Number(url.searchParams.get('continue') ?? 0);
+    const items = names.slice(from, from + 2).map(pod);
+    const next = from + 2 < names.length ? { continue: String(from + 2) } : {};
+    answerJson(200, { metadata: next, items })({} as never, response);
+  };
+}
+
+const listed = (selection: object) => authorsKube({ client }).list(PODS, { namespace: 'shop', ...selection });
+
+describe('what an author reads', () => {
+  it.each([
+    ['all of an object', {}, 'application/json'],
+    ['its metadata alone', { metadataOnly: true }, 'as=PartialObjectMetadata;'],
+  ])('is %s', async (_, only, accepted) => {
+    server.handle(answerJson(200, pod('web')));
+    await authorsKube({ client }).get(at, only);
+    expect(server.lastRequest.headers.accept).toContain(accepted);
+  });
+
+  it('is a list of what the selectors choose, or its metadata', async () => {
+    server.handle(inPages());
+    await listed({ labelSelector: 'app=web', fieldSelector: 'spec.nodeName=a', metadataOnly: true });
+    const { url, headers } = server.lastRequest;
+    expect(url.pathname).toBe('/api/v1/namespaces/shop/pods');
+    expect(Object.fromEntries(url.searchParams)).toEqual({
+      labelSelector: 'app=web',
+      fieldSelector: 'spec.nodeName=a',
+      limit: '500',
+    });
+    expect(headers.accept).toContain('as=PartialObjectMetadataList;');
+  });
+
+  it('is all pages of a list, and of each object what its view keeps', async () => {
+    server.handle(inPages('a', 'b', 'c'));
+    const names = await authorsKube({ client }).list(PODS, {}, ({ metadata: { name } }) =>
+      name === 'b' ? undefined : name,
+    );
+    expect(names).toEqual(['a', 'c']);
+  });
+
+  it('is one page where a limit is given, and nothing where that is too long', async () => {
+    server.handle(inPages('a', 'b', 'c'));
+    expect((await listed({ limit: 2 })).map(({ metadata }) => metadata.name)).toEqual(['a', 'b']);
+    expect(server.requests.map(({ url }) => url.searchParams.get('limit'))).toEqual(['2']);
+    server.handle(inPages('x'.repeat(1024 * 1024)));
+    expect(await listed({ limit: 2 })).toEqual([]);
+  });
+});
+
+describe('what an author writes', () => {
+  const metadata = { uid: 'uid-web', resourceVersion: '7' };
+  it.each([
+    ['create', (kube: ReturnType<typeof authorsKube>) => kube.create(PODS, pod('web'))],
+    ['patch', (kube: ReturnType<typeof authorsKube>) => kube.patch(at, { metadata })],
+    ['delete', (kube: ReturnType<typeof authorsKube>) => kube.delete(at, metadata)],
+  ])('ends with the signal of its step: %s', async (_, write) => {
+    const superseded = new AbortController();
+    // It never answers.
+    server.handle(() => superseded.abort());
+    await expect(write(authorsKube({ client, signal: superseded.signal }))).rejects.toThrow(/: aborted$/);
+    expect(server.requests).toHaveLength(1);
+  });
+});
