@@ -165,7 +165,7 @@ export function schemaFor({ name: program, controllers }: ProgramNames) {
         help: 'time between two attempts to acquire or renew the Lease',
       }),
     }).superRefine(electionTimes),
-    metrics: section('Metrics and traces', {
+    metrics: section('Metrics', {
       address: option('metrics-addr <address>', values.listenAddress, {
         default: ':9097',
         localDefault: '127.0.0.1:9097',
@@ -178,13 +178,6 @@ export function schemaFor({ name: program, controllers }: ProgramNames) {
       certDir: option('metrics-cert-dir <directory>', values.text, {
         help: 'directory of `tls.crt` and `tls.key`',
         unset: 'a self-signed certificate, generated at startup',
-      }),
-    }),
-    tracing: section('Metrics and traces', {
-      enabled: option('tracing', values.boolean, {
-        default: 'false',
-        help: 'export OpenTelemetry traces',
-        docs: "`OTEL_EXPORTER_OTLP_ENDPOINT` and OpenTelemetry's other variables set the destination.",
       }),
     }),
     worker: section('Workers', {

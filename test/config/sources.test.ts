@@ -21,7 +21,6 @@ describe('without anything given', () => {
       health: { address: { host: '', port: 9098 } },
       log: { level: 'info', format: 'auto' },
       metrics: { address: { host: '', port: 9097 }, secure: false },
-      tracing: { enabled: false },
       worker: { taskQueue: 'durable-operator' },
       encryption: {},
       load: { workflowSlots: 200, activitySlots: 100, localActivitySlots: 200, startsInFlight: 10 },
@@ -122,8 +121,8 @@ describe('a wrong flag is reported in one line', () => {
     [['--resnc', '3m'], "unknown option '--resnc' (did you mean --resync?); see durable-operator --help"],
     [['--resync'], "option '--resync <duration>' argument missing; see durable-operator --help"],
     [
-      ['--tracing=\r\n\u202eon'],
-      "unknown option '--tracing=\\u{d}\\u{a}\\u{202e}on'; see durable-operator --help",
+      ['--metrics-secure=\r\n\u202eon'],
+      "unknown option '--metrics-secure=\\u{d}\\u{a}\\u{202e}on'; see durable-operator --help",
     ],
     [['wo\nrk'], expect.stringMatching(/^"wo\\u{a}rk" is neither an option nor a command/)],
     [['--exit-when-converged'], "unknown option '--exit-when-converged'; it belongs to the command dev"],

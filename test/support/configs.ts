@@ -59,7 +59,6 @@ export const SAMPLES: readonly Sample[] = [
   sample('metrics-addr', '0', { metrics: { address: 'off' } }),
   sample('metrics-secure', 'true', { metrics: { secure: true } }),
   sample('metrics-cert-dir', '/certs', { metrics: { certDir: '/certs' } }),
-  sample('tracing', 'true', { tracing: { enabled: true } }),
   sample('task-queue', 'q', { worker: { taskQueue: 'q' } }),
   sample('workflow-slots', '20', { load: { workflowSlots: 20 } }),
   sample('activity-slots', '7', { load: { activitySlots: 7 } }),
