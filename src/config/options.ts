@@ -219,21 +219,6 @@ export function schemaFor({ name: program, controllers }: ProgramNames) {
         docs: 'Keep it well below `--workflow-slots`.',
       }),
     }),
-    promote: section(
-      'Promotion',
-      {
-        waitForDrainMs: option('wait-for-drain <duration>', values.duration({ from: '0s', to: LONGEST }), {
-          default: '0s',
-          help: 'wait this long for runs on older versions to complete; `0s` does not wait',
-        }),
-        moveOpenRuns: option('move-open-runs', values.boolean, {
-          default: 'false',
-          help: 'then end runs that are still open on other versions, and start them again on this one',
-          docs: 'See [upgrading](upgrading.md#runs-that-do-not-end).',
-        }),
-      },
-      'promote',
-    ),
     temporalServer: section('Temporal', {
       registersSearchAttributes: option('register-search-attributes', values.boolean, {
         default: 'true',

@@ -33,7 +33,6 @@ describe('without anything given', () => {
         renewDeadlineMs: 10_000,
         retryPeriodMs: 2_000,
       },
-      promote: { waitForDrainMs: 0, moveOpenRuns: false },
       codecServer: { address: { host: '127.0.0.1', port: 9096 }, allowOrigins: ['http://localhost:8233'] },
       roleBinding: {
         clusterRole: 'edit',
@@ -106,7 +105,7 @@ describe('every option is read from each source', () => {
 
   it.each(SAMPLES)('--$name', async ({ name, text, yaml, expected }) => {
     const command = rows.find((row) => row.name === name)?.onlyFor ?? 'run';
-    const needsDeployment = name === 'worker-build-id' || command === 'promote';
+    const needsDeployment = name === 'worker-build-id';
     const args = [command, ...(needsDeployment ? ['--worker-deployment=op'] : [])];
     const variable = `DURABLE_OPERATOR_${name.toUpperCase().replaceAll('-', '_')}`;
     expect(await configOf({ args: [...args, `--${name}=${text}`] })).toMatchObject(expected);

@@ -70,8 +70,6 @@ export const SAMPLES: readonly Sample[] = [
   }),
   sample('worker-deployment', 'op', { worker: { deploymentName: 'op' } }),
   sample('worker-build-id', 'b1', { worker: { buildId: 'b1' } }),
-  sample('wait-for-drain', '1m', { promote: { waitForDrainMs: 60_000 } }),
-  sample('move-open-runs', 'true', { promote: { moveOpenRuns: true } }),
   sample('payload-keys', KEYS, { encryption: { keysFile: KEYS } }),
   sample('codec-addr', ':1', { codecServer: { address: { host: '', port: 1 } } }),
   sample(
