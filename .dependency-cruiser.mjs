@@ -120,10 +120,10 @@ export default {
       },
     },
     {
-      name: 'only src/observability/ imports Prometheus and OpenTelemetry',
+      name: 'only src/observability/ imports Prometheus',
       severity: 'error',
       from: { path: product, pathNot: '^src/observability/' },
-      to: { path: 'node_modules/(prom-client|@opentelemetry)/' },
+      to: { path: 'node_modules/prom-client/' },
     },
     {
       name: 'nothing imports a package that package.json does not list',

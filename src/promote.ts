@@ -1,15 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Client } from '@temporalio/client';
 import { workerVersionOf, type Config } from './config/config.ts';
-import { clusterIn } from './config/published.ts';
 import { ConfigurationError } from './contract/configuration-error.ts';
 import type { Logger } from './contract/logger.ts';
 import type { OperatorRequest } from './operator.ts';
 import { connectToTemporal } from './temporal/connection.ts';
-import { dataConverterFor } from './temporal/data-converter.ts';
 import { GRPC, grpcStatusOf } from './temporal/grpc-status.ts';
 import { promote, PromotionFailed } from './temporal/promotion.ts';
-import { publishedSettings } from './temporal/settings-run.ts';
 import { workerVersions } from './temporal/versions.ts';
 import { installRuntime } from './temporal/worker.ts';
 
@@ -34,7 +30,6 @@ async function promoteBy(config: Config, log: Logger, signal: AbortSignal): Prom
   const version = workerVersionOf(config);
   if (version === undefined)
     throw new ConfigurationError('promote needs a worker deployment; set --worker-deployment');
-  const dataConverter = await dataConverterFor(config.encryption.keysFile);
   installRuntime(log);
   const { connect, address, namespace } = config.temporal;
   const options = connect.connectionOptions;
@@ -42,11 +37,8 @@ async function promoteBy(config: Config, log: Logger, signal: AbortSignal): Prom
   const connection = await connectToTemporal({ ...where, options, log, signal });
   try {
     const { deploymentName } = version;
-    const asked = new Client({ connection, namespace });
-    const cluster = async () => clusterIn((await publishedSettings(asked, taskQueue)) ?? {});
-    const target = { connection, namespace, taskQueue };
-    const versions = workerVersions({ ...target, deploymentName, cluster, dataConverter });
-    await promote({ versions, version, taskQueue, ...config.promote, log, clock: clockUntil(signal) });
+    const versions = workerVersions({ connection, namespace, taskQueue, deploymentName });
+    await promote({ versions, version, taskQueue, log, clock: clockUntil(signal) });
   } finally {
     await connection.close();
   }

@@ -21,7 +21,7 @@ export interface Described {
 interface Section {
   readonly title: string;
   /** The only command that has these options; every command has the others. */
-  readonly onlyFor?: 'promote' | 'codec-server' | 'generate' | 'dev' | undefined;
+  readonly onlyFor?: 'codec-server' | 'generate' | 'dev' | undefined;
 }
 
 /** A row of the table: one option, under one name in all sources. */

@@ -165,7 +165,7 @@ export function schemaFor({ name: program, controllers }: ProgramNames) {
         help: 'time between two attempts to acquire or renew the Lease',
       }),
     }).superRefine(electionTimes),
-    metrics: section('Metrics and traces', {
+    metrics: section('Metrics', {
       address: option('metrics-addr <address>', values.listenAddress, {
         default: ':9097',
         localDefault: '127.0.0.1:9097',
@@ -178,13 +178,6 @@ export function schemaFor({ name: program, controllers }: ProgramNames) {
       certDir: option('metrics-cert-dir <directory>', values.text, {
         help: 'directory of `tls.crt` and `tls.key`',
         unset: 'a self-signed certificate, generated at startup',
-      }),
-    }),
-    tracing: section('Metrics and traces', {
-      enabled: option('tracing', values.boolean, {
-        default: 'false',
-        help: 'export OpenTelemetry traces',
-        docs: "`OTEL_EXPORTER_OTLP_ENDPOINT` and OpenTelemetry's other variables set the destination.",
       }),
     }),
     worker: section('Workers', {
@@ -226,21 +219,6 @@ export function schemaFor({ name: program, controllers }: ProgramNames) {
         docs: 'Keep it well below `--workflow-slots`.',
       }),
     }),
-    promote: section(
-      'Promotion',
-      {
-        waitForDrainMs: option('wait-for-drain <duration>', values.duration({ from: '0s', to: LONGEST }), {
-          default: '0s',
-          help: 'wait this long for runs on older versions to complete; `0s` does not wait',
-        }),
-        moveOpenRuns: option('move-open-runs', values.boolean, {
-          default: 'false',
-          help: 'then end runs that are still open on other versions, and start them again on this one',
-          docs: 'See [upgrading](upgrading.md#runs-that-do-not-end).',
-        }),
-      },
-      'promote',
-    ),
     temporalServer: section('Temporal', {
       registersSearchAttributes: option('register-search-attributes', values.boolean, {
         default: 'true',

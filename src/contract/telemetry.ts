@@ -8,7 +8,7 @@ import type { StepResult } from './decision.ts';
 export interface Telemetry {
   readonly queue: QueueObserver;
   watch(kind: WatchedKind): WatchObserver;
-  runStarted(run: StartedRun): void;
+  runStarted(ref: ResourceRef): void;
   /** A resource is in its desired state again, or gone. */
   requestEnded(request: EndedRequest): void;
   /** Runs one attempt of a step activity, and resolves or rejects as it does. */
@@ -59,16 +59,6 @@ export interface WatchObserver {
   ended(how: WatchEnd): void;
 }
 
-export interface StartedRun {
-  readonly ref: ResourceRef;
-  /** For people. */
-  readonly reason: string;
-  /** A UUID. */
-  readonly runId: string;
-  /** When the watcher first saw that a reconcile is needed, in milliseconds since the epoch. */
-  readonly requestedAtMs: number;
-}
-
 export interface EndedRequest {
   readonly controller: string;
   readonly seconds: number;
@@ -78,8 +68,6 @@ export interface EndedRequest {
 export interface StepAttempt {
   readonly ref: ResourceRef;
   readonly activity: string;
-  readonly workflowId: string;
-  readonly runId: string;
   /** From 1. */
   readonly attempt: number;
 }

@@ -86,7 +86,7 @@ function runMetrics(
     buckets: CONVERGENCE_BUCKETS,
   });
   return {
-    runStarted: ({ ref: { controller } }) => started.inc({ controller }),
+    runStarted: ({ controller }) => started.inc({ controller }),
     requestEnded: ({ controller, seconds }) => convergence.observe({ controller }, Math.max(0, seconds)),
   };
 }

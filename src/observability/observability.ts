@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../contract/logger.ts';
 import { SILENT, type Telemetry } from '../contract/telemetry.ts';
 import { startHealthServer, type Health } from './health.ts';
@@ -8,7 +7,6 @@ import { startMetricsServer } from './metrics-server.ts';
 import { addressForTemporalMetrics, operatorMetrics, temporalMetrics, type Metrics } from './metrics.ts';
 import type { ObservedController } from './metrics.ts';
 import type { MeasuredState } from './state-metrics.ts';
-import type { Traces } from './traces.ts';
 
 /**
  * What metrics and health ask of the process, at the time somebody asks them. All of it must be quick and must not
@@ -27,7 +25,6 @@ export interface ObservabilitySettings {
     readonly secure: boolean;
     readonly certDir?: string | undefined;
   };
-  readonly tracing: { readonly enabled: boolean };
 }
 
 export interface ObservabilityOptions {
@@ -43,7 +40,7 @@ export interface ObservabilityOptions {
   readonly log: Logger;
 }
 
-/** Metrics, traces and health. */
+/** Metrics and health. */
 export interface Observability {
   /** For the parts that do the work. */
   readonly telemetry: Telemetry;
@@ -56,22 +53,18 @@ export interface Observability {
    * @throws ConfigurationError if it cannot listen on an address, or cannot use the certificate
    */
   serve(client: AccessReviewer): Promise<void>;
-  /** Sends the remaining traces, for at most 1.5 s, and stops serving. Safe to repeat. */
+  /** Stops serving. Safe to repeat. */
   close(): Promise<void>;
 }
-
-/** All of shutdown has 10 s. */
-const LAST_TRACES_WITHIN_MS = 1_500;
 
 /** Nothing is served before `serve`. What is not enabled costs nothing. */
 export async function createObservability(options: ObservabilityOptions): Promise<Observability> {
   const { settings } = options;
   const metrics = settings.metrics.address === 'off' ? undefined : operatorMetrics(options);
   const temporalMetricsAddress = metrics && (await addressForTemporalMetrics());
-  const traces = settings.tracing.enabled ? await tracesFor(options) : undefined;
   const servers: ListeningServer[] = [];
   return {
-    telemetry: withTraces(metrics ?? SILENT, traces),
+    telemetry: metrics ?? SILENT,
     temporalMetricsAddress,
     async serve(client) {
       const { health, metrics: serving } = settings;
@@ -86,7 +79,6 @@ export async function createObservability(options: ObservabilityOptions): Promis
       }
     },
     async close() {
-      await Promise.race([traces?.close(), delay(LAST_TRACES_WITHIN_MS, undefined, { ref: false })]);
       await Promise.all(servers.map((server) => server.close()));
     },
   };
@@ -96,29 +88,4 @@ async function scrapeAll(metrics: Metrics, temporalAddress: string | undefined) 
   const ours = await metrics.scrape();
   const temporals = temporalAddress === undefined ? '' : await temporalMetrics(temporalAddress);
   return { contentType: metrics.contentType, body: ours + temporals };
-}
-
-/** Loaded only when enabled. */
-async function tracesFor({ program, version, log }: ObservabilityOptions): Promise<Traces> {
-  const { operatorTraces } = await import('./traces.ts');
-  return operatorTraces({ program, log, version, env: process.env });
-}
-
-function withTraces(telemetry: Telemetry, traces: Traces | undefined): Telemetry {
-  if (traces === undefined) return telemetry;
-  return {
-    ...telemetry,
-    runStarted(run) {
-      telemetry.runStarted(run);
-      traces.runStarted(run);
-    },
-    step: (about, work) => telemetry.step(about, () => traces.step(about, work)),
-    request(about) {
-      const observers = [telemetry.request(about), traces.request(about)];
-      return {
-        answered: (status) => observers.forEach((observer) => observer.answered(status)),
-        failed: () => observers.forEach((observer) => observer.failed()),
-      };
-    },
-  };
 }

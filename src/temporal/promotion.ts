@@ -1,5 +1,5 @@
 import type { Logger } from '../contract/logger.ts';
-import { displayName, workflowIdFor } from '../contract/resource.ts';
+import { displayName } from '../contract/resource.ts';
 import { RunsUnavailable } from '../watcher/runs.ts';
 import { nameOf, type WorkerVersion } from './task-queue.ts';
 import type { PinnedRun, Routing, WorkerVersions } from './versions.ts';
@@ -9,10 +9,6 @@ export interface Promotion {
   /** It becomes current. */
   readonly version: WorkerVersion;
   readonly taskQueue: string;
-  /** How long to wait for the open runs of other versions. */
-  readonly waitForDrainMs: number;
-  /** Whether to start over the runs that are open after that time. */
-  readonly moveOpenRuns: boolean;
   readonly log: Logger;
   readonly clock: Clock;
 }
@@ -31,20 +27,16 @@ export class PromotionFailed extends Error {
 
 const INTERVAL_MS = 2_000;
 
-/** Temporal's list of runs is late. Only a list that stays empty for this long counts as empty. */
-const SETTLED_MS = 10_000;
-
 /**
- * Makes a version current once its workers poll. Then waits for the open runs of other versions, or moves them. Safe to
- * repeat. While Temporal cannot be reached, it logs that and waits.
+ * Makes a version current once its workers poll, and logs which runs are open on other versions. Safe to repeat. While
+ * Temporal cannot be reached, it logs that and waits.
  *
  * @throws PromotionFailed
  */
 export async function promote(promotion: Promotion): Promise<void> {
   await workersAreThere(promotion);
   await makeCurrent(promotion);
-  if (promotion.waitForDrainMs > 0 || promotion.moveOpenRuns) await drain(promotion);
-  else await logOpenRuns(promotion);
+  await logOpenRuns(promotion);
 }
 
 async function workersAreThere(promotion: Promotion): Promise<void> {
@@ -122,35 +114,8 @@ async function routingOf(promotion: Promotion): Promise<Routing> {
 
 async function logOpenRuns(promotion: Promotion): Promise<void> {
   const open = await untilAnswered(promotion, () => openOnOthers(promotion));
-  if (open.length > 0) promotion.log.info({}, inWords(open));
-}
-
-/** Waits until no run is open on other versions. After the time limit, moves the open runs if that is wanted. */
-async function drain(promotion: Promotion): Promise<void> {
-  const { version, waitForDrainMs, moveOpenRuns, clock, log } = promotion;
-  const deadline = clock.now() + waitForDrainMs;
-  let emptySince: number | undefined;
-  await untilAnswered(promotion, async (say) => {
-    const open = await openOnOthers(promotion);
-    if (open.length === 0) {
-      emptySince ??= clock.now();
-      return clock.now() - emptySince >= SETTLED_MS || undefined;
-    }
-    emptySince = undefined;
-    if (clock.now() < deadline) say(`waiting for runs to complete: ${inWords(open)}`);
-    else if (moveOpenRuns) await move(promotion, open);
-    else throw new PromotionFailed(`${inWords(open)}; wait longer, or use --move-open-runs`);
-    return undefined;
-  });
-  log.info({}, `no run is open on a version other than ${nameOf(version)}`);
-}
-
-async function move({ versions, version, log }: Promotion, open: readonly OpenRun[]): Promise<void> {
-  for (const run of open) {
-    const reason = `moved from ${run.version} to ${nameOf(version)}`;
-    const end = await versions.startAfresh(run, reason);
-    if (end === 'started') log.info({ workflowId: workflowIdFor(run.ref) }, `started over: ${reason}`);
-  }
+  const none = `no run is open on a version other than ${nameOf(promotion.version)}`;
+  promotion.log.info({}, open.length > 0 ? inWords(open) : none);
 }
 
 interface OpenRun extends PinnedRun {

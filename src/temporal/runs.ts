@@ -38,10 +38,10 @@ export function temporalRuns(options: RunsOptions): Runs {
     connection.withDeadline(Date.now() + timeoutMs, call);
   const reader = new RunReader({ namespace, call: (work) => within(LIST_TIMEOUT_MS, () => work(client)) });
   return {
-    async start({ ref, workflowType, summary, requestedAtMs, ...given }: StartRequest) {
+    async start({ ref, workflowType, summary, ...given }: StartRequest) {
       const input: RunInput = { ref, cluster, ...given };
       try {
-        const run = await within(CALL_TIMEOUT_MS, () =>
+        await within(CALL_TIMEOUT_MS, () =>
           client.workflow.start(workflowType, {
             ...startOptionsFor({ ref, cluster, taskQueue, summary }),
             args: [input],
@@ -49,8 +49,7 @@ export function temporalRuns(options: RunsOptions): Runs {
             workflowIdConflictPolicy: 'FAIL',
           }),
         );
-        const { reason } = given;
-        telemetry.runStarted({ ref, reason, runId: run.firstExecutionRunId, requestedAtMs });
+        telemetry.runStarted(ref);
         return 'started';
       } catch (error) {
         if (error instanceof WorkflowExecutionAlreadyStartedError) return 'already-open';

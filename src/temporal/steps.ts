@@ -13,9 +13,8 @@ type Activities = Readonly<Record<string, (input: StepInput) => Promise<StepResu
 /** Reports each attempt of a step to telemetry. */
 export function observed(activities: Activities, telemetry: Pick<Telemetry, 'step'>): Activities {
   return around(activities, ({ ref }, activity, act) => {
-    const { workflowExecution, attempt } = activityInfo();
-    const { workflowId = '', runId = '' } = workflowExecution ?? {};
-    return telemetry.step({ ref, activity, workflowId, runId, attempt }, act);
+    const { attempt } = activityInfo();
+    return telemetry.step({ ref, activity, attempt }, act);
   });
 }
 

@@ -1,12 +1,9 @@
 import { Client } from '@temporalio/client';
-import type { DataConverter } from '@temporalio/common';
 import type { NativeConnection } from '@temporalio/worker';
-import type { Cluster } from '../contract/cluster.ts';
-import { displayName, workflowIdFor, type ResourceRef } from '../contract/resource.ts';
-import type { RunInput } from '../contract/run.ts';
+import type { ResourceRef } from '../contract/resource.ts';
 import { GRPC, grpcStatusOf, unlessNotFound } from './grpc-status.ts';
 import { RunReader } from './run-reader.ts';
-import { startOptionsFor, unavailableOr } from './runs.ts';
+import { unavailableOr } from './runs.ts';
 import { describeTaskQueue, nameOf, TASK_KIND } from './task-queue.ts';
 
 /** How Temporal gives new runs to the versions of a deployment. */
@@ -52,8 +49,6 @@ export interface WorkerVersions {
   makeCurrent(buildId: string, since: Routing): Promise<'current' | Refusal>;
   /** The open runs of the task queue that are pinned to other versions, as of up to a few seconds ago. */
   openOnOthers(buildId: string): Promise<readonly PinnedRun[]>;
-  /** Ends a run and starts the next one of its resource in one call. The next run reads first, so it needs no state. */
-  startAfresh(run: PinnedRun, reason: string): Promise<'started' | 'had ended'>;
 }
 
 export interface VersionsOptions {
@@ -61,10 +56,6 @@ export interface VersionsOptions {
   readonly namespace: string;
   readonly taskQueue: string;
   readonly deploymentName: string;
-  /** The cluster of runs that are started anew. Default: unknown. */
-  readonly cluster?: () => Promise<Cluster>;
-  /** Undefined: Temporal's own. */
-  readonly dataConverter?: DataConverter;
 }
 
 const CALL_TIMEOUT_MS = 10_000;
@@ -75,9 +66,9 @@ const IDENTITY = 'durable-operator promote';
 
 /** The versions of one deployment, on a Temporal server. */
 export function workerVersions(options: VersionsOptions): WorkerVersions {
-  const { connection, namespace, taskQueue, deploymentName, dataConverter = {} } = options;
+  const { connection, namespace, taskQueue, deploymentName } = options;
   const { workflowService } = connection;
-  const client = new Client({ connection, namespace, dataConverter });
+  const client = new Client({ connection, namespace });
   const within = <T>(timeoutMs: number, call: () => Promise<T>) =>
     connection.withDeadline(Date.now() + timeoutMs, call).catch((error: unknown) => {
       throw unavailableOr(error);
@@ -136,26 +127,6 @@ export function workerVersions(options: VersionsOptions): WorkerVersions {
       return open
         .map(({ ref, runId, version = '' }) => ({ ref, runId, version }))
         .filter(({ version }) => version !== own);
-    },
-
-    async startAfresh({ ref, runId }, reason) {
-      const run = await call(() =>
-        unlessNotFound(client.workflow.getHandle(workflowIdFor(ref), runId).describe()),
-      );
-      if (run === undefined || run.closeTime !== undefined) return 'had ended';
-      const cluster = await call(async () => options.cluster?.());
-      const first = { do: 'observe', because: reason } as const;
-      const input: RunInput = { ref, ...(cluster && { cluster }), reason, first };
-      // An encrypted summary cannot be read without the keys. The run goes on all the same.
-      const summary = (await run.staticSummary().catch(() => undefined)) ?? displayName(ref);
-      await call(() =>
-        client.workflow.start(run.type, {
-          ...startOptionsFor({ ref, cluster, taskQueue, summary }),
-          args: [input],
-          workflowIdConflictPolicy: 'TERMINATE_EXISTING',
-        }),
-      );
-      return 'started';
     },
   };
 }

@@ -268,9 +268,7 @@ export class Dispatcher {
     if (controller === undefined) throw new Error(`no controller is called ${ref.controller}`);
     this.#announce(id, view);
     const request = startRequestFor(view, controller);
-    const nowMs = performance.now();
-    const waitedMs = nowMs - (this.#states.get(id)?.neededSinceMs ?? nowMs);
-    const answer = await this.#options.runs.start({ ...request, requestedAtMs: Date.now() - waitedMs });
+    const answer = await this.#options.runs.start(request);
     this.#options.log.debug({ ...ref, workflowId: id }, `${answer}: ${displayName(ref)}: ${request.reason}`);
     return answer;
   }

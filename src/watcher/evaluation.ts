@@ -52,10 +52,7 @@ export function isNeeded(evaluation: Evaluation | undefined): evaluation is Eval
 }
 
 /** What a run is started with because of this view. */
-export function startRequestFor(
-  evaluation: Evaluation,
-  controller: Controller,
-): Omit<StartRequest, 'requestedAtMs'> {
+export function startRequestFor(evaluation: Evaluation, controller: Controller): StartRequest {
   const { ref, decision, resourceVersion } = evaluation;
   return {
     ref,

@@ -32,8 +32,6 @@ export interface StartRequest {
   readonly first: Next;
   /** Of the resource in that view. */
   readonly resourceVersion: string;
-  /** When the watcher first saw that a run is needed, in milliseconds since the epoch. */
-  readonly requestedAtMs: number;
 }
 
 /** The engine cannot be reached, or is too busy to answer: every key has to wait. */

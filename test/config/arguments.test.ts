@@ -28,7 +28,7 @@ describe('the arguments that are made of options', () => {
   });
 
   it('win over what the environment says', async () => {
-    const env = { DURABLE_OPERATOR_NAMESPACES: 'other', DURABLE_OPERATOR_TRACING: 'true' };
+    const env = { DURABLE_OPERATOR_NAMESPACES: 'other', DURABLE_OPERATOR_METRICS_SECURE: 'true' };
     expect(
       await configOf({ args: argumentsFor(durableOperator, 'run', defaultOptions(durableOperator)), env }),
     ).toEqual(await configOf({}));

@@ -21,7 +21,6 @@ describe('without anything given', () => {
       health: { address: { host: '', port: 9098 } },
       log: { level: 'info', format: 'auto' },
       metrics: { address: { host: '', port: 9097 }, secure: false },
-      tracing: { enabled: false },
       worker: { taskQueue: 'durable-operator' },
       encryption: {},
       load: { workflowSlots: 200, activitySlots: 100, localActivitySlots: 200, startsInFlight: 10 },
@@ -34,7 +33,6 @@ describe('without anything given', () => {
         renewDeadlineMs: 10_000,
         retryPeriodMs: 2_000,
       },
-      promote: { waitForDrainMs: 0, moveOpenRuns: false },
       codecServer: { address: { host: '127.0.0.1', port: 9096 }, allowOrigins: ['http://localhost:8233'] },
       roleBinding: {
         clusterRole: 'edit',
@@ -107,7 +105,7 @@ describe('every option is read from each source', () => {
 
   it.each(SAMPLES)('--$name', async ({ name, text, yaml, expected }) => {
     const command = rows.find((row) => row.name === name)?.onlyFor ?? 'run';
-    const needsDeployment = name === 'worker-build-id' || command === 'promote';
+    const needsDeployment = name === 'worker-build-id';
     const args = [command, ...(needsDeployment ? ['--worker-deployment=op'] : [])];
     const variable = `DURABLE_OPERATOR_${name.toUpperCase().replaceAll('-', '_')}`;
     expect(await configOf({ args: [...args, `--${name}=${text}`] })).toMatchObject(expected);
@@ -122,8 +120,8 @@ describe('a wrong flag is reported in one line', () => {
     [['--resnc', '3m'], "unknown option '--resnc' (did you mean --resync?); see durable-operator --help"],
     [['--resync'], "option '--resync <duration>' argument missing; see durable-operator --help"],
     [
-      ['--tracing=\r\n\u202eon'],
-      "unknown option '--tracing=\\u{d}\\u{a}\\u{202e}on'; see durable-operator --help",
+      ['--metrics-secure=\r\n\u202eon'],
+      "unknown option '--metrics-secure=\\u{d}\\u{a}\\u{202e}on'; see durable-operator --help",
     ],
     [['wo\nrk'], expect.stringMatching(/^"wo\\u{a}rk" is neither an option nor a command/)],
     [['--exit-when-converged'], "unknown option '--exit-when-converged'; it belongs to the command dev"],

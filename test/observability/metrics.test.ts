@@ -62,7 +62,7 @@ const WATCHER: WatcherState = {
   isTemporalUnavailable: false,
 };
 
-const STEP: StepAttempt = { ref: web, activity: 'addLabel', workflowId: KEY, runId: 'any', attempt: 1 };
+const STEP: StepAttempt = { ref: web, activity: 'addLabel', attempt: 1 };
 
 describe('before anything has happened', () => {
   it('there is a series of every counter and histogram for every controller, with 0', async () => {

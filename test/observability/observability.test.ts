@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { converged } from '../../src/contract/decision.ts';
-import { workflowIdFor, type ResourceRef } from '../../src/contract/resource.ts';
+import type { ResourceRef } from '../../src/contract/resource.ts';
 import { PODS } from '../../src/controllers/kinds.ts';
 import type { Health } from '../../src/observability/health.ts';
 import {
@@ -10,22 +10,18 @@ import {
   type ObservabilitySettings,
   type StateSource,
 } from '../../src/observability/observability.ts';
-import { anOtlpReceiver, type OtlpReceiver } from '../support/otlp-receiver.ts';
 import { readMetrics } from '../support/prometheus.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';
 
 const OFF: ObservabilitySettings = {
   health: { address: 'off' },
   metrics: { address: 'off', secure: false },
-  tracing: { enabled: false },
 };
 
 const web: ResourceRef = { controller: 'pod-label', namespace: 'shop', name: 'web', uid: 'uid-of-web' };
 const STEP = {
   ref: web,
   activity: 'addLabel',
-  workflowId: workflowIdFor(web),
-  runId: '0199f0a0-1111-7222-8333-444455556666',
   attempt: 1,
 };
 
@@ -102,32 +98,5 @@ describe('observability', () => {
     expect(metrics.value('durable_operator_steps_total', { step: 'addLabel', result: 'success' })).toBe(1);
     expect(metrics.value('leader_election_master_status', { name: 'ours' })).toBe(1);
     expect(observed.temporalMetricsAddress).toMatch(/^127\.0\.0\.1:\d+$/);
-  });
-});
-
-describe('traces', () => {
-  let collector: OtlpReceiver;
-
-  beforeEach(async () => {
-    collector = await anOtlpReceiver();
-    process.env['OTEL_EXPORTER_OTLP_ENDPOINT'] = collector.url;
-  });
-
-  afterEach(async () => {
-    delete process.env['OTEL_EXPORTER_OTLP_ENDPOINT'];
-    await collector.close();
-  });
-
-  it('are sent before observability is closed, beside the metrics of the same work', async () => {
-    const settings = { metrics: { address: LOOPBACK, secure: false }, tracing: { enabled: true } };
-    const observed = await observability(settings);
-    await observed.serve(CLIENT);
-    observed.telemetry.runStarted({ ...STEP, reason: 'the label is missing', requestedAtMs: Date.now() });
-    await addLabel(observed);
-    const metrics = await scraped();
-    await observed.close();
-    expect(collector.spans.map(({ name }) => name)).toEqual(['start pod-label', 'addLabel']);
-    expect(metrics.value('durable_operator_runs_started_total')).toBe(1);
-    expect(metrics.value('durable_operator_steps_total')).toBe(1);
   });
 });

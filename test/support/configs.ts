@@ -59,7 +59,6 @@ export const SAMPLES: readonly Sample[] = [
   sample('metrics-addr', '0', { metrics: { address: 'off' } }),
   sample('metrics-secure', 'true', { metrics: { secure: true } }),
   sample('metrics-cert-dir', '/certs', { metrics: { certDir: '/certs' } }),
-  sample('tracing', 'true', { tracing: { enabled: true } }),
   sample('task-queue', 'q', { worker: { taskQueue: 'q' } }),
   sample('workflow-slots', '20', { load: { workflowSlots: 20 } }),
   sample('activity-slots', '7', { load: { activitySlots: 7 } }),
@@ -71,8 +70,6 @@ export const SAMPLES: readonly Sample[] = [
   }),
   sample('worker-deployment', 'op', { worker: { deploymentName: 'op' } }),
   sample('worker-build-id', 'b1', { worker: { buildId: 'b1' } }),
-  sample('wait-for-drain', '1m', { promote: { waitForDrainMs: 60_000 } }),
-  sample('move-open-runs', 'true', { promote: { moveOpenRuns: true } }),
   sample('payload-keys', KEYS, { encryption: { keysFile: KEYS } }),
   sample('codec-addr', ':1', { codecServer: { address: { host: '', port: 1 } } }),
   sample(

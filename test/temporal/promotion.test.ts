@@ -7,6 +7,7 @@ import { aRecordingLogger } from '../support/recording-logger.ts';
 
 const DEPLOYMENT = 'op';
 const MINUTE_MS = 60_000;
+const NONE_OPEN = 'no run is open on a version other than op:v2';
 
 /** The worker deployments of a Temporal server. Time passes only by waiting. */
 class FakeTemporal implements WorkerVersions {
@@ -17,7 +18,6 @@ class FakeTemporal implements WorkerVersions {
   servedIds = new Set(['v1', 'v2']);
   isQueueRegistered = true;
   open: PinnedRun[] = [];
-  readonly moved: string[] = [];
   /** What happens at each pause; a test waits for nothing that it does not make happen. */
   meanwhile: (pauses: number) => void = () => undefined;
   refusal: string | undefined;
@@ -62,13 +62,6 @@ class FakeTemporal implements WorkerVersions {
     return Promise.resolve(this.open.filter(({ version }) => version !== own));
   }
 
-  startAfresh(run: PinnedRun) {
-    this.#answer();
-    this.moved.push(run.runId);
-    this.open = this.open.filter(({ runId }) => runId !== run.runId);
-    return Promise.resolve('started' as const);
-  }
-
   readonly clock = {
     now: () => this.nowMs,
     pause: (ms: number) => {
@@ -99,15 +92,10 @@ beforeEach(() => {
   log = aRecordingLogger();
 });
 
-interface Wish {
-  readonly waitForDrainMs?: number;
-  readonly moveOpenRuns?: boolean;
-}
-
-function promoted({ waitForDrainMs = 0, moveOpenRuns = false }: Wish = {}): Promise<void> {
+function promoted(): Promise<void> {
   const version = { deploymentName: DEPLOYMENT, buildId: 'v2' };
   const { clock } = temporal;
-  return promote({ versions: temporal, version, taskQueue: 'q', waitForDrainMs, moveOpenRuns, log, clock });
+  return promote({ versions: temporal, version, taskQueue: 'q', log, clock });
 }
 
 const said = () => log.lines.map(({ message }) => message);
@@ -122,7 +110,7 @@ describe('a version', () => {
     temporal.becomesCurrent('v2', 'somebody');
     await promoted();
     expect(temporal.changes).toBe(1);
-    expect(said()).toEqual(['op:v2 is already current: nothing changed']);
+    expect(said()).toEqual(['op:v2 is already current: nothing changed', NONE_OPEN]);
   });
 
   const takesAway: Record<string, (isAway: boolean) => void> = {
@@ -147,7 +135,11 @@ describe('a version', () => {
       };
       await promoted();
       expect(temporal.current).toBe('v2');
-      expect(said()).toEqual([words, 'op:v2 is now current: new runs start on it (previously: v1)']);
+      expect(said()).toEqual([
+        words,
+        'op:v2 is now current: new runs start on it (previously: v1)',
+        NONE_OPEN,
+      ]);
     },
   );
 
@@ -207,48 +199,5 @@ describe('runs that are open on other versions', () => {
     expect(said().slice(1)).toEqual([
       '5 runs are open on op:v1 (git-build shop/a, git-build shop/b, git-build shop/c, 2 more); 1 run is open on op:v0, which no longer has workers (git-build shop/f)',
     ]);
-  });
-
-  it('are waited for, until there has been none for a while', async () => {
-    temporal.open = [aRun('a')];
-    let emptyAtMs = Infinity;
-    temporal.meanwhile = (pauses) => {
-      if (pauses === 3) [temporal.open, emptyAtMs] = [[], temporal.nowMs];
-      // Temporal's list is a little behind: one more comes to light.
-      if (pauses === 5) temporal.open = [aRun('late')];
-      if (pauses === 6) [temporal.open, emptyAtMs] = [[], temporal.nowMs];
-    };
-    await promoted({ waitForDrainMs: MINUTE_MS });
-    expect(temporal.nowMs - emptyAtMs).toBe(10_000);
-    expect(temporal.moved).toEqual([]);
-    expect(said().at(-1)).toBe('no run is open on a version other than op:v2');
-  });
-
-  it('are begun afresh where that is wanted, once they have had their time', async () => {
-    temporal.open = [aRun('a'), aRun('b')];
-    temporal.meanwhile = () => {
-      if (temporal.nowMs < MINUTE_MS) expect(temporal.moved).toEqual([]);
-    };
-    await promoted({ waitForDrainMs: MINUTE_MS, moveOpenRuns: true });
-    expect(temporal.moved).toEqual(['run-of-a', 'run-of-b']);
-    expect(log.lines).toContainEqual(
-      expect.objectContaining({
-        message: 'started over: moved from op:v1 to op:v2',
-        fields: { workflowId: 'git-build/shop/a/uid-a' },
-      }),
-    );
-  });
-
-  it('are begun afresh at once where no time is given, also where Temporal goes away in the middle', async () => {
-    temporal.open = [aRun('a'), aRun('b')];
-    const startAfresh = temporal.startAfresh.bind(temporal);
-    temporal.startAfresh = (run) => {
-      const end = startAfresh(run);
-      temporal.isAway = temporal.moved.length === 1;
-      return end;
-    };
-    temporal.meanwhile = () => (temporal.isAway = false);
-    await promoted({ moveOpenRuns: true });
-    expect(temporal.moved).toEqual(['run-of-a', 'run-of-b']);
   });
 });

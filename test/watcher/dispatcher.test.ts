@@ -124,7 +124,6 @@ describe('a resource that is not in its desired state', () => {
         reason: 'no label',
         first: { do: 'addLabel', because: 'no label' },
         resourceVersion: '7',
-        requestedAtMs: Date.now(),
       },
     ]);
   });
@@ -158,16 +157,6 @@ describe('a resource that is not in its desired state', () => {
     expect(runs.calls).toEqual(['start web', 'signal web: no label']);
     // The second start finds the run open: the signal follows it.
     expect(handed).toEqual(['this', 'that', 'that'].map((view) => [workflowIdFor(web), view]));
-  });
-
-  it('tells its run when it was first needed, however long that waited for its turn', async () => {
-    const { runs, sees } = aWatcher({ concurrency: 1 });
-    sees(refTo('a'));
-    await after(100);
-    const neededAtMs = Date.now();
-    sees(refTo('b'));
-    await after(200);
-    expect(runs.requests.at(-1)).toMatchObject({ ref: refTo('b'), requestedAtMs: neededAtMs });
   });
 
   it('gets its run at once where it needs one again, right after it needed none', async () => {

@@ -37,7 +37,7 @@ export function workerProblem(
   if (version !== undefined && !versions.includes(version)) {
     return {
       because: `the run stays with ${version}, and no worker of that version is left`,
-      advice: [`start a worker of ${version} again, or move its runs`, ...latest.map(moveRunsTo)],
+      advice: [`start a worker of ${version} again`, endRunsOf(version)],
     };
   }
   if (version !== undefined || versions.includes(current)) return undefined;
@@ -69,10 +69,11 @@ function promote(version: string): Advice {
   return { run: `durable-operator promote ${flagsOf(version)}`, to: 'make this version current' };
 }
 
-function moveRunsTo(version: string): Advice {
+/** The watcher starts the next run of each resource, on the version that is current. */
+function endRunsOf(version: string): Advice {
   return {
-    run: `durable-operator promote --move-open-runs ${flagsOf(version)}`,
-    to: 'move open runs to the version that runs',
+    run: `temporal workflow terminate --query "TemporalWorkerDeploymentVersion = '${version}' AND ExecutionStatus = 'Running'"`,
+    to: 'or start its runs over on the current version',
   };
 }
 
