@@ -1,7 +1,7 @@
 import type { Observe, Refusal, Step } from '../../src/contract/decision.ts';
 import type { ResourceRef } from '../../src/contract/resource.ts';
 import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';
-import { ApiError, errorFromAnswer, errorFromFailure } from '../../src/kubernetes/errors.ts';
+import { errorFromAnswer, errorFromFailure } from '../../src/kubernetes/errors.ts';
 import type { Known } from '../../activities/run-memory.ts';
 import { controlledReconciler } from '../../activities/controlled.ts';
 import { StepRun, type StepEnd } from '../../activities/step-run.ts';
@@ -197,9 +197,4 @@ function clientOf(request: <T>(sent: Sent) => Promise<T>): ExploringClient {
 
 export function receivedBy(attempt: Attempt, received: Received): Attempt {
   return { ...attempt, answers: [...attempt.answers, datumOf(received)] };
-}
-
-/** Whether it stays so until something changes: Temporal then tries again and again, to no effect. */
-export function isRefusal(error: unknown): boolean {
-  return error instanceof ApiError && ['refused', 'access-denied'].includes(error.classification);
 }

@@ -11,7 +11,7 @@ import { ATTEMPT_MAX_MS } from '../../src/contract/run.ts';
 import type { ResourceRef } from '../../src/contract/resource.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import type { StepEnd } from '../../activities/step-run.ts';
-import { isRefusal, type Attempts, type Progress, type Received } from './attempt.ts';
+import type { Attempts, Progress, Received } from './attempt.ts';
 import { START_MS } from './cluster.ts';
 import { Violation } from './explorer.ts';
 import type { Checkpoint, Run, RunAttempt, State } from './state.ts';
@@ -86,6 +86,7 @@ export class Running {
       attempt: null,
       left: null,
       isRemembered: false,
+      hasFailed: false,
       backoff: 'no',
     };
     await this.goOn(state, ref.uid);
@@ -238,7 +239,9 @@ export class Running {
     const again = attempt.isDurable && key !== undefined ? { key } : {};
     this.#call(state, run, { step, asksToBe, isDurable: true, ...again });
     if (attempt.isDurable && run.attempt !== null) run.attempt = this.#again(state, run.attempt);
-    if (attempt.isDurable && isRefusal(error)) run.backoff = 'same';
+    if (!attempt.isDurable || !isAnswered(attempt, error)) return;
+    if (run.hasFailed) run.backoff = 'same';
+    run.hasFailed = true;
   }
 
   /** What an attempt that begins now, or goes on, knows of its Namespace. */
@@ -342,6 +345,17 @@ export class Running {
 
 function stackOf(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+/** It failed by what it was answered: where nothing changes, so does the next one. */
+function isAnswered({ answers }: RunAttempt, error: unknown): boolean {
+  return error !== undefined && answers.every((datum) => valueOf<Received>(datum).answer !== 'lost');
+}
+
+/** Something has changed: what has failed may succeed. */
+export function noteChange(run: Run): void {
+  run.hasFailed = false;
+  if (run.backoff === 'same') run.backoff = 'changed';
 }
 
 function checkpointOf({ next, unseen, localSteps, refused, hasResult, unknownUntilMs }: Run): Checkpoint {
