@@ -2,11 +2,10 @@ import { LRUCache } from 'lru-cache';
 import { addedUp, type Action } from '../src/contract/decision.ts';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** An observation, and where it comes from. */
+/** An observation, and where it comes from: what the watcher saw may lag behind what is live. */
 export interface Known<O = unknown> {
   readonly observation: O;
-  /** What the watcher saw may lag behind what is live; with `hint`, also behind what the run itself has written. */
-  readonly source: 'watch' | 'hint' | 'live';
+  readonly source: 'watch' | 'live';
 }
 
 /** The execution of a step, as far as it decides what may still be known. */
@@ -52,8 +51,8 @@ export class Memory {
 
   /**
    * Hands over what is known, once: whoever fails with it leaves nothing behind. What the last step left counts until
-   * the next signal. The watcher's view counts for a run that begins, or goes on after a rest: of one that works it is a hint,
-   * since it may lack the latest writes.
+   * the next signal. The watcher's view counts for a run that begins, or goes on after a rest: of one that works it may
+   * lack the latest writes.
    */
   take(execution: Execution): Known | undefined {
     const { workflowId, runId, changes } = execution;
@@ -62,8 +61,7 @@ export class Memory {
     this.#views.delete(workflowId);
     this.#runs.set(runId, { changes, known: undefined });
     if (remembered === undefined) return view;
-    const left = remembered.changes === changes ? remembered.known : undefined;
-    return left ?? (view && { ...view, source: 'hint' });
+    return remembered.changes === changes ? remembered.known : undefined;
   }
 
   /** The run rests: when it goes on, the view counts that has made it do so. */

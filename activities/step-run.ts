@@ -65,8 +65,7 @@ export class StepRun<O, S extends Step, L extends Observe> {
    */
   async perform(name: string, from: Known<O> | undefined): Promise<StepEnd<O>> {
     // A view that cannot be confirmed says that a run is needed, and helps to observe.
-    const isUsable =
-      from?.source === 'live' || (from?.source === 'watch' && this.#reconciler.confirm !== undefined);
+    const isUsable = from?.source === 'live' || this.#reconciler.confirm !== undefined;
     let known = isUsable ? from : undefined;
     let view = isUsable ? undefined : from?.observation;
     for (let conflicts = 0; ;) {

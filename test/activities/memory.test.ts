@@ -44,11 +44,11 @@ describe('what a process knows of a run', () => {
     expect(memory.take(stepOf('run-1'))).toBeUndefined();
   });
 
-  it('is a hint once a run that works was signalled: the view may lack what the run has just written', () => {
+  it('is nothing once a run that works was signalled: the view may lack what the run has just written', () => {
     const memory = new Memory();
     memory.keep(stepOf('run-1', 0), live);
     memory.seed('pod-set/shop/web/uid-1', 'a view');
-    expect(memory.take(stepOf('run-1', 1))).toEqual({ observation: 'a view', source: 'hint' });
+    expect(memory.take(stepOf('run-1', 1))).toBeUndefined();
     expect(memory.take(stepOf('run-1', 1))).toBeUndefined();
   });
 

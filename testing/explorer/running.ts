@@ -384,14 +384,13 @@ function noteRefusal(run: Run, step: string, { did, refusal }: StepEnd<unknown>)
   else if (run.refused?.step === step && did.length > 0) run.refused = null;
 }
 
-/** `Memory.take`: the view is a hint for a run that works, since it may lack what the run has written. */
+/** `Memory.take`: the view is not for a run that works, since it may lack what the run has written. */
 function takeKnown(state: State, run: Run): Datum | null {
   const { left, isRemembered, ref } = run;
   const view = state.seeds[ref.uid];
   run.left = null;
   run.isRemembered = true;
   Reflect.deleteProperty(state.seeds, ref.uid);
-  if (left !== null) return left;
-  const source = isRemembered ? 'hint' : 'watch';
-  return view === undefined ? null : datumOf({ observation: valueOf(view), source });
+  if (isRemembered) return left;
+  return view === undefined ? null : datumOf({ observation: valueOf(view), source: 'watch' });
 }
