@@ -54,6 +54,8 @@ export class Machine {
         },
         asksWhatArrives: world.controller.mayStillArrive !== undefined,
         isNamespacePaused: (state) => this.isNamespacePaused(state),
+        watched: (state) =>
+          world.readsView === true ? this.watching.evaluate(state)?.observation : undefined,
         freshKey: (state) => (world.outside === undefined ? undefined : freshUid(JSON.stringify(state))),
       },
     );

@@ -53,6 +53,8 @@ export interface Surroundings {
   readonly asksWhatArrives: boolean;
   /** As far as the process of the worker knows. */
   readonly isNamespacePaused: (state: State) => boolean;
+  /** What the process of the worker watches; undefined: nobody reads it, or it does not show the resource. */
+  readonly watched: (state: State) => unknown;
   /** The idempotency key of a new execution of a step; undefined: nobody uses it. */
   readonly freshKey: (state: State) => string | undefined;
 }
@@ -187,6 +189,7 @@ export class Running {
       isCurrent: true,
       ...(key !== undefined && { key }),
       ...this.#pauseIn(state),
+      ...this.#viewIn(state),
       ...this.#unknownIn(state, run),
     };
     run.localSteps = isDurable ? 0 : run.localSteps + 1;
@@ -194,6 +197,11 @@ export class Running {
     // An activity is scheduled with the end of the workflow task.
     run.task = null;
     if (run.buffered) deliverSignal(state, run);
+  }
+
+  #viewIn(state: State): Pick<RunAttempt, 'watched'> {
+    const view = this.#around.watched(state);
+    return view === undefined ? {} : { watched: datumOf(view) };
   }
 
   #ended(state: State, run: Run, progress: Exclude<Progress, { readonly at: 'request' }>): void {
