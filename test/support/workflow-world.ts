@@ -8,6 +8,7 @@ import type { Next, StepResult } from '../../src/contract/decision.ts';
 import { CHANGED_SIGNAL, type StepInput } from '../../src/contract/run.ts';
 import { workflowBundle, type WorkflowBundle } from '../../src/temporal/bundle.ts';
 import { registerSearchAttributes } from '../../src/temporal/registration.ts';
+import { startOptionsFor } from '../../src/temporal/runs.ts';
 import { eventually } from './eventually.ts';
 import { TestTemporal } from './temporal.ts';
 
@@ -113,8 +114,7 @@ export class WorkflowRun {
 
   async start(workflow: AnyWorkflow, taskQueue: string, first: Next): Promise<void> {
     await this.#client.workflow.start(workflow, {
-      workflowId: workflowIdFor(this.ref),
-      taskQueue,
+      ...startOptionsFor({ ref: this.ref, taskQueue, summary: 'a test' }),
       args: [{ ref: this.ref, reason: 'a test', first, resourceVersion: '7' }],
     });
   }

@@ -5,8 +5,12 @@ import { TestTemporal } from '../support/temporal.ts';
 import { WorkflowWorld, type Attempt, type WorkflowRun } from '../support/workflow-world.ts';
 import { finishes, OBSERVE, stalls, stepsOf } from './cases.ts';
 
-jest.setTimeout(60_000);
-const WITHIN_MS = 20_000;
+jest.setTimeout(180_000);
+/**
+ * The SDK sometimes fails a workflow task that was refused because a signal came while it continued as new. Temporal gives
+ * the task out again after its time-out, more than once on a busy machine.
+ */
+const WITHIN_MS = 60_000;
 /**
  * The server suggests to continue as new at 4 MiB of history, or 4,096 events: a few long reasons do what
  * a thousand short ones do. Source: temporal/common/dynamicconfig/constants.go, `suggestContinueAsNew`.
