@@ -25,9 +25,9 @@ export function ownedPermissions(definition: AnyDefinition): readonly PolicyRule
   return ownedTypes(definition).map(ownedPermission);
 }
 
-/** Another one once a view changes, comes or goes. */
+/** Another one once a view changes, comes or goes. Without UIDs: `decide` is not given them, so they decide nothing. */
 export function ownedDigest(owned: readonly OwnedView[]): string {
   if (owned.length === 0) return NONE;
-  const views = owned.map(({ uid, view }) => canonicalText([uid, view])).sort();
+  const views = owned.map(({ view }) => canonicalText(view)).sort();
   return `Sha256_${hash('sha256', views.join('\n')).slice(0, DIGEST_LENGTH)}`;
 }
