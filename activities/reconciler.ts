@@ -66,7 +66,7 @@ export interface Reconciler<O, S extends Step, L extends Observe = Observe> {
    * Reads the live state of all that decisions are made from.
    *
    * @param view of the watcher, from which what need not be read may be taken: where a write fails unless it is the object that the
-   *   watcher saw. Given where there is no `confirm` @throws ApiError
+   *   watcher saw. Given where there is no `confirm`, and one is watched @throws ApiError
    */
   observe(context: StepContext<O>, view?: O): Promise<O>;
   /** Reads what a decision asked for besides; undefined: everything is observed again. @throws ApiError */

@@ -64,10 +64,10 @@ export class StepRun<O, S extends Step, L extends Observe> {
    * @throws ApiError
    */
   async perform(name: string, from: Known<O> | undefined): Promise<StepEnd<O>> {
-    // A view that cannot be confirmed says that a run is needed, and helps to observe.
+    // A view that cannot be confirmed only says that a run is needed. The latest one helps to observe.
     const isUsable = from?.source === 'live' || this.#reconciler.confirm !== undefined;
     let known = isUsable ? from : undefined;
-    let view = isUsable ? undefined : from?.observation;
+    let view = isUsable ? undefined : this.#context.watched?.();
     for (let conflicts = 0; ;) {
       try {
         const seen = known ?? (await this.#observe(view));

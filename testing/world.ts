@@ -27,6 +27,7 @@ export function worldOf(subject: Subject): World {
       };
       return through;
     }),
+    readsView: definition.children !== undefined,
     types: [controller.primary.type, OUTSIDE_TYPE, ...typesIn(controller.permissions)],
     objects: stage.objects(),
     happenings: (cluster) => [...stage.orphans(cluster), ...stage.moves(scenario.happens ?? {}, cluster)],

@@ -75,11 +75,18 @@ export function askedBy(
 ): readonly Asked[] {
   return linesOf(userNameOf(account), auditLog)
     .filter(({ userAgent }) => userAgent.startsWith(`${program}/`) && !userAgent.endsWith('/test'))
-    .map(({ verb, objectRef, requestURI, annotations }) => ({
-      what: objectRef === undefined ? `${verb} ${requestURI}` : whatOf(verb, objectRef),
-      namespace: objectRef?.namespace ?? '',
-      decision: annotations['authorization.k8s.io/decision'] === 'forbid' ? 'forbid' : 'allow',
-    }));
+    .flatMap(({ verb, objectRef, requestURI, responseStatus, annotations }) =>
+      verbsOf(verb, responseStatus?.code).map((each) => ({
+        what: objectRef === undefined ? `${each} ${requestURI}` : whatOf(each, objectRef),
+        namespace: objectRef?.namespace ?? '',
+        decision: annotations['authorization.k8s.io/decision'] === 'forbid' ? 'forbid' : 'allow',
+      })),
+    );
+}
+
+/** Of an apply that creates, the server asks for both rights, and the log names one. Source: apiserver, endpoints/installer.go. */
+function verbsOf(verb: string, code: number | undefined): readonly string[] {
+  return verb === 'patch' && code === 201 ? ['patch', 'create'] : [verb];
 }
 
 function whatOf(

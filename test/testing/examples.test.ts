@@ -60,6 +60,26 @@ describe('explore finds nothing wrong with the example', () => {
     expect(explored).toContain('somebody deletes the resource');
   });
 
+  it('of an outside system that is away for a while', async () => {
+    const { explored } = await explore(
+      bucket,
+      {
+        resource: { spec: {} },
+        outside: {
+          ...store,
+          isAway: false,
+          fetch(asked: Fetched): FetchAnswer {
+            return this.isAway ? { status: 503 } : store.fetch.call(this, asked);
+          },
+        },
+        others: { 'the store goes away': ({ outside }) => (outside.isAway = true) },
+        happens: { 'the store is back': ({ outside }) => (outside.isAway = false) },
+      },
+      STATES,
+    );
+    expect(explored).toContain('the store goes away');
+  });
+
   it('of declared objects', async () => {
     const { explored } = await explore(
       website,

@@ -1,7 +1,7 @@
 import type { Observe, Refusal, Step } from '../../src/contract/decision.ts';
 import type { ResourceRef } from '../../src/contract/resource.ts';
 import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';
-import { ApiError, errorFromAnswer, errorFromFailure } from '../../src/kubernetes/errors.ts';
+import { errorFromAnswer, errorFromFailure } from '../../src/kubernetes/errors.ts';
 import type { Known } from '../../activities/run-memory.ts';
 import { controlledReconciler } from '../../activities/controlled.ts';
 import { StepRun, type StepEnd } from '../../activities/step-run.ts';
@@ -22,6 +22,8 @@ export interface Attempt {
   readonly step: string;
   /** What it began with, if anything: a `Known`. */
   readonly known: Datum | null;
+  /** What its process watched as it began. Only where a world says that it is read. */
+  readonly watched?: Datum;
   readonly answers: readonly Datum[];
   /** Of the execution of the step: the same for all its attempts. Only where a world has an outside. */
   readonly key?: string;
@@ -109,7 +111,8 @@ export class Attempts {
   }
 
   #replay(ref: ResourceRef, attempt: Attempt): Promise<Progress> {
-    const { step, known, answers, clockMs, refusal, isFirst, unknownUntilMs, key, ...began } = attempt;
+    const { step, known, watched, answers, clockMs, refusal, isFirst, unknownUntilMs, key, ...began } =
+      attempt;
     return new Promise((resolve, reject) => {
       let isNamespacePaused = began.isNamespacePaused ?? false;
       let nowMs = START_MS + clockMs;
@@ -137,6 +140,7 @@ export class Attempts {
       const context = {
         ...{ ref, now: () => nowMs, refusal: refusal ?? undefined, isFirst: () => isFirst === true },
         ...(key !== undefined && { idempotencyKey: () => key }),
+        ...(watched !== undefined && { watched: () => valueOf(watched) }),
         unknownUntilMs: unknownUntilMs === undefined ? undefined : START_MS + unknownUntilMs,
         isNamespacePaused: () => Promise.resolve(isNamespacePaused),
       };
@@ -197,9 +201,4 @@ function clientOf(request: <T>(sent: Sent) => Promise<T>): ExploringClient {
 
 export function receivedBy(attempt: Attempt, received: Received): Attempt {
   return { ...attempt, answers: [...attempt.answers, datumOf(received)] };
-}
-
-/** Whether it stays so until something changes: Temporal then tries again and again, to no effect. */
-export function isRefusal(error: unknown): boolean {
-  return error instanceof ApiError && ['refused', 'access-denied'].includes(error.classification);
 }

@@ -10,7 +10,7 @@ import { Violation } from './explorer.ts';
 import { guarded } from './guarded.ts';
 import { JudgedServer } from './judged-server.ts';
 import { isPaused } from './people.ts';
-import { Running, RUN_RULES } from './running.ts';
+import { noteChange, Running, RUN_RULES } from './running.ts';
 import type { Scenario } from './scenario.ts';
 import type { Run, State } from './state.ts';
 import { freshUid } from './values.ts';
@@ -54,6 +54,8 @@ export class Machine {
         },
         asksWhatArrives: world.controller.mayStillArrive !== undefined,
         isNamespacePaused: (state) => this.isNamespacePaused(state),
+        watched: (state) =>
+          world.readsView === true ? this.watching.evaluate(state)?.observation : undefined,
         freshKey: (state) => (world.outside === undefined ? undefined : freshUid(JSON.stringify(state))),
       },
     );
@@ -185,6 +187,7 @@ export class Machine {
       onChange: (key, object) => {
         if (this.world.outside !== undefined && !this.watching.isWatched(key))
           state.missed = Math.max(state.missed, 1);
+        for (const run of Object.values(state.runs)) noteChange(run);
         this.watching.note(state, state.isByOthers ? [key, object ?? null, true] : [key, object ?? null]);
       },
     });

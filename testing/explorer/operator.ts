@@ -194,7 +194,6 @@ class Operator implements System {
       state.pollDue ||= state.missed > 0 && this.#machine.world.outside?.polls === true;
       state.missed = Math.max(state.missed, missed);
       state.isByOthers = false;
-      for (const run of Object.values(state.runs)) if (run.backoff === 'same') run.backoff = 'changed';
     });
   }
 }
@@ -210,6 +209,8 @@ function heldIn({ next, attempt }: Run): Held | undefined {
 
 /** A run that is tried again and again, or rests where the view rests; or the view does not suffice to tell. */
 function isExpected({ next, attempt }: Run, decision: string | undefined): boolean {
+  // No view shows that the outside system is away.
+  if (attempt !== null) return true;
   if (decision === undefined || decision === 'converged') return false;
-  return attempt !== null || decision === 'observe' || valueOf<Next>(next).do === decision;
+  return decision === 'observe' || valueOf<Next>(next).do === decision;
 }

@@ -11,7 +11,7 @@ import { ATTEMPT_MAX_MS } from '../../src/contract/run.ts';
 import type { ResourceRef } from '../../src/contract/resource.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import type { StepEnd } from '../../activities/step-run.ts';
-import { isRefusal, type Attempts, type Progress, type Received } from './attempt.ts';
+import type { Attempts, Progress, Received } from './attempt.ts';
 import { START_MS } from './cluster.ts';
 import { Violation } from './explorer.ts';
 import type { Checkpoint, Run, RunAttempt, State } from './state.ts';
@@ -53,6 +53,8 @@ export interface Surroundings {
   readonly asksWhatArrives: boolean;
   /** As far as the process of the worker knows. */
   readonly isNamespacePaused: (state: State) => boolean;
+  /** What the process of the worker watches; undefined: nobody reads it, or it does not show the resource. */
+  readonly watched: (state: State) => unknown;
   /** The idempotency key of a new execution of a step; undefined: nobody uses it. */
   readonly freshKey: (state: State) => string | undefined;
 }
@@ -86,6 +88,7 @@ export class Running {
       attempt: null,
       left: null,
       isRemembered: false,
+      hasFailed: false,
       backoff: 'no',
     };
     await this.goOn(state, ref.uid);
@@ -186,6 +189,7 @@ export class Running {
       isCurrent: true,
       ...(key !== undefined && { key }),
       ...this.#pauseIn(state),
+      ...this.#viewIn(state),
       ...this.#unknownIn(state, run),
     };
     run.localSteps = isDurable ? 0 : run.localSteps + 1;
@@ -193,6 +197,11 @@ export class Running {
     // An activity is scheduled with the end of the workflow task.
     run.task = null;
     if (run.buffered) deliverSignal(state, run);
+  }
+
+  #viewIn(state: State): Pick<RunAttempt, 'watched'> {
+    const view = this.#around.watched(state);
+    return view === undefined ? {} : { watched: datumOf(view) };
   }
 
   #ended(state: State, run: Run, progress: Exclude<Progress, { readonly at: 'request' }>): void {
@@ -238,7 +247,9 @@ export class Running {
     const again = attempt.isDurable && key !== undefined ? { key } : {};
     this.#call(state, run, { step, asksToBe, isDurable: true, ...again });
     if (attempt.isDurable && run.attempt !== null) run.attempt = this.#again(state, run.attempt);
-    if (attempt.isDurable && isRefusal(error)) run.backoff = 'same';
+    if (!attempt.isDurable || !isAnswered(attempt, error)) return;
+    if (run.hasFailed) run.backoff = 'same';
+    run.hasFailed = true;
   }
 
   /** What an attempt that begins now, or goes on, knows of its Namespace. */
@@ -342,6 +353,17 @@ export class Running {
 
 function stackOf(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+/** It failed by what it was answered: where nothing changes, so does the next one. */
+function isAnswered({ answers }: RunAttempt, error: unknown): boolean {
+  return error !== undefined && answers.every((datum) => valueOf<Received>(datum).answer !== 'lost');
+}
+
+/** Something has changed: what has failed may succeed. */
+export function noteChange(run: Run): void {
+  run.hasFailed = false;
+  if (run.backoff === 'same') run.backoff = 'changed';
 }
 
 function checkpointOf({ next, unseen, localSteps, refused, hasResult, unknownUntilMs }: Run): Checkpoint {

@@ -92,7 +92,9 @@ export interface Run {
   left: Datum | null;
   /** This process has made a step of it since it last rested. */
   isRemembered: boolean;
-  /** Its step was refused, and is tried again; `changed`: something has changed since. */
+  /** Its step has failed by what it was answered, and nothing has changed since. */
+  hasFailed: boolean;
+  /** Its step fails in the same way until something changes; `changed`: something has changed since. */
   backoff: 'no' | 'same' | 'changed';
 }
 

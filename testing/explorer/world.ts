@@ -31,6 +31,8 @@ export interface World {
   readonly outside?: Outside;
   /** Namespaces are watched, so that they can be paused. */
   readonly watchesNamespaces?: true;
+  /** Its steps read what the watcher shows. */
+  readonly readsView?: boolean;
   /** Whether the write deletes what the resource has to have approved, should it ask for that. */
   needsApproval?(request: Request, cluster: Cluster): boolean;
   /** Whether that wait ends because its time is over, and not because something changes. */

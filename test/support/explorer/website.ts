@@ -17,6 +17,7 @@ const SERVICE = keyOf(SERVICES, NAME);
 export const WEBSITE_WORLD: World = {
   controller: definedController(website),
   activity: activityOf((client) => definedReconciler(website, client)),
+  readsView: true,
   types: [Website, DEPLOYMENTS, SERVICES],
   objects: [
     [
@@ -91,6 +92,7 @@ const ENTRY = keyOf(CONFIG_MAPS, NAME);
 export const PUBLISHED_WORLD: World = {
   controller: definedController(publishedWebsite),
   activity: activityOf((client) => definedReconciler(publishedWebsite, client)),
+  readsView: true,
   types: [Website, CONFIG_MAPS],
   objects: [
     [
