@@ -121,6 +121,29 @@ describe('the objects of owns that have a view', () => {
     expect(world.watched().inputs).toEqual(inputs);
   });
 
+  it('are read by a step as they are watched', async () => {
+    const labelled = { app: 'front' };
+    const counting = defineController({
+      ...{ name: 'task', for: Task },
+      owns: [
+        {
+          ...JOBS,
+          ...{ labelSelector: 'app=front', fieldSelector: 'metadata.name!=hidden', metadataOnly: true },
+          view: ({ metadata, status }) => [metadata.name, status ?? 'not read'],
+        },
+      ],
+      decide: (_, next) => next.converged('they are counted'),
+      status: ({ owned }) => ({ jobs: owned.filter(([, status]) => status === 'not read').length }),
+    });
+    const world = new AuthorWorld(counting, { types: [JOBS], spec: { image: 'one' } });
+    const ownerReferences = [ownedBy(world.resource)];
+    for (const [name, labels] of Object.entries({ front: labelled, hidden: labelled, other: {} }))
+      world.put(JOBS, { metadata: { name, labels, ownerReferences }, status: { succeeded: 1 } });
+    await world.run();
+    expect(world.status).toMatchObject({ jobs: 1 });
+    expect(world.watched().decision.do).toBe('converged');
+  });
+
   it('need the right to list them, and those of children all rights', () => {
     const { permissions } = kindController(task);
     expect(permissions).toContainEqual({ apiGroups: ['batch'], resources: ['jobs'], verbs: ['list'] });
