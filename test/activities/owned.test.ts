@@ -79,6 +79,16 @@ describe('the objects of owns that have a view', () => {
     expect(world.watched().inputs).not.toEqual(inputs);
   });
 
+  it('are no news where another object has the same view, since decide is given the views alone', async () => {
+    const world = await aDoneTask();
+    const { inputs } = world.watched();
+    world.cluster.remove(JOB);
+    expect(world.watched().inputs).not.toEqual(inputs);
+    const ownerReferences = [ownedBy(world.resource)];
+    world.put(JOBS, { metadata: { name: 'another', ownerReferences }, status: { succeeded: 1 } });
+    expect(world.watched()).toMatchObject({ inputs, decision: { do: 'converged' } });
+  });
+
   it('make no run at a start unless a view has changed meanwhile, since the status says what was observed', async () => {
     const world = await aDoneTask();
     expect(world.watched().decision).toMatchObject({ do: 'converged', because: 'the Job is done' });
