@@ -16,7 +16,7 @@ import {
   type DefinedStep,
   type Live,
   type LibraryStep,
-} from '../src/controllers/defined/decide.ts';
+} from '../src/controllers/defined/observation.ts';
 import {
   isExternal,
   isHeld,
@@ -25,7 +25,9 @@ import {
   type AnyDefinition,
   type AuthorsStep,
 } from '../src/controllers/defined/definition.ts';
+import { ownedTypes } from '../src/controllers/defined/owned.ts';
 import { definedView, resourceOf } from '../src/controllers/defined/view.ts';
+import { belongingTo, type OwnedView } from '../src/controllers/defined/viewed.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { causeOfError } from '../src/kubernetes/causes.ts';
 import { ApiError, isOf } from '../src/kubernetes/errors.ts';
@@ -36,6 +38,7 @@ import { Children, type LiveChildren } from './children.ts';
 import { dryRunning } from './dry-run.ts';
 import { changeOf } from './overridden.ts';
 import type { Performed, Reconciler, StepContext } from './reconciler.ts';
+import { readOwned } from './owned.ts';
 import { readReferences } from './references.ts';
 import { viewedReconciler } from './viewed.ts';
 
@@ -86,7 +89,8 @@ export function kindReconciler(
     if (object?.metadata.uid !== ref.uid) return 'gone';
     const view = definedView(object);
     const resource = resourceOf(type, object);
-    if (!isObserved(resource, definition)) return { view, live: { resource } };
+    const owned = await readAllOwned(ref);
+    if (!isObserved(resource, definition)) return { view, ...owned, live: { resource } };
     const referred = await readReferences(client, definition, resource);
     const watched = seen === undefined || seen === 'gone' ? undefined : seen.there;
     const its = watched?.filter(({ ownerUid }) => ownerUid === ref.uid);
@@ -101,7 +105,14 @@ export function kindReconciler(
           kube: authorsKube({ client, signal }),
         })) as unknown,
     );
-    return { view, live: { resource, observed, referred, ...(declared && { declared }) } };
+    return { view, ...owned, live: { resource, observed, referred, ...(declared && { declared }) } };
+  }
+
+  async function readAllOwned(ref: ResourceRef): Promise<{ readonly owned?: readonly OwnedView[] }> {
+    const types = ownedTypes(definition);
+    if (types.length === 0) return {};
+    const views = await Promise.all(types.map((owned) => readOwned(client, owned, { type, ref })));
+    return { owned: belongingTo(ref.uid, views.flat()) };
   }
 
   /** Of a resource that is being deleted, what is left: nothing must be left behind, so it is read. */
@@ -154,7 +165,7 @@ export function kindReconciler(
   function after(before: DefinedObservation, written: KubernetesObject): DefinedObservation | undefined {
     if (before === 'gone' || before.live === undefined || definition.observe !== undefined) return undefined;
     const resource = resourceOf(type, written);
-    return { view: definedView(written), live: { ...before.live, resource } };
+    return { ...before, view: definedView(written), live: { ...before.live, resource } };
   }
 
   async function run(
@@ -163,11 +174,16 @@ export function kindReconciler(
     context: StepContext<DefinedObservation>,
   ): Promise<Performed<DefinedObservation>> {
     if (observation === 'gone' || observation.live === undefined) throw notLive(step);
-    const { live } = observation;
+    const { live, owned = [] } = observation;
     const { resource, observed } = live;
     try {
       return await doStep<DefinedObservation>({
-        ...{ definition, step, context, facts: { resource, owned: [], observed } },
+        ...{
+          definition,
+          step,
+          context,
+          facts: { resource, observed, owned: owned.map((each) => each.view) },
+        },
         after: () => undefined,
         kubeFor: (hooks) => authorsKube({ client, ...hooks }),
       });

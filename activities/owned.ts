@@ -28,16 +28,30 @@ export async function readOwned(
     .flatMap((object) => ownedView(owned, object) ?? []);
 }
 
+/** As the watch selects them, or each look would see what the watch does not. */
 async function objectsOf(
   client: KubernetesClient,
   owned: OwnedType<unknown>,
   place: Place,
 ): Promise<readonly KubernetesObject[]> {
-  if (owned.at !== undefined) {
-    const object = await kubeOf(client).get({ type: owned, ...owned.at(place) }, how);
+  const { at, labelSelector, fieldSelector, metadataOnly } = owned;
+  const kube = kubeOf(client);
+  if (at !== undefined && labelSelector === undefined && fieldSelector === undefined) {
+    const object = await kube.get(
+      { type: owned, ...at(place) },
+      { ...how, ...(metadataOnly && { metadataOnly }) },
+    );
     return object === undefined ? [] : [object];
   }
-  const { labelSelector } = owned;
-  const objects = { type: owned, namespace: place.namespace, labelSelector };
-  return kubeOf(client).list(objects, (object) => object, how);
+  const its = at?.(place);
+  const fields = [
+    ...(its === undefined ? [] : [`metadata.name=${its.name}`]),
+    ...(fieldSelector === undefined ? [] : [fieldSelector]),
+  ];
+  const { namespace } = its ?? place;
+  const objects = {
+    ...{ type: owned, namespace, labelSelector, metadataOnly },
+    fieldSelector: fields.length === 0 ? undefined : fields.join(','),
+  };
+  return kube.list(objects, (object) => object, how);
 }

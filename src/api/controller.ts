@@ -90,7 +90,7 @@ export interface ControllerDefinition<
    * where they are needed. A test replaces them: `{ ...bucket, use: () => ({ store: fakeStore }) }`.
    */
   use?(options: z.output<NoInfer<Options>>): Use;
-  /** Types whose objects belong to the resources: of a kind, those of `children`; of any other type, what `decide` is given as `owned`. */
+  /** Types whose objects belong to the resources: with a `view`, what `decide` is given as `owned`; without, those of `children`. */
   readonly owns?: readonly OwnedType<Owned>[];
   /** Types whose objects the resources refer to. Only of a kind. Default: none. */
   readonly references?: readonly ReferredType<NoInfer<ResourceFor<F, View>>, z.output<NoInfer<Options>>>[];
@@ -203,7 +203,7 @@ export function defineController<
     ([, { timeout }]) => !isTimely(timeout),
   );
   const misplaced = misplacedIn(definition);
-  const unseen = isKind(definition.for) ? undefined : definition.owns?.find((each) => !('view' in each));
+  const unseen = definition.owns?.find((each) => !('view' in each));
   const problems = {
     [`the name "${name}" is not in kebab-case, such as "bucket" or "image-scan"`]: !KEBAB_CASE.test(name),
     [`the finalizer "${finalizer ?? ''}" has no domain before its name, such as "example.com/bucket"`]:
@@ -218,9 +218,8 @@ export function defineController<
     [`${misplaced ?? ''} cannot be used for ${definition.for.kind}`]: misplaced !== undefined,
     [`${definition.for.kind} is not of defineKind, so the controller needs a view of it`]:
       !isKind(definition.for) && definition.view === undefined,
-    [`owns of ${definition.for.kind} needs children, which declares them; read other objects in observe`]:
-      isKind(definition.for) && definition.owns !== undefined && definition.children === undefined,
-    [`owns of ${unseen?.kind ?? ''} needs a view, which decide is given`]: unseen !== undefined,
+    [`owns of ${unseen?.kind ?? ''} needs a view, which decide is given, or children, which declares it`]:
+      unseen !== undefined && definition.children === undefined,
   };
   const problem = Object.entries(problems).find(([, isWrong]) => isWrong)?.[0];
   if (problem !== undefined) throw new Error(`controller ${name}: ${problem}`);

@@ -12,7 +12,7 @@ import type { Kube, KubeReads } from './kube.ts';
  */
 export interface Facts<R, Owned, Observed, Options = unknown> {
   readonly resource: R;
-  /** The views of the objects that belong to the resource. Of a kind of `defineKind`, there are none. */
+  /** The views of the objects that belong to the resource: of the types of `owns` that have a `view`. */
   readonly owned: readonly Owned[];
   /** What `observe` has read for this decision. */
   readonly observed: Observed;

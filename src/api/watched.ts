@@ -32,11 +32,14 @@ export type Place = Pick<Identity, 'namespace' | 'name'>;
  * owns: [DEPLOYMENTS, { ...CONFIG_MAPS, by: 'example.com/website', view: ({ metadata }) => metadata.labels }]
  */
 export interface OwnedType<View> extends WatchedType {
-  /** What is kept of an object, and what `decide` is given. Undefined: the object is of no interest. `decide` needs it. */
+  /**
+   * What is kept of an object, and what `decide` is given: plain data, and little. Undefined: the object is of no interest. Default: it is
+   * an object of `children`.
+   */
   view?(object: KubernetesObject): View | undefined;
   /**
    * Which resource an object belongs to: a label that holds the name of the resource, or a function. Default: the owner
-   * reference whose `controller` is true.
+   * reference whose `controller` is true. Those of a namespaced resource are in its namespace, unless `at` says where.
    */
   readonly by?: string | ((object: KubernetesObject) => Place | undefined);
   /** Only of a declared object: it is created once, and not changed afterwards, such as a Job. */

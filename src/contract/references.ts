@@ -48,7 +48,7 @@ export function stateOf(objects: readonly ReferredObject[]): ReferredState {
 
 /** In a condition's reason, which is made of letters, digits and `_`. */
 function digestOf(objects: readonly ReferredObject[]): string {
-  if (objects.length === 0) return NO_REFERENCES;
+  if (objects.length === 0) return NONE;
   const text = objects.map(inWords).sort().join('\n');
   return `Sha256_${createHash('sha256').update(text).digest('hex').slice(0, 16)}`;
 }
@@ -63,4 +63,5 @@ function inWords({
   return `${typeNameOf(type)} ${namespace}/${name} ${uid} ${resourceVersion}`;
 }
 
-export const NO_REFERENCES = 'None';
+/** The digest of nothing. */
+export const NONE = 'None';

@@ -4,7 +4,7 @@ import { kindReconciler } from '../../activities/defined.ts';
 import { defineController } from '../../src/api/controller.ts';
 import type { Kube } from '../../src/api/kube.ts';
 import { StepError } from '../../src/api/step-error.ts';
-import type { DefinedObservation } from '../../src/controllers/defined/decide.ts';
+import type { DefinedObservation } from '../../src/controllers/defined/observation.ts';
 import type { Observe, Step } from '../../src/contract/decision.ts';
 import { JOBS } from '../../src/controllers/kinds.ts';
 import { causeOfError } from '../../src/kubernetes/causes.ts';

@@ -6,7 +6,8 @@ import { PODS } from '../../src/api/kinds.ts';
 import type { Outcome } from '../../src/api/next.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { kindController } from '../../src/controllers/defined/controller.ts';
-import { decideDefined, isLibraryStep, type Live } from '../../src/controllers/defined/decide.ts';
+import { decideDefined } from '../../src/controllers/defined/decide.ts';
+import { isLibraryStep, type Live } from '../../src/controllers/defined/observation.ts';
 import { definedView, resourceOf } from '../../src/controllers/defined/view.ts';
 import { Bucket, bucketIn, FINALIZER, type Stored } from '../support/bucket.ts';
 
@@ -181,7 +182,7 @@ describe('a definition', () => {
     ['name', { name: 'Bucket' }, 'controller Bucket: the name "Bucket" is not in kebab-case'],
     ['finalizer', { finalizer: 'bucket' }, 'the finalizer "bucket" has no domain'],
     ['poll', { poll: { every: 'often' } }, 'poll.every is "often", but must be a duration'],
-    ['owned type', { owns: [PODS] }, 'owns of Bucket needs children'],
+    ['owned type', { owns: [PODS] }, 'owns of Pod needs a view'],
     ['step', { steps: { ...steps, observe: steps?.remove } }, 'the step observe has a name'],
     [
       'timeout',

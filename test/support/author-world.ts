@@ -11,7 +11,13 @@ import { fieldsOf, listOf, type Fields } from '../../src/controllers/fields.ts';
 import type { KubernetesClient } from '../../src/kubernetes/client.ts';
 import { errorFromAnswer, type FailedAnswer } from '../../src/kubernetes/errors.ts';
 import { identityFor, projectChild, projectPrimary } from '../../src/watcher/known-objects.ts';
-import { ApiServer, isSelected, type Request, type ServedType } from '../../testing/explorer/api-server.ts';
+import {
+  ApiServer,
+  isSelected,
+  shown,
+  type Request,
+  type ServedType,
+} from '../../testing/explorer/api-server.ts';
 import { Cluster, keyOf, type Created } from '../../testing/explorer/cluster.ts';
 
 const STEPS_MAX = 12;
@@ -111,7 +117,7 @@ export class AuthorWorld {
       this.cluster
         .list(child.type)
         .filter(({ object }) => isSelected(object, child))
-        .flatMap(({ object }) => projectChild(child, object) ?? [])
+        .flatMap(({ object }) => projectChild(child, shown(object, child)) ?? [])
         .filter(({ ownerKey }) => ownerKey === primary.key),
     );
     const referred = controller.references?.flatMap((reference) => {

@@ -22,13 +22,18 @@ export async function progressOf({ metadata }: MigrationResource, kube: KubeRead
     });
     if (job === undefined) return 'absent';
     if (job.metadata.ownerReferences?.[0]?.uid !== metadata.uid) return 'taken';
-    const has = (type: string) =>
-      job.status?.conditions?.some((each) => each.type === type && each.status === 'True');
-    if (has('Complete')) return 'succeeded';
-    return has('Failed') ? 'failed' : 'running';
+    return stateOfJob(job);
   };
   const states = await Promise.all(STAGES.map(async (stage) => [stage, await stateOf(stage)] as const));
   return Object.fromEntries(states) as Progress;
+}
+
+/** What there is to know of a Job of ours. */
+export function stateOfJob(job: Job): JobState {
+  const has = (type: string) =>
+    job.status?.conditions?.some((each) => each.type === type && each.status === 'True');
+  if (has('Complete')) return 'succeeded';
+  return has('Failed') ? 'failed' : 'running';
 }
 
 /** Its name is the same for each attempt, so that no stage runs twice. */

@@ -1,14 +1,16 @@
 import { allow, defineController, JOBS, type Advice } from 'durable-operator';
-import { jobName, progressOf, startJob, STAGES, type Stage } from './jobs.ts';
+import { jobName, progressOf, startJob, STAGES, stateOfJob, type Stage } from './jobs.ts';
 import { Migration } from './kind.ts';
 
-/** No watch shows the Jobs, so they are looked at that often, in milliseconds. */
-const LOOK_EVERY_MS = 2_000;
+/** The end of a Job is noticed at once; at the latest after that, in milliseconds. */
+const LOOK_EVERY_MS = 60_000;
 
 export const migration = defineController({
   name: 'migration',
   for: Migration,
+  owns: [{ ...JOBS, view: stateOfJob }],
   permissions: [allow(JOBS, ['get', 'create'])],
+  // Owns does not show whether a name is taken.
   observe: ({ resource, kube }) => progressOf(resource, kube),
   steps: {
     start: {

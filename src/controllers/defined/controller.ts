@@ -4,14 +4,7 @@ import type { KubernetesObject } from '../../contract/object.ts';
 import type { Subject, Words } from '../../contract/words.ts';
 import { startOf } from '../../contract/text.ts';
 import { isKind, type AnyKind } from '../../api/controller.ts';
-import {
-  decideDefined,
-  isSettled,
-  isStalled,
-  LIBRARY_STEPS,
-  type DefinedObservation,
-  type DefinedStep,
-} from './decide.ts';
+import { decideDefined } from './decide.ts';
 import {
   attemptMaxMs,
   isExternal,
@@ -21,11 +14,14 @@ import {
   summariesOf,
   type AnyDefinition,
 } from './definition.ts';
+import { LIBRARY_STEPS, type DefinedObservation, type DefinedStep } from './observation.ts';
+import { ownedDigest, ownedTypes, ownedPermissions, watchedOwned } from './owned.ts';
 import { referencePermissions, referencesView, watchedReferences } from './references.ts';
 import { definedView, resourceOf, type DefinedView } from './view.ts';
 import { childPermissions, childSummaries, declaresOf, watchedChildren } from './children/declared.ts';
 import type { ChildView } from './children/view.ts';
-import { viewedController } from './viewed.ts';
+import { belongingTo, viewedController, type OwnedView } from './viewed.ts';
+import { isSettled, isStalled } from './watched.ts';
 
 /** As much of a spec as a line has room for. */
 const SHOWN_MAX = 100;
@@ -35,12 +31,13 @@ export function definedController(definition: AnyDefinition): Controller {
   return isKind(definition.for as WatchedType) ? kindController(definition) : viewedController(definition);
 }
 
-export type KindController = Controller<DefinedView, ChildView, DefinedObservation, DefinedStep>;
+export type KindController = Controller<DefinedView, ChildView | OwnedView, DefinedObservation, DefinedStep>;
 
 /** Of a kind of `defineKind`. */
 export function kindController(definition: AnyDefinition): KindController {
   const { finalizer, permissions = [] } = definition;
   const type = definition.for as AnyKind;
+  const isOwning = ownedTypes(definition).length > 0;
   return {
     ...namesOf(definition),
     words: wordsOf(definition),
@@ -49,17 +46,24 @@ export function kindController(definition: AnyDefinition): KindController {
       type,
       view: (object) => withDeclared(polled(definedView(object), definition), definition, object),
     },
-    children: watchedChildren(definition),
+    children: [...watchedChildren(definition), ...watchedOwned(definition)],
     references: watchedReferences(definition),
-    observation: (view, there, { referred }) => ({
+    observation: (view, objects, { referred }) => ({
       view,
-      there,
+      there: objects.filter((each) => 'readiness' in each),
+      ...(isOwning && {
+        owned: belongingTo(
+          view.uid,
+          objects.filter((each) => 'view' in each),
+        ),
+      }),
       declared: view.declares?.(referred),
       ...(referred !== undefined && { referred: referred.digest }),
     }),
     inputs: (observation) => [
       ...(definition.children === undefined ? [] : childrenNews(observation)),
       ...referencesNews(observation),
+      ...ownedNews(observation),
     ],
     decide: (...asked) => decideDefined(definition, ...asked),
     control: (observation) => (observation === 'gone' ? undefined : observation.view.control),
@@ -77,6 +81,7 @@ export function kindController(definition: AnyDefinition): KindController {
       allow(type, finalizer === undefined ? ['get'] : ['get', 'patch']),
       allow(type, ['patch'], { subresource: 'status' }),
       ...childPermissions(definition),
+      ...ownedPermissions(definition),
       ...referencePermissions(definition),
       RECORD_EVENTS,
       ...permissions,
@@ -109,6 +114,11 @@ function referencesNews(observation: DefinedObservation): readonly string[] {
   return [`refers to ${observation.referred}`];
 }
 
+function ownedNews(observation: DefinedObservation): readonly string[] {
+  if (observation === 'gone' || observation.owned === undefined) return [];
+  return [`owns ${ownedDigest(observation.owned)}`];
+}
+
 /** A stalled run goes on once an object of its resource changes, which the run does not do meanwhile. */
 function childrenNews(observation: DefinedObservation): readonly string[] {
   if (observation === 'gone' || !isStalled(observation.view)) return [];
@@ -132,10 +142,10 @@ function wordsOf({ for: type, messages }: AnyDefinition): Words<DefinedObservati
       wanted: ({ object }) => startOf(JSON.stringify(object['spec'] ?? {}), SHOWN_MAX),
       there: ({ observation }) => (observation === 'gone' ? 'nothing' : readyIn(observation.view)),
     };
-  const subjectOf = ({ object }: Subject) => ({
+  const subjectOf = ({ object, observation }: Subject<DefinedObservation>) => ({
     object,
     resource: resourceOf(type as AnyKind, object),
-    owned: [],
+    owned: observation === 'gone' ? [] : (observation.owned ?? []).map(({ view }) => view),
   });
   return {
     ...messages,

@@ -3,103 +3,26 @@ import type { Outcome } from '../../api/next.ts';
 import type { Facts } from '../../api/step.ts';
 import type { Cause } from '../../contract/cause.ts';
 import type { Circumstances } from '../../contract/control.ts';
-import type { ReferredState } from '../../contract/controller.ts';
-import {
-  converged,
-  isStep,
-  reasonOf,
-  stalled,
-  waitFor,
-  type Decision,
-  type Rest,
-  type Step,
-} from '../../contract/decision.ts';
+import { converged, isStep, stalled, waitFor, type Rest } from '../../contract/decision.ts';
 import { waitingFor } from '../../contract/sentences.ts';
-import { conditionsAfter, rfc3339, withReconciling, type Condition } from '../condition.ts';
+import { conditionsAfter, rfc3339, withReconciling } from '../condition.ts';
 import { canonicalText, fieldsOf, type Fields } from '../fields.ts';
-import {
-  decideChildren,
-  NOT_READY,
-  releaseChildren,
-  type ChildrenSeen,
-  type ChildStep,
-} from './children/decide.ts';
-import type { DeclaredView } from './children/declared.ts';
-import type { ChildView } from './children/view.ts';
-import type { Wanted } from './children/wanted.ts';
-import {
-  isExternal,
-  isHeld,
-  nextOf,
-  restFor,
-  stepFor,
-  UNBOUND,
-  type AnyDefinition,
-  type AuthorsStep,
-} from './definition.ts';
+import { decideChildren, releaseChildren, type ChildStep } from './children/decide.ts';
+import { isExternal, isHeld, nextOf, restFor, stepFor, UNBOUND, type AnyDefinition } from './definition.ts';
+import { digestFinding, OWNED, REFERENCES } from './digested.ts';
 import { findingsOf, invalidSpec, type Reported } from './findings.ts';
-import { isReferringToOther, referencesFinding } from './references.ts';
+import type {
+  DefinedDecision,
+  DefinedObservation,
+  DefinedStep,
+  LibraryStep,
+  Live,
+  StatusPatch,
+} from './observation.ts';
+import { ownedDigest } from './owned.ts';
 import type { DefinedView } from './view.ts';
-
-/** What a decision is made from: what the watcher shows, or all that a step has read. */
-export type DefinedObservation = 'gone' | SeenResource;
-
-interface SeenResource {
-  readonly view: DefinedView;
-  /** Its declared objects, as the watcher shows them. */
-  readonly there?: readonly ChildView[];
-  /** What it declares, as far as the watcher knows. Undefined: none, or it cannot tell yet. */
-  readonly declared?: DeclaredView | undefined;
-  /** The digest of what it refers to, as the watcher shows it. */
-  readonly referred?: string;
-  readonly live?: Live;
-}
-
-/** What only a step reads. */
-export interface Live {
-  readonly resource: ResourceOf<AnyKind>;
-  /** Absent where nothing is decided from it: the resource is invalid, or not ours any more. */
-  readonly observed?: unknown;
-  /** What it declares, and what there is of it. Absent: nothing is declared, or can be. */
-  readonly declared?: ChildrenSeen | { readonly outcome: Outcome } | undefined;
-  /** Why the step was refused that was just tried. */
-  readonly refused?: Cause;
-  /** What it refers to. Absent: its controller has no references. */
-  readonly referred?: ReferredState | undefined;
-}
-
-export type DefinedStep = LibraryStep | ChildStep | AuthorsStep;
-
-/** The library's own steps. */
-export type LibraryStep =
-  | (Step & {
-      readonly do: 'addFinalizer' | 'removeFinalizer';
-      readonly finalizers: readonly string[];
-      readonly resourceVersion: string;
-    })
-  | (Step & { readonly do: 'updateStatus'; readonly status: StatusPatch; readonly resourceVersion: string });
-
-/** Null: the field is removed. */
-export type StatusPatch = Fields & {
-  readonly conditions: readonly Condition[];
-  readonly observedGeneration: number;
-};
-
-export const LIBRARY_STEPS = {
-  addFinalizer: 'keep the resource until what it stands for is removed',
-  updateStatus: 'update the status',
-  removeFinalizer: 'allow the resource to be deleted',
-} as const;
-
-export function isLibraryStep(step: DefinedStep): step is LibraryStep {
-  return Object.hasOwn(LIBRARY_STEPS, step.do);
-}
-
-export function isChildStep(step: Step): step is ChildStep {
-  return 'verb' in step;
-}
-
-type DefinedDecision = Decision<DefinedStep>;
+import type { OwnedView } from './viewed.ts';
+import { decideWatched, isSettled } from './watched.ts';
 
 /** @param nowMs milliseconds since the epoch */
 export function decideDefined(
@@ -109,88 +32,18 @@ export function decideDefined(
   circumstances?: Circumstances,
 ): DefinedDecision {
   if (observation === 'gone') return converged('the resource is gone');
-  const { view, live } = observation;
+  const { view, live, owned } = observation;
   if (view.isBeingDeleted && !isHeld(definition, view.finalizers))
     return converged('the resource is being deleted');
   if (live === undefined) return decideWatched(definition, observation);
   const unknownForMs = Math.max((circumstances?.unknownUntilMs ?? 0) - nowMs, 0);
-  return new Deciding(definition, { view, live, nowMs, unknownForMs }).decide();
-}
-
-/**
- * The watcher knows nothing of outside systems. It only says whether a run is needed: what the status says of this generation
- * stands until somebody asks, or declared objects say otherwise.
- */
-function decideWatched(definition: AnyDefinition, seen: SeenResource): DefinedDecision {
-  const { view } = seen;
-  if (view.isBeingDeleted) return { do: 'observe', because: 'the resource is being deleted' };
-  if (definition.finalizer !== undefined && !isHeld(definition, view.finalizers))
-    return { do: 'observe', because: 'the resource has no finalizer yet' };
-  if (isReferringToOther(view, seen.referred))
-    return { do: 'observe', because: 'what it refers to has changed' };
-  const { declared } = seen;
-  if (declared === 'unknown') return { do: 'observe', because: 'what it declares is not known' };
-  return (declared && decideDeclared(declared, seen)) ?? decideStated(view);
-}
-
-/** Undefined: what the status says stands. */
-function decideDeclared(
-  wanted: readonly Wanted[],
-  { view, there = [] }: SeenResource,
-): DefinedDecision | undefined {
-  const { conditions, generation, observedGeneration } = view;
-  if (isStalled(view)) return undefined;
-  const next = decideChildren({ wanted, there }, generation);
-  if (next !== undefined && isStep(next)) return next;
-  if (observedGeneration !== generation) return undefined;
-  const ready = conditions.find(({ type }) => type === 'Ready');
-  if (next === undefined)
-    return ready?.reason.endsWith(NOT_READY) === true
-      ? { do: 'observe', because: 'the declared objects are ready now' }
-      : undefined;
-  const isStated = ready?.message === findingsOf(next).ready.message;
-  return isStated ? next : { do: 'observe', because: reasonOf(next) };
-}
-
-function decideStated(view: DefinedView): DefinedDecision {
-  if (view.observedGeneration !== view.generation) return { do: 'observe', because: 'the spec is new' };
-  const [ready, stall, reconciling] = ['Ready', 'Stalled', 'Reconciling'].map((type) =>
-    view.conditions.find((each) => each.type === type),
-  );
-  if (ready?.status === 'True') return converged(ready.message);
-  if (stall?.status === 'True') return stalled(causeIn(stall));
-  if (ready !== undefined && reconciling?.status === 'False')
-    return converged(ready.message, { notReady: causeIn(ready) });
-  return { do: 'observe', because: 'the resource is not Ready' };
-}
-
-function causeIn({ reason, message }: Condition): Cause {
-  return { code: reason, because: message, advice: [] };
-}
-
-/**
- * Whether no attempt of a step may still take effect: Ready is written only then, and taken back before the next step. The API
- * server counts a deletion as a new generation.
- */
-export function isSettled({
-  conditions,
-  generation,
-  isBeingDeleted,
-  observedGeneration = -1,
-}: DefinedView): boolean {
-  const isReady = conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
-  return isReady && generation - observedGeneration <= (isBeingDeleted ? 1 : 0);
-}
-
-/** A person has to act, as the status says of this generation. */
-export function isStalled({ conditions, generation, observedGeneration }: DefinedView): boolean {
-  const isSaid = conditions.some(({ type, status }) => type === 'Stalled' && status === 'True');
-  return isSaid && observedGeneration === generation;
+  return new Deciding(definition, { view, live, owned, nowMs, unknownForMs }).decide();
 }
 
 interface Situation {
   readonly view: DefinedView;
   readonly live: Live;
+  readonly owned: readonly OwnedView[] | undefined;
   readonly nowMs: number;
   /** For how long an attempt whose outcome nobody knows may take effect yet. */
   readonly unknownForMs: number;
@@ -256,8 +109,9 @@ class Deciding {
   }
 
   #facts(): Facts<ResourceOf<AnyKind>, unknown, unknown> {
-    const { live, nowMs } = this.#at;
-    return { ...UNBOUND, resource: live.resource, owned: [], observed: live.observed, nowMs };
+    const { live, owned = [], nowMs } = this.#at;
+    const { resource, observed } = live;
+    return { ...UNBOUND, resource, owned: owned.map(({ view }) => view), observed, nowMs };
   }
 
   #take(outcome: Outcome): DefinedDecision {
@@ -319,12 +173,13 @@ class Deciding {
   }
 
   #statusOf(reported: Reported): StatusPatch | undefined {
-    const { view, live, nowMs } = this.#at;
+    const { view, live, owned, nowMs } = this.#at;
     const { generation } = view;
     const { ready, stall, isOver } = findingsOf(reported);
     const found = [
       ...withReconciling(ready, stall, isOver),
-      ...referencesFinding(live.referred?.digest, view.conditions),
+      ...digestFinding(REFERENCES, live.referred?.digest, view.conditions),
+      ...digestFinding(OWNED, owned && ownedDigest(owned), view.conditions),
     ];
     const conditions = conditionsAfter(view.conditions, found, { generation, now: rfc3339(nowMs) });
     const own = live.resource.invalid === undefined ? this.#ownStatus() : {};

@@ -1,9 +1,6 @@
 import type { AnyKind, ResourceOf } from '../../api/controller.ts';
 import type { ReferredType } from '../../api/reference.ts';
-import type { Condition } from '../../contract/control.ts';
 import { allow, type PolicyRule, type ReferenceWatch, type References } from '../../contract/controller.ts';
-import { NO_REFERENCES } from '../../contract/references.ts';
-import type { Finding } from '../condition.ts';
 import { keyOf } from '../kinds.ts';
 import { UNBOUND, type AnyDefinition } from './definition.ts';
 import type { DefinedView } from './view.ts';
@@ -13,9 +10,6 @@ import type { DefinedView } from './view.ts';
  */
 
 type AnyReferred = ReferredType<unknown>;
-
-/** Says in the status what a resource referred to when that was observed last: its reason is a digest. */
-const OBSERVED = 'ReferencesObserved';
 
 export function referredTypes({ references = [] }: AnyDefinition): readonly AnyReferred[] {
   return references as readonly AnyReferred[];
@@ -63,24 +57,4 @@ export function referencePermissions(definition: AnyDefinition): readonly Policy
   return referredTypes(definition).map((type) =>
     allow(type, [...(type.of ? ['get'] : []), ...(type.selects ? ['list'] : [])]),
   );
-}
-
-/** Whether what a resource refers to is not what its status was made from. @param digest undefined: that is not known */
-export function isReferringToOther({ conditions, refers }: DefinedView, digest: string | undefined): boolean {
-  return digest !== undefined && refers !== undefined && digest !== digestIn(conditions);
-}
-
-/** @param digest undefined: nothing was read */
-export function referencesFinding(
-  digest: string | undefined,
-  before: readonly Condition[],
-): readonly Finding[] {
-  if (digest === undefined || (digest === NO_REFERENCES && digestIn(before) === NO_REFERENCES)) return [];
-  return [
-    { type: OBSERVED, status: 'True', reason: digest, message: 'what it refers to is as it was observed' },
-  ];
-}
-
-function digestIn(conditions: readonly Condition[]): string {
-  return conditions.find(({ type }) => type === OBSERVED)?.reason ?? NO_REFERENCES;
 }

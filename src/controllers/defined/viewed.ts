@@ -13,6 +13,7 @@ import type { Identity, KubernetesObject } from '../../contract/object.ts';
 import type { Subject, Words } from '../../contract/words.ts';
 import { controlOf } from '../control/annotations.ts';
 import { controllerOf, keyOf } from '../kinds.ts';
+import { apiVersionOf } from './children/wanted.ts';
 import {
   isExternal,
   namesOf,
@@ -82,10 +83,14 @@ export function isListed({ fieldSelector, labelSelector }: WatchedType): boolean
 function permissionsOf({ for: type, owns = [], permissions = [] }: AnyDefinition): readonly PolicyRule[] {
   return [
     allow(type as WatchedType, [isListed(type as WatchedType) ? 'list' : 'get']),
-    ...owns.map((owned) => allow(owned, [owned.at === undefined ? 'list' : 'get'])),
+    ...owns.map(ownedPermission),
     RECORD_EVENTS,
     ...permissions,
   ];
+}
+
+export function ownedPermission(owned: OwnedType<unknown>): PolicyRule {
+  return allow(owned, [owned.at === undefined ? 'list' : 'get']);
 }
 
 function watchOf(type: WatchedType) {
@@ -98,7 +103,7 @@ function watchOf(type: WatchedType) {
   };
 }
 
-function childrenOf(type: WatchedType, owned: OwnedType<unknown>): WatchedChild<OwnedView> {
+export function childrenOf(type: WatchedType, owned: OwnedType<unknown>): WatchedChild<OwnedView> {
   return {
     ...watchOf(owned),
     ownerKey: (object) => ownerKeyOf(type, owned, object),
@@ -109,7 +114,7 @@ function childrenOf(type: WatchedType, owned: OwnedType<unknown>): WatchedChild<
 /** The key of the resource that an object belongs to, as the watcher knows it. */
 export function ownerKeyOf(
   { group, kind, namespaced }: WatchedType,
-  { by }: OwnedType<unknown>,
+  { by, at }: OwnedType<unknown>,
   object: KubernetesObject,
 ): string | undefined {
   const { metadata } = object;
@@ -118,7 +123,9 @@ export function ownerKeyOf(
     keyOf({ name, ...(namespaced && namespace !== undefined && { namespace }) });
   if (typeof by === 'function') {
     const place = by(object);
-    return place && keyOf(place);
+    // A step lists those in the namespace of the resource.
+    const isElsewhere = namespaced && at === undefined && place?.namespace !== namespace;
+    return place === undefined || isElsewhere ? undefined : keyOf(place);
   }
   if (typeof by === 'string') {
     const name = metadata.labels?.[by];
@@ -134,7 +141,8 @@ function groupIn(apiVersion: string): string {
 }
 
 export function ownedView(owned: OwnedType<unknown>, object: KubernetesObject): OwnedView | undefined {
-  const view = owned.view?.(object);
+  // An item of a list does not say what it is.
+  const view = owned.view?.({ ...object, apiVersion: apiVersionOf(owned), kind: owned.kind });
   if (view === undefined) return undefined;
   const owner = owned.by === undefined ? controllerOf(object.metadata)?.uid : undefined;
   return { uid: object.metadata.uid, ...(owner !== undefined && { owner }), view };
@@ -150,9 +158,14 @@ function observation({ view, control }: Seen, owned: readonly OwnedView[], ident
   const metadata = { uid, name, resourceVersion, ...(namespace !== undefined && { namespace }) };
   return {
     resource: { metadata, view },
-    owned: owned.filter(({ owner = uid }) => owner === uid),
+    owned: belongingTo(uid, owned),
     ...(control && { control }),
   };
+}
+
+/** Without those of another resource that had the name. */
+export function belongingTo(uid: string, owned: readonly OwnedView[]): readonly OwnedView[] {
+  return owned.filter(({ owner = uid }) => owner === uid);
 }
 
 /** The same of what a step has read. */

@@ -36,8 +36,8 @@ export type Declares = (referred: ReferredState | undefined) => DeclaredView | u
 
 export function declaredTypes(definition: AnyDefinition): readonly DeclaredType[] {
   const { owns = [], operator: manager = MANAGED_BY } = definition;
-  const types = owns as readonly Omit<DeclaredType, 'manager'>[];
-  return definition.children === undefined ? [] : types.map((type) => ({ ...type, manager }));
+  const types = owns as readonly (Omit<DeclaredType, 'manager'> & { readonly view?: unknown })[];
+  return types.filter(({ view }) => view === undefined).map((type) => ({ ...type, manager }));
 }
 
 export function ownerOf({ name, for: type }: AnyDefinition, { metadata }: ResourceOf<AnyKind>): Owner {

@@ -65,7 +65,7 @@ function wantedObject(manifest: ChildManifest, owner: Owner, types: readonly Dec
   const { apiVersion, kind, metadata } = manifest;
   const type = types.find((each) => each.kind === kind && apiVersionOf(each) === apiVersion);
   if (type === undefined)
-    throw new Error(`children declares ${apiVersion} ${kind}, which owns does not list`);
+    throw new Error(`children declares ${apiVersion} ${kind}, which owns does not list without a view`);
   const namespace = type.namespaced ? (metadata.namespace ?? owner.metadata.namespace) : undefined;
   if (type.namespaced && namespace === undefined)
     throw new Error(`children declares ${kind} ${metadata.name} without a namespace`);

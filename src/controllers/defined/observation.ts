@@ -1,0 +1,75 @@
+import type { AnyKind, ResourceOf } from '../../api/controller.ts';
+import type { Outcome } from '../../api/next.ts';
+import type { Cause } from '../../contract/cause.ts';
+import type { ReferredState } from '../../contract/controller.ts';
+import type { Decision, Step } from '../../contract/decision.ts';
+import type { Condition } from '../condition.ts';
+import type { Fields } from '../fields.ts';
+import type { ChildrenSeen, ChildStep } from './children/decide.ts';
+import type { DeclaredView } from './children/declared.ts';
+import type { ChildView } from './children/view.ts';
+import type { AuthorsStep } from './definition.ts';
+import type { DefinedView } from './view.ts';
+import type { OwnedView } from './viewed.ts';
+
+/** What a decision is made from: what the watcher shows, or all that a step has read. */
+export type DefinedObservation = 'gone' | SeenResource;
+
+export interface SeenResource {
+  readonly view: DefinedView;
+  /** Its declared objects, as the watcher shows them. */
+  readonly there?: readonly ChildView[];
+  /** The views of the other objects that belong to it. Absent: its controller has none. */
+  readonly owned?: readonly OwnedView[];
+  /** What it declares, as far as the watcher knows. Undefined: none, or it cannot tell yet. */
+  readonly declared?: DeclaredView | undefined;
+  /** The digest of what it refers to, as the watcher shows it. */
+  readonly referred?: string;
+  readonly live?: Live;
+}
+
+/** What only a step reads. */
+export interface Live {
+  readonly resource: ResourceOf<AnyKind>;
+  /** Absent where nothing is decided from it: the resource is invalid, or not ours any more. */
+  readonly observed?: unknown;
+  /** What it declares, and what there is of it. Absent: nothing is declared, or can be. */
+  readonly declared?: ChildrenSeen | { readonly outcome: Outcome } | undefined;
+  /** Why the step was refused that was just tried. */
+  readonly refused?: Cause;
+  /** What it refers to. Absent: its controller has no references. */
+  readonly referred?: ReferredState | undefined;
+}
+
+export type DefinedStep = LibraryStep | ChildStep | AuthorsStep;
+
+/** The library's own steps. */
+export type LibraryStep =
+  | (Step & {
+      readonly do: 'addFinalizer' | 'removeFinalizer';
+      readonly finalizers: readonly string[];
+      readonly resourceVersion: string;
+    })
+  | (Step & { readonly do: 'updateStatus'; readonly status: StatusPatch; readonly resourceVersion: string });
+
+/** Null: the field is removed. */
+export type StatusPatch = Fields & {
+  readonly conditions: readonly Condition[];
+  readonly observedGeneration: number;
+};
+
+export const LIBRARY_STEPS = {
+  addFinalizer: 'keep the resource until what it stands for is removed',
+  updateStatus: 'update the status',
+  removeFinalizer: 'allow the resource to be deleted',
+} as const;
+
+export function isLibraryStep(step: DefinedStep): step is LibraryStep {
+  return Object.hasOwn(LIBRARY_STEPS, step.do);
+}
+
+export function isChildStep(step: Step): step is ChildStep {
+  return 'verb' in step;
+}
+
+export type DefinedDecision = Decision<DefinedStep>;

@@ -1,0 +1,172 @@
+import { describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { CONFIG_MAPS } from '../../src/api/built-in.ts';
+import { defineController } from '../../src/api/controller.ts';
+import { defineKind } from '../../src/api/kind.ts';
+import { JOBS } from '../../src/api/kinds.ts';
+import { ownedBy } from '../../src/api/owner.ts';
+import { kindController } from '../../src/controllers/defined/controller.ts';
+import { fieldsOf } from '../../src/controllers/fields.ts';
+import { keyOf } from '../../testing/explorer/cluster.ts';
+import { AuthorWorld } from '../support/author-world.ts';
+
+/** A controller of a kind that decides from the Jobs of its resource. */
+
+const Task = defineKind({
+  ...{ group: 'example.com', version: 'v1', kind: 'Task', description: 'A task.' },
+  spec: z.object({ image: z.string() }),
+  status: z.object({ jobs: z.int().optional() }),
+});
+const task = defineController({
+  name: 'task',
+  for: Task,
+  owns: [
+    CONFIG_MAPS,
+    { ...JOBS, view: (job) => ({ kind: job.kind, isDone: fieldsOf(job['status'])['succeeded'] === 1 }) },
+  ],
+  children: ({ resource: { metadata } }) => [
+    { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: metadata.name } },
+  ],
+  steps: {
+    start: {
+      summary: 'start the Job',
+      run: async ({ resource, kube }) => {
+        const { namespace, name } = resource.metadata;
+        await kube.create(JOBS, { metadata: { namespace, name, ownerReferences: [ownedBy(resource)] } });
+        return 'started the Job';
+      },
+    },
+  },
+  decide({ owned: [job] }, next) {
+    if (job === undefined) return next.do.start('there is no Job');
+    if (job.kind !== 'Job') throw new Error('a view is made from an object that says what it is');
+    return job.isDone ? next.converged('the Job is done') : next.wait('the Job to end', 60_000);
+  },
+  status: ({ owned }) => ({ jobs: owned.length }),
+});
+const JOB = keyOf(JOBS, 'front');
+
+const aTask = (spec: object = { image: 'one' }) =>
+  new AuthorWorld(task, { types: [CONFIG_MAPS, JOBS], spec });
+
+function complete({ cluster }: AuthorWorld): void {
+  cluster.change(JOB, (job) => ({ ...job, status: { succeeded: 1 } }));
+}
+
+async function aDoneTask(): Promise<AuthorWorld> {
+  const world = aTask();
+  await world.run();
+  complete(world);
+  await world.run();
+  return world;
+}
+
+describe('the objects of owns that have a view', () => {
+  it('are what decide and status are given, and those of children are not', async () => {
+    const world = aTask();
+    expect(await world.run()).toEqual(['createConfigMap', 'start', 'updateStatus']);
+    expect(world.status).toMatchObject({ jobs: 1 });
+    expect(world.condition('Ready')?.['message']).toContain('the Job to end');
+  });
+
+  it('are news to an open run once a view changes', async () => {
+    const world = aTask();
+    await world.run();
+    const { inputs } = world.watched();
+    world.cluster.change(JOB, (job) => ({ ...job, status: { active: 1 } }));
+    expect(world.watched().inputs).toEqual(inputs);
+    complete(world);
+    expect(world.watched().inputs).not.toEqual(inputs);
+  });
+
+  it('are no news where another object has the same view, since decide is given the views alone', async () => {
+    const world = await aDoneTask();
+    const { inputs } = world.watched();
+    world.cluster.remove(JOB);
+    expect(world.watched().inputs).not.toEqual(inputs);
+    const ownerReferences = [ownedBy(world.resource)];
+    world.put(JOBS, { metadata: { name: 'another', ownerReferences }, status: { succeeded: 1 } });
+    expect(world.watched()).toMatchObject({ inputs, decision: { do: 'converged' } });
+  });
+
+  it('make no run at a start unless a view has changed meanwhile, since the status says what was observed', async () => {
+    const world = await aDoneTask();
+    expect(world.watched().decision).toMatchObject({ do: 'converged', because: 'the Job is done' });
+    world.cluster.remove(JOB);
+    expect(world.watched().decision).toMatchObject({
+      do: 'observe',
+      because: 'what belongs to it has changed',
+    });
+    expect(await world.run()).toEqual(['start', 'updateStatus']);
+  });
+
+  it('make no run where the spec is not valid, and they have been seen', async () => {
+    const world = await aDoneTask();
+    const key = keyOf(Task, 'front');
+    world.cluster.change(key, (object) => ({
+      ...object,
+      metadata: { ...object.metadata, generation: 2 },
+      spec: {},
+    }));
+    world.cluster.remove(JOB);
+    expect(await world.run()).toEqual(['updateStatus']);
+    expect(world.watched().decision.do).toBe('stalled');
+  });
+
+  it('are those of the resource, and not those of another one that had the name', async () => {
+    const world = aTask();
+    const { name } = world.resource.metadata;
+    const owner = {
+      apiVersion: 'example.com/v1',
+      kind: 'Task',
+      name,
+      uid: 'uid-of-before',
+      controller: true,
+    };
+    world.put(JOBS, { metadata: { name: 'before', ownerReferences: [owner] }, status: { succeeded: 1 } });
+    await world.run();
+    expect(world.status).toMatchObject({ jobs: 1 });
+    const { inputs } = world.watched();
+    world.cluster.remove(keyOf(JOBS, 'before'));
+    expect(world.watched().inputs).toEqual(inputs);
+  });
+
+  it('are read by a step as they are watched', async () => {
+    const labelled = { app: 'front' };
+    const counting = defineController({
+      ...{ name: 'task', for: Task },
+      owns: [
+        {
+          ...JOBS,
+          ...{ labelSelector: 'app=front', fieldSelector: 'metadata.name!=hidden', metadataOnly: true },
+          view: ({ metadata, status }) => [metadata.name, status ?? 'not read'],
+        },
+      ],
+      decide: (_, next) => next.converged('they are counted'),
+      status: ({ owned }) => ({ jobs: owned.filter(([, status]) => status === 'not read').length }),
+    });
+    const world = new AuthorWorld(counting, { types: [JOBS], spec: { image: 'one' } });
+    const ownerReferences = [ownedBy(world.resource)];
+    for (const [name, labels] of Object.entries({ front: labelled, hidden: labelled, other: {} }))
+      world.put(JOBS, { metadata: { name, labels, ownerReferences }, status: { succeeded: 1 } });
+    await world.run();
+    expect(world.status).toMatchObject({ jobs: 1 });
+    expect(world.watched().decision.do).toBe('converged');
+  });
+
+  it('need the right to list them, and those of children all rights', () => {
+    const { permissions } = kindController(task);
+    expect(permissions).toContainEqual({ apiGroups: ['batch'], resources: ['jobs'], verbs: ['list'] });
+    expect(permissions).toContainEqual(expect.objectContaining({ resources: ['configmaps'] }));
+  });
+
+  it('need no children, and without a view they do', () => {
+    const withJobs = (view?: object) => () =>
+      defineController({
+        ...{ name: 'task', for: Task, owns: [{ ...JOBS, ...view }] },
+        decide: (_, next) => next.converged('it is there'),
+      });
+    expect(withJobs()).toThrow('owns of Job needs a view, which decide is given, or children');
+    expect(withJobs({ view: () => true })).not.toThrow();
+  });
+});
