@@ -25,9 +25,8 @@ import {
   type AnyDefinition,
   type AuthorsStep,
 } from '../src/controllers/defined/definition.ts';
-import { ownedTypes } from '../src/controllers/defined/owned.ts';
+import { ownedState, ownedTypes, type OwnedState } from '../src/controllers/defined/owned.ts';
 import { definedView, resourceOf } from '../src/controllers/defined/view.ts';
-import { belongingTo, type OwnedView } from '../src/controllers/defined/viewed.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { causeOfError } from '../src/kubernetes/causes.ts';
 import { ApiError, isOf } from '../src/kubernetes/errors.ts';
@@ -90,7 +89,7 @@ export function kindReconciler(
     const view = definedView(object);
     const resource = resourceOf(type, object);
     const owned = await readAllOwned(ref);
-    if (!isObserved(resource, definition)) return { view, ...owned, live: { resource } };
+    if (!isObserved(resource, definition)) return { view, owned, live: { resource } };
     const referred = await readReferences(client, definition, resource);
     const watched = seen === undefined || seen === 'gone' ? undefined : seen.there;
     const its = watched?.filter(({ ownerUid }) => ownerUid === ref.uid);
@@ -105,14 +104,14 @@ export function kindReconciler(
           kube: authorsKube({ client, signal }),
         })) as unknown,
     );
-    return { view, ...owned, live: { resource, observed, referred, ...(declared && { declared }) } };
+    return { view, owned, live: { resource, observed, referred, ...(declared && { declared }) } };
   }
 
-  async function readAllOwned(ref: ResourceRef): Promise<{ readonly owned?: readonly OwnedView[] }> {
+  async function readAllOwned(ref: ResourceRef): Promise<OwnedState | undefined> {
     const types = ownedTypes(definition);
-    if (types.length === 0) return {};
+    if (types.length === 0) return undefined;
     const views = await Promise.all(types.map((owned) => readOwned(client, owned, { type, ref })));
-    return { owned: belongingTo(ref.uid, views.flat()) };
+    return ownedState(ref.uid, views.flat());
   }
 
   /** Of a resource that is being deleted, what is left: nothing must be left behind, so it is read. */
@@ -174,16 +173,11 @@ export function kindReconciler(
     context: StepContext<DefinedObservation>,
   ): Promise<Performed<DefinedObservation>> {
     if (observation === 'gone' || observation.live === undefined) throw notLive(step);
-    const { live, owned = [] } = observation;
+    const { live, owned } = observation;
     const { resource, observed } = live;
     try {
       return await doStep<DefinedObservation>({
-        ...{
-          definition,
-          step,
-          context,
-          facts: { resource, observed, owned: owned.map((each) => each.view) },
-        },
+        ...{ definition, step, context, facts: { resource, observed, owned: owned?.views ?? [] } },
         after: () => undefined,
         kubeFor: (hooks) => authorsKube({ client, ...hooks }),
       });

@@ -1,6 +1,5 @@
 import type { OwnedType, WatchedType } from '../src/api/watched.ts';
-import type { ObjectAt } from '../src/contract/kube.ts';
-import type { KubernetesList, KubernetesObject } from '../src/contract/object.ts';
+import type { KubernetesObject } from '../src/contract/object.ts';
 import type { ResourceRef } from '../src/contract/resource.ts';
 import {
   isExternal,
@@ -10,22 +9,18 @@ import {
 } from '../src/controllers/defined/definition.ts';
 import {
   factsOf,
-  isListed,
   observationOf,
   viewedController,
   type ViewedObservation,
 } from '../src/controllers/defined/viewed.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { isOf } from '../src/kubernetes/errors.ts';
-import { kubeOf } from '../src/kubernetes/kube.ts';
-import { resourcePath } from '../src/kubernetes/paths.ts';
-import { authorsKube, REQUEST_TIMEOUT_MS } from './authors-kube.ts';
+import { authorsKube } from './authors-kube.ts';
 import { doStep } from './authors-step.ts';
 import { Folded } from './folded.ts';
 import { readOwned } from './owned.ts';
 import type { Performed, Reconciler, StepContext } from './reconciler.ts';
-
-const how = { timeoutMs: REQUEST_TIMEOUT_MS };
+import { readWatched } from './watched.ts';
 
 /** How the resources of a type that is not of `defineKind` are read, and how the steps of their controller are done. */
 export function viewedReconciler(
@@ -117,30 +112,7 @@ class ViewedObjects {
 
   /** Undefined where it is gone, is another one of the same name, or does not fit the selectors. */
   async #read(ref: ResourceRef): Promise<KubernetesObject | undefined> {
-    const object = await (isListed(this.#type) ? this.#listed(ref) : this.#got(ref));
+    const object = await readWatched(this.#client, this.#type, ref);
     return object?.metadata.uid === ref.uid ? object : undefined;
-  }
-
-  #got({ namespace, name }: ResourceRef): Promise<KubernetesObject | undefined> {
-    const { metadataOnly } = this.#type;
-    const at: ObjectAt = { type: this.#type, namespace, name };
-    return kubeOf(this.#client).get(at, { ...how, ...(metadataOnly && { metadataOnly }) });
-  }
-
-  /** Lists by name, since metadata does not contain what a field selector asks for. */
-  async #listed({ namespace, name }: ResourceRef): Promise<KubernetesObject | undefined> {
-    const { metadataOnly, fieldSelector, labelSelector, namespaced } = this.#type;
-    const named = [`metadata.name=${name}`, ...(fieldSelector === undefined ? [] : [fieldSelector])];
-    const { items } = await this.#client.request<KubernetesList>({
-      method: 'GET',
-      path: resourcePath(this.#type, namespaced ? { namespace } : {}),
-      query: {
-        fieldSelector: named.join(','),
-        ...(labelSelector !== undefined && { labelSelector }),
-      },
-      ...(metadataOnly && { metadataOnly: 'list' }),
-      ...how,
-    });
-    return items?.[0];
   }
 }

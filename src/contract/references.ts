@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import {
   typeNameOf,
   type References,
@@ -6,6 +5,7 @@ import {
   type ReferredState,
   type ResourceType,
 } from './controller.ts';
+import { digestOf } from './digest.ts';
 
 /** What is known of an object that is referred to. */
 export interface Referred {
@@ -43,14 +43,7 @@ function placeOf(key: string): Pick<ReferredObject, 'namespace' | 'name'> {
 
 /** All that a resource refers to. The digest is another one once an object changes, comes or goes. */
 export function stateOf(objects: readonly ReferredObject[]): ReferredState {
-  return { objects, digest: digestOf(objects) };
-}
-
-/** In a condition's reason, which is made of letters, digits and `_`. */
-function digestOf(objects: readonly ReferredObject[]): string {
-  if (objects.length === 0) return NONE;
-  const text = objects.map(inWords).sort().join('\n');
-  return `Sha256_${createHash('sha256').update(text).digest('hex').slice(0, 16)}`;
+  return { objects, digest: digestOf(objects.map(inWords)) };
 }
 
 function inWords({
@@ -62,6 +55,3 @@ function inWords({
 }: ReferredObject): string {
   return `${typeNameOf(type)} ${namespace}/${name} ${uid} ${resourceVersion}`;
 }
-
-/** The digest of nothing. */
-export const NONE = 'None';

@@ -15,12 +15,12 @@ import {
   type AnyDefinition,
 } from './definition.ts';
 import { LIBRARY_STEPS, type DefinedObservation, type DefinedStep } from './observation.ts';
-import { ownedDigest, ownedTypes, ownedPermissions, watchedOwned } from './owned.ts';
+import { ownedPermissions, ownedState, ownedTypes, watchedOwned } from './owned.ts';
 import { referencePermissions, referencesView, watchedReferences } from './references.ts';
 import { definedView, resourceOf, type DefinedView } from './view.ts';
 import { childPermissions, childSummaries, declaresOf, watchedChildren } from './children/declared.ts';
 import type { ChildView } from './children/view.ts';
-import { belongingTo, viewedController, type OwnedView } from './viewed.ts';
+import { viewedController, type OwnedView } from './viewed.ts';
 import { isSettled, isStalled } from './watched.ts';
 
 /** As much of a spec as a line has room for. */
@@ -52,7 +52,7 @@ export function kindController(definition: AnyDefinition): KindController {
       view,
       there: objects.filter((each) => 'readiness' in each),
       ...(isOwning && {
-        owned: belongingTo(
+        owned: ownedState(
           view.uid,
           objects.filter((each) => 'view' in each),
         ),
@@ -116,7 +116,7 @@ function referencesNews(observation: DefinedObservation): readonly string[] {
 
 function ownedNews(observation: DefinedObservation): readonly string[] {
   if (observation === 'gone' || observation.owned === undefined) return [];
-  return [`owns ${ownedDigest(observation.owned)}`];
+  return [`owns ${observation.owned.digest}`];
 }
 
 /** A stalled run goes on once an object of its resource changes, which the run does not do meanwhile. */
@@ -145,7 +145,7 @@ function wordsOf({ for: type, messages }: AnyDefinition): Words<DefinedObservati
   const subjectOf = ({ object, observation }: Subject<DefinedObservation>) => ({
     object,
     resource: resourceOf(type as AnyKind, object),
-    owned: observation === 'gone' ? [] : (observation.owned ?? []).map(({ view }) => view),
+    owned: observation === 'gone' ? [] : (observation.owned?.views ?? []),
   });
   return {
     ...messages,

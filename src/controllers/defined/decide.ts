@@ -19,9 +19,8 @@ import type {
   Live,
   StatusPatch,
 } from './observation.ts';
-import { ownedDigest } from './owned.ts';
+import type { OwnedState } from './owned.ts';
 import type { DefinedView } from './view.ts';
-import type { OwnedView } from './viewed.ts';
 import { decideWatched, isSettled } from './watched.ts';
 
 /** @param nowMs milliseconds since the epoch */
@@ -43,7 +42,7 @@ export function decideDefined(
 interface Situation {
   readonly view: DefinedView;
   readonly live: Live;
-  readonly owned: readonly OwnedView[] | undefined;
+  readonly owned: OwnedState | undefined;
   readonly nowMs: number;
   /** For how long an attempt whose outcome nobody knows may take effect yet. */
   readonly unknownForMs: number;
@@ -109,9 +108,9 @@ class Deciding {
   }
 
   #facts(): Facts<ResourceOf<AnyKind>, unknown, unknown> {
-    const { live, owned = [], nowMs } = this.#at;
+    const { live, owned, nowMs } = this.#at;
     const { resource, observed } = live;
-    return { ...UNBOUND, resource, owned: owned.map(({ view }) => view), observed, nowMs };
+    return { ...UNBOUND, resource, owned: owned?.views ?? [], observed, nowMs };
   }
 
   #take(outcome: Outcome): DefinedDecision {
@@ -179,7 +178,7 @@ class Deciding {
     const found = [
       ...withReconciling(ready, stall, isOver),
       ...digestFinding(REFERENCES, live.referred?.digest, view.conditions),
-      ...digestFinding(OWNED, owned && ownedDigest(owned), view.conditions),
+      ...digestFinding(OWNED, owned?.digest, view.conditions),
     ];
     const conditions = conditionsAfter(view.conditions, found, { generation, now: rfc3339(nowMs) });
     const own = live.resource.invalid === undefined ? this.#ownStatus() : {};

@@ -1,5 +1,5 @@
 import type { Condition } from '../../contract/control.ts';
-import { NONE } from '../../contract/references.ts';
+import { NONE } from '../../contract/digest.ts';
 import type { Finding } from '../condition.ts';
 
 /** A condition whose reason is a digest: what a resource depended on when that was observed last. */

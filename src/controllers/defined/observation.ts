@@ -9,8 +9,8 @@ import type { ChildrenSeen, ChildStep } from './children/decide.ts';
 import type { DeclaredView } from './children/declared.ts';
 import type { ChildView } from './children/view.ts';
 import type { AuthorsStep } from './definition.ts';
+import type { OwnedState } from './owned.ts';
 import type { DefinedView } from './view.ts';
-import type { OwnedView } from './viewed.ts';
 
 /** What a decision is made from: what the watcher shows, or all that a step has read. */
 export type DefinedObservation = 'gone' | SeenResource;
@@ -19,8 +19,8 @@ export interface SeenResource {
   readonly view: DefinedView;
   /** Its declared objects, as the watcher shows them. */
   readonly there?: readonly ChildView[];
-  /** The views of the other objects that belong to it. Absent: its controller has none. */
-  readonly owned?: readonly OwnedView[];
+  /** The other objects that belong to it. Undefined: its controller has none. */
+  readonly owned?: OwnedState | undefined;
   /** What it declares, as far as the watcher knows. Undefined: none, or it cannot tell yet. */
   readonly declared?: DeclaredView | undefined;
   /** The digest of what it refers to, as the watcher shows it. */

@@ -7,7 +7,6 @@ import { isHeld, type AnyDefinition } from './definition.ts';
 import { isOther, OWNED, REFERENCES } from './digested.ts';
 import { findingsOf } from './findings.ts';
 import type { DefinedDecision, SeenResource } from './observation.ts';
-import { ownedDigest } from './owned.ts';
 import type { DefinedView } from './view.ts';
 
 /**
@@ -21,7 +20,7 @@ export function decideWatched(definition: AnyDefinition, seen: SeenResource): De
     return { do: 'observe', because: 'the resource has no finalizer yet' };
   if (view.refers && seen.referred && isOther(REFERENCES, seen.referred, view.conditions))
     return { do: 'observe', because: 'what it refers to has changed' };
-  if (seen.owned && isOther(OWNED, ownedDigest(seen.owned), view.conditions))
+  if (seen.owned && isOther(OWNED, seen.owned.digest, view.conditions))
     return { do: 'observe', because: 'what belongs to it has changed' };
   const { declared } = seen;
   if (declared === 'unknown') return { do: 'observe', because: 'what it declares is not known' };

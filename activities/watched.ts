@@ -1,0 +1,41 @@
+import type { Place, WatchedType } from '../src/api/watched.ts';
+import type { KubernetesObject } from '../src/contract/object.ts';
+import { isListed } from '../src/controllers/defined/viewed.ts';
+import type { KubernetesClient } from '../src/kubernetes/client.ts';
+import { kubeOf } from '../src/kubernetes/kube.ts';
+import { REQUEST_TIMEOUT_MS } from './authors-kube.ts';
+
+const how = { timeoutMs: REQUEST_TIMEOUT_MS };
+
+/*
+ * Objects are read as the watch selects them, or each look would see what the watch does not.
+ */
+
+/** Undefined: there is none, or the selectors of its type leave it out. @throws ApiError */
+export async function readWatched(
+  client: KubernetesClient,
+  type: WatchedType,
+  { namespace, name }: Place,
+): Promise<KubernetesObject | undefined> {
+  const { fieldSelector, metadataOnly } = type;
+  if (!isListed(type))
+    return kubeOf(client).get({ type, namespace, name }, { ...how, ...(metadataOnly && { metadataOnly }) });
+  // Lists by name, since metadata does not contain what a field selector asks for.
+  const named = [`metadata.name=${name}`, ...(fieldSelector === undefined ? [] : [fieldSelector])];
+  const [object] = await listWatched(client, { ...type, fieldSelector: named.join(',') }, namespace);
+  return object;
+}
+
+/** All of a namespace. @param namespace undefined: of the cluster @throws ApiError */
+export function listWatched(
+  client: KubernetesClient,
+  type: WatchedType,
+  namespace: string | undefined,
+): Promise<readonly KubernetesObject[]> {
+  const { fieldSelector, labelSelector, metadataOnly } = type;
+  const objects = {
+    ...{ type, fieldSelector, labelSelector, metadataOnly },
+    ...(type.namespaced && { namespace }),
+  };
+  return kubeOf(client).list(objects, (object) => object, how);
+}
