@@ -160,6 +160,23 @@ describe('the objects of owns that have a view', () => {
     expect(permissions).toContainEqual(expect.objectContaining({ resources: ['configmaps'] }));
   });
 
+  it.each([
+    ['get', 'one by name', {}],
+    ['list', 'one by name with a selector, since a get has none', { labelSelector: 'app=front' }],
+  ])('need the right to %s %s', (verb, _, selector) => {
+    const { permissions } = kindController(
+      defineController({
+        ...{
+          name: 'task',
+          for: Task,
+          owns: [{ ...JOBS, ...selector, at: (task) => task, view: () => true }],
+        },
+        decide: (_facts, next) => next.converged('it is there'),
+      }),
+    );
+    expect(permissions).toContainEqual({ apiGroups: ['batch'], resources: ['jobs'], verbs: [verb] });
+  });
+
   it('need no children, and without a view they do', () => {
     const withJobs = (view?: object) => () =>
       defineController({

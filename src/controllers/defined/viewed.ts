@@ -90,7 +90,7 @@ function permissionsOf({ for: type, owns = [], permissions = [] }: AnyDefinition
 }
 
 export function ownedPermission(owned: OwnedType<unknown>): PolicyRule {
-  return allow(owned, [owned.at === undefined ? 'list' : 'get']);
+  return allow(owned, [owned.at === undefined || isListed(owned) ? 'list' : 'get']);
 }
 
 function watchOf(type: WatchedType) {
