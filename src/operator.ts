@@ -63,6 +63,7 @@ export async function runOperator({ program, config, log, signal }: OperatorRequ
     await Promise.all([recorder.close(), observability.close()]);
     await client.close();
   }
+  log.info({}, 'stopped');
 }
 
 /** What the parts are made of. */
@@ -126,7 +127,6 @@ async function watchAndWork(parts: Parts, target: Target): Promise<void> {
     if (worker?.getState() === 'RUNNING') worker.shutdown();
     await stop(parts, watching, working);
   }
-  log.info({}, 'stopped');
 }
 
 /** Whoever started the process, such as Kubernetes, starts it again. */

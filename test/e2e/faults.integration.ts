@@ -70,6 +70,8 @@ function writesIn(where: string, resource: string): string[] {
   return writes.map(({ verb, name }) => `${verb} ${name}`).sort();
 }
 
+/** For a label: it gets an Event that says so. */
+const TOO_LONG = 'w'.repeat(64);
 const names = (count: number) => Array.from({ length: count }, (_, i) => `web-${String(i).padStart(2, '0')}`);
 
 describe('an operator that is killed', () => {
@@ -152,15 +154,17 @@ describe('an API server', () => {
   });
 
   it('that does not answer does not keep the operator from ending with status 0', async () => {
-    let unanswered = 0;
+    const unanswered = { label: 0, event: 0 };
     proxy.fault = ({ path }) => {
-      if (!path.includes(`/namespaces/${namespace}/`)) return undefined;
-      unanswered += 1;
+      const isEvent = path.includes(`/namespaces/${namespace}/events`);
+      if (!isEvent && !path.includes(`/namespaces/${namespace}/pods/web`)) return undefined;
+      unanswered[isEvent ? 'event' : 'label'] += 1;
       return 'no answer';
     };
     await create('web');
+    await create(TOO_LONG);
     // Once locally, and once durably.
-    await eventually(() => unanswered >= 2, CONVERGED_WITHIN_MS);
+    await eventually(() => unanswered.label >= 2 && unanswered.event >= 1, CONVERGED_WITHIN_MS);
     expect(await operator.end('SIGTERM')).toBe(0);
     expect(ownLogs(operator, 'error')).toEqual([]);
     expect(operator.logs.at(-1)).toMatchObject({ msg: 'stopped' });
