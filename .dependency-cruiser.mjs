@@ -31,14 +31,14 @@ const MAY_IMPORT = {
     ...['src/program/program.ts', 'src/program/reconcilers.ts', 'src/durable-operator.ts', 'activities/'],
   ],
   // It loads the local stack when it is called.
-  'testing/': ['src/', 'activities/'],
+  'testing/': ['src/', 'activities/', 'local/'],
   'local/': ['src/'],
   'deploy/': ['src/', 'local/'],
   'docs/': ['src/'],
   // Each is somebody else's project.
   'examples/': ['src/index.ts', 'testing/index.ts'],
   'create/': ['src/index.ts', 'testing/index.ts'],
-  'bench/': ['src/', 'local/', 'test/support/'],
+  'bench/': ['src/', 'local/', 'testing/', 'test/support/'],
 };
 const PURE = ['src/contract/', 'src/api/', 'src/controllers/', 'workflows/'];
 

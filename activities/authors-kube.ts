@@ -26,7 +26,7 @@ export interface Written extends Write {
   readonly uid?: string;
 }
 
-/** Each is told of every write. */
+/** Each is called for every write. */
 export interface WriteHooks {
   /** @throws Error if the step may not do that */
   readonly allow: (write: Write) => void;

@@ -37,6 +37,7 @@ export async function doStep<O>(doing: Doing<O>): Promise<Performed<O>> {
   let last: Pick<Written, 'answer' | 'changed'> = {};
   // The time of an attempt runs from its beginning, for whatever it calls.
   const signal = isExternal(definition, step.do) ? soon(context.superseded, its) : undefined;
+  const goesOnUntil = performance.now() + runMaxMs(its) / 2;
   const running = {
     ...UNBOUND,
     ...facts,
@@ -56,6 +57,7 @@ export async function doStep<O>(doing: Doing<O>): Promise<Performed<O>> {
       return context.idempotencyKey?.() ?? '';
     },
     didSoFar: (did: string) => soFar.push(actionOf(did)),
+    mayGoOn: () => !context.superseded.aborted && performance.now() < goesOnUntil,
   };
   try {
     const result = await asStep(() => its.run(running, step.data));

@@ -1,10 +1,13 @@
 import { isKind, type AnyKind, type ResourceOf } from '../src/api/controller.ts';
 import type { WatchedType } from '../src/api/watched.ts';
+import type { Cause } from '../src/contract/cause.ts';
 import type { ReferredObject } from '../src/contract/controller.ts';
 import type { Refusal, Step } from '../src/contract/decision.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
+import { startOf } from '../src/contract/text.ts';
 import { causeOfOverride } from '../src/contract/refusal.ts';
 import type { ResourceRef } from '../src/contract/resource.ts';
+import { OutsideNotAsked } from '../src/controllers/defined/bound.ts';
 import { kindController } from '../src/controllers/defined/controller.ts';
 import type { ChildStep } from '../src/controllers/defined/children/decide.ts';
 import type { ChildView } from '../src/controllers/defined/children/view.ts';
@@ -26,7 +29,7 @@ import {
   type AuthorsStep,
 } from '../src/controllers/defined/definition.ts';
 import { ownedState, ownedTypes, type OwnedState } from '../src/controllers/defined/owned.ts';
-import { definedView, resourceOf } from '../src/controllers/defined/view.ts';
+import { definedView, resourceOf, type DefinedView } from '../src/controllers/defined/view.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { causeOfError } from '../src/kubernetes/causes.ts';
 import { ApiError, isOf } from '../src/kubernetes/errors.ts';
@@ -81,7 +84,7 @@ export function kindReconciler(
    * unless it is the one that the watcher saw, or none. A thousand resources of one namespace would be slow if each listed its own.
    */
   async function observe(
-    { ref, superseded }: StepContext<DefinedObservation>,
+    { ref, superseded, attempt }: StepContext<DefinedObservation>,
     seen?: DefinedObservation,
   ): Promise<DefinedObservation> {
     const object = await kube.get({ ...ref, type }, { timeoutMs: REQUEST_TIMEOUT_MS });
@@ -95,16 +98,19 @@ export function kindReconciler(
     const its = watched?.filter(({ ownerUid }) => ownerUid === ref.uid);
     const declared = await readChildren(resource, referred?.objects, its);
     const signal = soon(superseded);
-    const observed: unknown = await asStep(
-      async () =>
-        (await definition.observe?.({
-          ...UNBOUND,
-          resource,
-          signal,
-          kube: authorsKube({ client, signal }),
-        })) as unknown,
-    );
-    return { view, owned, live: { resource, observed, referred, ...(declared && { declared }) } };
+    const live = { resource, referred, ...(declared && { declared }) };
+    const facts = { ...UNBOUND, resource, signal, kube: authorsKube({ client, signal }) };
+    try {
+      const observed = await asStep(async () => (await definition.observe?.(facts)) as unknown);
+      return { view, owned, live: { ...live, observed } };
+    } catch (error) {
+      if (superseded.aborted || !isNewsOf(error, OBSERVE_FAILED, { view, attempt })) throw error;
+      return {
+        view,
+        owned,
+        live: { ...live, unobserved: { ...causeOfFailure(error, ref), code: OBSERVE_FAILED } },
+      };
+    }
   }
 
   async function readAllOwned(ref: ResourceRef): Promise<OwnedState | undefined> {
@@ -182,14 +188,55 @@ export function kindReconciler(
         kubeFor: (hooks) => authorsKube({ client, ...hooks }),
       });
     } catch (error) {
-      if (!(error instanceof ApiError) || !isOf(error, 'refused', 'access-denied')) throw error;
       // The status says it first, unless it does already: then the attempt fails with it.
-      const { namespace, name } = context.ref;
-      const about = { resource: `${type.kind.toLowerCase()}/${name} -n ${namespace}`, namespace };
-      const refused = causeOfError(error, about);
-      return { observation: { ...observation, live: { ...live, refused } }, did: [], refusal: error };
+      const saying = (refused: Cause) => ({
+        observation: { ...observation, live: { ...live, refused } },
+        did: [],
+      });
+      if (isOf(error, 'refused', 'access-denied'))
+        return { ...saying(causeOfFailure(error, context.ref)), refusal: error };
+      if (
+        error instanceof ApiError ||
+        !isNewsOf(error, STEP_FAILED, { ...observation, attempt: context.attempt })
+      )
+        throw error;
+      return saying({ ...causeOfFailure(error, context.ref), code: STEP_FAILED });
     }
   }
+
+  function causeOfFailure(error: unknown, { namespace, name }: ResourceRef): Cause {
+    const about = { resource: `${type.kind.toLowerCase()}/${name} -n ${namespace}`, namespace };
+    if (error instanceof ApiError) return causeOfError(error, about);
+    const because = startOf(error instanceof Error ? error.message : String(error), MESSAGE_MAX);
+    const advice = [
+      `correct the controller ${definition.name}: its code has failed; the log of the operator shows where`,
+    ];
+    return { code: STEP_FAILED, because, advice };
+  }
+}
+
+/** What the status says until `observe` succeeds, whatever it fails with: else each other message would be written, and tried again at once. */
+const OBSERVE_FAILED = 'ObserveFailed';
+/** The code of a step has a bug. */
+const STEP_FAILED = 'StepFailed';
+/** What goes away by itself within so many attempts changes no status. */
+const ATTEMPTS_UNTOLD = 2;
+/** How much of the message of a bug a condition holds. */
+const MESSAGE_MAX = 500;
+
+/** Whether the status has to say that the author's code has failed, before the attempt fails. */
+function isNewsOf(
+  error: unknown,
+  code: string,
+  { view, attempt = 1 }: { view: DefinedView; attempt?: number | undefined },
+): boolean {
+  if (error instanceof OutsideNotAsked || isOf(error, 'retry-after') || isTold(view, code)) return false;
+  return isOf(error, 'refused', 'access-denied') || attempt > ATTEMPTS_UNTOLD;
+}
+
+function isTold({ conditions, generation, observedGeneration }: DefinedView, code: string): boolean {
+  const isSaid = conditions.some(({ type, reason }) => type === 'Ready' && reason === code);
+  return isSaid && observedGeneration === generation;
 }
 
 function notLive({ do: step }: Step): Error {

@@ -23,7 +23,13 @@ import {
   type GitBuildOptions,
   type StatusPatch,
 } from '../src/controllers/git-build/resource.ts';
-import { buildView, jobView, podView, type JobView } from '../src/controllers/git-build/views.ts';
+import {
+  buildView,
+  hasOurFinalizer,
+  jobView,
+  podView,
+  type JobView,
+} from '../src/controllers/git-build/views.ts';
 import { controllerOf, JOBS, NAMESPACES, NODES, PODS } from '../src/controllers/kinds.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { isOf } from '../src/kubernetes/errors.ts';
@@ -60,6 +66,9 @@ export function gitBuildReconciler(
     // Another build may have the name now.
     if (object?.metadata.uid !== uid) return { build: 'gone', jobs: [], pods: [] };
     const build = buildView(object, options);
+    // The finalizer is there before the first Job. If somebody has removed it and the status, to create the Job again meets AlreadyExists.
+    if (!build.deleting && !hasOurFinalizer(build) && build.status.observedGeneration === undefined)
+      return { build, jobs: [], pods: [] };
     const own = { namespace, labelSelector: `${BUILD_UID_LABEL}=${uid}` };
     const jobs = await kube.list({ ...own, type: JOBS }, jobView);
     return { build, jobs, pods: await kube.list({ ...own, type: PODS }, podView) };

@@ -127,7 +127,7 @@ class ControllerActivities<O, S extends Step, L extends Observe> {
       ref,
       now: Date.now,
       superseded,
-      refusal,
+      ...{ attempt, refusal },
       idempotencyKey,
       isFirst: () => results === 0 && !this.#begun.has(runId),
       begunAnew: () => this.#begun.set(runId, true),

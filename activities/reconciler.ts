@@ -14,6 +14,8 @@ export interface StepContext<O = unknown> {
   readonly now: () => number;
   /** Aborted once a newer step of the same resource waits for this one to end. */
   readonly superseded: AbortSignal;
+  /** From 1. Default: outside of Temporal. */
+  readonly attempt?: number;
   /** Of an earlier attempt of the step that was refused last. */
   readonly refusal?: Refusal | undefined;
   /** What this process's watcher shows now, which may lag behind what was read; undefined: it does not show all of it. */

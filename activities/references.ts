@@ -12,7 +12,7 @@ import { REQUEST_TIMEOUT_MS } from './authors-kube.ts';
 const how = { timeoutMs: REQUEST_TIMEOUT_MS, metadataOnly: true };
 
 /**
- * What a resource refers to, as it is now. Read it before all else: what changes later is then noticed by the watch.
+ * What a resource refers to, as it is now. Read it first: what changes later is then noticed by the watch.
  *
  * @returns undefined where its controller has no references @throws ApiError
  */

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { VERSION } from '../src/version.ts';
-import { eventually } from '../test/support/eventually.ts';
+import { eventually } from '../testing/eventually.ts';
 import { actionsIn } from './actions.ts';
 import { countCalls, readFrom, sizeOf, totalOf, type CallCounts } from './audit.ts';
 import { timed, type LoadRequest } from './load.ts';

@@ -4,7 +4,7 @@ import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../src/controllers/pod-labe
 import { POD_SETS, type PodSet } from '../src/controllers/pod-set/resource.ts';
 import { aBuild } from '../test/support/builds.ts';
 import { PODS, type TestCluster } from '../test/support/cluster.ts';
-import { eventually } from '../test/support/eventually.ts';
+import { eventually } from '../testing/eventually.ts';
 import { aPodSet } from '../test/support/pod-sets.ts';
 import { aPod } from '../test/support/pods.ts';
 import { inFlight } from './load.ts';

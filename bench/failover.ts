@@ -1,7 +1,7 @@
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../src/controllers/pod-label/controller.ts';
 import { OPERATOR } from '../test/support/service-accounts.ts';
 import { PODS, type TestCluster } from '../test/support/cluster.ts';
-import { eventually } from '../test/support/eventually.ts';
+import { eventually } from '../testing/eventually.ts';
 import { aPod } from '../test/support/pods.ts';
 import type { Result } from './bench.ts';
 import { namesOf } from './names.ts';

@@ -1,7 +1,7 @@
 import { bareEnvironment, untilReady } from '../local/operator.ts';
 import { freePort } from '../local/ports.ts';
 import { PROGRAM } from '../test/support/built.ts';
-import { spawnOperator, type OperatorProcess } from '../test/support/operator-process.ts';
+import { spawnOperator, type OperatorProcess } from '../testing/stack/operator-process.ts';
 import type { Target } from './target.ts';
 
 export interface BenchOperator extends OperatorProcess {

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Command, InvalidArgumentError } from 'commander';
-import type { OperatorProcess } from '../test/support/operator-process.ts';
+import type { OperatorProcess } from '../testing/stack/operator-process.ts';
 import type { KubernetesList } from '../src/contract/object.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../src/controllers/pod-label/controller.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';

@@ -5,7 +5,8 @@ import { applyCustomResources } from '../local/custom-resources.ts';
 import { layoutOf, pidsIn } from '../local/stack-folder.ts';
 import { TestCluster } from '../test/support/cluster.ts';
 import { startInstalledStack } from '../test/support/installed-stack.ts';
-import { OPERATOR, userNameOf } from '../test/support/service-accounts.ts';
+import { OPERATOR } from '../test/support/service-accounts.ts';
+import { userNameOf } from '../testing/stack/service-account.ts';
 
 /** A cluster and a Temporal server to measure on. */
 export interface Target {

@@ -156,8 +156,9 @@ async function podsOf(cluster: KubernetesClient, name: string): Promise<number> 
 
 /** The attempt that Temporal makes next, or now; 0 if nothing has failed. */
 async function attemptOf(name: string): Promise<number> {
-  const answer = await answerTo(['why', `podset/${name}`]);
-  return Number(/createPods, attempt (\d+)/.exec(answer)?.[1] ?? 0);
+  const answer = await answerTo(['get', `podset/${name}`, '-o', 'json']);
+  const rows = JSON.parse(answer) as readonly { readonly step?: string; readonly attempt?: number }[];
+  return rows.find(({ step }) => step === 'createPods')?.attempt ?? 0;
 }
 
 async function untilReady(name: string, replicas: number): Promise<void> {

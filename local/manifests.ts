@@ -71,7 +71,10 @@ export async function applyManifest(
 }
 
 /** A manifest does not name the plural of its kind, so discovery is asked. */
-async function typeOf(client: KubernetesClient, { apiVersion, kind }: Manifest): Promise<ResourceType> {
+export async function typeOf(
+  client: KubernetesClient,
+  { apiVersion, kind }: Pick<Manifest, 'apiVersion' | 'kind'>,
+): Promise<ResourceType> {
   const [version = '', group = ''] = apiVersion.split('/').reverse();
   const resources = await resourcesIn(client, { group, version });
   const found = resources.find((resource) => resource.kind === kind && !resource.name.includes('/'));

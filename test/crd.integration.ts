@@ -9,7 +9,7 @@ import { outputOf } from '../local/program-output.ts';
 import { applyManifest } from '../local/manifests.ts';
 import { CLUSTER_ROLES, NAMESPACES, TestCluster, uniqueName, type Manifest } from './support/cluster.ts';
 import { charted } from './support/delivered.ts';
-import { eventually } from './support/eventually.ts';
+import { eventually } from '../testing/eventually.ts';
 import { testStack } from './support/stack.ts';
 
 jest.setTimeout(60_000);

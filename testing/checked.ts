@@ -71,7 +71,7 @@ function given(facts: Facts, onRead: () => void): Facts {
   return Object.freeze(Object.defineProperty({ ...frozen(facts) }, 'nowMs', { get, enumerable: true }));
 }
 
-/** Whoever asks for the time or for chance meanwhile is told what to use. */
+/** Who reads the time or a random number meanwhile gets an error that names what to use. */
 function withoutChance<T>(what: string, work: () => T): T {
   const { Date: clock } = globalThis;
   const { random } = Math;

@@ -29,6 +29,7 @@ export type Decided =
       readonly advice: readonly Advice[];
       readonly atMostMs?: number;
     }
+  | { readonly do: 'record'; readonly because: string; readonly status: object }
   | { readonly do: string; readonly because: string; readonly data?: unknown };
 
 type ObservedIn<D extends AnyDefinition> =
@@ -148,6 +149,7 @@ function decidedAs(outcome: Outcome): Decided {
       return { do: is, ...cause, ...more };
     }
     case 'converged':
+    case 'record':
     case 'released': {
       const { is, ...more } = outcome;
       return { do: is, ...more };

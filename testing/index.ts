@@ -12,4 +12,15 @@ export type { FakeAnswer, FakeKubernetes, RunRequest, Script } from './fake-kube
 export { record, replay } from './histories.ts';
 export type { Recorded } from './histories.ts';
 export type { CallsOf, StateOf } from './outside.ts';
+export { eventually } from './eventually.ts';
+export { isReady, stack } from './stack.ts';
+export type {
+  Costs,
+  ObjectReference,
+  OperatorOptions,
+  StoredObject,
+  TestOperator,
+  TestStack,
+  WrittenObject,
+} from './stack/test-stack.ts';
 export type { AnyObject, Draft, DraftMeta, End, Explorable, Scenario, Surroundings } from './scenario.ts';

@@ -20,6 +20,8 @@ export interface Changes {
   afterAtMost(handled: number, time: Limit): Promise<void>;
   /** Ends `work`, or drops it because of a change that was seen while it was going on. */
   interrupting<T>(handled: number, work: () => Promise<T>): Promise<T | Interrupted>;
+  /** The same, but what `work` ends with counts, even if that comes after it was cancelled. */
+  finishing<T>(handled: number, work: () => Promise<T>): Promise<T | Interrupted>;
 }
 
 export interface Limit {
@@ -42,6 +44,11 @@ export function listenForChanges(): Changes {
     if (change === 'seen') lastSeen = count;
   });
   const after = (handled: number) => condition(() => count > handled);
+  const interruption = (handled: number) => async () => {
+    await condition(() => lastSeen > handled);
+    await sleep(GRACE_MS, { summary: GRACE_TIMER });
+    return { result: 'changed' } as const;
+  };
   return {
     get count() {
       return count;
@@ -54,13 +61,16 @@ export function listenForChanges(): Changes {
         () => sleep(ms, { summary }),
       );
     },
-    interrupting(handled, work) {
-      const interruption = async () => {
-        await condition(() => lastSeen > handled);
-        await sleep(GRACE_MS, { summary: GRACE_TIMER });
-        return { result: 'changed' } as const;
+    interrupting: (handled, work) => firstOf(interruption(handled), work),
+    async finishing(handled, work) {
+      let ended: PromiseSettledResult<Awaited<ReturnType<typeof work>>> | undefined;
+      const noted = async () => {
+        [ended] = await Promise.allSettled([work()]);
+        if (ended.status === 'fulfilled') return ended.value;
+        throw ended.reason;
       };
-      return firstOf(interruption, work);
+      const first = await firstOf(interruption(handled), noted);
+      return ended?.status === 'fulfilled' ? ended.value : first;
     },
   };
 }

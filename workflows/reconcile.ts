@@ -240,17 +240,20 @@ class Reconcile {
   }
 
   #callDurably(step: Step | Observe): Promise<End> {
+    const { WAIT_CANCELLATION_COMPLETED, TRY_CANCEL } = ActivityCancellationType;
+    const finishes = 'onChange' in step;
     const options: ActivityOptions = {
       startToCloseTimeout: attemptMaxOf(step),
       heartbeatTimeout: HEARTBEAT_TIMEOUT,
-      retry: RETRY,
+      retry: 'retry' in step ? { ...RETRY, ...step.retry } : RETRY,
       summary: summaryOf(step),
       // An attempt that hangs must not hold up the change that made it obsolete.
-      cancellationType: ActivityCancellationType.TRY_CANCEL,
+      cancellationType: finishes ? WAIT_CANCELLATION_COMPLETED : TRY_CANCEL,
     };
-    return this.#changes.interrupting(this.#seen, () =>
-      endOf(named(step, proxyActivities<Activities>(options))(this.#input())),
-    );
+    const work = () => endOf(named(step, proxyActivities<Activities>(options))(this.#input()));
+    return finishes
+      ? this.#changes.finishing(this.#seen, work)
+      : this.#changes.interrupting(this.#seen, work);
   }
 
   #input(): StepInput {

@@ -30,6 +30,9 @@ export interface ResourceOf<K extends AnyKind> extends KubernetesObject {
 /** The resource, as decisions and steps have it: the whole of a kind of {@link defineKind}, the view of any other type. */
 export type ResourceFor<F extends WatchedType, View> = F extends AnyKind ? ResourceOf<F> : ViewedObject<View>;
 
+/** What only a controller of a kind of {@link defineKind} can have. */
+export type OfKind<F extends WatchedType, Member> = F extends AnyKind ? Member : never;
+
 /** What the commands say of a resource, without a full stop. */
 export interface Messages<R, Owned> {
   /** What the resource asks for: `10 Pods`. */
@@ -95,9 +98,9 @@ export interface ControllerDefinition<
   /** Types whose objects the resources refer to. Only of a kind. Default: none. */
   readonly references?: readonly ReferredType<NoInfer<ResourceFor<F, View>>, z.output<NoInfer<Options>>>[];
   /** Kept on the resource until `decide` says that it is released: `example.com/bucket`. Only of a kind. Default: none. */
-  readonly finalizer?: string;
+  readonly finalizer?: OfKind<F, string>;
   /** Observes it again and again, for changes that no watch shows: `{ every: '10m' }`. From 10 s on. Only of a kind. Default: never. */
-  readonly poll?: { readonly every: string };
+  readonly poll?: OfKind<F, { readonly every: string }>;
   /** Reads whatever decisions are made from besides. Reads only: it may be asked at any time, by commands, too. Only of a kind. */
   observe?(
     observing: Observing<NoInfer<ResourceFor<F, View>>, NoInfer<Use>, z.output<NoInfer<Options>>>,
@@ -133,7 +136,7 @@ export interface ControllerDefinition<
       NoInfer<Observed>,
       z.output<NoInfer<Options>>
     >,
-    next: NextOf<NoInfer<Steps>>,
+    next: NextOf<NoInfer<Steps>, F extends AnyKind ? StatusOf<F> : never>,
   ): Outcome;
   /** The author's own fields of the status. They are written once the resource rests. Only of a kind. Default: none. */
   status?(
@@ -199,6 +202,10 @@ export function defineController<
 ): ControllerDefinition<F, View, Owned, Observed, Steps, Options, Use> {
   const { name, finalizer, poll, steps = {} } = definition;
   const taken = Object.keys(steps).find((step) => RESERVED.includes(step));
+  const unpaced = Object.entries<Pick<StepDefinition<never, never, never, never>, 'retry'>>(steps).find(
+    ([, { retry = {} }]) =>
+      [retry.first ?? '1s', retry.longest ?? '1s'].some((each) => !millisecondsIn(each)),
+  );
   const untimely = Object.entries<{ readonly timeout?: string }>(steps).find(
     ([, { timeout }]) => !isTimely(timeout),
   );
@@ -213,6 +220,7 @@ export function defineController<
     [`the step ${taken ?? ''} has a name that the library uses itself`]: taken !== undefined,
     [`the timeout of step ${untimely?.[0] ?? ''} must be a duration from "10s" to "1h"`]:
       untimely !== undefined,
+    [`the retry of step ${unpaced?.[0] ?? ''} must be durations such as "5s"`]: unpaced !== undefined,
     ['it has neither children nor decide']:
       definition.children === undefined && definition.decide === undefined,
     [`${misplaced ?? ''} cannot be used for ${definition.for.kind}`]: misplaced !== undefined,

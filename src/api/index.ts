@@ -14,7 +14,14 @@ export type {
   StatusOf,
 } from './kind.ts';
 export { defineController } from './controller.ts';
-export type { AnyKind, ControllerDefinition, Messages, ResourceFor, ResourceOf } from './controller.ts';
+export type {
+  AnyKind,
+  ControllerDefinition,
+  Messages,
+  OfKind,
+  ResourceFor,
+  ResourceOf,
+} from './controller.ts';
 export type { ChildManifest, Children, Declaring } from './child.ts';
 export type { DoStep, NextOf, Outcome, StalledMore } from './next.ts';
 export type { Facts, MessageSubject, Observing, Running, StepDefinition, StepDone } from './step.ts';

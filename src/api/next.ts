@@ -5,8 +5,13 @@ export type DoStep<Data> = undefined extends Data
   ? (because: string, data?: Data) => Outcome
   : (because: string, data: Data) => Outcome;
 
-/** What `decide` answers with. Each reason is a sentence for people, without a full stop, and nothing secret. */
-export interface NextOf<Steps> {
+/**
+ * What `decide` answers with. Each reason is a sentence for people, without a full stop, and nothing secret.
+ *
+ * @typeParam Steps the data of each step, by its name
+ * @typeParam Status the author's own fields of the status
+ */
+export interface NextOf<Steps, Status = never> {
   /** The steps by their names: `next.do.provision('there is no bucket')`. */
   readonly do: { readonly [Name in keyof Steps]: DoStep<Steps[Name]> };
   /** Everything is as the spec says. With `notReady`: nothing is left to do, and yet something is wrong. */
@@ -20,6 +25,14 @@ export interface NextOf<Steps> {
   wait(what: string, atMostMs: number, cause?: Cause): Outcome;
   /** A person has to act. */
   stalled(cause: Cause, more?: StalledMore): Outcome;
+  /**
+   * The status has to say something before the next step: what that step needs, and nobody could compute again. Then it is decided again.
+   * Only of a kind. Where the controller has `status`, this has to return the fields, too.
+   *
+   * @example
+   * if (status.address === undefined) return next.record('the address is chosen once', { address: free[0] });
+   */
+  record(because: string, status: Partial<Status>): Outcome;
   /** Nothing is left outside: the finalizer is removed. Only for a resource that is being deleted. */
   released(because: string): Outcome;
 }
@@ -40,4 +53,5 @@ export type Outcome =
   | { readonly is: 'converged'; readonly because: string; readonly notReady?: Cause }
   | { readonly is: 'wait'; readonly what: string; readonly atMostMs: number; readonly cause?: Cause }
   | ({ readonly is: 'stalled'; readonly cause: Cause } & StalledMore)
+  | { readonly is: 'record'; readonly because: string; readonly status: object }
   | { readonly is: 'released'; readonly because: string };

@@ -57,6 +57,11 @@ export interface Running<R, Owned, Observed, Use = unknown, Options = unknown> e
    * @param did in the past tense: `deleted RoleBinding team-1`
    */
   readonly didSoFar: (did: string) => void;
+  /**
+   * False once most of the time of the attempt is over, or a newer step of the resource waits. A step of many writes asks before each
+   * one, and ends; it is decided again, and goes on.
+   */
+  readonly mayGoOn: () => boolean;
 }
 
 /** What a step did. */
@@ -86,6 +91,18 @@ export interface StepDefinition<R, Owned, Observed, Data, Use = unknown, Options
    * work, and wait for it in `decide`. Default: ten seconds.
    */
   readonly timeout?: string;
+  /**
+   * How soon it is tried again when a system cannot be reached: after `first`, then twice as long each time, at most `longest`. What is
+   * refused has its own pace. Default: `{ first: '500ms', longest: '30s' }`.
+   */
+  readonly retry?: { readonly first?: string; readonly longest?: string };
+  /**
+   * What a change of the resource means for an attempt in progress: `interrupt` (default): after half a second `signal` is aborted, and it is
+   * decided again. `finish`: it is decided again once the attempt has ended.
+   */
+  readonly onChange?: 'interrupt' | 'finish';
+  /** How many writes it makes. With more than ten, each attempt has its full time. Default: one. */
+  writes?(facts: Facts<R, Owned, Observed, Options>, data: Data): number;
   /**
    * With `trust: 'watch'`, what has to be read before the step is done.
    *

@@ -202,16 +202,13 @@ export function schemaFor({ name: program, controllers }: ProgramNames) {
     }).superRefine(buildIdOfDeployment),
     load: section('Load', {
       workflowSlots: option('workflow-slots <count>', values.countUpTo('workflow tasks', { from: 2 }), {
-        default: '200',
+        default: '20',
         help: 'the most workflow tasks that a worker has in progress',
+        docs: 'Each runs at most one local activity, which has a second. A worker with more than it can finish in a second repeats some.',
       }),
       activitySlots: option('activity-slots <count>', values.countUpTo('activities'), {
         default: '100',
         help: 'the most activities that a worker has in progress',
-      }),
-      localActivitySlots: option('local-activity-slots <count>', values.countUpTo('activities'), {
-        default: '200',
-        help: 'the most local activities that a worker has in progress',
       }),
       startsInFlight: option('starts-in-flight <count>', values.countUpTo('starts'), {
         default: '10',

@@ -40,6 +40,10 @@ export interface Step extends WithEvent {
   readonly isDurable?: true;
   /** How long an attempt may take, and take effect, in milliseconds. Default: ATTEMPT_MAX_MS of run.ts. */
   readonly attemptMaxMs?: number;
+  /** How soon Temporal tries it again, in milliseconds. Default: RETRY of workflows/reconcile.ts. */
+  readonly retry?: { readonly initialInterval?: number; readonly maximumInterval?: number };
+  /** A change of the resource does not drop the attempt in progress. Default: it does. */
+  readonly onChange?: 'finish';
   /** What it deletes. Default: nothing. */
   readonly deletes?: Deletion;
   /** Who has approved of that, to be reported once it is done. Default: nobody had to. */
@@ -228,17 +232,19 @@ export function reasonOf(decision: Decision): string {
 export function nextOf(decision: Decision, summaries: Readonly<Record<string, string>> = {}): Next {
   if (isRest(decision)) return restOf(decision);
   const { do: step, because } = decision;
-  const writes = 'writes' in decision ? decision.writes : undefined;
-  const isDurable = 'isDurable' in decision;
-  const attemptMaxMs = 'attemptMaxMs' in decision ? decision.attemptMaxMs : undefined;
   const summary = summaries[step];
+  return { do: step, because, ...(summary !== undefined && { summary }), ...travelling(decision) };
+}
+
+/** What of a step the workflow needs. */
+function travelling(step: Partial<Step>): Partial<Step> {
+  const { writes, isDurable, attemptMaxMs, retry, onChange } = step;
   return {
-    do: step,
-    because,
-    ...(summary !== undefined && { summary }),
     ...(writes !== undefined && { writes }),
     ...(isDurable && { isDurable }),
     ...(attemptMaxMs !== undefined && { attemptMaxMs }),
+    ...(retry && { retry }),
+    ...(onChange && { onChange }),
   };
 }
 

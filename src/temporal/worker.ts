@@ -20,7 +20,6 @@ export interface Slots {
   /** Two or more: a worker polls for new runs and for the runs in its cache. */
   readonly workflowSlots: number;
   readonly activitySlots: number;
-  readonly localActivitySlots: number;
 }
 
 /**
@@ -78,7 +77,7 @@ function optionsFor(
     workflowBundle,
     ...(version !== undefined && { workerDeploymentOptions: pinnedTo(version) }),
     maxConcurrentWorkflowTaskExecutions: slots.workflowSlots,
-    maxConcurrentLocalActivityExecutions: slots.localActivitySlots,
+    maxConcurrentLocalActivityExecutions: slots.workflowSlots,
     maxConcurrentActivityTaskExecutions: slots.activitySlots,
     // The polls of a frozen process take tasks that it never runs, so there are only as many polls as the work needs.
     activityTaskPollerBehavior: { type: 'autoscaling', minimum: 1, initial: 1, maximum: 10 },

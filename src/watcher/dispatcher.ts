@@ -269,7 +269,10 @@ export class Dispatcher {
     this.#announce(id, view);
     const request = startRequestFor(view, controller);
     const answer = await this.#options.runs.start(request);
-    this.#options.log.debug({ ...ref, workflowId: id }, `${answer}: ${displayName(ref)}: ${request.reason}`);
+    this.#options.log.debug(
+      { ...ref, workflowId: id, answer },
+      `${answer}: ${displayName(ref)}: ${request.reason}`,
+    );
     return answer;
   }
 

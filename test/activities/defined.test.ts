@@ -141,9 +141,13 @@ describe('a step of an author', () => {
 
 describe('an error of an outside system', () => {
   const about = { resource: 'bucket/photos -n shop', namespace: 'shop' };
+  const FAILED = { type: 'Ready', status: 'False', reason: 'ObserveFailed' };
+  const SAID = { ...FAILED, message: 'of an earlier attempt', lastTransitionTime: '2026-11-21T11:00:00Z' };
+  /** Of a resource whose status says so already. */
   const thrown = async (error: Error): Promise<unknown> => {
-    const { reconciler } = anAuthors({ observe: () => Promise.reject(error) });
-    return reconciler.observe(CONTEXT).then(
+    const { reconciler, becomes } = anAuthors({ observe: () => Promise.reject(error) });
+    becomes({}, {}, { observedGeneration: 1, conditions: [SAID] });
+    return reconciler.observe({ ...CONTEXT, attempt: 9 }).then(
       () => 'nothing',
       (found: unknown) => found,
     );
@@ -177,6 +181,54 @@ describe('an error of an outside system', () => {
       await expect(act()).rejects.toMatchObject({ classification: said, advice: ['ask for more'] });
     },
   );
+
+  it.each([
+    [
+      'refused',
+      new StepError('refused', 'no room', { advice: ['ask for more'] }),
+      1,
+      'no room; ask for more',
+    ],
+    ['away', new StepError('unavailable', 'it is away', { advice: ['start it'] }), 3, 'it is away; start it'],
+    ['a bug', new TypeError('x is undefined'), 3, 'x is undefined; correct the controller bucket'],
+  ])('of observe, %s, is in the status', async (_, error, attempt, message) => {
+    const { reconciler, becomes } = anAuthors({ observe: () => Promise.reject(error) });
+    becomes({}, {}, { size: 7 });
+    const context = { ...CONTEXT, attempt };
+    const { next, known } = await new StepRun<unknown, Step, Observe>(reconciler, context).perform(
+      'observe',
+      undefined,
+    );
+    expect(next).toMatchObject({ do: 'updateStatus' });
+    const decision = reconciler.controller.decide(known?.observation as DefinedObservation, 0);
+    if (!('status' in decision)) throw new Error(`it does ${decision.do}`);
+    expect(decision.status.conditions).toContainEqual(
+      expect.objectContaining({ ...FAILED, message: expect.stringContaining(message) }),
+    );
+    expect(Object.keys(decision.status).sort()).toEqual(['conditions', 'observedGeneration']);
+  });
+
+  it('of observe changes no status before the third attempt, since it may go away by itself', async () => {
+    const { reconciler } = anAuthors({ observe: () => Promise.reject(new StepError('unavailable', 'away')) });
+    const attempts = [1, 2].map((attempt) => reconciler.observe({ ...CONTEXT, attempt }));
+    expect(await Promise.allSettled(attempts)).toMatchObject([
+      { status: 'rejected' },
+      { status: 'rejected' },
+    ]);
+  });
+
+  it('of a step, a bug, is in the status first; then the attempt fails with it', async () => {
+    const { reconciler, becomes } = anAuthors({ run: () => Promise.reject(new TypeError('x is undefined')) });
+    const context = { ...CONTEXT, attempt: 3 };
+    const act = () => new StepRun<unknown, Step, Observe>(reconciler, context).perform('act', undefined);
+    const first = await act();
+    expect(first).toMatchObject({ did: [], next: { do: 'updateStatus' } });
+    const decision = reconciler.controller.decide(first.known?.observation as DefinedObservation, 0);
+    if (!('status' in decision)) throw new Error(`it does ${decision.do}`);
+    expect(decision.status.conditions).toContainEqual(expect.objectContaining({ reason: 'StepFailed' }));
+    becomes({}, {}, decision.status);
+    await expect(act()).rejects.toThrow(TypeError);
+  });
 
   it('that says when to come back is waited for', async () => {
     const error = await thrown(new StepError('retry-after', 'too many', { retryAfterMs: 7_000 }));

@@ -9,7 +9,7 @@ import {
 } from '../../activities/events.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
 import { ApiError, type ApiErrorClass } from '../../src/kubernetes/errors.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { answerJson, aStatus, FakeApiServer, neverAnswer, reset } from '../support/fake-api-server.ts';
 import { FakeEvents } from '../support/fake-events.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';

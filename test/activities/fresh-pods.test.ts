@@ -56,7 +56,7 @@ async function run(): Promise<readonly string[]> {
   let next: Next = { do: 'deletePods', because: 'the test calls for it' };
   let known: Known<Observation> | undefined;
   while (!isRest(next)) {
-    if (steps.push(next.do) > 30) throw new Error(`it goes on for ever: ${steps.join()}`);
+    if (steps.push(next.do) > 30) throw new Error(`it never ends: ${steps.join()}`);
     const watched = () => {
       const pods = shown();
       return pods && observed(pods);

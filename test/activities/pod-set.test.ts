@@ -85,7 +85,7 @@ async function run(first = 'observe', from?: Knowledge, stepsMax = 12): Promise<
   let known = from;
   let next: Next = { do: first, because: 'the test calls for it' };
   while (!isRest(next)) {
-    if (steps.push(next.do) > stepsMax) throw new Error(`it goes on for ever: ${steps.join()}`);
+    if (steps.push(next.do) > stepsMax) throw new Error(`it never ends: ${steps.join()}`);
     const end: StepEnd<Observation> = await step(next.do, known);
     if (end.refusal !== undefined) refusal = end.refusal;
     did.push(...end.did);

@@ -3,7 +3,7 @@ import { Sharers } from '../../activities/sharers.ts';
 import { kubeOf } from '../../src/kubernetes/kube.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
 import { BUILD_DEFAULTS, SAMPLE } from '../support/build-samples.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { answerJson, FakeApiServer } from '../support/fake-api-server.ts';
 
 const ARTIFACTS = [{ node: 'node-1', binary: 'helloworld' }];

@@ -5,6 +5,7 @@ import { defineKind } from '../../src/api/kind.ts';
 import { PODS } from '../../src/api/kinds.ts';
 import type { Outcome } from '../../src/api/next.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
+import { nextOf } from '../../src/contract/decision.ts';
 import { kindController } from '../../src/controllers/defined/controller.ts';
 import { decideDefined } from '../../src/controllers/defined/decide.ts';
 import { isLibraryStep, type Live } from '../../src/controllers/defined/observation.ts';
@@ -86,6 +87,19 @@ describe('a controller that decides', () => {
     expect(decide({})).not.toHaveProperty('attemptMaxMs');
     expect(kindController(slow).attemptMaxMs).toBe(905_000);
     expect(kindController(bucket).attemptMaxMs).toBe(15_000);
+  });
+
+  it('hands Temporal how soon a step is tried again, how many writes it makes, and what a change means for it', () => {
+    const { steps } = bucket;
+    const its = {
+      ...{ retry: { first: '2s', longest: '5m' }, onChange: 'finish' },
+      writes: ({ resource }: { resource: { spec: object } }) => Object.keys(resource.spec).length,
+    };
+    const changed = { ...bucket, steps: { ...steps, provision: { ...steps?.provision, ...its } } };
+    expect(nextOf(decide({}, changed as typeof bucket))).toEqual({
+      ...{ do: 'provision', because: 'there is no bucket', isDurable: true, onChange: 'finish', writes: 1 },
+      retry: { initialInterval: 2_000, maximumInterval: 300_000 },
+    });
   });
 
   it('reports once what it found, with the fields of the author', () => {
@@ -189,6 +203,11 @@ describe('a definition', () => {
       { steps: { ...steps, remove: { ...steps?.remove, timeout: '2h' } } },
       'the timeout of step remove must be',
     ],
+    [
+      'retry',
+      { steps: { ...steps, remove: { ...steps?.remove, retry: { longest: 'soon' } } } },
+      'the retry of step remove must be durations',
+    ],
   ])('whose %s is wrong is refused at once', (_, wrong, words) => {
     expect(() => defineController({ ...bucket, ...wrong } as typeof bucket)).toThrow(words);
   });
@@ -241,6 +260,8 @@ describe('an attempt of an earlier run', () => {
   });
 });
 
+const AS_WANTED: Outcome = { is: 'converged', because: 'it is as it should be' };
+
 it('the types know the steps and their data', () => {
   const Lamp = defineKind({
     group: 'example.com',
@@ -274,6 +295,11 @@ it('the types know the steps and their data', () => {
         : next.do.dim('it is too bright', { to: spec.brightness });
     },
   });
+  const ofPods = { name: 'pods', for: PODS, view: () => 'seen', decide: () => AS_WANTED };
+  // @ts-expect-error -- a built-in type has no finalizer of ours
+  expect(() => defineController({ ...ofPods, finalizer: 'example.com/pods' })).toThrow('finalizer cannot');
+  // @ts-expect-error -- it has watches for what changes
+  expect(() => defineController({ ...ofPods, poll: { every: '10m' } })).toThrow('poll cannot');
   const object = { ...aBucket({}), spec: { brightness: 3 } };
   const live = { resource: resourceOf(Lamp, object), observed: { brightness: 5 } };
   const decision = decideDefined(lamp, { view: definedView(object), live }, NOW_MS);

@@ -41,6 +41,15 @@ describe('why of everything', () => {
     );
   });
 
+  it('names whose reason it shows, where the others have another', () => {
+    const other = { ...quota, because: 'exceeded quota: none' };
+    const rows = [
+      row('a', { state: 'Retrying', cause: quota, ...minutes(2) }),
+      row('b', { state: 'Retrying', cause: other, ...minutes(1) }),
+    ];
+    expect(text(...rows)).toContain('  because   podset/a -n shop: exceeded quota: few\n');
+  });
+
   it('names the worst first: what is stalled or blocks a deletion, then what fails, and a pause last', () => {
     const rows = [
       row('paused', { state: 'Paused' }),

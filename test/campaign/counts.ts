@@ -1,7 +1,7 @@
 import { BUILD_UID_LABEL } from '../../src/controllers/git-build/resource.ts';
 import type { OwnerReference } from '../../src/contract/object.ts';
 import { controllerOf } from '../../src/controllers/kinds.ts';
-import type { Journalled } from './api-proxy.ts';
+import type { Journalled } from '../../testing/stack/api-proxy.ts';
 import { isFault, type Schedule } from './events.ts';
 import type { Change } from './people.ts';
 import { objectIn, valueAt, writesOf } from './invariants.ts';

@@ -1,4 +1,4 @@
-import type { ApiProxy, Journalled, Verdict } from './api-proxy.ts';
+import type { ApiProxy, Journalled, Verdict } from '../../testing/stack/api-proxy.ts';
 import { forged, type Answer, type Answered } from './forged.ts';
 import type { Meddling } from './meddling.ts';
 import type { OneOf } from './one-of.ts';
@@ -8,7 +8,7 @@ import { matches, type Requests } from './requests.ts';
 import { merged, POLICIES, type Rewrite } from './rewrites.ts';
 import type { BigKind, Tenant } from './tenant.ts';
 import { UNAVAILABLE, type CallVerdict, type TemporalProxy } from './temporal-proxy.ts';
-import type { WatchPipe } from './watch-pipe.ts';
+import type { WatchPipe } from '../../testing/stack/watch-pipe.ts';
 
 /** What faults of servers need. */
 export interface Servers {

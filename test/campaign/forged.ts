@@ -1,4 +1,4 @@
-import type { ForgedAnswer, Journalled } from './api-proxy.ts';
+import type { ForgedAnswer, Journalled } from '../../testing/stack/api-proxy.ts';
 
 /** `409` is a conflict; `403` is the authorizer's; `422` is an admission webhook's, which quotes what it was sent. */
 const REASONS = {

@@ -7,7 +7,7 @@ import {
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { BUILD_UID_LABEL, PURPOSE_LABEL } from '../../src/controllers/git-build/resource.ts';
 import { controllerOf } from '../../src/controllers/kinds.ts';
-import type { Journalled } from './api-proxy.ts';
+import type { Journalled } from '../../testing/stack/api-proxy.ts';
 import { nameOf, objectIn, uidIn, valueAt, writesOf, type Evidence } from './invariants.ts';
 import { APPROVAL_SEEN_MS, lossesOf } from './losses.ts';
 import { historiesIn, OBSERVED_MS, type Version } from './observer.ts';

@@ -9,7 +9,7 @@ import {
   SKIP_CLEANUP_ANNOTATION,
 } from '../../src/controllers/git-build/resource.ts';
 import { controllerOf } from '../../src/controllers/kinds.ts';
-import type { Journalled } from './api-proxy.ts';
+import type { Journalled } from '../../testing/stack/api-proxy.ts';
 import type { Version } from './observer.ts';
 import type { Place } from './place.ts';
 import { phaseOf } from './pods.ts';

@@ -1,5 +1,5 @@
 import { controllerOf } from '../../src/controllers/kinds.ts';
-import type { Journalled } from './api-proxy.ts';
+import type { Journalled } from '../../testing/stack/api-proxy.ts';
 import { uidIn, valueAt, writesOf, type Evidence } from './invariants.ts';
 import { historiesIn, OBSERVED_MS, type Version } from './observer.ts';
 import { isPodOf } from './pods.ts';

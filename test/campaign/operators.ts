@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { bareEnvironment, untilReady } from '../../local/operator.ts';
-import { spawnOperator, type OperatorProcess } from '../support/operator-process.ts';
+import { spawnOperator, type OperatorProcess } from '../../testing/stack/operator-process.ts';
 import { freePort } from '../../local/ports.ts';
 import { TEAM_SELECTOR, type Place } from './place.ts';
 

@@ -1,4 +1,4 @@
-import type { Journalled } from './api-proxy.ts';
+import type { Journalled } from '../../testing/stack/api-proxy.ts';
 import type { Place } from './place.ts';
 
 /** Which requests of the operator a fault is about. */

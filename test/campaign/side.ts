@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { PODS, type TestCluster } from '../support/cluster.ts';
-import { ApiProxy } from './api-proxy.ts';
+import { ApiProxy } from '../../testing/stack/api-proxy.ts';
 import { isFault, type Schedule, type What } from './events.ts';
 import { Faults, type Servers } from './faults.ts';
 import { InsistentCluster } from './insistent-cluster.ts';
@@ -15,7 +15,7 @@ import { meddle } from './meddling.ts';
 import { newPlace, type Place } from './place.ts';
 import { stateOf, type State } from './state.ts';
 import { TemporalProxy } from './temporal-proxy.ts';
-import { Tenant } from './tenant.ts';
+import { inflated, Tenant } from './tenant.ts';
 
 /** The servers that runs of schedules share, and who looks at them. */
 export interface Ground {
@@ -79,6 +79,7 @@ export class Side {
     await people.moveIn();
     const file = join(ground.dir, `${place.taskQueue}.kubeconfig`);
     const api = await ApiProxy.start(ground.operatorKubeconfig, file);
+    api.inPlaceOf = inflated;
     const temporal = await TemporalProxy.start(ground.temporalAddress);
     const { kubeconfig } = api;
     const { address: temporalAddress } = temporal;

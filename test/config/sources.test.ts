@@ -23,7 +23,7 @@ describe('without anything given', () => {
       metrics: { address: { host: '', port: 9097 }, secure: false },
       worker: { taskQueue: 'durable-operator' },
       encryption: {},
-      load: { workflowSlots: 200, activitySlots: 100, localActivitySlots: 200, startsInFlight: 10 },
+      load: { workflowSlots: 20, activitySlots: 100, startsInFlight: 10 },
       temporalServer: { registersSearchAttributes: true },
       temporalUi: {},
       leaderElection: {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { temporalConfigRotated } from '../../src/config/temporal-rotation.ts';
 import { temporalFrom } from '../../src/config/temporal.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 
 let dir: string;
 let env: NodeJS.ProcessEnv;

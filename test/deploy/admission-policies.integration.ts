@@ -20,16 +20,12 @@ import {
   type Manifest,
 } from '../support/cluster.ts';
 import { charted, installed, type Delivered } from '../support/delivered.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { aPodSet } from '../support/pod-sets.ts';
 import { aPod } from '../support/pods.ts';
 import { aRoleBinding } from '../support/role-bindings.ts';
-import {
-  installAccess,
-  isAccess,
-  writeKubeconfig,
-  type ServiceAccount,
-} from '../support/service-accounts.ts';
+import { installAccess, isAccess } from '../support/service-accounts.ts';
+import { writeKubeconfig, type ServiceAccount } from '../../testing/stack/service-account.ts';
 import { testStack } from '../support/stack.ts';
 
 jest.setTimeout(1_200_000);

@@ -1,7 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { z } from 'zod';
 import { charted, type Delivered } from '../support/delivered.ts';
-import { grantedTo } from '../support/granted.ts';
+import { grantedTo } from '../../testing/stack/rights.ts';
 
 /* The admission policies in the chart, and the accounts that they are about. Only Helm is needed, and no cluster. */
 

@@ -11,11 +11,11 @@ import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts
 import { ask } from '../support/asking.ts';
 import { NAMESPACES, PODS, ROLE_BINDINGS, uniqueName } from '../support/cluster.ts';
 import { chartedWithHooks, hookOf, RELEASE, withControllers, type Delivered } from '../support/delivered.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { apiCallsOf, startOperator, type Operator } from '../support/operator.ts';
 import { aPodSet } from '../support/pod-sets.ts';
 import { aPod } from '../support/pods.ts';
-import { userNameOf, writeKubeconfig, type ServiceAccount } from '../support/service-accounts.ts';
+import { userNameOf, writeKubeconfig, type ServiceAccount } from '../../testing/stack/service-account.ts';
 import { setUpStage } from '../support/stage.ts';
 
 /*

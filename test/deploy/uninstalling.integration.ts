@@ -23,11 +23,11 @@ import {
   withControllers,
   type Delivered,
 } from '../support/delivered.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { endOperators, startOperator, type Operator } from '../support/operator.ts';
 import { aPodSet } from '../support/pod-sets.ts';
 import { aPod } from '../support/pods.ts';
-import { writeKubeconfig } from '../support/service-accounts.ts';
+import { writeKubeconfig } from '../../testing/stack/service-account.ts';
 import { TestTemporal } from '../support/temporal.ts';
 
 /*

@@ -7,7 +7,7 @@ import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts
 import { alertsIfItGoesOn, checkRules, type Scrape } from '../support/alerting.ts';
 import { aBuild, LiveBuild } from '../support/builds.ts';
 import { PODS } from '../support/cluster.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import type { Fault, FaultProxy } from '../support/fault-proxy.ts';
 import {
   aTaskQueue,

@@ -22,7 +22,8 @@ import {
   type Manifest,
 } from '../support/cluster.ts';
 import { setUpPolicy } from '../support/policy-stage.ts';
-import { grant, OPERATOR, revoke, userNameOf, type ServiceAccount } from '../support/service-accounts.ts';
+import { grant, OPERATOR, revoke } from '../support/service-accounts.ts';
+import { userNameOf, type ServiceAccount } from '../../testing/stack/service-account.ts';
 
 /*
  * Two people with all rights on the resources, each with a token of their own, and somebody with the operator's: who may

@@ -5,7 +5,7 @@ import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
 import { ask, type Answer } from '../support/asking.ts';
 import { aBuild, LiveBuild, SAMPLE } from '../support/builds.ts';
 import { PODS, ROLE_BINDINGS } from '../support/cluster.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { LivePodSet } from '../support/live-pod-set.ts';
 import { aTaskQueue, startOperator } from '../support/operator.ts';
 import { aPodSet } from '../support/pod-sets.ts';

@@ -12,7 +12,7 @@ import type { KubernetesObject } from '../../src/contract/object.ts';
 import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
 import { ask as asked, ASK_PROGRAM, type Answer } from '../support/asking.ts';
 import { refOf } from '../support/cluster.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { LivePodSet } from '../support/live-pod-set.ts';
 import { aTaskQueue } from '../support/operator.ts';
 import { limitPods } from '../support/pod-quota.ts';

@@ -4,7 +4,7 @@ import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
 import { ask } from '../support/asking.ts';
 import { aBuild, aForeignJob } from '../support/builds.ts';
 import { PODS, ROLE_BINDINGS, type At } from '../support/cluster.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { aTaskQueue, startOperator } from '../support/operator.ts';
 import { limitPods } from '../support/pod-quota.ts';
 import { aPodSet } from '../support/pod-sets.ts';

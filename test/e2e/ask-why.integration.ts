@@ -4,7 +4,7 @@ import type { KubernetesObject } from '../../src/contract/object.ts';
 import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
 import { ask, expectWhy as expectAnswer, type WhyQuestion } from '../support/asking.ts';
 import { NAMESPACES, PODS, ROLE_BINDINGS, uniqueName } from '../support/cluster.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { aTaskQueue, endOperators, startOperator, type Operator } from '../support/operator.ts';
 import { limitPods } from '../support/pod-quota.ts';
 import { aPodSet } from '../support/pod-sets.ts';

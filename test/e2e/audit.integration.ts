@@ -5,7 +5,7 @@ import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-l
 import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
 import { aBuild, LiveBuild } from '../support/builds.ts';
 import { NAMESPACES, PODS, refOf, ROLE_BINDINGS } from '../support/cluster.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { aPod } from '../support/pods.ts';
 import { aPodSet } from '../support/pod-sets.ts';
 import { setUpOperator } from '../support/stage.ts';

@@ -7,7 +7,7 @@ import { fieldsOf, listOf } from '../../src/controllers/fields.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
 import { uniqueName } from '../support/cluster.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { aNoteKind } from '../support/notes-operator.ts';
 import { aTaskQueue, startOperator } from '../support/operator.ts';
 import { setUpStage } from '../support/stage.ts';

@@ -10,7 +10,7 @@ import { isOf } from '../../src/kubernetes/errors.ts';
 import { resourcePath, type ResourceType } from '../../src/kubernetes/paths.ts';
 import { aBuild, BUILD_DEFAULTS, SAMPLE } from '../support/builds.ts';
 import { uniqueName, type At, type Manifest } from '../support/cluster.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import * as odd from '../support/odd-values.ts';
 import { apiCallsOf, ownLogs } from '../support/operator.ts';
 import { aPodSet } from '../support/pod-sets.ts';

@@ -3,7 +3,7 @@ import { BUILDS } from '../../src/controllers/git-build/resource.ts';
 import { aBuild, conditionOf, LiveBuild, SAMPLE } from '../support/builds.ts';
 import { ask } from '../support/asking.ts';
 import { NAMESPACES } from '../support/cluster.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { aTaskQueue } from '../support/operator.ts';
 import { setUpOperator } from '../support/stage.ts';
 

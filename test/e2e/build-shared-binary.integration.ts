@@ -1,7 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { BUILDS } from '../../src/controllers/git-build/resource.ts';
 import { aBuild, LiveBuild } from '../support/builds.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { setUpOperator } from '../support/stage.ts';
 
 jest.setTimeout(240_000);

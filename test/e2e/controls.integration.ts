@@ -3,7 +3,7 @@ import { ADMIN } from '../../local/cluster-files.ts';
 import type { ResourceRef } from '../../src/contract/resource.ts';
 import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
 import { refOf, type At } from '../support/cluster.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { conditionOf, LivePodSet } from '../support/live-pod-set.ts';
 import { aTaskQueue, startOperator, type Operator } from '../support/operator.ts';
 import { limitPods } from '../support/pod-quota.ts';

@@ -8,7 +8,7 @@ import { workflowIdFor, type ResourceRef } from '../../src/contract/resource.ts'
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { layoutOf } from '../../local/stack-folder.ts';
 import { PODS } from '../support/cluster.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import type { FaultProxy } from '../support/fault-proxy.ts';
 import { aTaskQueue, startOperator, type Operator } from '../support/operator.ts';
 import { aPod } from '../support/pods.ts';

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Author } from '../support/author.ts';
 import { NAMESPACES } from '../support/cluster.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { setUpStage } from '../support/stage.ts';
 
 jest.setTimeout(180_000);

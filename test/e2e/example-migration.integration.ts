@@ -3,7 +3,7 @@ import { fieldsOf, listOf } from '../../src/controllers/fields.ts';
 import type { KubernetesList } from '../../src/contract/object.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
 import { Author } from '../support/author.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import type { Operator } from '../support/operator.ts';
 import { setUpStage } from '../support/stage.ts';
 

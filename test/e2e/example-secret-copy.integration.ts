@@ -5,7 +5,7 @@ import { NAMESPACES, SECRETS } from '../../src/api/index.ts';
 import { fieldsOf, listOf } from '../../src/controllers/fields.ts';
 import { Author } from '../support/author.ts';
 import { uniqueName } from '../support/cluster.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import type { Operator } from '../support/operator.ts';
 import { setUpStage } from '../support/stage.ts';
 
@@ -69,6 +69,11 @@ async function isReady(name: string): Promise<boolean> {
   return conditions.find(({ type }) => type === 'Ready')?.['status'] === 'True';
 }
 
+async function refOf(name: string) {
+  const copy = await cluster.get({ type: COPIES, namespace: source, name });
+  return { controller: 'secret-copy', namespace: source, name, uid: copy?.metadata.uid ?? '' };
+}
+
 describe('the example secret-copy, on the packed package', () => {
   it('compiles, with the code of the pages about references and outside systems', async () => {
     for (const page of ['references', 'outside-systems']) {
@@ -108,15 +113,15 @@ describe('the example secret-copy, on the packed package', () => {
 
   it('notices at its start what changed while it was away, and makes no run for the rest', async () => {
     await eventually(async () => (await isReady('late')) && isReady('chosen'), WITHIN_MS);
+    const [late, chosen] = [await refOf('late'), await refOf('chosen')];
+    // A resource is Ready before its run has ended.
+    await Promise.all([late, chosen].map((ref) => stage.temporal.untilCompleted(ref, WITHIN_MS)));
+    const before = await stage.temporal.runsOf(chosen);
     await operator.end('SIGTERM');
     await change('late', 'three');
     operator = await author.start(stage);
     await becomes(target, 'late', 'three');
-    const runs = await stage.temporal.runsOf({
-      ...{ controller: 'secret-copy', namespace: source, name: 'chosen' },
-      uid: (await cluster.get({ type: COPIES, namespace: source, name: 'chosen' }))?.metadata.uid ?? '',
-    });
-    expect(runs.filter(({ status }) => status === 'RUNNING')).toEqual([]);
+    expect(await stage.temporal.runsOf(chosen)).toEqual(before);
   });
 
   it('removes the copies with the resource', async () => {

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { PODS, refOf, ROLE_BINDINGS } from '../support/cluster.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import type { FaultProxy } from '../support/fault-proxy.ts';
 import { aTaskQueue, endOperators, ownLogs, startOperator, type Operator } from '../support/operator.ts';
 import { aPod } from '../support/pods.ts';

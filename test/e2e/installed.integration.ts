@@ -21,8 +21,8 @@ import {
   uniqueName,
 } from '../support/cluster.ts';
 import { installed, type Delivered } from '../support/delivered.ts';
-import { eventually } from '../support/eventually.ts';
-import { askedBy, grantedTo, unique } from '../support/granted.ts';
+import { eventually } from '../../testing/eventually.ts';
+import { askedBy, grantedTo, unique } from '../../testing/stack/rights.ts';
 import { aTaskQueue, endOperators, ownLogs, startOperator, type Operator } from '../support/operator.ts';
 import { aPodSet } from '../support/pod-sets.ts';
 import { aPod } from '../support/pods.ts';

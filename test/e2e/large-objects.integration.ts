@@ -6,7 +6,7 @@ import { peakMbIn } from '../../bench/processes.ts';
 import { POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
 import { PODS } from '../support/cluster.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { CLAIMED, largePod } from '../support/large-objects.ts';
 import { aTaskQueue, startOperator, type Operator } from '../support/operator.ts';
 import { aPodSet } from '../support/pod-sets.ts';

@@ -7,7 +7,7 @@ import { LEASES, type Lease } from '../../src/watcher/lease.ts';
 import { aBuild, LiveBuild } from '../support/builds.ts';
 import { PODS, refOf, ROLE_BINDINGS } from '../support/cluster.ts';
 import { installed } from '../support/delivered.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import type { FaultProxy, ProxiedRequest } from '../support/fault-proxy.ts';
 import { aTaskQueue, endOperators, startOperator, type Operator } from '../support/operator.ts';
 import { aPod } from '../support/pods.ts';

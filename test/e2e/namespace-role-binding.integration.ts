@@ -1,7 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { NAMESPACES, refOf, ROLE_BINDINGS, uniqueName } from '../support/cluster.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { apiCallsOf } from '../support/operator.ts';
 import { aRoleBinding, type RoleBindingObject } from '../support/role-bindings.ts';
 import { setUpOperator } from '../support/stage.ts';

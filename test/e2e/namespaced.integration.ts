@@ -3,10 +3,11 @@ import { POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { ask } from '../support/asking.ts';
 import { PODS, ROLE_BINDINGS, uniqueName } from '../support/cluster.ts';
 import { charted } from '../support/delivered.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { apiCallsOf, aTaskQueue, ownLogs, startOperator, type Operator } from '../support/operator.ts';
 import { aPod } from '../support/pods.ts';
-import { installAccess, OPERATOR, userNameOf, type ServiceAccount } from '../support/service-accounts.ts';
+import { installAccess, OPERATOR } from '../support/service-accounts.ts';
+import { userNameOf, type ServiceAccount } from '../../testing/stack/service-account.ts';
 import { setUpStage } from '../support/stage.ts';
 
 jest.setTimeout(120_000);

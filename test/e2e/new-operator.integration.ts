@@ -10,8 +10,8 @@ import { fieldsOf, listOf } from '../../src/controllers/fields.ts';
 import { Author } from '../support/author.ts';
 import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, NAMESPACES } from '../support/cluster.ts';
 import { Delivered } from '../support/delivered.ts';
-import { eventually } from '../support/eventually.ts';
-import { askedBy, grantedTo, unique } from '../support/granted.ts';
+import { eventually } from '../../testing/eventually.ts';
+import { askedBy, grantedTo, unique } from '../../testing/stack/rights.ts';
 import { aTaskQueue, startOperator } from '../support/operator.ts';
 import { setUpStage } from '../support/stage.ts';
 

@@ -2,11 +2,12 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
 import { PODS, refOf, uniqueName } from '../support/cluster.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { conditionOf, LivePodSet } from '../support/live-pod-set.ts';
 import { aPod } from '../support/pods.ts';
 import { aPodSet } from '../support/pod-sets.ts';
-import { OPERATOR, userNameOf } from '../support/service-accounts.ts';
+import { OPERATOR } from '../support/service-accounts.ts';
+import { userNameOf } from '../../testing/stack/service-account.ts';
 import { setUpOperator } from '../support/stage.ts';
 import { writesIn } from '../support/writes.ts';
 

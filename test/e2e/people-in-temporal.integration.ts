@@ -3,7 +3,7 @@ import { workflowIdFor } from '../../src/contract/resource.ts';
 import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
 import { ask, expectGolden, normalized } from '../support/asking.ts';
 import { refOf, type At } from '../support/cluster.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { LivePodSet } from '../support/live-pod-set.ts';
 import { aTaskQueue } from '../support/operator.ts';
 import { limitPods } from '../support/pod-quota.ts';

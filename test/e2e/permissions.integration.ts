@@ -2,10 +2,11 @@ import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { CLUSTER_ROLES, PODS, refOf, ROLE_BINDINGS, SERVICE_ACCOUNTS } from '../support/cluster.ts';
 import { installed } from '../support/delivered.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { launchOperator, type Operator } from '../support/operator.ts';
 import { aPod } from '../support/pods.ts';
-import { grant, revoke, userNameOf, type ServiceAccount } from '../support/service-accounts.ts';
+import { grant, revoke } from '../support/service-accounts.ts';
+import { userNameOf, type ServiceAccount } from '../../testing/stack/service-account.ts';
 import { setUpStage } from '../support/stage.ts';
 
 jest.setTimeout(180_000);

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { PODS, refOf } from '../support/cluster.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { aPod, type PodBuilder } from '../support/pods.ts';
 import { setUpOperator } from '../support/stage.ts';
 import { operatorWritesIn } from '../support/writes.ts';

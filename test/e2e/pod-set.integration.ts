@@ -5,7 +5,7 @@ import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts
 import { resourcePath, type ResourceType } from '../../src/kubernetes/paths.ts';
 import { outputOf } from '../../local/program-output.ts';
 import { PODS, refOf } from '../support/cluster.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { kstatusOf } from '../support/kstatus.ts';
 import { conditionOf, LivePodSet } from '../support/live-pod-set.ts';
 import { apiCallsOf } from '../support/operator.ts';

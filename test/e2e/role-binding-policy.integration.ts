@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { ContentType, Query } from '../../src/kubernetes/client.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
 import { refOf, ROLE_BINDINGS, uniqueName, type Manifest } from '../support/cluster.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { launchOperator } from '../support/operator.ts';
 import { setUpPolicy } from '../support/policy-stage.ts';
 import { aRoleBinding, OURS } from '../support/role-bindings.ts';

@@ -9,7 +9,7 @@ import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-l
 import { aBuild } from '../support/builds.ts';
 import { aCertificateAuthority } from '../support/certificate-authority.ts';
 import { NAMESPACES, PODS, refOf, ROLE_BINDINGS, type Manifest } from '../support/cluster.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import type { FaultProxy } from '../support/fault-proxy.ts';
 import { aTaskQueue, startOperator, type Operator } from '../support/operator.ts';
 import { aPod } from '../support/pods.ts';

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { layoutOf } from '../../local/stack-folder.ts';
 import { PODS, ROLE_BINDINGS, TestCluster } from '../support/cluster.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { startInstalledStack, type InstalledStack } from '../support/installed-stack.ts';
 import { endOperators, startOperator, type Operator } from '../support/operator.ts';
 import { aPod } from '../support/pods.ts';

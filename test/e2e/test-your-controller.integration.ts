@@ -26,6 +26,45 @@ describe('the test of the example bucket, on the packed package', () => {
   });
 });
 
+/** Each starts one more stack, in a process of its own. */
+describe.each(['bucket', 'website'])('the test of the example %s on real servers', (example) => {
+  it('passes, and says what is wrong where something is', async () => {
+    const author = await Author.begin(example);
+    try {
+      await author.node('src/main.ts', 'generate');
+      if (example === 'bucket') await author.write('test/told.stack.ts', TOLD);
+      const said = await author.node('--test', '--test-isolation=none', 'test/*.stack.ts');
+      expect(said).toMatch(/fail 0\n/);
+    } finally {
+      await rm(author.directory, { recursive: true });
+    }
+  });
+});
+
+const TOLD = `
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { isReady, stack } from 'durable-operator/testing';
+
+const servers = await stack();
+after(() => servers.stop());
+const env = { STORE_URL: 'http://127.0.0.1:1' };
+
+test('killAfterEveryWrite says after which write the story fails', async () => {
+  const story = async (namespace: string) => {
+    const bucket = await servers.applySample('samples/bucket.yaml', namespace);
+    await servers.until(bucket, isReady, 10);
+  };
+  const operator = await servers.operator({ env });
+  await assert.rejects(servers.killAfterEveryWrite(story, { env }), /another operator .* stop it first/);
+  await operator.stop();
+  await assert.rejects(
+    servers.killAfterEveryWrite(story, { env }),
+    /killed after write 1, patch buckets.photos.status: Bucket .*photos is not as it should be after 10 s: .*ObserveFailed/,
+  );
+});
+`;
+
 const BROKEN = `
 import { explore } from 'durable-operator/testing';
 import { bucket } from './bucket.ts';

@@ -8,7 +8,7 @@ import type { KubernetesObject } from '../../src/contract/object.ts';
 import { POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { ask } from '../support/asking.ts';
 import { NAMESPACES, PODS, refOf, TestCluster, uniqueName } from '../support/cluster.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { apiCallsOf, aTaskQueue, endOperators, ownLogs, startOperator } from '../support/operator.ts';
 import { aPod } from '../support/pods.ts';
 import { installOperator } from '../support/service-accounts.ts';

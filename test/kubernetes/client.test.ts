@@ -8,7 +8,7 @@ import {
   type WatchEvent,
 } from '../../src/kubernetes/client.ts';
 import { AnswerTooLong, ApiError } from '../../src/kubernetes/errors.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { aRecordingTelemetry } from '../support/recording-telemetry.ts';
 import {
   answerJson,

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { outputOf } from '../../local/program-output.ts';
 import { layoutOf, pidsIn } from '../../local/stack-folder.ts';
 import { PROGRAM } from '../support/built.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { isRunning } from '../support/processes.ts';
 import { testStack } from '../support/stack.ts';
 

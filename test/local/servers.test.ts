@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { ServerFailed, Servers } from '../../local/servers.ts';
 import { claimFolder, layoutOf, pidsIn, type StackLayout } from '../../local/stack-folder.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { isRunning } from '../support/processes.ts';
 
 let layout: StackLayout;

@@ -87,7 +87,7 @@ const OF_WATCHERS: readonly Mistake[] = [
     POD_LABEL_WORLD,
     { slowness: 1 },
     { news: { newsIn: () => 'none' } },
-    'it goes on for ever',
+    'it never ends',
   ],
 ];
 
@@ -103,7 +103,7 @@ const OF_HOLDS: readonly Mistake[] = [
       budget: { pauseNamespace: 1, resumeNamespace: 1 },
     },
     { run: { rechecksWhileHeld: false } },
-    'a run is held for ever',
+    'a run is held, and nothing releases it',
   ],
   [
     'a pause that holds a finalizer',

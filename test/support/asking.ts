@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { expect } from '@jest/globals';
 import { bareEnvironment } from '../../local/operator.ts';
 import { PROGRAM } from './built.ts';
-import { eventually } from './eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { testStack } from './stack.ts';
 
 /** The kubectl plugin as it is delivered. */

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { applyManifest, type Manifest } from '../../local/manifests.ts';
 import { fieldsOf } from '../../src/controllers/fields.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
-import { eventually } from './eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { aTaskQueue, startOperator, type Operator } from './operator.ts';
 import type { Stage } from './stage.ts';
 

@@ -4,7 +4,7 @@ import { JOBS, NODES } from '../../src/controllers/kinds.ts';
 import { SAMPLE } from './build-samples.ts';
 import { apiCallsOf } from './operator.ts';
 import type { At, Manifest, TestCluster } from './cluster.ts';
-import { eventually } from './eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 
 export { JOBS, NODES } from '../../src/controllers/kinds.ts';
 export { BUILD_DEFAULTS, SAMPLE } from './build-samples.ts';

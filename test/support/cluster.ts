@@ -6,16 +6,16 @@ import { CLUSTER_ROLES, NAMESPACES, PODS, RBAC_GROUP, ROLE_BINDINGS } from '../.
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
 import { isOf, type ApiErrorClass } from '../../src/kubernetes/errors.ts';
 import { resourcePath, type ResourceType } from '../../src/kubernetes/paths.ts';
-import { eventually } from './eventually.ts';
+import { SERVICE_ACCOUNTS } from '../../testing/stack/service-account.ts';
+import { eventually } from '../../testing/eventually.ts';
 
-export { CLUSTER_ROLES, NAMESPACES, PODS, ROLE_BINDINGS };
+export { CLUSTER_ROLES, NAMESPACES, PODS, ROLE_BINDINGS, SERVICE_ACCOUNTS };
 export const CLUSTER_ROLE_BINDINGS: ResourceType = {
   group: RBAC_GROUP,
   version: 'v1',
   plural: 'clusterrolebindings',
 };
 const EVENTS: ResourceType = { group: 'events.k8s.io', version: 'v1', plural: 'events' };
-export const SERVICE_ACCOUNTS: ResourceType = { group: '', version: 'v1', plural: 'serviceaccounts' };
 
 /** Where one object is. */
 export interface At {

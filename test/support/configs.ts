@@ -60,9 +60,8 @@ export const SAMPLES: readonly Sample[] = [
   sample('metrics-secure', 'true', { metrics: { secure: true } }),
   sample('metrics-cert-dir', '/certs', { metrics: { certDir: '/certs' } }),
   sample('task-queue', 'q', { worker: { taskQueue: 'q' } }),
-  sample('workflow-slots', '20', { load: { workflowSlots: 20 } }),
+  sample('workflow-slots', '30', { load: { workflowSlots: 30 } }),
   sample('activity-slots', '7', { load: { activitySlots: 7 } }),
-  sample('local-activity-slots', '8', { load: { localActivitySlots: 8 } }),
   sample('starts-in-flight', '3', { load: { startsInFlight: 3 } }),
   sample('register-search-attributes', 'false', { temporalServer: { registersSearchAttributes: false } }),
   sample('temporal-ui-url', 'https://ui.example/temporal', {

@@ -1,4 +1,4 @@
-import { ApiProxy, type Journalled, type Verdict } from '../campaign/api-proxy.ts';
+import { ApiProxy, type Journalled, type Verdict } from '../../testing/stack/api-proxy.ts';
 
 export type ProxiedRequest = Pick<Journalled, 'method' | 'path'>;
 

@@ -5,7 +5,7 @@ import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts
 import { resourcePath } from '../../src/kubernetes/paths.ts';
 import { planIn } from './causes.ts';
 import { PODS, type At, type TestCluster } from './cluster.ts';
-import { eventually } from './eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 
 const WITHIN_MS = 60_000;
 

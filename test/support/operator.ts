@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { bareEnvironment, readiness, untilReady } from '../../local/operator.ts';
 import { freePort } from '../../local/ports.ts';
-import { linesOf, type ApiCall } from './audit-log.ts';
+import { linesOf, type ApiCall } from '../../testing/stack/audit-log.ts';
 import { PROGRAM } from './built.ts';
-import { spawnOperator } from './operator-process.ts';
-import { OPERATOR, userNameOf } from './service-accounts.ts';
+import { spawnOperator } from '../../testing/stack/operator-process.ts';
+import { OPERATOR } from './service-accounts.ts';
+import { userNameOf } from '../../testing/stack/service-account.ts';
 import { testStack } from './stack.ts';
 
 export interface OperatorRequest {

@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
 import { QUOTAS } from '../../src/controllers/kinds.ts';
 import type { At, TestCluster } from './cluster.ts';
-import { eventually } from './eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 
 const WITHIN_MS = 60_000;
 

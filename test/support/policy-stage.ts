@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 import { TestCluster } from './cluster.ts';
-import { eventually } from './eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { setUpStage, type Stage } from './stage.ts';
 
 const WITHIN_MS = 60_000;

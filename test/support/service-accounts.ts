@@ -1,31 +1,17 @@
-import { KubeConfig } from '@kubernetes/client-node';
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { z } from 'zod';
 import { RBAC_GROUP } from '../../src/controllers/kinds.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
 import { loadKubeConfig } from '../../src/kubernetes/config.ts';
-import { resourcePath } from '../../src/kubernetes/paths.ts';
-import { kubeconfigOf } from '../../local/cluster-files.ts';
 import { durableOperator } from '../../src/durable-operator.ts';
 import { definitionsOf } from '../../src/program/generate/definition.ts';
 import { applyCustomResources } from '../../local/custom-resources.ts';
 import { applyManifest } from '../../local/manifests.ts';
-import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, SERVICE_ACCOUNTS, type TestCluster } from './cluster.ts';
+import { writeKubeconfig, type ServiceAccount } from '../../testing/stack/service-account.ts';
+import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, type TestCluster } from './cluster.ts';
 import { installed, type Delivered } from './delivered.ts';
-
-export interface ServiceAccount {
-  readonly namespace: string;
-  readonly name: string;
-}
 
 /** The operator's account on the test stacks. */
 export const OPERATOR: ServiceAccount = { namespace: 'system', name: 'durable-operator-controller-manager' };
-
-/** As the audit log and messages name it. */
-export function userNameOf({ namespace, name }: ServiceAccount): `system:serviceaccount:${string}` {
-  return `system:serviceaccount:${namespace}:${name}`;
-}
 
 const ACCESS = [
   'Namespace',
@@ -76,32 +62,6 @@ export async function installOperator({
   return file;
 }
 
-const Token = z.object({ status: z.object({ token: z.string() }) });
-/** Longer than any run of the tests. */
-const TOKEN_LASTS_S = 86_400;
-
-/** A file for whoever is to run as a service account, with a token that the API server has made for it. */
-export async function writeKubeconfig(
-  client: KubernetesClient,
-  {
-    account,
-    admin,
-    file,
-  }: { readonly account: ServiceAccount; readonly admin: string; readonly file: string },
-): Promise<void> {
-  const answer = await client.request({
-    method: 'POST',
-    path: resourcePath(SERVICE_ACCOUNTS, { ...account, subresource: 'token' }),
-    body: {
-      apiVersion: 'authentication.k8s.io/v1',
-      kind: 'TokenRequest',
-      spec: { expirationSeconds: TOKEN_LASTS_S },
-    },
-  });
-  const credentials = { user: account.name, token: Token.parse(answer).status.token, ...clusterIn(admin) };
-  await writeFile(file, kubeconfigOf(credentials), { mode: 0o600 });
-}
-
 /** What lets service accounts do something in all namespaces. */
 interface Grant {
   /** Of the role and of the binding. */
@@ -125,12 +85,4 @@ export async function grant(cluster: TestCluster, { name, rules, accounts }: Gra
 export async function revoke(cluster: TestCluster, name: string): Promise<void> {
   await cluster.delete({ type: CLUSTER_ROLE_BINDINGS, name });
   await cluster.delete({ type: CLUSTER_ROLES, name });
-}
-
-function clusterIn(kubeconfig: string): { server: string; authority: string } {
-  const config = new KubeConfig();
-  config.loadFromFile(kubeconfig);
-  const cluster = config.getCurrentCluster();
-  if (cluster?.caData === undefined) throw new Error(`${kubeconfig} names no cluster with its authority`);
-  return { server: cluster.server, authority: Buffer.from(cluster.caData, 'base64').toString('utf8') };
 }

@@ -4,7 +4,7 @@ import { TestCluster, uniqueName } from './cluster.ts';
 import { FaultProxy } from './fault-proxy.ts';
 import { endOperators, startOperator, type Operator, type OperatorRequest } from './operator.ts';
 import { testStack, type TestStack } from './stack.ts';
-import { writeKubeconfig, type ServiceAccount } from './service-accounts.ts';
+import { writeKubeconfig, type ServiceAccount } from '../../testing/stack/service-account.ts';
 import { TestTemporal } from './temporal.ts';
 
 /** What a file of end-to-end tests works with. Everything is closed, and every operator ended, after the file. */

@@ -1,7 +1,7 @@
 import { msToTs } from '@temporalio/common/lib/time.js';
 import type { NativeConnection } from '@temporalio/worker';
 import { uniqueName } from './cluster.ts';
-import { eventually } from './eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 
 /** Makes a namespace of Temporal in which no operator has ever been, and resolves with its name. */
 export async function aTemporalNamespace(connection: NativeConnection): Promise<string> {

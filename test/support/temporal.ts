@@ -6,7 +6,7 @@ import {
   type WorkflowExecutionInfo,
 } from '@temporalio/client';
 import { workflowIdFor, type ResourceRef } from '../../src/contract/resource.ts';
-import { eventually } from './eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 
 /** One run of a resource. */
 export interface Run {

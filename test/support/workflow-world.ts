@@ -9,7 +9,7 @@ import { CHANGED_SIGNAL, type StepInput } from '../../src/contract/run.ts';
 import { workflowBundle, type WorkflowBundle } from '../../src/temporal/bundle.ts';
 import { registerSearchAttributes } from '../../src/temporal/registration.ts';
 import { startOptionsFor } from '../../src/temporal/runs.ts';
-import { eventually } from './eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { TestTemporal } from './temporal.ts';
 
 export type HistoryEvent = temporal.api.history.v1.IHistoryEvent;

@@ -1,5 +1,6 @@
-import { linesWith } from './audit-log.ts';
-import { OPERATOR, userNameOf } from './service-accounts.ts';
+import { linesWith } from '../../testing/stack/audit-log.ts';
+import { OPERATOR } from './service-accounts.ts';
+import { userNameOf } from '../../testing/stack/service-account.ts';
 
 /** A write that the API server has accepted. */
 interface AuditedWrite {

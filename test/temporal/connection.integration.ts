@@ -10,7 +10,7 @@ import { durableOperator } from '../../src/durable-operator.ts';
 import { connectToTemporal } from '../../src/temporal/connection.ts';
 import { registerSearchAttributes } from '../../src/temporal/registration.ts';
 import { aCertificateAuthority } from '../support/certificate-authority.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';
 import { testStack } from '../support/stack.ts';
 import { startTemporalGate, type TemporalGate } from '../support/temporal-gate.ts';

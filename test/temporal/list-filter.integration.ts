@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it, jest } from '@jest/globals';
 import { isEqual } from '../../src/contract/search-attributes.ts';
 import { uniqueName } from '../support/cluster.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { testStack } from '../support/stack.ts';
 import { TestTemporal } from '../support/temporal.ts';
 

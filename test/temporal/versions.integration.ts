@@ -13,7 +13,7 @@ import { registerSearchAttributes } from '../../src/temporal/registration.ts';
 import { TASK_KIND } from '../../src/temporal/task-queue.ts';
 import { workerVersions, type WorkerVersions } from '../../src/temporal/versions.ts';
 import { pinnedTo } from '../../src/temporal/worker.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';
 import { testStack } from '../support/stack.ts';
 import { quieten } from '../support/workflow-world.ts';

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import workerThreads, { type Worker } from 'node:worker_threads';
 import { monotonicMs } from '../../src/temporal/workflow-call.ts';
 import { withWorkflowThreads, workflowThreadProblem } from '../../src/temporal/workflow-threads.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 
 const MINUTE_MS = 60_000;
 

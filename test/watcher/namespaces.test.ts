@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
 import { Namespaces } from '../../src/watcher/namespaces.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { answerJson, aStatus, FakeApiServer, type Handler } from '../support/fake-api-server.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
 import { Quotas } from '../../src/watcher/quotas.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { FakeApiServer } from '../support/fake-api-server.ts';
 import { FakeCollection } from '../support/fake-collection.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';

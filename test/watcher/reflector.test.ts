@@ -4,7 +4,7 @@ import type { AudienceOptions } from '../../src/watcher/audience.ts';
 import type { Change, Projection } from '../../src/watcher/known-objects.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { Reflector, type ReflectorOptions } from '../../src/watcher/reflector.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import {
   answerJson,
   answerText,

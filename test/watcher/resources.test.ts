@@ -7,7 +7,7 @@ import { createKubernetesClient, type KubernetesClient } from '../../src/kuberne
 import type { Evaluation } from '../../src/watcher/evaluation.ts';
 import { Resources } from '../../src/watcher/resources.ts';
 import { Watches } from '../../src/watcher/watches.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { FakeApiServer, type Handler } from '../support/fake-api-server.ts';
 import { FakeCollection } from '../support/fake-collection.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';

@@ -3,7 +3,7 @@ import type { Controller } from '../../src/contract/controller.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
 import { RunsUnavailable } from '../../src/watcher/runs.ts';
 import { Watcher, type WatcherOptions } from '../../src/watcher/watcher.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { answerJson, answerText, FakeApiServer, type Handler } from '../support/fake-api-server.ts';
 import { defineController, SECRETS } from '../../src/api/index.ts';
 import { referredObjects, stateOf } from '../../src/contract/references.ts';

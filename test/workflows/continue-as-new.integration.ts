@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { testStack } from '../support/stack.ts';
 import { TestTemporal } from '../support/temporal.ts';
 import { WorkflowWorld, type Attempt, type WorkflowRun } from '../support/workflow-world.ts';

@@ -17,7 +17,7 @@ import type { RunInput } from '../../src/contract/run.ts';
 import { CHANGE, WorkflowInProcess } from '../support/workflow-in-process.ts';
 import { aCause } from '../support/causes.ts';
 
-const { TRY_CANCEL } = coresdk.workflow_commands.ActivityCancellationType;
+const { TRY_CANCEL, WAIT_CANCELLATION_COMPLETED } = coresdk.workflow_commands.ActivityCancellationType;
 
 const REF = { controller: 'pod-label', namespace: 'shop', name: 'web', uid: 'uid-1' };
 const OBSERVE: Observe = { do: 'observe', because: 'nothing is known' };
@@ -167,7 +167,41 @@ describe('a step that is durable from the start', () => {
   });
 });
 
+describe('a step whose attempt finishes in spite of a change', () => {
+  const FINISHES: Step = { ...MANY, onChange: 'finish' };
+
+  it('has its result counted, and then the run looks again', async () => {
+    const [run] = await start(FINISHES);
+    expect(run.called?.cancellation).toBe(WAIT_CANCELLATION_COMPLETED);
+    await run.changes();
+    expect(await run.timeIsUp()).toEqual(['cancel addMany']);
+    expect(await run.ends(result(MANY, POD))).toEqual(['observe locally']);
+    expect(run.called?.input).toMatchObject({ changes: 1, results: 1 });
+    expect(await run.ends(result(DONE))).toEqual(['result: created Pod']);
+  });
+
+  it('is dropped in its backoff', async () => {
+    const [run] = await start(FINISHES);
+    await run.changes();
+    await run.timeIsUp();
+    expect(await run.isCancelled()).toEqual(['observe locally']);
+    expect(run.called?.input).toMatchObject({ changes: 1, results: 0 });
+  });
+
+  it('ends the run where a person has cancelled it, and stalls it where it fails for good', async () => {
+    const [cancelled] = await start(FINISHES);
+    expect(await cancelled.fails(new CancelledFailure('by hand'))).toEqual(['failure: Activity task failed']);
+    const [failing] = await start(FINISHES);
+    expect(await failing.fails(failure('Odd'))).toEqual(['RunState: Stalled']);
+  });
+});
+
 describe('a durable step', () => {
+  it('is tried again as soon as it says', async () => {
+    const [run] = await start({ ...MANY, retry: { initialInterval: 2_000, maximumInterval: 60_000 } });
+    expect(run.called?.retry).toEqual({ initialMs: 2_000, coefficient: 2, mostMs: 60_000, attempts: 0 });
+  });
+
   it('whose result comes with a change leads to another look, and is not dropped', async () => {
     const [run] = await start(MANY);
     expect(await run.changes()).toEqual([GRACE]);

@@ -7,7 +7,7 @@ import { Violation } from './explorer.ts';
 import { keyOf, type Cluster, type Created } from './cluster.ts';
 import { applied, createdBy } from './managed-fields.ts';
 
-/** A request as far as the server looks at it. */
+/** The parts of a request that the server reads. */
 export interface Request extends Pick<RequestOptions, 'path' | 'query' | 'body' | 'metadataOnly'> {
   /** CALL: of an outside system, its name is the path. */
   readonly method: RequestOptions['method'] | 'CALL';

@@ -130,7 +130,7 @@ class Exploration {
     return number;
   }
 
-  /** What goes on for ever where nobody disturbs is a way that comes back to where it was. */
+  /** A run that never ends, though nothing disturbs it, comes back to a state that it had before. */
   #findCycle(): void {
     const done = new Set<number>();
     for (let first = 0; first < this.#visits.length; first += 1) {
@@ -160,7 +160,7 @@ class Exploration {
     const visits = way.slice(way.indexOf(to) + 1).flatMap((number) => this.#visits[number] ?? []);
     const steps = new Set(visits.flatMap(({ step }) => step ?? []));
     const round = visits.map(({ what }) => what);
-    return this.#violation(`it goes on for ever${endlessly([...steps])}`, to, [
+    return this.#violation(`it never ends${endlessly([...steps])}`, to, [
       '── and then, again and again:',
       ...round,
     ]);

@@ -172,7 +172,7 @@ export class Machine {
   /** As far as the process of the worker knows. */
   isNamespacePaused(state: State): boolean {
     if (this.world.watchesNamespaces !== true) return false;
-    // Whoever watches goes by what the watch shows; a worker alone reads it.
+    // A process that watches decides from what the watch shows; one that only works reads it.
     if (this.#isOne) return this.watching.isNamespacePaused(state.watches);
     return this.clusterOf(state)
       .list(NAMESPACES)

@@ -109,7 +109,7 @@ class Operator implements System {
     if (evaluation !== undefined) wrong.push(...this.#unsaid(evaluation.observation));
     for (const run of Object.values(state.runs)) {
       const held = heldIn(run);
-      if (held !== undefined) wrong.push(`a run is held for ever: ${held.because}`);
+      if (held !== undefined) wrong.push(`a run is held, and nothing releases it: ${held.because}`);
       if (!isExpected(run, decision?.do))
         wrong.push(`a run is open, and the view calls for ${decision?.do ?? 'nothing'}`);
     }

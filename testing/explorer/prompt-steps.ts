@@ -3,7 +3,7 @@ import type { Machine } from './machine.ts';
 import type { Ghost, Run, State } from './state.ts';
 import { dispatch, step, stepOf, type Step } from './step.ts';
 
-/** They change nothing but what people are told. */
+/** They change only what people read. */
 const TELLING = ['observe', 'updateStatus'];
 
 /** What goes on at once, where nothing falls behind. */

@@ -49,13 +49,8 @@ const LONG_MS = 5 * 60_000;
 
 /** Everything that is not well, grouped by cause, the worst first. Pure. */
 export function overviewOf(rows: readonly Row[], nowMs: number, problem?: Problem): Overview {
-  const byCause = new Map<string, Row[]>();
-  for (const row of rows.filter((each) => isNotWell(each, nowMs))) {
-    const cause = `${row.controller} ${codeOf(row)}`;
-    const known = byCause.get(cause);
-    if (known === undefined) byCause.set(cause, [row]);
-    else known.push(row);
-  }
+  const notWell = rows.filter((row) => isNotWell(row, nowMs));
+  const byCause = Map.groupBy(notWell, (row) => `${row.controller} ${codeOf(row)}`);
   const groups = [...byCause.values()].map(groupOf);
   groups.sort((a, b) => rankIn(a) - rankIn(b) || b.rows.length - a.rows.length);
   return { groups, count: rows.length, problem };
@@ -75,12 +70,18 @@ function groupOf(unordered: readonly Row[]): Group {
   const rows = unordered.toSorted((a, b) => sinceOf(a) - sinceOf(b));
   const [worst] = rows.toSorted((a, b) => rankOf(a) - rankOf(b));
   const telling = rows.find(({ cause }) => cause !== undefined && cause.advice.length > 0) ?? rows[0];
-  const { cause, message = '', controller = '' } = telling ?? {};
+  const { cause, controller = '' } = telling ?? {};
+  const because = becauseOf(telling);
+  const isOfAll = rows.every((row) => becauseOf(row) === because);
   return {
     ...{ state: worst?.state, code: telling ? codeOf(telling) : '', controller, rows },
-    because: cause?.because ?? message,
+    because: telling === undefined || isOfAll ? because : `${nameOf(telling)}: ${because}`,
     advice: mostUseful(cause?.advice ?? []),
   };
+}
+
+function becauseOf({ cause, message = '' }: Partial<Row> = {}): string {
+  return cause?.because ?? message;
 }
 
 function mostUseful(advice: readonly Advice[]): Advice | undefined {

@@ -23,6 +23,9 @@ import type { OwnedState } from './owned.ts';
 import type { DefinedView } from './view.ts';
 import { decideWatched, isSettled } from './watched.ts';
 
+/** The attempts of `observe` fail once the status says so, and then Temporal's backoff counts. This is for what comes between. */
+const OBSERVE_AGAIN_MS = 5_000;
+
 /** @param nowMs milliseconds since the epoch */
 export function decideDefined(
   definition: AnyDefinition,
@@ -63,6 +66,7 @@ class Deciding {
     const { finalizer } = this.#definition;
     if (live.resource.invalid !== undefined && !view.isBeingDeleted)
       return this.#rest(stalled(invalidSpec(view, live.resource.invalid)));
+    if (live.unobserved !== undefined) return this.#rest(unobservedRest(live.unobserved));
     if (finalizer !== undefined && !isHeld(this.#definition, view.finalizers))
       return this.#withFinalizers(
         'addFinalizer',
@@ -123,6 +127,8 @@ class Deciding {
         const report = isTold ? this.#statusStep(announced(step, because, live.refused)) : undefined;
         return report ?? stepFor({ definition: this.#definition, facts: this.#facts() }, outcome);
       }
+      case 'record':
+        return this.#record(outcome);
       case 'released':
         return this.#release(outcome.because);
       case 'converged':
@@ -131,6 +137,24 @@ class Deciding {
       case 'stalled':
         return this.#rest(restFor(outcome));
     }
+  }
+
+  /** @throws Error where that would be decided again and again */
+  #record({ because, status: recorded }: Outcome & { is: 'record' }): LibraryStep {
+    const { name } = this.#definition;
+    const { resource } = this.#at.live;
+    if (sameFields(recorded, resource.status))
+      throw new Error(`controller ${name} records what the status says already: ${because}`);
+    const status = { ...resource.status, ...recorded };
+    const kept = this.#definition.status?.({ ...this.#facts(), resource: { ...resource, status } });
+    if (kept !== undefined && !sameFields(recorded, kept))
+      throw new Error(
+        `controller ${name} records ${Object.keys(recorded).join(', ')}, but its status does not return that`,
+      );
+    const patch = this.#statusOf(announced('updateStatus', because), recorded);
+    if (patch === undefined) throw new Error(`there is nothing to record: ${because}`);
+    const { resourceVersion } = this.#at.view;
+    return { do: 'updateStatus', because, status: patch, resourceVersion };
   }
 
   /** Ready says that no attempt can take effect any more, so that a later run need not wait for one. */
@@ -171,18 +195,20 @@ class Deciding {
     return { do: 'updateStatus', because, status, resourceVersion: this.#at.view.resourceVersion };
   }
 
-  #statusOf(reported: Reported): StatusPatch | undefined {
+  /** @param recorded fields that differ from what is there */
+  #statusOf(reported: Reported, recorded: object = {}): StatusPatch | undefined {
     const { view, live, owned, nowMs } = this.#at;
     const { generation } = view;
     const { ready, stall, isOver } = findingsOf(reported);
+    const isKnown = live.unobserved === undefined;
     const found = [
       ...withReconciling(ready, stall, isOver),
-      ...digestFinding(REFERENCES, live.referred?.digest, view.conditions),
-      ...digestFinding(OWNED, owned?.digest, view.conditions),
+      ...(isKnown ? digestFinding(REFERENCES, live.referred?.digest, view.conditions) : []),
+      ...(isKnown ? digestFinding(OWNED, owned?.digest, view.conditions) : []),
     ];
     const conditions = conditionsAfter(view.conditions, found, { generation, now: rfc3339(nowMs) });
-    const own = live.resource.invalid === undefined ? this.#ownStatus() : {};
-    const patch = { ...own, conditions, observedGeneration: generation };
+    const own = isKnown && live.resource.invalid === undefined ? this.#ownStatus() : {};
+    const patch = { ...own, ...recorded, conditions, observedGeneration: generation };
     const before: Fields = {
       ...fieldsOf(live.resource.status),
       conditions: view.conditions,
@@ -203,6 +229,16 @@ class Deciding {
       Object.keys(kind.status.shape).map((field) => [field, fieldsOf(own)[field] ?? null]),
     );
   }
+}
+
+function sameFields(some: object, all: unknown): boolean {
+  return Object.entries(some).every(
+    ([field, value]) => canonicalText(value ?? null) === canonicalText(fieldsOf(all)[field] ?? null),
+  );
+}
+
+function unobservedRest(cause: Cause): Rest {
+  return waitFor('observe to succeed', OBSERVE_AGAIN_MS, cause);
 }
 
 /** What the status says before a step is done. */

@@ -91,15 +91,26 @@ export function stepFor(
   const its = stepsOf(definition)[step];
   const deletes = its?.deletes?.(facts, data);
   const isLong = its?.timeout !== undefined;
+  const { retry, onChange } = its ?? {};
+  const writes = its?.writes?.(facts, data);
   return {
     ...{ do: step, because, data },
     ...((isLong || isExternal(definition, step)) && { isDurable: true }),
     ...(isLong && { attemptMaxMs: attemptMaxMs(its) }),
+    ...(writes !== undefined && { writes }),
+    ...(retry && { retry: pace(retry) }),
+    ...(onChange === 'finish' && { onChange }),
     ...(deletes && { deletes }),
   };
 }
 
-type Resting = Exclude<Outcome, { is: 'step' } | { is: 'released' }>;
+/** Each is there: `defineController` has looked at them. */
+function pace({ first, longest }: NonNullable<AnySteps[string]['retry']>): NonNullable<Step['retry']> {
+  const [initialInterval, maximumInterval] = [first, longest].map((each) => each && millisecondsIn(each));
+  return { ...(initialInterval && { initialInterval }), ...(maximumInterval && { maximumInterval }) };
+}
+
+type Resting = Exclude<Outcome, { is: 'step' } | { is: 'record' } | { is: 'released' }>;
 
 /** @param defaultAction of the Event of what is stalled; undefined: there is none unless the author names its action */
 export function restFor(outcome: Resting, defaultAction?: string): Rest {
@@ -120,7 +131,7 @@ export function restFor(outcome: Resting, defaultAction?: string): Rest {
   }
 }
 
-export function nextOf(definition: AnyDefinition): NextOf<Record<string, unknown>> {
+export function nextOf(definition: AnyDefinition): NextOf<Record<string, unknown>, object> {
   const named = Object.keys(stepsOf(definition)).map((step) => {
     const does = (because: string, data?: unknown): Outcome => ({ is: 'step', step, because, data });
     return [step, does] as const;
@@ -130,6 +141,7 @@ export function nextOf(definition: AnyDefinition): NextOf<Record<string, unknown
     converged: (because, more = {}) => ({ is: 'converged', because, ...more }),
     wait: (what, atMostMs, cause) => ({ is: 'wait', what, atMostMs, ...(cause && { cause }) }),
     stalled: (cause, more = {}) => ({ is: 'stalled', cause, ...more }),
+    record: (because, status) => ({ is: 'record', because, status }),
     released: (because) => ({ is: 'released', because }),
   };
 }

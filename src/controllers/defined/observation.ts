@@ -37,6 +37,8 @@ export interface Live {
   readonly declared?: ChildrenSeen | { readonly outcome: Outcome } | undefined;
   /** Why the step was refused that was just tried. */
   readonly refused?: Cause;
+  /** Why `observe` has failed. */
+  readonly unobserved?: Cause;
   /** What it refers to. Absent: its controller has no references. */
   readonly referred?: ReferredState | undefined;
 }

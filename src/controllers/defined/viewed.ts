@@ -195,8 +195,11 @@ function decisionOf(definition: AnyDefinition) {
     switch (outcome.is) {
       case 'step':
         return stepFor({ definition, facts }, outcome);
+      case 'record':
       case 'released':
-        throw new Error(`controller ${definition.name} releases a resource that has no finalizer of its own`);
+        throw new Error(
+          `controller ${definition.name} answers next.${outcome.is}, which is only for a kind of defineKind`,
+        );
       case 'converged':
         if (isAnyExternal && unknownForMs > 0)
           return waitFor('an attempt that may still be in progress', unknownForMs);

@@ -24,7 +24,7 @@ function settled(build: BuildView, seen: Partial<Observation>) {
   for (;;) {
     const step = decide({ ...seen, build: { ...build, status } });
     if (step.do !== 'updateStatus' || !('status' in step)) return { step: step.do, written, status };
-    if (written.length > 4) throw new Error('it goes on for ever');
+    if (written.length > 4) throw new Error('it never ends');
     // A null takes a field away.
     const fields = Object.entries({ ...status, ...step.status }).filter(([, value]) => value !== null);
     status = Object.fromEntries(fields);

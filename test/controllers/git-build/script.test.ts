@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildScript, cleanupScript, unexpanded } from '../../../src/controllers/git-build/jobs.ts';
-import { eventually } from '../../support/eventually.ts';
+import { eventually } from '../../../testing/eventually.ts';
 
 let dir: string;
 let target: string;

@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
-import { inflated } from './tenant.ts';
 
 /** Source: apimachinery, `metav1.Status`, as the watch cache of the API server sends it. */
 const GONE = {
@@ -16,20 +15,30 @@ const GONE = {
   },
 };
 
+interface PipedWatch {
+  readonly resource: string;
+  readonly answer: IncomingMessage;
+  readonly outgoing: ServerResponse;
+  /** What the operator gets in place of a line. */
+  readonly inPlaceOf: (line: string) => string;
+}
+
 /** One open watch, whose events may be kept back or repeated on their way. */
 export class WatchPipe {
   /** The plural of what it watches. */
   readonly resource: string;
   isDoubled = false;
   readonly #outgoing: ServerResponse;
+  readonly #inPlaceOf: (line: string) => string;
   #begun = '';
   #isHeld = false;
   #isDraining = false;
   #held: string[] = [];
 
-  constructor(resource: string, answer: IncomingMessage, outgoing: ServerResponse) {
+  constructor({ resource, answer, outgoing, inPlaceOf }: PipedWatch) {
     this.resource = resource;
     this.#outgoing = outgoing;
+    this.#inPlaceOf = inPlaceOf;
     const decoder = new StringDecoder('utf8');
     answer.on('data', (bytes: Buffer) => this.#take(decoder.write(bytes)));
     answer.on('error', () => undefined);
@@ -80,7 +89,7 @@ export class WatchPipe {
 
   #send(line: string): void {
     if (this.#outgoing.writableEnded || this.#outgoing.destroyed) return;
-    const text = `${inflated(line)}\n`;
+    const text = `${this.#inPlaceOf(line)}\n`;
     this.#outgoing.write(text);
     if (this.isDoubled) this.#outgoing.write(text);
   }

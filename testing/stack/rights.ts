@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { linesOf, type ApiCall } from './audit-log.ts';
-import type { Delivered } from './delivered.ts';
-import { userNameOf, type ServiceAccount } from './service-accounts.ts';
+import { userNameOf, type ServiceAccount } from './service-account.ts';
 
 const Role = z.object({
   kind: z.enum(['Role', 'ClusterRole']),
@@ -21,7 +20,10 @@ const Binding = z.object({
 });
 
 /** What the roles among some objects allow a service account: `patch pods`, `create events.events.k8s.io`. */
-export function grantedTo(account: ServiceAccount, objects: readonly Delivered[]): readonly string[] {
+export function grantedTo(
+  account: ServiceAccount,
+  objects: readonly { readonly kind: string }[],
+): readonly string[] {
   const bound = objects
     .filter(({ kind }) => kind === 'RoleBinding' || kind === 'ClusterRoleBinding')
     .map((object) => Binding.parse(object))
@@ -102,4 +104,43 @@ function whatOf(
 
 export function unique(texts: readonly string[]): readonly string[] {
   return [...new Set(texts)].sort();
+}
+
+/** What the library needs only at times: with several processes, or when something goes wrong. The API server asks for finalizers itself. */
+const AT_TIMES = /^(get|create|update) leases|^(create|patch) events|^update .*\/finalizers$/;
+
+/**
+ * @param unused rights that need not be used
+ * @throws Error that names what the account was denied, and what it never used
+ */
+export function expectLeastPrivilege({
+  account,
+  objects,
+  auditLog,
+  unused,
+}: {
+  readonly account: ServiceAccount;
+  readonly objects: readonly { readonly kind: string }[];
+  readonly auditLog: string;
+  readonly unused: readonly string[];
+}): void {
+  const asked = askedBy(account, auditLog, account.name);
+  const denied = unique(asked.flatMap(({ decision, what }) => (decision === 'forbid' ? what : [])));
+  const used = new Set(asked.map(({ what }) => what));
+  const idle = grantedTo(account, objects).filter(
+    (what) => !used.has(what) && !unused.includes(what) && !AT_TIMES.test(what),
+  );
+  const problems = [
+    ...(denied.length === 0
+      ? []
+      : [
+          `${account.name} was denied: ${denied.join(', ')}; add it to permissions, and run npm run generate`,
+        ]),
+    ...(idle.length === 0
+      ? []
+      : [
+          `${account.name} never used: ${idle.join(', ')}; let a test use it, name it in { unused }, or take it out of permissions, if it is there`,
+        ]),
+  ];
+  if (problems.length > 0) throw new Error(problems.join('\n'));
 }

@@ -5,7 +5,6 @@ import type { AddressInfo, Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { KubeConfig } from '@kubernetes/client-node';
-import { BIG, inflated } from './tenant.ts';
 import { WatchPipe } from './watch-pipe.ts';
 
 /** One request of the operator, and what became of it. */
@@ -65,6 +64,8 @@ export class ApiProxy {
   /** Whether connections are cut off, and new ones too. */
   isAway = false;
   readonly watches = new Set<WatchPipe>();
+  /** What the operator gets in place of an answer, or of an event. Default: that itself. */
+  inPlaceOf: (text: string) => string = (text) => text;
   /** Asked for every watch: how its events get on from now on. */
   onWatch: (watch: WatchPipe) => void = () => undefined;
   readonly #server: Server;
@@ -164,14 +165,16 @@ export class ApiProxy {
       return;
     }
     outgoing.writeHead(seen.status, withoutFraming(answer));
-    outgoing.end(bytes.includes(BIG) ? inflated(bytes.toString()) : bytes, verdict.afterAnswer);
+    outgoing.end(this.inPlaceOf(bytes.toString()), verdict.afterAnswer);
   }
 
   #pipe(answer: IncomingMessage, { outgoing, seen }: Exchange): void {
     seen.status = 200;
     outgoing.writeHead(200, withoutFraming(answer));
     outgoing.flushHeaders();
-    const watch = new WatchPipe(seen.about.resource, answer, outgoing);
+    const { resource } = seen.about;
+    const inPlaceOf = (line: string) => this.inPlaceOf(line);
+    const watch = new WatchPipe({ resource, answer, outgoing, inPlaceOf });
     this.watches.add(watch);
     outgoing.on('close', () => this.watches.delete(watch));
     this.onWatch(watch);

@@ -1,0 +1,100 @@
+import { describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { CONFIG_MAPS } from '../../src/api/built-in.ts';
+import { defineController } from '../../src/api/controller.ts';
+import { defineKind } from '../../src/api/kind.ts';
+import { PODS } from '../../src/api/kinds.ts';
+import { explore } from '../../testing/index.ts';
+import { AuthorWorld } from '../support/author-world.ts';
+
+/** A controller that chooses a name once, which the status has to hold before anything is made of it. */
+
+const Lease = defineKind({
+  ...{ group: 'example.com', version: 'v1', kind: 'Lease', description: 'An address that is leased.' },
+  spec: z.object({ network: z.string() }),
+  status: z.object({ address: z.string().optional(), note: z.string().optional() }),
+});
+const CHOSEN = 'an address is chosen once';
+
+const lease = defineController({
+  name: 'lease',
+  for: Lease,
+  permissions: [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'create'] }],
+  observe: ({ resource: { metadata }, kube }) =>
+    kube.get({ type: CONFIG_MAPS, namespace: metadata.namespace, name: metadata.name }),
+  steps: {
+    take: {
+      summary: 'take the address',
+      external: false,
+      run: async ({ resource: { metadata, status }, kube }) => {
+        const { namespace, name } = metadata;
+        await kube.create(CONFIG_MAPS, { metadata: { namespace, name }, data: { address: status.address } });
+        return `took ${status.address ?? 'nothing'}`;
+      },
+    },
+  },
+  decide({ resource: { spec, status }, observed, nowMs }, next) {
+    if (status.address === undefined) return next.record(CHOSEN, { address: `${spec.network}.${nowMs}` });
+    return observed ? next.converged('the address is taken') : next.do.take('nobody has the address');
+  },
+  status: ({ resource: { status } }) => ({ ...status, note: 'leased' }),
+});
+
+const world = (controller: typeof lease) =>
+  new AuthorWorld(controller, { types: [CONFIG_MAPS], spec: { network: '10.0.0' } });
+
+describe('next.record', () => {
+  it('writes to the status before the step that needs it', async () => {
+    const of = world(lease);
+    expect(await of.run()).toEqual(['updateStatus', 'take', 'updateStatus']);
+    expect(of.requests).toEqual(['PATCH front/status', 'POST shop/configmaps', 'PATCH front/status']);
+    expect(of.status).toMatchObject({ address: '10.0.0.0', note: 'leased' });
+    expect(of.condition('Ready')).toMatchObject({ status: 'True' });
+  });
+
+  it('is told in the condition meanwhile', async () => {
+    const of = world(lease);
+    const refused = { status: 403, body: JSON.stringify({ kind: 'Status', code: 403, message: 'no' }) };
+    const failing = new AuthorWorld(lease, {
+      types: [CONFIG_MAPS],
+      spec: { network: '10.0.0' },
+      refuse: ({ method }) => (method === 'POST' ? refused : undefined),
+    });
+    await failing.run();
+    expect(failing.status).toMatchObject({ address: '10.0.0.0' });
+    expect((await of.step('updateStatus')).did).toEqual([{ did: 'updated', what: 'the status' }]);
+    expect(of.condition('Ready')?.['message']).toContain(CHOSEN);
+  });
+
+  it('fails where the status says it already, or would lose it again', async () => {
+    const again = world({ ...lease, decide: (_, next) => next.record(CHOSEN, { address: '10.0.0.1' }) });
+    expect(await again.run()).toEqual([
+      'updateStatus',
+      'observe',
+      `failed: controller lease records what the status says already: ${CHOSEN}`,
+    ]);
+    const losing = world({ ...lease, status: () => ({ note: 'leased' }) });
+    expect(await losing.run()).toEqual([
+      'failed: controller lease records address, but its status does not return that',
+    ]);
+  });
+
+  it('is for fields of the kind alone', () => {
+    defineController({
+      name: 'other',
+      for: Lease,
+      // @ts-expect-error -- the kind has no such field
+      decide: (_, next) => next.record(CHOSEN, { colour: 'red' }),
+    });
+    defineController({
+      ...{ name: 'pods', for: PODS, view: () => 'seen' },
+      // @ts-expect-error -- a built-in type has no status of ours
+      decide: (_, next) => next.record(CHOSEN, {}),
+    });
+  });
+
+  it('survives whatever fails on the way', async () => {
+    const { notExplored } = await explore(lease, { resource: { spec: { network: '10.0.0' } } });
+    expect(notExplored).toEqual([]);
+  });
+});
