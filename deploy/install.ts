@@ -4,10 +4,12 @@ import { promisify } from 'node:util';
 import { isMap, parseAllDocuments, type Document } from 'yaml';
 import { buildPrograms } from '../local/build.ts';
 import { durableOperator } from '../src/durable-operator.ts';
+import { writeFiles } from '../src/program/generate/files.ts';
 import { changesBy, defaultControllers } from '../src/program/generate/permissions.ts';
 
 /*
- * `deploy/install.yaml`: the chart, rendered for people who use `kubectl apply` or Kustomize.
+ * Writes `deploy/install.yaml`: the chart, rendered for people who use `kubectl apply` or Kustomize. It is part of
+ * `npm run generate`, after generate.ts: the chart includes files that are generated.
  */
 
 const NAMESPACE = 'durable-operator-system';
@@ -88,4 +90,9 @@ function withoutHelm(document: Document): string {
   const annotations = document.getIn(['metadata', 'annotations']);
   if (isMap(annotations) && annotations.items.length === 0) document.deleteIn(['metadata', 'annotations']);
   return document.toString({ lineWidth: 0, flowCollectionPadding: false }).replace(/^---\n/, '');
+}
+
+if (import.meta.main) {
+  const files = new Map([['deploy/install.yaml', await installManifest()]]);
+  await writeFiles(join(import.meta.dirname, '..'), files);
 }

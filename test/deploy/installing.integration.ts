@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
+import { installManifest as installManifestNow } from '../../deploy/install.ts';
 import { mergeRules } from '../../src/program/generate/merge-rules.ts';
 import { parseConfig } from '../../src/config/config.ts';
 import { durableOperator } from '../../src/durable-operator.ts';
@@ -136,6 +137,11 @@ function admitted(name: string, spec: object) {
 describe('install.yaml', () => {
   const parts = (objects: readonly Delivered[]) =>
     objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`).sort();
+
+  // `npm run check` has no Helm, so it cannot say so.
+  it('is what the chart is now; else run npm run generate, and commit what it wrote', async () => {
+    expect(installManifest).toBe(await installManifestNow());
+  });
 
   it('has the controllers pod-label and pod-set, and the namespace', async () => {
     const chart = await charted(['controllers={pod-label,pod-set}']);
