@@ -88,14 +88,17 @@ export class Reflector {
     return this.#problem;
   }
 
-  /** Whether there is no such API: its CRD has to be installed first. */
+  /**
+   * Whether its CRD has still to be installed. Never so once it has synced: a 404 is then a gateway's, or somebody has taken
+   * the API away.
+   */
   get isApiMissing(): boolean {
-    return this.#isApiMissing;
+    return this.#isApiMissing && !this.#hasSynced;
   }
 
   /** Since the last event, bookmark or list; that there is no such API is a word, too. */
   get silenceSeconds(): number {
-    return this.#isApiMissing ? 0 : (performance.now() - this.#lastWordMs) / 1000;
+    return this.isApiMissing ? 0 : (performance.now() - this.#lastWordMs) / 1000;
   }
 
   async #run(): Promise<void> {

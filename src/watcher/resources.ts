@@ -126,14 +126,16 @@ export class Resources {
     return this.#reflectors.every((reflector) => reflector.hasSynced());
   }
 
-  /** Whether it waits for a CRD: the other controllers work meanwhile. */
-  get isApiMissing(): boolean {
-    return this.#reflectors.some(({ isApiMissing }) => isApiMissing);
+  /** Whether a list is still to come, of a type whose CRD is there. */
+  get isListing(): boolean {
+    return this.#reflectors.some((reflector) => !reflector.hasSynced() && !reflector.isApiMissing);
   }
 
-  /** What keeps the watches from working, one sentence each. */
+  /** What keeps the watches from working, one sentence each; that a CRD was never there is no problem. */
   get problems(): string[] {
-    return this.#reflectors.flatMap(({ problem }) => (problem === undefined ? [] : [problem]));
+    return this.#reflectors.flatMap(({ problem, isApiMissing }) =>
+      problem === undefined || isApiMissing ? [] : [problem],
+    );
   }
 
   /** How the watches are, for whoever observes. */

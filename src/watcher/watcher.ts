@@ -126,16 +126,15 @@ export class Watcher {
   }
 
   /**
-   * What keeps the watcher from doing its work, one sentence each. A CRD that is not there is none: who does
+   * What keeps the watcher from doing its work, one sentence each. A CRD that was never there is none: who does
    * not use a controller need not install it.
    */
   get problems(): string[] {
-    const all = this.#resources.filter(({ isApiMissing }) => !isApiMissing);
     return [
-      ...all
-        .filter((one) => !one.hasSynced())
+      ...this.#resources
+        .filter(({ isListing }) => isListing)
         .map((one) => `${nameOf(one)}: the initial list is not complete yet`),
-      ...new Set(all.flatMap((one) => one.problems)),
+      ...new Set(this.#resources.flatMap(({ problems }) => problems)),
       ...this.#namespaces.problems,
       ...(this.#dispatcher?.problem === undefined ? [] : [this.#dispatcher.problem]),
     ];

@@ -123,6 +123,31 @@ describe('a controller whose list cannot be had', () => {
   });
 });
 
+describe('a 404 that is no Status', () => {
+  const NOT_HERE = answerText(404, 'no backend serves this');
+
+  it('is a problem of what was listed before, as where a gateway answers it', async () => {
+    watcher.start();
+    await eventually(() => watcher.problems.length === 0 && webs.openWatches === 1);
+    webs.faults.list.push(...Array.from({ length: 10_000 }, () => NOT_HERE));
+    webs.breakWatches('reset');
+    expect(await eventually(() => watcher.problems.length > 0 && watcher.problems)).toEqual([
+      expect.stringContaining('GET /api/v1/webs: 404 no backend serves this'),
+    ]);
+    expect(watcher.state.watches.find(({ resource }) => resource === 'webs')?.silenceSeconds).not.toBe(0);
+  });
+
+  it('does not hide what is wrong with the other types of its controller', async () => {
+    const { primary, children, ...rest } = greedy('webs');
+    const child = { ...primary, view: () => undefined, ownerKey: () => undefined };
+    const missing = { ...child, type: { ...primary.type, plural: 'others' } };
+    watcher = aWatcher({ controllers: [{ ...rest, primary, children: [...children, missing] }] });
+    webs.faults.list.push(...Array.from({ length: 10_000 }, () => FORBIDDEN));
+    watcher.start();
+    await expectForbidden('webs');
+  });
+});
+
 describe('a namespace that cannot be watched', () => {
   it('holds up no other, and is named', async () => {
     forbidden = 'secret';
