@@ -168,15 +168,15 @@ async function stop(
 
 function start({ watcher, election, taskQueue }: Watching): void {
   watcher.start();
-  if (election === undefined) candidateOf(watcher, taskQueue).lead(() => true);
+  if (election === undefined) candidateOf(watcher, taskQueue).lead(() => true, -Infinity);
   else election.start();
 }
 
 /** What only one process does at a time. */
 function candidateOf(watcher: Watcher, taskQueue: TaskQueueWatch | undefined): Candidate {
   return {
-    lead(isLeading) {
-      watcher.lead(isLeading);
+    lead(isLeading, ledUntilMs) {
+      watcher.lead(isLeading, ledUntilMs);
       taskQueue?.lead();
     },
     standBy() {

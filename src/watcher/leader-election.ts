@@ -9,8 +9,11 @@ import type { Lease, LeaseSpec, LeaseStore } from './lease.ts';
 
 /** Who is to lead, one at a time. */
 export interface Candidate {
-  /** @param isLeading to be asked before each act: a process that was stopped for a while may be late */
-  lead(isLeading: () => boolean): void;
+  /**
+   * @param isLeading to be asked before each act: a process that was stopped for a while may be late
+   * @param ledUntilMs another led until then or later, on the clock of `now`; -Infinity: none was seen to since this process did
+   */
+  lead(isLeading: () => boolean, ledUntilMs: number): void;
   /** Called at once when it leads no more. Resolves when nothing that it did as leader is in progress. */
   standBy(): Promise<void>;
 }
@@ -53,8 +56,13 @@ export class LeaderElection {
   #stoodBy: Promise<void> = Promise.resolve();
   /** The Lease as this process wrote it last. */
   #written: Lease | undefined;
-  /** What the Lease was last seen to say, and when another may take it if it goes on saying so. */
-  #observed: { readonly spec: string; readonly runsOutAtMs: number } | undefined;
+  /**
+   * What the Lease was last seen to say, when it was last read before it said so, and when another may take it if it goes on
+   * saying so.
+   */
+  #observed:
+    { readonly spec: string; readonly readBeforeMs: number; readonly runsOutAtMs: number } | undefined;
+  #lastReadMs = -Infinity;
   #holder: string | undefined;
   #problem: string | undefined;
 
@@ -125,7 +133,7 @@ export class LeaderElection {
       return this.identity;
     }
     const { holderIdentity: holder = '' } = lease.spec ?? {};
-    if (holder !== '' && holder !== this.identity && !this.#hasRunOut(lease)) return holder;
+    if (holder !== this.identity && !this.#hasRunOut(lease) && holder !== '') return holder;
     await this.#write(lease);
     return this.identity;
   }
@@ -166,9 +174,10 @@ export class LeaderElection {
       const { leaseDurationSeconds } = lease.spec ?? {};
       const durationMs =
         leaseDurationSeconds === undefined ? this.#options.leaseDurationMs : leaseDurationSeconds * 1000;
-      this.#observed = { spec, runsOutAtMs: this.#now() + durationMs };
+      this.#observed = { spec, readBeforeMs: this.#lastReadMs, runsOutAtMs: this.#now() + durationMs };
     }
-    return this.#now() >= this.#observed.runsOutAtMs;
+    this.#lastReadMs = this.#now();
+    return this.#lastReadMs >= this.#observed.runsOutAtMs;
   }
 
   /** Others see the renewal after it was asked for, and so wait for longer than this term lasts. */
@@ -181,10 +190,12 @@ export class LeaderElection {
     const isRenewal = this.#term !== undefined;
     clearTimeout(this.#term?.end);
     this.#term = { untilMs, end: setTimeout(() => this.#endTerm(this.#late), leftMs) };
+    const { readBeforeMs: ledUntilMs = -Infinity } = this.#observed ?? {};
+    this.#observed = undefined;
     if (isRenewal) return;
     this.#holder = this.identity;
     this.#log.info({}, 'became leader: this process starts and signals runs');
-    candidate.lead(() => this.isLeading);
+    candidate.lead(() => this.isLeading, ledUntilMs);
   }
 
   #isHeldBy(holder: string): void {

@@ -5,6 +5,8 @@ import { KeyTimers } from './timing.ts';
 
 /** However short an interval is asked for. */
 const POLL_LEAST_MS = 10_000;
+/** The last leader may not have come to what was asked so shortly before it was last heard of. */
+const UNANSWERED_MS = 15_000;
 /** A timer of Node cannot be longer. */
 const POLL_MOST_MS = 2 ** 31 - 1;
 
@@ -19,6 +21,8 @@ interface Asked {
   readonly done: number;
   /** Why the last one is asked for. */
   readonly because: string;
+  /** When it was, on the clock of `performance.now()`. */
+  readonly atMs: number;
 }
 
 const NOTHING: Asked = {
@@ -28,6 +32,7 @@ const NOTHING: Asked = {
   count: 0,
   done: 0,
   because: '',
+  atMs: -Infinity,
 };
 
 /**
@@ -89,6 +94,16 @@ export class Looks {
     this.#schedule(key, asked.pollInterval);
   }
 
+  /**
+   * This process begins to lead: most of what was asked while it stood by was the last leader's to do.
+   *
+   * @param ledUntilMs when that was last heard of; -Infinity: there was none
+   */
+  lead(ledUntilMs: number): void {
+    for (const [key, { atMs, count }] of this.#asked)
+      if (atMs < ledUntilMs - UNANSWERED_MS) this.done(key, count);
+  }
+
   /** The resource was evaluated: some decisions hold only for so long. */
   decided(key: string, decision: Decision): void {
     const ms = 'recheckMs' in decision ? decision.recheckMs : undefined;
@@ -119,6 +134,7 @@ export class Looks {
 
   #ask(key: string, because: string): void {
     const asked = this.#asked.get(key);
-    if (asked !== undefined) this.#asked.set(key, { ...asked, count: asked.count + 1, because });
+    if (asked !== undefined)
+      this.#asked.set(key, { ...asked, count: asked.count + 1, because, atMs: performance.now() });
   }
 }

@@ -220,6 +220,11 @@ export class Resources {
     this.#evaluateSoon(object.ownerKey);
   }
 
+  /** @param ledUntilMs when another process that led was last heard of; -Infinity: none did */
+  lead(ledUntilMs: number): void {
+    this.#looks.lead(ledUntilMs);
+  }
+
   /** A run was started or signalled because of this view. */
   requested({ ref, look }: Evaluation): void {
     const key = this.#keyOf(ref);

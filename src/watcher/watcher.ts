@@ -73,9 +73,11 @@ export class Watcher {
    * Looks at all that is known, and acts from now on; a controller begins to when its own lists are complete.
    *
    * @param isLeading asked before each start and signal
+   * @param ledUntilMs when another process that led was last heard of, by `performance.now()`; default: none did
    */
-  lead(isLeading: () => boolean): void {
+  lead(isLeading: () => boolean, ledUntilMs = -Infinity): void {
     if (this.#stopped !== undefined) return;
+    for (const resources of this.#resources) resources.lead(ledUntilMs);
     this.#dispatcher = this.#dispatcherFor(isLeading);
     this.#sweeps = new Sweeps(this.#dispatcher, this.#options.log);
     for (const resources of this.#resources) {

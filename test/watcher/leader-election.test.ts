@@ -25,6 +25,7 @@ function aProcess(lease: FakeLease, { inHand = Promise.resolve(), ...rest }: Cir
   const log = aRecordingLogger();
   let frozenMs = 0;
   let mayAct = () => false;
+  let ledUntilMs: number | undefined;
   const election = new LeaderElection({
     lease,
     leaseDurationMs: 15_000,
@@ -35,8 +36,9 @@ function aProcess(lease: FakeLease, { inHand = Promise.resolve(), ...rest }: Cir
     log,
     now: () => performance.now() + frozenMs,
     candidate: {
-      lead: (isLeading) => {
+      lead: (isLeading, othersUntilMs) => {
         told.push('lead');
+        ledUntilMs = othersUntilMs;
         mayAct = isLeading;
       },
       standBy: () => {
@@ -52,6 +54,8 @@ function aProcess(lease: FakeLease, { inHand = Promise.resolve(), ...rest }: Cir
     /** As it was told when it began to lead. */
     mayAct: () => mayAct(),
     start: () => election.start(),
+    /** Until when another led, as it was told when it began to lead. */
+    ledUntilMs: () => ledUntilMs,
     /** The clock has gone on, but no timer of the process has. */
     wasFrozenFor: (ms: number) => (frozenMs += ms),
     /** It is gone, and the Lease is as it left it. */
@@ -257,6 +261,47 @@ describe('a leader', () => {
     expect(told).toEqual(['lead', 'stand by while another holds the Lease']);
     expect(election.isLeading).toBe(false);
     expect(lease.holder).toBe('somebody');
+  });
+});
+
+describe('a process that begins to lead', () => {
+  it('is told that another led until its last renewal, but for the time between two looks', async () => {
+    const lease = new FakeLease();
+    const leader = await aLeader(lease);
+    const { told, ledUntilMs } = await aStandby(lease);
+    await after(60_000);
+    await leader.isKilled();
+    const killedAtMs = performance.now();
+    await after(18_000);
+    expect(told).toEqual(['lead']);
+    expect(ledUntilMs()).toBeLessThanOrEqual(killedAtMs);
+    expect(ledUntilMs()).toBeGreaterThan(killedAtMs - 2 * 2_200);
+  });
+
+  it('is told so, too, where it did not hear that it had taken the Lease', async () => {
+    const lease = new FakeLease();
+    const leader = await aLeader(lease);
+    const { ledUntilMs } = await aStandby(lease);
+    await after(60_000);
+    const stoppedAtMs = performance.now();
+    lease.fault = (call) => (lease.holder === undefined && call === 'replace' ? 'answer is lost' : undefined);
+    await leader.election.stop();
+    await after(30_000);
+    expect(ledUntilMs()).toBeGreaterThan(stoppedAtMs - 2_200);
+  });
+
+  it.each<[what: string, fault: 'unavailable' | undefined]>([
+    ['for the first time', undefined],
+    ['again, without another in between', 'unavailable'],
+  ])('%s is told of no other', async (_, fault) => {
+    const lease = new FakeLease();
+    const { told, ledUntilMs } = await aLeader(lease);
+    lease.fault = () => fault;
+    await after(60_000);
+    lease.fault = () => undefined;
+    await after(3_000);
+    expect(told.at(-1)).toBe('lead');
+    expect(ledUntilMs()).toBe(-Infinity);
   });
 });
 

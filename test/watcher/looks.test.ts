@@ -67,6 +67,39 @@ describe('a requested look', () => {
   });
 });
 
+describe('a process that begins to lead', () => {
+  /** What was requested as early as it says. */
+  const requested = (beforeMs: number) => {
+    looks.seen(KEY, undefined, NEW);
+    looks.seen(KEY, request('1'), KNOWN);
+    jest.advanceTimersByTime(beforeMs);
+  };
+
+  it('follows what was asked since 15 s before the last leader was last heard of', () => {
+    requested(15_000);
+    looks.lead(performance.now());
+    expect(looks.due(KEY)).toBe('a reconcile was requested: 1');
+  });
+
+  it('leaves to the last leader what was asked before that, and what was asked again and again', () => {
+    looks.seen('shop/polled', asking({ 'poll-interval': '10s' }), NEW);
+    requested(15_001);
+    looks.lead(performance.now());
+    expect([looks.due(KEY), looks.due('shop/polled')]).toEqual([undefined, 'checked every 10s']);
+    looks.lead(performance.now() + 10_000);
+    expect(looks.due('shop/polled')).toBeUndefined();
+    due = [];
+    jest.advanceTimersByTime(10_000);
+    expect(due).toEqual(['shop/polled']);
+  });
+
+  it('follows all that was asked where no other has led', () => {
+    requested(3_600_000);
+    looks.lead(-Infinity);
+    expect(looks.due(KEY)).toBe('a reconcile was requested: 1');
+  });
+});
+
 describe('an interval', () => {
   it('makes a look due again and again, each time after the last was taken', () => {
     looks.seen(KEY, asking({ 'poll-interval': '10m' }), NEW);

@@ -7,6 +7,7 @@ import { eventually } from '../../testing/eventually.ts';
 import { answerJson, answerText, FakeApiServer, type Handler } from '../support/fake-api-server.ts';
 import { defineController, SECRETS } from '../../src/api/index.ts';
 import { referredObjects, stateOf } from '../../src/contract/references.ts';
+import { controlOf } from '../../src/controllers/control/annotations.ts';
 import { definedController } from '../../src/controllers/defined/controller.ts';
 import { Bucket } from '../support/bucket.ts';
 import { FakeCollection } from '../support/fake-collection.ts';
@@ -252,6 +253,8 @@ describe('a start with many resources of an author', () => {
   });
 });
 
+const KEPT = { name: 'web', uid: 'uid', resourceVersion: '1' };
+const requesting = (value: string) => ({ 'durable-operator.dev/reconcile-requested-at': value });
 const isKnown = (name: string) => evaluated.has(`default/${name}`);
 
 describe('a watcher that stands by', () => {
@@ -265,6 +268,35 @@ describe('a watcher that stands by', () => {
     watcher.lead(() => true);
     await eventually(() => runs.calls.length === 2);
     expect(runs.calls).toEqual(['start early', 'start late']);
+  });
+
+  it('starts nothing for what the last leader was asked, but one run for what came at its end', async () => {
+    const controller: Controller<string, never, string> = {
+      ...greedy('webs'),
+      primary: { ...greedy('webs').primary, view: ({ metadata }) => metadata.labels?.['asked'] ?? '' },
+      decide: (asked) => {
+        evaluated.add(asked);
+        return { do: 'converged', because: 'it is well' };
+      },
+      control: (asked) =>
+        controlOf({ metadata: { ...KEPT, annotations: asked === '' ? {} : requesting(asked) } }),
+    };
+    watcher = aWatcher({ controllers: [controller] });
+    webs.put('early');
+    webs.put('late');
+    watcher.start();
+    await eventually(() => watcher.problems.length === 0 && webs.openWatches === 1);
+    const asks = async (name: string, asked: string) => {
+      webs.put(name, { asked });
+      await eventually(() => evaluated.has(asked));
+    };
+    await asks('early', 'at 10:00');
+    const ledUntilMs = performance.now() + 15_000;
+    await asks('late', 'at 11:00');
+    await asks('late', 'at 11:01');
+    watcher.lead(() => true, ledUntilMs);
+    await eventually(() => runs.calls.length > 0);
+    expect(runs.calls).toEqual(['start late']);
   });
 
   it('starts nothing any more where it did lead, and goes on watching', async () => {
