@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { parse } from 'yaml';
 import { z } from 'zod';
 import packageJson from '../package.json' with { type: 'json' };
 
@@ -25,6 +26,16 @@ const Lockfile = z.object({
 });
 const { packages } = Lockfile.parse(JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')));
 const locked = Object.entries(packages).filter(([path]) => path !== '');
+
+const Workflow = z.object({
+  jobs: z.record(
+    z.string(),
+    z.object({
+      permissions: z.record(z.string(), z.string()).default({}),
+      steps: z.array(z.object({ run: z.string().optional() })).default([]),
+    }),
+  ),
+});
 
 describe('package.json', () => {
   it('names exact versions', () => {
@@ -70,6 +81,24 @@ describe('the workflows', () => {
 
   it('give no more rights than reading to what does not ask for more', () => {
     expect(texts.filter((text) => !text.includes('\npermissions:\n  contents: read\n'))).toEqual([]);
+  });
+
+  // A package that runs code there could sign and publish in our name.
+  it('run no code of packages in a job that may write or sign', () => {
+    const jobs = texts.flatMap((text) => Object.entries(Workflow.parse(parse(text)).jobs));
+    const mayWrite = jobs.filter(([, { permissions }]) => Object.values(permissions).includes('write'));
+    expect(mayWrite.map(([name]) => name)).toContain('publish');
+    const runs = mayWrite.flatMap(([name, { steps }]) => steps.map(({ run = '' }) => `${name}: ${run}`));
+    expect(runs.filter((run) => /\b(npm (?!view|publish)\w+|npx|node)\b/.test(run))).toEqual([]);
+  });
+
+  // release.yml calls ci.yml, so their artifacts are those of one run.
+  it('upload each artifact under a name of its own', () => {
+    const names = texts.flatMap((text) =>
+      [...text.matchAll(/uses: actions\/upload-artifact@[^]*?name: ([^\s,]+)/g)].map(([, name]) => name),
+    );
+    expect(names).toContain('release');
+    expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
   });
 
   it('run the Node that everything here is tested with', () => {
