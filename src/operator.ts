@@ -12,6 +12,7 @@ import type { ResourceRef } from './contract/resource.ts';
 import type { Telemetry } from './contract/telemetry.ts';
 import { createKubernetesClient, type KubernetesClient } from './kubernetes/client.ts';
 import { loadKubeConfig } from './kubernetes/config.ts';
+import { LeaseObject, type LeaseLocation } from './kubernetes/lease.ts';
 import { Lifecycle, type Watching } from './lifecycle.ts';
 import { createObservability } from './observability/observability.ts';
 import { connectToTemporal } from './temporal/connection.ts';
@@ -26,7 +27,6 @@ import { observed, ofOwnCluster, reportingEnds, withHeartbeats } from './tempora
 import { createWorker, installRuntime } from './temporal/worker.ts';
 import { VERSION } from './version.ts';
 import { LeaderElection, leaseNamespace, type Candidate } from './watcher/leader-election.ts';
-import { LeaseObject } from './watcher/lease.ts';
 import { Watcher } from './watcher/watcher.ts';
 
 export interface OperatorRequest {
@@ -113,7 +113,7 @@ async function watchAndWork(parts: Parts, target: Target): Promise<void> {
   const publishing =
     watching === undefined
       ? aborted(signal)
-      : publishUntilDone({ ...parts, ...target, signal: ended.signal });
+      : publishUntilDone({ ...parts, ...target, lease: leaseOf(config), signal: ended.signal });
   const { taskQueue, cluster } = target;
   log.info({ command, taskQueue, cluster: labelOfCluster(cluster), temporal: temporal.address }, 'started');
   try {
@@ -210,10 +210,14 @@ function watchingOf(parts: Parts, target: Target, memory: Memory): Watching {
 }
 
 function electionOf({ config, log, client }: Parts, candidate: Candidate): LeaderElection | undefined {
-  const { enabled, namespace, name, ...times } = config.leaderElection;
-  if (!enabled) return undefined;
-  const lease = new LeaseObject(client, { namespace: leaseNamespace(namespace), name });
-  return new LeaderElection({ lease, candidate, ...times, log });
+  const location = leaseOf(config);
+  if (location === undefined) return undefined;
+  const lease = new LeaseObject(client, location);
+  return new LeaderElection({ ...config.leaderElection, lease, candidate, log });
+}
+
+function leaseOf({ leaderElection: { enabled, namespace, name } }: Config): LeaseLocation | undefined {
+  return enabled ? { namespace: leaseNamespace(namespace), name } : undefined;
 }
 
 interface Working {

@@ -7,6 +7,7 @@ import type { ProgramNames } from './config/options.ts';
 import { isOfOtherCluster, labelOfCluster, type Cluster } from './contract/cluster.ts';
 import { ConfigurationError } from './contract/configuration-error.ts';
 import type { Logger } from './contract/logger.ts';
+import type { LeaseLocation } from './kubernetes/lease.ts';
 import { persistently } from './persistently.ts';
 import {
   publishedSettings,
@@ -25,6 +26,8 @@ export interface Publishing {
   readonly cluster: Cluster;
   readonly program: ProgramNames;
   readonly config: Options;
+  /** Undefined: without leader election. */
+  readonly lease: LeaseLocation | undefined;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
@@ -40,7 +43,9 @@ const MISSES_MAX = 2;
  *
  * @throws ConfigurationError where it is another one's; AbortError where the signal came first
  */
-export async function checkTaskQueue(publishing: Omit<Publishing, 'program' | 'config'>): Promise<void> {
+export async function checkTaskQueue(
+  publishing: Omit<Publishing, 'program' | 'config' | 'lease'>,
+): Promise<void> {
   const { connection, namespace, taskQueue } = publishing;
   const client = new Client({ connection, namespace });
   const published = await persistently(
@@ -58,9 +63,9 @@ export async function checkTaskQueue(publishing: Omit<Publishing, 'program' | 'c
  * @throws ConfigurationError where the operator of another cluster was a moment earlier
  */
 export async function publishUntilDone(publishing: Publishing): Promise<void> {
-  const { connection, namespace, taskQueue, cluster, program, config, log, signal } = publishing;
+  const { connection, namespace, taskQueue, cluster, program, config, lease, log, signal } = publishing;
   const client = new Client({ connection, namespace });
-  const texts = textsToPublish(program, config, { version: VERSION, clusterUid: cluster.uid });
+  const texts = textsToPublish(program, config, { version: VERSION, clusterUid: cluster.uid, lease });
   const publish = () =>
     publishSettings(client, { taskQueue, texts, check: (before) => refuseOthers(publishing, before) });
   const withinLimit = <T>(call: () => Promise<T>) =>

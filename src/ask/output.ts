@@ -84,6 +84,11 @@ export function durationText(ms: number): string {
   return parts.length === 0 ? '0s' : parts.join('');
 }
 
+/** In UTC: `2026-11-22T02:24:29Z`. */
+export function timeText(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
+}
+
 const PLAIN = /^(?:[!-~]+(?: [!-~]+)*)?$/;
 
 /** Text of a server, on one line and without control characters for the terminal. */

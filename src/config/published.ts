@@ -9,9 +9,22 @@ export interface PublishedSettings {
   readonly version: string;
   /** As the operator has them; those that it does not publish have their defaults. */
   readonly options: Options;
+  /** Whoever holds it watches the cluster. Undefined: without leader election. */
+  readonly lease?: PublishedLease | undefined;
 }
 
-/** By the names of the options, as a person writes their values; `version`; and `cluster-uid`. */
+export interface PublishedLease {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+interface About {
+  readonly version: string;
+  readonly clusterUid: string | undefined;
+  readonly lease?: PublishedLease | undefined;
+}
+
+/** By the names of the options, as a person writes their values; `version`; `cluster-uid`; and `lease`. */
 export type PublishedTexts = Readonly<Record<string, string>>;
 
 function publishedNames({ rows }: OptionTable): readonly string[] {
@@ -21,7 +34,7 @@ function publishedNames({ rows }: OptionTable): readonly string[] {
 export function textsToPublish(
   program: ProgramNames,
   options: Options,
-  { version, clusterUid }: { readonly version: string; readonly clusterUid: string | undefined },
+  { version, clusterUid, lease }: About,
 ): PublishedTexts {
   const { deploymentName, buildId } = workerVersionOf(options) ?? {};
   const table = optionTable(program);
@@ -30,6 +43,7 @@ export function textsToPublish(
   return {
     version,
     ...(clusterUid !== undefined && { 'cluster-uid': clusterUid }),
+    ...(lease && { lease: `${lease.namespace}/${lease.name}` }),
     ...Object.fromEntries(given),
     // Unset, it is the version of the operator's program, not of the one that asks.
     ...(deploymentName !== undefined && buildId !== undefined && { 'worker-build-id': buildId }),
@@ -44,7 +58,12 @@ export function settingsFrom(program: ProgramNames, texts: PublishedTexts): Publ
     return raw === undefined ? [] : [[name, { raw, from: 'the running operator' }] as const];
   });
   const options = optionsFrom(table, new Map(given));
-  return options && { version: texts['version'] ?? '', options };
+  return options && { version: texts['version'] ?? '', options, lease: leaseIn(texts) };
+}
+
+function leaseIn({ lease }: PublishedTexts): PublishedLease | undefined {
+  const [namespace, name] = lease?.split('/') ?? [];
+  return namespace === undefined || name === undefined ? undefined : { namespace, name };
 }
 
 /** Of the operator; also where the rest cannot be read. */

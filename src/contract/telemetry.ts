@@ -136,7 +136,7 @@ export interface TaskQueuePollers {
   /** `operator:1.2.0`; empty: without a version. */
   readonly version: string;
   readonly status: VersionStatus;
-  /** Who has asked in the last five minutes. */
+  /** Who has asked lately. */
   readonly count: number;
 }
 

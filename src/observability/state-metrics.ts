@@ -120,7 +120,7 @@ function measureControllers(
 function measurePollers(registry: Registry, pollers: () => readonly TaskQueuePollers[]): void {
   gauge(registry, {
     name: 'durable_operator_task_queue_pollers',
-    help: 'Number of workers that have polled the task queue in the last five minutes, as Temporal reports them',
+    help: 'Number of workers that poll the task queue, as Temporal reports them',
     labelNames: ['task_queue', 'task_type', 'version', 'status'],
     measure: () =>
       pollers().map(({ taskQueue: task_queue, taskType: task_type, version, status, count }) => [

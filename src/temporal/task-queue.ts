@@ -3,6 +3,7 @@ import type { NativeConnection } from '@temporalio/worker';
 import type { Logger } from '../contract/logger.ts';
 import type { TaskQueuePollers as Measured, VersionStatus } from '../contract/telemetry.ts';
 import { unlessNotFound } from './grpc-status.ts';
+import { msOf } from './timeline-builder.ts';
 
 /** All workers of the same code. In Temporal's words: a Worker Deployment has versions, each with a build ID. */
 export interface WorkerVersion {
@@ -26,21 +27,33 @@ export interface TaskQueueRequest {
   readonly namespace: string;
   readonly taskQueue: string;
   readonly taskType: TaskType;
+  /** Default: `Date.now`. */
+  readonly now?: () => number;
 }
 
-/** Who polls a task queue. The server forgets a poller after five minutes (`matching.PollerHistoryTTL`). */
+/** Who polls a task queue. */
 export interface TaskQueuePollers {
   /** The version of each poller; empty: without a version. */
   readonly pollers: readonly string[];
+  /** When anybody polled last, as far as the server remembers; undefined: nobody did. */
+  readonly lastPollMs: number | undefined;
   /** The version that gets new runs; empty: workers without a version do. */
   readonly current: string;
 }
+
+/**
+ * The server remembers a poller for five minutes (`matching.PollerHistoryTTL`), dead or alive. A poll for workflow tasks ends
+ * after a minute, and its worker polls again at once. A worker whose slots are all taken by long steps does not poll for
+ * activity tasks.
+ */
+const POLLS_WITHIN_MS = { workflow: 75_000, activity: 300_000 } as const;
 
 export async function describeTaskQueue({
   service,
   namespace,
   taskQueue,
   taskType,
+  now = Date.now,
 }: TaskQueueRequest): Promise<TaskQueuePollers> {
   const { pollers, versioningInfo } = await service.describeTaskQueue({
     namespace,
@@ -48,8 +61,14 @@ export async function describeTaskQueue({
     // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment -- see TASK_KIND
     taskQueueType: TASK_KIND[taskType],
   });
+  const known = pollers.map(({ deploymentOptions, lastAccessTime }) => ({
+    version: versionNameIn(deploymentOptions),
+    lastPollMs: msOf(lastAccessTime),
+  }));
+  const sinceMs = now() - POLLS_WITHIN_MS[taskType];
   return {
-    pollers: pollers.map(({ deploymentOptions }) => versionNameIn(deploymentOptions)),
+    pollers: known.filter(({ lastPollMs }) => lastPollMs > sinceMs).map(({ version }) => version),
+    lastPollMs: known.length === 0 ? undefined : Math.max(...known.map(({ lastPollMs }) => lastPollMs)),
     current: versionNameIn(versioningInfo?.currentDeploymentVersion),
   };
 }
@@ -102,7 +121,7 @@ export interface DescribedQueue extends TaskQueuePollers {
  * @param statuses of the versions, by name
  */
 export function pollersIn(
-  { taskQueue, taskType, pollers, current }: DescribedQueue,
+  { taskQueue, taskType, pollers, current }: Omit<DescribedQueue, 'lastPollMs'>,
   statuses: ReadonlyMap<string, VersionStatus>,
 ): Measured[] {
   const busy = [...statuses].filter(([, status]) => status === 'ramping' || status === 'draining');

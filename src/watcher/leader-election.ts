@@ -4,8 +4,8 @@ import { hostname } from 'node:os';
 import { ConfigurationError } from '../contract/configuration-error.ts';
 import type { Logger } from '../contract/logger.ts';
 import { isOf } from '../kubernetes/errors.ts';
+import type { Lease, LeaseSpec, LeaseStore } from '../kubernetes/lease.ts';
 import { microTime } from '../kubernetes/micro-time.ts';
-import type { Lease, LeaseSpec, LeaseStore } from './lease.ts';
 
 /** Who is to lead, one at a time. */
 export interface Candidate {

@@ -1,9 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Row } from '../../src/ask/get/rows.ts';
 import { overviewData, overviewOf, overviewText } from '../../src/ask/why/everywhere.ts';
+import { defaultOptions } from '../../src/config/config.ts';
+import { durableOperator } from '../../src/durable-operator.ts';
+import { ApiError } from '../../src/kubernetes/errors.ts';
+import { microTime } from '../../src/kubernetes/micro-time.ts';
+import { RunReader } from '../../src/temporal/run-reader.ts';
+import { asked, aTemporal, NOW_MS, workersThatPolled } from '../support/ask-session.ts';
 import { plain } from '../support/findings.ts';
 
-const NOW_MS = Date.parse('2026-01-01T12:00:00Z');
 const quota = {
   code: 'QuotaExceeded',
   because: 'exceeded quota: few',
@@ -81,9 +86,9 @@ describe('why of everything', () => {
   });
 
   it('says that no worker is there, even if all is well so far', () => {
-    const problem = { because: 'no worker has polled', advice: ['start the operator'] };
-    const said = overviewText(overviewOf([row('a')], NOW_MS, problem), plain, NOW_MS);
-    expect(said).toContain('No worker takes up changes\n  because   no worker has polled\n');
+    const problem = { missing: 'worker', because: 'no worker has polled', advice: ['start it'] } as const;
+    const said = overviewText(overviewOf([row('a')], NOW_MS, [problem]), plain, NOW_MS);
+    expect(said).toBe('No worker is polling\n  because   no worker has polled\n  you can   start it\n');
   });
 
   it('has data for programs', () => {
@@ -99,5 +104,65 @@ describe('why of everything', () => {
         },
       ],
     });
+  });
+});
+
+describe('why -A, of an operator that does not run,', () => {
+  const LEASE = { namespace: 'system', name: 'operator' };
+  const settings = { version: '1.0', options: defaultOptions(durableOperator), lease: LEASE };
+  const gone = new ApiError('not found', { classification: 'not-found', status: 404 });
+  const heldBy = (holderIdentity: string, ageMs: number) => ({
+    metadata: { ...LEASE, uid: 'u', resourceVersion: '1' },
+    spec: { holderIdentity, leaseDurationSeconds: 15, renewTime: microTime(NOW_MS - ageMs) },
+  });
+  const runs = new (class extends RunReader {
+    override listOpen = () => Promise.resolve([]);
+  })({ namespace: 'default', call: () => Promise.reject(new Error('it is not asked')) });
+
+  function whyAll(polledMsAgo: number, lease: unknown) {
+    return asked(['why', '-A'], {
+      temporal: () => Promise.resolve(aTemporal({ settings, runs, call: workersThatPolled(polledMsAgo) })),
+      answerTo: ({ path }) => (path.includes('/leases/') ? lease : { metadata: {}, items: [] }),
+    });
+  }
+
+  it.each([
+    ['a worker polled a minute ago, and the Lease is renewed', 60_000, heldBy('pod-1', 2_000)],
+    [
+      'the user may not read the Lease',
+      0,
+      new ApiError('no', { classification: 'access-denied', status: 403 }),
+    ],
+  ])('says nothing of it where %s', async (_, polledMsAgo, lease) => {
+    expect(await whyAll(polledMsAgo, lease)).toEqual({
+      ...{ status: 0, stdout: 'everything is well: 0 resources\n', stderr: '' },
+    });
+  });
+
+  it('says since when no worker polls, and how to look, although Temporal still lists one', async () => {
+    const { status, stdout } = await whyAll(80_000, heldBy('pod-1', 2_000));
+    expect(status).toBe(1);
+    expect(stdout).toBe(
+      [
+        'No worker is polling',
+        '  because   no worker has polled task queue "durable-operator" since 2026-01-01T11:58:40Z',
+        '  you can   start the operator, or find out why it does not run',
+        '            kubectl get pods -A -l app.kubernetes.io/name=durable-operator      show the Pods of the operator',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it.each([
+    ['its leader no longer renews the Lease', heldBy('pod-1', 31_000), 'pod-1 has not renewed', '11:59:29Z'],
+    ['nobody holds the Lease', heldBy('', 5_000), 'nobody holds', '11:59:55Z'],
+    ['there is no Lease', gone, 'nobody holds', ''],
+  ])('says that nobody watches where %s', async (_, lease, words, since) => {
+    const { status, stdout } = await whyAll(0, lease);
+    expect(status).toBe(1);
+    const when = since === '' ? '' : ` since 2026-01-01T${since}`;
+    expect(stdout).toContain(
+      `Nobody watches the cluster\n  because   ${words} the Lease system/operator${when}\n`,
+    );
   });
 });

@@ -4,7 +4,7 @@ import type { Live } from '../../src/ask/cluster/live.ts';
 import { ago, FINDINGS, reached, RUN, textFor } from '../support/findings.ts';
 
 describe('why, of an open run,', () => {
-  const none = { pollers: [], current: '' };
+  const none = { pollers: [], lastPollMs: undefined, current: '' };
 
   it.each([
     [{ ...RUN, workflowTaskAttempt: 1 }, none, 'no worker has polled task queue "durable-operator"'],

@@ -8,7 +8,7 @@ import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-l
 import { durableOperator } from '../../src/durable-operator.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import { aPodOf, aPodSet } from '../support/pod-sets.ts';
-import { asked, aTemporal, NOW_MS } from '../support/ask-session.ts';
+import { asked, aTemporal, NOW_MS, workersThatPolled } from '../support/ask-session.ts';
 
 const API = '/api/v1/namespaces/shop';
 
@@ -61,12 +61,18 @@ interface Given {
   /** By the path of an object or of a list; the others are not there, or empty. */
   readonly cluster?: Readonly<Record<string, KubernetesObject | readonly KubernetesObject[] | ApiError>>;
   readonly runs?: readonly Run[];
+  /** Default: now. */
+  readonly polledMsAgo?: number;
 }
 
-function get(words: readonly string[], { cluster = {}, runs = [], published }: Given = {}) {
+function get(words: readonly string[], given: Given = {}) {
+  const { cluster = {}, runs = [], published, polledMsAgo = 0 } = given;
   const settings = published === null ? undefined : SETTINGS;
   return asked(['get', ...words], {
-    temporal: () => Promise.resolve(aTemporal({ settings, runs: new FakeRuns(runs) })),
+    temporal: () =>
+      Promise.resolve(
+        aTemporal({ settings, runs: new FakeRuns(runs), call: workersThatPolled(polledMsAgo) }),
+      ),
     answerTo: ({ path, metadataOnly }) => {
       const there = cluster[path];
       if (metadataOnly === true && there === undefined)
@@ -147,6 +153,20 @@ describe('get of a PodSet that is named', () => {
     expect(await get(['podset/web'], { cluster })).toMatchObject({
       ...{ stderr: '', stdout: expect.stringContaining('podset/web') },
     });
+  });
+});
+
+describe('get while no worker polls', () => {
+  it('says that what it shows may be outdated', async () => {
+    const labelled = { ...pod('done'), ...{ metadata: { ...asking('done').metadata, labels: DONE } } };
+    const given = { cluster: { [`${API}/pods`]: [labelled] } };
+    expect(await get(['pods'], given)).toMatchObject({ status: 0, stderr: '' });
+    const { status, stdout, stderr } = await get(['pods'], { ...given, polledMsAgo: 80_000 });
+    expect(status).toBe(1);
+    expect(stdout).toContain('UpToDate');
+    expect(stderr).toBe(
+      'kubectl durable: no worker has polled task queue "durable-operator" since 2026-01-01T11:58:40Z: no change is taken up\n',
+    );
   });
 });
 

@@ -1,5 +1,4 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import type { TemporalAccess } from '../../src/ask/session.ts';
 import { defaultOptions } from '../../src/config/config.ts';
 import { durableOperator } from '../../src/durable-operator.ts';
 import { RunReader, type Run } from '../../src/temporal/run-reader.ts';
@@ -13,7 +12,7 @@ jest.unstable_mockModule('node:timers/promises', () => ({
     ),
 }));
 const { RUN, TIMELINE } = await import('../support/findings.ts');
-const { asked, aTemporal, NOW_MS } = await import('../support/ask-session.ts');
+const { asked, aTemporal, workersThatPolled, NOW_MS } = await import('../support/ask-session.ts');
 
 const HOUR_MS = 3_600_000;
 const PATH = '/apis/batch.tutorial.kubebuilder.io/v1/namespaces/shop/podsets/web';
@@ -40,9 +39,8 @@ async function watched(reads: readonly Read[], ...words: readonly string[]) {
     override timeline = () => Promise.resolve(read().timeline);
   }
   const settings = { version: '1.0', options: defaultOptions(durableOperator) };
-  const worker = { workflowService: { describeTaskQueue: () => Promise.resolve({ pollers: [{}] }) } };
-  // All that it takes of a client.
-  const call: TemporalAccess['call'] = (work) => work(worker as never);
+  // A worker polls throughout.
+  const call = workersThatPolled(-2 * reads.length * HOUR_MS);
   const runs = new FakeRuns({ namespace: 'default', call });
   return asked(['why', 'podset/web', '-w', ...words], {
     temporal: () => Promise.resolve(aTemporal({ settings, runs, call })),

@@ -42,6 +42,14 @@ describe('published settings', () => {
     expect(clusterIn({ version: '0.3.0' })).toEqual({});
   });
 
+  it('say which Lease its leader holds', () => {
+    const lease = { namespace: 'system', name: 'operator' };
+    const texts = textsToPublish(durableOperator, options, { ...publisher('1.2.3'), lease });
+    expect(settingsFrom(durableOperator, texts)?.lease).toEqual(lease);
+    const without = textsToPublish(durableOperator, options, publisher('1.2.3'));
+    expect(settingsFrom(durableOperator, without)?.lease).toBeUndefined();
+  });
+
   it('contain neither keys nor where they are', () => {
     expect(JSON.stringify(textsToPublish(durableOperator, options, publisher('1.2.3')))).not.toContain(
       SECRET,

@@ -3,7 +3,8 @@ import type { KubernetesObject } from '../../src/contract/object.ts';
 import { BUILDS } from '../../src/controllers/git-build/resource.ts';
 import { POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
-import { LEASES, type Lease } from '../../src/watcher/lease.ts';
+import { LEASES, type Lease } from '../../src/kubernetes/lease.ts';
+import { ask } from '../support/asking.ts';
 import { aBuild, LiveBuild } from '../support/builds.ts';
 import { PODS, refOf, ROLE_BINDINGS } from '../support/cluster.ts';
 import { installed } from '../support/delivered.ts';
@@ -151,6 +152,11 @@ describe('a leader and a standby', () => {
     expect(await killed()).toBeNull();
     expect(await leaderOf([other])).toBe(other);
     expect(writes()).toEqual(WRITES);
+    await endOperators();
+    // Temporal still lists the workers.
+    const { status, stdout } = await ask(['why', '-n', namespace, 'pods', '--task-queue', taskQueue]);
+    expect(stdout).toMatch(/^Nobody watches the cluster\n {2}because {3}nobody holds the Lease /);
+    expect(status).toBe(1);
   });
 
   it('stay safe if the leader is frozen: it starts nothing after it continues', async () => {

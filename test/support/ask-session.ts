@@ -1,3 +1,4 @@
+import type { Client } from '@temporalio/client';
 import { answer } from '../../src/ask/command-line.ts';
 import type { Session, SessionOptions, TemporalAccess } from '../../src/ask/session.ts';
 import { durableOperator } from '../../src/durable-operator.ts';
@@ -39,12 +40,20 @@ export async function asked(words: readonly string[], servers: AskedServers = {}
 
 const notAsked = () => Promise.reject(new Error('nothing is to be asked of it'));
 
-/** A Temporal that knows no operator, and of which nothing is asked. */
+/** The service of a Temporal whose workers polled so many milliseconds before NOW_MS. */
+export function workersThatPolled(...agesMs: readonly number[]): TemporalAccess['call'] {
+  const pollers = agesMs.map((ageMs) => ({ lastAccessTime: { seconds: (NOW_MS - ageMs) / 1_000 } }));
+  const service = { workflowService: { describeTaskQueue: () => Promise.resolve({ pollers }) } };
+  // Nobody calls more of the client.
+  return (work) => work(service as unknown as Client);
+}
+
+/** A Temporal that knows no operator, of which only the worker that polls is asked. */
 export function aTemporal(changes: Partial<TemporalAccess> = {}): TemporalAccess {
   const nobody = { settings: undefined, unreadable: undefined, otherTaskQueues: [], otherCluster: undefined };
   const runs = new RunReader({ namespace: 'default', call: notAsked });
   const where = { namespace: 'default', taskQueue: 'durable-operator', cluster: undefined };
-  return { ...where, ...nobody, call: notAsked, runs, ...changes };
+  return { ...where, ...nobody, call: workersThatPolled(0), runs, ...changes };
 }
 
 function sessionWith({

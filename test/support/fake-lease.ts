@@ -1,5 +1,5 @@
 import { ApiError, type ApiErrorClass } from '../../src/kubernetes/errors.ts';
-import type { Lease, LeaseRequest, LeaseSpec, LeaseStore } from '../../src/watcher/lease.ts';
+import type { Lease, LeaseRequest, LeaseSpec, LeaseStore } from '../../src/kubernetes/lease.ts';
 
 export type LeaseCall = 'read' | 'create' | 'replace';
 

@@ -48,7 +48,8 @@ export const REACHED: Reached = {
   unreadable: undefined,
   otherTaskQueues: [],
   otherCluster: undefined,
-  workers: { pollers: [''], current: '' },
+  workers: { pollers: [''], lastPollMs: NOW_MS, current: '' },
+  noWatcher: undefined,
   run: RUN,
   timeline: TIMELINE,
 };

@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { TaskQueuePollers, VersionStatus } from '../../src/contract/telemetry.ts';
+import type { WorkflowService } from '@temporalio/client';
 import {
+  describeTaskQueue,
   pollersIn,
   TaskQueueWatch,
   whyNoNewRuns,
@@ -65,6 +67,36 @@ it('keeps what Temporal said for five minutes where Temporal does not answer', a
   expect(watch.pollers).toEqual(pollers(1));
   await jest.advanceTimersByTimeAsync(1);
   expect(watch.pollers).toEqual([]);
+});
+
+describe('who polls a task queue', () => {
+  const NOW_MS = 1_000_000_000;
+  const described = (taskType: 'workflow' | 'activity', ...agesMs: readonly number[]) => {
+    const pollers = agesMs.map((ageMs) => ({
+      deploymentOptions: { deploymentName: 'op', buildId: `polled-${ageMs}-ms-ago` },
+      lastAccessTime: { seconds: Math.floor((NOW_MS - ageMs) / 1_000) },
+    }));
+    const service = { describeTaskQueue: () => Promise.resolve({ pollers }) } as unknown as WorkflowService;
+    const queue = { service, namespace: 'default', taskQueue: 'ours', taskType, now: () => NOW_MS };
+    return describeTaskQueue(queue);
+  };
+
+  it('is not a worker that has let its last poll for workflow tasks end', async () => {
+    expect(await described('workflow', 74_000, 75_000, 200_000)).toMatchObject({
+      pollers: ['op:polled-74000-ms-ago'],
+    });
+  });
+
+  it('is a worker whose slots for activities were taken for so long', async () => {
+    expect((await described('activity', 200_000)).pollers).toEqual(['op:polled-200000-ms-ago']);
+  });
+
+  it('is nobody, since the last poll', async () => {
+    expect(await described('workflow', 200_000, 80_000)).toMatchObject({
+      ...{ pollers: [], lastPollMs: NOW_MS - 80_000 },
+    });
+    expect((await described('workflow')).lastPollMs).toBeUndefined();
+  });
 });
 
 const UNVERSIONED = '';

@@ -6,6 +6,7 @@ import { addCommand, type SharedOptions } from '../options.ts';
 import { durationText, harmless, paintFor, structured, tableOf, type Column } from '../output.ts';
 import { commandFor, namedResource, parseResource, titleOf, type NamedResource } from '../resource-name.ts';
 import { colourOf, isWell, STATES, type State } from '../state.ts';
+import type { OperatorProblem } from '../why/operator-problems.ts';
 import { dataOf, readRows, type ReadOptions, type ReadRows, type Row } from './rows.ts';
 
 interface GetOptions extends ReadOptions {
@@ -54,17 +55,31 @@ async function answerGet(ask: Ask, question: Question<GetOptions>): Promise<Exit
       ? 2
       : nothingNamed(ask, question, namedResource(named.controller, named.name, question.session.namespace));
   const printer = new RowPrinter(ask, options);
-  const print = ({ rows, problems }: ReadRows) =>
-    printer.print(
+  const warn = warnerFor(ask);
+  const print = ({ rows, problems, ofOperator }: ReadRows) => {
+    warn(ofOperator);
+    return printer.print(
       rows.filter((row) => isWanted(row, options)),
       problems.length === 0,
     );
+  };
   await print(first);
   for (const note of first.notes) ask.stderr.write(`${note}\n`);
   if (options.watch === true)
     for await (const next of repeatedly(ask, READ_EVERY_MS, read)) await print(next);
   if (first.problems.length > 0) return 2;
-  return first.rows.every((row) => isWell(row) || !isWanted(row, options)) ? 0 : 1;
+  const isAllWell = first.rows.every((row) => isWell(row) || !isWanted(row, options));
+  return isAllWell && first.ofOperator.length === 0 ? 0 : 1;
+}
+
+/** Says once that the table is not the whole truth. */
+function warnerFor({ stderr }: Ask): (ofOperator: readonly OperatorProblem[]) => void {
+  let said = '';
+  return (ofOperator) => {
+    const lines = ofOperator.map(({ because }) => `kubectl durable: ${because}: no change is taken up\n`);
+    if (lines.join('') !== said) stderr.write(lines.join(''));
+    said = lines.join('');
+  };
 }
 
 function isWanted(row: Pick<Row, 'state'>, { state: states, notReady: isNotReady }: GetOptions): boolean {

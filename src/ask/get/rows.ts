@@ -10,6 +10,7 @@ import type { SharedOptions } from '../options.ts';
 import { harmless } from '../output.ts';
 import { nameOfKind, type ResourceName } from '../resource-name.ts';
 import { stateOfRun, type State } from '../state.ts';
+import { operatorProblems, type OperatorProblem } from '../why/operator-problems.ts';
 import {
   fetchNamespaces,
   fetchResources,
@@ -28,6 +29,7 @@ export interface ReadRows {
   /** There is neither a resource nor an open run, whatever their state. */
   readonly isNothing: boolean;
   readonly problems: readonly string[];
+  readonly ofOperator: readonly OperatorProblem[];
   readonly notes: readonly string[];
 }
 
@@ -36,7 +38,7 @@ export async function readRows(
   question: Question<ReadOptions>,
   named: ResourceName | undefined,
 ): Promise<ReadRows> {
-  const { operator, runs, namespaces, lists } = await readServers(question, named);
+  const { operator, runs, ofOperator, namespaces, lists } = await readServers(ask, question, named);
   const { settings } = operator;
   const controllers = controllersOf(ask.program, settings);
   const around = { namespaces, nowMs: ask.now(), isNamed: named?.name !== undefined };
@@ -50,13 +52,18 @@ export async function readRows(
   return {
     rows,
     isNothing: rows.length === 0,
+    ofOperator,
     notes: settings === undefined ? [assumingDefaults(whyNoOperator(operator))] : [],
     problems: lists.flatMap((list) => problemsIn(list, named)),
   };
 }
 
 /** Asks Temporal and the cluster side by side. */
-async function readServers({ session, options }: Question<ReadOptions>, named: ResourceName | undefined) {
+async function readServers(
+  { now }: Ask,
+  { session, options }: Question<ReadOptions>,
+  named: ResourceName | undefined,
+) {
   const { program, client } = session;
   const isNamespaced = named?.controller.primary.type.namespaced ?? true;
   const name = named?.name;
@@ -70,7 +77,11 @@ async function readServers({ session, options }: Question<ReadOptions>, named: R
     const { taskQueue, cluster } = operator;
     // The namespace of a Namespace is its own name.
     const place = { controller: named?.controller.name, namespace: isNamespaced ? namespace : name, name };
-    return { operator, runs: await readOpenRuns(operator.runs, { taskQueue, cluster, ...place }) };
+    const [runs, ofOperator] = await Promise.all([
+      readOpenRuns(operator.runs, { taskQueue, cluster, ...place }),
+      operatorProblems(session, operator, now),
+    ]);
+    return { operator, runs, ofOperator };
   };
   const [asked, namespaces, lists] = await Promise.all([
     readRuns(),

@@ -2,7 +2,7 @@ import { sentenceOf } from '../../contract/decision.ts';
 import { unreachable } from '../../contract/unreachable.ts';
 import { ENCRYPTED_WORDS } from '../../temporal/payloads.ts';
 import type { Entry, NextStep, RunTimeline, StepEntry, StepFailure } from '../../temporal/timeline.ts';
-import { durationText } from '../output.ts';
+import { durationText, timeText } from '../output.ts';
 
 /** An Event of the resource, as `kubectl events` shows it. */
 export interface ObjectEvent {
@@ -156,11 +156,6 @@ const NOTHING: Readonly<Record<string, string>> = {
 
 function failureText({ type, message }: StepFailure): string {
   return type === undefined || message.includes(type) ? message : `${type}: ${message}`;
-}
-
-/** In UTC: `2026-11-22T02:24:29Z`. */
-export function timeText(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }
 
 /** `8ms`, `1.2s`, `4m12s`. */

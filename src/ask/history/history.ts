@@ -12,10 +12,10 @@ import { withPending, type RunTimeline } from '../../temporal/timeline.ts';
 import { answerWith, AskProblem, repeatedly, type Ask, type ExitStatus, type Question } from '../ask.ts';
 import { listObjects, readObject } from '../cluster/objects.ts';
 import { addCommand, type SharedOptions } from '../options.ts';
-import { harmless, paintFor, structured, type Paint } from '../output.ts';
+import { harmless, paintFor, structured, timeText, type Paint } from '../output.ts';
 import { parseNamedResource, titleOf, type NamedResource, type ResourcePlace } from '../resource-name.ts';
 import type { Session, TemporalAccess } from '../session.ts';
-import { linesOf, timeText, type Incarnation, type Line, type ObjectEvent } from './history-lines.ts';
+import { linesOf, type Incarnation, type Line, type ObjectEvent } from './history-lines.ts';
 
 interface HistoryOptions extends SharedOptions {
   readonly follow?: boolean;

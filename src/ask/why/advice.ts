@@ -1,7 +1,10 @@
 import type { Advice, Cause } from '../../contract/cause.ts';
 import type { TaskQueuePollers } from '../../temporal/task-queue.ts';
+import { timeText } from '../output.ts';
 
 export type Problem = Omit<Cause, 'code'>;
+
+export const START_OPERATOR = 'start the operator, or find out why it does not run';
 
 export const SHOW_OPERATOR: Advice = {
   run: 'kubectl get pods -A -l app.kubernetes.io/name=durable-operator',
@@ -27,11 +30,11 @@ export const FIND_LEADER: readonly Advice[] = [
  * @param own the task queue of the operator
  */
 export function workerProblem(
-  { pollers, current }: TaskQueuePollers,
+  { pollers, lastPollMs, current }: TaskQueuePollers,
   { taskQueue, version }: { readonly taskQueue: string; readonly version: string | undefined },
   own: string,
 ): Problem | undefined {
-  if (pollers.length === 0) return noWorker(taskQueue, own);
+  if (pollers.length === 0) return noWorker(taskQueue, own, lastPollMs);
   const versions = [...new Set(pollers)].filter((each) => each !== '').sort();
   const latest = versions.slice(-1);
   if (version !== undefined && !versions.includes(version)) {
@@ -55,10 +58,11 @@ export function workerProblem(
   };
 }
 
-function noWorker(taskQueue: string, own: string): Problem {
-  const because = `no worker has polled task queue "${taskQueue}" for five minutes`;
+function noWorker(taskQueue: string, own: string, lastPollMs: number | undefined): Problem {
+  const since = lastPollMs === undefined ? 'for five minutes' : `since ${timeText(lastPollMs)}`;
+  const because = `no worker has polled task queue "${taskQueue}" ${since}`;
   return taskQueue === own
-    ? { because, advice: ['start the operator, or find out why it does not run', SHOW_OPERATOR] }
+    ? { because, advice: [START_OPERATOR, SHOW_OPERATOR] }
     : {
         because: `${because}; the operator uses task queue "${own}"`,
         advice: [`start a worker with --task-queue ${taskQueue} until this run has ended`],

@@ -109,7 +109,7 @@ function nothingToDo(known: Known): Answer | undefined {
   const next = liveIn(known)?.next;
   if (next?.do !== 'converged') return undefined;
   const { because, advice, ...answer } = notReady(known) ?? done(known);
-  const problem = problemOfWorkers(known);
+  const problem = problemOfOperator(known);
   return {
     ...answer,
     facts: [
@@ -181,7 +181,7 @@ const VALUE_MAX = 40;
 
 function notStarted(known: Known): Answer {
   const next = liveIn(known)?.next;
-  const { because, advice } = problemOfWorkers(known) ?? {
+  const { because, advice } = problemOfOperator(known) ?? {
     because: 'the operator has not started one: the change is only seconds old, or no operator watches',
     advice: ['ask again in ten seconds; if nothing has changed, read the log of the leader', ...FIND_LEADER],
   };
@@ -199,6 +199,6 @@ function notStarted(known: Known): Answer {
   };
 }
 
-function problemOfWorkers({ temporal: { workers, taskQueue } }: Known): Problem | undefined {
-  return workerProblem(workers, { taskQueue, version: undefined }, taskQueue);
+function problemOfOperator({ temporal: { workers, taskQueue, noWatcher } }: Known): Problem | undefined {
+  return workerProblem(workers, { taskQueue, version: undefined }, taskQueue) ?? noWatcher;
 }

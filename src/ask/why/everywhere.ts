@@ -5,10 +5,10 @@ import { readRows, type ReadOptions, type Row } from '../get/rows.ts';
 import { durationText, harmless, paintFor, TIMELESS_MS, type Paint } from '../output.ts';
 import { namedResource, parseResource, type ResourceName } from '../resource-name.ts';
 import { colourOf, isAtRest, isWell, type State } from '../state.ts';
-import { workerProblem, type Problem } from './advice.ts';
 import { explain } from './explain.ts';
 import { adviceTexts, lineOf } from './explanation.ts';
-import { findOut, pollersOf } from './findings.ts';
+import { findOut } from './findings.ts';
+import type { OperatorProblem } from './operator-problems.ts';
 
 /** Resources that are not well for the same cause. */
 export interface Group {
@@ -27,8 +27,7 @@ export interface Group {
 export interface Overview {
   readonly groups: readonly Group[];
   readonly count: number;
-  /** Nobody works on anything that changes. */
-  readonly problem?: Problem | undefined;
+  readonly problems: readonly OperatorProblem[];
 }
 
 /** The worst first. */
@@ -48,12 +47,16 @@ const ORDER: readonly (State | undefined)[] = [
 const LONG_MS = 5 * 60_000;
 
 /** Everything that is not well, grouped by cause, the worst first. Pure. */
-export function overviewOf(rows: readonly Row[], nowMs: number, problem?: Problem): Overview {
+export function overviewOf(
+  rows: readonly Row[],
+  nowMs: number,
+  problems: readonly OperatorProblem[] = [],
+): Overview {
   const notWell = rows.filter((row) => isNotWell(row, nowMs));
   const byCause = Map.groupBy(notWell, (row) => `${row.controller} ${codeOf(row)}`);
   const groups = [...byCause.values()].map(groupOf);
   groups.sort((a, b) => rankIn(a) - rankIn(b) || b.rows.length - a.rows.length);
-  return { groups, count: rows.length, problem };
+  return { groups, count: rows.length, problems };
 }
 
 function isNotWell(row: Row, nowMs: number): boolean {
@@ -109,19 +112,22 @@ function nameOf({ resource, namespace }: Pick<Row, 'resource' | 'namespace'>): s
 const NAMES_MAX = 3;
 
 /** For people; ends in a line feed. */
-export function overviewText({ groups, count, problem }: Overview, paint: Paint, nowMs: number): string {
-  const first = problem === undefined ? [] : [problemText(problem, paint)];
-  if (groups.length === 0 && problem === undefined)
+export function overviewText({ groups, count, problems }: Overview, paint: Paint, nowMs: number): string {
+  const first = problems.map((problem) => problemText(problem, paint));
+  if (groups.length === 0 && problems.length === 0)
     return `${paint('green', `everything is well: ${resources(count)}`)}\n`;
+  if (groups.length === 0) return `${first.join('\n\n')}\n`;
   const notWell = groups.reduce((sum, { rows }) => sum + rows.length, 0);
   const head = paint('bold', `${notWell} of ${resources(count)} ${notWell === 1 ? 'is' : 'are'} not well`);
-  return `${[head, ...first, ...groups.map((group) => groupText(group, paint, nowMs))].join('\n\n')}\n`;
+  return `${[...first, head, ...groups.map((group) => groupText(group, paint, nowMs))].join('\n\n')}\n`;
 }
 
-function problemText({ because, advice }: Problem, paint: Paint): string {
+const TITLES = { worker: 'No worker is polling', watcher: 'Nobody watches the cluster' } as const;
+
+function problemText({ missing, because, advice }: OperatorProblem, paint: Paint): string {
   const line = lineOf(paint);
   const texts = adviceTexts(advice, paint).map((text, index) => line(index === 0 ? 'you can' : '', text));
-  return [paint('red', 'No worker takes up changes'), line('because', because), ...texts].join('\n');
+  return [paint('red', TITLES[missing]), line('because', because), ...texts].join('\n');
 }
 
 function resources(count: number): string {
@@ -146,10 +152,13 @@ function groupText({ state, code, controller, rows, because, advice }: Group, pa
   ].join('\n');
 }
 
-export function overviewData({ groups, count, problem }: Overview): object {
+export function overviewData({ groups, count, problems }: Overview): object {
+  const becauseOf = (who: OperatorProblem['missing']) =>
+    problems.find(({ missing }) => missing === who)?.because;
   return {
     resources: count,
-    ...(problem && { noWorker: problem.because }),
+    noWorker: becauseOf('worker'),
+    noWatcher: becauseOf('watcher'),
     causes: groups.map(({ state, code, controller, rows, because, advice }) => ({
       ...{ state, code, controller, count: rows.length },
       oldest: rows[0]?.sinceMs === undefined ? undefined : new Date(rows[0].sinceMs).toISOString(),
@@ -176,11 +185,11 @@ export async function readAll(
   question: Question<ReadOptions>,
   named: ResourceName | undefined,
 ): Promise<Said> {
-  const { rows, problems, notes } = await readRows(ask, question, named);
-  const bare = overviewOf(rows, ask.now(), await problemOfWorkers(question));
+  const { rows, problems, notes, ofOperator } = await readRows(ask, question, named);
+  const bare = overviewOf(rows, ask.now(), ofOperator);
   const groups = await Promise.all(bare.groups.map((group) => withAdvice(ask, question, group)));
   const overview = { ...bare, groups };
-  const exit = overview.groups.length === 0 && overview.problem === undefined ? 0 : 1;
+  const exit = overview.groups.length === 0 && ofOperator.length === 0 ? 0 : 1;
   return {
     text: overviewText(overview, paintFor(ask), ask.now()),
     data: overviewData(overview),
@@ -199,10 +208,4 @@ async function withAdvice(ask: Ask, { session }: Question<ReadOptions>, group: G
   const findings = await findOut(session, resource, ask.now).catch(() => undefined);
   const advice = mostUseful(findings === undefined ? [] : explain(findings).advice);
   return { ...group, advice: advice ?? { run: `kubectl durable why ${nameOf(oldest)}`, to: 'explain it' } };
-}
-
-async function problemOfWorkers({ session }: Question<ReadOptions>): Promise<Problem | undefined> {
-  const access = await session.temporal();
-  const { taskQueue } = access;
-  return workerProblem(await pollersOf(access, taskQueue), { taskQueue, version: undefined }, taskQueue);
 }

@@ -78,7 +78,7 @@ function unreadable({ controller }: Findings, error: ApiError): Answer {
   };
 }
 
-function gone(findings: Findings, { run, timeline, workers, taskQueue }: Reached): Answer {
+function gone(findings: Findings, { run, timeline, workers, noWatcher, taskQueue }: Reached): Answer {
   const { nowMs, link } = findings;
   if (run === undefined) return neverSeen(findings);
   const history = commandOn(findings, 'history', 'what happened to it');
@@ -86,7 +86,7 @@ function gone(findings: Findings, { run, timeline, workers, taskQueue }: Reached
     const last = lastRun({ run, timeline, nowMs });
     return { headline: 'is gone: it was deleted', facts: last, advice: [history], link };
   }
-  const { because, advice } = workerProblem(workers, run, taskQueue) ?? untilItEnds(run);
+  const { because, advice } = workerProblem(workers, run, taskQueue) ?? noWatcher ?? untilItEnds(run);
   return {
     headline: 'is gone, but its run is still open',
     facts: facts({ run: `open for ${ago(run.startedAtMs, nowMs)}`, because }),

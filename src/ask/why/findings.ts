@@ -4,7 +4,7 @@ import type { ResourceRef } from '../../contract/resource.ts';
 import { NAMESPACES } from '../../controllers/kinds.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
 import type { Run } from '../../temporal/run-reader.ts';
-import { describeTaskQueue, type TaskQueuePollers } from '../../temporal/task-queue.ts';
+import type { TaskQueuePollers } from '../../temporal/task-queue.ts';
 import type { RunTimeline } from '../../temporal/timeline.ts';
 import type { Live, LiveRequest } from '../cluster/live.ts';
 import { isPaused, readObject, type ObjectName } from '../cluster/objects.ts';
@@ -12,6 +12,8 @@ import { TemporalProblem } from '../../temporal/temporal-problem.ts';
 import type { Operator, Session, TemporalAccess } from '../session.ts';
 import { controllersOf, optionsOf } from '../controllers.ts';
 import type { NamedResource, ResourcePlace } from '../resource-name.ts';
+import type { Problem } from './advice.ts';
+import { pollersOf, watcherProblem } from './operator-problems.ts';
 
 export interface Findings {
   readonly controller: Controller;
@@ -39,6 +41,8 @@ export interface Reached extends Operator {
   readonly is: 'reached';
   /** Of the task queue of an open run, else of the operator's. */
   readonly workers: TaskQueuePollers;
+  /** Nobody watches the cluster, as far as is known. */
+  readonly noWatcher: Problem | undefined;
   /** The latest run of the resource; if it is gone, the last one of its name. */
   readonly run: Run | undefined;
   readonly timeline: RunTimeline | undefined;
@@ -84,7 +88,9 @@ export async function findOut(
   const options = optionsOf(program, settings);
   const request = { program, client, options, now, isNamespacePaused };
   const [answer, live] = await Promise.all([
-    access instanceof TemporalProblem ? access : askTemporal(access, ref, place).catch(temporalProblemIn),
+    access instanceof TemporalProblem
+      ? access
+      : askTemporal({ access, client, now }, ref, place).catch(temporalProblemIn),
     ref && decideLive(ref, request),
   ]);
   const temporal: TemporalFindings =
@@ -125,32 +131,32 @@ function isAboutReading({ classification, status }: ApiError): boolean {
   return classification === 'api-missing' || (classification === 'access-denied' && status === 403);
 }
 
+interface Asking {
+  readonly access: TemporalAccess;
+  readonly client: Session['client'];
+  readonly now: () => number;
+}
+
 /** @param ref undefined if the resource is gone @throws TemporalProblem */
 async function askTemporal(
-  access: TemporalAccess,
+  { access, client, now }: Asking,
   ref: ResourceRef | undefined,
   place: ResourcePlace,
 ): Promise<Reached> {
   const { taskQueue, settings, unreadable, otherTaskQueues, otherCluster, runs } = access;
-  const [run, ofOperator] = await Promise.all([
+  const [run, ofOperator, noWatcher] = await Promise.all([
     ref === undefined ? lastRunOfName(access, place) : runs.describe(ref),
-    pollersOf(access, taskQueue),
+    pollersOf(access, taskQueue, now),
+    watcherProblem(client, settings?.lease, now),
   ]);
   // If the run has another task queue than the operator, its own workers count.
   const isElsewhere = run?.isOpen === true && run.taskQueue !== taskQueue;
   const [workers, timeline] = await Promise.all([
-    isElsewhere ? pollersOf(access, run.taskQueue) : ofOperator,
+    isElsewhere ? pollersOf(access, run.taskQueue, now) : ofOperator,
     run && runs.timeline(run),
   ]);
   const operator = { taskQueue, settings, unreadable, otherTaskQueues, otherCluster };
-  return { is: 'reached', ...operator, workers, run, timeline };
-}
-
-export function pollersOf(access: TemporalAccess, taskQueue: string): Promise<TaskQueuePollers> {
-  const { namespace } = access;
-  return access.call(({ workflowService: service }) =>
-    describeTaskQueue({ service, namespace, taskQueue, taskType: 'workflow' }),
-  );
+  return { is: 'reached', ...operator, workers, noWatcher, run, timeline };
 }
 
 async function lastRunOfName(

@@ -1,7 +1,7 @@
 import type { KubernetesObject } from '../contract/object.ts';
-import type { KubernetesClient } from '../kubernetes/client.ts';
-import { kubeOf } from '../kubernetes/kube.ts';
-import { resourcePath } from '../kubernetes/paths.ts';
+import type { KubernetesClient } from './client.ts';
+import { kubeOf } from './kube.ts';
+import { resourcePath } from './paths.ts';
 
 /** It does not wait for the connections of other requests: a late renewal is of no use. */
 const POOL = 'lease';

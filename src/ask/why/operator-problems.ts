@@ -1,0 +1,78 @@
+import type { PublishedLease } from '../../config/published.ts';
+import { ApiError } from '../../kubernetes/errors.ts';
+import { LeaseObject, type Lease } from '../../kubernetes/lease.ts';
+import { describeTaskQueue, type TaskQueuePollers } from '../../temporal/task-queue.ts';
+import { timeText } from '../output.ts';
+import type { Session, TemporalAccess } from '../session.ts';
+import { SHOW_OPERATOR, START_OPERATOR, workerProblem, type Problem } from './advice.ts';
+
+/** Nothing becomes of any change, whatever the state of each resource says. */
+export interface OperatorProblem extends Problem {
+  readonly missing: 'worker' | 'watcher';
+}
+
+/** @throws TemporalProblem */
+export async function operatorProblems(
+  { client }: Pick<Session, 'client'>,
+  access: TemporalAccess,
+  now: () => number,
+): Promise<readonly OperatorProblem[]> {
+  const { taskQueue, settings } = access;
+  const [workers, ofWatcher] = await Promise.all([
+    pollersOf(access, taskQueue, now),
+    watcherProblem(client, settings?.lease, now),
+  ]);
+  const ofWorkers = workerProblem(workers, { taskQueue, version: undefined }, taskQueue);
+  return [
+    ...(ofWorkers ? [{ missing: 'worker', ...ofWorkers } as const] : []),
+    ...(ofWatcher ? [{ missing: 'watcher', ...ofWatcher } as const] : []),
+  ];
+}
+
+/** @throws TemporalProblem */
+export function pollersOf(
+  access: Pick<TemporalAccess, 'namespace' | 'call'>,
+  taskQueue: string,
+  now: () => number,
+): Promise<TaskQueuePollers> {
+  const { namespace } = access;
+  return access.call(({ workflowService: service }) =>
+    describeTaskQueue({ service, namespace, taskQueue, taskType: 'workflow', now }),
+  );
+}
+
+const READ_TIMEOUT_MS = 5_000;
+
+/** Undefined: somebody watches, or the user may not read the Lease, or there is no leader election. */
+export async function watcherProblem(
+  client: Session['client'],
+  at: PublishedLease | undefined,
+  now: () => number,
+): Promise<Problem | undefined> {
+  if (at === undefined) return undefined;
+  try {
+    const lease = await new LeaseObject(client, at).read({ timeoutMs: READ_TIMEOUT_MS });
+    return leaseProblem(lease, at, now());
+  } catch (error) {
+    if (error instanceof ApiError) return undefined;
+    throw error;
+  }
+}
+
+/** A leader renews its Lease several times within its duration. The clocks may differ by as much. */
+const DURATIONS_MAX = 2;
+
+function leaseProblem(
+  { spec = {} }: Pick<Lease, 'spec'> = {},
+  { namespace, name }: PublishedLease,
+  nowMs: number,
+): Problem | undefined {
+  const { holderIdentity: holder = '', renewTime = '', leaseDurationSeconds = 0 } = spec;
+  const renewedMs = Date.parse(renewTime);
+  if (holder !== '' && nowMs - renewedMs <= DURATIONS_MAX * leaseDurationSeconds * 1_000) return undefined;
+  const lease = `the Lease ${namespace}/${name}`;
+  const since = Number.isNaN(renewedMs) ? '' : ` since ${timeText(renewedMs)}`;
+  const because =
+    holder === '' ? `nobody holds ${lease}${since}` : `${holder} has not renewed ${lease}${since}`;
+  return { because, advice: [START_OPERATOR, SHOW_OPERATOR] };
+}
