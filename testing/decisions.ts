@@ -112,7 +112,7 @@ function viewed(definition: AnyDefinition, object: KubernetesObject): unknown {
 
 /** As the API server would have it. */
 export function objectOf({ finalizer, for: type }: AnyDefinition, given: Given): KubernetesObject {
-  const { group, version, kind } = type as WatchedType;
+  const { group, version, kind, namespaced } = type as WatchedType;
   const { spec = {}, status = {}, isBeingDeleted = false, metadata } = given;
   return {
     apiVersion: group === '' ? version : `${group}/${version}`,
@@ -120,13 +120,8 @@ export function objectOf({ finalizer, for: type }: AnyDefinition, given: Given):
     spec,
     status,
     metadata: {
-      ...{
-        name: 'example',
-        namespace: 'default',
-        uid: 'uid-of-example',
-        resourceVersion: '1',
-        generation: 1,
-      },
+      ...{ name: 'example', uid: 'uid-of-example', resourceVersion: '1', generation: 1 },
+      ...(namespaced && { namespace: 'default' }),
       ...(finalizer !== undefined && { finalizers: [finalizer] }),
       ...(isBeingDeleted && { deletionTimestamp: '1970-01-01T00:00:00Z' }),
       ...metadata,

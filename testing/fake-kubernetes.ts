@@ -1,6 +1,7 @@
 import { definedReconciler } from '../activities/defined.ts';
 import type { Step } from '../src/contract/decision.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
+import { fieldsOf, listOf, type Fields } from '../src/controllers/fields.ts';
 import { definedController } from '../src/controllers/defined/controller.ts';
 import type { AnyDefinition } from '../src/controllers/defined/definition.ts';
 import type { KubernetesClient, RequestOptions } from '../src/kubernetes/client.ts';
@@ -10,7 +11,7 @@ import { objectOf, type Given } from './decisions.ts';
 import { refusal, wordsOf } from './explorer/api-server.ts';
 import { askedBy, unpermitted } from './permitted.ts';
 
-/** How the API server answers: with an object, a list `{ items }`, or as its name says. */
+/** How the API server answers: with an object, a list `{ items }`, or as its name says. Metadata may be left out. */
 export type FakeAnswer = keyof typeof FAILURES | 'hangs' | object;
 
 /**
@@ -71,19 +72,20 @@ export function fakeKubernetes(script: Script = {}): FakeKubernetes {
       requests.push({ request, body: options.body });
       return answered(options, answerTo(request));
     });
-    return definedReconciler(definition, client);
+    return { reconciler: definedReconciler(definition, client), context: contextOf(definition, given) };
   };
   return {
     requests,
     async observe(controller, given) {
-      const seen = (await startedWith(controller, given).observe(CONTEXT)) as Seen;
+      const { reconciler, context } = startedWith(controller, given);
+      const seen = (await reconciler.observe(context)) as Seen;
       return seen.live?.observed;
     },
     async run(controller, { step, resource, data }) {
-      const reconciler = startedWith(controller, resource);
-      const seen = await reconciler.observe(CONTEXT);
+      const { reconciler, context } = startedWith(controller, resource);
+      const seen = await reconciler.observe(context);
       const decided = { do: step, because: 'a test asks for it', data } as Step;
-      const { did, refusal } = await reconciler.perform(decided, seen, CONTEXT);
+      const { did, refusal } = await reconciler.perform(decided, seen, context);
       if (refusal !== undefined) throw refusal;
       return did.map((action) => `${action.did} ${action.what}`).join(', ');
     },
@@ -94,12 +96,15 @@ interface Seen {
   readonly live?: { readonly observed?: unknown };
 }
 
-const CONTEXT = {
-  ref: { controller: 'example', namespace: 'default', name: 'example', uid: 'uid-of-example' },
-  now: () => 0,
-  superseded: new AbortController().signal,
-  idempotencyKey: () => 'key-of-the-test',
-};
+function contextOf(definition: AnyDefinition, given: Given) {
+  const { namespace, name, uid } = objectOf(definition, given).metadata;
+  return {
+    ref: { controller: definition.name, namespace: namespace ?? name, name, uid },
+    now: () => 0,
+    superseded: new AbortController().signal,
+    idempotencyKey: () => 'key-of-the-test',
+  };
+}
 
 function clientOf(
   definition: AnyDefinition,
@@ -107,8 +112,14 @@ function clientOf(
   ask: (options: RequestOptions) => Promise<unknown>,
 ): KubernetesClient {
   const { permissions, primary } = definedController(definition);
+  const resource = objectOf(definition, given);
   const isOfResource = ({ method, path }: RequestOptions) =>
-    method === 'GET' && path.endsWith(`/${primary.type.plural}/example`);
+    method === 'GET' && path.endsWith(`/${primary.type.plural}/${resource.metadata.name}`);
+  // Where its type has selectors, it is read by a list.
+  const isListOfResource = ({ method, path, query = {} }: RequestOptions) =>
+    method === 'GET' &&
+    path.endsWith(`/${primary.type.plural}`) &&
+    String(query['fieldSelector']).startsWith(`metadata.name=${resource.metadata.name}`);
   return {
     server: 'a fake',
     fieldManager: 'a fake',
@@ -117,7 +128,8 @@ function clientOf(
     },
     close: () => Promise.resolve(),
     async request<T>(options: RequestOptions) {
-      if (isOfResource(options)) return objectOf(definition, given) as T;
+      if (isOfResource(options)) return resource as T;
+      if (isListOfResource(options)) return { metadata: {}, items: [resource] } as T;
       unpermitted(options, permissions);
       return (await ask(options)) as T;
     },
@@ -132,7 +144,7 @@ function answered(options: RequestOptions, answer: FakeAnswer | undefined): Prom
   if (answer === 'hangs')
     return Promise.reject(errorFromFailure(words, signal?.reason ?? 'the time of the step is over'));
   if (typeof answer === 'string') return refuse(answer);
-  if (answer !== undefined) return Promise.resolve(answer);
+  if (answer !== undefined) return Promise.resolve(completed(answer, options));
   if (method !== 'GET') return Promise.resolve(accepted(body));
   return askedBy(options).verb === 'list' ? Promise.resolve({ metadata: {}, items: [] }) : refuse('missing');
 }
@@ -143,6 +155,19 @@ function failureOf(by: keyof typeof FAILURES, options: RequestOptions): FailedAn
   // As RBAC says it.
   const why = by === 'forbidden' ? `forbidden: User "operator" cannot ${verb} resource "${kind}"` : reason;
   return refusal(code, { reason, message: `${kind} "${name}": ${why}`, details: { kind, name } });
+}
+
+/** With the metadata that the script leaves out. */
+function completed(answer: object, options: RequestOptions): object {
+  const { name, resource } = askedBy(options);
+  const named = (object: Fields, given: object) =>
+    accepted({ ...object, metadata: { ...given, ...fieldsOf(object['metadata']) } });
+  if (!('items' in answer)) return named(fieldsOf(answer), { name });
+  const items = listOf(answer.items).map((item, place) => {
+    const its = `${resource}-${place}`;
+    return named(item, { name: its, uid: `uid-of-${its}` });
+  });
+  return { metadata: {}, ...answer, items };
 }
 
 /** As the server made it. */

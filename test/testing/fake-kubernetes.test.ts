@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { allow, defineController, PODS, SECRETS } from 'durable-operator';
 import { migration } from '../../examples/migration/src/migration.ts';
 import { fakeKubernetes } from '../../testing/index.ts';
 
@@ -41,6 +42,38 @@ describe('fakeKubernetes', () => {
       backup: 'succeeded',
       migrate: 'absent',
     });
+  });
+
+  it('adds the metadata that a list and its objects lack', async () => {
+    const copying = defineController({
+      name: 'copying',
+      for: migration.for,
+      observe: ({ kube }) => kube.list(SECRETS, { namespace: 'default' }),
+      decide: (_, next) => next.converged('it is copied'),
+      permissions: [allow(SECRETS, ['list'])],
+    });
+    const kubernetes = fakeKubernetes({ 'GET default/secrets': { items: [{ data: { key: 'a2V5' } }] } });
+    expect(await kubernetes.observe(copying, { spec })).toMatchObject([
+      { metadata: { name: 'secrets-0' }, data: { key: 'a2V5' } },
+    ]);
+  });
+
+  it('runs a step of a resource with a name and a UID of its own', async () => {
+    const resource = { spec, metadata: { name: 'shop', uid: 'uid-of-shop' } };
+    expect(await fakeKubernetes().run(migration, { ...start, resource })).toBe('started backup');
+  });
+
+  it('runs a step of a resource that is read by a list', async () => {
+    const labelling = defineController({
+      name: 'labelling',
+      for: { ...PODS, labelSelector: 'app' },
+      view: ({ metadata }) => metadata.name,
+      steps: {
+        label: { summary: 'label it', run: ({ resource }) => Promise.resolve(`labelled ${resource.view}`) },
+      },
+      decide: (_, next) => next.do.label('it has no label'),
+    });
+    expect(await fakeKubernetes().run(labelling, { step: 'label' })).toBe('labelled example');
   });
 
   it('allows what the permissions of the controller allow', async () => {
