@@ -1,5 +1,5 @@
 import { canonicalText, fieldsOf, listOf } from '../src/controllers/fields.ts';
-import type { Cluster } from './explorer/cluster.ts';
+import { START_MS, type Cluster } from './explorer/cluster.ts';
 import { keptIn } from './outside.ts';
 import type { AnyObject, Scenario, Surroundings } from './scenario.ts';
 import type { Fake } from './outside.ts';
@@ -51,7 +51,7 @@ export function wrongAtEnd({ scenario, fake, outcomes, definition }: Subject, en
   if (wrong.length > 0) return wrong;
   const spec = resource === undefined ? 'gone' : canonicalText(resource.spec);
   const outcome = scenario.outcome?.({ ...end, outside }) ?? outcomeOf(end);
-  return outcomes.compare(spec, withoutUids(canonicalText(outcome)));
+  return outcomes.compare(spec, withoutTimes(withoutUids(canonicalText(outcome))));
 }
 
 type State = Readonly<Record<string, unknown>>;
@@ -84,7 +84,7 @@ function contentOf({ metadata, ...content }: AnyObject): object {
   return { ...content, labels: fieldsOf(metadata)['labels'] };
 }
 
-/** Without times, generations and sentences. */
+/** Without generations and sentences. */
 function statusOf(resource: unknown): object {
   // eslint-disable-next-line @typescript-eslint/no-unused-vars -- left out of the rest
   const { conditions, observedGeneration: _, ...own } = fieldsOf(fieldsOf(resource)['status']);
@@ -94,3 +94,18 @@ function statusOf(resource: unknown): object {
 function withoutUids(text: string): string {
   return text.replace(/uid-\d+/g, 'uid-…');
 }
+
+/** As texts, in milliseconds or in seconds: whatever has passed by then differs from story to story. */
+function withoutTimes(text: string): string {
+  return text
+    .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)/g, 'a time')
+    .replace(/\b\d{10}(?:\d{3})?\b/g, (number) => (isMeanwhile(number) ? 'a time' : number));
+}
+
+/** Since the exploration began. */
+function isMeanwhile(number: string): boolean {
+  const ms = Number(number) * (number.length === 10 ? 1_000 : 1);
+  return ms >= START_MS && ms < START_MS + YEAR_MS;
+}
+
+const YEAR_MS = 366 * 86_400_000;

@@ -1,3 +1,5 @@
+import { isKind } from '../src/api/controller.ts';
+import type { WatchedType } from '../src/api/watched.ts';
 import type { Controller, ResourceType } from '../src/contract/controller.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
 import { canonicalText, fieldsOf } from '../src/controllers/fields.ts';
@@ -40,7 +42,10 @@ export class Stage {
     const { type } = this.#controller.primary;
     const { scenario, fake } = this.#subject;
     const apiVersion = type.group === '' ? type.version : `${type.group}/${type.version}`;
-    const resource: Created = { apiVersion, kind: type.kind, ...scenario.resource, metadata: this.#metadata };
+    const resource = this.#withDefaults({
+      ...{ apiVersion, kind: type.kind, ...scenario.resource },
+      metadata: this.#metadata,
+    });
     const others = Object.entries(scenario.objects ?? {}).map(
       ([key, object]) => [typeOf(key), createdAs(key, object)] as const,
     );
@@ -110,6 +115,13 @@ export class Stage {
     );
   }
 
+  /** As the API server stores it. */
+  #withDefaults<O extends Created>(object: O): O {
+    const type = this.#subject.definition.for as WatchedType;
+    const spec = isKind(type) ? type.spec.safeParse(object['spec'] ?? {}) : undefined;
+    return spec?.success === true ? { ...object, spec: spec.data } : object;
+  }
+
   #isGoing(cluster: Cluster): boolean {
     const resource = cluster.get(this.#key);
     return resource === undefined || resource.metadata.deletionTimestamp !== undefined;
@@ -119,7 +131,9 @@ export class Stage {
     const state = this.#subject.fake.stateIn(outside);
     if (canonicalText(state) !== canonicalText(keptIn(cluster).state)) keep(cluster, { state, last: null });
     if (resource !== undefined)
-      cluster.change(this.#key, (before) => edited(before, resource as unknown as KubernetesObject));
+      cluster.change(this.#key, (before) =>
+        edited(before, this.#withDefaults(resource as unknown as KubernetesObject)),
+      );
     for (const [key, object] of Object.entries(objects)) {
       if (object === undefined) cluster.remove(key);
       else if (cluster.get(key) === undefined) cluster.create(typeOf(key), createdAs(key, object));

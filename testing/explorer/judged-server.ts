@@ -39,8 +39,13 @@ export class JudgedServer {
     if (violation !== undefined && 'body' in answer) throw new Violation(violation);
     if (isDeletion && before !== after) this.#countApproved(state, request);
     if (request.method === 'PATCH' && 'body' in answer && before === after && before !== undefined)
-      throw new Violation(`${wordsOf(request)} changes nothing`);
+      this.#changesNothing(request);
     return answer;
+  }
+
+  /** An author's step may be repeated with the same patch. Where nothing else comes of it, it never ends. */
+  #changesNothing(request: Request): void {
+    if (this.#world.outside === undefined) throw new Violation(`${wordsOf(request)} changes nothing`);
   }
 
   #countApproved(state: State, request: Request): void {

@@ -1,0 +1,90 @@
+import { describe, expect, it, jest } from '@jest/globals';
+import { z } from 'zod';
+import { allow, CONFIG_MAPS, defineController, defineKind } from 'durable-operator';
+import { explore } from '../../testing/index.ts';
+import { bucketIn } from '../support/bucket.ts';
+import { aStore } from './store.ts';
+
+jest.setTimeout(120_000);
+
+const Backup = defineKind({
+  group: 'example.com',
+  version: 'v1',
+  kind: 'Backup',
+  description: 'A backup.',
+  spec: z.object({ size: z.int().default(1) }),
+  status: z.object({ startedAt: z.string().optional(), startedAtMs: z.number().optional() }),
+});
+
+const SETTINGS = { type: CONFIG_MAPS, namespace: 'default', name: 'settings' };
+
+describe('explore finds nothing wrong with', () => {
+  it('times in the status, which differ from story to story', async () => {
+    const backup = defineController({
+      name: 'backup',
+      for: Backup,
+      decide: ({ resource: { status }, nowMs }, next) =>
+        status.startedAt === undefined
+          ? next.record('it starts', { startedAt: new Date(nowMs).toISOString(), startedAtMs: nowMs })
+          : next.converged('it has started'),
+      status: ({ resource: { status } }) => status,
+    });
+    const { explored } = await explore(backup, { resource: { spec: {} } });
+    expect(explored).toContain('late');
+  });
+
+  it('a repeated patch, which changes nothing', async () => {
+    const backup = defineController({
+      name: 'backup',
+      for: Backup,
+      permissions: [allow(CONFIG_MAPS, ['get', 'patch'])],
+      observe: ({ kube }) => kube.get(SETTINGS),
+      steps: {
+        note: {
+          summary: 'note the size',
+          external: false,
+          run: async ({ resource: { spec }, observed, kube }) => {
+            const data = { size: String(spec.size) };
+            await kube.patch(SETTINGS, { metadata: { uid: observed?.metadata.uid ?? '' }, data });
+            return 'noted the size';
+          },
+        },
+      },
+      decide({ resource: { isBeingDeleted, spec }, observed }, next) {
+        const { size } = (observed?.['data'] ?? {}) as { readonly size?: string };
+        return isBeingDeleted || size === String(spec.size)
+          ? next.converged('the size is noted')
+          : next.do.note('the size is another');
+      },
+    });
+    const { explored } = await explore(backup, {
+      resource: { spec: {} },
+      objects: { 'configmaps/settings': { data: {} } },
+      mayChange: ['configmaps/settings'],
+    });
+    expect(explored).toContain('abandon');
+  });
+});
+
+describe('a resource has the defaults of its schema', () => {
+  it('in the end, and after an edit', async () => {
+    const seen = new Set<unknown>();
+    await explore(
+      bucketIn,
+      {
+        resource: { spec: {} },
+        outside: aStore(),
+        edits: {
+          'versioning is turned on': ({ spec }) => (spec.versioned = true),
+          'nothing is said of it': ({ spec }) => Reflect.deleteProperty(spec, 'versioned'),
+        },
+        finally: ({ resource }) => {
+          if (resource !== undefined) seen.add(resource.spec.versioned);
+          return [];
+        },
+      },
+      { states: 5_000 },
+    );
+    expect(seen).toEqual(new Set([false, true]));
+  });
+});
