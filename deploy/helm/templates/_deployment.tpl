@@ -125,6 +125,8 @@ metadata:
   labels: {{- include "operator.labels" . | nindent 4 }}
 spec:
   maxUnavailable: 1
+  # A Pod that is not ready does no work. While Temporal is away, none is, and a node must still be drained.
+  unhealthyPodEvictionPolicy: AlwaysAllow
   selector:
     matchLabels: {{- include "operator.selector" $ | nindent 6 }}
 {{- end }}

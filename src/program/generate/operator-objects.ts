@@ -51,7 +51,12 @@ export function operatorObjects({ built, namespace, rules }: OperatorParts, fill
     {
       ...{ apiVersion: 'policy/v1', kind: 'PodDisruptionBudget' },
       metadata,
-      spec: { maxUnavailable: 1, selector: { matchLabels: labels } },
+      spec: {
+        maxUnavailable: 1,
+        // A Pod that is not ready does no work. While Temporal is away, none is, and a node must still be drained.
+        unhealthyPodEvictionPolicy: 'AlwaysAllow',
+        selector: { matchLabels: labels },
+      },
     },
   ];
 }

@@ -1,0 +1,74 @@
+import { describe, it, jest } from '@jest/globals';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { applyManifest } from '../../local/manifests.ts';
+import { fieldsOf } from '../../src/controllers/fields.ts';
+import { resourcePath } from '../../src/kubernetes/paths.ts';
+import { eventually } from '../../testing/eventually.ts';
+import { PODS, uniqueName } from '../support/cluster.ts';
+import { charted, parseDocuments, type Delivered } from '../support/delivered.ts';
+import { generated } from '../support/generated.ts';
+import { setUpStage } from '../support/stage.ts';
+
+jest.setTimeout(600_000);
+const WITHIN_MS = 90_000;
+
+const { cluster } = setUpStage();
+const BUDGETS = { group: 'policy', version: 'v1', plural: 'poddisruptionbudgets' };
+
+const ofChart = (name: string) => charted([], { name, namespace: `${name}-system` });
+
+async function ofAuthor(name: string): Promise<readonly Delivered[]> {
+  return parseDocuments(await readFile(join(await generated(name), 'deploy/install.yaml'), 'utf8'));
+}
+
+/** What of it makes Pods, and protects them. */
+const NEEDED = ['ServiceAccount', 'Deployment', 'PodDisruptionBudget'];
+const Pods = z.object({ items: z.array(z.object({ metadata: z.object({ name: z.string() }) })) });
+
+describe.each([
+  ['the chart', ofChart],
+  ["an author's install.yaml", ofAuthor],
+])('%s', (_, objectsOf) => {
+  it('lets a node be drained while no Pod of the operator is ready, as while Temporal is away', async () => {
+    const name = uniqueName();
+    const namespace = `${name}-system`;
+    await cluster.createNamespace(namespace);
+    const objects = (await objectsOf(name)).filter(({ kind }) => NEEDED.includes(kind));
+    for (const object of objects) await applyManifest(cluster.client, object, 'test');
+    const pods = await eventually(() => runningPods(namespace), WITHIN_MS);
+    for (const pod of pods) await makeUnready(namespace, pod);
+    await eventually(() => seesNoHealthy(namespace), WITHIN_MS);
+    for (const pod of pods) await evict(namespace, pod);
+  });
+});
+
+async function runningPods(namespace: string): Promise<readonly string[] | undefined> {
+  const path = resourcePath(PODS, { namespace });
+  const query = { fieldSelector: 'status.phase=Running' };
+  const { items } = Pods.parse(await cluster.client.request({ method: 'GET', path, query }));
+  return items.length < 2 ? undefined : items.map(({ metadata }) => metadata.name);
+}
+
+async function makeUnready(namespace: string, name: string): Promise<void> {
+  const conditions = [{ type: 'Ready', status: 'False' }];
+  await cluster.patch({ type: PODS, namespace, name }, { status: { conditions } }, 'status');
+}
+
+/** Until then, the controller of budgets has not caught up, and would let a healthy Pod go. */
+async function seesNoHealthy(namespace: string): Promise<boolean> {
+  const path = resourcePath(BUDGETS, { namespace });
+  const { items } = await cluster.client.request<{ items: object[] }>({ method: 'GET', path });
+  const status = fieldsOf(fieldsOf(items[0])['status']);
+  return Number(status['expectedPods']) >= 2 && status['currentHealthy'] === 0;
+}
+
+/** As `kubectl drain` asks. @throws ApiError where the budget forbids it */
+async function evict(namespace: string, name: string): Promise<void> {
+  await cluster.client.request({
+    method: 'POST',
+    path: `${resourcePath(PODS, { namespace, name })}/eviction`,
+    body: { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace } },
+  });
+}
