@@ -99,7 +99,7 @@ export interface WatcherState {
 }
 
 export interface WatchState extends WatchedKind {
-  /** Since the last event, bookmark or list; of several watches, that of the quietest. */
+  /** Since the last event, bookmark or list; without lists where no watch tells what they show. Of several watches, that of the quietest. */
   readonly silenceSeconds: number;
   /** Objects that are kept. */
   readonly known: number;

@@ -60,7 +60,7 @@ function measureWatches(registry: Registry, watches: () => readonly WatchState[]
   });
   gauge(registry, {
     name: 'durable_operator_watch_silence_seconds',
-    help: 'Seconds since the last event, bookmark or list',
+    help: 'Seconds since the last event, bookmark or list; without lists if no watch tells the changes that they show',
     ...perKind(({ silenceSeconds }) => silenceSeconds),
   });
   gauge(registry, {

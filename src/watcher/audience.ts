@@ -14,18 +14,27 @@ export interface AudienceOptions<P extends Projection> {
 }
 
 /** What a reflector tells each of those who share it. */
-export type Told = Pick<Audience<Projection>, 'listed' | 'listEnded' | 'changed' | 'vanished' | 'observer'>;
+export type Told = Pick<
+  Audience<Projection>,
+  'listed' | 'listEnded' | 'changed' | 'vanished' | 'observer' | 'changes'
+>;
 
 /** One of those who share a reflector: what it keeps of each object. */
 export class Audience<P extends Projection> {
   readonly observer: WatchObserver;
   readonly #options: AudienceOptions<P>;
   readonly #known: KnownObjects<P>;
+  #changes = 0;
 
   constructor(options: AudienceOptions<P>) {
     this.#options = options;
     this.observer = options.observer ?? SILENT_WATCH;
     this.#known = new KnownObjects<P>((change) => this.#report(change));
+  }
+
+  /** How many were told so far. */
+  get changes(): number {
+    return this.#changes;
   }
 
   get items(): ReadonlyMap<string, P> {
@@ -66,6 +75,7 @@ export class Audience<P extends Projection> {
   }
 
   #report(change: Change<P>): void {
+    this.#changes += 1;
     try {
       this.#options.onChange(change);
     } catch (error) {

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Audience, type AudienceOptions, type Told } from './audience.ts';
+import { Hearing, type HearingTimes } from './hearing.ts';
 import { identityOf, isOlder, type Projection } from './known-objects.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { WatchEnd } from '../contract/telemetry.ts';
@@ -16,15 +17,14 @@ export interface ReflectorOptions extends Collection {
   readonly log: Logger;
   /** Objects a page of a list. Default: 500, as client-go. */
   readonly pageSize?: number;
-  /** How long a watch may say nothing. Default: 90,000: the API server sends a bookmark about once a minute. */
-  readonly silenceMs?: number;
+  /** Default: those of {@link Hearing}. */
+  readonly hearing?: Partial<HearingTimes>;
   /** Between failures. Default: from 250 to 30,000. */
   readonly backoff?: { readonly firstMs: number; readonly maxMs: number };
   readonly random?: () => number;
 }
 
 const LIST_TIMEOUT_MS = 60_000;
-const SILENCE_MS = 90_000;
 const BACKOFF = { firstMs: 250, maxMs: 30_000 };
 /** Who has just installed a CRD is not let wait for long. */
 const MISSING_API_WAIT_MS = 5_000;
@@ -46,13 +46,17 @@ export class Reflector {
   #isWatching = false;
   #problem: string | undefined;
   #isApiMissing = false;
+  readonly #hearing: Hearing;
   /** When an event, a bookmark or a list came; a watch that was merely accepted has said nothing. */
   #lastWordMs = performance.now();
+  /** Of the last list: what is older is known. */
+  #listedVersion = '';
   /** The resourceVersion to watch from; undefined: list first. */
   #resumeFrom: string | undefined;
 
   constructor(options: ReflectorOptions) {
     this.#options = options;
+    this.#hearing = new Hearing(options.hearing);
     this.#backoff = new Backoff({ ...(options.backoff ?? BACKOFF), random: this.#random });
     this.synced = new Promise((resolve) => (this.#markSynced = resolve));
   }
@@ -85,7 +89,7 @@ export class Reflector {
 
   /** Why the objects cannot be listed or watched just now, in one line; undefined where they can. */
   get problem(): string | undefined {
-    return this.#problem;
+    return this.#problem ?? (this.#hearing.isBlind ? this.#blindness : undefined);
   }
 
   /**
@@ -96,15 +100,22 @@ export class Reflector {
     return this.#isApiMissing && !this.#hasSynced;
   }
 
-  /** Since the last event, bookmark or list; that there is no such API is a word, too. */
+  /** Since the last event, bookmark or list; where watches keep changes back, since the last event or bookmark. */
   get silenceSeconds(): number {
-    return this.isApiMissing ? 0 : (performance.now() - this.#lastWordMs) / 1000;
+    // That there is no such API is a word, too.
+    if (this.isApiMissing) return 0;
+    const silenceMs = performance.now() - this.#lastWordMs;
+    return (this.#hearing.isBlind ? this.#hearing.silenceMs : silenceMs) / 1000;
+  }
+
+  get #blindness(): string {
+    return `the watch of ${this.#options.path} does not tell what a list shows; check the proxies between the operator and the API server; listing again and again meanwhile`;
   }
 
   async #run(): Promise<void> {
     while (!this.#isStopped()) {
       try {
-        await this.#checkVersion();
+        if (this.#resumeFrom !== undefined) await this.#lookAhead(this.#resumeFrom);
         this.#resumeFrom ??= await this.#list();
         await this.#watch(this.#resumeFrom);
         if (!this.#isStopped()) this.#ended('ended');
@@ -120,9 +131,28 @@ export class Reflector {
     const isEveryday = error instanceof BrokenWatch || (isExpired(error) && this.#isWatching);
     if (isEveryday) this.#options.log.debug({ path: this.#options.path }, error.message);
     else this.#noteProblem(error);
-    if (mustListAgain(error)) this.#resumeFrom = undefined;
+    if (mustListAgain(error)) this.#beginAnew();
     this.#isApiMissing = error instanceof ApiError && error.classification === 'api-missing';
-    await delay(this.#pauseAfter(error), undefined, { signal: this.#stopping.signal }).catch(() => undefined);
+    await this.#pause(this.#pauseAfter(error));
+  }
+
+  #lookAhead(from: string): Promise<void> {
+    return this.#hearing.needsList ? this.#compare(from) : this.#checkVersion(from);
+  }
+
+  /** Shows whether the watches have kept a change back. If so, the next one begins before it, and has to tell it. */
+  async #compare(from: string): Promise<void> {
+    await this.#pause(this.#hearing.listAfterMs);
+    const changesBefore = this.#changes;
+    this.#resumeFrom = undefined;
+    const version = await this.#list();
+    const isBack = isOlder(version, from);
+    this.#resumeFrom = isBack ? version : from;
+    this.#hearing.listed(!isBack && this.#changes > changesBefore);
+  }
+
+  get #changes(): number {
+    return this.#audiences.reduce((sum, { changes }) => sum + changes, 0);
   }
 
   /**
@@ -132,16 +162,26 @@ export class Reflector {
    *
    * @throws ApiError
    */
-  async #checkVersion(): Promise<void> {
-    if (this.#resumeFrom === undefined) return;
+  async #checkVersion(from: string): Promise<void> {
     const { metadata } = await readPage(this.#options, { ...this.#reading, limit: 1 });
     this.#lastWordMs = performance.now();
-    if (isOlder(metadata.resourceVersion ?? '', this.#resumeFrom)) this.#resumeFrom = undefined;
+    if (isOlder(metadata.resourceVersion ?? '', from)) this.#beginAnew();
+  }
+
+  #beginAnew(): void {
+    this.#resumeFrom = undefined;
+    this.#hearing.begunAnew();
+  }
+
+  #pause(ms: number): Promise<void> {
+    return delay(ms, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
   }
 
   /** In milliseconds. */
   #pauseAfter(error: unknown): number {
     const pauseMs = this.#backoff.next();
+    // The next list waits anyway.
+    if (error instanceof BrokenWatch && this.#hearing.isBlind) return 0;
     if (this.#isApiMissing) return Math.min(pauseMs, MISSING_API_WAIT_MS);
     return error instanceof ApiError ? Math.max(pauseMs, error.retryAfterMs ?? 0) : pauseMs;
   }
@@ -163,6 +203,7 @@ export class Reflector {
     this.#isApiMissing = false;
     this.#hasSynced = true;
     this.#markSynced();
+    this.#listedVersion = version;
     return version;
   }
 
@@ -180,10 +221,11 @@ export class Reflector {
   /** Watches until the server ends it. @throws BrokenWatch where it ends otherwise, once it was accepted */
   async #watch(from: string): Promise<void> {
     this.#isWatching = true;
-    const watch = new WatchAttempt(this.#options.silenceMs ?? SILENCE_MS, this.#stopping.signal);
+    const watch = new WatchAttempt(this.#hearing.patienceMs, this.#stopping.signal);
     try {
       for await (const event of this.#openWatch(from, watch)) {
         watch.heard();
+        this.#noteHeard();
         this.#take(event);
       }
       watch.checkEnd();
@@ -191,6 +233,7 @@ export class Reflector {
       throw watch.accepted && hasNoAnswer(error) ? new BrokenWatch(error.message) : error;
     } finally {
       this.#backoff.workedFor(watch.livedMs());
+      if (watch.accepted) this.#noteEnd(watch.hasTold);
       watch.over();
     }
   }
@@ -198,7 +241,9 @@ export class Reflector {
   #openWatch(from: string, watch: WatchAttempt): AsyncIterable<WatchEvent> {
     const { client, path, fieldSelector, labelSelector, metadataOnly = false } = this.#options;
     // Between 5 and 10 minutes, as client-go, so that watches do not all end together.
-    const timeoutSeconds = Math.floor(300 * (1 + this.#random()));
+    const timeoutSeconds = this.#hearing.isInDoubt
+      ? Math.ceil(this.#hearing.patienceMs / 1000)
+      : Math.floor(300 * (1 + this.#random()));
     const position = { resourceVersion: from, allowWatchBookmarks: true, timeoutSeconds };
     return client.watch({
       path,
@@ -214,6 +259,13 @@ export class Reflector {
 
   #take(event: WatchEvent): void {
     this.#lastWordMs = performance.now();
+    const { resourceVersion: version } = event.object.metadata;
+    // A watch that begins before a list repeats what that has shown, and what is gone since would be there for a moment.
+    if (version !== this.#listedVersion && !isOlder(version, this.#listedVersion)) this.#tell(event);
+    this.#resumeAfter(version);
+  }
+
+  #tell(event: WatchEvent): void {
     switch (event.type) {
       case 'ADDED':
         this.#noteAge(event.object);
@@ -230,7 +282,6 @@ export class Reflector {
       default:
         return unreachable(event.type);
     }
-    this.#resumeAfter(event.object.metadata.resourceVersion);
   }
 
   #noteAge({ metadata: { creationTimestamp } }: KubernetesObject): void {
@@ -246,6 +297,17 @@ export class Reflector {
 
   #ended(how: WatchEnd): void {
     for (const { observer } of this.#audiences) observer.ended(how);
+  }
+
+  #noteHeard(): void {
+    if (this.#hearing.isBlind)
+      this.#options.log.info({ path: this.#options.path }, `the watch of ${this.#options.path} tells again`);
+    this.#hearing.heard();
+  }
+
+  #noteEnd(hasTold: boolean): void {
+    if (this.#hearing.watchEnded(hasTold))
+      this.#options.log.warn({ path: this.#options.path }, this.#blindness);
   }
 
   #noteProblem(error: unknown): void {

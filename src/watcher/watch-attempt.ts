@@ -19,6 +19,7 @@ export class WatchAttempt {
   readonly #startedAt = performance.now();
   #silence: NodeJS.Timeout | undefined;
   #accepted = false;
+  #hasTold = false;
   #fellSilent = false;
 
   constructor(silenceMs: number, stopping: AbortSignal) {
@@ -37,6 +38,11 @@ export class WatchAttempt {
     return this.#accepted;
   }
 
+  /** Whether an event or a bookmark came. */
+  get hasTold(): boolean {
+    return this.#hasTold;
+  }
+
   livedMs(): number {
     return this.#accepted ? performance.now() - this.#startedAt : 0;
   }
@@ -50,6 +56,7 @@ export class WatchAttempt {
   }
 
   heard(): void {
+    this.#hasTold = true;
     this.#silence?.refresh();
   }
 

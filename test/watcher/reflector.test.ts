@@ -364,6 +364,71 @@ describe('events that are repeated, late or lost', () => {
   });
 });
 
+/** Accepts a watch and ends it. */
+const endAtOnce: Handler = answerText(200, '');
+
+describe('watches that are accepted and tell nothing', () => {
+  const hearing = { silenceMs: 20, compareEveryMs: 20, tellWithinMs: 100, listEveryMs: 50 };
+  const all = (fault: Handler) => Array.from({ length: 10_000 }, () => fault);
+
+  it.each([
+    ['stay open', mute],
+    ['end at once', endAtOnce],
+  ])('are a problem where a list shows a change, and they %s', async (_, fault) => {
+    pods.faults.watch.push(...all(fault));
+    start({ hearing });
+    const startedAtMs = performance.now();
+    await reflector.synced;
+    pods.put('a');
+    expect(await eventually(() => reflector.problem)).toContain(
+      'the watch of /api/v1/pods does not tell what a list shows',
+    );
+    const blindAtMs = performance.now();
+    pods.put('b');
+    await eventually(agrees);
+    expect(reflector.silenceSeconds * 1000).toBeGreaterThanOrEqual(blindAtMs - startedAtMs);
+    pods.faults.watch.length = 0;
+    await eventually(() => reflector.problem === undefined);
+    pods.put('c');
+    await eventually(agrees);
+    expect(log.lines.filter(({ level }) => level !== 'debug').map(({ level }) => level)).toEqual([
+      'warn',
+      'info',
+    ]);
+  });
+
+  it('are no problem where nothing changes', async () => {
+    pods.faults.watch.push(...all(mute));
+    start({ hearing });
+    await eventually(() => requestsFor('list').length >= 4);
+    expect(reflector.problem).toBeUndefined();
+  });
+
+  it('cost no second list within ten minutes', async () => {
+    pods.faults.watch.push(...all(mute));
+    start({ hearing: { ...hearing, compareEveryMs: 600_000 } });
+    await eventually(() => requestsFor('watch').length >= 8);
+    expect(requestsFor('list')).toHaveLength(2);
+  });
+
+  it('are no problem where the next one tells what the list has shown, and nothing is told twice', async () => {
+    pods.put('kept');
+    const from = pods.version;
+    pods.faults.watch.push(mute, (request, response) => {
+      pods.put('kept', { a: 'new' });
+      pods.put('gone');
+      pods.remove('gone');
+      mute(request, response);
+    });
+    await startedAndWatching({ hearing: { ...hearing, tellWithinMs: 60_000 } });
+    expect(resumedFrom()).toEqual([from, from, from]);
+    pods.put('end');
+    await eventually(agrees);
+    expect(told()).toEqual(['added default/kept', 'modified default/kept', 'added default/end']);
+    expect(log.lines.filter(({ level }) => level !== 'debug')).toEqual([]);
+  });
+});
+
 describe('objects that are not of interest', () => {
   it('are told as deleted where they were known, and as added where they become of interest', async () => {
     pods.put('never', { ignored: 'yes' });
@@ -442,7 +507,7 @@ describe('who observes', () => {
 
   it.each<[string, Handler, Options]>([
     ['broken', answerText(200, ''), {}],
-    ['silent', mute, { silenceMs: 300 }],
+    ['silent', mute, { hearing: { silenceMs: 300 } }],
     ['expired', gone, {}],
     ['failed', answerJson(403, aStatus(403, { reason: 'Forbidden', message: 'you may not' })), {}],
   ])('is told that a watch was opened anew because it was %s', async (reason, fault, options) => {

@@ -148,7 +148,7 @@ const ALERTS: readonly Alert[] = [
     severity: 'warning',
     summary: 'A watch of {{ $labels.controller }} is silent',
     description:
-      'The watch of {{ $labels.resource }} has received nothing for ten minutes, not even a bookmark.',
+      'Nothing has come of {{ $labels.resource }} for ten minutes, or lists show changes that no watch tells. /readyz says which.',
   },
   {
     name: 'DurableOperatorStartsSlow',
