@@ -1,7 +1,6 @@
 import type { AnyDefinition } from '../src/controllers/defined/definition.ts';
 import { explore as exploreSystem, Unfinished, type Limits } from './explorer/explorer.ts';
-import type { World } from './explorer/world.ts';
-import { operatorIn } from './explorer/operator.ts';
+import { Operator } from './explorer/operator.ts';
 import { Outcomes, type Subject } from './ends.ts';
 import { withFetch } from './fetched.ts';
 import { Fake, type CallsOf } from './outside.ts';
@@ -75,7 +74,7 @@ export async function explore<D extends AnyDefinition, Outside extends object = 
 /** All explorations of one controller, and what came of them. */
 class Exploring {
   readonly #subject: Subject;
-  readonly #world: World;
+  readonly #operator: Operator;
   readonly #limits: Required<Limits>;
   readonly #explored = new Set<string>();
   readonly #notExplored = new Set<string>();
@@ -83,7 +82,7 @@ class Exploring {
 
   constructor(subject: Subject, limits: Required<Limits>) {
     this.#subject = subject;
-    this.#world = worldOf(subject);
+    this.#operator = new Operator(worldOf(subject), {});
     this.#limits = limits;
   }
 
@@ -101,7 +100,7 @@ class Exploring {
     fake.isLearning = outcomes.isLearning = isCalm;
     const what = names.length === 0 ? 'nothing' : names.join(' + ');
     const budget = Object.fromEntries(names.map((name) => [name, 1]));
-    const system = operatorIn(this.#world, { slowness, budget, readsAtOnce: !isCalm });
+    const system = this.#operator.disturbed({ slowness, budget, readsAtOnce: !isCalm });
     try {
       const { states, disturbances } = await exploreSystem(system, this.#left());
       this.#states += states;

@@ -2,26 +2,25 @@ import { isRest, isStep, reasonOf, type Next } from '../../src/contract/decision
 import type { ResourceRef } from '../../src/contract/resource.ts';
 import { receivedBy, type Attempt, type Progress } from './attempt.ts';
 import type { Machine } from './machine.ts';
-import { stateOf, type State } from './state.ts';
+import type { State } from './state.ts';
 import { valueOf } from './values.ts';
 
 /** After how long without a change it is asked again. */
 const LATER = { 'a minute': 60_000, 'an hour': 3_600_000, 'a day': 86_400_000, 'a month': 2_592_000_000 };
 
 /** What an author's controller would still do in the end, if somebody asked it. Nobody will. */
-export async function askedAgain(machine: Machine, text: string): Promise<readonly string[]> {
-  const state = stateOf(text);
+export async function askedAgain(machine: Machine, state: State): Promise<readonly string[]> {
   const ref = machine.watching.evaluate(state)?.ref;
   if (machine.world.outside === undefined || ref === undefined) return [];
   const [run] = Object.values(state.runs);
   // It is being tried again, with backoff.
   if (run !== undefined && run.attempt !== null) return [];
-  const now = await observed(machine, text, { ref, afterMs: 0 });
+  const now = await observed(machine, state, { ref, afterMs: 0 });
   if (isMoreToDo(now, run && valueOf<Next>(run.next)))
     return [`asked again, the controller answers ${answerOf(now)}; nobody asks it again${how(machine)}`];
   if (run !== undefined || machine.world.outside.polls) return [];
   for (const [when, afterMs] of Object.entries(LATER)) {
-    const later = await observed(machine, text, { ref, afterMs });
+    const later = await observed(machine, state, { ref, afterMs });
     if (isMoreToDo(later, undefined))
       return [
         `it decides by time alone: after ${when} it answers ${answerOf(later)}, and nobody asks it then; use next.wait(…, milliseconds), or poll`,
@@ -49,10 +48,10 @@ function answerOf(progress: Progress): string {
 /** One step that only observes, in a copy of the state. */
 async function observed(
   machine: Machine,
-  text: string,
+  from: State,
   { ref, afterMs }: { readonly ref: ResourceRef; readonly afterMs: number },
 ): Promise<Progress> {
-  const state: State = stateOf(text);
+  const state = structuredClone(from);
   let attempt: Attempt = {
     ...{ step: 'observe', known: null, answers: [], refusal: null },
     clockMs: state.clockMs + afterMs,

@@ -1,6 +1,7 @@
 import { wordsOf, type Request } from './api-server.ts';
 import type { Attempt } from './attempt.ts';
 import type { Machine } from './machine.ts';
+import type { PromptSteps } from './prompt-steps.ts';
 import type { Fault } from './scenario.ts';
 import type { Run, State } from './state.ts';
 import { fault, type Step } from './step.ts';
@@ -12,32 +13,49 @@ const WAITS_AFTER_MISSED = 2;
 /** An attempt whose next request is a write, or is none. */
 type Asking = Attempt & { readonly isWrite: boolean };
 
-/** What goes wrong, as far as there is budget for it. */
+/** What goes wrong. */
 export class FaultSteps {
   readonly #machine: Machine;
+  readonly #prompt: PromptSteps;
 
-  constructor(machine: Machine) {
+  constructor(machine: Machine, prompt: PromptSteps) {
     this.#machine = machine;
+    this.#prompt = prompt;
   }
 
-  async in(state: State, isAnythingPrompt: boolean): Promise<Step[]> {
-    const { budget } = state;
-    const isAllowed = (fault: Fault) => (budget[fault] ?? 0) > 0;
-    const steps: Step[] = [];
-    if (isAllowed('restart'))
-      steps.push(fault('restart', 'the watcher is killed', (it) => this.#machine.watcherStarts(it)));
-    if (isAllowed('relist')) {
-      for (const [name, { events }] of Object.entries(state.watches)) {
-        if (events.length > 1) steps.push(this.#relist(name));
-      }
+  async in(state: State, name: Fault): Promise<readonly Step[]> {
+    switch (name) {
+      case 'restart':
+        return [fault('restart', 'the watcher is killed', (it) => this.#machine.watcherStarts(it))];
+      case 'relist':
+        return Object.entries(state.watches).flatMap(([watch, { events }]) =>
+          events.length > 1 ? [this.#relist(watch)] : [],
+        );
+      case 'outage':
+        return this.#outagesIn(state);
+      case 'duplicate':
+        return Object.keys(state.runs).map((uid) =>
+          fault('duplicate', 'a signal comes twice', (it) => this.#machine.running.signal(it, uid)),
+        );
+      case 'lag':
+      case 'timer':
+        // They are found with what waits for a moment to pass.
+        return [];
+      case 'crash':
+      case 'error':
+      case 'linger':
+      case 'late':
+      case 'abandon':
+      case 'forget':
+        return (await this.#atRequests(state)).filter((each) => each.fault === name);
     }
-    if (isAllowed('outage')) {
-      for (const [uid, { queued }] of Object.entries(state.entries)) {
-        if (queued === 'now' || (queued === 'later' && !isAnythingPrompt)) steps.push(...this.#outages(uid));
-      }
-    }
-    for (const run of Object.values(state.runs)) steps.push(...(await this.#faultsOf(state, run, isAllowed)));
-    return steps;
+  }
+
+  async #outagesIn(state: State): Promise<readonly Step[]> {
+    const isAnythingPrompt = (await this.#prompt.in(state)).length > 0;
+    return Object.entries(state.entries).flatMap(([uid, { queued }]) =>
+      queued === 'now' || (queued === 'later' && !isAnythingPrompt) ? this.#outages(uid) : [],
+    );
   }
 
   #outages(uid: string): Step[] {
@@ -66,22 +84,19 @@ export class FaultSteps {
     });
   }
 
-  async #faultsOf(state: State, run: Run, isAllowed: (fault: Fault) => boolean): Promise<Step[]> {
-    const { uid } = run.ref;
+  async #atRequests(state: State): Promise<readonly Step[]> {
     const steps: Step[] = [];
-    if (isAllowed('duplicate'))
-      steps.push(fault('duplicate', 'a signal comes twice', (it) => this.#machine.running.signal(it, uid)));
-    const { attempt } = run;
-    if (attempt === null || run.backoff !== 'no') return steps;
-    const progress = await this.#machine.running.progressOf({ ref: run.ref, attempt });
-    if (progress.at !== 'request') return steps;
-    return [
-      ...steps,
-      ...this.#faultsAt(progress.request, run, {
-        ...attempt,
-        isWrite: this.#machine.isWrite(state, progress.request),
-      }).filter((each) => isAllowed(each.fault as Fault)),
-    ];
+    for (const run of Object.values(state.runs)) {
+      const { attempt, ref } = run;
+      if (attempt === null || run.backoff !== 'no') continue;
+      const progress = await this.#machine.running.progressOf({ ref, attempt });
+      if (progress.at !== 'request') continue;
+      const { request } = progress;
+      steps.push(
+        ...this.#faultsAt(request, run, { ...attempt, isWrite: this.#machine.isWrite(state, request) }),
+      );
+    }
+    return steps;
   }
 
   #faultsAt(

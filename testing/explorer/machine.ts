@@ -11,7 +11,7 @@ import { guarded } from './guarded.ts';
 import { JudgedServer } from './judged-server.ts';
 import { isPaused } from './people.ts';
 import { noteChange, Running, RUN_RULES } from './running.ts';
-import type { Scenario } from './scenario.ts';
+import type { Conditions } from './scenario.ts';
 import type { Run, State } from './state.ts';
 import { freshUid } from './values.ts';
 import { Watching } from './watch.ts';
@@ -29,18 +29,18 @@ export class Machine {
   readonly attempts: Attempts;
   /** Of the resource. */
   readonly key: string;
-  readonly scenario: Scenario;
   readonly #server: JudgedServer;
   readonly #isOne: boolean;
+  readonly #showsAtOnce: boolean;
 
-  constructor(world: World, scenario: Scenario, broken: Broken) {
+  constructor(world: World, { processes, delivery = 'one by one' }: Conditions, broken: Broken) {
     this.world = world;
     this.key = keyOfPrimary(world);
-    this.scenario = scenario;
-    this.#isOne = scenario.processes !== 'two';
+    this.#isOne = processes !== 'two';
+    this.#showsAtOnce = delivery === 'at once';
     this.#server = new JudgedServer(world, this.key, broken);
     this.watching = new Watching(decidingAs(broken, controlled(world.controller, {})), {
-      delivery: scenario.delivery ?? 'one by one',
+      delivery,
       namespaces: world.watchesNamespaces === true,
     });
     this.dispatching = new Dispatching(this.watching, { ...NEWS, ...broken.news });
@@ -85,7 +85,7 @@ export class Machine {
     }
     state.isViewNew = true;
     // Where all is shown at once, so is what it comes to.
-    if (this.scenario.delivery === 'at once') this.dispatching.evaluate(state);
+    if (this.#showsAtOnce) this.dispatching.evaluate(state);
   }
 
   /** The watcher starts or signals the run whose turn it is. */

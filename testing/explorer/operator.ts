@@ -7,43 +7,59 @@ import {
 import { isRest, type Held, type Next } from '../../src/contract/decision.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { wordsOf } from './api-server.ts';
+import { askedAgain } from './asked-again.ts';
 import type { Broken } from './broken.ts';
 import type { System, Transition } from './explorer.ts';
 import { FaultSteps } from './fault-steps.ts';
+import { Graph, type Edge } from './graph.ts';
 import { Machine } from './machine.ts';
 import { atTheEnd, countIn, movesOfPeople, PEOPLE, type PeoplesMove } from './people.ts';
 import { PromptSteps } from './prompt-steps.ts';
-import { checkNames, type Scenario } from './scenario.ts';
+import { checkNames, FAULTS, type Conditions, type Disturbed, type Scenario } from './scenario.ts';
 import { SlowSteps } from './slow-steps.ts';
-import { askedAgain } from './asked-again.ts';
-import { stateOf, textOf, type Run, type State } from './state.ts';
-import { disturbing, fallsBehind, resumes, step, transitionOf, type Step } from './step.ts';
+import type { Run, State } from './state.ts';
+import { disturbing, fallsBehind, resumes, step, type Step } from './step.ts';
 import { valueOf } from './values.ts';
 import type { World } from './world.ts';
 
 /** An operator with one controller in a small cluster: all that may happen to it. */
-export function operatorIn(world: World, scenario: Scenario, broken: Broken = {}): System {
-  return new Operator(world, scenario, broken);
+export function operatorIn(world: World, scenario: Scenario, broken?: Broken): System {
+  return new Operator(world, scenario, broken).disturbed(scenario);
 }
 
-class Operator implements System {
-  readonly #scenario: Scenario;
+/** What is found out about a state once serves whatever is explored of the same operator. */
+export class Operator {
+  readonly #world: World;
+  readonly #countsSignals: boolean;
   readonly #machine: Machine;
+  readonly #graph = new Graph();
   readonly #prompt: PromptSteps;
   readonly #slow: SlowSteps;
   readonly #faults: FaultSteps;
+  #readsClock: boolean | undefined;
 
-  constructor(world: World, scenario: Scenario, broken: Broken) {
-    checkNames(world, scenario);
-    this.#scenario = scenario;
-    this.#machine = new Machine(world, scenario, broken);
+  constructor(world: World, conditions: Conditions, broken: Broken = {}) {
+    this.#world = world;
+    this.#countsSignals = conditions.countsSignals ?? false;
+    this.#machine = new Machine(world, conditions, broken);
     this.#prompt = new PromptSteps(this.#machine);
     this.#slow = new SlowSteps(this.#machine);
-    this.#faults = new FaultSteps(this.#machine);
+    this.#faults = new FaultSteps(this.#machine, this.#prompt);
   }
 
-  readonly start = (): Promise<string> => {
-    const { budget = {}, countsSignals = false } = this.#scenario;
+  /** Where so much may disturb it. */
+  disturbed({ budget = {}, slowness, readsAtOnce = false }: Disturbed): System {
+    checkNames(this.#world, budget);
+    const names = Object.entries(budget).flatMap(([name, times]) => Array<string>(times).fill(name));
+    const isOrdered = slowness !== undefined;
+    return {
+      start: () => Promise.resolve(placeOf(this.#start(slowness ?? 0), names)),
+      next: (place) => this.#next(place, { isOrdered, readsAtOnce }),
+      shortcomings: (place) => this.#shortcomings(this.#graph.stateOf(numberIn(place))),
+    };
+  }
+
+  #start(slowness: number): number {
     const state: State = {
       cluster: {},
       clockMs: 0,
@@ -57,53 +73,71 @@ class Operator implements System {
       seeds: {},
       ghost: null,
       lingering: null,
-      budget: { ...budget },
       missed: 0,
       pollDue: false,
       slow: [],
-      slowness: this.#scenario.slowness ?? 0,
+      slowness,
       isUndisturbed: true,
-      hasNews: countsSignals ? true : null,
+      hasNews: this.#countsSignals ? true : null,
       isByOthers: false,
     };
     const cluster = this.#machine.clusterOf(state);
-    for (const [type, object] of this.#machine.world.objects) cluster.create(type, object);
+    for (const [type, object] of this.#world.objects) cluster.create(type, object);
     // Where approval is required all along, each deletion has to be one of those that were approved.
     if (isApprovalRequired(cluster.get(this.#machine.key))) state.approved = 0;
     this.#machine.watcherStarts(state);
-    return Promise.resolve(textOf(state));
-  };
-
-  async next(text: string): Promise<readonly Transition[]> {
-    const state = stateOf(text);
-    const prompt = await this.#prompt.in(state);
-    const steps = [
-      ...this.#goingOn(state, prompt),
-      ...this.#lingering(state),
-      ...this.#others(state),
-      ...(await this.#faults.in(state, prompt.length > 0)),
-    ];
-    return steps
-      .filter(({ fault: name }) => name === undefined || (state.budget[name] ?? 0) > 0)
-      .map((each) => transitionOf(text, each));
+    return this.#graph.numberOf(state);
   }
 
-  /** What may happen where nobody disturbs. */
-  #goingOn(state: State, prompt: readonly Step[]): Step[] {
-    const slow = this.#slow.in(state);
-    const isQuiet = prompt.length === 0;
-    const late = isQuiet ? slow : slow.map((each) => disturbing('lag', each));
-    const happenings = [...this.#happenings(state), ...this.#lastMoves(state)];
-    if (this.#scenario.slowness === undefined) return [...prompt, ...late, ...happenings];
+  async #next(place: string, { isOrdered, readsAtOnce }: Order): Promise<readonly Transition[]> {
+    this.#noteClock();
+    const [number, names] = [numberIn(place), namesIn(place)];
+    const order = { isOrdered, readsAtOnce: readsAtOnce && names.length === 0 };
+    const goingOn = await this.#graph.edges(number, JSON.stringify(order), (state) =>
+      this.#goingOn(state, order),
+    );
+    const edges = goingOn.filter(({ fault }) => fault === undefined || names.includes(fault));
+    for (const name of new Set(names))
+      edges.push(...(await this.#graph.edges(number, name, (state) => this.#disturbances(state, name))));
+    return edges.map((edge) => transitionOf(edge, names));
+  }
+
+  /** What was found while nothing was decided from the time, may be something else since. */
+  #noteClock(): void {
+    const readsClock = this.#world.outside?.readsClock();
+    if (readsClock !== this.#readsClock) this.#graph.forgetEdges();
+    this.#readsClock = readsClock;
+  }
+
+  /** What may happen where nobody disturbs; and what disturbs by when it happens. */
+  async #goingOn(state: State, { isOrdered, readsAtOnce }: Order): Promise<readonly Step[]> {
+    const prompt = await this.#prompt.in(state, { readsAtOnce });
+    const lingering = this.#lingering(state);
+    if (!isOrdered) return [...prompt, ...this.#later(state, prompt.length === 0), ...lingering];
     const [next] = prompt.filter(({ of = '' }) => !state.slow.includes(of));
     const resumed = prompt.filter(({ of = '' }) => state.slow.includes(of)).map(({ of = '' }) => resumes(of));
-    if (next === undefined) return [...late, ...happenings, ...resumed];
-    return [next, ...(state.slowness > 0 ? [fallsBehind(next.of ?? '')] : []), ...resumed];
+    if (next === undefined) return [...this.#later(state, prompt.length === 0), ...resumed, ...lingering];
+    const slowed = state.slowness > 0 ? [fallsBehind(next.of ?? '')] : [];
+    return [next, ...slowed, ...resumed, ...lingering];
   }
 
-  async shortcomings(text: string): Promise<readonly string[]> {
-    const state = stateOf(text);
-    const wrong = [...this.#machine.world.shortcomings(this.#machine.clusterOf(state))];
+  #later(state: State, isQuiet: boolean): readonly Step[] {
+    const slow = this.#slow.in(state);
+    const late = isQuiet ? slow : slow.map((each) => disturbing('lag', each));
+    return [...late, ...this.#happenings(state), ...this.#lastMoves(state)];
+  }
+
+  async #disturbances(state: State, name: string): Promise<readonly Step[]> {
+    const byOthers = this.#world.others[name];
+    if (byOthers !== undefined)
+      return byOthers(this.#machine.clusterOf(state)).map((move) => this.#disturbance(name, move));
+    if (isOneOf(FAULTS, name)) return this.#faults.in(state, name);
+    const moves = isOneOf(PEOPLE, name) ? movesOfPeople(name, this.#concerned(state)) : [];
+    return moves.map((move) => this.#disturbance(name, move));
+  }
+
+  async #shortcomings(state: State): Promise<readonly string[]> {
+    const wrong = [...this.#world.shortcomings(this.#machine.clusterOf(state))];
     const evaluation = this.#machine.watching.evaluate(state);
     const decision = evaluation?.decision;
     if (evaluation !== undefined) wrong.push(...this.#unsaid(evaluation.observation));
@@ -116,13 +150,12 @@ class Operator implements System {
     const isIdle = Object.keys(state.runs).length === 0;
     if (isIdle && decision !== undefined && decision.do !== 'converged')
       wrong.push(`no run is open, and the view calls for ${decision.do}`);
-    return [...wrong, ...(await askedAgain(this.#machine, text))];
+    return [...wrong, ...(await askedAgain(this.#machine, state))];
   }
 
   /** What the status has to say of what people asked, where it has room for that. */
   #unsaid(observation: unknown): string[] {
-    const { requestedAt, isBeingDeleted, reported } =
-      this.#machine.world.controller.control?.(observation) ?? {};
+    const { requestedAt, isBeingDeleted, reported } = this.#world.controller.control?.(observation) ?? {};
     if (reported === undefined || isBeingDeleted === true) return [];
     const isHeld = ({ type, status }: Condition) =>
       [PAUSED, AWAITING_APPROVAL].includes(type) && status === 'True';
@@ -149,20 +182,8 @@ class Operator implements System {
   // What happens by itself, and what others do ----------------------------------------------------------
 
   #happenings(state: State): Step[] {
-    const moves = this.#machine.world.happenings?.(this.#machine.clusterOf(state)) ?? [];
+    const moves = this.#world.happenings?.(this.#machine.clusterOf(state)) ?? [];
     return moves.map((move) => this.#moved(move));
-  }
-
-  #others(state: State): Step[] {
-    const cluster = this.#machine.clusterOf(state);
-    const isAllowed = (name: string) => (state.budget[name] ?? 0) > 0;
-    const byOthers = Object.entries(this.#machine.world.others).flatMap(([name, movesIn]) =>
-      isAllowed(name) ? movesIn(cluster).map((move) => this.#disturbance(name, move)) : [],
-    );
-    const byPeople = PEOPLE.filter(isAllowed).flatMap((name) =>
-      movesOfPeople(name, this.#concerned(state)).map((move) => this.#disturbance(name, move)),
-    );
-    return [...byOthers, ...byPeople];
   }
 
   /** What people do when nobody else does anything any more. */
@@ -191,11 +212,46 @@ class Operator implements System {
       const { missed } = state;
       state.missed = 0;
       change(this.#machine.clusterOf(state));
-      state.pollDue ||= state.missed > 0 && this.#machine.world.outside?.polls === true;
+      state.pollDue ||= state.missed > 0 && this.#world.outside?.polls === true;
       state.missed = Math.max(state.missed, missed);
       state.isByOthers = false;
     });
   }
+}
+
+/** In which order things go on. */
+interface Order {
+  /** What is prompt comes first, unless it falls behind. */
+  readonly isOrdered: boolean;
+  readonly readsAtOnce: boolean;
+}
+
+/** A state by its number, and what may still disturb there. */
+function placeOf(number: number, names: readonly string[]): string {
+  return [number, ...names].join('\n');
+}
+
+function numberIn(place: string): number {
+  return parseInt(place, 10);
+}
+
+function namesIn(place: string): readonly string[] {
+  return place.split('\n').slice(1);
+}
+
+function transitionOf(edge: Edge, names: readonly string[]): Transition {
+  const { what, step: its, fault } = edge;
+  const left = fault === undefined ? names : names.toSpliced(names.indexOf(fault), 1);
+  return {
+    what: fault === undefined ? what : `${what}  (${fault})`,
+    disturbance: fault,
+    step: its,
+    apply: async () => placeOf(await edge.to(), left),
+  };
+}
+
+function isOneOf<T extends string>(all: readonly T[], name: string): name is T {
+  return (all as readonly string[]).includes(name);
 }
 
 function isApprovalRequired(object: KubernetesObject | undefined): boolean {

@@ -14,8 +14,12 @@ export class PromptSteps {
     this.#machine = machine;
   }
 
-  /** The first is what is done first where nothing falls behind. */
-  async in(state: State): Promise<Step[]> {
+  /**
+   * The first is what is done first where nothing falls behind.
+   *
+   * @param options `readsAtOnce`: what an attempt reads one after the other is read at one moment
+   */
+  async in(state: State, { readsAtOnce = false } = {}): Promise<Step[]> {
     const steps: Step[] = [];
     for (const name of this.#machine.watching.due(state))
       steps.push(stepOf(`watch of ${name}`, this.#delivery(state, name)));
@@ -30,7 +34,7 @@ export class PromptSteps {
       if (queued === 'now') steps.push(stepOf('watcher', dispatch(this.#machine, ref.uid)));
     }
     for (const run of Object.values(state.runs)) {
-      for (const request of await this.#requestOf(state, run))
+      for (const request of await this.#requestOf(state, run, readsAtOnce))
         steps.push(stepOf(`run of ${run.ref.uid}`, request));
     }
     if (state.ghost !== null) {
@@ -40,19 +44,17 @@ export class PromptSteps {
     return steps;
   }
 
-  async #requestOf(now: State, run: Run): Promise<Step[]> {
+  async #requestOf(now: State, run: Run, readsAtOnce: boolean): Promise<Step[]> {
     const { attempt, backoff, ref } = run;
     if (attempt === null || backoff !== 'no') return [];
     const progress = await this.#machine.running.progressOf({ ref, attempt });
     if (progress.at !== 'request') return [];
     const { request } = progress;
     const isWrite = this.#machine.isWrite(now, request);
-    const isAtOnce =
-      this.#machine.scenario.readsAtOnce && Object.values(now.budget).every((left) => left === 0);
     const made = step(`${attempt.step}: ${wordsOf(request)}`, async (state) => {
       this.#machine.answer(state, ref.uid, request, {});
       await this.#machine.running.goOn(state, ref.uid);
-      if (isAtOnce && !isWrite) await this.#readOn(state, ref.uid);
+      if (readsAtOnce && !isWrite) await this.#readOn(state, ref.uid);
     });
     return [TELLING.includes(attempt.step) ? made : { ...made, step: attempt.step }];
   }

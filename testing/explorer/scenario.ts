@@ -31,18 +31,22 @@ export const FAULTS = [
 ] as const;
 export type Fault = (typeof FAULTS)[number];
 
-/** What may happen, and how often each of it at most. */
-export interface Scenario {
-  /** By the names of the faults, of what people ask, and of what others do in this world. */
-  readonly budget?: Readonly<Record<string, number>>;
+/** What differs from one operator to another. */
+export interface Conditions {
   /** Watcher and worker are one process, as by default: the view goes over, and the end of a run comes back. */
   readonly processes?: 'one' | 'two';
   /** Each start and signal follows a change by others. Not where crashes repeat them, or watches lag behind each other. */
   readonly countsSignals?: boolean;
-  /** Once nothing disturbs any more, what an attempt reads one after the other is read at one moment. */
-  readonly readsAtOnce?: boolean;
   /** Default: one by one. */
   readonly delivery?: Delivery;
+}
+
+/** What may happen, and how often each of it at most. */
+export interface Disturbed {
+  /** By the names of the faults, of what people ask, and of what others do in this world. */
+  readonly budget?: Readonly<Record<string, number>>;
+  /** Once nothing disturbs any more, what an attempt reads one after the other is read at one moment. */
+  readonly readsAtOnce?: boolean;
   /**
    * How often a watch, the watcher or a run may fall behind all others, for as long as it likes. Else what is shown is shown
    * first, then the watcher does its part, then the runs, and then the cluster. Default: all goes on in any order.
@@ -50,8 +54,10 @@ export interface Scenario {
   readonly slowness?: number;
 }
 
+export interface Scenario extends Conditions, Disturbed {}
+
 /** A budget for something that there is not would explore nothing, and say that all is well. */
-export function checkNames({ others }: World, { budget = {} }: Scenario): void {
+export function checkNames({ others }: World, budget: Readonly<Record<string, number>>): void {
   const names: readonly string[] = [...FAULTS, ...PEOPLE, ...Object.keys(others)];
   const unknown = Object.keys(budget).filter((name) => !names.includes(name));
   if (unknown.length > 0) throw new Error(`nothing here is called ${unknown.join(', ')}`);

@@ -31,8 +31,6 @@ export interface State {
   ghost: Ghost | null;
   /** A request on its way to the server, whose answer reaches nobody. */
   lingering: Request | null;
-  /** How often what disturbs may still happen. */
-  budget: Record<string, number>;
   /** What does nothing for now, however much it has to do. */
   slow: Component[];
   /** How often something may still fall behind. */
@@ -137,7 +135,6 @@ export function textOf(state: State): string {
       entries: sorted(state.entries),
       runs: sorted(state.runs),
       seeds: sorted(state.seeds),
-      budget: sorted(state.budget),
     }),
   );
 }
@@ -151,4 +148,25 @@ function sorted<T>(record: Record<string, T>): Record<string, T> {
 /** Of a text that {@link textOf} has made. */
 export function stateOf(text: string): State {
   return JSON.parse(text) as State;
+}
+
+/** What a step may change, is its own. */
+export function copyOf(state: State): State {
+  return {
+    ...state,
+    cluster: { ...state.cluster },
+    watches: mapped(state.watches, ({ known, events }) => ({ known: { ...known }, events: [...events] })),
+    order: [...state.order],
+    look: { ...state.look },
+    entries: mapped(state.entries, (entry) => ({ ...entry })),
+    runs: mapped(state.runs, (run) => ({ ...run })),
+    seeds: { ...state.seeds },
+    ghost: state.ghost && { ...state.ghost },
+  };
+}
+
+function mapped<T>(record: Record<string, T>, map: (value: T) => T): Record<string, T> {
+  const copy: Record<string, T> = {};
+  for (const key of Object.keys(record)) copy[key] = map(record[key] as T);
+  return copy;
 }

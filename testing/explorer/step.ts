@@ -1,7 +1,6 @@
-import type { Transition } from './explorer.ts';
 import type { Machine } from './machine.ts';
 import type { Fault } from './scenario.ts';
-import { stateOf, textOf, type Component, type State } from './state.ts';
+import type { Component, State } from './state.ts';
 
 /** A transition before it is known what state it is made in. */
 export interface Step {
@@ -49,23 +48,8 @@ export function disturbing(name: string, calm: Step): Step {
   return { ...calm, fault: calm.fault ?? name };
 }
 
-export function transitionOf(text: string, { what, step: its, fault: name, apply }: Step): Transition {
-  return {
-    what: name === undefined ? what : `${what}  (${name})`,
-    disturbance: name,
-    step: its,
-    apply: async () => {
-      const state = stateOf(text);
-      if (name !== undefined) state.budget[name] = (state.budget[name] ?? 0) - 1;
-      await apply(state);
-      state.isUndisturbed ||= isQuiet(state);
-      return textOf(state);
-    },
-  };
-}
-
 /** All is known, and nobody is at work. */
-function isQuiet({ runs, ghost, lingering, watches, isViewNew }: State): boolean {
+export function isQuiet({ runs, ghost, lingering, watches, isViewNew }: State): boolean {
   if (Object.keys(runs).length > 0 || ghost !== null || lingering !== null || isViewNew) return false;
   return Object.values(watches).every(({ events }) => events.length === 0);
 }

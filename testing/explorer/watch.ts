@@ -66,6 +66,7 @@ export class Watching {
   readonly #controller: Controller;
   readonly #watched: ReadonlyMap<string, Watched<unknown>>;
   readonly #evaluations = new Map<string, Evaluation | undefined>();
+  readonly #primaries = new Map<Datum, PrimaryProjection | undefined>();
   readonly #delivery: Delivery;
 
   /** @param options `namespaces`: Namespaces are watched although the controller does not depend on them */
@@ -223,8 +224,11 @@ export class Watching {
   }
 
   #primary(datum: Datum | undefined): PrimaryProjection | undefined {
+    if (datum === undefined) return undefined;
     const { primary } = this.#controller;
-    return datum === undefined ? undefined : projectPrimary(primary, objectFor(primary, datum));
+    if (!this.#primaries.has(datum))
+      this.#primaries.set(datum, projectPrimary(primary, objectFor(primary, datum)));
+    return this.#primaries.get(datum);
   }
 
   #refOf({ key, uid }: PrimaryProjection): ResourceRef {

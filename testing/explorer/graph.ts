@@ -1,0 +1,87 @@
+import { isQuiet, type Step } from './step.ts';
+import { copyOf, stateOf, textOf, type State } from './state.ts';
+
+/** Something that may happen in a state. It is made once: then the state after it is known by its number. */
+export class Edge {
+  readonly what: string;
+  readonly step: string | undefined;
+  readonly fault: string | undefined;
+  #to: number | (() => Promise<number>);
+
+  constructor({ what, step, fault }: Step, make: () => Promise<number>) {
+    this.what = what;
+    this.step = step;
+    this.fault = fault;
+    this.#to = make;
+  }
+
+  /** @throws Violation */
+  async to(): Promise<number> {
+    if (typeof this.#to === 'function') this.#to = await this.#to();
+    return this.#to;
+  }
+}
+
+/** The edges by what they are called; those that are asked for are found once. */
+type Edges = Map<string, readonly Edge[]>;
+
+interface Node {
+  readonly text: string;
+  readonly edges: Edges;
+}
+
+/**
+ * The states that were come to, and what may happen in each, whatever else may still disturb there: explorations that differ
+ * only in that find it once.
+ */
+export class Graph {
+  readonly #numbers = new Map<string, number>();
+  readonly #nodes: Node[] = [];
+
+  numberOf(state: State): number {
+    const text = textOf(state);
+    const known = this.#numbers.get(text);
+    if (known !== undefined) return known;
+    const number = this.#nodes.push({ text, edges: new Map() }) - 1;
+    this.#numbers.set(text, number);
+    return number;
+  }
+
+  stateOf(number: number): State {
+    return stateOf(this.#nodeOf(number).text);
+  }
+
+  /** @param find is asked once for each name */
+  async edges(
+    number: number,
+    name: string,
+    find: (state: State) => Promise<readonly Step[]>,
+  ): Promise<readonly Edge[]> {
+    const { text, edges } = this.#nodeOf(number);
+    const known = edges.get(name);
+    if (known !== undefined) return known;
+    const state = stateOf(text);
+    const found = await find(copyOf(state));
+    const made = found.map((each) => new Edge(each, () => this.#after(state, each)));
+    edges.set(name, made);
+    return made;
+  }
+
+  /** What happens is something else from now on. */
+  forgetEdges(): void {
+    for (const { edges } of this.#nodes) edges.clear();
+  }
+
+  async #after(before: State, { apply }: Step): Promise<number> {
+    const state = copyOf(before);
+    await apply(state);
+    state.isUndisturbed ||= isQuiet(state);
+    return this.numberOf(state);
+  }
+
+  #nodeOf(number: number): Node {
+    const node = this.#nodes[number];
+    if (node === undefined) throw new Error(`there is no state ${number}`);
+    return node;
+  }
+}
