@@ -8,10 +8,17 @@ import { buildFlags, moduleFolder, PROGRAM_SOURCES, readPins, type ProgramName }
 
 /** Go is missing, or does not accept the module. The message says what to do instead. */
 export class GoUnfit extends Error {
-  constructor(found: string) {
+  /** @param reasons why the servers could not be downloaded; empty: there is nothing to download */
+  constructor(found: string, reasons: readonly string[]) {
+    const [tried, otherwise] =
+      reasons.length > 0
+        ? [
+            `, and servers cannot be downloaded (${reasons.join('; ')})`,
+            'Connect to the Internet or name a mirror (DURABLE_OPERATOR_MIRROR)',
+          ]
+        : ['', 'Use docker-compose.yml (docker compose up)'];
     super(
-      `${found}; the local stack builds its servers once with Go 1.26 or later. ` +
-        'Install it from https://go.dev/dl/, or use docker-compose.yml (docker compose up), ' +
+      `${found}${tried}. ${otherwise}, install Go 1.26 or later from https://go.dev/dl/, ` +
         'or point KUBECONFIG and TEMPORAL_ADDRESS at servers of your own',
     );
     this.name = 'GoUnfit';
@@ -29,12 +36,15 @@ export class BuildFailed extends Error {
   }
 }
 
-/** @throws GoUnfit */
-export async function requireGo(folder: string): Promise<void> {
+/**
+ * @param reasons why the servers could not be downloaded
+ * @throws GoUnfit
+ */
+export async function requireGo(folder: string, reasons: readonly string[] = []): Promise<void> {
   // In the module's folder, because GOTOOLCHAIN=auto downloads the toolchain that its go.mod requires.
   const found = await outputOf('go', ['env', 'GOVERSION'], { cwd: moduleFolder(folder) });
-  if (found.outcome === 'missing') throw new GoUnfit('Go is not installed (no `go` on the PATH)');
-  if (found.outcome === 'failed') throw new GoUnfit(`Go cannot be used: ${found.output.trim()}`);
+  if (found.outcome === 'missing') throw new GoUnfit('Go is not installed (no `go` on the PATH)', reasons);
+  if (found.outcome === 'failed') throw new GoUnfit(`Go cannot be used: ${found.output.trim()}`, reasons);
 }
 
 /** Programs of one folder in tools/. */

@@ -6,7 +6,8 @@ let running: Promise<TestStack> | undefined;
 
 /**
  * Starts a real API server with its controllers, two simulated nodes and a Temporal server, all on loopback. The tests of a process share
- * them. Programs that are not in the cache, in `KUBEBUILDER_ASSETS` or on the PATH are built first: with Go, in minutes, once per machine.
+ * them. Programs that are not in the cache, in `KUBEBUILDER_ASSETS` or on the PATH are downloaded first, or
+ * else built with Go, which takes minutes: once per machine.
  *
  * @throws Error if a server cannot be built or started
  * @example

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { isReady, stack } from 'durable-operator/testing';
 
-// A real API server and a real Temporal server: npm run test:stack. The first time, they are built, which takes minutes.
+// A real API server and a real Temporal server: npm run test:stack. The first time, they are downloaded.
 const servers = await stack();
 after(() => servers.stop());
 
