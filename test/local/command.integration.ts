@@ -127,9 +127,24 @@ describe('dev --exit-when-converged', () => {
 });
 
 describe('dev', () => {
-  it('keeps running until SIGINT, starts a killed operator again, and leaves nothing', async () => {
+  it('keeps running until SIGINT, and leaves nothing', async () => {
     const run = local();
     await run.said('Ctrl-C');
+    await refusesASecondStart();
+    await startsAKilledOperatorAgain(run);
+    const ours = await processesWithOperator();
+    await saysWhenTheOperatorFails(run);
+    expect(await run.endedBy('SIGINT')).toBe(0);
+    await expectNothingLeft(ours);
+  });
+
+  async function refusesASecondStart(): Promise<void> {
+    const second = local();
+    expect(await second.ended).toBe(1);
+    expect(second.lines.join('\n')).toContain(`a local stack is running in ${dir}; stop it with Ctrl-C`);
+  }
+
+  async function startsAKilledOperatorAgain(run: LocalRun): Promise<void> {
     const kubeconfig = join(dir, 'admin.kubeconfig');
     process.kill(await theOperator(), 'SIGKILL');
     await run.said('the operator ended; starting it again');
@@ -137,29 +152,19 @@ describe('dev', () => {
     const five = '--for=jsonpath={.status.readyReplicas}=5';
     const waited = await kubectl(kubeconfig, 'wait', 'podset', 'podset-sample', five, '--timeout=120s');
     expect(waited.output).toContain('condition met');
-    const ours = await processesWithOperator();
-    expect(await run.endedBy('SIGINT')).toBe(0);
-    await expectNothingLeft(ours);
-  });
+  }
 
-  it('says when the operator fails, with the last lines of its log, and waits for a change of its code', async () => {
-    const run = local();
-    await run.said('Ctrl-C');
-    const ours = await processes();
+  /** With the last lines of its log; it waits for a change of the code then. */
+  async function saysWhenTheOperatorFails(run: LocalRun): Promise<void> {
     process.kill(await theOperator(), 'SIGABRT');
     await run.said('It is started again when a file changes');
     const log = run.lines.indexOf('operator ended (SIGABRT); the last lines of its log:');
     expect(run.lines[log + 1]).toMatch(/^\{"level":"info",.*"msg":/);
-    expect(await run.endedBy('SIGINT')).toBe(0);
-    await expectNothingLeft(ours);
-  });
+  }
 
-  it('says that it runs when it is started twice, and leaves no process when it is killed', async () => {
+  it('leaves no process when it is killed', async () => {
     const run = local();
     await run.said('the operator is ready');
-    const second = local();
-    expect(await second.ended).toBe(1);
-    expect(second.lines.join('\n')).toContain(`a local stack is running in ${dir}; stop it with Ctrl-C`);
     const ours = await processesWithOperator();
     await run.endedBy('SIGKILL');
     await eventually(() => !Object.values(ours).some(isRunning), 30_000);
