@@ -156,5 +156,7 @@ function wordsOf({ for: type, messages }: AnyDefinition): Words<DefinedObservati
 
 function readyIn({ conditions }: DefinedView): string {
   const ready = conditions.find(({ type }) => type === 'Ready');
-  return ready === undefined ? 'no condition yet' : `${ready.reason}: ${ready.message}`;
+  if (ready === undefined) return 'no condition yet';
+  // What is wrong is said once, as the cause.
+  return ready.status === 'True' ? `${ready.reason}: ${ready.message}` : `not ready: ${ready.reason}`;
 }
