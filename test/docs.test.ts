@@ -45,6 +45,23 @@ describe.each(['docs/build-your-own.md', 'docs/test-your-controller.md'])('%s', 
   });
 });
 
+describe('the first screen of the README', () => {
+  const screen = (PAGES.get('README.md') ?? '').split('\n## ')[0] ?? '';
+  const textOf = (path: string) => readFileSync(join(ROOT, path), 'utf8');
+
+  it('shows a part of an example', () => {
+    const [, code = 'no code'] = /```ts\n(.*?)```/s.exec(screen) ?? [];
+    expect(textOf('examples/website/src/website.ts')).toContain(code);
+  });
+
+  it('names the two commands that CI runs', () => {
+    const commands = [...screen.matchAll(/`(npm install && npm \w+)`/g)].map(([, command]) => command);
+    expect(commands).toEqual(['npm install && npm start', 'npm install && npm test']);
+    expect(textOf('.ci/start')).toContain(commands[0]);
+    expect(textOf('.ci/run')).toContain(commands[1]);
+  });
+});
+
 describe('the commands in the documentation', () => {
   it('name only scripts that package.json has', () => {
     const scripts = [...PAGES.values()].flatMap((text) =>
