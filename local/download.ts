@@ -160,10 +160,9 @@ async function append(
 async function verify(part: string, { url, sha }: DownloadRequest): Promise<void> {
   const hash = createHash(sha.length === 128 ? 'sha512' : 'sha256');
   for await (const chunk of createReadStream(part)) hash.update(chunk as Uint8Array);
-  const found = hash.digest('hex');
-  if (found === sha) return;
+  if (hash.digest('hex') === sha) return;
   await rm(part);
-  throw new Error(`${url} has the checksum ${found} instead of ${sha}`);
+  throw new Error(`${url} has a wrong checksum`);
 }
 
 async function sizeOf(file: string): Promise<number> {
