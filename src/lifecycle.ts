@@ -24,10 +24,16 @@ type Phase =
 /** How far the process has come: what its health and its metrics are asked about. */
 export class Lifecycle implements StateSource {
   #phase: Phase = { is: 'connecting' };
+  #credentialsProblem: string | undefined;
 
   /** Temporal has answered. */
   connected(): void {
     this.#phase = { is: 'connected' };
+  }
+
+  /** @param problem why there are none for the API server; undefined if there are */
+  credentials(problem: string | undefined): void {
+    this.#credentialsProblem = problem;
   }
 
   /** @param watching undefined where this process does not watch */
@@ -40,7 +46,10 @@ export class Lifecycle implements StateSource {
   }
 
   health(): Health {
-    return { live: present(workflowThreadProblem()), ready: this.#problems() };
+    return {
+      live: present(workflowThreadProblem()),
+      ready: [...present(this.#credentialsProblem), ...this.#problems()],
+    };
   }
 
   watcher(): WatcherState | undefined {

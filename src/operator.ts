@@ -21,6 +21,7 @@ import { ownCluster } from './own-cluster.ts';
 import { chosenControllers, type Program } from './program/program.ts';
 import { reconcilersOf } from './program/reconcilers.ts';
 import { checkTaskQueue, publishUntilDone } from './publishing.ts';
+import { reportingCredentials } from './reporting-credentials.ts';
 import { measuredPollers, noticeRouting, TaskQueueWatch } from './temporal/task-queue.ts';
 import { temporalRuns } from './temporal/runs.ts';
 import { observed, ofOwnCluster, reportingEnds, withHeartbeats } from './temporal/steps.ts';
@@ -54,6 +55,7 @@ export async function runOperator({ program, config, log, signal }: OperatorRequ
   const client = createKubernetesClient(kubeConfigOf(config), {
     ...{ program: program.name, version: VERSION },
     telemetry,
+    ...{ credentialsTimeoutMs: config.cluster.credentialsTimeoutMs, ...reportingCredentials(lifecycle, log) },
   });
   const recorder = eventRecorder(client, log, { program: program.name });
   try {

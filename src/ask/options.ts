@@ -1,6 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
+import type { z } from 'zod';
 import { variableFor } from '../config/option.ts';
-import { taskQueueName } from '../config/values.ts';
+import { credentialsTimeout, taskQueueName } from '../config/values.ts';
 import type { Ask } from './ask.ts';
 import { ASK_COMMANDS, type AskCommand } from './commands.ts';
 import type { SessionOptions } from './session.ts';
@@ -31,7 +32,12 @@ function connectionOptions({ name }: Ask['program']): readonly Option[] {
   return [
     new Option('--kubeconfig <file>', 'kubeconfig file (default: as kubectl finds it)'),
     new Option('--context <name>', 'context of the kubeconfig'),
-    new Option('--task-queue <name>', taskQueue).env(variableFor('task-queue')).argParser(taskQueueFrom),
+    new Option('--credentials-timeout <duration>', 'how long an exec plugin may take (default: 30s)')
+      .env(variableFor('credentials-timeout'))
+      .argParser((text) => checked(credentialsTimeout, text)),
+    new Option('--task-queue <name>', taskQueue)
+      .env(variableFor('task-queue'))
+      .argParser((text) => checked(taskQueueName, text)),
     new Option('--payload-keys <file>', payloadKeys).env(variableFor('payload-keys')),
     new Option('--temporal-ui-url <url>', 'URL of the Temporal UI, for links').env(
       variableFor('temporal-ui-url'),
@@ -39,8 +45,8 @@ function connectionOptions({ name }: Ask['program']): readonly Option[] {
   ];
 }
 
-function taskQueueFrom(text: string): string {
-  const { success, data, error } = taskQueueName.safeParse(text);
+function checked<Value>(schema: z.ZodType<Value>, text: string): Value {
+  const { success, data, error } = schema.safeParse(text);
   if (!success) throw new InvalidArgumentError(`It ${error.issues[0]?.message ?? 'is invalid'}.`);
   return data;
 }

@@ -29,12 +29,13 @@ export async function completeHere(program: Program, words: readonly string[]): 
 }
 
 function askingHere(program: Program, signal: AbortSignal): Omit<Ask, 'exitWith'> {
+  const { env, stdout, stderr } = process;
   return {
-    ...{ program, signal, stdout: process.stdout, stderr: process.stderr, env: process.env },
+    ...{ program, signal, stdout, stderr, env },
     ...{ isTerminal: process.stdout.isTTY, now: Date.now },
     async open(options) {
       const { openSession } = await import('./session.ts');
-      return openSession({ ...options, program }, process.env);
+      return openSession({ ...options, program }, { env, stderr });
     },
   };
 }

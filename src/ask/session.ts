@@ -9,6 +9,7 @@ import { createKubernetesClient, type KubernetesClient } from '../kubernetes/cli
 import { clusterUid } from '../kubernetes/cluster-uid.ts';
 import { loadKubeConfig } from '../kubernetes/config.ts';
 import type { Program } from '../program/program.ts';
+import { harmless } from './output.ts';
 import type { RunReader } from '../temporal/run-reader.ts';
 import type { SettingsTexts } from '../temporal/settings-run.ts';
 import { temporalProblem } from '../temporal/temporal-problem.ts';
@@ -19,6 +20,7 @@ export interface SessionOptions extends TemporalOptions {
   readonly namespace?: string;
   readonly kubeconfig?: string;
   readonly context?: string;
+  readonly credentialsTimeout?: number;
   readonly temporalUiUrl?: string;
 }
 
@@ -36,11 +38,15 @@ export interface Session {
 
 export function openSession(
   options: SessionOptions & { readonly program: Program },
-  env: NodeJS.ProcessEnv,
+  { env, stderr }: Pick<NodeJS.Process, 'env' | 'stderr'>,
 ): Session {
   const { program, kubeconfig, context } = options;
   const kubeConfig = loadKubeConfig({ kubeconfig, context, env });
-  const client = createKubernetesClient(kubeConfig, { program: program.name, version: VERSION });
+  const client = createKubernetesClient(kubeConfig, {
+    ...{ program: program.name, version: VERSION, credentialsTimeoutMs: options.credentialsTimeout },
+    // It may say where to log in.
+    onPluginOutput: (line) => stderr.write(`${harmless(line)}\n`),
+  });
   const target = temporalTarget(env);
   let connecting: Promise<OpenTemporal> | undefined;
   const temporal = () =>
@@ -64,8 +70,8 @@ export function openSession(
       return `${base.replace(/\/+$/, '')}/namespaces/${namespace}/workflows/${workflow}/${runId}`;
     },
     async close() {
-      const open = await connecting?.catch(() => undefined);
-      await Promise.all([client.close(0), open?.close()]);
+      // At once: a connection to Temporal may wait for a plugin of the kubeconfig.
+      await Promise.all([client.close(0), connecting?.then((open) => open.close()).catch(() => undefined)]);
     },
   };
 }

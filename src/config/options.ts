@@ -33,6 +33,11 @@ export function schemaFor({ name: program, controllers }: ProgramNames) {
         default: 'false',
         help: "use your kubeconfig, never the Pod's service account",
       }),
+      credentialsTimeoutMs: option('credentials-timeout <duration>', values.credentialsTimeout, {
+        default: '30s',
+        help: 'how long the exec plugin or the OIDC server of the kubeconfig may take',
+        docs: 'See [Exec plugins](#exec-plugins).',
+      }),
       name: option('cluster-name <name>', values.clusterName, {
         published: true,
         help: 'name of this cluster among those that share a Temporal namespace',

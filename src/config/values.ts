@@ -32,6 +32,9 @@ export function duration(range: { readonly from: string; readonly to: string }) 
   });
 }
 
+/** For the operator and for those who ask it. A timer of Node cannot be longer than 24.8 days. */
+export const credentialsTimeout = duration({ from: '1s', to: '24d' });
+
 /** `:9098`, `127.0.0.1:9098`, `[::1]:9098`; `0` is off. */
 export const listenAddress = z.codec(z.unknown(), z.custom<ListenAddress | 'off'>(), {
   decode: (raw, payload) => {

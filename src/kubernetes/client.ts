@@ -10,7 +10,8 @@ import {
   errorFromCredentials,
   errorFromFailure,
 } from './errors.ts';
-import { Sessions, type Session } from './sessions.ts';
+import { withinLimit } from './limit.ts';
+import { Sessions, type CredentialsOptions, type Session } from './sessions.ts';
 
 export type { WatchEvent } from './answers.ts';
 
@@ -50,7 +51,7 @@ export interface RequestOptions {
   readonly contentType?: ContentType;
   /** Asks for PartialObjectMetadata: `metadata` alone; `list` where the answer is a list. */
   readonly metadataOnly?: boolean | 'list';
-  /** From the call to the whole answer. Default: 10,000. */
+  /** To the whole answer, from when there are credentials. Default: 10,000. */
   readonly timeoutMs?: number;
   /** It waits for a connection together with the other requests of its pool alone. Default: those that name none. */
   readonly pool?: string;
@@ -73,7 +74,7 @@ export interface WatchOptions {
 
 type RequestTelemetry = Pick<Telemetry, 'request' | 'requestFailed'>;
 
-export interface ClientOptions {
+export interface ClientOptions extends CredentialsOptions {
   /** The operator: the API server calls the manager of the fields that it writes so. Default: `durable-operator`. */
   readonly program?: string;
   /** For the User-Agent. */
@@ -136,14 +137,14 @@ class HttpClient implements KubernetesClient {
     // A write that names no field manager is of what comes before the slash.
     this.#userAgent = `${this.fieldManager}/${options.version ?? 'unreleased'}`;
     this.#telemetry = options.telemetry ?? SILENT;
-    this.#sessions = new Sessions({ kubeConfig, origin, connections: options.connections ?? 16 });
+    this.#sessions = new Sessions({ ...options, kubeConfig, origin, connections: options.connections ?? 16 });
   }
 
   async request<T = unknown>(options: RequestOptions): Promise<T> {
     const { method, path, maxBytes = Infinity } = options;
     const asked = `${method} ${path}`;
     try {
-      const answer = await this.#authenticated(asked, (session) => this.#exchange(options, session));
+      const answer = await this.#authenticated(asked, options, (session) => this.#exchange(options, session));
       if (answer.bytes > maxBytes) throw new AnswerTooLong(`${asked}: more than ${maxBytes} bytes`);
       if (answer.status < 200 || answer.status > 299) throw errorFromAnswer(asked, answer);
       options.onBytes?.(answer.bytes);
@@ -157,7 +158,9 @@ class HttpClient implements KubernetesClient {
   async *watch(options: WatchOptions): AsyncIterable<WatchEvent> {
     const asked = `WATCH ${options.path}`;
     try {
-      const answer = await this.#authenticated(asked, (session) => this.#openWatch(options, session));
+      const answer = await this.#authenticated(asked, options, (session) =>
+        this.#openWatch(options, session),
+      );
       if (!('stream' in answer)) throw errorFromAnswer(asked, answer);
       options.onOpen?.();
       yield* eventsIn(asked, answer.stream);
@@ -236,51 +239,26 @@ class HttpClient implements KubernetesClient {
   /** Asks, and where its credentials are rejected and there are others, asks once more. */
   async #authenticated<A extends { readonly status: number }>(
     asked: string,
+    { signal }: Pick<RequestOptions, 'signal'>,
     ask: (session: Session) => Promise<A>,
   ): Promise<A> {
-    const session = await withCredentials(asked, () => this.#sessions.current());
+    // Others may go on waiting for what they wait for together.
+    const withCredentials = <S>(read: () => S | Promise<S>) =>
+      withinLimit({ signal }, () => readCredentials(asked, read));
+    const session = await withCredentials(() => this.#sessions.current());
     const answer = await ask(session);
     if (answer.status !== 401) return answer;
-    const other = await withCredentials(asked, () => this.#sessions.otherThan(session));
+    const other = await withCredentials(() => this.#sessions.otherThan(session));
     return other ? ask(other) : answer;
   }
 }
 
-async function withCredentials<S>(asked: string, read: () => S | Promise<S>): Promise<S> {
+async function readCredentials<S>(asked: string, read: () => S | Promise<S>): Promise<S> {
   try {
     return await read();
   } catch (error) {
     throw errorFromCredentials(asked, error);
   }
-}
-
-interface Limit {
-  readonly timeoutMs: number;
-  readonly signal: AbortSignal | undefined;
-}
-
-/**
- * Ends the work after a time, or by the caller's signal. It does not wait for undici, which looks at the signal of a
- * request only once that has its turn on a connection.
- */
-function withinLimit<A>({ timeoutMs, signal }: Limit, work: (signal: AbortSignal) => Promise<A>): Promise<A> {
-  if (signal?.aborted) return Promise.reject(new Error('aborted'));
-  const ending = new AbortController();
-  return new Promise((resolve, reject) => {
-    const end = (reason: Error): void => {
-      reject(reason);
-      ending.abort(reason);
-    };
-    const onAbort = (): void => end(new Error('aborted'));
-    const timer = setTimeout(() => end(new Error(`no response within ${timeoutMs} ms`)), timeoutMs);
-    signal?.addEventListener('abort', onAbort);
-    work(ending.signal)
-      .then(resolve, reject)
-      .finally(() => {
-        clearTimeout(timer);
-        signal?.removeEventListener('abort', onAbort);
-      });
-  });
 }
 
 /** Source: the Kubernetes API concepts page, "Metadata-only fetches". */

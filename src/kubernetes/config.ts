@@ -1,8 +1,21 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import type { Cluster, User } from '@kubernetes/client-node';
 import { parse } from 'yaml';
 import { ConfigurationError } from '../contract/configuration-error.ts';
 import { KubeConfig } from './kube-config.ts';
+
+/** With what client-node does not read. */
+export interface KubeUser extends User {
+  /** The headers for `as-groups`, `as-uid` and `as-user-extra`. */
+  readonly impersonation?: Readonly<Record<string, string | string[]>>;
+}
+
+/** With what client-node does not read. */
+export interface KubeCluster extends Cluster {
+  /** What the kubeconfig has for the exec plugin. */
+  readonly execConfig?: unknown;
+}
 
 export interface ClusterChoice {
   /** `--run-outside-cluster`: never use a Pod's own service account. */
@@ -78,7 +91,7 @@ function loadFile(file: string, source: string): KubeConfig {
   const config = new KubeConfig();
   try {
     config.loadFromFile(file);
-    applyTokenFiles(config, file);
+    readTheRest(config, file);
   } catch (error) {
     throw new ConfigurationError(`${source}: ${whyUnreadable(file, error)}`, { cause: error });
   }
@@ -93,26 +106,61 @@ function whyUnreadable(file: string, error: unknown): string {
   return `${file} is not a kubeconfig: ${words}`;
 }
 
-/** client-node drops `tokenFile` of a user; its own authenticator for token files is reached this way. */
-function applyTokenFiles(config: KubeConfig, file: string): void {
-  for (const { name, tokenFile } of tokenFilesIn(parse(readFileSync(file, 'utf8')))) {
-    const absolute = path.resolve(path.dirname(file), tokenFile);
-    config.users = config.users.map((user) =>
-      user.name === name
-        ? { ...user, authProvider: { name: 'tokenFile', config: { tokenFile: absolute } } }
-        : user,
-    );
-  }
+/** What client-node drops. */
+function readTheRest(config: KubeConfig, file: string): void {
+  const raw: unknown = parse(readFileSync(file, 'utf8'));
+  const directory = path.dirname(file);
+  config.users = config.users.map((user) => userWithRest(user, bodyOf(raw, 'user', user.name), directory));
+  config.clusters = config.clusters.map((cluster): KubeCluster => {
+    const extensions = field(bodyOf(raw, 'cluster', cluster.name), 'extensions');
+    return { ...cluster, execConfig: field(named(extensions, EXEC_EXTENSION), 'extension') };
+  });
 }
 
-function tokenFilesIn(raw: unknown): { name: string; tokenFile: string }[] {
-  const users = field(raw, 'users');
-  if (!Array.isArray(users)) return [];
-  return users.flatMap((entry: unknown) => {
-    const name = field(entry, 'name');
-    const tokenFile = field(field(entry, 'user'), 'tokenFile');
-    return typeof name === 'string' && typeof tokenFile === 'string' ? [{ name, tokenFile }] : [];
-  });
+/** Source: Kubernetes docs, "client-go credential plugins". */
+const EXEC_EXTENSION = 'client.authentication.k8s.io/exec';
+
+function userWithRest(user: User, raw: unknown, directory: string): KubeUser {
+  const tokenFile = field(raw, 'tokenFile');
+  const exec: unknown = user.exec;
+  const command = field(exec, 'command');
+  const isRelative = typeof command === 'string' && command.includes('/');
+  return {
+    ...user,
+    // client-node's own authenticator for token files is reached this way.
+    ...(typeof tokenFile === 'string' && {
+      authProvider: { name: 'tokenFile', config: { tokenFile: path.resolve(directory, tokenFile) } },
+    }),
+    ...(isRelative && { exec: Object.assign({}, exec, { command: path.resolve(directory, command) }) }),
+    ...(user.impersonateUser && { impersonation: impersonationIn(raw) }),
+  };
+}
+
+/** Source: Kubernetes docs, "User impersonation". */
+function impersonationIn(raw: unknown): Record<string, string | string[]> {
+  const groups = texts(field(raw, 'as-groups'));
+  const uid = field(raw, 'as-uid');
+  const extra = Object.entries(field(raw, 'as-user-extra') ?? {}).map(
+    ([key, values]) => [`impersonate-extra-${encodeURIComponent(key)}`, texts(values)] as const,
+  );
+  return {
+    ...(groups.length > 0 && { 'impersonate-group': groups }),
+    ...(typeof uid === 'string' && { 'impersonate-uid': uid }),
+    ...Object.fromEntries(extra),
+  };
+}
+
+/** The user or cluster of a name. */
+function bodyOf(raw: unknown, kind: 'user' | 'cluster', name: string): unknown {
+  return field(named(field(raw, `${kind}s`), name), kind);
+}
+
+function named(list: unknown, name: string): unknown {
+  return Array.isArray(list) ? list.find((each: unknown) => field(each, 'name') === name) : undefined;
+}
+
+function texts(list: unknown): string[] {
+  return Array.isArray(list) ? list.filter((each): each is string => typeof each === 'string') : [];
 }
 
 function field(value: unknown, name: string): unknown {
@@ -132,8 +180,13 @@ function troubleWith(config: KubeConfig): string | undefined {
   if (!context) return `the context "${name}" does not exist in the file`;
   const cluster = config.getCluster(context.cluster);
   if (!cluster) return `the cluster "${context.cluster}" of context "${name}" does not exist in the file`;
-  if (context.user && !config.getUser(context.user)) {
+  const user = config.getUser(context.user);
+  if (context.user && !user) {
     return `the user "${context.user}" of context "${name}" does not exist in the file`;
+  }
+  const provider: unknown = field(user?.authProvider, 'name') ?? 'oidc';
+  if (provider !== 'oidc' && provider !== 'tokenFile') {
+    return `the user "${context.user}" has the auth-provider "${String(provider)}", which Kubernetes no longer has; use an exec plugin`;
   }
   return troubleWithServer(cluster.server, cluster.skipTLSVerify);
 }

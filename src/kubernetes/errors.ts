@@ -135,10 +135,15 @@ export function errorFromFailure(request: string, cause: unknown): ApiError {
 
 /** The error where no credentials could be had: a missing token file, an exec plugin that fails. */
 export function errorFromCredentials(request: string, cause: unknown): ApiError {
-  // What a plugin prints holds the token, and the message of a SyntaxError quotes it.
-  const safe = cause instanceof SyntaxError ? new Error('the exec plugin did not print JSON') : cause;
-  const words = `cannot get credentials: ${oneLine(failureText(safe))}; check the user in the kubeconfig`;
-  return new ApiError(`${request}: ${words}`, { classification: 'access-denied', words, cause: safe });
+  const words = credentialsProblem(cause);
+  return new ApiError(`${request}: ${words}`, { classification: 'access-denied', words });
+}
+
+/** Why no credentials could be had. */
+export function credentialsProblem(cause: unknown): string {
+  // The message of a SyntaxError quotes what was read, which may be a token.
+  const words = cause instanceof SyntaxError ? 'what was read is not JSON' : oneLine(failureText(cause));
+  return `cannot get credentials: ${words}; check the user in the kubeconfig`;
 }
 
 interface Judged {

@@ -1,22 +1,37 @@
 import type { AgentOptions, RequestOptions as HttpsOptions } from 'node:https';
 import { isDeepStrictEqual } from 'node:util';
 import type { ConnectOptions, DispatcherOptions } from '@kubernetes/client-node';
-import { KubeConfig } from './kube-config.ts';
 import { Pool, ProxyAgent, type Dispatcher } from 'undici';
+import type { KubeUser } from './config.ts';
+import { credentialsProblem } from './errors.ts';
+import { ExecPlugin, type PluginCredential } from './exec-plugin.ts';
+import { KubeConfig } from './kube-config.ts';
+import { withinLimit } from './limit.ts';
 
 /** What a request is made with; the same object for as long as neither part changes. */
 export interface Session {
-  /** Authorization and impersonation. */
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: Headers;
   readonly connections: Connections;
 }
 
-export interface SessionsOptions extends ConnectionsOptions {
+/** Authorization and impersonation. */
+type Headers = Readonly<Record<string, string | string[]>>;
+
+export interface CredentialsOptions {
+  /** How long a plugin or an OIDC server may take. Default: 30,000. */
+  readonly credentialsTimeoutMs?: number | undefined;
+  /** Gets each line that an exec plugin prints to stderr. It may hold anything. */
+  readonly onPluginOutput?: (line: string) => void;
+  /** Called each time after credentials were read: why there are none, or undefined. */
+  readonly onCredentials?: (problem: string | undefined) => void;
+}
+
+export interface SessionsOptions extends ConnectionsOptions, CredentialsOptions {
   readonly kubeConfig: KubeConfig;
 }
 
 interface Credentials {
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: Headers;
   /** With the certificates and the proxy. */
   readonly dispatcher: DispatcherOptions;
 }
@@ -27,6 +42,8 @@ const FRESH_FOR_MS = 10_000;
 /** Keeps connections open, and their credentials current: files that rotate, exec plugins, OIDC. */
 export class Sessions {
   readonly #options: SessionsOptions;
+  readonly #plugin: ExecPlugin | undefined;
+  readonly #ending = new AbortController();
   #kubeConfig: KubeConfig;
   #credentials: Credentials | undefined;
   #session: Session | undefined;
@@ -35,9 +52,11 @@ export class Sessions {
   #renewing: Promise<Session> | undefined;
   #closing: Promise<void> | undefined;
 
+  /** @throws ConfigurationError */
   constructor(options: SessionsOptions) {
     this.#options = options;
-    this.#kubeConfig = options.kubeConfig;
+    this.#plugin = pluginOf(options);
+    this.#kubeConfig = copyOf(options.kubeConfig);
   }
 
   /** Callers at the same moment share one reading of the credentials. */
@@ -58,20 +77,20 @@ export class Sessions {
 
   /** Ends open watches, and open requests after graceMs. */
   close(graceMs?: number): Promise<void> {
+    this.#ending.abort();
     this.#closing ??= this.#session ? this.#session.connections.close(graceMs) : Promise.resolve();
     return this.#closing;
   }
 
   /** client-node keeps what tokens and plugins gave it, even if it was rejected; a copy of the KubeConfig does not. */
   #readAnew(): Promise<Session> {
-    const { clusters, users, contexts, currentContext } = this.#kubeConfig;
-    this.#kubeConfig = new KubeConfig();
-    this.#kubeConfig.loadFromOptions({ clusters, users, contexts, currentContext });
+    this.#plugin?.forget();
+    this.#kubeConfig = copyOf(this.#kubeConfig);
     return this.#read();
   }
 
   async #read(): Promise<Session> {
-    const credentials = await credentialsOf(this.#kubeConfig);
+    const credentials = await this.#credentialsInTime();
     if (!this.#session || !isDeepStrictEqual(credentials, this.#credentials))
       this.#session = this.#open(credentials);
     this.#credentials = credentials;
@@ -79,6 +98,25 @@ export class Sessions {
     // Who waited for them meanwhile shall open no connection that nobody closes.
     if (this.#closing) await this.#session.connections.close();
     return this.#session;
+  }
+
+  async #credentialsInTime(): Promise<Credentials> {
+    const { credentialsTimeoutMs: timeoutMs = 30_000, onCredentials } = this.#options;
+    const source = this.#plugin
+      ? `the exec plugin ${this.#plugin.command}`
+      : 'the authentication of the kubeconfig';
+    const late = `${source} took longer than ${timeoutMs / 1000} s (--credentials-timeout)`;
+    try {
+      const credentials = await withinLimit(
+        { timeoutMs, signal: this.#ending.signal, late },
+        async (signal) => credentialsOf(this.#kubeConfig, await this.#plugin?.credential(signal)),
+      );
+      onCredentials?.(undefined);
+      return credentials;
+    } catch (error) {
+      if (!this.#ending.signal.aborted) onCredentials?.(credentialsProblem(error));
+      throw error;
+    }
   }
 
   /** A new token needs no new connection; a new certificate does. */
@@ -91,12 +129,34 @@ export class Sessions {
   }
 }
 
-async function credentialsOf(kubeConfig: KubeConfig): Promise<Credentials> {
+/** As in client-go, a plugin is for a user who has no other credentials. */
+function pluginOf({ kubeConfig, onPluginOutput = () => undefined }: SessionsOptions): ExecPlugin | undefined {
+  const [user, cluster] = [kubeConfig.getCurrentUser(), kubeConfig.getCurrentCluster()];
+  if (!user?.exec || !cluster || user.token || user.username || user.certFile || user.certData)
+    return undefined;
+  return new ExecPlugin(user.exec, cluster, onPluginOutput);
+}
+
+/** Without the plugins: client-node would run them, without a limit. */
+function copyOf({ clusters, users, contexts, currentContext }: KubeConfig): KubeConfig {
+  const copy = new KubeConfig();
+  const others = users.map((user) => ({ ...user, exec: undefined }));
+  copy.loadFromOptions({ clusters, users: others, contexts, currentContext });
+  return copy;
+}
+
+async function credentialsOf(kubeConfig: KubeConfig, plugged: PluginCredential = {}): Promise<Credentials> {
   const options: HttpsOptions & AgentOptions = {};
   await kubeConfig.applyToHTTPSOptions(options);
+  const { token, clientCertificateData: cert = options.cert, clientKeyData: key = options.key } = plugged;
+  const user: KubeUser | null = kubeConfig.getCurrentUser();
   return {
-    headers: authenticationHeaders(options),
-    dispatcher: kubeConfig.createDispatcherOptions(kubeConfig.getCurrentCluster(), options),
+    headers: {
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...authenticationHeaders(options),
+      ...user?.impersonation,
+    },
+    dispatcher: kubeConfig.createDispatcherOptions(kubeConfig.getCurrentCluster(), { ...options, cert, key }),
   };
 }
 

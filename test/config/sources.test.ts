@@ -7,7 +7,7 @@ describe('without anything given', () => {
   it('the program runs watcher and worker, with the defaults that people know', async () => {
     expect(await configOf({})).toEqual({
       command: 'run',
-      cluster: { runOutsideCluster: false },
+      cluster: { runOutsideCluster: false, credentialsTimeoutMs: 30_000 },
       temporal: {
         address: 'localhost:7233',
         namespace: 'default',

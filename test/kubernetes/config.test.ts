@@ -71,6 +71,10 @@ describe('what is wrong is said in one line', () => {
     [kubeconfig('a', 'nonsense'), 'the server "nonsense" is not a URL'],
     [kubeconfig('a', 'ftp://a'), 'is neither https nor http'],
     [kubeconfig('a', 'http://a'), 'is not https'],
+    [
+      kubeconfig('a').replace('token: secret', 'auth-provider: { name: gcp, config: { cmd-path: secret } }'),
+      'the user "a" has the auth-provider "gcp", which Kubernetes no longer has; use an exec plugin',
+    ],
   ])('%j', async (content, trouble) => {
     const file = await write('config', content);
     const message = messageOf(() => loadKubeConfig({ kubeconfig: file, env: {} }));

@@ -32,6 +32,7 @@ const KEYS = aFile('');
 export const SAMPLES: readonly Sample[] = [
   sample('kubeconfig', KUBECONFIG, { cluster: { kubeconfig: KUBECONFIG } }),
   sample('run-outside-cluster', 'true', { cluster: { runOutsideCluster: true } }),
+  sample('credentials-timeout', '2m', { cluster: { credentialsTimeoutMs: 120_000 } }),
   sample('cluster-name', 'prod-1', { cluster: { name: 'prod-1' } }),
   sample('controllers', 'pod-label', { reconciliation: { controllers: ['pod-label'] } }, '[pod-label]'),
   sample('namespaces', 'a,b', { reconciliation: { namespaces: ['a', 'b'] } }, '[a, b]'),

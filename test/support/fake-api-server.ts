@@ -9,6 +9,8 @@ export interface ReceivedRequest {
   readonly method: string;
   readonly url: URL;
   readonly headers: IncomingHttpHeaders;
+  /** Each header as often as it came. */
+  readonly headersDistinct: NodeJS.Dict<string[]>;
   readonly body: string;
   /** Common name of the client's certificate, over TLS. */
   readonly clientName: string | undefined;
@@ -107,9 +109,9 @@ export class FakeApiServer {
 
   async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await text(request);
-    const { method = '', headers } = request;
+    const { method = '', headers, headersDistinct } = request;
     const url = new URL(request.url ?? '/', this.url);
-    const received = { method, url, headers, body, clientName: clientNameOf(request.socket) };
+    const received = { method, url, headers, headersDistinct, body, clientName: clientNameOf(request.socket) };
     this.requests.push(received);
     this.#handler(received, response);
   }
