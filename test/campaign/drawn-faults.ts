@@ -53,6 +53,7 @@ export function drawnFault(random: Random): Fault {
     () => ({ fault: 'watch lag', resource: random.oneOf(['pods', 'jobs', 'xxxes', 'podsets']), lastsMs }),
     () => ({ fault: 'duplicates', lastsMs }),
     () => ({ fault: 'silence', lastsMs }),
+    () => ({ fault: 'watches end at once', lastsMs }),
     () => ({ fault: 'watches expire', count: random.between(0, 2) }),
     () => ({ fault: 'watches break' }),
     () => ({ fault: 'api server away', lastsMs }),

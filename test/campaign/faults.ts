@@ -124,6 +124,12 @@ export class Faults {
     },
     /** Open watches say nothing any more, and are cut off in the end. */
     silence: ({ lastsMs }: Lasting) => this.#lag('all', lastsMs, (watch) => watch.break()),
+    /** Each watch is accepted, and ends at once. */
+    'watches end at once': ({ lastsMs }: Lasting) => {
+      this.#eachWatch('all', (watch) => watch.end());
+      const ended = () => ({ instead: { status: 200, body: '' } });
+      this.#endAfter(lastsMs, this.#strike({ requests: { kind: 'watch' }, count: Infinity }, ended));
+    },
     /** Open watches end by the event 410 Gone, and the next ones are answered so. */
     'watches expire': ({ count }: Counted) => {
       this.#eachWatch('all', (watch) => watch.expire());
