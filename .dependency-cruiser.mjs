@@ -4,7 +4,13 @@ const product = '^(src|workflows|activities|testing)/';
 const ours = '^(src|workflows|activities|testing|local|create|deploy|docs|examples|bench|test)/';
 
 /** Modules of one file right in src/, which belong to no layer. */
-const SMALL = ['src/aborted.ts', 'src/bounded.ts', 'src/persistently.ts', 'src/version.ts'];
+const SMALL = [
+  'src/aborted.ts',
+  'src/bounded.ts',
+  'src/fair-set.ts',
+  'src/persistently.ts',
+  'src/version.ts',
+];
 
 /**
  * What each folder may import of our code, besides itself and, unless it is pure, the small modules: the table in
@@ -61,7 +67,7 @@ export default {
   forbidden: [
     ...folders,
     {
-      name: 'src/aborted.ts, bounded.ts, persistently.ts and version.ts import, of our code, only src/contract/',
+      name: 'src/aborted.ts, bounded.ts, fair-set.ts, persistently.ts and version.ts import, of our code, only src/contract/',
       severity: 'error',
       from: { path: startsWithAny(SMALL) },
       to: { path: ours, pathNot: '^src/contract/' },

@@ -4,6 +4,7 @@ import { warning } from '../src/contract/decision.ts';
 import type { Logger } from '../src/contract/logger.ts';
 import { displayName, type ResourceRef } from '../src/contract/resource.ts';
 import { EVENTS } from '../src/controllers/kinds.ts';
+import { FairSet } from '../src/fair-set.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { ApiError, type ApiErrorClass, found, isNamespaceEnding } from '../src/kubernetes/errors.ts';
 import { kubeOf } from '../src/kubernetes/kube.ts';
@@ -35,7 +36,7 @@ export interface EventRecorder extends Recorder {
 export interface RecorderSettings {
   /** The name of the operator, which reports the Events. */
   readonly program: string;
-  /** How many Events may wait; those beyond it are dropped. */
+  /** How many Events may wait; beyond it, the namespace with most of them loses its latest. */
   readonly queueMax: number;
   /** Few, since Events must never slow down the steps that they are about. */
   readonly inFlightMax: number;
@@ -85,7 +86,9 @@ class BackgroundRecorder implements EventRecorder {
   readonly #log: Logger;
   readonly #settings: RecorderSettings;
   readonly #recent = new RecentEvents();
-  readonly #queue: Delivery[] = [];
+  /** `<namespace>/<Event>` of those that wait: the namespaces of their resources take turns. */
+  readonly #turns = new FairSet((key) => key.slice(0, key.indexOf('/')));
+  readonly #waiting = new Map<string, Delivery>();
   readonly #cut = new AbortController();
   #inFlight = 0;
   #dropped = 0;
@@ -103,8 +106,10 @@ class BackgroundRecorder implements EventRecorder {
     const object = eventObject(ref, { about: regarding, event, program: this.#settings.program }, nowMs);
     const count = this.#recent.met(object, nowMs);
     if (count === undefined || this.#onIdle !== undefined) return;
-    if (this.#queue.length < this.#settings.queueMax) this.#queue.push({ object, count, log });
-    else this.#drop(object);
+    const key = `${ref.namespace}/${object.metadata.name}`;
+    this.#turns.add(key);
+    this.#waiting.set(key, { object, count, log });
+    if (this.#turns.size > this.#settings.queueMax) this.#dropWaiting();
     this.#sendMore();
   }
 
@@ -118,7 +123,7 @@ class BackgroundRecorder implements EventRecorder {
 
   #sendMore(): void {
     while (this.#inFlight < this.#settings.inFlightMax) {
-      const delivery = this.#queue.shift();
+      const delivery = this.#take(this.#turns.take());
       if (delivery === undefined) break;
       this.#inFlight += 1;
       const sendMore = () => {
@@ -127,9 +132,20 @@ class BackgroundRecorder implements EventRecorder {
       };
       this.#deliver(delivery).then(sendMore, sendMore);
     }
-    if (this.#inFlight > 0 || this.#queue.length > 0) return;
+    if (this.#inFlight > 0 || this.#turns.size > 0) return;
     this.#logDropped();
     this.#onIdle?.();
+  }
+
+  #take(key = ''): Delivery | undefined {
+    const delivery = this.#waiting.get(key);
+    this.#waiting.delete(key);
+    return delivery;
+  }
+
+  #dropWaiting(): void {
+    const dropped = this.#take(this.#turns.dropLast());
+    if (dropped !== undefined) this.#drop(dropped.object);
   }
 
   /** Never rejects. */

@@ -267,6 +267,18 @@ describe('many Events', () => {
     record({ note: 'event 1101' });
     await eventually(() => events.stored.length === 1_003);
   });
+
+  const others = { ...REF, namespace: 'other' };
+  const indexOfOthers = () =>
+    server.requests.findIndex(({ url }) => url.pathname.includes('/namespaces/other/'));
+
+  it('of one namespace keep that of another waiting for one of them, and do not have it dropped', async () => {
+    recordMany(5_000);
+    record({}, others);
+    recordMany(5_000);
+    await eventually(() => indexOfOthers() >= 0);
+    expect(indexOfOthers()).toBeLessThanOrEqual(3);
+  });
 });
 
 describe('a recorder that is closed', () => {
