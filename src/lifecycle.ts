@@ -16,8 +16,7 @@ export interface Watching {
 }
 
 type Phase =
-  | { readonly is: 'connecting' }
-  | { readonly is: 'connected' }
+  | { readonly is: 'connecting' | 'connected'; readonly waits?: string }
   | { readonly is: 'running'; readonly watching: Watching | undefined }
   | { readonly is: 'stopping' };
 
@@ -25,6 +24,12 @@ type Phase =
 export class Lifecycle implements StateSource {
   #phase: Phase = { is: 'connecting' };
   #credentialsProblem: string | undefined;
+
+  /** @param words what the start has failed of last */
+  waits(words: string): void {
+    const { is } = this.#phase;
+    if (is === 'connecting' || is === 'connected') this.#phase = { is, waits: words };
+  }
 
   /** Temporal has answered. */
   connected(): void {
@@ -75,9 +80,9 @@ export class Lifecycle implements StateSource {
   #problems(): readonly string[] {
     switch (this.#phase.is) {
       case 'connecting':
-        return ['Temporal: not connected yet'];
+        return [this.#phase.waits ?? 'Temporal: not connected yet'];
       case 'connected':
-        return ['not started yet: waiting for the API server, or loading the workflows'];
+        return [this.#phase.waits ?? 'not started yet: waiting for the API server, or loading the workflows'];
       case 'stopping':
         return ['stopping'];
       case 'running': {

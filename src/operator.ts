@@ -60,7 +60,8 @@ export async function runOperator({ program, config, log, signal }: OperatorRequ
   const recorder = eventRecorder(client, log, { program: program.name });
   try {
     await observability.serve(client);
-    await connectAndRun({ program, config, log, signal, client, recorder, telemetry, lifecycle });
+    const onWait = (words: string) => lifecycle.waits(words);
+    await connectAndRun({ program, config, log, signal, client, recorder, telemetry, lifecycle, onWait });
   } finally {
     await Promise.all([recorder.close(), observability.close()]);
     await client.close();
@@ -74,6 +75,7 @@ interface Parts extends OperatorRequest {
   readonly recorder: EventRecorder;
   readonly telemetry: Telemetry;
   readonly lifecycle: Lifecycle;
+  readonly onWait: (words: string) => void;
 }
 
 async function connectAndRun(parts: Parts): Promise<void> {

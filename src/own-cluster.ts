@@ -1,15 +1,12 @@
 import type { Config } from './config/config.ts';
 import type { Cluster } from './contract/cluster.ts';
-import type { Logger } from './contract/logger.ts';
 import type { KubernetesClient } from './kubernetes/client.ts';
 import { clusterUid } from './kubernetes/cluster-uid.ts';
-import { persistently } from './persistently.ts';
+import { persistently, type Persistence } from './persistently.ts';
 
-export interface OwnClusterRequest {
+export interface OwnClusterRequest extends Persistence {
   readonly config: Pick<Config, 'cluster' | 'reconciliation'>;
   readonly client: KubernetesClient;
-  readonly log: Logger;
-  readonly signal: AbortSignal;
 }
 
 /** Which cluster the operator is for; waits for an API server that cannot be reached. @throws AbortError */
@@ -27,9 +24,9 @@ export async function ownCluster(request: OwnClusterRequest): Promise<Cluster> {
   return { ...(name !== undefined && { name }), ...(uid !== undefined && { uid }) };
 }
 
-function uidOf({ client, log, signal }: OwnClusterRequest): Promise<string | undefined> {
+function uidOf({ client, log, signal, onWait }: OwnClusterRequest): Promise<string | undefined> {
   return persistently(
-    { log, signal },
+    { log, signal, onWait },
     () => clusterUid(client),
     (message) => `the API server cannot be asked for the Namespace kube-system (${message}); retrying`,
   );

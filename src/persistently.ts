@@ -4,6 +4,13 @@ import type { Logger } from './contract/logger.ts';
 const FIRST_WAIT_MS = 500;
 const MOST_WAIT_MS = 10_000;
 
+export interface Persistence {
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+  /** Called with what an attempt has failed of. */
+  readonly onWait?: ((words: string) => void) | undefined;
+}
+
 /**
  * Tries until it succeeds, with growing pauses. What it waits for is logged, once for each reason.
  *
@@ -11,7 +18,7 @@ const MOST_WAIT_MS = 10_000;
  * @throws AbortError where the signal came first
  */
 export async function persistently<T>(
-  { log, signal }: { readonly log: Logger; readonly signal: AbortSignal },
+  { log, signal, onWait }: Persistence,
   attempt: () => Promise<T>,
   problem: (message: string, error: unknown) => string,
 ): Promise<T> {
@@ -24,6 +31,7 @@ export async function persistently<T>(
       const words = problem(firstLine(error), error);
       if (words !== said) log.warn({}, words);
       said = words;
+      onWait?.(words);
       await delay(waitMs, undefined, { signal });
     }
   }

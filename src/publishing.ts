@@ -8,7 +8,7 @@ import { isOfOtherCluster, labelOfCluster, type Cluster } from './contract/clust
 import { ConfigurationError } from './contract/configuration-error.ts';
 import type { Logger } from './contract/logger.ts';
 import type { LeaseLocation } from './kubernetes/lease.ts';
-import { persistently } from './persistently.ts';
+import { persistently, type Persistence } from './persistently.ts';
 import {
   publishedSettings,
   publishSettings,
@@ -44,7 +44,7 @@ const MISSES_MAX = 2;
  * @throws ConfigurationError where it is another one's; AbortError where the signal came first
  */
 export async function checkTaskQueue(
-  publishing: Omit<Publishing, 'program' | 'config' | 'lease'>,
+  publishing: Omit<Publishing, 'program' | 'config' | 'lease'> & Persistence,
 ): Promise<void> {
   const { connection, namespace, taskQueue } = publishing;
   const client = new Client({ connection, namespace });

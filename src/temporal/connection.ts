@@ -1,13 +1,10 @@
 import { NativeConnection, type NativeConnectionOptions } from '@temporalio/worker';
 import { ConfigurationError } from '../contract/configuration-error.ts';
-import type { Logger } from '../contract/logger.ts';
-import { persistently } from '../persistently.ts';
+import { persistently, type Persistence } from '../persistently.ts';
 import { ensureSearchAttributes, SearchAttributesMissing, type RegistrationRequest } from './registration.ts';
 
-interface ConnectRequest extends Omit<RegistrationRequest, 'connection'> {
+interface ConnectRequest extends Omit<RegistrationRequest, 'connection'>, Persistence {
   readonly options: NativeConnectionOptions;
-  readonly log: Logger;
-  readonly signal: AbortSignal;
 }
 
 /**

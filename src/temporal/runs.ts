@@ -12,7 +12,7 @@ import { SEARCH_ATTRIBUTES, STALLED } from '../contract/search-attributes.ts';
 import { asSummary } from '../contract/text.ts';
 import type { Telemetry } from '../contract/telemetry.ts';
 import { RunsUnavailable, type Runs, type StartRequest } from '../watcher/runs.ts';
-import { GRPC, grpcStatusOf, lacksSearchAttributes } from './grpc-status.ts';
+import { GRPC, grpcStatusOf, lacksNamespace, lacksSearchAttributes } from './grpc-status.ts';
 import { ensureSearchAttributes, SearchAttributesMissing, type RegistrationRequest } from './registration.ts';
 import { RunReader } from './run-reader.ts';
 
@@ -142,6 +142,9 @@ async function unavailable(options: RunsOptions, cause: unknown): Promise<unknow
 /** @returns RunsUnavailable where waiting helps, else the error itself */
 export function unavailableOr(error: unknown): unknown {
   const status = grpcStatusOf(error);
-  if (status === undefined || !NOT_NOW.has(status.code)) return error;
-  return new RunsUnavailable(status.message, { cause: error });
+  const isNamespaceMissing = lacksNamespace(error);
+  if (status === undefined || !(isNamespaceMissing || NOT_NOW.has(status.code))) return error;
+  const [line = ''] = status.message.split(/\.?(?:\n|$)/, 1);
+  const advice = isNamespaceMissing ? '; create it, or set TEMPORAL_NAMESPACE' : '';
+  return new RunsUnavailable(line + advice, { cause: error });
 }

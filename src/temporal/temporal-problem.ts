@@ -7,9 +7,7 @@ export class TemporalProblem extends Error {
 
 /** The TemporalProblem that an error means, or else the error itself. */
 export function temporalProblem(error: unknown, address: string): unknown {
-  // The SDK has an error of its own for a missing namespace.
-  const isNamespaceMissing = error instanceof Error && error.name === 'NamespaceNotFoundError';
-  const status = isNamespaceMissing ? { code: GRPC.notFound, message: error.message } : grpcStatusOf(error);
+  const status = grpcStatusOf(error);
   if (status === undefined) return error;
   const [line = ''] = status.message.split('\n', 1);
   const problem = (words: string) => new TemporalProblem(`Temporal at ${address}${words}`, { cause: error });

@@ -123,6 +123,7 @@ export class Outage {
   /** Since the last success. */
   readonly #failedKeys = new Set<string>();
   #failures = 0;
+  #because = '';
 
   constructor(queue: ReadyQueue, log: Logger) {
     this.#queue = queue;
@@ -133,21 +134,23 @@ export class Outage {
   get problem(): string | undefined {
     if (!this.#isCertain) return undefined;
     const { depth } = this.#queue;
-    return `Temporal cannot be reached; ${depth === 1 ? '1 resource is' : `${depth} resources are`} waiting`;
+    const waiting = depth === 1 ? '1 resource is' : `${depth} resources are`;
+    return `Temporal cannot be used: ${this.#because}; ${waiting} waiting`;
   }
 
   /** Calls that fail together count once. */
-  failed(key: string, error: unknown): void {
+  failed(key: string, error: Error): void {
     if (this.#queue.isPaused) return;
+    this.#because = error.message;
     const wasCertain = this.#isCertain;
     this.#failures += 1;
     this.#failedKeys.add(key);
-    if (this.#isCertain && !wasCertain) this.#log.warn({ err: error }, 'Temporal cannot be reached');
+    if (this.#isCertain && !wasCertain) this.#log.warn({ err: error }, 'Temporal cannot be used');
     if (this.#isOfMany) this.#queue.pause(backoffMs(this.#failures, PAUSE_FIRST_MS, PAUSE_MOST_MS));
   }
 
   succeeded(): void {
-    if (this.#isCertain) this.#log.info({}, 'Temporal can be reached again');
+    if (this.#isCertain) this.#log.info({}, 'Temporal can be used again');
     this.#failures = 0;
     this.#failedKeys.clear();
   }

@@ -97,8 +97,8 @@ export class Sweeps {
       return true;
     } catch (error) {
       const why =
-        error instanceof RunsUnavailable ? 'Temporal cannot be reached' : 'the open runs cannot be listed';
-      this.#log.warn({ err: error }, why);
+        error instanceof RunsUnavailable ? 'Temporal cannot be used' : 'the open runs cannot be listed';
+      this.#log[this.#isFailing ? 'debug' : 'warn']({ err: error }, why);
       return false;
     } finally {
       this.#isListing = false;

@@ -1,13 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { rm } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
+import { NativeConnection } from '@temporalio/worker';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { layoutOf } from '../../local/stack-folder.ts';
 import { PODS, ROLE_BINDINGS, TestCluster } from '../support/cluster.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { startInstalledStack, type InstalledStack } from '../support/installed-stack.ts';
-import { endOperators, startOperator, type Operator } from '../support/operator.ts';
+import { endOperators, ownLogs, startOperator, type Operator } from '../support/operator.ts';
 import { aPod } from '../support/pods.ts';
+import { aTemporalNamespace } from '../support/temporal-namespace.ts';
 import { operatorWritesIn } from '../support/writes.ts';
 
 jest.setTimeout(240_000);
@@ -63,7 +65,7 @@ describe('changes while Temporal is down', () => {
     await delay(STARTS_GIVE_UP_AFTER_MS);
     const { status } = await eventually(async () => {
       const readiness = await operator.readiness();
-      return readiness.body.includes('Temporal cannot be reached') && readiness;
+      return readiness.body.includes('Temporal cannot be used: ') && readiness;
     }, CONVERGED_WITHIN_MS);
     expect(status).toBe(503);
     await stack.startServer('temporal');
@@ -81,6 +83,37 @@ describe('changes while Temporal is down', () => {
       .map(({ name }) => name)
       .sort();
   }
+});
+
+describe('a Temporal namespace that is deleted', () => {
+  it('is an outage for the watcher, and named as it; a new one of that name gets the runs', async () => {
+    const { temporalAddress, operatorKubeconfig: kubeconfig } = stack;
+    const connection = await NativeConnection.connect({ address: temporalAddress });
+    const name = await aTemporalNamespace(connection);
+    const env = { TEMPORAL_NAMESPACE: name };
+    const shop = (await cluster.createNamespace()).metadata.name;
+    const args = ['--controllers', 'pod-label', '--namespaces', shop];
+    const watcher = await startOperator({ command: 'watch', temporalAddress, kubeconfig, args, env });
+    await connection.operatorService.deleteNamespace({ namespace: name });
+    // The frontend goes on with it until it reads its list of namespaces again.
+    await eventually(async () => {
+      await expect(connection.operatorService.listSearchAttributes({ namespace: name })).rejects.toThrow();
+      return true;
+    }, CONVERGED_WITHIN_MS);
+    await cluster.create(PODS, aPod().in(shop).named('web').annotated().manifest);
+    await eventually(async () => {
+      const waiting = `Namespace not found: '${name}'; create it, or set TEMPORAL_NAMESPACE; 1 resource is waiting`;
+      expect(await watcher.readiness()).toEqual({
+        status: 503,
+        body: `Temporal cannot be used: ${waiting}\n`,
+      });
+      return true;
+    }, CONVERGED_WITHIN_MS);
+    expect(ownLogs(watcher, 'error')).toEqual([]);
+    await aTemporalNamespace(connection, name);
+    await eventually(async () => (await watcher.readiness()).status === 200, CONVERGED_WITHIN_MS);
+    await connection.close();
+  });
 });
 
 describe('a Temporal database that is lost', () => {

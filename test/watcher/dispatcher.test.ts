@@ -530,7 +530,7 @@ describe('while Temporal is away', () => {
     runs.failure = new RunsUnavailable('connection refused');
     for (const name of ['a', 'b', 'c']) sees(refTo(name));
     await after(30_000);
-    expect(dispatcher.problem).toBe('Temporal cannot be reached; 3 resources are waiting');
+    expect(dispatcher.problem).toBe('Temporal cannot be used: connection refused; 3 resources are waiting');
     runs.failure = undefined;
     await after(10_000);
     expect([...runs.open.keys()].sort()).toEqual(['a', 'b', 'c'].map((name) => workflowIdFor(refTo(name))));
@@ -542,7 +542,7 @@ describe('while Temporal is away', () => {
     runs.failure = new RunsUnavailable('connection refused');
     sees(web);
     await after(10_000);
-    expect(dispatcher.problem).toBe('Temporal cannot be reached; 1 resource is waiting');
+    expect(dispatcher.problem).toBe('Temporal cannot be used: connection refused; 1 resource is waiting');
     sees(web, CONVERGED);
     runs.failure = undefined;
     await after(10_000);
@@ -557,7 +557,7 @@ describe('while Temporal is away', () => {
     }
     await after(10_000);
     await dispatcher.sweep();
-    expect(dispatcher.problem).toBe('Temporal cannot be reached; 2 resources are waiting');
+    expect(dispatcher.problem).toBe('Temporal cannot be used: the history service is away; 2 resources are waiting');
   });
 });
 

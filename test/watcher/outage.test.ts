@@ -32,7 +32,7 @@ describe('all keys wait', () => {
     expect(outage.problem).toBeUndefined();
     fail('b');
     expect(queue.isPaused).toBe(true);
-    expect(outage.problem).toBe('Temporal cannot be reached; 0 resources are waiting');
+    expect(outage.problem).toBe('Temporal cannot be used: connection refused; 0 resources are waiting');
   });
 
   it('not for one of them that fails again and again', () => {
@@ -88,16 +88,16 @@ describe('Temporal is said to be away', () => {
     fail('a', 'a', 'a', 'a');
     expect(outage.problem).toBeUndefined();
     fail('a');
-    expect(outage.problem).toBe('Temporal cannot be reached; 0 resources are waiting');
+    expect(outage.problem).toBe('Temporal cannot be used: connection refused; 0 resources are waiting');
   });
 
   it('with the number of the resources that wait', () => {
     const { queue, outage, fail } = anOutage();
     fail('a', 'b');
     queue.add('a');
-    expect(outage.problem).toBe('Temporal cannot be reached; 1 resource is waiting');
+    expect(outage.problem).toBe('Temporal cannot be used: connection refused; 1 resource is waiting');
     queue.add('b');
-    expect(outage.problem).toBe('Temporal cannot be reached; 2 resources are waiting');
+    expect(outage.problem).toBe('Temporal cannot be used: connection refused; 2 resources are waiting');
   });
 
   it('in one warning with its cause, and one line at its end', async () => {
@@ -109,8 +109,8 @@ describe('Temporal is said to be away', () => {
     outage.succeeded();
     outage.succeeded();
     expect(log.lines).toEqual([
-      { level: 'warn', message: 'Temporal cannot be reached', fields: { err: REFUSED } },
-      { level: 'info', message: 'Temporal can be reached again', fields: {} },
+      { level: 'warn', message: 'Temporal cannot be used', fields: { err: REFUSED } },
+      { level: 'info', message: 'Temporal can be used again', fields: {} },
     ]);
   });
 });
