@@ -35,6 +35,8 @@ export interface Subject extends Checked {
 
 interface Found extends Surroundings<unknown, object> {
   readonly cluster: Cluster;
+  /** It is one of several states that come back again and again, as time goes on: which one is chance. */
+  readonly comesBack: boolean;
 }
 
 /** What is not as it has to be when nothing happens any more. */
@@ -48,7 +50,7 @@ export function wrongAtEnd({ scenario, fake, outcomes, definition }: Subject, en
     wrong.push(
       `it is being deleted, and stays, with the finalizers ${(resource.metadata.finalizers ?? []).join(', ')}`,
     );
-  if (wrong.length > 0) return wrong;
+  if (wrong.length > 0 || end.comesBack) return wrong;
   const spec = resource === undefined ? 'gone' : canonicalText(resource.spec);
   const outcome = scenario.outcome?.({ ...end, outside }) ?? outcomeOf(end);
   return outcomes.compare(spec, withoutTimes(withoutUids(canonicalText(outcome))));

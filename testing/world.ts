@@ -39,7 +39,8 @@ export function worldOf(subject: Subject): World {
         (what, act) => (cluster: Cluster) => stage.moves({ [what]: act }, cluster),
       ),
     },
-    shortcomings: (cluster) => wrongAtEnd(subject, { cluster, ...stage.at(cluster) }),
+    shortcomings: (cluster, comesBack = false) =>
+      wrongAtEnd(subject, { cluster, comesBack, ...stage.at(cluster) }),
     outside: {
       serve(request, cluster) {
         if (request.method === 'CALL') return fake.serve(request, cluster);

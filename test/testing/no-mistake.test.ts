@@ -5,7 +5,7 @@ import { explore } from '../../testing/index.ts';
 import { bucketIn } from '../support/bucket.ts';
 import { aStore } from './store.ts';
 
-jest.setTimeout(120_000);
+jest.setTimeout(300_000);
 
 const Backup = defineKind({
   group: 'example.com',
@@ -13,7 +13,7 @@ const Backup = defineKind({
   kind: 'Backup',
   description: 'A backup.',
   spec: z.object({ size: z.int().default(1) }),
-  status: z.object({ startedAt: z.string().optional(), startedAtMs: z.number().optional() }),
+  status: z.object({ startedAt: z.string().optional(), endedAtMs: z.number().optional() }),
 });
 
 const SETTINGS = { type: CONFIG_MAPS, namespace: 'default', name: 'settings' };
@@ -23,10 +23,12 @@ describe('explore finds nothing wrong with', () => {
     const backup = defineController({
       name: 'backup',
       for: Backup,
-      decide: ({ resource: { status }, nowMs }, next) =>
-        status.startedAt === undefined
-          ? next.record('it starts', { startedAt: new Date(nowMs).toISOString(), startedAtMs: nowMs })
-          : next.converged('it has started'),
+      decide({ resource: { status }, nowMs }, next) {
+        if (status.startedAt === undefined)
+          return next.record('it starts', { startedAt: new Date(nowMs).toISOString() });
+        if (status.endedAtMs === undefined) return next.record('it ends', { endedAtMs: nowMs });
+        return next.converged('it has ended');
+      },
       status: ({ resource: { status } }) => status,
     });
     const { explored } = await explore(backup, { resource: { spec: {} } });

@@ -2,7 +2,7 @@ import { isRest, isStep, reasonOf, type Next } from '../../src/contract/decision
 import type { ResourceRef } from '../../src/contract/resource.ts';
 import { receivedBy, type Attempt, type Progress } from './attempt.ts';
 import type { Machine } from './machine.ts';
-import type { State } from './state.ts';
+import { copyOf, type State } from './state.ts';
 import { valueOf } from './values.ts';
 
 /** After how long without a change it is asked again. */
@@ -15,12 +15,15 @@ export async function askedAgain(machine: Machine, state: State): Promise<readon
   const [run] = Object.values(state.runs);
   // It is being tried again, with backoff.
   if (run !== undefined && run.attempt !== null) return [];
-  const now = await observed(machine, state, { ref, afterMs: 0 });
-  if (isMoreToDo(now, run && valueOf<Next>(run.next)))
+  const rest = run && valueOf<Next>(run.next);
+  // It looks by itself.
+  if (rest !== undefined && 'atMostMs' in rest) return [];
+  const now = await observedLater(machine, state, { ref, afterMs: 0 });
+  if (isMoreToDo(now, rest))
     return [`asked again, the controller answers ${answerOf(now)}; nobody asks it again${how(machine)}`];
   if (run !== undefined || machine.world.outside.polls) return [];
   for (const [when, afterMs] of Object.entries(LATER)) {
-    const later = await observed(machine, state, { ref, afterMs });
+    const later = await observedLater(machine, state, { ref, afterMs });
     if (isMoreToDo(later, undefined))
       return [
         `it decides by time alone: after ${when} it answers ${answerOf(later)}, and nobody asks it then; use next.wait(…, milliseconds), or poll`,
@@ -34,7 +37,7 @@ function how({ world }: Machine): string {
   return ", since no watch shows changes outside: give it poll, such as { every: '10m' }";
 }
 
-function isMoreToDo(progress: Progress, rest: Next | undefined): boolean {
+export function isMoreToDo(progress: Progress, rest: Next | undefined): boolean {
   if (progress.at !== 'end') return false;
   return progress.end.next.do !== (rest?.do ?? 'converged');
 }
@@ -46,12 +49,12 @@ function answerOf(progress: Progress): string {
 }
 
 /** One step that only observes, in a copy of the state. */
-async function observed(
+export async function observedLater(
   machine: Machine,
   from: State,
   { ref, afterMs }: { readonly ref: ResourceRef; readonly afterMs: number },
 ): Promise<Progress> {
-  const state = structuredClone(from);
+  const state = copyOf(from);
   let attempt: Attempt = {
     ...{ step: 'observe', known: null, answers: [], refusal: null },
     clockMs: state.clockMs + afterMs,

@@ -69,7 +69,7 @@ export type StepActivity = (
 ) => Promise<StepEnd<unknown>>;
 
 /** Later than any step may go on. */
-const LATE_MS = 60_000;
+export const LATE_MS = 60_000;
 
 /** The steps of a controller, under the annotations that all have in common: as they are, or with what is broken on purpose. */
 export type StepActivityWith = (broken: (its: AnyReconciler) => AnyReconciler) => StepActivity;

@@ -78,7 +78,7 @@ export class FaultSteps {
     return fault('relist', `the watch of ${name} breaks, and lists again`, (state) => {
       const watch = state.watches[name];
       if (watch === undefined) return;
-      state.missed = WAITS_AFTER_MISSED;
+      if (this.#machine.world.outside === undefined) state.missed = WAITS_AFTER_MISSED;
       watch.events = listedInstead(watch);
       while (watch.events.length > 0) this.#machine.show(state, name);
     });

@@ -2,7 +2,7 @@ import type { Held, Stalled, Wait } from '../../src/contract/decision.ts';
 import { controlled } from '../../src/controllers/control/controlled.ts';
 import { NAMESPACES } from '../../src/controllers/kinds.ts';
 import type { Answer, Request } from './api-server.ts';
-import { Attempts, isWrite, receivedBy, type Attempt, type Received } from './attempt.ts';
+import { Attempts, isWrite, LATE_MS, receivedBy, type Attempt, type Received } from './attempt.ts';
 import { decidingAs, reconcilingAs, type Broken } from './broken.ts';
 import { Cluster, keyOf } from './cluster.ts';
 import { Dispatching, NEWS, type RunRequest } from './dispatching.ts';
@@ -66,8 +66,6 @@ export class Machine {
     state.watches = this.watching.listed(state.cluster);
     state.look = this.watching.lookAfterList(state.watches);
     state.order = [];
-    // It polls anew.
-    state.pollDue = this.world.outside?.polls === true;
     state.entries = {};
     if (this.#isOne) state.seeds = {};
     this.dispatching.evaluate(state);
@@ -111,6 +109,8 @@ export class Machine {
     if (run?.attempt == null) return;
     const answer = this.serve(state, request);
     run.attempt = { ...run.attempt, ...this.received(state, run.attempt, { answer, ...how }) };
+    // A wait that is asked for afterwards begins then.
+    if (how.isLate && this.world.outside !== undefined) state.clockMs += LATE_MS;
   }
 
   /** The attempt, once it has received this. */
@@ -138,16 +138,25 @@ export class Machine {
   }
 
   /** A wait is over without a signal. */
-  async waited(state: State, uid: string, rest: Wait | Held | Stalled): Promise<void> {
+  async waited(
+    state: State,
+    uid: string,
+    rest: Wait | Held | Stalled,
+    passedMs = this.#waitOf(rest),
+  ): Promise<void> {
     const run = state.runs[uid];
     if (run === undefined) return;
-    if (this.isAboutTime(state, run, rest) || this.world.outside?.readsClock() !== false)
-      state.clockMs += rest.do === 'held' ? HELD_LOOK_MS : (rest.atMostMs ?? 0);
+    state.clockMs += passedMs;
     // No request takes so long.
     state.ghost = null;
     // That time has passed is news, too.
     if (state.hasNews !== null) state.hasNews = true;
     await this.running.waited(state, run, rest);
+  }
+
+  #waitOf(rest: Wait | Held | Stalled): number {
+    if (this.world.outside?.readsClock() === false) return 0;
+    return rest.do === 'held' ? HELD_LOOK_MS : (rest.atMostMs ?? 0);
   }
 
   /** Whether the wait ends because its time is over, and not because something changes. */
@@ -185,8 +194,6 @@ export class Machine {
       clockMs: state.clockMs,
       freshUid: () => freshUid(JSON.stringify(state)),
       onChange: (key, object) => {
-        if (this.world.outside !== undefined && !this.watching.isWatched(key))
-          state.missed = Math.max(state.missed, 1);
         for (const run of Object.values(state.runs)) noteChange(run);
         this.watching.note(state, state.isByOthers ? [key, object ?? null, true] : [key, object ?? null]);
       },

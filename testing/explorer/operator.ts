@@ -6,6 +6,7 @@ import {
 } from '../../src/contract/control.ts';
 import { isRest, type Held, type Next } from '../../src/contract/decision.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
+import { Ahead } from './ahead.ts';
 import { wordsOf } from './api-server.ts';
 import { askedAgain } from './asked-again.ts';
 import type { Broken } from './broken.ts';
@@ -32,6 +33,7 @@ export class Operator {
   readonly #world: World;
   readonly #countsSignals: boolean;
   readonly #machine: Machine;
+  readonly #ahead: Ahead;
   readonly #graph = new Graph();
   readonly #prompt: PromptSteps;
   readonly #slow: SlowSteps;
@@ -43,7 +45,8 @@ export class Operator {
     this.#countsSignals = conditions.countsSignals ?? false;
     this.#machine = new Machine(world, conditions, broken);
     this.#prompt = new PromptSteps(this.#machine);
-    this.#slow = new SlowSteps(this.#machine);
+    this.#ahead = new Ahead(this.#machine);
+    this.#slow = new SlowSteps(this.#machine, this.#ahead);
     this.#faults = new FaultSteps(this.#machine, this.#prompt);
   }
 
@@ -74,7 +77,7 @@ export class Operator {
       ghost: null,
       lingering: null,
       missed: 0,
-      pollDue: false,
+      rested: [],
       slow: [],
       slowness,
       isUndisturbed: true,
@@ -113,16 +116,17 @@ export class Operator {
   async #goingOn(state: State, { isOrdered, readsAtOnce }: Order): Promise<readonly Step[]> {
     const prompt = await this.#prompt.in(state, { readsAtOnce });
     const lingering = this.#lingering(state);
-    if (!isOrdered) return [...prompt, ...this.#later(state, prompt.length === 0), ...lingering];
+    if (!isOrdered) return [...prompt, ...(await this.#later(state, prompt.length === 0)), ...lingering];
     const [next] = prompt.filter(({ of = '' }) => !state.slow.includes(of));
     const resumed = prompt.filter(({ of = '' }) => state.slow.includes(of)).map(({ of = '' }) => resumes(of));
-    if (next === undefined) return [...this.#later(state, prompt.length === 0), ...resumed, ...lingering];
+    if (next === undefined)
+      return [...(await this.#later(state, prompt.length === 0)), ...resumed, ...lingering];
     const slowed = state.slowness > 0 ? [fallsBehind(next.of ?? '')] : [];
     return [next, ...slowed, ...resumed, ...lingering];
   }
 
-  #later(state: State, isQuiet: boolean): readonly Step[] {
-    const slow = this.#slow.in(state);
+  async #later(state: State, isQuiet: boolean): Promise<readonly Step[]> {
+    const slow = await this.#slow.in(state, isQuiet);
     const late = isQuiet ? slow : slow.map((each) => disturbing('lag', each));
     return [...late, ...this.#happenings(state), ...this.#lastMoves(state)];
   }
@@ -137,7 +141,7 @@ export class Operator {
   }
 
   async #shortcomings(state: State): Promise<readonly string[]> {
-    const wrong = [...this.#world.shortcomings(this.#machine.clusterOf(state))];
+    const wrong = [...this.#world.shortcomings(this.#machine.clusterOf(state), this.#ahead.isBack(state))];
     const evaluation = this.#machine.watching.evaluate(state);
     const decision = evaluation?.decision;
     if (evaluation !== undefined) wrong.push(...this.#unsaid(evaluation.observation));
@@ -200,6 +204,7 @@ export class Operator {
     const moved = this.#moved(move);
     const disturbed = step(moved.what, (state) => {
       state.isUndisturbed = false;
+      state.rested = [];
       return moved.apply(state);
     });
     return disturbing(name, disturbed);
@@ -209,11 +214,7 @@ export class Operator {
     return step(what, (state) => {
       if (approves !== undefined && state.approved !== null) state.approved += countIn(approves);
       state.isByOthers = state.hasNews !== null;
-      const { missed } = state;
-      state.missed = 0;
       change(this.#machine.clusterOf(state));
-      state.pollDue ||= state.missed > 0 && this.#world.outside?.polls === true;
-      state.missed = Math.max(state.missed, missed);
       state.isByOthers = false;
     });
   }

@@ -6,6 +6,7 @@ import {
   type Stalled,
   type Wait,
 } from '../../src/contract/decision.ts';
+import type { Ahead } from './ahead.ts';
 import type { Machine } from './machine.ts';
 import { isStillHeld } from './people.ts';
 import type { Entry, Run, State } from './state.ts';
@@ -15,30 +16,45 @@ import { valueOf } from './values.ts';
 /** What waits for a moment to pass. */
 export class SlowSteps {
   readonly #machine: Machine;
+  readonly #ahead: Ahead;
 
-  constructor(machine: Machine) {
+  constructor(machine: Machine, ahead: Ahead) {
     this.#machine = machine;
+    this.#ahead = ahead;
   }
 
-  in(state: State): Step[] {
+  /** @param isQuiet nothing goes on at once */
+  async in(state: State, isQuiet: boolean): Promise<Step[]> {
     const steps: Step[] = [];
     for (const [uid, entry] of Object.entries(state.entries)) steps.push(...this.#slowFor(uid, entry));
     for (const run of Object.values(state.runs)) steps.push(...this.#slowIn(state, run));
     if (this.#machine.dispatching.wouldSweep(state)) {
       steps.push(step('the watcher lists the open runs', (it) => this.#machine.dispatching.sweep(it)));
     }
-    if (state.pollDue) steps.push(this.#poll());
+    if (isQuiet && steps.length === 0) steps.push(...(await this.#inTime(state)));
     return steps.map((slow) => ({ ...slow, apply: (it) => slow.apply(settled(it)) }));
   }
 
-  /** As if somebody asked for a look: src/watcher/looks.ts. */
-  #poll(): Step {
-    return step('the poll is due', (state) => {
-      state.pollDue = false;
-      if (Object.keys(state.watches['primary']?.known ?? {}).length === 0) return;
-      state.look.count += 1;
-      state.isViewNew = true;
-    });
+  /** Of an author's controller: what nothing but time brings about. */
+  async #inTime(state: State): Promise<readonly Step[]> {
+    const { outside } = this.#machine.world;
+    if (outside === undefined) return [];
+    const waits = await Promise.all(Object.values(state.runs).map((run) => this.#waits(state, run)));
+    return [...waits.flat(), ...(outside.polls ? await this.#polls(state) : [])];
+  }
+
+  /** As if somebody asked for a look: src/watcher/looks.ts. One that finds nothing to do changes nothing. */
+  async #polls(now: State): Promise<Step[]> {
+    if (now.look.count > now.look.done) return [];
+    const ms = await this.#ahead.ofPolls(now);
+    if (ms === undefined) return [];
+    return [
+      step('the poll is due', (state) => {
+        this.#ahead.pass(state, ms);
+        state.look.count += 1;
+        state.isViewNew = true;
+      }),
+    ];
   }
 
   #slowFor(uid: string, { standing, queued }: Entry): Step[] {
@@ -67,18 +83,29 @@ export class SlowSteps {
     const rest = valueOf<Next>(next);
     if (attempt !== null || !isRest(rest)) return [];
     if (rest.do === 'held') return this.#rechecks(now, uid, rest);
-    if (!isTimed(rest)) return [];
+    if (!isTimed(rest) || this.#machine.world.outside !== undefined) return [];
     const isAboutTime = this.#machine.isAboutTime(now, run, rest);
-    const over = step(
-      `${rest.do === 'wait' ? `the wait for ${rest.for}` : `the stall by ${rest.code}`} is over`,
-      (state) => this.#machine.waited(state, uid, rest),
-    );
+    const over = step(isOver(rest), (state) => this.#machine.waited(state, uid, rest));
     if (isAboutTime) return now.lingering === null ? [over] : [];
     if (now.missed === 0) return [disturbing('timer', over)];
     return [
       step(over.what, (state) => {
         state.missed -= 1;
         return over.apply(state);
+      }),
+    ];
+  }
+
+  /** It looks again and again until that comes to something else. No request takes so long. */
+  async #waits(now: State, { ref: { uid }, next, attempt }: Run): Promise<Step[]> {
+    const rest = valueOf<Next>(next);
+    if (attempt !== null || !isRest(rest) || !isTimed(rest)) return [];
+    const ms = await this.#ahead.ofWait(now, uid, rest);
+    if (ms === undefined || (ms > 0 && now.lingering !== null)) return [];
+    return [
+      step(isOver(rest), (state) => {
+        this.#ahead.pass(state, ms);
+        return this.#machine.waited(state, uid, rest, 0);
       }),
     ];
   }
@@ -93,6 +120,10 @@ export class SlowSteps {
     const isStill = isStillHeld(held, { cluster, key: this.#machine.key, isNamespacePaused });
     return [isStill ? disturbing('timer', recheck) : recheck];
   }
+}
+
+function isOver(rest: Wait | Stalled): string {
+  return `${rest.do === 'wait' ? `the wait for ${rest.for}` : `the stall by ${rest.code}`} is over`;
 }
 
 /** The run checks again by itself. */

@@ -37,8 +37,8 @@ export interface State {
   slowness: number;
   /** A change was not shown: so many waits may end because their time is over. */
   missed: number;
-  /** Others have changed what no watch shows since the last poll. */
-  pollDue: boolean;
+  /** Where time went on in this story, by numbers; only where anything is decided from the time. */
+  rested: number[];
   /** Others have not changed anything since all was known and no run was open. */
   isUndisturbed: boolean;
   /** The view has shown a change by others since the last start or signal; null: nobody asks. */

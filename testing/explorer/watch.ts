@@ -107,10 +107,6 @@ export class Watching {
     return namespacesIn(watches).some(isPaused);
   }
 
-  isWatched(key: string): boolean {
-    return [...this.#watched.values()].some((watched) => isOf(watched, key));
-  }
-
   /** An object has changed: the watches that show it will do so. */
   note({ watches, order }: Watches, [key, object, isByOthers]: WatchEvent): void {
     for (const [name, watched] of this.#watched) {

@@ -43,8 +43,12 @@ export interface World {
    * @param isUndisturbed nobody else has changed anything since a run began with all of it known
    */
   violation?(request: Request, cluster: Cluster, isUndisturbed: boolean): string | undefined;
-  /** What is not as it is to be once nothing happens any more. */
-  shortcomings(cluster: Cluster): readonly string[];
+  /**
+   * What is not as it is to be once nothing happens any more.
+   *
+   * @param comesBack it is one of several states that come back again and again, as time goes on
+   */
+  shortcomings(cluster: Cluster, comesBack?: boolean): readonly string[];
 }
 
 /** What an author's controller reaches besides the API server. */
