@@ -1,14 +1,15 @@
 import { join } from 'node:path';
 import { BUILDS } from '../src/controllers/git-build/resource.ts';
 import { POD_SETS } from '../src/controllers/pod-set/resource.ts';
+import { NAMESPACES } from '../src/controllers/kinds.ts';
 import { durableOperator } from '../src/durable-operator.ts';
 import { healthChecks } from './argocd/health.ts';
 import { alertRules } from '../src/program/generate/alerts.ts';
+import { approvalPolicy } from '../src/program/generate/approval-policy.ts';
 import { kept } from '../src/program/generate/chart.ts';
 import { definitionFiles, definitionsOf } from '../src/program/generate/definition.ts';
 import { manifest, staleFiles, writeFiles, type Files } from '../src/program/generate/files.ts';
 import { dashboard } from './monitoring/dashboard.ts';
-import { approvalPolicy } from './rbac/approval-policy.ts';
 import {
   changesBy,
   defaultControllers,
@@ -69,7 +70,10 @@ function permissions(): object {
 const ADMISSION_POLICIES = {
   'role-bindings': roleBindingPolicy(),
   pods: podPolicy(),
-  approvals: approvalPolicy(),
+  approvals: approvalPolicy(
+    [POD_SETS, BUILDS, NAMESPACES],
+    [{ name: 'in-the-namespaces-of-the-operator', expression: '{{ include "operator.inNamespaces" . }}' }],
+  ),
 };
 
 async function main(): Promise<void> {

@@ -2,7 +2,7 @@ import { PODS } from '../../src/controllers/kinds.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { labelsFor } from '../../src/controllers/pod-set/pod.ts';
 import { POD_SET_KIND } from '../../src/controllers/pod-set/resource.ts';
-import { lines, policySpec } from './admission-policy.ts';
+import { lines, policySpec } from '../../src/program/generate/admission-policy.ts';
 
 /*
  * Limits what the operator may change in a Pod. With the verb `patch` alone, it could give any Pod another image. No

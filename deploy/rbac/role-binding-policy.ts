@@ -1,5 +1,5 @@
 import { MANAGED_BY, MANAGED_BY_LABEL, RBAC_GROUP, ROLE_BINDINGS } from '../../src/controllers/kinds.ts';
-import { lines, policySpec } from './admission-policy.ts';
+import { lines, policySpec } from '../../src/program/generate/admission-policy.ts';
 
 /*
  * Limits which RoleBindings the operator may write. Its roles let it write any, in any namespace, that refers to the

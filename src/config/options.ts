@@ -71,6 +71,12 @@ export function schemaFor({ name: program, controllers }: ProgramNames) {
         unset: 'only where the annotation `durable-operator.dev/approval` asks for it',
         docs: 'Watcher and workers need the same value.',
       }),
+      areApproversChecked: option('approvers-checked', values.boolean, {
+        published: true,
+        default: 'false',
+        help: 'the API server checks the names of people who approve, by the admission policy of the chart or of `install.yaml`',
+        docs: 'These set it. Without it, nobody is told a name as if it were checked.',
+      }),
     }),
     roleBinding: section('Controller namespace-role-binding', {
       namespaceSelector: option('namespace-selector <selector>', values.labelSelector, {

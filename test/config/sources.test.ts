@@ -17,6 +17,7 @@ describe('without anything given', () => {
         controllers: durableOperator.controllers.map(({ name }) => name),
         namespaces: [],
         resyncMs: 180_000,
+        areApproversChecked: false,
       },
       health: { address: { host: '', port: 9098 } },
       log: { level: 'info', format: 'auto' },

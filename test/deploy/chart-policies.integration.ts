@@ -105,6 +105,8 @@ describe('the chart', () => {
     expect(names).toEqual(policies.map(({ name }) => expect.stringContaining(name)));
     const account = 'durable-operator-system/durable-operator-controller-manager';
     for (const policy of policies) expect(limitedBy(policy, objects)).toEqual([account]);
+    const isToldSo = JSON.stringify(objects).includes('"--approvers-checked"');
+    expect(isToldSo).toBe(policies.includes(APPROVAL_POLICY));
   });
 
   it('has no policy where none is wanted, and nothing that is marked for it', async () => {

@@ -99,7 +99,7 @@ describe('a pause', () => {
 });
 
 describe('approve and reject', () => {
-  it('answer the plan that awaits approval, in the name of the user', async () => {
+  it('answer the plan that awaits approval, in the name of the user, and say that nobody checks it', async () => {
     const web = await aPodSetOf(3);
     const { namespace } = web.at;
     await idle(await web.isReady(3));
@@ -126,17 +126,21 @@ describe('approve and reject', () => {
     await eventually(async () => {
       const { stdout } = await ask(`plan podset/web -n ${namespace}`);
       return (
-        stdout.includes(`rejected by ${user}: typo`) &&
+        stdout.includes(`rejected; who did is not checked; said to be ${user}; reason: typo`) &&
         /without the hold:[^]*delete pods\/\S+, pods\/\S+/.test(stdout)
       );
     }, WITHIN_MS);
     expect((await web.get())?.status?.readyReplicas).toBe(3);
     const approved = await ask(`approve podset/web -n ${namespace} --yes --because agreed`);
     expect(approved.status).toBe(0);
+    expect(approved.stderr).toMatch(
+      /not checked: [^]*kubectl apply --server-side --filename deploy\/install.yaml/,
+    );
     await idle(await web.isReady(1));
     const history = await ask(`history podset/web -n ${namespace}`);
-    expect(history.stdout).toMatch(new RegExp(`deletePods +deleted 2 Pods .*, approved by ${user}: agreed`));
-    expect(history.stdout).toMatch(new RegExp(`Approved +approved by ${user}: agreed; plan 2-`));
+    const words = `approved; who did is not checked; said to be ${user}; reason: agreed`;
+    expect(history.stdout).toMatch(new RegExp(`deletePods +deleted 2 Pods .*, ${words}`));
+    expect(history.stdout).toMatch(new RegExp(`Approved +${words}; plan 2-`));
     const after = (await web.get())?.metadata.annotations ?? {};
     expect(Object.keys(after)).not.toContain(REJECTED_ANNOTATION);
   });

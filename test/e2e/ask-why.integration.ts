@@ -27,7 +27,7 @@ const taskQueue = aTaskQueue();
 let shop: string;
 
 const run = (args: readonly string[], queue = taskQueue): Promise<Operator> =>
-  startOperator({ taskQueue: queue, args: [...UI, ...args] });
+  startOperator({ taskQueue: queue, args: [...UI, '--approvers-checked', ...args] });
 
 beforeAll(async () => {
   shop = await cluster.aNamespace();

@@ -6,9 +6,11 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { buildPrograms } from '../../local/build.ts';
 import { applyManifest, manifestsIn } from '../../local/manifests.ts';
+import { ANSWERED_BY_ANNOTATION, APPROVED_ANNOTATION } from '../../src/contract/control.ts';
 import { fieldsOf, listOf } from '../../src/controllers/fields.ts';
+import { resourcePath, type ResourceType } from '../../src/kubernetes/paths.ts';
 import { Author } from '../support/author.ts';
-import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, NAMESPACES } from '../support/cluster.ts';
+import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, NAMESPACES, type At } from '../support/cluster.ts';
 import { Delivered } from '../support/delivered.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { askedBy, grantedTo, unique } from '../../testing/stack/rights.ts';
@@ -32,6 +34,18 @@ const CRD = {
   name: 'websites.example.com',
 };
 
+/** What is in no namespace, but for the definitions. */
+const OF_CLUSTER: Readonly<Record<string, ResourceType>> = {
+  ClusterRole: CLUSTER_ROLES,
+  ClusterRoleBinding: CLUSTER_ROLE_BINDINGS,
+  ValidatingAdmissionPolicy: policyType('validatingadmissionpolicies'),
+  ValidatingAdmissionPolicyBinding: policyType('validatingadmissionpolicybindings'),
+};
+
+function policyType(plural: string): ResourceType {
+  return { group: 'admissionregistration.k8s.io', version: 'v1', plural };
+}
+
 const times: string[] = [];
 let author: Author;
 let project: string;
@@ -41,9 +55,8 @@ const stage = setUpStage(async () => {
   const { cluster } = stage;
   await cluster.delete({ ...CRD, name: 'imagescans.example.com' });
   for (const { kind, metadata } of installed) {
-    if (kind === 'ClusterRole') await cluster.delete({ type: CLUSTER_ROLES, name: metadata.name });
-    if (kind === 'ClusterRoleBinding')
-      await cluster.delete({ type: CLUSTER_ROLE_BINDINGS, name: metadata.name });
+    const type = OF_CLUSTER[kind];
+    if (type !== undefined) await cluster.delete({ type, name: metadata.name });
   }
   await cluster.delete(CRD);
   await cluster.delete({ type: NAMESPACES, name: NAMESPACE });
@@ -141,6 +154,7 @@ describe('an operator as install.yaml has it', () => {
     }
     const at = { type: WEBSITES, namespace, name: 'my-website' };
     await eventually(async () => readyIn(await cluster.get(at)) === 'True', WITHIN_MS);
+    await nobodyApprovesInTheNameOf('the-ceo', at);
     const asked = askedBy(ACCOUNT, stack.auditLog, NAME);
     expect(asked.filter(({ decision }) => decision === 'forbid')).toEqual([]);
     const used = unique(asked.map(({ what }) => what));
@@ -148,6 +162,19 @@ describe('an operator as install.yaml has it', () => {
     expect(unused.filter((what) => !UNUSED_HERE.test(what))).toEqual([]);
   });
 });
+
+/** It takes the API server a moment to see a policy. */
+async function nobodyApprovesInTheNameOf(name: string, at: At): Promise<void> {
+  const annotations = { [APPROVED_ANNOTATION]: '1-00000000', [ANSWERED_BY_ANNOTATION]: name };
+  await eventually(async () => {
+    const approve = stage.cluster.client.request({
+      ...{ method: 'PATCH', path: resourcePath(at.type, at), query: { dryRun: 'All' } },
+      body: { metadata: { annotations } },
+    });
+    await expect(approve).rejects.toThrow('whoever approves or rejects must be named');
+    return true;
+  }, WITHIN_MS);
+}
 
 function readyIn(object: unknown): unknown {
   const conditions = listOf(fieldsOf(fieldsOf(object)['status'])['conditions']);

@@ -2,10 +2,12 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { defineController } from '../../src/api/controller.ts';
 import { defineKind, type KindDefinition } from '../../src/api/kind.ts';
 import { allow, type PolicyRule } from '../../src/contract/controller.ts';
+import { fieldsOf } from '../../src/controllers/fields.ts';
 import { JOBS } from '../../src/controllers/kinds.ts';
 import { definedIn } from '../../src/program/defined.ts';
 import { breakingChanges } from '../../src/program/generate/breaking-changes.ts';
@@ -90,6 +92,30 @@ describe('generate', () => {
     expect(await textOf('install.yaml')).toContain('image: shop:1.2.3\n');
     expect(await textOf('chart/Chart.yaml')).toContain('appVersion: 1.2.3\n');
   });
+
+  // A policy that is rendered and one that is believed in are the same.
+  it.each(['install.yaml', 'chart/templates/operator.yaml'])(
+    'has the API server check who approves, by %s, and tells the operator so',
+    async (file) => {
+      await generate();
+      const objects = parseAllDocuments(await textOf(file)).map((each) => fieldsOf(each.toJS()));
+      const of = (kind: string) => objects.filter((each) => each['kind'] === kind);
+      const metadata = { name: 'shop-operator-approvals' };
+      const rule = { apiGroups: ['example.com'], operations: ['CREATE', 'UPDATE'], resources: ['shops'] };
+      expect(of('ValidatingAdmissionPolicy')).toMatchObject([
+        { metadata, spec: { matchConstraints: { resourceRules: [rule] } } },
+      ]);
+      const [binding] = of('ValidatingAdmissionPolicyBinding');
+      expect(binding).toMatchObject({
+        spec: { policyName: metadata.name, validationActions: ['Deny', 'Audit'] },
+      });
+      const { matchLabels } = fieldsOf(
+        fieldsOf(fieldsOf(fieldsOf(binding?.['spec'])['paramRef'])['selector']),
+      );
+      expect(of('ClusterRoleBinding')).toMatchObject([{ metadata: { labels: matchLabels } }]);
+      expect(await textOf(file)).toContain('--approvers-checked');
+    },
+  );
 
   it('wants a version', async () => {
     await writeFile(join(project, 'package.json'), '{}');

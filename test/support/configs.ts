@@ -38,6 +38,7 @@ export const SAMPLES: readonly Sample[] = [
   sample('namespaces', 'a,b', { reconciliation: { namespaces: ['a', 'b'] } }, '[a, b]'),
   sample('resync', '90s', { reconciliation: { resyncMs: 90_000 } }),
   sample('require-approval-over', '20', { reconciliation: { requireApprovalOver: 20 } }),
+  sample('approvers-checked', 'true', { reconciliation: { areApproversChecked: true } }),
   sample('namespace-selector', 'a=b', {
     roleBinding: { namespaceSelector: [{ key: 'a', operator: 'in', values: ['b'] }] },
   }),

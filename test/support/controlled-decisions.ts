@@ -46,6 +46,8 @@ interface Given {
 interface How {
   readonly circumstances?: Circumstances;
   readonly over?: number;
+  /** Default: the API server checks the names of people who approve. */
+  readonly areApproversChecked?: boolean;
   /** The write of the status that is due. Default: none is. */
   readonly statusStep?: Step;
 }
@@ -53,14 +55,14 @@ interface How {
 export function decided(
   decision: Decision,
   control: Control | undefined,
-  { circumstances = LIVE, over, statusStep }: How = {},
+  { circumstances = LIVE, over, areApproversChecked = true, statusStep }: How = {},
 ) {
   const controller = {
     decide: (given: Given): Decision => given.decision,
     statusStep: (given: Given) => given.statusStep,
     control: (given: Given) => given.control,
   };
-  return controlled(controller, { requireApprovalOver: over }).decide(
+  return controlled(controller, { requireApprovalOver: over, areApproversChecked }).decide(
     { decision, control, statusStep },
     NOW,
     circumstances,

@@ -172,6 +172,9 @@ app.kubernetes.io/version: {{ . | quote }}
 - --leader-election-name={{ include "operator.leaseName" .root }}
 {{- end }}
 {{ include "operator.scopeArgs" .root }}
+{{- if has "approvals" (include "operator.policies" .root | fromYamlArray) }}
+- --approvers-checked
+{{- end }}
 {{- with include "operator.taskQueueArgs" .root }}
 {{ . }}
 {{- end }}

@@ -1,5 +1,7 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
+import type { Options } from '../../config/config.ts';
+import type { PublishedSettings } from '../../config/published.ts';
 import {
   ANSWERED_BECAUSE_ANNOTATION,
   ANSWERED_BY_ANNOTATION,
@@ -42,7 +44,7 @@ export function addVerdict(verdict: Verdict, program: Command, ask: Ask): void {
 
 async function answerPlan(
   ask: Ask,
-  { session, words, options }: Question<ApprovalOptions>,
+  { session, words, options: asked }: Question<ApprovalOptions>,
   verdict: Verdict,
 ): Promise<ExitStatus> {
   const { client } = session;
@@ -51,7 +53,9 @@ async function answerPlan(
   const object = (await readObject(client, named)) ?? missing(named);
   const target = targetFrom(object, named.type);
   const ref = { ...place, uid: target.uid };
-  const held = await heldNow(ref, session, ask.now);
+  const settings = await settingsOf(session);
+  const options = optionsOf(session.program, settings);
+  const held = await heldNow(ref, { session, options, now: ask.now });
   const plan = held?.plan;
   if (held === undefined || plan === undefined) {
     ask.stderr.write(`${name} does not wait for approval\n`);
@@ -60,26 +64,44 @@ async function answerPlan(
   const by = await userNameOf(client);
   ask.stdout.write(`${name}: ${harmless(heldMessage(held))}\n`);
   const { verb, did } = VERDICTS[verdict];
-  if (!(await confirmed(ask, `${verb} plan ${plan} as ${by}?`, options))) return 1;
-  const answer = answerTo(plan, { verdict, by, because: options.because });
+  if (!(await confirmed(ask, `${verb} plan ${plan} as ${by}?`, asked))) return 1;
+  const answer = answerTo(plan, { verdict, by, because: asked.because });
   if (!(await annotate(client, target, answer, target.resourceVersion)))
     throw new AskProblem(`${name} has changed in the meantime; check the plan, and repeat the command`);
   ask.stdout.write(`${name} ${did}: plan ${plan}, by ${by}\n`);
+  if (settings !== undefined && !options.reconciliation.areApproversChecked) ask.stderr.write(UNCHECKED);
   return 0;
 }
 
-/** Why a person holds it, by the decision of its controller on what is there now. */
-async function heldNow(ref: ResourceRef, session: Session, now: () => number): Promise<Held | undefined> {
-  const { readLive } = await import('../cluster/live.ts');
-  const settings = await session.temporal().then(
+const UNCHECKED = `\
+Who did is not checked: anybody could have written another name. To have it checked, install the operator with its
+ValidatingAdmissionPolicy: kubectl apply --server-side --filename deploy/install.yaml, or the chart.
+`;
+
+/** Undefined where the operator cannot be asked. */
+function settingsOf(session: Session): Promise<PublishedSettings | undefined> {
+  return session.temporal().then(
     (operator) => operator.settings,
     (error: unknown) => {
       if (error instanceof TemporalProblem) return undefined;
       throw error;
     },
   );
-  const { program, client } = session;
-  const options = optionsOf(program, settings);
+}
+
+interface Asking {
+  readonly session: Session;
+  /** Of the operator. */
+  readonly options: Options;
+  readonly now: () => number;
+}
+
+/** Why a person holds it, by the decision of its controller on what is there now. */
+async function heldNow(
+  ref: ResourceRef,
+  { session: { program, client }, options, now }: Asking,
+): Promise<Held | undefined> {
+  const { readLive } = await import('../cluster/live.ts');
   const { next } = await readLive(ref, { program, client, options, now });
   return isRest(next) && next.do === 'held' ? next : undefined;
 }

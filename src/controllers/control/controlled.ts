@@ -14,13 +14,15 @@ import {
 } from '../../contract/decision.ts';
 import { invalidAnnotation } from './annotations.ts';
 import { answerTo, deletionInWords, planOf, type Plan } from './approval.ts';
-import { answererInWords, answerInWords, heldMessage, pausedBy } from './held-message.ts';
+import { answerInWords, heldMessage, partsOfAnswer, pausedBy } from './held-message.ts';
 import { controlStep, reportHold, type ControlStep } from './report.ts';
 
 /** The operator's options that concern all controllers. */
 export interface ControlOptions {
   /** Whatever deletes more objects than that at once has to be approved; undefined: only where an annotation asks. */
   readonly requireApprovalOver?: number | undefined;
+  /** Whether the API server compares the name of a person who answers with the user whose request it is. */
+  readonly areApproversChecked?: boolean;
 }
 
 /** What of a controller is of interest here. */
@@ -137,7 +139,9 @@ function awaitApproval<S extends Step>(step: Step, situation: Situation<S>): Hel
   const answer = answerTo(plan, situation.control);
   if (answer?.is === 'approved') return undefined;
   const because =
-    answer === undefined ? `awaiting approval to ${deletionInWords(plan.deletes)}` : answerInWords(answer);
+    answer === undefined
+      ? `awaiting approval to ${deletionInWords(plan.deletes)}`
+      : answerInWords(answer, situation.options);
   const code = answer === undefined ? 'AwaitingApproval' : 'Rejected';
   const held = { code, because, would: inWords(step), plan: plan.id } as const;
   const note = heldMessage(held);
@@ -159,12 +163,12 @@ function withApproval<S extends Step>(step: S, situation: Situation<S>): S {
   const plan = planToApprove(step, situation);
   const answer = plan && answerTo(plan, situation.control);
   if (answer === undefined) return step;
-  const words = answerInWords(answer);
+  const words = answerInWords(answer, situation.options);
   const note = `${words}; plan ${answer.plan}`;
   const event: DecisionEvent = { type: 'Normal', reason: 'Approved', action: 'Delete', note };
   const approval: Approval = {
     event,
-    action: { did: answer.is, what: answererInWords(answer), isOnce: true },
+    action: { ...partsOfAnswer(answer, situation.options), isOnce: true },
   };
   return { ...step, because: `${step.because}; ${words}`, approval };
 }
@@ -189,13 +193,14 @@ function acknowledgeApproval<S extends Step>({
   decision,
   control,
   circumstances,
+  options,
 }: Situation<S>): ControlObserve | ControlStep | undefined {
   const { answer, reported } = control;
   if (answer?.is !== 'approved' || reported === undefined) return undefined;
   if (answer.plan === reported.lastHandledApproval) return undefined;
   // A step does not end what was approved, nor does a wait between two of them.
   if (decision.do !== 'converged' && decision.do !== 'stalled') return undefined;
-  const because = `nothing is left to delete of plan ${answer.plan}, ${answerInWords(answer)}`;
+  const because = `nothing is left to delete of plan ${answer.plan}, ${answerInWords(answer, options)}`;
   if (!circumstances.isLive) return observe(because);
   return controlStep(reported, because, { lastHandledApproval: answer.plan });
 }

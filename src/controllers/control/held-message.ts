@@ -19,14 +19,24 @@ function ofPlan(plan: string): string {
   return `; plan ${plan}`;
 }
 
-/** `approved by alice: the shop is closed`; `rejected by somebody` where the answer names nobody and no reason. */
-export function answerInWords(answer: Answer): string {
-  return `${answer.is} ${answererInWords(answer)}`;
+/** How far an answer can be believed. */
+interface Checked {
+  readonly areApproversChecked?: boolean;
 }
 
-/** `by alice: the shop is closed` */
-export function answererInWords({ by, because }: Answer): string {
-  return `by ${by === '' ? 'somebody' : by}${because === '' ? '' : `: ${because}`}`;
+/** `approved by alice: the shop is closed`; `approved; who did is not checked; said to be alice`. */
+export function answerInWords(answer: Answer, checked: Checked): string {
+  const { did, what } = partsOfAnswer(answer, checked);
+  return `${did} ${what}`;
+}
+
+/** The same as an action. */
+export function partsOfAnswer(answer: Answer, { areApproversChecked = false }: Checked) {
+  const { is, by, because } = answer;
+  if (areApproversChecked && by !== '')
+    return { did: is, what: `by ${by}${because === '' ? '' : `: ${because}`}` };
+  const said = [by && `said to be ${by}`, because && `reason: ${because}`].filter((words) => words !== '');
+  return { did: `${is};`, what: ['who did is not checked', ...said].join('; ') };
 }
 
 /** `paused by the annotation durable-operator.dev/paused of its Namespace` */

@@ -83,7 +83,8 @@ async function builtAs({ program, options, project, mainModule }: Generating): P
 }
 
 function installedAs(program: Program, built: Built): Installed {
-  const rules = defaultControllers(program).flatMap((controller) =>
+  const controllers = defaultControllers(program);
+  const rules = controllers.flatMap((controller) =>
     [watcherRules(controller), workerRules(controller)].flatMap(({ namespaced, cluster }) => [
       ...namespaced,
       ...cluster,
@@ -94,6 +95,7 @@ function installedAs(program: Program, built: Built): Installed {
     built,
     definitions,
     rules: mergeRules(rules),
+    types: controllers.map(({ primary }) => primary.type),
     roles: definitions.flatMap((each) => rolesOfPeople(built, each)),
   };
 }

@@ -1,5 +1,6 @@
 import { RBAC_GROUP } from '../../controllers/kinds.ts';
-import type { PolicyRule } from '../../contract/controller.ts';
+import type { PolicyRule, ResourceType } from '../../contract/controller.ts';
+import { approvalPolicy } from './approval-policy.ts';
 import type { Built } from './built.ts';
 
 /*
@@ -19,9 +20,11 @@ export interface OperatorParts {
   /** The Namespace of the operator. */
   readonly namespace: unknown;
   readonly rules: readonly PolicyRule[];
+  /** The types of its resources. */
+  readonly types: readonly ResourceType[];
 }
 
-export function operatorObjects({ built, namespace, rules }: OperatorParts, fill: Fill): object[] {
+export function operatorObjects({ built, namespace, rules, types }: OperatorParts, fill: Fill): object[] {
   const { name } = built;
   const labels = { 'app.kubernetes.io/name': name };
   const metadata = { name, namespace, labels };
@@ -31,7 +34,12 @@ export function operatorObjects({ built, namespace, rules }: OperatorParts, fill
       ...{ apiVersion: 'v1', kind: 'ServiceAccount' },
       metadata: { ...metadata, annotations: fill.one('serviceAccountAnnotations') },
     },
-    ...roleAndBinding('ClusterRole', { account, metadata: { name, labels }, rules }),
+    ...roleAndBinding('ClusterRole', {
+      account,
+      metadata: { name, labels: { ...labels, ...policyLabel(name) } },
+      rules,
+    }),
+    ...checkOfApprovals(name, types),
     ...roleAndBinding('Role', {
       account,
       metadata: { ...metadata, name: `${name}-leader-election` },
@@ -57,6 +65,29 @@ export function operatorObjects({ built, namespace, rules }: OperatorParts, fill
         unhealthyPodEvictionPolicy: 'AlwaysAllow',
         selector: { matchLabels: labels },
       },
+    },
+  ];
+}
+
+/** Marks the ClusterRoleBinding whose service account the policy is about. */
+function policyLabel(name: string): Readonly<Record<string, string>> {
+  return { 'durable-operator.dev/admission-policy': name };
+}
+
+/** The API server then checks the name of a person who approves or rejects. */
+function checkOfApprovals(name: string, types: readonly ResourceType[]): object[] {
+  const apiVersion = 'admissionregistration.k8s.io/v1';
+  const metadata = { name: `${name}-approvals`, labels: { 'app.kubernetes.io/name': name } };
+  const paramRef = {
+    selector: { matchLabels: policyLabel(name) },
+    // Without that ClusterRoleBinding, the operator has no rights. To deny would stop everybody.
+    parameterNotFoundAction: 'Allow',
+  };
+  return [
+    { apiVersion, kind: 'ValidatingAdmissionPolicy', metadata, spec: approvalPolicy(types) },
+    {
+      ...{ apiVersion, kind: 'ValidatingAdmissionPolicyBinding', metadata },
+      spec: { policyName: metadata.name, paramRef, validationActions: ['Deny', 'Audit'] },
     },
   ];
 }
@@ -117,7 +148,7 @@ function container(fill: Fill): object {
   return {
     name: 'operator',
     image: fill.one('image'),
-    args: ['run', '--enable-leader-election', ...fill.each('extraArgs')],
+    args: ['run', '--enable-leader-election', '--approvers-checked', ...fill.each('extraArgs')],
     env: [...temporalVariables(fill), ...fill.each('env')],
     envFrom: fill.one('envFrom'),
     ports: [

@@ -64,6 +64,20 @@ describe('a deletion that has to be approved', () => {
     expect('approval' in last && last.approval).toEqual('approval' in first && first.approval);
   });
 
+  it('says in all of these that nobody has checked a name', () => {
+    const approved = planFor(deletePods(290));
+    const control = reporting({ approval: 'required', approved, 'answered-by': 'the-ceo' });
+    const step = decided(deletePods(290), control, { areApproversChecked: false });
+    const words = 'approved; who did is not checked; said to be the-ceo';
+    expect(step).toMatchObject({
+      because: expect.stringContaining(`; ${words}`),
+      approval: {
+        event: { note: `${words}; plan ${approved}` },
+        action: { did: 'approved;', what: 'who did is not checked; said to be the-ceo' },
+      },
+    });
+  });
+
   it('says nothing of an approval where it needs none', () => {
     const approved = planFor(deletePods(3));
     const step = deletePods(3);

@@ -25,7 +25,18 @@ describe('what is said of a step that is held', () => {
 
   it('says who has rejected, and why', () => {
     const rejected: Answer = { plan: '2-3f9c2a1b', is: 'rejected', by: 'alice', because: 'not today' };
-    expect(answerInWords(rejected)).toBe('rejected by alice: not today');
-    expect(answerInWords({ ...rejected, by: '', because: '' })).toBe('rejected by somebody');
+    const checked = { areApproversChecked: true };
+    expect(answerInWords(rejected, checked)).toBe('rejected by alice: not today');
+    expect(answerInWords({ ...rejected, by: '' }, checked)).toBe(
+      'rejected; who did is not checked; reason: not today',
+    );
+  });
+
+  it('does not believe a name that nobody checks', () => {
+    const approved: Answer = { plan: '2-3f9c2a1b', is: 'approved', by: 'the-ceo', because: 'I say so' };
+    expect(answerInWords(approved, {})).toBe(
+      'approved; who did is not checked; said to be the-ceo; reason: I say so',
+    );
+    expect(answerInWords({ ...approved, by: '', because: '' }, {})).toBe('approved; who did is not checked');
   });
 });

@@ -1,8 +1,8 @@
-import { RBAC_GROUP } from '../../src/controllers/kinds.ts';
+import { RBAC_GROUP } from '../../controllers/kinds.ts';
 
 /*
- * Admission policies say what RBAC cannot: the contents of the objects that the operator may write. The chart names
- * them and puts them in force. docs/adr/0020 has the reasons.
+ * Admission policies say what RBAC cannot: the contents of the objects that the operator may write. The charts name
+ * them and put them in force. docs/adr/0020 has the reasons.
  */
 
 /** Some requests, as a rule of `matchConstraints` has them. */
@@ -23,7 +23,7 @@ export interface PolicyRules {
   readonly validations: readonly Validation[];
 }
 
-interface MatchCondition {
+export interface MatchCondition {
   readonly name: string;
   readonly expression: string;
 }

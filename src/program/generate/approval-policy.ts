@@ -1,26 +1,32 @@
-import type { ResourceType } from '../../src/contract/controller.ts';
+import type { ResourceType } from '../../contract/controller.ts';
 import {
   ANSWERED_BECAUSE_ANNOTATION,
   ANSWERED_BY_ANNOTATION,
   APPROVED_ANNOTATION,
   REJECTED_ANNOTATION,
-} from '../../src/contract/control.ts';
-import { BUILDS } from '../../src/controllers/git-build/resource.ts';
-import { NAMESPACES } from '../../src/controllers/kinds.ts';
-import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
-import { BY_THE_OPERATOR, lines, policySpec, type Requests } from './admission-policy.ts';
+} from '../../contract/control.ts';
+import { NAMESPACES } from '../../controllers/kinds.ts';
+import {
+  BY_THE_OPERATOR,
+  lines,
+  policySpec,
+  type MatchCondition,
+  type Requests,
+} from './admission-policy.ts';
 
 /*
  * An annotation names the person who approved a deletion, and anybody could write another name into it. The API server
  * knows who makes a request: this policy compares the two. Unlike the others, it is about everybody.
+ *
+ * @param where further conditions of a request
  */
-export function approvalPolicy(): object {
+export function approvalPolicy(
+  types: readonly ResourceType[],
+  where: readonly MatchCondition[] = [],
+): object {
   return policySpec({
-    requests: [POD_SETS, BUILDS, NAMESPACES].map(writesOf),
-    conditions: [
-      { name: 'in-the-namespaces-of-the-operator', expression: '{{ include "operator.inNamespaces" . }}' },
-      { name: 'an-answer-changes', expression: AN_ANSWER_CHANGES },
-    ],
+    requests: types.map(writesOf),
+    conditions: [...where, { name: 'an-answer-changes', expression: AN_ANSWER_CHANGES }],
     variables: VARIABLES,
     validations: VALIDATIONS,
   });
