@@ -1,9 +1,10 @@
 import { activityInfo, ApplicationFailure } from '@temporalio/activity';
-import type { Cause } from '../src/contract/cause.ts';
+import type { Advice, Cause } from '../src/contract/cause.ts';
 import { type Action, reasonOf, sentenceOf, type StepResult } from '../src/contract/decision.ts';
-import { FAILURE, type FailureType } from '../src/contract/failures.ts';
+import { FAILURE, type CauseInFailure, type FailureType } from '../src/contract/failures.ts';
 import type { Logger } from '../src/contract/logger.ts';
 import type { ResourceRef } from '../src/contract/resource.ts';
+import { shortened } from '../src/contract/text.ts';
 import { unreachable } from '../src/contract/unreachable.ts';
 import { causeOfError, type About } from '../src/kubernetes/causes.ts';
 import { ApiError } from '../src/kubernetes/errors.ts';
@@ -51,8 +52,8 @@ export async function atTheEdge(
     const failure = error instanceof PartlyDone ? error.cause : error;
     const did = error instanceof PartlyDone ? error.did : [];
     runLog.warn({ err: failure }, 'the step failed and will be retried');
-    // Other errors are our own: Temporal retries them as they are.
-    if (!(failure instanceof ApiError)) throw failure;
+    // Other errors are our own: Temporal retries them.
+    if (!(failure instanceof ApiError)) throw asSmall(failure);
     const cause = causeOfError(failure, aboutOf(ref, regarding));
     recordFailure(recorder, { ref, regarding, log: runLog }, failure, cause);
     throw asFailure(failure, { attempt: activityInfo().attempt, did, cause });
@@ -88,14 +89,14 @@ function aboutOf({ namespace, name }: ResourceRef, { kind }: Regarding): About {
 }
 
 export function asFailure(error: ApiError, { attempt, did = [], cause }: Attempt): ApplicationFailure {
-  const { message, classification } = error;
-  const failed = { message, details: [cause] };
+  const { classification } = error;
+  const failed = failedBy(error, cause);
   switch (classification) {
     case 'retry-after':
       // Not retried by Temporal: the run waits for exactly that long, which no change shortens.
-      return ApplicationFailure.create({
+      return withoutStack({
         type: FAILURE.retryAfter,
-        message,
+        message: failed.message,
         nonRetryable: true,
         details: [error.retryAfterMs ?? 0, did],
       });
@@ -109,12 +110,12 @@ export function asFailure(error: ApiError, { attempt, did = [], cause }: Attempt
       return slowly(FAILURE.apiMissing, failed, attempt);
     case 'conflict':
     case 'already-exists':
-      return ApplicationFailure.create({ type: FAILURE.conflict, ...failed });
+      return withoutStack({ type: FAILURE.conflict, ...failed });
     case 'unavailable':
     case 'expired':
     case 'not-found':
     case 'namespace-terminating':
-      return ApplicationFailure.create({ type: FAILURE.unavailable, ...failed });
+      return withoutStack({ type: FAILURE.unavailable, ...failed });
     default:
       return unreachable(classification);
   }
@@ -123,7 +124,43 @@ export function asFailure(error: ApiError, { attempt, did = [], cause }: Attempt
 /** What history and the commands read of a failure. */
 interface Failed {
   readonly message: string;
-  readonly details: Cause[];
+  readonly details: CauseInFailure[];
+}
+
+/** Of the 4 KiB that Temporal keeps of a failure, encryption takes up to 500 bytes. */
+const MESSAGE_MAX_BYTES = 2_300;
+const ADVICE_MAX_BYTES = 1_000;
+
+function failedBy({ message: said }: ApiError, { code, because, advice }: Cause): Failed {
+  const message = said.endsWith(because) ? said : because;
+  const becauseFrom = message.length - because.length;
+  return {
+    message: shortened(message, MESSAGE_MAX_BYTES),
+    details: [{ code, advice: first(advice, ADVICE_MAX_BYTES), becauseFrom }],
+  };
+}
+
+function first(advice: readonly Advice[], most: number): readonly Advice[] {
+  let bytes = 0;
+  return advice.filter((each) => (bytes += Buffer.byteLength(JSON.stringify(each))) <= most);
+}
+
+/** A stack begins with the message again. The log has it. */
+function withoutStack(options: Parameters<typeof ApplicationFailure.create>[0]): ApplicationFailure {
+  const failure = ApplicationFailure.create(options);
+  failure.stack = '';
+  return failure;
+}
+
+/** An error of our own that Temporal would cut becomes one without stack and causes. */
+function asSmall(error: unknown): unknown {
+  if (!(error instanceof Error) || sizeOf(error) <= MESSAGE_MAX_BYTES) return error;
+  return withoutStack({ type: error.name, message: shortened(error.message, MESSAGE_MAX_BYTES) });
+}
+
+function sizeOf(error: unknown): number {
+  if (!(error instanceof Error)) return 0;
+  return Buffer.byteLength(error.message + (error.stack ?? '')) + sizeOf(error.cause);
 }
 
 const SLOW_FIRST_MS = 5_000;
@@ -132,5 +169,5 @@ const SLOW_MOST_MS = 45_000;
 /** Somebody must fix something first: tried less often, but still within a minute once it is fixed. */
 function slowly(type: FailureType, failed: Failed, attempt: number): ApplicationFailure {
   const nextRetryDelay = Math.min(SLOW_FIRST_MS * 2 ** Math.min(attempt - 1, 10), SLOW_MOST_MS);
-  return ApplicationFailure.create({ type, ...failed, nextRetryDelay });
+  return withoutStack({ type, ...failed, nextRetryDelay });
 }

@@ -1,3 +1,4 @@
+import type { Cause } from './cause.ts';
 import type { Action } from './decision.ts';
 
 /**
@@ -24,6 +25,14 @@ export const FAILURE = {
 } as const;
 
 export type FailureType = (typeof FAILURE)[keyof typeof FAILURE];
+
+/**
+ * The details of a failure: its cause, of which `because` is the message from that character on. Temporal keeps 4 KiB of a
+ * failure that it retries, so the words are in it once.
+ */
+export interface CauseInFailure extends Omit<Cause, 'because'> {
+  readonly becauseFrom: number;
+}
 
 /** No Retry-After counts for longer: the header may say a day, or be a date that a wrong clock reads. */
 export const RETRY_AFTER_MAX_MS = 300_000;

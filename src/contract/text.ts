@@ -57,7 +57,12 @@ const SUMMARY_MAX_BYTES = 200;
 
 /** As much of a text as a summary in Temporal may hold: names and reasons that people give can be long. */
 export function asSummary(text: string): string {
-  const start = startInBytes(text, SUMMARY_MAX_BYTES, inJson);
+  return shortened(text, SUMMARY_MAX_BYTES);
+}
+
+/** @param most bytes of it in a payload */
+export function shortened(text: string, most: number): string {
+  const start = startInBytes(text, most, inJson);
   return start === text ? text : `${start}…`;
 }
 

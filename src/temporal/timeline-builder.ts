@@ -1,5 +1,6 @@
 import type { temporal } from '@temporalio/proto';
 import { z } from 'zod';
+import type { Cause } from '../contract/cause.ts';
 import { FAILURE } from '../contract/failures.ts';
 import { SEARCH_ATTRIBUTES } from '../contract/search-attributes.ts';
 import { isGraceTimer, waitingFor } from '../contract/sentences.ts';
@@ -187,6 +188,12 @@ const CauseInHistory = z.object({
   advice: z.array(AdviceInHistory).default([]),
 });
 
+/** A `CauseInFailure`; `because` in failures that are not of the edge. */
+const CauseInFailed = CauseInHistory.extend({
+  because: z.string().optional(),
+  becauseFrom: z.number().default(0),
+});
+
 const NextInHistory = z.object({
   do: z.string(),
   because: z.string().optional(),
@@ -243,22 +250,27 @@ function summaryOf({ userMetadata }: HistoryEvent): string | undefined {
 const EncodedFailure = z.object({ message: z.string() });
 
 /** With encryption, the message is in a payload. */
-export function failureOf({
-  message,
-  encodedAttributes,
-  applicationFailureInfo,
-  timeoutFailureInfo,
-}: temporal.api.failure.v1.IFailure): StepFailure {
+export function failureOf(failure: temporal.api.failure.v1.IFailure): StepFailure {
+  const { message, encodedAttributes, applicationFailureInfo, timeoutFailureInfo, cause: cut } = failure;
+  // What the server has cut, it puts there: "Failure exceeds size limit."
+  if (failure.serverFailureInfo && cut) return failureOf(cut);
   const type = applicationFailureInfo?.type ?? (timeoutFailureInfo ? 'Timeout' : undefined);
-  const read = valueIn(applicationFailureInfo?.details?.payloads?.[0], CauseInHistory);
-  const cause = read === ENCRYPTED ? undefined : read;
+  const read = valueIn(applicationFailureInfo?.details?.payloads?.[0], CauseInFailed);
   const words = encodedAttributes
     ? wordsIn(encodedAttributes, EncodedFailure, (failure) => failure.message)
     : (message ?? '');
+  const cause = read === ENCRYPTED || read === undefined ? undefined : causeFrom(read, words);
   // Only this failure has what the step did before.
   const done =
     type === FAILURE.retryAfter && valueIn(applicationFailureInfo?.details?.payloads?.[1], ActionsInHistory);
   return { type, message: words, ...(cause && { cause }), ...(Array.isArray(done) && { did: done }) };
+}
+
+function causeFrom(
+  { code, because, becauseFrom, advice }: z.infer<typeof CauseInFailed>,
+  words: string,
+): Cause {
+  return { code, because: because ?? words.slice(becauseFrom), advice };
 }
 
 /** Seconds are a Long in protobuf, and a number in JSON. */

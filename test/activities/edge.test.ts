@@ -1,5 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import type { ApplicationFailure } from '@temporalio/common';
+import { createSecretKey, randomBytes } from 'node:crypto';
+import {
+  DefaultFailureConverter,
+  defaultPayloadConverter,
+  type ApplicationFailure,
+  type Payload,
+  type PayloadCodec,
+} from '@temporalio/common';
+import proto from '@temporalio/proto';
 import { asFailure, atTheEdge } from '../../activities/edge.ts';
 import { PartlyDone } from '../../activities/reconciler.ts';
 import {
@@ -11,15 +19,44 @@ import {
   type StepResult,
 } from '../../src/contract/decision.ts';
 import { ApiError, type ApiErrorClass } from '../../src/kubernetes/errors.ts';
+import { payloadEncryption } from '../../src/temporal/data-converter.ts';
+import { decoded } from '../../src/temporal/payloads.ts';
+import { failureOf } from '../../src/temporal/timeline-builder.ts';
 import { asActivity } from '../support/activity-context.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';
 import { aCause } from '../support/causes.ts';
 
+const { Failure } = proto.temporal.api.failure.v1;
+
 const MESSAGE = 'PATCH /api/v1/namespaces/shop/pods/web: the words of the server';
 
-function failureFor(classification: ApiErrorClass, attempt = 1, retryAfterMs?: number): ApplicationFailure {
+function failureFor(
+  classification: ApiErrorClass,
+  attempt = 1,
+  retryAfterMs?: number,
+  because = 'the words of the server',
+): ApplicationFailure {
   const error = new ApiError(MESSAGE, { classification, retryAfterMs });
-  return asFailure(error, { attempt, cause: aCause('no') });
+  return asFailure(error, { attempt, cause: aCause(because) });
+}
+
+function asProto(failure: ApplicationFailure, encodeCommonAttributes = false) {
+  const converter = new DefaultFailureConverter({ encodeCommonAttributes });
+  return converter.errorToFailure(failure, defaultPayloadConverter);
+}
+
+/** As the SDK encodes what a worker sends. */
+async function encodeFailure(failure: ReturnType<typeof asProto>, codec: PayloadCodec) {
+  const { encodedAttributes, applicationFailureInfo: info } = failure;
+  const encode = (payloads: readonly (Payload | null)[]) =>
+    codec.encode(payloads.flatMap((each) => each ?? []));
+  const [attributes] = await encode([encodedAttributes ?? null]);
+  const payloads = await encode(info?.details?.payloads ?? []);
+  return {
+    ...failure,
+    encodedAttributes: attributes ?? null,
+    applicationFailureInfo: { ...info, details: { payloads } },
+  };
 }
 
 describe('what the API server said, as a failure', () => {
@@ -40,8 +77,39 @@ describe('what the API server said, as a failure', () => {
     expect(failure.nonRetryable ?? false).toBe(classification === 'retry-after');
   });
 
-  it('carries its cause', () => {
-    expect(failureFor('refused').details).toEqual([aCause('no')]);
+  it.each(['of the server', 'of the author'])('carries its cause, whose words are %s', (words) => {
+    const { code, advice } = aCause(words);
+    const failure = failureFor('refused', 1, undefined, words);
+    expect(failure.details).toMatchObject([{ code, advice }]);
+    expect(failureOf(asProto(failure)).cause).toEqual(aCause(words));
+  });
+
+  it.each([
+    ['in the clear', false],
+    ['encrypted', true],
+  ])('fits into what Temporal keeps of a retried failure, however long it is, %s', async (_, isEncrypted) => {
+    const words = `${'"ü\\'.repeat(3_000)} end`;
+    const error = new ApiError(`POST /api: ${words}`, { classification: 'refused', words });
+    const run = `kubectl ${'x'.repeat(700)}`;
+    const cause = {
+      code: 'QuotaExceeded',
+      because: words,
+      advice: ['wait', { run, to: 'a' }, { run, to: 'b' }],
+    };
+    const proto = asProto(asFailure(error, { attempt: 1, cause }), isEncrypted);
+    const key = { id: 'k'.repeat(63), key: createSecretKey(randomBytes(32)) };
+    const codec = payloadEncryption({
+      encryptWith: isEncrypted ? key : undefined,
+      decryptWith: new Map([[key.id, key.key]]),
+    });
+    const stored = await encodeFailure(proto, codec);
+    expect(Failure.encode(stored).finish().length).toBeLessThan(4_096);
+    const read = failureOf(await decoded(stored, [codec]));
+    expect(read).toMatchObject({
+      type: 'Refused',
+      cause: { code: 'QuotaExceeded', advice: ['wait', { to: 'a' }] },
+    });
+    expect(read.cause?.because).toMatch(/^"ü\\.{500,}…$/);
   });
 
   it('names the wait that the server asked for, and is not retried by Temporal', () => {
@@ -141,7 +209,10 @@ describe('how a step ended', () => {
       new ApiError(MESSAGE, { classification: 'refused', words: 'exceeded quota' }),
     );
     const advice = ['raise the quota, or ask for less; either is noticed at once', expect.anything()];
-    expect(error).toMatchObject({ details: [{ code: 'QuotaExceeded', because: 'exceeded quota', advice }] });
+    expect(error).toMatchObject({
+      message: 'exceeded quota',
+      details: [{ code: 'QuotaExceeded', advice, becauseFrom: 0 }],
+    });
     expect(events).toMatchObject([
       REGARDING,
       { reason: 'QuotaExceeded', note: expect.stringMatching(/^shop\/web: exceeded quota; raise the quota/) },
@@ -151,6 +222,13 @@ describe('how a step ended', () => {
   it('is an error of our own as it is, which Temporal retries', async () => {
     const bug = new TypeError('a bug of ours');
     expect(await failing(bug)).toMatchObject({ error: bug, events: [] });
+  });
+
+  it('is an error of our own that fits into what Temporal keeps of it', async () => {
+    const cause = new Error('y'.repeat(2_000));
+    expect(await failing(new TypeError('x'.repeat(5_000), { cause }))).toMatchObject({
+      error: { type: 'TypeError', message: expect.stringMatching(/^x{2300}…$/), stack: '', cause: undefined },
+    });
   });
 
   it('is a longer wait each time', async () => {

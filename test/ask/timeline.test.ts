@@ -82,6 +82,12 @@ describe('the timeline of a run', () => {
     expect(failureOf(failure)).toEqual({ type: 'AccessDenied', message: failure.message, cause });
   });
 
+  it('is read from its cause where the server has cut it', () => {
+    const cause = { message: 'exceeded quota', applicationFailureInfo: { type: 'Refused' } };
+    const cut = { message: 'Failure exceeds size limit.', serverFailureInfo: {}, cause };
+    expect(failureOf(cut)).toEqual({ type: 'Refused', message: 'exceeded quota' });
+  });
+
   it('of a step that did something before it was told to come back later has that, too', () => {
     const did = [{ did: 'created', what: 'the bucket' }];
     const payloads = [7_000, did].map((value) => defaultPayloadConverter.toPayload(value));

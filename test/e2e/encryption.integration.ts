@@ -7,6 +7,7 @@ import type { KubernetesObject } from '../../src/contract/object.ts';
 import { workflowIdFor, type ResourceRef } from '../../src/contract/resource.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { layoutOf } from '../../local/stack-folder.ts';
+import { ask } from '../support/asking.ts';
 import { PODS } from '../support/cluster.ts';
 import { eventually } from '../../testing/eventually.ts';
 import type { FaultProxy } from '../support/fault-proxy.ts';
@@ -20,6 +21,8 @@ const WITHIN_MS = 60_000;
 
 /** What the API server says as it refuses, in one word that nothing else has. */
 const REFUSAL = `refusal-${randomBytes(8).toString('hex')}`;
+/** Temporal keeps 4 KiB of a failure that it retries. */
+const LONG_REFUSAL = `${REFUSAL} "${'ü'.repeat(3_000)}"`;
 
 const { stack, cluster, temporal, startProxy } = setUpStage();
 const taskQueue = aTaskQueue();
@@ -96,15 +99,28 @@ const textsOf = (of: KubernetesObject) => [
   `${REFUSAL}-${of.metadata.name}`,
 ];
 
-/** The first patch of each Pod fails. */
+/** The first patch of each Pod fails; that of a Pod called `refused`, each. */
 function refusingFirst(): FaultProxy['fault'] {
   const refused = new Set<string>();
   return ({ method, path }) => {
+    if (method === 'PATCH' && path.includes('/pods/refused')) return { answer: 500, message: LONG_REFUSAL };
     if (method !== 'PATCH' || !path.includes('/pods/') || refused.has(path)) return undefined;
     refused.add(path);
     const [, ns = ''] = /namespaces\/([^/]+)/.exec(path) ?? [];
     return { answer: 500, message: `${REFUSAL}-${ns}` };
   };
+}
+
+/** A long refusal is no reason for `why` to be silent about it. */
+async function expectWhyOfRefused(of: KubernetesObject, queue: string, ...args: readonly string[]) {
+  await podIn(of, 'refused');
+  await eventually(async () => {
+    const where = ['-n', of.metadata.name, '--task-queue', queue];
+    const { stdout } = await ask(['why', 'pod/refused', ...where, ...args]);
+    expect(stdout).toContain(`is retrying: Unavailable`);
+    expect(stdout).toContain(`  because   ${REFUSAL} "${'ü'.repeat(100)}`);
+    return true;
+  }, WITHIN_MS);
 }
 
 describe('with payload keys', () => {
@@ -122,9 +138,11 @@ describe('with payload keys', () => {
   });
 
   it('inputs, results and failures of a run are readable neither in its history nor on the server’s disk', async () => {
-    const plain = await anOperator({ of: inTheClear, queue: aTaskQueue() });
+    const queue = aTaskQueue();
+    const plain = await anOperator({ of: inTheClear, queue });
     const other = await podIn(inTheClear, 'web');
     await eventually(async () => (await statusOf(refOf(other))) === 'COMPLETED', WITHIN_MS);
+    await expectWhyOfRefused(inTheClear, queue);
     await plain.end('SIGTERM');
 
     const [itsStory, story, disk] = [
@@ -141,6 +159,10 @@ describe('with payload keys', () => {
       expect(story).not.toContain(text);
       expect({ text, isOnDisk: disk.includes(text) }).toEqual({ text, isOnDisk: false });
     }
+  });
+
+  it('the words of a failure, however long, are read with the keys', async () => {
+    await expectWhyOfRefused(namespace, taskQueue, '--payload-keys', keysFile('older'));
   });
 
   it('a run continues after the key was rotated', async () => {
