@@ -9,6 +9,7 @@ const SMALL = [
   'src/bounded.ts',
   'src/fair-set.ts',
   'src/persistently.ts',
+  'src/proxies.ts',
   'src/version.ts',
 ];
 
@@ -67,7 +68,7 @@ export default {
   forbidden: [
     ...folders,
     {
-      name: 'src/aborted.ts, bounded.ts, fair-set.ts, persistently.ts and version.ts import, of our code, only src/contract/',
+      name: 'src/aborted.ts, bounded.ts, fair-set.ts, persistently.ts, proxies.ts and version.ts import, of our code, only src/contract/',
       severity: 'error',
       from: { path: startsWithAny(SMALL) },
       to: { path: ours, pathNot: '^src/contract/' },

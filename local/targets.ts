@@ -1,6 +1,7 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 import { Connection } from '@temporalio/client';
 import type { Config } from '../src/config/config.ts';
+import { clientConnection } from '../src/config/temporal.ts';
 import { loadKubeConfig } from '../src/kubernetes/config.ts';
 import { buildPrograms, type Binaries } from './build.ts';
 import { preferFreePort } from './ports.ts';
@@ -100,5 +101,6 @@ function givenKubeConfig({ cluster: { kubeconfig, runOutsideCluster } }: Config)
 /** @throws Error if Temporal cannot be reached */
 export function connectTo({ temporal }: Targets, config: Config): Promise<Connection> {
   const { connectionOptions } = config.temporal.connect;
-  return Connection.connect(config.dev.temporalGiven ? connectionOptions : { address: temporal.address });
+  const given = config.dev.temporalGiven ? connectionOptions : { address: temporal.address };
+  return Connection.connect(clientConnection(given));
 }

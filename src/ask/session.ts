@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import { defaultOptions } from '../config/config.ts';
 import type { ProgramNames } from '../config/options.ts';
 import { clusterIn, settingsFrom, type PublishedSettings } from '../config/published.ts';
-import { temporalFrom, type TemporalTarget } from '../config/temporal.ts';
+import { clientConnection, temporalFrom, type TemporalTarget } from '../config/temporal.ts';
 import { labelOfCluster, type Cluster } from '../contract/cluster.ts';
 import { ConfigurationError } from '../contract/configuration-error.ts';
 import { createKubernetesClient, type KubernetesClient } from '../kubernetes/client.ts';
@@ -138,7 +138,7 @@ export async function connectTemporal(
   const { dataConverterFor } = await import('../temporal/data-converter.ts');
   // The reader decodes failures itself, so it needs no failure converter.
   const { payloadCodecs = [] } = await dataConverterFor(payloadKeys);
-  const connection = Connection.lazy(connect.connectionOptions);
+  const connection = Connection.lazy(clientConnection(connect.connectionOptions));
   const client = new Client({ connection, namespace, dataConverter: { payloadCodecs } });
   const call = async <T>(work: (client: Client) => Promise<T>): Promise<T> => {
     try {

@@ -1,4 +1,7 @@
+import type { ConnectionOptions } from '@temporalio/client';
 import { loadClientConfigProfile, toClientOptions, type ClientConnectConfig } from '@temporalio/envconfig';
+import { ConfigurationError } from '../contract/configuration-error.ts';
+import { proxyFor } from '../proxies.ts';
 import { firstLineOf } from './readable.ts';
 import { boolean, readableFile } from './values.ts';
 
@@ -36,9 +39,11 @@ export function temporalFrom(env: NodeJS.ProcessEnv, report: (problem: string) =
   try {
     return targetFrom(given, report);
   } catch (error) {
-    report(
-      `Temporal's configuration: ${whyNotLoaded(error)}; correct the TEMPORAL_ variables or the profile`,
-    );
+    if (error instanceof ConfigurationError) report(error.message);
+    else
+      report(
+        `Temporal's configuration: ${whyNotLoaded(error)}; correct the TEMPORAL_ variables or the profile`,
+      );
     return LOCAL_TEMPORAL;
   }
 }
@@ -59,7 +64,62 @@ function targetFrom(env: Record<string, string>, report: (problem: string) => vo
       'Temporal TLS needs both a client certificate and its key; set TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH',
     );
   }
-  return { connect: toClientOptions({ ...profile, address, namespace }), address, namespace };
+  const { connectionOptions } = toClientOptions({ ...profile, address, namespace });
+  const proxy = proxyTo(address, env, report);
+  const connect = { connectionOptions: { ...connectionOptions, ...(proxy && { proxy }) }, namespace };
+  return { connect, address, namespace };
+}
+
+type Proxy = NonNullable<ClientConnectConfig['connectionOptions']['proxy']>;
+
+/** As in Go, HTTPS_PROXY counts for gRPC with and without TLS. */
+function proxyTo(
+  address: string,
+  env: Record<string, string>,
+  report: (problem: string) => void,
+): Proxy | undefined {
+  const server = URL.parse(`https://${withPort(address)}`);
+  const proxy = server && proxyFor(server, env);
+  if (!proxy) return undefined;
+  if (proxy.protocol !== 'http:') {
+    report(
+      `Temporal cannot be reached by the ${proxy.protocol} proxy of HTTPS_PROXY, only by an http: proxy; write one, or add ${server.hostname} to NO_PROXY`,
+    );
+  }
+  const [username, password] = [proxy.username, proxy.password].map(decodeURIComponent) as [string, string];
+  return {
+    type: 'http-connect',
+    targetHost: `${proxy.hostname}:${proxy.port || '80'}`,
+    ...(username !== '' && { basicAuth: { username, password } }),
+  };
+}
+
+function withPort(address: string): string {
+  return /:\d+$/.test(address) ? address : `${address}:7233`;
+}
+
+/**
+ * The same for a Client that shares no connection with a worker. Its gRPC library would find a proxy by rules of its own, which know
+ * only variables in lower case and do not spare loopback.
+ */
+export function clientConnection({
+  proxy,
+  ...options
+}: ClientConnectConfig['connectionOptions']): ConnectionOptions {
+  const direct = { ...options, channelArgs: { 'grpc.enable_http_proxy': 0 } };
+  const { address = LOCAL_TEMPORAL.address } = options;
+  if (proxy === undefined) return direct;
+  const { username, password } = proxy.basicAuth ?? {};
+  return {
+    ...direct,
+    address: proxy.targetHost,
+    channelArgs: {
+      ...direct.channelArgs,
+      'grpc.http_connect_target': `dns:${withPort(address)}`,
+      'grpc.default_authority': address,
+      ...(username !== undefined && { 'grpc.http_connect_creds': `${username}:${password ?? ''}` }),
+    },
+  };
 }
 
 /** What the library silently misreads: TEMPORAL_TLS=yes is "no" to it, a missing file an empty one. */

@@ -3,6 +3,7 @@ import path from 'node:path';
 import type { Cluster, User } from '@kubernetes/client-node';
 import { parse } from 'yaml';
 import { ConfigurationError } from '../contract/configuration-error.ts';
+import { parseProxy, proxyFor } from '../proxies.ts';
 import { KubeConfig } from './kube-config.ts';
 
 /** With what client-node does not read. */
@@ -24,9 +25,11 @@ export interface ClusterChoice {
   readonly kubeconfig?: string | undefined;
   /** `--context NAME`, of the kubeconfig. Default: its current one. */
   readonly context?: string | undefined;
-  /** KUBECONFIG, KUBERNETES_SERVICE_HOST and HOME are read. */
-  readonly env: Readonly<Record<string, string | undefined>>;
+  /** KUBECONFIG, KUBERNETES_SERVICE_HOST and HOME are read, and the variables of proxies. */
+  readonly env: Environment;
 }
+
+type Environment = Readonly<Record<string, string | undefined>>;
 
 const SERVICE_ACCOUNT_TOKEN = '/var/run/secrets/kubernetes.io/serviceaccount/token';
 
@@ -36,16 +39,16 @@ const SERVICE_ACCOUNT_TOKEN = '/var/run/secrets/kubernetes.io/serviceaccount/tok
  * @throws ConfigurationError
  */
 export function loadKubeConfig(choice: ClusterChoice): KubeConfig {
-  const { kubeconfig, env, outsideCluster, context } = choice;
+  const { kubeconfig, env, outsideCluster } = choice;
   if (kubeconfig) {
-    return loadFiles(filesOf(kubeconfig), `kubeconfig ${kubeconfig}`, context);
+    return loadFiles(filesOf(kubeconfig), `kubeconfig ${kubeconfig}`, choice);
   }
   if (env['KUBECONFIG']) {
-    return loadFiles(filesOf(env['KUBECONFIG']), `KUBECONFIG=${env['KUBECONFIG']}`, context);
+    return loadFiles(filesOf(env['KUBECONFIG']), `KUBECONFIG=${env['KUBECONFIG']}`, choice);
   }
-  if (!outsideCluster && env['KUBERNETES_SERVICE_HOST']) return loadServiceAccount();
+  if (!outsideCluster && env['KUBERNETES_SERVICE_HOST']) return loadServiceAccount(env);
   const file = env['HOME'] ? path.join(env['HOME'], '.kube', 'config') : undefined;
-  if (file && existsSync(file)) return loadFiles([file], file, context);
+  if (file && existsSync(file)) return loadFiles([file], file, choice);
   throw new ConfigurationError(
     `no cluster configured: not running in a Pod, KUBECONFIG is not set, and ${file ?? '~/.kube/config'} does not exist; set --kubeconfig FILE`,
   );
@@ -55,7 +58,7 @@ function filesOf(list: string): string[] {
   return list.split(path.delimiter).filter((file) => file !== '');
 }
 
-function loadServiceAccount(): KubeConfig {
+function loadServiceAccount(env: Environment): KubeConfig {
   if (!existsSync(SERVICE_ACCOUNT_TOKEN)) {
     throw new ConfigurationError(
       `this Pod has no service account token (${SERVICE_ACCOUNT_TOKEN}): set automountServiceAccountToken: true, or set --kubeconfig FILE`,
@@ -63,17 +66,17 @@ function loadServiceAccount(): KubeConfig {
   }
   const config = new KubeConfig();
   config.loadFromCluster();
-  return checked(config, "the Pod's service account");
+  return checked(config, "the Pod's service account", env);
 }
 
 /** As kubectl does, what an earlier file says wins, and of several files the missing ones are passed over. */
-function loadFiles(files: readonly string[], source: string, context: string | undefined): KubeConfig {
+function loadFiles(files: readonly string[], source: string, { context, env }: ClusterChoice): KubeConfig {
   const present = files.length > 1 ? files.filter((file) => existsSync(file)) : files;
   const [first, ...others] = present.map((file) => loadFile(file, source));
   if (!first) throw new ConfigurationError(`${source}: none of these files exists`);
   for (const other of others) addMissing(first, other);
   if (context !== undefined) first.currentContext = context;
-  return checked(first, source);
+  return checked(first, source, env);
 }
 
 function addMissing(config: KubeConfig, other: KubeConfig): void {
@@ -167,10 +170,22 @@ function field(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }
 
-function checked(config: KubeConfig, source: string): KubeConfig {
+function checked(config: KubeConfig, source: string, env: Environment): KubeConfig {
   const trouble = troubleWith(config);
   if (trouble) throw new ConfigurationError(`${source}: ${trouble}`);
+  const current = config.getCurrentCluster()?.name;
+  config.clusters = config.clusters.map((each) =>
+    each.name === current ? withProxy(each, source, env) : each,
+  );
   return config;
+}
+
+/** As in client-go, `proxy-url` wins over the environment, and is also used for loopback. */
+function withProxy({ proxyUrl, ...cluster }: Cluster, source: string, env: Environment): Cluster {
+  const proxy = proxyUrl
+    ? parseProxy(proxyUrl, `${source}: proxy-url of the cluster`)
+    : proxyFor(new URL(cluster.server), env);
+  return { ...cluster, ...(proxy && { proxyUrl: proxy.href }) };
 }
 
 function troubleWith(config: KubeConfig): string | undefined {

@@ -30,7 +30,29 @@ describe('Temporal is configured by its own environment', () => {
     });
   });
 
+  it('the proxy on the way to it', async () => {
+    const proxied = async (env: Record<string, string>) => {
+      const { connect } = (await configOf({ env: { TEMPORAL_ADDRESS: 'cloud:7233', ...env } })).temporal;
+      return connect.connectionOptions.proxy;
+    };
+    expect(await proxied({ HTTPS_PROXY: 'http://me:pa%3Ass@proxy' })).toEqual({
+      type: 'http-connect',
+      targetHost: 'proxy:80',
+      basicAuth: { username: 'me', password: 'pa:ss' },
+    });
+    expect(await proxied({ HTTPS_PROXY: 'proxy:3128', NO_PROXY: 'cloud:7233' })).toBeUndefined();
+    expect(await proxied({ HTTPS_PROXY: 'proxy:3128', TEMPORAL_ADDRESS: 'localhost:7233' })).toBeUndefined();
+  });
+
   it.each<[Record<string, string>, string]>([
+    [
+      { TEMPORAL_ADDRESS: 'cloud:7233', HTTPS_PROXY: 'socks5://proxy' },
+      'Temporal cannot be reached by the socks5: proxy of HTTPS_PROXY, only by an http: proxy; write one, or add cloud to NO_PROXY',
+    ],
+    [
+      { TEMPORAL_ADDRESS: 'cloud:7233', HTTPS_PROXY: 'ftp://proxy' },
+      'HTTPS_PROXY is not the URL of a proxy; write one such as http://HOST:PORT',
+    ],
     [
       { TEMPORAL_ADDRESS: 'http://x:1' },
       `Temporal address "http://x:1" is not HOST:PORT; correct TEMPORAL_ADDRESS or the profile's address`,

@@ -61,6 +61,29 @@ describe('which cluster', () => {
   });
 });
 
+describe('the proxy', () => {
+  const proxyOf = async (content: string, env: Record<string, string>) =>
+    loadKubeConfig({ kubeconfig: await write('config', content), env }).getCurrentCluster()?.proxyUrl;
+  const withProxyUrl = (url: string) => kubeconfig('a').replace('server:', `proxy-url: "${url}", server:`);
+
+  it('is that of the kubeconfig, else that of the environment, unless NO_PROXY names the server', async () => {
+    const env = { HTTPS_PROXY: 'http://environment' };
+    expect(await proxyOf(withProxyUrl('socks5://own'), env)).toBe('socks5://own');
+    expect(await proxyOf(kubeconfig('a'), env)).toBe('http://environment/');
+    expect(await proxyOf(kubeconfig('a'), { ...env, NO_PROXY: '.example' })).toBeUndefined();
+    expect(await proxyOf(kubeconfig('a', 'https://127.0.0.1:6443'), env)).toBeUndefined();
+  });
+
+  it('that is no URL is refused', async () => {
+    await expect(proxyOf(withProxyUrl('ftp://x'), {})).rejects.toThrow(
+      'proxy-url of the cluster is not the URL of a proxy',
+    );
+    await expect(proxyOf(kubeconfig('a'), { HTTPS_PROXY: ':' })).rejects.toThrow(
+      'HTTPS_PROXY is not the URL of a proxy',
+    );
+  });
+});
+
 describe('what is wrong is said in one line', () => {
   it.each([
     ['no: kubeconfig: at: all', 'is not a kubeconfig'],

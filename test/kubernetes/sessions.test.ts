@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Cluster, User } from '@kubernetes/client-node';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import { connect, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
+import { loadKubeConfig } from '../../src/kubernetes/config.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import { Sessions } from '../../src/kubernetes/sessions.ts';
 import { answerJson, answerText, aStatus, FakeApiServer, type Handler } from '../support/fake-api-server.ts';
 import { aCertificateAuthority } from '../support/certificate-authority.ts';
+import { aConnectProxy } from '../support/connect-proxy.ts';
 
 let directory: string;
 let server: FakeApiServer;
@@ -183,21 +183,47 @@ describe('TLS', () => {
 
   it('goes through the proxy of the kubeconfig', async () => {
     const tlsServer = await aTlsServer();
-    const tunnels: (string | undefined)[] = [];
-    const proxy = createServer().on('connect', (request, socket) => {
-      tunnels.push(request.url);
-      const upstream = connect(tlsServer.port, '127.0.0.1', () => {
-        socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
-        upstream.pipe(socket).pipe(upstream);
-      });
-      for (const end of [socket, upstream]) end.on('error', () => undefined);
-    });
-    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-    opened.unshift({ close: () => new Promise((resolve) => proxy.close(() => resolve())) });
-    const address: AddressInfo | string | null = proxy.address();
-    if (address === null || typeof address === 'string') throw new Error('no port');
-    await get(aClient({}, { caData, proxyUrl: `http://127.0.0.1:${address.port}` }, tlsServer));
-    expect(tunnels).toEqual([`127.0.0.1:${tlsServer.port}`]);
+    const proxy = await aConnectProxy(tlsServer.port);
+    opened.push(proxy);
+    await get(aClient({}, { caData, proxyUrl: proxy.url }, tlsServer));
+    expect(proxy.tunnels).toEqual([{ to: `127.0.0.1:${tlsServer.port}` }]);
     expect(tlsServer.requests).toHaveLength(1);
+  });
+
+  it('goes through the proxy of the environment: requests and watches, with the credentials of a plugin', async () => {
+    const ofServer = await authority.issue('server', { type: 'dns', value: 'api.example' });
+    const tlsServer = await FakeApiServer.start(accepting('plugged'), ofServer);
+    const proxy = await aConnectProxy(tlsServer.port);
+    opened.push({ close: () => tlsServer.stop() }, proxy);
+    const kubeconfig = inDirectory('config');
+    const status = JSON.stringify(JSON.stringify({ status: { token: 'plugged' } }));
+    await writeFile(
+      kubeconfig,
+      JSON.stringify({
+        clusters: [
+          {
+            name: 'c',
+            cluster: { server: 'https://api.example:6443', 'certificate-authority-data': caData },
+          },
+        ],
+        users: [
+          {
+            name: 'u',
+            user: { exec: { command: process.execPath, args: ['-e', `console.log(${status})`] } },
+          },
+        ],
+        contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+        'current-context': 'x',
+      }),
+    );
+    const env = { HTTPS_PROXY: proxy.url.replace('//', '//me:pa%3Ass@'), NO_PROXY: 'svc,10.0.0.0/8' };
+    const client = open(createKubernetesClient(loadKubeConfig({ kubeconfig, env })));
+    await get(client);
+    const seen: unknown[] = [];
+    for await (const event of client.watch({ path: '/api/v1/pods' })) seen.push(event);
+    expect(seen).toEqual([{ type: 'BOOKMARK' }]);
+    const authorization = `Basic ${Buffer.from('me:pa:ss').toString('base64')}`;
+    const tunnel = { to: 'api.example:6443', authorization };
+    expect(proxy.tunnels).toEqual([tunnel, tunnel]);
   });
 });

@@ -1,15 +1,19 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { Connection } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { temporalTarget } from '../../src/ask/session.ts';
 import { parseConfig } from '../../src/config/config.ts';
+import { clientConnection } from '../../src/config/temporal.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/contract/search-attributes.ts';
 import { ConfigurationError } from '../../src/contract/configuration-error.ts';
 import { durableOperator } from '../../src/durable-operator.ts';
 import { connectToTemporal } from '../../src/temporal/connection.ts';
 import { registerSearchAttributes } from '../../src/temporal/registration.ts';
 import { aCertificateAuthority } from '../support/certificate-authority.ts';
+import { aConnectProxy, type ConnectProxy } from '../support/connect-proxy.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';
 import { testStack } from '../support/stack.ts';
@@ -159,6 +163,58 @@ describe('Temporal behind TLS', () => {
     await expect(failing).rejects.toThrow(
       `Temporal at ${address} cannot be reached (the client certificate or its key is invalid, or they do not match); correct TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH`,
     );
+  });
+});
+
+describe('Temporal behind a proxy', () => {
+  let gate: TemporalGate;
+  let proxy: ConnectProxy;
+
+  beforeAll(async () => {
+    const ours = await aCertificateAuthority('ours');
+    const server = await ours.issue('temporal', { type: 'dns', value: 'temporal.example' });
+    await writeFile(file('proxied-ca.crt'), ours.cert);
+    gate = await startTemporalGate({ temporalAddress, tls: server, apiKey: API_KEY });
+    proxy = await aConnectProxy(Number(gate.address.split(':')[1]));
+  });
+
+  afterAll(async () => {
+    await proxy.close();
+    await gate.close();
+  });
+
+  /** Only the proxy knows the host. */
+  const throughProxy = (): Environment => ({
+    TEMPORAL_ADDRESS: 'temporal.example:7233',
+    TEMPORAL_API_KEY: API_KEY,
+    HTTPS_PROXY: proxy.url.replace('//', '//me:pa%3Ass@'),
+    ...trusting('proxied-ca.crt'),
+  });
+  const tunnel = () => ({ to: 'temporal.example:7233', authorization: `Basic ${btoa('me:pa:ss')}` });
+
+  it('is reached by the operator', async () => {
+    proxy.tunnels.length = 0;
+    await connects(throughProxy());
+    expect(proxy.tunnels).toContainEqual(tunnel());
+  });
+
+  it('is reached by the commands', async () => {
+    proxy.tunnels.length = 0;
+    const { connectionOptions } = temporalTarget({ ...throughProxy() }).connect;
+    const connection = await Connection.connect(clientConnection(connectionOptions));
+    await connection.workflowService.getSystemInfo({});
+    await connection.close();
+    expect(proxy.tunnels).toContainEqual(tunnel());
+  });
+
+  it('on loopback is reached by the commands without it, whatever the variables of gRPC say', async () => {
+    proxy.tunnels.length = 0;
+    process.env['grpc_proxy'] = 'http://127.0.0.1:1';
+    const { connectionOptions } = temporalTarget({ TEMPORAL_ADDRESS: temporalAddress }).connect;
+    const connection = await Connection.connect(clientConnection(connectionOptions)).finally(() => {
+      delete process.env['grpc_proxy'];
+    });
+    await connection.close();
   });
 });
 
