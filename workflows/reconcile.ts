@@ -119,8 +119,8 @@ class Reconcile {
   #results = 0;
   /** An attempt whose outcome nobody knows may take effect until then. */
   #unknownUntilMs: number;
-  /** How often it has looked in vain whether it is still held. */
-  #looksWhileHeld = 0;
+  /** The hold it is in, and how often it has looked in vain whether it still is. */
+  #hold: { readonly why: string; looks: number } | undefined;
 
   constructor(run: RunInput) {
     this.#run = run;
@@ -132,6 +132,7 @@ class Reconcile {
     let next: Next = this.#run.first;
     for (;;) {
       if (isConverged(next) && this.#changes.count === this.#seen) return this.#result(next.because);
+      if (next.do !== 'held' && next.do !== 'observe') this.#hold = undefined;
       next = isRest(next) ? await this.#rest(next) : await this.#take(next);
       if (workflowInfo().continueAsNewSuggested) await this.#continueAsNew();
     }
@@ -195,7 +196,7 @@ class Reconcile {
       case 'stalled':
         return this.#stall(rest);
       case 'held':
-        return this.#hold(rest);
+        return this.#waitWhileHeld(rest);
       default:
         return unreachable(rest);
     }
@@ -213,15 +214,17 @@ class Reconcile {
   }
 
   /** It also looks by itself: a pause that came and went between two looks of the watcher is no news. */
-  async #hold({ by, because, would }: Held): Promise<Observe> {
+  async #waitWhileHeld({ by, because, would }: Held): Promise<Observe> {
     setCurrentDetails(this.#details(`**On hold**: ${because}\n\nThe step: ${would}.`));
-    const ms = Math.min(HELD_LOOK_FIRST_MS * 2 ** this.#looksWhileHeld, HELD_LOOK_MOST_MS);
-    this.#looksWhileHeld += 1;
+    const why = `${by} ${because}`;
+    if (this.#hold?.why !== why) this.#hold = { why, looks: 0 };
+    const ms = Math.min(HELD_LOOK_FIRST_MS * 2 ** this.#hold.looks, HELD_LOOK_MOST_MS);
+    this.#hold.looks += 1;
     await markedAs(by === 'pause' ? PAUSED : AWAITING_APPROVAL, () =>
       this.#changes.afterAtMost(this.#seen, { ms, summary: asSummary(recheckTimer(because)) }),
     );
     if (!this.#isNews()) return { do: 'observe', because: `held for ${ms / 1000} s` };
-    this.#looksWhileHeld = 0;
+    this.#hold = undefined;
     return LOOK_AGAIN;
   }
 

@@ -340,6 +340,22 @@ describe('a run that is held', () => {
       ...[3600, 30],
     ]);
   });
+
+  it.each<[string, Next]>([
+    ['it went on in between', ADD],
+    ['it waited in between', waitFor('a Pod', 1_000)],
+    ['a person holds it for another reason', held('approval')],
+  ])('looks as soon as at first where the next hold begins without a signal: %s', async (_, between) => {
+    const [run] = await start(ADD);
+    await run.ends(result(held('pause')));
+    await run.timeIsUp();
+    expect(await run.ends(result(held('pause')))).toContainEqual(expect.stringContaining('60000 ms'));
+    await run.timeIsUp();
+    const commands = [...(await run.ends(result(between)))];
+    if (between.do === 'wait') await run.timeIsUp();
+    if (between.do !== 'held') commands.push(...(await run.ends(result(held('pause')))));
+    expect(commands).toContainEqual(expect.stringMatching(/timer of 30000 ms: recheck/));
+  });
 });
 
 describe('a Retry-After', () => {
