@@ -104,7 +104,12 @@ describe('a release', () => {
     const program = join(folder, packageJson.bin['kubectl-durable']);
     const { kubeconfig, temporalAddress } = testStack();
     const env = { HOME: unpacked, KUBECONFIG: kubeconfig, TEMPORAL_ADDRESS: temporalAddress };
-    const { stderr } = await run(process.execPath, [program, 'get', 'podsets', '-n', 'kube-public'], { env });
+    const asked = run(process.execPath, [program, 'get', 'podsets', '-n', 'kube-public'], { env });
+    // No operator runs, so it exits with 1.
+    const stderr = await asked.then(
+      (said) => said.stderr,
+      (error: unknown) => String(fieldsOf(error)['stderr']),
+    );
     expect(stderr).toMatch(/^No resources found$/m);
     const manifest: unknown = parse(await readFile(join(RELEASE, 'durable.yaml'), 'utf8'));
     const sums = await readFile(join(RELEASE, 'checksums.txt'), 'utf8');
