@@ -237,7 +237,8 @@ async function workerOf({ parts, target, memory, watching }: Working): Promise<W
   await noticeRouting({ ...target, version, log: parts.log });
   const watched = (ref: ResourceRef) => watching?.watcher.observation(ref);
   const isNamespacePaused = pausedNamespaces(client, (name) => watching?.watcher.isNamespacePaused(name));
-  const reconcilers = reconcilersOf(program, { client, options: config });
+  const compared = watching?.watcher.comparing(client) ?? client;
+  const reconcilers = reconcilersOf(program, { client: compared, options: config });
   const all = activitiesFor(reconcilers, { ...parts, memory, watched, isNamespacePaused });
   const steps = observed(ofOwnCluster(all, target.cluster, parts.log), telemetry);
   const activities = withHeartbeats(reportingEnds(steps, (ref) => watching?.watcher.runEnded(ref)));

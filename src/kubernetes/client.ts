@@ -28,6 +28,8 @@ export interface KubernetesClient {
    * @param graceMs How long it waits; then it ends open requests, too. Default: as long as they take
    */
   close(graceMs?: number): Promise<void>;
+  /** Ends open watches; what is asked from now on goes over new connections, maybe to another server. Absent: it has none. */
+  reconnect?(): void;
   /** The server's URL, for messages. */
   readonly server: string;
   /** What the API server calls the manager of the fields that it writes. */
@@ -55,6 +57,8 @@ export interface RequestOptions {
   readonly timeoutMs?: number;
   /** It waits for a connection together with the other requests of its pool alone. Default: those that name none. */
   readonly pool?: string;
+  /** It is sent over a connection of its own. */
+  readonly onNewConnection?: boolean;
   readonly signal?: AbortSignal;
   /** No more of the body is read. Default: no limit. */
   readonly maxBytes?: number;
@@ -99,6 +103,7 @@ export function withPool(client: KubernetesClient, pool: string): KubernetesClie
     request: (options) => client.request({ pool, ...options }),
     watch: (options) => client.watch(options),
     close: (graceMs) => client.close(graceMs),
+    reconnect: () => client.reconnect?.(),
     server: client.server,
     fieldManager: client.fieldManager,
   };
@@ -180,12 +185,18 @@ class HttpClient implements KubernetesClient {
     return this.#sessions.close(graceMs);
   }
 
+  reconnect(): void {
+    this.#sessions.reconnect();
+  }
+
   #exchange(options: RequestOptions, session: Session): Promise<Answer> {
-    const { timeoutMs = REQUEST_TIMEOUT_MS, signal, pool = 'shared' } = options;
-    const connections = session.connections.pool(pool);
+    const { timeoutMs = REQUEST_TIMEOUT_MS, signal, pool = 'shared', onNewConnection = false } = options;
+    const own = onNewConnection ? session.connections.open() : undefined;
+    const connections = own ?? session.connections.pool(pool);
     const answer = withinLimit({ timeoutMs, signal }, async (limit) =>
       readAnswer(await connections.request(this.#onTheWire(options, session, limit)), options.maxBytes),
     );
+    void answer.catch(() => undefined).finally(() => own?.destroy());
     return this.#observed({ ...options, isWatch: false }, answer);
   }
 

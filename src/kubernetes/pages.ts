@@ -22,7 +22,9 @@ export interface PageReading {
   readonly signal?: AbortSignal;
 }
 
-interface PageRequest extends Pick<RequestOptions, 'maxBytes' | 'onBytes' | 'timeoutMs' | 'signal'> {
+type Passed = 'maxBytes' | 'onBytes' | 'timeoutMs' | 'signal' | 'onNewConnection';
+
+interface PageRequest extends Pick<RequestOptions, Passed> {
   readonly limit: number;
   readonly continue?: string | undefined;
 }

@@ -82,6 +82,14 @@ export class Sessions {
     return this.#closing;
   }
 
+  /** Ends open watches; open requests go on. What is asked from now on opens new connections. */
+  reconnect(): void {
+    if (this.#session === undefined || this.#closing !== undefined) return;
+    const { headers, connections } = this.#session;
+    this.#session = { headers, connections: connections.anew() };
+    connections.close().catch(() => undefined);
+  }
+
   /** client-node keeps what tokens and plugins gave it, even if it was rejected; a copy of the KubeConfig does not. */
   #readAnew(): Promise<Session> {
     this.#plugin?.forget();
@@ -190,6 +198,16 @@ export class Connections {
     this.#options = options;
     this.#dispatcher = dispatcher;
     this.watches = openDispatcher(options.origin, dispatcher, null);
+  }
+
+  /** The same, none of which is open yet. */
+  anew(): Connections {
+    return new Connections(this.#options, this.#dispatcher);
+  }
+
+  /** A connection of its own, which its user closes. */
+  open(): Dispatcher {
+    return openDispatcher(this.#options.origin, this.#dispatcher, 1);
   }
 
   /** For requests: they wait for those of their own pool alone. @throws Error where they are closed */

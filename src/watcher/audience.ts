@@ -16,7 +16,7 @@ export interface AudienceOptions<P extends Projection> {
 /** What a reflector tells each of those who share it. */
 export type Told = Pick<
   Audience<Projection>,
-  'listed' | 'listEnded' | 'changed' | 'vanished' | 'observer' | 'changes'
+  'listed' | 'listEnded' | 'changed' | 'vanished' | 'observer' | 'changes' | 'items'
 >;
 
 /** One of those who share a reflector: what it keeps of each object. */

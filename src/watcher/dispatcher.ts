@@ -31,6 +31,8 @@ export interface DispatcherOptions {
   readonly onRequest?: ((workflowId: string, observation: unknown) => void) | undefined;
   /** Called with the watcher's view once a run was started or signalled because of it. */
   readonly onRequested?: ((view: Evaluation) => void) | undefined;
+  /** Called when a run has ended and left its resource as it was, as far as the view shows. */
+  readonly onWithoutEffect?: ((ref: ResourceRef) => void) | undefined;
   /** Starts and signals in progress at a time; keep it under the worker's workflow slots, for eager starts. */
   readonly concurrency: number;
   /** The longest that a run without effect waits before it is started anew. */
@@ -184,6 +186,8 @@ export class Dispatcher {
       this.#states.set(id, state);
       if ('view' in event) this.#keep(id, event.view);
     }
+    if (state !== undefined && state.withoutEffect > (before?.withoutEffect ?? 0))
+      this.#options.onWithoutEffect?.(ref);
     if (!this.#holdsPlace(state)) this.#giveUpPlace(id);
     this.#wakeAt(ref, wakeAtMs(state));
     for (const effect of effects) this.#do(id, ref, effect);

@@ -57,6 +57,11 @@ export class NamedObject {
     this.#reading ??= this.#readAgainAndAgain();
   }
 
+  /** It is read again anyway. */
+  isGone(): void {
+    return;
+  }
+
   /** Drops what is in progress; resolves once nothing is. Safe to repeat. */
   async stop(): Promise<void> {
     this.#stopping.abort();

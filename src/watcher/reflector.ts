@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Audience, type AudienceOptions, type Told } from './audience.ts';
+import { Doubts } from './doubts.ts';
 import { Hearing, type HearingTimes } from './hearing.ts';
 import { identityOf, isOlder, type Projection } from './known-objects.ts';
 import type { Logger } from '../contract/logger.ts';
@@ -47,6 +48,8 @@ export class Reflector {
   #problem: string | undefined;
   #isApiMissing = false;
   readonly #hearing: Hearing;
+  readonly #doubts = new Doubts(() => void (this.#checking = this.#checkServer()));
+  #checking: Promise<void> | undefined;
   /** When an event, a bookmark or a list came; a watch that was merely accepted has said nothing. */
   #lastWordMs = performance.now();
   /** Of the last list: what is older is known. */
@@ -68,6 +71,10 @@ export class Reflector {
     return audience.items;
   }
 
+  get path(): string {
+    return this.#options.path;
+  }
+
   start(): void {
     this.#running ??= this.#run();
   }
@@ -75,7 +82,8 @@ export class Reflector {
   /** Drops what is in progress; resolves once nothing is. Safe to repeat. */
   async stop(): Promise<void> {
     this.#stopping.abort();
-    await this.#running;
+    this.#doubts.stop();
+    await Promise.all([this.#running, this.#checking]);
   }
 
   hasSynced(): boolean {
@@ -110,6 +118,21 @@ export class Reflector {
 
   get #blindness(): string {
     return `the watch of ${this.#options.path} does not tell what a list shows; check the proxies between the operator and the API server; listing again and again meanwhile`;
+  }
+
+  /** A read, or a run, has found that this object is not there. */
+  isGone(shown: Projection): void {
+    this.#doubts.gone(shown.key, () => this.shown(shown.key).includes(shown));
+  }
+
+  /** A read has found this version of an object. @param shown what the watch had shown of it by then */
+  isRead(version: string, shown: Projection): void {
+    if (isOlder(version, shown.resourceVersion)) this.#doubts.isBack();
+  }
+
+  /** What those who have joined keep of an object. */
+  shown(key: string): readonly Projection[] {
+    return this.#audiences.flatMap(({ items }) => items.get(key) ?? []);
   }
 
   async #run(): Promise<void> {
@@ -171,6 +194,28 @@ export class Reflector {
   #beginAnew(): void {
     this.#resumeFrom = undefined;
     this.#hearing.begunAnew();
+  }
+
+  /**
+   * Asks a server that takes new connections. One that is being ended may keep watches open for minutes after the database was
+   * restored, and says nothing of that: then no connection to it is of use, whatever its type.
+   */
+  async #checkServer(): Promise<void> {
+    const from = this.#resumeFrom;
+    if (from === undefined) return;
+    const { client, log, path } = this.#options;
+    try {
+      const { metadata } = await readPage(this.#options, {
+        ...this.#reading,
+        limit: 1,
+        onNewConnection: true,
+      });
+      if (!isOlder(metadata.resourceVersion ?? '', from)) return;
+      log.warn({ path }, 'the API server has gone back in time; connecting anew');
+      client.reconnect?.();
+    } catch (error) {
+      log.debug({ path, err: error }, 'cannot check the version of the API server');
+    }
   }
 
   #pause(ms: number): Promise<void> {

@@ -220,6 +220,13 @@ export class Resources {
     this.#evaluateSoon(object.ownerKey);
   }
 
+  /** A run has ended and left the resource as it was, as far as the watch shows: it may be gone. */
+  contradicted(ref: ResourceRef): void {
+    const [primary] = this.#watches;
+    const shown = this.#primaries.get(this.#keyOf(ref));
+    if (shown?.uid === ref.uid) primary?.watch.isGone(shown);
+  }
+
   /** @param ledUntilMs when another process that led was last heard of; -Infinity: none did */
   lead(ledUntilMs: number): void {
     this.#looks.lead(ledUntilMs);

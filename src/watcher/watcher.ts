@@ -3,6 +3,7 @@ import type { Logger } from '../contract/logger.ts';
 import type { ResourceRef } from '../contract/resource.ts';
 import type { Telemetry, WatcherState, WatchState } from '../contract/telemetry.ts';
 import { withPool, type KubernetesClient } from '../kubernetes/client.ts';
+import { comparing } from './comparing.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { isNeeded } from './evaluation.ts';
 import { Namespaces } from './namespaces.ts';
@@ -117,6 +118,11 @@ export class Watcher {
     return this.#covering(ref)?.observation(ref);
   }
 
+  /** For the steps: what they read may show that the API server has gone back in time. */
+  comparing(client: KubernetesClient): KubernetesClient {
+    return comparing(client, this.#watches);
+  }
+
   /** As the watch shows it: undefined where there is none, or where it has not listed them yet. */
   isNamespacePaused(namespace: string): boolean | undefined {
     return this.#namespaces.isPausedByWatch(namespace);
@@ -170,6 +176,7 @@ export class Watcher {
       resyncMs,
       telemetry,
       onRequest,
+      onWithoutEffect: (ref) => this.#covering(ref)?.contradicted(ref),
       onRequested: (view) => this.#covering(view.ref)?.requested(view),
       known: {
         controller: (name) => this.#options.controllers.find((controller) => controller.name === name),

@@ -21,6 +21,14 @@ export interface Joined<P = unknown> {
   readonly items: ReadonlyMap<string, P>;
 }
 
+interface Shown {
+  readonly watch: Reflector;
+  readonly object: Projection;
+}
+
+/** Source: the Kubernetes API concepts page, "Resource URIs". */
+const OBJECT_PATH = /^(.+?)(?:\/namespaces\/([^/]+))?\/([^/]+)\/([^/]+)$/;
+
 /** All watches of a process: one for all who ask for the same objects in the same form. */
 export class Watches {
   readonly #watches = new Map<string, Reflector | NamedObject>();
@@ -37,5 +45,17 @@ export class Watches {
     const watch = this.#watches.get(key) ?? (isOfOne ? new NamedObject(options) : new Reflector(options));
     this.#watches.set(key, watch);
     return { type, watch, items: watch.join(audience) };
+  }
+
+  /** What each watch shows of the object at a path. */
+  shownAt(path: string): readonly Shown[] {
+    const [, root = '', namespace, plural = '', name = ''] = OBJECT_PATH.exec(path) ?? [];
+    const everywhere = `${root}/${plural}`;
+    const within = `${root}/namespaces/${namespace ?? ''}/${plural}`;
+    const key = [...(namespace === undefined ? [] : [namespace]), decodeURIComponent(name)].join('/');
+    return [...this.#watches.values()].flatMap((watch) => {
+      if (!(watch instanceof Reflector) || (watch.path !== everywhere && watch.path !== within)) return [];
+      return watch.shown(key).map((object) => ({ watch, object }));
+    });
   }
 }

@@ -189,6 +189,34 @@ describe('connections', () => {
     await Promise.all(watches);
   });
 
+  it('are new where a request asks for one of its own, which is closed afterwards', async () => {
+    const client = aClient();
+    await client.request({ method: 'GET', path: POD });
+    const [open, ever] = [server.openConnections, server.connectionsEver];
+    await client.request({ method: 'GET', path: POD, onNewConnection: true });
+    expect(server.connectionsEver).toBe(ever + 1);
+    await eventually(() => server.openConnections === open);
+  });
+
+  it('are new after a reconnect, which ends open watches and no request', async () => {
+    const client = aClient();
+    server.handle(openWatch);
+    const watch = failureOf(eventsOf(client.watch({ path: '/api/v1/pods' })));
+    await eventually(() => server.requests.length === 1);
+    let answer = (): void => undefined;
+    server.handle((request, response) => (answer = () => answerJson(200, { ok: true })(request, response)));
+    const asked = client.request({ method: 'GET', path: POD });
+    await eventually(() => server.requests.length === 2);
+    const ever = server.connectionsEver;
+    client.reconnect?.();
+    expect((await watch).classification).toBe('unavailable');
+    answer();
+    expect(await asked).toEqual({ ok: true });
+    server.handle(answerJson(200, {}));
+    await client.request({ method: 'GET', path: POD });
+    expect(server.connectionsEver).toBe(ever + 1);
+  });
+
   it('are all closed by close', async () => {
     const client = aClient();
     await client.request({ method: 'GET', path: POD });

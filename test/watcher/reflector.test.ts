@@ -429,6 +429,49 @@ describe('watches that are accepted and tell nothing', () => {
   });
 });
 
+describe('a database that is restored while the server of the watch lives on, and keeps it open', () => {
+  let restored: FakeCollection;
+  let isRestored: boolean;
+
+  /** What is asked over a connection from before reaches the server that is being ended. */
+  beforeEach(async () => {
+    restored = new FakeCollection();
+    isRestored = false;
+    const before = new Set<unknown>();
+    server.handle((request, response) => {
+      if (!isRestored) before.add(response.socket);
+      const collection = before.has(response.socket) ? pods : restored;
+      collection.handler(request, response);
+    });
+    for (const a of ['1', '2', '3']) pods.put('old', { a });
+    await startedAndWatching();
+  });
+
+  const known = () => [...items.keys()];
+  const shown = () => {
+    const [old] = reflector.shown('default/old');
+    if (old === undefined) throw new Error('it is not known');
+    return old;
+  };
+
+  it('is noticed by a read that is older than what was shown', async () => {
+    isRestored = true;
+    restored.put('new');
+    reflector.isRead('100', shown());
+    await eventually(() => known().join() === 'default/new');
+    restored.put('next');
+    await eventually(() => known().length === 2);
+  });
+
+  it('costs no request where a read is as new as what was shown', async () => {
+    const asked = server.requests.length;
+    reflector.isRead(shown().resourceVersion, shown());
+    pods.put('marker');
+    await eventually(agrees);
+    expect(server.requests).toHaveLength(asked);
+  });
+});
+
 describe('objects that are not of interest', () => {
   it('are told as deleted where they were known, and as added where they become of interest', async () => {
     pods.put('never', { ignored: 'yes' });

@@ -367,6 +367,63 @@ describe('a watcher that leads no more, and does not know it yet', () => {
   });
 });
 
+describe('a run that ends and finds nothing of what is shown', () => {
+  const ref = { controller: 'webs', namespace: 'default', name: 'web', uid: 'uid-1' };
+  const WEB = '/api/v1/namespaces/default/webs/web';
+  const requestsForWebs = () => server.requests.filter(({ url }) => url.pathname.endsWith('/webs')).length;
+  const endsInVain = async () => {
+    await eventually(() => runs.calls.length > 0 && webs.openWatches === 1 && namespaces.openWatches === 1);
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'Date', 'performance'] });
+    runs.end(ref);
+    watcher.runEnded(ref);
+  };
+
+  beforeEach(() => {
+    for (let i = 0; i < 5; i += 1) webs.put('web');
+    watcher = aWatcher({ controllers: [greedy('webs')] });
+    watcher.start();
+    watcher.lead(() => true);
+  });
+
+  it('has the server checked ten seconds later, and everything read anew where it has gone back in time', async () => {
+    await endsInVain();
+    webs.restore();
+    webs.put('restored');
+    await jest.advanceTimersByTimeAsync(10_000);
+    await eventually(() => isKnown('restored'));
+  });
+
+  it.each<[what: string, answer: Handler, ms: number]>([
+    ['is older', answerJson(200, { metadata: { resourceVersion: '9' } }), 0],
+    [
+      'is gone',
+      answerJson(404, { kind: 'Status', message: 'no', details: { kind: 'webs', name: 'web' } }),
+      10_000,
+    ],
+  ])('is as good as a step that reads that it %s', async (_, answer, ms) => {
+    await eventually(() => watcher.observation(ref) !== undefined && webs.openWatches === 1);
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'Date', 'performance'] });
+    webs.restore();
+    webs.put('restored');
+    others = answer;
+    await watcher
+      .comparing(client)
+      .request({ method: 'GET', path: WEB })
+      .catch(() => undefined);
+    await jest.advanceTimersByTimeAsync(ms);
+    await eventually(() => isKnown('restored'));
+  });
+
+  it('costs no request where the watch tells the deletion by then', async () => {
+    await endsInVain();
+    const asked = requestsForWebs();
+    webs.remove('web');
+    await eventually(() => watcher.observation(ref) === undefined);
+    await jest.advanceTimersByTimeAsync(20_000);
+    expect(requestsForWebs()).toBe(asked);
+  });
+});
+
 describe('who observes', () => {
   it('may ask how long the oldest resource has needed a step', async () => {
     webs.put('one');
